@@ -1,0 +1,1 @@
+"""The list of behaviours and the mark that binds tests to it."""
