@@ -1,0 +1,181 @@
+"""The settings as values: every name, its type, its bounds and its default.
+
+Each room takes its own section as an argument. Reading files and the environment is `carrel.main`'s affair; nothing
+here looks at the machine. The names are those of the settings reference, a section being a struct and a name a field.
+"""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct, structs
+
+Port = Annotated[int, Meta(ge=0, le=65535)]
+Count = Annotated[int, Meta(ge=1)]
+Seconds = Annotated[int, Meta(ge=1)]
+Minutes = Annotated[float, Meta(gt=0)]
+Days = Annotated[float, Meta(gt=0)]
+Secret = Annotated[str, Meta(extra={"secret": True})]
+WebAddress = Annotated[
+    str, Meta(pattern=r"^$|^https?://[^\s/]", extra={"form": "an address that begins http:// or https://"})
+]
+DatabaseAddress = Annotated[
+    str,
+    Meta(
+        pattern=r"^$|^sqlite:///.|^postgres(ql)?://.",
+        extra={"form": "sqlite:///<file> or postgresql://…", "address": True},
+    ),
+]
+
+
+class Section(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A group of settings that are named and handed out together."""
+
+
+class ServerSettings(Section, frozen=True, kw_only=True):
+    """Where the server listens and how long it takes to stop."""
+
+    host: Annotated[str, Meta(min_length=1)] = "127.0.0.1"
+    port: Port = 8787
+    public_url: WebAddress = ""
+    drain_seconds: Seconds = 30
+
+
+class StorageSettings(Section, frozen=True, kw_only=True):
+    """Where everything is kept; without a `url` it is the SQLite file `carrel.db` in `data_dir`."""
+
+    url: DatabaseAddress = ""
+    durability: Literal["full", "normal"] = "full"
+    data_dir: Path = Path("~/.carrel")
+
+    def __post_init__(self) -> None:
+        """Name the database, so that no reader has to know what an empty address means."""
+        if not self.url:
+            structs.force_setattr(self, "url", f"sqlite:///{self.data_dir / 'carrel.db'}")
+
+
+class AuthSettings(Section, frozen=True, kw_only=True):
+    """Whether a caller on this machine may come without a token."""
+
+    mode: Literal["required", "loopback"] = "required"
+
+
+class GatewaySettings(Section, frozen=True, kw_only=True):
+    """One way to a model; `builtin` needs none."""
+
+    kind: Literal["builtin", "responses"] = "builtin"
+    base_url: WebAddress = ""
+    api_key: Secret = ""
+    model: str = ""
+    models: tuple[str, ...] = ()
+    history: Literal["carrel", "gateway"] = "carrel"
+    stream: bool = True
+    timeout_seconds: Seconds = 300
+
+
+class DeliverySettings(Section, frozen=True, kw_only=True):
+    """How a turn is put to a model, and its bounds."""
+
+    instructions: Literal["v2", "inline"] = "v2"
+    input_chars_max: Count = 12_000
+    history_chars_max: Count = 120_000
+    tool_rounds_max: Count = 16
+    no_reply_attempts: Count = 3
+
+
+class SendMatch(Section, frozen=True, kw_only=True, rename="camel"):
+    """What a send rule looks at; what is left empty matches everything."""
+
+    channel: str = ""
+    chat_type: str = ""
+    key_prefix: str = ""
+
+
+class SendRule(Section, frozen=True, kw_only=True, rename="camel"):
+    """Allow or deny what the match describes; the first match decides."""
+
+    action: Literal["allow", "deny"]
+    match: SendMatch = SendMatch()
+
+
+class SendPolicySettings(Section, frozen=True, kw_only=True):
+    """Which sessions may be sent to."""
+
+    rules: tuple[SendRule, ...] = ()
+    default: Literal["allow", "deny"] = "allow"
+
+
+class SessionsSettings(Section, frozen=True, kw_only=True):
+    """How lanes are told apart and how long closed generations are kept."""
+
+    task_scoped: bool = True
+    scope: Literal["per-conversation", "global"] = "per-conversation"
+    send_policy: SendPolicySettings = SendPolicySettings()
+    closed_retention_days: Days = 90
+    base_entries_max: Count = 2_000
+
+
+class RunsSettings(Section, frozen=True, kw_only=True):
+    """How runs are worked off; `concurrency` counts per server."""
+
+    concurrency: Count = 64
+    lease_seconds: Seconds = 60
+    attempts_max: Count = 5
+    timeout_minutes: Minutes = 30
+    retention_days: Days = 30
+    waiting_days: Days = 7
+    lane_queue_max: Count = 9_999
+
+
+class A2aTasksSettings(Section, frozen=True, kw_only=True):
+    """Bounds of runs that came in over A2A."""
+
+    ttl_days: Days = 7
+    timeout_minutes: Minutes = 30
+
+
+class A2aSettings(Section, frozen=True, kw_only=True):
+    """The A2A surface."""
+
+    tasks: A2aTasksSettings = A2aTasksSettings()
+
+
+class ToolsSessionsSettings(Section, frozen=True, kw_only=True):
+    """What the session tools let an agent see."""
+
+    visibility: Literal["self", "tree", "agent", "all"] = "tree"
+
+
+class ToolsSettings(Section, frozen=True, kw_only=True):
+    """What agents may do."""
+
+    sessions: ToolsSessionsSettings = ToolsSessionsSettings()
+
+
+class EventsSettings(Section, frozen=True, kw_only=True):
+    """How far back a follower of the feed may go."""
+
+    retention_days: Days = 7
+    replay_max: Count = 5_000
+
+
+class LogSettings(Section, frozen=True, kw_only=True):
+    """What is written to stderr, and in which form."""
+
+    level: Literal["debug", "info", "warning", "error"] = "info"
+    format: Literal["json", "text"] = "json"
+
+
+class Settings(Section, frozen=True, kw_only=True):
+    """All settings of one server."""
+
+    server: ServerSettings = ServerSettings()
+    storage: StorageSettings = StorageSettings()
+    auth: AuthSettings = AuthSettings()
+    gateway: dict[str, GatewaySettings] = {}
+    delivery: DeliverySettings = DeliverySettings()
+    sessions: SessionsSettings = SessionsSettings()
+    runs: RunsSettings = RunsSettings()
+    a2a: A2aSettings = A2aSettings()
+    tools: ToolsSettings = ToolsSettings()
+    events: EventsSettings = EventsSettings()
+    log: LogSettings = LogSettings()
