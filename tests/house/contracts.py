@@ -1,0 +1,156 @@
+"""Contracts of the house that import-linter does not bring itself; pyproject.toml says where each one holds.
+
+A *room* is a package directly under the root (`carrel.runs`) or a surface (`carrel.surfaces.api`). Imports made
+only for type checking count like all others: a name that is needed is a dependency.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import ClassVar
+
+import grimp
+from importlinter import Contract, ContractCheck, fields, output
+
+ROOT = "carrel"
+SURFACES = "carrel.surfaces"
+
+
+def surfaces_of(graph: grimp.ImportGraph) -> set[str]:
+    """Return the surfaces: the packages under `surfaces`. A plain file there is shared by all of them."""
+    if SURFACES not in graph.modules:
+        return set()
+    return {child for child in graph.find_children(SURFACES) if graph.find_children(child)}
+
+
+def rooms_of(graph: grimp.ImportGraph) -> set[str]:
+    """Return every room of the house, the surfaces among them."""
+    return set(graph.find_children(ROOT)) | surfaces_of(graph)
+
+
+def room_of(module: str, rooms: Iterable[str]) -> str | None:
+    """Return the innermost room the module stands in, or None for the root itself and for foreign packages."""
+    return max((room for room in rooms if is_within(module, room)), key=len, default=None)
+
+
+def is_within(module: str, package: str) -> bool:
+    """Tell whether the module is the package or lies inside it."""
+    return module == package or module.startswith(f"{package}.")
+
+
+def imports_of(graph: grimp.ImportGraph) -> Iterator[tuple[str, str]]:
+    """Yield every direct import made inside the house, as (importer, imported)."""
+    for importer in sorted(graph.modules):
+        if is_within(importer, ROOT):
+            for imported in sorted(graph.find_modules_directly_imported_by(importer)):
+                yield importer, imported
+
+
+class HouseContract(Contract):  # type: ignore[misc]  # import-linter ships no types
+    """A contract whose violations are lines of text, each one naming what to change."""
+
+    type_name: ClassVar[str]
+
+    def violations(self, graph: grimp.ImportGraph) -> Iterator[str]:
+        """Yield one line per violation."""
+        raise AssertionError("each contract says what breaks it")
+
+    def check(self, graph: grimp.ImportGraph, verbose: bool) -> ContractCheck:  # noqa: ARG002
+        """Keep the contract if nothing violates it."""
+        found = sorted(set(self.violations(graph)))
+        return ContractCheck(kept=not found, metadata={"violations": found})
+
+    def render_broken_contract(self, check: ContractCheck) -> None:
+        """Print the violations."""
+        for line in check.metadata["violations"]:
+            output.print_error(f"- {line}", bold=False)
+        output.new_line()
+
+
+class FrontDoors(HouseContract):
+    """A room is entered by its `__init__` alone: no room imports another room's inner module."""
+
+    type_name = "front_doors"
+
+    def violations(self, graph: grimp.ImportGraph) -> Iterator[str]:
+        """Yield each import that climbs in by a window."""
+        rooms = rooms_of(graph)
+        for importer, imported in imports_of(graph):
+            room = room_of(imported, rooms)
+            if room is not None and imported != room and not is_within(importer, room):
+                yield f"{importer} imports {imported}; use what {room} exports"
+
+
+class IndependentSurfaces(HouseContract):
+    """No surface knows another one, directly or by way of a third module."""
+
+    type_name = "independent_surfaces"
+
+    def violations(self, graph: grimp.ImportGraph) -> Iterator[str]:
+        """Yield each pair of surfaces of which one reaches the other."""
+        layer = grimp.Layer(*surfaces_of(graph), independent=True)
+        for dependency in graph.find_illegal_dependencies_for_layers(layers=[layer]) if layer.module_tails else ():
+            yield f"{dependency.importer} reaches {dependency.imported}"
+
+
+class StoreOverModel(HouseContract):
+    """In every room the values come first: `model` reaches neither `store` nor its own front door."""
+
+    type_name = "store_over_model"
+
+    def violations(self, graph: grimp.ImportGraph) -> Iterator[str]:
+        """Yield each chain by which a model depends on what stands above it."""
+        for model in sorted(module for module in graph.modules if module.endswith(".model")):
+            room = model.removesuffix(".model")
+            for above in (f"{room}.store", room):
+                chain = graph.find_shortest_chain(importer=model, imported=above) if above in graph.modules else None
+                if chain:
+                    yield " -> ".join(chain)
+
+
+class NoCycles(HouseContract):
+    """No module depends on itself by any chain, not even inside one room or by its own front door."""
+
+    type_name = "no_cycles"
+
+    def violations(self, graph: grimp.ImportGraph) -> Iterator[str]:
+        """Yield each cycle once, beginning with the name that sorts first."""
+        seen: set[str] = set()
+        for importer, imported in imports_of(graph):
+            if importer in seen or not is_within(imported, ROOT):
+                continue
+            chain = graph.find_shortest_chain(importer=imported, imported=importer)
+            if chain:
+                seen.update(chain)
+                yield " -> ".join((importer, *chain))
+
+
+class Reserved(HouseContract):
+    """The listed modules, ours or foreign ones, are imported by the listed packages only."""
+
+    type_name = "reserved"
+
+    modules = fields.SetField(subfield=fields.StringField())
+    importers = fields.SetField(subfield=fields.StringField())
+
+    def violations(self, graph: grimp.ImportGraph) -> Iterator[str]:
+        """Yield each import of a reserved module from elsewhere."""
+        for importer, imported in imports_of(graph):
+            reserved = next((module for module in self.modules if is_within(imported, module)), None)
+            if reserved and not any(is_within(importer, allowed) for allowed in (*self.importers, reserved)):
+                yield f"{importer} imports {imported}, which is reserved to {', '.join(sorted(self.importers))}"
+
+
+class Reach(HouseContract):
+    """The package imports nothing of the house but the listed packages and itself."""
+
+    type_name = "reach"
+
+    package = fields.StringField()
+    imports = fields.SetField(subfield=fields.StringField())
+
+    def violations(self, graph: grimp.ImportGraph) -> Iterator[str]:
+        """Yield each import that goes further than the package may."""
+        allowed = (self.package, *self.imports)
+        for importer, imported in imports_of(graph):
+            inside = is_within(importer, self.package) and is_within(imported, ROOT)
+            if inside and not any(is_within(imported, package) for package in allowed):
+                yield f"{importer} imports {imported}; it may know only {', '.join(sorted(self.imports))}"
