@@ -1,0 +1,1 @@
+"""The outermost room: settings, assembly of the server, command line. Nothing imports it."""

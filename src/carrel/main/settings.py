@@ -1,0 +1,293 @@
+"""Reading the settings: environment over file over default, every mistake named at once.
+
+What there is to set stands in the kernel; this file only finds values, says where each came from and refuses what is
+wrong before anything starts.
+"""
+
+import tomllib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+from msgspec import Struct
+
+from carrel.kernel import GatewaySettings, Settings
+from carrel.main.settings_known import (
+    GATEWAY_NAME,
+    Known,
+    Name,
+    checked,
+    known_gateway_names,
+    known_names,
+    nearest,
+    read_text,
+    shown,
+    snake,
+)
+
+CONFIG_FILE = Path("carrel.toml")
+PREFIX = "CARREL_"
+# Variables that begin like settings and belong to the command line or to the test suite.
+NOT_SETTINGS = frozenset({"CARREL_URL", "CARREL_TOKEN", "CARREL_REQUIRE_ALL", "CARREL_CHROMIUM"})
+
+Source = Literal["default", "file", "env"]
+
+
+class Row(Struct, frozen=True, kw_only=True):
+    """One setting as people may see it: no secrets, and where the value comes from."""
+
+    name: str
+    value: Any
+    default: Any
+    source: Source
+
+
+class Loaded(Struct, frozen=True, kw_only=True):
+    """The settings of this start, the table of them for people, and what should be said aloud."""
+
+    settings: Settings
+    rows: list[Row]
+    notices: list[str]
+
+
+class SettingsFault(Exception):
+    """The settings are wrong; `problems` has one sentence for each mistake."""
+
+    def __init__(self, problems: list[str]) -> None:
+        super().__init__("\n".join(problems))
+        self.problems = problems
+
+
+class _Found(Struct, frozen=True, kw_only=True):
+    """A value somebody gave, and the spelling to name when it is wrong."""
+
+    value: object
+    source: Source
+    spelling: str
+
+
+def load(config: Path | None, env: Mapping[str, str], overrides: Mapping[str, object]) -> Loaded:
+    """Return the settings in force, or raise `SettingsFault` with every mistake.
+
+    Without `config` the file `carrel.toml` in the working directory is read where there is one. `overrides` are dotted
+    names with values, from the command line; the public table knows three sources, and they count as environment.
+    """
+    problems: list[str] = []
+    notices: list[str] = []
+    found: dict[Name, _Found] = {}
+    names = known_names()
+    _read_file(config, names, found, problems)
+    _read_foreign(env, found, problems, notices)
+    _read_environment(env, names, found, problems)
+    for dotted, value in overrides.items():
+        found[tuple(dotted.split("."))] = _Found(value=value, source="env", spelling=dotted)
+    for gateway in sorted({name[1] for name in found if name[0] == "gateway"}):
+        names.update(known_gateway_names(gateway))
+    values = _check(names, found, problems, notices)
+    if problems:
+        raise SettingsFault(problems)
+    settings = _assemble(values)
+    return Loaded(settings=settings, rows=_rows(names, found, values, settings), notices=notices)
+
+
+def _read_file(config: Path | None, names: dict[Name, Known], found: dict[Name, _Found], problems: list[str]) -> None:
+    path = config or CONFIG_FILE
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        if config:
+            problems.append(f"{path}: there is no such file; `carrel init` writes one.")
+        return
+    except OSError as fault:
+        problems.append(f"{path}: cannot be read: {fault.strerror}.")
+        return
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as fault:
+        problems.append(f"{path}: is not TOML: {fault}.")
+        return
+    sections = {name[:depth] for name in names for depth in range(1, len(name))}
+    for written, value in _walk(table, (), sections):
+        name = _canonical(written)
+        spelling = f"{'.'.join(written)} in {path}"
+        if name in sections or name[:1] == name == ("gateway",):
+            problems.append(f"{spelling}: is a section; write its names below [{'.'.join(written)}].")
+        elif problem := _unknown(name, names, spelling, in_environment=False):
+            problems.append(problem)
+        elif name in found:
+            problems.append(f"{spelling}: is given twice, in two spellings.")
+        else:
+            found[name] = _Found(value=value, source="file", spelling=spelling)
+
+
+def _walk(table: Mapping[str, Any], above: Name, sections: set[Name]) -> Iterable[tuple[Name, object]]:
+    """Yield each value of a TOML table with its path as written; only tables that are sections are entered.
+
+    A gateway whose table is empty is there all the same, with every default.
+    """
+    for key, value in table.items():
+        written = (*above, key)
+        name = _canonical(written)
+        inside = name in sections or (name[0] == "gateway" and len(name) < 3) or not sections & {name[:1]}
+        if name[0] == "gateway" and len(name) == 2 and value == {}:
+            yield (*written, "kind"), GatewaySettings().kind
+        elif isinstance(value, dict) and inside:
+            yield from _walk(value, written, sections)
+        else:
+            yield written, value
+
+
+def _canonical(written: Name) -> Name:
+    """Spell a path as the settings do: snake case, `session` for `sessions`; a gateway keeps its name."""
+    if written[0] == "gateway":
+        return (*written[:2], *(snake(word) for word in written[2:]))
+    name = tuple(snake(word) for word in written)
+    return ("sessions", *name[1:]) if name[0] == "session" else name
+
+
+def _unknown(name: Name, names: dict[Name, Known], spelling: str, *, in_environment: bool) -> str | None:
+    """Return the sentence that refuses a name which is no setting, with the one that was probably meant."""
+    candidates = names
+    if name[0] == "gateway":
+        gateway = name[1] if len(name) == 3 else "default"
+        if not GATEWAY_NAME.match(gateway):
+            return f"{spelling}: a gateway's name has lower-case letters, digits, - and _ only."
+        candidates = known_gateway_names(gateway)
+    if name in candidates:
+        return None
+    meant = nearest(name, candidates)
+    words = env_name(meant) if in_environment else ".".join(meant)
+    return f"{spelling}: there is no such setting; did you mean {words}?"
+
+
+def env_name(name: Name) -> str:
+    """Return the environment variable that sets this name."""
+    return PREFIX + "__".join(name).upper()
+
+
+def _read_environment(
+    env: Mapping[str, str], names: dict[Name, Known], found: dict[Name, _Found], problems: list[str]
+) -> None:
+    for variable in sorted(env):
+        if not variable.startswith(PREFIX) or variable in NOT_SETTINGS:
+            continue
+        name = _canonical(tuple(variable.removeprefix(PREFIX).lower().split("__")))
+        if problem := _unknown(name, names, variable, in_environment=True):
+            problems.append(problem)
+            continue
+        known = names.get(name) or known_gateway_names(name[1])[name]
+        found[name] = _Found(value=read_text(env[variable], known), source="env", spelling=variable)
+
+
+_FOREIGN: dict[str, tuple[Name, dict[bool, object]]] = {
+    "OPENCLAW_DELIVERY_INSTRUCTIONS_V2": (("delivery", "instructions"), {True: "v2", False: "inline"}),
+    "OPENCLAW_TASK_SCOPED_SESSIONS": (("sessions", "task_scoped"), {True: True, False: False}),
+}
+
+
+def _read_foreign(env: Mapping[str, str], found: dict[Name, _Found], problems: list[str], notices: list[str]) -> None:
+    """Read the spellings other systems gave to two of our settings; ours are read later and win."""
+    names = known_names()
+    truth = names["sessions", "task_scoped"]
+    for variable, (name, meaning) in _FOREIGN.items():
+        if variable not in env:
+            continue
+        dotted, ours = ".".join(name), env_name(name)
+        answer = read_text(env[variable], truth)
+        if not isinstance(answer, bool):
+            problems.append(f"{variable}: must be true or false, not {env[variable]!r}.")
+        elif ours in env:
+            notices.append(f"{variable} is not used: {ours} says the same and comes first.")
+        else:
+            found[name] = _Found(value=meaning[answer], source="env", spelling=variable)
+            value = str(meaning[answer]).lower()
+            notices.append(f"{variable} is read as {dotted} = {value}; its name here is {ours}.")
+
+
+def _check(
+    names: dict[Name, Known], found: dict[Name, _Found], problems: list[str], notices: list[str]
+) -> dict[Name, object]:
+    """Return the values that were given, in their types; what does not fit becomes a problem."""
+    values: dict[Name, object] = {}
+    for name, given in found.items():
+        known = names[name]
+        try:
+            values[name] = checked(given.value, known)
+        except msgspec.ValidationError:
+            said = "" if known.secret or known.address else f", not {_quoted(given.value)}"
+            if name == ("tools", "sessions", "visibility"):
+                notices.append(f"{given.spelling}: must be {known.form}{said}; tree is used.")
+            else:
+                problems.append(f"{given.spelling}: must be {known.form}{said}.")
+    for name, value in values.items():
+        if (
+            name[0] == "gateway"
+            and name[2] == "kind"
+            and value == "responses"
+            and not values.get((*name[:2], "base_url"))
+        ):
+            problems.append(f"gateway.{name[1]}.base_url: is needed, because gateway.{name[1]}.kind is responses.")
+    return values
+
+
+def _quoted(value: object) -> str:
+    try:
+        text = msgspec.json.encode(value).decode()
+    except (TypeError, msgspec.MsgspecError):
+        text = str(value)
+    return text if len(text) <= 80 else text[:79] + "…"
+
+
+def _assemble(values: dict[Name, object]) -> Settings:
+    """Return the structs with the given values in their places."""
+    directory = values.get(("storage", "data_dir"), Settings().storage.data_dir)
+    address = values.get(("storage", "url"), "")
+    assert isinstance(directory, Path)
+    assert isinstance(address, str)
+    tree: dict[str, Any] = {}
+    home: dict[Name, object] = {
+        ("storage", "data_dir"): directory.expanduser().absolute(),
+        ("storage", "url"): _at_home(address),
+    }
+    for name, value in {**values, **home}.items():
+        section = tree
+        for word in name[:-1]:
+            section = section.setdefault(word, {})
+        section[name[-1]] = value
+    return _built(Settings, tree)
+
+
+def _at_home(address: str) -> str:
+    start, tilde, rest = address.partition("sqlite:///~/")
+    return f"sqlite:///{Path.home()}/{rest}" if tilde and not start else address
+
+
+def _built(section: type[Any], tree: dict[str, Any]) -> Any:
+    fields = {field.name: field for field in msgspec.structs.fields(section)}
+    parts: dict[str, Any] = {}
+    for word, value in tree.items():
+        kind = fields[word].type
+        if section is Settings and word == "gateway":
+            parts[word] = {gateway: _built(GatewaySettings, given) for gateway, given in value.items()}
+        elif isinstance(kind, type) and issubclass(kind, Struct):
+            parts[word] = _built(kind, value)
+        else:
+            parts[word] = value
+    return section(**parts)
+
+
+def _rows(
+    names: dict[Name, Known], found: dict[Name, _Found], values: dict[Name, object], settings: Settings
+) -> list[Row]:
+    """Return every setting with its value, default and source."""
+    in_force: dict[Name, object] = {
+        ("storage", "url"): settings.storage.url,
+        ("storage", "data_dir"): settings.storage.data_dir,
+    }
+    defaults: dict[Name, object] = {("storage", "url"): f"sqlite:///{settings.storage.data_dir / 'carrel.db'}"}
+    rows = []
+    for name, known in names.items():
+        value = in_force.get(name, values.get(name, known.default))
+        source: Source = found[name].source if name in values else "default"
+        default = shown(defaults.get(name, known.default), known)
+        rows.append(Row(name=".".join(name), value=shown(value, known), default=default, source=source))
+    return rows

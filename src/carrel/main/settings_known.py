@@ -1,0 +1,167 @@
+"""Which settings there are, how each is spelled, and what a value must look like, read off the structs of the kernel.
+
+No file and no environment is looked at here; `settings.py` does that.
+"""
+
+import difflib
+import json
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, get_args
+
+import msgspec
+from msgspec import Struct, structs
+from msgspec.inspect import FloatType, IntType, LiteralType, Metadata, type_info
+
+from carrel.kernel import GatewaySettings, Settings
+
+Name = tuple[str, ...]
+
+GATEWAY_NAME = re.compile(r"^[a-z0-9][a-z0-9_-]{0,63}$")
+_WORDS_OF_TRUTH = {
+    "true": True,
+    "1": True,
+    "yes": True,
+    "on": True,
+    "false": False,
+    "0": False,
+    "no": False,
+    "off": False,
+}
+
+
+class Known(Struct, frozen=True, kw_only=True):
+    """One setting there is: its type, default and how a person is told what it takes."""
+
+    type: Any
+    default: Any
+    form: str
+    secret: bool
+    address: bool
+
+
+def known_names() -> dict[Name, Known]:
+    """Return every fixed setting by its name, in the order of the structs; gateways are named by people."""
+    return dict(_leaves(Settings, ()))
+
+
+def known_gateway_names(gateway: str) -> dict[Name, Known]:
+    """Return the settings of one gateway by their names."""
+    return dict(_leaves(GatewaySettings, ("gateway", gateway)))
+
+
+def snake(word: str) -> str:
+    """Spell a camelCase name as the settings do: `ttlDays` becomes `ttl_days`."""
+    return re.sub(r"(?<=[a-z0-9])([A-Z])", r"_\1", word).lower()
+
+
+def nearest(name: Name, candidates: Iterable[Name]) -> Name:
+    """Return the candidate a person most likely meant."""
+    dotted = {".".join(candidate): candidate for candidate in candidates}
+    asked = ".".join(name)
+    same_end = [text for text, candidate in dotted.items() if candidate[-1] == name[-1]]
+    close = difflib.get_close_matches(asked, dotted, n=1, cutoff=0.75)
+    best = close or same_end[:1] or difflib.get_close_matches(asked, dotted, n=1, cutoff=0.0)
+    return dotted[best[0]]
+
+
+def read_text(text: str, known: Known) -> object:
+    """Turn the text of an environment variable into the value it stands for, or leave it for the check to refuse."""
+    kind = _bare(type_info(known.type))
+    if isinstance(kind, msgspec.inspect.BoolType):
+        return _WORDS_OF_TRUTH.get(text.strip().lower(), text)
+    if isinstance(kind, IntType | FloatType):
+        try:
+            return int(text)
+        except ValueError:
+            return _float_or_text(text)
+    if isinstance(kind, msgspec.inspect.VarTupleType):
+        try:
+            return json.loads(text)
+        except ValueError:
+            return text
+    return text
+
+
+def checked(value: object, known: Known) -> object:
+    """Return the value in the setting's type; raises `msgspec.ValidationError` when it does not fit."""
+    return msgspec.convert(value, known.type, dec_hook=_path)
+
+
+def shown(value: object, known: Known) -> object:
+    """Return a value as a reader of the settings may see it: plain, and without secrets."""
+    if known.secret:
+        return "set" if value else ""
+    if known.address:
+        return hide_password(str(value))
+    if isinstance(value, Path):
+        return str(value)
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    return msgspec.to_builtins(list(value) if isinstance(value, tuple) else value)
+
+
+def hide_password(address: str) -> str:
+    """Return a database address with `set` in the place of its password."""
+    within = re.sub(r"(://[^/@:]*):[^@]*@", r"\1:set@", address)
+    return re.sub(r"([?&]password=)[^&]*", r"\1set", within)
+
+
+def _leaves(section: type[Struct], above: Name) -> Iterable[tuple[Name, Known]]:
+    for field in structs.fields(section):
+        name = (*above, field.name)
+        if name == ("gateway",):
+            continue
+        if isinstance(field.type, type) and issubclass(field.type, Struct):
+            yield from _leaves(field.type, name)
+            continue
+        described = type_info(field.type)
+        extra = (described.extra or {}) if isinstance(described, Metadata) else {}
+        yield (
+            name,
+            Known(
+                type=field.type,
+                default=field.default,
+                form=extra.get("form") or _form(field.type, _bare(described)),
+                secret="secret" in extra,
+                address="address" in extra,
+            ),
+        )
+
+
+def _bare(described: msgspec.inspect.Type) -> msgspec.inspect.Type:
+    return described.type if isinstance(described, Metadata) else described
+
+
+def _form(annotation: Any, kind: msgspec.inspect.Type) -> str:
+    match kind:
+        case IntType():
+            return f"a whole number from {kind.ge:,} to {kind.le:,}"
+        case FloatType():
+            return f"a number above {kind.gt:g} and up to {kind.le:,.0f}"
+        case LiteralType():
+            return "one of " + ", ".join(str(value) for value in get_args(annotation))
+        case msgspec.inspect.BoolType():
+            return "true or false"
+        case msgspec.inspect.VarTupleType(item_type=msgspec.inspect.StrType()):
+            return 'a list of texts, in the environment as JSON: ["a", "b"]'
+        case msgspec.inspect.VarTupleType():
+            return 'a list of {"match": {"channel", "chatType", "keyPrefix"}, "action": "allow" or "deny"}'
+        case msgspec.inspect.StrType(min_length=1):
+            return "a text that is not empty"
+        case _:
+            return "a text"
+
+
+def _float_or_text(text: str) -> object:
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def _path(kind: type, value: object) -> object:
+    if kind is Path and isinstance(value, str) and value:
+        return Path(value)
+    raise msgspec.ValidationError("Expected a path")

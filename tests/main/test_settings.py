@@ -1,0 +1,314 @@
+"""Settings are read from file and environment, and every mistake is named before anything starts."""
+
+import json
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from carrel.kernel import GatewaySettings, Settings
+from carrel.main.settings import Loaded, SettingsFault, load
+from tests.requirements.mark import requirement
+
+
+@pytest.fixture(autouse=True)
+def in_an_empty_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    return tmp_path
+
+
+def load_file(text: str, **env: str) -> Loaded:
+    Path("carrel.toml").write_text(text, encoding="utf-8")
+    return load(None, env, {})
+
+
+def problems_of(text: str = "", **env: str) -> list[str]:
+    with pytest.raises(SettingsFault) as caught:
+        load_file(text, **env)
+    return caught.value.problems
+
+
+def value_of(loaded: Loaded, dotted: str) -> object:
+    value: object = loaded.settings
+    for word in dotted.split("."):
+        value = value[word] if isinstance(value, dict) else getattr(value, word)
+    return value
+
+
+def row_of(loaded: Loaded, name: str) -> dict[str, object]:
+    (row,) = [row for row in loaded.rows if row.name == name]
+    return msgspec.structs.asdict(row)
+
+
+def test_without_file_and_environment_every_setting_has_its_default(in_an_empty_directory: Path) -> None:
+    loaded = load(None, {}, {})
+    assert loaded.notices == []
+    assert {row.source for row in loaded.rows} == {"default"}
+    assert loaded.settings.server == Settings().server
+    assert loaded.settings.storage.data_dir == in_an_empty_directory / "home" / ".carrel"
+    assert loaded.settings.storage.url == f"sqlite:///{in_an_empty_directory}/home/.carrel/carrel.db"
+
+
+DEFAULTS = {
+    "server.host": "127.0.0.1",
+    "server.port": 8787,
+    "server.public_url": "",
+    "server.drain_seconds": 30,
+    "storage.durability": "full",
+    "storage.data_dir": "~/.carrel",
+    "auth.mode": "required",
+    "delivery.instructions": "v2",
+    "delivery.input_chars_max": 12000,
+    "delivery.history_chars_max": 120000,
+    "delivery.tool_rounds_max": 16,
+    "delivery.no_reply_attempts": 3,
+    "sessions.task_scoped": True,
+    "sessions.scope": "per-conversation",
+    "sessions.send_policy.rules": [],
+    "sessions.send_policy.default": "allow",
+    "sessions.closed_retention_days": 90,
+    "sessions.base_entries_max": 2000,
+    "runs.concurrency": 64,
+    "runs.lease_seconds": 60,
+    "runs.attempts_max": 5,
+    "runs.timeout_minutes": 30,
+    "runs.retention_days": 30,
+    "runs.waiting_days": 7,
+    "runs.lane_queue_max": 9999,
+    "a2a.tasks.ttl_days": 7,
+    "a2a.tasks.timeout_minutes": 30,
+    "tools.sessions.visibility": "tree",
+    "events.retention_days": 7,
+    "events.replay_max": 5000,
+    "log.level": "info",
+    "log.format": "json",
+}
+
+
+def test_the_table_names_every_setting_with_its_published_default() -> None:
+    rows = {row.name: row.default for row in load(None, {}, {}).rows}
+    url = rows.pop("storage.url")
+    assert str(url).endswith("/.carrel/carrel.db")
+    assert rows == DEFAULTS
+    assert [type(value) for value in rows.values()] == [type(value) for value in DEFAULTS.values()]
+
+
+@requirement("P.settings")
+@pytest.mark.parametrize(
+    ("toml", "env", "name", "expected", "source"),
+    [
+        ("[server]\nport = 9000", {}, "server.port", 9000, "file"),
+        ("[server]\nport = 9000", {"CARREL_SERVER__PORT": "9001"}, "server.port", 9001, "env"),
+        ("", {"CARREL_A2A__TASKS__TTL_DAYS": "0.5"}, "a2a.tasks.ttl_days", 0.5, "env"),
+        ("[a2a.tasks]\nttlDays = 3\ntimeoutMinutes = 1.5", {}, "a2a.tasks.timeout_minutes", 1.5, "file"),
+        ("[session]\nscope = 'global'", {}, "sessions.scope", "global", "file"),
+        ("[session.sendPolicy]\ndefault = 'deny'", {}, "sessions.send_policy.default", "deny", "file"),
+        ("", {"CARREL_SESSION__TASK_SCOPED": "off"}, "sessions.task_scoped", False, "env"),
+        ("", {"CARREL_SESSIONS__TASK_SCOPED": "FALSE"}, "sessions.task_scoped", False, "env"),
+        ("[runs]\nwaiting_days = 0.001", {}, "runs.waiting_days", 0.001, "file"),
+        ("runs.lane_queue_max = 2", {}, "runs.lane_queue_max", 2, "file"),
+        ("", {"CARREL_SERVER__PORT": "0"}, "server.port", 0, "env"),
+        ("[tools.sessions]\nvisibility = 'all'", {}, "tools.sessions.visibility", "all", "file"),
+    ],
+)
+def test_environment_comes_before_the_file_and_the_file_before_the_default(
+    toml: str, env: dict[str, str], name: str, expected: object, source: str
+) -> None:
+    loaded = load_file(toml, **env)
+    assert value_of(loaded, name) == expected
+    assert row_of(loaded, name)["source"] == source
+    assert row_of(loaded, name)["value"] == expected
+
+
+def test_the_command_line_comes_before_everything() -> None:
+    Path("carrel.toml").write_text("server.port = 1", encoding="utf-8")
+    loaded = load(None, {"CARREL_SERVER__PORT": "2"}, {"server.port": 3, "storage.data_dir": "elsewhere"})
+    assert loaded.settings.server.port == 3
+    assert loaded.settings.storage.data_dir == Path.cwd() / "elsewhere"
+    assert loaded.settings.storage.url == f"sqlite:///{Path.cwd()}/elsewhere/carrel.db"
+
+
+def test_the_home_directory_may_be_written_with_a_tilde(in_an_empty_directory: Path) -> None:
+    loaded = load_file("[storage]\ndata_dir = '~/desk'\nurl = 'sqlite:///~/desk/other.db'")
+    assert loaded.settings.storage.data_dir == in_an_empty_directory / "home" / "desk"
+    assert loaded.settings.storage.url == f"sqlite:///{in_an_empty_directory}/home/desk/other.db"
+
+
+RULES = [{"match": {"channel": "telegram", "chatType": "group"}, "action": "deny"}]
+
+
+def test_lists_and_tables_come_from_the_environment_as_json() -> None:
+    loaded = load(None, {"CARREL_SESSIONS__SEND_POLICY__RULES": json.dumps(RULES)}, {})
+    (rule,) = loaded.settings.sessions.send_policy.rules
+    assert (rule.match.channel, rule.match.chat_type, rule.match.key_prefix, rule.action) == (
+        "telegram",
+        "group",
+        "",
+        "deny",
+    )
+    shown = {"action": "deny", "match": {"channel": "telegram", "chatType": "group", "keyPrefix": ""}}
+    assert row_of(loaded, "sessions.send_policy.rules")["value"] == [shown]
+
+
+def test_send_rules_may_stand_in_the_file_as_tables() -> None:
+    loaded = load_file('[[session.sendPolicy.rules]]\naction = "deny"\nmatch = { keyPrefix = "agent:x:" }')
+    assert loaded.settings.sessions.send_policy.rules[0].match.key_prefix == "agent:x:"
+
+
+def test_gateways_are_named_by_people_in_file_and_environment() -> None:
+    loaded = load_file(
+        "[gateway.default]\nkind = 'responses'\nbaseUrl = 'http://127.0.0.1:9'\nmodels = ['a', 'b']\n[gateway.quiet]\n",
+        CARREL_GATEWAY__FAST__BASE_URL="https://models.example",
+        CARREL_GATEWAY__DEFAULT__API_KEY="very-secret",
+        CARREL_GATEWAY__DEFAULT__STREAM="no",
+    )
+    default = loaded.settings.gateway["default"]
+    assert (default.kind, default.base_url, default.models) == ("responses", "http://127.0.0.1:9", ("a", "b"))
+    assert (default.api_key, default.stream, default.timeout_seconds) == ("very-secret", False, 300)
+    assert loaded.settings.gateway["fast"].base_url == "https://models.example"
+    assert loaded.settings.gateway["quiet"] == GatewaySettings()
+
+
+def test_secrets_are_shown_only_as_set() -> None:
+    loaded = load_file(
+        "[storage]\nurl = 'postgresql://carrel:hunter2@db.example/carrel?password=hunter2'",
+        CARREL_GATEWAY__DEFAULT__API_KEY="hunter2",
+        CARREL_GATEWAY__OTHER__MODEL="m",
+    )
+    assert row_of(loaded, "gateway.default.api_key")["value"] == "set"
+    assert row_of(loaded, "gateway.other.api_key")["value"] == ""
+    assert row_of(loaded, "storage.url")["value"] == "postgresql://carrel:set@db.example/carrel?password=set"
+    assert "hunter2" not in repr(loaded.rows)
+    assert loaded.settings.storage.url.count("hunter2") == 2
+
+
+@requirement("P.settings")
+@pytest.mark.parametrize(
+    ("toml", "env", "named", "meant"),
+    [
+        ("[server]\nprot = 1", {}, "server.prot", "server.port"),
+        ("[servr]\nport = 1", {}, "servr.port", "server.port"),
+        ("port = 1", {}, "port", "server.port"),
+        ("[runs]\nleaseSecs = 1", {}, "runs.leaseSecs", "runs.lease_seconds"),
+        ("[gateway.default]\nurl = 'x'", {}, "gateway.default.url", "gateway.default.base_url"),
+        ("[gateway]\nmodel = 'x'", {}, "gateway.model", "gateway.default.model"),
+        ("[a2a.tasks.deep]\nttl_days = 1", {}, "a2a.tasks.deep", "a2a.tasks"),
+        ("", {"CARREL_SERVER__PROT": "1"}, "CARREL_SERVER__PROT", "CARREL_SERVER__PORT"),
+        ("", {"CARREL_PORT": "1"}, "CARREL_PORT", "CARREL_SERVER__PORT"),
+        ("", {"CARREL_GATEWAY__DEFAULT__KEY": "1"}, "CARREL_GATEWAY__DEFAULT__KEY", "CARREL_GATEWAY__DEFAULT__"),
+        ("", {"CARREL_": "1"}, "CARREL_", "CARREL_"),
+    ],
+)
+def test_an_unknown_name_stops_the_start_with_its_path_and_the_nearest_known_one(
+    toml: str, env: dict[str, str], named: str, meant: str
+) -> None:
+    (problem,) = problems_of(toml, **env)
+    assert problem.startswith(named)
+    assert "did you mean " + meant in problem
+
+
+def test_variables_of_the_client_are_no_settings() -> None:
+    load(None, {"CARREL_URL": "x", "CARREL_TOKEN": "y", "CARREL_REQUIRE_ALL": "1", "PATH": "/"}, {})
+
+
+@pytest.mark.parametrize(
+    ("toml", "env", "part"),
+    [
+        ("server.port = 'abc'", {}, 'server.port in carrel.toml: must be a whole number from 0 to 65,535, not "abc"'),
+        ("server.port = true", {}, "a whole number"),
+        ("server.port = 70000", {}, "not 70000"),
+        ("server.port = 1.5", {}, "not 1.5"),
+        ("server.drain_seconds = 0", {}, "from 1 to"),
+        ("runs.waiting_days = 0", {}, "a number above 0"),
+        ("runs.waiting_days = inf", {}, "a number above 0"),
+        ("runs.waiting_days = nan", {}, "a number above 0"),
+        ("runs.waiting_days = 2026-01-01", {}, "a number above 0"),
+        ("auth.mode = 'open'", {}, 'one of required, loopback, not "open"'),
+        ("sessions.task_scoped = 1", {}, "true or false, not 1"),
+        ("server = 5", {}, "is a section"),
+        ("gateway = 5", {}, "is a section"),
+        ("server.port.deep = 5", {}, "server.port in carrel.toml: must be a whole number"),
+        ("server.public_url = 'example.org'", {}, "begins http:// or https://"),
+        ("storage.url = 'mysql://x'", {}, "sqlite:///<file> or postgresql://"),
+        ("[gateway.default]\nkind = 'responses'", {}, "gateway.default.base_url: is needed"),
+        ("[gateway.Big]\nmodel = 'x'", {}, "lower-case letters"),
+        ("[a2a.tasks]\nttlDays = 1\nttl_days = 2", {}, "given twice"),
+        (
+            "",
+            {"CARREL_SERVER__PORT": "http"},
+            'CARREL_SERVER__PORT: must be a whole number from 0 to 65,535, not "http"',
+        ),
+        ("", {"CARREL_SESSIONS__TASK_SCOPED": "perhaps"}, "true or false"),
+        ("", {"CARREL_SESSIONS__SEND_POLICY__RULES": "[}"}, 'a list of {"match"'),
+        ("", {"CARREL_SESSIONS__SEND_POLICY__RULES": '[{"action": "maybe"}]'}, "a list of"),
+        ("", {"CARREL_SESSIONS__SEND_POLICY__RULES": '[{"action": "deny", "matches": {}}]'}, "a list of"),
+        ("", {"OPENCLAW_TASK_SCOPED_SESSIONS": "perhaps"}, "OPENCLAW_TASK_SCOPED_SESSIONS: must be true or false"),
+        ("[server", {}, "carrel.toml: is not TOML"),
+    ],
+)
+def test_a_wrong_value_gives_one_sentence_that_names_it_and_what_it_takes(
+    toml: str, env: dict[str, str], part: str
+) -> None:
+    (problem,) = problems_of(toml, **env)
+    assert part in problem
+    assert problem.endswith(".")
+
+
+def test_all_mistakes_are_told_at_once() -> None:
+    problems = problems_of(
+        "[server]\nport = 'x'\nhots = 'y'\n[runs]\nattempts_max = 0", CARREL_LOG__LEVEL="loud", CARREL_NOTHING="1"
+    )
+    assert len(problems) == 5
+
+
+def test_a_wrong_secret_or_address_is_not_repeated_in_the_error() -> None:
+    problems = problems_of("[storage]\nurl = 'mysql://carrel:hunter2@x'\n[gateway.default]\napi_key = 2222")
+    assert len(problems) == 2
+    assert "hunter2" not in str(problems)
+    assert "2222" not in str(problems)
+
+
+def test_a_config_that_is_named_must_be_there(tmp_path: Path) -> None:
+    with pytest.raises(SettingsFault, match="there is no such file"):
+        load(tmp_path / "none.toml", {}, {})
+    with pytest.raises(SettingsFault, match="cannot be read"):
+        load(tmp_path, {}, {})
+
+
+@requirement("P.settings")
+@pytest.mark.parametrize(
+    ("variable", "text", "name", "expected"),
+    [
+        ("OPENCLAW_DELIVERY_INSTRUCTIONS_V2", "true", "delivery.instructions", "v2"),
+        ("OPENCLAW_DELIVERY_INSTRUCTIONS_V2", "false", "delivery.instructions", "inline"),
+        ("OPENCLAW_TASK_SCOPED_SESSIONS", "0", "sessions.task_scoped", False),
+    ],
+)
+def test_foreign_spellings_are_read_and_named_in_a_notice(
+    variable: str, text: str, name: str, expected: object
+) -> None:
+    loaded = load(None, {variable: text}, {})
+    assert value_of(loaded, name) == expected
+    assert row_of(loaded, name)["source"] == "env"
+    (notice,) = loaded.notices
+    assert variable in notice
+    assert name in notice
+
+
+def test_our_own_spelling_comes_before_a_foreign_one() -> None:
+    loaded = load(None, {"OPENCLAW_DELIVERY_INSTRUCTIONS_V2": "true", "CARREL_DELIVERY__INSTRUCTIONS": "inline"}, {})
+    assert loaded.settings.delivery.instructions == "inline"
+    assert "is not used" in loaded.notices[0]
+
+
+def test_an_unknown_visibility_counts_as_tree_with_a_notice() -> None:
+    loaded = load_file("[tools.sessions]\nvisibility = 'everyone'")
+    assert loaded.settings.tools.sessions.visibility == "tree"
+    assert "everyone" in loaded.notices[0]
+    assert row_of(loaded, "tools.sessions.visibility") == {
+        "name": "tools.sessions.visibility",
+        "value": "tree",
+        "default": "tree",
+        "source": "default",
+    }
