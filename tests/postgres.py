@@ -141,7 +141,14 @@ def _reachable(install: Path, directory: Path, owner: Mapping[str, Any]) -> Path
 
 def _run(command: list[str | Path], owner: Mapping[str, Any]) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        command, capture_output=True, text=True, env=_environment(), cwd="/", timeout=START_SECONDS, check=False, **owner
+        command,
+        capture_output=True,
+        text=True,
+        env=_environment(),
+        cwd="/",
+        timeout=START_SECONDS,
+        check=False,
+        **owner,
     )
 
 
@@ -152,7 +159,17 @@ def _environment() -> dict[str, str]:
 def _initialise(binaries: Path, cluster: Path, owner: Mapping[str, Any]) -> None:
     # The builtin locale is the same on every machine and, unlike plain C, knows letters beyond ASCII.
     locale = ["--locale-provider=builtin", "--locale=C.UTF-8", "--encoding=UTF8"]
-    command = [binaries / "initdb", "-D", cluster, "-U", USER, "-A", "trust", "--no-sync", "--no-instructions"]
+    command: list[str | Path] = [
+        binaries / "initdb",
+        "-D",
+        cluster,
+        "-U",
+        USER,
+        "-A",
+        "trust",
+        "--no-sync",
+        "--no-instructions",
+    ]
     done = _run([*command, *locale], owner)
     if done.returncode != 0:
         raise RuntimeError(f"initdb failed:\n{done.stdout}{done.stderr}")
