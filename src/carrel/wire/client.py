@@ -1,0 +1,189 @@
+"""The one HTTP client of the house: bounded in connections, time and size; follows no redirect; reads event streams.
+
+Answers of any status are answers; only a request without a usable answer is a WireFault. No environment variable
+sends a request through a proxy, because behind one the guard would check nothing.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import aclosing, asynccontextmanager, suppress
+from urllib.parse import urlsplit
+
+import httpx
+
+from carrel.wire.guard import Resolver, public_target, resolve_by_system
+from carrel.wire.model import Reply, ServerEvent, WireFault, WireFaultKind, WireLimits
+from carrel.wire.sse import EventReader
+
+
+class StreamedReply:
+    """An answer whose head has come and whose body is still being read; use `events` or `read`, once."""
+
+    def __init__(self, response: httpx.Response, pieces: AsyncIterator[bytes], limits: WireLimits) -> None:
+        self.status = response.status_code
+        self.headers: Mapping[str, str] = {name.lower(): value for name, value in response.headers.items()}
+        self._pieces = pieces
+        self._limits = limits
+
+    @property
+    def media_type(self) -> str:
+        """The type of the body without its parameters, in lower case."""
+        return self.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+    async def read(self) -> bytes:
+        """The whole body."""
+        return b"".join([piece async for piece in self._pieces])
+
+    async def events(self) -> AsyncGenerator[ServerEvent, None]:
+        """The server-sent events of the body as they come."""
+        reader = EventReader(self._limits.event_bytes_max)
+        async for piece in self._pieces:
+            for event in reader.feed(piece):
+                yield event
+        for event in reader.close():
+            yield event
+
+    async def drain(self) -> None:
+        """Give a stream that has said its last word a moment to end, so that its connection can be used again."""
+        with suppress(TimeoutError, WireFault):
+            async with asyncio.timeout(self._limits.drain_seconds):
+                async for _ in self._pieces:
+                    pass
+
+
+class Wire:
+    """Sends requests within `limits`; one instance serves the whole program and is closed once."""
+
+    def __init__(self, limits: WireLimits | None = None, resolve: Resolver = resolve_by_system) -> None:
+        self._limits = limits or WireLimits()
+        self._resolve = resolve
+        self._client = httpx.AsyncClient(
+            limits=httpx.Limits(
+                max_connections=self._limits.connections_max,
+                max_keepalive_connections=self._limits.idle_connections_max,
+                keepalive_expiry=self._limits.idle_seconds_max,
+            ),
+            timeout=httpx.Timeout(None, connect=self._limits.connect_seconds),
+            headers={"User-Agent": "carrel", "Accept-Encoding": "identity"},
+            # The certificates an operator adds by SSL_CERT_FILE are honoured, proxies and .netrc are not.
+            verify=httpx.create_ssl_context(),
+            trust_env=False,
+            follow_redirects=False,
+        )
+
+    async def request(
+        self,
+        method: str,
+        url: str,
+        *,
+        headers: Mapping[str, str] | None = None,
+        body: bytes = b"",
+        timeout_seconds: float,
+        public_only: bool = False,
+    ) -> Reply:
+        """The whole answer to one request, within `timeout_seconds`; `public_only` sets the guard before it."""
+        async with self.stream(
+            method, url, headers=headers, body=body, timeout_seconds=timeout_seconds, public_only=public_only
+        ) as reply:
+            return Reply(status=reply.status, headers=reply.headers, body=await reply.read())
+
+    @asynccontextmanager
+    async def stream(
+        self,
+        method: str,
+        url: str,
+        *,
+        headers: Mapping[str, str] | None = None,
+        body: bytes = b"",
+        timeout_seconds: float,
+        public_only: bool = False,
+    ) -> AsyncIterator[StreamedReply]:
+        """The answer to one request while it comes; leaving early closes the connection at once.
+
+        `timeout_seconds` bounds everything from resolving the name to the end of the `async with` block.
+        """
+        where = _origin(url)
+        bound = asyncio.timeout(timeout_seconds)
+        try:
+            async with bound:
+                response = await self._send(method, url, headers or {}, body, public_only)
+                async with aclosing(response), aclosing(_bounded(response, self._limits, where)) as pieces:
+                    yield StreamedReply(response, pieces, self._limits)
+        except TimeoutError:
+            # The caller's own time-outs inside the block are the caller's.
+            if not bound.expired():
+                raise
+            raise WireFault(
+                WireFaultKind.TIMEOUT, f"{where} did not finish its answer within {timeout_seconds:g} seconds."
+            ) from None
+
+    async def close(self) -> None:
+        """Close every connection; requests under way fail."""
+        await self._client.aclose()
+
+    async def _send(
+        self, method: str, url: str, headers: Mapping[str, str], body: bytes, public_only: bool
+    ) -> httpx.Response:
+        try:
+            request = await self._build(method, url, headers, body, public_only)
+            return await self._client.send(request, stream=True)
+        except (httpx.HTTPError, httpx.InvalidURL, UnicodeError) as error:
+            raise _fault(error, _origin(url)) from None
+
+    async def _build(
+        self, method: str, url: str, headers: Mapping[str, str], body: bytes, public_only: bool
+    ) -> httpx.Request:
+        if not public_only:
+            return self._client.build_request(method, url, headers=headers, content=body)
+        target = await public_target(url, self._resolve)
+        pinned = httpx.URL(url).copy_with(host=target.address)
+        return self._client.build_request(
+            method,
+            pinned,
+            headers={**headers, "Host": target.host_header},
+            content=body,
+            # The certificate is still checked against the name, although the connection goes to the number.
+            extensions={"sni_hostname": target.host},
+        )
+
+
+async def _bounded(response: httpx.Response, limits: WireLimits, where: str) -> AsyncGenerator[bytes, None]:
+    """The body piece by piece, never more than the bound in all."""
+    size = 0
+    bytes_max = limits.response_bytes_max
+    try:
+        async for piece in response.aiter_bytes():
+            size += len(piece)
+            if size > bytes_max:
+                raise WireFault(WireFaultKind.TOO_LARGE, f"The answer of {where} is larger than {bytes_max} bytes.")
+            yield piece
+    except httpx.HTTPError as error:
+        raise _fault(error, where) from None
+
+
+def _fault(error: Exception, where: str) -> WireFault:
+    """What went wrong in words of our own: the library's words can quote a header, and with it a key."""
+    match error:
+        case httpx.ConnectTimeout():
+            return WireFault(WireFaultKind.TIMEOUT, f"{where} did not accept a connection in time.")
+        case httpx.TimeoutException():
+            return WireFault(WireFaultKind.TIMEOUT, f"{where} did not answer in time.")
+        case httpx.ConnectError():
+            return WireFault(WireFaultKind.CONNECT, f"No connection to {where}: nothing answers there.")
+        case httpx.LocalProtocolError() | httpx.UnsupportedProtocol() | httpx.InvalidURL() | UnicodeError():
+            return WireFault(
+                WireFaultKind.INVALID, f"The request to {where} has an address or header HTTP cannot carry."
+            )
+        case _:
+            return WireFault(WireFaultKind.BROKEN, f"The connection to {where} broke before the answer was complete.")
+
+
+def _origin(url: str) -> str:
+    """The address without path, query and credentials, fit to be shown."""
+    try:
+        parts = urlsplit(url)
+        host = parts.hostname or "an unnamed host"
+        port = f":{parts.port}" if parts.port else ""
+    except ValueError:
+        return "an unreadable address"
+    return f"{parts.scheme}://[{host}]{port}" if ":" in host else f"{parts.scheme}://{host}{port}"

@@ -1,0 +1,1 @@
+"""How a turn reaches a model, against a real HTTP server that plays a script."""

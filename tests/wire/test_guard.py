@@ -1,0 +1,137 @@
+"""Strangers cannot make us call our own network, by number, by name, or by a name that changes its mind."""
+
+import pytest
+
+from carrel.wire import ForbiddenAddress, Resolver, Wire, WireFault, WireFaultKind, public_target
+from tests.scripted_gateway import ScriptedGateway
+
+pytestmark = pytest.mark.anyio
+
+
+def resolver(*numbers: str) -> Resolver:
+    async def resolve(host: str, port: int) -> list[str]:
+        return list(numbers)
+
+    return resolve
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "127.0.0.1",
+        "127.8.9.10",
+        "0.0.0.0",
+        "10.1.2.3",
+        "172.16.0.1",
+        "192.168.1.1",
+        "169.254.169.254",
+        "100.64.0.1",
+        "100.100.100.200",
+        "168.63.129.16",
+        "192.0.0.192",
+        "224.0.0.1",
+        "240.0.0.1",
+        "255.255.255.255",
+        "[::1]",
+        "[::]",
+        "[fe80::1]",
+        "[fe80::1%25eth0]",
+        "[fc00::1]",
+        "[fd00:ec2::254]",
+        "[ff02::1]",
+        "[::ffff:127.0.0.1]",
+        "[::ffff:10.0.0.1]",
+        "[2002:7f00:1::]",
+        "[2001:0:4136:e378:8000:63bf:80ff:fffe]",
+        "[64:ff9b::7f00:1]",
+        "[2001:db8::1]",
+    ],
+)
+async def test_addresses_that_are_not_public_are_refused_by_number(host: str) -> None:
+    with pytest.raises(ForbiddenAddress):
+        await public_target(f"http://{host}/hook", resolver("93.184.216.34"))
+    number = host.strip("[]").replace("%25", "%")
+    with pytest.raises(ForbiddenAddress):
+        await public_target("https://example.com/hook", resolver(number))
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "localhost",
+        "LOCALHOST.",
+        "a.localhost",
+        "metadata.google.internal",
+        "printer.local",
+        "router.lan",
+        "x.home.arpa",
+    ],
+)
+async def test_names_of_private_networks_are_refused_without_asking(host: str) -> None:
+    with pytest.raises(ForbiddenAddress):
+        await public_target(f"http://{host}/", resolver("93.184.216.34"))
+
+
+@pytest.mark.parametrize("host", ["2130706433", "0x7f.1", "0177.0.0.1", "127.1"])
+async def test_odd_spellings_of_loopback_are_refused_once_the_system_has_read_them(host: str) -> None:
+    with pytest.raises(WireFault) as caught:
+        await public_target(f"http://{host}/")
+    assert caught.value.kind in (WireFaultKind.FORBIDDEN, WireFaultKind.CONNECT)
+
+
+async def test_one_private_address_among_public_ones_is_enough_to_refuse() -> None:
+    with pytest.raises(ForbiddenAddress):
+        await public_target("https://example.com/", resolver("93.184.216.34", "10.0.0.1"))
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "ftp://example.com/",
+        "file:///etc/passwd",
+        "https://",
+        "https://user:secret@example.com/",
+        "http://example.com:0/",
+        "http://example.com:99999/",
+        "http://[::1/",
+        "example.com",
+    ],
+)
+async def test_addresses_that_are_no_plain_web_addresses_are_refused_without_quoting_them(url: str) -> None:
+    with pytest.raises(ForbiddenAddress) as caught:
+        await public_target(url, resolver("93.184.216.34"))
+    assert "secret" not in caught.value.message
+
+
+async def test_a_public_host_is_pinned_to_the_address_that_was_checked() -> None:
+    target = await public_target("https://Example.com:8443/hook?x=1", resolver("93.184.216.34", "2606:2800:21f::1"))
+    assert (target.address, target.host, target.port) == ("93.184.216.34", "example.com", 8443)
+    assert target.host_header == "example.com:8443"
+
+
+async def test_a_public_number_needs_no_resolver() -> None:
+    target = await public_target("http://[2606:2800:21f::1]/", resolver())
+    assert (target.address, target.host_header) == ("2606:2800:21f::1", "[2606:2800:21f::1]")
+
+
+async def test_an_unknown_host_is_a_fault_of_the_way_and_not_a_refusal() -> None:
+    async def fail(host: str, port: int) -> list[str]:
+        raise OSError("no such host")
+
+    for resolve in (fail, resolver()):
+        with pytest.raises(WireFault) as caught:
+            await public_target("https://nowhere.example/", resolve)
+        assert caught.value.kind is WireFaultKind.CONNECT
+
+
+async def test_a_guarded_request_never_reaches_a_server_on_this_machine() -> None:
+    with ScriptedGateway() as gateway:
+        for resolve, url in (
+            (resolver("127.0.0.1"), gateway.base_url.replace("127.0.0.1", "example.com")),
+            (resolver("93.184.216.34"), gateway.base_url),
+        ):
+            wire = Wire(resolve=resolve)
+            with pytest.raises(ForbiddenAddress):
+                await wire.request("POST", url + "/v1/responses", timeout_seconds=5, public_only=True)
+            await wire.close()
+        assert gateway.connections == 0
