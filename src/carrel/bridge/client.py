@@ -1,0 +1,241 @@
+"""One connection to a Carrel server: JSON requests and a stream that finds its way back after a cut.
+
+Plain standard library, so that importing it costs a program nothing. A client serves one thread at a time.
+"""
+
+import http.client
+import json
+import select
+import ssl
+import time
+from collections.abc import Iterator, Mapping
+from types import TracebackType
+from typing import Any, Self
+from urllib.parse import quote, urlencode, urlsplit
+
+from carrel.bridge.faults import BridgeFault, NotReachable, Refused, TimedOut
+from carrel.bridge.stream import StreamEvent, read_events
+
+ANSWER_BYTES_MAX = 64 * 1024 * 1024
+LINE_BYTES_MAX = 4 * 1024 * 1024
+CONNECT_SECONDS = 5.0
+# The server says something at least every 25 seconds; twice that in silence is a cut line.
+SILENCE_SECONDS = 60.0
+RECONNECTS_MAX = 8
+RECONNECT_SECONDS = 0.25
+
+Query = Mapping[str, object]
+
+
+class Client:
+    """Speaks to one server with one token; every method returns the parsed answer or raises a `BridgeFault`."""
+
+    def __init__(self, url: str, token: str = "", *, timeout_seconds: float = 30.0) -> None:
+        parts = urlsplit(url if "://" in url else f"http://{url}")
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise NotReachable(f"{url} is no address of a server; it should read like http://127.0.0.1:8787.")
+        self.url = f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/')}"
+        self.token = token
+        self._timeout_seconds = timeout_seconds
+        self._parts = parts
+        self._connection: http.client.HTTPConnection | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Hang up; the next request dials again."""
+        if self._connection:
+            self._connection.close()
+            self._connection = None
+
+    def get(self, path: str, query: Query | None = None, *, timeout_seconds: float | None = None) -> Any:
+        """Read something."""
+        return self._ask("GET", path, query=query, timeout_seconds=timeout_seconds)
+
+    def post(
+        self, path: str, body: object = None, *, idempotency_key: str = "", timeout_seconds: float | None = None
+    ) -> Any:
+        """Make or do something; with an idempotency key it may safely be said twice."""
+        extra = {"X-Idempotency-Key": idempotency_key} if idempotency_key else {}
+        return self._ask("POST", path, body={} if body is None else body, extra=extra, timeout_seconds=timeout_seconds)
+
+    def patch(self, path: str, body: object) -> Any:
+        """Change something."""
+        return self._ask("PATCH", path, body=body)
+
+    def delete(self, path: str) -> Any:
+        """Remove something."""
+        return self._ask("DELETE", path)
+
+    def stream(
+        self, path: str, query: Query | None = None, *, last_event_id: str = "", idle_seconds: float | None = None
+    ) -> Iterator[StreamEvent]:
+        """Yield events as they come, taking up after the last one seen whenever the line is cut.
+
+        With `idle_seconds` the stream ends quietly once nothing has come for that long. A server that stays away for
+        `RECONNECTS_MAX` attempts in a row raises `NotReachable`.
+        """
+        failures = 0
+        while failures <= RECONNECTS_MAX:
+            failures += 1
+            try:
+                for event in self._listen(path, query, last_event_id, idle_seconds or SILENCE_SECONDS):
+                    failures = 0
+                    last_event_id = _cursor_after(event, last_event_id)
+                    yield event
+            except TimedOut:
+                if idle_seconds:
+                    return
+            except NotReachable:
+                if failures > RECONNECTS_MAX:
+                    raise
+            time.sleep(RECONNECT_SECONDS * 2 ** min(failures, 5))
+        raise NotReachable(f"{self.url} hangs up on every attempt to follow it.")
+
+    def _listen(
+        self, path: str, query: Query | None, last_event_id: str, silence_seconds: float
+    ) -> Iterator[StreamEvent]:
+        """Yield the events of one connection, which is its own: requests may be made between two of them."""
+        connection = self._dial(CONNECT_SECONDS)
+        try:
+            headers = self._headers() | {"Accept": "text/event-stream"}
+            if last_event_id:
+                headers["Last-Event-ID"] = last_event_id
+            # Kept by hand: the connection lets go of its socket when the server announces that it will close.
+            line = connection.sock
+            connection.request("GET", self._target(path, query), headers=headers)
+            response = connection.getresponse()
+            if response.status != 200:
+                self._parse(response.status, response.read(ANSWER_BYTES_MAX))
+            line.settimeout(silence_seconds)
+            yield from read_events(_lines(response))
+        except TimeoutError as fault:
+            raise TimedOut(f"{self.url} has been silent for {silence_seconds:g} seconds.") from fault
+        except (OSError, http.client.HTTPException) as fault:
+            raise self._unreachable(fault) from fault
+        finally:
+            connection.close()
+
+    def _ask(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Query | None = None,
+        body: object = None,
+        extra: Mapping[str, str] | None = None,
+        timeout_seconds: float | None = None,
+    ) -> Any:
+        seconds = timeout_seconds or self._timeout_seconds
+        text = None if body is None else json.dumps(body, ensure_ascii=False).encode()
+        headers = self._headers() | dict(extra or {})
+        if text is not None:
+            headers["Content-Type"] = "application/json"
+        try:
+            connection = self._connected(seconds)
+            connection.request(method, self._target(path, query), body=text, headers=headers)
+            response = connection.getresponse()
+            answer = response.read(ANSWER_BYTES_MAX)
+        except TimeoutError as fault:
+            self.close()
+            raise TimedOut(f"{self.url} did not answer within {seconds:g} seconds.") from fault
+        except (OSError, http.client.HTTPException) as fault:
+            self.close()
+            raise self._unreachable(fault) from fault
+        except BaseException:
+            # A request that was broken off leaves half an answer on the line.
+            self.close()
+            raise
+        if response.will_close:
+            self.close()
+        return self._parse(response.status, answer)
+
+    def _connected(self, seconds: float) -> http.client.HTTPConnection:
+        """Return the open connection, or a fresh one when the server has hung up meanwhile.
+
+        Looking before speaking is what makes it needless to send a request twice.
+        """
+        held = self._connection
+        if held and held.sock and select.select([held.sock], [], [], 0)[0]:
+            self.close()
+        if not self._connection or not self._connection.sock:
+            self._connection = self._dial(min(seconds, CONNECT_SECONDS))
+        assert self._connection.sock is not None
+        self._connection.sock.settimeout(seconds)
+        return self._connection
+
+    def _dial(self, seconds: float) -> http.client.HTTPConnection:
+        host, port = self._parts.hostname or "", self._parts.port
+        connection: http.client.HTTPConnection
+        if self._parts.scheme == "https":
+            connection = http.client.HTTPSConnection(host, port, timeout=seconds, context=ssl.create_default_context())
+        else:
+            connection = http.client.HTTPConnection(host, port, timeout=seconds)
+        try:
+            connection.connect()
+        except OSError as fault:
+            raise self._unreachable(fault) from fault
+        return connection
+
+    def _headers(self) -> dict[str, str]:
+        headers = {"Accept": "application/json", "User-Agent": "carrel-bridge"}
+        if self.token:
+            headers["Authorization"] = f"Bearer {self.token}"
+        return headers
+
+    def _target(self, path: str, query: Query | None) -> str:
+        given = {name: _plain(value) for name, value in (query or {}).items() if value is not None and value != ""}
+        return self._parts.path.rstrip("/") + path + ("?" + urlencode(given, quote_via=quote) if given else "")
+
+    def _unreachable(self, fault: Exception) -> NotReachable:
+        reason = getattr(fault, "strerror", None) or str(fault) or type(fault).__name__
+        return NotReachable(f"No Carrel server answers at {self.url} ({reason}).")
+
+    def _parse(self, status: int, answer: bytes) -> Any:
+        try:
+            parsed = json.loads(answer) if answer else None
+        except ValueError as fault:
+            if status < 400:
+                raise NotReachable(f"{self.url} answers, but not like a Carrel server.") from fault
+            parsed = None
+        if status >= 400:
+            raise _refusal(status, parsed)
+        return parsed
+
+
+def segment(text: str) -> str:
+    """Return a key or id as one segment of a path."""
+    return quote(text, safe="")
+
+
+def _refusal(status: int, parsed: object) -> BridgeFault:
+    error = parsed.get("error") if isinstance(parsed, dict) else None
+    if not isinstance(error, dict):
+        return Refused(status, "unreadable", f"The server answered {status} without saying why.")
+    message = str(error.get("message") or f"The server answered {status}.")
+    return Refused(status, str(error.get("code") or ""), message, error.get("field"))
+
+
+def _cursor_after(event: StreamEvent, cursor: str) -> str:
+    """Return the id to take up after; the opening frame tells it when nothing has been seen yet."""
+    if event.id:
+        return event.id
+    seq = event.body.get("seq") if isinstance(event.body, dict) else None
+    if seq is None or (event.name == "stream.ready" and cursor):
+        return cursor
+    return str(seq) if event.name in ("stream.ready", "stream.reset") else cursor
+
+
+def _lines(response: http.client.HTTPResponse) -> Iterator[bytes]:
+    while line := response.readline(LINE_BYTES_MAX):
+        yield line
+
+
+def _plain(value: object) -> str:
+    return str(int(value)) if isinstance(value, bool) else str(value)

@@ -1,0 +1,161 @@
+"""The client of the public API, against a real HTTP server."""
+
+import socket
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from carrel.bridge import Client, NotReachable, Refused, TimedOut, segment
+from carrel.bridge import client as client_module
+from tests.bridge.tiny_server import Asked, Frames, Raw, TinyServer, tiny_server
+
+
+@pytest.fixture
+def server() -> Iterator[TinyServer]:
+    with tiny_server() as running:
+        yield running
+
+
+def test_it_sends_token_query_and_json_and_keeps_the_line(server: TinyServer) -> None:
+    server.answers("GET", "/api/runs", {"runs": []})
+    server.answers("POST", "/api/runs", {"runId": "run_1"}, status=202)
+    with Client(server.url + "/", "crl_owner_x_y") as client:
+        assert client.get("/api/runs", {"limit": 5, "state": None, "q": "a b", "archived": True}) == {"runs": []}
+        assert client.post("/api/runs", {"message": "Grüße"}, idempotency_key="k1") == {"runId": "run_1"}
+        client.close()
+    first, second = server.asked
+    assert first.query == {"limit": "5", "q": "a b", "archived": "1"}
+    assert first.headers["Authorization"] == "Bearer crl_owner_x_y"
+    assert second.body == {"message": "Grüße"}
+    assert second.headers["X-Idempotency-Key"] == "k1"
+    assert server.connections == 1
+
+
+def test_an_answer_without_content_is_none(server: TinyServer) -> None:
+    server.answers("DELETE", "/api/tokens/tok_1", status=204)
+    assert Client(server.url).delete("/api/tokens/tok_1") is None
+
+
+def test_a_key_is_one_segment_of_a_path(server: TinyServer) -> None:
+    server.answers("GET", "/api/sessions/agent:main:web:a/b", {"session": 1})
+    assert Client(server.url).get(f"/api/sessions/{segment('agent:main:web:a/b')}") == {"session": 1}
+
+
+def test_a_line_the_server_hung_up_is_dialled_again(server: TinyServer) -> None:
+    def once(_: Asked) -> tuple[int, object]:
+        return 200, Frames(iter([b"{}"]))
+
+    server.does("GET", "/once", once)
+    client = Client(server.url)
+    assert [client.get("/once"), client.get("/once")] == [{}, {}]
+    assert server.connections == 2
+
+
+@pytest.mark.parametrize(
+    ("status", "not_allowed"), [(400, False), (401, True), (403, True), (409, False), (500, False)]
+)
+def test_a_refusal_carries_the_servers_words(server: TinyServer, status: int, not_allowed: bool) -> None:
+    server.answers("GET", "/x", {"error": {"code": "c", "message": "Say please.", "field": "f"}}, status=status)
+    with pytest.raises(Refused) as caught:
+        Client(server.url).get("/x")
+    assert (caught.value.status, caught.value.code, caught.value.field) == (status, "c", "f")
+    assert str(caught.value) == "Say please."
+    assert caught.value.not_allowed is not_allowed
+
+
+def test_a_refusal_without_words_is_still_a_refusal(server: TinyServer) -> None:
+    server.answers("GET", "/x", Raw(b"<html>Bad gateway</html>"), status=502)
+    with pytest.raises(Refused, match="502"):
+        Client(server.url).get("/x")
+
+
+def test_an_answer_that_is_not_json_means_that_something_else_listens_there(server: TinyServer) -> None:
+    server.answers("GET", "/x", Raw(b"<html>Welcome</html>"))
+    with pytest.raises(NotReachable, match="not like a Carrel server"):
+        Client(server.url).get("/x")
+
+
+def test_a_port_nobody_listens_on_is_not_reachable() -> None:
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        with pytest.raises(NotReachable, match="No Carrel server answers"):
+            Client(f"http://127.0.0.1:{held.getsockname()[1]}").get("/healthz")
+
+
+@pytest.mark.parametrize("url", ["", "ftp://x", "http://", "http:///path"])
+def test_what_is_no_address_is_refused(url: str) -> None:
+    with pytest.raises(NotReachable, match="is no address"):
+        Client(url)
+
+
+def test_an_answer_that_takes_too_long_times_out_and_the_next_request_is_fresh(server: TinyServer) -> None:
+    gate = threading.Event()
+
+    def slow(_: Asked) -> tuple[int, object]:
+        gate.wait(5)
+        return 200, {"late": True}
+
+    server.does("GET", "/slow", slow)
+    server.answers("GET", "/fast", {"late": False})
+    client = Client(server.url)
+    with pytest.raises(TimedOut, match=r"within 0.1 seconds"):
+        client.get("/slow", timeout_seconds=0.1)
+    gate.set()
+    assert client.get("/fast") == {"late": False}
+
+
+def frame(seq: int, name: str = "run.queued") -> bytes:
+    return f'id: {seq}\nevent: {name}\ndata: {{"seq": {seq},\ndata:  "name": "{name}"}}\n\n'.encode()
+
+
+def test_a_stream_takes_up_after_the_last_event_it_saw(server: TinyServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(client_module, "RECONNECT_SECONDS", 0.001)
+    connections = iter(
+        [
+            [b'event: stream.ready\ndata: {"seq": 6}\n\n', b": ping\n\n", frame(7), frame(8), b"id: 9\nevent: ru"],
+            [b'event: stream.ready\r\ndata: {"seq": 9}\r\n\r\n', frame(9)],
+        ]
+    )
+    server.does("GET", "/api/stream", lambda _: (200, Frames(iter(next(connections)))))
+    stream = Client(server.url, "t").stream("/api/stream", {"sessionKey": "main"})
+    seen = [next(stream) for _ in range(5)]
+    assert [event.name for event in seen] == ["stream.ready", "run.queued", "run.queued", "stream.ready", "run.queued"]
+    assert [event.body["seq"] for event in seen] == [6, 7, 8, 9, 9]
+    assert [asked.headers.get("Last-Event-ID") for asked in server.asked] == [None, "8"]
+    assert server.asked[1].query == {"sessionKey": "main"}
+
+
+def test_a_stream_cut_before_its_first_event_takes_up_where_it_was_opened(
+    server: TinyServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client_module, "RECONNECT_SECONDS", 0.001)
+    server.does("GET", "/s", lambda _: (200, Frames(iter([b'event: stream.ready\ndata: {"seq": 4}\n\n']))))
+    stream = Client(server.url).stream("/s")
+    next(stream), next(stream)
+    assert server.asked[1].headers["Last-Event-ID"] == "4"
+
+
+def test_a_stream_with_an_idle_bound_ends_quietly(server: TinyServer) -> None:
+    gate = threading.Event()
+
+    def pieces() -> Iterator[bytes]:
+        yield frame(1)
+        gate.wait(5)
+
+    server.does("GET", "/s", lambda _: (200, Frames(pieces())))
+    assert len(list(Client(server.url).stream("/s", idle_seconds=0.2))) == 1
+    gate.set()
+
+
+def test_a_refused_stream_says_so_at_once(server: TinyServer) -> None:
+    server.answers("GET", "/s", {"error": {"code": "unauthenticated", "message": "Who?"}}, status=401)
+    with pytest.raises(Refused, match="Who"):
+        next(Client(server.url).stream("/s"))
+
+
+def test_a_server_that_always_hangs_up_is_given_up(server: TinyServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(client_module, "RECONNECT_SECONDS", 0.0)
+    server.does("GET", "/s", lambda _: (200, Frames(iter([]))))
+    with pytest.raises(NotReachable, match="hangs up"):
+        next(Client(server.url).stream("/s"))
