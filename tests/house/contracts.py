@@ -4,7 +4,9 @@ A *room* is a package directly under the root (`carrel.runs`) or a surface (`car
 only for type checking count like all others: a name that is needed is a dependency.
 """
 
+import importlib.util
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Any, ClassVar
 
 import grimp
@@ -18,7 +20,11 @@ def surfaces_of(graph: grimp.ImportGraph) -> set[str]:
     """Return the surfaces: the packages under `surfaces`. A plain file there is shared by all of them."""
     if SURFACES not in graph.modules:
         return set()
-    return {child for child in graph.find_children(SURFACES) if graph.find_children(child)}
+    # The graph does not tell a package that is one file from a module, so the folders are asked.
+    spec = importlib.util.find_spec(ROOT)
+    folders = [Path(place) / "surfaces" for place in (spec and spec.submodule_search_locations) or ()]
+    names = {child.rpartition(".")[2]: child for child in graph.find_children(SURFACES)}
+    return {child for name, child in names.items() if any((folder / name).is_dir() for folder in folders)}
 
 
 def rooms_of(graph: grimp.ImportGraph) -> set[str]:

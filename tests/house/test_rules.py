@@ -1,0 +1,80 @@
+"""The house keeps its rules, and every rule notices when it is broken."""
+
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from tests.house import exceptions, rules
+from tests.house.source import Source, house_sources
+from tests.house.words import names_use_the_glossary
+
+Rule = Callable[[Source], Iterator[str]]
+
+FILE = "src/carrel/runs/a.py"
+LONG_FUNCTION = "def walk():\n" + "    step()\n" * 60
+CATCH = "try:\n    act()\nexcept Exception:{comment}\n    pass\n"
+
+# For each rule a file that breaks it and one, as like as possible, that does not.
+PLANTED: list[tuple[Rule, str, str, str]] = [
+    (rules.files_and_functions_are_short, FILE, LONG_FUNCTION, LONG_FUNCTION[:-11]),
+    (rules.files_and_functions_are_short, FILE, "a = 1\n" * 401, "a = 1\n" * 400),
+    (rules.modules_have_docstrings, FILE, "a = 1\n", '"""A."""\n'),
+    (rules.only_the_clock_reads_the_time, FILE, "import time\ntime.time()\n", "run.time\n"),
+    (rules.only_the_clock_reads_the_time, FILE, "from time import monotonic\n", "from time import x\n"),
+    (rules.only_the_clock_reads_the_time, FILE, "datetime.now(UTC)\n", "datetime.fromtimestamp(1)\n"),
+    (rules.only_the_clock_reads_the_time, FILE, "get_running_loop().time()\n", "clock.time()\n"),
+    (rules.only_ids_draw_chance, FILE, "import random\n", "import hashlib\n"),
+    (rules.only_ids_draw_chance, FILE, "from uuid import uuid4\n", "from carrel.kernel import Ids\n"),
+    (rules.broad_catches_name_their_boundary, FILE, CATCH.format(comment=""),
+     CATCH.format(comment="  # boundary: one turn must not end the others")),
+    (rules.broad_catches_name_their_boundary, FILE, "with suppress(Exception):\n    pass\n",
+     "with suppress(OSError):\n    pass\n"),
+    (rules.broad_catches_name_their_boundary, FILE, "try:\n    a()\nexcept (OSError, Exception):\n    b()\n",
+     "try:\n    a()\nexcept BaseException:\n    undo()\n    raise\n"),
+    (rules.nothing_is_left_unfinished, FILE, "a = 1  # TODO later\n", "a = 1  # later\n"),
+    (rules.nothing_is_left_unfinished, FILE, "raise NotImplementedError\n", "raise ValueError\n"),
+    (rules.store_functions_begin_with_tx_and_access, "src/carrel/runs/store.py", "def get(tx, run_id): ...\n",
+     "def get(tx, access, run_id): ...\ndef _row(row): ...\n"),
+    (rules.store_functions_begin_with_tx_and_access, "src/carrel/runs/store_queue.py", "def get(access, tx): ...\n",
+     "def get(tx, access): ...\n"),
+    (rules.sql_stands_in_stores, FILE, 'a = "SELECT id FROM runs"\n', 'a = "Select a run"\n'),
+    (rules.sql_stands_in_stores, FILE, 'a = f"DELETE FROM {b}"\n', 'a = f"{b} DELETE"\n'),
+    (rules.work_is_started_in_groups, FILE, "asyncio.create_task(a())\n", "group.create_task(a())\n"),
+    (rules.work_is_started_in_groups, FILE, "asyncio.ensure_future(a())\n", "asyncio.timeout(1)\n"),
+    (rules.only_wire_and_bridge_make_requests, FILE, "import urllib.request\n", "import urllib.parse\n"),
+    (rules.only_wire_and_bridge_make_requests, FILE, "from http import client\n",
+     "from http import HTTPStatus\n"),
+    (names_use_the_glossary, FILE, "def start_job(): ...\n", "def start_run(): ...\n"),
+    (names_use_the_glossary, FILE, "class RunManager: ...\n", "class Dispatcher: ...\n"),
+    (names_use_the_glossary, FILE, "self.payload = 1\n", "self.body = other.payload\n"),
+    (names_use_the_glossary, FILE, "def say(conversation): ...\n", "def say(conversation_key): ...\n"),
+    (names_use_the_glossary, FILE, "row_data = 1\n", "database = 1\n"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("rule", [*rules.RULES, names_use_the_glossary], ids=lambda rule: rule.__name__)
+def test_the_house_keeps_the_rule(rule: Rule) -> None:
+    broken = [violation for source in house_sources() for violation in rule(source)]
+    assert not broken, "\n".join([rule.__doc__ or "", *broken])
+
+
+@pytest.mark.parametrize(("rule", "path", "bad", "good"), PLANTED, ids=lambda value: getattr(value, "__name__", ""))
+def test_the_rule_notices_what_breaks_it_and_nothing_else(rule: Rule, path: str, bad: str, good: str) -> None:
+    assert list(rule(Source(path, bad)))
+    assert not list(rule(Source(path, good)))
+
+
+@pytest.mark.parametrize("name", sorted(rules.FILE_NAMES_REFUSED))
+def test_a_file_name_that_attracts_everything_is_refused(name: str) -> None:
+    assert list(rules.file_names_say_what_is_inside(Source(f"src/carrel/runs/{name}", "")))
+
+
+def test_every_exception_has_a_reason_and_still_applies() -> None:
+    reasons = [*exceptions.STORE_SIGNATURES.values(), *exceptions.SQL_FILES.values()]
+    assert all(len(reason.split()) >= 4 for reason in [*reasons, *(reason for _, reason in exceptions.WORDS.values())])
+    sources = {source.module: source for source in house_sources()}
+    for name in exceptions.STORE_SIGNATURES:
+        module, _, function = name.rpartition(".")
+        assert module not in sources or f"def {function}(" in sources[module].text, f"{name} is gone: remove it"
+    for path in exceptions.SQL_FILES:
+        assert any(source.path == path for source in sources.values()), f"{path} is gone: remove it"
