@@ -1,0 +1,73 @@
+"""Promises and proofs belong together: no built behaviour without a test, no test of an unknown behaviour."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.requirements.manifest import BUILT, DEFERRED, REASONS
+
+TESTS = Path(__file__).resolve().parents[1]
+ID = re.compile(r"(P|S[0-4])(\.[a-z0-9]+)+")
+
+
+def named_in(text: str, where: str) -> dict[str, list[str]]:
+    """Return the ids that tests in the text name, each with the places that name it.
+
+    It reads the source instead of asking pytest, so that it sees the whole suite also when only a part of it runs.
+    """
+    found: dict[str, list[str]] = {}
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            marked = any(is_mark(decorator) for decorator in node.decorator_list)
+            assert not marked or node.name.lower().startswith("test"), f"{where}: {node.name} is no test"
+        if isinstance(node, ast.Call) and is_mark(node):
+            for argument in node.args:
+                literal = isinstance(argument, ast.Constant) and isinstance(argument.value, str)
+                assert literal, f"{where}:{node.lineno}: write the id as a literal string"
+                found.setdefault(str(ast.literal_eval(argument)), []).append(f"{where}:{node.lineno}")
+    return found
+
+
+def is_mark(node: ast.expr) -> bool:
+    """Tell whether the expression is a call of `requirement`."""
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "requirement"
+
+
+def named_by_tests() -> dict[str, list[str]]:
+    """Return what the whole suite names."""
+    named: dict[str, list[str]] = {}
+    for path in sorted(TESTS.rglob("test_*.py")):
+        for name, places in named_in(path.read_text(encoding="utf-8"), str(path.relative_to(TESTS.parent))).items():
+            named.setdefault(name, []).extend(places)
+    return named
+
+
+def test_every_built_behaviour_is_proved_by_a_test() -> None:
+    unproved = BUILT - named_by_tests().keys()
+    assert not unproved, f"no test names {', '.join(sorted(unproved))}"
+
+
+def test_every_behaviour_a_test_names_is_built() -> None:
+    strange = {name: places for name, places in named_by_tests().items() if name not in BUILT}
+    lines = [
+        f"{name} ({'deferred: move it to BUILT' if name in DEFERRED else 'unknown'}) in {', '.join(places)}"
+        for name, places in sorted(strange.items())
+    ]
+    assert not lines, "\n".join(lines)
+
+
+def test_every_id_stands_in_one_place_and_every_deferral_has_a_reason() -> None:
+    assert not BUILT & DEFERRED.keys()
+    assert sum(map(len, REASONS.values())) == len(DEFERRED), "an id is deferred for two reasons"
+    assert all(reason.strip() for reason in REASONS)
+    assert all(ID.fullmatch(name) for name in BUILT | DEFERRED.keys())
+
+
+def test_the_scan_finds_marks_and_refuses_what_it_could_not_read() -> None:
+    marked = '@requirement("S1.a", "S1.b")\ndef test_it(): ...\n'
+    assert named_in(marked, "f") == {"S1.a": ["f:1"], "S1.b": ["f:1"]}
+    for unreadable in ("@requirement(NAME)\ndef test_it(): ...\n", '@requirement("S1.a")\ndef fixture(): ...\n'):
+        with pytest.raises(AssertionError):
+            named_in(unreadable, "f")
