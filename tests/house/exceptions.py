@@ -6,7 +6,10 @@ WORDS = {
     "conversation_id": (("carrel",), "conversationId comes with the entries of other systems"),
     "data_dir": (("carrel",), "storage.data_dir is the name of a setting"),
     "thread_id": (("carrel",), "threadId names a channel's thread on the wire"),
-    "conversation": (("carrel.kernel.keys", "carrel.journal"), "a key's conversation is the sessionId of its events"),
+    "conversation": (
+        ("carrel.kernel.keys", "carrel.journal", "carrel.sessions"),
+        "a key's conversation is the sessionId of its events",
+    ),
     "thread": (("carrel.storage",), "a thread of the operating system, in which a driver waits"),
 }
 
