@@ -217,9 +217,9 @@ def segment(text: str) -> str:
 def _refusal(status: int, parsed: object) -> BridgeFault:
     error = parsed.get("error") if isinstance(parsed, dict) else None
     if not isinstance(error, dict):
-        return Refused(status, "unreadable", f"The server answered {status} without saying why.")
+        return Refused(status, "unreadable", f"The server answered {status} without saying why.", answer=parsed)
     message = str(error.get("message") or f"The server answered {status}.")
-    return Refused(status, str(error.get("code") or ""), message, error.get("field"))
+    return Refused(status, str(error.get("code") or ""), message, error.get("field"), answer=parsed)
 
 
 def _cursor_after(event: StreamEvent, cursor: str) -> str:

@@ -16,12 +16,15 @@ class TimedOut(BridgeFault):
 class Refused(BridgeFault):
     """The server answered that it will not, in its own words."""
 
-    def __init__(self, status: int, code: str, message: str, field: str | None = None) -> None:
+    def __init__(
+        self, status: int, code: str, message: str, field: str | None = None, *, answer: object = None
+    ) -> None:
         super().__init__(message)
         self.status = status
         self.code = code
         self.message = message
         self.field = field
+        self.answer = answer
 
     @property
     def not_allowed(self) -> bool:

@@ -1,0 +1,85 @@
+"""`completion`: what a shell needs to finish the words of our commands, made from the parser itself."""
+
+import argparse
+from argparse import Namespace
+from collections.abc import Callable
+
+from carrel.main.cli.command import Command, Exit, option
+from carrel.main.cli.screen import Screen
+
+Words = dict[str, list[str]]
+
+_BASH = """\
+_carrel() {{
+    local cur="${{COMP_WORDS[COMP_CWORD]}}" path="" word
+    for word in "${{COMP_WORDS[@]:1:COMP_CWORD-1}}"; do
+        case "$path $word" in
+{known}
+        esac
+    done
+    case "$path" in
+{words}
+    esac
+}}
+complete -o default -F _carrel carrel
+"""
+_ZSH = "#compdef carrel\nautoload -U +X bashcompinit && bashcompinit\n"
+
+
+def command(parser: Callable[[], argparse.ArgumentParser]) -> Command:
+    """Return the command, given the way to the parser it describes."""
+
+    def completion(args: Namespace, screen: Screen) -> int:
+        """Print a script for the shell to read."""
+        words = words_of(parser())
+        screen.out.write(_fish(words) if args.shell == "fish" else (_ZSH if args.shell == "zsh" else "") + _bash(words))
+        return Exit.OK
+
+    shells = (option("shell", choices=("bash", "zsh", "fish")),)
+    return Command("completion", "print a completion script for a shell", completion, shells, asks_server=False)
+
+
+def words_of(parser: argparse.ArgumentParser, path: str = "") -> Words:
+    """Return for every path of commands the words that may follow it."""
+    words: Words = {path: []}
+    # argparse has no public way to ask what was put into a parser.
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for name, child in action.choices.items():
+                words[path].append(name)
+                words |= words_of(child, f"{path} {name}".strip())
+        elif action.option_strings:
+            words[path] += [flag for flag in action.option_strings if flag.startswith("--")]
+        elif action.choices:
+            words[path] += [str(choice) for choice in action.choices]
+    return words
+
+
+def _bash(words: Words) -> str:
+    known = "\n".join(f'            "{_before(path)}") path="{path}" ;;' for path in words if path)
+    lines = "\n".join(
+        f'        "{path}") COMPREPLY=($(compgen -W "{" ".join(follow)}" -- "$cur")) ;;'
+        for path, follow in words.items()
+    )
+    return _BASH.format(known=known, words=lines)
+
+
+def _before(path: str) -> str:
+    """Return how a path looks while it is being walked: what was walked, a space, the new word."""
+    above, _, word = path.rpartition(" ")
+    return f"{above} {word}"
+
+
+def _fish(words: Words) -> str:
+    lines = ["complete -c carrel -f"]
+    for path, follow in words.items():
+        walked = path.split()
+        inside = " ".join(f"; and __fish_seen_subcommand_from {word}" for word in walked).removeprefix("; and ")
+        below = [word for word in follow if not word.startswith("-")]
+        if not walked:
+            inside = "__fish_use_subcommand"
+        elif below:
+            inside += f"; and not __fish_seen_subcommand_from {' '.join(below)}"
+        lines += [f"complete -c carrel -n '{inside}' -a '{word}'" for word in below]
+        lines += [f"complete -c carrel -n '{inside}' -l {flag[2:]}" for flag in follow if flag.startswith("--")]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,95 @@
+"""Finding the server and the token: what was said, else the environment, else the local data directory."""
+
+import json
+import os
+from argparse import Namespace
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from carrel.bridge import Client
+from carrel.main.cli.command import Exit, Failure, Option, option
+
+if TYPE_CHECKING:
+    from carrel.main.settings import Loaded
+
+DEFAULT_PORT = 8787
+_LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
+_EVERYWHERE = frozenset({"0.0.0.0", "::"})  # noqa: S104  (compared with, not bound to)
+
+LOCAL_OPTIONS: tuple[Option, ...] = (
+    option("--config", type=Path, metavar="FILE", help="settings file (else ./carrel.toml)"),
+    option("--data-dir", metavar="DIR", help="the local data directory"),
+)
+SERVER_OPTIONS: tuple[Option, ...] = (
+    option("--url", help="address of the server (else CARREL_URL, else the local one)"),
+    option("--token", help="token (else CARREL_TOKEN, else the local owner's)"),
+    option("--json", action="store_true", help="print the answer as JSON"),
+    *LOCAL_OPTIONS,
+)
+
+
+def reach(args: Namespace) -> Client:
+    """Return a client for the server and token these arguments mean."""
+    url = args.url or os.environ.get("CARREL_URL", "")
+    token = args.token or os.environ.get("CARREL_TOKEN", "")
+    if url and (token or not _is_local(url)):
+        # The local owner's token opens everything here; it is never sent to another machine unasked.
+        return Client(url, token)
+    settings = local_settings(args).settings
+    return Client(
+        url or running_url(settings.storage.data_dir) or _configured_url(settings.server.host, settings.server.port),
+        token or owner_token(settings.storage.data_dir),
+    )
+
+
+def local_settings(args: Namespace, **overrides: object) -> "Loaded":
+    """Return the settings of this machine, or fail with every mistake in them."""
+    from carrel.main.settings import SettingsFault, load
+
+    given = {name.replace("__", "."): value for name, value in overrides.items() if value is not None}
+    if args.data_dir is not None:
+        given["storage.data_dir"] = args.data_dir
+    try:
+        return load(args.config, os.environ, given)
+    except SettingsFault as fault:
+        raise Failure(Exit.USAGE, "\n".join(fault.problems)) from fault
+
+
+def running_url(data_dir: Path) -> str:
+    """Return the address a server running on this directory has left there, empty when none runs."""
+    try:
+        left = json.loads((data_dir / "server.json").read_text(encoding="utf-8"))
+        url, pid = str(left["url"]), int(left["pid"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return ""
+    return url if _is_alive(pid) else ""
+
+
+def owner_token(data_dir: Path) -> str:
+    """Return the owner's token the server has left in the directory, empty when there is none to read."""
+    try:
+        return (data_dir / "owner_token").read_text(encoding="utf-8").strip()
+    except OSError:
+        return ""
+
+
+def _configured_url(host: str, port: int) -> str:
+    name = "127.0.0.1" if host in _EVERYWHERE else host
+    return f"http://{f'[{name}]' if ':' in name else name}:{port or DEFAULT_PORT}"
+
+
+def _is_local(url: str) -> bool:
+    return urlsplit(url if "://" in url else f"http://{url}").hostname in _LOOPBACK
+
+
+def _is_alive(pid: int) -> bool:
+    if os.name != "posix":
+        return True
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):
+        return True
+    return True

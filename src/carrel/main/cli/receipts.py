@@ -1,0 +1,180 @@
+"""`runs receipt`, `compare` and `why`: what an agent saw, how two runs differ, and why nothing moves."""
+
+from argparse import Namespace
+from collections.abc import Iterable
+from typing import Any
+
+from carrel.bridge import segment
+from carrel.main.cli.command import Command, Exit, Failure, option
+from carrel.main.cli.reaching import reach
+from carrel.main.cli.runs import RUN
+from carrel.main.cli.screen import Screen, age, first_line
+
+_BAR_CELLS = 24
+_SHOWN_LINES = 6
+
+Step = dict[str, Any]
+
+
+def receipt(args: Namespace, screen: Screen) -> int:
+    """Show what the agent was given in each step: sections with their sizes, sources and tools."""
+    with reach(args) as client:
+        answer = client.get(f"/api/runs/{segment(args.run_id)}/receipt")
+    if screen.as_json:
+        return screen.json(answer)
+    steps = [step for step in answer["steps"] if args.step in (None, step["n"])]
+    if not steps:
+        raise Failure(Exit.FAILED, "There is no such step; the agent has not been asked anything yet, or not so often.")
+    screen.line(f"What the agent saw in {answer['runId']}")
+    screen.facts([("session", answer["sessionKey"]), ("generation", answer["generation"])])
+    for step in steps:
+        _show_step(step, screen, in_full=args.full)
+    return Exit.OK
+
+
+def _show_step(step: Step, screen: Screen, *, in_full: bool) -> None:
+    screen.line()
+    screen.out.write(screen.paint("bold", f"Step {step['n']}") + f"  attempt {step['attempt']}")
+    screen.line(f"  {step.get('model') or 'no model'}  {step.get('sentAt') or ''}")
+    block = (step.get("context") or {}).get("block") or ""
+    sections = [
+        (f"instructions {step.get('instructionsVersion') or ''}".strip(), _text(step.get("instructions"))),
+        ("context", block),
+        ("input", _text(step.get("input"))),
+        ("output", _text(step.get("output"))),
+    ]
+    largest = max(len(text) for _, text in sections) or 1
+    for name, text in sections:
+        screen.line(f"  {name:<18} {bar(len(text), largest)} {len(text):>7,} characters")
+    _show_tools(step, screen)
+    _show_items(step, screen)
+    for name, text in sections:
+        if text:
+            screen.line()
+            screen.out.write("  " + screen.paint("cyan", name) + "\n")
+            _show_text(text, screen, in_full=in_full)
+
+
+def _show_tools(step: Step, screen: Screen) -> None:
+    tools = step.get("tools") or []
+    screen.line(f"  tools ({len(tools)})".ljust(21) + (", ".join(str(tool) for tool in tools) or "none"))
+    if step.get("historyOmitted"):
+        screen.line(f"  left out           {step['historyOmitted']} earlier messages")
+
+
+def _show_items(step: Step, screen: Screen) -> None:
+    for item in (step.get("context") or {}).get("items") or []:
+        score = f" {item['score']:.2f}" if item.get("score") is not None else ""
+        words = (
+            f"{item.get('section')}: {item.get('kind')} {item.get('id')} from {item.get('scope') or item.get('source')}"
+        )
+        screen.line(f"  · {words}{score}: {item.get('reason')}")
+
+
+def _show_text(text: str, screen: Screen, *, in_full: bool) -> None:
+    lines = text.splitlines()
+    shown = lines if in_full else lines[:_SHOWN_LINES]
+    for line in shown:
+        screen.line(f"    {line if in_full else first_line(line, 110)}")
+    if len(lines) > len(shown):
+        screen.line(f"    … {len(lines) - len(shown)} more lines; --full shows them")
+
+
+def bar(size: int, largest: int) -> str:
+    """Return a size as a small bar, never empty for something that is there."""
+    cells = max(1, round(_BAR_CELLS * size / largest)) if size else 0
+    return ("█" * cells).ljust(_BAR_CELLS, "·")
+
+
+def _text(value: object) -> str:
+    """Return instructions, input or output as lines: items become `role: text`."""
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list):
+        return "\n".join(_text(item) for item in value)
+    if isinstance(value, dict):
+        return _item_text(value)
+    return str(value)
+
+
+def _item_text(item: dict[str, Any]) -> str:
+    match item.get("type"):
+        case "function_call":
+            return f"→ {item.get('name')}({item.get('arguments')})"
+        case "function_call_output":
+            return f"← {_text(item.get('output'))}"
+        case _:
+            words = _text(item.get("content") or item.get("text") or "")
+            return f"{item['role']}: {words}" if item.get("role") else words
+
+
+def compare(args: Namespace, screen: Screen) -> int:
+    """Show in what two runs' receipts differ."""
+    with reach(args) as client:
+        answer = client.get(f"/api/runs/{segment(args.run_id)}/receipt/compare", {"with": args.other})
+    if screen.as_json:
+        return screen.json(answer)
+    if answer["same"]:
+        screen.line("Both saw the same.")
+        return Exit.OK
+    for part in ("instructions", "input"):
+        screen.line(f"{part}: {'the same' if answer[part]['same'] else 'different'}")
+        for line in _diff_lines(answer[part].get("diff")):
+            colour = {"+": "green", "-": "red", "@": "cyan"}.get(line[:1])
+            screen.out.write("  " + (screen.paint(colour, _flat(line)) if colour else _flat(line)) + "\n")
+    for part in ("context", "tools"):
+        screen.line(f"{part}:")
+        for sign, name, colour in (("+", "added", "green"), ("-", "removed", "red")):
+            for item in answer[part].get(name) or []:
+                screen.out.write("  " + screen.paint(colour, f"{sign} {_flat(_named(item))}") + "\n")
+    return Exit.OK
+
+
+def _diff_lines(diff: object) -> Iterable[str]:
+    if isinstance(diff, list):
+        return [str(line).rstrip("\n") for line in diff]
+    return str(diff or "").splitlines()
+
+
+def _flat(text: str) -> str:
+    return "".join(sign if sign.isprintable() or sign == "\t" else "�" for sign in text)
+
+
+def _named(item: object) -> str:
+    if isinstance(item, dict):
+        return " ".join(str(item[name]) for name in ("section", "kind", "id", "reason") if item.get(name))
+    return str(item)
+
+
+def why(args: Namespace, screen: Screen) -> int:
+    """Say in sentences why a run does not move, and what would help."""
+    with reach(args) as client:
+        answer = client.get(f"/api/runs/{segment(args.run_id)}/why")
+    if screen.as_json:
+        return screen.json(answer)
+    if not answer["reasons"]:
+        screen.line("It is moving." if answer["moving"] else "It has ended; nothing holds it.")
+    for reason in answer["reasons"]:
+        since = f" (for {age(reason['since'])})" if reason.get("since") else ""
+        screen.line(f"{reason['text']}{since}")
+        for action in reason.get("actions") or []:
+            screen.line(f"  → {action}")
+    return Exit.OK
+
+
+COMMANDS = (
+    Command("runs why", "say why a run does not move", why, (RUN,)),
+    Command(
+        "runs receipt",
+        "show what the agent saw",
+        receipt,
+        (
+            RUN,
+            option("--step", type=int, metavar="N", help="only this step"),
+            option("--full", action="store_true", help="with every line of the text"),
+        ),
+    ),
+    Command("runs compare", "show how two runs' receipts differ", compare, (RUN, option("other", metavar="OTHER"))),
+)

@@ -1,0 +1,126 @@
+"""`runs`: what was said to agents and what came of it."""
+
+from argparse import Namespace
+
+from carrel.bridge import segment
+from carrel.main.cli.command import Command, Exit, Failure, option
+from carrel.main.cli.reaching import reach
+from carrel.main.cli.screen import Screen, age, first_line
+from carrel.main.cli.waiting import read_run, tell, wait_for
+
+RUN = option("run_id", metavar="RUN", help="id of the run")
+WAIT_SECONDS = 600.0
+
+
+def list_runs(args: Namespace, screen: Screen) -> int:
+    """Show runs, the newest first."""
+    query = {"sessionKey": args.session, "agentId": args.agent, "state": args.state, "limit": args.limit}
+    with reach(args) as client:
+        answer = client.get("/api/runs", query)
+    if screen.as_json:
+        return screen.json(answer)
+    rows = [
+        (run["id"], run["state"], run["agentId"], run["sessionKey"], age(run["createdAt"]), _message(run))
+        for run in answer["runs"]
+    ]
+    screen.table(("RUN", "STATE", "AGENT", "SESSION", "AGE", "MESSAGE"), rows, empty="No runs.")
+    return Exit.OK
+
+
+def show(args: Namespace, screen: Screen) -> int:
+    """Show everything about one run."""
+    with reach(args) as client:
+        run = read_run(client, args.run_id)
+    if screen.as_json:
+        return screen.json({"run": run})
+    message, reply = (run.pop("message", None) or {}).get("text"), run.pop("reply", None)
+    screen.facts(list(run.items()))
+    for title, text in (("Message", message), ("Reply", reply)):
+        if text:
+            screen.line()
+            screen.out.write(screen.paint("bold", title) + "\n")
+            screen.line(text)
+    return Exit.OK
+
+
+def wait(args: Namespace, screen: Screen) -> int:
+    """Wait until a run has ended and show its reply."""
+    with reach(args) as client:
+        run = wait_for(client, args.run_id, screen, seconds=args.timeout)
+    if screen.as_json:
+        screen.json({"run": run})
+    return tell(run, screen, with_reply=not screen.as_json)
+
+
+def answer(args: Namespace, screen: Screen) -> int:
+    """Answer a run that waits for a person."""
+    body: dict[str, object] = {"text": args.text} if args.text else {}
+    if args.approve is not None:
+        body["approve"] = args.approve
+    if not body:
+        raise Failure(Exit.USAGE, "Give the answer as text, or --approve or --deny.")
+    return _do(args, screen, "answer", body, "Answered; the run goes on in its lane.")
+
+
+def cancel(args: Namespace, screen: Screen) -> int:
+    """Cancel a run that has not ended."""
+    return _do(args, screen, "cancel", None, "Cancelled.")
+
+
+def retry(args: Namespace, screen: Screen) -> int:
+    """Say again what a failed run was told."""
+    with reach(args) as client:
+        answer = client.post(f"/api/runs/{segment(args.run_id)}/retry")
+    if screen.as_json:
+        return screen.json(answer)
+    screen.line(answer["runId"])
+    return Exit.OK
+
+
+def _do(args: Namespace, screen: Screen, act: str, body: object, done: str) -> int:
+    with reach(args) as client:
+        answer = client.post(f"/api/runs/{segment(args.run_id)}/{act}", body)
+    if screen.as_json:
+        return screen.json(answer)
+    screen.line(done)
+    return Exit.OK
+
+
+def _message(run: dict[str, object]) -> str:
+    message = run.get("message")
+    return first_line(str(message.get("text") or "")) if isinstance(message, dict) else ""
+
+
+COMMANDS = (
+    Command(
+        "runs list",
+        "show runs",
+        list_runs,
+        (
+            option("--session", metavar="KEY"),
+            option("--agent", metavar="ID"),
+            option("--state", choices=("queued", "running", "waiting", "completed", "failed", "cancelled")),
+            option("--limit", type=int, default=50, metavar="N"),
+        ),
+    ),
+    Command("runs show", "show one run", show, (RUN,)),
+    Command(
+        "runs wait",
+        "wait for a run's reply",
+        wait,
+        (RUN, option("--timeout", type=float, default=WAIT_SECONDS, metavar="S", help=f"seconds ({WAIT_SECONDS:g})")),
+    ),
+    Command(
+        "runs answer",
+        "answer a run that waits for you",
+        answer,
+        (
+            RUN,
+            option("text", nargs="?", metavar="TEXT"),
+            option("--approve", dest="approve", action="store_const", const=True, help="let it go on"),
+            option("--deny", dest="approve", action="store_const", const=False, help="do not let it"),
+        ),
+    ),
+    Command("runs cancel", "cancel a run", cancel, (RUN,)),
+    Command("runs retry", "try a failed run again", retry, (RUN,)),
+)

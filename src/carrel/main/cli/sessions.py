@@ -1,0 +1,162 @@
+"""`sessions` and `queue`: the lanes, what was said in them and what waits in them."""
+
+from argparse import Namespace
+from typing import Any
+
+from carrel.bridge import Client, segment
+from carrel.main.cli.command import Command, Exit, Failure, option
+from carrel.main.cli.reaching import reach
+from carrel.main.cli.screen import Screen, age, first_line
+
+_KEY = option("key", metavar="SESSION", help="session key, or a session id")
+_LIST_OPTIONS = (
+    option("--agent", metavar="ID"),
+    option("--state", choices=("idle", "busy", "closed")),
+    option("--archived", action="store_true", help="show archived ones too"),
+    option("--limit", type=int, default=50, metavar="N"),
+)
+_HEADERS = ("SESSION", "STATE", "GEN", "QUEUED", "ACTIVE", "NAME")
+
+
+def _path(args: Namespace, *rest: str) -> str:
+    return "/".join(["/api/sessions", segment(args.key), *rest])
+
+
+def list_sessions(args: Namespace, screen: Screen) -> int:
+    """Show the lanes, the newest first."""
+    query = {
+        "agentId": args.agent,
+        "state": args.state,
+        "archived": args.archived,
+        "limit": args.limit,
+        "q": getattr(args, "text", None),
+    }
+    with reach(args) as client:
+        answer = client.get("/api/sessions", query)
+    if screen.as_json:
+        return screen.json(answer)
+    rows = [_row(session) for session in answer["sessions"]]
+    screen.table(_HEADERS, rows, empty="No sessions. `carrel chat` begins one.")
+    return Exit.OK
+
+
+def _row(session: dict[str, Any]) -> tuple[object, ...]:
+    name = session.get("label") or session.get("displayName") or ""
+    key = session.get("sessionKey") or session.get("key")
+    queued = session.get("queuedRuns") or 0
+    return key, session.get("state"), session.get("generation"), queued, age(session.get("updatedAt")), name
+
+
+def show(args: Namespace, screen: Screen) -> int:
+    """Show everything about one session."""
+    with reach(args) as client:
+        answer = client.get(_path(args))
+    if screen.as_json:
+        return screen.json(answer)
+    screen.facts(list(answer["session"].items()))
+    return Exit.OK
+
+
+def tail(args: Namespace, screen: Screen) -> int:
+    """Show the last messages of a session, and with --follow those that come."""
+    if args.follow and screen.as_json:
+        raise Failure(Exit.USAGE, "--json and --follow do not go together here; `carrel events --follow --json` does.")
+    with reach(args) as client:
+        answer = client.get(_path(args, "history"), {"limit": args.lines, "includeTools": args.tools})
+        if screen.as_json:
+            return screen.json(answer)
+        seen: set[str] = set()
+        _show_new(answer["messages"], seen, screen)
+        if args.follow:
+            _follow(client, args, seen, screen)
+    return Exit.OK
+
+
+def _follow(client: Client, args: Namespace, seen: set[str], screen: Screen) -> None:
+    for _ in client.stream("/api/stream", {"sessionKey": args.key}):
+        recent = client.get(_path(args, "history"), {"limit": args.lines, "includeTools": args.tools})
+        _show_new(recent["messages"], seen, screen)
+        screen.out.flush()
+
+
+def _show_new(messages: list[dict[str, Any]], seen: set[str], screen: Screen) -> None:
+    for message in messages:
+        if message["id"] in seen:
+            continue
+        seen.add(message["id"])
+        text = "\n".join(_part(part) for part in message.get("content") or [])
+        screen.out.write(screen.paint("bold", str(message.get("role"))) + "\t" * (not screen.is_terminal))
+        if screen.is_terminal:
+            screen.line("  " + str(message.get("timestamp") or ""))
+        screen.line(text if screen.is_terminal else text.replace("\n", " "))
+
+
+def _part(part: dict[str, Any]) -> str:
+    if part.get("type") == "text":
+        return str(part.get("text", ""))
+    return first_line(" ".join(f"{name}={value}" for name, value in part.items()), 200)
+
+
+def reset(args: Namespace, screen: Screen) -> int:
+    """Close the open generation; the next message opens the next one."""
+    with reach(args) as client:
+        answer = client.post(_path(args, "reset"))
+    if screen.as_json:
+        return screen.json(answer)
+    screen.line(f"Closed; the next message opens generation {answer.get('nextGeneration')}.")
+    return Exit.OK
+
+
+def archive(args: Namespace, screen: Screen) -> int:
+    """Put a session out of sight, or bring it back."""
+    with reach(args) as client:
+        answer = client.post(_path(args, "unarchive" if args.undo else "archive"))
+    if screen.as_json:
+        return screen.json(answer)
+    screen.line("Brought back." if args.undo else "Archived; --undo brings it back.")
+    return Exit.OK
+
+
+def queue(args: Namespace, screen: Screen) -> int:
+    """Show what a lane works on and what waits in it, in order."""
+    with reach(args) as client:
+        answer = client.get(_path(args, "queue"))
+    if screen.as_json:
+        return screen.json(answer)
+    running = [answer["running"]] if answer.get("running") else []
+    rows = [
+        (run.get("queuePosition") or "now", run["id"], run["state"], age(run["createdAt"]), first_line(_said(run)))
+        for run in [*running, *answer["runs"]]
+    ]
+    screen.table(("#", "RUN", "STATE", "AGE", "MESSAGE"), rows, empty="Nothing runs and nothing waits here.")
+    return Exit.OK
+
+
+def _said(run: dict[str, Any]) -> str:
+    return str((run.get("message") or {}).get("text") or "")
+
+
+COMMANDS = (
+    Command("sessions list", "show the lanes", list_sessions, _LIST_OPTIONS),
+    Command("sessions show", "show one session", show, (_KEY,)),
+    Command(
+        "sessions tail",
+        "show the last messages",
+        tail,
+        (
+            _KEY,
+            option("-n", "--lines", type=int, default=20, metavar="N", help="how many (20)"),
+            option("-f", "--follow", action="store_true", help="go on with those that come"),
+            option("--tools", action="store_true", help="with tool calls and results"),
+        ),
+    ),
+    Command("sessions reset", "begin the next generation", reset, (_KEY,)),
+    Command("sessions archive", "put a session out of sight", archive, (_KEY, option("--undo", action="store_true"))),
+    Command(
+        "sessions search",
+        "find sessions by name or key",
+        list_sessions,
+        (option("text", metavar="TEXT"), *_LIST_OPTIONS),
+    ),
+    Command("queue", "show what waits in a lane", queue, (_KEY,)),
+)
