@@ -1,0 +1,40 @@
+// Times that stay true while one looks: every age on the page moves with one clock.
+
+import { h, setText } from "./dom.js";
+import { instant, span } from "./words.js";
+
+const EVERY_MS = 1_000;
+const shown = new Set();
+
+/** Make a time that shows how long ago `value` was; `{element, set(value)}`. */
+export function age(prefix = "", suffix = "") {
+  const element = h("time");
+  const entry = { element, at: null, prefix, suffix };
+  shown.add(entry);
+  return {
+    element,
+    set(value) {
+      entry.at = instant(value);
+      draw(entry);
+    },
+    drop() {
+      shown.delete(entry);
+    },
+  };
+}
+
+function draw({ element, at, prefix, suffix }) {
+  element.hidden = at === null;
+  if (at === null) return;
+  const iso = new Date(at).toISOString();
+  if (element.dateTime !== iso) {
+    element.dateTime = iso;
+    element.title = new Date(at).toLocaleString();
+  }
+  setText(element, `${prefix}${span(Date.now() - at)}${suffix}`);
+}
+
+setInterval(() => {
+  if (document.visibilityState === "hidden") return;
+  for (const entry of shown) draw(entry);
+}, EVERY_MS);

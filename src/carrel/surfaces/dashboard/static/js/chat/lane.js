@@ -1,0 +1,153 @@
+// What the chat knows of its lane: read from the server, filled by the socket, sent by the reader. No elements here.
+
+import { get, lanePath, post, readAll, url } from "../api.js";
+import { instanceId, randomId } from "../instance.js";
+import { instant } from "../words.js";
+import { itemsOf } from "./items.js";
+
+const HISTORY_PAGE = 200;
+const RUNS_READ = 100;
+
+// Replies to commands are in no journal; they stay with their lane while the page is open.
+const asidesByLane = new Map();
+
+export class ChatLane {
+  messages = [];
+  runs = new Map();
+  running = null;
+  queued = [];
+  row = null;
+  olderCursor = null;
+  isNew = false;
+  #generationId = null;
+  #live = new Map();
+  #unsent = [];
+
+  constructor(key) {
+    this.key = key;
+    if (!asidesByLane.has(key)) asidesByLane.set(key, []);
+  }
+
+  get items() {
+    return itemsOf({
+      messages: this.messages, runs: this.runs, running: this.running, queued: this.queued,
+      live: this.#live, unsent: this.#unsent, asides: asidesByLane.get(this.key),
+    });
+  }
+
+  get occupied() {
+    return this.running !== null || this.queued.length > 0;
+  }
+
+  /** Read the lane anew; a lane nobody has spoken in is no error, it is empty. */
+  async read(signal) {
+    try {
+      const [session, history, queue, runs] = await Promise.all([
+        get(lanePath(this.key), { signal }),
+        get(url(lanePath(this.key, "/history"), { limit: HISTORY_PAGE, includeTools: 1 }), { signal }),
+        get(lanePath(this.key, "/queue"), { signal }),
+        readAll("/api/runs", { sessionKey: this.key, limit: RUNS_READ }, "runs", { pages: 1, signal }),
+      ]);
+      if (signal.aborted) return;
+      this.row = session.session;
+      this.isNew = false;
+      this.#takeHistory(history);
+      this.running = queue.running ?? null;
+      this.queued = queue.runs ?? [];
+      this.runs = new Map(runs.rows.map((run) => [run.id, run]));
+    } catch (error) {
+      if (error.status !== 404) throw error;
+      this.isNew = true;
+    }
+    this.#forgetKnown();
+  }
+
+  #takeHistory(history) {
+    const newest = history.messages ?? [];
+    const sameGeneration = this.#generationId === history.sessionId && this.messages.length > 0;
+    const known = new Set(newest.map((message) => message.id));
+    const older = sameGeneration ? this.messages.filter((message) => !known.has(message.id)) : [];
+    // What is not in the newest page and younger than its first line has been removed on the server.
+    const first = instant(newest[0]?.timestamp) ?? 0;
+    this.messages = [...older.filter((message) => (instant(message.timestamp) ?? 0) <= first), ...newest];
+    if (!sameGeneration) this.olderCursor = history.nextCursor ?? null;
+    this.#generationId = history.sessionId;
+  }
+
+  /** Read the page before the oldest message. */
+  async readOlder() {
+    const page = await get(url(lanePath(this.key, "/history"), { limit: HISTORY_PAGE, includeTools: 1, cursor: this.olderCursor }));
+    const known = new Set(this.messages.map((message) => message.id));
+    this.messages = [...page.messages.filter((message) => !known.has(message.id)), ...this.messages];
+    this.olderCursor = page.nextCursor ?? null;
+  }
+
+  #forgetKnown() {
+    const spoken = new Set(this.messages.map((message) => message.runId));
+    const known = (id) => spoken.has(id) || this.runs.has(id) || this.running?.id === id || this.queued.some((run) => run.id === id);
+    this.#unsent = this.#unsent.filter((line) => line.runId === null || !known(line.runId));
+    for (const [id, words] of this.#live) {
+      const answered = this.messages.some((message) => message.runId === id && message.role === "assistant");
+      const ended = this.running?.id !== id && this.runs.has(id);
+      if (ended && (answered || words.done)) this.#live.delete(id);
+    }
+  }
+
+  /** Take a frame of the socket; true when it changed what is shown, "read" when the server knows more. */
+  hear(frame) {
+    if (frame.command) return false;
+    if (frame.type === "assistant_chunk" && frame.runId) {
+      const words = this.#live.get(frame.runId) ?? { text: "", done: false };
+      this.#live.set(frame.runId, { text: words.text + (frame.text ?? ""), done: false });
+      return true;
+    }
+    if (frame.type === "assistant_done" && frame.runId) {
+      const words = this.#live.get(frame.runId);
+      this.#live.set(frame.runId, { text: words?.text || frame.text || "", done: true });
+      return "read";
+    }
+    return frame.type === "system_event" && frame.eventType !== "typing" ? "read" : false;
+  }
+
+  /** Begin to send a line: it is shown at once, marked as not yet accepted. */
+  write(text) {
+    const line = { id: randomId(), text, runId: null, state: "sending", error: "" };
+    this.#unsent.push(line);
+    return line;
+  }
+
+  discard(line) {
+    this.#unsent = this.#unsent.filter((each) => each !== line);
+  }
+
+  /** Send a line, the same one again if need be; gives the server's answer, null when it was refused. */
+  async send(line) {
+    line.state = "sending";
+    try {
+      const answer = await post("/api/chat", {
+        text: line.text, sessionKey: this.key, channelType: "web", clientInstanceId: instanceId(), clientMessageId: line.id,
+      });
+      if (answer.runId) {
+        line.runId = answer.runId;
+        line.state = "accepted";
+      } else {
+        this.discard(line);
+        keepAside(answer.sessionKey ?? this.key, { id: `aside-${line.id}`, text: line.text, reply: answer.reply ?? "", at: this.#newestAt() });
+      }
+      return answer;
+    } catch (error) {
+      line.state = "refused";
+      line.error = error.message;
+      return null;
+    }
+  }
+
+  // By the server's clock, so that what is said later also stands later.
+  #newestAt() {
+    return Math.max(0, ...this.messages.slice(-1).map((message) => instant(message.timestamp) ?? 0));
+  }
+}
+
+function keepAside(key, aside) {
+  asidesByLane.set(key, [...(asidesByLane.get(key) ?? []), aside]);
+}

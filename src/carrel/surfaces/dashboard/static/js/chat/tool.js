@@ -1,0 +1,53 @@
+// A tool call in the transcript: one line, closed, with what went in and what came out.
+
+import { h, setAttribute, setText } from "../dom.js";
+import { firstLine } from "../words.js";
+
+/** Give the row of a tool call for `keyed`. */
+export function toolRow(first) {
+  const { name, input } = callOf(first.call);
+  const outcome = h("span", { class: "tool-outcome" });
+  const output = h("pre", { class: "code", tabindex: 0 });
+  const outputHead = h("p", { class: "tool-head" }, "Result");
+  const element = h("details", { class: "row tool" },
+    h("summary", {}, h("span", { class: "tool-name" }, name), h("span", { class: "tool-input" }, firstLine(input, 90)), outcome),
+    h("div", { class: "tool-body" },
+      h("p", { class: "tool-head" }, "Call"), h("pre", { class: "code", tabindex: 0 }, pretty(input)), outputHead, output),
+  );
+  return {
+    element,
+    update({ result }) {
+      const { text, failed } = resultOf(result);
+      setText(output, pretty(text));
+      output.hidden = outputHead.hidden = result === null;
+      setText(outcome, result === null ? "no result yet" : failed ? "refused" : "done");
+      setAttribute(element, "data-outcome", result === null ? "open" : failed ? "failed" : "done");
+    },
+  };
+}
+
+function callOf(message) {
+  const parts = Array.isArray(message.content) ? message.content : [];
+  const call = parts.find((part) => part.name ?? part.tool ?? part.toolName) ?? message;
+  const name = call.name ?? call.tool ?? call.toolName ?? "tool";
+  const input = call.arguments ?? call.input ?? parts.find((part) => part.text)?.text ?? "";
+  return { name, input: asText(input) };
+}
+
+function resultOf(message) {
+  if (message === null) return { text: "", failed: false };
+  const parts = Array.isArray(message.content) ? message.content : [{ text: message.content }];
+  const text = parts.map((part) => asText(part.text ?? part.output ?? part.result ?? "")).join("\n");
+  return { text, failed: message.isError === true || parts.some((part) => part.isError === true) };
+}
+
+const asText = (value) => (typeof value === "string" ? value : JSON.stringify(value));
+
+/** JSON set over lines, anything else as it is. */
+function pretty(text) {
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2);
+  } catch {
+    return text;
+  }
+}

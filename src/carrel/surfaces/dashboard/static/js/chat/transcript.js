@@ -1,0 +1,179 @@
+// The transcript: each item of the lane as a row that stays while its item does.
+
+import { age } from "../ages.js";
+import { answerForm, question } from "../answer.js";
+import { post, runPath } from "../api.js";
+import { doing } from "../doing.js";
+import { h, keyed, setAttribute, setChildren, setText } from "../dom.js";
+import { prose } from "../prose.js";
+import { openReceipt } from "../receipt.js";
+import { byWhom, firstLine, waitsFor, whyEnded } from "../words.js";
+import { textOf } from "./items.js";
+import { toolRow } from "./tool.js";
+
+const NEAR_THE_END_PX = 120;
+
+/** Give `{element, update(items)}`; `agent` names who answers, `resend` and `discard` act on lines that were refused. */
+export function transcript({ agent, resend, discard }) {
+  const list = h("div", { class: "transcript-list" });
+  const log = h("div", { class: "transcript", role: "log", "aria-label": "Transcript", tabindex: 0 }, list);
+  const below = h("button", { type: "button", class: "button quiet below", hidden: true, on: { click: toEnd } }, "New text below");
+  const makers = { said: saidRow, tool: toolRow, aside: asideRow, ended: endedRow, asks: asksRow, speaking: speakingRow, queued: queuedRow, unsent: (item) => unsentRow(item, { resend, discard }) };
+
+  function toEnd() {
+    following = true;
+    log.scrollTop = log.scrollHeight;
+    below.hidden = true;
+  }
+
+  // The reader follows the end until they scroll away from it; then nothing may move under their eyes.
+  let following = true;
+  log.addEventListener("scroll", () => {
+    following = atEnd();
+    if (following) below.hidden = true;
+  });
+  const resizing = new ResizeObserver(() => {
+    if (following) toEnd();
+  });
+  resizing.observe(log);
+
+  const atEnd = () => log.scrollHeight - log.scrollTop - log.clientHeight < NEAR_THE_END_PX;
+
+  let before = "";
+  return {
+    element: h("div", { class: "transcript-frame" }, log, below),
+    log,
+    toEnd,
+    stop: () => resizing.disconnect(),
+    update(items) {
+      keyed(list, items, (item) => item.key, (item) => makers[item.kind](item, agent));
+      const now = items.map((item) => `${item.key}/${item.text?.length ?? 0}`).join();
+      if (following) toEnd();
+      else if (now !== before) below.hidden = false;
+      before = now;
+    },
+  };
+}
+
+/** A row with a speaker in the margin. */
+function row(kind, speaker, ...content) {
+  return h("article", { class: `row ${kind}`, "aria-label": speaker }, h("p", { class: "speaker", "aria-hidden": "true" }, speaker), h("div", { class: "words" }, content));
+}
+
+const still = (element) => ({ element, update() {} });
+
+function saidRow({ message }, agent) {
+  const mine = message.role === "user";
+  const source = mine ? byWhom(message.provenance) : "";
+  const speaker = mine ? (source ? "Heard" : "You") : message.role === "system" ? "System" : agent;
+  const when = age("", " ago");
+  when.set(message.timestamp);
+  const foot = h("p", { class: "foot" }, source ? h("span", {}, source) : null, when.element);
+  const element = row(`said ${message.role}`, speaker, prose(textOf(message)), foot);
+  let linked = null;
+  return {
+    element,
+    update({ receipt }) {
+      if (receipt === linked) return;
+      linked = receipt;
+      foot.querySelector(".receipt-link")?.remove();
+      if (receipt !== null) foot.append(receiptButton(receipt));
+    },
+    gone: when.drop,
+  };
+}
+
+function receiptButton(runId) {
+  return h("button", { type: "button", class: "button plain receipt-link", on: { click: (event) => openReceipt(runId, event.currentTarget) } }, "What the agent saw");
+}
+
+function asideRow({ text, reply }) {
+  return still(row("aside", "Command", h("p", { class: "command" }, text), prose(reply)));
+}
+
+function endedRow({ run, unheard }) {
+  const why = h("p", { class: "why" });
+  const followed = h("span", { class: "note", role: "status" });
+  const retry = doing({
+    label: "Retry", busy: "Retrying…", done: "Retry again", kind: "quiet",
+    act: async () => {
+      await post(runPath(run.id, "/retry"));
+      setText(followed, "Queued again.");
+    },
+  });
+  const failed = run.state === "failed";
+  const element = row(`ended ${run.state}`, failed ? "Failed" : "Cancelled",
+    unheard ? h("p", { class: "prose unheard" }, run.message?.text ?? "") : null,
+    why,
+    failed ? h("div", { class: "buttons" }, retry.button, unheard ? null : receiptButton(run.id), followed) : null,
+    failed ? retry.complaint : null);
+  return { element, update: (item) => setText(why, `${failed ? "The run failed" : "The run was cancelled"}: ${whyEnded(item.run)}`) };
+}
+
+function asksRow({ run, told, unheard }) {
+  return still(row("asks", "Waiting",
+    unheard ? h("p", { class: "prose unheard" }, run.message?.text ?? "") : null,
+    h("p", { class: "why" }, `This run ${waitsFor(run)}.`),
+    told ? null : h("div", { class: "question" }, prose(question(run))),
+    answerForm(run)));
+}
+
+function speakingRow(first, agent) {
+  const words = h("div", { class: "live-words" });
+  const since = age("", "");
+  const working = h("p", { class: "working" }, h("span", { class: "pulse", "aria-hidden": "true" }), h("span", {}, "working "), since.element);
+  const element = row("speaking", agent, words, working);
+  const heardLine = h("div", { class: "speaking-pair" }, element);
+  let mine = null;
+  return {
+    element: heardLine,
+    update(item) {
+      setAttribute(element, "aria-busy", String(item.working));
+      setChildren(words, prose(item.text));
+      working.hidden = !item.working;
+      since.set(item.run?.startedAt ?? null);
+      if (item.unspoken !== "" && mine === null) {
+        mine = row("said user", "You", prose(item.unspoken));
+        heardLine.prepend(mine);
+      } else if (item.unspoken === "" && mine !== null) {
+        mine.remove();
+        mine = null;
+      }
+    },
+    gone: since.drop,
+  };
+}
+
+function queuedRow({ run }) {
+  const place = h("span", { class: "place" });
+  const cancel = doing({
+    label: "Cancel", busy: "Cancelling…", done: "Cancelling…", kind: "plain", name: `Cancel: ${firstLine(run.message?.text, 60)}`,
+    act: () => post(runPath(run.id, "/cancel")),
+  });
+  const source = byWhom(run.provenance);
+  const element = row("queued", source ? "Heard next" : "You", prose(run.message?.text),
+    h("p", { class: "foot" }, place, source ? h("span", {}, source) : null, cancel.button), cancel.complaint);
+  return {
+    element,
+    update(item) {
+      const position = item.run.queuePosition;
+      setText(place, item.run.nextAttemptAt ? "Waiting to try again" : position === 1 ? "Waiting, next in line" : `Waiting, number ${position ?? "?"} in line`);
+    },
+  };
+}
+
+function unsentRow({ line }, { resend, discard }) {
+  const state = h("span", { class: "place", role: "status" });
+  const again = h("button", { type: "button", class: "button quiet", on: { click: () => resend(line) } }, "Send again");
+  const drop = h("button", { type: "button", class: "button plain", on: { click: () => discard(line) } }, "Discard");
+  const element = row("unsent", "You", prose(line.text), h("p", { class: "foot" }, state, again, drop));
+  return {
+    element,
+    update({ line: now }) {
+      setAttribute(element, "data-state", now.state);
+      setText(state, now.state === "refused" ? `Not sent: ${now.error}` : now.state === "accepted" ? "Accepted" : "Sending, not yet accepted…");
+      again.hidden = now.state !== "refused";
+      drop.hidden = now.state !== "refused";
+    },
+  };
+}

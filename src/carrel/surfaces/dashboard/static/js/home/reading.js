@@ -1,0 +1,85 @@
+// What Home knows: one reading of lanes and runs, and what follows from it. No elements here.
+
+import { readAll } from "../api.js";
+import { firstLine, instant, laneName, laneTitle, splitKey } from "../words.js";
+
+const PAGE = 200;
+const FAILED_PAGE = 20;
+
+/** Read everything Home shows; `failedPages` is how far the reader has asked to see failures. */
+export async function readHome({ failedPages, signal }) {
+  const [sessions, running, waiting, failed] = await Promise.all([
+    readAll("/api/sessions", { limit: PAGE, messageLimit: 1 }, "sessions", { signal }),
+    readAll("/api/runs", { state: "running", limit: PAGE }, "runs", { signal }),
+    readAll("/api/runs", { state: "waiting", limit: PAGE }, "runs", { signal }),
+    readAll("/api/runs", { state: "failed", limit: FAILED_PAGE }, "runs", { pages: failedPages, signal }),
+  ]);
+  const lanes = lanesOf(sessions.rows, running.rows, waiting.rows);
+  const titles = new Map(lanes.map((lane) => [lane.key, lane.title]));
+  const named = (run) => ({ ...run, laneTitle: titles.get(run.sessionKey) ?? laneName(run.sessionKey) });
+  // A run that waits for a program's tool output waits for no person.
+  const forPeople = waiting.rows.filter((run) => run.waitingFor !== "tool_output").map(named);
+  return {
+    lanes,
+    moreLanes: sessions.more,
+    waiting: forPeople,
+    failed: failed.rows.map(named),
+    moreFailed: failed.more,
+    counts: {
+      busy: lanes.filter((lane) => lane.state === "busy").length,
+      queued: lanes.reduce((sum, lane) => sum + lane.queued, 0),
+      waiting: forPeople.length,
+      failed: failed.rows.length,
+    },
+  };
+}
+
+/** Join session rows with the runs at work in them; a lane with a question open is waiting, not idle. */
+export function lanesOf(rows, running, waiting) {
+  const atWork = new Map(running.map((run) => [run.sessionKey, run]));
+  const asking = new Map(waiting.map((run) => [run.sessionKey, run]));
+  return rows.map((row) => laneOf(row, atWork, asking)).sort(byUrgency);
+}
+
+function laneOf(row, atWork, asking) {
+  const key = row.sessionKey ?? row.key;
+  const run = atWork.get(key) ?? null;
+  const question = asking.get(key) ?? null;
+  const state = row.state === "closed" ? "closed" : run !== null || row.state === "busy" ? "busy" : question !== null ? "waiting" : "idle";
+  return {
+    key,
+    state,
+    run,
+    question,
+    agent: row.agentSlug ?? row.agentId ?? splitKey(key).agent,
+    title: laneTitle(row),
+    name: laneName(key),
+    kind: row.kind ?? "",
+    channel: row.channel ?? "",
+    generation: row.generation ?? 0,
+    queued: row.queuedRuns ?? 0,
+    openedAt: row.openedAt,
+    lastAt: row.updatedAt,
+    saying: run !== null ? firstLine(run.message?.text) : question !== null ? firstLine(question.reply ?? question.note) : lastSaid(row),
+  };
+}
+
+function lastSaid(row) {
+  const content = row.messages?.at(-1)?.content;
+  const text = typeof content === "string" ? content : content?.find((part) => part.type === "text")?.text;
+  return firstLine(text);
+}
+
+const URGENCY = { busy: 0, waiting: 1, idle: 3, closed: 4 };
+
+function byUrgency(one, other) {
+  return rank(one) - rank(other) || (instant(other.lastAt) ?? 0) - (instant(one.lastAt) ?? 0) || one.key.localeCompare(other.key);
+}
+
+const rank = (lane) => (lane.state === "idle" && lane.queued > 0 ? 2 : URGENCY[lane.state]);
+
+/** Whether every word of the filter occurs in what the row shows. */
+export function passes(lane, filter) {
+  const shown = [lane.agent, lane.title, lane.name, lane.key, lane.kind, lane.channel, lane.state, lane.saying].join(" ").toLowerCase();
+  return filter.toLowerCase().split(/\s+/).every((word) => shown.includes(word));
+}
