@@ -1,0 +1,139 @@
+"""`./dev` installs once, again when it must, and then steps aside. Scripts play the installers: nothing is fetched."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.house.source import ROOT
+
+PROJECT = '[project]\nname = "carrel"\nversion = "1"\n'
+PYTHON = """\
+#!/bin/sh
+case "$*" in
+  *"-m pip install"*) echo "$*" >> "$(dirname "$0")/../installs"; exit "${PIP_STATUS:-0}" ;;
+  *"-m pip"*) exit 0 ;;
+  *"-m pytest"*) echo "pytest $* required=$CARREL_REQUIRE_ALL" ;;
+  *) exec {python} "$@" ;;
+esac
+"""
+CARREL = '#!/bin/sh\necho "carrel $*"\n'
+PATIENT = """\
+#!{python}
+import signal
+signal.signal(signal.SIGTERM, lambda *_: exit(7))
+print("up", flush=True)
+signal.pause()
+"""
+UV = """\
+#!/bin/sh
+here=$(cd "$(dirname "$0")/.." && pwd)
+echo "$1 $2" >> "$here/uv-calls"
+[ "$1" = venv ] || exit 0
+mkdir -p "$here/.venv/bin"
+cp "$here/programs/python" "$here/programs/carrel" "$here/.venv/bin/"
+"""
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """A checkout with a venv whose installer only takes notes."""
+    binaries = tmp_path / ".venv" / "bin"
+    binaries.mkdir(parents=True)
+    shutil.copy(ROOT / "dev", tmp_path / "dev")
+    (tmp_path / "pyproject.toml").write_text(PROJECT)
+    for folder in (binaries, tmp_path / "programs"):
+        folder.mkdir(exist_ok=True)
+        write_program(folder / "python", PYTHON.replace("{python}", sys.executable))
+        write_program(folder / "carrel", CARREL)
+    write_program(tmp_path / "programs" / "chromium", "#!/bin/sh\n")
+    return tmp_path
+
+
+def write_program(path: Path, text: str) -> None:
+    """Write an executable script."""
+    path.write_text(text)
+    path.chmod(0o755)
+
+
+def run(checkout: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run ./dev of the checkout with a bare environment; a browser is there, so that none is installed."""
+    bare = {"PATH": f"{checkout / 'programs'}:/usr/bin:/bin", "HOME": str(checkout / "nowhere")}
+    command = [sys.executable, str(checkout / "dev"), *arguments]
+    return subprocess.run(
+        command, cwd=checkout, env=bare | environment, capture_output=True, text=True, timeout=60, check=False
+    )
+
+
+def installs(checkout: Path) -> list[str]:
+    """Return the extras of each installation that took place."""
+    notes = checkout / ".venv" / "installs"
+    return [line.rsplit("[", 1)[1].rstrip("]") for line in notes.read_text().splitlines()] if notes.exists() else []
+
+
+def test_it_installs_once_and_hands_over_with_all_options(checkout: Path) -> None:
+    first, second = run(checkout, "up", "--port", "0"), run(checkout, "up")
+    assert (first.stdout, second.stdout) == ("carrel up --port 0\n", "carrel up\n")
+    assert installs(checkout) == ["postgres"]
+
+
+def test_the_wider_set_serves_up_and_the_narrower_does_not_serve_tests(checkout: Path) -> None:
+    run(checkout, "up")
+    run(checkout, "test", "-x")
+    run(checkout, "up")
+    assert installs(checkout) == ["postgres", "dev"]
+
+
+def test_it_installs_again_when_the_project_changed_and_not_when_only_a_tool_did(checkout: Path) -> None:
+    run(checkout, "test")
+    (checkout / "pyproject.toml").write_text(PROJECT + "[tool.ruff]\nline-length = 100\n")
+    run(checkout, "test")
+    assert installs(checkout) == ["dev"]
+    (checkout / "pyproject.toml").write_text(PROJECT + 'dependencies = ["x"]\n')
+    run(checkout, "up")
+    assert installs(checkout) == ["dev", "dev"]
+
+
+def test_a_failed_installation_is_told_and_taken_up_again(checkout: Path) -> None:
+    failed = run(checkout, "up", PIP_STATUS="3")
+    assert failed.returncode != 0
+    assert "failed with status 3" in failed.stderr
+    assert run(checkout, "up").stdout == "carrel up\n"
+    assert installs(checkout) == ["postgres", "postgres"]
+
+
+def test_a_checkout_that_was_copied_gets_a_venv_of_its_own_made_by_uv_where_uv_is(checkout: Path) -> None:
+    run(checkout, "up")
+    stamp = checkout / ".venv" / "carrel-installed.json"
+    stamp.write_text(json.dumps(json.loads(stamp.read_text()) | {"root": "/elsewhere"}))
+    write_program(checkout / "programs" / "uv", UV)
+    assert run(checkout, "up").stdout == "carrel up\n"
+    assert (checkout / "uv-calls").read_text().splitlines() == ["venv --quiet", "pip install"]
+
+
+@pytest.mark.parametrize(("value", "required"), [("true", "1"), ("1", "1"), ("false", ""), ("", "")])
+def test_nothing_may_be_skipped_where_ci_is_set(checkout: Path, value: str, required: str) -> None:
+    assert run(checkout, "test", "-x", CI=value).stdout == f"pytest -m pytest -x required={required}\n"
+
+
+def test_a_signal_reaches_the_server_and_its_status_is_ours(checkout: Path) -> None:
+    run(checkout, "up")
+    write_program(checkout / ".venv" / "bin" / "carrel", PATIENT.replace("{python}", sys.executable))
+    with subprocess.Popen([checkout / "dev", "up"], stdout=subprocess.PIPE, env=dict(os.environ)) as started:
+        assert started.stdout is not None
+        assert started.stdout.readline() == b"up\n"
+        started.send_signal(signal.SIGTERM)
+        assert started.wait(30) == 7
+
+
+def test_an_unknown_command_is_refused_with_the_list_of_those_there_are(checkout: Path) -> None:
+    refused = run(checkout, "dance")
+    assert refused.returncode == 2
+    assert "usage: ./dev" in refused.stderr
+    assert run(checkout).stdout == run(checkout, "--help").stdout != ""
+    assert installs(checkout) == []

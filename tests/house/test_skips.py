@@ -1,0 +1,38 @@
+"""Where everything is required a skipped test is a failed one."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.house.source import ROOT
+
+SKIPPED_TEST = "import pytest\n\ndef test_it():\n    pytest.skip('no browser')\n"
+SKIPPED_FILE = "import pytest\n\npytest.importorskip('no_such_package_at_all')\n\ndef test_it(): ...\n"
+EXPECTED_FAILURE = "import pytest\n\n@pytest.mark.xfail\ndef test_it():\n    raise ValueError\n"
+
+
+def run(folder: Path, text: str, *, required: bool) -> subprocess.CompletedProcess[str]:
+    """Run the text as a test file of its own under the suite's conftest."""
+    path = folder / "test_planted.py"
+    path.write_text(text)
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "tests.conftest", "-p", "no:cacheprovider", str(path)]
+    environment = {**os.environ, "CARREL_REQUIRE_ALL": "1" if required else "0", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    options = ["--rootdir", str(folder), "-c", os.devnull]
+    return subprocess.run(
+        [*command, *options], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=60, check=False
+    )
+
+
+@pytest.mark.parametrize("text", [SKIPPED_TEST, SKIPPED_FILE], ids=["one test", "a whole file"])
+def test_what_is_skipped_elsewhere_fails_where_everything_is_required(tmp_path: Path, text: str) -> None:
+    assert "1 skipped" in run(tmp_path, text, required=False).stdout
+    required = run(tmp_path, text, required=True)
+    assert required.returncode != 0
+    assert "skipped although everything is required" in required.stdout
+
+
+def test_an_expected_failure_is_no_skip(tmp_path: Path) -> None:
+    assert run(tmp_path, EXPECTED_FAILURE, required=True).returncode == 0
