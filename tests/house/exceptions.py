@@ -13,14 +13,33 @@ WORDS = {
     "thread": (("carrel.storage",), "a thread of the operating system, in which a driver waits"),
 }
 
+ASKER = "who asks is what this finds out"
+ENGINE = "the engine serves every account; each run it gets says whose it is"
+HELD = "it acts on one run that was read before, and the run says whose it is"
+
 # Functions of a store that do not begin with `tx, access`.
 STORE_SIGNATURES = {
-    "carrel.access.store.bearer_of_token": "who asks is what this finds out",
-    "carrel.access.store.bearer_of_login": "who asks is what this finds out",
+    "carrel.access.store.bearer_of_token": ASKER,
+    "carrel.access.store.bearer_of_login": ASKER,
     "carrel.access.store.account_by_slug": "an account is looked up before anybody has access to it",
     "carrel.access.store.every_account": "the upkeep of the house goes through all accounts",
     "carrel.access.store.insert_account": "nobody has access to an account that does not exist yet",
-    "carrel.runs.store.claim": "the dispatcher works for every account; the claimed run says whose it is",
+    "carrel.runs.store.claim_due": ENGINE,
+    "carrel.runs.store.next_due": ENGINE,
+    "carrel.runs.store.renew_leases": ENGINE,
+    "carrel.runs.store.stopping_runs": ENGINE,
+    "carrel.runs.store.lost_runs": ENGINE,
+    "carrel.runs.store.expire_leases": ENGINE,
+    "carrel.runs.store.expired_waits": ENGINE,
+    "carrel.runs.store.ended_runs": ENGINE,
+    "carrel.runs.store.end_claimed": HELD,
+    "carrel.runs.store.park_claimed": HELD,
+    "carrel.runs.store.back_to_head": HELD,
+    "carrel.runs.store.held_by_claim": HELD,
+    "carrel.runs.store.bind_session": HELD,
+    "carrel.runs.store.note_instructions": HELD,
+    "carrel.runs.store.count_change": HELD,
+    "carrel.runs.store.queue_position": HELD,
 }
 
 # Files outside the stores and the storage room that hold SQL.
