@@ -34,7 +34,7 @@ UV = """\
 #!/bin/sh
 here=$(cd "$(dirname "$0")/.." && pwd)
 echo "$1 $2" >> "$here/uv-calls"
-[ "$1" = venv ] || exit 0
+[ "$1" = venv ] || exit "${UV_STATUS:-0}"
 mkdir -p "$here/.venv/bin"
 cp "$here/programs/python" "$here/programs/carrel" "$here/.venv/bin/"
 """
@@ -114,6 +114,12 @@ def test_a_checkout_that_was_copied_gets_a_venv_of_its_own_made_by_uv_where_uv_i
     write_program(checkout / "programs" / "uv", UV)
     assert run(checkout, "up").stdout == "carrel up\n"
     assert (checkout / "uv-calls").read_text().splitlines() == ["venv --quiet", "pip install"]
+
+
+def test_pip_is_tried_where_uv_does_not_get_through(checkout: Path) -> None:
+    write_program(checkout / "programs" / "uv", UV)
+    assert run(checkout, "up", UV_STATUS="2").stdout == "carrel up\n"
+    assert installs(checkout) == ["postgres"]
 
 
 @pytest.mark.parametrize(("value", "required"), [("true", "1"), ("1", "1"), ("false", ""), ("", "")])
