@@ -71,15 +71,15 @@ def _before(path: str) -> str:
 
 
 def _fish(words: Words) -> str:
-    lines = ["complete -c carrel -f"]
+    lines: list[str] = []
     for path, follow in words.items():
         walked = path.split()
-        inside = " ".join(f"; and __fish_seen_subcommand_from {word}" for word in walked).removeprefix("; and ")
+        inside = "; and ".join(f"__fish_seen_subcommand_from {word}" for word in walked)
         below = [word for word in follow if not word.startswith("-")]
         if not walked:
             inside = "__fish_use_subcommand"
         elif below:
             inside += f"; and not __fish_seen_subcommand_from {' '.join(below)}"
-        lines += [f"complete -c carrel -n '{inside}' -a '{word}'" for word in below]
+        lines += [f"complete -c carrel -f -n '{inside}' -a '{word}'" for word in below]
         lines += [f"complete -c carrel -n '{inside}' -l {flag[2:]}" for flag in follow if flag.startswith("--")]
     return "\n".join(lines) + "\n"

@@ -54,11 +54,13 @@ def wait(args: Namespace, screen: Screen) -> int:
 
 def answer(args: Namespace, screen: Screen) -> int:
     """Answer a run that waits for a person."""
-    body: dict[str, object] = {"text": args.text} if args.text else {}
-    if args.approve is not None:
-        body["approve"] = args.approve
-    if not body:
+    given = {name: text for name in ("text", "approve", "deny") if (text := getattr(args, name)) is not None}
+    if len(given) != 1:
         raise Failure(Exit.USAGE, "Give the answer as text, or --approve or --deny.")
+    ((name, text),) = given.items()
+    body: dict[str, object] = {} if name == "text" else {"approve": name == "approve"}
+    if text:
+        body["text"] = text
     return _do(args, screen, "answer", body, "Answered; the run goes on in its lane.")
 
 
@@ -117,8 +119,8 @@ COMMANDS = (
         (
             RUN,
             option("text", nargs="?", metavar="TEXT"),
-            option("--approve", dest="approve", action="store_const", const=True, help="let it go on"),
-            option("--deny", dest="approve", action="store_const", const=False, help="do not let it"),
+            option("--approve", nargs="?", const="", metavar="TEXT", help="let it do what it asks to"),
+            option("--deny", nargs="?", const="", metavar="TEXT", help="do not let it"),
         ),
     ),
     Command("runs cancel", "cancel a run", cancel, (RUN,)),

@@ -75,7 +75,7 @@ def up(args: Namespace, screen: Screen) -> int:
 
 def init(args: Namespace, screen: Screen) -> int:
     """Write a settings file in which everything is explained and nothing is changed."""
-    path: Path = args.file
+    path: Path = args.config
     try:
         mode = os.O_WRONLY | os.O_CREAT | (os.O_TRUNC if args.force else os.O_EXCL)
         # Only its owner may read it: a key for a model may end up in it.
@@ -97,7 +97,7 @@ COMMANDS = (
         "write a commented settings file",
         init,
         (
-            option("file", nargs="?", type=Path, default=Path("carrel.toml"), help="where to (carrel.toml)"),
+            option("--config", type=Path, default=Path("carrel.toml"), metavar="FILE", help="where to (carrel.toml)"),
             option("--force", action="store_true", help="write over a file that is there"),
         ),
         asks_server=False,

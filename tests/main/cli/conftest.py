@@ -1,0 +1,100 @@
+"""A command line at hand: a tiny API server, a clean machine, and streams that say they are a terminal."""
+
+import io
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from carrel.main.cli import main
+from tests.bridge.tiny_server import TinyServer, tiny_server
+
+
+class Ended(NamedTuple):
+    """How a command ended and what it wrote."""
+
+    code: int
+    out: str
+    err: str
+
+
+class Terminal(io.StringIO):
+    """A stream that says it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+Carrel = Callable[..., Ended]
+
+
+@pytest.fixture(autouse=True)
+def clean_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name in ("CARREL_URL", "CARREL_TOKEN", "NO_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def server() -> Iterator[TinyServer]:
+    with tiny_server() as running:
+        yield running
+
+
+@pytest.fixture
+def carrel(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Carrel:
+    """Run a command in this interpreter, its output not a terminal."""
+
+    def run(*words: str, stdin: str = "") -> Ended:
+        monkeypatch.setattr("sys.stdin", io.StringIO(stdin))
+        capsys.readouterr()
+        try:
+            code = main(list(words))
+        except SystemExit as ended:
+            code = int(ended.code or 0)
+        written = capsys.readouterr()
+        return Ended(code, written.out, written.err)
+
+    return run
+
+
+@pytest.fixture
+def at(carrel: Carrel, server: TinyServer) -> Carrel:
+    """Run a command against the tiny server."""
+    return lambda *words, stdin="": carrel(*words, "--url", server.url, "--token", "crl_owner_1_x", stdin=stdin)
+
+
+@pytest.fixture
+def on_terminal(carrel: Carrel, monkeypatch: pytest.MonkeyPatch, server: TinyServer) -> Carrel:
+    """Run a command against the tiny server with a terminal for its output."""
+
+    def run(*words: str, stdin: str = "") -> Ended:
+        out, err = Terminal(), Terminal()
+        with monkeypatch.context() as streams:
+            streams.setattr("sys.stdout", out)
+            streams.setattr("sys.stderr", err)
+            ended = carrel(*words, "--url", server.url, "--token", "crl_owner_1_x", stdin=stdin)
+        return Ended(ended.code, out.getvalue(), err.getvalue())
+
+    return run
+
+
+def run_of(**changes: object) -> dict[str, object]:
+    """A run as the API shows it, with some fields changed."""
+    run: dict[str, object] = {
+        "id": "run_1",
+        "agentId": "main",
+        "sessionKey": "agent:main:cli:c1",
+        "state": "completed",
+        "message": {"id": "ent_1", "text": "hello\nthere"},
+        "reply": "Good morning.",
+        "error": None,
+        "reason": None,
+        "queuePosition": None,
+        "createdAt": "2026-01-01T00:00:00.000Z",
+    }
+    return run | changes

@@ -1,0 +1,461 @@
+"""What each command asks of the server and what it shows."""
+
+import json
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from carrel.kernel import SystemClock, iso
+from carrel.main.cli.receipts import bar
+from carrel.main.cli.screen import age, safe
+from tests.bridge.tiny_server import Asked, Frames, TinyServer
+from tests.main.cli.conftest import Carrel, run_of
+
+KEY = "agent:main:cli:c1"
+
+
+def answer_runs(server: TinyServer, *runs: dict[str, Any]) -> None:
+    """Let the run be waited for once per given state."""
+    states = iter(runs)
+    server.answers("GET", "/api/runs/run_1/wait", {"runId": "run_1", "status": "ok"})
+    server.does("GET", "/api/runs/run_1", lambda _: (200, {"run": next(states)}))
+
+
+def test_off_a_terminal_lists_are_tab_separated_without_headers(at: Carrel, server: TinyServer) -> None:
+    server.answers("GET", "/api/runs", {"runs": [run_of(createdAt=iso(SystemClock().now_ms()))], "nextCursor": None})
+    ended = at("runs", "list", "--state", "failed", "--limit", "3")
+    assert ended.out == "run_1\tcompleted\tmain\tagent:main:cli:c1\t0s\thello there\n"
+    assert server.asked[0].query == {"state": "failed", "limit": "3"}
+
+
+def test_on_a_terminal_lists_are_tables_with_colours(on_terminal: Carrel, server: TinyServer) -> None:
+    server.answers("GET", "/api/runs", {"runs": [run_of(state="failed")]})
+    shown = on_terminal("runs", "list").out
+    assert shown.splitlines()[0].startswith("\x1b[2mRUN    STATE   AGENT")
+    assert "\x1b[31mfailed\x1b[0m" in shown
+
+
+def test_no_color_is_respected(on_terminal: Carrel, server: TinyServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    server.answers("GET", "/api/runs", {"runs": [run_of(state="failed")]})
+    assert "\x1b[3" not in on_terminal("runs", "list").out
+
+
+def test_an_empty_list_says_so_on_a_terminal_and_is_silent_elsewhere(
+    at: Carrel, on_terminal: Carrel, server: TinyServer
+) -> None:
+    server.answers("GET", "/api/runs", {"runs": []})
+    assert at("runs", "list").out == ""
+    assert on_terminal("runs", "list").err == "No runs.\n"
+
+
+def test_control_characters_of_strangers_do_not_reach_the_terminal(on_terminal: Carrel, server: TinyServer) -> None:
+    server.answers("GET", "/api/runs", {"runs": [run_of(message={"text": "\x1b]0;evil\x07\x9b2J"})]})
+    shown = on_terminal("runs", "list").out
+    assert "\x1b]" not in shown
+    assert "\x07" not in shown
+    assert "\x9b" not in shown
+    assert safe("a\tb\nc\rd") == "a\tb\nc\ufffdd"
+
+
+READS: list[tuple[tuple[str, ...], str, dict[str, Any]]] = [
+    (("sessions", "list"), "/api/sessions", {"sessions": []}),
+    (("sessions", "search", "x"), "/api/sessions", {"sessions": []}),
+    (("sessions", "show", KEY), f"/api/sessions/{KEY}", {"session": {}}),
+    (("sessions", "tail", KEY), f"/api/sessions/{KEY}/history", {"messages": []}),
+    (("runs", "list"), "/api/runs", {"runs": []}),
+    (("runs", "show", "run_1"), "/api/runs/run_1", {"run": {"id": "run_1"}}),
+    (("runs", "why", "run_1"), "/api/runs/run_1/why", {"moving": True, "reasons": []}),
+    (("runs", "receipt", "run_1"), "/api/runs/run_1/receipt", {"steps": []}),
+    (("runs", "compare", "run_1", "run_2"), "/api/runs/run_1/receipt/compare", {"same": True}),
+    (("queue", KEY), f"/api/sessions/{KEY}/queue", {"running": None, "runs": []}),
+    (("token", "list"), "/api/tokens", {"tokens": []}),
+    (("agents", "list"), "/api/agents", {"agents": []}),
+    (("agents", "show", "main"), "/api/agents/main", {"agent": {}}),
+]
+
+
+@pytest.mark.parametrize(("words", "path", "answer"), READS)
+def test_every_read_gives_the_servers_answer_as_json(
+    at: Carrel, server: TinyServer, words: tuple[str, ...], path: str, answer: dict[str, Any]
+) -> None:
+    server.answers("GET", path, answer)
+    ended = at(*words, "--json")
+    assert ended.code == 0
+    assert json.loads(ended.out) == answer
+
+
+def test_send_reaches_an_agent_or_a_session_and_prints_the_run(at: Carrel, server: TinyServer) -> None:
+    server.answers("POST", "/api/runs", {"runId": "run_1", "status": "accepted", "sessionKey": KEY}, status=202)
+    assert at("send", "scribe", "write it down").out == "run_1\n"
+    assert at("send", KEY, "-", stdin="from a\npipe\n").out == "run_1\n"
+    assert [asked.body for asked in server.asked] == [
+        {"agentId": "scribe", "message": "write it down"},
+        {"sessionKey": KEY, "message": "from a\npipe"},
+    ]
+
+
+def test_sending_nothing_is_wrong_usage(at: Carrel) -> None:
+    assert at("send", "main", "-", stdin="\n").code == 2
+
+
+@pytest.mark.parametrize(
+    ("run", "code", "out", "err"),
+    [
+        (run_of(), 0, "Good morning.\n", ""),
+        (run_of(state="failed", reply=None, error={"code": "x", "message": "The model is away."}), 1, "", "is away"),
+        (run_of(state="cancelled", reply=None, reason="user_cancelled"), 1, "", "user_cancelled"),
+        (run_of(state="waiting", waitingFor="input", reply="Which one?"), 0, "", "Which one?"),
+        (run_of(state="running", reply=None), 5, "", "runs wait run_1"),
+    ],
+)
+def test_send_with_wait_ends_as_the_run_did(
+    at: Carrel, server: TinyServer, run: dict[str, Any], code: int, out: str, err: str
+) -> None:
+    server.answers("POST", "/api/runs", {"runId": "run_1", "status": "accepted", "sessionKey": KEY}, status=202)
+    answer_runs(server, *[run] * 3)
+    ended = at("send", "main", "hello", "--wait", "0")
+    assert (ended.code, ended.out) == (code, out)
+    assert err in ended.err
+
+
+def test_runs_wait_goes_on_until_the_run_has_settled(at: Carrel, server: TinyServer) -> None:
+    answer_runs(server, run_of(state="queued"), run_of(state="running"), run_of())
+    ended = at("runs", "wait", "run_1", "--timeout", "30")
+    assert (ended.code, ended.out) == (0, "Good morning.\n")
+
+
+def test_a_line_piped_into_chat_is_a_message_and_its_answer_a_line(at: Carrel, server: TinyServer) -> None:
+    server.answers("GET", "/api/sessions/active", {"sessionId": "c1", "sessionKey": KEY, "source": "pointer"})
+    server.answers("POST", "/api/chat", {"runId": "run_1", "sessionId": "c1", "sessionKey": KEY}, status=202)
+    answer_runs(server, run_of(), run_of(reply="Two\nlines."))
+    ended = at("chat", stdin="hello\n\nagain\n/quit\nnever said\n")
+    assert (ended.code, ended.out) == (0, "Good morning.\nTwo\nlines.\n")
+    said = [asked.body for asked in server.asked if asked.path == "/api/chat"]
+    assert [body["text"] for body in said] == ["hello", "again"]
+    assert said[0] == {"text": "hello", "sessionKey": KEY, "channelType": "cli", "clientInstanceId": "cli"}
+
+
+def test_chat_with_an_agent_begins_a_session_of_its_own(at: Carrel, server: TinyServer) -> None:
+    server.answers("POST", "/api/sessions", {"sessionId": "c2", "sessionKey": KEY}, status=201)
+    server.answers("POST", "/api/chat", {"command": "/status", "reply": "idle", "sessionId": "c2"})
+    assert at("chat", "--agent", "scribe", stdin="/status\n").out == "idle\n"
+    assert server.asked[0].body == {"agentId": "scribe", "channelType": "cli", "clientInstanceId": "cli"}
+
+
+def test_a_question_in_chat_is_answered_by_the_next_line(at: Carrel, server: TinyServer) -> None:
+    server.answers("POST", "/api/chat", {"runId": "run_1", "sessionId": "c1", "sessionKey": KEY}, status=202)
+    server.answers("POST", "/api/runs/run_1/answer", {"run": run_of(state="queued")}, status=202)
+    answer_runs(server, run_of(state="waiting", waitingFor="input", reply="Which?"), run_of(reply="The red one."))
+    ended = at("chat", "--session", KEY, stdin="pick\nred\n")
+    assert (ended.code, ended.out) == (0, "The red one.\n")
+    assert "Which?" in ended.err
+    (answered,) = [asked.body for asked in server.asked if asked.path.endswith("/answer")]
+    assert answered == {"text": "red"}
+
+
+@pytest.mark.parametrize(
+    ("line", "body"),
+    [("yes", {"approve": True}), ("No", {"approve": False}), ("not that", {"approve": False, "text": "not that"})],
+)
+def test_an_approval_in_chat_takes_yes_and_no(
+    at: Carrel, server: TinyServer, line: str, body: dict[str, object]
+) -> None:
+    server.answers("POST", "/api/chat", {"runId": "run_1"}, status=202)
+    server.answers("POST", "/api/runs/run_1/answer", {"run": run_of()}, status=202)
+    answer_runs(server, run_of(state="waiting", waitingFor="approval", reply="May I?"), run_of())
+    at("chat", "--session", KEY, stdin=f"do it\n{line}\n")
+    (answered,) = [asked.body for asked in server.asked if asked.path.endswith("/answer")]
+    assert answered == body
+
+
+def test_a_failed_answer_in_chat_is_told_and_ends_with_1(at: Carrel, server: TinyServer) -> None:
+    server.answers("POST", "/api/chat", {"runId": "run_1"}, status=202)
+    answer_runs(server, run_of(state="failed", reply=None, error={"message": "The model is away."}))
+    ended = at("chat", "--session", KEY, stdin="hello\n")
+    assert ended.code == 1
+    assert "The model is away." in ended.err
+
+
+@pytest.mark.parametrize(
+    ("words", "body"),
+    [
+        (("yes please",), {"text": "yes please"}),
+        (("--approve",), {"approve": True}),
+        (("--deny", "too dear"), {"approve": False, "text": "too dear"}),
+    ],
+)
+def test_a_waiting_run_is_answered(
+    at: Carrel, server: TinyServer, words: tuple[str, ...], body: dict[str, object]
+) -> None:
+    server.answers("POST", "/api/runs/run_1/answer", {"run": run_of()}, status=202)
+    assert at("runs", "answer", "run_1", *words).code == 0
+    assert server.asked[0].body == body
+
+
+def test_an_answer_without_content_is_wrong_usage(at: Carrel) -> None:
+    assert at("runs", "answer", "run_1").code == 2
+
+
+def test_runs_are_cancelled_and_retried(at: Carrel, server: TinyServer) -> None:
+    server.answers("POST", "/api/runs/run_1/cancel", {"run": run_of(state="cancelled")})
+    server.answers("POST", "/api/runs/run_1/retry", {"runId": "run_2", "retriedFrom": "run_1"}, status=202)
+    assert at("runs", "cancel", "run_1").code == 0
+    assert at("runs", "retry", "run_1").out == "run_2\n"
+
+
+RECEIPT = {
+    "runId": "run_1",
+    "sessionKey": KEY,
+    "generation": 2,
+    "steps": [
+        {
+            "n": 1,
+            "attempt": 1,
+            "sentAt": "2026-01-01T00:00:00.000Z",
+            "model": "small",
+            "instructionsVersion": "v2",
+            "instructions": "line\n" * 20,
+            "input": [
+                {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "write the report"}]},
+                {"type": "function_call", "name": "task_history", "arguments": "{}"},
+                {"type": "function_call_output", "output": '{"task": 1}'},
+            ],
+            "tools": ["task_history", "memory_search"],
+            "context": {
+                "block": "Kept facts: tea",
+                "items": [
+                    {"id": "mem_1", "kind": "memory", "section": "memory", "scope": "task:t1", "reason": "task scope"}
+                ],
+            },
+            "output": [{"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Done."}]}],
+        }
+    ],
+}
+
+
+def test_a_receipt_is_a_picture_of_what_the_agent_saw(at: Carrel, server: TinyServer) -> None:
+    server.answers("GET", "/api/runs/run_1/receipt", RECEIPT)
+    shown = at("runs", "receipt", "run_1").out
+    for part in (
+        "instructions v2    ████████████████████████     100 characters",
+        "tools (2)          task_history, memory_search",
+        "user: write the report",
+        "→ task_history({})",
+        "assistant: Done.",
+        "· memory: memory mem_1 from task:t1: task scope",
+        "… 14 more lines; --full shows them",
+    ):
+        assert part in shown
+    assert "more lines" not in at("runs", "receipt", "run_1", "--full").out
+    assert at("runs", "receipt", "run_1", "--step", "2").code == 1
+
+
+def test_bars_are_never_empty_for_something() -> None:
+    assert bar(1, 1000).count("█") == 1
+    assert bar(0, 1000).count("█") == 0
+    assert bar(1000, 1000).count("·") == 0
+
+
+def test_comparing_shows_what_differs(at: Carrel, server: TinyServer) -> None:
+    answer = {
+        "same": False,
+        "instructions": {"same": True, "diff": ""},
+        "input": {"same": False, "diff": "-old\n+new"},
+        "context": {"added": [{"kind": "memory", "id": "mem_1"}], "removed": [], "kept": []},
+        "tools": {"added": [], "removed": ["decline"]},
+    }
+    server.answers("GET", "/api/runs/run_1/receipt/compare", answer)
+    shown = at("runs", "compare", "run_1", "run_2").out
+    assert shown == (
+        "instructions: the same\ninput: different\n  -old\n  +new\ncontext:\n  + memory mem_1\ntools:\n  - decline\n"
+    )
+    assert server.asked[0].query == {"with": "run_2"}
+
+
+def test_why_answers_in_sentences(at: Carrel, server: TinyServer) -> None:
+    reason = {
+        "code": "lane_busy",
+        "text": "Another run is before it.",
+        "since": None,
+        "actions": ["Wait, or cancel it."],
+    }
+    server.answers("GET", "/api/runs/run_1/why", {"moving": False, "reasons": [reason]})
+    assert at("runs", "why", "run_1").out == "Another run is before it.\n  → Wait, or cancel it.\n"
+
+
+def test_the_queue_is_shown_in_order(at: Carrel, server: TinyServer) -> None:
+    running = run_of(id="run_0", state="running")
+    queued = [run_of(id=f"run_{n}", state="queued", queuePosition=n) for n in (1, 2)]
+    server.answers("GET", f"/api/sessions/{KEY}/queue", {"running": running, "runs": queued})
+    lines = at("queue", KEY).out.splitlines()
+    assert [line.split("\t")[:3] for line in lines] == [
+        ["now", "run_0", "running"],
+        ["1", "run_1", "queued"],
+        ["2", "run_2", "queued"],
+    ]
+
+
+def test_sessions_are_reset_archived_and_brought_back(at: Carrel, server: TinyServer) -> None:
+    server.answers("POST", f"/api/sessions/{KEY}/reset", {"closedSessionId": "ses_1", "nextGeneration": 3})
+    server.answers("POST", f"/api/sessions/{KEY}/archive", {"session": {}})
+    server.answers("POST", f"/api/sessions/{KEY}/unarchive", {"session": {}})
+    assert "generation 3" in at("sessions", "reset", KEY).out
+    assert at("sessions", "archive", KEY).code == 0
+    assert at("sessions", "archive", KEY, "--undo").code == 0
+    assert [asked.path.rpartition("/")[2] for asked in server.asked] == ["reset", "archive", "unarchive"]
+
+
+def test_tail_shows_messages_and_follows_without_repeating(at: Carrel, server: TinyServer) -> None:
+    def message(number: int) -> dict[str, Any]:
+        return {"id": f"ent_{number}", "role": "user", "content": [{"type": "text", "text": f"line {number}"}]}
+
+    histories = iter([[message(1)], [message(1), message(2)]])
+    server.does("GET", f"/api/sessions/{KEY}/history", lambda _: (200, {"messages": next(histories)}))
+    refusal = {"error": {"code": "not_found", "message": "Gone."}}
+    streams: Iterator[tuple[int, Any]] = iter([(200, Frames(iter([b"id: 5\nevent: run.queued\ndata: {}\n\n"])))])
+    server.does("GET", "/api/stream", lambda _: next(streams, (404, refusal)))
+    ended = at("sessions", "tail", KEY, "--follow")
+    assert ended.out == "user\tline 1\nuser\tline 2\n"
+    assert ended.code == 1
+
+
+def event(seq: int, name: str) -> bytes:
+    body = {"seq": seq, "name": name, "at": "2026-01-01T00:00:00.000Z", "sessionKey": KEY, "runId": "run_1"}
+    return f"id: {seq}\nevent: {name}\ndata: {json.dumps(body)}\n\n".encode()
+
+
+def test_events_are_shown_up_to_the_newest(at: Carrel, server: TinyServer) -> None:
+    gate = threading.Event()
+
+    def pieces() -> Iterator[bytes]:
+        yield b'event: stream.ready\ndata: {"seq": 8}\n\n'
+        yield event(7, "run.queued") + event(8, "run.started")
+        gate.wait(5)
+
+    server.does("GET", "/api/stream", lambda _: (200, Frames(pieces())))
+    ended = at("events", "--after", "6", "--name", "run")
+    gate.set()
+    assert ended.out.splitlines() == [
+        f"7\t2026-01-01T00:00:00.000Z\trun.queued\t{KEY}\trun_1",
+        f"8\t2026-01-01T00:00:00.000Z\trun.started\t{KEY}\trun_1",
+    ]
+    assert server.asked[0].headers["Last-Event-ID"] == "6"
+    assert server.asked[0].query == {"events": "run"}
+
+
+def test_events_as_json_are_one_object_per_line(at: Carrel, server: TinyServer) -> None:
+    server.does(
+        "GET",
+        "/api/stream",
+        lambda _: (200, Frames(iter([b'event: stream.ready\ndata: {"seq": 2}\n\n', event(2, "x.y")]))),
+    )
+    assert [json.loads(line)["seq"] for line in at("events", "--json").out.splitlines()] == [2]
+
+
+def test_an_empty_feed_ends_at_once(at: Carrel, server: TinyServer) -> None:
+    server.does("GET", "/api/stream", lambda _: (200, Frames(iter([b'event: stream.ready\ndata: {"seq": 0}\n\n']))))
+    assert at("events") == (0, "", "")
+
+
+def test_a_token_is_made_and_shown_once(at: Carrel, server: TinyServer) -> None:
+    server.answers("POST", "/api/tokens", {"token": {"id": "tok_1"}, "secret": "crl_client_1_s"}, status=201)
+    ended = at("token", "create", "client", "--name", "ci", "--agents", "main,scribe")
+    assert ended.out == "crl_client_1_s\n"
+    assert server.asked[0].body == {"kind": "client", "name": "ci", "agentIds": ["main", "scribe"]}
+
+
+def test_agents_are_made_changed_and_sent_home(at: Carrel, server: TinyServer) -> None:
+    server.answers("POST", "/api/agents", {"agent": {"id": "scribe"}}, status=201)
+    server.answers("PATCH", "/api/agents/scribe", {"agent": {"id": "scribe", "model": "big"}})
+    server.answers("DELETE", "/api/agents/scribe", {"agent": {"id": "scribe"}})
+    assert at("agents", "create", "scribe", "--name", "Scribe", "--set", "sandbox=on").code == 0
+    assert (
+        at("agents", "update", "scribe", "--model", "big", "--set", 'tools={"deny": ["x"]}').out
+        == "id\tscribe\nmodel\tbig\n"
+    )
+    assert at("agents", "update", "scribe").code == 2
+    assert at("agents", "update", "scribe", "--set", "nothing").code == 2
+    assert at("agents", "disable", "scribe").code == 0
+    assert [asked.body for asked in server.asked] == [
+        {"id": "scribe", "name": "Scribe", "sandbox": "on"},
+        {"model": "big", "tools": {"deny": ["x"]}},
+        None,
+    ]
+
+
+def standing_server(server: TinyServer) -> None:
+    checks = {"storage": "ok", "gateway": "degraded"}
+    server.answers("GET", "/healthz", {"status": "ok", "version": "0.1.0"})
+    server.answers("GET", "/api/health", {"status": "ready", "checks": checks, "lanes": {"busy": 2, "queued": 5}})
+    server.answers("GET", "/readyz", {"status": "not_ready", "checks": checks | {"storage": "failed"}}, status=503)
+    me = {"actor": {"kind": "owner", "id": "usr_1"}, "account": {"slug": "default"}}
+    server.answers("GET", "/api/auth/me", me)
+    waiting = run_of(state="waiting", waitingFor="input", reply="Which?")
+    failed = run_of(state="failed", error={"message": "away"})
+
+    def runs(asked: Asked) -> tuple[int, Any]:
+        return 200, {"runs": [waiting] if asked.query["state"] == "waiting" else [failed]}
+
+    server.does("GET", "/api/runs", runs)
+
+
+def test_status_shows_lanes_and_what_waits(at: Carrel, on_terminal: Carrel, server: TinyServer) -> None:
+    standing_server(server)
+    shown = at("status").out
+    for line in ("lanes busy\t2", "runs queued\t5", "waiting for you\t1", "failed lately\t1", "troubled\tgateway"):
+        assert line in shown
+    assert "Waiting for your input: Which?" in on_terminal("status").out
+    assert json.loads(at("status", "--json").out)["health"]["lanes"] == {"busy": 2, "queued": 5}
+
+
+def test_doctor_says_what_is_wrong_and_what_to_do(at: Carrel, server: TinyServer, clean_machine: Path) -> None:
+    standing_server(server)
+    ended = at("doctor", "--data-dir", str(clean_machine / "none"))
+    assert ended.code == 1
+    lines = ended.out.splitlines()
+    assert lines[0].startswith("ok    python: 3.")
+    for line in ("fail  storage: failed", "warn  gateway: degraded", "ok    token: owner of account default"):
+        assert line in lines
+
+
+def test_doctor_without_a_server_looks_at_port_directory_and_store(carrel: Carrel, clean_machine: Path) -> None:
+    desk = clean_machine / "desk"
+    desk.mkdir()
+    (desk / "owner_token").write_text("x", encoding="utf-8")
+    (desk / "owner_token").chmod(0o644)
+    (desk / "carrel.db").write_text("not a database", encoding="utf-8")
+    ended = carrel("doctor", "--data-dir", str(desk), "--json")
+    states = {(row["what"], row["state"]) for row in json.loads(ended.out)["findings"]}
+    assert {("owner token", "fail"), ("store", "fail"), ("data directory", "ok"), ("server", "warn")} <= states
+    assert ended.code == 1
+
+
+def test_doctor_with_wrong_settings_names_them(carrel: Carrel, clean_machine: Path) -> None:
+    (clean_machine / "carrel.toml").write_text("prot = 1", encoding="utf-8")
+    ended = carrel("doctor")
+    assert ended.code == 1
+    assert "did you mean server.port?" in ended.out
+
+
+def test_init_writes_a_file_that_changes_nothing_and_overwrites_only_when_forced(
+    carrel: Carrel, clean_machine: Path
+) -> None:
+    path = clean_machine / "carrel.toml"
+    assert carrel("init").code == 0
+    assert path.stat().st_mode & 0o777 == 0o600
+    again = carrel("init")
+    assert again.code == 1
+    assert "--force" in again.err
+    path.write_text("[server]\nport = 1", encoding="utf-8")
+    assert carrel("init", "--force").code == 0
+    assert "port = 1" not in path.read_text(encoding="utf-8").splitlines()
+
+
+def test_ages_are_short() -> None:
+    now = SystemClock().now_ms()
+    assert [age(now - seconds * 1000) for seconds in (5, 300, 7200, 200_000)] == ["5s", "5m", "2h", "2d"]
+    assert age(None) == ""

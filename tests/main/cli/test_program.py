@@ -1,0 +1,183 @@
+"""How commands are found, how they end, and what they may cost."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+from argparse import Namespace
+from pathlib import Path
+
+import pytest
+
+from carrel.main.cli.program import COMMANDS
+from carrel.main.cli.reaching import reach
+from tests.bridge.tiny_server import TinyServer
+from tests.main.cli.conftest import Carrel, run_of
+
+PROGRAM = [sys.executable, "-c", "import sys; from carrel.main.cli import main; sys.exit(main())"]
+
+
+def test_every_published_command_is_there() -> None:
+    names = {command.name for command in COMMANDS}
+    published = {
+        "serve", "up", "init", "status", "doctor", "chat", "send", "queue", "events", "backup", "restore", "migrate",
+        "openapi", *(f"sessions {verb}" for verb in ("list", "show", "tail", "reset", "archive", "search")),
+        *(f"runs {verb}" for verb in ("list", "show", "wait", "answer", "cancel", "retry", "why", "receipt")),
+        "runs compare",
+        *(f"token {verb}" for verb in ("create", "list", "revoke")),
+        *(f"agents {verb}" for verb in ("list", "show", "create", "update", "disable")),
+    }  # fmt: skip
+    assert published <= names
+
+
+def test_without_a_command_the_help_is_shown(carrel: Carrel) -> None:
+    ended = carrel()
+    assert ended.code == 0
+    assert "carrel chat" in ended.out
+
+
+@pytest.mark.parametrize("words", [("nonsense",), ("runs",), ("runs", "show"), ("sessions", "list", "--state", "x")])
+def test_wrong_usage_ends_with_2(carrel: Carrel, words: tuple[str, ...]) -> None:
+    assert carrel(*words).code == 2
+
+
+def test_no_server_ends_with_3_and_says_how_to_start_one(carrel: Carrel) -> None:
+    ended = carrel("runs", "list", "--url", "http://127.0.0.1:9", "--token", "t")
+    assert ended.code == 3
+    assert "carrel up" in ended.err
+    assert ended.out == ""
+
+
+@pytest.mark.parametrize(("status", "code"), [(401, 4), (403, 4), (404, 1), (409, 1), (422, 1), (500, 1)])
+def test_a_refusal_ends_with_its_number_and_the_servers_sentence(
+    at: Carrel, server: TinyServer, status: int, code: int
+) -> None:
+    server.answers("GET", "/api/runs", {"error": {"code": "c", "message": "Not so."}}, status=status)
+    ended = at("runs", "list")
+    assert ended.code == code
+    assert ended.err.startswith("Not so.")
+    assert "Traceback" not in ended.err
+
+
+def test_a_refused_field_is_named(at: Carrel, server: TinyServer) -> None:
+    refusal = {"error": {"code": "invalid_params", "message": "It is too long.", "field": "name"}}
+    server.answers("POST", "/api/agents", refusal, status=400)
+    assert at("agents", "create", "x").err == "name: It is too long.\n"
+
+
+def test_wrong_settings_end_with_2_and_one_line_each(carrel: Carrel, clean_machine: Path) -> None:
+    (clean_machine / "carrel.toml").write_text("[server]\nprot = 1\nport = 'x'", encoding="utf-8")
+    for words in (("serve",), ("runs", "list"), ("migrate",)):
+        ended = carrel(*words)
+        assert ended.code == 2
+        assert len(ended.err.splitlines()) == 2
+        assert "did you mean server.port?" in ended.err
+
+
+def test_the_help_is_cheap_and_imports_no_server() -> None:
+    loads = "import sys; from carrel.main.cli import main\ntry: main(['--help'])\nfinally: print(sorted(sys.modules))"
+    before = os.times()
+    shown = subprocess.run([sys.executable, "-c", loads], capture_output=True, text=True, check=True, timeout=30)
+    after = os.times()
+    for heavy in ("starlette", "uvicorn", "apsw", "httpx", "psycopg", "websockets", "tomllib"):
+        assert f"'{heavy}'" not in shown.stdout
+    spent_seconds = after.children_user + after.children_system - before.children_user - before.children_system
+    assert spent_seconds < 0.3
+
+
+def test_every_command_explains_itself(carrel: Carrel) -> None:
+    for command in COMMANDS:
+        ended = carrel(*command.name.split(), "--help")
+        assert ended.code == 0
+        assert command.promise in re.sub(r"\s+", " ", ended.out)
+
+
+def test_a_reader_that_has_seen_enough_is_no_error(server: TinyServer) -> None:
+    server.answers("GET", "/api/runs", {"runs": [run_of(sessionKey="k" * 200)] * 2000})
+    words = [*PROGRAM, "runs", "list", "--url", server.url, "--token", "t"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as started:
+        assert started.stdout
+        assert started.stderr
+        started.stdout.readline()
+        started.stdout.close()
+        assert started.stderr.read() == b""
+        assert started.wait(timeout=20) == 0
+
+
+def test_an_interrupt_ends_with_130_and_without_a_traceback(server: TinyServer) -> None:
+    asked, gate = threading.Event(), threading.Event()
+
+    def hang(_: object) -> tuple[int, object]:
+        asked.set()
+        gate.wait(10)
+        return 200, {}
+
+    server.does("GET", "/api/runs", hang)
+    words = [*PROGRAM, "runs", "list", "--url", server.url, "--token", "t"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as started:
+        assert asked.wait(10)
+        started.send_signal(signal.SIGINT)
+        out, err = started.communicate(timeout=10)
+    gate.set()
+    assert started.returncode == 130
+    assert (out, err) == (b"", b"\n")
+
+
+def test_the_local_servers_address_and_token_are_found(carrel: Carrel, server: TinyServer, tmp_path: Path) -> None:
+    desk = tmp_path / "desk"
+    desk.mkdir()
+    (desk / "owner_token").write_text("crl_owner_9_z\n", encoding="utf-8")
+    (desk / "server.json").write_text(json.dumps({"url": server.url, "pid": os.getpid()}), encoding="utf-8")
+    server.answers("GET", "/api/runs", {"runs": []})
+    assert carrel("runs", "list", "--data-dir", str(desk)).code == 0
+    assert server.asked[0].headers["Authorization"] == "Bearer crl_owner_9_z"
+
+
+def test_an_address_left_by_a_dead_server_is_not_used(carrel: Carrel, tmp_path: Path) -> None:
+    with subprocess.Popen(["/bin/true"]) as dead:
+        dead.wait(timeout=5)
+    (tmp_path / "server.json").write_text(json.dumps({"url": "http://127.0.0.1:1", "pid": dead.pid}), encoding="utf-8")
+    (tmp_path / "carrel.toml").write_text("server.port = 2", encoding="utf-8")
+    assert "127.0.0.1:2 " in carrel("runs", "list", "--data-dir", str(tmp_path)).err
+
+
+def test_the_owners_token_is_not_sent_to_another_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "owner_token").write_text("crl_owner_9_z\n", encoding="utf-8")
+    monkeypatch.setenv("CARREL_STORAGE__DATA_DIR", str(tmp_path))
+    asked = {"token": None, "config": None, "data_dir": None}
+    assert reach(Namespace(url="https://elsewhere.example", **asked)).token == ""
+    assert reach(Namespace(url="http://localhost:1", **asked)).token == "crl_owner_9_z"
+    assert reach(Namespace(url="127.0.0.1:1", **asked)).token == "crl_owner_9_z"
+
+
+def test_address_and_token_come_from_the_environment_when_not_given(
+    carrel: Carrel, server: TinyServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CARREL_URL", server.url)
+    monkeypatch.setenv("CARREL_TOKEN", "crl_user_2_y")
+    server.answers("GET", "/api/tokens", {"tokens": []})
+    assert carrel("token", "list").code == 0
+    assert server.asked[0].headers["Authorization"] == "Bearer crl_user_2_y"
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh"])
+def test_completion_is_a_script_bash_accepts(carrel: Carrel, shell: str) -> None:
+    script = carrel("completion", shell).out
+    ask = 'COMP_WORDS=(carrel runs an); COMP_CWORD=2; _carrel; echo "${COMPREPLY[@]}"'
+    if shell == "bash":
+        done = subprocess.run(["bash", "-c", script + ask], capture_output=True, text=True, check=True, timeout=10)
+        assert done.stdout.strip() == "answer"
+        ask = 'COMP_WORDS=(carrel runs list --st); COMP_CWORD=3; _carrel; echo "${COMPREPLY[@]}"'
+        done = subprocess.run(["bash", "-c", script + ask], capture_output=True, text=True, check=True, timeout=10)
+        assert done.stdout.strip() == "--state"
+    else:
+        assert script.startswith("#compdef carrel")
+
+
+def test_completion_for_fish_names_commands_and_options(carrel: Carrel) -> None:
+    script = carrel("completion", "fish").out
+    assert "-n '__fish_use_subcommand' -a 'doctor'" in script
+    assert "__fish_seen_subcommand_from runs; and __fish_seen_subcommand_from list' -l state" in script
