@@ -1,0 +1,51 @@
+"""One journal of entries and one feed of events. Histories, transcripts and timelines are where-clauses over it."""
+
+from carrel.journal.feed import Begin, begin, pages
+from carrel.journal.model import About, Entry, Event, EventFilter, NewEntry, about_lane, json_text
+from carrel.journal.store import (
+    append_entry,
+    append_event,
+    count_session_entries,
+    delete_lane_entries,
+    delete_session_entries,
+    entries_by_session,
+    entries_of_run,
+    entries_of_session,
+    entries_since,
+    entry_by_id,
+    events_after,
+    events_of_run,
+    first_event_since,
+    newest_event,
+    prune_events,
+    pruned_event,
+)
+
+__all__ = [
+    "About",
+    "Begin",
+    "Entry",
+    "Event",
+    "EventFilter",
+    "NewEntry",
+    "about_lane",
+    "append_entry",
+    "append_event",
+    "begin",
+    "count_session_entries",
+    "delete_lane_entries",
+    "delete_session_entries",
+    "entries_by_session",
+    "entries_of_run",
+    "entries_of_session",
+    "entries_since",
+    "entry_by_id",
+    "events_after",
+    "events_of_run",
+    "first_event_since",
+    "json_text",
+    "newest_event",
+    "pages",
+    "prune_events",
+    "pruned_event",
+]

@@ -1,0 +1,153 @@
+"""Entries and events as values. An entry is for agents to read, an event for programs to react to; never merge them."""
+
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from carrel.kernel import Provenance, SessionKey, iso
+
+encode = msgspec.json.Encoder().encode
+
+
+def json_text(value: object) -> str:
+    """`value` as JSON text."""
+    return encode(value).decode()
+
+
+class Entry(Struct, frozen=True, kw_only=True):
+    """One line of what was heard, said or done."""
+
+    seq: int
+    id: str
+    type: str
+    role: str
+    content: str
+    details: dict[str, Any] | None
+    key: str | None
+    session_id: str | None
+    run_id: str | None
+    agent_id: str | None
+    author: str
+    provenance: Provenance
+    message_id: str | None
+    channel: str | None
+    attachment_ids: tuple[str, ...]
+    created_at: int
+
+    def wire(self) -> dict[str, Any]:
+        """The entry as lists, histories and events show it."""
+        return {
+            "id": self.id,
+            "seq": self.seq,
+            "type": self.type,
+            "role": self.role,
+            "content": self.content,
+            "summary": None,
+            "spaceId": None,
+            "topicId": None,
+            "taskId": SessionKey.stored(self.key).task_id if self.key else None,
+            "sessionKey": self.key,
+            "sessionId": self.session_id,
+            "runId": self.run_id,
+            "agentId": self.author,
+            "provenance": self.provenance,
+            "source": {"channel": self.channel, "sessionKey": self.key, "messageId": self.message_id},
+            "createdAt": iso(self.created_at),
+        }
+
+
+class NewEntry(Struct, frozen=True, kw_only=True):
+    """An entry before it is written. `role` is user, assistant, toolCall, toolResult or system."""
+
+    type: str
+    role: str
+    content: str
+    author: str
+    provenance: Provenance
+    id: str | None = None
+    details: dict[str, Any] | None = None
+    key: str | None = None
+    session_id: str | None = None
+    run_id: str | None = None
+    agent_id: str | None = None
+    message_id: str | None = None
+    channel: str | None = None
+    attachment_ids: tuple[str, ...] = ()
+
+
+class About(Struct, frozen=True, kw_only=True):
+    """What an event concerns; every part may be missing."""
+
+    key: str | None = None
+    conversation: str | None = None
+    generation: int | None = None
+    run_id: str | None = None
+    task_id: str | None = None
+    agent_id: str | None = None
+
+
+def about_lane(key: SessionKey, *, generation: int | None = None) -> About:
+    """The About of something that happened to a lane."""
+    return About(
+        key=str(key), conversation=key.conversation, generation=generation, task_id=key.task_id, agent_id=key.agent
+    )
+
+
+class Event(Struct, frozen=True):
+    """One line of the feed; `body` is already JSON text."""
+
+    seq: int
+    name: str
+    at: int
+    key: str | None
+    conversation: str | None
+    generation: int | None
+    run_id: str | None
+    task_id: str | None
+    agent_id: str | None
+    body: str
+
+    def wire(self) -> bytes:
+        """The event as the streams send it."""
+        return encode(
+            {
+                "seq": self.seq,
+                "name": self.name,
+                "at": iso(self.at),
+                "sessionId": self.conversation,
+                "sessionKey": self.key,
+                "generation": self.generation,
+                "runId": self.run_id,
+                "taskId": self.task_id,
+                "topicId": None,
+                "spaceId": None,
+                "agentId": self.agent_id,
+                "data": msgspec.Raw(self.body.encode()),
+            }
+        )
+
+
+class EventFilter(Struct, frozen=True, kw_only=True):
+    """Which events a follower wants; what is None is not asked for."""
+
+    key: str | None = None
+    conversation: str | None = None
+    task_id: str | None = None
+    agent_id: str | None = None
+    names: tuple[str, ...] = ()
+
+    def wants(self, event: Event) -> bool:
+        """True when the event is one of those asked for."""
+        return (
+            (self.key is None or event.key == self.key)
+            and (self.conversation is None or event.conversation == self.conversation)
+            and (self.task_id is None or event.task_id == self.task_id)
+            and (self.agent_id is None or event.agent_id == self.agent_id)
+            and (not self.names or any(_named(event.name, wanted) for wanted in self.names))
+        )
+
+
+def _named(name: str, wanted: str) -> bool:
+    prefix = wanted.removesuffix("*").removesuffix(".")
+    return name == prefix or name.startswith(prefix + ".")

@@ -1,0 +1,248 @@
+"""The journal's SQL: entries, events, and where the feed begins."""
+
+from collections.abc import Iterable
+
+import msgspec
+from msgspec import structs
+
+from carrel.journal.model import About, Entry, Event, NewEntry, about_lane, json_text
+from carrel.kernel import Access, Provenance, SessionKey
+from carrel.storage import FEED, Row, Tx
+
+_ENTRY = (
+    "seq, id, type, role, content, details, key, session_id, run_id, agent_id, author, provenance, message_id, channel, "
+    "attachment_ids, created_at"
+)
+_EVENT = "seq, name, at, key, conversation, generation, run_id, task_id, agent_id, body"
+_provenance = msgspec.json.Decoder(Provenance).decode
+_json = msgspec.json.Decoder().decode
+_ids = msgspec.json.Decoder(tuple[str, ...]).decode
+
+
+def append_entry(tx: Tx, access: Access, entry: NewEntry) -> Entry:
+    """Write one line of the journal and tell of it."""
+    entry_id = entry.id or tx.new_id("ent")
+    row = tx.one(
+        "INSERT INTO entries (account_id, seq, id, type, role, content, details, key, session_id, run_id, agent_id, author, "
+        "provenance, message_id, channel, attachment_ids, created_at) VALUES (:account, tick(), :id, :type, :role, :content, "
+        ":details, :key, :session_id, :run_id, :agent_id, :author, :provenance, :message_id, :channel, :attachment_ids, :now) "
+        "RETURNING seq",
+        account=access.account_id,
+        id=entry_id,
+        type=entry.type,
+        role=entry.role,
+        content=entry.content,
+        details=None if entry.details is None else json_text(entry.details),
+        key=entry.key,
+        session_id=entry.session_id,
+        run_id=entry.run_id,
+        agent_id=entry.agent_id,
+        author=entry.author,
+        provenance=json_text(entry.provenance),
+        message_id=entry.message_id,
+        channel=entry.channel,
+        attachment_ids=json_text(entry.attachment_ids),
+        now=tx.now,
+    )
+    assert row is not None
+    written = Entry(**{**structs.asdict(entry), "seq": row[0], "id": entry_id, "created_at": tx.now})
+    append_event(tx, access, "log.appended", _about(written), json_text({"log": written.wire()}))
+    return written
+
+
+def _about(entry: Entry) -> About:
+    lane = about_lane(SessionKey.stored(entry.key)) if entry.key else About(agent_id=entry.agent_id)
+    return structs.replace(lane, run_id=entry.run_id)
+
+
+def append_event(tx: Tx, access: Access, name: str, about: About, body: str) -> None:
+    """Write one line of the feed and wake its followers once it is committed."""
+    tx.run(
+        "INSERT INTO events (account_id, seq, name, at, key, conversation, generation, run_id, task_id, agent_id, body) "
+        "VALUES (:account, tick(), :name, :now, :key, :conversation, :generation, :run_id, :task_id, :agent_id, :body)",
+        account=access.account_id,
+        name=name,
+        now=tx.now,
+        key=about.key,
+        conversation=about.conversation,
+        generation=about.generation,
+        run_id=about.run_id,
+        task_id=about.task_id,
+        agent_id=about.agent_id,
+        body=body,
+    )
+    tx.wake(FEED)
+
+
+def entries_of_session(tx: Tx, access: Access, session_id: str, *, limit: int, before: int | None = None) -> list[Entry]:
+    """The newest `limit` entries of one generation below `before`, oldest first."""
+    rows = tx.all(
+        f"SELECT {_ENTRY} FROM entries WHERE account_id = :account AND session_id = :session_id AND seq < :before "
+        "ORDER BY seq DESC LIMIT :limit",
+        account=access.account_id,
+        session_id=session_id,
+        before=before if before is not None else 1 << 62,
+        limit=limit,
+    )
+    return [_entry(row) for row in reversed(rows)]
+
+
+def entries_of_run(tx: Tx, access: Access, run_id: str) -> list[Entry]:
+    """Everything one run heard, said and did, in order."""
+    rows = tx.all(
+        f"SELECT {_ENTRY} FROM entries WHERE account_id = :account AND run_id = :run_id ORDER BY seq",
+        account=access.account_id,
+        run_id=run_id,
+    )
+    return [_entry(row) for row in rows]
+
+
+def entry_by_id(tx: Tx, access: Access, entry_id: str) -> Entry | None:
+    """One entry."""
+    row = tx.one(
+        f"SELECT {_ENTRY} FROM entries WHERE account_id = :account AND id = :id", account=access.account_id, id=entry_id
+    )
+    return None if row is None else _entry(row)
+
+
+def entries_since(tx: Tx, access: Access, after: int, *, limit: int) -> list[Entry]:
+    """Entries behind a number, oldest first, as far as they are settled."""
+    rows = tx.all(
+        f"SELECT {_ENTRY} FROM entries WHERE account_id = :account AND seq > :after AND seq <= :horizon "
+        "ORDER BY seq LIMIT :limit",
+        account=access.account_id,
+        after=after,
+        horizon=tx.horizon(),
+        limit=limit,
+    )
+    return [_entry(row) for row in rows]
+
+
+def count_session_entries(tx: Tx, access: Access, session_id: str) -> int:
+    """How many entries one generation holds."""
+    row = tx.one(
+        "SELECT count(*) FROM entries WHERE account_id = :account AND session_id = :session_id",
+        account=access.account_id,
+        session_id=session_id,
+    )
+    return row[0] if row else 0
+
+
+def delete_lane_entries(tx: Tx, access: Access, key: str) -> int:
+    """Remove a lane's transcript, all generations."""
+    return tx.run("DELETE FROM entries WHERE account_id = :account AND key = :key", account=access.account_id, key=key)
+
+
+def delete_session_entries(tx: Tx, access: Access, session_id: str) -> int:
+    """Remove one generation's transcript."""
+    return tx.run(
+        "DELETE FROM entries WHERE account_id = :account AND session_id = :session_id",
+        account=access.account_id,
+        session_id=session_id,
+    )
+
+
+def events_after(tx: Tx, access: Access, after: int, *, limit: int) -> list[Event]:
+    """Events behind a cursor, oldest first, never past one that a slower transaction may still precede."""
+    rows = tx.all(
+        f"SELECT {_EVENT} FROM events WHERE account_id = :account AND seq > :after AND seq <= :horizon "
+        "ORDER BY seq LIMIT :limit",
+        account=access.account_id,
+        after=after,
+        horizon=tx.horizon(),
+        limit=limit,
+    )
+    return [Event(*row) for row in rows]
+
+
+def newest_event(tx: Tx, access: Access) -> int:
+    """The number of the newest settled event, 0 when there is none."""
+    row = tx.one(
+        "SELECT max(seq) FROM events WHERE account_id = :account AND seq <= :horizon",
+        account=access.account_id,
+        horizon=tx.horizon(),
+    )
+    return max((row[0] if row else None) or 0, pruned_event(tx, access))
+
+
+def pruned_event(tx: Tx, access: Access) -> int:
+    """Up to which number events have been removed."""
+    row = tx.one("SELECT pruned_seq FROM feed_marks WHERE account_id = :account", account=access.account_id)
+    return row[0] if row else 0
+
+
+def events_of_run(tx: Tx, access: Access, run_id: str, after: int) -> list[Event]:
+    """One run's own events, for reading how it got where it is."""
+    rows = tx.all(
+        f"SELECT {_EVENT} FROM events WHERE account_id = :account AND seq > :after AND run_id = :run_id ORDER BY seq",
+        account=access.account_id,
+        after=after,
+        run_id=run_id,
+    )
+    return [Event(*row) for row in rows]
+
+
+def first_event_since(tx: Tx, access: Access, at: int) -> int:
+    """The cursor behind which everything happened at or after a moment."""
+    row = tx.one(
+        "SELECT min(seq) FROM events WHERE account_id = :account AND at >= :at", account=access.account_id, at=at
+    )
+    return row[0] - 1 if row and row[0] is not None else newest_event(tx, access)
+
+
+def prune_events(tx: Tx, access: Access, before: int, *, limit: int) -> int:
+    """Remove up to `limit` events older than a moment and remember how far; the number removed."""
+    rows = tx.all(
+        "SELECT seq, at FROM events WHERE account_id = :account ORDER BY seq LIMIT :limit",
+        account=access.account_id,
+        limit=limit,
+    )
+    old = [seq for seq, at in rows if at < before]
+    if not old:
+        return 0
+    removed = tx.run("DELETE FROM events WHERE account_id = :account AND seq <= :upto", account=access.account_id, upto=old[-1])
+    tx.run(
+        "INSERT INTO feed_marks (account_id, pruned_seq) VALUES (:account, :upto) "
+        "ON CONFLICT (account_id) DO UPDATE SET pruned_seq = excluded.pruned_seq",
+        account=access.account_id,
+        upto=old[-1],
+    )
+    return removed
+
+
+def entries_by_session(tx: Tx, access: Access, session_ids: Iterable[str], *, limit: int) -> dict[str, list[Entry]]:
+    """The newest few spoken entries of several generations, oldest first; tool results left out."""
+    found: dict[str, list[Entry]] = {}
+    for session_id in session_ids:
+        rows = tx.all(
+            f"SELECT {_ENTRY} FROM entries WHERE account_id = :account AND session_id = :session_id "
+            "AND role IN ('user', 'assistant', 'system') ORDER BY seq DESC LIMIT :limit",
+            account=access.account_id,
+            session_id=session_id,
+            limit=limit,
+        )
+        found[session_id] = [_entry(row) for row in reversed(rows)]
+    return found
+
+
+def _entry(row: Row) -> Entry:
+    (seq, entry_id, kind, role, content, details, key, session_id, run_id, agent_id, author, provenance, message_id, channel,
+     attachment_ids, created_at) = row  # fmt: skip
+    return Entry(
+        seq=seq,
+        id=entry_id,
+        type=kind,
+        role=role,
+        content=content,
+        details=None if details is None else _json(details),
+        key=key,
+        session_id=session_id,
+        run_id=run_id,
+        agent_id=agent_id,
+        author=author,
+        provenance=_provenance(provenance),
+        message_id=message_id,
+        channel=channel,
+        attachment_ids=_ids(attachment_ids),
+        created_at=created_at,
+    )

@@ -1,0 +1,71 @@
+"""Values only: ids, keys, access, messages, errors, limits, settings, clock, text. Cheap to import; opens nothing."""
+
+from carrel.kernel.access import DEFAULT_ACCOUNT_SLUG, PEOPLE, Access, Kind, system_access
+from carrel.kernel.clock import (
+    MS_PER_DAY,
+    MS_PER_MINUTE,
+    MS_PER_SECOND,
+    Clock,
+    SystemClock,
+    elapsed_seconds,
+    iso,
+    parse_iso,
+)
+from carrel.kernel.errors import Code, Refusal, invalid, not_found
+from carrel.kernel.ids import Chance, Ids, caller_hash, new_secret, secret_digest, system_chance
+from carrel.kernel.keys import (
+    CHAT_CHANNELS,
+    INTERNAL_KINDS,
+    SessionKey,
+    is_agent_id,
+    is_conversation_key,
+    is_new_conversation_key,
+    key_text,
+    kind_of,
+)
+from carrel.kernel.messages import Envelope, Message, NewAttachment, Provenance
+from carrel.kernel.metrics import METRICS, Sample
+from carrel.kernel.text import clip, one_line, redact
+
+__all__ = [
+    "CHAT_CHANNELS",
+    "DEFAULT_ACCOUNT_SLUG",
+    "INTERNAL_KINDS",
+    "METRICS",
+    "MS_PER_DAY",
+    "MS_PER_MINUTE",
+    "MS_PER_SECOND",
+    "PEOPLE",
+    "Access",
+    "Chance",
+    "Clock",
+    "Code",
+    "Envelope",
+    "Ids",
+    "Kind",
+    "Message",
+    "NewAttachment",
+    "Provenance",
+    "Refusal",
+    "Sample",
+    "SessionKey",
+    "SystemClock",
+    "caller_hash",
+    "clip",
+    "elapsed_seconds",
+    "invalid",
+    "is_agent_id",
+    "is_conversation_key",
+    "is_new_conversation_key",
+    "iso",
+    "key_text",
+    "kind_of",
+    "new_secret",
+    "not_found",
+    "one_line",
+    "parse_iso",
+    "redact",
+    "secret_digest",
+    "system_access",
+    "system_chance",
+]

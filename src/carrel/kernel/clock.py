@@ -1,0 +1,42 @@
+"""The clock: the only place in the house that reads time. Everything else is handed a moment or a Clock."""
+
+import time
+from datetime import UTC, datetime
+from typing import Protocol
+
+MS_PER_SECOND = 1_000
+MS_PER_MINUTE = 60_000
+MS_PER_DAY = 86_400_000
+
+
+class Clock(Protocol):
+    """Tells the time in milliseconds since 1970, UTC."""
+
+    def now_ms(self) -> int: ...
+
+
+class SystemClock:
+    """The machine's clock."""
+
+    def now_ms(self) -> int:
+        return time.time_ns() // 1_000_000
+
+
+def elapsed_seconds() -> float:
+    """A reading that only ever grows, for measuring durations."""
+    return time.perf_counter()
+
+
+def iso(ms: int | None) -> str | None:
+    """ISO 8601 in UTC with milliseconds and Z; None stays None."""
+    if ms is None:
+        return None
+    return datetime.fromtimestamp(ms / 1000, UTC).strftime("%Y-%m-%dT%H:%M:%S.") + f"{ms % 1000:03d}Z"
+
+
+def parse_iso(text: str) -> int:
+    """Milliseconds of an ISO 8601 moment; ValueError when it is none or carries no offset."""
+    moment = datetime.fromisoformat(text)
+    if moment.tzinfo is None:
+        raise ValueError("a time needs an offset, e.g. 2026-01-31T12:00:00Z")
+    return int(moment.timestamp() * 1000)

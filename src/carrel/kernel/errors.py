@@ -1,0 +1,66 @@
+"""Errors for callers: a code, a sentence that says what to do, and the field it concerns.
+
+No wire codes here: each surface owns one total table from Code to its protocol.
+"""
+
+from enum import StrEnum
+
+
+class Code(StrEnum):
+    """Every way a request can be refused."""
+
+    INVALID_PARAMS = "invalid_params"
+    INVALID_JSON = "invalid_json"
+    TOKEN_IN_QUERY = "token_in_query"  # noqa: S105  (a code, no secret)
+    SESSION_REQUIRED = "session_required"
+    INVALID_CONVERSATION_KEY = "invalid_conversation_key"
+    RESERVED_SESSION_KEY = "reserved_session_key"
+    UNAUTHENTICATED = "unauthenticated"
+    FORBIDDEN = "forbidden"
+    SEND_DENIED = "send_denied"
+    TOOL_NOT_ALLOWED = "tool_not_allowed"
+    NOT_FOUND = "not_found"
+    METHOD_NOT_ALLOWED = "method_not_allowed"
+    TOO_LARGE = "too_large"
+    UNSUPPORTED_MEDIA_TYPE = "unsupported_media_type"
+    CONFLICT = "conflict"
+    AMBIGUOUS_SESSION = "ambiguous_session"
+    IDEMPOTENCY_MISMATCH = "idempotency_mismatch"
+    ALREADY_ENDED = "already_ended"
+    TOO_LONG = "too_long"
+    LIMIT_REACHED = "limit_reached"
+    QUEUE_FULL = "queue_full"
+    RATE_LIMITED = "rate_limited"
+    INTERNAL = "internal"
+    DRAINING = "draining"
+    STORAGE_UNAVAILABLE = "storage_unavailable"
+
+
+class Refusal(Exception):
+    """A request that cannot be granted, told in words its caller can act on."""
+
+    def __init__(
+        self,
+        code: Code,
+        message: str,
+        *,
+        field: str | None = None,
+        details: dict[str, object] | None = None,
+        retry_after_seconds: int | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.field = field
+        self.details = details
+        self.retry_after_seconds = retry_after_seconds
+
+
+def not_found(what: str) -> Refusal:
+    """The one answer for what is missing and for what is not yours."""
+    return Refusal(Code.NOT_FOUND, f"There is no {what} here, or it is not yours to see.")
+
+
+def invalid(field: str, message: str) -> Refusal:
+    """A field that does not hold what it should."""
+    return Refusal(Code.INVALID_PARAMS, message, field=field)

@@ -1,0 +1,70 @@
+"""Ids and chance: where new names come from. Handed around as arguments so that a test can replay them."""
+
+import random
+import secrets
+import threading
+from hashlib import sha256
+from typing import Protocol
+
+from carrel.kernel.clock import Clock
+
+_ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
+
+
+class Chance(Protocol):
+    """A source of randomness."""
+
+    def random(self) -> float: ...
+
+    def getrandbits(self, k: int, /) -> int: ...
+
+
+def system_chance() -> Chance:
+    """Randomness of the operating system, fit for ids."""
+    return random.SystemRandom()
+
+
+def new_secret() -> str:
+    """A secret of 256 bits as text without underscores, so that tokens split cleanly."""
+    return secrets.token_hex(32)
+
+
+def secret_digest(secret: str) -> str:
+    """What is stored of a secret."""
+    return sha256(secret.encode()).hexdigest()
+
+
+class Ids:
+    """Makes ids `<prefix>_` + 26 characters that sort by the time they were made."""
+
+    def __init__(self, clock: Clock, chance: Chance) -> None:
+        self._clock = clock
+        self._chance = chance
+        self._lock = threading.Lock()
+        self._last = 0
+
+    def new(self, prefix: str) -> str:
+        """The next id; later ids of one Ids sort behind earlier ones."""
+        with self._lock:
+            # One draw of 80 random bits a millisecond, then counting up: order within the millisecond without a draw each.
+            fresh = self._clock.now_ms() << 80
+            if fresh > self._last + (1 << 79):
+                self._last = fresh | self._chance.getrandbits(79)
+            else:
+                self._last += 1 + self._chance.getrandbits(16)
+            value = self._last
+        return f"{prefix}_{_encode(value)}"
+
+
+def _encode(value: int) -> str:
+    return "".join([_ALPHABET[(value >> shift) & 31] for shift in range(125, -5, -5)])
+
+
+def caller_hash(actor_id: str) -> str:
+    """The 12 hex digits under which a caller appears in a session key."""
+    return sha256(actor_id.encode()).hexdigest()[:12]
+
+
+def text_hash(text: str) -> str:
+    """The 32 hex digits under which text of foreign shape appears in a session key."""
+    return sha256(text.encode()).hexdigest()[:32]

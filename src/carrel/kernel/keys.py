@@ -1,0 +1,156 @@
+"""SessionKey: the stable name of a lane, `agent:<agent>:<rest>`, and nothing else.
+
+Only the canonical grammar lives here. Foreign spellings are read in `carrel.sessions`, at the edge.
+"""
+
+import re
+from functools import lru_cache
+from typing import Self
+
+from msgspec import Struct
+
+from carrel.kernel.errors import Code, Refusal
+from carrel.kernel.ids import text_hash
+from carrel.kernel.limits import AGENT_ID_CHARS_MAX
+
+_ID = r"[A-Za-z0-9_.@-]{1,128}"
+_AGENT = re.compile(rf"[a-z0-9][a-z0-9_-]{{0,{AGENT_ID_CHARS_MAX - 1}}}")
+_PLAIN = re.compile(r"[A-Za-z0-9_.@-]{1,64}")
+_NEW_CONVERSATION = re.compile(r"[a-zA-Z0-9_-]{8,64}")
+_OLD_CONVERSATION = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+
+CHAT_CHANNELS = ("web", "telegram", "cli")
+_ROOMS = ("group", "channel", "direct")
+_RESERVED = ("global", "unknown")
+
+# (kind, grammar of <rest>), first match wins. A kind of one word is also the first segment of <rest>.
+_FORMS: tuple[tuple[str, re.Pattern[str]], ...] = (
+    ("main", re.compile("main")),
+    ("task", re.compile(f"task:{_ID}")),
+    ("topic", re.compile(f"topic:{_ID}")),
+    ("a2a", re.compile(f"a2a:[0-9a-f]{{12}}:{_ID}")),
+    ("cron", re.compile(f"cron:{_ID}")),
+    ("hook", re.compile(f"hook:{_ID}")),
+    ("node", re.compile(f"node-{_ID}")),
+    ("subagent", re.compile(f"subagent:{_ID}")),
+    ("openresponses", re.compile(f"openresponses:{_ID}")),
+    ("openresponses-user", re.compile(f"openresponses-user:[0-9a-f]{{12}}:{_ID}")),
+    ("chat", re.compile(f"(?:{'|'.join(CHAT_CHANNELS)}):[a-zA-Z0-9_-]{{1,64}}")),
+    *((room, re.compile(f"[a-z][a-z0-9-]{{1,31}}:{room}:{_ID}(?::thread:{_ID})?")) for room in _ROOMS),
+)
+# The kinds a list filters by; every other kind is `other`.
+_LISTED_KINDS = {"main": "main", "group": "group", "channel": "group", "cron": "cron", "hook": "hook", "node": "node"}
+INTERNAL_KINDS = ("cron", "hook", "node")
+
+
+class SessionKey(Struct, frozen=True, order=True):
+    """The canonical name of a lane; made by `parse` or `of`, never from parts that were not checked."""
+
+    agent: str
+    rest: str
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """The key that `text` spells canonically; Refusal otherwise."""
+        head, _, tail = text.partition(":")
+        agent, _, rest = tail.partition(":")
+        if head != "agent" or not rest:
+            raise Refusal(Code.INVALID_PARAMS, f"'{text[:80]}' is no session key: it reads agent:<agent>:<rest>", field="sessionKey")
+        return cls.of(agent, rest)
+
+    @classmethod
+    def of(cls, agent: str, rest: str) -> Self:
+        """The key of `agent` and `rest`, both checked."""
+        if rest in _RESERVED:
+            raise Refusal(Code.RESERVED_SESSION_KEY, f"'{rest}' is a reserved name and no session can bear it", field="sessionKey")
+        if not is_agent_id(agent):
+            raise Refusal(Code.INVALID_PARAMS, f"'{agent[:80]}' is no agent id: lower-case letters, digits, _ and -", field="sessionKey")
+        if kind_of(rest) is None:
+            raise Refusal(Code.INVALID_PARAMS, f"'{rest[:80]}' names no kind of session", field="sessionKey")
+        return cls(agent, rest)
+
+    @classmethod
+    def stored(cls, text: str) -> Self:
+        """The key that our own table holds; checked when it went in."""
+        _, agent, rest = text.split(":", 2)
+        return cls(agent, rest)
+
+    def __str__(self) -> str:
+        return f"agent:{self.agent}:{self.rest}"
+
+    @property
+    def kind(self) -> str:
+        """main, task, topic, a2a, chat, group, channel, direct, cron, hook, node, subagent, openresponses(-user)."""
+        kind = kind_of(self.rest)
+        assert kind is not None
+        return kind
+
+    @property
+    def listed_kind(self) -> str:
+        """The kind as lists show it: main, group, cron, hook, node or other."""
+        return _LISTED_KINDS.get(self.kind, "other")
+
+    @property
+    def identity(self) -> tuple[str, str]:
+        """(channelType, conversationKey): for lanes that are no chats the kind and the rest behind it."""
+        kind = self.kind
+        if kind == "main":
+            return ("main", "main")
+        if kind == "node":
+            return ("node", self.rest.removeprefix("node-"))
+        channel, _, behind = self.rest.partition(":")
+        return (channel, behind)
+
+    @property
+    def conversation(self) -> str:
+        """The `sessionId` of plans, chats and events: the conversation key of a chat, else `<kind>:<rest>`."""
+        return self.rest.partition(":")[2] if self.kind == "chat" else self.rest
+
+    @property
+    def channel(self) -> str | None:
+        """The channel that the key itself names; None where it names none."""
+        if self.kind == "chat" or self.kind in _ROOMS:
+            return self.rest.partition(":")[0]
+        return None
+
+    @property
+    def chat_type(self) -> str:
+        """direct, group or channel, as send policies match it."""
+        kind = self.kind
+        return kind if kind in ("group", "channel") else "direct"
+
+    @property
+    def task_id(self) -> str | None:
+        """The Task of a task lane."""
+        return self.rest.removeprefix("task:") if self.kind == "task" else None
+
+    @property
+    def topic_id(self) -> str | None:
+        """The Topic of a topic lane."""
+        return self.rest.removeprefix("topic:") if self.kind == "topic" else None
+
+
+@lru_cache(maxsize=16_384)
+def kind_of(rest: str) -> str | None:
+    """The kind that `rest` spells, None when it spells none."""
+    return next((kind for kind, form in _FORMS if form.fullmatch(rest)), None)
+
+
+def is_agent_id(text: str) -> bool:
+    """True for a well-formed agent id; a malformed one is refused, never mended."""
+    return _AGENT.fullmatch(text) is not None
+
+
+def is_new_conversation_key(text: str) -> bool:
+    """True for a conversation key that may be made today."""
+    return _NEW_CONVERSATION.fullmatch(text) is not None and not text.startswith("ses_")
+
+
+def is_conversation_key(text: str) -> bool:
+    """True for a conversation key that may exist, old short ones included."""
+    return _OLD_CONVERSATION.fullmatch(text) is not None
+
+
+def key_text(text: str) -> str:
+    """Text from outside as it enters a key: itself when it fits, else its hash."""
+    return text if _PLAIN.fullmatch(text) else text_hash(text)

@@ -1,0 +1,84 @@
+"""Counters, gauges and histograms of this very program, by dotted name.
+
+The one thing in the kernel that remembers: like a log, it is written from every room and read by one surface.
+"""
+
+import threading
+from collections.abc import Iterator
+from typing import Literal
+
+from msgspec import Struct
+
+_BUCKETS = (0.001, 0.005, 0.025, 0.1, 0.5, 1, 5, 30, 120, 600, 1800)
+_SESSION_VALUES_MAX = 200
+Labels = tuple[tuple[str, str], ...]
+
+
+class Sample(Struct, frozen=True):
+    """One reading: a name, its labels and its value; a histogram also has counts up to each bound."""
+
+    name: str
+    type: Literal["counter", "gauge", "histogram"]
+    labels: Labels
+    value: float
+    buckets: tuple[tuple[float, int], ...] = ()
+    count: int = 0
+
+
+class Metrics:
+    """A registry; `count`, `observe` and `gauge` may be called from any thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._counters: dict[tuple[str, Labels], float] = {}
+        self._gauges: dict[tuple[str, Labels], float] = {}
+        self._histograms: dict[tuple[str, Labels], list[float]] = {}
+        self._sessions: set[str] = set()
+
+    def count(self, name: str, by: float = 1, **labels: str) -> None:
+        """Add to a counter."""
+        key = (name, self._labels(labels))
+        with self._lock:
+            self._counters[key] = self._counters.get(key, 0) + by
+
+    def gauge(self, name: str, value: float, **labels: str) -> None:
+        """Set a gauge."""
+        with self._lock:
+            self._gauges[(name, self._labels(labels))] = value
+
+    def observe(self, name: str, value: float, **labels: str) -> None:
+        """Add one observation to a histogram."""
+        key = (name, self._labels(labels))
+        with self._lock:
+            slots = self._histograms.setdefault(key, [0.0] * (len(_BUCKETS) + 2))
+            slots[0] += value
+            slots[1] += 1
+            for at, bound in enumerate(_BUCKETS):
+                if value <= bound:
+                    slots[at + 2] += 1
+
+    def samples(self) -> Iterator[Sample]:
+        """Every reading, by name."""
+        with self._lock:
+            counters, gauges = dict(self._counters), dict(self._gauges)
+            histograms = {key: list(slots) for key, slots in self._histograms.items()}
+        for (name, labels), value in sorted(counters.items()):
+            yield Sample(name, "counter", labels, value)
+        for (name, labels), value in sorted(gauges.items()):
+            yield Sample(name, "gauge", labels, value)
+        for (name, labels), slots in sorted(histograms.items()):
+            buckets = tuple(zip(_BUCKETS, map(int, slots[2:]), strict=True))
+            yield Sample(name, "histogram", labels, slots[0], buckets, int(slots[1]))
+
+    def _labels(self, labels: dict[str, str]) -> Labels:
+        session = labels.get("session")
+        if session is not None and session not in self._sessions:
+            # A label per session would grow for ever; beyond the bound they share one.
+            if len(self._sessions) >= _SESSION_VALUES_MAX:
+                labels["session"] = "other"
+            else:
+                self._sessions.add(session)
+        return tuple(sorted(labels.items()))
+
+
+METRICS = Metrics()

@@ -1,0 +1,59 @@
+"""Runs: what is said to a session on its way to an outcome. The queue, the claim, the lifeline; no turn is taken here."""
+
+from carrel.runs.accepting import Rules, deliver
+from carrel.runs.answering import answer, retry
+from carrel.runs.dispatcher import Dispatcher, Handler
+from carrel.runs.lifeline import rescue_lost
+from carrel.runs.model import (
+    ENDS,
+    MOVES,
+    Cancelled,
+    ClaimLost,
+    Completed,
+    Failed,
+    NeedsInput,
+    Outcome,
+    Run,
+    retry_delay_ms,
+)
+from carrel.runs.pruner import prune
+from carrel.runs.record_store import (
+    Artifact,
+    Attachment,
+    RunFilter,
+    artifacts_of,
+    attachments_by_id,
+    call_result,
+    count_live,
+    has_written,
+    insert_artifact,
+    record_call,
+    runs_newest_first,
+    stuck_lanes,
+    tools_called,
+)
+from carrel.runs.settling import claim, fence, settle
+from carrel.runs.stopping import cancel, require_cancelled, stop_lane
+from carrel.runs.store import (
+    bind_session,
+    count_change,
+    delete_run,
+    expire_leases,
+    live_runs_of_lane,
+    note_instructions,
+    queue_position,
+    run_by_id,
+    running_of_lane,
+)
+from carrel.runs.telling import about_run, tell
+from carrel.runs.waiting import RESTS, wait_for_rest
+from carrel.runs.why import Reason, Why, explain
+
+__all__ = [
+    "ENDS", "MOVES", "RESTS", "Artifact", "Attachment", "Cancelled", "ClaimLost", "Completed", "Dispatcher", "Failed", "Handler",
+    "NeedsInput", "Outcome", "Reason", "Rules", "Run", "RunFilter", "Why", "about_run", "answer", "artifacts_of",
+    "attachments_by_id", "bind_session", "call_result", "cancel", "claim", "count_change", "count_live", "delete_run", "deliver",
+    "expire_leases", "explain", "fence", "has_written", "insert_artifact", "live_runs_of_lane", "note_instructions", "prune",
+    "queue_position", "record_call", "require_cancelled", "rescue_lost", "retry", "retry_delay_ms", "run_by_id",
+    "running_of_lane", "runs_newest_first", "settle", "stop_lane", "stuck_lanes", "tell", "tools_called", "wait_for_rest",
+]  # fmt: skip

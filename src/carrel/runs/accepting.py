@@ -1,0 +1,87 @@
+"""deliver: the one door. Whatever is said to an agent becomes a queued run here, in one transaction, or is refused."""
+
+from msgspec import Struct
+
+from carrel.kernel import MS_PER_SECOND, Access, Code, Envelope, Refusal, invalid, not_found
+from carrel.kernel.limits import ATTACHMENT_BYTES_MAX, ATTACHMENTS_MAX, MESSAGE_CHARS_MAX
+from carrel.kernel.settings import RunsSettings, SendPolicySettings
+from carrel.runs import record_store, store
+from carrel.runs.model import Run
+from carrel.runs.telling import tell
+from carrel.sessions import agent_by_id, insert_lane, may_address, require_sending
+from carrel.storage import RUNS, Tx
+
+
+class Rules(Struct, frozen=True, kw_only=True):
+    """The settings that decide what may be delivered and how long it may take."""
+
+    runs: RunsSettings = RunsSettings()
+    send_policy: SendPolicySettings = SendPolicySettings()
+    a2a_timeout_minutes: float = 30
+
+    def timeout_ms(self, envelope: Envelope) -> int:
+        """How long the work may take; 0 means without limit."""
+        if envelope.timeout_seconds:
+            return envelope.timeout_seconds * MS_PER_SECOND
+        is_a2a = envelope.message.provenance.kind == "a2a"
+        return int((self.a2a_timeout_minutes if is_a2a else self.runs.timeout_minutes) * 60_000)
+
+
+def deliver(tx: Tx, access: Access, envelope: Envelope, rules: Rules) -> Run:
+    """Put an envelope into its lane. The same sender's message twice is the same run."""
+    message = envelope.message
+    if message.sender_id is not None:
+        known = store.run_by_sender(tx, access, message.sender_id)
+        if known is not None:
+            return known
+    _check(access, envelope)
+    position = _enter(tx, access, envelope, rules)
+    attachments = tuple(record_store.insert_attachment(tx, access, new) for new in message.attachments)
+    run = store.insert_run(
+        tx, access, tx.new_id("run"), envelope, head=position == 0, attachment_ids=attachments, attempts_max=rules.runs.attempts_max,
+        timeout_ms=rules.timeout_ms(envelope),
+    )  # fmt: skip
+    tell(tx, run, "run.queued", state="queued", queuePosition=max(1, position))
+    if position == 0:
+        tx.wake(RUNS)
+    return run
+
+
+def _check(access: Access, envelope: Envelope) -> None:
+    message = envelope.message
+    if not message.text.strip() and not message.attachments:
+        raise invalid("message", "A message needs some text.")
+    if len(message.text) > MESSAGE_CHARS_MAX:
+        raise Refusal(Code.TOO_LONG, f"A message has at most {MESSAGE_CHARS_MAX} characters.", field="message")
+    if len(message.attachments) > ATTACHMENTS_MAX:
+        raise Refusal(Code.LIMIT_REACHED, f"A message has at most {ATTACHMENTS_MAX} attachments.", field="attachments")
+    if any(len(attachment.content) > ATTACHMENT_BYTES_MAX for attachment in message.attachments):
+        raise Refusal(Code.TOO_LARGE, f"An attachment has at most {ATTACHMENT_BYTES_MAX} bytes.", field="attachments")
+    if not may_address(access, envelope.key):
+        raise not_found("session")
+
+
+def _enter(tx: Tx, access: Access, envelope: Envelope, rules: Rules) -> int:
+    """Take a place in the lane, making the lane at its first line; the place in its queue, 0 when nothing is before it."""
+    entered = store.enter_lane(tx, access, str(envelope.key), envelope.channel)
+    if entered is None:
+        if agent_by_id(tx, access, envelope.key.agent) is None:
+            raise not_found("agent")
+        insert_lane(tx, access, envelope.key)
+        entered = store.enter_lane(tx, access, str(envelope.key), envelope.channel)
+        assert entered is not None
+    depth, override, enabled = entered
+    if not enabled:
+        raise Refusal(Code.FORBIDDEN, f"Agent {envelope.key.agent} is disabled; enable it first.")
+    require_sending(rules.send_policy, envelope.key, envelope.channel, override)
+    if depth == 1:
+        return 0
+    # `depth` counts the running one too, which takes no place in the queue.
+    position = int(depth) - (store.running_of_lane(tx, access, str(envelope.key)) is not None)
+    if position > rules.runs.lane_queue_max:
+        raise Refusal(
+            Code.QUEUE_FULL,
+            f"{rules.runs.lane_queue_max} messages already wait in {envelope.key}; try again later.",
+            retry_after_seconds=5,
+        )
+    return position

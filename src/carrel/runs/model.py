@@ -1,0 +1,155 @@
+"""Run, its states and moves, and the outcomes of a turn. Pure."""
+
+from typing import Any, Literal
+
+import msgspec
+from msgspec import Struct
+
+from carrel.kernel import Access, Chance, Code, Provenance, Refusal, SessionKey, clip, redact, system_access
+from carrel.kernel.limits import ERROR_CHARS_MAX, RETRY_BASE_SECONDS, RETRY_MAX_SECONDS
+
+State = Literal["queued", "running", "waiting", "completed", "failed", "cancelled"]
+WaitingFor = Literal["input", "auth", "tool_output", "approval"]
+
+# The state machine. A state with nothing onward is an end.
+MOVES: dict[str, frozenset[str]] = {
+    "queued": frozenset({"running", "cancelled", "failed"}),
+    "running": frozenset({"queued", "waiting", "completed", "failed", "cancelled"}),
+    "waiting": frozenset({"queued", "cancelled", "failed"}),
+    "completed": frozenset(),
+    "failed": frozenset(),
+    "cancelled": frozenset(),
+}
+ENDS = tuple(state for state, onward in MOVES.items() if not onward)
+_decode_provenance = msgspec.json.Decoder(Provenance).decode
+_decode_names = msgspec.json.Decoder(tuple[str, ...]).decode
+
+
+def require_move(before: str, after: str) -> None:
+    """Refuse a move that the table does not have."""
+    if after not in MOVES[before]:
+        code = Code.ALREADY_ENDED if before in ENDS else Code.CONFLICT
+        raise Refusal(code, f"A run that is {before} cannot become {after}.")
+
+
+class Run(Struct, frozen=True):
+    """One durable piece of work in a lane; A2A calls it a task. Its fields are the columns of its table."""
+
+    account_id: str
+    id: str
+    key: str
+    agent_id: str
+    seq: int
+    state: str
+    due_at: int | None
+    attempt: int
+    attempts_max: int
+    claim_no: int
+    worker: str | None
+    lease_until: int | None
+    deadline_at: int | None
+    stopping: str | None
+    timeout_ms: int
+    changes: int
+    actor_id: str
+    sender_id: str | None
+    message_id: str
+    text: str
+    attachment_ids: str
+    provenance: str
+    provenance_kind: str
+    channel: str
+    session_id: str | None
+    generation: int | None
+    task_id: str | None
+    parent_run_id: str | None
+    retried_from: str | None
+    label: str | None
+    waiting_for: str | None
+    question: str | None
+    reply: str | None
+    note: str | None
+    reason: str | None
+    error_code: str | None
+    error_message: str | None
+    usage: str | None
+    instructions_version: str | None
+    instructions_sha256: str | None
+    created_at: int
+    started_at: int | None
+    updated_at: int
+    ended_at: int | None
+
+    @property
+    def session_key(self) -> SessionKey:
+        """The key of its lane as a value."""
+        return SessionKey.stored(self.key)
+
+    @property
+    def ended(self) -> bool:
+        """True once nothing can happen to it any more."""
+        return self.state in ENDS
+
+    @property
+    def access(self) -> Access:
+        """The house's access to the run's account."""
+        return system_access(self.account_id)
+
+    def source(self) -> Provenance:
+        """By whose doing it was said."""
+        return _decode_provenance(self.provenance)
+
+    def attached(self) -> tuple[str, ...]:
+        """The ids of what was attached to the message."""
+        return _decode_names(self.attachment_ids)
+
+
+class ClaimLost(Exception):
+    """This worker's claim on a run is over: whatever it still wants to write must not be written."""
+
+
+class Completed(Struct, frozen=True, kw_only=True):
+    """The turn answered."""
+
+    reply: str
+    note: str | None = None
+    usage: dict[str, Any] | None = None
+
+
+class NeedsInput(Struct, frozen=True, kw_only=True):
+    """The turn asks back and frees its lane."""
+
+    question: str
+    waiting_for: WaitingFor = "input"
+    usage: dict[str, Any] | None = None
+
+
+class Failed(Struct, frozen=True, kw_only=True):
+    """The turn could not answer; `retryable` when only the way was bad."""
+
+    code: str
+    message: str
+    reason: str | None = None
+    retryable: bool = False
+    retry_after_seconds: float | None = None
+    usage: dict[str, Any] | None = None
+
+    def shown(self) -> str:
+        """The message as it may be kept and shown."""
+        return clip(redact(self.message), ERROR_CHARS_MAX)
+
+
+class Cancelled(Struct, frozen=True, kw_only=True):
+    """The turn was stopped."""
+
+    reason: str
+
+
+Outcome = Completed | NeedsInput | Failed | Cancelled
+
+
+def retry_delay_ms(attempt: int, chance: Chance | float) -> int:
+    """How long to wait after a failed attempt: 5 s doubled each time, at most 300 s, full jitter."""
+    draw = chance if isinstance(chance, float) else chance.random()
+    bound = min(RETRY_MAX_SECONDS, RETRY_BASE_SECONDS * 2 ** max(0, attempt - 1))
+    return 1 + int(bound * 1000 * draw)

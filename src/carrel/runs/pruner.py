@@ -1,0 +1,57 @@
+"""The pruner: removes what is past its time, a bounded handful at a go."""
+
+from carrel.access import every_account, prune_answers
+from carrel.journal import delete_session_entries, prune_events
+from carrel.kernel import METRICS, MS_PER_DAY, Access, system_access
+from carrel.kernel.limits import IDEMPOTENCY_KEPT_HOURS, PRUNE_ROWS_MAX
+from carrel.kernel.settings import Settings
+from carrel.runs import store
+from carrel.runs.stopping import end_unheld
+from carrel.sessions import closed_sessions_before, delete_session, lock_lane
+from carrel.storage import Tx
+
+
+def prune(tx: Tx, settings: Settings) -> int:
+    """Remove one handful of everything that is past its time; how much was found, 0 when all is done."""
+    removed = _prune_runs(tx, settings.runs.retention_days, a2a=False)
+    removed += _prune_runs(tx, settings.a2a.tasks.ttl_days, a2a=True)
+    removed += _expire_waits(tx, settings.runs.waiting_days)
+    for account in every_account(tx):
+        access = system_access(account.id, account.slug)
+        removed += _prune_sessions(tx, access, settings.sessions.closed_retention_days)
+        removed += prune_events(tx, access, _ago(tx, settings.events.retention_days), limit=PRUNE_ROWS_MAX)
+        removed += prune_answers(tx, access, _ago(tx, IDEMPOTENCY_KEPT_HOURS / 24))
+    return removed
+
+
+def _ago(tx: Tx, days: float) -> int:
+    return tx.now - int(days * MS_PER_DAY)
+
+
+def _prune_runs(tx: Tx, days: float, *, a2a: bool) -> int:
+    if not days:
+        return 0
+    old = store.ended_runs(tx, _ago(tx, days), a2a=a2a, limit=PRUNE_ROWS_MAX)
+    for run in old:
+        store.delete_run(tx, run.access, run.id)
+    if old:
+        METRICS.count("runs.purged.count", len(old))
+    return len(old)
+
+
+def _expire_waits(tx: Tx, days: float) -> int:
+    old = store.expired_waits(tx, _ago(tx, days), PRUNE_ROWS_MAX)
+    for seen in old:
+        lock_lane(tx, seen.access, seen.key)
+        run = store.hold_run(tx, seen.access, seen.id)
+        if run is not None and run.state == "waiting":
+            end_unheld(tx, run, "cancelled", "expired")
+    return len(old)
+
+
+def _prune_sessions(tx: Tx, access: Access, days: float) -> int:
+    old = closed_sessions_before(tx, access, _ago(tx, days), limit=PRUNE_ROWS_MAX)
+    for session in old:
+        delete_session_entries(tx, access, session.id)
+        delete_session(tx, access, session.id)
+    return len(old)

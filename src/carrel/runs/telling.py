@@ -1,0 +1,46 @@
+"""What the feed is told of a run."""
+
+from typing import Any
+
+import msgspec
+
+from carrel.journal import About, append_event
+from carrel.kernel import METRICS
+from carrel.runs.model import Run
+from carrel.storage import Tx
+
+_encode = msgspec.json.Encoder().encode
+
+
+def about_run(run: Run) -> About:
+    """What a run's events concern."""
+    key = run.session_key
+    return About(
+        key=run.key,
+        conversation=key.conversation,
+        generation=run.generation,
+        run_id=run.id,
+        task_id=run.task_id or key.task_id,
+        agent_id=run.agent_id,
+    )
+
+
+def tell(tx: Tx, run: Run, name: str, *, state: str, reason: str | None = None, **more: Any) -> None:
+    """Write a run's event, in the transaction of what it tells of."""
+    body = {
+        "state": state,
+        "reason": reason,
+        "attempt": run.attempt,
+        "provenance": msgspec.Raw(run.provenance.encode()),
+        **more,
+    }
+    append_event(tx, run.access, name, about_run(run), _encode(body).decode())
+
+
+def count_end(run: Run, state: str, reason: str | None, now: int) -> None:
+    """Count an ended run and how long it worked."""
+    METRICS.count("runs.ended.count", state=state, reason=reason or "")
+    if reason == "dead_letter":
+        METRICS.count("runs.dead_letter.count")
+    if run.started_at is not None:
+        METRICS.observe("runs.duration.seconds", (now - run.started_at) / 1000, provenance=run.provenance_kind)

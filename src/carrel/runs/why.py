@@ -1,0 +1,77 @@
+"""Why something does not move: one sentence each that a person understands, with what can be done."""
+
+from msgspec import Struct
+
+from carrel.kernel import Access, SessionKey, iso
+from carrel.runs import store
+from carrel.runs.model import Run
+from carrel.sessions import agent_by_id
+from carrel.storage import Tx
+
+
+class Reason(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """One reason, since when, and the actions that would change it."""
+
+    code: str
+    text: str
+    since: str | None
+    run_id: str | None = None
+    session_key: str | None = None
+    actions: list[str] = []
+
+
+class Why(Struct, frozen=True, kw_only=True, rename="camel"):
+    """Whether it moves, and if not, why."""
+
+    moving: bool
+    reasons: list[Reason]
+
+
+def explain(tx: Tx, access: Access, run: Run) -> Why:
+    """Why a run is where it is."""
+    reasons: list[Reason] = []
+    agent = agent_by_id(tx, access, run.agent_id)
+    if agent is not None and not agent.enabled and not run.ended:
+        reasons.append(_reason(run, "agent_disabled", f"Agent {agent.name} is disabled.", agent.updated_at, "enable the agent"))
+    if run.state == "waiting":
+        reasons.append(_waiting(run))
+    elif run.state == "queued":
+        reasons += _queued(tx, access, run)
+    elif run.state == "running" and (run.lease_until or 0) <= tx.now:
+        text = "The worker of this run is gone; it is taken back to its lane within seconds."
+        reasons.append(_reason(run, "no_worker", text, run.lease_until, "wait", "cancel"))
+    elif run.ended:
+        text = f"The run has ended: {run.state}" + (f" ({run.reason})." if run.reason else ".")
+        actions = ("retry",) if run.state == "failed" else ()
+        reasons.append(_reason(run, "done", text, run.ended_at, *actions))
+    return Why(moving=not reasons, reasons=reasons)
+
+
+def _waiting(run: Run) -> Reason:
+    code = {"input": "waiting_input", "auth": "waiting_auth"}.get(run.waiting_for or "", "waiting_approval")
+    return _reason(run, code, f"The agent asked: {run.question or 'for something'}", run.updated_at, "answer", "cancel")
+
+
+def _queued(tx: Tx, access: Access, run: Run) -> list[Reason]:
+    if run.due_at is not None and run.due_at > tx.now:
+        seconds = max(1, (run.due_at - tx.now) // 1000)
+        text = f"Attempt {run.attempt} of {run.attempts_max} failed ({run.error_message or run.error_code}); the next begins in {seconds} s."
+        code = "gateway_down" if (run.error_code or "").startswith(("connect", "unreachable")) else "waiting_retry"
+        return [_reason(run, code, text, run.updated_at, "wait", "cancel")]
+    if run.due_at is not None:
+        since = max(run.due_at, run.updated_at)
+        if tx.now - since < _WORKER_GRACE_MS:
+            return []
+        return [_reason(run, "no_worker", "It is this run's turn, but no worker has a free place for it.", since, "wait", "raise runs.concurrency")]
+    position = store.queue_position(tx, run)
+    holder = store.running_of_lane(tx, access, run.key)
+    busy = f"run {holder.id} is being worked on" if holder else "an earlier run waits for its next attempt"
+    text = f"It is number {position} in the queue of {SessionKey.stored(run.key)}; {busy}."
+    return [_reason(run, "lane_busy", text, holder.started_at if holder else run.created_at, "wait", "cancel")]
+
+
+_WORKER_GRACE_MS = 1_000
+
+
+def _reason(run: Run, code: str, text: str, since: int | None, *actions: str) -> Reason:
+    return Reason(code=code, text=text, since=iso(since), run_id=run.id, session_key=run.key, actions=list(actions))

@@ -1,0 +1,80 @@
+"""How generations come and go. Reset, reopen and respawn are one thing: close, and open the next at the next hearing."""
+
+from msgspec import structs
+
+from carrel.journal import about_lane, append_event, json_text
+from carrel.kernel import METRICS, Access, SessionKey
+from carrel.sessions import store
+from carrel.sessions.agent_store import agent_by_id
+from carrel.sessions.model import ClosedReason, Lane, LaneChange, Session
+from carrel.storage import Tx
+
+
+def open_generation(tx: Tx, access: Access, key: SessionKey) -> Session:
+    """The open generation of a key, or the next one, opened now. Only the start of a run calls this."""
+    # The lock comes first: of many that start at once one opens, the others find it open.
+    lane = store.lock_lane(tx, access, str(key))
+    assert lane is not None, "a run always has a lane"
+    present = store.open_session_of(tx, access, lane.key)
+    if present is not None:
+        return present
+    agent = agent_by_id(tx, access, key.agent)
+    assert agent is not None, "a lane always has an agent"
+    session = Session(
+        id=tx.new_id("ses"),
+        key=lane.key,
+        generation=store.issue_generation(tx, access, lane.key),
+        agent_id=agent.id,
+        agent_slug=agent.slug,
+        task_id=key.task_id,
+        resolution="task-scoped" if key.kind == "task" else "base",
+        opened_at=tx.now,
+        closed_at=None,
+        closed_reason=None,
+    )
+    store.insert_session(tx, access, session)
+    _tell(tx, access, "session.opened", key, session, {"generation": session.generation, "resolution": session.resolution})
+    METRICS.count("sessions.opened.count", resolution=session.resolution)
+    return session
+
+
+def close_generation(tx: Tx, access: Access, key: SessionKey, reason: ClosedReason) -> Session | None:
+    """Close the open generation of a key, if there is one."""
+    store.lock_lane(tx, access, str(key))
+    session = store.open_session_of(tx, access, str(key))
+    if session is None or not store.close_session(tx, access, session.id, reason):
+        return None
+    body = {"generation": session.generation, "resolution": session.resolution, "reason": reason}
+    _tell(tx, access, "session.closed", key, session, body)
+    METRICS.count("sessions.closed.count", reason=reason)
+    return structs.replace(session, closed_at=tx.now, closed_reason=reason)
+
+
+def change_lane(tx: Tx, access: Access, lane: Lane, change: LaneChange) -> Lane:
+    """Set what people may set on a lane and say which fields changed."""
+    fields = [name for name in LaneChange.__struct_fields__ if getattr(lane, name) != getattr(change, name)]
+    if fields:
+        store.change_lane(tx, access, lane.key, change)
+        _updated(tx, access, lane, fields)
+    changed = store.lane_of(tx, access, lane.session_key)
+    assert changed is not None
+    return changed
+
+
+def archive(tx: Tx, access: Access, lane: Lane, *, archived: bool) -> None:
+    """Hide a lane from lists and close its generation, or show it again; the transcript is kept either way."""
+    if archived == (lane.archived_at is not None):
+        return
+    store.archive_lane(tx, access, lane.key, tx.now if archived else None)
+    if archived:
+        close_generation(tx, access, lane.session_key, "archived")
+    _updated(tx, access, lane, ["archivedAt"])
+
+
+def _updated(tx: Tx, access: Access, lane: Lane, fields: list[str]) -> None:
+    body = json_text({"generation": lane.generation, "resolution": None, "fields": fields})
+    append_event(tx, access, "session.updated", about_lane(lane.session_key, generation=lane.generation), body)
+
+
+def _tell(tx: Tx, access: Access, name: str, key: SessionKey, session: Session, body: dict[str, object]) -> None:
+    append_event(tx, access, name, about_lane(key, generation=session.generation), json_text(body))

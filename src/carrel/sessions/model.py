@@ -1,0 +1,178 @@
+"""Agents, lanes and sessions as values, and the rules that need no database."""
+
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct
+
+from carrel.kernel import SessionKey
+from carrel.kernel.limits import INSTRUCTIONS_EXTRA_CHARS_MAX, NAME_CHARS_MAX
+
+ClosedReason = Literal["task_done", "task_archived", "reset", "deleted", "archived", "agent_disabled", "rotated"]
+SendPolicy = Literal["allow", "deny"]
+Thinking = Literal["off", "minimal", "low", "medium", "high"]
+MAIN_AGENT = "main"
+
+ShortText = Annotated[str, Meta(max_length=NAME_CHARS_MAX)]
+
+
+class Wire(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """A value that appears on the wire under camelCase names."""
+
+
+class BehaviorFlags(Wire, frozen=True, kw_only=True):
+    """What an agent may do of its own accord; None inherits from the account, then from the house."""
+
+    can_create_tasks: bool | None = None
+    can_modify_task_status: bool | None = None
+    can_mention_agents: bool | None = None
+    can_review_tasks: bool | None = None
+    can_mark_done: bool | None = None
+    can_promote_memory: bool | None = None
+
+
+class ToolRules(Wire, frozen=True, kw_only=True):
+    """Which tools an agent is offered; `deny` wins."""
+
+    allow: tuple[str, ...] = ("*",)
+    deny: tuple[str, ...] = ()
+    ask: tuple[str, ...] = ()
+
+
+class SubagentRules(Wire, frozen=True, kw_only=True):
+    """What an agent's children may be."""
+
+    allow_agents: tuple[str, ...] = ()
+    run_timeout_seconds: Annotated[int, Meta(ge=0)] | None = None
+    archive_after_minutes: Annotated[float, Meta(ge=0)] | None = None
+    max_children: Annotated[int, Meta(ge=0, le=1000)] | None = None
+
+
+class Profile(Wire, frozen=True, kw_only=True):
+    """Everything about an agent that an owner may set besides its names."""
+
+    description: Annotated[str, Meta(max_length=2000)] = ""
+    gateway: ShortText = ""
+    model: ShortText = ""
+    thinking: Thinking | None = None
+    behavior_flags: BehaviorFlags = BehaviorFlags()
+    space_ids: tuple[str, ...] = ("*",)
+    tools: ToolRules = ToolRules()
+    subagents: SubagentRules = SubagentRules()
+    sandbox: Literal["off", "on"] = "off"
+    runtime: Literal["subagent", "acp"] = "subagent"
+    visibility: Literal["self", "tree", "agent", "all"] | None = None
+    instructions_extra: Annotated[str, Meta(max_length=INSTRUCTIONS_EXTRA_CHARS_MAX)] = ""
+    workspace: Annotated[str, Meta(max_length=1000)] = ""
+    heartbeat_minutes: Annotated[float, Meta(ge=0)] = 0
+
+
+class Agent(Struct, frozen=True, kw_only=True):
+    """A configured speaker. `id` never changes; `slug` may, and former ones stay aliases."""
+
+    id: str
+    slug: str
+    name: str
+    enabled: bool
+    profile: Profile
+    created_at: int
+    updated_at: int
+    aliases: tuple[str, ...] = ()
+
+    @property
+    def base_key(self) -> SessionKey:
+        """The agent's main lane."""
+        return SessionKey(self.id, "main")
+
+
+class Lane(Struct, frozen=True):
+    """The queue of runs bearing one session key, with what people set on it."""
+
+    key: str
+    agent_id: str
+    kind: str
+    conversation: str
+    depth: int
+    generation: int
+    made_by: str
+    label: str | None
+    display_name: str | None
+    send_policy: str | None
+    model: str | None
+    thinking_level: str | None
+    verbose_level: str | None
+    last_channel: str | None
+    last_to: str | None
+    spawned_by: str | None
+    sandboxed: int
+    total_tokens: int
+    last_tokens: int
+    last_ending: str | None
+    created_at: int
+    updated_at: int
+    archived_at: int | None
+
+    @property
+    def session_key(self) -> SessionKey:
+        """The key as a value."""
+        return SessionKey.stored(self.key)
+
+
+class Session(Struct, frozen=True):
+    """One generation of a key; closed for good."""
+
+    id: str
+    key: str
+    generation: int
+    agent_id: str
+    agent_slug: str
+    task_id: str | None
+    resolution: str
+    opened_at: int
+    closed_at: int | None
+    closed_reason: str | None
+
+    @property
+    def address(self) -> str:
+        """`<key>:v<n>`, the name of this very generation."""
+        return f"{self.key}:v{self.generation}"
+
+
+class LaneRow(Struct, frozen=True):
+    """A lane as lists show it: with its open generation, else its newest, else none."""
+
+    lane: Lane
+    session: Session | None
+    agent_slug: str
+    busy: bool
+
+    @property
+    def state(self) -> str:
+        """idle, busy or closed."""
+        if self.busy:
+            return "busy"
+        return "closed" if self.session is not None and self.session.closed_at is not None else "idle"
+
+
+class LaneFilter(Struct, frozen=True, kw_only=True):
+    """Which lanes a list wants; what is None or empty is not asked for."""
+
+    q: str | None = None
+    archived: bool = False
+    kinds: tuple[str, ...] = ()
+    agent_id: str | None = None
+    made_by: str | None = None
+    task_id: str | None = None
+    channel: str | None = None
+    state: str | None = None
+    updated_since: int | None = None
+
+
+class LaneChange(Struct, frozen=True, kw_only=True):
+    """What may be set on a lane; None inherits."""
+
+    label: str | None
+    display_name: str | None
+    send_policy: SendPolicy | None
+    model: str | None
+    thinking_level: str | None
+    verbose_level: str | None

@@ -1,0 +1,83 @@
+"""Pointers: which conversation a transport (a browser, a chat) has in front of it. Everything said there goes to it."""
+
+from typing import Literal
+
+from msgspec import Struct
+
+from carrel.journal import about_lane, append_event, json_text
+from carrel.kernel import METRICS, Access, Code, Refusal, SessionKey, is_conversation_key, is_new_conversation_key
+from carrel.sessions import store
+from carrel.sessions.model import Lane
+from carrel.sessions.routing import default_agent, named_agent
+from carrel.storage import Tx
+
+Source = Literal["pointer", "repaired", "default"]
+
+
+class Active(Struct, frozen=True):
+    """The session in front of a transport, and how it was found. `made` is False for one that its first line will make."""
+
+    key: SessionKey
+    source: Source
+    made: bool
+
+
+def transport_name(access: Access, channel: str, client_instance_id: str) -> str:
+    """The name of a transport; a browser belongs to its user, so that two people never share one."""
+    return f"{channel}|{access.actor_id if channel == 'web' else ''}|{client_instance_id or '_'}"
+
+
+def active(tx: Tx, access: Access, channel: str, client_instance_id: str) -> Active:
+    """The session a transport points to. Reads only: where there is none it names one that does not exist yet."""
+    pointed = store.pointer(tx, access, transport_name(access, channel, client_instance_id))
+    if pointed is not None:
+        lane = store.lane_of(tx, access, SessionKey.stored(pointed))
+        if lane is not None and lane.archived_at is None:
+            return Active(lane.session_key, "pointer", made=True)
+        recent = store.newest_chat(tx, access, channel, access.actor_id, but=pointed)
+        if recent is not None:
+            return Active(SessionKey.stored(recent), "repaired", made=True)
+    key = fresh_key(tx, access, channel, None)
+    return Active(key, "repaired" if pointed is not None else "default", made=False)
+
+
+def fresh_key(tx: Tx, access: Access, channel: str, agent: str | None) -> SessionKey:
+    """A conversation key that nobody has."""
+    agent_id = named_agent(tx, access, agent).id if agent else default_agent(tx, access).id
+    return SessionKey.of(agent_id, f"{channel}:{tx.new_id('c').replace('_', '-')}")
+
+
+def chosen_key(tx: Tx, access: Access, channel: str, conversation: str, agent: str | None) -> SessionKey:
+    """The key for a conversation key of the client's choosing; a short one only where it already exists."""
+    agent_id = named_agent(tx, access, agent).id if agent else default_agent(tx, access).id
+    if is_conversation_key(conversation):
+        key = SessionKey.of(agent_id, f"{channel}:{conversation}")
+        if is_new_conversation_key(conversation) or store.lane_of(tx, access, key) is not None:
+            return key
+    raise Refusal(
+        Code.INVALID_CONVERSATION_KEY,
+        "A new conversation key has 8 to 64 letters, digits, _ or - and does not begin with ses_.",
+        field="conversationKey",
+    )
+
+
+def point(tx: Tx, access: Access, channel: str, client_instance_id: str, lane: Lane, source: str) -> None:
+    """Let a transport point to a lane; pointing where it points already changes nothing."""
+    transport = transport_name(access, channel, client_instance_id)
+    before = store.pointer(tx, access, transport)
+    if before == lane.key:
+        return
+    store.set_pointer(tx, access, transport, lane.key)
+    METRICS.count("sessions.switch.count", channel=channel)
+    body = {"channelType": channel, "from": before, "to": lane.key, "source": source}
+    append_event(tx, access, "pointer.changed", about_lane(lane.session_key), json_text(body))
+
+
+def repair(tx: Tx, access: Access, lane: Lane) -> None:
+    """Before a lane goes: whoever points to it points to the most recent other one of the same maker, or to nothing."""
+    channel = lane.session_key.channel or ""
+    for transport in store.transports_to(tx, access, lane.key):
+        other = store.newest_chat(tx, access, channel, lane.made_by, but=lane.key)
+        if other is not None:
+            store.set_pointer(tx, access, transport, other)
+            METRICS.count("sessions.pointer.repaired.count", channel=channel)

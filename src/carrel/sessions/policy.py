@@ -1,0 +1,31 @@
+"""May this lane be spoken in? Decided before a session is opened, by channel and kind of chat, never by session id."""
+
+from carrel.kernel import Code, Refusal, SessionKey
+from carrel.kernel.settings import SendPolicySettings, SendRule
+
+
+def decide(settings: SendPolicySettings, key: SessionKey, channel: str, override: str | None) -> bool:
+    """True when sending is allowed: the lane's own word, then the first matching deny, then any allow, then the default."""
+    if override is not None:
+        return override == "allow"
+    matching = [rule.action for rule in settings.rules if _matches(rule, key, channel)]
+    if "deny" in matching:
+        return False
+    return "allow" in matching or settings.default == "allow"
+
+
+def require_sending(settings: SendPolicySettings, key: SessionKey, channel: str, override: str | None) -> None:
+    """Refuse what the policy does not allow, saying which rule it was."""
+    if not decide(settings, key, channel, override):
+        rule = f"this session's own setting (sendPolicy {override})" if override else "sessions.send_policy"
+        raise Refusal(Code.SEND_DENIED, f"Sending to {key} is denied by {rule}.")
+
+
+def _matches(rule: SendRule, key: SessionKey, channel: str) -> bool:
+    match = rule.match
+    kind = "direct" if match.chat_type == "dm" else match.chat_type
+    return (
+        (not match.channel or match.channel == (key.channel or channel))
+        and (not kind or kind == key.chat_type)
+        and (not match.key_prefix or str(key).startswith(match.key_prefix) or key.rest.startswith(match.key_prefix))
+    )

@@ -1,0 +1,74 @@
+"""What every room knows of a database: transactions, bells, backup. Two engines stand behind it.
+
+A unit of work is a plain function of a transaction. It cannot await, so no model call, HTTP call or sleep can ever
+happen while a transaction is open.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+from carrel.storage.bells import Bell
+
+T = TypeVar("T")
+Row = tuple[Any, ...]
+
+
+class Tx(Protocol):
+    """One open transaction. SQL is written once, for PostgreSQL, with `:name` parameters; rows are tuples."""
+
+    now: int
+
+    def all(self, sql: str, **values: object) -> list[Row]:
+        """Every row."""
+        ...
+
+    def one(self, sql: str, **values: object) -> Row | None:
+        """The first row, None when there is none."""
+        ...
+
+    def run(self, sql: str, **values: object) -> int:
+        """Execute and count the rows that changed."""
+        ...
+
+    def new_id(self, prefix: str) -> str:
+        """A fresh id."""
+        ...
+
+    def chance(self) -> float:
+        """A number in 0..1."""
+        ...
+
+    def wake(self, bell: str) -> None:
+        """Ring that bell once this transaction has been committed."""
+        ...
+
+    def horizon(self) -> int:
+        """Every row numbered up to here that will ever be there can be seen now; what is above may still get neighbours below."""
+        ...
+
+
+class Database(Protocol):
+    """One store of everything. `write` is durable when it returns."""
+
+    engine: str
+
+    async def write(self, work: Callable[[Tx], T]) -> T:
+        """Do `work` in a transaction and commit it; what it raises rolls it back and is raised here."""
+        ...
+
+    async def read(self, work: Callable[[Tx], T]) -> T:
+        """Do `work` on one consistent view."""
+        ...
+
+    def bell(self, name: str) -> Bell:
+        """The bell of that name; rung for changes of every process that shares the store."""
+        ...
+
+    def backup(self, target: Path) -> None:
+        """Write a consistent copy as a SQLite file while others go on working. Blocks; call it in a thread."""
+        ...
+
+    async def close(self) -> None:
+        """Finish what was accepted and let go of the store."""
+        ...

@@ -1,0 +1,41 @@
+"""Migrations: numbered SQL scripts, forward only, each applied once in a transaction."""
+
+from importlib import resources
+
+from msgspec import Struct
+
+
+class Migration(Struct, frozen=True):
+    """One step of the schema."""
+
+    number: int
+    name: str
+    script: str
+
+
+def migrations() -> list[Migration]:
+    """Every migration that this version knows, in order."""
+    folder = resources.files("carrel.storage") / "migrations"
+    found = sorted(item.name for item in folder.iterdir() if item.name.endswith(".sql"))
+    return [
+        Migration(int(name.partition("_")[0]), name.removesuffix(".sql"), (folder / name).read_text("utf-8"))
+        for name in found
+    ]
+
+
+class NewerSchema(Exception):
+    """The store was written by a newer version of Carrel."""
+
+    def __init__(self, found: int, known: int) -> None:
+        super().__init__(
+            f"This database has schema {found}, but this version of Carrel knows schemas up to {known}. "
+            "Start the newer version, or restore a backup made by this one."
+        )
+
+
+def pending(applied: int) -> list[Migration]:
+    """What still has to be applied to a store at schema `applied`."""
+    known = migrations()
+    if applied > known[-1].number:
+        raise NewerSchema(applied, known[-1].number)
+    return [migration for migration in known if migration.number > applied]

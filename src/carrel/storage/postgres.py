@@ -1,0 +1,224 @@
+"""PostgreSQL: a pool of connections in threads, and wake-ups between processes outside the writing transactions.
+
+A NOTIFY inside a commit takes a global lock and costs more than ten times the throughput; so one connection of each
+process announces, a few milliseconds later at most and for everybody at once, which bells were rung.
+"""
+
+import asyncio
+import threading
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import LiteralString, TypeVar, cast
+
+import psycopg
+
+from carrel.kernel import Clock, Code, Ids, Refusal
+from carrel.kernel.ids import Chance
+from carrel.storage.bells import BELLS, FEED, Bell
+from carrel.storage.copying import copy_to_sqlite
+from carrel.storage.database import Row, Tx
+from carrel.storage.dialect import for_postgres
+from carrel.storage.migrating import pending
+from carrel.storage.ringing import Ringer
+
+T = TypeVar("T")
+Connection = psycopg.Connection[Row]
+_CONNECTIONS = 8
+_TRIES = 5
+_MIGRATION_LOCK = 7_279_143_051
+
+
+class Horizon:
+    """Up to which number no transaction in flight can still add a row.
+
+    Numbers are drawn before they are committed, so a reader that trusts the newest one misses a slower neighbour.
+    Every write takes its transaction id before it draws; once all that were running when number N was the newest have
+    ended, everything up to N is settled.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._open: deque[tuple[int, int]] = deque()
+        self._settled = 0
+
+    def look(self, connection: Connection) -> int:
+        """The horizon now."""
+        # Two statements, in this order: the snapshot must be younger than the number it is to vouch for.
+        newest = _value(connection.execute("SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM ticks"))
+        row = connection.execute(
+            "SELECT pg_snapshot_xmin(s)::text::bigint, pg_snapshot_xmax(s)::text::bigint FROM pg_current_snapshot() s"
+        ).fetchone()
+        assert row is not None
+        oldest_running, next_id = row
+        with self._lock:
+            if newest > (self._open[-1][0] if self._open else self._settled):
+                self._open.append((newest, next_id))
+            while self._open and self._open[0][1] <= oldest_running:
+                self._settled = self._open.popleft()[0]
+            return self._settled
+
+
+class PostgresTx:
+    """A transaction on one pooled connection."""
+
+    def __init__(self, connection: Connection, now: int, ids: Ids, chance: Chance, horizon: Horizon) -> None:
+        self._connection = connection
+        self._ids = ids
+        self._chance = chance
+        self._horizon = horizon
+        self.now = now
+        self.woken: set[str] = set()
+
+    def _execute(self, sql: str, values: dict[str, object]) -> psycopg.Cursor[Row]:
+        return self._connection.execute(cast(LiteralString, for_postgres(sql)), values)
+
+    def all(self, sql: str, **values: object) -> list[Row]:
+        return self._execute(sql, values).fetchall()
+
+    def one(self, sql: str, **values: object) -> Row | None:
+        return self._execute(sql, values).fetchone()
+
+    def run(self, sql: str, **values: object) -> int:
+        return self._execute(sql, values).rowcount
+
+    def new_id(self, prefix: str) -> str:
+        return self._ids.new(prefix)
+
+    def chance(self) -> float:
+        return self._chance.random()
+
+    def wake(self, bell: str) -> None:
+        self.woken.add(bell)
+
+    def horizon(self) -> int:
+        return self._horizon.look(self._connection)
+
+
+class PostgresDatabase:
+    """The shared store of several processes."""
+
+    engine = "postgresql"
+
+    def __init__(self, url: str, *, durability: str, clock: Clock, ids: Ids, chance: Chance) -> None:
+        self._url = url
+        self._durability = durability
+        self._clock, self._ids, self._chance = clock, ids, chance
+        self._loop = asyncio.get_running_loop()
+        self._bells = {name: Bell() for name in BELLS}
+        self._horizon = Horizon()
+        self._local = threading.local()
+        self._connections: list[Connection] = []
+        self._pool = ThreadPoolExecutor(_CONNECTIONS, thread_name_prefix="carrel-postgres")
+        with connect(url, durability) as connection:
+            migrate_postgres(connection)
+        self._ringer = Ringer(lambda: connect(url, durability), self._heard)
+
+    async def write(self, work: Callable[[Tx], T]) -> T:
+        try:
+            result, woken = await self._loop.run_in_executor(self._pool, self._write, work)
+        except BaseException:
+            # What was undone may have drawn numbers that followers of the feed wait for.
+            self._bells[FEED].ring()
+            raise
+        for name in woken:
+            self._bells[name].ring()
+        if woken:
+            self._ringer.announce(woken)
+        return result
+
+    async def read(self, work: Callable[[Tx], T]) -> T:
+        return await self._loop.run_in_executor(self._pool, self._read, work)
+
+    def bell(self, name: str) -> Bell:
+        return self._bells[name]
+
+    def backup(self, target: Path) -> None:
+        with connect(self._url, self._durability) as connection:
+            copy_to_sqlite(connection, target)
+
+    async def close(self) -> None:
+        await asyncio.to_thread(self._ringer.close)
+        await asyncio.to_thread(self._pool.shutdown)
+        for connection in self._connections:
+            connection.close()
+
+    def _heard(self, names: set[str]) -> None:
+        self._loop.call_soon_threadsafe(lambda: [self._bells[name].ring() for name in names])
+
+    def _connection(self) -> Connection:
+        connection: Connection | None = getattr(self._local, "connection", None)
+        if connection is None or connection.closed:
+            connection = connect(self._url, self._durability)
+            self._local.connection = connection
+            self._connections = [held for held in self._connections if not held.closed] + [connection]
+        return connection
+
+    def _write(self, work: Callable[[Tx], T]) -> tuple[T, set[str]]:
+        for tries_left in reversed(range(_TRIES)):
+            try:
+                return self._attempt(work)
+            except (psycopg.errors.DeadlockDetected, psycopg.errors.SerializationFailure):
+                # Undone by the server as a whole, so it may simply be done again.
+                if not tries_left:
+                    raise
+            except psycopg.OperationalError as error:
+                raise _unavailable(error) from error
+        raise AssertionError("unreachable")
+
+    def _attempt(self, work: Callable[[Tx], T]) -> tuple[T, set[str]]:
+        connection = self._connection()
+        # The transaction id is taken before any number is drawn: the horizon rests on it.
+        connection.execute("BEGIN; SELECT pg_current_xact_id()")
+        tx = PostgresTx(connection, self._clock.now_ms(), self._ids, self._chance, self._horizon)
+        try:
+            result = work(tx)
+        except BaseException:
+            connection.execute("ROLLBACK")
+            raise
+        connection.execute("COMMIT")
+        return result, tx.woken
+
+    def _read(self, work: Callable[[Tx], T]) -> T:
+        try:
+            connection = self._connection()
+            return work(PostgresTx(connection, self._clock.now_ms(), self._ids, self._chance, self._horizon))
+        except psycopg.OperationalError as error:
+            raise _unavailable(error) from error
+
+
+def _unavailable(error: Exception) -> Refusal:
+    first_line = str(error).strip().partition("\n")[0]
+    return Refusal(Code.STORAGE_UNAVAILABLE, f"The database does not answer ({first_line}); try again shortly.")
+
+
+def _value(cursor: psycopg.Cursor[Row]) -> int:
+    row = cursor.fetchone()
+    assert row is not None
+    return int(row[0])
+
+
+def connect(url: str, durability: str) -> Connection:
+    """An autocommitting connection with the house's settings."""
+    connection = psycopg.connect(url, autocommit=True, application_name="carrel")
+    connection.execute(f"SET synchronous_commit TO {'on' if durability == 'full' else 'off'}")
+    return connection
+
+
+def migrate_postgres(connection: Connection) -> list[str]:
+    """Bring the database to this version's schema, one process at a time; the names of what was applied."""
+    with connection.transaction():
+        connection.execute("SELECT pg_advisory_xact_lock(%s)", (_MIGRATION_LOCK,))
+        connection.execute("CREATE TABLE IF NOT EXISTS schema_version (number BIGINT NOT NULL)")
+        row = connection.execute("SELECT max(number) FROM schema_version").fetchone()
+        applied = (row[0] if row else None) or 0
+        if not applied:
+            connection.execute(
+                "CREATE SEQUENCE ticks; CREATE FUNCTION tick() RETURNS bigint LANGUAGE sql VOLATILE AS 'SELECT nextval(''ticks'')'"
+            )
+        todo = pending(applied)
+        for migration in todo:
+            connection.execute(cast(LiteralString, migration.script))
+            connection.execute("INSERT INTO schema_version VALUES (%s)", (migration.number,))
+    return [migration.name for migration in todo]

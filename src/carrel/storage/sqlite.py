@@ -1,0 +1,248 @@
+"""SQLite: one file in WAL mode, one writer thread that commits in groups, one reader on the loop.
+
+Everything that waits while a commit is on its way to the disk shares the next one, so full durability costs one
+fsync per group instead of one per change.
+"""
+
+import asyncio
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from typing import TypeVar
+
+import apsw
+
+from carrel.kernel import Clock, Code, Ids, Refusal
+from carrel.kernel.ids import Chance
+from carrel.storage.bells import BELLS, Bell
+from carrel.storage.database import Row, Tx
+from carrel.storage.dialect import for_sqlite, schema_for_sqlite
+from carrel.storage.migrating import pending
+
+T = TypeVar("T")
+_GROUP_MAX = 256
+_NO_HORIZON = 1 << 62
+
+
+class SqliteTx:
+    """A transaction on one connection; reused for every unit of work on it."""
+
+    def __init__(self, connection: apsw.Connection, clock: Clock, ids: Ids, chance: Chance) -> None:
+        self._connection = connection
+        self._clock = clock
+        self._ids = ids
+        self._chance = chance
+        self.now = 0
+        self.woken: set[str] = set()
+
+    def begin(self) -> None:
+        """Take the time for a new unit of work."""
+        self.now = self._clock.now_ms()
+
+    def all(self, sql: str, **values: object) -> list[Row]:
+        return self._connection.execute(for_sqlite(sql), values).fetchall()  # type: ignore[arg-type]
+
+    def one(self, sql: str, **values: object) -> Row | None:
+        # Read to the end: a statement left half way keeps its effects and its locks.
+        rows = self._connection.execute(for_sqlite(sql), values).fetchall()  # type: ignore[arg-type]
+        return rows[0] if rows else None
+
+    def run(self, sql: str, **values: object) -> int:
+        self._connection.execute(for_sqlite(sql), values)  # type: ignore[arg-type]
+        return self._connection.changes()
+
+    def new_id(self, prefix: str) -> str:
+        return self._ids.new(prefix)
+
+    def chance(self) -> float:
+        return self._chance.random()
+
+    def wake(self, bell: str) -> None:
+        self.woken.add(bell)
+
+    def horizon(self) -> int:
+        # One writer numbers and commits: nothing can appear below what is seen.
+        return _NO_HORIZON
+
+
+class _Work:
+    """A unit of work on its way through the writer."""
+
+    __slots__ = ("error", "future", "result", "work")
+
+    def __init__(self, work: Callable[[Tx], object], future: "asyncio.Future[object]") -> None:
+        self.work = work
+        self.future = future
+        self.result: object = None
+        self.error: BaseException | None = None
+
+
+class SqliteDatabase:
+    """The embedded store."""
+
+    engine = "sqlite"
+
+    def __init__(self, path: Path, *, durability: str, clock: Clock, ids: Ids, chance: Chance) -> None:
+        self.path = path
+        self._loop = asyncio.get_running_loop()
+        self._bells = {name: Bell() for name in BELLS}
+        self._writing = open_file(path, durability)
+        migrate_file(self._writing)
+        self._ticks = next(iter(self._writing.execute("SELECT value FROM ticks")))[0]
+        self._writing.create_scalar_function("tick", self._tick, 0)
+        self._write_tx = SqliteTx(self._writing, clock, ids, chance)
+        self._reading = open_file(path, durability)
+        self._read_tx = SqliteTx(self._reading, clock, ids, chance)
+        self._queue: SimpleQueue[_Work | None] = SimpleQueue()
+        self._closed = False
+        self._writer = threading.Thread(target=self._write_groups, name="carrel-writer", daemon=True)
+        self._writer.start()
+
+    async def write(self, work: Callable[[Tx], T]) -> T:
+        """Commit `work` together with whatever else is waiting."""
+        if self._closed:
+            raise Refusal(Code.STORAGE_UNAVAILABLE, "The store is closed; start the server again.")
+        future: asyncio.Future[object] = self._loop.create_future()
+        self._queue.put(_Work(work, future))
+        return await future  # type: ignore[return-value]
+
+    async def read(self, work: Callable[[Tx], T]) -> T:
+        """Do `work` on the loop's own connection: a read takes microseconds, a change of threads takes more."""
+        self._read_tx.begin()
+        self._reading.execute("BEGIN")
+        try:
+            return work(self._read_tx)
+        finally:
+            self._reading.execute("COMMIT")
+
+    def bell(self, name: str) -> Bell:
+        return self._bells[name]
+
+    def backup(self, target: Path) -> None:
+        copy_file(self.path, target)
+
+    async def close(self) -> None:
+        if self._closed:
+            return
+        self._closed = True
+        self._queue.put(None)
+        await asyncio.to_thread(self._writer.join)
+        self._reading.close()
+        self._writing.close()
+
+    def _tick(self) -> int:
+        self._ticks += 1
+        return self._ticks
+
+    def _write_groups(self) -> None:
+        last = False
+        while not last:
+            group, last = self._next_group()
+            if group:
+                self._commit(group)
+                woken, self._write_tx.woken = self._write_tx.woken, set()
+                self._loop.call_soon_threadsafe(self._answer, group, woken)
+
+    def _next_group(self) -> tuple[list[_Work], bool]:
+        first = self._queue.get()
+        if first is None:
+            return [], True
+        group = [first]
+        while len(group) < _GROUP_MAX:
+            try:
+                following = self._queue.get_nowait()
+            except Empty:
+                break
+            if following is None:
+                return group, True
+            group.append(following)
+        return group, False
+
+    def _commit(self, group: list[_Work]) -> None:
+        tx, connection = self._write_tx, self._writing
+        ticks = self._ticks
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+            for item in group:
+                _do(connection, tx, item)
+            if self._ticks != ticks:
+                connection.execute("UPDATE ticks SET value = ?", (self._ticks,))
+            connection.execute("COMMIT")
+        except apsw.Error as error:
+            # Nothing of the group is on the disk: nobody may believe it is.
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            tx.woken.clear()
+            for item in group:
+                item.error = Refusal(Code.STORAGE_UNAVAILABLE, f"The database could not be written ({error}); nothing was changed.")
+
+    def _answer(self, group: list[_Work], woken: set[str]) -> None:
+        for item in group:
+            if item.future.done():
+                continue
+            if item.error is None:
+                item.future.set_result(item.result)
+            else:
+                item.future.set_exception(item.error)
+        for name in woken:
+            self._bells[name].ring()
+
+
+def _do(connection: apsw.Connection, tx: SqliteTx, item: _Work) -> None:
+    """One unit of work inside the group's transaction: what it raises undoes it and nothing else."""
+    tx.begin()
+    connection.execute("SAVEPOINT work")
+    try:
+        item.result = item.work(tx)
+    except (apsw.FullError, apsw.IOError, apsw.CorruptError, apsw.NotADBError):
+        raise
+    except BaseException as error:  # boundary: the caller's error is the caller's, the rest of the group goes on
+        connection.execute("ROLLBACK TO work")
+        item.error = error
+    connection.execute("RELEASE work")
+
+
+def open_file(path: Path, durability: str) -> apsw.Connection:
+    """A connection with the house's settings."""
+    connection = apsw.Connection(str(path), statementcachesize=256)
+    connection.set_busy_timeout(10_000)
+    connection.execute("PRAGMA journal_mode=WAL")
+    connection.execute(f"PRAGMA synchronous={'FULL' if durability == 'full' else 'NORMAL'}")
+    connection.execute("PRAGMA foreign_keys=ON")
+    connection.execute("PRAGMA cache_size=-16000")
+    connection.execute("PRAGMA journal_size_limit=67108864")
+    return connection
+
+
+def migrate_file(connection: apsw.Connection) -> list[str]:
+    """Bring the file to this version's schema; the names of what was applied."""
+    connection.execute("BEGIN IMMEDIATE")
+    applied = next(iter(connection.execute("PRAGMA user_version")))[0]
+    try:
+        if not applied:
+            connection.execute("CREATE TABLE ticks (value INTEGER NOT NULL) STRICT; INSERT INTO ticks VALUES (0)")
+        todo = pending(applied)
+        for migration in todo:
+            connection.execute(schema_for_sqlite(migration.script))
+            connection.execute(f"PRAGMA user_version={migration.number}")
+        connection.execute("COMMIT")
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise
+    return [migration.name for migration in todo]
+
+
+def copy_file(source: Path, target: Path) -> None:
+    """A consistent copy of a file in use."""
+    reading = apsw.Connection(str(source), flags=apsw.SQLITE_OPEN_READWRITE)
+    writing = apsw.Connection(str(target))
+    try:
+        with writing.backup("main", reading, "main") as copying:
+            while not copying.done:
+                # A page at a time would let the writer restart us for ever; in one go the copy holds only a read lock.
+                copying.step(-1)
+        writing.execute("PRAGMA journal_mode=DELETE")
+    finally:
+        reading.close()
+        writing.close()
