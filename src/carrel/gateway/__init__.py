@@ -1,0 +1,24 @@
+"""How a turn reaches a model: the protocol, the Open Responses client and the built-in agent.
+
+It keeps nothing, knows no session and no store, and tries nothing twice: a step is answered or it is a GatewayFault.
+"""
+
+from carrel.gateway.builtin import BuiltinGateway
+from carrel.gateway.model import Call, Gateway, GatewayFault, OnText, Step, StepAnswer, Usage
+from carrel.gateway.opening import open_gateway
+from carrel.gateway.responses import ResponsesGateway
+from carrel.kernel.settings import GatewaySettings
+
+__all__ = [
+    "BuiltinGateway",
+    "Call",
+    "Gateway",
+    "GatewayFault",
+    "GatewaySettings",
+    "OnText",
+    "ResponsesGateway",
+    "Step",
+    "StepAnswer",
+    "Usage",
+    "open_gateway",
+]

@@ -1,0 +1,133 @@
+"""From a model's raw output items to a StepAnswer: text, calls, usage. Pure; the same for streams and plain JSON."""
+
+import json
+from hashlib import sha256
+from typing import Any
+
+from carrel.gateway.faults import Faults
+from carrel.gateway.model import Call, Item, StepAnswer, Usage
+
+BETWEEN_MESSAGES = "\n\n"
+
+
+def build_answer(output: list[Item], response: Item, *, seed: str, faults: Faults) -> StepAnswer:
+    """The answer that `output` gives; `response` is the resource around it, as far as the server sent one.
+
+    `seed` makes up the call ids that a server left out or gave twice, so that equal answers to equal steps stay equal.
+    """
+    items = [dict(item) for item in output]
+    reason = incomplete_reason(response)
+    if reason is not None:
+        items = [item for item in items if not is_call(item) or is_json(item.get("arguments"))]
+        _mark_incomplete(items, reason)
+    calls = _settle_calls(items, seed, faults)
+    text = text_of(items)
+    refusal = _refusal_of(items)
+    if refusal and not text and not calls:
+        raise faults.of_refusal(refusal)
+    model = response.get("model")
+    return StepAnswer(
+        text=text,
+        calls=calls,
+        usage=usage_of(response.get("usage")),
+        model=model if isinstance(model, str) else "",
+        output=items,
+        incomplete_reason=reason,
+    )
+
+
+def is_call(item: Item) -> bool:
+    """Whether the item asks for one of our tools."""
+    return item.get("type") == "function_call"
+
+
+def is_message(item: Item) -> bool:
+    """Whether the item is something the model says; servers leave out the type of plain messages."""
+    return item.get("type") == "message" or ("type" not in item and "content" in item)
+
+
+def is_json(text: Any) -> bool:
+    """Whether `text` is whole JSON, and not cut off somewhere."""
+    try:
+        json.loads(text)
+    except (ValueError, TypeError, RecursionError):
+        return False
+    return True
+
+
+def text_parts(item: Item) -> dict[int, str]:
+    """The texts of a message by their place in its content."""
+    content = item.get("content")
+    if isinstance(content, str):
+        return {0: content}
+    return {
+        index: part["text"]
+        for index, part in enumerate(content if isinstance(content, list) else ())
+        if isinstance(part, dict) and part.get("type") in ("output_text", "text") and isinstance(part.get("text"), str)
+    }
+
+
+def text_of(items: list[Item]) -> str:
+    """Everything the items say, one message after the other."""
+    said = ("".join(text_parts(item).values()) for item in items if is_message(item))
+    return BETWEEN_MESSAGES.join(text for text in said if text)
+
+
+def usage_of(told: Any) -> Usage:
+    """The usage a server tells, in the names of either generation of the protocol."""
+    if not isinstance(told, dict):
+        return Usage()
+    input_tokens = _count(told.get("input_tokens", told.get("prompt_tokens")))
+    output_tokens = _count(told.get("output_tokens", told.get("completion_tokens")))
+    cost = told.get("cost_usd", told.get("cost"))
+    return Usage(
+        input_tokens=input_tokens,
+        output_tokens=output_tokens,
+        total_tokens=_count(told.get("total_tokens")) or input_tokens + output_tokens,
+        cost_usd=float(cost) if isinstance(cost, int | float) and cost >= 0 else None,
+    )
+
+
+def incomplete_reason(response: Item) -> str | None:
+    """Why the answer was cut short, or None when it was not."""
+    if response.get("status") != "incomplete":
+        return None
+    details = response.get("incomplete_details")
+    reason = details.get("reason") if isinstance(details, dict) else None
+    return reason if isinstance(reason, str) and reason else "unknown"
+
+
+def _mark_incomplete(items: list[Item], reason: str) -> None:
+    if not items:
+        items.append({"type": "message", "role": "assistant", "content": []})
+    items[-1] = {**items[-1], "status": "incomplete", "incomplete_details": {"reason": reason}}
+
+
+def _settle_calls(items: list[Item], seed: str, faults: Faults) -> tuple[Call, ...]:
+    """The calls among `items`, whose call ids, names and arguments are made whole in place."""
+    calls: dict[str, Call] = {}
+    for position, item in enumerate(items):
+        if not is_call(item):
+            continue
+        name = item.get("name")
+        if not isinstance(name, str) or not name:
+            raise faults.unreadable("it calls a function without naming it.")
+        given = item.get("arguments")
+        arguments = given if isinstance(given, str) else json.dumps(given if given is not None else {})
+        call_id = item.get("call_id") or item.get("id")
+        if not isinstance(call_id, str) or call_id in calls:
+            made_from = json.dumps([seed, position, name, arguments])
+            call_id = "call_" + sha256(made_from.encode()).hexdigest()[:24]
+        call = Call(call_id=call_id, name=name, arguments=arguments if arguments.strip() else "{}")
+        item.update(call_id=call.call_id, arguments=call.arguments)
+        calls[call_id] = call
+    return tuple(calls.values())
+
+
+def _refusal_of(items: list[Item]) -> str:
+    parts = [part for item in items if is_message(item) for part in item.get("content") or () if isinstance(part, dict)]
+    return " ".join(part["refusal"] for part in parts if isinstance(part.get("refusal"), str))
+
+
+def _count(value: Any) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else 0

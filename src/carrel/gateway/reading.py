@@ -1,0 +1,324 @@
+"""From a model's event stream to its answer: a reducer, pure, and forgiving in what servers leave out.
+
+Servers differ: fields are missing, ids change between events, deltas or their summaries do not come, the last event
+is forgotten. Text is taken from the deltas and completed from whatever repeats it later; calls likewise.
+"""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from carrel.gateway.answers import BETWEEN_MESSAGES, build_answer, is_call, is_json, is_message, text_parts
+from carrel.gateway.faults import Faults
+from carrel.gateway.model import Item, OnText, StepAnswer
+from carrel.wire import ServerEvent
+
+_MESSAGE = "message"
+_CALL = "function_call"
+
+
+@dataclass(eq=False)
+class _Slot:
+    """One output item on its way."""
+
+    kind: str
+    is_announced: bool = False
+    has_id: bool = False
+    has_index: bool = False
+    item: Item = field(default_factory=dict)
+    parts: dict[int, str] = field(default_factory=dict)
+    ended_parts: set[int] = field(default_factory=set)
+    refusal: str = ""
+    arguments: str = ""
+    are_arguments_whole: bool = False
+    is_done: bool = False
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether nothing more can be missing from it."""
+        if self.kind == _CALL:
+            return self.is_done or self.are_arguments_whole
+        return self.is_done or (bool(self.parts) and self.ended_parts >= self.parts.keys())
+
+    def as_item(self) -> Item:
+        """The item as the server completed it, with what only the stream said put in."""
+        if self.kind == _CALL:
+            given = self.item.get("arguments")
+            return {**self.item, "type": _CALL, "arguments": self.arguments or ("" if given is None else given)}
+        if self.kind != _MESSAGE or (text_parts(self.item) == self.parts and not self.refusal):
+            return self.item
+        content: list[Item] = [
+            {"type": "output_text", "text": text, "annotations": []} for _, text in sorted(self.parts.items())
+        ]
+        if self.refusal:
+            content.append({"type": "refusal", "refusal": self.refusal})
+        return {"role": "assistant", **self.item, "type": _MESSAGE, "content": content}
+
+
+class AnswerReader:
+    """Takes the events of one stream and gives the answer at its end; `on_text` hears text as it becomes known."""
+
+    def __init__(self, *, seed: str, faults: Faults, on_text: OnText) -> None:
+        self.is_finished = False
+        self._seed = seed
+        self._faults = faults
+        self._on_text = on_text
+        self._slots: list[_Slot] = []
+        self._speaking: _Slot | None = None
+        self._by_id: dict[str, _Slot] = {}
+        self._by_index: dict[int, _Slot] = {}
+        self._response: Item | None = None
+        self._head: Item = {}
+        self._is_told_done = False
+        self._handlers: dict[str, Callable[[Item], None]] = {
+            "response.created": self._created,
+            "response.output_item.added": self._item_added,
+            "response.output_item.done": self._item_done,
+            "response.output_text.delta": self._text_delta,
+            "response.output_text.done": self._text_done,
+            "response.content_part.done": self._part_done,
+            "response.refusal.delta": self._refusal_delta,
+            "response.refusal.done": self._refusal_done,
+            "response.function_call_arguments.delta": self._arguments_delta,
+            "response.function_call_arguments.done": self._arguments_done,
+            "response.completed": self._ended,
+            "response.incomplete": self._ended,
+            "response.failed": self._failed,
+            "response.cancelled": self._failed,
+            "error": self._failed,
+        }
+
+    def take(self, event: ServerEvent) -> None:
+        """Take in one event; raises GatewayFault when it tells a failure. After `is_finished` nothing is needed."""
+        if event.text.strip() == "[DONE]":
+            self._is_told_done = self.is_finished = True
+            return
+        try:
+            body = json.loads(event.text)
+        except (ValueError, RecursionError):
+            # Some servers send pings that are no JSON; what is really missing shows at the end.
+            return
+        if not isinstance(body, dict):
+            return
+        kind = body.get("type") or event.name or ("error" if "error" in body else "")
+        handler = self._handlers.get(kind) if isinstance(kind, str) else None
+        if handler is not None:
+            handler(body)
+
+    def end(self) -> StepAnswer:
+        """The answer, once the stream is over; raises GatewayFault when it broke off before it was whole."""
+        if self._response is None and not self._is_enough():
+            raise self._faults.unreadable("its stream ended before the answer was complete.")
+        output = [slot.as_item() for slot in self._slots]
+        return build_answer(output, {**self._head, **(self._response or {})}, seed=self._seed, faults=self._faults)
+
+    def _is_enough(self) -> bool:
+        """Whether an answer without its closing event can still be trusted."""
+        said = [slot for slot in self._slots if slot.kind in (_MESSAGE, _CALL)]
+        if self._is_told_done:
+            return bool(said) and all(slot.kind == _MESSAGE or is_json(slot.as_item()["arguments"]) for slot in said)
+        return bool(said) and all(slot.is_whole for slot in said)
+
+    def _created(self, body: Item) -> None:
+        response = body.get("response")
+        if isinstance(response, dict) and isinstance(response.get("model"), str):
+            self._head = {"model": response["model"]}
+
+    # Items
+
+    def _item_added(self, body: Item) -> None:
+        item = body.get("item")
+        if isinstance(item, dict):
+            slot = self._open(_kind_of(item), body, item)
+            slot.item = item
+            slot.is_announced = True
+
+    def _item_done(self, body: Item) -> None:
+        item = body.get("item")
+        if isinstance(item, dict):
+            self._fill(self._slot(_kind_of(item), body, item), item)
+
+    def _fill(self, slot: _Slot, item: Item) -> None:
+        slot.item = {**slot.item, **{name: value for name, value in item.items() if value is not None}}
+        slot.is_done = True
+        if slot.kind == _MESSAGE:
+            self._settle(slot, text_parts(item))
+        elif slot.kind == _CALL and item.get("arguments") not in (None, ""):
+            given = item["arguments"]
+            slot.arguments = given if isinstance(given, str) else json.dumps(given)
+
+    def _slot(self, kind: str, body: Item, item: Item | None = None) -> _Slot:
+        """The slot an event is about: by its ids, else by its index, else the newest unfinished one that may be it."""
+        named = _ids_of(body, item or {})
+        found = [self._by_id.get(item_id) for item_id in named]
+        index = body.get("output_index")
+        found.append(self._by_index.get(index) if isinstance(index, int) else None)
+        found.extend(
+            slot
+            for slot in reversed(self._slots)
+            if not slot.is_done
+            # A slot that another name was given to is another item; only an announced one may have changed its id.
+            and not (isinstance(index, int) and slot.has_index)
+            and not (named and slot.has_id and not slot.is_announced)
+        )
+        slot = next((slot for slot in found if slot is not None and slot.kind == kind), None)
+        return self._open(kind, body, item or {}) if slot is None else self._name(slot, body, item or {})
+
+    def _open(self, kind: str, body: Item, item: Item) -> _Slot:
+        slot = _Slot(kind=kind)
+        self._slots.append(slot)
+        return self._name(slot, body, item)
+
+    def _name(self, slot: _Slot, body: Item, item: Item) -> _Slot:
+        for item_id in _ids_of(body, item):
+            self._by_id[item_id] = slot
+            slot.has_id = True
+        if isinstance(body.get("output_index"), int):
+            self._by_index[body["output_index"]] = slot
+            slot.has_index = True
+        return slot
+
+    # Text
+
+    def _text_delta(self, body: Item) -> None:
+        delta = body.get("delta")
+        if isinstance(delta, str) and delta:
+            slot = self._slot(_MESSAGE, body)
+            index = _part_index(slot, body)
+            slot.parts[index] = slot.parts.get(index, "") + delta
+            self._say(slot, delta)
+
+    def _text_done(self, body: Item) -> None:
+        if isinstance(body.get("text"), str):
+            slot = self._slot(_MESSAGE, body)
+            index = _part_index(slot, body)
+            self._complete(slot, index, body["text"])
+            slot.ended_parts.add(index)
+
+    def _part_done(self, body: Item) -> None:
+        part = body.get("part")
+        if not isinstance(part, dict):
+            return
+        if part.get("type") == "refusal":
+            self._refusal_done({**body, "refusal": part.get("refusal")})
+        elif part.get("type") == "output_text" and isinstance(body.get("content_index"), int):
+            self._text_done({**body, "text": part.get("text")})
+
+    def _complete(self, slot: _Slot, index: int, whole: str) -> None:
+        """Make one part's text what the server says it is in the end, and say what was not said yet."""
+        heard = slot.parts.get(index, "")
+        if not whole or whole == heard:
+            return
+        slot.parts[index] = whole
+        if whole.startswith(heard):
+            self._say(slot, whole[len(heard) :])
+
+    def _settle(self, slot: _Slot, parts: dict[int, str]) -> None:
+        """Make a message's whole text what the server says in the end, however the stream counted its parts."""
+        heard = "".join(text for _, text in sorted(slot.parts.items()))
+        whole = "".join(parts.values())
+        if whole:
+            slot.parts = parts
+        if len(whole) > len(heard) and whole.startswith(heard):
+            self._say(slot, whole[len(heard) :])
+
+    def _say(self, slot: _Slot, text: str) -> None:
+        if self._speaking is not None and self._speaking is not slot:
+            self._on_text(BETWEEN_MESSAGES)
+        self._speaking = slot
+        self._on_text(text)
+
+    def _refusal_delta(self, body: Item) -> None:
+        if isinstance(body.get("delta"), str):
+            self._slot(_MESSAGE, body).refusal += body["delta"]
+
+    def _refusal_done(self, body: Item) -> None:
+        if isinstance(body.get("refusal"), str):
+            self._slot(_MESSAGE, body).refusal = body["refusal"]
+
+    # Calls
+
+    def _arguments_delta(self, body: Item) -> None:
+        if isinstance(body.get("delta"), str):
+            self._slot(_CALL, body).arguments += body["delta"]
+
+    def _arguments_done(self, body: Item) -> None:
+        slot = self._slot(_CALL, body)
+        if isinstance(body.get("arguments"), str):
+            slot.arguments = body["arguments"]
+        for name in ("name", "call_id"):
+            if isinstance(body.get(name), str) and not slot.item.get(name):
+                slot.item = {**slot.item, name: body[name]}
+        slot.are_arguments_whole = True
+
+    # The end
+
+    def _ended(self, body: Item) -> None:
+        response = body.get("response")
+        whole: Item = dict(response) if isinstance(response, dict) else {}
+        if whole.get("error") and whole.get("status") == "failed":
+            raise self._faults.of_error(whole["error"])
+        if body.get("type") == "response.incomplete":
+            whole["status"] = "incomplete"
+        output = whole.get("output")
+        self._take_final([item for item in output if isinstance(item, dict)] if isinstance(output, list) else [])
+        self._response = whole
+        self.is_finished = True
+
+    def _take_final(self, output: list[Item]) -> None:
+        """Complete the items from the closing event: matched by id, else by their order among their kind."""
+        waiting = list(self._slots)
+        for item in output:
+            kind = _kind_of(item)
+            named = [self._by_id.get(item_id) for item_id in _ids_of({}, item)]
+            same = [slot for slot in waiting if slot.kind == kind]
+            slot = next((slot for slot in (*named, *same) if slot in same), None) or self._open(kind, {}, item)
+            waiting = [other for other in waiting if other is not slot]
+            self._fill(slot, item)
+
+    def _failed(self, body: Item) -> None:
+        response = body.get("response")
+        error: Any = response.get("error") if isinstance(response, dict) else body.get("error")
+        raise self._faults.of_error(error or {key: body[key] for key in ("code", "message") if key in body})
+
+
+def read_whole(body: bytes, *, seed: str, faults: Faults, on_text: OnText) -> StepAnswer:
+    """The answer in a plain JSON body; raises GatewayFault when there is none."""
+    try:
+        response = json.loads(body)
+    except (ValueError, RecursionError):
+        raise faults.unreadable("its body is no JSON.") from None
+    if not isinstance(response, dict):
+        raise faults.unreadable("its body is no object.")
+    status = response.get("status", "completed")
+    if response.get("error") or status in ("failed", "cancelled"):
+        raise faults.of_error(response.get("error"))
+    output = response.get("output")
+    if not isinstance(output, list) or status not in ("completed", "incomplete"):
+        raise faults.unreadable("its body holds no finished response.")
+    items = [item for item in output if isinstance(item, dict)]
+    answer = build_answer(items, response, seed=seed, faults=faults)
+    if answer.text:
+        on_text(answer.text)
+    return answer
+
+
+def _kind_of(item: Item) -> str:
+    if is_call(item):
+        return _CALL
+    return _MESSAGE if is_message(item) else str(item.get("type", ""))
+
+
+def _ids_of(body: Item, item: Item) -> list[str]:
+    """The names an event or item goes by, the most telling first."""
+    named = (item.get("call_id"), body.get("item_id"), item.get("id"))
+    return [item_id for item_id in named if isinstance(item_id, str) and item_id]
+
+
+def _part_index(slot: _Slot, body: Item) -> int:
+    """The place of a text in its message; servers that do not count are counted for."""
+    told = body.get("content_index")
+    if isinstance(told, int):
+        return told
+    return max(slot.parts, default=0) + (1 if max(slot.parts, default=0) in slot.ended_parts else 0)

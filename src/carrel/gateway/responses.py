@@ -1,0 +1,117 @@
+"""A model behind Open Responses: one POST per step, answered by an event stream or by plain JSON.
+
+It sends the step's body byte for byte and reads what comes back; building and recording the body is the caller's.
+"""
+
+import json
+from contextlib import aclosing
+from hashlib import sha256
+from http import HTTPStatus
+
+from carrel.gateway.faults import Faults
+from carrel.gateway.model import OnText, Step, StepAnswer
+from carrel.gateway.reading import AnswerReader, read_whole
+from carrel.kernel.settings import GatewaySettings
+from carrel.wire import EventReader, StreamedReply, Wire, WireFault
+
+CHECK_SECONDS = 5.0
+MODELS_MAX = 1000
+_STREAM_TYPE = "text/event-stream"
+
+
+class ResponsesGateway:
+    """Takes steps at `<base_url>/v1/responses`."""
+
+    def __init__(self, name: str, settings: GatewaySettings, wire: Wire) -> None:
+        self.name = name
+        self._settings = settings
+        self._wire = wire
+        self._root = root_of(settings.base_url)
+        self._faults = Faults(name, settings.api_key)
+
+    async def take(self, step: Step, on_text: OnText) -> StepAnswer:
+        """The model's answer to `step`, read whichever way the server sends it."""
+        headers = {
+            **self._authorization(),
+            "Content-Type": "application/json",
+            "Accept": f"{_STREAM_TYPE}, application/json",
+            "x-openclaw-session-key": step.address,
+        }
+        if step.agent_id:
+            headers["x-openclaw-agent-id"] = step.agent_id
+        try:
+            async with self._wire.stream(
+                "POST",
+                f"{self._root}/v1/responses",
+                headers=headers,
+                body=step.body,
+                timeout_seconds=self._settings.timeout_seconds,
+            ) as reply:
+                if reply.status not in (HTTPStatus.OK, HTTPStatus.CREATED):
+                    raise self._faults.of_status(reply.status, dict(reply.headers), await reply.read())
+                return await self._read(reply, sha256(step.body).hexdigest(), on_text)
+        except WireFault as fault:
+            raise self._faults.of_wire(fault) from None
+
+    async def check(self) -> bool:
+        """Whether the gateway answers and knows our key; a list of models it keeps to itself does no harm."""
+        try:
+            reply = await self._wire.request(
+                "GET", f"{self._root}/v1/models", headers=self._authorization(), timeout_seconds=CHECK_SECONDS
+            )
+        except WireFault:
+            return False
+        return reply.status < 500 and reply.status != HTTPStatus.UNAUTHORIZED
+
+    async def models(self) -> tuple[str, ...]:
+        """The configured models, then those the gateway lists; raises GatewayFault when it cannot be asked."""
+        try:
+            reply = await self._wire.request(
+                "GET", f"{self._root}/v1/models", headers=self._authorization(), timeout_seconds=CHECK_SECONDS
+            )
+        except WireFault as fault:
+            raise self._faults.of_wire(fault) from None
+        configured = (self._settings.model, *self._settings.models)
+        listed = _listed(reply.body) if reply.status == HTTPStatus.OK else ()
+        return tuple(dict.fromkeys(model for model in (*configured, *listed) if model))[:MODELS_MAX]
+
+    async def close(self) -> None:
+        """Nothing is held between steps."""
+
+    def _authorization(self) -> dict[str, str]:
+        return {"Authorization": f"Bearer {self._settings.api_key}"} if self._settings.api_key else {}
+
+    async def _read(self, reply: StreamedReply, seed: str, on_text: OnText) -> StepAnswer:
+        reader = AnswerReader(seed=seed, faults=self._faults, on_text=on_text)
+        if reply.media_type == _STREAM_TYPE:
+            async with aclosing(reply.events()) as events:
+                async for event in events:
+                    reader.take(event)
+                    if reader.is_finished:
+                        break
+            await reply.drain()
+            return reader.end()
+        body = await reply.read()
+        if not body.lstrip().startswith((b"event:", b"data:")):
+            return read_whole(body, seed=seed, faults=self._faults, on_text=on_text)
+        # Some proxies take the type of a stream away from it.
+        whole = EventReader(len(body) + 1)
+        for event in (*whole.feed(body), *whole.close()):
+            if not reader.is_finished:
+                reader.take(event)
+        return reader.end()
+
+
+def root_of(base_url: str) -> str:
+    """The address that `/v1/…` is appended to, whether or not the operator wrote a slash, `/v1` or the whole path."""
+    return base_url.strip().rstrip("/").removesuffix("/responses").removesuffix("/v1").rstrip("/")
+
+
+def _listed(body: bytes) -> tuple[str, ...]:
+    try:
+        told = json.loads(body)
+    except (ValueError, RecursionError):
+        return ()
+    rows = told.get("data") if isinstance(told, dict) else None
+    ids = (row.get("id") for row in rows if isinstance(row, dict)) if isinstance(rows, list) else ()
+    return tuple(model for model in ids if isinstance(model, str))

@@ -1,0 +1,275 @@
+"""A step reaches a real server byte for byte, and comes back as an answer or as a fault that says what to do."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from hashlib import sha256
+
+import pytest
+
+from carrel.gateway import Gateway, GatewayFault, GatewaySettings, Step, StepAnswer, open_gateway
+from carrel.wire import Wire, WireLimits
+from tests.requirements.mark import requirement
+from tests.scripted_gateway import (
+    DROP,
+    MODEL,
+    Answer,
+    Gate,
+    ScriptedGateway,
+    calls,
+    dropped,
+    http_error,
+    raw,
+    stream_of,
+    text,
+)
+
+pytestmark = pytest.mark.anyio
+KEY = "gw-key-0123456789"
+BODY = '{"model":"m",  "input":"h\\u00e9llo wörld","stream":true}'.encode()
+ADDRESS = "agent:writer:task:task_1:v2@acme"
+
+
+@pytest.fixture
+def server() -> Iterator[ScriptedGateway]:
+    with ScriptedGateway() as gateway:
+        yield gateway
+
+
+@pytest.fixture
+async def wire() -> AsyncIterator[Wire]:
+    wire = Wire(WireLimits(response_bytes_max=100_000))
+    yield wire
+    await wire.close()
+
+
+def opened(server: ScriptedGateway, wire: Wire, **more: object) -> Gateway:
+    settings = GatewaySettings(kind="responses", base_url=server.base_url, api_key=KEY, **more)  # type: ignore[arg-type]
+    return open_gateway("default", settings, wire)
+
+
+async def take(gateway: Gateway, body: bytes = BODY, heard: list[str] | None = None) -> StepAnswer:
+    step = Step(body=body, address=ADDRESS, agent_id="writer")
+    return await gateway.take(step, (heard if heard is not None else []).append)
+
+
+async def fault_of(gateway: Gateway) -> GatewayFault:
+    with pytest.raises(GatewayFault) as caught:
+        await take(gateway)
+    return caught.value
+
+
+async def test_the_server_receives_exactly_the_bytes_the_step_holds(server: ScriptedGateway, wire: Wire) -> None:
+    server.script(text("Yes."))
+    await take(opened(server, wire))
+    (request,) = server.requests
+    assert request.body == BODY
+    assert sha256(request.body).hexdigest() == sha256(BODY).hexdigest()
+    assert KEY.encode() not in request.body
+
+
+async def test_the_headers_name_key_session_and_agent(server: ScriptedGateway, wire: Wire) -> None:
+    server.script(text("Yes."), text("Yes."))
+    await take(opened(server, wire))
+    headers = server.requests[0].headers
+    assert headers["authorization"] == f"Bearer {KEY}"
+    assert headers["x-openclaw-session-key"] == ADDRESS
+    assert headers["x-openclaw-agent-id"] == "writer"
+    assert headers["content-type"] == "application/json"
+    keyless = open_gateway("default", GatewaySettings(kind="responses", base_url=server.base_url), wire)
+    await keyless.take(Step(body=b"{}", address="internal:clawboard-digest"), print)
+    headers = server.requests[1].headers
+    assert "authorization" not in headers
+    assert "x-openclaw-agent-id" not in headers
+
+
+@pytest.mark.parametrize("tail", ["", "/", "/v1", "/v1/", "/v1/responses", "/behind/a/proxy", "/behind/a/proxy/v1"])
+async def test_the_address_may_be_written_with_or_without_its_version(
+    server: ScriptedGateway, wire: Wire, tail: str
+) -> None:
+    server.script(text("Yes."))
+    settings = GatewaySettings(kind="responses", base_url=server.base_url + tail)
+    assert (await take(open_gateway("default", settings, wire))).text == "Yes."
+    assert server.requests[0].path == ("/behind/a/proxy" if "proxy" in tail else "") + "/v1/responses"
+
+
+async def test_text_is_heard_while_the_model_is_still_speaking(server: ScriptedGateway, wire: Wire) -> None:
+    gate, heard = Gate(), asyncio.Queue[str]()
+    server.script(text("One ", gate, "two."))
+    step = Step(body=BODY, address=ADDRESS)
+    async with asyncio.timeout(20), asyncio.TaskGroup() as group:
+        taking = group.create_task(opened(server, wire).take(step, heard.put_nowait))
+        assert await heard.get() == "One "
+        assert not taking.done()
+        gate.open()
+    answer = taking.result()
+    assert (answer.text, answer.model, answer.usage.total_tokens) == ("One two.", MODEL, 18)
+
+
+@pytest.mark.parametrize("body", [BODY, BODY.replace(b"true", b"false")])
+async def test_plain_json_is_read_whether_or_not_a_stream_was_asked_for(
+    server: ScriptedGateway, wire: Wire, body: bytes
+) -> None:
+    server.script(text("Plain.", as_json=True))
+    heard: list[str] = []
+    assert (await take(opened(server, wire), body, heard)).text == "Plain."
+    assert heard == ["Plain."]
+
+
+async def test_a_stream_that_lost_its_type_on_the_way_is_read_all_the_same(server: ScriptedGateway, wire: Wire) -> None:
+    server.script(
+        raw(b'data: {"type":"response.output_text.delta","delta":"Hi"}\r\n\r\ndata: [DONE]', content_type="text/plain")
+    )
+    assert (await take(opened(server, wire))).text == "Hi"
+
+
+async def test_calls_come_with_their_ids_and_raw_arguments(server: ScriptedGateway, wire: Wire) -> None:
+    server.script(calls(("task_list", '{"limit" : 2}'), ("agents_list", {}), said="Let me look."))
+    answer = await take(opened(server, wire))
+    assert [(call.name, call.arguments) for call in answer.calls] == [
+        ("task_list", '{"limit" : 2}'),
+        ("agents_list", "{}"),
+    ]
+    assert len({call.call_id for call in answer.calls}) == 2
+    assert answer.text == "Let me look."
+
+
+async def test_steps_in_a_row_share_one_connection(server: ScriptedGateway, wire: Wire) -> None:
+    server.rule = lambda request: text("Yes.")
+    gateway = opened(server, wire)
+    for _ in range(3):
+        await take(gateway)
+    assert server.connections == 1
+
+
+@pytest.mark.parametrize(
+    ("answer", "code"),
+    [
+        (http_error(408), "gateway_unavailable"),
+        (http_error(429), "gateway_rate_limited"),
+        (http_error(500), "gateway_unavailable"),
+        (http_error(503), "gateway_unavailable"),
+        (raw(b"<html>Bad gateway</html>", content_type="text/html", status=502), "gateway_unavailable"),
+        (dropped(), "gateway_unreadable"),
+        (text("Half", DROP), "gateway_unreadable"),
+        (stream_of("garbage", "more garbage"), "gateway_unreadable"),
+        (raw(b"\x00\xffgarbage"), "gateway_unreadable"),
+        (raw(b'{"output": ['), "gateway_unreadable"),
+        (raw(b"x" * 200_000), "gateway_unreadable"),
+        (stream_of({"type": "response.failed", "response": {"error": {"code": "server_error"}}}), "gateway_failed"),
+    ],
+)
+async def test_what_may_pass_by_itself_is_retryable(
+    server: ScriptedGateway, wire: Wire, answer: Answer, code: str
+) -> None:
+    server.script(answer)
+    fault = await fault_of(opened(server, wire))
+    assert (fault.code, fault.retryable) == (code, True)
+    assert "<html>" not in fault.message
+
+
+@pytest.mark.parametrize(
+    ("answer", "code"),
+    [
+        (http_error(400, "bad field"), "gateway_refused"),
+        (http_error(401), "gateway_unauthorized"),
+        (http_error(403), "gateway_unauthorized"),
+        (http_error(404, "no model m"), "gateway_not_found"),
+        (http_error(422), "gateway_refused"),
+        (http_error(307, location="http://elsewhere.example/"), "gateway_misconfigured"),
+        (raw(b'{"error":{"code":"invalid_prompt","message":"no"}}'), "gateway_failed"),
+    ],
+)
+async def test_what_would_fail_again_is_not_retryable(
+    server: ScriptedGateway, wire: Wire, answer: Answer, code: str
+) -> None:
+    server.script(answer)
+    fault = await fault_of(opened(server, wire))
+    assert (fault.code, fault.retryable, fault.retry_after_seconds) == (code, False, None)
+    assert len(server.requests) == 1
+
+
+async def test_a_server_that_is_not_there_is_a_retryable_fault_that_names_the_setting(wire: Wire) -> None:
+    with ScriptedGateway() as gone:
+        gateway = opened(gone, wire)
+    fault = await fault_of(gateway)
+    assert (fault.code, fault.retryable) == ("gateway_unreachable", True)
+    assert "gateway.default.base_url" in fault.message
+
+
+async def test_the_wait_the_server_asks_for_is_handed_on(server: ScriptedGateway, wire: Wire) -> None:
+    server.script(http_error(429, "slow down", retry_after="7"), http_error(503, retry_after="2"))
+    faults = [await fault_of(opened(server, wire)) for _ in range(2)]
+    assert [fault.retry_after_seconds for fault in faults] == [7.0, 2.0]
+    assert "slow down" in faults[0].message
+
+
+@pytest.mark.parametrize("answer", [text("late", before=Gate()), text("Half", Gate(), "late")])
+async def test_a_step_that_takes_longer_than_allowed_is_given_up(
+    server: ScriptedGateway, wire: Wire, answer: Answer
+) -> None:
+    server.script(answer)
+    fault = await fault_of(opened(server, wire, timeout_seconds=1))
+    assert (fault.code, fault.retryable) == ("gateway_timeout", True)
+    await asyncio.to_thread(server.wait_for_disconnects, 1)
+
+
+async def test_cancelling_a_step_closes_its_connection_at_once(server: ScriptedGateway, wire: Wire) -> None:
+    gate = Gate()
+    server.script(text("Half ", gate, "never"))
+    async with asyncio.timeout(20), asyncio.TaskGroup() as group:
+        taking = group.create_task(take(opened(server, wire)))
+        await gate.reached()
+        taking.cancel()
+    assert taking.cancelled()
+    await asyncio.to_thread(server.wait_for_disconnects, 1)
+
+
+@requirement("S0.x.secrets")
+@pytest.mark.parametrize("status", [200, 400, 401, 404, 429, 500])
+async def test_no_error_text_holds_the_key_even_when_the_server_repeats_it(
+    server: ScriptedGateway, wire: Wire, status: int
+) -> None:
+    server.script(http_error(status, f"your header was Authorization: Bearer {KEY}", code=KEY))
+    fault = await fault_of(opened(server, wire))
+    assert KEY not in fault.message
+    assert KEY not in str(fault)
+    assert KEY not in repr(fault)
+
+
+async def test_readiness_is_asked_without_a_step(server: ScriptedGateway, wire: Wire) -> None:
+    assert await opened(server, wire).check()
+    assert server.requests == []
+    with ScriptedGateway() as gone:
+        gateway = opened(gone, wire)
+    assert not await gateway.check()
+
+
+async def test_models_are_the_configured_ones_and_the_listed_ones_once_each(
+    server: ScriptedGateway, wire: Wire
+) -> None:
+    assert await opened(server, wire, model="mine", models=("other", "mine")).models() == ("mine", "other", MODEL)
+    with ScriptedGateway() as gone:
+        gateway = opened(gone, wire)
+    with pytest.raises(GatewayFault):
+        await gateway.models()
+
+
+@requirement("S0.x.secrets")
+@pytest.mark.parametrize(
+    ("settings", "named"),
+    [
+        (GatewaySettings(kind="responses"), "base_url"),
+        (GatewaySettings(kind="responses", base_url="http://"), "base_url"),
+        (GatewaySettings(kind="responses", base_url="http://[::1"), "base_url"),
+        (GatewaySettings(kind="responses", base_url="http://me:pass@host", api_key="k"), "base_url"),
+        (GatewaySettings(kind="responses", base_url="http://host", api_key="secrét"), "api_key"),
+        (GatewaySettings(kind="responses", base_url="http://host", api_key="secret\n"), "api_key"),
+    ],
+)
+async def test_settings_that_cannot_work_are_refused_by_name_and_without_the_key(
+    wire: Wire, settings: GatewaySettings, named: str
+) -> None:
+    with pytest.raises(ValueError, match=f"gateway.main.{named}") as caught:
+        open_gateway("main", settings, wire)
+    assert "secr" not in str(caught.value)
+    assert "pass" not in str(caught.value)
