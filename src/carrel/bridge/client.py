@@ -133,7 +133,7 @@ class Client:
         timeout_seconds: float | None = None,
     ) -> Any:
         seconds = timeout_seconds or self._timeout_seconds
-        text = None if body is None else json.dumps(body, ensure_ascii=False).encode()
+        text = None if body is None else json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
         headers = self._headers() | dict(extra or {})
         if text is not None:
             headers["Content-Type"] = "application/json"

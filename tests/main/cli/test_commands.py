@@ -1,6 +1,7 @@
 """What each command asks of the server and what it shows."""
 
 import json
+import re
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +12,8 @@ import pytest
 from carrel.kernel import SystemClock, iso
 from carrel.main.cli.receipts import bar
 from carrel.main.cli.screen import age, safe
+from carrel.main.cli.starting import CONFIG_TEXT
+from carrel.main.settings import load
 from tests.bridge.tiny_server import Asked, Frames, TinyServer
 from tests.main.cli.conftest import Carrel, run_of
 
@@ -108,7 +111,12 @@ def test_sending_nothing_is_wrong_usage(at: Carrel) -> None:
         (run_of(), 0, "Good morning.\n", ""),
         (run_of(state="failed", reply=None, error={"code": "x", "message": "The model is away."}), 1, "", "is away"),
         (run_of(state="cancelled", reply=None, reason="user_cancelled"), 1, "", "user_cancelled"),
-        (run_of(state="waiting", waitingFor="input", reply="Which one?"), 0, "", "Which one?"),
+        (
+            run_of(state="waiting", waitingFor="input", reply="Which one?"),
+            0,
+            "Waiting for your input: Which one?\n",
+            "runs answer run_1",
+        ),
         (run_of(state="running", reply=None), 5, "", "runs wait run_1"),
     ],
 )
@@ -137,6 +145,12 @@ def test_a_line_piped_into_chat_is_a_message_and_its_answer_a_line(at: Carrel, s
     said = [asked.body for asked in server.asked if asked.path == "/api/chat"]
     assert [body["text"] for body in said] == ["hello", "again"]
     assert said[0] == {"text": "hello", "sessionKey": KEY, "channelType": "cli", "clientInstanceId": "cli"}
+
+
+def test_chat_can_answer_in_json(at: Carrel, server: TinyServer) -> None:
+    server.answers("POST", "/api/chat", {"runId": "run_1"}, status=202)
+    answer_runs(server, run_of())
+    assert json.loads(at("chat", "--session", KEY, "--json", stdin="hello\n").out)["run"]["reply"] == "Good morning."
 
 
 def test_chat_with_an_agent_begins_a_session_of_its_own(at: Carrel, server: TinyServer) -> None:
@@ -356,6 +370,14 @@ def test_events_as_json_are_one_object_per_line(at: Carrel, server: TinyServer) 
     assert [json.loads(line)["seq"] for line in at("events", "--json").out.splitlines()] == [2]
 
 
+def test_a_feed_that_cannot_be_replayed_says_where_to_begin(at: Carrel, server: TinyServer) -> None:
+    reset = b'event: stream.reset\ndata: {"reason": "overflow", "seq": 9000}\n\n'
+    server.does("GET", "/api/stream", lambda _: (200, Frames(iter([reset]))))
+    ended = at("events")
+    assert ended.code == 1
+    assert "the newest is 9000" in ended.err
+
+
 def test_an_empty_feed_ends_at_once(at: Carrel, server: TinyServer) -> None:
     server.does("GET", "/api/stream", lambda _: (200, Frames(iter([b'event: stream.ready\ndata: {"seq": 0}\n\n']))))
     assert at("events") == (0, "", "")
@@ -453,6 +475,14 @@ def test_init_writes_a_file_that_changes_nothing_and_overwrites_only_when_forced
     path.write_text("[server]\nport = 1", encoding="utf-8")
     assert carrel("init", "--force").code == 0
     assert "port = 1" not in path.read_text(encoding="utf-8").splitlines()
+
+
+def test_every_line_of_the_written_settings_is_valid_once_its_mark_is_taken_away() -> None:
+    opened = [line.removeprefix("# ") for line in CONFIG_TEXT.splitlines() if re.match(r"(# )?(\[|\w+ = )", line)]
+    Path("carrel.toml").write_text("\n".join(opened), encoding="utf-8")
+    loaded = load(None, {}, {})
+    assert sum(row.source == "file" for row in loaded.rows) > 12
+    assert loaded.settings.gateway["default"].kind == "responses"
 
 
 def test_ages_are_short() -> None:

@@ -1,5 +1,6 @@
 """`chat`: a conversation at the terminal, its answers streamed as they are written; piped, a line is a message."""
 
+import re
 import sys
 from argparse import Namespace
 from collections.abc import Iterator
@@ -56,11 +57,16 @@ def _lines(screen: Screen) -> Iterator[str]:
             import readline  # noqa: F401  (importing it gives `input` its line editing)
     while True:
         try:
-            line = input(screen.paint("cyan", PROMPT)) if at_terminal else next(sys.stdin)
+            line = input(_prompt(screen)) if at_terminal else next(sys.stdin)
         except (EOFError, StopIteration):
             return
         if line.strip():
             yield line.strip()
+
+
+def _prompt(screen: Screen) -> str:
+    """Return the prompt; what has no width is marked, or line editing would count it."""
+    return re.sub(r"(\x1b\[\d+m)", "\x01\\1\x02", screen.paint("cyan", PROMPT))
 
 
 def _say(
@@ -75,11 +81,17 @@ def _say(
             {"text": line, "sessionKey": session_key, "channelType": "cli", "clientInstanceId": CLIENT_INSTANCE},
         )
         if "runId" not in heard:
-            screen.line(heard.get("reply") or "")
+            if screen.as_json:
+                screen.json(heard)
+            else:
+                screen.line(heard.get("reply") or "")
             return None
         run_id = heard["runId"]
-    streamed = _stream(client, live, run_id, screen) if live else ""
+    streamed = _stream(client, live, run_id, screen) if live and not screen.as_json else ""
     run = wait_for(client, run_id, screen, seconds=ANSWER_SECONDS)
+    if screen.as_json:
+        screen.json({"run": run})
+        return run
     reply = run.get("reply") or ""
     if run["state"] == "completed":
         # What was streamed is not said again; a reply that grew elsewhere is.

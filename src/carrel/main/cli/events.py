@@ -5,7 +5,7 @@ from argparse import Namespace
 from typing import Any
 
 from carrel.bridge import StreamEvent
-from carrel.main.cli.command import Command, Exit, option
+from carrel.main.cli.command import Command, Exit, Failure, option
 from carrel.main.cli.reaching import reach
 from carrel.main.cli.screen import Screen
 
@@ -25,6 +25,8 @@ def events(args: Namespace, screen: Screen) -> int:
         ):
             if event.name == "stream.ready":
                 newest = newest or event.body["seq"]
+            elif event.name == "stream.reset" and not args.follow:
+                raise Failure(Exit.FAILED, _why_reset(event.body))
             else:
                 _show(event, screen)
             if not args.follow and newest is not None and _seq(event, after) >= newest:
@@ -41,13 +43,23 @@ def _show(event: StreamEvent, screen: Screen) -> None:
         # One line each even on a terminal: this is what programs follow.
         screen.line(_compact(event.body))
     elif event.name == "stream.reset":
-        screen.note("Older events are no longer kept; going on with the newest.")
+        screen.note(f"{_why_reset(event.body)} Going on from there.")
     else:
         body: dict[str, Any] = event.body
         subject = body.get("runId") or body.get("taskId") or body.get("topicId") or ""
         parts = (event.id, body.get("at") or "", event.name, body.get("sessionKey") or "", subject)
         screen.line(("  " if screen.is_terminal else "\t").join(str(part) for part in parts).rstrip())
     screen.out.flush()
+
+
+def _why_reset(body: dict[str, Any]) -> str:
+    """Return why the feed cannot be shown from where it was asked for."""
+    reason = {
+        "overflow": "There are more events than are replayed at once; begin later, with --after",
+        "pruned": "Events from so long ago are no longer kept; begin later, with --after",
+        "ahead": "The feed has not come so far yet; begin earlier, with --after",
+    }.get(str(body.get("reason")), "The feed begins anew; look with --after")
+    return f"{reason} (the newest is {body.get('seq')})."
 
 
 def _compact(body: object) -> str:

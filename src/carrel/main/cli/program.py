@@ -1,6 +1,7 @@
 """The table of commands, the parser made from it, and how every kind of failure ends."""
 
 import argparse
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -8,6 +9,7 @@ from typing import Any
 
 from carrel import __version__
 from carrel.bridge import NotReachable, Refused, TimedOut
+from carrel.kernel import Refusal
 from carrel.main.cli import (
     agents,
     chatting,
@@ -52,6 +54,10 @@ GROUPS = {
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return the number to end with."""
     args = parser().parse_args(argv)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # A terminal that cannot show a character shows a question mark; that is no reason to fail.
+            stream.reconfigure(errors="replace")
     screen = Screen(as_json=getattr(args, "json", False))
     try:
         code = int(args.run(args, screen))
@@ -63,7 +69,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         # The reader has seen enough; what is still buffered must not be written at exit, or Python complains.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return Exit.OK
-    except (Failure, NotReachable, Refused, TimedOut) as fault:
+    except (Failure, Refusal, NotReachable, Refused, TimedOut) as fault:
         code, sentence = _ending(fault)
         screen.note(sentence)
     return code

@@ -17,7 +17,7 @@ def backup(args: Namespace, screen: Screen) -> int:
     settings = local_settings(args).settings
     from carrel.storage import back_up
 
-    with _refusals(), screen.waiting("copying…"):
+    with _store_faults(), screen.waiting("copying…"):
         back_up(settings.storage.url, args.file)
     screen.line(f"Wrote {args.file} ({args.file.stat().st_size:,} bytes).")
     return Exit.OK
@@ -30,7 +30,7 @@ def restore(args: Namespace, screen: Screen) -> int:
         raise Failure(Exit.FAILED, f"A server runs at {address}; stop it first.")
     from carrel.storage import restore as fill
 
-    with _refusals(), screen.waiting("copying…"):
+    with _store_faults(), screen.waiting("copying…"):
         fill(args.file, settings.storage.url)
     screen.line("Restored. Start the server with `carrel up`.")
     return Exit.OK
@@ -39,14 +39,10 @@ def restore(args: Namespace, screen: Screen) -> int:
 def migrate(args: Namespace, screen: Screen) -> int:
     """Bring the store to this version's schema."""
     settings = local_settings(args).settings
-    from carrel.storage import NewerSchema
     from carrel.storage import migrate as apply_pending
 
-    with _refusals():
-        try:
-            applied = apply_pending(settings.storage.url)
-        except NewerSchema as fault:
-            raise Failure(Exit.FAILED, str(fault)) from fault
+    with _store_faults():
+        applied = apply_pending(settings.storage.url)
     for name in applied:
         screen.line(name)
     screen.note(f"{len(applied)} applied." if applied else "Nothing to do; the store is up to date.")
@@ -62,14 +58,15 @@ def openapi(args: Namespace, screen: Screen) -> int:
 
 
 @contextmanager
-def _refusals() -> Iterator[None]:
-    """Tell what the store refuses in its own words."""
+def _store_faults() -> Iterator[None]:
+    """Let the store refuse in its own words, and put everything else that goes wrong there into a sentence."""
     try:
         yield
-    except Refusal as fault:
-        raise Failure(Exit.FAILED, fault.message) from fault
-    except OSError as fault:
-        raise Failure(Exit.FAILED, f"{fault.filename or 'The store'}: {fault.strerror}.") from fault
+    except Refusal:
+        raise
+    except Exception as fault:  # boundary: the drivers' own exceptions, which only storage may name
+        words = (str(fault).partition("\n")[0] or type(fault).__name__).rstrip(".")
+        raise Failure(Exit.FAILED, f"The store cannot be worked on: {words}.") from fault
 
 
 _FILE = option("file", type=Path, metavar="FILE")

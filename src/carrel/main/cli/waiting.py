@@ -1,5 +1,6 @@
 """Waiting for a run and telling how it stands; shared by the commands that say something to an agent."""
 
+from math import ceil
 from typing import Any
 
 from carrel.bridge import Client, segment
@@ -26,7 +27,7 @@ def wait_for(client: Client, run_id: str, screen: Screen, *, seconds: float) -> 
     with screen.waiting("waiting for the answer…"):
         while True:
             left = deadline - elapsed_seconds()
-            look = max(0, min(_LOOK_SECONDS, round(left)))
+            look = max(0, min(_LOOK_SECONDS, ceil(left)))
             client.get(
                 f"/api/runs/{segment(run_id)}/wait", {"timeoutSeconds": look}, timeout_seconds=look + _LOOK_SECONDS
             )
@@ -48,7 +49,9 @@ def tell(run: Run, screen: Screen, *, with_reply: bool = True) -> int:
             screen.line(run.get("reply") or "")
         return Exit.OK
     if state == "waiting":
-        screen.note(f"{asks(run)}\nAnswer with `carrel runs answer {run['id']} …`.")
+        if with_reply:
+            screen.line(asks(run))
+        screen.note(f"Answer with `carrel runs answer {run['id']} …`.")
         return Exit.OK
     if state in _ENDED:
         screen.note(f"The run {state}: {why_ended(run)}")
