@@ -112,6 +112,14 @@ async def test_its_own_quotes_and_earlier_questions_are_not_quoted_again() -> No
     assert again.text == answer.text
 
 
+async def test_neither_its_own_help_nor_other_questions_are_quoted_as_answers() -> None:
+    introduction = (await ask("help", ALL_TOOLS)).text
+    assert "recall the budget" in introduction
+    history = [said("user", "help"), said("assistant", introduction), said("user", "Is the budget large?")]
+    answer = await ask([*history, said("user", "What is the budget?")])
+    assert answer.text.startswith("I see nothing about that")
+
+
 async def test_the_notice_of_what_it_is_comes_once_in_a_session() -> None:
     first = await ask("The sky is blue today.")
     assert "without a language model" in first.text

@@ -180,6 +180,16 @@ def test_interleaved_calls_without_announcement_are_kept_apart() -> None:
     assert [(call.name, call.arguments) for call in answer.calls] == [("one", '{"x":1}'), ("two", '{"y":2}')]
 
 
+def test_interleaved_calls_told_apart_by_their_index_alone_are_kept_apart() -> None:
+    events: list[dict[str, Any]] = [
+        {"type": "response.function_call_arguments.delta", "delta": text, "output_index": index}
+        for index, text in ((0, '{"x":'), (1, '{"y":'), (0, "1}"), (1, "2}"))
+    ]
+    done = {"type": "response.function_call_arguments.done"}
+    answer, _ = read(*events, {**done, "name": "one", "output_index": 0}, {**done, "name": "two", "output_index": 1})
+    assert [(call.name, call.arguments) for call in answer.calls] == [("one", '{"x":1}'), ("two", '{"y":2}')]
+
+
 def test_missing_and_repeated_call_ids_are_made_whole_and_stay_equal_for_equal_answers() -> None:
     nameless = {"type": "function_call", "name": "a", "arguments": {"x": 1}}
     events = completed(nameless, CALL, {**CALL, "id": "fc_2", "arguments": ""})

@@ -114,6 +114,10 @@ async def test_a_public_number_needs_no_resolver() -> None:
     assert (target.address, target.host_header) == ("2606:2800:21f::1", "[2606:2800:21f::1]")
 
 
+async def test_a_public_number_in_ipv6_clothes_is_public() -> None:
+    assert (await public_target("http://[::ffff:93.184.216.34]/", resolver())).port == 80
+
+
 async def test_an_unknown_host_is_a_fault_of_the_way_and_not_a_refusal() -> None:
     async def fail(host: str, port: int) -> list[str]:
         raise OSError("no such host")
@@ -135,3 +139,13 @@ async def test_a_guarded_request_never_reaches_a_server_on_this_machine() -> Non
                 await wire.request("POST", url + "/v1/responses", timeout_seconds=5, public_only=True)
             await wire.close()
         assert gateway.connections == 0
+
+
+async def test_a_guarded_request_goes_to_the_checked_number_and_speaks_to_the_name() -> None:
+    wire = Wire(resolve=resolver("93.184.216.34"))
+    # No public server can be run in a test, so the request is looked at before it leaves.
+    request = await wire._pinned("POST", "https://example.com:8443/hook?x=1", {"X-Own": "1"}, b"{}")
+    assert str(request.url) == "https://93.184.216.34:8443/hook?x=1"
+    assert (request.headers["host"], request.headers["x-own"]) == ("example.com:8443", "1")
+    assert request.extensions["sni_hostname"] == "example.com"
+    await wire.close()

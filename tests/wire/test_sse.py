@@ -20,6 +20,11 @@ def test_every_line_end_of_the_standard_separates_lines(end: str) -> None:
     assert read(stream) == [ServerEvent("a", "one\ntwo"), ServerEvent("", "three")]
 
 
+def test_a_line_end_cut_in_two_is_still_one_line_end() -> None:
+    stream = b"event: a\r\ndata: one\r\ndata: two\r\n\r\n"
+    assert read(*(stream[at : at + 1] for at in range(len(stream)))) == [ServerEvent("a", "one\ntwo")]
+
+
 def test_comments_unknown_fields_and_empty_events_are_passed_over() -> None:
     assert read(b": ping\n\nid: 7\nretry: 10\n\nevent: lonely\n\ndata:x\n\n") == [ServerEvent("", "x")]
 

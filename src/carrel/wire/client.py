@@ -7,6 +7,7 @@ sends a request through a proxy, because behind one the guard would check nothin
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing, asynccontextmanager, suppress
+from ssl import SSLContext
 from urllib.parse import urlsplit
 
 import httpx
@@ -57,19 +58,11 @@ class Wire:
     def __init__(self, limits: WireLimits | None = None, resolve: Resolver = resolve_by_system) -> None:
         self._limits = limits or WireLimits()
         self._resolve = resolve
-        self._client = httpx.AsyncClient(
-            limits=httpx.Limits(
-                max_connections=self._limits.connections_max,
-                max_keepalive_connections=self._limits.idle_connections_max,
-                keepalive_expiry=self._limits.idle_seconds_max,
-            ),
-            timeout=httpx.Timeout(None, connect=self._limits.connect_seconds),
-            headers={"User-Agent": "carrel", "Accept-Encoding": "identity"},
-            # The certificates an operator adds by SSL_CERT_FILE are honoured, proxies and .netrc are not.
-            verify=httpx.create_ssl_context(),
-            trust_env=False,
-            follow_redirects=False,
-        )
+        # The certificates an operator adds by SSL_CERT_FILE are honoured, proxies and .netrc are not.
+        verify = httpx.create_ssl_context()
+        self._client = _client(self._limits, verify, self._limits.idle_connections_max)
+        # A guarded connection goes to a number and its certificate was checked for one name: never lend it to another.
+        self._guarded = _client(self._limits, verify, 0)
 
     async def request(
         self,
@@ -120,31 +113,45 @@ class Wire:
     async def close(self) -> None:
         """Close every connection; requests under way fail."""
         await self._client.aclose()
+        await self._guarded.aclose()
 
     async def _send(
         self, method: str, url: str, headers: Mapping[str, str], body: bytes, public_only: bool
     ) -> httpx.Response:
         try:
-            request = await self._build(method, url, headers, body, public_only)
+            if public_only:
+                request = await self._pinned(method, url, headers, body)
+                return await self._guarded.send(request, stream=True)
+            request = self._client.build_request(method, url, headers=headers, content=body)
             return await self._client.send(request, stream=True)
         except (httpx.HTTPError, httpx.InvalidURL, UnicodeError) as error:
             raise _fault(error, _origin(url)) from None
 
-    async def _build(
-        self, method: str, url: str, headers: Mapping[str, str], body: bytes, public_only: bool
-    ) -> httpx.Request:
-        if not public_only:
-            return self._client.build_request(method, url, headers=headers, content=body)
+    async def _pinned(self, method: str, url: str, headers: Mapping[str, str], body: bytes) -> httpx.Request:
         target = await public_target(url, self._resolve)
-        pinned = httpx.URL(url).copy_with(host=target.address)
-        return self._client.build_request(
+        return self._guarded.build_request(
             method,
-            pinned,
+            httpx.URL(url).copy_with(host=target.address),
             headers={**headers, "Host": target.host_header},
             content=body,
             # The certificate is still checked against the name, although the connection goes to the number.
             extensions={"sni_hostname": target.host},
         )
+
+
+def _client(limits: WireLimits, verify: SSLContext, idle_connections_max: int) -> httpx.AsyncClient:
+    return httpx.AsyncClient(
+        limits=httpx.Limits(
+            max_connections=limits.connections_max,
+            max_keepalive_connections=idle_connections_max,
+            keepalive_expiry=limits.idle_seconds_max,
+        ),
+        timeout=httpx.Timeout(None, connect=limits.connect_seconds),
+        headers={"User-Agent": "carrel", "Accept-Encoding": "identity"},
+        verify=verify,
+        trust_env=False,
+        follow_redirects=False,
+    )
 
 
 async def _bounded(response: httpx.Response, limits: WireLimits, where: str) -> AsyncGenerator[bytes, None]:
@@ -169,7 +176,12 @@ def _fault(error: Exception, where: str) -> WireFault:
         case httpx.TimeoutException():
             return WireFault(WireFaultKind.TIMEOUT, f"{where} did not answer in time.")
         case httpx.ConnectError():
-            return WireFault(WireFaultKind.CONNECT, f"No connection to {where}: nothing answers there.")
+            why = (
+                "nothing answers there, or its certificate is not trusted"
+                if "https:" in where
+                else "nothing answers there"
+            )
+            return WireFault(WireFaultKind.CONNECT, f"No connection to {where}: {why}.")
         case httpx.LocalProtocolError() | httpx.UnsupportedProtocol() | httpx.InvalidURL() | UnicodeError():
             return WireFault(
                 WireFaultKind.INVALID, f"The request to {where} has an address or header HTTP cannot carry."
