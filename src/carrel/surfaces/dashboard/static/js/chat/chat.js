@@ -21,17 +21,23 @@ export function chatView({ feed, go, setTitle }, key) {
   let desk = null;
   setTitle("Chat");
 
-  function open(laneKey) {
+  function open(laneKey, { isNew = false } = {}) {
     side.setCurrent(laneKey);
-    desk = laneDesk({ feed, go, setTitle, key: laneKey });
+    desk = laneDesk({ feed, go, setTitle, key: laneKey, isNew });
     setChildren(place, desk.element);
     if (matchMedia("(pointer: fine)").matches) desk.focus();
   }
 
   async function openActive() {
     try {
-      const active = await get(url("/api/sessions/active", { channelType: "web", clientInstanceId: instanceId() }), { signal: ending.signal });
-      if (!ending.signal.aborted) open(active.sessionKey);
+      const mine = { channelType: "web", clientInstanceId: instanceId() };
+      const [active, recent] = await Promise.all([
+        get(url("/api/sessions/active", mine), { signal: ending.signal }),
+        get(url("/api/sessions/recent", mine), { signal: ending.signal }),
+      ]);
+      // Where this browser had no chat yet the server names a key that comes into being with its first line.
+      const isNew = active.source === "default" && !recent.sessions.some((row) => (row.sessionKey ?? row.key) === active.sessionKey);
+      if (!ending.signal.aborted) open(active.sessionKey, { isNew });
     } catch (error) {
       if (!ending.signal.aborted) setChildren(place, h("p", { class: "complaint", role: "alert" }, error.message));
     }
@@ -55,8 +61,8 @@ export function chatView({ feed, go, setTitle }, key) {
 }
 
 /** The open lane: header, transcript and the line to write in. It ends with its view, and hears only its own lane. */
-function laneDesk({ feed, go, setTitle, key }) {
-  const lane = new ChatLane(key);
+function laneDesk({ feed, go, setTitle, key, isNew }) {
+  const lane = new ChatLane(key, { isNew });
   const ending = new AbortController();
   const title = h("h2", { title: key }, laneName(key));
   const facts = h("p", { class: "desk-facts" });
@@ -66,7 +72,8 @@ function laneDesk({ feed, go, setTitle, key }) {
   const script = transcript({ agent: splitKey(key).agent || "Agent", resend: send, discard });
   const older = doing({ label: "Show older messages", busy: "Reading…", kind: "quiet", act: () => lane.readOlder().then(draw) });
   const write = composer({ key, send: (text) => send(lane.write(text)) });
-  let drawn = false;
+  let drawn = isNew;
+  let remembered = false;
   let frame = 0;
   older.button.hidden = true;
   script.log.prepend(h("div", { class: "older" }, older.nodes));
@@ -104,6 +111,7 @@ function laneDesk({ feed, go, setTitle, key }) {
     draw();
     const answer = await sending;
     if (ending.signal.aborted) return;
+    if (!remembered && answer?.runId) remembered = remember(key);
     draw();
     pace.ask();
     if (answer?.sessionKey && answer.sessionKey !== key) go(chatHref(answer.sessionKey));
@@ -116,7 +124,7 @@ function laneDesk({ feed, go, setTitle, key }) {
 
   const pace = paced(read, (error) => setText(complaint, `This chat may be old: ${error.message}`));
   const unlisten = feed.listen(({ reread, event }) => {
-    if (reread || event.sessionKey === key) pace.ask();
+    if (reread ? !lane.isNew : event.sessionKey === key) pace.ask();
   });
   const socket = chatSocket({
     key,
@@ -127,9 +135,11 @@ function laneDesk({ feed, go, setTitle, key }) {
     },
     changed: (on) => setText(slow, on ? "" : "Words do not arrive live just now; an answer appears when it is complete."),
   });
-  remember(key);
   draw();
-  pace.ask();
+  if (!isNew) {
+    remembered = remember(key);
+    pace.ask();
+  }
 
   return {
     element: h("div", { class: "desk-inner" },
@@ -146,12 +156,13 @@ function laneDesk({ feed, go, setTitle, key }) {
   };
 }
 
-/** Make an opened web chat the one this browser comes back to; other lanes have owners of their own. */
+/** Make an opened web chat the one this browser comes back to; other lanes belong to other channels. */
 function remember(key) {
-  const { rest } = splitKey(key);
-  if (!rest.startsWith("web:")) return;
-  // A chat nobody has spoken in cannot be remembered yet; nothing is lost when it is not.
-  post("/api/sessions/active", { channelType: "web", clientInstanceId: instanceId(), sessionId: key }).catch(() => {});
+  if (splitKey(key).rest.startsWith("web:")) {
+    // Nothing is lost when the server does not take it: the recent ones still list the chat.
+    post("/api/sessions/active", { channelType: "web", clientInstanceId: instanceId(), sessionId: key }).catch(() => {});
+  }
+  return true;
 }
 
 function factsOf(lane) {

@@ -18,13 +18,13 @@ export class ChatLane {
   queued = [];
   row = null;
   olderCursor = null;
-  isNew = false;
   #generationId = null;
   #live = new Map();
   #unsent = [];
 
-  constructor(key) {
+  constructor(key, { isNew }) {
     this.key = key;
+    this.isNew = isNew;
     if (!asidesByLane.has(key)) asidesByLane.set(key, []);
   }
 
