@@ -1,0 +1,108 @@
+"""Fixtures of the browser tests: one browser and one server for each file, a fresh page for each test."""
+
+import os
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+from tests.browser.house import Client, ScriptedModel, Server, start_server, stop_server
+from tests.scripted_gateway import ScriptedGateway
+
+EXPECT_MS = 10_000
+
+# The browser reports requests that fail even where the page deals with it: asking who it is before it knows, and
+# asking while a test has cut the connection.
+EXPECTED_ON_CONSOLE = ("401 (Unauthorized)", "net::ERR_FAILED", "net::ERR_INTERNET_DISCONNECTED")
+
+OpenPage = Callable[..., Page]
+
+
+@pytest.fixture(scope="session")
+def browser_path(request: pytest.FixtureRequest) -> str:
+    """The browser to drive: CARREL_CHROMIUM, else one that is installed."""
+    return os.environ.get("CARREL_CHROMIUM") or str(request.getfixturevalue("chromium_path"))
+
+
+@pytest.fixture(scope="module")
+def browser(browser_path: str) -> Iterator[Browser]:
+    """A browser for one file: while it is driven its event loop holds the thread, and other tests need theirs."""
+    expect.set_options(timeout=EXPECT_MS)
+    flags = ["--disable-gpu", "--no-first-run", "--disable-background-networking"]
+    if os.geteuid() == 0:
+        flags.append("--no-sandbox")
+    with sync_playwright() as playwright:
+        driven = playwright.chromium.launch(executable_path=browser_path, args=flags)
+        yield driven
+        driven.close()
+
+
+@pytest.fixture(scope="module")
+def gateway() -> Iterator[ScriptedGateway]:
+    with ScriptedGateway() as running:
+        yield running
+
+
+@pytest.fixture
+def model(gateway: ScriptedGateway) -> ScriptedModel:
+    """What the model says in this test."""
+    scripted = ScriptedModel()
+    gateway.rule = scripted.answer
+    return scripted
+
+
+@pytest.fixture(scope="module")
+def server(gateway: ScriptedGateway, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    folder = tmp_path_factory.mktemp("carrel")
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("CARREL_")}
+    environment |= {
+        "CARREL_GATEWAY__DEFAULT__KIND": "responses",
+        "CARREL_GATEWAY__DEFAULT__BASE_URL": gateway.base_url,
+        "CARREL_GATEWAY__DEFAULT__MODEL": "scripted-model",
+        "CARREL_SERVER__DRAIN_SECONDS": "1",
+    }
+    started, running = start_server(folder, environment)
+    yield running
+    stop_server(started)
+
+
+@pytest.fixture
+def client(server: Server) -> Iterator[Client]:
+    other = server.client()
+    yield other
+    other.http.close()
+
+
+@pytest.fixture
+def new_page(browser: Browser, server: Server) -> Iterator[OpenPage]:
+    """Open pages that are not signed in; at the end none may have complained on its console."""
+    complaints: list[str] = []
+    opened = []
+
+    def open_page(**options: Any) -> Page:
+        window = browser.new_context(base_url=server.url, **options)
+        window.set_default_timeout(EXPECT_MS)
+        opened.append(window)
+        page = window.new_page()
+        page.on("console", lambda line: complaints.append(line.text) if line.type == "error" else None)
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        return page
+
+    yield open_page
+    for window in opened:
+        window.close()
+    assert [line for line in complaints if not any(part in line for part in EXPECTED_ON_CONSOLE)] == []
+
+
+@pytest.fixture
+def signed_in(new_page: OpenPage, server: Server) -> OpenPage:
+    """Open pages that are signed in, at an address of the dashboard."""
+
+    def open_page(path: str = "/", **options: Any) -> Page:
+        page = new_page(**options)
+        page.goto(f"{path}#token={server.token}")
+        expect(page.get_by_role("status", name="Connection")).to_have_text("Live")
+        return page
+
+    return open_page

@@ -1,0 +1,193 @@
+"""Chat: what is said in a lane, as it is said."""
+
+import re
+
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.conftest import OpenPage
+from tests.browser.house import Client, ScriptedModel
+from tests.scripted_gateway import Gate, calls, http_error, text
+
+
+def transcript(page: Page) -> Locator:
+    return page.get_by_role("log", name="Transcript")
+
+
+def row(page: Page, said: str) -> Locator:
+    return transcript(page).get_by_role("article").filter(has_text=said)
+
+
+def write(page: Page, line: str) -> None:
+    field = page.get_by_role("textbox", name="Message")
+    field.fill(line)
+    field.press("Enter")
+
+
+def address(key: str) -> str:
+    return f"/chat/{key.replace(':', '%3A')}"
+
+
+def test_an_answer_streams_in_and_ends(signed_in: OpenPage, model: ScriptedModel) -> None:
+    page = signed_in("/chat")
+    gate = Gate()
+    model.on("Tell me a story", text("Once upon a time ", gate, "there was a desk."))
+    write(page, "Tell me a story")
+    expect(transcript(page)).to_contain_text("Once upon a time")
+    expect(transcript(page)).not_to_contain_text("there was a desk.")
+    expect(transcript(page)).to_contain_text("working")
+    gate.open()
+    expect(row(page, "Once upon a time there was a desk.")).to_have_count(1)
+    expect(transcript(page)).not_to_contain_text("working")
+    expect(row(page, "Tell me a story")).to_have_count(1)
+    page.reload()
+    expect(row(page, "Once upon a time there was a desk.")).to_have_count(1)
+
+
+def test_shift_and_enter_break_the_line(signed_in: OpenPage) -> None:
+    page = signed_in("/chat")
+    field = page.get_by_role("textbox", name="Message")
+    field.fill("first line")
+    field.press("Shift+Enter")
+    field.press_sequentially("second line")
+    expect(field).to_have_value("first line\nsecond line")
+    page.get_by_role("button", name="Send").click()
+    expect(field).to_have_value("")
+    expect(row(page, "second line")).to_contain_text("first line\nsecond line", use_inner_text=True)
+
+
+def test_lines_that_wait_show_their_place_and_stop_ends_them(
+    signed_in: OpenPage, client: Client, model: ScriptedModel
+) -> None:
+    key = client.open_lane("Busy desk")
+    gate = model.hold("A long piece of work")
+    page = signed_in(address(key))
+    write(page, "A long piece of work")
+    gate.wait_reached()
+    write(page, "And then this")
+    expect(row(page, "And then this")).to_contain_text("next in line")
+    write(page, "And after it that")
+    expect(row(page, "And after it that")).to_contain_text("number 2 in line")
+    page.get_by_role("button", name="Stop").click()
+    expect(transcript(page)).not_to_contain_text("in line")
+    expect(transcript(page)).not_to_contain_text("working")
+    expect(transcript(page).get_by_role("article", name="Cancelled")).to_have_count(3)
+    gate.open()
+
+
+def test_a_failed_run_says_why_and_can_be_retried(signed_in: OpenPage, client: Client, model: ScriptedModel) -> None:
+    key = client.open_lane("Unlucky desk")
+    model.on("Try this", http_error(400, "the model does not want to"), text("It worked."))
+    page = signed_in(address(key))
+    write(page, "Try this")
+    failed = transcript(page).get_by_role("article", name="Failed")
+    expect(failed).to_contain_text("the model does not want to")
+    failed.get_by_role("button", name="Retry").click()
+    expect(row(page, "It worked.")).to_have_count(1)
+
+
+def test_a_question_is_answered_in_the_chat(signed_in: OpenPage, client: Client, model: ScriptedModel) -> None:
+    key = client.open_lane("Asking desk")
+    model.on("Order the chairs", calls(("request_input", {"question": "How many chairs?"})))
+    model.on("Forty", text("Forty chairs are on their way."))
+    page = signed_in(address(key))
+    write(page, "Order the chairs")
+    expect(transcript(page)).to_contain_text("How many chairs?")
+    page.get_by_role("textbox", name="Your answer").fill("Forty")
+    page.get_by_role("button", name="Answer").click()
+    expect(transcript(page)).to_contain_text("Forty chairs are on their way.")
+    expect(page.get_by_role("textbox", name="Your answer")).to_be_hidden()
+
+
+def test_a_receipt_shows_what_the_agent_saw(signed_in: OpenPage, client: Client) -> None:
+    key = client.open_lane("Open books")
+    client.ended(client.say(key, "What did you see?"))
+    page = signed_in(address(key))
+    opener = page.get_by_role("button", name="What the agent saw")
+    opener.click()
+    receipt = page.get_by_role("dialog", name="What the agent saw")
+    expect(receipt.get_by_role("img")).to_have_accessible_name(name_with_sizes())
+    receipt.locator("summary").filter(has_text="Input").last.click()
+    expect(receipt).to_contain_text("What did you see?")
+    page.keyboard.press("Escape")
+    expect(receipt).to_be_hidden()
+    expect(opener).to_be_focused()
+
+
+def name_with_sizes() -> re.Pattern[str]:
+    return re.compile(r"instructions [\d,]+ characters.*input [\d,]+ characters")
+
+
+def test_a_tool_call_is_one_closed_line(signed_in: OpenPage, client: Client, model: ScriptedModel) -> None:
+    key = client.open_lane("Tools")
+    model.on("How do you stand?", calls(("session_status", {})), text("I stand well."))
+    client.ended(client.say(key, "How do you stand?"))
+    page = signed_in(address(key))
+    call = transcript(page).get_by_role("group").filter(has_text="session_status")
+    expect(call).to_have_count(1)
+    expect(call.get_by_text("Result")).to_be_hidden()
+    call.get_by_text("session_status").click()
+    expect(call.get_by_text("Result")).to_be_visible()
+
+
+def test_markup_in_an_answer_stays_text(signed_in: OpenPage, client: Client, model: ScriptedModel) -> None:
+    key = client.open_lane("Sharp edges")
+    hostile = "<img src=x onerror=\"document.title='taken'\"><b>bold</b>"
+    model.on("Show me", text(f"{hostile}\n```html\n<script>alert(1)</script>\n```\nafter"))
+    client.ended(client.say(key, "Show me"))
+    page = signed_in(address(key))
+    expect(transcript(page)).to_contain_text(hostile)
+    expect(transcript(page).get_by_role("code")).to_have_text("<script>alert(1)</script>")
+    assert transcript(page).locator("img, b, script").count() == 0
+
+
+def test_a_chat_shows_nothing_of_another_lane(signed_in: OpenPage, client: Client, model: ScriptedModel) -> None:
+    mine, other = client.open_lane("My desk"), client.open_lane("Their desk")
+    gate = Gate()
+    model.on("Speak up", text("Words of the other ", gate, "desk."))
+    client.ended(client.say(mine, "Only this is mine"))
+    page = signed_in(address(mine))
+    expect(transcript(page)).to_contain_text("Only this is mine")
+    run = client.say(other, "Speak up")
+    gate.wait_reached()
+    gate.open()
+    client.ended(run)
+    client.ended(client.say(mine, "The last word here"))
+    expect(transcript(page)).to_contain_text("The last word here")
+    expect(transcript(page)).not_to_contain_text("other desk")
+
+
+def test_switching_fast_ends_on_the_chosen_lane(signed_in: OpenPage, client: Client) -> None:
+    keys = [client.open_lane(f"Shelf {number}") for number in range(4)]
+    for number, key in enumerate(keys):
+        client.ended(client.say(key, f"This is shelf {number}"))
+    page = signed_in(address(keys[0]))
+    for number in (1, 2, 3):
+        page.get_by_role("complementary", name="Chats").get_by_role("link", name=f"Shelf {number}").click()
+    expect(page.get_by_role("heading", level=2, name="Shelf 3")).to_be_visible()
+    expect(transcript(page)).to_contain_text("This is shelf 3")
+    for number in (0, 1, 2):
+        expect(transcript(page)).not_to_contain_text(f"This is shelf {number}")
+
+
+def test_new_opens_an_empty_chat(signed_in: OpenPage) -> None:
+    page = signed_in("/chat")
+    write(page, "Something said before")
+    expect(row(page, "Heard.")).to_have_count(1)
+    page.get_by_role("button", name="New").click()
+    expect(page.get_by_text("Nothing has been said here yet.")).to_be_visible()
+    write(page, "A fresh start")
+    expect(row(page, "A fresh start")).to_have_count(1)
+    expect(transcript(page)).not_to_contain_text("Something said before")
+
+
+def test_a_line_that_could_not_be_sent_says_so_and_is_sent_again(signed_in: OpenPage, client: Client) -> None:
+    key = client.open_lane("Bad line")
+    page = signed_in(address(key))
+    page.route("**/api/chat", lambda route: route.abort())
+    write(page, "Can you hear me?")
+    unsent = row(page, "Can you hear me?")
+    expect(unsent).to_contain_text("Not sent: The server cannot be reached.")
+    page.unroute("**/api/chat")
+    unsent.get_by_role("button", name="Send again").click()
+    expect(row(page, "Heard.")).to_have_count(1)
+    expect(row(page, "Can you hear me?")).to_have_count(1)

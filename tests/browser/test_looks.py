@@ -1,0 +1,113 @@
+"""How the dashboard looks and is reached: narrow and wide, light and dark, by keyboard alone."""
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import OpenPage
+from tests.browser.house import Client, ScriptedModel, Server
+from tests.browser.measures import FAINT_TEXT, FOCUS, NAMELESS_CONTROLS
+from tests.scripted_gateway import calls, http_error, text
+
+NARROW = {"width": 390, "height": 844}
+LONG = "Donaudampfschifffahrtsgesellschaftskapitänsmützenabzeichen" * 4
+
+
+@pytest.fixture
+def full_lane(client: Client, model: ScriptedModel) -> str:
+    key = client.open_lane("The full desk")
+    model.on("Say much", calls(("session_status", {})), text(f"{LONG}\n```\n{LONG}\n```\n{LONG}"))
+    model.on("Fail now", http_error(400, LONG))
+    model.on("Ask now", calls(("request_input", {"question": LONG})))
+    for line in ("Say much", "Fail now", "Ask now"):
+        client.say(key, line)
+    client.ended(client.say(client.open_lane(LONG[:60]), "Hello"))
+    return key
+
+
+def go(page: Page, path: str) -> None:
+    """Go to a path, and return when the page shows what the house holds there."""
+    page.goto(path)
+    if path == "/":
+        expect(page.get_by_role("region", name="Waiting for you")).to_be_visible()
+        expect(page.get_by_role("region", name="Failed")).to_be_visible()
+    else:
+        expect(page.get_by_role("log", name="Transcript")).to_contain_text(LONG)
+        expect(page.get_by_role("textbox", name="Your answer")).to_be_visible()
+
+
+def pages_of(full_lane: str) -> list[str]:
+    return ["/", f"/chat/{full_lane.replace(':', '%3A')}"]
+
+
+def test_no_page_is_wider_than_a_narrow_window(signed_in: OpenPage, full_lane: str) -> None:
+    page = signed_in(viewport=NARROW)
+    for path in pages_of(full_lane):
+        go(page, path)
+        assert page.evaluate("document.documentElement.scrollWidth") <= NARROW["width"], path
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_text_can_be_read(signed_in: OpenPage, full_lane: str, scheme: str) -> None:
+    page = signed_in(color_scheme=scheme, reduced_motion="reduce")
+    for path in pages_of(full_lane):
+        go(page, path)
+        assert page.evaluate(FAINT_TEXT) == []
+
+
+def test_light_and_dark_follow_the_system(signed_in: OpenPage) -> None:
+    page = signed_in(color_scheme="light")
+    paper = "getComputedStyle(document.body).backgroundColor"
+    light = page.evaluate(paper)
+    page.emulate_media(color_scheme="dark")
+    assert page.evaluate(paper) != light
+
+
+def test_every_control_has_a_name_and_every_route_one_heading(signed_in: OpenPage, full_lane: str) -> None:
+    page = signed_in()
+    for path in pages_of(full_lane):
+        go(page, path)
+        assert page.evaluate(NAMELESS_CONTROLS) == []
+        expect(page.get_by_role("heading", level=1)).to_have_count(1)
+        navigation = page.get_by_role("navigation", name="Main")
+        expect(navigation.get_by_role("link")).to_have_text(["Home", "Chat"])
+        expect(navigation.locator("[aria-current=page]")).to_have_count(1)
+
+
+def test_nothing_moves_when_motion_is_unwelcome(signed_in: OpenPage, client: Client, model: ScriptedModel) -> None:
+    gate = model.hold("Stay busy")
+    client.say(client.open_lane("Still life"), "Stay busy")
+    page = signed_in(reduced_motion="reduce")
+    expect(page.get_by_role("img", name="1 running")).to_be_visible()
+    assert page.evaluate("document.getAnimations().length") == 0
+    page.emulate_media(reduced_motion="no-preference")
+    page.wait_for_function("document.getAnimations().length > 0")
+    gate.open()
+
+
+def test_the_whole_way_by_keyboard_alone(new_page: OpenPage, server: Server) -> None:
+    page = new_page()
+    page.goto("/")
+    expect(page.get_by_role("textbox", name="Token")).to_be_focused()
+    page.keyboard.insert_text(server.token)
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", level=1, name="Home")).to_be_visible()
+
+    tab_to(page, "Chat")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("textbox", name="Message")).to_be_focused()
+    page.keyboard.insert_text("Hello from the keyboard")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("log")).to_contain_text("Heard.")
+    expect(page.get_by_role("textbox", name="Message")).to_be_focused()
+
+
+def tab_to(page: Page, name: str) -> None:
+    """Press Tab until the element of that text has the focus; each stop on the way must show that it has it."""
+    for _ in range(40):
+        page.keyboard.press("Tab")
+        stop = page.evaluate(FOCUS)
+        assert stop["seen"], stop
+        if stop["text"] == name:
+            return
+    raise AssertionError(f"Tab never came to {name}")
