@@ -100,6 +100,13 @@ async def test_what_came_around_the_newest_message_can_be_quoted_but_commands_no
     assert "> The paint is green (this notification)" in answer.text
 
 
+async def test_words_that_stand_nowhere_do_not_drown_the_one_that_does() -> None:
+    answer = await ask(
+        [said("user", "The release is on Friday."), said("user", "Summarize the talk about the release")]
+    )
+    assert "> The release is on Friday. (user, message 1)" in answer.text
+
+
 async def test_seeing_nothing_is_said_and_nothing_is_made_up() -> None:
     answer = await ask([said("user", "Lunch is at noon."), said("user", "What is the launch code?")])
     assert answer.text.startswith("I see nothing about that")

@@ -26,7 +26,7 @@ def best_lines(question: str, lines: tuple[Line, ...]) -> list[Line]:
     if not asked or not candidates:
         return []
     terms_of = [_terms(line.text) for line in candidates]
-    weights = {term: log(1 + len(candidates) / max(1, sum(term in terms for terms in terms_of))) for term in asked}
+    weights = {term: _weight(sum(term in terms for terms in terms_of), len(candidates)) for term in asked}
     whole = sum(weights.values())
     scored = [
         (sum(weights[term] for term in sorted(asked & terms)) / whole, index) for index, terms in enumerate(terms_of)
@@ -34,6 +34,11 @@ def best_lines(question: str, lines: tuple[Line, ...]) -> list[Line]:
     scored.sort(key=lambda pair: (-round(pair[0], 9), -pair[1]))
     bar = max(_COVERED_MIN, scored[0][0] * _NEAR_BEST)
     return [candidates[index] for score, index in scored[:QUOTES_MAX] if score >= bar]
+
+
+def _weight(lines_with_it: int, lines: int) -> float:
+    """How telling a word is: the rarer, the more; one that stands nowhere counts half, as it may only be wording."""
+    return log(1 + lines / lines_with_it) if lines_with_it else log(1 + lines) / 2
 
 
 def _candidates(question: str, lines: tuple[Line, ...]) -> list[Line]:
