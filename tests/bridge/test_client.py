@@ -8,7 +8,7 @@ import pytest
 
 from carrel.bridge import Client, NotReachable, Refused, TimedOut, segment
 from carrel.bridge import client as client_module
-from tests.bridge.tiny_server import Asked, Frames, Raw, TinyServer, tiny_server
+from tests.bridge.tiny_server import Asked, Frames, HangUp, Raw, TinyServer, tiny_server
 
 
 @pytest.fixture
@@ -43,13 +43,16 @@ def test_a_key_is_one_segment_of_a_path(server: TinyServer) -> None:
 
 
 def test_a_line_the_server_hung_up_is_dialled_again(server: TinyServer) -> None:
-    def once(_: Asked) -> tuple[int, object]:
-        return 200, Frames(iter([b"{}"]))
-
-    server.does("GET", "/once", once)
+    server.does("GET", "/announced", lambda _: (200, Frames(iter([b"{}"]))))
+    server.answers("GET", "/silent", HangUp({}))
+    server.answers("POST", "/after", {"said": "once"})
     client = Client(server.url)
-    assert [client.get("/once"), client.get("/once")] == [{}, {}]
-    assert server.connections == 2
+    assert client.get("/announced") == {}
+    server.hung_up.clear()
+    assert client.get("/silent") == {}
+    assert server.hung_up.wait(5)
+    assert client.post("/after") == {"said": "once"}
+    assert server.connections == 3
 
 
 @pytest.mark.parametrize(

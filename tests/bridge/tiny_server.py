@@ -26,6 +26,12 @@ class Frames(NamedTuple):
     pieces: Iterator[bytes]
 
 
+class HangUp(NamedTuple):
+    """A whole answer after which the server hangs up without having said so."""
+
+    body: Any
+
+
 class Raw(NamedTuple):
     """An answer that is not JSON."""
 
@@ -46,6 +52,12 @@ class TinyServer(ThreadingHTTPServer):
         self.table: dict[tuple[str, str], Answer] = {}
         self.asked: list[Asked] = []
         self.connections = 0
+        self.hung_up = threading.Event()
+
+    def shutdown_request(self, request: Any) -> None:
+        """Hang up, and let a test know that it is done."""
+        super().shutdown_request(request)
+        self.hung_up.set()
 
     def handle_error(self, request: object, client_address: object) -> None:
         """Let a client hang up without a word: several tests are about just that."""
@@ -94,6 +106,8 @@ class _Handler(BaseHTTPRequestHandler):
                 self.wfile.flush()
             self.close_connection = True
             return
+        if isinstance(answer, HangUp):
+            answer, self.close_connection = answer.body, True
         text = answer.text if isinstance(answer, Raw) else b"" if answer is None else json.dumps(answer).encode()
         self.send_header("Content-Length", str(len(text)))
         self.end_headers()

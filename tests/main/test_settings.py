@@ -300,6 +300,13 @@ def test_our_own_spelling_comes_before_a_foreign_one() -> None:
     loaded = load(None, {"OPENCLAW_DELIVERY_INSTRUCTIONS_V2": "true", "CARREL_DELIVERY__INSTRUCTIONS": "inline"}, {})
     assert loaded.settings.delivery.instructions == "inline"
     assert "is not used" in loaded.notices[0]
+    loaded = load(None, {"OPENCLAW_TASK_SCOPED_SESSIONS": "true", "CARREL_SESSION__TASK_SCOPED": "off"}, {})
+    assert loaded.settings.sessions.task_scoped is False
+
+
+def test_a_foreign_spelling_comes_before_the_file() -> None:
+    loaded = load_file("[sessions]\ntask_scoped = true", OPENCLAW_TASK_SCOPED_SESSIONS="false")
+    assert loaded.settings.sessions.task_scoped is False
 
 
 def test_an_unknown_visibility_counts_as_tree_with_a_notice() -> None:

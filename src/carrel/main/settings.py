@@ -78,8 +78,8 @@ def load(config: Path | None, env: Mapping[str, str], overrides: Mapping[str, ob
     found: dict[Name, _Found] = {}
     names = known_names()
     _read_file(config, names, found, problems)
-    _read_foreign(env, found, problems, notices)
     _read_environment(env, names, found, problems)
+    _read_foreign(env, found, problems, notices)
     for dotted, value in overrides.items():
         found[tuple(dotted.split("."))] = _Found(value=value, source="env", spelling=dotted)
     for gateway in sorted({name[1] for name in found if name[0] == "gateway"}):
@@ -185,7 +185,7 @@ _FOREIGN: dict[str, tuple[Name, dict[bool, object]]] = {
 
 
 def _read_foreign(env: Mapping[str, str], found: dict[Name, _Found], problems: list[str], notices: list[str]) -> None:
-    """Read the spellings other systems gave to two of our settings; ours are read later and win."""
+    """Read the spellings other systems gave to two of our settings; ours, read before, win."""
     names = known_names()
     truth = names["sessions", "task_scoped"]
     for variable, (name, meaning) in _FOREIGN.items():
@@ -195,8 +195,8 @@ def _read_foreign(env: Mapping[str, str], found: dict[Name, _Found], problems: l
         answer = read_text(env[variable], truth)
         if not isinstance(answer, bool):
             problems.append(f"{variable}: must be true or false, not {env[variable]!r}.")
-        elif ours in env:
-            notices.append(f"{variable} is not used: {ours} says the same and comes first.")
+        elif name in found and found[name].source == "env":
+            notices.append(f"{variable} is not used: {found[name].spelling} is the same setting and comes first.")
         else:
             found[name] = _Found(value=meaning[answer], source="env", spelling=variable)
             value = str(meaning[answer]).lower()

@@ -2,6 +2,7 @@
 
 import json
 import os
+import pty
 import re
 import signal
 import subprocess
@@ -95,13 +96,15 @@ def test_every_command_explains_itself(carrel: Carrel) -> None:
         assert command.promise in re.sub(r"\s+", " ", ended.out)
 
 
-def test_a_reader_that_has_seen_enough_is_no_error(server: TinyServer) -> None:
-    server.answers("GET", "/api/runs", {"runs": [run_of(sessionKey="k" * 200)] * 2000})
+@pytest.mark.parametrize(("rows", "lines_read"), [(2000, 1), (1, 0)])
+def test_a_reader_that_has_seen_enough_is_no_error(server: TinyServer, rows: int, lines_read: int) -> None:
+    server.answers("GET", "/api/runs", {"runs": [run_of(sessionKey="k" * 200)] * rows})
     words = [*PROGRAM, "runs", "list", "--url", server.url, "--token", "t"]
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as started:
         assert started.stdout
         assert started.stderr
-        started.stdout.readline()
+        for _ in range(lines_read):
+            started.stdout.readline()
         started.stdout.close()
         assert started.stderr.read() == b""
         assert started.wait(timeout=20) == 0
@@ -161,6 +164,32 @@ def test_address_and_token_come_from_the_environment_when_not_given(
     server.answers("GET", "/api/tokens", {"tokens": []})
     assert carrel("token", "list").code == 0
     assert server.asked[0].headers["Authorization"] == "Bearer crl_user_2_y"
+
+
+def test_at_a_terminal_chat_prompts_answers_and_leaves(server: TinyServer) -> None:
+    server.answers("GET", "/api/sessions/active", {"sessionId": "c1", "sessionKey": "agent:main:cli:c1"})
+    server.answers("POST", "/api/chat", {"runId": "run_1"}, status=202)
+    server.answers("GET", "/api/runs/run_1/wait", {"runId": "run_1", "status": "ok"})
+    server.answers("GET", "/api/runs/run_1", {"run": run_of()})
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.execvp(PROGRAM[0], [*PROGRAM, "chat", "--url", server.url, "--token", "t"])
+    seen = read_until(terminal, b"you> ")
+    os.write(terminal, b"hello\n")
+    seen = read_until(terminal, b"you> ")
+    os.write(terminal, b"/quit\n")
+    _, status = os.waitpid(pid, 0)
+    os.close(terminal)
+    assert os.waitstatus_to_exitcode(status) == 0
+    assert b"Good morning." in seen
+
+
+def read_until(terminal: int, words: bytes) -> bytes:
+    """Return what the terminal shows up to and with these words; the test's own time limit bounds the wait."""
+    seen = b""
+    while words not in seen:
+        seen += os.read(terminal, 4096)
+    return seen
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh"])

@@ -58,7 +58,10 @@ def _lines(screen: Screen) -> Iterator[str]:
     while True:
         try:
             line = input(_prompt(screen)) if at_terminal else next(sys.stdin)
-        except (EOFError, StopIteration):
+        except EOFError:
+            screen.line()
+            return
+        except StopIteration:
             return
         if line.strip():
             yield line.strip()
