@@ -5,7 +5,7 @@ here looks at the machine. The names are those of the settings reference, a sect
 """
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct, structs
 
@@ -180,3 +180,12 @@ class Settings(Section, frozen=True, kw_only=True):
     tools: ToolsSettings = ToolsSettings()
     events: EventsSettings = EventsSettings()
     log: LogSettings = LogSettings()
+
+
+class SettingRow(Struct, frozen=True, kw_only=True):
+    """One setting as people may see it: no secrets, and where the value comes from."""
+
+    name: str
+    value: Any
+    default: Any
+    source: Literal["default", "file", "env"]

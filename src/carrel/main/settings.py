@@ -12,7 +12,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
-from carrel.kernel import GatewaySettings, Settings
+from carrel.kernel import GatewaySettings, SettingRow, Settings
 from carrel.main.settings_known import (
     GATEWAY_NAME,
     Known,
@@ -34,20 +34,11 @@ NOT_SETTINGS = frozenset({"CARREL_URL", "CARREL_TOKEN", "CARREL_REQUIRE_ALL", "C
 Source = Literal["default", "file", "env"]
 
 
-class Row(Struct, frozen=True, kw_only=True):
-    """One setting as people may see it: no secrets, and where the value comes from."""
-
-    name: str
-    value: Any
-    default: Any
-    source: Source
-
-
 class Loaded(Struct, frozen=True, kw_only=True):
     """The settings of this start, the table of them for people, and what should be said aloud."""
 
     settings: Settings
-    rows: list[Row]
+    rows: list[SettingRow]
     notices: list[str]
 
 
@@ -277,7 +268,7 @@ def _built(section: type[Any], tree: dict[str, Any]) -> Any:
 
 def _rows(
     names: dict[Name, Known], found: dict[Name, _Found], values: dict[Name, object], settings: Settings
-) -> list[Row]:
+) -> list[SettingRow]:
     """Return every setting with its value, default and source."""
     in_force: dict[Name, object] = {
         ("storage", "url"): settings.storage.url,
@@ -289,5 +280,5 @@ def _rows(
         value = in_force.get(name, values.get(name, known.default))
         source: Source = found[name].source if name in values else "default"
         default = shown(defaults.get(name, known.default), known)
-        rows.append(Row(name=".".join(name), value=shown(value, known), default=default, source=source))
+        rows.append(SettingRow(name=".".join(name), value=shown(value, known), default=default, source=source))
     return rows
