@@ -37,7 +37,7 @@ def server() -> Iterator[ScriptedGateway]:
 
 @pytest.fixture
 async def wire() -> AsyncIterator[Wire]:
-    wire = Wire(WireLimits(response_bytes_max=100_000))
+    wire = Wire(WireLimits(response_bytes_max=100_000, drain_seconds=10))
     yield wire
     await wire.close()
 
@@ -133,12 +133,24 @@ async def test_calls_come_with_their_ids_and_raw_arguments(server: ScriptedGatew
     assert answer.text == "Let me look."
 
 
-async def test_steps_in_a_row_share_one_connection(server: ScriptedGateway, wire: Wire) -> None:
+async def test_a_server_that_closes_after_each_stream_loses_no_step(server: ScriptedGateway, wire: Wire) -> None:
     server.rule = lambda request: text("Yes.")
     gateway = opened(server, wire)
     for _ in range(3):
         await take(gateway)
-    assert server.connections == 1
+    assert server.connections == 3
+
+
+async def test_a_finished_stream_is_read_to_its_end_before_we_hang_up(server: ScriptedGateway, wire: Wire) -> None:
+    gate = Gate()
+    completed = {"type": "response.completed", "response": {"output": []}}
+    server.script(stream_of({"type": "response.output_text.delta", "delta": "Yes."}, completed, gate, "[DONE]"))
+    async with asyncio.timeout(20), asyncio.TaskGroup() as group:
+        taking = group.create_task(take(opened(server, wire)))
+        await gate.reached()
+        gate.open()
+    assert taking.result().text == "Yes."
+    assert server.disconnects == 0
 
 
 @pytest.mark.parametrize(

@@ -61,16 +61,27 @@ async def test_events_are_given_while_the_answer_is_still_coming() -> None:
     await wire.close()
 
 
-async def test_a_connection_is_used_again_after_a_drained_stream() -> None:
-    wire = Wire(WireLimits(drain_seconds=10))
+async def test_every_request_has_a_connection_of_its_own_and_says_so() -> None:
+    wire = Wire()
     with ScriptedGateway() as gateway:
-        gateway.script(*[stream_of("last word", "[DONE]")] * 2)
+        gateway.script(raw(b"{}"), raw(b"{}"))
         for _ in range(2):
-            async with wire.stream("POST", gateway.base_url + PATH, timeout_seconds=10) as reply:
-                async with aclosing(reply.events()) as events:
-                    await anext(events)
-                await reply.drain()
-        assert gateway.connections == 1
+            await wire.request("POST", gateway.base_url + PATH, timeout_seconds=10)
+        assert gateway.connections == 2
+        assert gateway.requests[1].headers["connection"] == "close"
+    await wire.close()
+
+
+async def test_a_stream_that_said_its_last_word_may_end_before_we_hang_up() -> None:
+    wire, gate = Wire(WireLimits(drain_seconds=10)), Gate()
+    with ScriptedGateway() as gateway:
+        gateway.script(stream_of("last word", gate, "[DONE]"))
+        async with wire.stream("POST", gateway.base_url + PATH, timeout_seconds=10) as reply:
+            async with aclosing(reply.events()) as events:
+                await anext(events)
+            gate.open()
+            await reply.drain()
+        assert gateway.disconnects == 0
     await wire.close()
 
 

@@ -7,7 +7,6 @@ sends a request through a proxy, because behind one the guard would check nothin
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing, asynccontextmanager, suppress
-from ssl import SSLContext
 from urllib.parse import urlsplit
 
 import httpx
@@ -45,7 +44,7 @@ class StreamedReply:
             yield event
 
     async def drain(self) -> None:
-        """Give a stream that has said its last word a moment to end, so that its connection can be used again."""
+        """Give a stream that has said its last word a moment to end: to its server, hanging up looks like giving up."""
         with suppress(TimeoutError, WireFault):
             async with asyncio.timeout(self._limits.drain_seconds):
                 async for _ in self._pieces:
@@ -58,11 +57,18 @@ class Wire:
     def __init__(self, limits: WireLimits | None = None, resolve: Resolver = resolve_by_system) -> None:
         self._limits = limits or WireLimits()
         self._resolve = resolve
-        # The certificates an operator adds by SSL_CERT_FILE are honoured, proxies and .netrc are not.
-        verify = httpx.create_ssl_context()
-        self._client = _client(self._limits, verify, self._limits.idle_connections_max)
-        # A guarded connection goes to a number and its certificate was checked for one name: never lend it to another.
-        self._guarded = _client(self._limits, verify, 0)
+        self._client = httpx.AsyncClient(
+            # Each request has a connection of its own. Some servers close one after a stream without a word, and the
+            # next request on it would be lost; and a guarded connection, made to a number, has shown its certificate
+            # for one name only.
+            limits=httpx.Limits(max_connections=self._limits.connections_max, max_keepalive_connections=0),
+            timeout=httpx.Timeout(None, connect=self._limits.connect_seconds),
+            headers={"User-Agent": "carrel", "Accept-Encoding": "identity", "Connection": "close"},
+            # The certificates an operator adds by SSL_CERT_FILE are honoured, proxies and .netrc are not.
+            verify=httpx.create_ssl_context(),
+            trust_env=False,
+            follow_redirects=False,
+        )
 
     async def request(
         self,
@@ -113,7 +119,6 @@ class Wire:
     async def close(self) -> None:
         """Close every connection; requests under way fail."""
         await self._client.aclose()
-        await self._guarded.aclose()
 
     async def _send(
         self, method: str, url: str, headers: Mapping[str, str], body: bytes, public_only: bool
@@ -121,15 +126,15 @@ class Wire:
         try:
             if public_only:
                 request = await self._pinned(method, url, headers, body)
-                return await self._guarded.send(request, stream=True)
-            request = self._client.build_request(method, url, headers=headers, content=body)
+            else:
+                request = self._client.build_request(method, url, headers=headers, content=body)
             return await self._client.send(request, stream=True)
         except (httpx.HTTPError, httpx.InvalidURL, UnicodeError) as error:
             raise _fault(error, _origin(url)) from None
 
     async def _pinned(self, method: str, url: str, headers: Mapping[str, str], body: bytes) -> httpx.Request:
         target = await public_target(url, self._resolve)
-        return self._guarded.build_request(
+        return self._client.build_request(
             method,
             httpx.URL(url).copy_with(host=target.address),
             headers={**headers, "Host": target.host_header},
@@ -137,21 +142,6 @@ class Wire:
             # The certificate is still checked against the name, although the connection goes to the number.
             extensions={"sni_hostname": target.host},
         )
-
-
-def _client(limits: WireLimits, verify: SSLContext, idle_connections_max: int) -> httpx.AsyncClient:
-    return httpx.AsyncClient(
-        limits=httpx.Limits(
-            max_connections=limits.connections_max,
-            max_keepalive_connections=idle_connections_max,
-            keepalive_expiry=limits.idle_seconds_max,
-        ),
-        timeout=httpx.Timeout(None, connect=limits.connect_seconds),
-        headers={"User-Agent": "carrel", "Accept-Encoding": "identity"},
-        verify=verify,
-        trust_env=False,
-        follow_redirects=False,
-    )
 
 
 async def _bounded(response: httpx.Response, limits: WireLimits, where: str) -> AsyncGenerator[bytes, None]:

@@ -10,13 +10,11 @@ class WireLimits(Struct, frozen=True, kw_only=True):
     """The bounds of one client: how many connections, how long, how much."""
 
     connections_max: int = 512
-    idle_connections_max: int = 64
-    idle_seconds_max: float = 30.0
     connect_seconds: float = 10.0
     response_bytes_max: int = 32 * 1024 * 1024
     event_bytes_max: int = 8 * 1024 * 1024
-    # A stream that said its last word is given this long to end by itself, so that its connection can be used again.
-    drain_seconds: float = 0.05
+    # A stream that said its last word is given this long to end by itself before we hang up.
+    drain_seconds: float = 0.5
 
 
 class WireFaultKind(StrEnum):
