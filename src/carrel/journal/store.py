@@ -21,13 +21,13 @@ _ids = msgspec.json.Decoder(tuple[str, ...]).decode
 
 def append_entry(tx: Tx, access: Access, entry: NewEntry) -> Entry:
     """Write one line of the journal and tell of it."""
-    entry_id = entry.id or tx.new_id("ent")
-    row = tx.one(
+    entry_id, seq = entry.id or tx.new_id("ent"), tx.tick()
+    tx.run(
         "INSERT INTO entries (account_id, seq, id, type, role, content, details, key, session_id, run_id, agent_id, author, "
-        "provenance, message_id, channel, attachment_ids, created_at) VALUES (:account, tick(), :id, :type, :role, :content, "
-        ":details, :key, :session_id, :run_id, :agent_id, :author, :provenance, :message_id, :channel, :attachment_ids, :now) "
-        "RETURNING seq",
+        "provenance, message_id, channel, attachment_ids, created_at) VALUES (:account, :seq, :id, :type, :role, :content, "
+        ":details, :key, :session_id, :run_id, :agent_id, :author, :provenance, :message_id, :channel, :attachment_ids, :now)",
         account=access.account_id,
+        seq=seq,
         id=entry_id,
         type=entry.type,
         role=entry.role,
@@ -44,8 +44,7 @@ def append_entry(tx: Tx, access: Access, entry: NewEntry) -> Entry:
         attachment_ids=json_text(entry.attachment_ids),
         now=tx.now,
     )
-    assert row is not None
-    written = Entry(**{**structs.asdict(entry), "seq": row[0], "id": entry_id, "created_at": tx.now})
+    written = Entry(**{**structs.asdict(entry), "seq": seq, "id": entry_id, "created_at": tx.now})
     append_event(tx, access, "log.appended", _about(written), json_text({"log": written.wire()}))
     return written
 

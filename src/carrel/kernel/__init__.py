@@ -12,7 +12,7 @@ from carrel.kernel.clock import (
     parse_iso,
 )
 from carrel.kernel.errors import Code, Refusal, invalid, not_found
-from carrel.kernel.ids import Chance, Ids, caller_hash, new_secret, secret_digest, system_chance
+from carrel.kernel.ids import Chance, Ids, caller_hash, first_id, new_secret, secret_digest, system_chance
 from carrel.kernel.keys import (
     CHAT_CHANNELS,
     INTERNAL_KINDS,
@@ -53,6 +53,7 @@ __all__ = [
     "caller_hash",
     "clip",
     "elapsed_seconds",
+    "first_id",
     "invalid",
     "is_agent_id",
     "is_conversation_key",

@@ -56,6 +56,11 @@ class Ids:
         return f"{prefix}_{_encode(value)}"
 
 
+def first_id(prefix: str, moment_ms: int) -> str:
+    """The id before all that are made at or after a moment."""
+    return f"{prefix}_{_encode(moment_ms << 80)}"
+
+
 def _encode(value: int) -> str:
     return "".join([_ALPHABET[(value >> shift) & 31] for shift in range(125, -5, -5)])
 

@@ -4,7 +4,9 @@ The one thing in the kernel that remembers: like a log, it is written from every
 """
 
 import threading
+from bisect import bisect_left
 from collections.abc import Iterator
+from itertools import accumulate
 from typing import Literal
 
 from msgspec import Struct
@@ -50,12 +52,11 @@ class Metrics:
         """Add one observation to a histogram."""
         key = (name, self._labels(labels))
         with self._lock:
-            slots = self._histograms.setdefault(key, [0.0] * (len(_BUCKETS) + 2))
+            slots = self._histograms.get(key)
+            if slots is None:
+                slots = self._histograms[key] = [0.0] * (len(_BUCKETS) + 2)
             slots[0] += value
-            slots[1] += 1
-            for at, bound in enumerate(_BUCKETS):
-                if value <= bound:
-                    slots[at + 2] += 1
+            slots[bisect_left(_BUCKETS, value) + 1] += 1
 
     def samples(self) -> Iterator[Sample]:
         """Every reading, by name."""
@@ -67,8 +68,8 @@ class Metrics:
         for (name, labels), value in sorted(gauges.items()):
             yield Sample(name, "gauge", labels, value)
         for (name, labels), slots in sorted(histograms.items()):
-            buckets = tuple(zip(_BUCKETS, map(int, slots[2:]), strict=True))
-            yield Sample(name, "histogram", labels, slots[0], buckets, int(slots[1]))
+            *below, total = (int(count) for count in accumulate(slots[1:]))
+            yield Sample(name, "histogram", labels, slots[0], tuple(zip(_BUCKETS, below, strict=True)), total)
 
     def _labels(self, labels: dict[str, str]) -> Labels:
         session = labels.get("session")
@@ -78,7 +79,7 @@ class Metrics:
                 labels["session"] = "other"
             else:
                 self._sessions.add(session)
-        return tuple(sorted(labels.items()))
+        return tuple(sorted(labels.items())) if len(labels) > 1 else tuple(labels.items())
 
 
 METRICS = Metrics()

@@ -8,6 +8,7 @@ from carrel.runs.model import (
     ENDS,
     MOVES,
     Cancelled,
+    Claim,
     ClaimLost,
     Completed,
     Failed,
@@ -32,7 +33,7 @@ from carrel.runs.record_store import (
     stuck_lanes,
     tools_called,
 )
-from carrel.runs.settling import claim, fence, settle
+from carrel.runs.settling import claim, fence, settle, settle_and_claim
 from carrel.runs.stopping import cancel, require_cancelled, stop_lane
 from carrel.runs.store import (
     bind_session,
@@ -50,10 +51,10 @@ from carrel.runs.waiting import RESTS, wait_for_rest
 from carrel.runs.why import Reason, Why, explain
 
 __all__ = [
-    "ENDS", "MOVES", "RESTS", "Artifact", "Attachment", "Cancelled", "ClaimLost", "Completed", "Dispatcher", "Failed", "Handler",
+    "ENDS", "MOVES", "RESTS", "Artifact", "Attachment", "Cancelled", "Claim", "ClaimLost", "Completed", "Dispatcher", "Failed", "Handler",
     "NeedsInput", "Outcome", "Reason", "Rules", "Run", "RunFilter", "Why", "about_run", "answer", "artifacts_of",
     "attachments_by_id", "bind_session", "call_result", "cancel", "claim", "count_change", "count_live", "delete_run", "deliver",
     "expire_leases", "explain", "fence", "has_written", "insert_artifact", "live_runs_of_lane", "note_instructions", "prune",
     "queue_position", "record_call", "require_cancelled", "rescue_lost", "retry", "retry_delay_ms", "run_by_id",
-    "running_of_lane", "runs_newest_first", "settle", "stop_lane", "stuck_lanes", "tell", "tools_called", "wait_for_rest",
+    "running_of_lane", "runs_newest_first", "settle", "settle_and_claim", "stop_lane", "stuck_lanes", "tell", "tools_called", "wait_for_rest",
 ]  # fmt: skip

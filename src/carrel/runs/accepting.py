@@ -2,13 +2,14 @@
 
 from msgspec import Struct
 
+from carrel.journal import json_text
 from carrel.kernel import MS_PER_SECOND, Access, Code, Envelope, Refusal, invalid, not_found
 from carrel.kernel.limits import ATTACHMENT_BYTES_MAX, ATTACHMENTS_MAX, MESSAGE_CHARS_MAX
 from carrel.kernel.settings import RunsSettings, SendPolicySettings
 from carrel.runs import record_store, store
 from carrel.runs.model import Run
 from carrel.runs.telling import tell
-from carrel.sessions import agent_by_id, insert_lane, may_address, require_sending
+from carrel.sessions import agent_enabled, insert_lane, may_address, require_sending
 from carrel.storage import RUNS, Tx
 
 
@@ -37,10 +38,8 @@ def deliver(tx: Tx, access: Access, envelope: Envelope, rules: Rules) -> Run:
     _check(access, envelope)
     position = _enter(tx, access, envelope, rules)
     attachments = tuple(record_store.insert_attachment(tx, access, new) for new in message.attachments)
-    run = store.insert_run(
-        tx, access, tx.new_id("run"), envelope, head=position == 0, attachment_ids=attachments, attempts_max=rules.runs.attempts_max,
-        timeout_ms=rules.timeout_ms(envelope),
-    )  # fmt: skip
+    run = _new_run(tx, access, envelope, rules, attachments, head=position == 0)
+    store.insert_run(tx, run)
     tell(tx, run, "run.queued", state="queued", queuePosition=max(1, position))
     if position == 0:
         tx.wake(RUNS)
@@ -63,21 +62,22 @@ def _check(access: Access, envelope: Envelope) -> None:
 
 def _enter(tx: Tx, access: Access, envelope: Envelope, rules: Rules) -> int:
     """Take a place in the lane, making the lane at its first line; the place in its queue, 0 when nothing is before it."""
+    enabled = agent_enabled(tx, access, envelope.key.agent)
+    if enabled is None:
+        raise not_found("agent")
+    if not enabled:
+        raise Refusal(Code.FORBIDDEN, f"Agent {envelope.key.agent} is disabled; enable it first.")
     entered = store.enter_lane(tx, access, str(envelope.key), envelope.channel)
     if entered is None:
-        if agent_by_id(tx, access, envelope.key.agent) is None:
-            raise not_found("agent")
         insert_lane(tx, access, envelope.key)
         entered = store.enter_lane(tx, access, str(envelope.key), envelope.channel)
         assert entered is not None
-    depth, override, enabled = entered
-    if not enabled:
-        raise Refusal(Code.FORBIDDEN, f"Agent {envelope.key.agent} is disabled; enable it first.")
+    depth, override = entered
     require_sending(rules.send_policy, envelope.key, envelope.channel, override)
     if depth == 1:
         return 0
     # `depth` counts the running one too, which takes no place in the queue.
-    position = int(depth) - (store.running_of_lane(tx, access, str(envelope.key)) is not None)
+    position = int(depth) - store.lane_is_busy(tx, access, str(envelope.key))
     if position > rules.runs.lane_queue_max:
         raise Refusal(
             Code.QUEUE_FULL,
@@ -85,3 +85,35 @@ def _enter(tx: Tx, access: Access, envelope: Envelope, rules: Rules) -> int:
             retry_after_seconds=5,
         )
     return position
+
+
+def _new_run(
+    tx: Tx, access: Access, envelope: Envelope, rules: Rules, attachments: tuple[str, ...], *, head: bool
+) -> Run:  # fmt: skip
+    message, run_id = envelope.message, tx.new_id("run")
+    return Run(
+        account_id=access.account_id,
+        id=run_id,
+        key=str(envelope.key),
+        agent_id=envelope.key.agent,
+        seq=tx.tick(),
+        state="queued",
+        due_at=tx.now if head else None,
+        attempts_max=rules.runs.attempts_max,
+        timeout_ms=rules.timeout_ms(envelope),
+        actor_id=access.actor_id,
+        sender_id=message.sender_id,
+        # The entry that the session will hear bears this id, so that it can be named before it is heard.
+        message_id="ent_" + run_id.removeprefix("run_"),
+        text=message.text,
+        attachment_ids=json_text(attachments) if attachments else "[]",
+        provenance=json_text(message.provenance),
+        provenance_kind=message.provenance.kind,
+        channel=envelope.channel,
+        task_id=envelope.task_id,
+        parent_run_id=envelope.parent_run_id,
+        retried_from=envelope.retried_from,
+        label=envelope.label,
+        created_at=tx.now,
+        updated_at=tx.now,
+    )

@@ -13,12 +13,12 @@ from carrel.kernel.limits import LIFELINE_SECONDS, PRUNE_SECONDS, SAFETY_POLL_SE
 from carrel.kernel.settings import Settings
 from carrel.runs import store
 from carrel.runs.lifeline import rescue_lost
-from carrel.runs.model import Cancelled, ClaimLost, Failed, Outcome, Run
+from carrel.runs.model import Cancelled, Claim, ClaimLost, Failed, Outcome
 from carrel.runs.pruner import prune
-from carrel.runs.settling import claim, settle
+from carrel.runs.settling import claim, settle, settle_and_claim
 from carrel.storage import RUNS, STOPS, Database, Tx
 
-Handler = Callable[[Run], Awaitable[Outcome]]
+Handler = Callable[[Claim], Awaitable[Outcome]]
 _log = getLogger("carrel.runs")
 _TIMED_OUT = Failed(code="timeout", message="The run took longer than its limit.", reason="timeout")
 
@@ -83,16 +83,16 @@ class Dispatcher:
                 wait = SAFETY_POLL_SECONDS if due_at is None else (due_at - now) / MS_PER_SECOND
                 await bell.wait(version, max(0.001, min(wait, SAFETY_POLL_SECONDS)))
 
-    def _take(self, tx: Tx, limit: int) -> tuple[list[Run], int | None, int]:
+    def _take(self, tx: Tx, limit: int) -> tuple[list[Claim], int | None, int]:
         claimed = claim(tx, self._worker, self._lease_ms, limit)
         return claimed, None if claimed else store.next_due(tx), tx.now
 
-    def _start(self, group: asyncio.TaskGroup, run: Run) -> None:
+    def _start(self, group: asyncio.TaskGroup, run: Claim) -> None:
         self._free -= 1
         self._idle.clear()
         group.create_task(self._work(run), name=run.id)
 
-    async def _work(self, run: Run | None) -> None:
+    async def _work(self, run: Claim | None) -> None:
         """One slot: a run, then the next, until nothing is due."""
         try:
             while run is not None:
@@ -104,7 +104,7 @@ class Dispatcher:
             if self._free == self._settings.runs.concurrency:
                 self._idle.set()
 
-    async def _turn(self, run: Run) -> Outcome | None:
+    async def _turn(self, run: Claim) -> Outcome | None:
         slot = self._slots[run.id] = _Slot(run)
         try:
             return await slot.hold(self._handler(run))
@@ -116,16 +116,16 @@ class Dispatcher:
         finally:
             del self._slots[run.id]
 
-    async def _finish(self, run: Run, outcome: Outcome | None) -> Run | None:
+    async def _finish(self, run: Claim, outcome: Outcome | None) -> Claim | None:
         """Write the outcome and, in the same commit, take the next due run into the slot that it frees."""
         if outcome is None:
             return None
 
-        def work(tx: Tx) -> Run | None:
-            settle(tx, run, outcome)
+        def work(tx: Tx) -> Claim | None:
             if self.draining:
+                settle(tx, run, outcome)
                 return None
-            return next(iter(claim(tx, self._worker, self._lease_ms, 1)), None)
+            return next(iter(settle_and_claim(tx, run, outcome, self._worker, self._lease_ms)), None)
 
         try:
             return await self._db.write(work)
@@ -160,7 +160,7 @@ class Dispatcher:
 class _Slot:
     """One turn under way, with the two ways to end it early: its time limit and a stop."""
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: Claim) -> None:
         self._run = run
         self._scope: asyncio.Timeout | None = None
         self._reason: str | None = None

@@ -32,8 +32,8 @@ def require_move(before: str, after: str) -> None:
         raise Refusal(code, f"A run that is {before} cannot become {after}.")
 
 
-class Run(Struct, frozen=True):
-    """One durable piece of work in a lane; A2A calls it a task. Its fields are the columns of its table."""
+class Claim(Struct, frozen=True):
+    """A run in the hands of one worker: what every write of its turn must carry, and no more."""
 
     account_id: str
     id: str
@@ -41,44 +41,18 @@ class Run(Struct, frozen=True):
     agent_id: str
     seq: int
     state: str
-    due_at: int | None
-    attempt: int
     attempts_max: int
-    claim_no: int
-    worker: str | None
-    lease_until: int | None
-    deadline_at: int | None
-    stopping: str | None
     timeout_ms: int
-    changes: int
-    actor_id: str
-    sender_id: str | None
-    message_id: str
-    text: str
-    attachment_ids: str
     provenance: str
     provenance_kind: str
-    channel: str
-    session_id: str | None
-    generation: int | None
-    task_id: str | None
-    parent_run_id: str | None
-    retried_from: str | None
-    label: str | None
-    waiting_for: str | None
-    question: str | None
-    reply: str | None
-    note: str | None
-    reason: str | None
-    error_code: str | None
-    error_message: str | None
-    usage: str | None
-    instructions_version: str | None
-    instructions_sha256: str | None
     created_at: int
-    started_at: int | None
     updated_at: int
-    ended_at: int | None
+    attempt: int = 0
+    claim_no: int = 0
+    deadline_at: int | None = None
+    generation: int | None = None
+    started_at: int | None = None
+    task_id: str | None = None
 
     @property
     def session_key(self) -> SessionKey:
@@ -86,14 +60,45 @@ class Run(Struct, frozen=True):
         return SessionKey.stored(self.key)
 
     @property
-    def ended(self) -> bool:
-        """True once nothing can happen to it any more."""
-        return self.state in ENDS
-
-    @property
     def access(self) -> Access:
         """The house's access to the run's account."""
         return system_access(self.account_id)
+
+
+class Run(Claim, frozen=True, kw_only=True):
+    """One durable piece of work in a lane; A2A calls it a task. Its fields are the columns of its table."""
+
+    actor_id: str
+    message_id: str
+    text: str
+    channel: str
+    attachment_ids: str = "[]"
+    changes: int = 1
+    due_at: int | None = None
+    ended_at: int | None = None
+    error_code: str | None = None
+    error_message: str | None = None
+    instructions_sha256: str | None = None
+    instructions_version: str | None = None
+    label: str | None = None
+    lease_until: int | None = None
+    note: str | None = None
+    parent_run_id: str | None = None
+    question: str | None = None
+    reason: str | None = None
+    reply: str | None = None
+    retried_from: str | None = None
+    sender_id: str | None = None
+    session_id: str | None = None
+    stopping: str | None = None
+    usage: str | None = None
+    waiting_for: str | None = None
+    worker: str | None = None
+
+    @property
+    def ended(self) -> bool:
+        """True once nothing can happen to it any more."""
+        return self.state in ENDS
 
     def source(self) -> Provenance:
         """By whose doing it was said."""

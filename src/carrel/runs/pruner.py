@@ -13,11 +13,11 @@ from carrel.storage import Tx
 
 def prune(tx: Tx, settings: Settings) -> int:
     """Remove one handful of everything that is past its time; how much was found, 0 when all is done."""
-    removed = _prune_runs(tx, settings.runs.retention_days, a2a=False)
-    removed += _prune_runs(tx, settings.a2a.tasks.ttl_days, a2a=True)
-    removed += _expire_waits(tx, settings.runs.waiting_days)
+    removed = _expire_waits(tx, settings.runs.waiting_days)
     for account in every_account(tx):
         access = system_access(account.id, account.slug)
+        removed += _prune_runs(tx, access, settings.runs.retention_days, a2a=False)
+        removed += _prune_runs(tx, access, settings.a2a.tasks.ttl_days, a2a=True)
         removed += _prune_sessions(tx, access, settings.sessions.closed_retention_days)
         removed += prune_events(tx, access, _ago(tx, settings.events.retention_days), limit=PRUNE_ROWS_MAX)
         removed += prune_answers(tx, access, _ago(tx, IDEMPOTENCY_KEPT_HOURS / 24))
@@ -28,12 +28,12 @@ def _ago(tx: Tx, days: float) -> int:
     return tx.now - int(days * MS_PER_DAY)
 
 
-def _prune_runs(tx: Tx, days: float, *, a2a: bool) -> int:
+def _prune_runs(tx: Tx, access: Access, days: float, *, a2a: bool) -> int:
     if not days:
         return 0
-    old = store.ended_runs(tx, _ago(tx, days), a2a=a2a, limit=PRUNE_ROWS_MAX)
+    old = store.ended_runs(tx, access, _ago(tx, days), a2a=a2a, limit=PRUNE_ROWS_MAX)
     for run in old:
-        store.delete_run(tx, run.access, run.id)
+        store.delete_run(tx, access, run.id)
     if old:
         METRICS.count("runs.purged.count", len(old))
     return len(old)

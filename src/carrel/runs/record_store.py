@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from carrel.kernel import Access, NewAttachment
 from carrel.runs.model import Run
+from carrel.runs.store import run_from
 from carrel.storage import Tx
 
 _RUN = ", ".join(f"r.{name}" for name in Run.__struct_fields__)
@@ -60,7 +61,7 @@ def runs_newest_first(tx: Tx, access: Access, wanted: RunFilter, *, before: str 
     rows = tx.all(
         f"SELECT {_RUN} FROM runs r WHERE {' AND '.join(where)} ORDER BY r.id DESC LIMIT :limit", limit=limit, **values
     )
-    return [Run(*row) for row in rows]
+    return [run_from(row) for row in rows]
 
 
 def count_live(tx: Tx, access: Access) -> dict[tuple[str, str], int]:

@@ -1,93 +1,127 @@
 """The SQL of runs: the queue, the claim and every move. Nothing here decides; it only writes what was decided."""
 
-import msgspec
+from msgspec import structs
 
-from carrel.kernel import Access, Envelope
-from carrel.runs.model import Run
+from carrel.kernel import Access, first_id
+from carrel.runs.model import Claim, Run
 from carrel.storage import Row, Tx
 
 _FIELDS = Run.__struct_fields__
 _RUN = ", ".join(_FIELDS)
+_CLAIM = ", ".join(Claim.__struct_fields__)
+_POSITIONAL = len(Claim.__struct_fields__)
+_NAMED = _FIELDS[_POSITIONAL:]
 _MINE = "account_id = :account AND id = :id"
-_text = msgspec.json.encode
 
 
 def enter_lane(tx: Tx, access: Access, key: str, channel: str) -> Row | None:
-    """Count one more run in a lane and hold the lane; (depth now, its send policy, whether its agent is enabled)."""
-    return tx.one(
+    """Count one more run in a lane and hold the lane; (depth now, its send policy), None when there is no such lane."""
+    row = tx.one(
+        "SELECT depth, send_policy FROM lanes WHERE account_id = :account AND key = :key FOR UPDATE",
+        account=access.account_id,
+        key=key,
+    )
+    if row is None:
+        return None
+    tx.run(
         "UPDATE lanes SET depth = depth + 1, updated_at = :now, last_channel = :channel, archived_at = NULL "
-        "WHERE account_id = :account AND key = :key RETURNING depth, send_policy, "
-        "(SELECT enabled FROM agents g WHERE g.account_id = lanes.account_id AND g.id = lanes.agent_id)",
+        "WHERE account_id = :account AND key = :key",
         account=access.account_id,
         key=key,
         now=tx.now,
         channel=channel,
     )
+    return (row[0] + 1, row[1])
 
 
 def leave_lane(tx: Tx, access: Access, key: str) -> int:
     """Count one run less in a lane and hold the lane; how many are left."""
     row = tx.one(
-        "UPDATE lanes SET depth = depth - 1, updated_at = :now WHERE account_id = :account AND key = :key RETURNING depth",
-        account=access.account_id,
-        key=key,
-        now=tx.now,
+        "SELECT depth FROM lanes WHERE account_id = :account AND key = :key FOR UPDATE", account=access.account_id, key=key
     )
     assert row is not None
-    return int(row[0])
+    tx.run("UPDATE lanes SET depth = depth - 1 WHERE account_id = :account AND key = :key", account=access.account_id, key=key)
+    return int(row[0]) - 1
 
 
-def insert_run(
-    tx: Tx, access: Access, run_id: str, envelope: Envelope, *, head: bool, attachment_ids: tuple[str, ...], attempts_max: int,
-    timeout_ms: int,
-) -> Run:  # fmt: skip
-    """Write a new queued run; the head of its lane is due at once."""
-    message = envelope.message
-    row = tx.one(
-        "INSERT INTO runs (account_id, id, key, agent_id, seq, state, due_at, attempts_max, timeout_ms, actor_id, sender_id, "
-        "message_id, text, attachment_ids, provenance, provenance_kind, channel, task_id, parent_run_id, retried_from, label, "
-        "created_at, updated_at) VALUES (:account, :id, :key, :agent, tick(), 'queued', :due_at, :attempts_max, :timeout_ms, "
-        ":actor, :sender_id, :message_id, :text, :attachment_ids, :provenance, :kind, :channel, :task_id, :parent_run_id, "
-        f":retried_from, :label, :now, :now) RETURNING {_RUN}",
-        account=access.account_id,
-        id=run_id,
-        key=str(envelope.key),
-        agent=envelope.key.agent,
-        due_at=tx.now if head else None,
-        attempts_max=attempts_max,
-        timeout_ms=timeout_ms,
-        actor=access.actor_id,
-        sender_id=message.sender_id,
-        message_id="ent_" + run_id[4:],
-        text=message.text,
-        attachment_ids=_text(attachment_ids).decode() if attachment_ids else "[]",
-        provenance=_text(message.provenance).decode(),
-        kind=message.provenance.kind,
-        channel=envelope.channel,
-        task_id=envelope.task_id,
-        parent_run_id=envelope.parent_run_id,
-        retried_from=envelope.retried_from,
-        label=envelope.label,
-        now=tx.now,
-    )
-    assert row is not None
-    return Run(*row)
+def stay_in_lane(tx: Tx, access: Access, key: str) -> None:
+    """Take back that a run left its lane."""
+    tx.run("UPDATE lanes SET depth = depth + 1 WHERE account_id = :account AND key = :key", account=access.account_id, key=key)
 
 
-def claim_due(tx: Tx, worker: str, lease_until: int, limit: int) -> list[Run]:
-    """Take the oldest due heads of lanes, of whatever account, for one worker. The one statement that starts work."""
+# What a new run says of itself; every other column begins with the schema's default.
+_SAID = (
+    "account_id", "id", "key", "agent_id", "seq", "state", "attempts_max", "timeout_ms", "provenance", "provenance_kind",
+    "created_at", "updated_at", "task_id", "actor_id", "message_id", "text", "channel", "attachment_ids", "due_at", "label",
+    "parent_run_id", "retried_from", "sender_id",
+)  # fmt: skip
+_INSERT = f"INSERT INTO runs ({', '.join(_SAID)}) VALUES ({', '.join(f':{name}' for name in _SAID)})"
+
+
+def insert_run(tx: Tx, run: Run) -> None:
+    """Write a new run."""
+    tx.run(_INSERT, **_only(run, _SAID))
+
+
+def claim_due(tx: Tx, worker: str, lease_until: int, limit: int) -> list[Claim]:
+    """Take the oldest due heads of lanes, of whatever account, for one worker."""
     rows = tx.all(
-        "UPDATE runs SET state = 'running', due_at = NULL, attempt = attempt + 1, claim_no = tick(), worker = :worker, "
-        "lease_until = :lease_until, started_at = COALESCE(started_at, :now), updated_at = :now, changes = changes + 1, "
-        "deadline_at = CASE WHEN timeout_ms = 0 THEN NULL ELSE COALESCE(deadline_at, :now + timeout_ms) END "
-        "WHERE (account_id, id) IN (SELECT account_id, id FROM runs WHERE due_at <= :now ORDER BY due_at, seq LIMIT :limit "
-        f"FOR UPDATE SKIP LOCKED) AND due_at IS NOT NULL RETURNING {_RUN}",
-        worker=worker,
-        lease_until=lease_until,
+        f"SELECT {_CLAIM} FROM runs WHERE due_at <= :now ORDER BY due_at, seq LIMIT :limit FOR UPDATE SKIP LOCKED",
         now=tx.now,
         limit=limit,
     )
-    return [Run(*row) for row in rows]
+    return _start(tx, [Claim(*row) for row in rows], worker, lease_until)
+
+
+def claim_next(tx: Tx, access: Access, key: str, worker: str, lease_until: int) -> list[Claim]:
+    """Take the oldest queued run of a free lane straight away, without making it the head first; the lane must be held."""
+    row = tx.one(
+        f"SELECT {_CLAIM} FROM runs WHERE account_id = :account AND key = :key AND state = 'queued' ORDER BY seq LIMIT 1",
+        account=access.account_id,
+        key=key,
+    )
+    return [] if row is None else _start(tx, [Claim(*row)], worker, lease_until)
+
+
+def any_due(tx: Tx) -> bool:
+    """True when the head of some lane may be claimed now, in whatever account."""
+    return tx.one("SELECT 1 FROM runs WHERE due_at <= :now LIMIT 1", now=tx.now) is not None
+
+
+_STARTED = ("account_id", "id", "state", "attempt", "claim_no", "started_at", "updated_at", "deadline_at")
+_START = (
+    "UPDATE runs SET state = :state, due_at = NULL, attempt = :attempt, claim_no = :claim_no, worker = :worker, "
+    "lease_until = :lease_until, started_at = :started_at, updated_at = :updated_at, changes = changes + 1, "
+    "deadline_at = :deadline_at WHERE account_id = :account_id AND id = :id"
+)
+
+
+def _start(tx: Tx, due: list[Claim], worker: str, lease_until: int) -> list[Claim]:
+    """The one place where work starts."""
+    claimed = [
+        structs.replace(
+            run,
+            state="running",
+            attempt=run.attempt + 1,
+            claim_no=tx.tick(),
+            started_at=run.started_at or tx.now,
+            updated_at=tx.now,
+            deadline_at=(run.deadline_at or tx.now + run.timeout_ms) if run.timeout_ms else None,
+        )
+        for run in due
+    ]
+    if claimed:
+        tx.run_many(_START, [_only(run, _STARTED) | {"worker": worker, "lease_until": lease_until} for run in claimed])
+    return claimed
+
+
+def _only(run: Claim, names: tuple[str, ...]) -> dict[str, object]:
+    return {name: getattr(run, name) for name in names}
+
+
+def run_from(row: Row) -> Run:
+    """A row of the columns of Run, in their order."""
+    return Run(*row[:_POSITIONAL], **dict(zip(_NAMED, row[_POSITIONAL:], strict=True)))
 
 
 def next_due(tx: Tx) -> int | None:
@@ -121,7 +155,7 @@ def lost_runs(tx: Tx, limit: int) -> list[Run]:
         now=tx.now,
         limit=limit,
     )
-    return [Run(*row) for row in rows]
+    return [run_from(row) for row in rows]
 
 
 def expire_leases(tx: Tx) -> int:
@@ -137,30 +171,32 @@ def expired_waits(tx: Tx, before: int, limit: int) -> list[Run]:
         before=before,
         limit=limit,
     )
-    return [Run(*row) for row in rows]
+    return [run_from(row) for row in rows]
 
 
-def ended_runs(tx: Tx, before: int, *, a2a: bool, limit: int) -> list[Run]:
-    """Runs that ended before a moment, of whatever account, oldest first."""
+def ended_runs(tx: Tx, access: Access, before: int, *, a2a: bool, limit: int) -> list[Run]:
+    """Runs that ended before a moment, oldest first. Ids sort by time, so what is younger is never looked at."""
     rows = tx.all(
-        f"SELECT {_RUN} FROM runs WHERE ended_at < :before AND provenance_kind {'=' if a2a else '<>'} 'a2a' "
-        "ORDER BY ended_at LIMIT :limit",
+        f"SELECT {_RUN} FROM runs WHERE account_id = :account AND id < :upto AND ended_at < :before "
+        f"AND provenance_kind {'=' if a2a else '<>'} 'a2a' ORDER BY id LIMIT :limit",
+        account=access.account_id,
+        upto=first_id("run", before),
         before=before,
         limit=limit,
     )
-    return [Run(*row) for row in rows]
+    return [run_from(row) for row in rows]
 
 
 def run_by_id(tx: Tx, access: Access, run_id: str) -> Run | None:
     """One run."""
     row = tx.one(f"SELECT {_RUN} FROM runs WHERE {_MINE}", account=access.account_id, id=run_id)
-    return None if row is None else Run(*row)
+    return None if row is None else run_from(row)
 
 
 def hold_run(tx: Tx, access: Access, run_id: str) -> Run | None:
     """One run, held until the end of the transaction."""
     row = tx.one(f"SELECT {_RUN} FROM runs WHERE {_MINE} FOR UPDATE", account=access.account_id, id=run_id)
-    return None if row is None else Run(*row)
+    return None if row is None else run_from(row)
 
 
 def run_by_sender(tx: Tx, access: Access, sender_id: str) -> Run | None:
@@ -171,46 +207,54 @@ def run_by_sender(tx: Tx, access: Access, sender_id: str) -> Run | None:
         actor=access.actor_id,
         sender_id=sender_id,
     )
-    return None if row is None else Run(*row)
+    return None if row is None else run_from(row)
 
 
 def promote_next(tx: Tx, access: Access, key: str) -> bool:
     """Make the oldest queued run of a free lane its head; the lane must be held."""
-    return bool(
-        tx.run(
-            "UPDATE runs SET due_at = :now WHERE account_id = :account AND id = (SELECT id FROM runs WHERE account_id = :account "
-            "AND key = :key AND state = 'queued' ORDER BY seq LIMIT 1)",
-            account=access.account_id,
-            key=key,
-            now=tx.now,
-        )
+    row = tx.one(
+        "SELECT id FROM runs WHERE account_id = :account AND key = :key AND state = 'queued' ORDER BY seq LIMIT 1",
+        account=access.account_id,
+        key=key,
     )
+    if row is None:
+        return False
+    tx.run(f"UPDATE runs SET due_at = :now WHERE {_MINE}", account=access.account_id, id=row[0], now=tx.now)
+    return True
 
 
-def end_claimed(tx: Tx, run: Run, *, state: str, reason: str | None, reply: str | None, note: str | None,
-                error_code: str | None, error_message: str | None, usage: str | None) -> Row | None:  # fmt: skip
-    """End a run that is still this very claim's: its (state, reason), None when it is another's by now.
-
-    A run that was asked to stop ends cancelled whatever its turn brought: nothing said after the stop is kept.
-    """
+def claimed_stop(tx: Tx, run: Claim) -> Row | None:
+    """(why it should stop, if it should) while the claim holds; None once it is over. Holds the run."""
     return tx.one(
-        "UPDATE runs SET state = CASE WHEN stopping IS NULL THEN :state ELSE 'cancelled' END, "
-        "reason = COALESCE(stopping, :reason), reply = CASE WHEN stopping IS NULL THEN :reply END, note = :note, "
-        "error_code = CASE WHEN stopping IS NULL THEN :error_code END, "
-        "error_message = CASE WHEN stopping IS NULL THEN :error_message END, usage = :usage, worker = NULL, lease_until = NULL, "
-        "ended_at = :now, updated_at = :now, changes = changes + 1 WHERE account_id = :account AND id = :id "
-        "AND state = 'running' AND claim_no = :claim_no AND lease_until > :now RETURNING state, reason",
+        f"SELECT stopping FROM runs WHERE {_MINE} AND state = 'running' AND claim_no = :claim_no AND lease_until > :now FOR UPDATE",
         account=run.account_id,
         id=run.id,
         claim_no=run.claim_no,
         now=tx.now,
-        state=state,
-        reason=reason,
-        reply=reply,
-        note=note,
-        error_code=error_code,
-        error_message=error_message,
-        usage=usage,
+    )
+
+
+def end_claimed(tx: Tx, run: Claim, *, state: str, reason: str | None, reply: str | None, note: str | None,
+                error_code: str | None, error_message: str | None, usage: str | None) -> bool:  # fmt: skip
+    """End a run that is still this very claim's and was not asked to stop; a stopped one can only become cancelled."""
+    return bool(
+        tx.run(
+            "UPDATE runs SET state = :state, reason = :reason, reply = :reply, note = :note, error_code = :error_code, "
+            "error_message = :error_message, usage = :usage, worker = NULL, lease_until = NULL, ended_at = :now, "
+            f"updated_at = :now, changes = changes + 1 WHERE {_MINE} AND state = 'running' AND claim_no = :claim_no "
+            "AND lease_until > :now AND (stopping IS NULL OR :state = 'cancelled')",
+            account=run.account_id,
+            id=run.id,
+            claim_no=run.claim_no,
+            now=tx.now,
+            state=state,
+            reason=reason,
+            reply=reply,
+            note=note,
+            error_code=error_code,
+            error_message=error_message,
+            usage=usage,
+        )
     )
 
 
@@ -230,40 +274,31 @@ def end_unclaimed(tx: Tx, access: Access, run_id: str, *, state: str, reason: st
     )
 
 
-def park_claimed(tx: Tx, run: Run, *, waiting_for: str, question: str, usage: str | None) -> bool:
-    """Let a claimed run wait for somebody; False when the claim is over."""
-    return bool(
-        tx.run(
-            "UPDATE runs SET state = 'waiting', waiting_for = :waiting_for, question = :question, usage = :usage, worker = NULL, "
-            "lease_until = NULL, deadline_at = NULL, updated_at = :now, changes = changes + 1 "
-            "WHERE account_id = :account AND id = :id AND state = 'running' AND claim_no = :claim_no AND lease_until > :now "
-            "AND stopping IS NULL",
-            account=run.account_id,
-            id=run.id,
-            claim_no=run.claim_no,
-            now=tx.now,
-            waiting_for=waiting_for,
-            question=question,
-            usage=usage,
-        )
+def park_claimed(tx: Tx, run: Claim, *, waiting_for: str, question: str, usage: str | None) -> None:
+    """Let a run whose claim was found to hold wait for somebody."""
+    tx.run(
+        "UPDATE runs SET state = 'waiting', waiting_for = :waiting_for, question = :question, usage = :usage, worker = NULL, "
+        f"lease_until = NULL, deadline_at = NULL, updated_at = :now, changes = changes + 1 WHERE {_MINE}",
+        account=run.account_id,
+        id=run.id,
+        now=tx.now,
+        waiting_for=waiting_for,
+        question=question,
+        usage=usage,
     )
 
 
-def back_to_head(tx: Tx, run: Run, *, due_at: int, error_code: str | None, error_message: str | None) -> bool:
-    """Return a running run to the head of its lane, due at a moment; False when the claim is over."""
-    return bool(
-        tx.run(
-            "UPDATE runs SET state = 'queued', due_at = :due_at, worker = NULL, lease_until = NULL, error_code = :error_code, "
-            "error_message = :error_message, updated_at = :now, changes = changes + 1 "
-            "WHERE account_id = :account AND id = :id AND state = 'running' AND claim_no = :claim_no AND stopping IS NULL",
-            account=run.account_id,
-            id=run.id,
-            claim_no=run.claim_no,
-            now=tx.now,
-            due_at=due_at,
-            error_code=error_code,
-            error_message=error_message,
-        )
+def back_to_head(tx: Tx, run: Claim, *, due_at: int, error_code: str | None, error_message: str | None) -> None:
+    """Return a running run to the head of its lane, due at a moment; the run must be held."""
+    tx.run(
+        "UPDATE runs SET state = 'queued', due_at = :due_at, worker = NULL, lease_until = NULL, error_code = :error_code, "
+        f"error_message = :error_message, updated_at = :now, changes = changes + 1 WHERE {_MINE}",
+        account=run.account_id,
+        id=run.id,
+        now=tx.now,
+        due_at=due_at,
+        error_code=error_code,
+        error_message=error_message,
     )
 
 
@@ -290,20 +325,7 @@ def ask_to_stop(tx: Tx, access: Access, run_id: str, reason: str) -> None:
     )
 
 
-def held_by_claim(tx: Tx, run: Run) -> bool:
-    """True while this very claim may write: not ended, not rescued, not expired, not being stopped. Holds the run."""
-    row = tx.one(
-        f"SELECT 1 FROM runs WHERE {_MINE} AND state = 'running' AND claim_no = :claim_no AND lease_until > :now "
-        "AND stopping IS NULL FOR UPDATE",
-        account=run.account_id,
-        id=run.id,
-        claim_no=run.claim_no,
-        now=tx.now,
-    )
-    return row is not None
-
-
-def bind_session(tx: Tx, run: Run, session_id: str, generation: int) -> None:
+def bind_session(tx: Tx, run: Claim, session_id: str, generation: int) -> None:
     """Say which generation hears a run."""
     tx.run(
         f"UPDATE runs SET session_id = :session_id, generation = :generation WHERE {_MINE}",
@@ -314,7 +336,7 @@ def bind_session(tx: Tx, run: Run, session_id: str, generation: int) -> None:
     )
 
 
-def note_instructions(tx: Tx, run: Run, version: str, sha256: str) -> None:
+def note_instructions(tx: Tx, run: Claim, version: str, sha256: str) -> None:
     """Remember under which instructions a run was put to its agent."""
     tx.run(
         f"UPDATE runs SET instructions_version = :version, instructions_sha256 = :sha256 WHERE {_MINE}",
@@ -325,9 +347,10 @@ def note_instructions(tx: Tx, run: Run, version: str, sha256: str) -> None:
     )
 
 
-def count_change(tx: Tx, run: Run) -> int:
+def count_change(tx: Tx, run: Claim) -> int:
     """Count one more change of a run and give its number."""
-    row = tx.one(f"UPDATE runs SET changes = changes + 1 WHERE {_MINE} RETURNING changes", account=run.account_id, id=run.id)
+    tx.run(f"UPDATE runs SET changes = changes + 1 WHERE {_MINE}", account=run.account_id, id=run.id)
+    row = tx.one(f"SELECT changes FROM runs WHERE {_MINE}", account=run.account_id, id=run.id)
     assert row is not None
     return int(row[0])
 
@@ -340,7 +363,7 @@ def live_runs_of_lane(tx: Tx, access: Access, key: str) -> list[Run]:
         account=access.account_id,
         key=key,
     )
-    return [Run(*row) for row in rows]
+    return [run_from(row) for row in rows]
 
 
 def running_of_lane(tx: Tx, access: Access, key: str) -> Run | None:
@@ -350,7 +373,15 @@ def running_of_lane(tx: Tx, access: Access, key: str) -> Run | None:
         account=access.account_id,
         key=key,
     )
-    return None if row is None else Run(*row)
+    return None if row is None else run_from(row)
+
+
+def lane_is_busy(tx: Tx, access: Access, key: str) -> bool:
+    """True while a run of the lane is being worked on."""
+    row = tx.one(
+        "SELECT 1 FROM runs WHERE account_id = :account AND key = :key AND state = 'running'", account=access.account_id, key=key
+    )
+    return row is not None
 
 
 def queue_position(tx: Tx, run: Run) -> int | None:

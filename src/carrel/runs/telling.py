@@ -6,13 +6,13 @@ import msgspec
 
 from carrel.journal import About, append_event
 from carrel.kernel import METRICS
-from carrel.runs.model import Run
+from carrel.runs.model import Claim
 from carrel.storage import Tx
 
 _encode = msgspec.json.Encoder().encode
 
 
-def about_run(run: Run) -> About:
+def about_run(run: Claim) -> About:
     """What a run's events concern."""
     key = run.session_key
     return About(
@@ -25,7 +25,7 @@ def about_run(run: Run) -> About:
     )
 
 
-def tell(tx: Tx, run: Run, name: str, *, state: str, reason: str | None = None, **more: Any) -> None:
+def tell(tx: Tx, run: Claim, name: str, *, state: str, reason: str | None = None, **more: Any) -> None:
     """Write a run's event, in the transaction of what it tells of."""
     body = {
         "state": state,
@@ -37,7 +37,7 @@ def tell(tx: Tx, run: Run, name: str, *, state: str, reason: str | None = None, 
     append_event(tx, run.access, name, about_run(run), _encode(body).decode())
 
 
-def count_end(run: Run, state: str, reason: str | None, now: int) -> None:
+def count_end(run: Claim, state: str, reason: str | None, now: int) -> None:
     """Count an ended run and how long it worked."""
     METRICS.count("runs.ended.count", state=state, reason=reason or "")
     if reason == "dead_letter":

@@ -23,6 +23,12 @@ def agent_by_id(tx: Tx, access: Access, agent_id: str) -> Agent | None:
     return None if row is None else _agent(row, _aliases(tx, access, agent_id))
 
 
+def agent_enabled(tx: Tx, access: Access, agent_id: str) -> bool | None:
+    """Whether an agent may hear anything; None when there is no such agent."""
+    row = tx.one("SELECT enabled FROM agents WHERE account_id = :account AND id = :id", account=access.account_id, id=agent_id)
+    return None if row is None else bool(row[0])
+
+
 def agent_by_slug(tx: Tx, access: Access, slug: str) -> Agent | None:
     """One agent by a slug it bears or has borne; its id counts as one."""
     row = tx.one(

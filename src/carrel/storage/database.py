@@ -31,6 +31,14 @@ class Tx(Protocol):
         """Execute and count the rows that changed."""
         ...
 
+    def run_many(self, sql: str, rows: list[dict[str, object]]) -> None:
+        """Execute once for each set of values."""
+        ...
+
+    def tick(self) -> int:
+        """The next number of the one sequence that orders runs, entries and events; `tick()` in SQL draws from it too."""
+        ...
+
     def new_id(self, prefix: str) -> str:
         """A fresh id."""
         ...
@@ -54,7 +62,10 @@ class Database(Protocol):
     engine: str
 
     async def write(self, work: Callable[[Tx], T]) -> T:
-        """Do `work` in a transaction and commit it; what it raises rolls it back and is raised here."""
+        """Do `work` in a transaction and commit it; what it raises rolls it back and is raised here.
+
+        `work` may be called again from the beginning when the transaction has to be repeated.
+        """
         ...
 
     async def read(self, work: Callable[[Tx], T]) -> T:

@@ -83,6 +83,12 @@ class PostgresTx:
     def run(self, sql: str, **values: object) -> int:
         return self._execute(sql, values).rowcount
 
+    def run_many(self, sql: str, rows: list[dict[str, object]]) -> None:
+        self._connection.cursor().executemany(cast(LiteralString, for_postgres(sql)), rows)
+
+    def tick(self) -> int:
+        return _value(self._connection.execute("SELECT nextval('ticks')"))
+
     def new_id(self, prefix: str) -> str:
         return self._ids.new(prefix)
 

@@ -34,6 +34,7 @@ class SqliteTx:
         self._ids = ids
         self._chance = chance
         self.now = 0
+        self.ticks = 0
         self.woken: set[str] = set()
 
     def begin(self) -> None:
@@ -51,6 +52,13 @@ class SqliteTx:
     def run(self, sql: str, **values: object) -> int:
         self._connection.execute(for_sqlite(sql), values)  # type: ignore[arg-type]
         return self._connection.changes()
+
+    def run_many(self, sql: str, rows: list[dict[str, object]]) -> None:
+        self._connection.executemany(for_sqlite(sql), rows)  # type: ignore[arg-type]
+
+    def tick(self) -> int:
+        self.ticks += 1
+        return self.ticks
 
     def new_id(self, prefix: str) -> str:
         return self._ids.new(prefix)
@@ -89,9 +97,9 @@ class SqliteDatabase:
         self._bells = {name: Bell() for name in BELLS}
         self._writing = open_file(path, durability)
         migrate_file(self._writing)
-        self._ticks = next(iter(self._writing.execute("SELECT value FROM ticks")))[0]
-        self._writing.create_scalar_function("tick", self._tick, 0)
         self._write_tx = SqliteTx(self._writing, clock, ids, chance)
+        self._write_tx.ticks = next(iter(self._writing.execute("SELECT value FROM ticks")))[0]
+        self._writing.create_scalar_function("tick", self._write_tx.tick, 0)
         self._reading = open_file(path, durability)
         self._read_tx = SqliteTx(self._reading, clock, ids, chance)
         self._queue: SimpleQueue[_Work | None] = SimpleQueue()
@@ -131,10 +139,6 @@ class SqliteDatabase:
         self._reading.close()
         self._writing.close()
 
-    def _tick(self) -> int:
-        self._ticks += 1
-        return self._ticks
-
     def _write_groups(self) -> None:
         last = False
         while not last:
@@ -160,22 +164,35 @@ class SqliteDatabase:
         return group, False
 
     def _commit(self, group: list[_Work]) -> None:
-        tx, connection = self._write_tx, self._writing
-        ticks = self._ticks
+        """Commit the group as one; when one of it fails, do it again with each on its own."""
         try:
-            connection.execute("BEGIN IMMEDIATE")
-            for item in group:
-                _do(connection, tx, item)
-            if self._ticks != ticks:
-                connection.execute("UPDATE ticks SET value = ?", (self._ticks,))
-            connection.execute("COMMIT")
+            if not self._try_group(group, guarded=False):
+                self._write_tx.woken.clear()
+                self._try_group(group, guarded=True)
         except apsw.Error as error:
             # Nothing of the group is on the disk: nobody may believe it is.
-            if connection.in_transaction:
-                connection.execute("ROLLBACK")
-            tx.woken.clear()
+            self._write_tx.woken.clear()
             for item in group:
                 item.error = Refusal(Code.STORAGE_UNAVAILABLE, f"The database could not be written ({error}); nothing was changed.")
+
+    def _try_group(self, group: list[_Work], *, guarded: bool) -> bool:
+        # A savepoint around each costs a copy of every page it touches, so the first try goes without.
+        tx, connection = self._write_tx, self._writing
+        ticks, do = tx.ticks, _do_guarded if guarded else _do
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            for item in group:
+                if not do(connection, tx, item):
+                    connection.execute("ROLLBACK")
+                    return False
+            if tx.ticks != ticks:
+                connection.execute("UPDATE ticks SET value = ?", (tx.ticks,))
+            connection.execute("COMMIT")
+        except BaseException:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            raise
+        return True
 
     def _answer(self, group: list[_Work], woken: set[str]) -> None:
         for item in group:
@@ -189,24 +206,43 @@ class SqliteDatabase:
             self._bells[name].ring()
 
 
-def _do(connection: apsw.Connection, tx: SqliteTx, item: _Work) -> None:
-    """One unit of work inside the group's transaction: what it raises undoes it and nothing else."""
+# What says that the store itself is in trouble, not the work on it.
+_TROUBLE = (apsw.FullError, apsw.IOError, apsw.CorruptError, apsw.NotADBError, apsw.ReadOnlyError, apsw.CantOpenError)
+
+
+def _do(_connection: apsw.Connection, tx: SqliteTx, item: _Work) -> bool:
+    """One unit of work inside the group's transaction; False when it raised, and the group must be done again."""
+    tx.begin()
+    try:
+        item.result = item.work(tx)
+    except _TROUBLE:
+        raise
+    except BaseException:  # noqa: BLE001  boundary: the second try finds out whose error it is
+        return False
+    return True
+
+
+def _do_guarded(connection: apsw.Connection, tx: SqliteTx, item: _Work) -> bool:
+    """The same, with what it raises undoing it and nothing else."""
     tx.begin()
     connection.execute("SAVEPOINT work")
     try:
         item.result = item.work(tx)
-    except (apsw.FullError, apsw.IOError, apsw.CorruptError, apsw.NotADBError):
+    except _TROUBLE:
         raise
-    except BaseException as error:  # boundary: the caller's error is the caller's, the rest of the group goes on
+    except BaseException as error:  # noqa: BLE001  boundary: the caller's error is the caller's, the rest of the group goes on
         connection.execute("ROLLBACK TO work")
         item.error = error
     connection.execute("RELEASE work")
+    return True
 
 
 def open_file(path: Path, durability: str) -> apsw.Connection:
     """A connection with the house's settings."""
     connection = apsw.Connection(str(path), statementcachesize=256)
     connection.set_busy_timeout(10_000)
+    # Without it every statement that could use a partial index is planned anew whenever its values change.
+    connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
     connection.execute("PRAGMA journal_mode=WAL")
     connection.execute(f"PRAGMA synchronous={'FULL' if durability == 'full' else 'NORMAL'}")
     connection.execute("PRAGMA foreign_keys=ON")

@@ -150,12 +150,12 @@ CREATE TABLE runs (
 CREATE UNIQUE INDEX runs_one_at_a_time ON runs (account_id, key) WHERE due_at IS NOT NULL OR state = 'running';
 CREATE INDEX runs_due ON runs (due_at, seq) WHERE due_at IS NOT NULL;
 CREATE INDEX runs_queued ON runs (account_id, key, seq) WHERE state = 'queued';
-CREATE INDEX runs_running ON runs (lease_until) WHERE state = 'running';
+CREATE INDEX runs_running ON runs (worker) WHERE state = 'running';
 CREATE UNIQUE INDEX runs_by_sender ON runs (account_id, actor_id, sender_id) WHERE sender_id IS NOT NULL;
 CREATE INDEX runs_by_key ON runs (account_id, key, id);
-CREATE INDEX runs_by_update ON runs (account_id, updated_at, id);
-CREATE INDEX runs_by_state ON runs (account_id, state, id);
-CREATE INDEX runs_ended ON runs (ended_at) WHERE ended_at IS NOT NULL;
+-- What is rare is indexed by state; queued and running have indexes of their own, and completed is the rule.
+CREATE INDEX runs_by_state ON runs (account_id, state, id) WHERE state IN ('waiting', 'failed', 'cancelled');
+CREATE INDEX runs_by_update ON runs (account_id, actor_id, updated_at, id) WHERE provenance_kind = 'a2a';
 
 -- What a run has done through tools, under the name the caller gave the call: repeated, it is answered from here.
 CREATE TABLE calls (

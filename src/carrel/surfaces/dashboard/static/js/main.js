@@ -32,7 +32,7 @@ function showRoute({ focus }) {
 }
 
 /** Go to another address of the page without loading it anew. */
-export function go(href, { replace = false } = {}) {
+function go(href, { replace = false } = {}) {
   if (replace) history.replaceState(null, "", href);
   else history.pushState(null, "", href);
   showRoute({ focus: true });
@@ -78,7 +78,8 @@ async function enter() {
   const feed = new Feed();
   desk = { feed, view: null, shell: shell({ feed, me, signedOut: () => showSignIn() }) };
   setChildren(app, desk.shell.element);
-  showRoute({ focus: false });
+  // On Home a first Tab should come to the way past the navigation; in a chat one wants to write.
+  showRoute({ focus: match(location.pathname).route === "/chat" });
   feed.start();
 }
 

@@ -25,7 +25,13 @@ export function chatView({ feed, go, setTitle }, key) {
     side.setCurrent(laneKey);
     desk = laneDesk({ feed, go, setTitle, key: laneKey, isNew });
     setChildren(place, desk.element);
+    focusDesk();
+  }
+
+  // On a touch screen focus would raise the keyboard over the transcript.
+  function focusDesk() {
     if (matchMedia("(pointer: fine)").matches) desk.focus();
+    else heading.focus();
   }
 
   async function openActive() {
@@ -49,8 +55,8 @@ export function chatView({ feed, go, setTitle }, key) {
   return {
     element: h("div", { class: "chat" }, h("div", { class: "chat-head" }, heading), side.element, place),
     focus() {
-      if (desk === null || !matchMedia("(pointer: fine)").matches) heading.focus();
-      else desk.focus();
+      if (desk === null) heading.focus();
+      else focusDesk();
     },
     stop() {
       ending.abort();
@@ -170,5 +176,6 @@ function factsOf(lane) {
   if (lane.row === null) return "";
   const { agentSlug, agentId, state, generation, queuedRuns } = lane.row;
   const waiting = queuedRuns > 0 ? `${queuedRuns} queued` : "";
-  return [agentSlug ?? agentId, state, generation > 0 ? `generation ${generation}` : "not yet opened", waiting].filter(Boolean).join(" · ");
+  const asking = state === "idle" && [...lane.runs.values()].some((run) => run.state === "waiting");
+  return [agentSlug ?? agentId, asking ? "waiting" : state, generation > 0 ? `generation ${generation}` : "not yet opened", waiting].filter(Boolean).join(" · ");
 }

@@ -24,7 +24,7 @@ export function itemsOf({ messages, runs, running, queued, live, unsent, asides 
   dated.sort((one, other) => one.at - other.at);
   const items = dated.map((entry) => entry.item);
   items.push(...speaking(running, runs, heard, live));
-  for (const run of queued) items.push({ key: `queued-${run.id}`, kind: "queued", run });
+  for (const run of queued) items.push({ key: `queued-${run.id}-${heard.has(run.id)}`, kind: "queued", run, heard: heard.has(run.id) });
   for (const line of unsent) items.push({ key: `unsent-${line.id}`, kind: "unsent", line });
   return items;
 }

@@ -89,7 +89,9 @@ export class ChatLane {
     for (const [id, words] of this.#live) {
       const answered = this.messages.some((message) => message.runId === id && message.role === "assistant");
       const ended = this.running?.id !== id && this.runs.has(id);
-      if (ended && (answered || words.done)) this.#live.delete(id);
+      // A run that is back in the queue begins anew: the words of its last attempt are not its answer.
+      const again = this.queued.some((run) => run.id === id);
+      if (again || (ended && (answered || words.done))) this.#live.delete(id);
     }
   }
 

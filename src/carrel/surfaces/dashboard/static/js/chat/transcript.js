@@ -113,7 +113,7 @@ function endedRow({ run, unheard }) {
 function asksRow({ run, told, unheard }) {
   return still(row("asks", "Waiting",
     unheard ? h("p", { class: "prose unheard" }, run.message?.text ?? "") : null,
-    h("p", { class: "why" }, `This run ${waitsFor(run)}.`),
+    h("p", { class: "why" }, `The agent ${waitsFor(run)}.`),
     told ? null : h("div", { class: "question" }, prose(question(run))),
     answerForm(run)));
 }
@@ -144,14 +144,14 @@ function speakingRow(first, agent) {
   };
 }
 
-function queuedRow({ run }) {
+function queuedRow({ run, heard }) {
   const place = h("span", { class: "place" });
   const cancel = doing({
     label: "Cancel", busy: "Cancelling…", done: "Cancelling…", kind: "plain", name: `Cancel: ${firstLine(run.message?.text, 60)}`,
     act: () => post(runPath(run.id, "/cancel")),
   });
   const source = byWhom(run.provenance);
-  const element = row("queued", source ? "Heard next" : "You", prose(run.message?.text),
+  const element = row("queued", heard ? "Next" : source ? "Heard next" : "You", heard ? null : prose(run.message?.text),
     h("p", { class: "foot" }, place, source ? h("span", {}, source) : null, cancel.button), cancel.complaint);
   return {
     element,

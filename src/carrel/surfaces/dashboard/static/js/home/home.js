@@ -15,6 +15,10 @@ const COUNTS = [
   ["failed", "failed"],
 ];
 
+// Old failures must not push the lanes out of sight; the others are one press away.
+const FAILED_AT_FIRST = 4;
+const FAILED_MORE = 20;
+
 /** Open Home: `{element, focus, stop}`. */
 export function homeView({ feed, setTitle }) {
   const heading = h("h1", { tabindex: -1 }, "Home");
@@ -29,15 +33,15 @@ export function homeView({ feed, setTitle }) {
   const complaint = h("p", { class: "complaint", role: "alert" });
   const begin = beginning();
   const ending = new AbortController();
-  let failedPages = 1;
+  let failedShown = FAILED_AT_FIRST;
   let reading = null;
 
   function draw() {
     if (reading === null) return;
     figures.update(reading);
     waiting.update(reading.waiting, waitingCard);
-    failed.update(reading.failed, failedCard);
-    older.hidden = !reading.moreFailed;
+    failed.update(reading.failed.slice(0, failedShown), failedCard);
+    older.hidden = !reading.moreFailed && reading.failed.length <= failedShown;
     const shown = filter.value.trim() === "" ? reading.lanes : reading.lanes.filter((lane) => passes(lane, filter.value.trim()));
     keyed(lanes, shown, (lane) => lane.key, laneRow);
     begin.hidden = reading.lanes.length > 0;
@@ -54,7 +58,7 @@ export function homeView({ feed, setTitle }) {
   }
 
   async function read() {
-    const found = await readHome({ failedPages, signal: ending.signal });
+    const found = await readHome({ failedShown, signal: ending.signal });
     if (ending.signal.aborted) return;
     reading = found;
     setText(complaint, "");
@@ -65,7 +69,8 @@ export function homeView({ feed, setTitle }) {
   const unlisten = feed.listen(() => pace.ask());
   filter.addEventListener("input", draw);
   older.addEventListener("click", () => {
-    failedPages += 1;
+    failedShown += FAILED_MORE;
+    draw();
     pace.ask();
   });
   pace.ask();

@@ -4,15 +4,15 @@ import { readAll } from "../api.js";
 import { firstLine, instant, laneName, laneTitle, splitKey } from "../words.js";
 
 const PAGE = 200;
-const FAILED_PAGE = 20;
+const FAILED_PAGE = 50;
 
-/** Read everything Home shows; `failedPages` is how far the reader has asked to see failures. */
-export async function readHome({ failedPages, signal }) {
+/** Read everything Home shows; `failedShown` is how many failures the reader has asked for. */
+export async function readHome({ failedShown, signal }) {
   const [sessions, running, waiting, failed] = await Promise.all([
     readAll("/api/sessions", { limit: PAGE, messageLimit: 1 }, "sessions", { signal }),
     readAll("/api/runs", { state: "running", limit: PAGE }, "runs", { signal }),
     readAll("/api/runs", { state: "waiting", limit: PAGE }, "runs", { signal }),
-    readAll("/api/runs", { state: "failed", limit: FAILED_PAGE }, "runs", { pages: failedPages, signal }),
+    readAll("/api/runs", { state: "failed", limit: FAILED_PAGE }, "runs", { pages: Math.ceil(failedShown / FAILED_PAGE), signal }),
   ]);
   const lanes = lanesOf(sessions.rows, running.rows, waiting.rows);
   const titles = new Map(lanes.map((lane) => [lane.key, lane.title]));
