@@ -1,0 +1,1 @@
+"""Protocols' ways in. They decide nothing; each is independent of the others. What they share is the house they stand in."""

@@ -1,0 +1,109 @@
+"""An endpoint: method, path, what goes in, what comes out, who may. From the table of them come routes and OpenAPI alike."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any, Generic, TypeVar
+
+from msgspec import Struct
+from starlette.requests import Request
+
+from carrel.kernel import Access, Kind
+from carrel.storage import Tx
+from carrel.surfaces.house import House
+
+B = TypeVar("B")
+Q = TypeVar("Q")
+T = TypeVar("T")
+
+PEOPLE: tuple[Kind, ...] = ("owner", "user")
+READERS: tuple[Kind, ...] = ("owner", "user", "agent", "run")
+EVERYONE: tuple[Kind, ...] = ("owner", "user", "agent", "run", "client")
+OWNER: tuple[Kind, ...] = ("owner",)
+OPEN: tuple[Kind, ...] = ()
+
+
+class In(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """What comes in, as body or as query: strict types, unknown names refused."""
+
+
+class Out(Struct, frozen=True, kw_only=True, rename="camel"):
+    """What goes out."""
+
+
+class NoQuery(In, frozen=True, kw_only=True):
+    """An endpoint without query parameters."""
+
+
+class Ask(Generic[B, Q]):
+    """One request, understood: who asks, what for, in which house."""
+
+    def __init__(self, request: Request, house: House, access: Access, body: B, query: Q) -> None:
+        self.request = request
+        self.house = house
+        self.access = access
+        self.body = body
+        self.query = query
+
+    def path(self, name: str) -> str:
+        """A part of the path."""
+        return str(self.request.path_params[name])
+
+    async def read(self, work: Callable[[Tx, Access], T]) -> T:
+        """Read with the asker's access."""
+        return await self.house.db.read(lambda tx: work(tx, self.access))
+
+    async def write(self, work: Callable[[Tx, Access], T]) -> T:
+        """Change something with the asker's access, in one transaction."""
+        return await self.house.db.write(lambda tx: work(tx, self.access))
+
+
+class Reply(Struct, frozen=True):
+    """An answer with a status or headers of its own."""
+
+    status: int
+    value: object = None
+    headers: dict[str, str] = {}
+
+
+class Endpoint(Struct, frozen=True, kw_only=True):
+    """One line of the table."""
+
+    method: str
+    path: str
+    handler: Callable[[Any], Awaitable[Any]]
+    summary: str
+    who: tuple[Kind, ...]
+    body: type | None
+    query: type
+    # Status -> type of the answer; None for an empty one. The first is the usual one.
+    answers: dict[int, Any]
+    creates: bool
+    tag: str
+
+
+ENDPOINTS: list[Endpoint] = []
+
+
+def endpoint(
+    method: str,
+    path: str,
+    *,
+    answers: dict[int, Any],
+    who: tuple[Kind, ...] = READERS,
+    body: type | None = None,
+    query: type = NoQuery,
+    creates: bool = False,
+    tag: str = "",
+) -> Callable[[Callable[[Any], Awaitable[Any]]], Callable[[Any], Awaitable[Any]]]:
+    """Put a handler into the table; its docstring's first line is its summary. `creates` honours X-Idempotency-Key."""
+
+    def enter(handler: Callable[[Any], Awaitable[Any]]) -> Callable[[Any], Awaitable[Any]]:
+        summary = (handler.__doc__ or "").strip().partition("\n")[0]
+        ENDPOINTS.append(
+            Endpoint(
+                method=method, path=path, handler=handler, summary=summary, who=who, body=body, query=query, answers=answers,
+                creates=creates, tag=tag or path.split("/")[2] if path.startswith("/api/") else "health",
+            )  # fmt: skip
+        )
+        return handler
+
+    return enter

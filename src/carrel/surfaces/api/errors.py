@@ -1,0 +1,68 @@
+"""The one total table from an error to its HTTP answer, and the error body."""
+
+from msgspec import UNSET, Struct, UnsetType
+from starlette.responses import Response
+
+import msgspec
+from carrel.kernel import Code, Refusal
+
+STATUS: dict[Code, int] = {
+    Code.INVALID_PARAMS: 400,
+    Code.INVALID_JSON: 400,
+    Code.TOKEN_IN_QUERY: 400,
+    Code.SESSION_REQUIRED: 400,
+    Code.INVALID_CONVERSATION_KEY: 400,
+    Code.RESERVED_SESSION_KEY: 400,
+    Code.UNAUTHENTICATED: 401,
+    Code.FORBIDDEN: 403,
+    Code.SEND_DENIED: 403,
+    Code.TOOL_NOT_ALLOWED: 403,
+    Code.NOT_FOUND: 404,
+    Code.METHOD_NOT_ALLOWED: 405,
+    Code.CONFLICT: 409,
+    Code.AMBIGUOUS_SESSION: 409,
+    Code.IDEMPOTENCY_MISMATCH: 409,
+    Code.ALREADY_ENDED: 409,
+    Code.TOO_LARGE: 413,
+    Code.UNSUPPORTED_MEDIA_TYPE: 415,
+    Code.TOO_LONG: 422,
+    Code.LIMIT_REACHED: 422,
+    Code.QUEUE_FULL: 429,
+    Code.RATE_LIMITED: 429,
+    Code.INTERNAL: 500,
+    Code.DRAINING: 503,
+    Code.STORAGE_UNAVAILABLE: 503,
+}
+
+
+class ErrorDetail(Struct, frozen=True, kw_only=True):
+    """What was wrong, in words that say what to do."""
+
+    code: Code
+    message: str
+    field: str | UnsetType = UNSET
+    details: dict[str, object] | UnsetType = UNSET
+
+
+class ErrorBody(Struct, frozen=True, kw_only=True, rename="camel"):
+    """The body of every error."""
+
+    error: ErrorDetail
+    request_id: str
+
+
+def refusal_response(refusal: Refusal, request_id: str) -> Response:
+    """The answer to a request that was refused."""
+    detail = ErrorDetail(
+        code=refusal.code,
+        message=refusal.message,
+        field=UNSET if refusal.field is None else refusal.field,
+        details=UNSET if refusal.details is None else refusal.details,
+    )
+    headers = {}
+    if refusal.code is Code.UNAUTHENTICATED:
+        headers["WWW-Authenticate"] = "Bearer"
+    if refusal.retry_after_seconds is not None:
+        headers["Retry-After"] = str(refusal.retry_after_seconds)
+    body = msgspec.json.encode(ErrorBody(error=detail, request_id=request_id))
+    return Response(body, STATUS[refusal.code], headers, "application/json")

@@ -1,0 +1,111 @@
+"""Who asks: from headers and cookie to an Access, once. A token in a query string is refused, never used."""
+
+from collections import deque
+from ipaddress import ip_address
+from urllib.parse import urlsplit
+
+from starlette.requests import HTTPConnection
+
+from carrel.access import TOKEN_PREFIX, access_by_login, access_by_token, needs_touch, owner_of_default, touch_token
+from carrel.kernel import Access, Clock, Code, Refusal
+from carrel.kernel.limits import WRONG_TOKENS_PER_MINUTE_MAX
+from carrel.surfaces.house import House
+
+COOKIE = "carrel_session"
+_ADDRESSES_MAX = 10_000
+
+
+class WrongTokens:
+    """Counts wrong tokens by address over the last minute; loopback is never held back."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._seen: dict[str, deque[int]] = {}
+
+    def check(self, address: str) -> None:
+        """Refuse an address that has been wrong too often."""
+        times = self._recent(address)
+        if len(times) >= WRONG_TOKENS_PER_MINUTE_MAX:
+            raise Refusal(Code.RATE_LIMITED, "Too many wrong tokens from this address; wait a minute.", retry_after_seconds=60)
+
+    def add(self, address: str) -> None:
+        """Remember one more wrong token."""
+        if len(self._seen) >= _ADDRESSES_MAX:
+            self._seen.clear()
+        self._recent(address).append(self._clock.now_ms())
+
+    def _recent(self, address: str) -> deque[int]:
+        times = self._seen.setdefault(address, deque(maxlen=WRONG_TOKENS_PER_MINUTE_MAX))
+        while times and times[0] < self._clock.now_ms() - 60_000:
+            times.popleft()
+        return times
+
+
+def refuse_token_in_query(connection: HTTPConnection) -> None:
+    """A query string ends up in logs and histories: no token may stand in it."""
+    for name, value in connection.query_params.multi_items():
+        if name in ("token", "access_token") or value.startswith(TOKEN_PREFIX):
+            raise Refusal(Code.TOKEN_IN_QUERY, "Send the token in the Authorization header, never in the address.")
+
+
+def is_loopback(connection: HTTPConnection) -> bool:
+    """True for a caller on this very machine; a forwarded request never counts."""
+    headers = connection.headers
+    if "forwarded" in headers or "x-forwarded-for" in headers or connection.client is None:
+        return False
+    try:
+        return ip_address(connection.client.host).is_loopback
+    except ValueError:
+        return False
+
+
+async def identify(connection: HTTPConnection, house: House, wrong: WrongTokens, *, token: str | None = None) -> Access | None:
+    """The asker's Access, None for one who sent nothing; Refusal for a wrong token."""
+    token = token or _header_token(connection)
+    if token is not None:
+        return await _by_token(connection, house, wrong, token)
+    cookie = connection.cookies.get(COOKIE)
+    if cookie is not None:
+        access = await house.db.read(lambda tx: access_by_login(tx, cookie))
+        if access is not None:
+            _require_own_origin(connection)
+            return access
+    if house.settings.auth.mode == "loopback" and is_loopback(connection):
+        return await house.db.read(owner_of_default)
+    return None
+
+
+def _header_token(connection: HTTPConnection) -> str | None:
+    scheme, _, bearer = connection.headers.get("authorization", "").partition(" ")
+    named = connection.headers.get("x-clawboard-token")
+    if bearer and scheme.lower() != "bearer":
+        raise Refusal(Code.UNAUTHENTICATED, "Authorization takes the scheme Bearer.")
+    if bearer and named and bearer.strip() != named:
+        raise Refusal(Code.INVALID_PARAMS, "Authorization and X-Clawboard-Token name different tokens; send one.")
+    return bearer.strip() or named or None
+
+
+async def _by_token(connection: HTTPConnection, house: House, wrong: WrongTokens, token: str) -> Access:
+    address = "" if is_loopback(connection) or connection.client is None else connection.client.host
+    if address:
+        wrong.check(address)
+    access = await house.db.read(lambda tx: access_by_token(tx, token))
+    if access is None:
+        if address:
+            wrong.add(address)
+        raise Refusal(Code.UNAUTHENTICATED, "This token is not valid (any more); make one with `carrel token create`.")
+    token_id = await house.db.read(lambda tx: needs_touch(tx, token))
+    if token_id is not None:
+        await house.db.write(lambda tx: touch_token(tx, access, token_id))
+    return access
+
+
+def _require_own_origin(connection: HTTPConnection) -> None:
+    """A write by cookie must come from our own pages, or any site could write with it."""
+    if connection.scope["type"] == "http" and connection.scope["method"] in ("GET", "HEAD", "OPTIONS"):
+        return
+    site = connection.headers.get("sec-fetch-site")
+    origin = connection.headers.get("origin")
+    own = urlsplit(origin).netloc == connection.headers.get("host") if origin else site in ("same-origin", "none")
+    if not own:
+        raise Refusal(Code.FORBIDDEN, "A write by cookie must come from the dashboard's own pages.")

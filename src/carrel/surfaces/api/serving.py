@@ -1,0 +1,163 @@
+"""Serving endpoints: limits, identity, strict reading of body and query, idempotency, and the error body for all of it."""
+
+import asyncio
+from hashlib import sha256
+from logging import getLogger
+from typing import Any
+from weakref import WeakValueDictionary
+
+import msgspec
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from carrel.access import answer_given, keep_answer
+from carrel.kernel import METRICS, Access, Code, Refusal, invalid
+from carrel.kernel.limits import BODY_BYTES_MAX, IDEMPOTENCY_KEPT_HOURS, IDEMPOTENCY_KEY_CHARS_MAX
+from carrel.surfaces.api.endpoint import Ask, Endpoint, Reply
+from carrel.surfaces.api.errors import refusal_response
+from carrel.surfaces.api.identity import WrongTokens, identify, refuse_token_in_query
+from carrel.surfaces.house import House
+
+_log = getLogger("carrel.api")
+_NOBODY = Access(account_id="", account_slug="", kind="client", actor_id="")
+
+
+class Server:
+    """Makes routes of endpoints."""
+
+    def __init__(self, house: House, wrong: WrongTokens) -> None:
+        self._house = house
+        self._wrong = wrong
+        self._repeats: WeakValueDictionary[tuple[str, str, str], asyncio.Lock] = WeakValueDictionary()
+
+    def route(self, endpoint: Endpoint) -> Route:
+        """The Starlette route of one endpoint."""
+
+        async def serve(request: Request) -> Response:
+            response = await self._answer(endpoint, request)
+            METRICS.count("http.requests.count", route=endpoint.path, status=str(response.status_code))
+            return response
+
+        return Route(endpoint.path, serve, methods=[endpoint.method], name=f"{endpoint.method} {endpoint.path}")
+
+    async def _answer(self, endpoint: Endpoint, request: Request) -> Response:
+        try:
+            return await self._serve(endpoint, request)
+        except Refusal as refusal:
+            return refusal_response(refusal, request.state.request_id)
+        except ClientDisconnect:
+            return Response(status_code=499)
+        except Exception:  # boundary: one broken request must not end the connection without an answer
+            _log.exception("request_failed", extra={"request_id": request.state.request_id, "route": endpoint.path})
+            refusal = Refusal(Code.INTERNAL, "Something went wrong here; the server's log knows more under this request id.")
+            return refusal_response(refusal, request.state.request_id)
+
+    async def _serve(self, endpoint: Endpoint, request: Request) -> Response:
+        refuse_token_in_query(request)
+        access = await identify(request, self._house, self._wrong)
+        if endpoint.who:
+            if access is None:
+                raise Refusal(Code.UNAUTHENTICATED, "Send a token: Authorization: Bearer <token>.")
+            access.require(*endpoint.who)
+        raw = await read_body(request) if endpoint.body is not None else b""
+        body = decode_body(raw, endpoint.body) if endpoint.body is not None else None
+        query = decode_query(request, endpoint.query)
+        ask: Ask[Any, Any] = Ask(request, self._house, access or _NOBODY, body, query)
+        key = request.headers.get("x-idempotency-key")
+        if endpoint.creates and key is not None:
+            return await self._once(endpoint, ask, key, raw)
+        return respond(endpoint, await endpoint.handler(ask))
+
+    async def _once(self, endpoint: Endpoint, ask: Ask[Any, Any], key: str, raw: bytes) -> Response:
+        """The first answer under an idempotency key, whoever repeats it."""
+        if not 1 <= len(key) <= IDEMPOTENCY_KEY_CHARS_MAX:
+            raise invalid("X-Idempotency-Key", f"An idempotency key has 1 to {IDEMPOTENCY_KEY_CHARS_MAX} characters.")
+        digest = sha256(f"{endpoint.method} {ask.request.url.path}\n".encode() + raw).hexdigest()
+        owner = (ask.access.account_id, ask.access.actor_id, key)
+        lock = self._repeats.setdefault(owner, asyncio.Lock())
+        async with lock:
+            kept = await ask.read(lambda tx, access: answer_given(tx, access, key, tx.now - IDEMPOTENCY_KEPT_HOURS * 3_600_000))
+            if kept is not None:
+                if kept[0] != digest:
+                    raise Refusal(Code.IDEMPOTENCY_MISMATCH, "This idempotency key was used for a different request.")
+                return Response(kept[2], kept[1], {"Idempotent-Replay": "true"}, "application/json")
+            response = respond(endpoint, await endpoint.handler(ask))
+            text = bytes(response.body).decode()
+            await ask.write(lambda tx, access: keep_answer(tx, access, key, digest, response.status_code, text))
+            return response
+
+
+def respond(endpoint: Endpoint, result: object) -> Response:
+    """A handler's result as a response; a Response passes as it is."""
+    if isinstance(result, Response):
+        return result
+    reply = result if isinstance(result, Reply) else Reply(next(iter(endpoint.answers)), result)
+    if reply.value is None:
+        return Response(status_code=reply.status, headers=reply.headers)
+    return Response(msgspec.json.encode(reply.value), reply.status, reply.headers, "application/json")
+
+
+async def read_body(request: Request) -> bytes:
+    """The body, refused as soon as it is known to be too large."""
+    kind = request.headers.get("content-type", "application/json").partition(";")[0].strip().lower()
+    if kind != "application/json":
+        raise Refusal(Code.UNSUPPORTED_MEDIA_TYPE, "Send the body as application/json.")
+    declared = request.headers.get("content-length", "0")
+    if declared.isdigit() and int(declared) > BODY_BYTES_MAX:
+        raise _too_large()
+    chunks, size = [], 0
+    async for chunk in request.stream():
+        size += len(chunk)
+        if size > BODY_BYTES_MAX:
+            raise _too_large()
+        chunks.append(chunk)
+    return b"".join(chunks)
+
+
+def _too_large() -> Refusal:
+    return Refusal(Code.TOO_LARGE, f"A body has at most {BODY_BYTES_MAX} bytes.")
+
+
+def decode_body(raw: bytes, kind: type) -> Any:
+    """The body as its type; an empty one counts as {}."""
+    try:
+        return msgspec.json.decode(raw or b"{}", type=kind)
+    except msgspec.ValidationError as error:
+        raise _wrong(error) from error
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise Refusal(Code.INVALID_JSON, f"The body is no valid JSON: {error}.") from error
+
+
+def decode_query(request: Request, kind: type) -> Any:
+    """The query parameters as their type; each may stand once."""
+    items = request.query_params.multi_items()
+    names = [name for name, _ in items]
+    repeated = next((name for name in names if names.count(name) > 1), None)
+    if repeated is not None:
+        raise invalid(repeated, f"The parameter {repeated} stands twice.")
+    try:
+        return msgspec.convert(dict(items), kind, strict=False)
+    except msgspec.ValidationError as error:
+        raise _wrong(error) from error
+
+
+def _wrong(error: msgspec.ValidationError) -> Refusal:
+    """The validation error as a refusal that names the field by its dotted path."""
+    message, _, path = str(error).partition(" - at `")
+    at = path.rstrip("`").removeprefix("$").removeprefix(".").replace("[...]", "")
+    quoted = message.split("`")
+    if "unknown field" in message or "missing required field" in message:
+        at = f"{at}.{quoted[1]}" if at else quoted[1]
+    return Refusal(Code.INVALID_PARAMS, f"{message}.", field=at or None)
+
+
+async def http_error(request: Request, error: Exception) -> Response:
+    """Starlette's own refusals (no such path, wrong method) in our words."""
+    assert isinstance(error, HTTPException)
+    if error.status_code == 405:
+        response = refusal_response(Refusal(Code.METHOD_NOT_ALLOWED, "This path does not take that method."), request.state.request_id)
+        response.headers["Allow"] = (error.headers or {}).get("Allow", "")
+        return response
+    return refusal_response(Refusal(Code.NOT_FOUND, "There is nothing at this address."), request.state.request_id)

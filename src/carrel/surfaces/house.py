@@ -1,0 +1,29 @@
+"""The house as a surface sees it: the store, the rules, and who is at work. Assembled once, by main."""
+
+from collections.abc import Awaitable, Callable
+
+from msgspec import Struct
+
+from carrel.delivery import Live
+from carrel.kernel.settings import Settings
+from carrel.runs import Rules
+from carrel.storage import Database
+
+SettingRow = tuple[str, object, object, str]
+
+
+class House(Struct, frozen=True, kw_only=True):
+    """What main hands to every surface."""
+
+    db: Database
+    settings: Settings
+    setting_rows: tuple[SettingRow, ...]
+    rules: Rules
+    live: Live
+    version: str
+    gateway_names: tuple[str, ...]
+    # Whether this process starts runs, and whether it has begun to stop.
+    works: bool
+    draining: Callable[[], bool]
+    # Name of a gateway -> whether it answers now.
+    gateways_up: Callable[[], Awaitable[dict[str, bool]]]
