@@ -189,6 +189,14 @@ async def test_the_example_that_help_shows_really_calls_its_tool(intent: Any) ->
     assert (await the_call(intent.example))[0] == intent.tool
 
 
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize(
+    "line", ["attach" + " " * 50_000 + "x", "attach" + " as" * 330, "save " + " " * 90_000 + "as", "tell " + "a:" * 490]
+)
+async def test_no_line_however_odd_keeps_the_agent_thinking(line: str) -> None:
+    assert (await ask(line, ALL_TOOLS)).output
+
+
 async def test_the_last_answer_can_be_saved() -> None:
     history = [said("user", "x"), said("assistant", "My fine answer."), said("user", "save that as a.txt")]
     assert await the_call(history) == ("artifact_add", {"text": "My fine answer.", "name": "a.txt"})

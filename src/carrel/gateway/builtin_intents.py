@@ -14,6 +14,7 @@ from msgspec import Struct
 from carrel.gateway.builtin_seeing import Seen
 
 CALLS_MAX = 8
+WISH_CHARS_MAX = 1_000
 _THIS = frozenset({"", "this", "that", "it", "the following", "your answer"})
 _USE = re.compile(r"use[ \t]+(?P<tool>[A-Za-z][\w.-]*)[ \t]*(?P<brace>\{)?", re.IGNORECASE)
 
@@ -188,8 +189,12 @@ def _spans(said: str) -> Iterator[str]:
 
 def _spoken(span: str, seen: Seen) -> list[Wish]:
     first, _, below = span.partition("\n")
+    # Short and with single spaces: the time a pattern takes can grow with the square of what it looks at.
+    line = " ".join(first.split())
+    if len(line) > WISH_CHARS_MAX:
+        return []
     for intent in INTENTS:
-        match = intent.pattern.fullmatch(first.strip()) if intent.tool in seen.tools else None
+        match = intent.pattern.fullmatch(line) if intent.tool in seen.tools else None
         if match is not None:
             return [Wish(intent.tool, intent.arguments(Spoken(match, below.strip(), seen)))]
     return []

@@ -1,7 +1,8 @@
 """The lines that best match a question, by the words they share: rare words count more. No model, no chance."""
 
 import re
-from math import log
+from collections import Counter
+from math import fsum, log
 
 from carrel.gateway.builtin_seeing import Line
 
@@ -25,12 +26,12 @@ def best_lines(question: str, lines: tuple[Line, ...]) -> list[Line]:
     candidates = _candidates(question, lines)
     if not asked or not candidates:
         return []
-    terms_of = [_terms(line.text) for line in candidates]
-    weights = {term: _weight(sum(term in terms for terms in terms_of), len(candidates)) for term in asked}
-    whole = sum(weights.values())
-    scored = [
-        (sum(weights[term] for term in sorted(asked & terms)) / whole, index) for index, terms in enumerate(terms_of)
-    ]
+    shared = [asked & _terms(line.text) for line in candidates]
+    lines_with = Counter(term for terms in shared for term in terms)
+    weights = {term: _weight(lines_with[term], len(candidates)) for term in asked}
+    # Sums of floats depend on their order, and the order of a set differs from one start of the program to the next.
+    whole = fsum(weights.values())
+    scored = [(fsum(weights[term] for term in terms) / whole, index) for index, terms in enumerate(shared)]
     scored.sort(key=lambda pair: (-round(pair[0], 9), -pair[1]))
     bar = max(_COVERED_MIN, scored[0][0] * _NEAR_BEST)
     return [candidates[index] for score, index in scored[:QUOTES_MAX] if score >= bar]
