@@ -1,13 +1,13 @@
 """Fixtures of the browser tests: one browser and one server for each file, a fresh page for each test."""
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-from tests.browser.house import Client, ScriptedModel, Server, start_server, stop_server
+from tests.browser.house import Client, OpenPage, ScriptedModel, Server, start_server, stop_server
 from tests.scripted_gateway import ScriptedGateway
 
 EXPECT_MS = 10_000
@@ -15,8 +15,6 @@ EXPECT_MS = 10_000
 # The browser reports requests that fail even where the page deals with it: asking who it is before it knows, and
 # asking while a test has cut the connection.
 EXPECTED_ON_CONSOLE = ("401 (Unauthorized)", "net::ERR_FAILED", "net::ERR_INTERNET_DISCONNECTED")
-
-OpenPage = Callable[..., Page]
 
 
 @pytest.fixture(scope="session")

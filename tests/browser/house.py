@@ -4,17 +4,21 @@ import subprocess
 import sys
 import threading
 from collections import defaultdict, deque
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import httpx
+from playwright.sync_api import Page
 
 from tests.scripted_gateway import Answer, Gate, Request, text
 
 CARREL = Path(sys.executable).with_name("carrel")
 START_SECONDS = 30.0
 STOP_SECONDS = 20.0
+
+OpenPage = Callable[..., Page]
 
 
 @dataclass

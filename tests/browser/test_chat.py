@@ -1,11 +1,11 @@
 """Chat: what is said in a lane, as it is said."""
 
+import json
 import re
 
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, WebSocketRoute, expect
 
-from tests.browser.conftest import OpenPage
-from tests.browser.house import Client, ScriptedModel
+from tests.browser.house import Client, OpenPage, ScriptedModel
 from tests.scripted_gateway import Gate, calls, http_error, text
 
 
@@ -29,13 +29,16 @@ def address(key: str) -> str:
 
 def test_an_answer_streams_in_and_ends(signed_in: OpenPage, model: ScriptedModel) -> None:
     page = signed_in("/chat")
-    gate = Gate()
-    model.on("Tell me a story", text("Once upon a time ", gate, "there was a desk."))
+    second, third = Gate(), Gate()
+    model.on("Tell me a story", text("Once upon a time ", second, "there was ", third, "a desk."))
     write(page, "Tell me a story")
     expect(transcript(page)).to_contain_text("Once upon a time")
-    expect(transcript(page)).not_to_contain_text("there was a desk.")
     expect(transcript(page)).to_contain_text("working")
-    gate.open()
+    expect(transcript(page)).not_to_contain_text("there was")
+    second.open()
+    expect(transcript(page)).to_contain_text("Once upon a time there was")
+    expect(transcript(page)).not_to_contain_text("a desk.")
+    third.open()
     expect(row(page, "Once upon a time there was a desk.")).to_have_count(1)
     expect(transcript(page)).not_to_contain_text("working")
     expect(row(page, "Tell me a story")).to_have_count(1)
@@ -154,6 +157,29 @@ def test_a_chat_shows_nothing_of_another_lane(signed_in: OpenPage, client: Clien
     client.ended(client.say(mine, "The last word here"))
     expect(transcript(page)).to_contain_text("The last word here")
     expect(transcript(page)).not_to_contain_text("other desk")
+
+
+def test_a_frame_of_another_lane_is_dropped(signed_in: OpenPage, client: Client) -> None:
+    key = client.open_lane("Thick walls")
+    page = signed_in()
+    page.route_web_socket("**/ws/chat", overhear)
+    page.goto(address(key))
+    write(page, "Is it quiet here?")
+    expect(row(page, "Heard.")).to_have_count(1)
+    expect(transcript(page)).not_to_contain_text("Overheard")
+
+
+def overhear(browser_side: WebSocketRoute) -> None:
+    """Let every frame through, each followed by one that belongs to another lane, or to none."""
+    server_side = browser_side.connect_to_server()
+    strange = {"type": "assistant_chunk", "runId": "run_strange", "text": "Overheard words."}
+
+    def pass_on(frame: str | bytes) -> None:
+        browser_side.send(frame)
+        browser_side.send(json.dumps({**strange, "sessionId": "another-desk"}))
+        browser_side.send(json.dumps(strange))
+
+    server_side.on_message(pass_on)
 
 
 def test_switching_fast_ends_on_the_chosen_lane(signed_in: OpenPage, client: Client) -> None:

@@ -3,8 +3,7 @@
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import OpenPage
-from tests.browser.house import Client, ScriptedModel, Server
+from tests.browser.house import Client, OpenPage, ScriptedModel, Server
 from tests.browser.measures import FAINT_TEXT, FOCUS, NAMELESS_CONTROLS
 from tests.scripted_gateway import calls, http_error, text
 

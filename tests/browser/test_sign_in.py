@@ -3,8 +3,7 @@
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import OpenPage
-from tests.browser.house import Server
+from tests.browser.house import OpenPage, Server
 
 EVERYTHING_KEPT = """() => JSON.stringify([
   location.href, document.cookie, Object.entries(localStorage), Object.entries(sessionStorage), history.state,

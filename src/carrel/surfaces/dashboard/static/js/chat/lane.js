@@ -57,9 +57,20 @@ export class ChatLane {
       this.runs = new Map(runs.rows.map((run) => [run.id, run]));
     } catch (error) {
       if (error.status !== 404) throw error;
-      this.isNew = true;
+      this.#empty();
     }
     this.#forgetKnown();
+  }
+
+  // Not yet spoken in, or deleted since: either way there is nothing to show.
+  #empty() {
+    this.isNew = true;
+    this.row = null;
+    this.messages = [];
+    this.runs = new Map();
+    this.running = null;
+    this.queued = [];
+    this.olderCursor = null;
   }
 
   #takeHistory(history) {
