@@ -4,6 +4,8 @@ import { h, setText } from "./dom.js";
 import { instant, span } from "./words.js";
 
 const EVERY_MS = 1_000;
+const JUST_NOW_MS = 5_000;
+const AGO = " ago";
 const shown = new Set();
 
 /** Make a time that shows how long ago `value` was; `{element, set(value)}`. */
@@ -31,7 +33,8 @@ function draw({ element, at, prefix, suffix }) {
     element.dateTime = iso;
     element.title = new Date(at).toLocaleString();
   }
-  setText(element, `${prefix}${span(Date.now() - at)}${suffix}`);
+  const passed = Date.now() - at;
+  setText(element, suffix === AGO && passed < JUST_NOW_MS ? `${prefix}just now` : `${prefix}${span(passed)}${suffix}`);
 }
 
 setInterval(() => {
