@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from carrel.kernel import GatewaySettings, Settings
+from carrel.kernel.settings import GatewaySettings, Settings
 from carrel.main.settings import Loaded, SettingsFault, load
 from tests.requirements.mark import requirement
 

@@ -1,5 +1,21 @@
 """A run is heard and answered: instructions, input, the turn loop, receipts. It owns no queue and opens no connection."""
 
+from carrel.delivery.instructions import PROFILE_VERSION, Instructions, standing_instructions
 from carrel.delivery.live import Live, Spoken
+from carrel.delivery.receipts import Comparison, Receipt, compare_receipts, receipt_of
+from carrel.delivery.turn import BUILTIN, Door, Turns
 
-__all__ = ["Live", "Spoken"]
+__all__ = [
+    "BUILTIN",
+    "PROFILE_VERSION",
+    "Comparison",
+    "Door",
+    "Instructions",
+    "Live",
+    "Receipt",
+    "Spoken",
+    "Turns",
+    "compare_receipts",
+    "receipt_of",
+    "standing_instructions",
+]

@@ -14,6 +14,7 @@ _ENTRY = (
     "attachment_ids, created_at"
 )
 _EVENT = "seq, name, at, key, conversation, generation, run_id, task_id, agent_id, body"
+_NO_TOOL_RESULTS = "AND role <> 'toolResult' "
 _provenance = msgspec.json.Decoder(Provenance).decode
 _json = msgspec.json.Decoder().decode
 _ids = msgspec.json.Decoder(tuple[str, ...]).decode
@@ -73,11 +74,13 @@ def append_event(tx: Tx, access: Access, name: str, about: About, body: str) -> 
     tx.wake(FEED)
 
 
-def entries_of_session(tx: Tx, access: Access, session_id: str, *, limit: int, before: int | None = None) -> list[Entry]:
-    """The newest `limit` entries of one generation below `before`, oldest first."""
+def entries_of_session(
+    tx: Tx, access: Access, session_id: str, *, limit: int, before: int | None = None, tool_results: bool = True
+) -> list[Entry]:
+    """The newest `limit` entries of one generation below `before`, oldest first, with or without what tools answered."""
     rows = tx.all(
         f"SELECT {_ENTRY} FROM entries WHERE account_id = :account AND session_id = :session_id AND seq < :before "
-        "ORDER BY seq DESC LIMIT :limit",
+        f"{'' if tool_results else _NO_TOOL_RESULTS}ORDER BY seq DESC LIMIT :limit",
         account=access.account_id,
         session_id=session_id,
         before=before if before is not None else 1 << 62,

@@ -13,8 +13,9 @@ Port = Annotated[int, Meta(ge=0, le=65535)]
 # The upper ends keep a slip of the keyboard (and TOML's `inf`) from overflowing a date or a 32-bit column.
 Count = Annotated[int, Meta(ge=1, le=1_000_000_000)]
 Seconds = Annotated[int, Meta(ge=1, le=31_536_000)]
-Minutes = Annotated[float, Meta(gt=0, le=525_600)]
-Days = Annotated[float, Meta(gt=0, le=36_500)]
+# 0 switches a limit of minutes or days off.
+Minutes = Annotated[float, Meta(ge=0, le=525_600)]
+Days = Annotated[float, Meta(ge=0, le=36_500)]
 Secret = Annotated[str, Meta(extra={"secret": True})]
 WebAddress = Annotated[
     str, Meta(pattern=r"^$|^https?://[^\s/]", extra={"form": "an address that begins http:// or https://"})

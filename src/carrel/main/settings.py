@@ -12,7 +12,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
-from carrel.kernel import GatewaySettings, SettingRow, Settings
+from carrel.kernel.settings import GatewaySettings, SettingRow, Settings
 from carrel.main.settings_known import (
     GATEWAY_NAME,
     Known,

@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Struct, structs
 from msgspec.inspect import FloatType, IntType, LiteralType, Metadata, type_info
 
-from carrel.kernel import GatewaySettings, Settings
+from carrel.kernel.settings import GatewaySettings, Settings
 
 Name = tuple[str, ...]
 

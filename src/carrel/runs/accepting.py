@@ -9,7 +9,7 @@ from carrel.kernel.settings import RunsSettings, SendPolicySettings
 from carrel.runs import record_store, store
 from carrel.runs.model import Run
 from carrel.runs.telling import tell
-from carrel.sessions import agent_enabled, insert_lane, may_address, require_sending
+from carrel.sessions import agent_enabled, insert_lane, may_address, require_makeable, require_sending
 from carrel.storage import RUNS, Tx
 
 
@@ -69,6 +69,7 @@ def _enter(tx: Tx, access: Access, envelope: Envelope, rules: Rules) -> int:
         raise Refusal(Code.FORBIDDEN, f"Agent {envelope.key.agent} is disabled; enable it first.")
     entered = store.enter_lane(tx, access, str(envelope.key), envelope.channel)
     if entered is None:
+        require_makeable(envelope.key)
         insert_lane(tx, access, envelope.key)
         entered = store.enter_lane(tx, access, str(envelope.key), envelope.channel)
         assert entered is not None

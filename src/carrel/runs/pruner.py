@@ -13,25 +13,24 @@ from carrel.storage import Tx
 
 def prune(tx: Tx, settings: Settings) -> int:
     """Remove one handful of everything that is past its time; how much was found, 0 when all is done."""
-    removed = _expire_waits(tx, settings.runs.waiting_days)
+    removed = _expire_waits(tx, _ago(tx, settings.runs.waiting_days))
     for account in every_account(tx):
         access = system_access(account.id, account.slug)
-        removed += _prune_runs(tx, access, settings.runs.retention_days, a2a=False)
-        removed += _prune_runs(tx, access, settings.a2a.tasks.ttl_days, a2a=True)
-        removed += _prune_sessions(tx, access, settings.sessions.closed_retention_days)
+        removed += _prune_runs(tx, access, _ago(tx, settings.runs.retention_days), a2a=False)
+        removed += _prune_runs(tx, access, _ago(tx, settings.a2a.tasks.ttl_days), a2a=True)
+        removed += _prune_sessions(tx, access, _ago(tx, settings.sessions.closed_retention_days))
         removed += prune_events(tx, access, _ago(tx, settings.events.retention_days), limit=PRUNE_ROWS_MAX)
         removed += prune_answers(tx, access, _ago(tx, IDEMPOTENCY_KEPT_HOURS / 24))
     return removed
 
 
 def _ago(tx: Tx, days: float) -> int:
-    return tx.now - int(days * MS_PER_DAY)
+    """The moment before which things are past their time; 0 days keep them for ever."""
+    return tx.now - int(days * MS_PER_DAY) if days else 0
 
 
-def _prune_runs(tx: Tx, access: Access, days: float, *, a2a: bool) -> int:
-    if not days:
-        return 0
-    old = store.ended_runs(tx, access, _ago(tx, days), a2a=a2a, limit=PRUNE_ROWS_MAX)
+def _prune_runs(tx: Tx, access: Access, before: int, *, a2a: bool) -> int:
+    old = store.ended_runs(tx, access, before, a2a=a2a, limit=PRUNE_ROWS_MAX)
     for run in old:
         store.delete_run(tx, access, run.id)
     if old:
@@ -39,8 +38,8 @@ def _prune_runs(tx: Tx, access: Access, days: float, *, a2a: bool) -> int:
     return len(old)
 
 
-def _expire_waits(tx: Tx, days: float) -> int:
-    old = store.expired_waits(tx, _ago(tx, days), PRUNE_ROWS_MAX)
+def _expire_waits(tx: Tx, before: int) -> int:
+    old = store.expired_waits(tx, before, PRUNE_ROWS_MAX)
     for seen in old:
         lock_lane(tx, seen.access, seen.key)
         run = store.hold_run(tx, seen.access, seen.id)
@@ -49,8 +48,8 @@ def _expire_waits(tx: Tx, days: float) -> int:
     return len(old)
 
 
-def _prune_sessions(tx: Tx, access: Access, days: float) -> int:
-    old = closed_sessions_before(tx, access, _ago(tx, days), limit=PRUNE_ROWS_MAX)
+def _prune_sessions(tx: Tx, access: Access, before: int) -> int:
+    old = closed_sessions_before(tx, access, before, limit=PRUNE_ROWS_MAX)
     for session in old:
         delete_session_entries(tx, access, session.id)
         delete_session(tx, access, session.id)

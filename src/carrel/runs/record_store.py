@@ -36,14 +36,19 @@ class Artifact(Struct, frozen=True):
     added_at: int
 
 
-class Attachment(Struct, frozen=True):
-    """A file that came with a message."""
+class AttachmentHead(Struct, frozen=True):
+    """What is known of a file that came with a message."""
 
     id: str
     name: str
     mime_type: str
     size_bytes: int
     sha256: str
+
+
+class Attachment(AttachmentHead, frozen=True):
+    """A file that came with a message."""
+
     content: bytes
 
 
@@ -74,14 +79,15 @@ def count_live(tx: Tx, access: Access) -> dict[tuple[str, str], int]:
     return {(row[0], row[1]): row[2] for row in rows}
 
 
-def stuck_lanes(tx: Tx, access: Access) -> int:
-    """How many lanes are held by a run whose lease ran out."""
-    row = tx.one(
-        "SELECT count(*) FROM runs WHERE account_id = :account AND state = 'running' AND lease_until <= :now",
+def stuck_lanes(tx: Tx, access: Access) -> dict[str, int]:
+    """How many lanes are held by a run whose lease ran out, by agent."""
+    rows = tx.all(
+        "SELECT agent_id, count(*) FROM runs WHERE account_id = :account AND state = 'running' AND lease_until <= :now "
+        "GROUP BY agent_id",
         account=access.account_id,
         now=tx.now,
     )
-    return int(row[0]) if row else 0
+    return {row[0]: row[1] for row in rows}
 
 
 def call_result(tx: Tx, access: Access, run_id: str, call_id: str) -> str | None:
@@ -175,6 +181,28 @@ def insert_attachment(tx: Tx, access: Access, new: NewAttachment) -> str:
         now=tx.now,
     )
     return attachment_id
+
+
+def attachment_heads(tx: Tx, access: Access, ids: tuple[str, ...]) -> list[AttachmentHead]:
+    """What is known of those files without reading them, in that order."""
+    found = []
+    for attachment_id in ids:
+        row = tx.one(
+            "SELECT id, name, mime_type, size_bytes, sha256 FROM attachments WHERE account_id = :account AND id = :id",
+            account=access.account_id,
+            id=attachment_id,
+        )
+        if row is not None:
+            found.append(AttachmentHead(*row))
+    return found
+
+
+def delete_attachments(tx: Tx, access: Access, ids: tuple[str, ...]) -> None:
+    """Remove files that came with messages."""
+    tx.run_many(
+        "DELETE FROM attachments WHERE account_id = :account AND id = :id",
+        [{"account": access.account_id, "id": attachment_id} for attachment_id in ids],
+    )
 
 
 def attachments_by_id(tx: Tx, access: Access, ids: tuple[str, ...]) -> list[Attachment]:

@@ -4,13 +4,25 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
-from carrel.kernel import SessionKey
+from carrel.kernel import INTERNAL_KINDS, SessionKey
 from carrel.kernel.limits import INSTRUCTIONS_EXTRA_CHARS_MAX, NAME_CHARS_MAX
 
 ClosedReason = Literal["task_done", "task_archived", "reset", "deleted", "archived", "agent_disabled", "rotated"]
 SendPolicy = Literal["allow", "deny"]
 Thinking = Literal["off", "minimal", "low", "medium", "high"]
 MAIN_AGENT = "main"
+# The kinds whose key names the channel itself.
+CHANNEL_KINDS = ("chat", "group", "channel", "direct")
+# The kinds that lists gather under one word.
+_GATHERED = {
+    "main": ("main",),
+    "group": ("group", "channel"),
+    "cron": ("cron",),
+    "hook": ("hook",),
+    "node": ("node",),
+    "other": ("chat", "direct", "task", "topic", "a2a", "subagent", "openresponses", "openresponses-user"),
+}
+_SHOWN_CHANNELS = {"web": "webchat"}
 
 ShortText = Annotated[str, Meta(max_length=NAME_CHARS_MAX)]
 
@@ -176,3 +188,21 @@ class LaneChange(Struct, frozen=True, kw_only=True):
     model: str | None
     thinking_level: str | None
     verbose_level: str | None
+
+
+def kinds_listed_as(words: list[str]) -> tuple[str, ...]:
+    """The kinds behind the words of a list's filter; unknown words are ignored, and none at all means no filter."""
+    return tuple(kind for word in dict.fromkeys(words) for kind in _GATHERED.get(word, ()))
+
+
+def shown_channel(key: SessionKey, last_channel: str | None) -> str:
+    """The channel of a lane as people know it: of its key, else where it was last spoken to."""
+    if key.kind in INTERNAL_KINDS:
+        return "internal"
+    channel = key.channel or last_channel or "unknown"
+    return _SHOWN_CHANNELS.get(channel, channel)
+
+
+def stored_channel(shown: str) -> str:
+    """The channel that is shown under a name."""
+    return next((stored for stored, name in _SHOWN_CHANNELS.items() if name == shown), shown)

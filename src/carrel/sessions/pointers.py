@@ -50,11 +50,22 @@ def fresh_key(tx: Tx, access: Access, channel: str, agent: str | None) -> Sessio
 def chosen_key(tx: Tx, access: Access, channel: str, conversation: str, agent: str | None) -> SessionKey:
     """The key for a conversation key of the client's choosing; a short one only where it already exists."""
     agent_id = named_agent(tx, access, agent).id if agent else default_agent(tx, access).id
-    if is_conversation_key(conversation):
-        key = SessionKey.of(agent_id, f"{channel}:{conversation}")
-        if is_new_conversation_key(conversation) or store.lane_of(tx, access, key) is not None:
-            return key
-    raise Refusal(
+    if not is_conversation_key(conversation):
+        raise _malformed()
+    key = SessionKey.of(agent_id, f"{channel}:{conversation}")
+    if store.lane_of(tx, access, key) is None:
+        require_makeable(key)
+    return key
+
+
+def require_makeable(key: SessionKey) -> None:
+    """Refuse to make a chat under a key that none may be made under today; old ones stay usable."""
+    if key.kind == "chat" and not is_new_conversation_key(key.conversation):
+        raise _malformed()
+
+
+def _malformed() -> Refusal:
+    return Refusal(
         Code.INVALID_CONVERSATION_KEY,
         "A new conversation key has 8 to 64 letters, digits, _ or - and does not begin with ses_.",
         field="conversationKey",

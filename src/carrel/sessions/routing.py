@@ -66,6 +66,18 @@ def find_lane(tx: Tx, access: Access, reference: str, current: SessionKey | None
     return place.lane, found[0] if found else None
 
 
+def lane_for_work(
+    tx: Tx, access: Access, *, agent: str | None, reference: str | None, task_id: str | None, task_scoped: bool
+) -> SessionKey:
+    """The lane something said to an agent is for: the one named, else its Task's, else the agent's main lane."""
+    if reference is not None:
+        return find_place(tx, access, reference).key
+    speaker = named_agent(tx, access, agent) if agent is not None else default_agent(tx, access)
+    if task_id is not None and task_scoped:
+        return SessionKey.of(speaker.id, f"task:{task_id}")
+    return speaker.base_key
+
+
 def _check_account(tx: Tx, access: Access, spelling: Spelling) -> None:
     if spelling.account is not None and spelling.account not in (access.account_id, account_of(tx, access).slug):
         raise not_found("session")

@@ -1,13 +1,16 @@
 """The SQL of lanes, sessions and pointers."""
 
-from carrel.kernel import Access, SessionKey
-from carrel.sessions.model import Lane, LaneChange, LaneFilter, LaneRow, Session
+import re
+
+from carrel.kernel import INTERNAL_KINDS, Access, SessionKey
+from carrel.sessions.model import CHANNEL_KINDS, Lane, LaneChange, LaneFilter, LaneRow, Session, stored_channel
 from carrel.storage import Row, Tx
 
 _LANE_FIELDS = Lane.__struct_fields__
 _SESSION_FIELDS = Session.__struct_fields__
 _LANE = ", ".join(_LANE_FIELDS)
 _SESSION = ", ".join(_SESSION_FIELDS)
+_LIKE_SIGNS = re.compile("[!%_]")
 
 
 def lane_of(tx: Tx, access: Access, key: SessionKey) -> Lane | None:
@@ -205,6 +208,14 @@ def delete_session(tx: Tx, access: Access, session_id: str) -> None:
     tx.run("DELETE FROM sessions WHERE account_id = :account AND id = :id", account=access.account_id, id=session_id)
 
 
+def has_lanes_of_others(tx: Tx, access: Access, agent_id: str) -> bool:
+    """True when the account has lanes of any other agent."""
+    row = tx.one(
+        "SELECT 1 FROM lanes WHERE account_id = :account AND agent_id <> :agent LIMIT 1", account=access.account_id, agent=agent_id
+    )
+    return row is not None
+
+
 def lane_rows(tx: Tx, access: Access, wanted: LaneFilter, *, before: tuple[int, str] | None, limit: int) -> list[LaneRow]:
     """Lanes newest first, behind a cursor of (updated_at, key)."""
     where, values = _conditions(access, wanted)
@@ -267,13 +278,18 @@ def _conditions(access: Access, wanted: LaneFilter) -> tuple[list[str], dict[str
     where = ["l.account_id = :account", f"l.archived_at IS {'NOT ' if wanted.archived else ''}NULL"]
     values: dict[str, object] = {"account": access.account_id}
     if wanted.q:
-        where.append("(lower(l.key) LIKE :like OR lower(COALESCE(l.label, '')) LIKE :like OR lower(COALESCE(l.display_name, '')) LIKE :like)")
-        values["like"] = f"%{wanted.q.lower()}%"
+        searched = ("l.key", "COALESCE(l.label, '')", "COALESCE(l.display_name, '')")
+        matches = [f"lower({column}) LIKE :like ESCAPE '!'" for column in searched]
+        where.append(f"({' OR '.join(matches)})")
+        values["like"] = "%" + _LIKE_SIGNS.sub(r"!\g<0>", wanted.q.lower()) + "%"
     if wanted.kinds:
         names = [f":kind_{'abcdefghijklmnopqrst'[at]}" for at in range(len(wanted.kinds))]
         where.append(f"l.kind IN ({', '.join(names)})")
         values |= {name[1:]: kind for name, kind in zip(names, wanted.kinds, strict=True)}
-    for column, value in (("agent_id", wanted.agent_id), ("made_by", wanted.made_by), ("last_channel", wanted.channel)):
+    if wanted.channel is not None:
+        where.append(_in_channel(wanted.channel))
+        values |= {} if wanted.channel in ("internal", "unknown") else {"channel": stored_channel(wanted.channel)}
+    for column, value in (("agent_id", wanted.agent_id), ("made_by", wanted.made_by)):
         if value is not None:
             where.append(f"l.{column} = :{column}")
             values[column] = value
@@ -286,6 +302,22 @@ def _conditions(access: Access, wanted: LaneFilter) -> tuple[list[str], dict[str
     if wanted.state is not None:
         where.append({"busy": _BUSY, "idle": f"NOT {_BUSY} AND NOT {_CLOSED}", "closed": f"NOT {_BUSY} AND {_CLOSED}"}[wanted.state])
     return where, values
+
+
+def _in_channel(channel: str) -> str:
+    """Where a lane's shown channel is that one; the rule itself is `shown_channel` of the model."""
+    if channel == "internal":
+        return f"l.kind IN ({_quoted(INTERNAL_KINDS)})"
+    if channel == "unknown":
+        return f"l.kind NOT IN ({_quoted((*INTERNAL_KINDS, *CHANNEL_KINDS))}) AND l.last_channel IS NULL"
+    return (
+        f"((l.kind IN ({_quoted(CHANNEL_KINDS)}) AND l.key LIKE 'agent:' || l.agent_id || ':' || :channel || ':%') OR "
+        f"(l.kind NOT IN ({_quoted((*INTERNAL_KINDS, *CHANNEL_KINDS))}) AND l.last_channel = :channel))"
+    )
+
+
+def _quoted(names: tuple[str, ...]) -> str:
+    return ", ".join(f"'{name}'" for name in names)
 
 
 _BUSY = "EXISTS (SELECT 1 FROM runs r WHERE r.account_id = l.account_id AND r.key = l.key AND r.state = 'running')"

@@ -4,7 +4,7 @@ import re
 from functools import lru_cache
 
 _LOCKS = re.compile(r"\s+FOR (?:NO KEY )?UPDATE(?: OF \w+)?(?: SKIP LOCKED)?")
-_NAMED = re.compile(r"(?<!:):([a-z_]+)\b")
+_NAMED = re.compile(r"(?<!:):([a-z_][a-z0-9_]*)\b")
 _TABLE_END = re.compile(r"^\);$", re.MULTILINE)
 
 

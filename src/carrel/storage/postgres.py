@@ -14,8 +14,7 @@ from typing import LiteralString, TypeVar, cast
 
 import psycopg
 
-from carrel.kernel import Clock, Code, Ids, Refusal
-from carrel.kernel.ids import Chance
+from carrel.kernel import Chance, Clock, Code, Ids, Refusal
 from carrel.storage.bells import BELLS, FEED, Bell
 from carrel.storage.copying import copy_to_sqlite
 from carrel.storage.database import Row, Tx

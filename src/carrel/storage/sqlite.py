@@ -13,8 +13,7 @@ from typing import TypeVar
 
 import apsw
 
-from carrel.kernel import Clock, Code, Ids, Refusal
-from carrel.kernel.ids import Chance
+from carrel.kernel import Chance, Clock, Code, Ids, Refusal
 from carrel.storage.bells import BELLS, Bell
 from carrel.storage.database import Row, Tx
 from carrel.storage.dialect import for_sqlite, schema_for_sqlite

@@ -1,15 +1,14 @@
 """The house as a surface sees it: the store, the rules, and who is at work. Assembled once, by main."""
 
+import asyncio
 from collections.abc import Awaitable, Callable
 
 from msgspec import Struct
 
 from carrel.delivery import Live
-from carrel.kernel.settings import Settings
+from carrel.kernel.settings import SettingRow, Settings
 from carrel.runs import Rules
 from carrel.storage import Database
-
-SettingRow = tuple[str, object, object, str]
 
 
 class House(Struct, frozen=True, kw_only=True):
@@ -25,5 +24,9 @@ class House(Struct, frozen=True, kw_only=True):
     # Whether this process starts runs, and whether it has begun to stop.
     works: bool
     draining: Callable[[], bool]
+    # Set when the server stops serving: streams and sockets end then, so that nothing holds its end up.
+    closing: asyncio.Event
+    # Set when the server is about to close: whoever holds a stream open ends it.
+    closing: asyncio.Event
     # Name of a gateway -> whether it answers now.
     gateways_up: Callable[[], Awaitable[dict[str, bool]]]

@@ -64,7 +64,7 @@ def serve(args: Namespace, screen: Screen) -> int:
     # The server brings the web framework and the database along; no other command should pay for it.
     from carrel.main.server import serve as serve_until_stopped
 
-    return serve_until_stopped(loaded.settings, role=args.role, open_browser=args.open)
+    return serve_until_stopped(loaded, role=args.role, open_browser=args.open)
 
 
 def up(args: Namespace, screen: Screen) -> int:

@@ -77,6 +77,11 @@ class Endpoint(Struct, frozen=True, kw_only=True):
     # Status -> type of the answer; None for an empty one. The first is the usual one.
     answers: dict[int, Any]
     creates: bool
+    # The answer holds a secret that is shown once: a repetition may see it, the store may not.
+    secret: bool
+    # A caller on this very machine needs no token.
+    open_on_loopback: bool
+    media: str
     tag: str
 
 
@@ -92,6 +97,9 @@ def endpoint(
     body: type | None = None,
     query: type = NoQuery,
     creates: bool = False,
+    secret: bool = False,
+    open_on_loopback: bool = False,
+    media: str = "application/json",
     tag: str = "",
 ) -> Callable[[Callable[[Any], Awaitable[Any]]], Callable[[Any], Awaitable[Any]]]:
     """Put a handler into the table; its docstring's first line is its summary. `creates` honours X-Idempotency-Key."""
@@ -101,7 +109,8 @@ def endpoint(
         ENDPOINTS.append(
             Endpoint(
                 method=method, path=path, handler=handler, summary=summary, who=who, body=body, query=query, answers=answers,
-                creates=creates, tag=tag or path.split("/")[2] if path.startswith("/api/") else "health",
+                creates=creates, secret=secret, open_on_loopback=open_on_loopback, media=media,
+                tag=tag or (path.split("/")[2] if path.startswith("/api/") else "health"),
             )  # fmt: skip
         )
         return handler

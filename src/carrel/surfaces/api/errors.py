@@ -1,9 +1,9 @@
 """The one total table from an error to its HTTP answer, and the error body."""
 
+import msgspec
 from msgspec import UNSET, Struct, UnsetType
 from starlette.responses import Response
 
-import msgspec
 from carrel.kernel import Code, Refusal
 
 STATUS: dict[Code, int] = {

@@ -104,8 +104,13 @@ def _require_own_origin(connection: HTTPConnection) -> None:
     """A write by cookie must come from our own pages, or any site could write with it."""
     if connection.scope["type"] == "http" and connection.scope["method"] in ("GET", "HEAD", "OPTIONS"):
         return
-    site = connection.headers.get("sec-fetch-site")
-    origin = connection.headers.get("origin")
-    own = urlsplit(origin).netloc == connection.headers.get("host") if origin else site in ("same-origin", "none")
-    if not own:
+    if not from_own_pages(connection):
         raise Refusal(Code.FORBIDDEN, "A write by cookie must come from the dashboard's own pages.")
+
+
+def from_own_pages(connection: HTTPConnection) -> bool:
+    """True when the browser says that the request comes from our own origin."""
+    origin = connection.headers.get("origin")
+    if origin:
+        return urlsplit(origin).netloc == connection.headers.get("host")
+    return connection.headers.get("sec-fetch-site") in ("same-origin", "none")

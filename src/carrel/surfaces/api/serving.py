@@ -1,6 +1,8 @@
 """Serving endpoints: limits, identity, strict reading of body and query, idempotency, and the error body for all of it."""
 
 import asyncio
+from collections import OrderedDict
+from collections.abc import Iterable
 from hashlib import sha256
 from logging import getLogger
 from typing import Any
@@ -13,15 +15,18 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from carrel.access import answer_given, keep_answer
-from carrel.kernel import METRICS, Access, Code, Refusal, invalid
-from carrel.kernel.limits import BODY_BYTES_MAX, IDEMPOTENCY_KEPT_HOURS, IDEMPOTENCY_KEY_CHARS_MAX
+from carrel.kernel import METRICS, Access, Code, Refusal, invalid, redact
+from carrel.kernel.limits import BODY_BYTES_MAX, IDEMPOTENCY_KEPT_HOURS, IDEMPOTENCY_KEY_CHARS_MAX, IDEMPOTENT_SECRETS_MAX
 from carrel.surfaces.api.endpoint import Ask, Endpoint, Reply
 from carrel.surfaces.api.errors import refusal_response
-from carrel.surfaces.api.identity import WrongTokens, identify, refuse_token_in_query
+from carrel.surfaces.api.identity import WrongTokens, identify, is_loopback, refuse_token_in_query
 from carrel.surfaces.house import House
 
 _log = getLogger("carrel.api")
 _NOBODY = Access(account_id="", account_slug="", kind="client", actor_id="")
+
+# (account, actor, idempotency key)
+Repeated = tuple[str, str, str]
 
 
 class Server:
@@ -30,17 +35,25 @@ class Server:
     def __init__(self, house: House, wrong: WrongTokens) -> None:
         self._house = house
         self._wrong = wrong
-        self._repeats: WeakValueDictionary[tuple[str, str, str], asyncio.Lock] = WeakValueDictionary()
+        self._repeats: WeakValueDictionary[Repeated, asyncio.Lock] = WeakValueDictionary()
+        self._secrets: OrderedDict[Repeated, bytes] = OrderedDict()
 
-    def route(self, endpoint: Endpoint) -> Route:
-        """The Starlette route of one endpoint."""
+    def routes(self, endpoints: Iterable[Endpoint]) -> list[Route]:
+        """One route a path, literal paths before those with parameters, whatever order they were written in."""
+        by_path: dict[str, dict[str, Endpoint]] = {}
+        for endpoint in endpoints:
+            by_path.setdefault(endpoint.path, {})[endpoint.method] = endpoint
+        paths = sorted(by_path, key=lambda path: [("{" in part, part) for part in path.split("/")])
+        return [self._route(path, by_path[path]) for path in paths]
 
+    def _route(self, path: str, by_method: dict[str, Endpoint]) -> Route:
         async def serve(request: Request) -> Response:
+            endpoint = by_method["GET" if request.method == "HEAD" else request.method]
             response = await self._answer(endpoint, request)
-            METRICS.count("http.requests.count", route=endpoint.path, status=str(response.status_code))
+            METRICS.count("http.requests.count", route=path, status=str(response.status_code))
             return response
 
-        return Route(endpoint.path, serve, methods=[endpoint.method], name=f"{endpoint.method} {endpoint.path}")
+        return Route(path, serve, methods=list(by_method), name=path)
 
     async def _answer(self, endpoint: Endpoint, request: Request) -> Response:
         try:
@@ -56,19 +69,25 @@ class Server:
 
     async def _serve(self, endpoint: Endpoint, request: Request) -> Response:
         refuse_token_in_query(request)
-        access = await identify(request, self._house, self._wrong)
-        if endpoint.who:
-            if access is None:
-                raise Refusal(Code.UNAUTHENTICATED, "Send a token: Authorization: Bearer <token>.")
-            access.require(*endpoint.who)
+        access = await self._access(endpoint, request)
         raw = await read_body(request) if endpoint.body is not None else b""
         body = decode_body(raw, endpoint.body) if endpoint.body is not None else None
         query = decode_query(request, endpoint.query)
-        ask: Ask[Any, Any] = Ask(request, self._house, access or _NOBODY, body, query)
+        ask: Ask[Any, Any] = Ask(request, self._house, access, body, query)
         key = request.headers.get("x-idempotency-key")
         if endpoint.creates and key is not None:
             return await self._once(endpoint, ask, key, raw)
         return respond(endpoint, await endpoint.handler(ask))
+
+    async def _access(self, endpoint: Endpoint, request: Request) -> Access:
+        """Who asks. What is open asks nobody: it must answer even when the store does not."""
+        if not endpoint.who or (endpoint.open_on_loopback and is_loopback(request)):
+            return _NOBODY
+        access = await identify(request, self._house, self._wrong)
+        if access is None:
+            raise Refusal(Code.UNAUTHENTICATED, "Send a token: Authorization: Bearer <token>.")
+        access.require(*endpoint.who)
+        return access
 
     async def _once(self, endpoint: Endpoint, ask: Ask[Any, Any], key: str, raw: bytes) -> Response:
         """The first answer under an idempotency key, whoever repeats it."""
@@ -82,11 +101,21 @@ class Server:
             if kept is not None:
                 if kept[0] != digest:
                     raise Refusal(Code.IDEMPOTENCY_MISMATCH, "This idempotency key was used for a different request.")
-                return Response(kept[2], kept[1], {"Idempotent-Replay": "true"}, "application/json")
+                first = self._secrets.get(owner, kept[2])
+                return Response(first, kept[1], {"Idempotent-Replay": "true"}, "application/json")
             response = respond(endpoint, await endpoint.handler(ask))
             text = bytes(response.body).decode()
+            if endpoint.secret:
+                text = self._without_secret(owner, text)
             await ask.write(lambda tx, access: keep_answer(tx, access, key, digest, response.status_code, text))
             return response
+
+    def _without_secret(self, owner: Repeated, text: str) -> str:
+        """What may be stored of an answer; the whole one is remembered here, for a sender who did not get it."""
+        self._secrets[owner] = text.encode()
+        if len(self._secrets) > IDEMPOTENT_SECRETS_MAX:
+            self._secrets.popitem(last=False)
+        return redact(text)
 
 
 def respond(endpoint: Endpoint, result: object) -> Response:

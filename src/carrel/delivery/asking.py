@@ -1,0 +1,145 @@
+"""What is put to the gateway: the transcript and the new message as items, and the exact body around them. Pure."""
+
+import base64
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from carrel.delivery.instructions import Instructions
+from carrel.journal import Entry
+from carrel.kernel import clip
+from carrel.kernel.settings import DeliverySettings, GatewaySettings
+from carrel.runs import Attachment, Run
+from carrel.sessions import Session
+from carrel.tools import Tool
+
+Item = dict[str, Any]
+_IMAGES = ("image/png", "image/jpeg", "image/webp", "image/gif")
+
+
+class Asking(Struct, frozen=True, kw_only=True):
+    """Everything one step of a turn is made from."""
+
+    run: Run
+    session: Session
+    address: str
+    gateway: GatewaySettings
+    settings: DeliverySettings
+    model: str
+    thinking: str | None
+    instructions: Instructions
+    tools: tuple[Tool, ...]
+    entries: list[Entry]
+    attachments: dict[str, Attachment]
+
+
+class Asked(Struct, frozen=True):
+    """The body, to the byte, and how many items of the transcript had to stay out."""
+
+    body: bytes
+    history_omitted: int
+
+
+def ask(asking: Asking) -> Asked:
+    """The request of one step."""
+    items, omitted = _items(asking)
+    is_inline = asking.settings.instructions == "inline"
+    if is_inline:
+        _lead(items, asking.instructions.text)
+    body: dict[str, Any] = {"model": asking.model}
+    if not is_inline:
+        body["instructions"] = asking.instructions.text
+    body["input"] = _as_text(items) if asking.gateway.history == "gateway" and len(items) == 1 else items
+    body |= {"tools": [tool.function() for tool in asking.tools], "tool_choice": "auto", "stream": asking.gateway.stream}
+    if asking.thinking and asking.thinking != "off":
+        body["reasoning"] = {"effort": asking.thinking}
+    body |= {"user": asking.address, "metadata": _metadata(asking)}
+    return Asked(msgspec.json.encode(body), omitted)
+
+
+def _metadata(asking: Asking) -> dict[str, str]:
+    run = asking.run
+    named = {
+        "runId": run.id,
+        "sessionId": asking.session.id,
+        "taskId": run.task_id or run.session_key.task_id,
+        "messageId": run.sender_id,
+        "deliveryInstructionProfileVersion": asking.instructions.version,
+    }
+    return {name: value for name, value in named.items() if value is not None}
+
+
+def _items(asking: Asking) -> tuple[list[Item], int]:
+    """The transcript within its bound, oldest left out first and whole, then what this run heard and did."""
+    run_id = asking.run.id
+    own = [entry for entry in asking.entries if entry.run_id == run_id]
+    # An answer given later may stand behind other runs' entries; the order of the journal is the order of the talk.
+    earlier = [entry for entry in asking.entries if entry.run_id != run_id and entry.role in ("user", "assistant", "system")]
+    if asking.gateway.history == "gateway":
+        earlier = []
+    room = asking.settings.history_chars_max - sum(len(entry.content) for entry in own)
+    kept: list[Entry] = []
+    for entry in reversed(earlier):
+        room -= len(entry.content)
+        if room < 0:
+            break
+        kept.append(entry)
+    omitted = len(earlier) - len(kept)
+    shown = sorted([*kept, *own], key=lambda entry: entry.seq)
+    return [_item(asking, entry) for entry in shown], omitted
+
+
+def _item(asking: Asking, entry: Entry) -> Item:
+    details = entry.details or {}
+    match entry.role:
+        case "toolCall":
+            return {
+                "type": "function_call",
+                "call_id": details["callId"],
+                "name": details["name"],
+                "arguments": details["arguments"],
+                "status": "completed",
+            }
+        case "toolResult":
+            return {"type": "function_call_output", "call_id": details["callId"], "output": entry.content}
+        case "assistant":
+            part: Item = {"type": "output_text", "text": entry.content, "annotations": []}
+            return {"type": "message", "role": "assistant", "status": "completed", "content": [part]}
+        case role:
+            if entry.run_id != asking.run.id:
+                return {"type": "message", "role": role, "content": [_text(entry.content)]}
+            files = [_file(asking.attachments[name]) for name in entry.attachment_ids if name in asking.attachments]
+            said = _text(clip(entry.content, asking.settings.input_chars_max))
+            # What was said stands alone and last, so that nothing put beside it can be taken for it.
+            return {"type": "message", "role": role, "content": [*files, *_anchors(asking.run), said]}
+
+
+def _text(text: str) -> Item:
+    return {"type": "input_text", "text": text}
+
+
+def _anchors(run: Run) -> list[Item]:
+    """What a task lane's message is tied to; a plain chat needs none."""
+    task_id = run.task_id or run.session_key.task_id
+    return [_text(f"[message {run.message_id} · task {task_id}]")] if task_id else []
+
+
+def _file(attachment: Attachment) -> Item:
+    address = f"data:{attachment.mime_type};base64,{base64.b64encode(attachment.content).decode()}"
+    if attachment.mime_type in _IMAGES:
+        return {"type": "input_image", "image_url": address, "detail": "auto"}
+    return {"type": "input_file", "filename": attachment.name, "file_data": address}
+
+
+def _lead(items: list[Item], text: str) -> None:
+    """Put the policy in front of the newest user message; for gateways that know no instructions."""
+    newest = next(item for item in reversed(items) if item.get("role") == "user")
+    newest["content"].insert(0, _text(text))
+
+
+def _as_text(items: list[Item]) -> str | list[Item]:
+    """One message as plain text, where it is nothing but text."""
+    content = items[0]["content"]
+    only_text = all(part["type"] == "input_text" for part in content)
+    return "\n\n".join(part["text"] for part in content) if only_text else items

@@ -1,0 +1,121 @@
+"""Receipts: exactly what an agent saw in a turn, to show and to compare."""
+
+import difflib
+from typing import Any
+
+import msgspec
+from msgspec import UNSET, Struct, UnsetType
+
+from carrel.delivery.store import StepRow, steps_of
+from carrel.kernel import Access, iso, not_found
+from carrel.runs import Run
+from carrel.storage import Tx
+
+_CONTEXT: dict[str, Any] = {"block": "", "layers": [], "items": [], "omitted": {}, "degraded": None}
+
+
+class ReceiptStep(Struct, frozen=True, kw_only=True, rename="camel"):
+    """One step: what was sent, and what came back."""
+
+    n: int
+    attempt: int
+    sent_at: str | None
+    model: str
+    instructions_version: str
+    instructions_sha256: str
+    instructions: str | None
+    input: Any
+    tools: list[str]
+    history_omitted: int
+    body_sha256: str
+    context: dict[str, Any]
+    output: Any
+    body: str | UnsetType = UNSET
+
+
+class Receipt(Struct, frozen=True, kw_only=True, rename="camel"):
+    """What a run was shown, step by step."""
+
+    run_id: str
+    session_key: str
+    generation: int | None
+    delivery_session_key: str | None
+    steps: list[ReceiptStep]
+
+
+class Difference(Struct, frozen=True, kw_only=True):
+    """Whether two texts are the same, and where they are not."""
+
+    same: bool
+    diff: str
+
+
+class Comparison(Struct, frozen=True, kw_only=True):
+    """Two receipts side by side, by their last steps."""
+
+    same: bool
+    instructions: Difference
+    input: Difference
+    context: dict[str, list[str]]
+    tools: dict[str, list[str]]
+
+
+def receipt_of(tx: Tx, access: Access, run: Run, *, with_body: bool = False) -> Receipt:
+    """The receipt of a run."""
+    return Receipt(
+        run_id=run.id,
+        session_key=run.key,
+        generation=run.generation,
+        delivery_session_key=f"{run.key}:v{run.generation}" if run.generation else None,
+        steps=[_step(row, with_body) for row in steps_of(tx, access, run.id)],
+    )
+
+
+def compare_receipts(tx: Tx, access: Access, one: Run, other: Run) -> Comparison:
+    """What `other` was shown that `one` was not, and the other way round."""
+    steps = [receipt_of(tx, access, run).steps for run in (one, other)]
+    if not all(steps):
+        raise not_found("receipt")
+    before, after = (found[-1] for found in steps)
+    instructions = _difference(before.instructions or "", after.instructions or "")
+    asked = _difference(_readable(before.input), _readable(after.input))
+    tools = {
+        "added": [name for name in after.tools if name not in before.tools],
+        "removed": [name for name in before.tools if name not in after.tools],
+    }
+    return Comparison(
+        same=instructions.same and asked.same and before.tools == after.tools,
+        instructions=instructions,
+        input=asked,
+        context={"added": [], "removed": [], "kept": []},
+        tools=tools,
+    )
+
+
+def _step(row: StepRow, with_body: bool) -> ReceiptStep:
+    body = msgspec.json.decode(row.body)
+    return ReceiptStep(
+        n=row.n,
+        attempt=row.attempt,
+        sent_at=iso(row.sent_at),
+        model=row.model,
+        instructions_version=row.instructions_version,
+        instructions_sha256=row.instructions_sha256,
+        instructions=body.get("instructions"),
+        input=body["input"],
+        tools=[tool["name"] for tool in body["tools"]],
+        history_omitted=row.history_omitted,
+        body_sha256=row.body_sha256,
+        context=_CONTEXT,
+        output=None if row.output is None else msgspec.json.decode(row.output),
+        body=row.body if with_body else UNSET,
+    )
+
+
+def _readable(asked: object) -> str:
+    return asked if isinstance(asked, str) else msgspec.json.format(msgspec.json.encode(asked), indent=2).decode()
+
+
+def _difference(before: str, after: str) -> Difference:
+    lines = difflib.unified_diff(before.splitlines(), after.splitlines(), "one", "other", lineterm="", n=2)
+    return Difference(same=before == after, diff="\n".join(lines))

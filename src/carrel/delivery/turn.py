@@ -1,0 +1,350 @@
+"""The turn: the work of one run from hearing to answering, in bounded steps. It returns an outcome and moves nothing.
+
+Every write carries the run's claim; between two transactions the turn may die at any point and be taken up again from
+what is stored: what was heard is not heard twice, a call that was made is not made twice, a reply is not given twice.
+"""
+
+from collections.abc import Mapping
+from hashlib import sha256
+from logging import getLogger
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from carrel.access import account_of
+from carrel.delivery.asking import Asked, Asking, ask
+from carrel.delivery.instructions import PROFILE_VERSION, standing_instructions
+from carrel.delivery.live import Live, Spoken
+from carrel.delivery.store import StepRow, answer_step, insert_step, next_step
+from carrel.gateway import Gateway, GatewayFault, GatewaySettings, Step, StepAnswer, Usage
+from carrel.journal import Entry, NewEntry, append_entry, entries_of_session
+from carrel.kernel import DEFAULT_ACCOUNT_SLUG, Access, Provenance
+from carrel.kernel.limits import HISTORY_ROWS_MAX, TOOL_CALLS_PER_ROUND_MAX
+from carrel.kernel.settings import DeliverySettings
+from carrel.runs import (
+    Claim,
+    Completed,
+    Failed,
+    NeedsInput,
+    Outcome,
+    Run,
+    attachments_by_id,
+    bind_session,
+    fence,
+    note_instructions,
+    run_by_id,
+)
+from carrel.sessions import Agent, Session, agent_by_id, lane_of, open_generation, session_by_id
+from carrel.storage import Database, Tx
+from carrel.tools import CATALOG, Desk, Permitted, Result, Toolset, call_tool
+
+_log = getLogger("carrel.delivery")
+_SPOKEN = Provenance(kind="internal_system")
+BUILTIN = "builtin"
+_TOO_MANY_ROUNDS = "tool_rounds_exceeded"
+
+
+class Door(Struct, frozen=True):
+    """A gateway and how it is to be spoken to."""
+
+    gateway: Gateway
+    settings: GatewaySettings
+
+
+class Desktop(Struct, frozen=True, kw_only=True):
+    """One run at its desk: everything a step needs, read in one transaction."""
+
+    run: Run
+    session: Session
+    agent: Agent
+    access: Access
+    door: Door
+    toolset: Toolset
+    entries: list[Entry]
+
+
+class _Sent(Struct, frozen=True):
+    """A step written down and about to be sent."""
+
+    step: Step
+    n: int
+    desktop: Desktop
+
+
+class _Pending(Struct, frozen=True):
+    """Calls that the model asked for and that are not made yet."""
+
+    calls: list[Entry]
+    desktop: Desktop
+
+
+class Turns:
+    """The handler that the dispatcher is given."""
+
+    def __init__(self, db: Database, doors: Mapping[str, Door], settings: DeliverySettings, live: Live) -> None:
+        self._db = db
+        self._doors = doors
+        self._settings = settings
+        self._live = live
+
+    async def take(self, claim: Claim) -> Outcome:
+        """One turn: whatever is next by what is stored, until there is an outcome."""
+        usage = Usage()
+        while True:
+            following = await self._db.write(lambda tx: self._prepare(tx, claim))
+            match following:
+                case _Sent():
+                    outcome, usage = await self._step(claim, following, usage)
+                case _Pending():
+                    outcome = await self._call(claim, following)
+                case _:
+                    outcome = following
+            if outcome is not None:
+                return _with_usage(outcome, usage)
+
+    async def _step(self, claim: Claim, sent: _Sent, usage: Usage) -> tuple[Outcome | None, Usage]:
+        try:
+            answer = await sent.desktop.door.gateway.take(sent.step, lambda text: self._say(claim, text))
+        except GatewayFault as fault:
+            # What was heard of a step that fails is void.
+            self._live.say(claim.account_id, Spoken("restart", claim.id, claim.key))
+            return _failed(fault), usage
+        outcome = await self._db.write(lambda tx: _hear_answer(tx, claim, sent, answer))
+        return outcome, _sum(usage, answer.usage)
+
+    async def _call(self, claim: Claim, pending: _Pending) -> Outcome | None:
+        for entry in pending.calls:
+            result = await self._db.write(lambda tx, entry=entry: _act(tx, claim, pending.desktop, entry))
+            if result.ends is not None:
+                return result.ends
+        return None
+
+    def _prepare(self, tx: Tx, claim: Claim) -> "_Sent | _Pending | Outcome":
+        """Hear what has not been heard, then find what comes next: the reply is there, calls are open, or a step is due."""
+        fence(tx, claim)
+        desktop = self._sit_down(tx, claim)
+        own = [entry for entry in desktop.entries if entry.run_id == claim.id]
+        reply = _given_reply(own)
+        if reply is not None:
+            return Completed(reply=reply)
+        calls = _open_calls(own)
+        if calls:
+            return _Pending(calls, desktop)
+        if _rounds(own) >= self._settings.tool_rounds_max:
+            message = f"The agent used all {self._settings.tool_rounds_max} rounds of tool calls without coming to an answer."
+            return Failed(code=_TOO_MANY_ROUNDS, message=message)
+        asking = self._asking(tx, desktop)
+        asked = ask(asking)
+        n = next_step(tx, desktop.access, claim.id)
+        insert_step(tx, desktop.access, claim, _row(asking, asked, n, tx.now))
+        note_instructions(tx, claim, asking.instructions.version, asking.instructions.sha256)
+        return _Sent(Step(body=asked.body, address=asking.address, agent_id=desktop.agent.id), n, desktop)
+
+    def _sit_down(self, tx: Tx, claim: Claim) -> Desktop:
+        access = claim.access
+        run = run_by_id(tx, access, claim.id)
+        agent = agent_by_id(tx, access, claim.agent_id)
+        assert run is not None and agent is not None, "a claimed run has a row and an agent"
+        session = _hear(tx, access, run, claim)
+        agent_access = msgspec.structs.replace(access, kind="run", actor_id=agent.id, agent_id=agent.id, run_id=run.id)
+        return Desktop(
+            run=run,
+            session=session,
+            agent=agent,
+            access=agent_access,
+            door=self._door(agent),
+            toolset=Permitted(CATALOG, agent.profile),
+            entries=entries_of_session(tx, access, session.id, limit=HISTORY_ROWS_MAX),
+        )
+
+    def _door(self, agent: Agent) -> Door:
+        named = agent.profile.gateway or ("default" if "default" in self._doors else BUILTIN)
+        # A gateway that the settings no longer name: the built-in agent answers, and says how to connect one.
+        return self._doors.get(named) or self._doors[BUILTIN]
+
+    def _asking(self, tx: Tx, desktop: Desktop) -> Asking:
+        run, agent, door = desktop.run, desktop.agent, desktop.door
+        lane = lane_of(tx, desktop.access, run.session_key)
+        assert lane is not None, "a run always has a lane"
+        slug = account_of(tx, desktop.access).slug
+        tools = desktop.toolset.offered()
+        heard = [name for entry in desktop.entries if entry.run_id == run.id for name in entry.attachment_ids]
+        return Asking(
+            run=run,
+            session=desktop.session,
+            address=desktop.session.address + ("" if slug == DEFAULT_ACCOUNT_SLUG else f"@{slug}"),
+            gateway=door.settings,
+            settings=self._settings,
+            model=lane.model or agent.profile.model or door.settings.model or BUILTIN,
+            thinking=lane.thinking_level or agent.profile.thinking,
+            instructions=standing_instructions(agent, run.session_key, tools),
+            tools=tools,
+            entries=desktop.entries,
+            attachments={kept.id: kept for kept in attachments_by_id(tx, desktop.access, tuple(heard))},
+        )
+
+    def _say(self, claim: Claim, text: str) -> None:
+        self._live.say(claim.account_id, Spoken("text", claim.id, claim.key, text))
+
+
+def _hear(tx: Tx, access: Access, run: Run, claim: Claim) -> Session:
+    """The generation that hears the run; at its first start the next one is opened, if none is, and hears it now."""
+    if run.session_id is not None:
+        # Taken up again: it ends in the generation it began in, even if that was closed meanwhile.
+        bound = session_by_id(tx, access, run.session_id)
+        assert bound is not None, "a generation with a run is never pruned"
+        return bound
+    session = open_generation(tx, access, run.session_key)
+    bind_session(tx, claim, session.id, session.generation)
+    said = NewEntry(
+        id=run.message_id,
+        type="conversation",
+        role="user",
+        content=run.text,
+        author="user" if run.provenance_kind == "external_user" else run.actor_id,
+        provenance=run.source(),
+        key=run.key,
+        session_id=session.id,
+        run_id=run.id,
+        agent_id=run.agent_id,
+        message_id=run.sender_id,
+        channel=run.channel,
+        attachment_ids=run.attached(),
+    )
+    append_entry(tx, access, said)
+    _log.info(
+        "turn_started",
+        extra={"run_id": run.id, "session_key": run.key, "session_id": session.id, "generation": session.generation}
+        | {"session_resolution": session.resolution},
+    )
+    return session
+
+
+def _hear_answer(tx: Tx, claim: Claim, sent: _Sent, answer: StepAnswer) -> Outcome | None:
+    """Keep what the gateway said: the reply ends the turn, calls are written down before any of them is made."""
+    fence(tx, claim)
+    desktop, session = sent.desktop, sent.desktop.session
+    answer_step(tx, claim.access, claim.id, sent.n, msgspec.json.encode(answer.output).decode())
+    if not answer.calls:
+        _log.info(
+            "turn_finished",
+            extra={"run_id": claim.id, "session_key": claim.key, "session_id": session.id, "generation": session.generation}
+            | {"instruction_profile_version": PROFILE_VERSION, "task_history_called": False},
+        )
+        if not answer.text.strip():
+            return Completed(reply="", note="no_reply")
+        _write(tx, desktop, "assistant", answer.text, None)
+        return Completed(reply=answer.text, note=answer.incomplete_reason)
+    for call in answer.calls[:TOOL_CALLS_PER_ROUND_MAX]:
+        details = {"callId": call.call_id, "name": call.name, "arguments": call.arguments, "step": sent.n}
+        _write(tx, desktop, "toolCall", f"Tool call: {call.name}", details)
+    return None
+
+
+def _act(tx: Tx, claim: Claim, desktop: Desktop, call: Entry) -> Result:
+    """Make one call: effect, record and entry in one transaction."""
+    fence(tx, claim)
+    details = call.details or {}
+    desk = Desk(access=desktop.access, run=desktop.run, session=desktop.session)
+    # Some servers number their calls anew in every step, so the step is part of the name a call is known by.
+    known_as = f"{details['step']}:{details['callId']}"
+    text, result = call_tool(tx, desktop.toolset, desk, known_as, details["name"], details["arguments"])
+    _write(tx, desktop, "toolResult", text, {"callId": details["callId"], "name": details["name"], "step": details["step"]})
+    if isinstance(result.ends, NeedsInput):
+        _write(tx, desktop, "assistant", result.ends.question, {"question": True})
+    return result
+
+
+def _open_calls(own: list[Entry]) -> list[Entry]:
+    """The calls written down and not answered."""
+    answered = {_call_name(entry) for entry in own if entry.role == "toolResult"}
+    return [entry for entry in own if entry.role == "toolCall" and _call_name(entry) not in answered]
+
+
+def _call_name(entry: Entry) -> tuple[object, object]:
+    details = entry.details or {}
+    return details.get("step"), details.get("callId")
+
+
+def _write(tx: Tx, desktop: Desktop, role: str, content: str, details: dict[str, Any] | None) -> None:
+    run = desktop.run
+    append_entry(
+        tx,
+        desktop.access,
+        NewEntry(
+            type="conversation" if role == "assistant" else "action",
+            role=role,
+            content=content,
+            details=details,
+            author=desktop.agent.id,
+            provenance=_SPOKEN,
+            key=run.key,
+            session_id=desktop.session.id,
+            run_id=run.id,
+            agent_id=desktop.agent.id,
+            channel=run.channel,
+        ),
+    )
+
+
+def _given_reply(own: list[Entry]) -> str | None:
+    """The reply this run has given already, if its end was lost; a question it asked is none."""
+    newest = own[-1] if own else None
+    if newest is not None and newest.role == "assistant" and not (newest.details or {}).get("question"):
+        return newest.content
+    return None
+
+
+def _rounds(own: list[Entry]) -> int:
+    return len({(entry.details or {}).get("step") for entry in own if entry.role == "toolCall"})
+
+
+def _row(asking: Asking, asked: Asked, n: int, now: int) -> StepRow:
+    return StepRow(
+        n=n,
+        attempt=asking.run.attempt,
+        gateway=asking.gateway.kind,
+        address=asking.address,
+        model=asking.model,
+        instructions_version=asking.instructions.version,
+        instructions_sha256=asking.instructions.sha256,
+        body=asked.body.decode(),
+        body_sha256=sha256(asked.body).hexdigest(),
+        history_omitted=asked.history_omitted,
+        sent_at=now,
+    )
+
+
+def _failed(fault: GatewayFault) -> Failed:
+    return Failed(
+        code=fault.code, message=fault.message, retryable=fault.retryable, retry_after_seconds=fault.retry_after_seconds
+    )
+
+
+def _with_usage(outcome: Outcome, usage: Usage) -> Outcome:
+    spent = _spent(usage)
+    if spent is None or not isinstance(outcome, Completed | NeedsInput | Failed):
+        return outcome
+    return msgspec.structs.replace(outcome, usage=spent)
+
+
+def _spent(usage: Usage) -> dict[str, Any] | None:
+    if not usage.total_tokens and not usage.input_tokens and not usage.output_tokens:
+        return None
+    return {
+        "inputTokens": usage.input_tokens,
+        "outputTokens": usage.output_tokens,
+        "totalTokens": usage.total_tokens or usage.input_tokens + usage.output_tokens,
+        "costUsd": usage.cost_usd,
+    }
+
+
+def _sum(one: Usage, other: Usage) -> Usage:
+    cost = None if one.cost_usd is None and other.cost_usd is None else (one.cost_usd or 0) + (other.cost_usd or 0)
+    return Usage(
+        input_tokens=one.input_tokens + other.input_tokens,
+        output_tokens=one.output_tokens + other.output_tokens,
+        total_tokens=one.total_tokens + other.total_tokens,
+        cost_usd=cost,
+    )

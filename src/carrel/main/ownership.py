@@ -1,0 +1,20 @@
+"""One SQLite file, one server: a second one would take the first one's running turns for dead and start them again."""
+
+import fcntl
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from carrel.kernel import Code, Refusal
+
+
+@contextmanager
+def own_file(path: Path) -> Iterator[None]:
+    """Hold the file's lock as long as the server lives; the system lets go of it when the process dies."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with path.with_name(path.name + ".lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise Refusal(Code.CONFLICT, f"Another server is working on {path}; stop it first, or name another --data-dir.") from error
+        yield

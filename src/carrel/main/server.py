@@ -1,0 +1,212 @@
+"""The server: one process with its store, its dispatcher and its surfaces, from the first start to the last drain."""
+
+import asyncio
+import contextlib
+import os
+import signal
+import socket
+import webbrowser
+from collections.abc import Iterator
+from logging import getLogger
+from pathlib import Path
+from types import FrameType
+
+import msgspec
+import uvicorn
+import uvloop
+
+from carrel import __version__
+from carrel.delivery import Live, Turns
+from carrel.kernel import Code, Refusal
+from carrel.main.doors import Doors
+from carrel.main.logs import set_up_logs
+from carrel.main.ownership import own_file
+from carrel.main.settings import Loaded
+from carrel.runs import Dispatcher, Rules
+from carrel.sessions import ensure_default_account
+from carrel.storage import Database, NewerSchema, open_database, sqlite_path
+from carrel.surfaces.api import build_app, record_metrics
+from carrel.surfaces.dashboard import routes as dashboard_routes
+from carrel.surfaces.house import House
+
+_log = getLogger("carrel.main")
+# How long connections may linger once streams were told to end; uvicorn never exits on its own while one is open.
+_CONNECTIONS_END_SECONDS = 3
+
+
+def serve(loaded: Loaded, *, role: str, open_browser: bool) -> int:
+    """Serve until told to stop; 0 after a clean stop."""
+    set_up_logs(loaded.settings.log)
+    url = loaded.settings.storage.url
+    path = sqlite_path(url)
+    if path is not None and role != "all":
+        raise Refusal(Code.INVALID_PARAMS, "One SQLite file belongs to one server: --role api or worker needs storage.url=postgresql://…")
+    with own_file(path) if path is not None else contextlib.nullcontext():
+        try:
+            return uvloop.run(_Server(loaded, role, open_browser).run())
+        except NewerSchema as error:
+            raise Refusal(Code.STORAGE_UNAVAILABLE, str(error)) from error
+
+
+class _Server:
+    """Everything one process is made of, put together once."""
+
+    def __init__(self, loaded: Loaded, role: str, open_browser: bool) -> None:
+        self._loaded = loaded
+        self._settings = loaded.settings
+        self._role = role
+        self._open_browser = open_browser
+        self._stopping = asyncio.Event()
+
+    async def run(self) -> int:
+        """Open, serve, drain, close."""
+        settings = self._settings
+        _prepare_folder(settings.storage.data_dir)
+        sock = _listen(settings.server.host, settings.server.port)
+        db = open_database(settings.storage.url, durability=settings.storage.durability)
+        try:
+            secret = await db.write(ensure_default_account)
+            if secret is not None:
+                _keep_owner_token(settings.storage.data_dir, secret)
+            async with Doors(settings.gateway) as doors:
+                await self._work(db, doors, sock)
+        finally:
+            await db.close()
+        return 0
+
+    async def _work(self, db: Database, doors: Doors, sock: socket.socket) -> None:
+        live = Live()
+        turns = Turns(db, doors.by_name, self._settings.delivery, live)
+        worker = f"{socket.gethostname()}:{os.getpid()}"
+        dispatcher = Dispatcher(db, turns.take, self._settings, worker)
+        house = self._house(db, live, doors, dispatcher)
+        web = _Web(build_app(house, more_routes=dashboard_routes()), sock, lambda: self._ready(sock))
+        for number in (signal.SIGTERM, signal.SIGINT):
+            asyncio.get_running_loop().add_signal_handler(number, self._stopping.set)
+        async with asyncio.TaskGroup() as group:
+            serving = group.create_task(web.serve_until_told())
+            duties = [group.create_task(record_metrics(house))]
+            if self._role != "api":
+                duties.append(group.create_task(dispatcher.serve()))
+            await self._stopping.wait()
+            _log.info("draining")
+            if self._role != "api":
+                await dispatcher.drain(self._settings.server.drain_seconds)
+            house.closing.set()
+            web.tell_to_end()
+            await serving
+            for duty in duties:
+                duty.cancel()
+        _forget_address(self._settings.storage.data_dir)
+        _log.info("stopped")
+
+    def _house(self, db: Database, live: Live, doors: Doors, dispatcher: Dispatcher) -> House:
+        settings = self._settings
+        return House(
+            db=db,
+            settings=settings,
+            setting_rows=tuple(self._loaded.rows),
+            rules=Rules(
+                runs=settings.runs,
+                send_policy=settings.sessions.send_policy,
+                a2a_timeout_minutes=settings.a2a.tasks.timeout_minutes,
+            ),
+            live=live,
+            version=__version__,
+            gateway_names=tuple(doors.by_name),
+            works=self._role != "api",
+            draining=self._stopping.is_set,
+            closing=asyncio.Event(),
+            gateways_up=doors.up,
+        )
+
+    def _ready(self, sock: socket.socket) -> None:
+        """Say where we are, once we answer there."""
+        host, port = sock.getsockname()[:2]
+        address = f"http://{f'[{host}]' if ':' in host else host}:{port}"
+        data_dir = self._settings.storage.data_dir
+        _keep_address(data_dir, address)
+        public = self._settings.server.public_url or address
+        token_file = data_dir / "owner_token"
+        token = token_file.read_text().strip() if token_file.exists() else ""
+        print(f"dashboard {public}/#token={token}" if token else f"dashboard {public}/", flush=True)
+        print(f"ready {address}", flush=True)
+        if self._open_browser:
+            webbrowser.open(f"{public}/#token={token}")
+
+
+class _Web(uvicorn.Server):
+    """uvicorn, with us in charge of signals and told when it answers."""
+
+    def __init__(self, app: object, sock: socket.socket, on_ready: object) -> None:
+        super().__init__(
+            uvicorn.Config(
+                app,  # type: ignore[arg-type]
+                loop="none",
+                http="httptools",
+                ws="websockets-sansio",
+                log_config=None,
+                access_log=False,
+                lifespan="off",
+                server_header=False,
+                timeout_graceful_shutdown=_CONNECTIONS_END_SECONDS,
+            )
+        )
+        self._sock = sock
+        self._on_ready = on_ready
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Leave signals to main: it drains first."""
+        yield
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Never called: see capture_signals."""
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self._on_ready()  # type: ignore[operator]
+
+    async def serve_until_told(self) -> None:
+        """Answer requests until `tell_to_end`."""
+        await self.serve(sockets=[self._sock])
+
+    def tell_to_end(self) -> None:
+        """Let `serve_until_told` return soon."""
+        self.should_exit = True
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    try:
+        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+        sock = socket.socket(family)
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        sock.bind((host, port))
+    except OSError as error:
+        raise Refusal(
+            Code.CONFLICT, f"Cannot listen on {host}:{port} ({error.strerror}); is another server there? Try --port 0."
+        ) from error
+    return sock
+
+
+def _prepare_folder(data_dir: Path) -> None:
+    try:
+        data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise Refusal(Code.STORAGE_UNAVAILABLE, f"Cannot make the data directory {data_dir} ({error.strerror}).") from error
+
+
+def _keep_owner_token(data_dir: Path, secret: str) -> None:
+    """The token alone on one line, for its owner's eyes only from the first byte on."""
+    path = data_dir / "owner_token"
+    path.unlink(missing_ok=True)
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+        file.write(secret + "\n")
+
+
+def _keep_address(data_dir: Path, address: str) -> None:
+    (data_dir / "server.json").write_bytes(msgspec.json.encode({"url": address, "pid": os.getpid()}))
+
+
+def _forget_address(data_dir: Path) -> None:
+    (data_dir / "server.json").unlink(missing_ok=True)

@@ -1,0 +1,93 @@
+"""The application: every endpoint of the table, the error body for all that has no endpoint, and an id for each request."""
+
+import re
+from collections.abc import Iterable
+from logging import getLogger
+
+from starlette.applications import Starlette
+from starlette.datastructures import MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from carrel.kernel import Clock, Code, Ids, Refusal, SystemClock, system_chance
+from carrel.kernel.limits import REQUEST_ID_CHARS_MAX
+from carrel.surfaces.api.endpoint import Endpoint
+from carrel.surfaces.api.errors import refusal_response
+from carrel.surfaces.api.health import Readiness
+from carrel.surfaces.api.identity import WrongTokens
+from carrel.surfaces.api.metrics import Recorder
+from carrel.surfaces.api.serving import Server, http_error
+from carrel.surfaces.api.table import SOCKETS, every_endpoint
+from carrel.surfaces.house import House
+
+_log = getLogger("carrel.api")
+_REQUEST_ID = re.compile(rf"[A-Za-z0-9_.:-]{{1,{REQUEST_ID_CHARS_MAX}}}")
+
+
+def build_app(
+    house: House,
+    *,
+    recorder: Recorder | None = None,
+    more_routes: Iterable[BaseRoute] = (),
+    clock: Clock | None = None,
+) -> Starlette:
+    """The application of one house; `more_routes` are those of other surfaces, `recorder` is the one main keeps running."""
+    clock = clock or SystemClock()
+    wrong = WrongTokens(clock)
+    endpoints: list[Endpoint] = every_endpoint()
+    app = Starlette(
+        routes=[*Server(house, wrong).routes(endpoints), *SOCKETS, *more_routes],
+        middleware=[Middleware(RequestIds, ids=Ids(clock, system_chance()))],
+        exception_handlers={HTTPException: http_error, Refusal: refused, Exception: broken},
+    )
+    # A redirect would send a body away from the path it was meant for; a wrong path is told so instead.
+    app.router.redirect_slashes = False
+    app.state.house = house
+    app.state.wrong_tokens = wrong
+    app.state.readiness = Readiness(house, clock)
+    app.state.recorder = recorder or Recorder(house.db, clock)
+    return app
+
+
+class RequestIds:
+    """Gives every request an id, its own when that is well formed, and every answer the same one."""
+
+    def __init__(self, app: ASGIApp, ids: Ids) -> None:
+        self._app = app
+        self._ids = ids
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] not in ("http", "websocket"):
+            await self._app(scope, receive, send)
+            return
+        given = next((value.decode("latin-1") for name, value in scope["headers"] if name == b"x-request-id"), "")
+        request_id = given if _REQUEST_ID.fullmatch(given) else self._ids.new("req")
+        scope.setdefault("state", {})["request_id"] = request_id
+
+        async def send_named(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message)["X-Request-Id"] = request_id
+            await send(message)
+
+        await self._app(scope, receive, send_named)
+
+
+async def refused(request: Request, error: Exception) -> Response:
+    """A refusal that no endpoint caught."""
+    assert isinstance(error, Refusal)
+    return refusal_response(error, request.state.request_id)
+
+
+async def broken(request: Request, error: Exception) -> Response:
+    """An error that nothing caught: the log knows it, the caller gets the id to ask for it."""
+    request_id = getattr(request.state, "request_id", "req_unknown")
+    _log.error("request_failed", exc_info=error, extra={"request_id": request_id, "route": request.url.path})
+    refusal = Refusal(Code.INTERNAL, "Something went wrong here; the server's log knows more under this request id.")
+    response = refusal_response(refusal, request_id)
+    # This answer is given outside the middleware that names all others.
+    response.headers["X-Request-Id"] = request_id
+    return response

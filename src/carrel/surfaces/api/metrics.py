@@ -1,0 +1,199 @@
+"""Figures of the running server: as Prometheus text, as JSON, and of the last day minute by minute.
+
+Counters and histograms are the whole server's, so only the owner of account `default` and a caller on this machine see
+them; an owner of another account sees the figures of that account's own lanes.
+"""
+
+import asyncio
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator
+from typing import Literal
+
+from msgspec import UNSET, UnsetType
+from starlette.responses import PlainTextResponse
+
+from carrel.access import every_account
+from carrel.kernel import DEFAULT_ACCOUNT_SLUG, METRICS, MS_PER_MINUTE, Access, Clock, Sample, iso, system_access
+from carrel.kernel.limits import METRIC_MINUTES_MAX, METRIC_SERIES_MAX
+from carrel.runs import count_live, stuck_lanes
+from carrel.storage import Database, Tx
+from carrel.surfaces.api.endpoint import OWNER, Ask, In, NoQuery, Out, endpoint
+
+_MINUTE_SECONDS = 60
+# Whose figures: an account's id, or "" for those of the whole server.
+Whose = str
+
+
+class Metric(Out, frozen=True, kw_only=True):
+    """One reading; of a histogram `value` is the sum and `count` the number of observations."""
+
+    name: str
+    type: Literal["counter", "gauge", "histogram"]
+    labels: dict[str, str]
+    value: float
+    count: int | UnsetType = UNSET
+
+
+class MetricsShown(Out, frozen=True, kw_only=True):
+    """Every reading."""
+
+    metrics: list[Metric]
+
+
+class HistoryQuery(In, frozen=True, kw_only=True):
+    """Which figures, and how far back."""
+
+    names: str = ""
+    minutes: int = 60
+
+
+class Series(Out, frozen=True, kw_only=True):
+    """One figure over time."""
+
+    name: str
+    labels: dict[str, str]
+    points: list[tuple[str | None, float]]
+
+
+class HistoryShown(Out, frozen=True, kw_only=True):
+    """Figures over time, one point a minute."""
+
+    series: list[Series]
+
+
+class Recorder:
+    """Keeps one point a minute of every figure, in memory only."""
+
+    def __init__(self, db: Database, clock: Clock) -> None:
+        self._db = db
+        self._clock = clock
+        self._points: dict[tuple[Whose, str, tuple[tuple[str, str], ...]], deque[tuple[int, float]]] = {}
+
+    async def record(self) -> None:
+        """Take a point now and then every minute, until cancelled."""
+        while True:
+            await self.take()
+            await asyncio.sleep(_MINUTE_SECONDS)
+
+    async def take(self) -> None:
+        """Take one point of everything."""
+        by_account = await self._db.read(_gauges_by_account)
+        now = self._clock.now_ms()
+        for sample in (*METRICS.samples(), *_summed(by_account.values())):
+            self._keep(("", sample.name, sample.labels), now, sample.value)
+        for account_id, samples in by_account.items():
+            for sample in samples:
+                self._keep((account_id, sample.name, sample.labels), now, sample.value)
+
+    def _keep(self, key: tuple[Whose, str, tuple[tuple[str, str], ...]], now: int, value: float) -> None:
+        points = self._points.get(key)
+        if points is None:
+            if len(self._points) >= METRIC_SERIES_MAX:
+                return
+            points = self._points[key] = deque(maxlen=METRIC_MINUTES_MAX)
+        points.append((now, value))
+
+    def series(self, whose: Whose, names: set[str], minutes: int) -> list[Series]:
+        """The points of the last minutes, of the figures named or of all."""
+        since = self._clock.now_ms() - minutes * MS_PER_MINUTE
+        return [
+            Series(name=name, labels=dict(labels), points=[(iso(at), value) for at, value in points if at >= since])
+            for (owner, name, labels), points in sorted(self._points.items())
+            if owner == whose and (not names or name in names)
+        ]
+
+
+@endpoint("GET", "/metrics", answers={200: str}, who=OWNER, open_on_loopback=True, media="text/plain")
+async def show_text(ask: Ask[None, NoQuery]) -> PlainTextResponse:
+    """The figures as Prometheus reads them."""
+    lines = _prometheus(await _samples(ask))
+    return PlainTextResponse("\n".join(lines) + "\n", media_type="text/plain; version=0.0.4; charset=utf-8")
+
+
+@endpoint("GET", "/api/metrics", answers={200: MetricsShown}, who=OWNER)
+async def show_metrics(ask: Ask[None, NoQuery]) -> MetricsShown:
+    """The figures by their dotted names."""
+    return MetricsShown(
+        metrics=[
+            Metric(
+                name=sample.name,
+                type=sample.type,
+                labels=dict(sample.labels),
+                value=sample.value,
+                count=sample.count if sample.type == "histogram" else UNSET,
+            )
+            for sample in await _samples(ask)
+        ]
+    )
+
+
+@endpoint("GET", "/api/metrics/history", answers={200: HistoryShown}, who=OWNER, query=HistoryQuery)
+async def show_history(ask: Ask[None, HistoryQuery]) -> HistoryShown:
+    """The figures of the last minutes, one point a minute."""
+    recorder: Recorder = ask.request.app.state.recorder
+    names = {name.strip() for name in ask.query.names.split(",") if name.strip()}
+    minutes = max(1, min(ask.query.minutes, METRIC_MINUTES_MAX))
+    whose = "" if _sees_all(ask.access) else ask.access.account_id
+    return HistoryShown(series=recorder.series(whose, names, minutes))
+
+
+def _sees_all(access: Access) -> bool:
+    """True for the operator: the owner of account `default`, or who was let in without a token on this machine."""
+    return access.account_slug in ("", DEFAULT_ACCOUNT_SLUG)
+
+
+async def _samples(ask: Ask[None, NoQuery]) -> list[Sample]:
+    if not _sees_all(ask.access):
+        return await ask.read(_gauges)
+    by_account = await ask.house.db.read(_gauges_by_account)
+    return [*METRICS.samples(), *_summed(by_account.values())]
+
+
+def _gauges_by_account(tx: Tx) -> dict[str, list[Sample]]:
+    return {account.id: _gauges(tx, system_access(account.id)) for account in every_account(tx)}
+
+
+def _gauges(tx: Tx, access: Access) -> list[Sample]:
+    live = count_live(tx, access)
+    found = [
+        Sample(f"runs.{state}", "gauge", (("agent", agent),), count)
+        for (state, agent), count in sorted(live.items())
+        if state in ("queued", "running")
+    ]
+    stuck = sorted(stuck_lanes(tx, access).items())
+    return [*found, *(Sample("lanes.stuck", "gauge", (("agent", agent),), count) for agent, count in stuck)]
+
+
+def _summed(gauges: Iterable[list[Sample]]) -> list[Sample]:
+    """The gauges of all accounts as one; agents of one name are counted together."""
+    totals: Counter[tuple[str, tuple[tuple[str, str], ...]]] = Counter()
+    for samples in gauges:
+        for sample in samples:
+            totals[sample.name, sample.labels] += int(sample.value)
+    return [Sample(name, "gauge", labels, value) for (name, labels), value in sorted(totals.items())]
+
+
+def _prometheus(samples: Iterable[Sample]) -> Iterator[str]:
+    told = ""
+    for sample in samples:
+        name = "carrel_" + sample.name.replace(".", "_") + ("_total" if sample.type == "counter" else "")
+        if name != told:
+            yield f"# TYPE {name} {sample.type}"
+            told = name
+        if sample.type != "histogram":
+            yield f"{name}{_labels(sample.labels)} {sample.value:g}"
+            continue
+        for bound, count in sample.buckets:
+            yield f"{name}_bucket{_labels((*sample.labels, ('le', f'{bound:g}')))} {count}"
+        yield f"{name}_bucket{_labels((*sample.labels, ('le', '+Inf')))} {sample.count}"
+        yield f"{name}_sum{_labels(sample.labels)} {sample.value:g}"
+        yield f"{name}_count{_labels(sample.labels)} {sample.count}"
+
+
+def _labels(labels: Iterable[tuple[str, str]]) -> str:
+    inside = ",".join(f'{name}="{_escaped(value)}"' for name, value in labels)
+    return f"{{{inside}}}" if inside else ""
+
+
+def _escaped(value: str) -> str:
+    return value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")

@@ -1,0 +1,121 @@
+"""The tools that end or feed a turn: ask back, decline, add an artifact."""
+
+import base64
+import binascii
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta
+
+from carrel.kernel import Code, Refusal, invalid
+from carrel.kernel.limits import ARTIFACT_BYTES_MAX, ARTIFACTS_PER_RUN_MAX, NAME_CHARS_MAX, QUESTION_CHARS_MAX
+from carrel.runs import Artifact, Failed, NeedsInput, artifacts_of, count_change, insert_artifact, tell
+from carrel.storage import Tx
+from carrel.tools.model import Desk, Params, Result, Tool
+
+Short = Annotated[str, Meta(min_length=1, max_length=NAME_CHARS_MAX)]
+Words = Annotated[str, Meta(min_length=1, max_length=QUESTION_CHARS_MAX)]
+
+
+class RequestInput(Params, frozen=True, kw_only=True):
+    """The question a person is to answer."""
+
+    question: Words
+    kind: Literal["input", "auth"] = "input"
+
+
+class Decline(Params, frozen=True, kw_only=True):
+    """Why the agent will not do it."""
+
+    reason: Words
+
+
+class ArtifactAdd(Params, frozen=True, kw_only=True):
+    """One part of a result: exactly one of text, dataBase64, url and data."""
+
+    text: str | None = None
+    data_base64: str | None = None
+    url: Annotated[str, Meta(max_length=4000)] | None = None
+    data: Any = msgspec.UNSET
+    filename: Short | None = None
+    name: Short | None = None
+    media_type: Short | None = None
+    append: bool = False
+    artifact_id: Short | None = None
+
+
+def _request_input(_tx: Tx, _desk: Desk, params: RequestInput) -> Result:
+    ends = NeedsInput(question=params.question, waiting_for=params.kind)
+    return Result(value={"ok": True, "waitingFor": params.kind}, ends=ends)
+
+
+def _decline(_tx: Tx, _desk: Desk, params: Decline) -> Result:
+    ends = Failed(code="rejected", message=params.reason, reason="rejected")
+    return Result(value={"ok": True, "declined": True}, ends=ends)
+
+
+def _artifact_add(tx: Tx, desk: Desk, params: ArtifactAdd) -> Result:
+    kind, content = _part(params)
+    if len(content.encode()) > ARTIFACT_BYTES_MAX * 4 // 3:
+        raise Refusal(Code.TOO_LARGE, f"One part of an artifact has at most {ARTIFACT_BYTES_MAX} bytes.", field=kind)
+    present = artifacts_of(tx, desk.access, desk.run.id)
+    if len(present) >= ARTIFACTS_PER_RUN_MAX:
+        raise Refusal(Code.LIMIT_REACHED, f"A run has at most {ARTIFACTS_PER_RUN_MAX} artifact parts.")
+    known = {part.artifact_id for part in present}
+    if params.append and params.artifact_id not in known:
+        raise invalid("artifactId", "append needs the artifactId of an artifact of this run.")
+    if params.artifact_id in known and not params.append:
+        raise invalid("artifactId", "This artifact is already there; set append to add to it.")
+    artifact_id = params.artifact_id or tx.new_id("art")
+    part = Artifact(artifact_id, tx.tick(), params.name, params.media_type, params.filename, kind, content, tx.now)
+    insert_artifact(tx, desk.access, desk.run.id, part)
+    change = count_change(tx, desk.run)
+    tell(tx, desk.run, "run.artifact", state="running", artifactId=artifact_id, append=params.append, change=change)
+    return Result(value={"artifactId": artifact_id})
+
+
+def _part(params: ArtifactAdd) -> tuple[str, str]:
+    given = {
+        "text": params.text,
+        "bytes": params.data_base64,
+        "url": params.url,
+        "data": None if params.data is msgspec.UNSET else msgspec.json.encode(params.data).decode(),
+    }
+    named = [(kind, content) for kind, content in given.items() if content is not None]
+    if len(named) != 1:
+        raise Refusal(Code.INVALID_PARAMS, "Give exactly one of text, dataBase64, url and data.")
+    kind, content = named[0]
+    if kind == "bytes":
+        try:
+            base64.b64decode(content, validate=True)
+        except (binascii.Error, ValueError) as error:
+            raise invalid("dataBase64", f"This is no base64 ({error}).") from error
+    return kind, content
+
+
+TURN_TOOLS = (
+    Tool(
+        name="request_input",
+        description="Ask the person a question you cannot go on without. Ends this turn; their answer continues the same run.",
+        params=RequestInput,
+        effect="write",
+        act=_request_input,
+        only_in_run=True,
+    ),
+    Tool(
+        name="decline",
+        description="Refuse this request for good, with a reason the sender can understand. Ends this turn.",
+        params=Decline,
+        effect="write",
+        act=_decline,
+        only_in_run=True,
+    ),
+    Tool(
+        name="artifact_add",
+        description="Add a result to this run: a text, a file (base64), a link or structured data; append adds to one you began.",
+        params=ArtifactAdd,
+        effect="write",
+        act=_artifact_add,
+        only_in_run=True,
+    ),
+)
