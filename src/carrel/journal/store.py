@@ -77,7 +77,7 @@ def append_event(tx: Tx, access: Access, name: str, about: About, body: str) -> 
 def entries_of_session(
     tx: Tx, access: Access, session_id: str, *, limit: int, before: int | None = None, tool_results: bool = True
 ) -> list[Entry]:
-    """The newest `limit` entries of one generation below `before`, oldest first, with or without what tools answered."""
+    """The newest `limit` entries of one generation below `before`, oldest first, on demand without tool results."""
     rows = tx.all(
         f"SELECT {_ENTRY} FROM entries WHERE account_id = :account AND session_id = :session_id AND seq < :before "
         f"{'' if tool_results else _NO_TOOL_RESULTS}ORDER BY seq DESC LIMIT :limit",

@@ -3,6 +3,7 @@
 from carrel.runs.accepting import Rules, deliver
 from carrel.runs.answering import answer, retry
 from carrel.runs.dispatcher import Dispatcher, Handler
+from carrel.runs.lane_store import AttachmentHead, attachment_heads, queue_order
 from carrel.runs.lifeline import rescue_lost
 from carrel.runs.model import (
     ENDS,
@@ -33,6 +34,8 @@ from carrel.runs.record_store import (
     stuck_lanes,
     tools_called,
 )
+from carrel.runs.removing import remove_lane
+from carrel.runs.retiring import retire_agent
 from carrel.runs.settling import claim, fence, settle, settle_and_claim
 from carrel.runs.stopping import cancel, require_cancelled, stop_lane
 from carrel.runs.store import (
@@ -44,6 +47,7 @@ from carrel.runs.store import (
     note_instructions,
     queue_position,
     run_by_id,
+    run_by_sender,
     running_of_lane,
 )
 from carrel.runs.telling import about_run, tell
@@ -51,10 +55,12 @@ from carrel.runs.waiting import RESTS, wait_for_rest
 from carrel.runs.why import Reason, Why, explain
 
 __all__ = [
-    "ENDS", "MOVES", "RESTS", "Artifact", "Attachment", "Cancelled", "Claim", "ClaimLost", "Completed", "Dispatcher", "Failed", "Handler",
-    "NeedsInput", "Outcome", "Reason", "Rules", "Run", "RunFilter", "Why", "about_run", "answer", "artifacts_of",
-    "attachments_by_id", "bind_session", "call_result", "cancel", "claim", "count_change", "count_live", "delete_run", "deliver",
-    "expire_leases", "explain", "fence", "has_written", "insert_artifact", "live_runs_of_lane", "note_instructions", "prune",
-    "queue_position", "record_call", "require_cancelled", "rescue_lost", "retry", "retry_delay_ms", "run_by_id",
-    "running_of_lane", "runs_newest_first", "settle", "settle_and_claim", "stop_lane", "stuck_lanes", "tell", "tools_called", "wait_for_rest",
+    "ENDS", "MOVES", "RESTS", "Artifact", "Attachment", "AttachmentHead", "Cancelled", "Claim", "ClaimLost",
+    "Completed", "Dispatcher", "Failed", "Handler", "NeedsInput", "Outcome", "Reason", "Rules", "Run", "RunFilter",
+    "Why", "about_run", "answer", "artifacts_of", "attachment_heads", "attachments_by_id", "bind_session",
+    "call_result", "cancel", "claim", "count_change", "count_live", "delete_run", "deliver", "expire_leases",
+    "explain", "fence", "has_written", "insert_artifact", "live_runs_of_lane", "note_instructions", "prune",
+    "queue_order", "queue_position", "record_call", "remove_lane", "require_cancelled", "rescue_lost", "retire_agent",
+    "retry", "retry_delay_ms", "run_by_id", "run_by_sender", "running_of_lane", "runs_newest_first", "settle",
+    "settle_and_claim", "stop_lane", "stuck_lanes", "tell", "tools_called", "wait_for_rest",
 ]  # fmt: skip

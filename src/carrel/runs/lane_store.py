@@ -1,0 +1,65 @@
+"""The SQL of a lane's runs seen together: their order, what came with their messages, and their removal."""
+
+from msgspec import Struct
+
+from carrel.kernel import Access
+from carrel.storage import Tx
+
+
+class AttachmentHead(Struct, frozen=True, kw_only=True):
+    """What is known of a file that came with a message, without its content."""
+
+    id: str
+    name: str
+    mime_type: str
+    size_bytes: int
+    sha256: str
+
+
+def queue_order(tx: Tx, access: Access, key: str) -> dict[str, int]:
+    """The place of every queued run of a lane, 1 for the next."""
+    rows = tx.all(
+        "SELECT id FROM runs WHERE account_id = :account AND key = :key AND state = 'queued' ORDER BY seq",
+        account=access.account_id,
+        key=key,
+    )
+    return {row[0]: place for place, row in enumerate(rows, 1)}
+
+
+def attachment_heads(tx: Tx, access: Access, ids: tuple[str, ...]) -> list[AttachmentHead]:
+    """What is known of those files, in that order."""
+    found = []
+    for attachment_id in ids:
+        row = tx.one(
+            "SELECT id, name, mime_type, size_bytes, sha256 FROM attachments WHERE account_id = :account AND id = :id",
+            account=access.account_id,
+            id=attachment_id,
+        )
+        if row is not None:
+            found.append(AttachmentHead(**dict(zip(AttachmentHead.__struct_fields__, row, strict=True))))
+    return found
+
+
+def attached_in_lane(tx: Tx, access: Access, key: str) -> list[str]:
+    """The lists of attachment ids, as JSON, of every run of a lane that has any."""
+    rows = tx.all(
+        "SELECT attachment_ids FROM runs WHERE account_id = :account AND key = :key AND attachment_ids <> '[]'",
+        account=access.account_id,
+        key=key,
+    )
+    return [row[0] for row in rows]
+
+
+def delete_attachments(tx: Tx, access: Access, ids: list[str]) -> None:
+    """Remove files that came with messages."""
+    for attachment_id in ids:
+        tx.run(
+            "DELETE FROM attachments WHERE account_id = :account AND id = :id",
+            account=access.account_id,
+            id=attachment_id,
+        )
+
+
+def delete_runs_of_lane(tx: Tx, access: Access, key: str) -> int:
+    """Forget every run of a lane with its calls, artifacts and steps; none may be running."""
+    return tx.run("DELETE FROM runs WHERE account_id = :account AND key = :key", account=access.account_id, key=key)
