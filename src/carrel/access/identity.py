@@ -38,7 +38,10 @@ def mint_token(tx: Tx, access: Access, new: NewToken) -> tuple[Token, str]:
 
 
 def revoke(tx: Tx, access: Access, token_id: str) -> None:
-    """End a token at once."""
+    """End a token at once; the last owner token stays, or nobody could ever make another."""
+    known = store.token_by_id(tx, access, token_id)
+    if known is not None and known.kind == "owner" and not store.other_owner_tokens(tx, access, token_id):
+        raise Refusal(Code.CONFLICT, "This is the account's last owner token; make another one first.")
     if not store.revoke_token(tx, access, token_id):
         raise not_found("token")
 

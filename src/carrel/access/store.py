@@ -85,7 +85,8 @@ def insert_account(tx: Tx, account: Account) -> bool:
     """Write a new account; False when its slug is taken."""
     return bool(
         tx.run(
-            "INSERT INTO accounts (id, slug, name, settings, created_at) VALUES (:id, :slug, :name, :settings, :created_at) "
+            "INSERT INTO accounts (id, slug, name, settings, created_at) VALUES (:id, :slug, :name, "
+            ":settings, :created_at) "
             "ON CONFLICT DO NOTHING",
             id=account.id,
             slug=account.slug,
@@ -139,7 +140,8 @@ def insert_user(tx: Tx, access: Access, user: User) -> bool:
 def update_user(tx: Tx, access: Access, user: User) -> None:
     """Change a person's name, slug, address or role."""
     tx.run(
-        "UPDATE users SET slug = :slug, name = :name, email = :email, role = :role WHERE account_id = :account AND id = :id",
+        "UPDATE users SET slug = :slug, name = :name, email = :email, role = :role WHERE account_id "
+        "= :account AND id = :id",
         account=access.account_id,
         id=user.id,
         slug=user.slug,
@@ -172,8 +174,10 @@ def delete_user(tx: Tx, access: Access, user_id: str) -> bool:
 def insert_token(tx: Tx, access: Access, token_id: str, new: NewToken, secret_sha256: str) -> Token:
     """Write a new token."""
     tx.run(
-        "INSERT INTO tokens (account_id, id, kind, name, secret_sha256, agent_id, user_id, run_id, agent_ids, space_ids, "
-        "created_at, expires_at) VALUES (:account, :id, :kind, :name, :digest, :agent_id, :user_id, :run_id, :agent_ids, "
+        "INSERT INTO tokens (account_id, id, kind, name, secret_sha256, agent_id, user_id, run_id, "
+        "agent_ids, space_ids, "
+        "created_at, expires_at) VALUES (:account, :id, :kind, :name, :digest, :agent_id, :user_id, "
+        ":run_id, :agent_ids, "
         ":space_ids, :now, :expires_at)",
         account=access.account_id,
         id=token_id,
@@ -206,13 +210,25 @@ def token_by_id(tx: Tx, access: Access, token_id: str) -> Token | None:
 def live_tokens(tx: Tx, access: Access, *, after: str, limit: int) -> list[Token]:
     """The account's live tokens behind an id; a run's own are none of a person's business."""
     rows = tx.all(
-        f"SELECT {_TOKEN} FROM tokens WHERE account_id = :account AND revoked_at IS NULL AND kind <> 'run' AND id > :after "
+        f"SELECT {_TOKEN} FROM tokens WHERE account_id = :account AND revoked_at IS NULL AND kind <> "
+        "'run' AND id > :after "
         "ORDER BY id LIMIT :limit",
         account=access.account_id,
         after=after,
         limit=limit,
     )
     return [_token(row) for row in rows]
+
+
+def other_owner_tokens(tx: Tx, access: Access, token_id: str) -> int:
+    """How many owner tokens the account has besides one; all of them are held until the end of the transaction."""
+    rows = tx.all(
+        "SELECT id FROM tokens WHERE account_id = :account AND kind = 'owner' AND revoked_at IS NULL "
+        "AND (expires_at IS NULL OR expires_at > :now) ORDER BY id FOR UPDATE",
+        account=access.account_id,
+        now=tx.now,
+    )
+    return sum(row[0] != token_id for row in rows)
 
 
 def revoke_token(tx: Tx, access: Access, token_id: str) -> bool:

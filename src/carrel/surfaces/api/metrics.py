@@ -181,18 +181,22 @@ def _prometheus(samples: Iterable[Sample]) -> Iterator[str]:
             yield f"# TYPE {name} {sample.type}"
             told = name
         if sample.type != "histogram":
-            yield f"{name}{_labels(sample.labels)} {sample.value:g}"
+            yield f"{name}{_labels(sample.labels)} {_number(sample.value)}"
             continue
         for bound, count in sample.buckets:
             yield f"{name}_bucket{_labels((*sample.labels, ('le', f'{bound:g}')))} {count}"
         yield f"{name}_bucket{_labels((*sample.labels, ('le', '+Inf')))} {sample.count}"
-        yield f"{name}_sum{_labels(sample.labels)} {sample.value:g}"
+        yield f"{name}_sum{_labels(sample.labels)} {_number(sample.value)}"
         yield f"{name}_count{_labels(sample.labels)} {sample.count}"
 
 
 def _labels(labels: Iterable[tuple[str, str]]) -> str:
     inside = ",".join(f'{name}="{_escaped(value)}"' for name, value in labels)
     return f"{{{inside}}}" if inside else ""
+
+
+def _number(value: float) -> str:
+    return str(int(value)) if value == int(value) else repr(value)
 
 
 def _escaped(value: str) -> str:

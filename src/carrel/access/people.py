@@ -1,0 +1,71 @@
+"""People of an account: made, changed and removed by its owner."""
+
+import re
+
+from msgspec import UNSET, Struct, UnsetType
+
+from carrel.access import store
+from carrel.access.model import Role, User
+from carrel.kernel import Access, Code, Refusal, invalid, not_found
+from carrel.storage import Tx
+
+_SLUG = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
+_OTHER = re.compile(r"[^a-z0-9]+")
+
+
+class UserChange(Struct, frozen=True, kw_only=True):
+    """What is to be different about a person; what is unset stays."""
+
+    name: str | UnsetType = UNSET
+    slug: str | UnsetType = UNSET
+    email: str | None | UnsetType = UNSET
+    role: Role | UnsetType = UNSET
+
+
+def slug_of(name: str) -> str:
+    """The slug a name gives: lower case, each run of other characters one hyphen; empty when nothing is left."""
+    return _OTHER.sub("-", name.lower()).strip("-")[:64].strip("-")
+
+
+def make_user(tx: Tx, access: Access, *, name: str, slug: str, email: str | None, role: Role) -> User:
+    """A new person under a slug that is free."""
+    _check_slug(slug)
+    user = User(id=tx.new_id("usr"), slug=slug, name=name, email=email, role=role, created_at=tx.now)
+    if not store.insert_user(tx, access, user):
+        raise _taken(slug)
+    return user
+
+
+def change_user(tx: Tx, access: Access, user_id: str, change: UserChange) -> User:
+    """Change a person's name, slug, address or role."""
+    user = store.user_by_id(tx, access, user_id)
+    if user is None:
+        raise not_found("user")
+    changed = User(
+        id=user.id,
+        created_at=user.created_at,
+        name=user.name if change.name is UNSET else change.name,
+        slug=user.slug if change.slug is UNSET else change.slug,
+        email=user.email if change.email is UNSET else change.email,
+        role=user.role if change.role is UNSET else change.role,
+    )
+    _check_slug(changed.slug)
+    if store.slug_taken(tx, access, changed.slug, user.id):
+        raise _taken(changed.slug)
+    store.update_user(tx, access, changed)
+    return changed
+
+
+def remove_user(tx: Tx, access: Access, user_id: str) -> None:
+    """Remove a person with every token that stood for them."""
+    if not store.delete_user(tx, access, user_id):
+        raise not_found("user")
+
+
+def _check_slug(slug: str) -> None:
+    if not _SLUG.fullmatch(slug):
+        raise invalid("slug", "A person's slug has 1 to 64 lower-case letters, digits, _ and -, beginning with a letter or digit.")
+
+
+def _taken(slug: str) -> Refusal:
+    return Refusal(Code.CONFLICT, f"Another person of this account is called '{slug}'.", field="slug")

@@ -1,0 +1,133 @@
+"""A whole house for a test: a real store, the dispatcher with real turns, and the API on a real port of this machine."""
+
+import asyncio
+import contextlib
+import socket
+from collections.abc import AsyncIterator, Iterable
+from typing import Any
+
+import httpx
+import uvicorn
+from msgspec import Struct
+from starlette.applications import Starlette
+from starlette.routing import BaseRoute
+
+from carrel.access import access_by_token
+from carrel.delivery import BUILTIN, Door, Live, Turns
+from carrel.gateway import GatewaySettings
+from carrel.kernel import Access
+from carrel.kernel.settings import SettingRow, Settings
+from carrel.runs import Dispatcher, Rules
+from carrel.sessions import ensure_default_account, open_account
+from carrel.storage import Database, open_database
+from carrel.surfaces.api import build_app
+from carrel.surfaces.house import House
+from tests.surfaces.scripted_agent import ScriptedAgent
+
+WAIT_SECONDS_MAX = 20.0
+
+
+class OpenHouse(Struct, frozen=True, kw_only=True):
+    """A running house: its address, the owner tokens of two accounts, and the model behind its agents."""
+
+    house: House
+    app: Starlette
+    url: str
+    owner: str
+    other_owner: str
+    agent: ScriptedAgent
+    drain: asyncio.Event
+
+    @property
+    def db(self) -> Database:
+        return self.house.db
+
+    def client(self, token: str | None = "", **headers: str) -> httpx.AsyncClient:
+        """A client with a token, the owner's unless another is given; None for one without."""
+        bearer = {} if token is None else {"Authorization": f"Bearer {token or self.owner}"}
+        return httpx.AsyncClient(base_url=self.url, headers={**bearer, **headers}, timeout=WAIT_SECONDS_MAX)
+
+    async def access(self, token: str = "") -> Access:
+        """The Access that a token stands for."""
+        found = await self.db.read(lambda tx: access_by_token(tx, token or self.owner))
+        assert found is not None
+        return found
+
+    async def token(self, client: httpx.AsyncClient, **wanted: Any) -> str:
+        """The secret of a new token of the client's account."""
+        answer = await client.post("/api/tokens", json={"name": "test", **wanted})
+        assert answer.status_code == 201, answer.text
+        return str(answer.json()["secret"])
+
+
+@contextlib.asynccontextmanager
+async def open_house(
+    url: str,
+    *,
+    settings: Settings | None = None,
+    works: bool = True,
+    gateways_up: dict[str, bool] | None = None,
+    more_routes: Iterable[BaseRoute] = (),
+) -> AsyncIterator[OpenHouse]:
+    """Open a house on the store at `url`; the first time two accounts are made in it, `default` and `other`."""
+    settings = settings or Settings()
+    db = open_database(url)
+    agent, live, drain = ScriptedAgent(), Live(), asyncio.Event()
+    try:
+        owner = await db.write(ensure_default_account) or ""
+        other = (await db.write(lambda tx: open_account(tx, "Other", "other")))[1] if owner else ""
+        turns = Turns(db, {BUILTIN: Door(agent, GatewaySettings())}, settings.delivery, live)
+        dispatcher = Dispatcher(db, turns.take, settings, "test-worker")
+        house = _house(db, settings, live, works, drain, gateways_up or {BUILTIN: True})
+        app = build_app(house, more_routes=more_routes)
+        async with asyncio.TaskGroup() as group:
+            working = group.create_task(dispatcher.serve()) if works else None
+            async with _served(app, group) as address:
+                yield OpenHouse(
+                    house=house, app=app, url=address, owner=owner, other_owner=other, agent=agent, drain=drain
+                )  # fmt: skip
+                house.closing.set()
+            if working is not None:
+                working.cancel()
+    finally:
+        await db.close()
+
+
+def _house(
+    db: Database, settings: Settings, live: Live, works: bool, drain: asyncio.Event, up: dict[str, bool]
+) -> House:  # fmt: skip
+    async def gateways_up() -> dict[str, bool]:
+        return up
+
+    return House(
+        db=db,
+        settings=settings,
+        setting_rows=(SettingRow(name="server.port", value=8787, default=8787, source="default"),),
+        rules=Rules(runs=settings.runs, send_policy=settings.sessions.send_policy),
+        live=live,
+        version="0.0.test",
+        gateway_names=(BUILTIN, "spare"),
+        works=works,
+        draining=drain.is_set,
+        closing=asyncio.Event(),
+        gateways_up=gateways_up,
+    )
+
+
+@contextlib.asynccontextmanager
+async def _served(app: Starlette, group: asyncio.TaskGroup) -> AsyncIterator[str]:
+    """Serve the application on a free port; the port listens before anybody is told of it."""
+    sock = socket.socket()
+    sock.bind(("127.0.0.1", 0))
+    sock.listen(256)
+    config = uvicorn.Config(
+        app, log_config=None, access_log=False, lifespan="off", http="httptools", ws="websockets-sansio", timeout_graceful_shutdown=3
+    )
+    server = uvicorn.Server(config)
+    serving = group.create_task(server.serve(sockets=[sock]))
+    try:
+        yield f"http://127.0.0.1:{sock.getsockname()[1]}"
+    finally:
+        server.should_exit = True
+        async with asyncio.timeout(WAIT_SECONDS_MAX):
+            await serving

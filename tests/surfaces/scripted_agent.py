@@ -1,0 +1,83 @@
+"""A model in this very program that does what it is told: echo, hold, ask back, fail."""
+
+import asyncio
+import json
+from collections import defaultdict
+from typing import Any
+
+from carrel.gateway import Call, GatewayFault, OnText, Step, StepAnswer, Usage
+
+WAIT_SECONDS_MAX = 20.0
+
+
+class ScriptedAgent:
+    """Answers by the newest thing a person said.
+
+    `hold <name>` waits until `release(name)`; `ask <question>` asks back; `fail` fails for good, `flaky` for now;
+    everything else is echoed.
+    """
+
+    name = "scripted"
+
+    def __init__(self) -> None:
+        self.bodies: list[dict[str, Any]] = []
+        self._gates: defaultdict[str, asyncio.Event] = defaultdict(asyncio.Event)
+        self._reached: defaultdict[str, asyncio.Event] = defaultdict(asyncio.Event)
+
+    def release(self, name: str) -> None:
+        """Let everything held under that name go on, now and later."""
+        self._gates[name].set()
+
+    async def reached(self, name: str) -> None:
+        """Return once a turn is held under that name."""
+        async with asyncio.timeout(WAIT_SECONDS_MAX):
+            await self._reached[name].wait()
+
+    async def take(self, step: Step, on_text: OnText) -> StepAnswer:
+        body = json.loads(step.body)
+        self.bodies.append(body)
+        said = newest_line(body["input"])
+        word, _, rest = said.partition(" ")
+        if word == "hold":
+            self._reached[rest].set()
+            await self._gates[rest].wait()
+        if word in ("fail", "flaky"):
+            raise GatewayFault("scripted", f"Told to {said}.", retryable=word == "flaky")
+        if word == "ask" and body["input"][-1].get("role") == "user":
+            return _calling("request_input", {"question": rest or "What now?"}, len(self.bodies))
+        return _saying(f"echo: {said}", on_text)
+
+    async def check(self) -> bool:
+        return True
+
+    async def models(self) -> tuple[str, ...]:
+        return ("scripted",)
+
+    async def close(self) -> None:
+        for gate in self._gates.values():
+            gate.set()
+
+
+def newest_line(sent: Any) -> str:
+    """The last line of the newest user item."""
+    if isinstance(sent, str):
+        return sent.strip().rpartition("\n")[2]
+    content = next(item for item in reversed(sent) if item.get("role") == "user")["content"]
+    parts = [content] if isinstance(content, str) else [part.get("text", "") for part in content]
+    return "\n".join(parts).strip().rpartition("\n")[2]
+
+
+def _saying(text: str, on_text: OnText) -> StepAnswer:
+    for piece in (text[:6], text[6:]):
+        on_text(piece)
+    content = [{"type": "output_text", "text": text, "annotations": []}]
+    output = [{"type": "message", "id": "msg_1", "role": "assistant", "status": "completed", "content": content}]
+    usage = Usage(input_tokens=3, output_tokens=2, total_tokens=5)
+    return StepAnswer(text=text, calls=(), usage=usage, model="scripted", output=output)
+
+
+def _calling(tool: str, arguments: dict[str, Any], number: int) -> StepAnswer:
+    call = Call(call_id=f"call_{number}", name=tool, arguments=json.dumps(arguments))
+    item = {"type": "function_call", "id": f"fc_{number}", "call_id": call.call_id, "name": tool, "status": "completed"}
+    output = [item | {"arguments": call.arguments}]
+    return StepAnswer(text="", calls=(call,), usage=Usage(), model="scripted", output=output)
