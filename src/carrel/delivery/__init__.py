@@ -1,4 +1,7 @@
-"""A run is heard and answered: instructions, input, the turn loop, receipts. It owns no queue and opens no connection."""
+"""A run is heard and answered: instructions, input, the turn loop, receipts.
+
+It owns no queue and opens no connection.
+"""
 
 from carrel.delivery.instructions import PROFILE_VERSION, Instructions, standing_instructions
 from carrel.delivery.live import Live, Spoken

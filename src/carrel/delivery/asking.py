@@ -51,7 +51,11 @@ def ask(asking: Asking) -> Asked:
     if not is_inline:
         body["instructions"] = asking.instructions.text
     body["input"] = _as_text(items) if asking.gateway.history == "gateway" and len(items) == 1 else items
-    body |= {"tools": [tool.function() for tool in asking.tools], "tool_choice": "auto", "stream": asking.gateway.stream}
+    body |= {
+        "tools": [tool.function() for tool in asking.tools],
+        "tool_choice": "auto",
+        "stream": asking.gateway.stream,
+    }
     if asking.thinking and asking.thinking != "off":
         body["reasoning"] = {"effort": asking.thinking}
     body |= {"user": asking.address, "metadata": _metadata(asking)}
@@ -75,7 +79,9 @@ def _items(asking: Asking) -> tuple[list[Item], int]:
     run_id = asking.run.id
     own = [entry for entry in asking.entries if entry.run_id == run_id]
     # An answer given later may stand behind other runs' entries; the order of the journal is the order of the talk.
-    earlier = [entry for entry in asking.entries if entry.run_id != run_id and entry.role in ("user", "assistant", "system")]
+    earlier = [
+        entry for entry in asking.entries if entry.run_id != run_id and entry.role in ("user", "assistant", "system")
+    ]
     if asking.gateway.history == "gateway":
         earlier = []
     room = asking.settings.history_chars_max - sum(len(entry.content) for entry in own)

@@ -42,7 +42,9 @@ def insert_step(tx: Tx, access: Access, run: Claim, row: StepRow) -> None:
 def next_step(tx: Tx, access: Access, run_id: str) -> int:
     """The number of a run's next step, from 1, over all its attempts."""
     row = tx.one(
-        "SELECT max(n) FROM steps WHERE account_id = :account AND run_id = :run_id", account=access.account_id, run_id=run_id
+        "SELECT max(n) FROM steps WHERE account_id = :account AND run_id = :run_id",
+        account=access.account_id,
+        run_id=run_id,
     )
     return ((row[0] if row else None) or 0) + 1
 
@@ -50,7 +52,8 @@ def next_step(tx: Tx, access: Access, run_id: str) -> int:
 def answer_step(tx: Tx, access: Access, run_id: str, n: int, output: str) -> None:
     """Keep what came back."""
     tx.run(
-        "UPDATE steps SET answered_at = :now, output = :output WHERE account_id = :account AND run_id = :run_id AND n = :n",
+        "UPDATE steps SET answered_at = :now, output = :output WHERE account_id = :account AND "
+        "run_id = :run_id AND n = :n",
         account=access.account_id,
         run_id=run_id,
         n=n,

@@ -5,6 +5,7 @@ what is stored: what was heard is not heard twice, a call that was made is not m
 """
 
 from collections.abc import Mapping
+from functools import partial
 from hashlib import sha256
 from logging import getLogger
 from typing import Any
@@ -115,13 +116,13 @@ class Turns:
 
     async def _call(self, claim: Claim, pending: _Pending) -> Outcome | None:
         for entry in pending.calls:
-            result = await self._db.write(lambda tx, entry=entry: _act(tx, claim, pending.desktop, entry))
+            result = await self._db.write(partial(_act, claim=claim, desktop=pending.desktop, call=entry))
             if result.ends is not None:
                 return result.ends
         return None
 
     def _prepare(self, tx: Tx, claim: Claim) -> "_Sent | _Pending | Outcome":
-        """Hear what has not been heard, then find what comes next: the reply is there, calls are open, or a step is due."""
+        """Hear what has not been heard, then find what is next: the reply is there, calls are open, or a step is due."""
         fence(tx, claim)
         desktop = self._sit_down(tx, claim)
         own = [entry for entry in desktop.entries if entry.run_id == claim.id]
@@ -132,7 +133,9 @@ class Turns:
         if calls:
             return _Pending(calls, desktop)
         if _rounds(own) >= self._settings.tool_rounds_max:
-            message = f"The agent used all {self._settings.tool_rounds_max} rounds of tool calls without coming to an answer."
+            message = (
+                f"The agent used all {self._settings.tool_rounds_max} rounds of tool calls without coming to an answer."
+            )
             return Failed(code=_TOO_MANY_ROUNDS, message=message)
         asking = self._asking(tx, desktop)
         asked = ask(asking)
@@ -145,7 +148,8 @@ class Turns:
         access = claim.access
         run = run_by_id(tx, access, claim.id)
         agent = agent_by_id(tx, access, claim.agent_id)
-        assert run is not None and agent is not None, "a claimed run has a row and an agent"
+        assert run is not None, "a claimed run has a row"
+        assert agent is not None, "a lane always has an agent"
         session = _hear(tx, access, run, claim)
         agent_access = msgspec.structs.replace(access, kind="run", actor_id=agent.id, agent_id=agent.id, run_id=run.id)
         return Desktop(
@@ -229,7 +233,12 @@ def _hear_answer(tx: Tx, claim: Claim, sent: _Sent, answer: StepAnswer) -> Outco
     if not answer.calls:
         _log.info(
             "turn_finished",
-            extra={"run_id": claim.id, "session_key": claim.key, "session_id": session.id, "generation": session.generation}
+            extra={
+                "run_id": claim.id,
+                "session_key": claim.key,
+                "session_id": session.id,
+                "generation": session.generation,
+            }
             | {"instruction_profile_version": PROFILE_VERSION, "task_history_called": False},
         )
         if not answer.text.strip():
@@ -250,7 +259,9 @@ def _act(tx: Tx, claim: Claim, desktop: Desktop, call: Entry) -> Result:
     # Some servers number their calls anew in every step, so the step is part of the name a call is known by.
     known_as = f"{details['step']}:{details['callId']}"
     text, result = call_tool(tx, desktop.toolset, desk, known_as, details["name"], details["arguments"])
-    _write(tx, desktop, "toolResult", text, {"callId": details["callId"], "name": details["name"], "step": details["step"]})
+    _write(
+        tx, desktop, "toolResult", text, {"callId": details["callId"], "name": details["name"], "step": details["step"]}
+    )
     if isinstance(result.ends, NeedsInput):
         _write(tx, desktop, "assistant", result.ends.question, {"question": True})
     return result

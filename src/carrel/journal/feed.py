@@ -1,6 +1,7 @@
 """Following the feed: from a cursor, in order, without a gap, for as long as the follower likes."""
 
 from collections.abc import AsyncIterator
+from functools import partial
 from typing import Literal
 
 from msgspec import Struct
@@ -37,8 +38,8 @@ async def pages(db: Database, access: Access, after: int, *, wait_seconds: float
     bell = db.bell(FEED)
     quiet = 0.0
     while True:
-        version, cursor = bell.version, after
-        page = await db.read(lambda tx, cursor=cursor: store.events_after(tx, access, cursor, limit=STREAM_PAGE_ROWS))
+        version = bell.version
+        page = await db.read(partial(_page, access=access, after=after))
         if page:
             after = page[-1].seq
             quiet = 0.0
@@ -50,3 +51,7 @@ async def pages(db: Database, access: Access, after: int, *, wait_seconds: float
         if quiet >= wait_seconds:
             quiet = 0.0
             yield []
+
+
+def _page(tx: Tx, *, access: Access, after: int) -> list[Event]:
+    return store.events_after(tx, access, after, limit=STREAM_PAGE_ROWS)

@@ -9,10 +9,8 @@ from carrel.journal.model import About, Entry, Event, NewEntry, about_lane, json
 from carrel.kernel import Access, Provenance, SessionKey
 from carrel.storage import FEED, Row, Tx
 
-_ENTRY = (
-    "seq, id, type, role, content, details, key, session_id, run_id, agent_id, author, provenance, message_id, channel, "
-    "attachment_ids, created_at"
-)
+_FIELDS = Entry.__struct_fields__
+_ENTRY = ", ".join(_FIELDS)
 _EVENT = "seq, name, at, key, conversation, generation, run_id, task_id, agent_id, body"
 _NO_TOOL_RESULTS = "AND role <> 'toolResult' "
 _provenance = msgspec.json.Decoder(Provenance).decode
@@ -24,9 +22,12 @@ def append_entry(tx: Tx, access: Access, entry: NewEntry) -> Entry:
     """Write one line of the journal and tell of it."""
     entry_id, seq = entry.id or tx.new_id("ent"), tx.tick()
     tx.run(
-        "INSERT INTO entries (account_id, seq, id, type, role, content, details, key, session_id, run_id, agent_id, author, "
-        "provenance, message_id, channel, attachment_ids, created_at) VALUES (:account, :seq, :id, :type, :role, :content, "
-        ":details, :key, :session_id, :run_id, :agent_id, :author, :provenance, :message_id, :channel, :attachment_ids, :now)",
+        "INSERT INTO entries (account_id, seq, id, type, role, content, details, key, session_id, "
+        "run_id, agent_id, author, "
+        "provenance, message_id, channel, attachment_ids, created_at) VALUES (:account, :seq, :id, "
+        ":type, :role, :content, "
+        ":details, :key, :session_id, :run_id, :agent_id, :author, :provenance, :message_id, "
+        ":channel, :attachment_ids, :now)",
         account=access.account_id,
         seq=seq,
         id=entry_id,
@@ -58,7 +59,8 @@ def _about(entry: Entry) -> About:
 def append_event(tx: Tx, access: Access, name: str, about: About, body: str) -> None:
     """Write one line of the feed and wake its followers once it is committed."""
     tx.run(
-        "INSERT INTO events (account_id, seq, name, at, key, conversation, generation, run_id, task_id, agent_id, body) "
+        "INSERT INTO events (account_id, seq, name, at, key, conversation, generation, run_id, "
+        "task_id, agent_id, body) "
         "VALUES (:account, tick(), :name, :now, :key, :conversation, :generation, :run_id, :task_id, :agent_id, :body)",
         account=access.account_id,
         name=name,
@@ -202,7 +204,9 @@ def prune_events(tx: Tx, access: Access, before: int, *, limit: int) -> int:
     old = [seq for seq, at in rows if at < before]
     if not old:
         return 0
-    removed = tx.run("DELETE FROM events WHERE account_id = :account AND seq <= :upto", account=access.account_id, upto=old[-1])
+    removed = tx.run(
+        "DELETE FROM events WHERE account_id = :account AND seq <= :upto", account=access.account_id, upto=old[-1]
+    )
     tx.run(
         "INSERT INTO feed_marks (account_id, pruned_seq) VALUES (:account, :upto) "
         "ON CONFLICT (account_id) DO UPDATE SET pruned_seq = excluded.pruned_seq",
@@ -228,23 +232,8 @@ def entries_by_session(tx: Tx, access: Access, session_ids: Iterable[str], *, li
 
 
 def _entry(row: Row) -> Entry:
-    (seq, entry_id, kind, role, content, details, key, session_id, run_id, agent_id, author, provenance, message_id, channel,
-     attachment_ids, created_at) = row  # fmt: skip
-    return Entry(
-        seq=seq,
-        id=entry_id,
-        type=kind,
-        role=role,
-        content=content,
-        details=None if details is None else _json(details),
-        key=key,
-        session_id=session_id,
-        run_id=run_id,
-        agent_id=agent_id,
-        author=author,
-        provenance=_provenance(provenance),
-        message_id=message_id,
-        channel=channel,
-        attachment_ids=_ids(attachment_ids),
-        created_at=created_at,
-    )
+    fields = dict(zip(_FIELDS, row, strict=True))
+    fields["details"] = None if fields["details"] is None else _json(fields["details"])
+    fields["provenance"] = _provenance(fields["provenance"])
+    fields["attachment_ids"] = _ids(fields["attachment_ids"])
+    return Entry(**fields)

@@ -34,7 +34,9 @@ class Access(Struct, frozen=True, kw_only=True):
     def require(self, *kinds: Kind) -> None:
         """Refuse every kind that is not listed."""
         if self.kind not in kinds:
-            raise Refusal(Code.FORBIDDEN, f"A token of kind {self.kind} may not do this; it takes {' or '.join(kinds)}.")
+            raise Refusal(
+                Code.FORBIDDEN, f"A token of kind {self.kind} may not do this; it takes {' or '.join(kinds)}."
+            )
 
 
 def system_access(account_id: str, account_slug: str = "") -> Access:

@@ -46,7 +46,8 @@ class Ids:
     def new(self, prefix: str) -> str:
         """The next id; later ids of one Ids sort behind earlier ones."""
         with self._lock:
-            # One draw of 80 random bits a millisecond, then counting up: order within the millisecond without a draw each.
+            # One draw of 80 random bits a millisecond, then counting up: order within the millisecond
+            # without a draw each.
             fresh = self._clock.now_ms() << 80
             if fresh > self._last + (1 << 79):
                 self._last = fresh | self._chance.getrandbits(79)

@@ -55,16 +55,26 @@ class SessionKey(Struct, frozen=True, order=True):
         head, _, tail = text.partition(":")
         agent, _, rest = tail.partition(":")
         if head != "agent" or not rest:
-            raise Refusal(Code.INVALID_PARAMS, f"'{text[:80]}' is no session key: it reads agent:<agent>:<rest>", field="sessionKey")
+            raise Refusal(
+                Code.INVALID_PARAMS,
+                f"'{text[:80]}' is no session key: it reads agent:<agent>:<rest>",
+                field="sessionKey",
+            )
         return cls.of(agent, rest)
 
     @classmethod
     def of(cls, agent: str, rest: str) -> Self:
         """The key of `agent` and `rest`, both checked."""
         if rest in _RESERVED:
-            raise Refusal(Code.RESERVED_SESSION_KEY, f"'{rest}' is a reserved name and no session can bear it", field="sessionKey")
+            raise Refusal(
+                Code.RESERVED_SESSION_KEY, f"'{rest}' is a reserved name and no session can bear it", field="sessionKey"
+            )
         if not is_agent_id(agent):
-            raise Refusal(Code.INVALID_PARAMS, f"'{agent[:80]}' is no agent id: lower-case letters, digits, _ and -", field="sessionKey")
+            raise Refusal(
+                Code.INVALID_PARAMS,
+                f"'{agent[:80]}' is no agent id: lower-case letters, digits, _ and -",
+                field="sessionKey",
+            )
         if kind_of(rest) is None:
             raise Refusal(Code.INVALID_PARAMS, f"'{rest[:80]}' names no kind of session", field="sessionKey")
         return cls(agent, rest)

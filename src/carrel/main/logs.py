@@ -39,4 +39,6 @@ class _JsonLines(logging.Formatter):
 class _TextLines(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         more = " ".join(f"{name}={value}" for name, value in _fields(record).items())
-        return redact(f"{iso(int(record.created * 1000))} {record.levelname.lower():7} {record.getMessage()} {more}".rstrip())
+        return redact(
+            f"{iso(int(record.created * 1000))} {record.levelname.lower():7} {record.getMessage()} {more}".rstrip()
+        )

@@ -16,5 +16,7 @@ def own_file(path: Path) -> Iterator[None]:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
-            raise Refusal(Code.CONFLICT, f"Another server is working on {path}; stop it first, or name another --data-dir.") from error
+            raise Refusal(
+                Code.CONFLICT, f"Another server is working on {path}; stop it first, or name another --data-dir."
+            ) from error
         yield

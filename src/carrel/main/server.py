@@ -5,6 +5,7 @@ import contextlib
 import os
 import signal
 import socket
+import sys
 import webbrowser
 from collections.abc import Iterator
 from logging import getLogger
@@ -25,9 +26,9 @@ from carrel.main.settings import Loaded
 from carrel.runs import Dispatcher, Rules
 from carrel.sessions import ensure_default_account
 from carrel.storage import Database, NewerSchema, open_database, sqlite_path
+from carrel.surfaces import House
 from carrel.surfaces.api import build_app, record_metrics
 from carrel.surfaces.dashboard import routes as dashboard_routes
-from carrel.surfaces.house import House
 
 _log = getLogger("carrel.main")
 # How long connections may linger once streams were told to end; uvicorn never exits on its own while one is open.
@@ -40,7 +41,10 @@ def serve(loaded: Loaded, *, role: str, open_browser: bool) -> int:
     url = loaded.settings.storage.url
     path = sqlite_path(url)
     if path is not None and role != "all":
-        raise Refusal(Code.INVALID_PARAMS, "One SQLite file belongs to one server: --role api or worker needs storage.url=postgresql://…")
+        raise Refusal(
+            Code.INVALID_PARAMS,
+            "One SQLite file belongs to one server: --role api or worker needs storage.url=postgresql://…",
+        )
     with own_file(path) if path is not None else contextlib.nullcontext():
         try:
             return uvloop.run(_Server(loaded, role, open_browser).run())
@@ -129,8 +133,8 @@ class _Server:
         public = self._settings.server.public_url or address
         token_file = data_dir / "owner_token"
         token = token_file.read_text().strip() if token_file.exists() else ""
-        print(f"dashboard {public}/#token={token}" if token else f"dashboard {public}/", flush=True)
-        print(f"ready {address}", flush=True)
+        sys.stdout.write(f"dashboard {public}/{f'#token={token}' if token else ''}\nready {address}\n")
+        sys.stdout.flush()
         if self._open_browser:
             webbrowser.open(f"{public}/#token={token}")
 
@@ -193,7 +197,9 @@ def _prepare_folder(data_dir: Path) -> None:
     try:
         data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
-        raise Refusal(Code.STORAGE_UNAVAILABLE, f"Cannot make the data directory {data_dir} ({error.strerror}).") from error
+        raise Refusal(
+            Code.STORAGE_UNAVAILABLE, f"Cannot make the data directory {data_dir} ({error.strerror})."
+        ) from error
 
 
 def _keep_owner_token(data_dir: Path, secret: str) -> None:

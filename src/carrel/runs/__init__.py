@@ -1,4 +1,7 @@
-"""Runs: what is said to a session on its way to an outcome. The queue, the claim, the lifeline; no turn is taken here."""
+"""Runs: what is said to a session on its way to an outcome.
+
+The queue, the claim, the lifeline; no turn is taken here.
+"""
 
 from carrel.runs.accepting import Rules, deliver
 from carrel.runs.answering import answer, retry

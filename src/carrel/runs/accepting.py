@@ -61,7 +61,7 @@ def _check(access: Access, envelope: Envelope) -> None:
 
 
 def _enter(tx: Tx, access: Access, envelope: Envelope, rules: Rules) -> int:
-    """Take a place in the lane, making the lane at its first line; the place in its queue, 0 when nothing is before it."""
+    """Take a place in the lane, made at its first line; the place in its queue, 0 when nothing is before it."""
     enabled = agent_enabled(tx, access, envelope.key.agent)
     if enabled is None:
         raise not_found("agent")

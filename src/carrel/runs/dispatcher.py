@@ -6,6 +6,7 @@ one commit a run. It knows nothing of turns, models or surfaces.
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from functools import partial
 from logging import getLogger
 
 from carrel.kernel import MS_PER_SECOND, Refusal
@@ -76,7 +77,7 @@ class Dispatcher:
                 await self._freed.wait()
                 self._freed.clear()
                 continue
-            claimed, due_at, now = await self._db.write(lambda tx, limit=limit: self._take(tx, limit))
+            claimed, due_at, now = await self._db.write(partial(self._take, limit=limit))
             for run in claimed:
                 self._start(group, run)
             if not claimed:
@@ -187,4 +188,3 @@ class _Slot:
             return None
         # Counted from the claim: updated_at is the moment of this very claim on the store's clock.
         return asyncio.get_running_loop().time() + (self._run.deadline_at - self._run.updated_at) / MS_PER_SECOND
-

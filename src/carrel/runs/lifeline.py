@@ -28,9 +28,17 @@ def _rescue(tx: Tx, seen: Run) -> bool:
         end_unheld(tx, run, "cancelled", run.stopping)
     elif has_written(tx, run.access, run.id):
         # Its tools may have changed the world half way: a repeat could do it twice. A person decides.
-        end_unheld(tx, run, "failed", "interrupted", ("interrupted", "The server stopped in the middle of this turn after it had changed something."))
+        end_unheld(
+            tx,
+            run,
+            "failed",
+            "interrupted",
+            ("interrupted", "The server stopped in the middle of this turn after it had changed something."),
+        )
     elif run.attempt >= run.attempts_max:
-        end_unheld(tx, run, "failed", "dead_letter", ("interrupted", f"The worker of this run was lost {run.attempt} times."))
+        end_unheld(
+            tx, run, "failed", "dead_letter", ("interrupted", f"The worker of this run was lost {run.attempt} times.")
+        )
     elif run.deadline_at is not None and run.deadline_at <= tx.now:
         end_unheld(tx, run, "failed", "timeout", ("timeout", "The run took longer than its limit."))
     else:

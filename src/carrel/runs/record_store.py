@@ -36,19 +36,14 @@ class Artifact(Struct, frozen=True):
     added_at: int
 
 
-class AttachmentHead(Struct, frozen=True):
-    """What is known of a file that came with a message."""
+class Attachment(Struct, frozen=True):
+    """A file that came with a message."""
 
     id: str
     name: str
     mime_type: str
     size_bytes: int
     sha256: str
-
-
-class Attachment(AttachmentHead, frozen=True):
-    """A file that came with a message."""
-
     content: bytes
 
 
@@ -72,7 +67,8 @@ def runs_newest_first(tx: Tx, access: Access, wanted: RunFilter, *, before: str 
 def count_live(tx: Tx, access: Access) -> dict[tuple[str, str], int]:
     """How many runs are queued, running and waiting, by (state, agent)."""
     rows = tx.all(
-        "SELECT state, agent_id, count(*) FROM runs WHERE account_id = :account AND state IN ('queued', 'running', 'waiting') "
+        "SELECT state, agent_id, count(*) FROM runs WHERE account_id = :account AND state IN "
+        "('queued', 'running', 'waiting') "
         "GROUP BY state, agent_id",
         account=access.account_id,
     )
@@ -139,7 +135,8 @@ def has_written(tx: Tx, access: Access, run_id: str) -> bool:
 def insert_artifact(tx: Tx, access: Access, run_id: str, artifact: Artifact) -> None:
     """Write one part of an artifact."""
     tx.run(
-        "INSERT INTO artifacts (account_id, run_id, seq, artifact_id, name, media_type, filename, kind, content, added_at) "
+        "INSERT INTO artifacts (account_id, run_id, seq, artifact_id, name, media_type, filename, "
+        "kind, content, added_at) "
         "VALUES (:account, :run_id, :seq, :artifact_id, :name, :media_type, :filename, :kind, :content, :now)",
         account=access.account_id,
         run_id=run_id,
@@ -183,37 +180,16 @@ def insert_attachment(tx: Tx, access: Access, new: NewAttachment) -> str:
     return attachment_id
 
 
-def attachment_heads(tx: Tx, access: Access, ids: tuple[str, ...]) -> list[AttachmentHead]:
-    """What is known of those files without reading them, in that order."""
-    found = []
-    for attachment_id in ids:
-        row = tx.one(
-            "SELECT id, name, mime_type, size_bytes, sha256 FROM attachments WHERE account_id = :account AND id = :id",
-            account=access.account_id,
-            id=attachment_id,
-        )
-        if row is not None:
-            found.append(AttachmentHead(*row))
-    return found
-
-
-def delete_attachments(tx: Tx, access: Access, ids: tuple[str, ...]) -> None:
-    """Remove files that came with messages."""
-    tx.run_many(
-        "DELETE FROM attachments WHERE account_id = :account AND id = :id",
-        [{"account": access.account_id, "id": attachment_id} for attachment_id in ids],
-    )
-
-
 def attachments_by_id(tx: Tx, access: Access, ids: tuple[str, ...]) -> list[Attachment]:
     """The files of those ids, in that order."""
     found = []
     for attachment_id in ids:
         row = tx.one(
-            "SELECT id, name, mime_type, size_bytes, sha256, content FROM attachments WHERE account_id = :account AND id = :id",
+            "SELECT id, name, mime_type, size_bytes, sha256, content FROM attachments WHERE "
+            "account_id = :account AND id = :id",
             account=access.account_id,
             id=attachment_id,
         )
         if row is not None:
-            found.append(Attachment(*row[:5], bytes(row[5])))
+            found.append(Attachment(row[0], row[1], row[2], row[3], row[4], bytes(row[5])))
     return found

@@ -62,10 +62,9 @@ def _leave(tx: Tx, run: Claim, outcome: Outcome) -> int:
     """Write the outcome; how many runs the lane must go on with, 0 when its head stays or nothing is left."""
     # Lane before run, as everywhere: whoever waits for another waits in the same order.
     left = store.leave_lane(tx, run.access, run.key)
-    if isinstance(outcome, Completed):
-        # The common way: the statement itself checks the claim, and only what it did not match is looked at closer.
-        if _end(tx, run, "completed", None, outcome.usage, reply=outcome.reply, note=outcome.note):
-            return left
+    # The common way first: the statement itself checks the claim, and only what it did not match is looked at closer.
+    if isinstance(outcome, Completed) and _complete(tx, run, outcome):
+        return left
     stop = store.claimed_stop(tx, run)
     if stop is None:
         raise ClaimLost(run.id)
@@ -84,6 +83,10 @@ def _leave(tx: Tx, run: Claim, outcome: Outcome) -> int:
             reason = "dead_letter" if exhausted else "timeout" if outcome.retryable else outcome.reason
             _end(tx, run, "failed", reason, outcome.usage, error_code=outcome.code, error_message=outcome.shown())
     return left
+
+
+def _complete(tx: Tx, run: Claim, outcome: Completed) -> bool:
+    return _end(tx, run, "completed", None, outcome.usage, reply=outcome.reply, note=outcome.note)
 
 
 def _end(

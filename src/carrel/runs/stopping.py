@@ -10,7 +10,10 @@ from carrel.storage import STOPS, Tx
 
 
 def cancel(tx: Tx, access: Access, run_id: str, reason: str) -> Run | None:
-    """Cancel one run; None when it has ended already. A running one is left to its worker, or ended here if that is lost."""
+    """Cancel one run; None when it has ended already.
+
+    A running one is left to its worker, or ended here if that is lost.
+    """
     known = store.run_by_id(tx, access, run_id)
     if known is None or known.ended:
         return None
@@ -47,11 +50,9 @@ def end_unheld(tx: Tx, run: Run, state: str, reason: str, error: tuple[str, str]
 def stop_lane(tx: Tx, access: Access, key: str, reason: str, *, descendants: bool = True) -> list[str]:
     """Cancel everything said to a lane so far, and to the lanes spawned from it; the ids of the runs."""
     lock_lane(tx, access, key)
-    stopped = []
     # Newest first: the head goes last, so that nothing behind it is started on the way.
-    for run in reversed(store.live_runs_of_lane(tx, access, key)):
-        if cancel(tx, access, run.id, reason) is not None:
-            stopped.append(run.id)
+    live = reversed(store.live_runs_of_lane(tx, access, key))
+    stopped = [run.id for run in live if cancel(tx, access, run.id, reason) is not None]
     for child in children_of(tx, access, key) if descendants else []:
         stopped += stop_lane(tx, access, child, reason)
     return stopped

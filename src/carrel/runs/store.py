@@ -37,23 +37,33 @@ def enter_lane(tx: Tx, access: Access, key: str, channel: str) -> Row | None:
 def leave_lane(tx: Tx, access: Access, key: str) -> int:
     """Count one run less in a lane and hold the lane; how many are left."""
     row = tx.one(
-        "SELECT depth FROM lanes WHERE account_id = :account AND key = :key FOR UPDATE", account=access.account_id, key=key
+        "SELECT depth FROM lanes WHERE account_id = :account AND key = :key FOR UPDATE",
+        account=access.account_id,
+        key=key,
     )
     assert row is not None
-    tx.run("UPDATE lanes SET depth = depth - 1 WHERE account_id = :account AND key = :key", account=access.account_id, key=key)
+    tx.run(
+        "UPDATE lanes SET depth = depth - 1 WHERE account_id = :account AND key = :key",
+        account=access.account_id,
+        key=key,
+    )
     return int(row[0]) - 1
 
 
 def stay_in_lane(tx: Tx, access: Access, key: str) -> None:
     """Take back that a run left its lane."""
-    tx.run("UPDATE lanes SET depth = depth + 1 WHERE account_id = :account AND key = :key", account=access.account_id, key=key)
+    tx.run(
+        "UPDATE lanes SET depth = depth + 1 WHERE account_id = :account AND key = :key",
+        account=access.account_id,
+        key=key,
+    )
 
 
 # What a new run says of itself; every other column begins with the schema's default.
 _SAID = (
-    "account_id", "id", "key", "agent_id", "seq", "state", "attempts_max", "timeout_ms", "provenance", "provenance_kind",
-    "created_at", "updated_at", "task_id", "actor_id", "message_id", "text", "channel", "attachment_ids", "due_at", "label",
-    "parent_run_id", "retried_from", "sender_id",
+    "account_id", "id", "key", "agent_id", "seq", "state", "attempts_max", "timeout_ms", "provenance",
+    "provenance_kind", "created_at", "updated_at", "task_id", "actor_id", "message_id", "text", "channel",
+    "attachment_ids", "due_at", "label", "parent_run_id", "retried_from", "sender_id",
 )  # fmt: skip
 _INSERT = f"INSERT INTO runs ({', '.join(_SAID)}) VALUES ({', '.join(f':{name}' for name in _SAID)})"
 
@@ -74,9 +84,10 @@ def claim_due(tx: Tx, worker: str, lease_until: int, limit: int) -> list[Claim]:
 
 
 def claim_next(tx: Tx, access: Access, key: str, worker: str, lease_until: int) -> list[Claim]:
-    """Take the oldest queued run of a free lane straight away, without making it the head first; the lane must be held."""
+    """Take the oldest queued run of a free lane straight away, without making it the head first."""
     row = tx.one(
-        f"SELECT {_CLAIM} FROM runs WHERE account_id = :account AND key = :key AND state = 'queued' ORDER BY seq LIMIT 1",
+        f"SELECT {_CLAIM} FROM runs WHERE account_id = :account AND key = :key AND state = 'queued' "
+        "ORDER BY seq LIMIT 1",
         account=access.account_id,
         key=key,
     )
@@ -133,7 +144,8 @@ def next_due(tx: Tx) -> int | None:
 def renew_leases(tx: Tx, worker: str, lease_until: int) -> int:
     """Extend what a worker still holds; a lease that ran out stays out."""
     return tx.run(
-        "UPDATE runs SET lease_until = :lease_until WHERE state = 'running' AND worker = :worker AND lease_until > :now",
+        "UPDATE runs SET lease_until = :lease_until WHERE state = 'running' AND worker = :worker AND "
+        "lease_until > :now",
         worker=worker,
         lease_until=lease_until,
         now=tx.now,
@@ -143,7 +155,8 @@ def renew_leases(tx: Tx, worker: str, lease_until: int) -> int:
 def stopping_runs(tx: Tx, worker: str) -> list[tuple[str, str]]:
     """(run id, reason) of what a worker holds and should stop."""
     rows = tx.all(
-        "SELECT id, stopping FROM runs WHERE state = 'running' AND worker = :worker AND stopping IS NOT NULL", worker=worker
+        "SELECT id, stopping FROM runs WHERE state = 'running' AND worker = :worker AND stopping IS NOT NULL",
+        worker=worker,
     )
     return [(row[0], row[1]) for row in rows]
 
@@ -166,7 +179,8 @@ def expire_leases(tx: Tx) -> int:
 def expired_waits(tx: Tx, before: int, limit: int) -> list[Run]:
     """Runs that have waited for a person since before a moment, of whatever account."""
     rows = tx.all(
-        f"SELECT {_RUN} FROM runs WHERE account_id IN (SELECT id FROM accounts) AND state = 'waiting' AND updated_at < :before "
+        f"SELECT {_RUN} FROM runs WHERE account_id IN (SELECT id FROM accounts) AND state = 'waiting' "
+        "AND updated_at < :before "
         "LIMIT :limit",
         before=before,
         limit=limit,
@@ -226,7 +240,8 @@ def promote_next(tx: Tx, access: Access, key: str) -> bool:
 def claimed_stop(tx: Tx, run: Claim) -> Row | None:
     """(why it should stop, if it should) while the claim holds; None once it is over. Holds the run."""
     return tx.one(
-        f"SELECT stopping FROM runs WHERE {_MINE} AND state = 'running' AND claim_no = :claim_no AND lease_until > :now FOR UPDATE",
+        f"SELECT stopping FROM runs WHERE {_MINE} AND state = 'running' AND claim_no = :claim_no AND "
+        "lease_until > :now FOR UPDATE",
         account=run.account_id,
         id=run.id,
         claim_no=run.claim_no,
@@ -262,7 +277,8 @@ def end_unclaimed(tx: Tx, access: Access, run_id: str, *, state: str, reason: st
                   error_message: str | None = None) -> None:  # fmt: skip
     """End a run that no worker holds; the run must be held by this transaction."""
     tx.run(
-        "UPDATE runs SET state = :state, reason = :reason, error_code = :error_code, error_message = :error_message, due_at = NULL, "
+        "UPDATE runs SET state = :state, reason = :reason, error_code = :error_code, error_message = "
+        ":error_message, due_at = NULL, "
         f"worker = NULL, lease_until = NULL, ended_at = :now, updated_at = :now, changes = changes + 1 WHERE {_MINE}",
         account=access.account_id,
         id=run_id,
@@ -277,7 +293,8 @@ def end_unclaimed(tx: Tx, access: Access, run_id: str, *, state: str, reason: st
 def park_claimed(tx: Tx, run: Claim, *, waiting_for: str, question: str, usage: str | None) -> None:
     """Let a run whose claim was found to hold wait for somebody."""
     tx.run(
-        "UPDATE runs SET state = 'waiting', waiting_for = :waiting_for, question = :question, usage = :usage, worker = NULL, "
+        "UPDATE runs SET state = 'waiting', waiting_for = :waiting_for, question = :question, usage "
+        "= :usage, worker = NULL, "
         f"lease_until = NULL, deadline_at = NULL, updated_at = :now, changes = changes + 1 WHERE {_MINE}",
         account=run.account_id,
         id=run.id,
@@ -291,7 +308,8 @@ def park_claimed(tx: Tx, run: Claim, *, waiting_for: str, question: str, usage: 
 def back_to_head(tx: Tx, run: Claim, *, due_at: int, error_code: str | None, error_message: str | None) -> None:
     """Return a running run to the head of its lane, due at a moment; the run must be held."""
     tx.run(
-        "UPDATE runs SET state = 'queued', due_at = :due_at, worker = NULL, lease_until = NULL, error_code = :error_code, "
+        "UPDATE runs SET state = 'queued', due_at = :due_at, worker = NULL, lease_until = NULL, "
+        "error_code = :error_code, "
         f"error_message = :error_message, updated_at = :now, changes = changes + 1 WHERE {_MINE}",
         account=run.account_id,
         id=run.id,
@@ -305,7 +323,8 @@ def back_to_head(tx: Tx, run: Claim, *, due_at: int, error_code: str | None, err
 def requeue_waiting(tx: Tx, access: Access, run_id: str, *, head: bool) -> None:
     """Put an answered run into its lane again, behind what is queued there now; a fresh count of attempts."""
     tx.run(
-        "UPDATE runs SET state = 'queued', seq = tick(), due_at = :due_at, attempt = 0, waiting_for = NULL, question = NULL, "
+        "UPDATE runs SET state = 'queued', seq = tick(), due_at = :due_at, attempt = 0, waiting_for "
+        "= NULL, question = NULL, "
         f"updated_at = :now, changes = changes + 1 WHERE {_MINE}",
         account=access.account_id,
         id=run_id,
@@ -317,7 +336,8 @@ def requeue_waiting(tx: Tx, access: Access, run_id: str, *, head: bool) -> None:
 def ask_to_stop(tx: Tx, access: Access, run_id: str, reason: str) -> None:
     """Mark a running run as to be stopped; from now on its turn writes nothing more."""
     tx.run(
-        f"UPDATE runs SET stopping = COALESCE(stopping, :reason), updated_at = :now WHERE {_MINE} AND state = 'running'",
+        f"UPDATE runs SET stopping = COALESCE(stopping, :reason), updated_at = :now WHERE {_MINE} AND "
+        "state = 'running'",
         account=access.account_id,
         id=run_id,
         reason=reason,
@@ -358,7 +378,8 @@ def count_change(tx: Tx, run: Claim) -> int:
 def live_runs_of_lane(tx: Tx, access: Access, key: str) -> list[Run]:
     """What is running, queued or waiting in a lane, in queue order."""
     rows = tx.all(
-        f"SELECT {_RUN} FROM runs WHERE account_id = :account AND key = :key AND state IN ('running', 'queued', 'waiting') "
+        f"SELECT {_RUN} FROM runs WHERE account_id = :account AND key = :key AND state IN ('running', "
+        "'queued', 'waiting') "
         "ORDER BY seq",
         account=access.account_id,
         key=key,
@@ -379,7 +400,9 @@ def running_of_lane(tx: Tx, access: Access, key: str) -> Run | None:
 def lane_is_busy(tx: Tx, access: Access, key: str) -> bool:
     """True while a run of the lane is being worked on."""
     row = tx.one(
-        "SELECT 1 FROM runs WHERE account_id = :account AND key = :key AND state = 'running'", account=access.account_id, key=key
+        "SELECT 1 FROM runs WHERE account_id = :account AND key = :key AND state = 'running'",
+        account=access.account_id,
+        key=key,
     )
     return row is not None
 

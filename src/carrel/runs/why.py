@@ -32,7 +32,9 @@ def explain(tx: Tx, access: Access, run: Run) -> Why:
     reasons: list[Reason] = []
     agent = agent_by_id(tx, access, run.agent_id)
     if agent is not None and not agent.enabled and not run.ended:
-        reasons.append(_reason(run, "agent_disabled", f"Agent {agent.name} is disabled.", agent.updated_at, "enable the agent"))
+        reasons.append(
+            _reason(run, "agent_disabled", f"Agent {agent.name} is disabled.", agent.updated_at, "enable the agent")
+        )
     if run.state == "waiting":
         reasons.append(_waiting(run))
     elif run.state == "queued":
@@ -55,14 +57,24 @@ def _waiting(run: Run) -> Reason:
 def _queued(tx: Tx, access: Access, run: Run) -> list[Reason]:
     if run.due_at is not None and run.due_at > tx.now:
         seconds = max(1, (run.due_at - tx.now) // 1000)
-        text = f"Attempt {run.attempt} of {run.attempts_max} failed ({run.error_message or run.error_code}); the next begins in {seconds} s."
+        failed = f"Attempt {run.attempt} of {run.attempts_max} failed ({run.error_message or run.error_code})"
+        text = f"{failed}; the next begins in {seconds} s."
         code = "gateway_down" if (run.error_code or "").startswith(("connect", "unreachable")) else "waiting_retry"
         return [_reason(run, code, text, run.updated_at, "wait", "cancel")]
     if run.due_at is not None:
         since = max(run.due_at, run.updated_at)
         if tx.now - since < _WORKER_GRACE_MS:
             return []
-        return [_reason(run, "no_worker", "It is this run's turn, but no worker has a free place for it.", since, "wait", "raise runs.concurrency")]
+        return [
+            _reason(
+                run,
+                "no_worker",
+                "It is this run's turn, but no worker has a free place for it.",
+                since,
+                "wait",
+                "raise runs.concurrency",
+            )
+        ]
     position = store.queue_position(tx, run)
     holder = store.running_of_lane(tx, access, run.key)
     busy = f"run {holder.id} is being worked on" if holder else "an earlier run waits for its next attempt"

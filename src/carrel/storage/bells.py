@@ -1,4 +1,7 @@
-"""Bells: how a committed change wakes those who wait for it. A bell carries no news; who hears it looks at the tables."""
+"""Bells: how a committed change wakes those who wait for it.
+
+A bell carries no news; who hears it looks at the tables.
+"""
 
 import asyncio
 

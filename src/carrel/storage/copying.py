@@ -1,7 +1,7 @@
 """Copying between the engines: a backup is always a SQLite file of the same schema, whatever the store."""
 
 from pathlib import Path
-from typing import Any, LiteralString, cast
+from typing import Any
 
 import apsw
 import psycopg
@@ -38,7 +38,7 @@ def copy_from_sqlite(source: Path, target: "psycopg.Connection[Any]") -> None:
         with target.transaction():
             for table in table_names(reading):
                 columns = _columns(reading, table)
-                with target.cursor().copy(cast(LiteralString, f"COPY {table} ({', '.join(columns)}) FROM STDIN")) as copying:
+                with target.cursor().copy(f"COPY {table} ({', '.join(columns)}) FROM STDIN") as copying:
                     for row in reading.execute(f"SELECT {', '.join(columns)} FROM {table}"):
                         copying.write_row(row)
             newest = next(iter(reading.execute("SELECT value FROM ticks")))[0]
@@ -49,7 +49,9 @@ def copy_from_sqlite(source: Path, target: "psycopg.Connection[Any]") -> None:
 
 def table_names(connection: apsw.Connection) -> list[str]:
     """Every table of ours, in the order they were made, which is an order their references allow."""
-    found = connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY rowid")
+    found = connection.execute(
+        "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY rowid"
+    )
     return [str(name) for (name,) in found if name != "ticks"]
 
 
@@ -62,5 +64,5 @@ def _copy_table_out(source: "psycopg.Connection[Any]", writing: apsw.Connection,
     insert = f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})"
     with source.cursor(name=f"copy_{table}") as cursor:
         cursor.itersize = _ROWS_AT_A_TIME
-        cursor.execute(cast(LiteralString, f"SELECT {', '.join(columns)} FROM {table}"))
+        cursor.execute(f"SELECT {', '.join(columns)} FROM {table}")
         writing.executemany(insert, cursor)

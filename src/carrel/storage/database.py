@@ -36,7 +36,7 @@ class Tx(Protocol):
         ...
 
     def tick(self) -> int:
-        """The next number of the one sequence that orders runs, entries and events; `tick()` in SQL draws from it too."""
+        """The next number of the one sequence that orders runs, entries and events; so does `tick()` in SQL."""
         ...
 
     def new_id(self, prefix: str) -> str:
@@ -52,7 +52,7 @@ class Tx(Protocol):
         ...
 
     def horizon(self) -> int:
-        """Every row numbered up to here that will ever be there can be seen now; what is above may still get neighbours below."""
+        """The number up to which every row there will ever be can be seen now; above it some may still be on their way."""
         ...
 
 

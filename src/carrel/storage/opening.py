@@ -30,6 +30,8 @@ def open_database(
         try:
             from carrel.storage.postgres import PostgresDatabase
         except ImportError as error:
-            raise Refusal(Code.STORAGE_UNAVAILABLE, "PostgreSQL needs the extra carrel[postgres]; install it first.") from error
+            raise Refusal(
+                Code.STORAGE_UNAVAILABLE, "PostgreSQL needs the extra carrel[postgres]; install it first."
+            ) from error
         return PostgresDatabase(url, durability=durability, clock=clock, ids=ids, chance=chance)
     raise Refusal(Code.STORAGE_UNAVAILABLE, "storage.url must begin sqlite:/// or postgresql://")

@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import LiteralString, TypeVar, cast
+from typing import TypeVar
 
 import psycopg
 
@@ -71,7 +71,7 @@ class PostgresTx:
         self.woken: set[str] = set()
 
     def _execute(self, sql: str, values: dict[str, object]) -> psycopg.Cursor[Row]:
-        return self._connection.execute(cast(LiteralString, for_postgres(sql)), values)
+        return self._connection.execute(for_postgres(sql), values)
 
     def all(self, sql: str, **values: object) -> list[Row]:
         return self._execute(sql, values).fetchall()
@@ -83,7 +83,7 @@ class PostgresTx:
         return self._execute(sql, values).rowcount
 
     def run_many(self, sql: str, rows: list[dict[str, object]]) -> None:
-        self._connection.cursor().executemany(cast(LiteralString, for_postgres(sql)), rows)
+        self._connection.cursor().executemany(for_postgres(sql), rows)
 
     def tick(self) -> int:
         return _value(self._connection.execute("SELECT nextval('ticks')"))
@@ -127,8 +127,7 @@ class PostgresDatabase:
             # What was undone may have drawn numbers that followers of the feed wait for.
             self._bells[FEED].ring()
             raise
-        for name in woken:
-            self._bells[name].ring()
+        self._ring(woken)
         if woken:
             self._ringer.announce(woken)
         return result
@@ -150,7 +149,11 @@ class PostgresDatabase:
             connection.close()
 
     def _heard(self, names: set[str]) -> None:
-        self._loop.call_soon_threadsafe(lambda: [self._bells[name].ring() for name in names])
+        self._loop.call_soon_threadsafe(self._ring, names)
+
+    def _ring(self, names: set[str]) -> None:
+        for name in names:
+            self._bells[name].ring()
 
     def _connection(self) -> Connection:
         connection: Connection | None = getattr(self._local, "connection", None)
@@ -220,10 +223,11 @@ def migrate_postgres(connection: Connection) -> list[str]:
         applied = (row[0] if row else None) or 0
         if not applied:
             connection.execute(
-                "CREATE SEQUENCE ticks; CREATE FUNCTION tick() RETURNS bigint LANGUAGE sql VOLATILE AS 'SELECT nextval(''ticks'')'"
+                "CREATE SEQUENCE ticks; CREATE FUNCTION tick() RETURNS bigint LANGUAGE sql VOLATILE "
+                "AS 'SELECT nextval(''ticks'')'"
             )
         todo = pending(applied)
         for migration in todo:
-            connection.execute(cast(LiteralString, migration.script))
+            connection.execute(migration.script)
             connection.execute("INSERT INTO schema_version VALUES (%s)", (migration.number,))
     return [migration.name for migration in todo]

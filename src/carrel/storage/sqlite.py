@@ -41,19 +41,19 @@ class SqliteTx:
         self.now = self._clock.now_ms()
 
     def all(self, sql: str, **values: object) -> list[Row]:
-        return self._connection.execute(for_sqlite(sql), values).fetchall()  # type: ignore[arg-type]
+        return self._connection.execute(for_sqlite(sql), values).fetchall()
 
     def one(self, sql: str, **values: object) -> Row | None:
         # Read to the end: a statement left half way keeps its effects and its locks.
-        rows = self._connection.execute(for_sqlite(sql), values).fetchall()  # type: ignore[arg-type]
+        rows = self._connection.execute(for_sqlite(sql), values).fetchall()
         return rows[0] if rows else None
 
     def run(self, sql: str, **values: object) -> int:
-        self._connection.execute(for_sqlite(sql), values)  # type: ignore[arg-type]
+        self._connection.execute(for_sqlite(sql), values)
         return self._connection.changes()
 
     def run_many(self, sql: str, rows: list[dict[str, object]]) -> None:
-        self._connection.executemany(for_sqlite(sql), rows)  # type: ignore[arg-type]
+        self._connection.executemany(for_sqlite(sql), rows)
 
     def tick(self) -> int:
         self.ticks += 1
@@ -98,7 +98,7 @@ class SqliteDatabase:
         migrate_file(self._writing)
         self._write_tx = SqliteTx(self._writing, clock, ids, chance)
         self._write_tx.ticks = next(iter(self._writing.execute("SELECT value FROM ticks")))[0]
-        self._writing.create_scalar_function("tick", self._write_tx.tick, 0)
+        self._writing.create_scalar_function("tick", lambda *_: self._write_tx.tick(), 0)
         self._reading = open_file(path, durability)
         self._read_tx = SqliteTx(self._reading, clock, ids, chance)
         self._queue: SimpleQueue[_Work | None] = SimpleQueue()
@@ -172,7 +172,9 @@ class SqliteDatabase:
             # Nothing of the group is on the disk: nobody may believe it is.
             self._write_tx.woken.clear()
             for item in group:
-                item.error = Refusal(Code.STORAGE_UNAVAILABLE, f"The database could not be written ({error}); nothing was changed.")
+                item.error = Refusal(
+                    Code.STORAGE_UNAVAILABLE, f"The database could not be written ({error}); nothing was changed."
+                )
 
     def _try_group(self, group: list[_Work], *, guarded: bool) -> bool:
         # A savepoint around each costs a copy of every page it touches, so the first try goes without.
@@ -216,7 +218,7 @@ def _do(_connection: apsw.Connection, tx: SqliteTx, item: _Work) -> bool:
         item.result = item.work(tx)
     except _TROUBLE:
         raise
-    except BaseException:  # noqa: BLE001  boundary: the second try finds out whose error it is
+    except BaseException:
         return False
     return True
 
@@ -229,7 +231,7 @@ def _do_guarded(connection: apsw.Connection, tx: SqliteTx, item: _Work) -> bool:
         item.result = item.work(tx)
     except _TROUBLE:
         raise
-    except BaseException as error:  # noqa: BLE001  boundary: the caller's error is the caller's, the rest of the group goes on
+    except BaseException as error:
         connection.execute("ROLLBACK TO work")
         item.error = error
     connection.execute("RELEASE work")

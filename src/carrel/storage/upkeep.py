@@ -40,7 +40,9 @@ def back_up(url: str, target: Path) -> None:
     elif path.exists():
         copy_file(path, target)
     else:
-        raise Refusal(Code.NOT_FOUND, f"There is no database at {path}; start a server once, or name its data directory.")
+        raise Refusal(
+            Code.NOT_FOUND, f"There is no database at {path}; start a server once, or name its data directory."
+        )
 
 
 def restore(source: Path, url: str) -> None:

@@ -26,7 +26,5 @@ class House(Struct, frozen=True, kw_only=True):
     draining: Callable[[], bool]
     # Set when the server stops serving: streams and sockets end then, so that nothing holds its end up.
     closing: asyncio.Event
-    # Set when the server is about to close: whoever holds a stream open ends it.
-    closing: asyncio.Event
     # Name of a gateway -> whether it answers now.
     gateways_up: Callable[[], Awaitable[dict[str, bool]]]

@@ -1,4 +1,7 @@
-"""A tool: defined once, with its schema, its effect and what it does. Offered on every surface from this one definition."""
+"""A tool: defined once, with its schema, its effect and what it does.
+
+Offered on every surface from this one definition.
+"""
 
 from collections.abc import Callable
 from typing import Any, Literal

@@ -37,7 +37,9 @@ class Catalog:
     def find(self, name: str) -> Tool:
         tool = self._tools.get(name)
         if tool is None:
-            raise Refusal(Code.TOOL_NOT_ALLOWED, f"There is no tool '{name[:80]}' here; use one of: {', '.join(self._tools)}.")
+            raise Refusal(
+                Code.TOOL_NOT_ALLOWED, f"There is no tool '{name[:80]}' here; use one of: {', '.join(self._tools)}."
+            )
         return tool
 
 
@@ -64,7 +66,7 @@ class Permitted:
 
 
 def call_tool(tx: Tx, toolset: Toolset, desk: Desk, call_id: str, name: str, arguments: str) -> tuple[str, Result]:
-    """Make a call once: its effect and the record of it are one transaction, and a repetition is answered from the record.
+    """Make a call once: effect and record are one transaction, and a repetition is answered from the record.
 
     Gives the answer as JSON text, exactly as the model gets it. A refusal is an answer too: the model may adapt.
     """

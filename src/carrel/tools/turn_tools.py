@@ -96,7 +96,7 @@ def _part(params: ArtifactAdd) -> tuple[str, str]:
 TURN_TOOLS = (
     Tool(
         name="request_input",
-        description="Ask the person a question you cannot go on without. Ends this turn; their answer continues the same run.",
+        description="Ask the person what you cannot go on without. Ends this turn; the answer continues the same run.",
         params=RequestInput,
         effect="write",
         act=_request_input,
@@ -112,7 +112,7 @@ TURN_TOOLS = (
     ),
     Tool(
         name="artifact_add",
-        description="Add a result to this run: a text, a file (base64), a link or structured data; append adds to one you began.",
+        description="Add a result to this run: a text, a file (base64), a link or data; append adds to one you began.",
         params=ArtifactAdd,
         effect="write",
         act=_artifact_add,

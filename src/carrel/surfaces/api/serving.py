@@ -16,7 +16,12 @@ from starlette.routing import Route
 
 from carrel.access import answer_given, keep_answer
 from carrel.kernel import METRICS, Access, Code, Refusal, invalid, redact
-from carrel.kernel.limits import BODY_BYTES_MAX, IDEMPOTENCY_KEPT_HOURS, IDEMPOTENCY_KEY_CHARS_MAX, IDEMPOTENT_SECRETS_MAX
+from carrel.kernel.limits import (
+    BODY_BYTES_MAX,
+    IDEMPOTENCY_KEPT_HOURS,
+    IDEMPOTENCY_KEY_CHARS_MAX,
+    IDEMPOTENT_SECRETS_MAX,
+)
 from carrel.surfaces.api.endpoint import Ask, Endpoint, Reply
 from carrel.surfaces.api.errors import refusal_response
 from carrel.surfaces.api.identity import WrongTokens, identify, is_loopback, refuse_token_in_query
@@ -64,8 +69,10 @@ class Server:
             return Response(status_code=499)
         except Exception:  # boundary: one broken request must not end the connection without an answer
             _log.exception("request_failed", extra={"request_id": request.state.request_id, "route": endpoint.path})
-            refusal = Refusal(Code.INTERNAL, "Something went wrong here; the server's log knows more under this request id.")
-            return refusal_response(refusal, request.state.request_id)
+            broken = Refusal(
+                Code.INTERNAL, "Something went wrong here; the server's log knows more under this request id."
+            )
+            return refusal_response(broken, request.state.request_id)
 
     async def _serve(self, endpoint: Endpoint, request: Request) -> Response:
         refuse_token_in_query(request)
@@ -97,7 +104,9 @@ class Server:
         owner = (ask.access.account_id, ask.access.actor_id, key)
         lock = self._repeats.setdefault(owner, asyncio.Lock())
         async with lock:
-            kept = await ask.read(lambda tx, access: answer_given(tx, access, key, tx.now - IDEMPOTENCY_KEPT_HOURS * 3_600_000))
+            kept = await ask.read(
+                lambda tx, access: answer_given(tx, access, key, tx.now - IDEMPOTENCY_KEPT_HOURS * 3_600_000)
+            )
             if kept is not None:
                 if kept[0] != digest:
                     raise Refusal(Code.IDEMPOTENCY_MISMATCH, "This idempotency key was used for a different request.")
@@ -186,7 +195,9 @@ async def http_error(request: Request, error: Exception) -> Response:
     """Starlette's own refusals (no such path, wrong method) in our words."""
     assert isinstance(error, HTTPException)
     if error.status_code == 405:
-        response = refusal_response(Refusal(Code.METHOD_NOT_ALLOWED, "This path does not take that method."), request.state.request_id)
+        response = refusal_response(
+            Refusal(Code.METHOD_NOT_ALLOWED, "This path does not take that method."), request.state.request_id
+        )
         response.headers["Allow"] = (error.headers or {}).get("Allow", "")
         return response
     return refusal_response(Refusal(Code.NOT_FOUND, "There is nothing at this address."), request.state.request_id)
