@@ -3,6 +3,7 @@
 from carrel.access.identity import (
     access_by_login,
     access_by_token,
+    admit_token,
     mint_token,
     needs_touch,
     owner_of_default,
@@ -10,7 +11,7 @@ from carrel.access.identity import (
     sign_in,
     sign_out,
 )
-from carrel.access.model import TOKEN_PREFIX, Account, NewToken, Token, TokenKind, User
+from carrel.access.model import TOKEN_PREFIX, Account, NewToken, Token, TokenKind, User, token_text
 from carrel.access.people import UserChange, change_user, make_user, remove_user, slug_of
 from carrel.access.store import (
     account_by_slug,
@@ -40,6 +41,7 @@ __all__ = [
     "access_by_token",
     "account_by_slug",
     "account_of",
+    "admit_token",
     "answer_given",
     "change_user",
     "every_account",
@@ -57,6 +59,7 @@ __all__ = [
     "sign_out",
     "slug_of",
     "token_by_id",
+    "token_text",
     "touch_token",
     "update_account",
     "user_by_id",

@@ -37,6 +37,11 @@ def mint_token(tx: Tx, access: Access, new: NewToken) -> tuple[Token, str]:
     return store.insert_token(tx, access, token_id, new, digest(secret)), secret
 
 
+def admit_token(tx: Tx, access: Access, new: NewToken, token_id: str, secret: str) -> Token:
+    """Let a token in that was made, and written down for its owner, before."""
+    return store.insert_token(tx, access, token_id, new, digest(secret))
+
+
 def revoke(tx: Tx, access: Access, token_id: str) -> None:
     """End a token at once; the last owner token stays, or nobody could ever make another."""
     known = store.token_by_id(tx, access, token_id)
@@ -74,7 +79,9 @@ def _access(bearer: store.Bearer | None) -> Access | None:
     if bearer is None or bearer.agent_enabled == 0 or (bearer.kind == "run" and bearer.run_state not in _MOVING):
         return None
     # The actor outlives the token: a person or agent that gets a new one stays the same actor.
-    actor = {"user": bearer.user_id, "agent": bearer.agent_id, "run": bearer.agent_id}.get(bearer.kind) or bearer.token_id
+    actor = {"user": bearer.user_id, "agent": bearer.agent_id, "run": bearer.agent_id}.get(
+        bearer.kind
+    ) or bearer.token_id
     return Access(
         account_id=bearer.account_id,
         account_slug=bearer.account_slug,

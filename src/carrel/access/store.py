@@ -116,7 +116,9 @@ def update_account(tx: Tx, access: Access, name: str, settings: dict[str, Any]) 
 
 def users(tx: Tx, access: Access) -> list[User]:
     """The account's people."""
-    rows = tx.all(f"SELECT {_USER} FROM users WHERE account_id = :account ORDER BY created_at, id", account=access.account_id)
+    rows = tx.all(
+        f"SELECT {_USER} FROM users WHERE account_id = :account ORDER BY created_at, id", account=access.account_id
+    )
     return [User(**dict(zip(User.__struct_fields__, row, strict=True))) for row in rows]
 
 
@@ -256,7 +258,8 @@ def touch_token(tx: Tx, access: Access, token_id: str) -> None:
 
 def insert_login(tx: Tx, access: Access, token_id: str, secret_sha256: str, expires_at: int) -> None:
     """Remember a browser's sign-in."""
-    tx.run("DELETE FROM logins WHERE account_id = :account AND expires_at <= :now", account=access.account_id, now=tx.now)
+    values = {"account": access.account_id, "now": tx.now}
+    tx.run("DELETE FROM logins WHERE account_id = :account AND expires_at <= :now", **values)
     tx.run(
         "INSERT INTO logins (account_id, id, secret_sha256, token_id, created_at, expires_at) "
         "VALUES (:account, :id, :digest, :token_id, :now, :expires_at)",

@@ -122,7 +122,7 @@ class Turns:
         return None
 
     def _prepare(self, tx: Tx, claim: Claim) -> "_Sent | _Pending | Outcome":
-        """Hear what has not been heard, then find what is next: the reply is there, calls are open, or a step is due."""
+        """Hear what is unheard, then find what is next: the reply is there, calls are open, or a step is due."""
         fence(tx, claim)
         desktop = self._sit_down(tx, claim)
         own = [entry for entry in desktop.entries if entry.run_id == claim.id]

@@ -17,14 +17,15 @@ import uvicorn
 import uvloop
 
 from carrel import __version__
+from carrel.access import account_by_slug, token_text
 from carrel.delivery import Live, Turns
-from carrel.kernel import Code, Refusal
+from carrel.kernel import DEFAULT_ACCOUNT_SLUG, Code, Ids, Refusal, SystemClock, system_chance
 from carrel.main.doors import Doors
 from carrel.main.logs import set_up_logs
 from carrel.main.ownership import own_file
 from carrel.main.settings import Loaded
 from carrel.runs import Dispatcher, Rules
-from carrel.sessions import ensure_default_account
+from carrel.sessions import admit_owner
 from carrel.storage import Database, NewerSchema, open_database, sqlite_path
 from carrel.surfaces import House
 from carrel.surfaces.api import build_app, record_metrics
@@ -69,9 +70,7 @@ class _Server:
         sock = _listen(settings.server.host, settings.server.port)
         db = open_database(settings.storage.url, durability=settings.storage.durability)
         try:
-            secret = await db.write(ensure_default_account)
-            if secret is not None:
-                _keep_owner_token(settings.storage.data_dir, secret)
+            await _ensure_owner(db, settings.storage.data_dir / "owner_token")
             async with Doors(settings.gateway) as doors:
                 await self._work(db, doors, sock)
         finally:
@@ -202,9 +201,20 @@ def _prepare_folder(data_dir: Path) -> None:
         ) from error
 
 
-def _keep_owner_token(data_dir: Path, secret: str) -> None:
+async def _ensure_owner(db: Database, file: Path) -> None:
+    """Make the account at the first start, and a token for whoever keeps this machine where its file is missing."""
+    account = await db.read(lambda tx: account_by_slug(tx, DEFAULT_ACCOUNT_SLUG))
+    if account is not None and await asyncio.to_thread(file.exists):
+        return
+    token_id = Ids(SystemClock(), system_chance()).new("tok")
+    secret = token_text("owner", token_id)
+    # The file first: a crash in between leaves a token that opens nothing, not an account that nobody can enter.
+    _keep_owner_token(file, secret)
+    await db.write(lambda tx: admit_owner(tx, token_id, secret))
+
+
+def _keep_owner_token(path: Path, secret: str) -> None:
     """The token alone on one line, for its owner's eyes only from the first byte on."""
-    path = data_dir / "owner_token"
     path.unlink(missing_ok=True)
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
         file.write(secret + "\n")

@@ -50,7 +50,8 @@ class Dispatcher:
         if self._db.engine == "sqlite":
             # One server owns the file: whatever runs in it was left by one that is gone.
             await self._db.write(store.expire_leases)
-        await self._db.write(rescue_lost)
+        while await self._db.write(rescue_lost):
+            pass
         async with asyncio.TaskGroup() as group:
             group.create_task(self._claim(group))
             group.create_task(self._every(self._lease_ms / 3 / MS_PER_SECOND, self._renew))
@@ -77,7 +78,13 @@ class Dispatcher:
                 await self._freed.wait()
                 self._freed.clear()
                 continue
-            claimed, due_at, now = await self._db.write(partial(self._take, limit=limit))
+            try:
+                claimed, due_at, now = await self._db.write(partial(self._take, limit=limit))
+            except Refusal:
+                # The store is away for a while; so are we, and try again.
+                _log.exception("claim_failed")
+                await bell.wait(version, SAFETY_POLL_SECONDS)
+                continue
             for run in claimed:
                 self._start(group, run)
             if not claimed:
@@ -152,9 +159,12 @@ class Dispatcher:
         bell = self._db.bell(STOPS)
         while True:
             version = bell.version
-            for run_id, reason in await self._db.read(lambda tx: store.stopping_runs(tx, self._worker)):
-                if run_id in self._slots:
-                    self._slots[run_id].stop(reason)
+            try:
+                for run_id, reason in await self._db.read(lambda tx: store.stopping_runs(tx, self._worker)):
+                    if run_id in self._slots:
+                        self._slots[run_id].stop(reason)
+            except Refusal:
+                _log.exception("stops_unread")
             await bell.wait(version, SAFETY_POLL_SECONDS)
 
 
@@ -168,7 +178,7 @@ class _Slot:
 
     async def hold(self, turn: Awaitable[Outcome]) -> Outcome:
         try:
-            async with asyncio.timeout_at(self._deadline()) as self._scope:
+            async with asyncio.timeout(self._seconds_left()) as self._scope:
                 return await turn
         except TimeoutError:
             if self._reason is not None:
@@ -181,10 +191,11 @@ class _Slot:
         """End the turn now: it is cancelled exactly as a time limit would cancel it."""
         if self._scope is not None and self._reason is None:
             self._reason = reason
-            self._scope.reschedule(asyncio.get_running_loop().time())
+            # A moment that has passed: the scope cancels the turn at once.
+            self._scope.reschedule(0)
 
-    def _deadline(self) -> float | None:
+    def _seconds_left(self) -> float | None:
         if self._run.deadline_at is None:
             return None
         # Counted from the claim: updated_at is the moment of this very claim on the store's clock.
-        return asyncio.get_running_loop().time() + (self._run.deadline_at - self._run.updated_at) / MS_PER_SECOND
+        return (self._run.deadline_at - self._run.updated_at) / MS_PER_SECOND

@@ -12,27 +12,35 @@ _profile = msgspec.json.Decoder(Profile).decode
 
 def every_agent(tx: Tx, access: Access) -> list[Agent]:
     """The account's agents, oldest first."""
-    rows = tx.all(f"SELECT {_AGENT} FROM agents WHERE account_id = :account ORDER BY created_at, id", account=access.account_id)
+    rows = tx.all(
+        f"SELECT {_AGENT} FROM agents WHERE account_id = :account ORDER BY created_at, id", account=access.account_id
+    )
     aliases = _aliases(tx, access)
     return [_agent(row, aliases) for row in rows]
 
 
 def agent_by_id(tx: Tx, access: Access, agent_id: str) -> Agent | None:
     """One agent by its id."""
-    row = tx.one(f"SELECT {_AGENT} FROM agents WHERE account_id = :account AND id = :id", account=access.account_id, id=agent_id)
+    row = tx.one(
+        f"SELECT {_AGENT} FROM agents WHERE account_id = :account AND id = :id", account=access.account_id, id=agent_id
+    )
     return None if row is None else _agent(row, _aliases(tx, access, agent_id))
 
 
 def agent_enabled(tx: Tx, access: Access, agent_id: str) -> bool | None:
     """Whether an agent may hear anything; None when there is no such agent."""
-    row = tx.one("SELECT enabled FROM agents WHERE account_id = :account AND id = :id", account=access.account_id, id=agent_id)
+    row = tx.one(
+        "SELECT enabled FROM agents WHERE account_id = :account AND id = :id", account=access.account_id, id=agent_id
+    )
     return None if row is None else bool(row[0])
 
 
 def agent_by_slug(tx: Tx, access: Access, slug: str) -> Agent | None:
     """One agent by a slug it bears or has borne; its id counts as one."""
     row = tx.one(
-        "SELECT agent_id FROM agent_slugs WHERE account_id = :account AND slug = :slug", account=access.account_id, slug=slug
+        "SELECT agent_id FROM agent_slugs WHERE account_id = :account AND slug = :slug",
+        account=access.account_id,
+        slug=slug,
     )
     return None if row is None else agent_by_id(tx, access, row[0])
 
@@ -72,7 +80,8 @@ def update_agent(tx: Tx, access: Access, agent: Agent) -> None:
 def keep_slug(tx: Tx, access: Access, slug: str, agent_id: str) -> None:
     """Remember that this slug means this agent."""
     tx.run(
-        "INSERT INTO agent_slugs (account_id, slug, agent_id) VALUES (:account, :slug, :agent_id) ON CONFLICT DO NOTHING",
+        "INSERT INTO agent_slugs (account_id, slug, agent_id) VALUES (:account, :slug, :agent_id) ON "
+        "CONFLICT DO NOTHING",
         account=access.account_id,
         slug=slug,
         agent_id=agent_id,

@@ -1,4 +1,7 @@
-"""How generations come and go. Reset, reopen and respawn are one thing: close, and open the next at the next hearing."""
+"""How generations come and go.
+
+Reset, reopen and respawn are one thing: close, and open the next at the next hearing.
+"""
 
 from msgspec import structs
 
@@ -33,7 +36,9 @@ def open_generation(tx: Tx, access: Access, key: SessionKey) -> Session:
         closed_reason=None,
     )
     store.insert_session(tx, access, session)
-    _tell(tx, access, "session.opened", key, session, {"generation": session.generation, "resolution": session.resolution})
+    _tell(
+        tx, access, "session.opened", key, session, {"generation": session.generation, "resolution": session.resolution}
+    )
     METRICS.count("sessions.opened.count", resolution=session.resolution)
     return session
 

@@ -15,7 +15,10 @@ Source = Literal["pointer", "repaired", "default"]
 
 
 class Active(Struct, frozen=True):
-    """The session in front of a transport, and how it was found. `made` is False for one that its first line will make."""
+    """The session in front of a transport, and how it was found.
+
+    `made` is False for one that its first line will make.
+    """
 
     key: SessionKey
     source: Source

@@ -5,7 +5,7 @@ from carrel.kernel.settings import SendPolicySettings, SendRule
 
 
 def decide(settings: SendPolicySettings, key: SessionKey, channel: str, override: str | None) -> bool:
-    """True when sending is allowed: the lane's own word, then the first matching deny, then any allow, then the default."""
+    """True when sending is allowed: the lane's own word, then a matching deny, then an allow, then the default."""
     if override is not None:
         return override == "allow"
     matching = [rule.action for rule in settings.rules if _matches(rule, key, channel)]

@@ -113,4 +113,6 @@ def _place(tx: Tx, access: Access, key: SessionKey, session: Session | None) -> 
 
 
 def _unknown(name: str) -> Refusal:
-    return Refusal(Code.NOT_FOUND, f"There is no session '{name[:80]}' here; use a full session key from the list of sessions.")
+    return Refusal(
+        Code.NOT_FOUND, f"There is no session '{name[:80]}' here; use a full session key from the list of sessions."
+    )

@@ -33,7 +33,9 @@ def read_spelling(text: str) -> Spelling:
     if not text or len(text) > SESSION_REFERENCE_CHARS_MAX:
         raise invalid("sessionKey", f"A session reference has 1 to {SESSION_REFERENCE_CHARS_MAX} characters.")
     if text in ("global", "unknown"):
-        raise Refusal(Code.RESERVED_SESSION_KEY, f"'{text}' is a reserved name and no session can bear it.", field="sessionKey")
+        raise Refusal(
+            Code.RESERVED_SESSION_KEY, f"'{text}' is a reserved name and no session can bear it.", field="sessionKey"
+        )
     if text == "current":
         return Spelling(current=True)
     if _SESSION_ID.fullmatch(text):
@@ -68,7 +70,11 @@ def _canonical(text: str) -> Spelling | None:
             return Spelling(slug=slug.lower(), rest="main", account=rest)
         rest = _rest(rest)
         if rest in ("global", "unknown"):
-            raise Refusal(Code.RESERVED_SESSION_KEY, f"'{rest}' is a reserved name and no session can bear it.", field="sessionKey")
+            raise Refusal(
+                Code.RESERVED_SESSION_KEY,
+                f"'{rest}' is a reserved name and no session can bear it.",
+                field="sessionKey",
+            )
         return Spelling(slug=slug.lower(), rest=rest) if kind_of(rest) else None
     rest = _rest(text)
     return Spelling(rest=rest) if kind_of(rest) else None

@@ -15,14 +15,18 @@ _LIKE_SIGNS = re.compile("[!%_]")
 
 def lane_of(tx: Tx, access: Access, key: SessionKey) -> Lane | None:
     """One lane."""
-    row = tx.one(f"SELECT {_LANE} FROM lanes WHERE account_id = :account AND key = :key", account=access.account_id, key=str(key))
+    row = tx.one(
+        f"SELECT {_LANE} FROM lanes WHERE account_id = :account AND key = :key", account=access.account_id, key=str(key)
+    )
     return None if row is None else Lane(*row)
 
 
 def lock_lane(tx: Tx, access: Access, key: str) -> Lane | None:
     """One lane, held until the end of the transaction: whoever changes its queue goes through here or enters it."""
     row = tx.one(
-        f"SELECT {_LANE} FROM lanes WHERE account_id = :account AND key = :key FOR UPDATE", account=access.account_id, key=key
+        f"SELECT {_LANE} FROM lanes WHERE account_id = :account AND key = :key FOR UPDATE",
+        account=access.account_id,
+        key=key,
     )
     return None if row is None else Lane(*row)
 
@@ -30,8 +34,10 @@ def lock_lane(tx: Tx, access: Access, key: str) -> Lane | None:
 def insert_lane(tx: Tx, access: Access, key: SessionKey, *, spawned_by: str | None = None) -> None:
     """Make a lane where there is none; one that is there stays as it is."""
     tx.run(
-        "INSERT INTO lanes (account_id, key, agent_id, kind, conversation, made_by, spawned_by, created_at, updated_at) "
-        "VALUES (:account, :key, :agent, :kind, :conversation, :made_by, :spawned_by, :now, :now) ON CONFLICT DO NOTHING",
+        "INSERT INTO lanes (account_id, key, agent_id, kind, conversation, made_by, spawned_by, "
+        "created_at, updated_at) "
+        "VALUES (:account, :key, :agent, :kind, :conversation, :made_by, :spawned_by, :now, :now) ON "
+        "CONFLICT DO NOTHING",
         account=access.account_id,
         key=str(key),
         agent=key.agent,
@@ -103,7 +109,8 @@ def note_ending(tx: Tx, access: Access, key: str, ending: str, tokens: int) -> N
     """Remember how the lane's last run ended and what it cost."""
     tx.run(
         "UPDATE lanes SET last_ending = :ending, total_tokens = total_tokens + :tokens, "
-        "last_tokens = CASE WHEN :tokens > 0 THEN :tokens ELSE last_tokens END WHERE account_id = :account AND key = :key",
+        "last_tokens = CASE WHEN :tokens > 0 THEN :tokens ELSE last_tokens END WHERE account_id = "
+        ":account AND key = :key",
         account=access.account_id,
         key=key,
         ending=ending,
@@ -133,7 +140,8 @@ def issue_generation(tx: Tx, access: Access, key: str) -> int:
 def insert_session(tx: Tx, access: Access, session: Session) -> None:
     """Write a new open generation; the schema refuses a second one."""
     tx.run(
-        f"INSERT INTO sessions (account_id, {_SESSION}) VALUES (:account, {', '.join(f':{name}' for name in _SESSION_FIELDS)})",
+        f"INSERT INTO sessions (account_id, {_SESSION}) VALUES (:account, "
+        f"{', '.join(f':{name}' for name in _SESSION_FIELDS)})",
         account=access.account_id,
         **{name: getattr(session, name) for name in _SESSION_FIELDS},
     )
@@ -152,7 +160,9 @@ def open_session_of(tx: Tx, access: Access, key: str) -> Session | None:
 def session_by_id(tx: Tx, access: Access, session_id: str) -> Session | None:
     """One generation by its id."""
     row = tx.one(
-        f"SELECT {_SESSION} FROM sessions WHERE account_id = :account AND id = :id", account=access.account_id, id=session_id
+        f"SELECT {_SESSION} FROM sessions WHERE account_id = :account AND id = :id",
+        account=access.account_id,
+        id=session_id,
     )
     return None if row is None else Session(*row)
 
@@ -170,7 +180,8 @@ def generations_of(tx: Tx, access: Access, key: str) -> list[Session]:
 def open_sessions_of_task(tx: Tx, access: Access, task_id: str) -> list[Session]:
     """The open generations of every lane of a Task."""
     rows = tx.all(
-        f"SELECT {_SESSION} FROM sessions WHERE account_id = :account AND task_id = :task_id AND closed_at IS NULL ORDER BY key",
+        f"SELECT {_SESSION} FROM sessions WHERE account_id = :account AND task_id = :task_id AND "
+        "closed_at IS NULL ORDER BY key",
         account=access.account_id,
         task_id=task_id,
     )
@@ -195,7 +206,8 @@ def closed_sessions_before(tx: Tx, access: Access, moment: int, *, limit: int) -
     """Generations closed before a moment that no kept run is bound to."""
     rows = tx.all(
         f"SELECT {_SESSION} FROM sessions s WHERE account_id = :account AND closed_at < :moment AND NOT EXISTS "
-        "(SELECT 1 FROM runs r WHERE r.account_id = s.account_id AND r.key = s.key AND r.session_id = s.id) LIMIT :limit",
+        "(SELECT 1 FROM runs r WHERE r.account_id = s.account_id AND r.key = s.key AND r.session_id "
+        "= s.id) LIMIT :limit",
         account=access.account_id,
         moment=moment,
         limit=limit,
@@ -211,12 +223,16 @@ def delete_session(tx: Tx, access: Access, session_id: str) -> None:
 def has_lanes_of_others(tx: Tx, access: Access, agent_id: str) -> bool:
     """True when the account has lanes of any other agent."""
     row = tx.one(
-        "SELECT 1 FROM lanes WHERE account_id = :account AND agent_id <> :agent LIMIT 1", account=access.account_id, agent=agent_id
+        "SELECT 1 FROM lanes WHERE account_id = :account AND agent_id <> :agent LIMIT 1",
+        account=access.account_id,
+        agent=agent_id,
     )
     return row is not None
 
 
-def lane_rows(tx: Tx, access: Access, wanted: LaneFilter, *, before: tuple[int, str] | None, limit: int) -> list[LaneRow]:
+def lane_rows(
+    tx: Tx, access: Access, wanted: LaneFilter, *, before: tuple[int, str] | None, limit: int
+) -> list[LaneRow]:
     """Lanes newest first, behind a cursor of (updated_at, key)."""
     where, values = _conditions(access, wanted)
     if before is not None:
@@ -264,7 +280,8 @@ def transports_to(tx: Tx, access: Access, key: str) -> list[str]:
 def newest_chat(tx: Tx, access: Access, channel: str, made_by: str, but: str) -> str | None:
     """The most recent chat of one maker on a channel, leaving one key out."""
     row = tx.one(
-        "SELECT key FROM lanes WHERE account_id = :account AND kind = 'chat' AND made_by = :made_by AND archived_at IS NULL "
+        "SELECT key FROM lanes WHERE account_id = :account AND kind = 'chat' AND made_by = :made_by "
+        "AND archived_at IS NULL "
         "AND key <> :but AND key LIKE :like ORDER BY updated_at DESC, key DESC LIMIT 1",
         account=access.account_id,
         made_by=made_by,
@@ -300,7 +317,11 @@ def _conditions(access: Access, wanted: LaneFilter) -> tuple[list[str], dict[str
         where.append("l.updated_at >= :since")
         values["since"] = wanted.updated_since
     if wanted.state is not None:
-        where.append({"busy": _BUSY, "idle": f"NOT {_BUSY} AND NOT {_CLOSED}", "closed": f"NOT {_BUSY} AND {_CLOSED}"}[wanted.state])
+        where.append(
+            {"busy": _BUSY, "idle": f"NOT {_BUSY} AND NOT {_CLOSED}", "closed": f"NOT {_BUSY} AND {_CLOSED}"}[
+                wanted.state
+            ]
+        )
     return where, values
 
 
@@ -323,7 +344,9 @@ def _quoted(names: tuple[str, ...]) -> str:
 _BUSY = "EXISTS (SELECT 1 FROM runs r WHERE r.account_id = l.account_id AND r.key = l.key AND r.state = 'running')"
 # The newest generation is closed; a lane that was never spoken in is idle.
 _CLOSED = "(s.closed_at IS NOT NULL)"
-_NEWEST = "s.generation = (SELECT max(n.generation) FROM sessions n WHERE n.account_id = l.account_id AND n.key = l.key)"
+_NEWEST = (
+    "s.generation = (SELECT max(n.generation) FROM sessions n WHERE n.account_id = l.account_id AND n.key = l.key)"
+)
 
 
 def _rows(tx: Tx, where: list[str], values: dict[str, object], tail: str) -> list[LaneRow]:

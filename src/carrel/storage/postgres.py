@@ -116,8 +116,11 @@ class PostgresDatabase:
         self._local = threading.local()
         self._connections: list[Connection] = []
         self._pool = ThreadPoolExecutor(_CONNECTIONS, thread_name_prefix="carrel-postgres")
-        with connect(url, durability) as connection:
-            migrate_postgres(connection)
+        try:
+            with connect(url, durability) as connection:
+                migrate_postgres(connection)
+        except psycopg.OperationalError as error:
+            raise _unavailable(error) from error
         self._ringer = Ringer(lambda: connect(url, durability), self._heard)
 
     async def write(self, work: Callable[[Tx], T]) -> T:

@@ -14,7 +14,7 @@ from carrel.main.cli.reaching import local_settings, reach, running_url
 from carrel.main.cli.screen import Screen
 
 if TYPE_CHECKING:
-    from carrel.kernel import Settings
+    from carrel.kernel.settings import Settings
 
 _SQLITE_MAGIC = b"SQLite format 3\x00"
 
