@@ -257,6 +257,8 @@ class ScriptedGateway:
         await asyncio.wait({opened, hung_up}, return_when=asyncio.FIRST_COMPLETED)
         if not hung_up.done():
             hung_up.cancel()
+            # Until it has really ended, the reader counts as taken and the next request could not be read.
+            await asyncio.wait({hung_up})
             return True
         opened.cancel()
         with self._changed:

@@ -4,7 +4,7 @@ from carrel.storage.bells import FEED, RUNS, STOPS, Bell
 from carrel.storage.database import Database, Row, Tx
 from carrel.storage.migrating import NewerSchema, migrations
 from carrel.storage.opening import open_database, sqlite_path
-from carrel.storage.upkeep import back_up, migrate, restore
+from carrel.storage.upkeep import Examined, back_up, examine, migrate, restore
 
 __all__ = [
     "FEED",
@@ -12,10 +12,12 @@ __all__ = [
     "STOPS",
     "Bell",
     "Database",
+    "Examined",
     "NewerSchema",
     "Row",
     "Tx",
     "back_up",
+    "examine",
     "migrate",
     "migrations",
     "open_database",

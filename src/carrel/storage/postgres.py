@@ -210,6 +210,17 @@ def _value(cursor: psycopg.Cursor[Row]) -> int:
     return int(row[0])
 
 
+def schema_of(url: str) -> int:
+    """The number of the newest migration applied to a database, 0 for an empty one."""
+    try:
+        with connect(url, "full") as connection:
+            if connection.execute("SELECT to_regclass('schema_version')").fetchone() == (None,):
+                return 0
+            return _value(connection.execute("SELECT max(number) FROM schema_version"))
+    except psycopg.OperationalError as error:
+        raise _unavailable(error) from error
+
+
 def connect(url: str, durability: str) -> Connection:
     """An autocommitting connection with the house's settings."""
     connection = psycopg.connect(url, autocommit=True, application_name="carrel")

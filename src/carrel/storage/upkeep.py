@@ -4,8 +4,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import apsw
+from msgspec import Struct
 
 from carrel.kernel import Code, Refusal
+from carrel.storage.migrating import migrations
 from carrel.storage.opening import sqlite_path
 from carrel.storage.sqlite import copy_file, migrate_file, open_file
 
@@ -24,6 +26,35 @@ def migrate(url: str) -> list[str]:
         return migrate_file(file)
     finally:
         file.close()
+
+
+class Examined(Struct, frozen=True):
+    """How a store stands: whether it is sound, its schema, and the newest one this version knows."""
+
+    sound: bool
+    applied: int
+    known: int
+
+
+def examine(url: str) -> Examined:
+    """Look at a store without changing it; Refusal when it cannot be opened."""
+    known = migrations()[-1].number
+    path = sqlite_path(url)
+    if path is None:
+        from carrel.storage.postgres import schema_of
+
+        return Examined(True, schema_of(url), known)
+    if not path.exists():
+        raise Refusal(Code.NOT_FOUND, f"There is no database at {path} yet; the first start makes it.")
+    try:
+        file = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
+        try:
+            sound = next(iter(file.execute("PRAGMA quick_check")))[0] == "ok"
+            return Examined(sound, next(iter(file.execute("PRAGMA user_version")))[0], known)
+        finally:
+            file.close()
+    except apsw.Error as error:
+        raise Refusal(Code.STORAGE_UNAVAILABLE, f"{path} cannot be read ({error}).") from error
 
 
 def back_up(url: str, target: Path) -> None:
@@ -73,14 +104,6 @@ def check_backup(source: Path) -> None:
     """Refuse a file that is no sound backup of ours."""
     if not source.is_file():
         raise Refusal(Code.NOT_FOUND, f"There is no file {source}.")
-    try:
-        file = apsw.Connection(str(source), flags=apsw.SQLITE_OPEN_READONLY)
-        try:
-            sound = next(iter(file.execute("PRAGMA quick_check")))[0] == "ok"
-            version = next(iter(file.execute("PRAGMA user_version")))[0]
-        finally:
-            file.close()
-    except apsw.Error as error:
-        raise Refusal(Code.INVALID_PARAMS, f"{source} is no backup of Carrel ({error}).") from error
-    if not sound or not version:
+    found = examine(f"sqlite:///{source}")
+    if not found.sound or not found.applied:
         raise Refusal(Code.INVALID_PARAMS, f"{source} is damaged or no backup of Carrel.")

@@ -9,14 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from carrel.bridge import BridgeFault, Client, NotReachable, Refused
+from carrel.kernel import Code, Refusal
 from carrel.main.cli.command import Command, Exit, Failure
 from carrel.main.cli.reaching import local_settings, reach, running_url
 from carrel.main.cli.screen import Screen
 
 if TYPE_CHECKING:
     from carrel.kernel.settings import Settings
-
-_SQLITE_MAGIC = b"SQLite format 3\x00"
 
 
 class Finding(NamedTuple):
@@ -82,29 +81,24 @@ def _check_directory(data_dir: Path) -> Iterator[Finding]:
 
 
 def _check_store(url: str) -> Finding:
-    """Look at the store's file from outside; a running server tells the rest."""
-    from carrel.storage import migrations, sqlite_path
+    """Look at the store itself; it works beside a running server too."""
+    from carrel.storage import examine
 
-    path = sqlite_path(url)
-    if path is None:
-        return Finding("ok", "store", "PostgreSQL; the server tells how it is")
     try:
-        with path.open("rb") as file:
-            header = file.read(100)
-    except FileNotFoundError:
-        return Finding("warn", "store", f"{path} is not there", "The first `carrel up` makes it.")
-    except OSError as fault:
-        return Finding("fail", "store", f"{path}: {fault.strerror}", "Let the user that runs Carrel read and write it.")
-    if not header.startswith(_SQLITE_MAGIC):
-        return Finding("fail", "store", f"{path} is no database", "Move it away and restore a backup.")
-    schema, known = int.from_bytes(header[60:64], "big"), migrations()[-1].number
-    if schema > known:
-        return Finding("fail", "store", f"schema {schema} is newer than {known}", "Start the newer version of Carrel.")
-    if schema < known:
-        return Finding(
-            "warn", "store", f"schema {schema} of {known}", "`carrel migrate`, or the next start, brings it up."
-        )
-    return Finding("ok", "store", f"{path}, schema {schema}")
+        found = examine(url)
+    except Refusal as refusal:
+        if refusal.code is Code.NOT_FOUND:
+            return Finding("warn", "store", refusal.message, "The first `carrel up` makes it.")
+        return Finding("fail", "store", refusal.message, "Make it readable, or move it away and restore a backup.")
+    if not found.sound:
+        return Finding("fail", "store", "the database is damaged", "Move it away and restore a backup.")
+    if found.applied > found.known:
+        newer = f"schema {found.applied} is newer than {found.known}"
+        return Finding("fail", "store", newer, "Start the newer version of Carrel.")
+    if found.applied < found.known:
+        older = f"schema {found.applied} of {found.known}"
+        return Finding("warn", "store", older, "`carrel migrate`, or the next start, brings it up.")
+    return Finding("ok", "store", f"sound, schema {found.applied}")
 
 
 def _check_server(args: Namespace, settings: "Settings") -> Iterator[Finding]:
