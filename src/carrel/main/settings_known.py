@@ -139,7 +139,7 @@ def _form(annotation: Any, kind: msgspec.inspect.Type) -> str:
         case IntType():
             return f"a whole number from {kind.ge:,} to {kind.le:,}"
         case FloatType():
-            return f"a number above {kind.gt:g} and up to {kind.le:,.0f}"
+            return f"a number from {kind.ge:g} to {kind.le:,.0f}"
         case LiteralType():
             return "one of " + ", ".join(str(value) for value in get_args(annotation))
         case msgspec.inspect.BoolType():

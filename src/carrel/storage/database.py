@@ -52,7 +52,7 @@ class Tx(Protocol):
         ...
 
     def horizon(self) -> int:
-        """The number up to which every row there will ever be can be seen now; above, some may still be on their way."""
+        """The number up to which every row there will ever be can be seen; above, some may still be on their way."""
         ...
 
 
