@@ -1,12 +1,13 @@
 """The clock: the only place in the house that reads time. Everything else is handed a moment or a Clock."""
 
 import time
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
 MS_PER_SECOND = 1_000
 MS_PER_MINUTE = 60_000
 MS_PER_DAY = 86_400_000
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Clock(Protocol):
@@ -39,4 +40,5 @@ def parse_iso(text: str) -> int:
     moment = datetime.fromisoformat(text)
     if moment.tzinfo is None:
         raise ValueError("a time needs an offset, e.g. 2026-01-31T12:00:00Z")
-    return int(moment.timestamp() * 1000)
+    # In whole numbers: as a fraction of seconds some milliseconds come out one too small.
+    return (moment - _EPOCH) // timedelta(milliseconds=1)

@@ -21,7 +21,9 @@ CUT = "…"
 
 def clip(text: str, chars_max: int) -> str:
     """`text`, never longer than `chars_max`, with a mark where it was cut."""
-    return text if len(text) <= chars_max else text[: max(0, chars_max - 1)] + CUT
+    if len(text) <= chars_max:
+        return text
+    return text[: chars_max - 1] + CUT if chars_max > 0 else ""
 
 
 def one_line(text: str) -> str:
