@@ -1,4 +1,4 @@
-"""A whole house for a test: a real store, the dispatcher with real turns, and the API on a real port of this machine."""
+"""A whole house for a test: a real store, the dispatcher with real turns, and the API on a real port."""
 
 import asyncio
 import contextlib
@@ -121,7 +121,13 @@ async def _served(app: Starlette, group: asyncio.TaskGroup) -> AsyncIterator[str
     sock.bind(("127.0.0.1", 0))
     sock.listen(256)
     config = uvicorn.Config(
-        app, log_config=None, access_log=False, lifespan="off", http="httptools", ws="websockets-sansio", timeout_graceful_shutdown=3
+        app,
+        log_config=None,
+        access_log=False,
+        lifespan="off",
+        http="httptools",
+        ws="websockets-sansio",
+        timeout_graceful_shutdown=3,
     )
     server = uvicorn.Server(config)
     serving = group.create_task(server.serve(sockets=[sock]))

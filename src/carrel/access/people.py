@@ -18,7 +18,7 @@ class UserChange(Struct, frozen=True, kw_only=True):
 
     name: str | UnsetType = UNSET
     slug: str | UnsetType = UNSET
-    email: str | None | UnsetType = UNSET
+    email: str | UnsetType | None = UNSET
     role: Role | UnsetType = UNSET
 
 
@@ -64,7 +64,7 @@ def remove_user(tx: Tx, access: Access, user_id: str) -> None:
 
 def _check_slug(slug: str) -> None:
     if not _SLUG.fullmatch(slug):
-        raise invalid("slug", "A person's slug has 1 to 64 lower-case letters, digits, _ and -, beginning with a letter or digit.")
+        raise invalid("slug", "A slug has 1 to 64 lower-case letters, digits, _ and -, first a letter or digit.")
 
 
 def _taken(slug: str) -> Refusal:

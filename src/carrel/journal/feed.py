@@ -1,14 +1,14 @@
 """Following the feed: from a cursor, in order, without a gap, for as long as the follower likes."""
 
 from collections.abc import AsyncIterator
-from functools import partial
 from typing import Literal
+from weakref import WeakKeyDictionary
 
 from msgspec import Struct
 
 from carrel.journal import store
 from carrel.journal.model import Event
-from carrel.kernel import Access
+from carrel.kernel import Access, elapsed_seconds
 from carrel.kernel.limits import SAFETY_POLL_SECONDS, STREAM_PAGE_ROWS
 from carrel.storage import FEED, Database, Tx
 
@@ -34,24 +34,32 @@ def begin(tx: Tx, access: Access, cursor: int | None) -> Begin:
 
 
 async def pages(db: Database, access: Access, after: int, *, wait_seconds: float) -> AsyncIterator[list[Event]]:
-    """Pages of events behind `after`, for ever; an empty page says that `wait_seconds` passed quietly."""
+    """Pages of events behind `after`, for ever; an empty page says that `wait_seconds` passed without one."""
     bell = db.bell(FEED)
-    quiet = 0.0
+    told = elapsed_seconds()
     while True:
         version = bell.version
-        page = await db.read(partial(_page, access=access, after=after))
-        if page:
-            after = page[-1].seq
-            quiet = 0.0
+        page = await _page(db, access, after)
+        left = told + wait_seconds - elapsed_seconds()
+        if page or left <= 0:
+            after = page[-1].seq if page else after
             yield page
+            told = elapsed_seconds()
             continue
-        pause = min(SAFETY_POLL_SECONDS, wait_seconds - quiet)
-        await bell.wait(version, pause)
-        quiet = quiet + pause if bell.version == version else 0.0
-        if quiet >= wait_seconds:
-            quiet = 0.0
-            yield []
+        await bell.wait(version, min(SAFETY_POLL_SECONDS, left))
 
 
-def _page(tx: Tx, *, access: Access, after: int) -> list[Event]:
-    return store.events_after(tx, access, after, limit=STREAM_PAGE_ROWS)
+# The page read last, by store and account: followers stand at the same place mostly, and one of them reads for all.
+_read_last: WeakKeyDictionary[Database, dict[str, tuple[int, list[Event]]]] = WeakKeyDictionary()
+
+
+async def _page(db: Database, access: Access, after: int) -> list[Event]:
+    last = _read_last.setdefault(db, {})
+    known = last.get(access.account_id)
+    if known is not None and known[0] == after:
+        return known[1]
+    page = await db.read(lambda tx: store.events_after(tx, access, after, limit=STREAM_PAGE_ROWS))
+    if page:
+        # An empty page says nothing of a moment later; behind a number nothing ever comes between what was seen there.
+        last[access.account_id] = (after, page)
+    return page

@@ -122,6 +122,27 @@ def entries_since(tx: Tx, access: Access, after: int, *, limit: int) -> list[Ent
     return [_entry(row) for row in rows]
 
 
+def newest_entries(tx: Tx, access: Access, upto: int, *, limit: int) -> list[Entry]:
+    """The newest entries of the account up to a number, oldest first."""
+    rows = tx.all(
+        f"SELECT {_ENTRY} FROM entries WHERE account_id = :account AND seq <= :upto ORDER BY seq DESC LIMIT :limit",
+        account=access.account_id,
+        upto=upto,
+        limit=limit,
+    )
+    return [_entry(row) for row in reversed(rows)]
+
+
+def first_entry_since(tx: Tx, access: Access, at: int) -> int:
+    """The number behind which every entry written at or after a moment stands."""
+    row = tx.one(
+        "SELECT min(seq) FROM entries WHERE account_id = :account AND created_at >= :at",
+        account=access.account_id,
+        at=at,
+    )
+    return row[0] - 1 if row and row[0] is not None else newest_event(tx, access)
+
+
 def count_session_entries(tx: Tx, access: Access, session_id: str) -> int:
     """How many entries one generation holds."""
     row = tx.one(
@@ -182,6 +203,18 @@ def events_of_run(tx: Tx, access: Access, run_id: str, after: int) -> list[Event
         account=access.account_id,
         after=after,
         run_id=run_id,
+    )
+    return [Event(*row) for row in rows]
+
+
+def deletions_between(tx: Tx, access: Access, after: int, upto: int) -> list[Event]:
+    """The events of sessions that were deleted, behind one number and up to another."""
+    rows = tx.all(
+        f"SELECT {_EVENT} FROM events WHERE account_id = :account AND seq > :after AND seq <= :upto "
+        "AND name = 'session.deleted' ORDER BY seq",
+        account=access.account_id,
+        after=after,
+        upto=upto,
     )
     return [Event(*row) for row in rows]
 

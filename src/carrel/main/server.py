@@ -28,7 +28,7 @@ from carrel.runs import Dispatcher, Rules
 from carrel.sessions import admit_owner
 from carrel.storage import Database, NewerSchema, open_database, sqlite_path
 from carrel.surfaces import House
-from carrel.surfaces.api import build_app, record_metrics
+from carrel.surfaces.api import Recorder, build_app
 from carrel.surfaces.dashboard import routes as dashboard_routes
 
 _log = getLogger("carrel.main")
@@ -83,12 +83,13 @@ class _Server:
         worker = f"{socket.gethostname()}:{os.getpid()}"
         dispatcher = Dispatcher(db, turns.take, self._settings, worker)
         house = self._house(db, live, doors, dispatcher)
-        web = _Web(build_app(house, more_routes=dashboard_routes()), sock, lambda: self._ready(sock))
+        recorder = Recorder(db, SystemClock())
+        web = _Web(build_app(house, recorder=recorder, more_routes=dashboard_routes()), sock, lambda: self._ready(sock))
         for number in (signal.SIGTERM, signal.SIGINT):
             asyncio.get_running_loop().add_signal_handler(number, self._stopping.set)
         async with asyncio.TaskGroup() as group:
             serving = group.create_task(web.serve_until_told())
-            duties = [group.create_task(record_metrics(house))]
+            duties = [group.create_task(recorder.record())]
             if self._role != "api":
                 duties.append(group.create_task(dispatcher.serve()))
             await self._stopping.wait()

@@ -1,5 +1,7 @@
 """Retiring an agent: nothing of what waits for it is ever started, in one transaction with its being disabled."""
 
+from typing import Final
+
 from msgspec import structs
 
 from carrel.kernel import Access
@@ -7,7 +9,7 @@ from carrel.runs.stopping import stop_lane
 from carrel.sessions import Agent, change_agent, close_generation, lanes_of_agent, require_agent
 from carrel.storage import Tx
 
-_REASON = "agent_disabled"
+_REASON: Final = "agent_disabled"
 
 
 def retire_agent(tx: Tx, access: Access, agent_id: str) -> Agent:

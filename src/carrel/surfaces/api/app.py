@@ -1,4 +1,4 @@
-"""The application: every endpoint of the table, the error body for all that has no endpoint, and an id for each request."""
+"""The application: every endpoint, the error body for what has none, and an id for each request."""
 
 import re
 from collections.abc import Iterable
@@ -35,7 +35,7 @@ def build_app(
     more_routes: Iterable[BaseRoute] = (),
     clock: Clock | None = None,
 ) -> Starlette:
-    """The application of one house; `more_routes` are those of other surfaces, `recorder` is the one main keeps running."""
+    """The application of one house; `more_routes` are those of other surfaces, `recorder` is the one kept running."""
     clock = clock or SystemClock()
     wrong = WrongTokens(clock)
     endpoints: list[Endpoint] = every_endpoint()

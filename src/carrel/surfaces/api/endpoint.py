@@ -1,4 +1,4 @@
-"""An endpoint: method, path, what goes in, what comes out, who may. From the table of them come routes and OpenAPI alike."""
+"""An endpoint: method, path, what goes in, what comes out, who may. Routes and OpenAPI come from the table of them."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any, Generic, TypeVar
@@ -108,10 +108,20 @@ def endpoint(
         summary = (handler.__doc__ or "").strip().partition("\n")[0]
         ENDPOINTS.append(
             Endpoint(
-                method=method, path=path, handler=handler, summary=summary, who=who, body=body, query=query, answers=answers,
-                creates=creates, secret=secret, open_on_loopback=open_on_loopback, media=media,
+                method=method,
+                path=path,
+                handler=handler,
+                summary=summary,
+                who=who,
+                body=body,
+                query=query,
+                answers=answers,
+                creates=creates,
+                secret=secret,
+                open_on_loopback=open_on_loopback,
+                media=media,
                 tag=tag or (path.split("/")[2] if path.startswith("/api/") else "health"),
-            )  # fmt: skip
+            )
         )
         return handler
 

@@ -1,5 +1,7 @@
 """The one total table from an error to its HTTP answer, and the error body."""
 
+from typing import Any
+
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 from starlette.responses import Response
@@ -41,7 +43,7 @@ class ErrorDetail(Struct, frozen=True, kw_only=True):
     code: Code
     message: str
     field: str | UnsetType = UNSET
-    details: dict[str, object] | UnsetType = UNSET
+    details: dict[str, Any] | UnsetType = UNSET
 
 
 class ErrorBody(Struct, frozen=True, kw_only=True, rename="camel"):

@@ -102,7 +102,8 @@ class Readiness:
     def __init__(self, house: House, clock: Clock) -> None:
         self._house = house
         self._clock = clock
-        self._gateway: tuple[int, Level] | None = None
+        self._gateway: Level = "ok"
+        self._gateways_again_at = 0
 
     async def look(self) -> Ready:
         """How the house stands now."""
@@ -128,10 +129,11 @@ class Readiness:
 
     async def _gateways(self) -> Level:
         now = self._clock.now_ms()
-        if self._gateway is None or now - self._gateway[0] > GATEWAY_CHECK_SECONDS * MS_PER_SECOND:
+        if now >= self._gateways_again_at:
             up = await self._house.gateways_up()
-            self._gateway = (now, "ok" if all(up.values()) else "degraded")
-        return self._gateway[1]
+            self._gateway = "ok" if all(up.values()) else "degraded"
+            self._gateways_again_at = now + GATEWAY_CHECK_SECONDS * MS_PER_SECOND
+        return self._gateway
 
 
 def _read_feed(tx: Tx) -> None:

@@ -26,7 +26,9 @@ class WrongTokens:
         """Refuse an address that has been wrong too often."""
         times = self._recent(address)
         if len(times) >= WRONG_TOKENS_PER_MINUTE_MAX:
-            raise Refusal(Code.RATE_LIMITED, "Too many wrong tokens from this address; wait a minute.", retry_after_seconds=60)
+            raise Refusal(
+                Code.RATE_LIMITED, "Too many wrong tokens from this address; wait a minute.", retry_after_seconds=60
+            )
 
     def add(self, address: str) -> None:
         """Remember one more wrong token."""
@@ -59,7 +61,9 @@ def is_loopback(connection: HTTPConnection) -> bool:
         return False
 
 
-async def identify(connection: HTTPConnection, house: House, wrong: WrongTokens, *, token: str | None = None) -> Access | None:
+async def identify(
+    connection: HTTPConnection, house: House, wrong: WrongTokens, *, token: str | None = None
+) -> Access | None:
     """The asker's Access, None for one who sent nothing; Refusal for a wrong token."""
     token = token or _header_token(connection)
     if token is not None:

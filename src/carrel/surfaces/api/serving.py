@@ -1,4 +1,4 @@
-"""Serving endpoints: limits, identity, strict reading of body and query, idempotency, and the error body for all of it."""
+"""Serving endpoints: limits, identity, strict reading, idempotency, and the error body for all of it."""
 
 import asyncio
 from collections import OrderedDict

@@ -1,0 +1,346 @@
+"""Accounts, people and tokens: what an owner keeps."""
+
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType, field
+
+from carrel.access import (
+    Account,
+    NewToken,
+    Token,
+    TokenKind,
+    User,
+    UserChange,
+    account_of,
+    change_user,
+    every_account,
+    live_tokens,
+    make_user,
+    remove_user,
+    revoke,
+    slug_of,
+    users,
+)
+from carrel.kernel import Access, invalid, iso, parse_iso
+from carrel.kernel.limits import AGENT_ID_CHARS_MAX, BRIEFING_CHARS_MAX, LIST_ROWS_MAX, NAME_CHARS_MAX, TOKEN_NAMES_MAX
+from carrel.sessions import account_settings, change_account, make_token, open_account
+from carrel.storage import Tx
+from carrel.surfaces.api.cursors import clamp, read_cursor, write_cursor
+from carrel.surfaces.api.endpoint import OWNER, Ask, In, NoQuery, Out, endpoint
+from carrel.surfaces.api.health import require_operator
+
+Name = Annotated[str, Meta(min_length=1, max_length=NAME_CHARS_MAX)]
+AgentName = Annotated[str, Meta(min_length=1, max_length=AGENT_ID_CHARS_MAX)]
+Role = Literal["owner", "member"]
+
+
+class BehaviorDefaults(In, frozen=True, kw_only=True):
+    """What agents may do of their own accord unless they say otherwise; null clears."""
+
+    can_create_tasks: bool | UnsetType | None = UNSET
+    can_modify_task_status: bool | UnsetType | None = UNSET
+    can_mention_agents: bool | UnsetType | None = UNSET
+    can_review_tasks: bool | UnsetType | None = UNSET
+    can_mark_done: bool | UnsetType | None = UNSET
+    can_promote_memory: bool | UnsetType | None = UNSET
+
+
+class AgentDefaults(In, frozen=True, kw_only=True):
+    """What every agent of the account begins with."""
+
+    behavior_flags: BehaviorDefaults | UnsetType | None = UNSET
+
+
+class AccountSettings(In, frozen=True, kw_only=True):
+    """Settings of an account: merged key by key, null clears."""
+
+    default_agent_id: AgentName | UnsetType | None = UNSET
+    orchestrator_agent_id: AgentName | UnsetType | None = UNSET
+    orchestrator_chat_task_id: str | UnsetType | None = UNSET
+    briefing: Annotated[str, Meta(max_length=BRIEFING_CHARS_MAX)] | UnsetType | None = UNSET
+    agent_defaults: AgentDefaults | UnsetType | None = UNSET
+    notification_preferences: Annotated[dict[str, bool | None], Meta(max_length=100)] | UnsetType | None = UNSET
+
+
+class AccountChange(In, frozen=True, kw_only=True):
+    """What is to be different about the account."""
+
+    name: Name | UnsetType = UNSET
+    settings: AccountSettings | UnsetType = UNSET
+
+
+class NewAccount(In, frozen=True, kw_only=True):
+    """An account to be made; without a slug it is named after its name."""
+
+    name: Name
+    slug: str | None = None
+
+
+class AccountOut(Out, frozen=True, kw_only=True):
+    """An account."""
+
+    id: str
+    name: str
+    slug: str
+    settings: dict[str, Any]
+    created_at: str | None
+
+
+class AccountAnswer(Out, frozen=True, kw_only=True):
+    """One account."""
+
+    account: AccountOut
+
+
+class AccountsAnswer(Out, frozen=True, kw_only=True):
+    """Every account of this server."""
+
+    accounts: list[AccountOut]
+    next_cursor: str | None
+
+
+class NewAccountAnswer(Out, frozen=True, kw_only=True):
+    """A new account and its first owner token, shown this once."""
+
+    account: AccountOut
+    owner_token: str
+
+
+def _account_out(account: Account) -> AccountOut:
+    return AccountOut(
+        id=account.id,
+        name=account.name,
+        slug=account.slug,
+        settings=account_settings(account),
+        created_at=iso(account.created_at),
+    )
+
+
+@endpoint("GET", "/api/accounts", answers={200: AccountsAnswer}, who=OWNER)
+async def list_accounts(ask: Ask[None, NoQuery]) -> AccountsAnswer:
+    """Every account of this server."""
+    require_operator(ask.access)
+    found = await ask.read(lambda tx, access: every_account(tx))
+    return AccountsAnswer(accounts=[_account_out(account) for account in found], next_cursor=None)
+
+
+@endpoint(
+    "POST", "/api/accounts", answers={201: NewAccountAnswer}, who=OWNER, body=NewAccount, creates=True, secret=True
+)
+async def create_account(ask: Ask[NewAccount, NoQuery]) -> NewAccountAnswer:
+    """Make an account with its agent `main` and its first owner token."""
+    require_operator(ask.access)
+    slug = slug_of(ask.body.name) if ask.body.slug is None else ask.body.slug
+    account, secret = await ask.write(lambda tx, access: open_account(tx, ask.body.name, slug))
+    return NewAccountAnswer(account=_account_out(account), owner_token=secret)
+
+
+@endpoint("GET", "/api/account", answers={200: AccountAnswer})
+async def show_account(ask: Ask[None, NoQuery]) -> AccountAnswer:
+    """The asker's account and its settings."""
+    return AccountAnswer(account=_account_out(await ask.read(account_of)))
+
+
+@endpoint("PATCH", "/api/account", answers={200: AccountAnswer}, who=OWNER, body=AccountChange)
+async def update_account(ask: Ask[AccountChange, NoQuery]) -> AccountAnswer:
+    """Rename the account or merge changes into its settings."""
+    name = None if ask.body.name is UNSET else ask.body.name
+    changes = {} if ask.body.settings is UNSET else msgspec.to_builtins(ask.body.settings)
+    account = await ask.write(lambda tx, access: change_account(tx, access, name, changes))
+    return AccountAnswer(account=_account_out(account))
+
+
+class NewUser(In, frozen=True, kw_only=True):
+    """A person to be made; without a slug named after the name."""
+
+    name: Name
+    slug: str | None = None
+    email: Annotated[str, Meta(max_length=320)] | None = None
+    role: Role = "member"
+
+
+class UserPatch(In, frozen=True, kw_only=True):
+    """What is to be different about a person."""
+
+    name: Name | UnsetType = UNSET
+    slug: str | UnsetType = UNSET
+    email: Annotated[str, Meta(max_length=320)] | UnsetType | None = UNSET
+    role: Role | UnsetType = UNSET
+
+
+class UserOut(Out, frozen=True, kw_only=True):
+    """One person of the account."""
+
+    id: str
+    name: str
+    slug: str
+    email: str | None
+    role: Role
+    created_at: str | None
+
+
+class UserAnswer(Out, frozen=True, kw_only=True):
+    """One person."""
+
+    user: UserOut
+
+
+class UsersAnswer(Out, frozen=True, kw_only=True):
+    """The account's people."""
+
+    users: list[UserOut]
+    next_cursor: str | None
+
+
+def _user_out(user: User) -> UserOut:
+    return UserOut(
+        id=user.id, name=user.name, slug=user.slug, email=user.email, role=user.role, created_at=iso(user.created_at)
+    )
+
+
+@endpoint("GET", "/api/users", answers={200: UsersAnswer}, who=OWNER)
+async def list_users(ask: Ask[None, NoQuery]) -> UsersAnswer:
+    """The account's people."""
+    found = await ask.read(users)
+    return UsersAnswer(users=[_user_out(user) for user in found], next_cursor=None)
+
+
+@endpoint("POST", "/api/users", answers={201: UserAnswer}, who=OWNER, body=NewUser, creates=True)
+async def create_user(ask: Ask[NewUser, NoQuery]) -> UserAnswer:
+    """Make a person; a token for them is made apart."""
+    new = ask.body
+    slug = slug_of(new.name) if new.slug is None else new.slug
+    user = await ask.write(
+        lambda tx, access: make_user(tx, access, name=new.name, slug=slug, email=new.email, role=new.role)
+    )
+    return UserAnswer(user=_user_out(user))
+
+
+@endpoint("PATCH", "/api/users/{id}", answers={200: UserAnswer}, who=OWNER, body=UserPatch)
+async def update_user(ask: Ask[UserPatch, NoQuery]) -> UserAnswer:
+    """Change a person."""
+    patch = ask.body
+    change = UserChange(name=patch.name, slug=patch.slug, email=patch.email, role=patch.role)
+    user = await ask.write(lambda tx, access: change_user(tx, access, ask.path("id"), change))
+    return UserAnswer(user=_user_out(user))
+
+
+@endpoint("DELETE", "/api/users/{id}", answers={204: None}, who=OWNER)
+async def delete_user(ask: Ask[None, NoQuery]) -> None:
+    """Remove a person with every token that stood for them."""
+    await ask.write(lambda tx, access: remove_user(tx, access, ask.path("id")))
+
+
+class NewTokenBody(In, frozen=True, kw_only=True):
+    """A token to be made. Kind agent needs agentId, kind user userId, kind client agentIds."""
+
+    kind: TokenKind
+    name: Name
+    agent_id: AgentName | None = None
+    user_id: str | None = None
+    agent_ids: Annotated[list[AgentName], Meta(max_length=TOKEN_NAMES_MAX)] = field(default_factory=list)
+    space_ids: Annotated[list[Name], Meta(min_length=1, max_length=TOKEN_NAMES_MAX)] | None = None
+    expires_at: str | None = None
+
+
+class TokenOut(Out, frozen=True, kw_only=True):
+    """A token without its secret."""
+
+    id: str
+    kind: TokenKind
+    name: str
+    agent_id: str | None
+    user_id: str | None
+    agent_ids: list[str]
+    space_ids: list[str]
+    created_at: str | None
+    last_used_at: str | None
+    expires_at: str | None
+
+
+class TokensAnswer(Out, frozen=True, kw_only=True):
+    """The account's live tokens."""
+
+    tokens: list[TokenOut]
+    next_cursor: str | None
+
+
+class NewTokenAnswer(Out, frozen=True, kw_only=True):
+    """A new token and its secret, shown this once."""
+
+    token: TokenOut
+    secret: str
+
+
+class TokensQuery(In, frozen=True, kw_only=True):
+    """A page of tokens."""
+
+    limit: int | None = None
+    cursor: str | None = None
+
+
+def _token_out(token: Token) -> TokenOut:
+    return TokenOut(
+        id=token.id,
+        kind=token.kind,
+        name=token.name,
+        agent_id=token.agent_id,
+        user_id=token.user_id,
+        agent_ids=list(token.agent_ids),
+        space_ids=list(token.space_ids),
+        created_at=iso(token.created_at),
+        last_used_at=iso(token.last_used_at),
+        expires_at=iso(token.expires_at),
+    )
+
+
+@endpoint("GET", "/api/tokens", answers={200: TokensAnswer}, who=OWNER, query=TokensQuery)
+async def list_tokens(ask: Ask[None, TokensQuery]) -> TokensAnswer:
+    """The account's live tokens, oldest first."""
+    limit = clamp(ask.query.limit, LIST_ROWS_MAX, LIST_ROWS_MAX)
+    place = read_cursor(ask.query.cursor, tuple[str])
+    after = place[0] if place else ""
+    found = await ask.read(lambda tx, access: live_tokens(tx, access, after=after, limit=limit + 1))
+    more = len(found) > limit
+    page = found[:limit]
+    return TokensAnswer(
+        tokens=[_token_out(token) for token in page], next_cursor=write_cursor(page[-1].id) if more else None
+    )
+
+
+@endpoint("POST", "/api/tokens", answers={201: NewTokenAnswer}, who=OWNER, body=NewTokenBody, creates=True, secret=True)
+async def create_token(ask: Ask[NewTokenBody, NoQuery]) -> NewTokenAnswer:
+    """Make a token; its secret is shown this once."""
+    body = ask.body
+    new = NewToken(
+        kind=body.kind,
+        name=body.name,
+        agent_id=body.agent_id,
+        user_id=body.user_id,
+        agent_ids=tuple(body.agent_ids),
+        space_ids=("*",) if body.space_ids is None else tuple(body.space_ids),
+        expires_at=_moment("expiresAt", body.expires_at),
+    )
+
+    def work(tx: Tx, access: Access) -> tuple[Token, str]:
+        return make_token(tx, access, new)
+
+    token, secret = await ask.write(work)
+    return NewTokenAnswer(token=_token_out(token), secret=secret)
+
+
+@endpoint("DELETE", "/api/tokens/{id}", answers={204: None}, who=OWNER)
+async def delete_token(ask: Ask[None, NoQuery]) -> None:
+    """End a token at once."""
+    await ask.write(lambda tx, access: revoke(tx, access, ask.path("id")))
+
+
+def _moment(name: str, text: str | None) -> int | None:
+    """Milliseconds of an ISO 8601 moment."""
+    if text is None:
+        return None
+    try:
+        return parse_iso(text)
+    except (ValueError, OverflowError) as error:
+        raise invalid(name, "A time reads like 2026-01-31T12:00:00Z.") from error

@@ -1,0 +1,232 @@
+"""Agents: who there is to speak to, and what an owner sets on them."""
+
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType, structs
+
+from carrel.kernel import Access, invalid, iso
+from carrel.kernel.limits import AGENT_ID_CHARS_MAX, INSTRUCTIONS_EXTRA_CHARS_MAX, NAME_CHARS_MAX
+from carrel.runs import count_live, retire_agent
+from carrel.sessions import (
+    Agent,
+    BehaviorFlags,
+    Profile,
+    SubagentRules,
+    Thinking,
+    ToolRules,
+    change_agent,
+    every_agent,
+    make_agent,
+    require_agent,
+)
+from carrel.storage import Tx
+from carrel.surfaces.api.endpoint import OWNER, Ask, In, NoQuery, Out, endpoint
+
+ShortText = Annotated[str, Meta(max_length=NAME_CHARS_MAX)]
+Name = Annotated[str, Meta(min_length=1, max_length=NAME_CHARS_MAX)]
+Names = Annotated[list[ShortText], Meta(max_length=200)]
+Slug = Annotated[str, Meta(min_length=1, max_length=AGENT_ID_CHARS_MAX)]
+Visibility = Literal["self", "tree", "agent", "all"]
+
+
+class FlagsPatch(In, frozen=True, kw_only=True):
+    """What an agent may do of its own accord; null inherits from the account."""
+
+    can_create_tasks: bool | UnsetType | None = UNSET
+    can_modify_task_status: bool | UnsetType | None = UNSET
+    can_mention_agents: bool | UnsetType | None = UNSET
+    can_review_tasks: bool | UnsetType | None = UNSET
+    can_mark_done: bool | UnsetType | None = UNSET
+    can_promote_memory: bool | UnsetType | None = UNSET
+
+
+class ToolsPatch(In, frozen=True, kw_only=True):
+    """Which tools an agent is offered."""
+
+    allow: Names | UnsetType = UNSET
+    deny: Names | UnsetType = UNSET
+    ask: Names | UnsetType = UNSET
+
+
+class SubagentsPatch(In, frozen=True, kw_only=True):
+    """What an agent's children may be; null inherits from the settings."""
+
+    allow_agents: Names | UnsetType = UNSET
+    run_timeout_seconds: Annotated[int, Meta(ge=0, le=31536000)] | UnsetType | None = UNSET
+    archive_after_minutes: Annotated[float, Meta(ge=0, le=525600)] | UnsetType | None = UNSET
+    max_children: Annotated[int, Meta(ge=0, le=1000)] | UnsetType | None = UNSET
+
+
+class AgentPatch(In, frozen=True, kw_only=True):
+    """Whatever of an agent is to be different; objects are merged key by key."""
+
+    name: Name | UnsetType = UNSET
+    slug: Slug | UnsetType = UNSET
+    enabled: bool | UnsetType = UNSET
+    description: Annotated[str, Meta(max_length=2000)] | UnsetType = UNSET
+    gateway: ShortText | UnsetType = UNSET
+    model: ShortText | UnsetType = UNSET
+    thinking: Thinking | UnsetType | None = UNSET
+    behavior_flags: FlagsPatch | UnsetType = UNSET
+    space_ids: Annotated[list[Name], Meta(min_length=1, max_length=200)] | UnsetType = UNSET
+    tools: ToolsPatch | UnsetType = UNSET
+    subagents: SubagentsPatch | UnsetType = UNSET
+    sandbox: Literal["off", "on"] | UnsetType = UNSET
+    runtime: Literal["subagent", "acp"] | UnsetType = UNSET
+    visibility: Visibility | UnsetType | None = UNSET
+    instructions_extra: Annotated[str, Meta(max_length=INSTRUCTIONS_EXTRA_CHARS_MAX)] | UnsetType = UNSET
+    workspace: Annotated[str, Meta(max_length=1000)] | UnsetType = UNSET
+    heartbeat_minutes: Annotated[float, Meta(ge=0, le=525_600)] | UnsetType = UNSET
+
+
+class NewAgent(AgentPatch, frozen=True, kw_only=True):
+    """An agent to be made."""
+
+    id: Slug
+
+
+class AgentOut(Out, frozen=True, kw_only=True):
+    """An agent."""
+
+    id: str
+    slug: str
+    name: str
+    aliases: list[str]
+    description: str
+    enabled: bool
+    gateway: str
+    model: str
+    thinking: Thinking | None
+    behavior_flags: BehaviorFlags
+    space_ids: list[str]
+    tools: ToolRules
+    subagents: SubagentRules
+    sandbox: Literal["off", "on"]
+    runtime: Literal["subagent", "acp"]
+    visibility: Visibility | None
+    instructions_extra: str
+    workspace: str
+    heartbeat_minutes: float
+    session_key: str
+    status: Literal["idle", "busy", "disabled"]
+    last_context_injected_at: str | None
+    created_at: str | None
+    updated_at: str | None
+
+
+class AgentAnswer(Out, frozen=True, kw_only=True):
+    """One agent."""
+
+    agent: AgentOut
+
+
+class AgentsAnswer(Out, frozen=True, kw_only=True):
+    """The account's agents."""
+
+    agents: list[AgentOut]
+    next_cursor: str | None
+
+
+@endpoint("GET", "/api/agents", answers={200: AgentsAnswer})
+async def list_agents(ask: Ask[None, NoQuery]) -> AgentsAnswer:
+    """The account's agents, oldest first; an agent sees itself."""
+
+    def work(tx: Tx, access: Access) -> list[AgentOut]:
+        busy = _busy(tx, access)
+        seen = [agent for agent in every_agent(tx, access) if access.agent_id in (None, agent.id)]
+        return [agent_out(agent, busy) for agent in seen]
+
+    return AgentsAnswer(agents=await ask.read(work), next_cursor=None)
+
+
+@endpoint("POST", "/api/agents", answers={201: AgentAnswer}, who=OWNER, body=NewAgent, creates=True)
+async def create_agent(ask: Ask[NewAgent, NoQuery]) -> AgentAnswer:
+    """Make an agent."""
+    new = ask.body
+    _check_gateway(ask, new)
+
+    def work(tx: Tx, access: Access) -> AgentOut:
+        made = make_agent(tx, access, new.id, new.id if new.name is UNSET else new.name, _profile(Profile(), new))
+        changed = _renamed(made, new)
+        return agent_out(made if changed == made else change_agent(tx, access, changed), set())
+
+    return AgentAnswer(agent=await ask.write(work))
+
+
+@endpoint("GET", "/api/agents/{id}", answers={200: AgentAnswer})
+async def show_agent(ask: Ask[None, NoQuery]) -> AgentAnswer:
+    """One agent, by its id, its slug or a former one."""
+    return AgentAnswer(
+        agent=await ask.read(lambda tx, access: agent_out(require_agent(tx, access, ask.path("id")), _busy(tx, access)))
+    )
+
+
+@endpoint("PATCH", "/api/agents/{id}", answers={200: AgentAnswer}, who=OWNER, body=AgentPatch)
+async def update_agent(ask: Ask[AgentPatch, NoQuery]) -> AgentAnswer:
+    """Change an agent; what is not named stays."""
+    patch = ask.body
+    _check_gateway(ask, patch)
+
+    def work(tx: Tx, access: Access) -> AgentOut:
+        agent = _renamed(require_agent(tx, access, ask.path("id")), patch)
+        changed = change_agent(tx, access, structs.replace(agent, profile=_profile(agent.profile, patch)))
+        return agent_out(changed, _busy(tx, access))
+
+    return AgentAnswer(agent=await ask.write(work))
+
+
+@endpoint("DELETE", "/api/agents/{id}", answers={200: AgentAnswer}, who=OWNER)
+async def delete_agent(ask: Ask[None, NoQuery]) -> AgentAnswer:
+    """Disable an agent, close its sessions and cancel what waits for it."""
+    agent = await ask.write(lambda tx, access: retire_agent(tx, access, ask.path("id")))
+    return AgentAnswer(agent=agent_out(agent, set()))
+
+
+def agent_out(agent: Agent, busy: set[str]) -> AgentOut:
+    """The agent as answers show it."""
+    fields: dict[str, Any] = {name: getattr(agent.profile, name) for name in Profile.__struct_fields__}
+    fields["space_ids"] = list(agent.profile.space_ids)
+    return AgentOut(
+        id=agent.id,
+        slug=agent.slug,
+        name=agent.name,
+        aliases=list(agent.aliases),
+        enabled=agent.enabled,
+        session_key=str(agent.base_key),
+        status="disabled" if not agent.enabled else "busy" if agent.id in busy else "idle",
+        last_context_injected_at=None,
+        created_at=iso(agent.created_at),
+        updated_at=iso(agent.updated_at),
+        **fields,
+    )
+
+
+def _busy(tx: Tx, access: Access) -> set[str]:
+    return {agent for (state, agent), _ in count_live(tx, access).items() if state == "running"}
+
+
+def _check_gateway(ask: Ask[Any, NoQuery], patch: AgentPatch) -> None:
+    known = ("", "builtin", *ask.house.gateway_names)
+    if patch.gateway is not UNSET and patch.gateway not in known:
+        raise invalid(
+            "gateway", f"There is no gateway.{patch.gateway} in the settings; known are {', '.join(known[1:])}."
+        )
+
+
+def _renamed(agent: Agent, patch: AgentPatch) -> Agent:
+    return structs.replace(
+        agent,
+        name=agent.name if patch.name is UNSET else patch.name,
+        slug=agent.slug if patch.slug is UNSET else patch.slug,
+        enabled=agent.enabled if patch.enabled is UNSET else patch.enabled,
+    )
+
+
+def _profile(profile: Profile, patch: AgentPatch) -> Profile:
+    """The profile with the patch in it, objects key by key."""
+    fields: dict[str, Any] = msgspec.to_builtins(profile)
+    for name, value in msgspec.to_builtins(patch).items():
+        if name in Profile.__struct_encode_fields__:
+            fields[name] = {**fields[name], **value} if isinstance(value, dict) else value
+    return msgspec.convert(fields, Profile)

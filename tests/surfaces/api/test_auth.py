@@ -1,0 +1,137 @@
+"""Who asks: tokens, cookies, and what each kind may."""
+
+import httpx
+import pytest
+
+from carrel.surfaces.api.identity import COOKIE
+from tests.requirements.mark import requirement
+from tests.surfaces.open_house import OpenHouse
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_me_tells_the_account_the_actor_and_the_rights(client: httpx.AsyncClient) -> None:
+    me = (await client.get("/api/auth/me")).json()
+    assert me["account"]["slug"] == "default"
+    assert me["actor"]["kind"] == "owner"
+    assert me["actor"]["id"].startswith("tok_")
+    assert "agentId" not in me["actor"]
+    assert me["rights"] == ["read", "write", "administer"]
+    assert me["spaceIds"] == ["*"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "needs", "rights"),
+    [
+        ("user", "userId", ["read", "write"]),
+        ("agent", "agentId", ["read"]),
+        ("client", "agentIds", []),
+    ],
+)
+async def test_every_kind_of_token_has_its_rights(
+    house: OpenHouse, client: httpx.AsyncClient, kind: str, needs: str, rights: list[str]
+) -> None:
+    user = (await client.post("/api/users", json={"name": "Ada", "slug": "ada"})).json()["user"]
+    given = {"userId": user["id"], "agentId": "main", "agentIds": ["main"]}[needs]
+    token = await house.token(client, kind=kind, **{needs: given})
+    async with house.client(token) as bearer:
+        me = (await bearer.get("/api/auth/me")).json()
+        assert (me["actor"]["kind"], me["rights"]) == (kind, rights)
+        assert me["actor"].get("agentId") == ("main" if kind == "agent" else None)
+        assert (await bearer.get("/api/tokens")).status_code == 403
+        assert (await bearer.get("/api/agents")).status_code == (403 if kind == "client" else 200)
+
+
+async def test_without_a_token_nothing_is_told(nobody: httpx.AsyncClient) -> None:
+    answer = await nobody.get("/api/agents")
+    assert answer.status_code == 401
+    assert answer.headers["www-authenticate"] == "Bearer"
+    assert answer.json()["error"]["code"] == "unauthenticated"
+    assert answer.json()["requestId"] == answer.headers["x-request-id"]
+
+
+async def test_a_wrong_token_is_refused(house: OpenHouse) -> None:
+    async with house.client("crl_owner_x_wrong") as stranger:
+        assert (await stranger.get("/api/auth/me")).status_code == 401
+        assert (await stranger.get("/healthz")).status_code == 200
+
+
+async def test_guessing_from_afar_is_held_back_and_loopback_is_not(house: OpenHouse) -> None:
+    async with house.client("crl_owner_x_wrong") as near:
+        near_codes = {(await near.get("/api/auth/me")).status_code for _ in range(35)}
+    assert near_codes == {401}
+    async with house.client("crl_owner_x_wrong", **{"X-Forwarded-For": "192.0.2.1"}) as far:
+        answers = [await far.get("/api/auth/me") for _ in range(31)]
+        signing_in = await far.post("/api/auth/session", json={"token": "crl_owner_x_wrong"})
+    assert [answer.status_code for answer in answers] == [401] * 30 + [429]
+    assert answers[-1].headers["retry-after"] == "60"
+    assert answers[-1].json()["error"]["code"] == "rate_limited"
+    assert signing_in.status_code == 429
+
+
+@requirement("S4.api.token")
+async def test_the_board_s_own_header_carries_a_token_too(house: OpenHouse) -> None:
+    async with house.client(None, **{"X-Clawboard-Token": house.owner}) as named:
+        assert (await named.get("/api/auth/me")).json()["actor"]["kind"] == "owner"
+    async with house.client(house.owner, **{"X-Clawboard-Token": house.other_owner}) as both:
+        assert (await both.get("/api/auth/me")).status_code == 400
+    async with house.client(house.owner, **{"X-Clawboard-Token": house.owner}) as twice:
+        assert (await twice.get("/api/auth/me")).status_code == 200
+
+
+@requirement("S4.x.token.query")
+@pytest.mark.parametrize("query", ["token=x", "access_token=x", "anything=crl_owner_1_2"])
+async def test_a_token_in_the_address_is_refused_before_anything_else(nobody: httpx.AsyncClient, query: str) -> None:
+    for path in ("/api/auth/me", "/api/stream", "/healthz"):
+        answer = await nobody.get(f"{path}?{query}")
+        assert answer.status_code == 400
+        assert answer.json()["error"]["code"] == "token_in_query"
+        assert "crl_owner_1_2" not in answer.text
+
+
+async def test_a_cookie_stands_for_the_token_and_is_not_the_token(house: OpenHouse, nobody: httpx.AsyncClient) -> None:
+    answer = await nobody.post("/api/auth/session", json={"token": house.owner})
+    assert answer.json()["actor"]["kind"] == "owner"
+    said = answer.headers["set-cookie"].lower()
+    assert "httponly" in said
+    assert "samesite=strict" in said
+    assert house.owner not in said
+    assert (await nobody.get("/api/auth/me")).status_code == 200
+
+
+async def test_a_write_by_cookie_must_come_from_our_own_pages(house: OpenHouse, nobody: httpx.AsyncClient) -> None:
+    await nobody.post("/api/auth/session", json={"token": house.owner})
+    body = {"name": "Grace", "slug": "grace"}
+    assert (await nobody.post("/api/users", json=body)).status_code == 403
+    afar = await nobody.post("/api/users", json=body, headers={"Origin": "https://elsewhere.example"})
+    assert afar.json()["error"]["code"] == "forbidden"
+    assert (await nobody.post("/api/users", json=body, headers={"Origin": house.url})).status_code == 201
+    same = await nobody.patch("/api/account", json={}, headers={"Sec-Fetch-Site": "same-origin"})
+    assert same.status_code == 200
+
+
+async def test_signing_out_ends_the_cookie_on_the_server(house: OpenHouse, nobody: httpx.AsyncClient) -> None:
+    await nobody.post("/api/auth/session", json={"token": house.owner})
+    cookie = nobody.cookies[COOKIE]
+    assert (await nobody.delete("/api/auth/session")).status_code == 403
+    ended = await nobody.delete("/api/auth/session", headers={"Origin": house.url})
+    assert ended.status_code == 204
+    async with house.client(None, Cookie=f"{COOKIE}={cookie}") as kept:
+        assert (await kept.get("/api/auth/me")).status_code == 401
+
+
+async def test_a_revoked_token_takes_its_cookies_with_it(house: OpenHouse, client: httpx.AsyncClient) -> None:
+    made = (await client.post("/api/tokens", json={"kind": "owner", "name": "second"})).json()
+    async with house.client(None) as browser:
+        await browser.post("/api/auth/session", json={"token": made["secret"]})
+        assert (await client.delete(f"/api/tokens/{made['token']['id']}")).status_code == 204
+        assert (await browser.get("/api/auth/me")).status_code == 401
+
+
+async def test_another_site_can_sign_nobody_in(house: OpenHouse, nobody: httpx.AsyncClient) -> None:
+    afar = await nobody.post(
+        "/api/auth/session", json={"token": house.owner}, headers={"Origin": "https://elsewhere.example"}
+    )
+    assert afar.status_code == 403
+    assert (await nobody.post("/api/auth/session", json={"token": "crl_owner_no"})).status_code == 401
+    assert (await nobody.post("/api/auth/session", json={})).json()["error"]["field"] == "token"
