@@ -1,0 +1,182 @@
+"""Ids, moments, texts, figures and retries: small values with promises of their own."""
+
+import random
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from carrel.kernel import (
+    Access,
+    Code,
+    Ids,
+    Refusal,
+    SystemClock,
+    clip,
+    first_id,
+    iso,
+    new_secret,
+    one_line,
+    parse_iso,
+    redact,
+    secret_digest,
+)
+from carrel.kernel.metrics import Metrics
+from carrel.runs import retry_delay_ms
+from tests.engine import FakeClock
+from tests.requirements.mark import requirement
+
+moments = st.integers(min_value=0, max_value=4_102_444_800_000)
+
+
+@given(steps=st.lists(st.integers(min_value=-5, max_value=3), min_size=2, max_size=60), seed=st.integers(0, 99))
+def test_ids_sort_in_the_order_they_were_made_whatever_the_clock_does(steps: list[int], seed: int) -> None:
+    clock = FakeClock()
+    ids = Ids(clock, random.Random(seed))
+    made = []
+    for step in steps:
+        clock.advance(step / 1000)
+        made.append(ids.new("run"))
+    assert made == sorted(made)
+    assert len(set(made)) == len(made)
+
+
+@given(before=moments, after=moments)
+def test_ids_of_different_moments_sort_by_their_moment(before: int, after: int) -> None:
+    early, late = sorted((before, after))
+    if early == late:
+        return
+    old = Ids(FakeClock(early), random.Random(1)).new("run")
+    new = Ids(FakeClock(late), random.Random(2)).new("run")
+    assert first_id("run", early) <= old < first_id("run", late) <= new
+
+
+def test_an_id_is_its_prefix_and_26_characters_that_are_not_mistaken_for_one_another() -> None:
+    prefix, _, body = Ids(SystemClock(), random.Random()).new("ses").partition("_")
+    assert (prefix, len(body)) == ("ses", 26)
+    assert not set(body) & set("ilouILOU")
+
+
+@given(moments)
+@example(1_096_714_990_850)
+def test_a_moment_written_and_read_again_is_the_same_millisecond(ms: int) -> None:
+    text = iso(ms)
+    assert text is not None
+    assert len(text) == 24
+    assert text.endswith("Z")
+    assert parse_iso(text) == ms
+
+
+def test_moments_are_read_with_any_offset_and_never_without() -> None:
+    assert iso(0) == "1970-01-01T00:00:00.000Z"
+    assert iso(None) is None
+    assert parse_iso("2026-01-31T13:00:00+01:00") == parse_iso("2026-01-31T12:00:00.000Z")
+    for wrong in ("2026-01-31T12:00:00", "yesterday", ""):
+        with pytest.raises(ValueError):
+            parse_iso(wrong)
+
+
+@given(st.text(max_size=60), st.integers(min_value=0, max_value=70))
+def test_clipped_text_is_never_longer_than_asked_and_says_where_it_was_cut(text: str, chars_max: int) -> None:
+    clipped = clip(text, chars_max)
+    assert len(clipped) <= chars_max
+    if len(text) <= chars_max:
+        assert clipped == text
+    elif chars_max:
+        assert clipped.endswith("…")
+        assert text.startswith(clipped[:-1])
+
+
+@given(st.text(alphabet="ab=-<>`# \n\r\u2028\x00[]/CLAWBOARD_CONTEXT_BEGIN", max_size=80))
+def test_a_title_stays_on_one_line_and_opens_no_section(text: str) -> None:
+    line = one_line(text)
+    assert len(line.splitlines()) <= 1
+    assert not any(sign in line for sign in ("===", "---", "<<", ">>", "```", "##", "[CLAWBOARD_CONTEXT_BEGIN]"))
+    assert one_line(line) == line
+
+
+SECRETS = [
+    f"crl_owner_{'0a' * 13}_{new_secret()}",
+    f"crl_run_{'zz' * 13}_{new_secret()}",
+    "sk-proj-abcdefghijklmnop1234",
+    "ghp_abcdefghijklmnopqrst1234",
+    "xoxb-1234567890-abc",
+    "AKIAABCDEFGHIJKLMNOP",
+    "Bearer abcdefghijklmnop.qrst",
+    "-----BEGIN RSA PRIVATE KEY-----\nMIIE\n-----END RSA PRIVATE KEY-----",
+    "-----BEGIN PRIVATE KEY-----\nwithout an end",
+]
+
+
+@requirement("S0.x.secrets")
+@pytest.mark.parametrize("secret", SECRETS)
+def test_secrets_of_known_shapes_are_taken_out_of_text(secret: str) -> None:
+    shown = redact(f"before {secret}")
+    assert shown == "before [redacted]"
+
+
+def test_what_people_write_is_kept_as_written() -> None:
+    for plain in ("crl_ is our prefix", "a bearer of news", "sk-short", "-- AKIA --", "tok_0123456789"):
+        assert redact(plain) == plain
+
+
+def test_a_secret_has_256_bits_and_only_its_digest_is_comparable() -> None:
+    secret = new_secret()
+    assert len(secret) == 64
+    assert "_" not in secret
+    assert secret_digest(secret) == secret_digest(secret) != secret
+    assert new_secret() != secret
+
+
+def test_counters_add_gauges_replace_and_histograms_count_up_to_each_bound() -> None:
+    metrics = Metrics()
+    metrics.count("runs.started.count", agent="a")
+    metrics.count("runs.started.count", 2, agent="a")
+    metrics.count("runs.started.count", agent="b")
+    metrics.gauge("runs.queued", 5)
+    metrics.gauge("runs.queued", 3)
+    for seconds in (0.001, 0.3, 5, 4000):
+        metrics.observe("runs.wait.seconds", seconds)
+    a, b, gauge, histogram = metrics.samples()
+    assert (a.value, a.labels, b.value) == (3, (("agent", "a"),), 1)
+    assert (gauge.type, gauge.value) == ("gauge", 3)
+    assert (histogram.count, histogram.value) == (4, 4005.301)
+    bounds = dict(histogram.buckets)
+    assert (bounds[0.001], bounds[0.1], bounds[0.5], bounds[5], bounds[1800]) == (1, 1, 2, 3, 3)
+
+
+def test_labels_with_sessions_are_bounded() -> None:
+    metrics = Metrics()
+    for n in range(300):
+        metrics.count("memory.blocked.count", session=f"s{n}")
+    labels = [sample.labels for sample in metrics.samples()]
+    assert len(labels) == 201
+    assert (("session", "other"),) in labels
+
+
+def test_labels_are_one_series_in_whatever_order_they_are_given() -> None:
+    metrics = Metrics()
+    metrics.count("x", a="1", b="2")
+    metrics.count("x", b="2", a="1")
+    (sample,) = metrics.samples()
+    assert sample.value == 2
+
+
+@pytest.mark.parametrize(("attempt", "bound_seconds"), [(1, 5), (2, 10), (3, 20), (4, 40), (7, 300), (50, 300)])
+def test_the_pause_before_a_retry_doubles_up_to_its_bound_with_full_jitter(attempt: int, bound_seconds: int) -> None:
+    assert retry_delay_ms(attempt, 0.0) == 1
+    assert retry_delay_ms(attempt, 0.5) == bound_seconds * 500 + 1
+    chance = random.Random(3)
+    drawn = [retry_delay_ms(attempt, chance) for _ in range(400)]
+    assert all(0 < delay <= bound_seconds * 1000 for delay in drawn)
+    assert min(drawn) < bound_seconds * 100
+    assert max(drawn) > bound_seconds * 900
+
+
+def test_access_refuses_every_kind_that_is_not_listed() -> None:
+    access = Access(account_id="acc_1", account_slug="default", kind="client", actor_id="tok_1")
+    access.require("owner", "client")
+    assert not access.is_person
+    with pytest.raises(Refusal) as caught:
+        access.require("owner", "user")
+    assert caught.value.code == Code.FORBIDDEN
