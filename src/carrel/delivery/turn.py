@@ -111,7 +111,7 @@ class Turns:
             # What was heard of a step that fails is void.
             self._live.say(claim.account_id, Spoken("restart", claim.id, claim.key))
             return _failed(fault), usage
-        outcome = await self._db.write(lambda tx: _hear_answer(tx, claim, sent, answer))
+        outcome = await self._db.write(lambda tx: _hear_answer(tx, claim, sent, answer, self._settings.tool_rounds_max))
         return outcome, _sum(usage, answer.usage)
 
     async def _call(self, claim: Claim, pending: _Pending) -> Outcome | None:
@@ -132,11 +132,6 @@ class Turns:
         calls = _open_calls(own)
         if calls:
             return _Pending(calls, desktop)
-        if _rounds(own) >= self._settings.tool_rounds_max:
-            message = (
-                f"The agent used all {self._settings.tool_rounds_max} rounds of tool calls without coming to an answer."
-            )
-            return Failed(code=_TOO_MANY_ROUNDS, message=message)
         asking = self._asking(tx, desktop)
         asked = ask(asking)
         n = next_step(tx, desktop.access, claim.id)
@@ -225,7 +220,7 @@ def _hear(tx: Tx, access: Access, run: Run, claim: Claim) -> Session:
     return session
 
 
-def _hear_answer(tx: Tx, claim: Claim, sent: _Sent, answer: StepAnswer) -> Outcome | None:
+def _hear_answer(tx: Tx, claim: Claim, sent: _Sent, answer: StepAnswer, rounds_max: int) -> Outcome | None:
     """Keep what the gateway said: the reply ends the turn, calls are written down before any of them is made."""
     fence(tx, claim)
     desktop, session = sent.desktop, sent.desktop.session
@@ -245,6 +240,9 @@ def _hear_answer(tx: Tx, claim: Claim, sent: _Sent, answer: StepAnswer) -> Outco
             return Completed(reply="", note="no_reply")
         _write(tx, desktop, "assistant", answer.text, None)
         return Completed(reply=answer.text, note=answer.incomplete_reason)
+    if _rounds([entry for entry in desktop.entries if entry.run_id == claim.id]) >= rounds_max:
+        message = f"The agent used all {rounds_max} rounds of tool calls without coming to an answer."
+        return Failed(code=_TOO_MANY_ROUNDS, message=message)
     for call in answer.calls[:TOOL_CALLS_PER_ROUND_MAX]:
         details = {"callId": call.call_id, "name": call.name, "arguments": call.arguments, "step": sent.n}
         _write(tx, desktop, "toolCall", f"Tool call: {call.name}", details)
