@@ -2,12 +2,41 @@
 
 from starlette.routing import BaseRoute
 
-from carrel.surfaces.api import administration, agents, auth, changes, health, metrics, openapi, stream
+from carrel.surfaces.api import (
+    active,
+    administration,
+    agents,
+    auth,
+    changes,
+    chat,
+    health,
+    metrics,
+    openapi,
+    runs,
+    session_changes,
+    sessions,
+    stream,
+    websocket,
+)
 from carrel.surfaces.api.endpoint import ENDPOINTS, Endpoint
 
-MODULES = (administration, agents, auth, changes, health, metrics, openapi, stream)
+MODULES = (
+    active,
+    administration,
+    agents,
+    auth,
+    changes,
+    chat,
+    health,
+    metrics,
+    openapi,
+    runs,
+    session_changes,
+    sessions,
+    stream,
+)
 # Routes that are no requests: WebSockets.
-SOCKETS: list[BaseRoute] = []
+SOCKETS: list[BaseRoute] = [websocket.SOCKET]
 
 
 def every_endpoint() -> list[Endpoint]:

@@ -1,0 +1,282 @@
+"""Runs: starting, reading, waiting for, answering, cancelling and repeating them, and what their agents were shown."""
+
+from typing import Annotated, Literal
+
+from msgspec import Meta
+
+from carrel.delivery import Comparison, Receipt, compare_receipts, receipt_of
+from carrel.kernel import Access, Code, Envelope, Message, Provenance, Refusal, invalid, not_found
+from carrel.kernel.limits import (
+    NAME_CHARS_MAX,
+    SESSION_REFERENCE_CHARS_MAX,
+    STOP_SECONDS_MAX,
+    WAIT_SECONDS_DEFAULT,
+    WAIT_SECONDS_MAX,
+)
+from carrel.runs import (
+    Run,
+    RunFilter,
+    Why,
+    answer,
+    cancel,
+    deliver,
+    explain,
+    require_cancelled,
+    retry,
+    run_by_id,
+    runs_newest_first,
+)
+from carrel.sessions import agent_by_slug, find_place, lane_for_work, may_see
+from carrel.storage import Tx
+from carrel.surfaces.api.cursors import clamp, read_cursor, write_cursor
+from carrel.surfaces.api.endpoint import PEOPLE, Ask, In, NoQuery, Out, endpoint
+from carrel.surfaces.api.shapes import RunShape, Waited, run_shape, run_shapes, waited
+from carrel.surfaces.api.waits import refuse_when_draining, rest_of
+
+Words = Annotated[str, Meta(min_length=1, max_length=NAME_CHARS_MAX)]
+Reference = Annotated[str, Meta(min_length=1, max_length=SESSION_REFERENCE_CHARS_MAX)]
+TaskId = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$")]
+State = Literal["queued", "running", "waiting", "completed", "failed", "cancelled"]
+_TIMEOUT_SECONDS_MAX = 31_536_000
+
+
+class NewRun(In, frozen=True, kw_only=True):
+    """Something to say to an agent: in a session, for a Task, or in its main lane."""
+
+    message: str
+    agent_id: Words | None = None
+    session_key: Reference | None = None
+    task_id: TaskId | None = None
+    timeout_seconds: Annotated[int, Meta(ge=0, le=_TIMEOUT_SECONDS_MAX)] = 0
+
+
+class Accepted(Out, frozen=True, kw_only=True):
+    """The message is safe; the run waits for its turn."""
+
+    run_id: str
+    status: Literal["accepted"]
+    session_key: str
+
+
+class RunsQuery(In, frozen=True, kw_only=True):
+    """Which runs a list wants."""
+
+    session_key: Reference | None = None
+    agent_id: Words | None = None
+    task_id: Words | None = None
+    goal_id: Words | None = None
+    auto_run_id: Words | None = None
+    state: State | None = None
+    provenance: Words | None = None
+    limit: int | None = None
+    cursor: str | None = None
+
+
+class RunList(Out, frozen=True, kw_only=True):
+    """A page of runs, the newest first."""
+
+    runs: list[RunShape]
+    next_cursor: str | None
+
+
+class OneRun(Out, frozen=True, kw_only=True):
+    """One run."""
+
+    run: RunShape
+
+
+class WaitQuery(In, frozen=True, kw_only=True):
+    """How long to wait."""
+
+    timeout_seconds: int | None = None
+
+
+class Answered(In, frozen=True, kw_only=True):
+    """What a waiting run is told."""
+
+    text: str | None = None
+    approve: bool | None = None
+
+
+class Retried(Out, frozen=True, kw_only=True):
+    """The new run, and the failed one it repeats."""
+
+    run_id: str
+    retried_from: str
+
+
+class ReceiptQuery(In, frozen=True, kw_only=True):
+    """Whether the exact text of every request comes along."""
+
+    body: bool = False
+
+
+class CompareQuery(In, frozen=True, kw_only=True, rename={"other": "with"}):
+    """The run to compare with."""
+
+    other: Words
+
+
+@endpoint("POST", "/api/runs", answers={202: Accepted}, who=PEOPLE, body=NewRun, creates=True)
+async def start_run(ask: Ask[NewRun, NoQuery]) -> Accepted:
+    """Say something to an agent; it is safe once this answers, and heard when its lane is free."""
+    refuse_when_draining(ask.house)
+    new = ask.body
+    if new.agent_id is not None and new.session_key is not None:
+        raise invalid("agentId", "Name the agent or the session, not both: the session says which agent it is.")
+
+    def work(tx: Tx, access: Access) -> Run:
+        task_scoped = ask.house.settings.sessions.task_scoped
+        key = lane_for_work(
+            tx, access, agent=new.agent_id, reference=new.session_key, task_id=new.task_id, task_scoped=task_scoped
+        )
+        said = Message(text=new.message, provenance=Provenance(kind="external_user", actor=access.actor_id))
+        envelope = Envelope(key=key, message=said, task_id=new.task_id, timeout_seconds=new.timeout_seconds)
+        return deliver(tx, access, envelope, ask.house.rules)
+
+    run = await ask.write(work)
+    return Accepted(run_id=run.id, status="accepted", session_key=run.key)
+
+
+@endpoint("GET", "/api/runs", answers={200: RunList}, query=RunsQuery)
+async def list_runs(ask: Ask[None, RunsQuery]) -> RunList:
+    """The runs the caller may see, the newest first."""
+    query = ask.query
+    limit = clamp(query.limit)
+    before = read_cursor(query.cursor, tuple[str])
+
+    def work(tx: Tx, access: Access) -> RunList:
+        wanted = _filter(tx, access, query)
+        found = (
+            []
+            if wanted is None
+            else runs_newest_first(tx, access, wanted, before=before[0] if before else None, limit=limit + 1)
+        )
+        page = found[:limit]
+        return RunList(
+            runs=run_shapes(tx, access, page),
+            next_cursor=write_cursor(page[-1].id) if len(found) > limit else None,
+        )
+
+    return await ask.read(work)
+
+
+def _filter(tx: Tx, access: Access, query: RunsQuery) -> RunFilter | None:
+    """What the query means; None when nothing can match it."""
+    key = find_place(tx, access, query.session_key).key if query.session_key is not None else None
+    agent_id = access.agent_id
+    if query.agent_id is not None:
+        agent = agent_by_slug(tx, access, query.agent_id)
+        if agent is None or (agent_id is not None and agent.id != agent_id):
+            return None
+        agent_id = agent.id
+    if query.goal_id is not None or query.auto_run_id is not None:
+        # No run belongs to a goal or to an auto run in this version.
+        return None
+    return RunFilter(
+        key=str(key) if key else None,
+        agent_id=agent_id,
+        task_id=query.task_id,
+        state=query.state,
+        provenance_kind=query.provenance,
+    )
+
+
+def seen_run(tx: Tx, access: Access, run_id: str) -> Run:
+    """A run that the caller may see; what is another's is answered as if it were missing."""
+    run = run_by_id(tx, access, run_id)
+    if run is None or not may_see(access, run.agent_id, run.actor_id):
+        raise not_found("run")
+    return run
+
+
+@endpoint("GET", "/api/runs/{id}", answers={200: OneRun})
+async def read_run(ask: Ask[None, NoQuery]) -> OneRun:
+    """One run."""
+    return await ask.read(lambda tx, access: OneRun(run=run_shape(tx, access, seen_run(tx, access, ask.path("id")))))
+
+
+@endpoint("GET", "/api/runs/{id}/wait", answers={200: Waited}, query=WaitQuery)
+async def wait_for_run(ask: Ask[None, WaitQuery]) -> Waited:
+    """Wait until a run has ended or asks for something, at the longest as long as it says."""
+    run = await ask.read(lambda tx, access: seen_run(tx, access, ask.path("id")))
+    seconds = clamp(ask.query.timeout_seconds, WAIT_SECONDS_DEFAULT, WAIT_SECONDS_MAX, 0)
+    return waited(await rest_of(ask.house, ask.access, run.id, seconds))
+
+
+@endpoint("POST", "/api/runs/{id}/cancel", answers={200: OneRun}, who=PEOPLE)
+async def cancel_run(ask: Ask[None, NoQuery]) -> OneRun:
+    """Cancel a run; a running one is asked to stop and given a few seconds to do so."""
+
+    def work(tx: Tx, access: Access) -> Run:
+        run = seen_run(tx, access, ask.path("id"))
+        return require_cancelled(cancel(tx, access, run.id, "user_cancelled"))
+
+    run = await ask.write(work)
+    if not run.ended:
+        await rest_of(ask.house, ask.access, run.id, STOP_SECONDS_MAX)
+    return await read_run(ask)  # type: ignore[no-any-return]
+
+
+@endpoint("POST", "/api/runs/{id}/answer", answers={202: OneRun}, who=PEOPLE, body=Answered)
+async def answer_run(ask: Ask[Answered, NoQuery]) -> OneRun:
+    """Give a waiting run what it asked for; it goes on in its lane."""
+    refuse_when_draining(ask.house)
+
+    def work(tx: Tx, access: Access) -> OneRun:
+        run = seen_run(tx, access, ask.path("id"))
+        return OneRun(run=run_shape(tx, access, answer(tx, access, run.id, _words(run, ask.body))))
+
+    return await ask.write(work)
+
+
+def _words(run: Run, told: Answered) -> str:
+    """The answer in words, of the kind the run waits for."""
+    if run.state != "waiting" or run.waiting_for == "tool_output":
+        raise Refusal(Code.CONFLICT, "This run does not wait for an answer of a person.")
+    if run.waiting_for == "approval":
+        if told.approve is None:
+            raise invalid("approve", "This run waits for approval: send approve true or false.")
+        return told.text or ("Approved." if told.approve else "Not approved.")
+    if told.approve is not None:
+        raise invalid("approve", f"This run waits for {run.waiting_for}, not for approval: send text.")
+    if not (told.text or "").strip():
+        raise invalid("text", "An answer needs some text.")
+    return told.text or ""
+
+
+@endpoint("GET", "/api/runs/{id}/why", answers={200: Why})
+async def why_run(ask: Ask[None, NoQuery]) -> Why:
+    """Why a run is where it is, and what can be done about it."""
+    return await ask.read(lambda tx, access: explain(tx, access, seen_run(tx, access, ask.path("id"))))
+
+
+@endpoint("POST", "/api/runs/{id}/retry", answers={202: Retried}, who=PEOPLE, creates=True)
+async def retry_run(ask: Ask[None, NoQuery]) -> Retried:
+    """Say a failed run's message again, as a new run of the same lane."""
+    refuse_when_draining(ask.house)
+
+    def work(tx: Tx, access: Access) -> Retried:
+        failed = seen_run(tx, access, ask.path("id"))
+        return Retried(run_id=retry(tx, access, failed, ask.house.rules).id, retried_from=failed.id)
+
+    return await ask.write(work)
+
+
+@endpoint("GET", "/api/runs/{id}/receipt", answers={200: Receipt}, query=ReceiptQuery)
+async def read_receipt(ask: Ask[None, ReceiptQuery]) -> Receipt:
+    """Exactly what the agent saw, step by step."""
+    return await ask.read(
+        lambda tx, access: receipt_of(tx, access, seen_run(tx, access, ask.path("id")), with_body=ask.query.body)
+    )
+
+
+@endpoint("GET", "/api/runs/{id}/receipt/compare", answers={200: Comparison}, query=CompareQuery)
+async def compare_with(ask: Ask[None, CompareQuery]) -> Comparison:
+    """What one run was shown and another was not."""
+
+    def work(tx: Tx, access: Access) -> Comparison:
+        one, other = (seen_run(tx, access, run_id) for run_id in (ask.path("id"), ask.query.other))
+        return compare_receipts(tx, access, one, other)
+
+    return await ask.read(work)

@@ -1,0 +1,259 @@
+"""The chat's WebSocket: lines in, words and events of bound sessions out. Words come live, all else from the feed."""
+
+import asyncio
+from contextlib import ExitStack, suppress
+from logging import getLogger
+
+import msgspec
+from starlette.routing import WebSocketRoute
+from starlette.websockets import WebSocket, WebSocketDisconnect
+
+from carrel.delivery import Spoken
+from carrel.journal import Event, begin, pages
+from carrel.kernel import Access, Code, Refusal, SessionKey
+from carrel.kernel.limits import (
+    CHAT_BINDINGS_MAX,
+    CHAT_FRAMES_WAITING_MAX,
+    STREAM_PING_SECONDS,
+    STREAM_SEND_SECONDS_MAX,
+)
+from carrel.runs import stop_lane
+from carrel.sessions import ChatAddress, chat_session
+from carrel.storage import Tx
+from carrel.surfaces.api.chat import ChatLine, require_known_or_makeable, say
+from carrel.surfaces.api.endpoint import PEOPLE
+from carrel.surfaces.api.errors import refusal_response
+from carrel.surfaces.api.frames import Frame, InFrame, error_frame, frame_of, system_frame
+from carrel.surfaces.api.identity import identify, refuse_token_in_query
+from carrel.surfaces.api.serving import decode_body
+from carrel.surfaces.house import House
+
+_BEARER = "bearer."
+_GOING_AWAY, _TRY_AGAIN_LATER, _BROKEN, _NOT_ALLOWED = 1001, 1013, 1011, 1008
+_log = getLogger("carrel.api")
+_encode = msgspec.json.Encoder().encode
+
+
+class TooSlow(Exception):
+    """The client does not take what it is sent."""
+
+
+class Closing(Exception):
+    """The connection is to end, with a code that says why."""
+
+    def __init__(self, code: int) -> None:
+        super().__init__(code)
+        self.code = code
+
+
+async def chat_socket(socket: WebSocket) -> None:
+    """Serve one connection from its greeting to its end."""
+    house: House = socket.app.state.house
+    offered = next((name for name in socket.scope.get("subprotocols", []) if name.startswith(_BEARER)), None)
+    try:
+        access = await _who(socket, house, offered)
+    except Refusal as refusal:
+        await socket.send_denial_response(refusal_response(refusal, socket.state.request_id))
+        return
+    await socket.accept(subprotocol=offered)
+    cursor = (await house.db.read(lambda tx: begin(tx, access, None))).after
+    code = await _Connection(socket, house, access, offered).serve(cursor)
+    with suppress(RuntimeError, WebSocketDisconnect):
+        await socket.close(code)
+
+
+SOCKET = WebSocketRoute("/ws/chat", chat_socket)
+
+
+async def _who(socket: WebSocket, house: House, offered: str | None) -> Access:
+    """Who is at the other end: by the subprotocol's token, else by cookie or header."""
+    refuse_token_in_query(socket)
+    token = offered.removeprefix(_BEARER) if offered else None
+    access = await identify(socket, house, socket.app.state.wrong_tokens, token=token)
+    if access is None:
+        raise Refusal(Code.UNAUTHENTICATED, "Sign in, or offer the subprotocol bearer.<token>.")
+    access.require(*PEOPLE)
+    return access
+
+
+class _Connection:
+    """One client and the sessions it is bound to."""
+
+    def __init__(self, socket: WebSocket, house: House, access: Access, offered: str | None) -> None:
+        self._socket = socket
+        self._house = house
+        self._access = access
+        self._offered = offered
+        self._out: asyncio.Queue[Frame] = asyncio.Queue(CHAT_FRAMES_WAITING_MAX)
+        # By session key, the latest bound last.
+        self._ears: dict[str, _Ear] = {}
+        # Held from before a line is delivered until its lane is bound, so that no event of it passes unheard.
+        self._binding = asyncio.Lock()
+        self._front: SessionKey | None = None
+
+    async def serve(self, cursor: int) -> int:
+        """Talk until either side ends it; the code to close with."""
+        code = 1000
+        try:
+            async with asyncio.TaskGroup() as group:
+                group.create_task(self._read(group))
+                group.create_task(self._write())
+                group.create_task(self._follow(cursor))
+                group.create_task(self._end_with_house())
+        except* WebSocketDisconnect:
+            code = 1000
+        except* Closing as closing:
+            code = next(error.code for error in closing.exceptions if isinstance(error, Closing))
+        except* TooSlow:
+            code = _TRY_AGAIN_LATER
+        except* Exception:  # boundary: one broken connection must not take the server's others with it
+            _log.exception("chat_socket_failed", extra={"request_id": self._socket.state.request_id})
+            code = _BROKEN
+        finally:
+            for ear in self._ears.values():
+                ear.close()
+        return code
+
+    async def _end_with_house(self) -> None:
+        await self._house.closing.wait()
+        raise Closing(_GOING_AWAY)
+
+    async def _read(self, group: asyncio.TaskGroup) -> None:
+        while True:
+            message = await self._socket.receive()
+            if message["type"] == "websocket.disconnect":
+                raise WebSocketDisconnect(message.get("code", 1000))
+            await self._still_welcome()
+            try:
+                frame = decode_body((message.get("text") or "").encode() or message.get("bytes") or b"null", InFrame)
+            except Refusal as refusal:
+                self._send(error_frame(self._front.conversation if self._front else None, refusal))
+                continue
+            await self._take(group, frame)
+
+    async def _still_welcome(self) -> None:
+        """A token that was revoked while the line was open ends it."""
+        try:
+            self._access = await _who(self._socket, self._house, self._offered)
+        except Refusal as refusal:
+            if refusal.code is Code.STORAGE_UNAVAILABLE:
+                raise
+            raise Closing(_NOT_ALLOWED) from refusal
+
+    async def _take(self, group: asyncio.TaskGroup, frame: InFrame) -> None:
+        act = {"bind": self._bind, "message": self._say, "stop": self._stop}[frame.type]
+        try:
+            await act(group, frame)
+        except Refusal as refusal:
+            self._send(error_frame(frame.session_id or (self._front.conversation if self._front else None), refusal))
+
+    async def _bind(self, group: asyncio.TaskGroup, frame: InFrame) -> None:
+        key = await self._house.db.read(lambda tx: self._find(tx, frame))
+        async with self._binding:
+            self._listen(group, key)
+        self._send(system_frame(key.conversation, "runtime_event", {"bound": True}))
+
+    def _find(self, tx: Tx, frame: InFrame) -> SessionKey:
+        reference = frame.session_id or (str(self._front) if self._front and not frame.client_instance_id else None)
+        address = ChatAddress(channel="web", client_instance_id=frame.client_instance_id, reference=reference)
+        key = chat_session(tx, self._access, self._house.settings.sessions, address)
+        require_known_or_makeable(tx, self._access, key)
+        return key
+
+    async def _say(self, group: asyncio.TaskGroup, frame: InFrame) -> None:
+        async with self._binding:
+            heard = await say(self._house, self._access, self._line(frame))
+            self._listen(group, heard.key)
+        if heard.done is not None:
+            done = Frame(type="assistant_done", session_id=heard.key.conversation, text=heard.done.reply, command=True)
+            self._send(done)
+
+    def _line(self, frame: InFrame) -> ChatLine:
+        named = frame.session_id or (str(self._front) if self._front is not None else None)
+        return ChatLine(
+            text=frame.text,
+            session_id=named,
+            client_instance_id=frame.client_instance_id,
+            client_message_id=frame.client_message_id or None,
+            attachments=frame.attachments,
+        )
+
+    async def _stop(self, _group: asyncio.TaskGroup, frame: InFrame) -> None:
+        def work(tx: Tx) -> tuple[SessionKey, list[str]]:
+            key = self._find(tx, frame)
+            return key, stop_lane(tx, self._access, str(key), "stopped")
+
+        key, stopped = await self._house.db.write(work)
+        self._send(system_frame(key.conversation, "runtime_event", {"cancelledRuns": stopped}))
+
+    def _listen(self, group: asyncio.TaskGroup, key: SessionKey) -> None:
+        """Hear a lane from now on; the one bound longest ago makes room where there are too many."""
+        self._front, name = key, str(key)
+        if name in self._ears:
+            return
+        if len(self._ears) >= CHAT_BINDINGS_MAX:
+            self._ears.pop(next(iter(self._ears))).close()
+        # The ear is there before anything is awaited, so nothing said from here on is missed.
+        ear = _Ear(self._house, self._access, key)
+        ear.task = group.create_task(self._hear(ear))
+        self._ears[name] = ear
+
+    async def _hear(self, ear: "_Ear") -> None:
+        while True:
+            self._pass_on(ear, await ear.words.get())
+
+    def _pass_on(self, ear: "_Ear", spoken: Spoken) -> None:
+        if spoken.kind == "text":
+            chunk = Frame(type="assistant_chunk", session_id=ear.session_id, run_id=spoken.run_id, text=spoken.text)
+            self._send(chunk)
+        else:
+            self._send(system_frame(ear.session_id, "progress_update", {"restart": True}, run_id=spoken.run_id))
+
+    async def _follow(self, after: int) -> None:
+        async for page in pages(self._house.db, self._access, after, wait_seconds=STREAM_PING_SECONDS):
+            if not page:
+                await self._still_welcome()
+            async with self._binding:
+                for event in page:
+                    self._tell(event)
+
+    def _tell(self, event: Event) -> None:
+        ear = self._ears.get(event.key or "")
+        frame = frame_of(event) if ear is not None else None
+        if ear is None or frame is None:
+            return
+        # What was said before this event is heard before it: the words wait in the ear, the event came from the store.
+        while not ear.words.empty():
+            self._pass_on(ear, ear.words.get_nowait())
+        self._send(frame)
+
+    def _send(self, frame: Frame) -> None:
+        try:
+            self._out.put_nowait(frame)
+        except asyncio.QueueFull:
+            raise TooSlow from None
+
+    async def _write(self) -> None:
+        while True:
+            frame = await self._out.get()
+            try:
+                async with asyncio.timeout(STREAM_SEND_SECONDS_MAX):
+                    await self._socket.send_text(_encode(frame).decode())
+            except TimeoutError:
+                raise TooSlow from None
+
+
+class _Ear:
+    """What is said live in one bound lane, and the one who passes it on."""
+
+    def __init__(self, house: House, access: Access, key: SessionKey) -> None:
+        self.session_id = key.conversation
+        self.task: asyncio.Task[None] | None = None
+        self._stack = ExitStack()
+        self.words = self._stack.enter_context(house.live.listening(access.account_id, str(key)))
+
+    def close(self) -> None:
+        """Listen no more."""
+        self._stack.close()
+        if self.task is not None:
+            self.task.cancel()
