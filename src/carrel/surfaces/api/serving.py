@@ -1,6 +1,7 @@
 """Serving endpoints: limits, identity, strict reading, idempotency, and the error body for all of it."""
 
 import asyncio
+import re
 from collections import OrderedDict
 from collections.abc import Iterable
 from hashlib import sha256
@@ -30,6 +31,7 @@ from carrel.surfaces.house import House
 _log = getLogger("carrel.api")
 _NOBODY = Access(account_id="", account_slug="", kind="client", actor_id="")
 
+_ITEM = re.compile(r"\[(\d+)\]")
 # (account, actor, idempotency key)
 Repeated = tuple[str, str, str]
 
@@ -164,7 +166,7 @@ def decode_body(raw: bytes, kind: type) -> Any:
         return msgspec.json.decode(raw or b"{}", type=kind)
     except msgspec.ValidationError as error:
         raise _wrong(error) from error
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise Refusal(Code.INVALID_JSON, f"The body is no valid JSON: {error}.") from error
 
 
@@ -184,7 +186,7 @@ def decode_query(request: Request, kind: type) -> Any:
 def _wrong(error: msgspec.ValidationError) -> Refusal:
     """The validation error as a refusal that names the field by its dotted path."""
     message, _, path = str(error).partition(" - at `")
-    at = path.rstrip("`").removeprefix("$").removeprefix(".").replace("[...]", "")
+    at = _ITEM.sub(r".\1", path.rstrip("`").removeprefix("$").replace("[...]", "")).removeprefix(".")
     quoted = message.split("`")
     if "unknown field" in message or "missing required field" in message:
         at = f"{at}.{quoted[1]}" if at else quoted[1]

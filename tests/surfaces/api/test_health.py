@@ -1,0 +1,134 @@
+"""Whether the server lives and is ready, what it measures, and the settings it runs with."""
+
+import asyncio
+
+import httpx
+import pytest
+
+from carrel.kernel import METRICS, SystemClock
+from carrel.surfaces.api import Recorder
+from tests.surfaces.open_house import OpenHouse, open_house
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_a_living_server_says_so_to_anybody(nobody: httpx.AsyncClient) -> None:
+    answer = await nobody.get("/healthz")
+    assert (answer.status_code, answer.json()) == (200, {"status": "ok", "version": "0.0.test"})
+
+
+async def test_a_ready_server_names_every_check(nobody: httpx.AsyncClient) -> None:
+    answer = await nobody.get("/readyz")
+    assert answer.status_code == 200
+    names = ("storage", "migrations", "dispatcher", "feed", "gateway", "search")
+    assert answer.json() == {"status": "ready", "checks": dict.fromkeys(names, "ok")}
+
+
+async def test_a_draining_server_is_not_ready(house: OpenHouse, nobody: httpx.AsyncClient) -> None:
+    house.drain.set()
+    answer = await nobody.get("/readyz")
+    assert (answer.status_code, answer.json()["status"]) == (503, "not_ready")
+    assert answer.json()["checks"]["dispatcher"] == "failed"
+
+
+async def test_a_gateway_that_is_down_degrades_and_does_not_fail(sqlite_url: str) -> None:
+    async with open_house(sqlite_url, works=False, gateways_up={"builtin": True, "far": False}) as house:
+        async with house.client(None) as nobody:
+            answer = await nobody.get("/readyz")
+    assert answer.status_code == 200
+    assert answer.json()["checks"]["gateway"] == "degraded"
+    assert answer.json()["checks"]["dispatcher"] == "degraded"
+
+
+async def test_a_store_that_is_gone_is_told(sqlite_url: str) -> None:
+    async with open_house(sqlite_url, works=False) as house:
+        async with house.client(None) as nobody:
+            await house.db.close()
+            assert (await nobody.get("/healthz")).status_code == 200
+            answer = await nobody.get("/readyz")
+    assert answer.status_code == 503
+    assert answer.json()["checks"]["storage"] == "failed"
+
+
+async def test_health_counts_the_lanes_of_the_asker(
+    house: OpenHouse, client: httpx.AsyncClient, other_client: httpx.AsyncClient
+) -> None:
+    for text in ("hold health", "second", "third"):
+        assert (await client.post("/api/runs", json={"message": text})).status_code == 202
+    await house.agent.reached("health")
+    health = (await client.get("/api/health")).json()
+    assert health["lanes"] == {"busy": 1, "queued": 2, "stuck": 0}
+    assert health["status"] == "ready"
+    assert health["contextInjection"] == []
+    assert health["classifier"] == {"pending": 0, "oldestPendingSeconds": 0}
+    assert health["index"] == {"lagSeconds": 0.0, "pending": 0, "mode": "none"}
+    assert (await other_client.get("/api/health")).json()["lanes"] == {"busy": 0, "queued": 0, "stuck": 0}
+    house.agent.release("health")
+
+
+async def test_figures_are_open_on_this_machine_and_the_owner_s_from_afar(house: OpenHouse) -> None:
+    async with house.client(None) as near:
+        text = (await near.get("/metrics")).text
+    assert "# TYPE carrel_http_requests_count_total counter" in text
+    async with house.client(None, **{"X-Forwarded-For": "192.0.2.1"}) as far:
+        assert (await far.get("/metrics")).status_code == 401
+    async with house.client(house.owner, **{"X-Forwarded-For": "192.0.2.1"}) as owner:
+        assert (await owner.get("/metrics")).status_code == 200
+
+
+async def test_figures_have_dotted_names_and_histograms_their_count(client: httpx.AsyncClient) -> None:
+    METRICS.observe("runs.wait.seconds", 0.2, provenance="test")
+    METRICS.count("test.count", 1_234_567, agent='a"b')
+    shown = (await client.get("/api/metrics")).json()["metrics"]
+    waits = next(one for one in shown if one["labels"] == {"provenance": "test"})
+    assert (waits["name"], waits["type"], waits["value"], waits["count"]) == ("runs.wait.seconds", "histogram", 0.2, 1)
+    text = (await client.get("/metrics")).text
+    assert 'carrel_test_count_total{agent="a\\"b"} 1234567' in text
+    assert 'carrel_runs_wait_seconds_bucket{provenance="test",le="+Inf"} 1' in text
+    assert 'carrel_runs_wait_seconds_sum{provenance="test"} 0.2' in text
+
+
+async def test_another_account_s_owner_sees_the_figures_of_its_own_lanes(
+    house: OpenHouse, client: httpx.AsyncClient, other_client: httpx.AsyncClient
+) -> None:
+    await client.post("/api/runs", json={"message": "hold figures"})
+    await house.agent.reached("figures")
+    mine = {one["name"]: one["value"] for one in (await client.get("/api/metrics")).json()["metrics"]}
+    assert mine["runs.running"] == 1
+    assert (await other_client.get("/api/metrics")).json() == {"metrics": []}
+    house.agent.release("figures")
+
+
+async def test_the_recorder_keeps_a_point_of_every_figure(house: OpenHouse, client: httpx.AsyncClient) -> None:
+    await client.post("/api/runs", json={"message": "hold recorded"})
+    await house.agent.reached("recorded")
+    recorder: Recorder = house.app.state.recorder
+    await recorder.take()
+    await recorder.take()
+    shown = (
+        await client.get("/api/metrics/history", params={"names": "runs.running, nothing", "minutes": 9999})
+    ).json()
+    assert [(one["name"], one["labels"]) for one in shown["series"]] == [("runs.running", {"agent": "main"})]
+    assert [value for _, value in shown["series"][0]["points"]] == [1.0, 1.0]
+    assert len((await client.get("/api/metrics/history")).json()["series"]) > 1
+    house.agent.release("recorded")
+
+
+async def test_the_recorder_goes_on_until_it_is_stopped(house: OpenHouse) -> None:
+    recorder = Recorder(house.db, SystemClock())
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.05):
+            await recorder.record()
+    assert recorder.series("", set(), 1)
+
+
+async def test_settings_are_shown_to_the_owner_of_the_default_account_alone(
+    house: OpenHouse, client: httpx.AsyncClient, other_client: httpx.AsyncClient
+) -> None:
+    shown = (await client.get("/api/settings")).json()
+    assert shown == {"settings": [{"name": "server.port", "value": 8787, "default": 8787, "source": "default"}]}
+    assert (await other_client.get("/api/settings")).status_code == 403
+    user = (await client.post("/api/users", json={"name": "Ada"})).json()["user"]
+    async with house.client(await house.token(client, kind="user", userId=user["id"])) as person:
+        assert (await person.get("/api/settings")).status_code == 403
+        assert (await person.get("/api/metrics")).status_code == 403

@@ -1,0 +1,150 @@
+"""What every endpoint shares: request ids, strict reading, the error body, idempotency."""
+
+import json
+import re
+
+import httpx
+import pytest
+
+from carrel.kernel import Code
+from carrel.kernel.limits import BODY_BYTES_MAX
+from carrel.surfaces.api.errors import STATUS
+from tests.surfaces.open_house import OpenHouse, open_house
+
+pytestmark = pytest.mark.anyio
+
+
+def test_every_refusal_has_a_status() -> None:
+    assert set(STATUS) == set(Code)
+
+
+async def test_every_answer_bears_a_request_id(client: httpx.AsyncClient) -> None:
+    made = (await client.get("/healthz")).headers["x-request-id"]
+    assert re.fullmatch(r"req_[0-9a-z]{26}", made)
+    for path in ("/healthz", "/nowhere", "/api/agents/nobody"):
+        kept = await client.get(path, headers={"X-Request-Id": "mine-1:2.3_4"})
+        assert kept.headers["x-request-id"] == "mine-1:2.3_4"
+    for malformed in ("a b", "x" * 129, '"'):
+        answer = await client.get("/healthz", headers={"X-Request-Id": malformed})
+        assert re.fullmatch(r"req_[0-9a-z]{26}", answer.headers["x-request-id"])
+
+
+async def test_what_has_no_endpoint_is_refused_in_the_same_form(client: httpx.AsyncClient) -> None:
+    missing = await client.get("/api/nothing")
+    assert (missing.status_code, missing.json()["error"]["code"]) == (404, "not_found")
+    slash = await client.get("/api/agents/")
+    assert (slash.status_code, slash.json()["error"]["code"]) == (404, "not_found")
+    wrong = await client.put("/api/agents")
+    assert (wrong.status_code, wrong.json()["error"]["code"]) == (405, "method_not_allowed")
+    assert set(wrong.headers["allow"].split(", ")) == {"GET", "HEAD", "POST"}
+    assert wrong.json()["requestId"] == wrong.headers["x-request-id"]
+
+
+async def test_an_endpoint_that_breaks_tells_its_id_and_nothing_else(
+    sqlite_url: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with open_house(sqlite_url) as house:
+        # The house is taken from under an endpoint, as a fault in the program would.
+        house.app.state.readiness._house = None
+        async with house.client() as client:
+            answer = await client.get("/api/health")
+    assert answer.status_code == 500
+    assert answer.json()["error"]["code"] == "internal"
+    assert "NoneType" not in answer.text
+    assert any(getattr(record, "request_id", None) == answer.json()["requestId"] for record in caplog.records)
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({"name": "X", "colour": "red"}, "colour"),
+        ({}, "name"),
+        ({"name": 3}, "name"),
+        ({"name": "X", "role": "king"}, "role"),
+        ({"name": ""}, "name"),
+    ],
+)
+async def test_a_wrong_body_names_its_field(client: httpx.AsyncClient, body: dict[str, object], field: str) -> None:
+    answer = await client.post("/api/users", json=body)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (400, "invalid_params")
+    assert answer.json()["error"]["field"] == field
+
+
+async def test_a_wrong_nested_field_is_named_by_its_path(client: httpx.AsyncClient) -> None:
+    answer = await client.patch(
+        "/api/account", json={"settings": {"agentDefaults": {"behaviorFlags": {"canFly": True}}}}
+    )
+    assert answer.json()["error"]["field"] == "settings.agentDefaults.behaviorFlags.canFly"
+    listed = await client.post("/api/tokens", json={"kind": "client", "name": "x", "agentIds": ["main", 7]})
+    assert listed.json()["error"]["field"] == "agentIds.1"
+
+
+async def test_a_wrong_query_names_its_parameter(client: httpx.AsyncClient) -> None:
+    for query, field in (("limit=many", "limit"), ("colour=red", "colour"), ("limit=1&limit=2", "limit")):
+        answer = await client.get(f"/api/tokens?{query}")
+        assert (answer.status_code, answer.json()["error"]["field"]) == (400, field)
+    assert (await client.get("/api/tokens?cursor=!!")).json()["error"]["field"] == "cursor"
+    assert (await client.get("/api/tokens?cursor=AAAA")).json()["error"]["field"] == "cursor"
+    assert (await client.get("/api/tokens?limit=0")).status_code == 200
+
+
+async def test_what_is_no_json_is_told_so(client: httpx.AsyncClient) -> None:
+    for content in (b"{", b"\xff\xfe", b'{"name": "x"} y'):
+        answer = await client.post("/api/users", content=content, headers={"Content-Type": "application/json"})
+        assert (answer.status_code, answer.json()["error"]["code"]) == (400, "invalid_json")
+    other = await client.post("/api/users", content=b"name=x", headers={"Content-Type": "text/plain"})
+    assert (other.status_code, other.json()["error"]["code"]) == (415, "unsupported_media_type")
+
+
+async def test_a_body_beyond_its_bound_is_refused(client: httpx.AsyncClient) -> None:
+    large = b" " * (BODY_BYTES_MAX + 1)
+    answer = await client.post("/api/users", content=large, headers={"Content-Type": "application/json"})
+    assert (answer.status_code, answer.json()["error"]["code"]) == (413, "too_large")
+
+
+async def test_a_request_repeated_under_its_key_is_done_once(client: httpx.AsyncClient) -> None:
+    body, key = {"name": "Ada", "slug": "ada"}, {"X-Idempotency-Key": "k1"}
+    first = await client.post("/api/users", json=body, headers=key)
+    again = await client.post("/api/users", json=body, headers=key)
+    assert (first.status_code, again.status_code) == (201, 201)
+    assert again.json() == first.json()
+    assert again.headers["idempotent-replay"] == "true"
+    assert "idempotent-replay" not in first.headers
+    other = await client.post("/api/users", json=body | {"name": "Eve"}, headers=key)
+    assert (other.status_code, other.json()["error"]["code"]) == (409, "idempotency_mismatch")
+    assert len((await client.get("/api/users")).json()["users"]) == 1
+
+
+async def test_an_idempotency_key_is_its_sender_s_own(
+    client: httpx.AsyncClient, other_client: httpx.AsyncClient
+) -> None:
+    body, key = {"name": "Ada", "slug": "ada"}, {"X-Idempotency-Key": "k1"}
+    mine = await client.post("/api/users", json=body, headers=key)
+    theirs = await other_client.post("/api/users", json=body, headers=key)
+    assert theirs.status_code == 201
+    assert theirs.json()["user"]["id"] != mine.json()["user"]["id"]
+    long = await client.post("/api/users", json=body, headers={"X-Idempotency-Key": "k" * 201})
+    assert long.json()["error"]["field"] == "X-Idempotency-Key"
+
+
+async def test_a_refused_request_may_be_repeated_under_its_key(client: httpx.AsyncClient) -> None:
+    key = {"X-Idempotency-Key": "k2"}
+    assert (await client.post("/api/users", json={"name": "Ada", "slug": "A B"}, headers=key)).status_code == 400
+    assert (await client.post("/api/users", json={"name": "Ada", "slug": "ada"}, headers=key)).status_code == 201
+
+
+async def test_a_repeated_secret_is_given_again_and_stored_nowhere(house: OpenHouse, client: httpx.AsyncClient) -> None:
+    body, key = {"kind": "owner", "name": "ci"}, {"X-Idempotency-Key": "k3"}
+    first = (await client.post("/api/tokens", json=body, headers=key)).json()
+    again = (await client.post("/api/tokens", json=body, headers=key)).json()
+    assert again == first
+    kept = await house.db.read(lambda tx: tx.all("SELECT body FROM answers"))
+    assert len(kept) == 1
+    assert first["secret"] not in kept[0][0]
+    assert json.loads(kept[0][0])["token"]["id"] == first["token"]["id"]
+
+
+async def test_a_head_request_is_answered_like_a_get_without_its_body(client: httpx.AsyncClient) -> None:
+    for path in ("/healthz", "/api/agents", "/api/stream"):
+        answer = await client.head(path)
+        assert (answer.status_code, answer.content) == (200, b"")
