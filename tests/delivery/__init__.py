@@ -1,0 +1,1 @@
+"""Turns on a real store, spoken to through a real gateway."""

@@ -1,0 +1,169 @@
+"""A floor with desks: a real store, the dispatcher, and turns that reach the scripted gateway or the built-in agent."""
+
+import asyncio
+import random
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any, TypeVar
+
+from carrel.access import account_by_slug, owner_of_default
+from carrel.delivery import BUILTIN, Door, Live, Receipt, Turns, receipt_of
+from carrel.gateway import open_gateway
+from carrel.journal import Entry, entries_of_run
+from carrel.kernel import Access, Envelope, Message, NewAttachment, Provenance, SessionKey, system_access
+from carrel.kernel.settings import DeliverySettings, GatewaySettings, RunsSettings, Settings
+from carrel.runs import Dispatcher, Rules, Run, deliver, run_by_id, wait_for_rest
+from carrel.sessions import Profile, ensure_default_account, make_agent, open_account
+from carrel.storage import Database, Tx, open_database
+from carrel.wire import Wire
+from tests.scripted_gateway import MODEL, ScriptedGateway
+
+REST_SECONDS = 20.0
+API_KEY = "key-of-the-gateway-0123456789"
+T = TypeVar("T")
+
+
+class NoDelay:
+    """Chance for tests: ids as ever, but every draw for a delay is the shortest."""
+
+    def __init__(self) -> None:
+        self._real = random.SystemRandom()
+
+    def random(self) -> float:
+        return 0.0
+
+    def getrandbits(self, k: int, /) -> int:
+        return self._real.getrandbits(k)
+
+
+class Floor:
+    """One store with its turns; `start` puts a dispatcher to work, `kill` takes it away as a crash would."""
+
+    def __init__(self, db: Database, wire: Wire, gateways: dict[str, GatewaySettings], settings: Settings) -> None:
+        self.db = db
+        self.live = Live()
+        self.settings = settings
+        self.rules = Rules(runs=settings.runs, send_policy=settings.sessions.send_policy)
+        self.doors = {
+            name: Door(open_gateway(name, given, wire), given)
+            for name, given in {BUILTIN: GatewaySettings(), **gateways}.items()
+        }
+        self.turns = self.turns_on(db)
+        self._working: asyncio.Task[None] | None = None
+        self._workers = 0
+        self.access = system_access("nobody")
+
+    def turns_on(self, db: Database) -> Turns:
+        """The same turns on a store that may behave differently."""
+        return Turns(db, self.doors, self.settings.delivery, self.live)
+
+    async def prepare(self) -> None:
+        """Make the default account where there is none, and stand in for its owner."""
+        await self.db.write(ensure_default_account)
+        self.access = await self.db.read(owner_of_default)
+
+    def start(self) -> None:
+        """Put a dispatcher to work."""
+        self._workers += 1
+        dispatcher = Dispatcher(self.db, self.turns.take, self.settings, f"worker-{self._workers}")
+        self._working = asyncio.create_task(dispatcher.serve())
+
+    async def kill(self) -> None:
+        """Take the dispatcher away in the middle of whatever it does; nothing more is written."""
+        if self._working is not None:
+            self._working.cancel()
+            await asyncio.gather(self._working, return_exceptions=True)
+            self._working = None
+
+    async def agent(self, agent_id: str, **profile: Any) -> str:
+        """Make an agent."""
+        made = Profile(**profile)
+        await self.db.write(lambda tx: make_agent(tx, self.access, agent_id, agent_id.title(), made))
+        return agent_id
+
+    async def other_account(self, slug: str) -> Access:
+        """Make another account; the house's access to it."""
+        await self.db.write(lambda tx: open_account(tx, slug.title(), slug))
+        account = await self.db.read(lambda tx: account_by_slug(tx, slug))
+        assert account is not None
+        return system_access(account.id, slug)
+
+    async def say(
+        self,
+        text: str,
+        rest: str = "main",
+        *,
+        agent: str = "main",
+        access: Access | None = None,
+        attachments: tuple[NewAttachment, ...] = (),
+        **more: Any,
+    ) -> Run:
+        """Deliver a message to a lane."""
+        message = Message(text=text, provenance=Provenance(kind="external_user"), attachments=attachments)
+        envelope = Envelope(key=SessionKey.of(agent, rest), message=message, **more)
+        return await self.db.write(lambda tx: deliver(tx, access or self.access, envelope, self.rules))
+
+    async def rest(self, run: Run) -> Run:
+        """The run once it rests."""
+        rested = await wait_for_rest(self.db, system_access(run.account_id), run.id, REST_SECONDS)
+        assert rested.state not in ("queued", "running"), f"the run is still {rested.state}: {rested.error_message}"
+        return rested
+
+    async def ask(self, text: str, rest: str = "main", **more: Any) -> Run:
+        """Deliver a message and wait until its run rests."""
+        return await self.rest(await self.say(text, rest, **more))
+
+    async def reread(self, run: Run) -> Run:
+        """The run as it is stored now."""
+        found = await self.read(lambda tx: run_by_id(tx, system_access(run.account_id), run.id))
+        assert found is not None
+        return found
+
+    async def entries(self, run: Run) -> list[Entry]:
+        """What the journal holds of a run."""
+        return await self.read(lambda tx: entries_of_run(tx, system_access(run.account_id), run.id))
+
+    async def receipt(self, run: Run, *, with_body: bool = False) -> Receipt:
+        """The receipt of a run as it is stored now."""
+        rested = await self.reread(run)
+        return await self.read(lambda tx: receipt_of(tx, system_access(run.account_id), rested, with_body=with_body))
+
+    async def read(self, work: Callable[[Tx], T]) -> T:
+        """Read from the store."""
+        return await self.db.read(work)
+
+
+def to(gateway: ScriptedGateway, **changes: Any) -> dict[str, GatewaySettings]:
+    """The settings that make the scripted gateway the default one."""
+    whole = {"kind": "responses", "base_url": gateway.base_url, "api_key": API_KEY, "model": MODEL} | changes
+    return {"default": GatewaySettings(**whole)}
+
+
+def tuned(*, runs: dict[str, Any] | None = None, **delivery: Any) -> Settings:
+    """Settings with some of the turn's changed."""
+    return Settings(delivery=DeliverySettings(**delivery), runs=RunsSettings(**(runs or {})))
+
+
+@asynccontextmanager
+async def open_floor(
+    url: str,
+    gateways: dict[str, GatewaySettings] | None = None,
+    settings: Settings | None = None,
+    *,
+    working: bool = True,
+) -> AsyncIterator[Floor]:
+    """A floor on the store at `url`; the built-in agent answers where no gateway is given."""
+    db = open_database(url, chance=NoDelay())
+    wire = Wire()
+    floor = Floor(db, wire, gateways or {}, settings or Settings())
+    try:
+        await floor.prepare()
+        if working:
+            floor.start()
+        yield floor
+    finally:
+        await floor.kill()
+        for door in floor.doors.values():
+            await door.gateway.close()
+        await wire.close()
+        await db.close()

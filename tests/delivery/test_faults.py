@@ -1,0 +1,114 @@
+"""What becomes of a run whose gateway fails: some faults pass by themselves, others would come again."""
+
+import json
+import logging
+from functools import partial
+
+import pytest
+
+from carrel.journal import events_of_run
+from carrel.kernel.settings import RunsSettings, Settings
+from carrel.runs import Rules, retry
+from tests.delivery.floor import API_KEY, Floor, open_floor, to
+from tests.requirements.mark import requirement
+from tests.scripted_gateway import DROP, Answer, ScriptedGateway, dropped, http_error, raw, stream_of, text
+
+pytestmark = pytest.mark.anyio
+
+PASSING = {
+    "closed without an answer": dropped(),
+    "408": http_error(408),
+    "429": http_error(429, retry_after="0"),
+    "500": http_error(500),
+    "503": http_error(503),
+    "no JSON": raw(b"<html>busy</html>", content_type="text/html"),
+    "half JSON": raw(b'{"id": "resp_1", "output": ['),
+    "a stream that breaks off": text("Half an ", DROP, "answer"),
+    "a server's own error in the stream": stream_of(
+        {"type": "response.failed", "response": {"status": "failed", "error": {"code": "server_error", "message": "x"}}}
+    ),
+}
+LASTING = {
+    "400": http_error(400),
+    "401": http_error(401),
+    "403": http_error(403),
+    "404": http_error(404),
+    "422": http_error(422),
+    "a refusal": raw(
+        json.dumps(
+            {
+                "id": "r",
+                "object": "response",
+                "status": "completed",
+                "output": [{"type": "message", "content": [{"type": "refusal", "refusal": "I will not."}]}],
+            }
+        ).encode()
+    ),
+}
+
+
+@requirement("S0.x.poison")
+@pytest.mark.parametrize("fault", PASSING.values(), ids=PASSING)
+async def test_a_fault_of_the_way_is_tried_again(floor: Floor, gateway: ScriptedGateway, fault: Answer) -> None:
+    gateway.script(fault, text("At last."))
+    run = await floor.ask("hello")
+    assert (run.state, run.reply, run.attempt) == ("completed", "At last.", 2)
+    events = await floor.read(lambda tx: events_of_run(tx, floor.access, run.id, 0))
+    assert [event.name for event in events if event.name.startswith("run.")] == [
+        "run.queued", "run.started", "run.retrying", "run.started", "run.completed",
+    ]  # fmt: skip
+    assert gateway.requests[0].body == gateway.requests[1].body
+
+
+@requirement("S0.x.poison")
+@pytest.mark.parametrize("fault", LASTING.values(), ids=LASTING)
+async def test_a_fault_that_would_come_again_fails_at_once(
+    floor: Floor, gateway: ScriptedGateway, fault: Answer
+) -> None:
+    gateway.script(fault)
+    run = await floor.ask("hello")
+    assert (run.state, run.attempt, run.reason) == ("failed", 1, None)
+    assert run.error_code is not None
+    assert run.error_message
+    assert len(gateway.requests) == 1
+
+
+@requirement("S0.x.poison")
+async def test_after_the_last_attempt_a_run_is_a_dead_letter_that_a_person_may_send_again(
+    store_url: str, gateway: ScriptedGateway
+) -> None:
+    gateway.rule = lambda request: http_error(503, "come back later")
+    settings = Settings(runs=RunsSettings(attempts_max=3))
+    async with open_floor(store_url, to(gateway), settings) as floor:
+        dead = await floor.ask("hello")
+        assert (dead.state, dead.reason, dead.attempt) == ("failed", "dead_letter", 3)
+        assert "come back later" in (dead.error_message or "")
+        gateway.rule = lambda request: text("Here now.")
+        again = await floor.db.write(lambda tx: retry(tx, floor.access, dead, Rules()))
+        ended = await floor.rest(again)
+    assert (ended.reply, ended.retried_from) == ("Here now.", dead.id)
+    assert len(gateway.requests) == 4
+
+
+async def test_a_gateway_that_is_not_there_is_named_with_what_to_do(sqlite_url: str, gateway: ScriptedGateway) -> None:
+    settings = Settings(runs=RunsSettings(attempts_max=1))
+    nobody = to(gateway, base_url="http://127.0.0.1:9")
+    async with open_floor(sqlite_url, nobody, settings) as floor:
+        run = await floor.ask("hello")
+    assert (run.state, run.reason, run.error_code) == ("failed", "dead_letter", "gateway_unreachable")
+    assert "gateway.default.base_url" in (run.error_message or "")
+
+
+@requirement("S0.x.secrets")
+async def test_the_gateways_key_appears_in_no_receipt_event_error_or_log(
+    floor: Floor, gateway: ScriptedGateway, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    gateway.script(http_error(400, f"the key {API_KEY} is not liked here"), text("Good."))
+    failed, good = await floor.ask("hello"), await floor.ask("hello again")
+    assert gateway.requests[0].headers["authorization"] == f"Bearer {API_KEY}"
+    kept = [repr(failed), repr(good), caplog.text]
+    for run in (failed, good):
+        kept.append(repr(await floor.receipt(run, with_body=True)))
+        kept.append(repr(await floor.read(partial(events_of_run, access=floor.access, run_id=run.id, after=0))))
+    assert not [text for text in kept if API_KEY in text]

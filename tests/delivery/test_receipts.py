@@ -1,0 +1,115 @@
+"""Receipts: what the gateway received and what the receipt says are the same bytes."""
+
+from hashlib import sha256
+
+import msgspec
+import pytest
+
+from carrel.delivery import PROFILE_VERSION, compare_receipts
+from carrel.kernel import Code, Refusal
+from carrel.sessions import ToolRules, change_agent, require_agent
+from carrel.storage import Tx
+from tests.delivery.floor import Floor, open_floor
+from tests.requirements.mark import requirement
+from tests.scripted_gateway import ScriptedGateway, calls, http_error, text
+
+pytestmark = pytest.mark.anyio
+
+
+@requirement("P.receipt.true")
+async def test_the_receipt_holds_the_very_bytes_that_the_gateway_received(
+    either_floor: Floor, gateway: ScriptedGateway
+) -> None:
+    gateway.script(calls(("session_status", {})), http_error(503), text("Ünïcode, \U0001f43f and \\ escapes."))
+    run = await either_floor.ask('say "ünïcode" \u2028 \U0001f43f', "task:task_1")
+    receipt = await either_floor.receipt(run, with_body=True)
+    assert len(receipt.steps) == len(gateway.requests) == 3
+    for step, request in zip(receipt.steps, gateway.requests, strict=True):
+        assert isinstance(step.body, str)
+        assert step.body.encode() == request.body
+        assert step.body_sha256 == sha256(request.body).hexdigest()
+    assert run.reply == "Ünïcode, \U0001f43f and \\ escapes."
+
+
+@requirement("P.receipt")
+async def test_a_receipt_says_what_was_shown_and_what_came_back(floor: Floor, gateway: ScriptedGateway) -> None:
+    gateway.script(calls(("session_status", {})), text("Idle."))
+    run = await floor.ask("how do you stand?", "task:task_1")
+    receipt = await floor.receipt(run)
+    assert (receipt.run_id, receipt.session_key, receipt.generation) == (run.id, "agent:main:task:task_1", 1)
+    assert receipt.delivery_session_key == "agent:main:task:task_1:v1"
+    first, second = receipt.steps
+    sent = gateway.requests[0].json
+    assert first.instructions == sent["instructions"]
+    assert first.input == sent["input"]
+    assert first.tools == [tool["name"] for tool in sent["tools"]]
+    assert (first.model, first.instructions_version) == ("scripted-model", PROFILE_VERSION)
+    assert (first.instructions_sha256, first.instructions_version) == (
+        run.instructions_sha256, run.instructions_version,
+    )  # fmt: skip
+    assert first.output[0]["name"] == "session_status"
+    assert second.output[0]["content"][0]["text"] == "Idle."
+    assert set(first.context) == {"block", "layers", "items", "omitted", "degraded"}
+
+
+async def test_a_receipt_on_the_wire_has_the_public_names_and_the_body_only_on_request(
+    floor: Floor, gateway: ScriptedGateway
+) -> None:
+    gateway.script(text("Good."))
+    run = await floor.ask("hello")
+    brief, whole = await floor.receipt(run), await floor.receipt(run, with_body=True)
+    shown = msgspec.to_builtins(brief)
+    assert set(shown) == {"runId", "sessionKey", "generation", "deliverySessionKey", "steps"}
+    names = set(shown["steps"][0])
+    assert names == {
+        "n", "attempt", "sentAt", "model", "instructionsVersion", "instructionsSha256", "instructions", "input",
+        "tools", "historyOmitted", "bodySha256", "context", "output",
+    }  # fmt: skip
+    assert set(msgspec.to_builtins(whole)["steps"][0]) == names | {"body"}
+
+
+async def test_a_step_that_failed_is_on_the_receipt_without_an_output(floor: Floor, gateway: ScriptedGateway) -> None:
+    gateway.script(http_error(400, "no"))
+    run = await floor.ask("hello")
+    (step,) = (await floor.receipt(run)).steps
+    assert step.output is None
+    assert step.sent_at is not None
+
+
+async def test_a_run_that_has_not_begun_has_an_empty_receipt(sqlite_url: str) -> None:
+    async with open_floor(sqlite_url, working=False) as floor:
+        run = await floor.say("hello")
+        receipt = await floor.receipt(run)
+        assert receipt.steps == []
+        assert receipt.delivery_session_key is None
+        with pytest.raises(Refusal) as refused:
+            await floor.read(lambda tx: compare_receipts(tx, floor.access, run, run))
+    assert refused.value.code == Code.NOT_FOUND
+
+
+@requirement("P.receipt.compare")
+async def test_two_receipts_show_what_one_was_told_that_the_other_was_not(
+    floor: Floor, gateway: ScriptedGateway
+) -> None:
+    gateway.rule = lambda request: text("Good.")
+    before = await floor.ask("write the report", "task:task_1")
+    same = await floor.ask("write the report", "task:task_2")
+
+    def narrow(tx: Tx) -> None:
+        agent = require_agent(tx, floor.access, "main")
+        rules = ToolRules(deny=("decline",))
+        profile = msgspec.structs.replace(agent.profile, tools=rules, instructions_extra="Write in verse.")
+        change_agent(tx, floor.access, msgspec.structs.replace(agent, profile=profile))
+
+    await floor.db.write(narrow)
+    after = await floor.ask("write the poem", "task:task_1")
+    shown = await floor.read(lambda tx: compare_receipts(tx, floor.access, before, after))
+    assert not shown.same
+    assert "+Write in verse." in shown.instructions.diff
+    assert shown.tools == {"added": [], "removed": ["decline"]}
+    assert "write the poem" in shown.input.diff
+    assert not shown.input.same
+    itself = await floor.read(lambda tx: compare_receipts(tx, floor.access, same, same))
+    assert itself.same
+    assert (itself.instructions.diff, itself.input.diff) == ("", "")
+    assert itself.context == {"added": [], "removed": [], "kept": []}

@@ -1,0 +1,162 @@
+"""Which desk a run is heard at, and under which address the gateway learns of it."""
+
+from functools import partial
+
+import pytest
+
+from carrel.kernel import SessionKey
+from carrel.kernel.settings import DeliverySettings, SessionsSettings, Settings
+from carrel.sessions import close_generation, find_place, lane_for_work, open_session_of
+from tests.delivery.floor import Floor, open_floor, to
+from tests.requirements.mark import requirement
+from tests.scripted_gateway import Gate, ScriptedGateway, calls, text
+
+pytestmark = pytest.mark.anyio
+
+
+def addresses(gateway: ScriptedGateway) -> list[str]:
+    return [request.headers["x-openclaw-session-key"] for request in gateway.requests]
+
+
+async def lane_of(floor: Floor, *, task_id: str | None, agent: str | None = None) -> SessionKey:
+    """The lane that work is for when no session is named, as the settings of this floor say."""
+    scoped = floor.settings.sessions.task_scoped
+    return await floor.read(
+        lambda tx: lane_for_work(tx, floor.access, agent=agent, reference=None, task_id=task_id, task_scoped=scoped)
+    )
+
+
+@requirement("S0.route.task", "S0.route.base", "S0.route.precedence")
+async def test_work_on_a_task_goes_to_its_desk_and_other_work_to_the_main_one(
+    floor: Floor, gateway: ScriptedGateway
+) -> None:
+    gateway.rule = lambda request: text("Good.")
+    await floor.agent("writer")
+    for task_id in ("task_1", None):
+        key = await lane_of(floor, task_id=task_id, agent="writer")
+        await floor.ask("hello", key.rest, agent="writer", task_id=task_id)
+    assert addresses(gateway) == ["agent:writer:task:task_1:v1", "agent:writer:main:v1"]
+
+
+@requirement("S0.session.address")
+async def test_a_generation_and_a_foreign_account_show_in_the_address(
+    either_floor: Floor, gateway: ScriptedGateway
+) -> None:
+    floor = either_floor
+    gateway.rule = lambda request: text("Good.")
+    other = await floor.other_account("acme")
+    await floor.ask("hello", "task:task_1")
+    await floor.db.write(lambda tx: close_generation(tx, floor.access, SessionKey.of("main", "task:task_1"), "reset"))
+    await floor.ask("hello", "task:task_1")
+    await floor.ask("hello", "task:task_1", access=other)
+    assert addresses(gateway) == [
+        "agent:main:task:task_1:v1",
+        "agent:main:task:task_1:v2",
+        "agent:main:task:task_1:v1@acme",
+    ]
+    assert [request.json["user"] for request in gateway.requests] == addresses(gateway)
+
+
+@requirement("S0.session.pair.tasks", "S0.session.pair.agents")
+async def test_nothing_said_at_one_desk_is_sent_to_another(floor: Floor, gateway: ScriptedGateway) -> None:
+    gateway.rule = lambda request: text("Kept between us.")
+    await floor.agent("writer")
+    await floor.ask("the password of the vault is swordfish", "task:task_a")
+    await floor.ask("what do you know?", "task:task_b")
+    await floor.ask("what do you know?", "task:task_a", agent="writer")
+    first, second, third = gateway.requests
+    assert b"swordfish" in first.body
+    assert b"swordfish" not in second.body + third.body
+    assert b"Kept between us" not in second.body + third.body
+    assert len(set(addresses(gateway))) == 3
+
+
+@requirement("S0.route.base.kept")
+async def test_the_main_desk_stays_usable_and_its_old_spelling_leads_to_it(
+    sqlite_url: str, gateway: ScriptedGateway
+) -> None:
+    gateway.rule = lambda request: text("Good.")
+    for scoped in (True, False):
+        settings = Settings(sessions=SessionsSettings(task_scoped=scoped))
+        async with open_floor(sqlite_url, to(gateway), settings) as floor:
+            spelled = f"agent:main:{floor.access.account_id}"
+            place = await floor.read(partial(find_place, access=floor.access, reference=spelled))
+            run = await floor.ask("hello", place.key.rest)
+            assert (run.key, run.state) == ("agent:main:main", "completed")
+
+
+@requirement("S0.route.flag.sessions")
+async def test_without_task_desks_work_goes_to_the_main_one_and_nothing_is_lost(
+    sqlite_url: str, gateway: ScriptedGateway
+) -> None:
+    gateway.rule = lambda request: text("Good.")
+    for scoped in (True, False, True):
+        settings = Settings(sessions=SessionsSettings(task_scoped=scoped))
+        async with open_floor(sqlite_url, to(gateway), settings) as floor:
+            key = await lane_of(floor, task_id="task_1")
+            await floor.ask(f"scoped is {scoped}", key.rest, task_id="task_1")
+            desk = await floor.read(partial(open_session_of, access=floor.access, key="agent:main:task:task_1"))
+            assert desk is not None
+            assert desk.generation == 1
+    assert addresses(gateway) == ["agent:main:task:task_1:v1", "agent:main:main:v1", "agent:main:task:task_1:v1"]
+    assert gateway.requests[1].json["metadata"]["taskId"] == "task_1"
+    assert b"scoped is False" not in gateway.requests[2].body
+    assert gateway.requests[2].body.count(b"scoped is True") == 2, "the desk remembers what was said there before"
+
+
+@requirement("S0.route.flag.independent")
+@pytest.mark.parametrize("scoped", [True, False])
+@pytest.mark.parametrize("instructions", ["v2", "inline"])
+async def test_both_switches_in_all_positions_deliver_a_run(
+    sqlite_url: str, gateway: ScriptedGateway, scoped: bool, instructions: str
+) -> None:
+    gateway.script(text("Good."))
+    settings = Settings(
+        sessions=SessionsSettings(task_scoped=scoped),
+        delivery=DeliverySettings(instructions="inline" if instructions == "inline" else "v2"),
+    )
+    async with open_floor(sqlite_url, to(gateway), settings) as floor:
+        key = await lane_of(floor, task_id="task_1")
+        run = await floor.ask("hello", key.rest, task_id="task_1")
+    (request,) = gateway.requests
+    assert run.reply == "Good."
+    assert key.rest == ("task:task_1" if scoped else "main")
+    assert ("instructions" in request.json) == (instructions == "v2")
+
+
+@requirement("S0.route.inflight")
+async def test_a_turn_whose_session_is_reset_ends_in_the_generation_it_began_in(
+    either_floor: Floor, gateway: ScriptedGateway
+) -> None:
+    floor = either_floor
+    gate = Gate()
+    gateway.script(
+        calls(("session_status", {}), before=gate), calls(("artifact_add", {"text": "x"})), text("Old."), text("New.")
+    )
+    old = await floor.say("hello")
+    new = await floor.say("and again")
+    await gate.reached()
+    await floor.db.write(lambda tx: close_generation(tx, floor.access, old.session_key, "reset"))
+    gate.open()
+    old, new = await floor.rest(old), await floor.rest(new)
+    assert (old.generation, old.reply) == (1, "Old.")
+    assert (new.generation, new.reply) == (2, "New.")
+    assert addresses(gateway) == ["agent:main:main:v1"] * 3 + ["agent:main:main:v2"]
+    assert b"Old." not in gateway.requests[-1].body, "a new generation begins with nothing"
+    assert {entry.session_id for entry in await floor.entries(old)} == {old.session_id}
+
+
+async def test_an_agent_reaches_the_gateway_its_profile_names_and_the_built_in_one_where_that_is_gone(
+    sqlite_url: str, gateway: ScriptedGateway
+) -> None:
+    gateway.rule = lambda request: text("From the gateway.")
+    named = {"special": to(gateway)["default"]}
+    async with open_floor(sqlite_url, named) as floor:
+        await floor.agent("far", gateway="special")
+        await floor.agent("lost", gateway="gone")
+        far, plain = await floor.ask("hello", agent="far"), await floor.ask("hello")
+        lost = await floor.ask("hello", agent="lost")
+    assert far.reply == "From the gateway."
+    assert plain.reply is not None
+    assert "built-in agent" in plain.reply
+    assert lost.reply == plain.reply

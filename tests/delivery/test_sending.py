@@ -1,0 +1,208 @@
+"""What is sent to a gateway, to the byte: the layers of a request, the transcript in it, and its bounds."""
+
+import base64
+import json
+
+import pytest
+
+from carrel.kernel import NewAttachment
+from carrel.kernel.settings import DeliverySettings, Settings
+from carrel.sessions import ToolRules
+from carrel.tools import CATALOG
+from tests.delivery.floor import API_KEY, Floor, open_floor, to, tuned
+from tests.requirements.mark import requirement
+from tests.scripted_gateway import Request, ScriptedGateway, calls, text
+
+pytestmark = pytest.mark.anyio
+
+
+def texts(request: Request) -> list[str]:
+    """Every text of a request's input, in order."""
+    return [part["text"] for item in request.json["input"] for part in item.get("content", []) if "text" in part]
+
+
+@requirement("S0.send.layers")
+async def test_policy_goes_into_the_instructions_and_the_message_into_the_input(
+    floor: Floor, gateway: ScriptedGateway
+) -> None:
+    gateway.script(text("Good."))
+    run = await floor.ask("write the report", "task:task_1")
+    (request,) = gateway.requests
+    body = request.json
+    assert (run.state, run.reply) == ("completed", "Good.")
+    assert body["instructions"].startswith("You are Main (agent main).")
+    assert "task_1" in body["instructions"]
+    assert "write the report" not in body["instructions"]
+    assert "You are Main" not in json.dumps(body["input"])
+    newest = body["input"][-1]
+    assert newest["role"] == "user"
+    assert newest["content"][-1] == {"type": "input_text", "text": "write the report"}
+    assert body["tool_choice"] == "auto"
+    assert body["stream"] is True
+
+
+async def test_the_request_names_session_agent_and_run(floor: Floor, gateway: ScriptedGateway) -> None:
+    gateway.script(text("Good."))
+    run = await floor.ask("hello", "task:task_1")
+    (request,) = gateway.requests
+    assert request.path == "/v1/responses"
+    assert request.headers["authorization"] == f"Bearer {API_KEY}"
+    assert request.headers["x-openclaw-session-key"] == "agent:main:task:task_1:v1"
+    assert request.headers["x-openclaw-agent-id"] == "main"
+    assert request.json["user"] == "agent:main:task:task_1:v1"
+    metadata = request.json["metadata"]
+    assert metadata["runId"] == run.id
+    assert metadata["sessionId"] == run.session_id
+    assert metadata["taskId"] == "task_1"
+    assert metadata["deliveryInstructionProfileVersion"] == run.instructions_version
+    assert all(isinstance(value, str) for value in metadata.values())
+
+
+@requirement("S0.send.everyturn", "S0.route.continuation")
+async def test_every_step_carries_instructions_tools_and_the_same_address(
+    floor: Floor, gateway: ScriptedGateway
+) -> None:
+    gateway.script(calls(("session_status", {})), calls(("session_status", {})), text("Idle."))
+    run = await floor.ask("how do you stand?")
+    assert run.reply == "Idle."
+    first, second, third = gateway.requests
+    for later in (second, third):
+        assert {name: later.json[name] for name in ("instructions", "tools", "user", "metadata", "model")} == {
+            name: first.json[name] for name in ("instructions", "tools", "user", "metadata", "model")
+        }
+        for header in ("x-openclaw-session-key", "x-openclaw-agent-id", "authorization"):
+            assert later.headers[header] == first.headers[header]
+    assert third.json["input"][: len(second.json["input"])] == second.json["input"], "the whole input so far, then more"
+    kinds = [item["type"] for item in third.json["input"]]
+    assert kinds == ["message", "function_call", "function_call_output", "function_call", "function_call_output"]
+    told = json.loads(third.json["input"][2]["output"])
+    assert told["sessionKey"] == "agent:main:main"
+    assert "previous_response_id" not in third.json
+
+
+@requirement("S0.send.deterministic")
+async def test_equal_inputs_give_byte_equal_instructions(floor: Floor, gateway: ScriptedGateway) -> None:
+    gateway.script(text("One."), text("Two."))
+    one = await floor.ask("the first", "task:task_1")
+    two = await floor.ask("the second, quite another", "task:task_1")
+    first, second = (request.json["instructions"].encode() for request in gateway.requests)
+    assert first == second
+    assert one.instructions_sha256 == two.instructions_sha256
+
+
+@requirement("S0.send.inline")
+async def test_inline_puts_the_same_policy_before_the_message(sqlite_url: str, gateway: ScriptedGateway) -> None:
+    gateway.script(text("Good."), calls(("session_status", {})), text("Idle."))
+    async with open_floor(sqlite_url, to(gateway)) as floor:
+        await floor.ask("hello")
+    async with open_floor(sqlite_url, to(gateway), tuned(instructions="inline")) as floor:
+        run = await floor.ask("hello again")
+        receipt = await floor.receipt(run)
+    layered, inline, continued = (request.json for request in gateway.requests)
+    assert "instructions" not in inline
+    assert "instructions" not in continued
+    newest = inline["input"][-1]["content"]
+    assert newest[0]["text"] == layered["instructions"]
+    assert newest[-1]["text"] == "hello again"
+    assert continued["input"][: len(inline["input"])] == inline["input"]
+    assert receipt.steps[0].instructions_sha256 == run.instructions_sha256
+
+
+async def test_a_gateway_that_keeps_history_gets_only_the_new_words(sqlite_url: str, gateway: ScriptedGateway) -> None:
+    gateway.script(text("One."), text("Two."), calls(("session_status", {})), text("Three."))
+    async with open_floor(sqlite_url, to(gateway, history="gateway")) as floor:
+        await floor.ask("the first")
+        await floor.ask("the second")
+        await floor.ask("the third")
+    assert [request.json["input"] for request in gateway.requests[:3]] == ["the first", "the second", "the third"]
+    assert [item["type"] for item in gateway.requests[3].json["input"]] == [
+        "message", "function_call", "function_call_output",
+    ]  # fmt: skip
+
+
+async def test_the_transcript_of_the_generation_comes_before_the_new_message(
+    floor: Floor, gateway: ScriptedGateway
+) -> None:
+    gateway.script(calls(("session_status", {})), text("Blue, then."), text("You said blue."))
+    await floor.ask("my colour is blue")
+    await floor.ask("which colour?")
+    last = gateway.requests[-1].json["input"]
+    assert [(item["role"], item["content"][-1]["text"]) for item in last] == [
+        ("user", "my colour is blue"),
+        ("assistant", "Blue, then."),
+        ("user", "which colour?"),
+    ], "tool calls of ended runs stay out"
+
+
+async def test_history_beyond_its_bound_loses_its_oldest_lines_whole_and_says_how_many(
+    sqlite_url: str, gateway: ScriptedGateway
+) -> None:
+    gateway.rule = lambda request: text("y" * 100)
+    settings = Settings(delivery=DeliverySettings(history_chars_max=1000))
+    async with open_floor(sqlite_url, to(gateway), settings) as floor:
+        for number in range(7):
+            await floor.ask(f"{number}" * 100)
+        run = await floor.ask("7" * 100)
+        receipt = await floor.receipt(run)
+    shown = texts(gateway.requests[-1])
+    # 1000 characters hold the new message and the nine newest of the fourteen lines before it.
+    assert [line[0] for line in shown] == ["y", "3", "y", "4", "y", "5", "y", "6", "y", "7"]
+    assert all(len(line) == 100 for line in shown), "a line is there or not there, never cut"
+    assert receipt.steps[0].history_omitted == 5
+
+
+async def test_a_message_beyond_its_bound_is_cut_and_marked_but_kept_whole_in_the_journal(
+    sqlite_url: str, gateway: ScriptedGateway
+) -> None:
+    gateway.script(text("Long."))
+    async with open_floor(sqlite_url, to(gateway), tuned(input_chars_max=1000)) as floor:
+        run = await floor.ask("word " * 1000)
+        heard = (await floor.entries(run))[0]
+    (shown,) = texts(gateway.requests[0])
+    assert len(shown) <= 1000
+    assert shown.startswith("word word")
+    assert shown.rstrip().endswith("…") or "cut" in shown[-60:]
+    assert heard.content == "word " * 1000
+
+
+async def test_attachments_are_given_as_images_and_files(floor: Floor, gateway: ScriptedGateway) -> None:
+    gateway.script(text("Seen."), text("Yes."))
+    picture = NewAttachment(name="chart.png", mime_type="image/png", content=b"\x89PNG")
+    paper = NewAttachment(name="paper.pdf", mime_type="application/pdf", content=b"%PDF-1.7")
+    await floor.ask("look at these", attachments=(picture, paper))
+    await floor.ask("did you see them?")
+    content = gateway.requests[0].json["input"][-1]["content"]
+    assert content[0] == {"type": "input_image", "image_url": data_url(picture), "detail": "auto"}
+    assert content[1] == {"type": "input_file", "filename": "paper.pdf", "file_data": data_url(paper)}
+    assert content[2] == {"type": "input_text", "text": "look at these"}
+    assert "input_image" not in gateway.requests[1].body.decode(), "files are shown in the run they came with"
+
+
+def data_url(attachment: NewAttachment) -> str:
+    return f"data:{attachment.mime_type};base64,{base64.b64encode(attachment.content).decode()}"
+
+
+async def test_thinking_and_model_come_from_the_agent_and_fall_back_to_the_gateway(
+    floor: Floor, gateway: ScriptedGateway
+) -> None:
+    gateway.rule = lambda request: text("Good.")
+    await floor.agent("thinker", model="deep-model", thinking="high")
+    await floor.ask("hello", agent="thinker")
+    await floor.ask("hello")
+    thinker, plain = (request.json for request in gateway.requests)
+    assert (thinker["model"], thinker["reasoning"]) == ("deep-model", {"effort": "high"})
+    assert plain["model"] == "scripted-model"
+    assert "reasoning" not in plain
+
+
+async def test_tools_are_offered_as_the_catalog_defines_them_and_narrowed_by_the_profile(
+    floor: Floor, gateway: ScriptedGateway
+) -> None:
+    gateway.rule = lambda request: text("Good.")
+    await floor.agent("reader", tools=ToolRules(allow=("session_*",)))
+    await floor.ask("hello")
+    await floor.ask("hello", agent="reader")
+    everything, narrowed = (request.json for request in gateway.requests)
+    assert everything["tools"] == [tool.function() for tool in CATALOG.offered()]
+    assert [tool["name"] for tool in narrowed["tools"]] == ["session_status"]
+    assert "artifact_add" not in narrowed["instructions"]

@@ -1,0 +1,192 @@
+"""The loop of a turn: rounds of tool calls, their bound, silence, questions, and how a stop reaches the gateway."""
+
+import json
+from collections.abc import Callable
+
+import pytest
+
+from carrel.kernel import SessionKey
+from carrel.runs import answer, artifacts_of, cancel
+from tests.delivery.floor import Floor, open_floor, to, tuned
+from tests.requirements.mark import requirement
+from tests.scripted_gateway import Answer, Gate, Request, ScriptedGateway, calls, raw, text
+
+pytestmark = pytest.mark.anyio
+
+
+@requirement("S0.x.tools.rounds")
+async def test_rounds_of_calls_are_chained_up_to_their_bound(sqlite_url: str, gateway: ScriptedGateway) -> None:
+    gateway.script(*[calls(("session_status", {}))] * 3, text("After three rounds."))
+    async with open_floor(sqlite_url, to(gateway), tuned(tool_rounds_max=3)) as floor:
+        run = await floor.ask("hello")
+    assert (run.state, run.reply) == ("completed", "After three rounds.")
+
+
+@requirement("S0.x.tools.rounds")
+async def test_a_round_beyond_the_bound_is_not_made_and_ends_the_run_for_good(
+    sqlite_url: str, gateway: ScriptedGateway
+) -> None:
+    gateway.rule = lambda request: calls(("artifact_add", {"text": "again"}))
+    async with open_floor(sqlite_url, to(gateway), tuned(tool_rounds_max=3)) as floor:
+        run = await floor.ask("hello")
+        made = await floor.read(lambda tx: artifacts_of(tx, floor.access, run.id))
+    assert (run.state, run.error_code, run.attempt) == ("failed", "tool_rounds_exceeded", 1)
+    assert len(made) == 3
+    assert len(gateway.requests) == 4
+
+
+async def test_sixteen_rounds_are_allowed_unless_the_settings_say_otherwise(
+    floor: Floor, gateway: ScriptedGateway
+) -> None:
+    gateway.script(*[calls(("session_status", {}))] * 16, text("Done."))
+    run = await floor.ask("hello")
+    assert run.reply == "Done."
+
+
+async def test_several_calls_of_one_step_are_made_in_order_and_answered_each(
+    floor: Floor, gateway: ScriptedGateway
+) -> None:
+    gateway.script(
+        calls(("artifact_add", {"text": "one", "artifactId": "a"}), ("nonsense", {}), ("session_status", {"x": 1})),
+        text("Done."),
+    )
+    run = await floor.ask("hello")
+    outputs = [item for item in gateway.requests[1].json["input"] if item["type"] == "function_call_output"]
+    results = [json.loads(item["output"]) for item in outputs]
+    assert results[0] == {"artifactId": "a"}
+    assert results[1]["error"]["code"] == "tool_not_allowed"
+    assert results[2]["error"]["code"] == "invalid_params"
+    assert "x" in results[2]["error"]["message"]
+    assert run.reply == "Done."
+
+
+async def test_what_the_model_says_beside_its_calls_is_kept_in_the_receipt(
+    floor: Floor, gateway: ScriptedGateway
+) -> None:
+    gateway.script(calls(("session_status", {}), said="Let me look."), text("Idle."))
+    run = await floor.ask("hello")
+    receipt = await floor.receipt(run)
+    assert receipt.steps[0].output[0]["content"][0]["text"] == "Let me look."
+    assert run.reply == "Idle."
+
+
+async def test_an_empty_answer_completes_the_run_and_says_that_nothing_was_said(
+    floor: Floor, gateway: ScriptedGateway
+) -> None:
+    gateway.script(text("  "))
+    run = await floor.ask("hello")
+    assert (run.state, run.reply, run.note) == ("completed", "", "no_reply")
+    assert [entry.role for entry in await floor.entries(run)] == ["user"]
+
+
+async def test_usage_is_summed_over_the_steps(floor: Floor, gateway: ScriptedGateway) -> None:
+    gateway.script(calls(("session_status", {})), text("Idle."))
+    run = await floor.ask("hello")
+    spent = json.loads(run.usage or "{}")
+    assert (spent["inputTokens"], spent["outputTokens"], spent["totalTokens"]) == (22, 14, 36)
+
+
+@requirement("P.waiting")
+async def test_a_question_frees_the_lane_and_its_answer_continues_the_same_run(
+    either_floor: Floor, gateway: ScriptedGateway
+) -> None:
+    floor = either_floor
+    gateway.script(calls(("request_input", {"question": "Which colour?"})), text("Meanwhile."), text("Blue it is."))
+    asking = await floor.ask("paint it")
+    assert (asking.state, asking.waiting_for, asking.question) == ("waiting", "input", "Which colour?")
+    other = await floor.ask("something else")
+    assert other.reply == "Meanwhile.", "a lane does not stand still while a run waits for a person"
+    await floor.db.write(lambda tx: answer(tx, floor.access, asking.id, "blue"))
+    ended = await floor.rest(asking)
+    assert (ended.state, ended.reply) == ("completed", "Blue it is.")
+    last = gateway.requests[-1].json["input"]
+    said = [item["content"][-1]["text"] for item in last if item["type"] == "message"]
+    assert said[-1] == "blue"
+    assert said.count("Which colour?") == 1
+    assert [entry.role for entry in await floor.entries(asking)] == [
+        "user", "toolCall", "toolResult", "assistant", "user", "assistant",
+    ]  # fmt: skip
+
+
+@requirement("P.waiting")
+async def test_a_waiting_run_can_be_cancelled(floor: Floor, gateway: ScriptedGateway) -> None:
+    gateway.script(calls(("request_input", {"question": "Which?", "kind": "auth"})))
+    asking = await floor.ask("paint it")
+    assert asking.waiting_for == "auth"
+    await floor.db.write(lambda tx: cancel(tx, floor.access, asking.id, "user_cancelled"))
+    assert (await floor.reread(asking)).state == "cancelled"
+
+
+async def test_declining_ends_the_run_with_the_reason_and_is_not_retried(
+    floor: Floor, gateway: ScriptedGateway
+) -> None:
+    gateway.script(calls(("decline", {"reason": "Not my field."})))
+    run = await floor.ask("fly to the moon")
+    assert (run.state, run.reason, run.error_message, run.attempt) == ("failed", "rejected", "Not my field.", 1)
+
+
+async def test_cancelling_in_the_middle_of_a_stream_hangs_up_on_the_gateway(
+    either_floor: Floor, gateway: ScriptedGateway
+) -> None:
+    floor = either_floor
+    gate = Gate()
+    gateway.script(text("Once upon ", gate, "a time"), text("Next."))
+    run = await floor.say("tell me a story")
+    following = await floor.say("and then?")
+    await gate.reached()
+    await floor.db.write(lambda tx: cancel(tx, floor.access, run.id, "user_cancelled"))
+    ended = await floor.rest(run)
+    gateway.wait_for_disconnects(1)
+    assert (ended.state, ended.reason, ended.reply) == ("cancelled", "user_cancelled", None)
+    assert (await floor.rest(following)).reply == "Next."
+    assert b"Once upon" not in gateway.requests[-1].body, "half an answer is no answer"
+
+
+async def test_a_run_that_takes_too_long_ends_by_its_time_limit_and_hangs_up(
+    floor: Floor, gateway: ScriptedGateway
+) -> None:
+    gateway.script(text("never", before=Gate()))
+    run = await floor.ask("hello", timeout_seconds=1)
+    gateway.wait_for_disconnects(1)
+    assert (run.state, run.reason, run.error_code) == ("failed", "timeout", "timeout")
+
+
+async def test_lanes_work_side_by_side(floor: Floor, gateway: ScriptedGateway) -> None:
+    gates = {name: Gate() for name in ("a", "b", "c")}
+    gateway.rule = held_by(gates)
+    runs = [await floor.say("hello", f"task:{name}") for name in gates]
+    for gate in gates.values():
+        await gate.reached()
+    for gate in gates.values():
+        gate.open()
+    assert [(await floor.rest(run)).reply for run in runs] == ["from a", "from b", "from c"]
+
+
+def held_by(gates: dict[str, Gate]) -> Callable[[Request], Answer]:
+    def rule(request: Request) -> Answer:
+        name = SessionKey.stored(request.json["user"].removesuffix(":v1")).task_id or ""
+        return text(f"from {name}", before=gates[name])
+
+    return rule
+
+
+async def test_arguments_that_are_no_json_are_told_to_the_model_and_nothing_happens(
+    floor: Floor, gateway: ScriptedGateway
+) -> None:
+    gateway.script(calls(("artifact_add", '{"text": ')), text("Sorry."))
+    run = await floor.ask("hello")
+    told = json.loads(gateway.requests[1].json["input"][-1]["output"])
+    assert told["ok"] is False
+    assert told["error"]["code"] == "invalid_params"
+    assert run.reply == "Sorry."
+
+
+async def test_an_answer_cut_short_is_kept_with_a_note(floor: Floor, gateway: ScriptedGateway) -> None:
+    body = {
+        "id": "resp_1", "object": "response", "status": "incomplete", "model": "m",
+        "incomplete_details": {"reason": "max_output_tokens"},
+        "output": [{"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Half of"}]}],
+    }  # fmt: skip
+    gateway.script(raw(json.dumps(body).encode()))
+    run = await floor.ask("hello")
+    assert (run.state, run.reply, run.note) == ("completed", "Half of", "max_output_tokens")

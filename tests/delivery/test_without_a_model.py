@@ -1,0 +1,52 @@
+"""Turns with the built-in agent: everything works without a model, and equal input gives equal output."""
+
+import pytest
+
+from carrel.runs import answer, artifacts_of
+from tests.delivery.floor import Floor, open_floor
+from tests.requirements.mark import requirement
+
+pytestmark = pytest.mark.anyio
+
+LINES = ("hello", "my colour is blue", "which colour is mine?", "status", "save hello as greeting.txt", "decline: no")
+
+
+async def replies(floor: Floor) -> list[tuple[str, str | None, str | None]]:
+    """What becomes of the lines, said one after the other."""
+    runs = [await floor.ask(line, "web:chat-0001") for line in LINES]
+    return [(run.state, run.reply, run.error_message) for run in runs]
+
+
+@requirement("P.nomodel")
+async def test_equal_words_at_equal_desks_get_equal_answers(store_url: str, sqlite_url: str) -> None:
+    async with open_floor(store_url) as floor:
+        first = await replies(floor)
+    async with open_floor(sqlite_url.replace("carrel.db", "another.db")) as floor:
+        second = await replies(floor)
+    assert [(state, error) for state, _, error in first] == [(state, error) for state, _, error in second]
+    assert [state for state, _, _ in first] == ["completed"] * 5 + ["failed"]
+    # Ids and moments that a tool tells differ from store to store; the agent's own words do not.
+    assert [reply for _, reply, _ in first[:3]] == [reply for _, reply, _ in second[:3]]
+    assert "blue" in (first[2][1] or "")
+    assert "agent:main:web:chat-0001" in (first[3][1] or "")
+
+
+@requirement("P.nomodel", "P.waiting")
+async def test_the_built_in_agent_asks_back_and_goes_on(sqlite_url: str) -> None:
+    async with open_floor(sqlite_url) as floor:
+        asking = await floor.ask("ask me which colour you want")
+        assert (asking.state, asking.question) == ("waiting", "which colour you want")
+        await floor.db.write(lambda tx: answer(tx, floor.access, asking.id, "blue"))
+        ended = await floor.rest(asking)
+        assert (ended.state, ended.waiting_for) == ("completed", None)
+
+
+@requirement("P.nomodel")
+async def test_the_built_in_agent_uses_tools_and_its_steps_are_on_the_receipt(sqlite_url: str) -> None:
+    async with open_floor(sqlite_url) as floor:
+        run = await floor.ask("save hello as greeting.txt")
+        (made,) = await floor.read(lambda tx: artifacts_of(tx, floor.access, run.id))
+        receipt = await floor.receipt(run)
+    assert (made.name, made.content) == ("greeting.txt", "hello")
+    assert len(receipt.steps) == 2
+    assert receipt.steps[0].model == "builtin"

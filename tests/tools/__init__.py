@@ -1,0 +1,1 @@
+"""What tools do, called as a turn calls them."""

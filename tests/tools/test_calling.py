@@ -1,0 +1,160 @@
+"""Calls: made once, answered from the record, bounded; and what the tools of a turn do."""
+
+import base64
+import json
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from carrel.kernel.limits import TOOL_RESULT_BYTES_MAX
+from carrel.runs import Failed, NeedsInput, Run, artifacts_of, has_written, tools_called
+from carrel.sessions import session_by_id
+from carrel.storage import Tx
+from carrel.tools import CATALOG, Catalog, Desk, Params, Result, Tool, Toolset, call_tool
+from tests.delivery.floor import Floor, open_floor
+from tests.requirements.mark import requirement
+
+pytestmark = pytest.mark.anyio
+
+
+class Office:
+    """A desk whose run is being worked on, and calls made from it."""
+
+    def __init__(self, floor: Floor, run: Run, desk: Desk) -> None:
+        self.floor = floor
+        self.run = run
+        self.desk = desk
+
+    async def call(
+        self, name: str, arguments: Any, call_id: str = "1:call", toolset: Toolset = CATALOG
+    ) -> tuple[dict[str, Any], Result]:
+        """What a call answers, as the model reads it, and the result behind it."""
+        written = arguments if isinstance(arguments, str) else json.dumps(arguments)
+        text, result = await self.floor.db.write(lambda tx: call_tool(tx, toolset, self.desk, call_id, name, written))
+        answer: dict[str, Any] = json.loads(text)
+        return answer, result
+
+
+@pytest.fixture
+async def office(anyio_backend: str, store_url: str) -> AsyncIterator[Office]:
+    async with open_floor(store_url) as floor:
+        run = await floor.ask("hello", "task:task_1")
+        session = await floor.read(lambda tx: session_by_id(tx, floor.access, run.session_id or ""))
+        assert session is not None
+        yield Office(floor, run, Desk(access=floor.access, run=run, session=session))
+
+
+@requirement("S0.x.tools.once")
+async def test_a_call_made_twice_acts_once_and_answers_the_same(office: Office) -> None:
+    first, _ = await office.call("artifact_add", {"text": "a report"})
+    again, _ = await office.call("artifact_add", {"text": "a report"})
+    another, _ = await office.call("artifact_add", {"text": "a report"}, "2:call")
+    made = await office.floor.read(lambda tx: artifacts_of(tx, office.floor.access, office.run.id))
+    assert first == again
+    assert another != first
+    assert len(made) == 2
+
+
+async def test_a_refusal_is_an_answer_that_the_model_can_read_and_is_recorded_too(office: Office) -> None:
+    answer, result = await office.call("fly", {})
+    assert answer["ok"] is False
+    assert answer["error"]["code"] == "tool_not_allowed"
+    assert "session_status" in answer["error"]["message"]
+    assert result.ends is None
+    access, run_id = office.floor.access, office.run.id
+    assert await office.floor.read(lambda tx: tools_called(tx, access, run_id)) == ["fly"]
+    assert not await office.floor.read(lambda tx: has_written(tx, access, run_id)), "what was refused changed nothing"
+
+
+async def test_what_was_read_leaves_no_mark_of_a_write_and_what_was_written_does(office: Office) -> None:
+    access, run_id = office.floor.access, office.run.id
+    await office.call("session_status", {}, "1:a")
+    assert not await office.floor.read(lambda tx: has_written(tx, access, run_id))
+    await office.call("artifact_add", {"text": "x"}, "1:b")
+    assert await office.floor.read(lambda tx: has_written(tx, access, run_id))
+
+
+async def test_a_session_tells_how_it_stands(office: Office) -> None:
+    own, _ = await office.call("session_status", {}, "1:a")
+    assert own["sessionKey"] == "agent:main:task:task_1"
+    assert (own["sessionId"], own["generation"], own["state"]) == (office.run.session_id, 1, "idle")
+    assert set(own) == {
+        "sessionKey", "sessionId", "generation", "state", "queuedRuns", "model", "contextTokens", "totalTokens",
+        "planMode", "autoRuns", "children", "lastActivityAt",
+    }  # fmt: skip
+    missing, _ = await office.call("session_status", {"sessionKey": "agent:main:task:nothing"}, "1:b")
+    assert missing["error"]["code"] == "not_found"
+
+
+async def test_asking_and_declining_end_the_turn(office: Office) -> None:
+    _, asked = await office.call("request_input", {"question": "Which?", "kind": "auth"}, "1:a")
+    _, declined = await office.call("decline", {"reason": "No."}, "1:b")
+    assert asked.ends == NeedsInput(question="Which?", waiting_for="auth")
+    assert declined.ends == Failed(code="rejected", message="No.", reason="rejected")
+
+
+async def test_an_artifact_grows_by_parts(office: Office) -> None:
+    added, _ = await office.call("artifact_add", {"text": "one", "artifactId": "report", "name": "Report"}, "1:a")
+    taken, _ = await office.call("artifact_add", {"text": "two", "artifactId": "report"}, "1:b")
+    grown, _ = await office.call("artifact_add", {"text": "two", "artifactId": "report", "append": True}, "1:c")
+    lost, _ = await office.call("artifact_add", {"text": "x", "artifactId": "other", "append": True}, "1:d")
+    parts = await office.floor.read(lambda tx: artifacts_of(tx, office.floor.access, office.run.id))
+    assert added == grown == {"artifactId": "report"}
+    assert taken["error"]["code"] == lost["error"]["code"] == "invalid_params"
+    assert [(part.artifact_id, part.content) for part in parts] == [("report", "one"), ("report", "two")]
+
+
+@pytest.mark.parametrize(
+    ("given", "kind", "content"),
+    [
+        ({"text": ""}, "text", ""),
+        ({"dataBase64": base64.b64encode(b"\x00\x01").decode(), "filename": "a.bin"}, "bytes", "AAE="),
+        ({"url": "https://example.com/a"}, "url", "https://example.com/a"),
+        ({"data": {"a": [1, None]}}, "data", '{"a":[1,null]}'),
+        ({"data": None}, "data", "null"),
+    ],
+)
+async def test_a_part_is_text_bytes_a_link_or_any_json(
+    office: Office, given: dict[str, Any], kind: str, content: str
+) -> None:
+    await office.call("artifact_add", given)
+    (part,) = await office.floor.read(lambda tx: artifacts_of(tx, office.floor.access, office.run.id))
+    assert (part.kind, part.content) == (kind, content)
+
+
+@pytest.mark.parametrize("given", [{}, {"text": "x", "url": "y"}, {"dataBase64": "not base64!"}, {"name": "alone"}])
+async def test_a_part_that_is_nothing_or_two_things_is_refused(office: Office, given: dict[str, Any]) -> None:
+    answer, _ = await office.call("artifact_add", given)
+    assert answer["error"]["code"] == "invalid_params"
+
+
+class Nothing(Params, frozen=True, kw_only=True):
+    """Nothing is wanted."""
+
+
+def huge(_tx: Tx, _desk: Desk, _params: Nothing) -> Result:
+    return Result(value={"text": "ü" * TOOL_RESULT_BYTES_MAX})
+
+
+async def test_a_result_beyond_its_bound_is_cut_and_says_so(office: Office) -> None:
+    tool = Tool(name="huge", description="Much.", params=Nothing, effect="read", act=huge)
+    answer, _ = await office.call("huge", {}, toolset=Catalog((tool,)))
+    assert answer["truncated"] is True
+    assert answer["bytes"] > TOOL_RESULT_BYTES_MAX
+    assert len(json.dumps(answer, ensure_ascii=False).encode()) <= TOOL_RESULT_BYTES_MAX
+
+
+def breaking(tx: Tx, desk: Desk, _params: Nothing) -> Result:
+    add = CATALOG.find("artifact_add")
+    add.act(tx, desk, add.read_params('{"text": "half"}'))
+    raise RuntimeError("in the middle")
+
+
+async def test_a_tool_that_breaks_leaves_neither_effect_nor_record(office: Office) -> None:
+    tool = Tool(name="breaking", description="Breaks.", params=Nothing, effect="write", act=breaking)
+    with pytest.raises(RuntimeError):
+        await office.call("breaking", {}, toolset=Catalog((tool,)))
+    access, run_id = office.floor.access, office.run.id
+    assert not await office.floor.read(lambda tx: artifacts_of(tx, access, run_id))
+    assert not await office.floor.read(lambda tx: tools_called(tx, access, run_id))

@@ -1,0 +1,80 @@
+"""The catalog: one definition of every tool, from which schema, offer and refusal all come."""
+
+import msgspec
+import pytest
+
+from carrel.kernel import Code, Refusal
+from carrel.sessions import Profile, ToolRules
+from carrel.tools import CATALOG, Permitted
+from tests.requirements.mark import requirement
+
+
+@requirement("P.tool.once")
+def test_every_tool_has_one_name_one_strict_schema_and_one_effect() -> None:
+    tools = CATALOG.offered()
+    names = [tool.name for tool in tools]
+    assert names == sorted(set(names))
+    assert {"session_status", "request_input", "decline", "artifact_add"} <= set(names)
+    for tool in tools:
+        schema = tool.schema()
+        assert schema["type"] == "object"
+        assert schema["additionalProperties"] is False
+        assert tool.effect in ("read", "write")
+        assert tool.description
+        assert tool.function()["parameters"] == schema
+        assert CATALOG.find(tool.name) is tool
+        assert msgspec.json.encode(tool.function()) == msgspec.json.encode(tool.function())
+
+
+def test_the_schemas_say_what_is_required_and_what_is_assumed() -> None:
+    asked = CATALOG.find("request_input").schema()
+    assert asked["required"] == ["question"]
+    assert asked["properties"]["kind"]["default"] == "input"
+    assert CATALOG.find("session_status").schema()["properties"]["sessionKey"]["default"] == "current"
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("request_input", "{}"),
+        ("request_input", '{"question": ""}'),
+        ("request_input", '{"question": "x", "kind": "password"}'),
+        ("request_input", '{"question": "x", "surprise": 1}'),
+        ("request_input", '{"question": 7}'),
+        ("decline", "[]"),
+        ("decline", "no JSON"),
+        ("session_status", '{"session_key": "main"}'),
+    ],
+)
+def test_arguments_that_do_not_fit_are_refused_by_the_name_of_the_tool(name: str, arguments: str) -> None:
+    with pytest.raises(Refusal) as refused:
+        CATALOG.find(name).read_params(arguments)
+    assert refused.value.code == Code.INVALID_PARAMS
+    assert name in refused.value.message
+
+
+def test_arguments_may_be_left_out_where_nothing_is_required() -> None:
+    assert CATALOG.find("session_status").read_params("") == CATALOG.find("session_status").read_params("{}")
+
+
+@pytest.mark.parametrize(
+    ("rules", "left"),
+    [
+        (ToolRules(), ["artifact_add", "decline", "request_input", "session_status"]),
+        (ToolRules(allow=("session_*", "decline")), ["decline", "session_status"]),
+        (ToolRules(deny=("*_*",)), ["decline"]),
+        (ToolRules(allow=("decline",), deny=("decline",)), []),
+        (ToolRules(allow=()), []),
+    ],
+)
+def test_a_wrapper_refuses_exactly_what_it_hides(rules: ToolRules, left: list[str]) -> None:
+    known = {"artifact_add", "decline", "request_input", "session_status"}
+    toolset = Permitted(CATALOG, Profile(tools=rules))
+    assert [tool.name for tool in toolset.offered() if tool.name in known] == left
+    for tool in CATALOG.offered():
+        if tool in toolset.offered():
+            assert toolset.find(tool.name) is tool
+        else:
+            with pytest.raises(Refusal) as refused:
+                toolset.find(tool.name)
+            assert refused.value.code == Code.TOOL_NOT_ALLOWED
