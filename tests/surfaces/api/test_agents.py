@@ -9,10 +9,32 @@ from tests.surfaces.open_house import OpenHouse
 
 pytestmark = pytest.mark.anyio
 
-FIELDS = set(
-    "id slug name aliases description enabled gateway model thinking behaviorFlags spaceIds tools subagents sandbox runtime "
-    "visibility instructionsExtra workspace heartbeatMinutes sessionKey status lastContextInjectedAt createdAt updatedAt".split()
-)
+FIELDS = {
+    "id",
+    "slug",
+    "name",
+    "aliases",
+    "description",
+    "enabled",
+    "gateway",
+    "model",
+    "thinking",
+    "behaviorFlags",
+    "spaceIds",
+    "tools",
+    "subagents",
+    "sandbox",
+    "runtime",
+    "visibility",
+    "instructionsExtra",
+    "workspace",
+    "heartbeatMinutes",
+    "sessionKey",
+    "status",
+    "lastContextInjectedAt",
+    "createdAt",
+    "updatedAt",
+}
 
 
 async def patch(client: httpx.AsyncClient, agent_id: str, body: dict[str, Any]) -> dict[str, Any]:

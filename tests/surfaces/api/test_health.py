@@ -32,20 +32,19 @@ async def test_a_draining_server_is_not_ready(house: OpenHouse, nobody: httpx.As
 
 
 async def test_a_gateway_that_is_down_degrades_and_does_not_fail(sqlite_url: str) -> None:
-    async with open_house(sqlite_url, works=False, gateways_up={"builtin": True, "far": False}) as house:
-        async with house.client(None) as nobody:
-            answer = await nobody.get("/readyz")
+    up = {"builtin": True, "far": False}
+    async with open_house(sqlite_url, works=False, gateways_up=up) as house, house.client(None) as nobody:
+        answer = await nobody.get("/readyz")
     assert answer.status_code == 200
     assert answer.json()["checks"]["gateway"] == "degraded"
     assert answer.json()["checks"]["dispatcher"] == "degraded"
 
 
 async def test_a_store_that_is_gone_is_told(sqlite_url: str) -> None:
-    async with open_house(sqlite_url, works=False) as house:
-        async with house.client(None) as nobody:
-            await house.db.close()
-            assert (await nobody.get("/healthz")).status_code == 200
-            answer = await nobody.get("/readyz")
+    async with open_house(sqlite_url, works=False) as house, house.client(None) as nobody:
+        await house.db.close()
+        assert (await nobody.get("/healthz")).status_code == 200
+        answer = await nobody.get("/readyz")
     assert answer.status_code == 503
     assert answer.json()["checks"]["storage"] == "failed"
 

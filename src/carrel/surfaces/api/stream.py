@@ -101,6 +101,7 @@ class EventStream(Response):
 
     def __init__(self, ask: Ask[None, StreamQuery], wanted: Wanted, start: Begin) -> None:
         super().__init__(status_code=200, headers=_HEADERS)
+        del self.headers["content-length"]
         self._house: House = ask.house
         self._access = ask.access
         self._request = ask.request
@@ -110,35 +111,38 @@ class EventStream(Response):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
         if scope["method"] != "HEAD":
-            try:
-                await self._until_the_end(receive, send)
-            except TimeoutError:
+            kept_up = await self._until_the_end(receive, send)
+            if not kept_up:
                 # Not finished in form: a reader that does not read is cut off and comes back with its last id.
                 return
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(STREAM_END_SECONDS_MAX):
                 await send({"type": "http.response.body", "body": b""})
 
-    async def _until_the_end(self, receive: Receive, send: Send) -> None:
+    async def _until_the_end(self, receive: Receive, send: Send) -> bool:
+        """Send until something ends it; False when it was that the reader does not keep up."""
         async with asyncio.TaskGroup() as group:
-            ends = {
-                group.create_task(self._send_all(send)),
-                group.create_task(_gone(receive)),
-                group.create_task(self._house.closing.wait()),
-            }
+            sending = group.create_task(self._send_all(send))
+            ends = {sending, group.create_task(_gone(receive)), group.create_task(self._house.closing.wait())}
             done, _ = await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
             for end in ends - done:
                 end.cancel()
+        return sending.cancelled() or sending.result()
 
-    async def _send_all(self, send: Send) -> None:
+    async def _send_all(self, send: Send) -> bool:
+        """Send frames as long as they are wanted and allowed; False when the reader does not take them."""
         seen = elapsed_seconds()
         async for frame in self._frames():
-            async with asyncio.timeout(STREAM_SEND_SECONDS_MAX):
-                await send({"type": "http.response.body", "body": frame, "more_body": True})
+            try:
+                async with asyncio.timeout(STREAM_SEND_SECONDS_MAX):
+                    await send({"type": "http.response.body", "body": frame, "more_body": True})
+            except TimeoutError:
+                return False
             if elapsed_seconds() - seen >= STREAM_PING_SECONDS:
                 seen = elapsed_seconds()
                 if not await self._still_allowed():
-                    return
+                    return True
+        return True
 
     async def _frames(self) -> AsyncIterator[bytes]:
         start = self._start

@@ -1,0 +1,304 @@
+"""The stream: in order, without a gap, from a cursor, within the follower's view, and never in anybody's way."""
+
+import asyncio
+import contextlib
+from pathlib import Path
+
+import httpx
+import pytest
+
+from carrel.journal import About, append_event, prune_events
+from carrel.kernel import system_access
+from carrel.kernel.settings import EventsSettings, Settings
+from carrel.storage import Tx
+from carrel.surfaces.api import stream
+from tests.requirements.mark import requirement
+from tests.surfaces.api.following import Follower, follow
+from tests.surfaces.open_house import OpenHouse, open_house
+
+pytestmark = pytest.mark.anyio
+
+
+async def say(client: httpx.AsyncClient, text: str, **where: str) -> str:
+    answer = await client.post("/api/runs", json={"message": text, **where})
+    assert answer.status_code == 202, answer.text
+    return str(answer.json()["runId"])
+
+
+async def finish(client: httpx.AsyncClient, text: str, **where: str) -> str:
+    run_id = await say(client, text, **where)
+    assert (await client.get(f"/api/runs/{run_id}/wait")).json()["status"] == "ok"
+    return run_id
+
+
+@requirement("S1.x.stream.durable")
+async def test_a_follower_hears_a_run_from_queued_to_completed(house_on_either: OpenHouse) -> None:
+    async with house_on_either.client() as client, follow(client) as follower:
+        assert (await follower.next()).name == "stream.ready"
+        run_id = await say(client, "hello")
+        frames = await follower.until("run.completed")
+    names = [frame.name for frame in frames]
+    assert names[0] == "run.queued"
+    assert names.index("run.started") < names.index("session.opened") < names.index("run.completed")
+    assert [frame.id for frame in frames] == sorted(frame.id or 0 for frame in frames)
+    last = frames[-1]
+    assert last.body["runId"] == run_id
+    assert (last.body["seq"], last.body["name"]) == (last.id, "run.completed")
+    assert last.body["data"]["reply"] == "echo: hello"
+    assert (last.body["sessionKey"], last.body["sessionId"]) == ("agent:main:main", "main")
+    assert list(last.body) == [
+        "seq",
+        "name",
+        "at",
+        "sessionId",
+        "sessionKey",
+        "generation",
+        "runId",
+        "taskId",
+        "topicId",
+        "spaceId",
+        "agentId",
+        "data",
+    ]
+
+
+async def test_the_first_frame_says_where_the_feed_stands(client: httpx.AsyncClient) -> None:
+    async with follow(client) as follower:
+        assert follower.response.headers["content-type"].startswith("text/event-stream")
+        ready = await follower.next()
+    assert ready.id is None
+    assert ready.body == {"seq": (await client.get("/api/changes")).json()["seq"]}
+
+
+@requirement("S4.x.feed.durable")
+async def test_what_was_missed_comes_first_even_after_a_restart(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'carrel.db'}"
+    async with open_house(url) as house, house.client() as client:
+        token = house.owner
+        async with follow(client) as follower:
+            await follower.next()
+            await finish(client, "one")
+            seen = (await follower.until("run.completed"))[-1].id
+        await finish(client, "two")
+    async with open_house(url) as house, house.client(token) as client:
+        async with follow(client, last_event_id=seen) as follower:
+            ready = await follower.next()
+            frames = await follower.until("run.completed")
+            assert all((frame.id or 0) > (seen or 0) for frame in frames)
+            assert frames[-1].id == ready.body["seq"]
+            assert frames[-1].body["data"]["reply"] == "echo: two"
+            await finish(client, "three")
+            assert (await follower.until("run.completed"))[-1].body["data"]["reply"] == "echo: three"
+        async with follow(client, lastEventId=str(seen)) as follower:
+            await follower.next()
+            again = await follower.until("run.completed")
+            assert [frame.id for frame in again] == [frame.id for frame in frames]
+
+
+@requirement("S4.x.feed.durable")
+async def test_a_cursor_that_cannot_be_followed_resets_the_stream(house: OpenHouse, client: httpx.AsyncClient) -> None:
+    await finish(client, "one")
+    newest = (await client.get("/api/changes")).json()["seq"]
+    async with follow(client, last_event_id=newest + 1000) as follower:
+        await follower.next()
+        reset = await follower.next()
+        assert (reset.name, reset.id, reset.body) == ("stream.reset", None, {"reason": "ahead", "seq": newest})
+        await say(client, "two")
+        assert (await follower.next()).name == "run.queued"
+    access = await house.access()
+    await house.db.write(lambda tx: prune_events(tx, access, tx.now + 1, limit=5))
+    async with follow(client, last_event_id=1) as follower:
+        await follower.next()
+        assert (await follower.next()).body["reason"] == "pruned"
+
+
+@requirement("S4.x.feed.slow")
+async def test_too_much_missed_after_the_filters_resets_the_stream(sqlite_url: str) -> None:
+    settings = Settings(events=EventsSettings(replay_max=10))
+    async with open_house(sqlite_url, settings=settings) as house, house.client() as client:
+        start = (await client.get("/api/changes")).json()["seq"]
+        for text in ("one", "two", "three"):
+            await finish(client, text)
+        newest = (await client.get("/api/changes")).json()["seq"]
+        async with follow(client, last_event_id=start) as follower:
+            await follower.next()
+            reset = await follower.next()
+            assert (reset.name, reset.body) == ("stream.reset", {"reason": "overflow", "seq": newest})
+            await say(client, "four")
+            assert (await follower.next()).name == "run.queued"
+        async with follow(client, last_event_id=start, events="run.completed") as follower:
+            await follower.next()
+            assert [(await follower.next()).body["data"]["reply"] for _ in range(3)] == [
+                "echo: one",
+                "echo: two",
+                "echo: three",
+            ]
+
+
+async def test_filters_leave_only_what_was_asked_for(client: httpx.AsyncClient) -> None:
+    start = (await client.get("/api/changes")).json()["seq"]
+    await client.post("/api/agents", json={"id": "writer"})
+    mine = await finish(client, "mine", sessionKey="agent:main:web:chat_filter_01")
+    await finish(client, "other", agentId="writer")
+
+    async def names(until: str = "run.completed", **query: str) -> list[tuple[str, str | None]]:
+        async with follow(client, last_event_id=start, **query) as follower:
+            await follower.next()
+            return [(frame.name, frame.body["sessionKey"]) for frame in await follower.until(until)]
+
+    key = "agent:main:web:chat_filter_01"
+    for query in ({"sessionKey": key}, {"sessionId": "chat_filter_01"}, {"sessionKey": f"{key}:v1"}):
+        assert {lane for _, lane in await names(**query)} == {key}
+    assert [name for name, _ in await names(events="run")] == ["run.queued", "run.started", "run.completed"]
+    assert [name for name, _ in await names(events="run.queued, run.completed")] == ["run.queued", "run.completed"]
+    assert await names(events="agent.*", until="agent.updated") == [("agent.updated", None)]
+    session = (await client.get(f"/api/runs/{mine}")).json()["run"]["sessionId"]
+    assert {lane for _, lane in await names(sessionId=session)} == {key}
+
+
+async def test_a_task_s_followers_hear_its_lanes(client: httpx.AsyncClient) -> None:
+    async with follow(client, taskId="task_1") as follower:
+        await follower.next()
+        await finish(client, "elsewhere")
+        await finish(client, "about it", sessionKey="agent:main:task:task_1")
+        frames = await follower.until("run.completed")
+    assert {frame.body["taskId"] for frame in frames} == {"task_1"}
+
+
+@pytest.mark.parametrize("query", [{"topicId": "topic_1"}, {"spaceId": "space-far"}, {"allowedSpaceIds": "space-far"}])
+async def test_who_asks_for_another_place_is_told_of_nothing(client: httpx.AsyncClient, query: dict[str, str]) -> None:
+    start = (await client.get("/api/changes")).json()["seq"]
+    await finish(client, "here")
+    async with follow(client, last_event_id=start, **query) as follower:
+        await follower.next()
+        await finish(client, "here again")
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.1):
+                await follower.next()
+
+
+async def test_an_agent_hears_its_own_lanes_alone(house: OpenHouse, client: httpx.AsyncClient) -> None:
+    await client.post("/api/agents", json={"id": "writer"})
+    async with house.client(await house.token(client, kind="agent", agentId="writer")) as agent:
+        async with follow(agent) as follower:
+            await follower.next()
+            await finish(client, "for main")
+            await finish(client, "for writer", agentId="writer")
+            frames = await follower.until("run.completed")
+            assert {frame.body["agentId"] for frame in frames} == {"writer"}
+        assert (await agent.get("/api/stream", params={"sessionKey": "agent:main:main"})).status_code == 404
+    async with house.client(await house.token(client, kind="client", agentIds=["main"])) as program:
+        assert (await program.get("/api/stream")).status_code == 403
+
+
+async def test_another_account_s_events_are_never_heard(
+    client: httpx.AsyncClient, other_client: httpx.AsyncClient
+) -> None:
+    await finish(client, "ours")
+    assert (
+        await other_client.get("/api/stream", params={"sessionKey": "agent:main:web:nothing_here"})
+    ).status_code == 404
+    async with follow(other_client, last_event_id=0) as follower:
+        await follower.next()
+        await finish(client, "a secret of ours")
+        await finish(other_client, "theirs")
+        frames = await follower.until("run.completed")
+    assert frames[-1].body["data"]["reply"] == "echo: theirs"
+    assert "ours" not in str(frames)
+
+
+@pytest.mark.parametrize("cursor", ["x", "-1", "1.5", "9" * 30, "²"])
+async def test_a_malformed_cursor_is_refused(client: httpx.AsyncClient, cursor: str) -> None:
+    answer = await client.get("/api/stream", params={"lastEventId": cursor})
+    assert (answer.status_code, answer.json()["error"]["field"]) == (400, "lastEventId")
+
+
+async def test_a_session_that_is_nobody_s_is_not_found(client: httpx.AsyncClient) -> None:
+    for query in (
+        {"sessionKey": "agent:main:web:nothing_here"},
+        {"sessionKey": "agent:ghost:main"},
+        {"sessionId": "ses_" + "0" * 26},
+    ):
+        assert (await client.get("/api/stream", params=query)).status_code == 404
+
+
+async def test_a_quiet_stream_is_kept_alive(client: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stream, "STREAM_PING_SECONDS", 0.02)
+    async with client.stream("GET", "/api/stream") as response:
+        async with asyncio.timeout(10):
+            async for chunk in response.aiter_raw():
+                if chunk == stream.PING:
+                    return
+    pytest.fail("no ping came")
+
+
+async def test_a_revoked_token_hears_no_more(
+    house: OpenHouse, client: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stream, "STREAM_PING_SECONDS", 0.02)
+    made = (await client.post("/api/tokens", json={"kind": "owner", "name": "x"})).json()
+    async with house.client(made["secret"]) as bearer, follow(bearer) as follower:
+        await follower.next()
+        assert (await client.delete(f"/api/tokens/{made['token']['id']}")).status_code == 204
+        assert await follower.ended()
+
+
+@requirement("S4.x.feed.slow")
+async def test_a_reader_that_does_not_read_is_cut_off_and_resumes(
+    house: OpenHouse, client: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stream, "STREAM_SEND_SECONDS_MAX", 0.2)
+    account = (await client.get("/api/auth/me")).json()["account"]["id"]
+    host, port = house.url.removeprefix("http://").split(":")
+    reader, writer = await asyncio.open_connection(host, int(port), limit=1024)
+    request = f"GET /api/stream?lastEventId=0 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {house.owner}\r\n\r\n"
+    writer.write(request.encode())
+    await reader.readuntil(b"stream.ready")
+
+    def fill(tx: Tx) -> None:
+        for _ in range(100):
+            append_event(tx, system_access(account), "test.large", About(), '{"text":"' + "x" * 100_000 + '"}')
+
+    sending = {task for task in asyncio.all_tasks() if "_send_all" in str(task.get_coro())}
+    await house.db.write(fill)
+    _, still = await asyncio.wait(sending, timeout=10)
+    assert sending
+    assert not still
+    async with asyncio.timeout(20):
+        # Whatever was under way still arrives; then the line is dead without a proper end.
+        received = await reader.read()
+    writer.close()
+    assert received.count(b"event: test.large") < 100
+    assert not received.endswith(b"0\r\n\r\n")
+    async with follow(client, last_event_id=0, events="test") as follower:
+        await follower.next()
+        assert len([await follower.next() for _ in range(100)]) == 100
+
+
+async def test_streams_end_when_the_server_stops(sqlite_url: str) -> None:
+    async with contextlib.AsyncExitStack() as outside:
+        async with open_house(sqlite_url) as house:
+            client = await outside.enter_async_context(house.client())
+            followers = [await outside.enter_async_context(follow(client)) for _ in range(3)]
+            for follower in followers:
+                await follower.next()
+        for follower in followers:
+            assert await _ended_properly(follower)
+
+
+async def _ended_properly(follower: Follower) -> bool:
+    try:
+        await follower.next()
+    except EOFError:
+        return True
+    return False
+
+
+async def test_followers_at_one_place_share_one_read(house: OpenHouse, client: httpx.AsyncClient) -> None:
+    async with contextlib.AsyncExitStack() as outside:
+        followers = [await outside.enter_async_context(follow(client)) for _ in range(20)]
+        for follower in followers:
+            await follower.next()
+        await finish(client, "to all of you")
+        heard = [[frame.id for frame in await follower.until("run.completed")] for follower in followers]
+    assert all(one == heard[0] for one in heard)
