@@ -30,6 +30,7 @@ BUILT = ids(
     S0.x.poison S0.x.reply.identity S0.x.secrets S0.x.tools.once S0.x.tools.rounds
     S2.key.group S2.key.internal S2.key.reserved
     S3.id.identity S3.id.lanes S3.id.legacy S3.id.newkey
+    S1.x.stream.durable S4.x.feed.durable S4.x.feed.slow S4.x.token.query S4.api.token
     """
 )
 
@@ -49,13 +50,13 @@ REASONS: Mapping[str, frozenset[str]] = {
         S1.ttl.default S1.ttl.all.ends
         S1.store.crud S1.store.survive S1.store.wal S1.store.backup S1.store.fields
         S1.x.claim.race S1.x.order.kept S1.x.queue.derived S1.x.cancel.leaves S1.x.bind.run S1.x.restart.working
-        S1.x.stuck S1.x.stream.durable
+        S1.x.stuck
         S2.key.main S2.key.current S2.key.scope.global
         S2.policy.rules S2.policy.kind S2.policy.override S2.policy.patch S2.policy.owner S2.policy.enforced
         S2.x.lane.recovers S2.x.queue.nodrop S2.x.stop.cutoff S2.x.reset.generation
         S3.id.sessionid S3.id.pointer S3.id.resolve.first
         S3.id.telegram S3.id.firstcommand S3.id.delivery S3.id.command.context S3.id.delete
-        S4.x.order.stable S4.x.feed.durable S4.x.feed.slow S4.x.token.query
+        S4.x.order.stable
         P.tool.ask
         P.account.keys P.account.wall
         P.view.journal
@@ -279,7 +280,7 @@ REASONS: Mapping[str, frozenset[str]] = {
     ),
     "the board's endpoints and the bridge's hooks are not built yet": ids(
         """
-        S4.api.log S4.api.ingest S4.api.token
+        S4.api.log S4.api.ingest
         S4.bridge.knobs S4.bridge.queue S4.bridge.autotopic S4.bridge.hooks
         S4.audit
         S4.accept
