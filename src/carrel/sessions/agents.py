@@ -57,7 +57,7 @@ def admit_owner(tx: Tx, token_id: str, secret: str) -> None:
     """Let the keeper of this machine in as owner of `default`, which is made where it is missing."""
     account = account_by_slug(tx, DEFAULT_ACCOUNT_SLUG) or _make_account(tx, "Default", DEFAULT_ACCOUNT_SLUG)
     access = system_access(account.id, account.slug)
-    admit_token(tx, access, NewToken(kind="owner", name="owner_token file"), token_id, secret)
+    admit_token(tx, access, NewToken(kind="owner", name="Owner"), token_id, secret)
 
 
 def make_agent(tx: Tx, access: Access, agent_id: str, name: str, profile: Profile) -> Agent:
