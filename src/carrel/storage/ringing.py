@@ -63,6 +63,8 @@ class Ringer:
                 self._wanted.wait_for(lambda: self._waiting or self._closed.is_set())
                 names, self._waiting = self._waiting, set()
             if not names:
+                # A last word to nobody in particular: our own listener hears it and sees that we are closed.
+                connection.execute("SELECT pg_notify(%s, '')", (_CHANNEL,))
                 return
             connection.execute("SELECT pg_notify(%s, %s)", (_CHANNEL, ",".join(sorted(names))))
             self._closed.wait(NOTIFY_PAUSE_MS / 1000)

@@ -226,6 +226,7 @@ def _do(_connection: apsw.Connection, tx: SqliteTx, item: _Work) -> bool:
 def _do_guarded(connection: apsw.Connection, tx: SqliteTx, item: _Work) -> bool:
     """The same, with what it raises undoing it and nothing else."""
     tx.begin()
+    woken = set(tx.woken)
     connection.execute("SAVEPOINT work")
     try:
         item.result = item.work(tx)
@@ -233,6 +234,7 @@ def _do_guarded(connection: apsw.Connection, tx: SqliteTx, item: _Work) -> bool:
         raise
     except BaseException as error:
         connection.execute("ROLLBACK TO work")
+        tx.woken = woken
         item.error = error
     connection.execute("RELEASE work")
     return True
