@@ -180,6 +180,16 @@ def events_after(tx: Tx, access: Access, after: int, *, limit: int) -> list[Even
     return [Event(*row) for row in rows]
 
 
+def any_event_after(tx: Tx, access: Access, after: int) -> bool:
+    """True when an event behind a cursor is written, settled or not."""
+    row = tx.one(
+        "SELECT 1 FROM events WHERE account_id = :account AND seq > :after LIMIT 1",
+        account=access.account_id,
+        after=after,
+    )
+    return row is not None
+
+
 def newest_event(tx: Tx, access: Access) -> int:
     """The number of the newest settled event, 0 when there is none."""
     row = tx.one(

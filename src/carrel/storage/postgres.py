@@ -27,14 +27,17 @@ Connection = psycopg.Connection[Row]
 _CONNECTIONS = 8
 _TRIES = 5
 _MIGRATION_LOCK = 7_279_143_051
+# The upper end of a snapshot is no such id: it is the last that has ended, and above it others may be running.
+_FRESH_ID = "SELECT pg_current_xact_id()::text::bigint, pg_snapshot_xmin(pg_current_snapshot())::text::bigint"
+_NO_ID = "SELECT NULL, pg_snapshot_xmin(pg_current_snapshot())::text::bigint"
 
 
 class Horizon:
     """Up to which number no transaction in flight can still add a row.
 
     Numbers are drawn before they are committed, so a reader that trusts the newest one misses a slower neighbour.
-    Every write takes its transaction id before it draws; once all that were running when number N was the newest have
-    ended, everything up to N is settled.
+    Every write takes its transaction id before it draws. So an id drawn after number N was seen is above those of all
+    that can have drawn up to N; once every transaction below that id has ended, everything up to N is settled.
     """
 
     def __init__(self) -> None:
@@ -44,16 +47,19 @@ class Horizon:
 
     def look(self, connection: Connection) -> int:
         """The horizon now."""
-        # Two statements, in this order: the snapshot must be younger than the number it is to vouch for.
         newest = _value(connection.execute("SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM ticks"))
-        row = connection.execute(
-            "SELECT pg_snapshot_xmin(s)::text::bigint, pg_snapshot_xmax(s)::text::bigint FROM pg_current_snapshot() s"
-        ).fetchone()
-        assert row is not None
-        oldest_running, next_id = row
         with self._lock:
-            if newest > (self._open[-1][0] if self._open else self._settled):
-                self._open.append((newest, next_id))
+            seen = self._open[-1][0] if self._open else self._settled
+            if newest == self._settled:
+                return newest
+        # Inside a write the id would be its own, drawn long ago: only what is known already can settle there.
+        is_new = newest > seen and connection.info.transaction_status == psycopg.pq.TransactionStatus.IDLE
+        row = connection.execute(_FRESH_ID if is_new else _NO_ID).fetchone()
+        assert row is not None
+        fresh_id, oldest_running = row
+        with self._lock:
+            if is_new and newest > (self._open[-1][0] if self._open else self._settled):
+                self._open.append((newest, fresh_id))
             while self._open and self._open[0][1] <= oldest_running:
                 self._settled = self._open.popleft()[0]
             return self._settled
@@ -115,6 +121,8 @@ class PostgresDatabase:
         self._horizon = Horizon()
         self._local = threading.local()
         self._connections: list[Connection] = []
+        self._connecting = threading.Lock()
+        self._closed = False
         self._pool = ThreadPoolExecutor(_CONNECTIONS, thread_name_prefix="carrel-postgres")
         try:
             with connect(url, durability) as connection:
@@ -124,6 +132,7 @@ class PostgresDatabase:
         self._ringer = Ringer(lambda: connect(url, durability), self._heard)
 
     async def write(self, work: Callable[[Tx], T]) -> T:
+        self._require_open()
         try:
             result, woken = await self._loop.run_in_executor(self._pool, self._write, work)
         except BaseException:
@@ -136,6 +145,7 @@ class PostgresDatabase:
         return result
 
     async def read(self, work: Callable[[Tx], T]) -> T:
+        self._require_open()
         return await self._loop.run_in_executor(self._pool, self._read, work)
 
     def bell(self, name: str) -> Bell:
@@ -146,8 +156,12 @@ class PostgresDatabase:
             copy_to_sqlite(connection, target)
 
     async def close(self) -> None:
-        await asyncio.to_thread(self._ringer.close)
+        if self._closed:
+            return
+        self._closed = True
+        # What was accepted is finished first, so that what it wakes is still announced.
         await asyncio.to_thread(self._pool.shutdown)
+        await asyncio.to_thread(self._ringer.close)
         for connection in self._connections:
             connection.close()
 
@@ -158,18 +172,29 @@ class PostgresDatabase:
         for name in names:
             self._bells[name].ring()
 
+    def _require_open(self) -> None:
+        if self._closed:
+            raise Refusal(Code.STORAGE_UNAVAILABLE, "The store is closed; start the server again.")
+
     def _connection(self) -> Connection:
         connection: Connection | None = getattr(self._local, "connection", None)
         if connection is None or connection.closed:
             connection = connect(self._url, self._durability)
             self._local.connection = connection
-            self._connections = [held for held in self._connections if not held.closed] + [connection]
+            with self._connecting:
+                self._connections = [held for held in self._connections if not held.closed] + [connection]
         return connection
 
     def _write(self, work: Callable[[Tx], T]) -> tuple[T, set[str]]:
+        collided = False
         for tries_left in reversed(range(_TRIES)):
             try:
                 return self._attempt(work)
+            except psycopg.errors.UniqueViolation:
+                # Somebody else may have written the same a moment ago: done once more, the work finds it and decides.
+                if collided or not tries_left:
+                    raise
+                collided = True
             except (psycopg.errors.DeadlockDetected, psycopg.errors.SerializationFailure):
                 # Undone by the server as a whole, so it may simply be done again.
                 if not tries_left:
@@ -179,9 +204,7 @@ class PostgresDatabase:
         raise AssertionError("unreachable")
 
     def _attempt(self, work: Callable[[Tx], T]) -> tuple[T, set[str]]:
-        connection = self._connection()
-        # The transaction id is taken before any number is drawn: the horizon rests on it.
-        connection.execute("BEGIN; SELECT pg_current_xact_id()")
+        connection = self._begin()
         tx = PostgresTx(connection, self._clock.now_ms(), self._ids, self._chance, self._horizon)
         try:
             result = work(tx)
@@ -191,12 +214,33 @@ class PostgresDatabase:
         connection.execute("COMMIT")
         return result, tx.woken
 
+    def _begin(self) -> Connection:
+        """A connection with a transaction open on it; one that was cut since its last use is replaced."""
+        # The transaction id is taken before any number is drawn: the horizon rests on it.
+        begin = "BEGIN; SELECT pg_current_xact_id()"
+        connection = self._connection()
+        try:
+            connection.execute(begin)
+        except psycopg.OperationalError:
+            connection = self._connection()
+            connection.execute(begin)
+        return connection
+
     def _read(self, work: Callable[[Tx], T]) -> T:
         try:
             connection = self._connection()
-            return work(PostgresTx(connection, self._clock.now_ms(), self._ids, self._chance, self._horizon))
+            try:
+                return self._look(connection, work)
+            except psycopg.OperationalError:
+                if not connection.closed:
+                    raise
+                # Cut since its last use: a look may be taken again.
+                return self._look(self._connection(), work)
         except psycopg.OperationalError as error:
             raise _unavailable(error) from error
+
+    def _look(self, connection: Connection, work: Callable[[Tx], T]) -> T:
+        return work(PostgresTx(connection, self._clock.now_ms(), self._ids, self._chance, self._horizon))
 
 
 def _unavailable(error: Exception) -> Refusal:
