@@ -11,8 +11,14 @@ from carrel.kernel import Code, Refusal
 @contextmanager
 def own_file(path: Path) -> Iterator[None]:
     """Hold the file's lock as long as the server lives; the system lets go of it when the process dies."""
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with path.with_name(path.name + ".lock").open("w") as lock:
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        held = path.with_name(path.name + ".lock").open("w")
+    except OSError as error:
+        raise Refusal(
+            Code.STORAGE_UNAVAILABLE, f"Cannot write in {path.parent} ({error.strerror}); name another --data-dir."
+        ) from error
+    with held as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
