@@ -18,9 +18,11 @@ def ids(text: str) -> frozenset[str]:
 
 BUILT = ids(
     """
+    P.kill
     P.nomodel
     P.receipt P.receipt.compare P.receipt.true
     P.settings
+    P.stop
     P.tool.once
     P.waiting
     S0.route.base S0.route.base.kept S0.route.continuation S0.route.flag.independent S0.route.flag.sessions
@@ -28,9 +30,11 @@ BUILT = ids(
     S0.send.deterministic S0.send.everyturn S0.send.inline S0.send.layers
     S0.session.address S0.session.pair.agents S0.session.pair.tasks
     S0.x.poison S0.x.reply.identity S0.x.secrets S0.x.tools.once S0.x.tools.rounds
+    S1.x.stream.durable
     S2.key.group S2.key.internal S2.key.reserved
     S3.id.identity S3.id.lanes S3.id.legacy S3.id.newkey
-    S1.x.stream.durable S4.x.feed.durable S4.x.feed.slow S4.x.token.query S4.api.token
+    S4.api.token
+    S4.x.feed.durable S4.x.feed.slow S4.x.token.query
     """
 )
 
@@ -63,8 +67,6 @@ REASONS: Mapping[str, frozenset[str]] = {
         P.engine.two
         P.door
         P.absent
-        P.stop
-        P.kill
         """
     ),
     "tasks of the board and their lanes' ends are not built yet": ids(
