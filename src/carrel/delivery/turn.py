@@ -236,10 +236,12 @@ def _hear_answer(tx: Tx, claim: Claim, sent: _Sent, answer: StepAnswer, rounds_m
             }
             | {"instruction_profile_version": PROFILE_VERSION, "task_history_called": False},
         )
-        if not answer.text.strip():
+        # PostgreSQL keeps no NUL in a text, and nobody needs one in a reply.
+        text = answer.text.replace("\x00", "")
+        if not text.strip():
             return Completed(reply="", note="no_reply")
-        _write(tx, desktop, "assistant", answer.text, None)
-        return Completed(reply=answer.text, note=answer.incomplete_reason)
+        _write(tx, desktop, "assistant", text, None)
+        return Completed(reply=text, note=answer.incomplete_reason)
     if _rounds([entry for entry in desktop.entries if entry.run_id == claim.id]) >= rounds_max:
         message = f"The agent used all {rounds_max} rounds of tool calls without coming to an answer."
         return Failed(code=_TOO_MANY_ROUNDS, message=message)

@@ -4,6 +4,7 @@ Offered on every surface from this one definition.
 """
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any, Literal
 
 import msgspec
@@ -36,6 +37,17 @@ class Result(Struct, frozen=True, kw_only=True):
     ends: NeedsInput | Failed | None = None
 
 
+@cache
+def _schema(params: type[Params]) -> dict[str, Any]:
+    # Made once: a turn offers its tools with every step.
+    whole = msgspec.json.schema(params)
+    definitions = whole.pop("$defs")
+    own: dict[str, Any] = definitions.pop(params.__name__)
+    own.pop("title", None)
+    own.pop("description", None)
+    return own | ({"$defs": definitions} if definitions else {})
+
+
 class Tool(Struct, frozen=True, kw_only=True):
     """One thing an agent may do. `only_in_run`: it ends or feeds a turn, so it makes no sense outside one."""
 
@@ -48,12 +60,7 @@ class Tool(Struct, frozen=True, kw_only=True):
 
     def schema(self) -> dict[str, Any]:
         """The JSON schema of its parameters."""
-        whole = msgspec.json.schema(self.params)
-        definitions = whole.pop("$defs")
-        own: dict[str, Any] = definitions.pop(self.params.__name__)
-        own.pop("title", None)
-        own.pop("description", None)
-        return own | ({"$defs": definitions} if definitions else {})
+        return _schema(self.params)
 
     def function(self) -> dict[str, Any]:
         """The tool as a model is offered it."""
@@ -67,6 +74,8 @@ class Tool(Struct, frozen=True, kw_only=True):
 
     def read_params(self, arguments: str) -> Params:
         """The arguments as the model wrote them, checked."""
+        if r"\u0000" in arguments:
+            raise Refusal(Code.INVALID_PARAMS, f"{self.name}: a NUL character may stand in no text.")
         try:
             return msgspec.json.decode(arguments or "{}", type=self.params)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:

@@ -77,6 +77,8 @@ class Server:
             return refusal_response(broken, request.state.request_id)
 
     async def _serve(self, endpoint: Endpoint, request: Request) -> Response:
+        if b"%00" in request.scope["raw_path"] + request.scope["query_string"]:
+            raise Refusal(Code.INVALID_PARAMS, "The address holds a NUL character, which no text here may contain.")
         refuse_token_in_query(request)
         access = await self._access(endpoint, request)
         raw = await read_body(request) if endpoint.body is not None else b""
@@ -162,6 +164,8 @@ def _too_large() -> Refusal:
 
 def decode_body(raw: bytes, kind: type) -> Any:
     """The body as its type; an empty one counts as {}."""
+    if rb"\u0000" in raw:
+        raise Refusal(Code.INVALID_PARAMS, "The body holds a NUL character, which no text here may contain.")
     try:
         return msgspec.json.decode(raw or b"{}", type=kind)
     except msgspec.ValidationError as error:
@@ -178,9 +182,18 @@ def decode_query(request: Request, kind: type) -> Any:
     if repeated is not None:
         raise invalid(repeated, f"The parameter {repeated} stands twice.")
     try:
-        return msgspec.convert(dict(items), kind, strict=False)
+        query = msgspec.convert(dict(items), kind, strict=False)
     except msgspec.ValidationError as error:
         raise _wrong(error) from error
+    # Lenient reading takes the word null for nothing; a parameter that is nothing is left out instead.
+    empty = next((name for name in names if getattr(query, _attribute(kind, name)) is None), None)
+    if empty is not None:
+        raise invalid(empty, f"The parameter {empty} is null; leave it out instead.")
+    return query
+
+
+def _attribute(kind: type, name: str) -> str:
+    return next(field.name for field in msgspec.structs.fields(kind) if field.encode_name == name)
 
 
 def _wrong(error: msgspec.ValidationError) -> Refusal:
