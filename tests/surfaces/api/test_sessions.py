@@ -1,5 +1,7 @@
 """Reading sessions: lists, rows, generations, transcripts, queues, and who may see them."""
 
+import itertools
+
 import httpx
 import pytest
 
@@ -65,7 +67,9 @@ async def test_a_lane_nobody_was_heard_in_is_a_row_without_a_session(client: htt
 
 
 @requirement("S0.session.lookup", "S0.route.spelling.task", "S0.route.base.kept")
-async def test_a_session_is_found_under_every_spelling(client: httpx.AsyncClient, other_client: httpx.AsyncClient) -> None:
+async def test_a_session_is_found_under_every_spelling(
+    client: httpx.AsyncClient, other_client: httpx.AsyncClient
+) -> None:
     first = await hear(client, "one", taskId="task_1")
     await client.post("/api/sessions/agent:main:task:task_1/reset")
     second = await hear(client, "two", taskId="task_1")
@@ -267,12 +271,14 @@ async def test_the_queue_is_listed_in_its_order(house: OpenHouse, client: httpx.
     ended = [await run_of(client, run_id) for run_id in [first["runId"], *behind, last["id"]]]
     starts = [run["startedAt"] for run in ended]
     assert starts == sorted(starts)
-    assert all(before["endedAt"] <= after["startedAt"] for before, after in zip(ended, ended[1:], strict=False))
+    assert all(before["endedAt"] <= after["startedAt"] for before, after in itertools.pairwise(ended))
     assert (await client.get("/api/sessions/main/queue")).json() == {"running": None, "runs": []}
 
 
 @requirement("S2.key.main")
-async def test_an_agent_sees_its_own_lanes_and_its_main_lane_as_main(house: OpenHouse, client: httpx.AsyncClient) -> None:
+async def test_an_agent_sees_its_own_lanes_and_its_main_lane_as_main(
+    house: OpenHouse, client: httpx.AsyncClient
+) -> None:
     await make_agent(client, "writer")
     await hear(client, "to main")
     own = await hear(client, "my token is crl_owner_abc_def", agentId="writer")

@@ -7,7 +7,7 @@ from typing import Annotated
 from msgspec import Meta, Struct, field
 
 from carrel.kernel import Access, Envelope, Message, NewAttachment, Provenance, Refusal, SessionKey, invalid, not_found
-from carrel.kernel.limits import ATTACHMENTS_MAX, CLIENT_ID_CHARS_MAX, NAME_CHARS_MAX
+from carrel.kernel.limits import CLIENT_ID_CHARS_MAX, NAME_CHARS_MAX
 from carrel.modes import Done, Scene, read_command, run_command
 from carrel.runs import Run, deliver, run_by_sender
 from carrel.sessions import ChatAddress, chat_session, lane_of, point, require_makeable, transport_name
@@ -43,7 +43,7 @@ class ChatLine(In, frozen=True, kw_only=True):
     client_instance_id: ClientId | None = None
     client_message_id: Annotated[str, Meta(min_length=1, max_length=CLIENT_ID_CHARS_MAX)] | None = None
     metadata: ChatMetadata | None = None
-    attachments: Annotated[tuple[NewFile, ...], Meta(max_length=ATTACHMENTS_MAX)] = ()
+    attachments: tuple[NewFile, ...] = ()
 
 
 class ChatAccepted(Out, frozen=True, kw_only=True):

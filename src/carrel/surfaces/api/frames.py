@@ -1,13 +1,12 @@
 """The frames of the chat's WebSocket, and what each event of the feed becomes there."""
 
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import msgspec
-from msgspec import UNSET, Meta, Struct, UnsetType
+from msgspec import UNSET, Struct, UnsetType
 
 from carrel.journal import Event
 from carrel.kernel import Refusal
-from carrel.kernel.limits import ATTACHMENTS_MAX
 from carrel.surfaces.api.chat import NewFile
 from carrel.surfaces.api.endpoint import In
 from carrel.surfaces.api.session_changes import ClientId, Reference
@@ -46,7 +45,7 @@ class InFrame(In, frozen=True, kw_only=True):
     client_instance_id: ClientId | None = None
     client_message_id: ClientId | None = None
     text: str = ""
-    attachments: Annotated[tuple[NewFile, ...], Meta(max_length=ATTACHMENTS_MAX)] = ()
+    attachments: tuple[NewFile, ...] = ()
 
 
 class Frame(Struct, frozen=True, kw_only=True, rename=_NAMES, omit_defaults=True):

@@ -147,7 +147,7 @@ def _run_shape(tx: Tx, access: Access, run: Run, place: int | None) -> RunShape:
         generation=run.generation,
         delivery_session_key=f"{run.key}:v{run.generation}" if run.generation else None,
         state=run.state,  # type: ignore[arg-type]
-        waiting_for=run.waiting_for,  # type: ignore[arg-type]
+        waiting_for=run.waiting_for if run.state == "waiting" else None,  # type: ignore[arg-type]
         reason=run.reason,
         # A run that waits says here what it waits to hear.
         note=run.question if run.state == "waiting" else run.note,
