@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 _OPEN_SECONDS = 5.0
 # When nothing comes for this long the run itself is looked at: the last frame may have been lost with the line.
 _LOOK_SECONDS = 10.0
+_RESTS = ("waiting", "failed", "cancelled")
 
 
 class Live:
@@ -44,6 +45,9 @@ class Live:
             elif frame.get("type") == "assistant_done":
                 if text and not begun:
                     yield text
+                return
+            elif (frame.get("payload") or {}).get("state") in _RESTS:
+                # It asks back or came to no good end: no reply will follow.
                 return
 
 
