@@ -1,4 +1,4 @@
-"""What the tests of the engine share: a store on a clock that stands still, a few verbs on it, and a worker to command."""
+"""What the tests of the engine share: a store on a clock that stands still, some verbs on it, a worker to command."""
 
 import asyncio
 import random
@@ -183,6 +183,16 @@ async def engine_on(db: Database, clock: Clock, rules: Rules) -> Engine:
 
 
 @asynccontextmanager
+async def opened(url: str) -> AsyncIterator[Database]:
+    """A bare store, open for the length of a block."""
+    db = open_database(url, durability="normal")
+    try:
+        yield db
+    finally:
+        await db.close()
+
+
+@asynccontextmanager
 async def open_engine(
     url: str, *, clock: Clock | None = None, rules: Rules | None = None, seed: int = 7, real: bool = False
 ) -> AsyncIterator[Engine]:
@@ -205,7 +215,8 @@ class Commanded:
 
     async def turn(self, held: Claim) -> Outcome:
         """What the dispatcher calls."""
-        future = self._turns[held.id] = asyncio.get_running_loop().create_future()
+        future: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
+        self._turns[held.id] = future
         self.begun.put_nowait(held)
         try:
             return await future

@@ -1,0 +1,184 @@
+"""What only a shared store can get wrong: slower neighbours, other processes, cut connections, collisions."""
+
+import asyncio
+import threading
+from collections.abc import Callable
+
+import psycopg
+import pytest
+
+from carrel.journal import About, append_event, begin, events_after, newest_event, pages
+from carrel.kernel import Access, Code, Refusal, system_access
+from carrel.storage import FEED, RUNS, Database, Tx
+from tests.engine import MAIN, SECONDS_MAX, Commanded, open_engine, opened, within, working
+from tests.requirements.mark import requirement
+
+pytestmark = pytest.mark.anyio
+
+
+def insert_account(tx: Tx, slug: str) -> Access:
+    tx.run(
+        "INSERT INTO accounts (id, slug, name, settings, created_at) VALUES (:id, :slug, :slug, '{}', :now)",
+        id=f"acc_{slug}",
+        slug=slug,
+        now=tx.now,
+    )
+    return system_access(f"acc_{slug}", slug)
+
+
+def tell(tx: Tx, access: Access, name: str) -> None:
+    append_event(tx, access, name, About(), "{}")
+
+
+class Held:
+    """A write that is stopped half way until it is let go."""
+
+    def __init__(self, db: Database, before: Callable[[Tx], None], after: Callable[[Tx], None]) -> None:
+        self._inside, self._go_on = threading.Event(), threading.Event()
+
+        def work(tx: Tx) -> None:
+            before(tx)
+            self._inside.set()
+            assert self._go_on.wait(SECONDS_MAX)
+            after(tx)
+
+        self._writing = asyncio.ensure_future(db.write(work))
+
+    async def reached(self) -> None:
+        assert await asyncio.to_thread(self._inside.wait, SECONDS_MAX)
+
+    async def release(self) -> None:
+        self._go_on.set()
+        await self._writing
+
+
+def nothing(_tx: Tx) -> None:
+    """A transaction that is open and does nothing."""
+
+
+async def names_after(db: Database, access: Access, after: int) -> list[str]:
+    events = await db.read(lambda tx: events_after(tx, access, after, limit=100))
+    return [event.name for event in events]
+
+
+@requirement("S4.x.feed.slow")
+async def test_a_slower_neighbour_with_a_lower_number_is_never_skipped(postgres_url: str) -> None:
+    async with opened(postgres_url) as db:
+        access = await db.write(lambda tx: insert_account(tx, "a"))
+        slow = Held(db, lambda tx: tell(tx, access, "slow.one"), nothing)
+        await slow.reached()
+        await db.write(lambda tx: tell(tx, access, "quick.one"))
+        assert await names_after(db, access, 0) == []
+        assert await db.read(lambda tx: newest_event(tx, access)) == 0
+        await slow.release()
+        assert await names_after(db, access, 0) == ["slow.one", "quick.one"]
+
+
+BEGIN = "BEGIN; SELECT pg_current_xact_id()"
+TELL = "INSERT INTO events (account_id, seq, name, at, body) VALUES ('acc_a', tick(), %s, 0, '{}')"
+
+
+@requirement("S4.x.feed.slow")
+async def test_a_younger_transaction_with_a_lower_number_is_never_skipped(postgres_url: str) -> None:
+    async with opened(postgres_url) as db:
+        access = await db.write(lambda tx: insert_account(tx, "a"))
+        # Connections of our own: nothing else may take a transaction id in between.
+        with psycopg.connect(postgres_url, autocommit=True) as older, psycopg.connect(postgres_url) as younger:
+            older.execute(BEGIN)
+            younger.execute(TELL, ("first",))
+            older.execute(TELL, ("second",))
+            older.execute("COMMIT")
+            assert await names_after(db, access, 0) == []
+            younger.commit()
+        assert await names_after(db, access, 0) == ["first", "second"]
+
+
+async def test_an_event_is_seen_soon_although_a_neighbour_that_tells_nothing_held_it_back(postgres_url: str) -> None:
+    async with opened(postgres_url) as db:
+        access = await db.write(lambda tx: insert_account(tx, "a"))
+        silent = Held(db, nothing, nothing)
+        await silent.reached()
+        async with asyncio.timeout(SECONDS_MAX):
+            following = pages(db, access, 0, wait_seconds=SECONDS_MAX)
+            await db.write(lambda tx: tell(tx, access, "told"))
+            first = asyncio.ensure_future(anext(following))
+            version = db.bell(FEED).version
+            assert await names_after(db, access, 0) == []
+            await silent.release()
+            (event,) = await within(first, 2.0)
+            assert event.name == "told"
+            assert db.bell(FEED).version == version
+
+
+async def test_a_cursor_from_another_server_is_not_ahead_of_one_that_has_just_started(postgres_url: str) -> None:
+    async with opened(postgres_url) as old:
+        access = await old.write(lambda tx: insert_account(tx, "a"))
+        await old.write(lambda tx: tell(tx, access, "told"))
+        cursor = await old.read(lambda tx: newest_event(tx, access))
+        slow = Held(old, nothing, nothing)
+        await slow.reached()
+        async with opened(postgres_url) as new:
+            found = await new.read(lambda tx: begin(tx, access, cursor))
+            assert (found.after, found.reset) == (cursor, None)
+            ahead = await new.read(lambda tx: begin(tx, access, cursor + 1))
+            assert ahead.reset == "ahead"
+            await slow.release()
+
+
+@requirement("P.engine.two")
+async def test_a_bell_rung_in_one_server_is_heard_in_the_other(postgres_url: str) -> None:
+    async with opened(postgres_url) as here, opened(postgres_url) as there:
+        async with asyncio.TaskGroup() as group:
+            heard = group.create_task(within(there.bell(RUNS).wait(0, SECONDS_MAX)))
+            while not heard.done():
+                # The other's listener may not have begun to listen: ring until it hears.
+                await here.write(lambda tx: tx.wake(RUNS))
+                await there.bell(RUNS).wait(0, 0.05)
+        assert there.bell(RUNS).version >= 1
+        assert here.bell(FEED).version == 0
+
+
+async def test_two_that_write_the_same_at_once_are_both_told_what_is_there(postgres_url: str) -> None:
+    async with open_engine(postgres_url) as engine:
+        runs = await asyncio.gather(*(engine.say(MAIN, "once", sender_id="m-1") for _ in range(8)))
+        assert len({run.id for run in runs}) == 1
+        assert await engine.depth(MAIN) == 1
+
+
+def cut_all_others(url: str) -> None:
+    """End every connection to the database but the one that says so."""
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(
+            "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity "
+            "WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        )
+
+
+@requirement("S2.x.lane.recovers")
+async def test_cut_connections_are_made_again_and_the_dispatcher_lives_on(postgres_url: str) -> None:
+    async with open_engine(postgres_url, real=True) as engine:
+        desk = Commanded()
+        async with working(engine, desk.turn):
+            first = await engine.say(MAIN, "before")
+            desk.end((await desk.next()).id)
+            assert (await engine.rest(first.id)).state == "completed"
+            await asyncio.to_thread(cut_all_others, postgres_url)
+            assert (await engine.run(first.id)).reply == "done"
+            second = await engine.say(MAIN, "after")
+            desk.end((await desk.next()).id)
+            assert (await engine.rest(second.id)).state == "completed"
+
+
+async def test_a_server_that_is_gone_is_storage_unavailable(postgres_url: str) -> None:
+    async with opened(postgres_url) as db:
+        server, _, name = postgres_url.rpartition("/")
+        with psycopg.connect(f"{server}/postgres", autocommit=True) as connection:
+            connection.execute(f'ALTER DATABASE "{name}" ALLOW_CONNECTIONS false')
+            cut_all = "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = %s AND pid <> pg_backend_pid()"
+            connection.execute(cut_all, (name,))
+            for attempt in (db.write, db.read):
+                with pytest.raises(Refusal) as caught:
+                    await attempt(lambda tx: tx.one("SELECT 1"))
+                assert caught.value.code == Code.STORAGE_UNAVAILABLE
+            connection.execute(f'ALTER DATABASE "{name}" ALLOW_CONNECTIONS true')
+        assert await db.read(lambda tx: tx.one("SELECT 1")) == (1,)

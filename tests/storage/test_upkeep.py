@@ -1,0 +1,200 @@
+"""Migrations, backups, restores, and a disk that is full."""
+
+import asyncio
+import resource
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import apsw
+import psycopg
+import pytest
+
+from carrel.kernel import Code, Refusal, system_access
+from carrel.runs import run_by_id
+from carrel.storage import NewerSchema, Tx, back_up, migrate, migrations, open_database, restore, sqlite_path
+from tests.engine import MAIN, accounts_of, lane_key, open_engine, opened
+from tests.requirements.mark import requirement
+
+pytestmark = pytest.mark.anyio
+
+
+def run_script(url: str, script: str) -> list[tuple[object, ...]]:
+    """Run SQL on a store behind the house's back."""
+    path = sqlite_path(url)
+    if path is None:
+        with psycopg.connect(url, autocommit=True) as connection:
+            cursor = connection.execute(script.encode())
+            return cursor.fetchall() if cursor.description else []
+    path.parent.mkdir(parents=True, exist_ok=True)
+    file = apsw.Connection(str(path))
+    rows = file.execute(script).fetchall()
+    file.close()
+    return rows
+
+
+def tables_of(url: str) -> set[str]:
+    listed = (
+        "SELECT name FROM sqlite_schema WHERE type = 'table'"
+        if sqlite_path(url)
+        else "SELECT tablename::text FROM pg_tables WHERE schemaname = 'public'"
+    )
+    return {str(row[0]) for row in run_script(url, listed)}
+
+
+def test_migrations_are_applied_once_each_in_their_order(store_url: str) -> None:
+    known = [migration.name for migration in migrations()]
+    assert migrate(store_url) == known
+    assert migrate(store_url) == []
+    numbers = [migration.number for migration in migrations()]
+    assert numbers == list(range(1, len(numbers) + 1))
+
+
+async def test_a_store_of_a_newer_version_is_refused_and_left_alone(store_url: str) -> None:
+    migrate(store_url)
+    newer = "PRAGMA user_version = 999" if sqlite_path(store_url) else "INSERT INTO schema_version VALUES (999)"
+    run_script(store_url, newer)
+    with pytest.raises(NewerSchema):
+        migrate(store_url)
+    with pytest.raises(NewerSchema):
+        open_database(store_url)
+
+
+def test_a_migration_that_fails_half_way_leaves_nothing(store_url: str) -> None:
+    run_script(store_url, "CREATE TABLE events (mine TEXT)")
+    with pytest.raises((apsw.Error, psycopg.Error)):
+        migrate(store_url)
+    assert tables_of(store_url) == {"events"}
+    run_script(store_url, "DROP TABLE events")
+    assert migrate(store_url)
+
+
+async def test_several_servers_that_start_at_once_migrate_once(postgres_url: str) -> None:
+    applied = await asyncio.gather(*(asyncio.to_thread(migrate, postgres_url) for _ in range(4)))
+    assert sorted(len(names) for names in applied) == [0, 0, 0, len(migrations())]
+
+
+@requirement("S1.store.backup")
+async def test_a_backup_taken_while_others_write_opens_as_a_consistent_database(store_url: str, tmp_path: Path) -> None:
+    target = tmp_path / "backup.db"
+    async with open_engine(store_url) as engine:
+        for n in range(20):
+            await engine.say(lane_key(f"l{n % 4}"), f"before {n}")
+        async with asyncio.TaskGroup() as group:
+            copying = group.create_task(asyncio.to_thread(engine.db.backup, target))
+            spoken = 0
+            while not copying.done():
+                await engine.say(lane_key(f"l{spoken % 4}"), f"during {spoken}")
+                spoken += 1
+    assert spoken
+    async with open_engine(f"sqlite:///{target}") as copy:
+        rows = await copy.db.read(
+            lambda tx: tx.all("SELECT l.depth, (SELECT count(*) FROM runs r WHERE r.key = l.key) FROM lanes l")
+        )
+        queued = await copy.db.read(lambda tx: tx.one("SELECT count(*) FROM events WHERE name = 'run.queued'"))
+        assert all(depth == runs for depth, runs in rows)
+        assert queued == (sum(runs for _, runs in rows),)
+        assert sum(runs for _, runs in rows) >= 20
+    assert run_script(f"sqlite:///{target}", "PRAGMA integrity_check") == [("ok",)]
+    assert run_script(f"sqlite:///{target}", "PRAGMA foreign_key_check") == []
+
+
+async def test_a_backup_can_be_restored_into_either_engine(store_url: str, tmp_path: Path, postgres_url: str) -> None:
+    backup, file = tmp_path / "backup.db", f"sqlite:///{tmp_path / 'restored' / 'carrel.db'}"
+    async with open_engine(store_url) as engine:
+        kept = await engine.say(MAIN, "keep me")
+        await engine.another_account("acme")
+        last = await engine.db.write(lambda tx: tx.tick())
+    await asyncio.to_thread(back_up, store_url, backup)
+    for target in (file, postgres_url) if store_url != postgres_url else (file,):
+        await asyncio.to_thread(restore, backup, target)
+        async with opened(target) as restored:
+            assert await accounts_of(restored) == ["default", "acme"]
+            run = await restored.read(lambda tx: run_by_id(tx, system_access(kept.account_id), kept.id))
+            assert run is not None
+            assert (run.text, run.state, run.seq) == ("keep me", "queued", kept.seq)
+            assert await restored.write(lambda tx: tx.tick()) > last - 1
+
+
+async def test_a_backup_never_replaces_a_file_and_a_restore_never_fills_a_store_in_use(
+    store_url: str, tmp_path: Path
+) -> None:
+    async with open_engine(store_url) as engine:
+        await engine.say(MAIN, "hello")
+    backup = tmp_path / "backup.db"
+    back_up(store_url, backup)
+    with pytest.raises(Refusal) as again:
+        back_up(store_url, backup)
+    with pytest.raises(Refusal) as filled:
+        restore(backup, store_url)
+    assert (again.value.code, filled.value.code) == (Code.CONFLICT, Code.CONFLICT)
+
+
+def test_what_is_no_backup_is_refused(store_url: str, tmp_path: Path) -> None:
+    for name, content in (("text.db", b"no database at all, but long enough to be one" * 50), ("empty.db", b"")):
+        strange = tmp_path / name
+        strange.write_bytes(content)
+        with pytest.raises(Refusal) as caught:
+            restore(strange, store_url)
+        assert caught.value.code in (Code.INVALID_PARAMS, Code.STORAGE_UNAVAILABLE)
+    with pytest.raises(Refusal) as caught:
+        restore(tmp_path / "missing.db", store_url)
+    assert caught.value.code == Code.NOT_FOUND
+
+
+def test_a_backup_of_no_database_is_refused_and_makes_none(tmp_path: Path) -> None:
+    missing = tmp_path / "nowhere" / "carrel.db"
+    with pytest.raises(Refusal) as caught:
+        back_up(f"sqlite:///{missing}", tmp_path / "backup.db")
+    assert caught.value.code == Code.NOT_FOUND
+    assert not missing.parent.exists()
+
+
+@contextmanager
+def no_file_larger_than(size_bytes: int) -> Iterator[None]:
+    """Let every write beyond that size fail, as it does on a full disk."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size_bytes, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+async def test_on_a_full_disk_nobody_is_told_that_something_was_kept(sqlite_url: str) -> None:
+    path = sqlite_path(sqlite_url)
+    assert path is not None
+    async with open_engine(sqlite_url) as engine:
+        await engine.say(MAIN, "before")
+        size = path.with_name("carrel.db-wal").stat().st_size
+        with no_file_larger_than(size + 50_000):
+            results = await asyncio.gather(
+                *(engine.say(lane_key(f"l{n}"), "x" * 20_000) for n in range(10)), return_exceptions=True
+            )
+            refused = [result for result in results if isinstance(result, Refusal)]
+            assert len(refused) == 10
+            assert {refusal.code for refusal in refused} == {Code.STORAGE_UNAVAILABLE}
+            assert (await engine.db.read(lambda tx: tx.one("SELECT count(*) FROM runs"))) == (1,)
+        after = await engine.say(MAIN, "after")
+        assert [run.text for run in await engine.live(MAIN)] == ["before", "after"]
+        assert (await engine.run(after.id)).state == "queued"
+    assert run_script(sqlite_url, "PRAGMA integrity_check") == [("ok",)]
+
+
+@requirement("S1.store.wal")
+async def test_the_embedded_store_is_one_file_in_wal_mode(sqlite_url: str) -> None:
+    async with open_engine(sqlite_url) as engine:
+        mode = await engine.db.read(lambda tx: tx.one("PRAGMA journal_mode"))
+        assert mode == ("wal",)
+        path = sqlite_path(sqlite_url)
+        assert path is not None
+        assert {file.name for file in path.parent.iterdir()} <= {"carrel.db", "carrel.db-wal", "carrel.db-shm"}
+
+
+async def test_foreign_keys_hold_on_every_connection(sqlite_url: str) -> None:
+    def orphan(tx: Tx) -> None:
+        tx.run("INSERT INTO feed_marks (account_id, pruned_seq) VALUES ('acc_nobody', 1)")
+
+    async with opened(sqlite_url) as db:
+        with pytest.raises(apsw.ConstraintError):
+            await db.write(orphan)
