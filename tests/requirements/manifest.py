@@ -18,8 +18,15 @@ def ids(text: str) -> frozenset[str]:
 
 BUILT = ids(
     """
-    P.account.keys P.engine.two P.kill P.nomodel P.receipt P.receipt.compare P.receipt.true P.settings P.stop
-    P.tool.once P.waiting
+    P.account.keys
+    P.engine.two
+    P.kill
+    P.nomodel
+    P.receipt P.receipt.compare P.receipt.true
+    P.settings
+    P.stop
+    P.tool.once
+    P.waiting
     S0.route.base S0.route.base.kept S0.route.continuation S0.route.flag.independent S0.route.flag.sessions
     S0.route.inflight S0.route.precedence S0.route.task
     S0.send.deterministic S0.send.everyturn S0.send.inline S0.send.layers

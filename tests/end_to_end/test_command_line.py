@@ -1,0 +1,246 @@
+"""The command line against a real server: what it prints, and the number it ends with."""
+
+import json
+import re
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.requirements.mark import requirement
+from tests.running_server import CARREL, Ended, RunningServer, Start, clean_environment
+from tests.scripted_gateway import Gate, ScriptedGateway, calls, http_error, text
+
+OK, FAILED, USAGE, UNREACHABLE, NOT_ALLOWED, TIMED_OUT = range(6)
+
+
+def read(ended: Ended) -> Any:
+    """What a command with --json printed."""
+    assert ended.code == OK, ended.err
+    return json.loads(ended.out)
+
+
+def run_id(ended: Ended) -> str:
+    """The run that `send` printed."""
+    assert ended.code == OK, ended.err
+    found = re.fullmatch(r"(run_[0-9a-z]{26})\n", ended.out)
+    assert found, ended.out
+    return found[1]
+
+
+def test_a_message_is_sent_awaited_and_looked_at(server: RunningServer, gateway: ScriptedGateway) -> None:
+    gateway.rule = lambda request: text("Good morning.")
+    answered = server.carrel("send", "main", "hello", "--wait", "20")
+    assert (answered.code, answered.out, answered.err) == (OK, "Good morning.\n", "")
+    piped = server.carrel("send", "agent:main:cli:from-a-pipe", "-", "--wait", "20", stdin="from a pipe\n")
+    assert piped.out == "Good morning.\n"
+    sent = run_id(server.carrel("send", "main", "once more"))
+    assert server.carrel("runs", "wait", sent).out == "Good morning.\n"
+    shown = read(server.carrel("runs", "show", sent, "--json"))["run"]
+    assert (shown["state"], shown["message"]["text"]) == ("completed", "once more")
+    listed = read(server.carrel("runs", "list", "--json"))["runs"]
+    assert [run["message"]["text"] for run in listed] == ["once more", "from a pipe", "hello"]
+    assert "once more" in server.carrel("runs", "list").out
+    assert "Good morning." in server.carrel("runs", "show", sent).out
+
+
+def test_a_receipt_is_shown_and_two_are_compared(server: RunningServer, gateway: ScriptedGateway) -> None:
+    gateway.rule = lambda request: text("Good.")
+    one = run_id(server.carrel("send", "agent:main:cli:receipt-one", "write the report"))
+    two = run_id(server.carrel("send", "agent:main:cli:receipt-two", "write the poem"))
+    for sent in (one, two):
+        assert server.carrel("runs", "wait", sent).code == OK
+    shown = server.carrel("runs", "receipt", one)
+    assert shown.code == OK
+    assert "Step 1" in shown.out
+    assert "write the report" in shown.out
+    assert "session_status" in shown.out
+    steps = read(server.carrel("runs", "receipt", one, "--json"))["steps"]
+    assert steps[0]["instructionsSha256"] in json.dumps(read(server.carrel("runs", "show", one, "--json")))
+    compared = server.carrel("runs", "compare", one, two)
+    assert compared.code == OK
+    assert "different" in compared.out
+    assert "write the poem" in compared.out
+    assert server.carrel("runs", "compare", one, one).out == "Both saw the same.\n"
+    assert server.carrel("runs", "receipt", one, "--step", "7").code == FAILED
+
+
+@requirement("P.waiting")
+def test_a_question_is_listed_explained_answered_and_cancelled(server: RunningServer, gateway: ScriptedGateway) -> None:
+    asking = calls(("request_input", {"question": "Which colour?"}))
+    gateway.script(asking, text("Blue it is."), asking)
+    asked = server.carrel("send", "main", "paint it", "--wait", "20")
+    assert asked.code == OK
+    assert "Which colour?" in asked.out
+    (waiting,) = read(server.carrel("runs", "list", "--state", "waiting", "--json"))["runs"]
+    why = read(server.carrel("runs", "why", waiting["id"], "--json"))
+    assert why["moving"] is False
+    assert why["reasons"][0]["code"] == "waiting_input"
+    assert "Which colour?" in server.carrel("runs", "why", waiting["id"]).out
+    assert [run["id"] for run in read(server.carrel("status", "--json"))["waiting"]] == [waiting["id"]]
+    assert server.carrel("runs", "answer", waiting["id"]).code == USAGE
+    assert server.carrel("runs", "answer", waiting["id"], "blue").code == OK
+    assert server.carrel("runs", "wait", waiting["id"]).out == "Blue it is.\n"
+    assert server.carrel("runs", "answer", waiting["id"], "again").code == FAILED
+    other = run_id(server.carrel("send", "main", "paint that too"))
+    assert "Which colour?" in server.carrel("runs", "wait", other).out
+    assert server.carrel("runs", "cancel", other).code == OK
+    again = server.carrel("runs", "cancel", other)
+    assert (again.code, "already ended" in again.err) == (FAILED, True)
+
+
+def test_a_failed_run_says_why_and_is_retried(server: RunningServer, gateway: ScriptedGateway) -> None:
+    gateway.script(http_error(400, "not like this"), text("Better."))
+    failed = server.carrel("send", "main", "hello", "--wait", "20", "--json")
+    assert failed.code == FAILED
+    run = json.loads(failed.out)["run"]
+    assert "not like this" in run["error"]["message"]
+    assert "retry" in server.carrel("runs", "why", run["id"]).out
+    retried = run_id(server.carrel("runs", "retry", run["id"]))
+    assert server.carrel("runs", "wait", retried).out == "Better.\n"
+    assert server.carrel("runs", "retry", retried).code == FAILED
+
+
+def test_a_lane_shows_its_queue_and_can_be_reset_and_archived(server: RunningServer, gateway: ScriptedGateway) -> None:
+    gate = Gate()
+    gateway.script(text("First.", before=gate), text("Second."))
+    key = "agent:main:cli:busy-lane"
+    first, second = (run_id(server.carrel("send", key, line)) for line in ("one", "two"))
+    gate.wait_reached()
+    queue = read(server.carrel("queue", key, "--json"))
+    assert (queue["running"]["id"], [run["id"] for run in queue["runs"]]) == (first, [second])
+    assert "lane_busy" in server.carrel("runs", "why", second, "--json").out
+    timed_out = server.carrel("runs", "wait", second, "--timeout", "0.2")
+    assert timed_out.code == TIMED_OUT
+    gate.open()
+    assert server.carrel("runs", "wait", second).out == "Second.\n"
+    assert read(server.carrel("queue", key, "--json")) == {"running": None, "runs": []}
+    assert server.carrel("sessions", "tail", key).out.splitlines() == [
+        "user\tone", "assistant\tFirst.", "user\ttwo", "assistant\tSecond.",
+    ]  # fmt: skip
+    assert "generation 2" in server.carrel("sessions", "reset", key).out
+    assert read(server.carrel("sessions", "show", key, "--json"))["session"]["state"] == "closed"
+    assert key in server.carrel("sessions", "list").out
+    assert key in server.carrel("sessions", "search", "busy-lane").out
+    assert server.carrel("sessions", "archive", key).code == OK
+    assert key not in server.carrel("sessions", "list").out
+    assert server.carrel("sessions", "archive", key, "--undo").code == OK
+    assert key in server.carrel("sessions", "list").out
+
+
+def test_events_are_read_and_followed(server: RunningServer, gateway: ScriptedGateway) -> None:
+    gateway.rule = lambda request: text("Good.")
+    assert server.carrel("send", "main", "hello", "--wait", "20").code == OK
+    told = [json.loads(line) for line in server.carrel("events", "--json").out.splitlines()]
+    names = [event["name"] for event in told]
+    assert [name for name in names if name.startswith("run.")] == ["run.queued", "run.started", "run.completed"]
+    seqs = [event["seq"] for event in told]
+    assert seqs == sorted(seqs)
+    newest = str(seqs[-1])
+    following = subprocess.Popen(
+        [CARREL, "events", "--after", newest, "--follow", "--json", "--data-dir", str(server.folder)],
+        env=server.environment, cwd=server.folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+    )  # fmt: skip
+    try:
+        sent = run_id(server.carrel("send", "main", "hello again"))
+        assert following.stdout is not None
+        first = json.loads(following.stdout.readline())
+        assert (first["name"], first["runId"]) == ("run.queued", sent)
+    finally:
+        following.kill()
+        following.communicate(timeout=10)
+
+
+def test_agents_and_tokens_are_made_used_and_ended(server: RunningServer, gateway: ScriptedGateway) -> None:
+    gateway.rule = lambda request: text(f"I am {request.headers['x-openclaw-agent-id']}.")
+    assert server.carrel("agents", "create", "writer", "--name", "Writer", "--model", "deep").code == OK
+    assert server.carrel("agents", "create", "writer").code == FAILED
+    assert read(server.carrel("agents", "show", "writer", "--json"))["agent"]["model"] == "deep"
+    assert server.carrel("send", "writer", "who are you?", "--wait", "20").out == "I am writer.\n"
+    assert server.carrel("agents", "update", "writer").code == USAGE
+    made = read(server.carrel("token", "create", "agent", "--agent", "writer", "--json"))
+    secret, token_id = made["secret"], made["token"]["id"]
+    assert read(server.carrel("agents", "list", "--token", secret, "--json"))["agents"]
+    assert server.carrel("token", "list", "--token", secret).code == NOT_ALLOWED
+    assert token_id in server.carrel("token", "list").out
+    assert secret not in server.carrel("token", "list").out
+    assert server.carrel("token", "revoke", token_id).code == OK
+    assert server.carrel("agents", "list", "--token", secret).code == NOT_ALLOWED
+    assert server.carrel("agents", "disable", "writer").code == OK
+    assert server.carrel("send", "writer", "are you there?").code in (FAILED, NOT_ALLOWED)
+
+
+def test_a_piped_chat_answers_line_by_line(server: RunningServer, gateway: ScriptedGateway) -> None:
+    gateway.script(text("Hello ", "there."), calls(("request_input", {"question": "Which colour?"})), text("Blue."))
+    chatted = server.carrel("chat", "--session", "agent:main:cli:piped-chat", stdin="hello\npaint it\nblue\n")
+    assert chatted.code == OK, chatted.err
+    assert chatted.out.splitlines() == ["Hello there.", "Blue."]
+    assert "Which colour?" in chatted.err
+
+
+def test_status_and_doctor_tell_how_things_stand(server: RunningServer) -> None:
+    status = read(server.carrel("status", "--json"))
+    assert (status["url"], status["health"]["status"]) == (server.url, "ready")
+    healthy = server.carrel("doctor")
+    assert healthy.code == OK, healthy.out
+    assert "fail" not in healthy.out
+    findings = read(server.carrel("doctor", "--json"))["findings"]
+    assert {finding["what"] for finding in findings} >= {"python", "settings"}
+
+
+def test_a_backup_is_made_while_the_server_works_and_restored_into_an_empty_place(start: Start, tmp_path: Path) -> None:
+    server = start()
+    assert server.carrel("send", "main", "remember the blue door", "--wait", "20").code == OK
+    copy = tmp_path / "copy.db"
+    assert server.carrel("backup", str(copy)).code == OK
+    assert server.carrel("restore", str(copy)).code == FAILED, "a server is at work there"
+    assert server.stop() == 0
+    elsewhere = tmp_path / "elsewhere"
+    restored = subprocess.run(
+        [CARREL, "restore", str(copy), "--data-dir", str(elsewhere)],
+        env=server.environment, cwd=tmp_path, capture_output=True, text=True, timeout=30, check=False,
+    )  # fmt: skip
+    assert restored.returncode == OK, restored.stderr
+    (elsewhere / "owner_token").write_text(server.token + "\n")
+    again = RunningServer(elsewhere, server.environment)
+    try:
+        assert "remember the blue door" in again.carrel("sessions", "tail", "main").out
+    finally:
+        again.close()
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (("runs", "show", "run_00000000000000000000000000"), FAILED),
+        (("sessions", "show", "agent:main:cli:nothing-here"), FAILED),
+        (("runs", "frobnicate"), USAGE),
+        (("send", "main", "   "), USAGE),
+        (("send", "nobody", "hello"), FAILED),
+        (("status", "--token", "crl_owner_wrong_wrong"), NOT_ALLOWED),
+        (("status", "--url", "http://127.0.0.1:9", "--token", "x"), UNREACHABLE),
+    ],
+)
+def test_what_goes_wrong_ends_with_its_own_number_and_a_sentence(
+    server: RunningServer, words: tuple[str, ...], code: int
+) -> None:
+    ended = server.carrel(*words)
+    assert ended.code == code, ended
+    assert ended.out == ""
+    assert ended.err.strip()
+    assert "Traceback" not in ended.err
+
+
+def test_without_a_server_a_command_says_how_to_start_one(tmp_path: Path) -> None:
+    ended = _run(tmp_path)("status")
+    assert ended.returncode == UNREACHABLE
+    assert "carrel up" in ended.stderr
+
+
+def _run(folder: Path) -> Callable[..., "subprocess.CompletedProcess[str]"]:
+    environment = clean_environment(folder, CARREL_SERVER__PORT="9")
+    return lambda *words: subprocess.run(
+        [CARREL, *words], env=environment, cwd=folder, capture_output=True, text=True, timeout=30, check=False
+    )
