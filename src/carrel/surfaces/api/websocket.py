@@ -14,6 +14,7 @@ from carrel.kernel import Access, Code, Refusal, SessionKey
 from carrel.kernel.limits import (
     CHAT_BINDINGS_MAX,
     CHAT_FRAMES_WAITING_MAX,
+    STREAM_END_SECONDS_MAX,
     STREAM_PING_SECONDS,
     STREAM_SEND_SECONDS_MAX,
 )
@@ -58,8 +59,10 @@ async def chat_socket(socket: WebSocket) -> None:
     await socket.accept(subprotocol=offered)
     cursor = (await house.db.read(lambda tx: begin(tx, access, None))).after
     code = await _Connection(socket, house, access, offered).serve(cursor)
-    with suppress(RuntimeError, WebSocketDisconnect):
-        await socket.close(code)
+    # A client that takes nothing does not take the good-bye either: it is not waited for.
+    with suppress(RuntimeError, WebSocketDisconnect, TimeoutError):
+        async with asyncio.timeout(STREAM_END_SECONDS_MAX):
+            await socket.close(code)
 
 
 SOCKET = WebSocketRoute("/ws/chat", chat_socket)

@@ -1,0 +1,290 @@
+"""The chat's WebSocket: binding, lines, words as they come, events, and how it ends."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from typing import Any
+
+import httpx
+import pytest
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import InvalidStatus
+
+from carrel.delivery import Spoken
+from tests.requirements.mark import requirement
+from tests.surfaces.open_house import OpenHouse, open_house
+from tests.surfaces.talking import rested, session_of, start
+
+pytestmark = pytest.mark.anyio
+
+WAIT_SECONDS_MAX = 15.0
+Json = dict[str, Any]
+
+
+class Line:
+    """One client's connection."""
+
+    def __init__(self, connection: ClientConnection) -> None:
+        self.connection = connection
+
+    async def send(self, kind: str, **frame: Any) -> None:
+        await self.connection.send(json.dumps({"type": kind, **frame}))
+
+    async def hear(self) -> Json:
+        """The next frame."""
+        async with asyncio.timeout(WAIT_SECONDS_MAX):
+            frame: Json = json.loads(await self.connection.recv())
+        assert "sessionId" in frame
+        return frame
+
+    async def until(self, kind: str, event_type: str | None = None) -> list[Json]:
+        """Every frame up to the first of a kind."""
+        heard = [await self.hear()]
+        while (heard[-1]["type"], heard[-1].get("eventType")) != (kind, event_type):
+            heard.append(await self.hear())
+        return heard
+
+    async def bind(self, **where: str) -> str:
+        """Bind a session and give its id."""
+        await self.send("bind", **where)
+        bound = await self.hear()
+        assert (bound["type"], bound["eventType"], bound["payload"]) == (
+            "system_event",
+            "runtime_event",
+            {"bound": True},
+        )
+        return str(bound["sessionId"])
+
+    async def closed(self) -> int | None:
+        """The code the server closed with, once it has."""
+        with suppress(ConnectionClosed):
+            async with asyncio.timeout(WAIT_SECONDS_MAX):
+                async for _ in self.connection:
+                    continue
+        return self.connection.close_code
+
+
+@asynccontextmanager
+async def line(house: OpenHouse, token: str | None = "", **options: Any) -> AsyncIterator[Line]:
+    """A connection with a token as subprotocol; None for one without."""
+    offered: Any = None if token is None else [f"bearer.{token or house.owner}"]
+    url = house.url.replace("http", "ws", 1) + "/ws/chat"
+    async with connect(url, subprotocols=offered, proxy=None, **options) as connection:
+        assert connection.subprotocol == (offered[0] if offered else None)
+        yield Line(connection)
+
+
+async def test_a_line_is_answered_in_pieces_and_done_once(house: OpenHouse) -> None:
+    async with line(house) as chat:
+        assert await chat.bind(sessionId="my-own-chat", clientInstanceId="tab") == "my-own-chat"
+        await chat.send("message", sessionId="my-own-chat", clientInstanceId="tab", text="hello there")
+        heard = await chat.until("assistant_done")
+        assert {frame["sessionId"] for frame in heard} == {"my-own-chat"}
+        words = [frame["text"] for frame in heard if frame["type"] == "assistant_chunk"]
+        assert len(words) == 2
+        assert "".join(words) == heard[-1]["text"] == "echo: hello there"
+        typing = [frame for frame in heard if frame.get("eventType") == "typing"]
+        assert len(typing) == 1
+        run_id = heard[-1]["runId"]
+        assert {frame["runId"] for frame in heard if frame["type"] != "system_event"} == {run_id}
+        assert isinstance(heard[-1]["seq"], int)
+        await chat.send("message", text="once more")
+        again = await chat.until("assistant_done")
+        assert again[-1]["text"] == "echo: once more"
+        assert all(frame.get("runId") != run_id for frame in again)
+
+
+@requirement("S3.x.tabs")
+async def test_every_connection_on_a_session_hears_it_and_no_other(house: OpenHouse, client: httpx.AsyncClient) -> None:
+    async with line(house) as one, line(house) as two, line(house) as elsewhere:
+        for chat in (one, two):
+            await chat.bind(sessionId="shared-chat")
+        await elsewhere.bind(sessionId="another-chat")
+        await one.send("message", text="hello")
+        first, second = await one.until("assistant_done"), await two.until("assistant_done")
+        assert first[-1] == second[-1]
+        said = (await client.post("/api/chat", json={"text": "by http", "sessionId": "shared-chat"})).json()
+        assert (await two.until("assistant_done"))[-1]["runId"] == said["runId"]
+        await elsewhere.send("message", text="alone")
+        heard = await elsewhere.until("assistant_done")
+        assert {frame["sessionId"] for frame in heard} == {"another-chat"}
+
+
+@requirement("S3.x.command.done")
+async def test_a_command_ends_with_a_done_frame_and_goes_where_it_leads(house: OpenHouse) -> None:
+    async with line(house) as chat:
+        await chat.bind(sessionId="my-own-chat")
+        await chat.send("message", text="/whoami", clientInstanceId="tab")
+        done = await chat.hear()
+        assert (done["type"], done["command"], done["sessionId"]) == ("assistant_done", True, "my-own-chat")
+        assert "owner" in done["text"]
+        await chat.send("message", text="/new", clientInstanceId="tab")
+        moved = (await chat.until("assistant_done"))[-1]
+        assert moved["sessionId"] != "my-own-chat"
+        await chat.send("message", text="hello")
+        assert (await chat.until("assistant_done"))[-1]["sessionId"] == moved["sessionId"]
+
+
+async def test_binding_and_speaking_without_a_name_follow_the_pointer(
+    house: OpenHouse, client: httpx.AsyncClient
+) -> None:
+    made = (await client.post("/api/sessions", json={"clientInstanceId": "tab"})).json()
+    async with line(house) as chat:
+        assert await chat.bind(clientInstanceId="tab") == made["sessionId"]
+    async with line(house) as chat:
+        await chat.send("message", clientInstanceId="tab", text="hello")
+        assert (await chat.until("assistant_done"))[-1]["sessionId"] == made["sessionId"]
+        row = await session_of(client, made["sessionKey"])
+        assert row["lastChannel"] == "web"
+
+
+async def test_a_message_is_heard_once_however_often_it_is_sent(house: OpenHouse, client: httpx.AsyncClient) -> None:
+    async with line(house) as chat:
+        await chat.bind(sessionId="my-own-chat")
+        for _ in range(2):
+            await chat.send("message", text="hello", clientMessageId="m-1")
+        await chat.send("message", text="the end")
+        replies = [(await chat.until("assistant_done"))[-1]["text"] for _ in range(2)]
+    assert replies == ["echo: hello", "echo: the end"]
+    assert len((await client.get("/api/runs")).json()["runs"]) == 2
+
+
+async def test_a_failed_run_is_told_as_an_error(house: OpenHouse) -> None:
+    async with line(house) as chat:
+        await chat.bind(sessionId="my-own-chat")
+        await chat.send("message", text="fail")
+        failed = (await chat.until("system_event", "error"))[-1]
+        assert (failed["payload"]["code"], failed["payload"]["state"]) == ("scripted", "failed")
+        assert failed["runId"].startswith("run_")
+        await chat.send("message", text="go on")
+        assert (await chat.until("assistant_done"))[-1]["text"] == "echo: go on"
+
+
+async def test_a_question_is_told_with_the_run_that_asks(house: OpenHouse) -> None:
+    async with line(house) as chat:
+        await chat.bind(sessionId="my-own-chat")
+        await chat.send("message", text="ask Which one?")
+        while (frame := await chat.hear()).get("payload", {}).get("state") != "waiting":
+            assert frame["type"] == "system_event"
+        assert (frame["payload"]["waitingFor"], frame["payload"]["question"]) == ("input", "Which one?")
+
+
+async def test_a_stop_cancels_what_runs(house: OpenHouse) -> None:
+    async with line(house) as chat:
+        await chat.bind(sessionId="my-own-chat")
+        await chat.send("message", text="hold gate")
+        await house.agent.reached("gate")
+        await chat.send("stop", sessionId="my-own-chat")
+        heard = [await chat.hear()]
+        while heard[-1].get("payload", {}).get("state") != "cancelled":
+            heard.append(await chat.hear())
+        told = next(frame["payload"]["cancelledRuns"] for frame in heard if "cancelledRuns" in frame.get("payload", {}))
+        assert told == [heard[-1]["runId"]]
+        assert heard[-1]["payload"]["reason"] == "stopped"
+        assert not any(frame["type"] == "assistant_done" for frame in heard)
+
+
+@pytest.mark.parametrize(
+    ("sent", "code", "field"),
+    [
+        ("no json", "invalid_json", None),
+        ("{}", "invalid_params", "type"),
+        ('{"type": "dance"}', "invalid_params", "type"),
+        ('{"type": "message", "text": "x", "colour": "red"}', "invalid_params", "colour"),
+        ('{"type": "message", "text": " "}', "invalid_params", "text"),
+        ('{"type": "bind", "sessionId": "short"}', "invalid_conversation_key", "conversationKey"),
+        ('{"type": "bind", "sessionId": "agent:nobody:main"}', "not_found", None),
+    ],
+)
+async def test_a_wrong_frame_is_told_and_the_line_stays(
+    house: OpenHouse, sent: str, code: str, field: str | None
+) -> None:
+    async with line(house) as chat:
+        await chat.connection.send(sent)
+        told = await chat.hear()
+        assert (told["type"], told["eventType"]) == ("system_event", "error")
+        assert (told["payload"]["code"], told["payload"].get("field")) == (code, field)
+        await chat.send("message", sessionId="my-own-chat", text="hello")
+        assert (await chat.until("assistant_done"))[-1]["text"] == "echo: hello"
+
+
+async def test_only_people_are_let_in(house: OpenHouse, client: httpx.AsyncClient) -> None:
+    agent = await house.token(client, kind="agent", agentId="main")
+    for token, status in ((None, 401), ("crl_owner_x_wrong", 401), (agent, 403)):
+        with pytest.raises(InvalidStatus) as refused:
+            async with line(house, token):
+                pass
+        assert refused.value.response.status_code == status
+        body = json.loads(refused.value.response.body or b"{}")
+        assert body["error"]["code"] == ("unauthenticated" if status == 401 else "forbidden")
+    with pytest.raises(InvalidStatus) as in_query:
+        async with connect(f"{house.url.replace('http', 'ws', 1)}/ws/chat?token={house.owner}", proxy=None):
+            pass
+    assert in_query.value.response.status_code == 400
+
+
+async def test_a_cookie_lets_our_own_pages_in_and_no_others(house: OpenHouse, nobody: httpx.AsyncClient) -> None:
+    signed_in = await nobody.post("/api/auth/session", json={"token": house.owner})
+    cookie = signed_in.headers["set-cookie"].partition(";")[0]
+    async with line(house, None, additional_headers={"Cookie": cookie}, origin=house.url) as chat:
+        await chat.bind(sessionId="my-own-chat")
+    with pytest.raises(InvalidStatus) as refused:
+        async with line(house, None, additional_headers={"Cookie": cookie}, origin="https://elsewhere.example"):
+            pass
+    assert refused.value.response.status_code == 403
+
+
+async def test_a_token_that_is_revoked_ends_the_line(house: OpenHouse, client: httpx.AsyncClient) -> None:
+    made = (await client.post("/api/tokens", json={"kind": "owner", "name": "short-lived"})).json()
+    async with line(house, made["secret"]) as chat:
+        await chat.bind(sessionId="my-own-chat")
+        assert (await client.delete(f"/api/tokens/{made['token']['id']}")).status_code == 204
+        await chat.send("message", text="hello")
+        assert await chat.closed() == 1008
+    assert (await client.get("/api/runs")).json()["runs"] == []
+
+
+async def test_another_account_hears_nothing_of_the_same_key(house: OpenHouse, client: httpx.AsyncClient) -> None:
+    async with line(house, house.other_owner) as stranger:
+        await stranger.bind(sessionId="shared-chat")
+        said = (await client.post("/api/chat", json={"text": "secret", "sessionId": "shared-chat"})).json()
+        await rested(client, said["runId"])
+        await stranger.send("message", text="mine")
+        heard = await stranger.until("assistant_done")
+        assert heard[-1]["text"] == "echo: mine"
+        assert "secret" not in str(heard)
+
+
+async def test_a_line_ends_with_the_server(sqlite_url: str) -> None:
+    async with open_house(sqlite_url) as house, line(house) as chat:
+        await chat.bind(sessionId="my-own-chat")
+        house.house.closing.set()
+        assert await chat.closed() == 1001
+
+
+async def test_a_reader_that_does_not_keep_up_is_closed(house: OpenHouse, client: httpx.AsyncClient) -> None:
+    access = await house.access()
+    flood = Spoken("text", "run_flood", "agent:main:web:my-own-chat", "x" * 60_000)
+    async with line(house, max_queue=1, compression=None) as slow, line(house) as other:
+        await slow.bind(sessionId="my-own-chat")
+        await other.bind(sessionId="another-chat")
+        # Nobody reads: the connection takes some, then the queue fills, and then the server gives up.
+        for _ in range(40):
+            for _ in range(50):
+                house.house.live.say(access.account_id, flood)
+            await client.get("/healthz")
+        # 1006 where even the good-bye found no room in time.
+        assert await slow.closed() in (1013, 1006)
+        await other.send("message", text="hello")
+        assert (await other.until("assistant_done"))[-1]["text"] == "echo: hello"
+
+
+async def test_two_stores_stream_alike(house_on_either: OpenHouse) -> None:
+    async with house_on_either.client() as client, line(house_on_either) as chat:
+        await chat.bind(sessionId="my-own-chat")
+        await start(client, "elsewhere")
+        for number in range(3):
+            await chat.send("message", text=f"line {number}")
+        done = [(await chat.until("assistant_done"))[-1]["text"] for _ in range(3)]
+        assert done == [f"echo: line {number}" for number in range(3)]
