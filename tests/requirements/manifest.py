@@ -40,6 +40,7 @@ BUILT = ids(
     S3.id.identity S3.id.lanes S3.id.legacy S3.id.newkey
     S4.api.token
     S4.x.feed.durable S4.x.feed.slow S4.x.token.query
+    P.account.wall
     """
 )
 
@@ -67,7 +68,7 @@ REASONS: Mapping[str, frozenset[str]] = {
         S3.id.telegram S3.id.firstcommand S3.id.delivery S3.id.command.context S3.id.delete
         S4.x.order.stable
         P.tool.ask
-        P.account.wall
+
         P.view.journal
         P.door
         P.absent

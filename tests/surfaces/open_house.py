@@ -117,7 +117,8 @@ def _house(
 @contextlib.asynccontextmanager
 async def _served(app: Starlette, group: asyncio.TaskGroup) -> AsyncIterator[str]:
     """Serve the application on a free port; the port listens before anybody is told of it."""
-    sock = socket.socket()
+    # Named as TCP, or the loop does not know that small answers are to be sent at once.
+    sock = socket.socket(proto=socket.IPPROTO_TCP)
     sock.bind(("127.0.0.1", 0))
     sock.listen(256)
     config = uvicorn.Config(

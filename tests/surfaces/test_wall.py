@@ -1,0 +1,200 @@
+"""The wall between accounts: no endpoint, whatever ids it is asked with, tells or changes anything of another account.
+
+Everything of account A bears a mark, in its ids and in its texts. Account B's owner then goes through the whole table
+of endpoints with A's ids in every place where an id can stand; what B sees must be as if A did not exist, and A must be
+as it was.
+"""
+
+from typing import Any
+
+import httpx
+import msgspec
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from carrel.surfaces.api.endpoint import ENDPOINTS, Endpoint
+from tests.requirements.mark import requirement
+from tests.surfaces.open_house import OpenHouse
+
+pytestmark = pytest.mark.anyio
+# In A's ids, which B may guess and send; and in A's texts, which B never sends and never gets.
+MARK = "zebra"
+SECRET = "quagga"
+KEY = f"agent:{MARK}:web:{MARK}_conversation"
+# Endpoints whose answer is of the server and not of any account; a stream has a test of its own.
+NOT_WALKED = {"/healthz", "/readyz", "/api/openapi.json", "/api/stream", "/metrics"}
+# What a request needs to be understood at all; ids are A's own.
+BODIES: dict[str, list[dict[str, Any]]] = {
+    "/api/auth/session": [{"token": "crl_owner_1_2"}],
+    "/api/accounts": [{"name": "x"}],
+    "/api/account": [{"settings": {"defaultAgentId": "{agent}"}}, {"settings": {"orchestratorAgentId": "{agent}"}}],
+    "/api/users": [{"name": "B's own"}],
+    "/api/tokens": [
+        {"kind": "agent", "name": "x", "agentId": "{agent}"},
+        {"kind": "user", "name": "x", "userId": "{user}"},
+        {"kind": "client", "name": "x", "agentIds": ["{agent}"]},
+    ],
+    "/api/agents": [{"id": "b-own"}],
+    "/api/runs": [{"agentId": "{agent}", "message": "hi"}, {"sessionKey": "{key}", "message": "hi"}],
+    "/api/runs/{id}/answer": [{"text": "hi"}],
+    "/api/sessions": [{"agentId": "{agent}"}],
+    "/api/sessions/active": [{"channelType": "web", "clientInstanceId": "{instance}", "sessionId": "{conversation}"}],
+    "/api/sessions/{key}/send": [{"message": "hi"}],
+    "/api/chat": [
+        {"text": "hi", "sessionKey": "{key}"},
+        {"text": "hi", "sessionId": "{session}"},
+        {"text": "hi", "agentId": "{agent}"},
+    ],
+}
+
+
+class Everything(msgspec.Struct, frozen=True):
+    """The ids of all that account A has, by what they are ids of."""
+
+    ids: dict[str, str]
+
+    def fill(self, body: Any) -> Any:
+        """A body with A's ids in it."""
+        text = msgspec.json.encode(body).decode()
+        for name, value in self.ids.items():
+            text = text.replace("{" + name + "}", value)
+        return msgspec.json.decode(text)
+
+
+async def furnish(client: httpx.AsyncClient) -> Everything:
+    """Put one of everything into an account, all of it marked."""
+    (await client.post("/api/agents", json={"id": MARK, "name": SECRET, "description": SECRET})).raise_for_status()
+    user = (await client.post("/api/users", json={"name": SECRET, "slug": SECRET})).json()["user"]["id"]
+    token = (await client.post("/api/tokens", json={"kind": "agent", "name": SECRET, "agentId": MARK})).json()["token"][
+        "id"
+    ]
+    settings_of_a = {"name": SECRET, "settings": {"briefing": SECRET, "defaultAgentId": MARK}}
+    (await client.patch("/api/account", json=settings_of_a)).raise_for_status()
+    said = {"text": f"{SECRET} said", "sessionKey": KEY, "clientInstanceId": f"{MARK}_instance"}
+    run = (await client.post("/api/chat", json=said)).json()["runId"]
+    (await client.get(f"/api/runs/{run}/wait")).raise_for_status()
+    waiting = (await client.post("/api/runs", json={"sessionKey": KEY, "message": f"ask {SECRET}?"})).json()["runId"]
+    (await client.get(f"/api/runs/{waiting}/wait")).raise_for_status()
+    session = (await client.get(f"/api/runs/{run}")).json()["run"]["sessionId"]
+    me = (await client.get("/api/auth/me")).json()
+    return Everything(
+        {
+            "agent": MARK,
+            "user": user,
+            "token": token,
+            "run": run,
+            "waiting": waiting,
+            "key": KEY,
+            "session": session,
+            "conversation": f"{MARK}_conversation",
+            "instance": f"{MARK}_instance",
+            "account": me["account"]["id"],
+        }
+    )
+
+
+async def look(client: httpx.AsyncClient) -> list[Any]:
+    """All that an account shows of itself, without what a mere look changes."""
+    paths = ("/api/agents", "/api/users", "/api/tokens", "/api/account", "/api/sessions", "/api/runs", "/api/changes")
+    shown = [(await client.get(path)).json() for path in (*paths, f"/api/sessions/{KEY}/history")]
+    for token in shown[2]["tokens"]:
+        token.pop("lastUsedAt")
+    return shown
+
+
+def places(endpoint: Endpoint, ids: dict[str, str]) -> list[str]:
+    """The endpoint's path with every id of A in the place of its parameter."""
+    parameter = "{id}" if "{id}" in endpoint.path else "{key}" if "{key" in endpoint.path else None
+    if parameter is None:
+        return [endpoint.path]
+    path = endpoint.path.replace("{key:path}", "{key}")
+    return [path.replace(parameter, value) for value in ids.values()]
+
+
+async def ask(client: httpx.AsyncClient, endpoint: Endpoint, path: str, everything: Everything) -> list[httpx.Response]:
+    """Ask one path in every way there is for its endpoint: with A's ids in the query, then in the body."""
+    template = endpoint.path.replace("{key:path}", "{key}")
+    bodies = [everything.fill(body) for body in BODIES.get(template, [{}])] if endpoint.body is not None else [None]
+    fields = [field.encode_name for field in msgspec.structs.fields(endpoint.query)]
+    queries: list[dict[str, str]] = [{}] + [
+        {name: value} for name in fields if name in WORDS for value in (everything.ids[WORDS[name]],)
+    ]
+    needed = {"clientInstanceId": everything.ids["instance"]} if "clientInstanceId" in fields else {}
+    needed |= {"with": everything.ids["run"]} if "with" in fields else {}
+    return [
+        await client.request(endpoint.method, path, params={**needed, **query}, json=body)
+        for query in queries
+        for body in bodies
+    ]
+
+
+WORDS = {"sessionKey": "key", "sessionId": "session", "agentId": "agent", "taskId": "conversation", "q": "agent"}
+
+
+@requirement("P.account.wall")
+async def test_no_endpoint_reaches_across_the_wall(house_on_either: OpenHouse) -> None:
+    house = house_on_either
+    async with house.client() as mine, house.client(house.other_owner) as theirs:
+        everything = await furnish(mine)
+        before = await look(mine)
+        walked = 0
+        for endpoint in ENDPOINTS:
+            if endpoint.path in NOT_WALKED:
+                continue
+            for path in places(endpoint, everything.ids):
+                for answer in await ask(theirs, endpoint, path, everything):
+                    walked += 1
+                    told = f"{endpoint.method} {path} {answer.request.content!r}: {answer.status_code} {answer.text}"
+                    assert answer.status_code < 500, told
+                    assert SECRET not in answer.text, told
+                    if path != endpoint.path and "{" in endpoint.path:
+                        assert answer.status_code in (400, 403, 404, 405, 409), told
+        assert walked > 200
+        assert await look(mine) == before
+
+
+@requirement("P.account.wall")
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True, database=None)
+@given(
+    chosen=st.lists(
+        st.tuples(st.integers(0, 10_000), st.integers(0, 10_000), st.integers(0, 10_000)), min_size=1, max_size=4
+    )
+)
+async def test_no_sequence_of_requests_reaches_across_the_wall(
+    furnished: tuple[OpenHouse, Everything, list[Any]], chosen: list[tuple[int, int, int]]
+) -> None:
+    house, everything, before = furnished
+    walkable = [endpoint for endpoint in ENDPOINTS if endpoint.path not in NOT_WALKED]
+    async with house.client(house.other_owner) as theirs:
+        for which, place, spelling in chosen:
+            endpoint = walkable[which % len(walkable)]
+            options = places(endpoint, everything.ids)
+            path = options[place % len(options)]
+            if "{key" in endpoint.path:
+                path = path.replace(KEY, SPELLINGS[spelling % len(SPELLINGS)](everything.ids))
+            for answer in await ask(theirs, endpoint, path, everything):
+                assert answer.status_code < 500, answer.text
+                assert SECRET not in answer.text
+    async with house.client() as mine:
+        assert await look(mine) == before
+
+
+SPELLINGS = [
+    lambda ids: KEY,
+    lambda ids: f"{KEY}:v1",
+    lambda ids: f"{KEY}:v1@default",
+    lambda ids: ids["session"],
+    lambda ids: ids["conversation"],
+    lambda ids: f"agent:{MARK}:{ids['account']}",
+    lambda ids: f"agent:{MARK}:main",
+    lambda ids: "main",
+]
+
+
+@pytest.fixture
+async def furnished(house: OpenHouse) -> tuple[OpenHouse, Everything, list[Any]]:
+    """A house in which account A has one of everything."""
+    async with house.client() as mine:
+        everything = await furnish(mine)
+        return house, everything, await look(mine)
