@@ -1,0 +1,133 @@
+"""Slash commands: what is one, and what they do to the session they are typed in, on either store."""
+
+from collections.abc import AsyncIterator
+from typing import Literal
+
+import pytest
+from msgspec import structs
+
+from carrel.access import account_by_slug
+from carrel.kernel import Access, Code, Refusal, SessionKey
+from carrel.kernel.settings import SessionsSettings
+from carrel.modes import Done, Scene, read_command, run_command
+from carrel.sessions import active, ensure_default_account, insert_lane, lane_of
+from carrel.storage import Database, Tx, open_database
+from tests.requirements.mark import requirement
+
+KEY = SessionKey("main", "web:my-own-chat")
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "words", "more"),
+    [
+        ("/help", "help", (), ""),
+        ("  /STATUS  ", "status", (), ""),
+        ("/new writer", "new", ("writer",), ""),
+        ("/help@carrel", "help", (), ""),
+        ("/send on\nand more", "send", ("on",), "and more"),
+    ],
+)
+def test_a_line_that_begins_with_a_command_is_one(text: str, name: str, words: tuple[str, ...], more: str) -> None:
+    typed = read_command(text)
+    assert typed is not None
+    assert (typed.name, typed.words, typed.more) == (name, words, more)
+
+
+@pytest.mark.parametrize("text", ["", "/", "hello", "see /help", "//help", "/etc/hosts is a file", "/helpme", "/ help"])
+def test_everything_else_is_ordinary_text(text: str) -> None:
+    assert read_command(text) is None
+
+
+class Desk:
+    """A chat on a real store, and its owner."""
+
+    def __init__(self, db: Database, owner: Access) -> None:
+        self.db = db
+        self.owner = owner
+
+    async def type(
+        self, text: str, access: Access | None = None, scope: Literal["per-conversation", "global"] = "per-conversation"
+    ) -> Done:
+        """Type a command in the chat."""
+        typed = read_command(text)
+        assert typed is not None
+        asker = access or self.owner
+
+        def work(tx: Tx) -> Done:
+            lane = lane_of(tx, asker, KEY)
+            assert lane is not None
+            settings = SessionsSettings(scope=scope)
+            scene = Scene(lane=lane, settings=settings, channel="web", client_instance_id="tab")
+            return run_command(tx, asker, scene, typed)
+
+        return await self.db.write(work)
+
+
+@pytest.fixture
+async def desk(store_url: str) -> AsyncIterator[Desk]:
+    """A chat of account `default`."""
+    db = open_database(store_url)
+    try:
+        await db.write(ensure_default_account)
+        account = await db.read(lambda tx: account_by_slug(tx, "default"))
+        assert account is not None
+        owner = Access(account_id=account.id, account_slug="default", kind="owner", actor_id="tok_1", name="Ada")
+        await db.write(lambda tx: insert_lane(tx, owner, KEY))
+        yield Desk(db, owner)
+    finally:
+        await db.close()
+
+
+@pytest.mark.anyio
+async def test_help_names_every_command_it_can_do(desk: Desk) -> None:
+    done = await desk.type("/help")
+    assert (done.command, done.key) == ("help", KEY)
+    names = [line.split()[0].removeprefix("/") for line in done.reply.splitlines()]
+    assert names == ["help", "status", "whoami", "new", "sessions", "switch", "reset", "stop", "send", "model", "think"]
+    assert all(read_command(f"/{name}") for name in names)
+
+
+@pytest.mark.anyio
+@requirement("S2.policy.owner")
+async def test_only_an_owner_switches_sending(desk: Desk) -> None:
+    user = structs.replace(desk.owner, kind="user", actor_id="usr_1")
+    with pytest.raises(Refusal) as refused:
+        await desk.type("/send off", user)
+    assert refused.value.code is Code.FORBIDDEN
+    for crowded in ("/send off now", "/send off\nplease"):
+        with pytest.raises(Refusal) as refused:
+            await desk.type(crowded)
+        assert refused.value.code is Code.FORBIDDEN
+    await desk.type("/send off")
+    lane = await desk.db.read(lambda tx: lane_of(tx, desk.owner, KEY))
+    assert lane is not None
+    assert lane.send_policy == "deny"
+
+
+@pytest.mark.anyio
+async def test_what_cannot_be_done_is_told_in_the_reply_and_changes_nothing(desk: Desk) -> None:
+    for text in ("/switch", "/switch nowhere-at-all", "/new nobody", "/model", "/think hardest", "/stop", "/reset"):
+        done = await desk.type(text)
+        assert done.key == KEY
+        assert done.reply
+    pointed = await desk.db.read(lambda tx: active(tx, desk.owner, "web", "tab"))
+    assert not pointed.made
+
+
+@pytest.mark.anyio
+async def test_a_new_session_has_the_same_agent_and_is_put_in_front(desk: Desk) -> None:
+    done = await desk.type("/new")
+    assert (done.key.agent, done.key.channel) == ("main", "web")
+    assert done.key != KEY
+    pointed = await desk.db.read(lambda tx: active(tx, desk.owner, "web", "tab"))
+    assert pointed.key == done.key
+    assert KEY.conversation in (await desk.type("/sessions")).reply
+    assert (await desk.type("/sessions 1")).reply.count("\n") == 0
+
+
+@pytest.mark.anyio
+@requirement("S2.key.scope.global")
+async def test_where_all_chats_are_one_there_is_no_new_one(desk: Desk) -> None:
+    done = await desk.type("/new", scope="global")
+    assert done.key == KEY
+    assert "share one session" in done.reply
