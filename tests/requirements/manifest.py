@@ -18,15 +18,8 @@ def ids(text: str) -> frozenset[str]:
 
 BUILT = ids(
     """
-    P.account.keys
-    P.engine.two
-    P.kill
-    P.nomodel
-    P.receipt P.receipt.compare P.receipt.true
-    P.settings
-    P.stop
-    P.tool.once
-    P.waiting
+    P.account.keys P.account.wall P.engine.two P.kill P.nomodel P.receipt P.receipt.compare P.receipt.true
+    P.settings P.stop P.tool.once P.waiting
     S0.route.base S0.route.base.kept S0.route.continuation S0.route.flag.independent S0.route.flag.sessions
     S0.route.inflight S0.route.precedence S0.route.task
     S0.send.deterministic S0.send.everyturn S0.send.inline S0.send.layers
@@ -39,8 +32,7 @@ BUILT = ids(
     S2.x.lane.recovers
     S3.id.identity S3.id.lanes S3.id.legacy S3.id.newkey
     S4.api.token
-    S4.x.feed.durable S4.x.feed.slow S4.x.token.query
-    P.account.wall
+    S4.x.feed.durable S4.x.feed.slow S4.x.order.stable S4.x.token.query
     """
 )
 
@@ -66,9 +58,7 @@ REASONS: Mapping[str, frozenset[str]] = {
         S2.x.queue.nodrop S2.x.stop.cutoff S2.x.reset.generation
         S3.id.sessionid S3.id.pointer S3.id.resolve.first
         S3.id.telegram S3.id.firstcommand S3.id.delivery S3.id.command.context S3.id.delete
-        S4.x.order.stable
         P.tool.ask
-
         P.view.journal
         P.door
         P.absent

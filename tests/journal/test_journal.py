@@ -1,0 +1,215 @@
+"""Entries keep their order, and the feed is followed from a cursor without a gap."""
+
+import asyncio
+from collections.abc import Callable
+
+import pytest
+
+from carrel.journal import (
+    About,
+    Event,
+    EventFilter,
+    NewEntry,
+    append_entry,
+    append_event,
+    begin,
+    entries_of_run,
+    entries_of_session,
+    entries_since,
+    entry_by_id,
+    events_after,
+    events_of_run,
+    first_event_since,
+    newest_event,
+    pages,
+    prune_events,
+    pruned_event,
+)
+from carrel.kernel import Provenance
+from carrel.storage import Tx
+from tests.engine import MAIN, SECONDS_MAX, Engine, FakeClock, open_engine, within
+from tests.requirements.mark import requirement
+
+pytestmark = pytest.mark.anyio
+PERSON = Provenance(kind="external_user", actor="usr_1")
+
+
+def line(text: str, **more: object) -> NewEntry:
+    return NewEntry(type="conversation", role="user", content=text, author="user", provenance=PERSON, **more)  # type: ignore[arg-type]
+
+
+def telling(engine: Engine, *names: str) -> Callable[[Tx], None]:
+    def work(tx: Tx) -> None:
+        for name in names:
+            append_event(tx, engine.access, name, About(), "{}")
+
+    return work
+
+
+async def newest(engine: Engine) -> int:
+    return await engine.db.read(lambda tx: newest_event(tx, engine.access))
+
+
+@requirement("S4.x.order.stable")
+async def test_entries_of_the_same_moment_keep_their_order_everywhere(store_url: str) -> None:
+    async with open_engine(store_url) as engine:
+        held = (await engine.say(MAIN, "go"), await engine.take_one())[1]
+        await engine.hear(held)
+        session_id = (await engine.run(held.id)).session_id
+        said = [f"line {n}" for n in range(30)]
+        for text in said:
+            entry = line(text, key=held.key, session_id=session_id, run_id=held.id)
+            await engine.db.write(lambda tx, entry=entry: append_entry(tx, engine.access, entry))  # type: ignore[misc]
+        assert session_id is not None
+        by_session = await engine.db.read(lambda tx: entries_of_session(tx, engine.access, session_id, limit=100))
+        by_run = await engine.db.read(lambda tx: entries_of_run(tx, engine.access, held.id))
+        since = await engine.db.read(lambda tx: entries_since(tx, engine.access, 0, limit=100))
+        assert len({entry.created_at for entry in by_session}) == 1
+        for found in (by_session, by_run, since):
+            assert [entry.content for entry in found] == said
+        paged = await engine.db.read(
+            lambda tx: entries_of_session(tx, engine.access, session_id, limit=10, before=by_session[20].seq)
+        )
+        assert [entry.content for entry in paged] == said[10:20]
+
+
+async def test_an_entry_is_found_by_its_id_with_all_it_was_written_with(store_url: str) -> None:
+    async with open_engine(store_url) as engine:
+        new = line(
+            "hello", details={"step": 1, "ä": [None]}, message_id="m-1", channel="web", attachment_ids=("att_1",)
+        )
+        written = await engine.db.write(lambda tx: append_entry(tx, engine.access, new))
+        found = await engine.db.read(lambda tx: entry_by_id(tx, engine.access, written.id))
+        assert found == written
+        assert found is not None
+        assert (found.details, found.provenance) == ({"step": 1, "ä": [None]}, PERSON)
+
+
+@requirement("S4.x.feed.durable")
+async def test_after_a_restart_a_cursor_yields_exactly_what_was_missed(store_url: str) -> None:
+    async with open_engine(store_url) as engine:
+        await engine.db.write(telling(engine, "a", "b"))
+        cursor = await newest(engine)
+        await engine.db.write(telling(engine, "c", "d"))
+    async with open_engine(store_url) as engine:
+        await engine.db.write(telling(engine, "e"))
+        found = await engine.db.read(lambda tx: begin(tx, engine.access, cursor))
+        assert (found.after, found.reset) == (cursor, None)
+        missed = await engine.db.read(lambda tx: events_after(tx, engine.access, cursor, limit=100))
+        assert [event.name for event in missed] == ["c", "d", "e"]
+
+
+@requirement("S4.x.feed.durable")
+async def test_a_cursor_ahead_of_the_feed_or_pruned_begins_anew(store_url: str) -> None:
+    async with open_engine(store_url) as engine:
+        assert isinstance(engine.clock, FakeClock)
+        await engine.db.write(telling(engine, "old", "old"))
+        old = await newest(engine)
+        engine.clock.advance(100)
+        await engine.db.write(telling(engine, "young"))
+        young = await newest(engine)
+        before = engine.clock.now_ms() - 1
+        removed = await engine.db.write(lambda tx: prune_events(tx, engine.access, before, limit=500))
+        assert removed >= 2
+        assert await engine.db.write(lambda tx: prune_events(tx, engine.access, before, limit=500)) == 0
+
+        async def reset_of(cursor: int | None) -> tuple[int, str | None]:
+            found = await engine.db.read(lambda tx: begin(tx, engine.access, cursor))
+            return found.after, found.reset
+
+        assert await reset_of(None) == (young, None)
+        assert await reset_of(young) == (young, None)
+        assert await reset_of(young + 1) == (young, "ahead")
+        assert await reset_of(old) == (old, None)
+        assert await reset_of(old - 1) == (young, "pruned")
+        assert await engine.db.read(lambda tx: pruned_event(tx, engine.access)) == old
+
+
+async def test_when_everything_is_pruned_the_newest_cursor_still_holds(store_url: str) -> None:
+    async with open_engine(store_url) as engine:
+        await engine.db.write(telling(engine, "a"))
+        cursor = await newest(engine)
+        engine.advance(10)
+        now = engine.clock.now_ms()
+        await engine.db.write(lambda tx: prune_events(tx, engine.access, now, limit=500))
+        found = await engine.db.read(lambda tx: begin(tx, engine.access, cursor))
+        assert (found.after, found.reset) == (cursor, None)
+
+
+@requirement("S4.x.feed.slow", "S1.x.stream.durable")
+async def test_a_follower_gets_every_event_once_and_in_order_while_many_write(store_url: str) -> None:
+    total = 120
+    async with open_engine(store_url) as engine:
+        start = await newest(engine)
+
+        async def write(worker: int) -> None:
+            for n in range(total // 6):
+                await engine.db.write(telling(engine, f"w{worker}.{n}"))
+
+        async def follow() -> list[Event]:
+            seen: list[Event] = []
+            async for page in pages(engine.db, engine.access, start, wait_seconds=SECONDS_MAX):
+                seen += page
+                if len(seen) >= total:
+                    break
+            return seen
+
+        async with asyncio.TaskGroup() as group:
+            followers = [group.create_task(within(follow())) for _ in range(2)]
+            for worker in range(6):
+                group.create_task(write(worker))
+        for follower in followers:
+            seen = follower.result()
+            assert len({event.name for event in seen}) == len(seen) == total
+            assert [event.seq for event in seen] == sorted(event.seq for event in seen)
+
+
+async def test_a_quiet_feed_says_so_after_the_time_that_was_asked_for(sqlite_url: str) -> None:
+    async with open_engine(sqlite_url) as engine:
+        start = await newest(engine)
+        async for page in pages(engine.db, engine.access, start, wait_seconds=0.05):
+            assert page == []
+            break
+
+
+async def test_a_moment_gives_the_cursor_behind_which_everything_is_younger(store_url: str) -> None:
+    async with open_engine(store_url) as engine:
+        await engine.db.write(telling(engine, "a"))
+        cursor = await newest(engine)
+        engine.advance(5)
+        at = engine.clock.now_ms()
+        await engine.db.write(telling(engine, "b"))
+        assert await engine.db.read(lambda tx: first_event_since(tx, engine.access, at)) >= cursor
+        behind = await engine.db.read(
+            lambda tx: events_after(tx, engine.access, first_event_since(tx, engine.access, at), limit=9)
+        )
+        assert [event.name for event in behind] == ["b"]
+        later = await engine.db.read(lambda tx: first_event_since(tx, engine.access, at + 1))
+        assert later == behind[-1].seq
+
+
+async def test_the_events_of_a_run_tell_how_it_got_where_it_is(store_url: str) -> None:
+    async with open_engine(store_url) as engine:
+        run = await engine.say(MAIN, "go")
+        await engine.end(await engine.take_one())
+        await engine.say(MAIN, "another")
+        events = await engine.db.read(lambda tx: events_of_run(tx, engine.access, run.id, 0))
+        assert [event.name for event in events] == ["run.queued", "run.started", "run.completed"]
+        assert {event.key for event in events} == {str(MAIN)}
+
+
+def test_a_filter_wants_what_it_names_and_no_more() -> None:
+    event = Event(1, "run.queued", 0, "agent:main:main", "main", 1, "run_1", "task_1", "main", "{}")
+    assert EventFilter().wants(event)
+    assert EventFilter(names=("run",), key="agent:main:main", agent_id="main", task_id="task_1").wants(event)
+    assert EventFilter(names=("log", "run.*")).wants(event)
+    assert EventFilter(names=("run.queued",), conversation="main").wants(event)
+    assert not EventFilter(names=("ru",)).wants(event)
+    assert not EventFilter(names=("run.queued.late",)).wants(event)
+    for other in (
+        EventFilter(key="agent:main:task:t"),
+        EventFilter(conversation="x"),
+        EventFilter(task_id="x"),
+        EventFilter(agent_id="x"),
+    ):
+        assert not other.wants(event)
