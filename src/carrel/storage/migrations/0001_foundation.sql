@@ -299,7 +299,7 @@ CREATE TABLE logins (
     created_at BIGINT NOT NULL,
     expires_at BIGINT NOT NULL,
     PRIMARY KEY (account_id, id),
-    FOREIGN KEY (account_id, token_id) REFERENCES tokens (account_id, id)
+    FOREIGN KEY (account_id, token_id) REFERENCES tokens (account_id, id) ON DELETE CASCADE
 );
 
 -- Which session a transport (a browser, a chat) points to.
