@@ -7,6 +7,7 @@ import asyncio
 import os
 import threading
 from collections.abc import Iterator
+from typing import Any
 
 import httpx
 import pytest
@@ -21,7 +22,7 @@ EXAMPLES = int(os.environ.get("CARREL_SCHEMATHESIS_EXAMPLES", "12"))
 WAIT_SECONDS_MAX = 30.0
 SCHEMA = schemathesis.openapi.from_dict(openapi_document())
 # What the document can promise. That well-formed values are accepted it cannot: an agent named must be there, too.
-CHECKED = CHECKS.get_by_names(
+CHECKED: Any = CHECKS.get_by_names(
     [
         "not_a_server_error",
         "status_code_conformance",
@@ -87,7 +88,7 @@ def target(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Target]:
     deadline=None,
     suppress_health_check=list(HealthCheck),
 )
-def test_every_answer_is_one_the_document_promises(case: schemathesis.Case, target: Target) -> None:
+def test_every_answer_is_one_the_document_promises(case: schemathesis.Case[Any], target: Target) -> None:
     _meet_something(case, target)
     _do_not_wait(case)
     response = case.call(base_url=target.url, headers=target.headers)
@@ -95,7 +96,7 @@ def test_every_answer_is_one_the_document_promises(case: schemathesis.Case, targ
     assert response.headers["x-request-id"]
 
 
-def _meet_something(case: schemathesis.Case, target: Target) -> None:
+def _meet_something(case: schemathesis.Case[Any], target: Target) -> None:
     """Let half of the requests be about something that is there."""
     for name, value in (case.path_parameters or {}).items():
         known = next((one for prefix, one in target.known.items() if case.operation.path.startswith(prefix)), None)
@@ -103,7 +104,7 @@ def _meet_something(case: schemathesis.Case, target: Target) -> None:
             case.path_parameters[name] = known
 
 
-def _do_not_wait(case: schemathesis.Case) -> None:
+def _do_not_wait(case: schemathesis.Case[Any]) -> None:
     """Keep what the server would rightly wait for out of a short run."""
     if case.operation.path.endswith("/wait") and case.query:
         case.query.pop("timeoutSeconds", None)

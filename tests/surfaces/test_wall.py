@@ -5,6 +5,7 @@ of endpoints with A's ids in every place where an id can stand; what B sees must
 as it was.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import httpx
@@ -180,7 +181,7 @@ async def test_no_sequence_of_requests_reaches_across_the_wall(
         assert await look(mine) == before
 
 
-SPELLINGS = [
+SPELLINGS: list[Callable[[dict[str, str]], str]] = [
     lambda ids: KEY,
     lambda ids: f"{KEY}:v1",
     lambda ids: f"{KEY}:v1@default",

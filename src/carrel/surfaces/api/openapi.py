@@ -5,7 +5,6 @@ from functools import lru_cache
 from typing import Any
 
 import msgspec
-from msgspec import Struct
 from starlette.responses import Response
 
 from carrel import __version__
@@ -34,16 +33,7 @@ _WORDS = {
 }
 
 
-class OpenApi(Struct, frozen=True):
-    """An OpenAPI document."""
-
-    openapi: str
-    info: dict[str, Any]
-    paths: dict[str, Any]
-    components: dict[str, Any]
-
-
-@endpoint("GET", "/api/openapi.json", answers={200: OpenApi}, who=OPEN, tag="health")
+@endpoint("GET", "/api/openapi.json", answers={200: dict[str, Any]}, who=OPEN, tag="health")
 async def show_document(_ask: Ask[None, NoQuery]) -> Response:
     """This document."""
     return Response(_encoded(), media_type="application/json")

@@ -182,7 +182,7 @@ def decode_query(request: Request, kind: type) -> Any:
     if repeated is not None:
         raise invalid(repeated, f"The parameter {repeated} stands twice.")
     try:
-        query = msgspec.convert(dict(items), kind, strict=False)
+        query: Any = msgspec.convert(dict(items), kind, strict=False)
     except msgspec.ValidationError as error:
         raise _wrong(error) from error
     # Lenient reading takes the word null for nothing; a parameter that is nothing is left out instead.

@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator
-from functools import partial
+from functools import lru_cache, partial
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -57,18 +57,18 @@ def read_cursor(ask: Ask[None, StreamQuery]) -> int | None:
 
 
 def _filter(tx: Tx, access: Access, query: StreamQuery) -> "Wanted":
-    key = conversation = None
+    key = chat = None
     if query.session_key:
         key = find_lane(tx, access, query.session_key)[0].key
     if query.session_id:
         if query.session_id.startswith(("ses_", "agent:")):
             key = find_lane(tx, access, query.session_id)[0].key
         else:
-            conversation = query.session_id
+            chat = query.session_id
     return Wanted(
         EventFilter(
             key=key,
-            conversation=conversation,
+            conversation=chat,
             task_id=query.task_id or None,
             agent_id=access.agent_id if access.kind in ("agent", "run") else None,
             names=tuple(name for name in map(str.strip, query.events.split(",")) if name),
@@ -156,7 +156,7 @@ class EventStream(Response):
         told = elapsed_seconds()
         async for page in pages(self._house.db, self._access, after, wait_seconds=STREAM_PING_SECONDS):
             for event in filter(self._wanted, page):
-                yield b"id: %d\nevent: %s\ndata: %s\n\n" % (event.seq, event.name.encode(), event.wire())
+                yield _event_frame(event)
                 told = elapsed_seconds()
             if elapsed_seconds() - told >= STREAM_PING_SECONDS:
                 yield PING
@@ -192,6 +192,12 @@ def _page(tx: Tx, *, access: Access, after: int) -> list[Event]:
 async def _gone(receive: Receive) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
+
+
+# Many followers are sent the same event within moments; few are kept, for a body may be large.
+@lru_cache(maxsize=32)
+def _event_frame(event: Event) -> bytes:
+    return b"id: %d\nevent: %s\ndata: %s\n\n" % (event.seq, event.name.encode(), event.wire())
 
 
 def _frame(name: str, body: dict[str, object]) -> bytes:
