@@ -49,7 +49,7 @@ class SessionShape(Out, frozen=True, kw_only=True):
     send_policy: Literal["allow", "deny"] | None
     last_channel: str | None
     last_to: str | None
-    delivery_context: DeliveryContext | UnsetType
+    delivery_context: DeliveryContext | UnsetType = UNSET
     transcript_path: str | None
     label: str | None
     account_id: str
