@@ -20,10 +20,10 @@ import carrel.sessions.agent_store
 import carrel.sessions.store
 from carrel.journal import About, NewEntry, append_entry, append_event
 from carrel.kernel import Access, Provenance, SessionKey
-from carrel.runs import RunFilter
+from carrel.runs import Artifact, RunFilter, insert_artifact, record_call
 from carrel.sessions import LaneFilter, point
 from carrel.storage import Tx
-from tests.engine import Engine, lane_key, open_engine
+from tests.engine import lane_key, open_engine
 
 STORES = (
     carrel.access.store,
@@ -55,7 +55,7 @@ READS = dict(pair for module in STORES for pair in reads_of(module))
 def arguments_for(function: Callable[..., object], known: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """Every way to ask with what somebody of another account might know."""
     wanted = list(inspect.signature(function).parameters.values())[2:]
-    ids = known["ids"]
+    ids = [*known["ids"], "call-1"]
     fixed: dict[str, dict[str, Any]] = {
         "after": {"int": 0, "str": ""},
         "before": {"tuple": (1 << 60, "~"), "int": 1 << 60, "str": "run_~"},
@@ -83,10 +83,10 @@ def arguments_for(function: Callable[..., object], known: dict[str, Any]) -> Ite
         yield asked
 
 
-def build(tx: Tx, engine: Engine, access: Access, secret: str, chance: random.Random) -> None:
+def build(tx: Tx, access: Access, secret: str, chance: random.Random) -> None:
     """Fill an account with everything a lane can hold, each piece bearing the account's secret."""
-    for lane in tx.all("SELECT key FROM lanes WHERE account_id = :account", account=access.account_id):
-        key = str(lane[0])
+    runs = tx.all("SELECT id, key, session_id FROM runs WHERE account_id = :account", account=access.account_id)
+    for run_id, key, session_id in runs:
         said = NewEntry(
             type="conversation",
             role="user",
@@ -94,9 +94,13 @@ def build(tx: Tx, engine: Engine, access: Access, secret: str, chance: random.Ra
             author=secret,
             provenance=Provenance(kind="external_user"),
             key=key,
+            session_id=session_id,
+            run_id=run_id,
         )
         append_entry(tx, access, said)
-        append_event(tx, access, f"told.{secret}", About(key=key), "{}")
+        append_event(tx, access, f"told.{secret}", About(key=key, run_id=run_id), "{}")
+        record_call(tx, access, run_id, "call-1", tool=secret, effect="write", result=secret)
+        insert_artifact(tx, access, run_id, Artifact("a", 1, secret, None, None, "text", secret, 0))
         kept = carrel.sessions.store.lane_of(tx, access, SessionKey.stored(key))
         assert kept is not None
         point(tx, access, "web", secret, kept, "user")
@@ -122,7 +126,7 @@ async def look_over_the_wall(url: str, seed: int, lanes: list[str]) -> None:
             await engine.hear(held)
             if chance.random() < 0.5:
                 await engine.end(held)
-        await engine.db.write(lambda tx: build(tx, engine, theirs, "walled-off", chance))
+        await engine.db.write(lambda tx: build(tx, theirs, "walled-off", chance))
         await engine.say(lane_key("mine"), "my own", access=mine)
         await engine.db.read(lambda tx: ask_everything(tx, theirs, mine))
 
