@@ -18,19 +18,25 @@ def ids(text: str) -> frozenset[str]:
 
 BUILT = ids(
     """
-    P.account.keys P.account.wall P.engine.two P.kill P.nomodel P.receipt P.receipt.compare P.receipt.true
+    P.account.keys P.account.wall P.door P.engine.two P.kill P.nomodel P.receipt P.receipt.compare P.receipt.true
     P.settings P.stop P.tool.once P.waiting
     S0.route.base S0.route.base.kept S0.route.continuation S0.route.flag.independent S0.route.flag.sessions
-    S0.route.inflight S0.route.precedence S0.route.task
+    S0.route.inflight S0.route.precedence S0.route.spelling.task S0.route.task
     S0.send.deterministic S0.send.everyturn S0.send.inline S0.send.layers
-    S0.session.address S0.session.pair.agents S0.session.pair.tasks S0.session.unique
+    S0.session.address S0.session.create S0.session.fields S0.session.lazy S0.session.lookup S0.session.next
+    S0.session.pair.agents S0.session.pair.tasks S0.session.rename S0.session.reuse S0.session.unique
     S0.x.poison S0.x.reply.identity S0.x.secrets S0.x.tools.once S0.x.tools.rounds
-    S1.dispatch.serial
+    S1.dispatch.busy S1.dispatch.fifo S1.dispatch.idle S1.dispatch.next S1.dispatch.parallel S1.dispatch.serial
+    S1.dispatch.visible S1.dispatch.waiting
+    S1.queue.limit S1.queue.notreject S1.queue.pending
     S1.store.backup S1.store.wal
     S1.x.stream.durable
-    S2.key.group S2.key.internal S2.key.reserved
-    S2.x.lane.recovers
-    S3.id.identity S3.id.lanes S3.id.legacy S3.id.newkey
+    S2.key.current S2.key.group S2.key.internal S2.key.main S2.key.reserved S2.key.scope.global
+    S2.policy.enforced S2.policy.kind S2.policy.override S2.policy.owner S2.policy.patch S2.policy.rules
+    S2.x.lane.recovers S2.x.queue.nodrop S2.x.reset.generation S2.x.stop.cutoff
+    S3.id.delete S3.id.firstcommand S3.id.identity S3.id.lanes S3.id.legacy S3.id.newkey S3.id.pointer
+    S3.id.resolve.first S3.id.sessionid
+    S3.x.command.done S3.x.message.kept S3.x.tabs
     S4.api.token
     S4.x.feed.durable S4.x.feed.slow S4.x.order.stable S4.x.token.query
     """
@@ -39,28 +45,18 @@ BUILT = ids(
 REASONS: Mapping[str, frozenset[str]] = {
     "not built yet": ids(
         """
-        S0.session.create S0.session.reuse S0.session.next
-        S0.session.lazy S0.session.fields S0.session.lookup
-        S0.session.rename S0.session.retention
-        S0.route.spelling.task
+        S0.session.retention
         S0.x.backoff.own S0.x.headofline S0.x.claim
         S0.x.attempts.durable S0.x.restart.auth
-        S1.dispatch.idle S1.dispatch.busy S1.dispatch.fifo S1.dispatch.parallel
-        S1.dispatch.next S1.dispatch.visible S1.dispatch.route S1.dispatch.waiting S1.dispatch.link
-        S1.queue.limit S1.queue.notreject S1.queue.pending
+        S1.dispatch.route S1.dispatch.link
         S1.timeout.default S1.timeout.cancels
         S1.ttl.default S1.ttl.all.ends
         S1.store.crud S1.store.survive S1.store.fields
         S1.x.claim.race S1.x.order.kept S1.x.queue.derived S1.x.cancel.leaves S1.x.bind.run S1.x.restart.working
         S1.x.stuck
-        S2.key.main S2.key.current S2.key.scope.global
-        S2.policy.rules S2.policy.kind S2.policy.override S2.policy.patch S2.policy.owner S2.policy.enforced
-        S2.x.queue.nodrop S2.x.stop.cutoff S2.x.reset.generation
-        S3.id.sessionid S3.id.pointer S3.id.resolve.first
-        S3.id.telegram S3.id.firstcommand S3.id.delivery S3.id.command.context S3.id.delete
+        S3.id.telegram S3.id.delivery S3.id.command.context
         P.tool.ask
         P.view.journal
-        P.door
         P.absent
         """
     ),
@@ -220,7 +216,6 @@ REASONS: Mapping[str, frozenset[str]] = {
     "the dashboard's sessions and their chat frames are not built yet": ids(
         """
         S3.ui.sessionid S3.ui.filter S3.ui.querykey S3.ui.switch S3.ui.label
-        S3.x.message.kept S3.x.tabs S3.x.command.done
         """
     ),
     "the figures and log fields of plan, auto and memory wait for these": ids(

@@ -27,7 +27,7 @@ async def chat(client: httpx.AsyncClient, text: str, **where: object) -> Json:
     return heard
 
 
-@requirement("S3.id.pointer", "S3.id.delivery")
+@requirement("S3.id.pointer")
 async def test_lines_of_a_browser_go_to_the_session_in_front_of_it(client: httpx.AsyncClient) -> None:
     first = await chat(client, "hello", **TAB)
     second = await chat(client, "more", **TAB)

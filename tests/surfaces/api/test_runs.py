@@ -90,6 +90,8 @@ async def test_every_pair_of_task_and_agent_has_one_session(house_on_either: Ope
         }
         generations = (await client.get("/api/sessions/agent:main:task:task_1/generations")).json()["sessions"]
         assert len(generations) == 1
+        # What was sent for the second Task holds nothing of the first one's twenty lines.
+        assert "line" not in str(house_on_either.agent.bodies[-1]["input"])
 
 
 @requirement("S0.route.flag.sessions")

@@ -89,6 +89,10 @@ async def test_a_session_is_found_under_every_spelling(
         assert (await session_of(client, reference))["sessionId"] == run["sessionId"], reference
         history = (await client.get(f"/api/sessions/{reference}/history")).json()
         assert texts(history)[0] == run["message"]["text"]
+    await make_agent(client, "writer")
+    other = await hear(client, "four", taskId="task_1", agentId="writer")
+    of_task = (await client.get("/api/sessions", params={"taskId": "task_1"})).json()["sessions"]
+    assert {row["sessionId"] for row in of_task} == {second["sessionId"], other["sessionId"]}
     for reference in (first["sessionId"], f"task:task_1:agent:main:{account}:v1", f"agent:main:{account}"):
         assert refused(await other_client.get(f"/api/sessions/{reference}"))[:2] == (404, "not_found")
 
@@ -254,7 +258,7 @@ async def test_tool_results_are_shown_on_demand_and_take_no_place_otherwise(clie
     assert [message["role"] for message in last] == ["toolCall", "assistant"]
 
 
-@requirement("S1.queue.pending", "S1.queue.notreject", "S1.dispatch.busy", "S1.dispatch.fifo")
+@requirement("S1.queue.pending", "S1.queue.notreject", "S1.dispatch.busy", "S1.dispatch.fifo", "S3.x.message.kept")
 async def test_the_queue_is_listed_in_its_order(house: OpenHouse, client: httpx.AsyncClient) -> None:
     first = await start(client, "hold gate")
     await house.agent.reached("gate")
