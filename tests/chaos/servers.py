@@ -1,0 +1,73 @@
+"""The servers of a chaos run: one on SQLite, two on PostgreSQL; killed as a power cut would and started again."""
+
+import asyncio
+import random
+from pathlib import Path
+
+from tests.chaos.gateway import ChaosGateway
+from tests.running_server import RunningServer, clean_environment, reaching
+
+# A lost worker's runs are free after this; the default would only make the rounds longer.
+LEASE_SECONDS = 3
+REPLAY_MAX = 1_000_000
+
+
+class Servers:
+    """The processes that share one store; a place whose process is dead has no address."""
+
+    def __init__(self, folder: Path, url: str, count: int, gateway: ChaosGateway) -> None:
+        self.token = ""
+        self._folder = folder
+        self._places: list[RunningServer | None] = [None] * count
+        self._environment = clean_environment(
+            folder,
+            CARREL_STORAGE__URL=url,
+            CARREL_RUNS__LEASE_SECONDS=str(LEASE_SECONDS),
+            CARREL_EVENTS__REPLAY_MAX=str(REPLAY_MAX),
+            CARREL_LOG__LEVEL="warning",
+            **reaching(gateway),
+        )
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """What makes a request ours."""
+        return {"Authorization": f"Bearer {self.token}"}
+
+    def pick(self, chance: random.Random) -> str | None:
+        """The address of one that was started and not killed, None while there is none."""
+        alive = [server for server in self._places if server is not None]
+        return chance.choice(alive).url if alive else None
+
+    async def start(self) -> None:
+        """Start whatever is not there."""
+        for at, server in enumerate(self._places):
+            if server is None:
+                started = await asyncio.to_thread(RunningServer, self._folder, self._environment)
+                self.token = started.token
+                self._places[at] = started
+
+    def kill(self, chance: random.Random) -> int:
+        """Kill one, or now and then all of them, this instant; how many."""
+        doomed = [at for at, server in enumerate(self._places) if server is not None]
+        if chance.random() < 0.7:
+            doomed = [chance.choice(doomed)]
+        for at in doomed:
+            server, self._places[at] = self._places[at], None
+            assert server is not None
+            server.kill()
+            server.close()
+        return len(doomed)
+
+    async def stop(self) -> list[int]:
+        """Stop all of them in good order; their exit statuses."""
+        alive = [server for server in self._places if server is not None]
+        statuses = await asyncio.gather(*(asyncio.to_thread(server.stop) for server in alive))
+        self.close()
+        return list(statuses)
+
+    def close(self) -> None:
+        """Leave nothing running."""
+        for at, server in enumerate(self._places):
+            if server is not None:
+                server.close()
+                self._places[at] = None
