@@ -218,7 +218,7 @@ def _do(_connection: apsw.Connection, tx: SqliteTx, item: _Work) -> bool:
         item.result = item.work(tx)
     except _TROUBLE:
         raise
-    except BaseException:
+    except BaseException:  # boundary: the rest of the group goes on, and the second try finds out whose error it is
         return False
     return True
 
@@ -232,7 +232,7 @@ def _do_guarded(connection: apsw.Connection, tx: SqliteTx, item: _Work) -> bool:
         item.result = item.work(tx)
     except _TROUBLE:
         raise
-    except BaseException as error:
+    except BaseException as error:  # boundary: the caller's error is the caller's, the rest of the group goes on
         connection.execute("ROLLBACK TO work")
         tx.woken = woken
         item.error = error

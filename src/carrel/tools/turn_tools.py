@@ -34,9 +34,9 @@ class ArtifactAdd(Params, frozen=True, kw_only=True):
     """One part of a result: exactly one of text, dataBase64, url and data."""
 
     text: str | None = None
-    data_base64: str | None = None
+    base64_text: str | None = msgspec.field(name="dataBase64", default=None)
     url: Annotated[str, Meta(max_length=4000)] | None = None
-    data: Any = msgspec.UNSET
+    structured: Any = msgspec.field(name="data", default=msgspec.UNSET)
     filename: Short | None = None
     name: Short | None = None
     media_type: Short | None = None
@@ -77,9 +77,9 @@ def _artifact_add(tx: Tx, desk: Desk, params: ArtifactAdd) -> Result:
 def _part(params: ArtifactAdd) -> tuple[str, str]:
     given = {
         "text": params.text,
-        "bytes": params.data_base64,
+        "bytes": params.base64_text,
         "url": params.url,
-        "data": None if params.data is msgspec.UNSET else msgspec.json.encode(params.data).decode(),
+        "data": None if params.structured is msgspec.UNSET else msgspec.json.encode(params.structured).decode(),
     }
     named = [(kind, content) for kind, content in given.items() if content is not None]
     if len(named) != 1:
