@@ -1,0 +1,36 @@
+"""The command: run the benchmarks or one of them; exit 1 when a bar is missed."""
+
+import argparse
+import sys
+
+import msgspec
+
+from bench import idle, lanes, turns
+from bench.figures import Figure
+
+BENCHMARKS = {"lanes": lanes.measure, "idle": idle.measure, "turns": turns.measure}
+
+
+def main() -> int:
+    """Measure what the arguments name and print it; the exit status."""
+    parser = argparse.ArgumentParser(prog="./dev bench", description=__doc__)
+    parser.add_argument("name", nargs="?", choices=tuple(BENCHMARKS), help="one benchmark; all without it")
+    parser.add_argument("--json", action="store_true", help="print the figures for programs")
+    parser.add_argument("--durability", choices=("full", "normal"), default="full", help="of the SQLite store")
+    options = parser.parse_args()
+    figures: list[Figure] = []
+    for name in [options.name] if options.name else BENCHMARKS:
+        measured = BENCHMARKS[name](options.durability)
+        figures += measured
+        if not options.json:
+            print("\n".join([name, *(figure.line() for figure in measured)]), flush=True)
+    missed = [figure for figure in figures if figure.passed is False]
+    if options.json:
+        print(msgspec.json.encode({"figures": figures, "passed": not missed}).decode())
+    elif missed:
+        print(f"{len(missed)} bars missed")
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,133 @@
+"""Lanes: the engine alone, with a handler that does nothing, against bare durable commits through the same writer."""
+
+import asyncio
+import statistics
+import tempfile
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from bench import dbos_peer, two_workers
+from bench.engine import Engine, answer_at_once, by_clients, engine, rate
+from bench.figures import Figure, at_least, at_most, compared, tell
+from carrel.kernel import elapsed_seconds
+from carrel.runs import Claim, Outcome
+
+NAME = "lanes"
+REPEATS = 5
+LANES = 64
+RUNS = 4_000
+MANY_LANES = 10_000
+WAITING = 9_999
+LONE_COMMITS = 300
+LONE_RUNS = 100
+BUSY = "busy"
+_CLIENT_WRITES = "one row a commit by 32 clients"
+
+
+def measure(durability: str) -> list[Figure]:
+    """Every figure of this benchmark; the loop is the server's own kind."""
+    import uvloop
+
+    return [*uvloop.run(_figures(durability)), *dbos_peer.measure(NAME), *two_workers.measure(NAME)]
+
+
+async def _figures(durability: str) -> list[Figure]:
+    tell(f"lanes: 64 lanes and bare commits, in turn ({durability})")
+    few = [await _few_lanes(durability) for _ in range(REPEATS)]
+    tell("lanes: 10,000 lanes")
+    many = [await _many_lanes(durability) for _ in range(3)]
+    tell("lanes: 9,999 waiting in one busy lane")
+    beside, alone = await _one_busy_lane(durability)
+    tell("lanes: start of a lone run")
+    start = [await _start_latency(durability) for _ in range(3)]
+    return [
+        compared(NAME, "runs over 64 lanes", "runs/s", few, yardstick=_CLIENT_WRITES, bar=at_least(0.25)),
+        compared(NAME, "10,000 lanes with one run each", "runs/s", many, yardstick="64 lanes", bar=at_least(0.5)),
+        compared(
+            NAME, "other lanes beside 9,999 waiting in one", "runs/s", beside, yardstick="without", bar=at_least(0.5)
+        ),
+        compared(NAME, "one lane alone drains", "runs/s", alone, yardstick="lone commits", bar=at_least(0.5)),
+        compared(NAME, "start of a lone run, p50", "ms", start, yardstick="one bare commit, p50", bar=at_most(3)),
+    ]
+
+
+@asynccontextmanager
+async def _fresh(durability: str) -> AsyncIterator[Engine]:
+    with tempfile.TemporaryDirectory(prefix="carrel-bench-") as folder:
+        async with engine(Path(folder), durability) as made:
+            yield made
+
+
+def _spread(runs: int, lanes: int) -> list[str]:
+    return [f"lane-{at % lanes}" for at in range(runs)]
+
+
+async def _runs_rate(made: Engine, lanes: list[str]) -> float:
+    async def work() -> None:
+        await made.deliver_all(lanes)
+        await made.drained()
+
+    return await rate(len(lanes), work)
+
+
+async def _few_lanes(durability: str) -> tuple[float, float]:
+    async with _fresh(durability) as made:
+        commits = await rate(RUNS, lambda: by_clients([None] * RUNS, made.insert))
+        async with made.working():
+            return await _runs_rate(made, _spread(RUNS, LANES)), commits
+
+
+async def _many_lanes(durability: str) -> tuple[float, float]:
+    async with _fresh(durability) as made, made.working():
+        few = await _runs_rate(made, _spread(RUNS, LANES))
+        return await _runs_rate(made, [f"many-{at}" for at in range(MANY_LANES)]), few
+
+
+async def _one_busy_lane(durability: str) -> tuple[list[tuple[float, float]], list[tuple[float, float]]]:
+    """(other lanes beside it, without it) and (that lane draining alone, lone commits)."""
+    held, release = asyncio.Event(), asyncio.Event()
+
+    async def handler(run: Claim) -> Outcome:
+        if run.key.endswith(BUSY) and not release.is_set():
+            held.set()
+            await release.wait()
+        return await answer_at_once(run)
+
+    async with _fresh(durability) as made:
+        async with made.working(handler):
+            without = await _runs_rate(made, _spread(RUNS, LANES))
+            await made.deliver(BUSY)
+            await held.wait()
+            await made.deliver_all([BUSY] * WAITING)
+            beside = await rate(RUNS, lambda: _others(made))
+            lone = await rate(LONE_COMMITS, lambda: by_clients([None] * LONE_COMMITS, made.insert, 1))
+            release.set()
+            drained = await rate(WAITING + 1, made.drained)
+        return [(beside, without)], [(drained, lone)]
+
+
+async def _others(made: Engine) -> None:
+    await made.deliver_all(_spread(RUNS, LANES))
+    await made.drained(besides=BUSY)
+
+
+async def _start_latency(durability: str) -> tuple[float, float]:
+    """Milliseconds from saying something to an idle engine to its start, and of one bare commit, each the median."""
+    started: asyncio.Queue[float] = asyncio.Queue()
+
+    async def handler(run: Claim) -> Outcome:
+        started.put_nowait(elapsed_seconds())
+        return await answer_at_once(run)
+
+    starts, commits = [], []
+    async with _fresh(durability) as made, made.working(handler):
+        for at in range(LONE_RUNS):
+            begun = elapsed_seconds()
+            await made.deliver(f"lone-{at}")
+            starts.append((await started.get() - begun) * 1000)
+            await made.drained()
+            begun = elapsed_seconds()
+            await made.insert()
+            commits.append((elapsed_seconds() - begun) * 1000)
+    return statistics.median(starts), statistics.median(commits)
