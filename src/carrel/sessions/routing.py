@@ -7,7 +7,7 @@ from carrel.kernel import Access, Code, Refusal, SessionKey, invalid, not_found
 from carrel.sessions import agent_store, store
 from carrel.sessions.model import MAIN_AGENT, Agent, Lane, Session
 from carrel.sessions.spellings import Spelling, read_spelling
-from carrel.sessions.visibility import may_address, require_sight
+from carrel.sessions.visibility import may_address, may_see, require_sight
 from carrel.storage import Tx
 
 
@@ -71,7 +71,10 @@ def lane_for_work(
 ) -> SessionKey:
     """The lane something said to an agent is for: the one named, else its Task's, else the agent's main lane."""
     if reference is not None:
-        return find_place(tx, access, reference).key
+        key = find_place(tx, access, reference).key
+        if task_id is not None and key.task_id not in (None, task_id):
+            raise invalid("taskId", f"{key} is the lane of Task {key.task_id}; another Task has a lane of its own.")
+        return key
     speaker = named_agent(tx, access, agent) if agent is not None else default_agent(tx, access)
     if task_id is not None and task_scoped:
         return SessionKey.of(speaker.id, f"task:{task_id}")
@@ -91,7 +94,9 @@ def _generation(tx: Tx, access: Access, key: SessionKey, generation: int) -> Ses
 
 
 def _bare(tx: Tx, access: Access, conversation: str) -> Place:
-    lanes = store.lanes_by_conversation(tx, access, conversation)
+    # Only what the caller may see counts, or the refusal itself would tell of the rest.
+    found = store.lanes_by_conversation(tx, access, conversation)
+    lanes = [lane for lane in found if may_see(access, lane.agent_id, lane.made_by)]
     if len(lanes) > 1:
         raise Refusal(
             Code.AMBIGUOUS_SESSION,
