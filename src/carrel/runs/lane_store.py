@@ -26,6 +26,16 @@ def queue_order(tx: Tx, access: Access, key: str) -> dict[str, int]:
     return {row[0]: place for place, row in enumerate(rows, 1)}
 
 
+def newest_end(tx: Tx, access: Access, key: str) -> str | None:
+    """The state in which the newest ended run of a lane ended."""
+    row = tx.one(
+        "SELECT state FROM runs WHERE account_id = :account AND key = :key AND ended_at IS NOT NULL ORDER BY id DESC LIMIT 1",
+        account=access.account_id,
+        key=key,
+    )
+    return row[0] if row else None
+
+
 def attachment_heads(tx: Tx, access: Access, ids: tuple[str, ...]) -> list[AttachmentHead]:
     """What is known of those files, in that order."""
     found = []

@@ -133,6 +133,10 @@ async def test_renaming_an_agent_moves_no_session(client: httpx.AsyncClient) -> 
         ({"message": "x", "sessionKey": "no such session"}, (400, "invalid_params", "sessionKey")),
         ({"message": "x", "sessionKey": "agent:nobody:main"}, (404, "not_found", None)),
         ({"message": "x", "taskId": "no task id"}, (400, "invalid_params", "taskId")),
+        (
+            {"message": "x", "sessionKey": "agent:main:task:a", "taskId": "b"},
+            (400, "invalid_params", "taskId"),
+        ),
         ({"message": "x", "timeoutSeconds": -1}, (400, "invalid_params", "timeoutSeconds")),
         ({"message": "x", "colour": "red"}, (400, "invalid_params", "colour")),
     ],

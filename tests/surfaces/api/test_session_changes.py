@@ -156,7 +156,9 @@ async def test_a_stop_cancels_what_was_said_and_not_what_is_said_after(
     for run_id in stopped:
         run = await rested(client, run_id)
         assert (run["state"], run["reason"], run["reply"]) == ("cancelled", "stopped", None)
+    assert (await session_of(client, "main"))["abortedLastRun"]
     assert (await hear(client, "after"))["state"] == "completed"
+    assert not (await session_of(client, "main"))["abortedLastRun"]
     assert (await client.post(f"{MAIN}/stop")).json() == {"cancelledRuns": []}
     assert refused(await client.post("/api/sessions/agent:main:task:none/stop"))[0] == 404
 

@@ -6,7 +6,7 @@ from msgspec import UNSET, UnsetType
 
 from carrel.journal import entries_by_session
 from carrel.kernel import Access, SessionKey, iso
-from carrel.runs import running_of_lane
+from carrel.runs import newest_end, running_of_lane
 from carrel.sessions import Lane, LaneRow, Session, lane_row, shown_channel
 from carrel.storage import Tx
 from carrel.surfaces.api.endpoint import Out
@@ -87,7 +87,7 @@ def session_shapes(tx: Tx, access: Access, rows: list[LaneRow], messages: int) -
     for row in rows:
         entries = spoken.get(row.session.id if row.session else "", [])
         lines = [message_shape(entry, redacted=redacted) for entry in entries] if messages else UNSET
-        shapes.append(_shape(access, row.lane, row.session, row.agent_slug, row.state, row.busy, lines))
+        shapes.append(_shape(tx, access, row, row.session, row.state, lines))
     return shapes
 
 
@@ -97,9 +97,7 @@ def session_shape(tx: Tx, access: Access, lane: Lane, session: Session | None) -
     assert row is not None, "a lane that was found has a row"
     if session is None or (row.session is not None and session.id == row.session.id):
         return session_shapes(tx, access, [row], 0)[0]
-    return _shape(
-        access, row.lane, session, row.agent_slug, _generation_state(tx, access, row, session), row.busy, UNSET
-    )
+    return _shape(tx, access, row, session, _generation_state(tx, access, row, session), UNSET)
 
 
 def generation_shapes(tx: Tx, access: Access, lane: Lane, generations: list[Session]) -> list[SessionShape]:
@@ -113,15 +111,20 @@ def _generation_state(tx: Tx, access: Access, row: LaneRow, session: Session) ->
     return "busy" if running is not None and running.session_id == session.id else "closed"
 
 
+def _aborted(tx: Tx, access: Access, lane: Lane) -> bool:
+    """True when the last run was cancelled; the lane remembers only that one was, so the runs are asked."""
+    return lane.last_ending == "cancelled" and newest_end(tx, access, lane.key) == "cancelled"
+
+
 def _shape(
+    tx: Tx,
     access: Access,
-    lane: Lane,
+    row: LaneRow,
     session: Session | None,
-    agent_slug: str,
     state: str,
-    busy: bool,
     messages: list[MessageShape] | UnsetType,
 ) -> SessionShape:
+    lane = row.lane
     key = lane.session_key
     shown = shown_key(access, key)
     context = (
@@ -142,7 +145,7 @@ def _shape(
         thinking_level=lane.thinking_level,
         verbose_level=lane.verbose_level,
         system_sent=session is not None,
-        aborted_last_run=lane.last_ending == "cancelled",
+        aborted_last_run=_aborted(tx, access, lane),
         send_policy=lane.send_policy,  # type: ignore[arg-type]
         last_channel=lane.last_channel,
         last_to=lane.last_to,
@@ -151,7 +154,7 @@ def _shape(
         label=lane.label,
         account_id=access.account_id,
         agent_id=lane.agent_id,
-        agent_slug=session.agent_slug if session else agent_slug,
+        agent_slug=session.agent_slug if session else row.agent_slug,
         session_key=shown,
         generation=session.generation if session else 0,
         state=state,  # type: ignore[arg-type]
@@ -164,7 +167,7 @@ def _shape(
         spawned_by=lane.spawned_by,
         sandboxed=bool(lane.sandboxed),
         # What is running is counted with what is queued, and takes no place in the queue.
-        queued_runs=max(0, lane.depth - int(busy)),
+        queued_runs=max(0, lane.depth - int(row.busy)),
         delivery_session_key=session.address if session else None,
         plan_mode=PlanMode(),
         messages=messages,
