@@ -29,7 +29,8 @@ def queue_order(tx: Tx, access: Access, key: str) -> dict[str, int]:
 def newest_end(tx: Tx, access: Access, key: str) -> str | None:
     """The state in which the newest ended run of a lane ended."""
     row = tx.one(
-        "SELECT state FROM runs WHERE account_id = :account AND key = :key AND ended_at IS NOT NULL ORDER BY id DESC LIMIT 1",
+        "SELECT state FROM runs WHERE account_id = :account AND key = :key AND ended_at IS NOT NULL "
+        "ORDER BY id DESC LIMIT 1",
         account=access.account_id,
         key=key,
     )
