@@ -63,7 +63,7 @@ __all__ = [
     "Why", "about_run", "answer", "artifacts_of", "attachment_heads", "attachments_by_id", "bind_session",
     "call_result", "cancel", "claim", "count_change", "count_live", "delete_run", "deliver", "expire_leases",
     "explain", "fence", "has_written", "insert_artifact", "live_runs_of_lane", "newest_end", "note_instructions",
-    "prune", "queue_order", "queue_position", "record_call", "remove_lane", "require_cancelled", "rescue_lost", "retire_agent",
-    "retry", "retry_delay_ms", "run_by_id", "run_by_sender", "running_of_lane", "runs_newest_first", "settle",
-    "settle_and_claim", "stop_lane", "stuck_lanes", "tell", "tools_called", "wait_for_rest",
+    "prune", "queue_order", "queue_position", "record_call", "remove_lane", "require_cancelled", "rescue_lost",
+    "retire_agent", "retry", "retry_delay_ms", "run_by_id", "run_by_sender", "running_of_lane", "runs_newest_first",
+    "settle", "settle_and_claim", "stop_lane", "stuck_lanes", "tell", "tools_called", "wait_for_rest",
 ]  # fmt: skip

@@ -52,7 +52,7 @@ def _named(tx: Tx, access: Access, address: ChatAddress, reference: str) -> Sess
 
 
 def _in_front(tx: Tx, access: Access, settings: SessionsSettings, address: ChatAddress) -> Active:
-    """The transport's session, unless the line asks for another agent or comes from a browser that does not say which it is."""
+    """The transport's session, unless the line asks for another agent or its browser does not say which it is."""
     if address.channel != "web" or address.client_instance_id:
         found = active_session(tx, access, settings, address.channel, address.client_instance_id or "")
         if address.agent is None or named_agent(tx, access, address.agent).id == found.key.agent:
