@@ -24,7 +24,8 @@ BUILT = ids(
     S0.route.inflight S0.route.precedence S0.route.spelling.task S0.route.task
     S0.send.deterministic S0.send.everyturn S0.send.inline S0.send.layers
     S0.session.address S0.session.create S0.session.fields S0.session.lazy S0.session.lookup S0.session.next
-    S0.session.pair.agents S0.session.pair.tasks S0.session.rename S0.session.reuse S0.session.unique
+    S0.session.pair.agents S0.session.pair.tasks S0.session.rename S0.session.retention S0.session.reuse
+    S0.session.unique
     S0.x.poison S0.x.reply.identity S0.x.secrets S0.x.tools.once S0.x.tools.rounds
     S1.dispatch.busy S1.dispatch.fifo S1.dispatch.idle S1.dispatch.next S1.dispatch.parallel S1.dispatch.serial
     S1.dispatch.visible S1.dispatch.waiting
@@ -45,7 +46,6 @@ BUILT = ids(
 REASONS: Mapping[str, frozenset[str]] = {
     "not built yet": ids(
         """
-        S0.session.retention
         S0.x.backoff.own S0.x.headofline S0.x.claim
         S0.x.attempts.durable S0.x.restart.auth
         S1.dispatch.route S1.dispatch.link

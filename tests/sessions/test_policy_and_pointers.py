@@ -1,0 +1,206 @@
+"""May a lane be spoken in, and which lane does a browser or chat have in front of it?"""
+
+import pytest
+from msgspec import structs
+
+from carrel.kernel import Access, Code, Refusal, SessionKey, is_new_conversation_key
+from carrel.kernel.settings import SendMatch, SendPolicySettings, SendRule, SessionsSettings
+from carrel.runs import Rules, remove_lane
+from carrel.sessions import (
+    ChatAddress,
+    LaneChange,
+    active,
+    archive,
+    change_lane,
+    chat_session,
+    chosen_key,
+    decide,
+    insert_lane,
+    lane_of,
+    point,
+)
+from tests.engine import MAIN, Engine, open_engine
+from tests.requirements.mark import requirement
+
+pytestmark = pytest.mark.anyio
+
+GROUP = SessionKey.of("main", "slack:group:C1")
+CHANNEL = SessionKey.of("main", "discord:channel:7")
+DIRECT = SessionKey.of("main", "telegram:direct:bob")
+WEB = SessionKey.of("main", "web:abcdefgh")
+
+
+def rule(action: str, **match: str) -> SendRule:
+    return SendRule(action=action, match=SendMatch(**match))  # type: ignore[arg-type]
+
+
+def allowed(settings: SendPolicySettings, key: SessionKey, channel: str = "api", override: str | None = None) -> bool:
+    return decide(settings, key, channel, override)
+
+
+@requirement("S2.policy.rules", "S2.policy.kind")
+def test_the_first_deny_refuses_else_an_allow_allows_else_the_default_decides() -> None:
+    assert allowed(SendPolicySettings(), GROUP)
+    assert not allowed(SendPolicySettings(default="deny"), GROUP)
+    mixed = SendPolicySettings(rules=(rule("allow", channel="slack"), rule("deny", chat_type="group")), default="deny")
+    assert not allowed(mixed, GROUP)
+    assert allowed(SendPolicySettings(rules=(rule("allow", channel="slack"),), default="deny"), GROUP)
+    assert not allowed(SendPolicySettings(rules=(rule("allow", channel="slack"),), default="deny"), CHANNEL)
+
+
+@requirement("S2.policy.rules")
+@pytest.mark.parametrize(
+    ("match", "refused"),
+    [
+        ({"channel": "slack"}, {GROUP}),
+        ({"chat_type": "group"}, {GROUP}),
+        ({"chat_type": "channel"}, {CHANNEL}),
+        ({"chat_type": "direct"}, {DIRECT, WEB, MAIN}),
+        ({"chat_type": "dm"}, {DIRECT, WEB, MAIN}),
+        ({"channel": "telegram", "chat_type": "direct"}, {DIRECT}),
+        ({"key_prefix": "agent:main:slack:"}, {GROUP}),
+        ({"key_prefix": "discord:"}, {CHANNEL}),
+        ({"channel": "api"}, {MAIN}),
+        ({}, {GROUP, CHANNEL, DIRECT, WEB, MAIN}),
+    ],
+)
+def test_a_rule_matches_by_channel_kind_of_chat_and_prefix(match: dict[str, str], refused: set[SessionKey]) -> None:
+    settings = SendPolicySettings(rules=(rule("deny", **match),))
+    assert {key for key in (GROUP, CHANNEL, DIRECT, WEB, MAIN) if not allowed(settings, key)} == refused
+
+
+@requirement("S2.policy.override")
+def test_a_sessions_own_word_beats_the_rules_and_unset_inherits() -> None:
+    denying = SendPolicySettings(rules=(rule("deny"),))
+    assert allowed(denying, GROUP, override="allow")
+    assert not allowed(SendPolicySettings(), GROUP, override="deny")
+    assert not allowed(denying, GROUP, override=None)
+
+
+@requirement("S2.policy.enforced")
+async def test_what_the_policy_denies_is_refused_and_leaves_nothing(store_url: str) -> None:
+    rules = Rules(send_policy=SendPolicySettings(rules=(rule("deny", chat_type="group"),)))
+    async with open_engine(store_url, rules=rules) as engine:
+        with pytest.raises(Refusal) as caught:
+            await engine.say(GROUP, "hello")
+        assert caught.value.code == Code.SEND_DENIED
+        assert await engine.db.read(lambda tx: lane_of(tx, engine.access, GROUP)) is None
+        await engine.say(DIRECT, "hello")
+
+
+async def test_a_lane_told_not_to_be_spoken_in_refuses_until_it_is_told_otherwise(store_url: str) -> None:
+    async with open_engine(store_url) as engine:
+        await engine.say(MAIN, "hello")
+
+        async def set_policy(policy: str | None) -> None:
+            lane = await engine.db.read(lambda tx: lane_of(tx, engine.access, MAIN))
+            assert lane is not None
+            kept = {name: getattr(lane, name) for name in LaneChange.__struct_fields__}
+            change = LaneChange(**{**kept, "send_policy": policy})
+            await engine.db.write(lambda tx: change_lane(tx, engine.access, lane, change))
+
+        await set_policy("deny")
+        with pytest.raises(Refusal) as caught:
+            await engine.say(MAIN, "again")
+        assert caught.value.code == Code.SEND_DENIED
+        await set_policy(None)
+        await engine.say(MAIN, "again")
+        assert await engine.depth(MAIN) == 2
+
+
+def person(engine: Engine, name: str) -> Access:
+    return structs.replace(engine.access, kind="user", actor_id=name, user_id=name)
+
+
+async def make_chat(engine: Engine, access: Access, name: str) -> SessionKey:
+    key = SessionKey.of("main", f"web:{name}")
+    engine.advance(1)
+    await engine.db.write(lambda tx: insert_lane(tx, access, key))
+    return key
+
+
+async def point_to(engine: Engine, access: Access, key: SessionKey, instance: str = "tab-1") -> None:
+    lane = await engine.db.read(lambda tx: lane_of(tx, engine.access, key))
+    assert lane is not None
+    await engine.db.write(lambda tx: point(tx, access, "web", instance, lane, "user"))
+
+
+async def in_front(engine: Engine, access: Access, instance: str = "tab-1") -> tuple[str, str, bool]:
+    found = await engine.db.read(lambda tx: active(tx, access, "web", instance))
+    return str(found.key), found.source, found.made
+
+
+@requirement("S3.id.pointer")
+async def test_a_transport_points_to_one_session_and_two_people_never_share_one(store_url: str) -> None:
+    async with open_engine(store_url) as engine:
+        ann, bob = person(engine, "ann"), person(engine, "bob")
+        first, second = await make_chat(engine, ann, "chat-one1"), await make_chat(engine, ann, "chat-two2")
+        await point_to(engine, ann, first)
+        await point_to(engine, ann, second, "tab-2")
+        assert await in_front(engine, ann) == (str(first), "pointer", True)
+        assert await in_front(engine, ann, "tab-2") == (str(second), "pointer", True)
+        key, source, made = await in_front(engine, bob)
+        assert (source, made) == ("default", False)
+        assert key not in (str(first), str(second))
+        assert is_new_conversation_key(SessionKey.parse(key).conversation)
+
+
+@requirement("S3.id.delete")
+async def test_deleting_the_session_in_front_moves_the_pointer_to_the_makers_most_recent(store_url: str) -> None:
+    async with open_engine(store_url) as engine:
+        ann, bob = person(engine, "ann"), person(engine, "bob")
+        keys = [await make_chat(engine, ann, f"chat-000{n}") for n in range(3)]
+        await make_chat(engine, bob, "chat-of-bob")
+        await point_to(engine, ann, keys[0])
+        for wanted in (keys[2], keys[1]):
+            key, _, _ = await in_front(engine, ann)
+            lane = await engine.db.read(lambda tx, key=key: lane_of(tx, ann, SessionKey.parse(key)))  # type: ignore[misc]
+            assert lane is not None
+            assert await engine.db.write(lambda tx, lane=lane: remove_lane(tx, ann, lane)) is None  # type: ignore[misc]
+            assert (await in_front(engine, ann))[0] == str(wanted)
+        lane = await engine.db.read(lambda tx: lane_of(tx, ann, keys[1]))
+        assert lane is not None
+        await engine.db.write(lambda tx: remove_lane(tx, ann, lane))
+        _, source, made = await in_front(engine, ann)
+        assert (source, made) == ("default", False)
+
+
+async def test_a_pointer_to_an_archived_session_is_repaired_by_reading(store_url: str) -> None:
+    async with open_engine(store_url) as engine:
+        ann = person(engine, "ann")
+        first, second = await make_chat(engine, ann, "chat-one1"), await make_chat(engine, ann, "chat-two2")
+        await point_to(engine, ann, second)
+        lane = await engine.db.read(lambda tx: lane_of(tx, ann, second))
+        assert lane is not None
+        await engine.db.write(lambda tx: archive(tx, ann, lane, archived=True))
+        assert await in_front(engine, ann) == (str(first), "repaired", True)
+
+
+@requirement("S3.id.legacy", "S3.id.newkey")
+async def test_an_old_short_key_is_usable_where_it_exists_and_cannot_be_made(store_url: str) -> None:
+    async with open_engine(store_url) as engine:
+        short, wrong = SessionKey.of("main", "web:old"), "not.a.key"
+        with pytest.raises(Refusal) as caught:
+            await engine.say(short, "hello")
+        assert caught.value.code == Code.INVALID_CONVERSATION_KEY
+        for name in ("old", wrong, "ses_12345678"):
+            with pytest.raises(Refusal) as caught:
+                await engine.db.read(lambda tx, name=name: chosen_key(tx, engine.access, "web", name, None))  # type: ignore[misc]
+            assert caught.value.code == Code.INVALID_CONVERSATION_KEY
+        await engine.db.write(lambda tx: insert_lane(tx, engine.access, short))
+        await engine.say(short, "hello")
+        assert await engine.db.read(lambda tx: chosen_key(tx, engine.access, "web", "old", None)) == short
+
+
+@requirement("S2.key.scope.global")
+async def test_where_all_chats_are_one_every_direct_chat_is_the_main_lane(store_url: str) -> None:
+    async with open_engine(store_url) as engine:
+        shared, apart = SessionsSettings(scope="global"), SessionsSettings()
+
+        async def session_of(settings: SessionsSettings, reference: str) -> str:
+            address = ChatAddress(channel="web", client_instance_id="tab-1", reference=reference)
+            return str(await engine.db.read(lambda tx: chat_session(tx, engine.access, settings, address)))
+
+        assert await session_of(shared, "web:abcdefgh") == "agent:main:main"
+        assert await session_of(apart, "web:abcdefgh") == "agent:main:web:abcdefgh"
+        assert await session_of(shared, "slack:group:C1") == "agent:main:slack:group:C1"
