@@ -221,14 +221,10 @@ class _Connection:
                     self._tell(event)
 
     def _tell(self, event: Event) -> None:
-        ear = self._ears.get(event.key or "")
-        frame = frame_of(event) if ear is not None else None
-        if ear is None or frame is None:
-            return
-        # What was said before this event is heard before it: the words wait in the ear, the event came from the store.
-        while not ear.words.empty():
-            self._pass_on(ear, ear.words.get_nowait())
-        self._send(frame)
+        # Words are passed on in the very next step of the loop and an event only after its commit: they never overtake.
+        frame = frame_of(event) if event.key in self._ears else None
+        if frame is not None:
+            self._send(frame)
 
     def _send(self, frame: Frame) -> None:
         try:
