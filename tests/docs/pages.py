@@ -1,0 +1,65 @@
+"""The pages of the manual, and the pieces of them that a reader would run.
+
+A block that begins ```sh run or ```python run is executed; a block ```text output behind it is what it must print,
+where … stands for anything. Blocks of one page are run in order against one server.
+"""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+_FENCE = re.compile(r"^```(?P<head>[^\n]*)\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)
+_LINK = re.compile(r"\]\((?P<to>[^)\s]+)\)|(?:src|srcset)=\"(?P<image>[^\"]+)\"")
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A block that is run, and what it must print if the page says so."""
+
+    page: str
+    line: int
+    language: str
+    code: str
+    output: str | None
+
+
+def pages() -> list[Path]:
+    """Every page of the manual."""
+    top = [ROOT / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md")]
+    return [*top, *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+def pieces_of(page: Path) -> list[Piece]:
+    """The blocks of a page that are run, in order."""
+    text = page.read_text(encoding="utf-8")
+    found: list[Piece] = []
+    for block in _FENCE.finditer(text):
+        head = block["head"].split()
+        if head == ["text", "output"]:
+            last = found.pop()
+            found.append(Piece(last.page, last.line, last.language, last.code, block["body"]))
+        elif head[1:] == ["run"]:
+            line = text.count("\n", 0, block.start()) + 1
+            found.append(Piece(str(page.relative_to(ROOT)), line, head[0], block["body"], None))
+    return found
+
+
+def matches(printed: str, expected: str) -> bool:
+    """Whether what was printed is what the page shows; … stands for anything."""
+    pattern = re.escape(expected.strip()).replace("…", ".*")
+    return re.fullmatch(pattern, printed.strip(), re.DOTALL) is not None
+
+
+def links_of(page: Path) -> list[str]:
+    """Where the links and pictures of a page lead, those within the manual."""
+    text = _FENCE.sub("", page.read_text(encoding="utf-8"))
+    found = [match["to"] or match["image"] for match in _LINK.finditer(text)]
+    return [to for to in found if "://" not in to and not to.startswith(("#", "mailto:"))]
+
+
+def headings_of(page: Path) -> set[str]:
+    """The anchors of a page's headings, as a reader's browser knows them."""
+    text = _FENCE.sub("", page.read_text(encoding="utf-8"))
+    titles = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
