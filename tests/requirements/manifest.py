@@ -26,12 +26,16 @@ BUILT = ids(
     S0.session.address S0.session.create S0.session.fields S0.session.lazy S0.session.lookup S0.session.next
     S0.session.pair.agents S0.session.pair.tasks S0.session.rename S0.session.retention S0.session.reuse
     S0.session.unique
-    S0.x.poison S0.x.reply.identity S0.x.secrets S0.x.tools.once S0.x.tools.rounds
+    S0.x.attempts.durable S0.x.backoff.own S0.x.claim S0.x.headofline S0.x.poison S0.x.reply.identity S0.x.secrets
+    S0.x.tools.once S0.x.tools.rounds
     S1.dispatch.busy S1.dispatch.fifo S1.dispatch.idle S1.dispatch.next S1.dispatch.parallel S1.dispatch.serial
     S1.dispatch.visible S1.dispatch.waiting
     S1.queue.limit S1.queue.notreject S1.queue.pending
-    S1.store.backup S1.store.wal
-    S1.x.stream.durable
+    S1.store.backup S1.store.crud S1.store.fields S1.store.survive S1.store.wal
+    S1.timeout.default
+    S1.ttl.all.ends S1.ttl.default
+    S1.x.bind.run S1.x.cancel.leaves S1.x.claim.race S1.x.order.kept S1.x.queue.derived S1.x.restart.working
+    S1.x.stream.durable S1.x.stuck
     S2.key.current S2.key.group S2.key.internal S2.key.main S2.key.reserved S2.key.scope.global
     S2.policy.enforced S2.policy.kind S2.policy.override S2.policy.owner S2.policy.patch S2.policy.rules
     S2.x.lane.recovers S2.x.queue.nodrop S2.x.reset.generation S2.x.stop.cutoff
@@ -46,14 +50,9 @@ BUILT = ids(
 REASONS: Mapping[str, frozenset[str]] = {
     "not built yet": ids(
         """
-        S0.x.backoff.own S0.x.headofline S0.x.claim
-        S0.x.attempts.durable S0.x.restart.auth
+        S0.x.restart.auth
         S1.dispatch.route S1.dispatch.link
-        S1.timeout.default S1.timeout.cancels
-        S1.ttl.default S1.ttl.all.ends
-        S1.store.crud S1.store.survive S1.store.fields
-        S1.x.claim.race S1.x.order.kept S1.x.queue.derived S1.x.cancel.leaves S1.x.bind.run S1.x.restart.working
-        S1.x.stuck
+        S1.timeout.cancels
         S3.id.telegram S3.id.delivery S3.id.command.context
         P.tool.ask
         P.view.journal
