@@ -1,8 +1,5 @@
 """How runs move through a lane: in order, one at a time, whatever becomes of each."""
 
-import asyncio
-from collections.abc import Callable
-
 import pytest
 
 from carrel.kernel import Code, Refusal
@@ -17,17 +14,12 @@ from carrel.runs import (
     Outcome,
     Rules,
     answer,
-    call_result,
-    fence,
     prune,
-    record_call,
     require_cancelled,
     retry,
-    settle_and_claim,
     stop_lane,
 )
-from carrel.storage import Tx
-from tests.engine import DONE, LEASE_MS, MAIN, Engine, lane_key, open_engine
+from tests.engine import DONE, MAIN, Engine, lane_key, open_engine
 from tests.requirements.mark import requirement
 
 pytestmark = pytest.mark.anyio
@@ -289,7 +281,7 @@ async def test_stopping_a_lane_cancels_all_that_was_said_to_it_and_starts_nothin
 @requirement("S1.ttl.default", "S1.ttl.all.ends")
 async def test_ended_runs_are_purged_after_their_days_and_live_ones_never(store_url: str) -> None:
     async with open_engine(store_url) as engine:
-        ends = {"completed": DONE, "failed": REFUSED, "cancelled": Cancelled(reason="stopped")}
+        ends: dict[str, Outcome] = {"completed": DONE, "failed": REFUSED, "cancelled": Cancelled(reason="stopped")}
         ended = []
         for name, outcome in ends.items():
             ended.append(await engine.say(lane_key(name), name, kind="a2a"))
@@ -319,147 +311,3 @@ async def test_a_ttl_of_zero_keeps_runs_for_ever(store_url: str) -> None:
         keeping = Settings(a2a=A2aSettings(tasks=A2aTasksSettings(ttl_days=0)))
         await engine.db.write(lambda tx: prune(tx, keeping))
         assert (await engine.run(run.id)).state == "completed"
-
-
-@requirement("S1.x.claim.race", "S0.x.claim")
-async def test_many_workers_that_claim_at_once_never_share_a_run_or_a_lane(store_url: str) -> None:
-    async with open_engine(store_url) as engine:
-        for n in range(12):
-            await engine.say(lane_key(f"l{n % 6}"), f"line {n}")
-        taken = await asyncio.gather(*(engine.take(2, worker=f"worker-{n}") for n in range(8)))
-        held = [one for claims in taken for one in claims]
-        assert len({one.id for one in held}) == len(held) == len({one.key for one in held}) == 6
-
-
-async def test_the_end_of_a_run_and_the_next_claim_are_one_commit(store_url: str) -> None:
-    async with open_engine(store_url) as engine:
-        first, second = await engine.say(MAIN, "first"), await engine.say(MAIN, "second")
-        held = await engine.take_one()
-        (following,) = await engine.db.write(lambda tx: settle_and_claim(tx, held, DONE, "worker-1", LEASE_MS))
-        assert (following.id, following.state) == (second.id, "running")
-        assert (await engine.run(first.id)).state == "completed"
-        other = await engine.say(lane_key("older"), "due before the lane's next")
-        await engine.say(MAIN, "third")
-        (oldest,) = await engine.db.write(lambda tx: settle_and_claim(tx, following, DONE, "worker-1", LEASE_MS))
-        assert oldest.id == other.id
-
-
-@requirement("S1.x.restart.working", "S1.x.stuck")
-async def test_a_run_whose_worker_is_lost_returns_to_the_head_of_its_lane(store_url: str) -> None:
-    async with open_engine(store_url) as engine:
-        lost, following = await engine.say(MAIN, "lost"), await engine.say(MAIN, "next")
-        held = await engine.take_one()
-        engine.advance(59)
-        assert await engine.rescue() == 0
-        engine.advance(1)
-        assert await engine.rescue() == 1
-        back = await engine.run(lost.id)
-        assert (back.state, back.attempt, back.worker) == ("queued", 1, None)
-        again = await engine.take_one()
-        assert (again.id, again.attempt) == (lost.id, 2)
-        assert again.claim_no > held.claim_no
-        await engine.end(again)
-        assert (await engine.take_one()).id == following.id
-
-
-def writing(engine: Engine, held: Claim, effect: str) -> Callable[[Tx], None]:
-    """A tool call as a turn makes it: fenced, and recorded in the transaction of its effect."""
-
-    def work(tx: Tx) -> None:
-        fence(tx, held)
-        record_call(tx, engine.access, held.id, "call-1", tool="task_create", effect=effect, result="{}")
-
-    return work
-
-
-@requirement("S1.x.restart.working")
-@pytest.mark.parametrize(("effect", "state"), [("write", "failed"), ("read", "queued")])
-async def test_a_lost_run_that_had_written_is_left_to_a_person(store_url: str, effect: str, state: str) -> None:
-    async with open_engine(store_url) as engine:
-        lost, following = await engine.say(MAIN, "lost"), await engine.say(MAIN, "next")
-        await engine.db.write(writing(engine, await engine.take_one(), effect))
-        engine.advance(60)
-        await engine.rescue()
-        found = await engine.run(lost.id)
-        assert found.state == state
-        if state == "failed":
-            assert (found.reason, (await engine.take_one()).id) == ("interrupted", following.id)
-
-
-async def test_a_run_that_loses_every_worker_becomes_a_dead_letter(store_url: str) -> None:
-    rules = Rules(runs=RunsSettings(attempts_max=2, timeout_minutes=0))
-    async with open_engine(store_url, rules=rules) as engine:
-        run = await engine.say(MAIN, "poison")
-        for _ in range(2):
-            await engine.take_one()
-            engine.advance(60)
-            await engine.rescue()
-        ended = await engine.run(run.id)
-        assert (ended.state, ended.reason) == ("failed", "dead_letter")
-
-
-async def test_a_lost_run_that_was_to_stop_or_is_past_its_limit_ends_so(store_url: str) -> None:
-    async with open_engine(store_url) as engine:
-        stopped = await engine.say(lane_key("a"), "stop me")
-        late = await engine.say(lane_key("b"), "late", timeout_seconds=30)
-        await engine.take(2)
-        await engine.cancel(stopped.id, "stopped")
-        engine.advance(60)
-        await engine.rescue()
-        ends = [await engine.run(run.id) for run in (stopped, late)]
-        assert [(run.state, run.reason) for run in ends] == [("cancelled", "stopped"), ("failed", "timeout")]
-
-
-async def test_cancelling_a_run_whose_worker_is_lost_ends_it_at_once(store_url: str) -> None:
-    async with open_engine(store_url) as engine:
-        run = await engine.say(MAIN, "lost")
-        await engine.take_one()
-        engine.advance(60)
-        ended = await engine.cancel(run.id)
-        assert ended is not None
-        assert ended.state == "cancelled"
-        assert await engine.depth(MAIN) == 0
-
-
-@requirement("S0.x.claim", "S0.x.tools.once")
-async def test_a_worker_that_wakes_after_its_lease_ran_out_writes_nothing(store_url: str) -> None:
-    async with open_engine(store_url) as engine:
-        run = await engine.say(MAIN, "slow")
-        asleep = await engine.take_one()
-        engine.advance(60)
-        writes: list[Callable[[], object]] = [
-            lambda: engine.hear(asleep),
-            lambda: engine.db.write(writing(engine, asleep, "write")),
-            lambda: engine.end(asleep),
-            lambda: engine.end(asleep, BAD_WAY),
-            lambda: engine.end(asleep, NeedsInput(question="?")),
-            lambda: engine.end(asleep, Cancelled(reason="stopped")),
-        ]
-        for rescued in (False, True):
-            if rescued:
-                await engine.rescue()
-                await engine.take_one()
-            for write in writes:
-                with pytest.raises(ClaimLost):
-                    await write()  # type: ignore[misc]
-            assert await engine.depth(MAIN) == 1
-        found = await engine.run(run.id)
-        assert (found.state, found.reply, found.session_id) == ("running", None, None)
-        assert await engine.db.read(lambda tx: call_result(tx, engine.access, run.id, "call-1")) is None
-
-
-@requirement("S1.store.survive")
-async def test_after_a_restart_everything_is_there_and_the_queue_keeps_its_order(store_url: str) -> None:
-    async with open_engine(store_url) as engine:
-        runs = [await engine.say(MAIN, f"line {n}") for n in range(5)]
-        await engine.take_one()
-        clock = engine.clock
-    async with open_engine(store_url, clock=clock) as engine:
-        engine.advance(60)
-        await engine.rescue()
-        order = []
-        for _ in runs:
-            held = await engine.take_one()
-            order.append(held.id)
-            await engine.end(held)
-        assert order == [run.id for run in runs]
