@@ -7,17 +7,30 @@ them; an owner of another account sees the figures of that account's own lanes.
 import asyncio
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator
+from logging import getLogger
 from typing import Literal
 
 from msgspec import UNSET, UnsetType
 from starlette.responses import PlainTextResponse
 
 from carrel.access import every_account
-from carrel.kernel import DEFAULT_ACCOUNT_SLUG, METRICS, MS_PER_MINUTE, Access, Clock, Sample, iso, system_access
+from carrel.kernel import (
+    DEFAULT_ACCOUNT_SLUG,
+    METRICS,
+    MS_PER_MINUTE,
+    Access,
+    Clock,
+    Refusal,
+    Sample,
+    iso,
+    system_access,
+)
 from carrel.kernel.limits import METRIC_MINUTES_MAX, METRIC_SERIES_MAX
 from carrel.runs import count_live, stuck_lanes
 from carrel.storage import Database, Tx
 from carrel.surfaces.api.endpoint import OWNER, Ask, In, NoQuery, Out, endpoint
+
+_log = getLogger("carrel.api")
 
 _MINUTE_SECONDS = 60
 # Whose figures: an account's id, or "" for those of the whole server.
@@ -72,7 +85,11 @@ class Recorder:
     async def record(self) -> None:
         """Take a point now and then every minute, until cancelled."""
         while True:
-            await self.take()
+            try:
+                await self.take()
+            except Refusal:
+                # The store is away; the minute stays without a point.
+                _log.warning("metrics_skipped")
             await asyncio.sleep(_MINUTE_SECONDS)
 
     async def take(self) -> None:
