@@ -92,16 +92,19 @@ class Turns:
     async def take(self, claim: Claim) -> Outcome:
         """One turn: whatever is next by what is stored, until there is an outcome."""
         usage = Usage()
+        called: set[str] = set()
         while True:
             following = await self._db.write(lambda tx: self._prepare(tx, claim))
             match following:
                 case _Sent():
                     outcome, usage = await self._step(claim, following, usage)
                 case _Pending():
+                    called |= {(entry.details or {})["name"] for entry in following.calls}
                     outcome = await self._call(claim, following)
                 case _:
                     outcome = following
             if outcome is not None:
+                _log_end(claim, outcome, called)
                 return _with_usage(outcome, usage)
 
     async def _step(self, claim: Claim, sent: _Sent, usage: Usage) -> tuple[Outcome | None, Usage]:
@@ -223,19 +226,9 @@ def _hear(tx: Tx, access: Access, run: Run, claim: Claim) -> Session:
 def _hear_answer(tx: Tx, claim: Claim, sent: _Sent, answer: StepAnswer, rounds_max: int) -> Outcome | None:
     """Keep what the gateway said: the reply ends the turn, calls are written down before any of them is made."""
     fence(tx, claim)
-    desktop, session = sent.desktop, sent.desktop.session
+    desktop = sent.desktop
     answer_step(tx, claim.access, claim.id, sent.n, msgspec.json.encode(answer.output).decode())
     if not answer.calls:
-        _log.info(
-            "turn_finished",
-            extra={
-                "run_id": claim.id,
-                "session_key": claim.key,
-                "session_id": session.id,
-                "generation": session.generation,
-            }
-            | {"instruction_profile_version": PROFILE_VERSION, "task_history_called": False},
-        )
         # PostgreSQL keeps no NUL in a text, and nobody needs one in a reply.
         text = answer.text.replace("\x00", "")
         if not text.strip():
@@ -325,6 +318,13 @@ def _row(asking: Asking, asked: Asked, n: int, now: int) -> StepRow:
         history_omitted=asked.history_omitted,
         sent_at=now,
     )
+
+
+def _log_end(claim: Claim, outcome: Outcome, called: set[str]) -> None:
+    told = {"run_id": claim.id, "session_key": claim.key, "agent_id": claim.agent_id}
+    more = {"instruction_profile_version": PROFILE_VERSION, "task_history_called": "task_history" in called}
+    failed = {"error_code": outcome.code} if isinstance(outcome, Failed) else {}
+    _log.info("turn_finished", extra=told | more | failed)
 
 
 def _failed(fault: GatewayFault) -> Failed:
