@@ -6,6 +6,7 @@ from carrel.delivery import PROFILE_VERSION, standing_instructions
 from carrel.kernel import SessionKey
 from carrel.sessions import Agent, Profile
 from carrel.tools import CATALOG
+from tests.requirements.mark import requirement
 
 # What each version says, as the hash of two fixed desks' instructions without tools. A change of wording needs a new
 # version and a new line here; lines of versions that were released are never changed.
@@ -23,6 +24,7 @@ AGENT = Agent(
 DESKS = (SessionKey.of("writer", "main"), SessionKey.of("writer", "task:task_1"))
 
 
+@requirement("S0.instr.version")
 def test_the_wording_changes_only_with_its_version() -> None:
     text = "\n\n".join(standing_instructions(AGENT, key, ()).text for key in DESKS)
     assert WORDINGS[PROFILE_VERSION] == sha256(text.encode()).hexdigest(), (
@@ -37,6 +39,7 @@ def test_the_hash_is_of_the_text_and_equal_input_gives_equal_bytes() -> None:
     assert one.version == PROFILE_VERSION
 
 
+@requirement("S0.instr.capabilities")
 def test_capabilities_are_told_from_the_very_list_that_is_offered() -> None:
     offered = CATALOG.offered()[1:]
     text = standing_instructions(AGENT, DESKS[0], offered).text

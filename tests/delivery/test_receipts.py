@@ -31,7 +31,7 @@ async def test_the_receipt_holds_the_very_bytes_that_the_gateway_received(
     assert run.reply == "Ünïcode, \U0001f43f and \\ escapes."
 
 
-@requirement("P.receipt")
+@requirement("P.receipt", "S0.instr.version")
 async def test_a_receipt_says_what_was_shown_and_what_came_back(floor: Floor, gateway: ScriptedGateway) -> None:
     gateway.script(calls(("session_status", {})), text("Idle."))
     run = await floor.ask("how do you stand?", "task:task_1")

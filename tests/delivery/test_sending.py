@@ -134,6 +134,7 @@ async def test_the_transcript_of_the_generation_comes_before_the_new_message(
     ], "tool calls of ended runs stay out"
 
 
+@requirement("S0.input.history")
 async def test_history_beyond_its_bound_loses_its_oldest_lines_whole_and_says_how_many(
     sqlite_url: str, gateway: ScriptedGateway
 ) -> None:
@@ -195,6 +196,7 @@ async def test_thinking_and_model_come_from_the_agent_and_fall_back_to_the_gatew
     assert "reasoning" not in plain
 
 
+@requirement("S0.instr.capabilities")
 async def test_tools_are_offered_as_the_catalog_defines_them_and_narrowed_by_the_profile(
     floor: Floor, gateway: ScriptedGateway
 ) -> None:

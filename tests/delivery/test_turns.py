@@ -1,15 +1,17 @@
 """The loop of a turn: rounds of tool calls, their bound, silence, questions, and how a stop reaches the gateway."""
 
 import json
+import logging
 from collections.abc import Callable
 
 import pytest
 
+from carrel.delivery import PROFILE_VERSION
 from carrel.kernel import SessionKey
 from carrel.runs import answer, artifacts_of, cancel
 from tests.delivery.floor import Floor, open_floor, to, tuned
 from tests.requirements.mark import requirement
-from tests.scripted_gateway import Answer, Gate, Request, ScriptedGateway, calls, raw, text
+from tests.scripted_gateway import Answer, Gate, Request, ScriptedGateway, calls, http_error, raw, text
 
 pytestmark = pytest.mark.anyio
 
@@ -190,3 +192,27 @@ async def test_an_answer_cut_short_is_kept_with_a_note(floor: Floor, gateway: Sc
     gateway.script(raw(json.dumps(body).encode()))
     run = await floor.ask("hello")
     assert (run.state, run.reply, run.note) == ("completed", "Half of", "max_output_tokens")
+
+
+@requirement("S0.log.resolution", "S0.log.instructions")
+async def test_every_turn_logs_where_it_is_heard_and_how_it_was_instructed(
+    floor: Floor, gateway: ScriptedGateway, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, logger="carrel.delivery")
+    gateway.script(text("Good."), http_error(400), calls(("request_input", {"question": "Which?"})))
+    runs = [await floor.ask("hello", rest) for rest in ("task:task_1", "main", "web:chat-0001")]
+    begun = [record.__dict__ for record in caplog.records if record.getMessage() == "turn_started"]
+    ended = [record.__dict__ for record in caplog.records if record.getMessage() == "turn_finished"]
+    assert [(one["run_id"], one["session_resolution"], one["generation"]) for one in begun] == [
+        (run.id, resolution, 1) for run, resolution in zip(runs, ("task-scoped", "base", "base"), strict=True)
+    ]
+    assert [one["run_id"] for one in ended] == [run.id for run in runs]
+    assert {one["instruction_profile_version"] for one in ended} == {PROFILE_VERSION}
+    assert [one.get("error_code") for one in ended] == [None, "gateway_refused", None]
+    assert not any(one["task_history_called"] for one in ended)
+
+
+async def test_a_nul_that_a_model_writes_breaks_nothing(either_floor: Floor, gateway: ScriptedGateway) -> None:
+    gateway.script(calls(("artifact_add", {"text": "a\x00b", "name": "n\x00"})), text("Go", "od\x00."))
+    run = await either_floor.ask("hello")
+    assert (run.state, run.reply) == ("completed", "Good.")

@@ -209,7 +209,7 @@ def test_sudden_death_loses_no_accepted_message_and_repeats_no_write(start: Star
     assert cut["toolsCalled"] == ["artifact_add"]
 
 
-@requirement("S0.x.secrets")
+@requirement("S0.x.secrets", "S0.log.resolution", "S0.log.instructions")
 def test_logs_are_json_lines_on_stderr_without_any_credential(start: Start, gateway: ScriptedGateway) -> None:
     key = "sk-very-secret-key-0123456789"
     server = start(**reaching(gateway), CARREL_GATEWAY__DEFAULT__API_KEY=key, CARREL_LOG__LEVEL="debug")
@@ -224,6 +224,10 @@ def test_logs_are_json_lines_on_stderr_without_any_credential(start: Start, gate
     (begun,) = [line for line in lines if line["event"] == "turn_started"]
     assert (begun["run_id"], begun["session_key"], begun["generation"]) == (run["id"], "agent:main:main", 1)
     assert begun["session_resolution"] == "base"
+    (finished,) = [line for line in lines if line["event"] == "turn_finished"]
+    assert finished["run_id"] == run["id"]
+    assert finished["instruction_profile_version"] == run["deliveryInstructionProfileVersion"]
+    assert finished["task_history_called"] is False
     whole = server.log_file.read_text()
     assert key not in whole
     assert server.token not in whole
