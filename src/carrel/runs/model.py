@@ -1,5 +1,6 @@
 """Run, its states and moves, and the outcomes of a turn. Pure."""
 
+from functools import lru_cache
 from typing import Any, Literal
 
 import msgspec
@@ -22,6 +23,9 @@ MOVES: dict[str, frozenset[str]] = {
 }
 ENDS = tuple(state for state, onward in MOVES.items() if not onward)
 _decode_provenance = msgspec.json.Decoder(Provenance).decode
+# Asked for several times in every transaction of a run; the values are frozen, so all may share them.
+_house_access = lru_cache(maxsize=1_024)(system_access)
+_stored_key = lru_cache(maxsize=16_384)(SessionKey.stored)
 _decode_names = msgspec.json.Decoder(tuple[str, ...]).decode
 
 
@@ -57,12 +61,12 @@ class Claim(Struct, frozen=True):
     @property
     def session_key(self) -> SessionKey:
         """The key of its lane as a value."""
-        return SessionKey.stored(self.key)
+        return _stored_key(self.key)
 
     @property
     def access(self) -> Access:
         """The house's access to the run's account."""
-        return system_access(self.account_id)
+        return _house_access(self.account_id)
 
 
 class Run(Claim, frozen=True, kw_only=True):
