@@ -155,9 +155,18 @@ def test_chat_can_answer_in_json(at: Carrel, server: TinyServer) -> None:
 
 def test_chat_with_an_agent_begins_a_session_of_its_own(at: Carrel, server: TinyServer) -> None:
     server.answers("POST", "/api/sessions", {"sessionId": "c2", "sessionKey": KEY}, status=201)
-    server.answers("POST", "/api/chat", {"command": "/status", "reply": "idle", "sessionId": "c2"})
+    server.answers("POST", "/api/chat", {"command": "/status", "reply": "idle", "sessionId": "c2", "sessionKey": KEY})
     assert at("chat", "--agent", "scribe", stdin="/status\n").out == "idle\n"
     assert server.asked[0].body == {"agentId": "scribe", "channelType": "cli", "clientInstanceId": "cli"}
+
+
+def test_a_chat_goes_on_in_the_session_a_command_leads_to(at: Carrel, server: TinyServer) -> None:
+    other = f"{KEY}x"
+    moved = {"command": "/new", "reply": "A new session.", "sessionId": "c2", "sessionKey": other}
+    server.answers("POST", "/api/chat", moved)
+    at("chat", "--session", KEY, stdin="/new\n/status\n")
+    said = [asked.body["sessionKey"] for asked in server.asked if asked.path == "/api/chat"]
+    assert said == [KEY, other]
 
 
 def test_a_question_in_chat_is_answered_by_the_next_line(at: Carrel, server: TinyServer) -> None:

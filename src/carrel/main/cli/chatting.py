@@ -5,6 +5,7 @@ import sys
 from argparse import Namespace
 from collections.abc import Iterator
 from contextlib import suppress
+from typing import Any
 
 from carrel.bridge import Client
 from carrel.main.cli.command import Command, Exit, option
@@ -28,10 +29,11 @@ def chat(args: Namespace, screen: Screen) -> int:
         code: int = Exit.OK
         asking: Run | None = None
         with listen(client, session_key, CLIENT_INSTANCE) as live:
+            talk = _Talk(client, screen, session_key, live)
             for line in _lines(screen):
                 if line in _QUIT:
                     break
-                run = _say(client, live, session_key, line, asking, screen)
+                run = talk.say(line, asking)
                 asking = run if run and run["state"] == "waiting" else None
                 code = tell(run, screen, with_reply=False) if run and not asking else Exit.OK
                 if asking:
@@ -72,46 +74,62 @@ def _prompt(screen: Screen) -> str:
     return re.sub(r"(\x1b\[\d+m)", "\x01\\1\x02", screen.paint("cyan", PROMPT))
 
 
-def _say(
-    client: Client, live: Live | None, session_key: str, line: str, asking: Run | None, screen: Screen
-) -> Run | None:
-    """Say a line, or answer the run that asked; show the answer and return the run, none for a command."""
-    if asking and not line.startswith("/"):
-        run_id = str(answer_run(client, asking, line)["id"])
-    else:
-        heard = client.post(
-            "/api/chat",
-            {"text": line, "sessionKey": session_key, "channelType": "cli", "clientInstanceId": CLIENT_INSTANCE},
-        )
-        if "runId" not in heard:
-            if screen.as_json:
-                screen.json(heard)
-            else:
-                screen.line(heard.get("reply") or "")
-            return None
-        run_id = heard["runId"]
-    streamed = _stream(client, live, run_id, screen) if live and not screen.as_json else ""
-    run = wait_for(client, run_id, screen, seconds=ANSWER_SECONDS)
-    if screen.as_json:
-        screen.json({"run": run})
+class _Talk:
+    """A talk in one session at a time; /new and /switch take it to another."""
+
+    def __init__(self, client: Client, screen: Screen, session_key: str, live: Live | None) -> None:
+        self._client = client
+        self._screen = screen
+        self._session_key = session_key
+        self._live = live
+
+    def say(self, line: str, asking: Run | None) -> Run | None:
+        """Say a line, or answer the run that asked; show the answer and return the run, none for a command."""
+        if asking and not line.startswith("/"):
+            run_id = str(answer_run(self._client, asking, line)["id"])
+        else:
+            here = {"sessionKey": self._session_key, "channelType": "cli", "clientInstanceId": CLIENT_INSTANCE}
+            heard = self._client.post("/api/chat", {"text": line, **here})
+            if "runId" not in heard:
+                self._commanded(heard)
+                return None
+            run_id = heard["runId"]
+        streamed = self._stream(run_id) if self._live and not self._screen.as_json else ""
+        run = wait_for(self._client, run_id, self._screen, seconds=ANSWER_SECONDS)
+        self._show(run, streamed)
         return run
-    reply = run.get("reply") or ""
-    if run["state"] == "completed":
-        # What was streamed is not said again; a reply that grew elsewhere is.
-        screen.line("" if streamed and reply.strip() == streamed.strip() else ("\n" if streamed else "") + reply)
-        screen.out.flush()
-    elif streamed:
-        screen.line()
-    return run
 
+    def _commanded(self, heard: dict[str, Any]) -> None:
+        """Show what a command said and go where it leads."""
+        if self._screen.as_json:
+            self._screen.json(heard)
+        else:
+            self._screen.line(heard.get("reply") or "")
+        if heard["sessionKey"] != self._session_key:
+            self._session_key = heard["sessionKey"]
+            if self._live:
+                self._live.bind(self._session_key, CLIENT_INSTANCE)
 
-def _stream(client: Client, live: Live, run_id: str, screen: Screen) -> str:
-    """Write the run's text as it comes; return what was written when the reply is done or the line is cut."""
-    written: list[str] = []
-    for piece in live.pieces(run_id, ended=lambda: settled(read_run(client, run_id))):
-        written.append(piece)
-        screen.piece(piece)
-    return "".join(written)
+    def _stream(self, run_id: str) -> str:
+        """Write the run's text as it comes; return what was written when the reply is done or the line is cut."""
+        assert self._live is not None, "only asked where there is a live line"
+        written: list[str] = []
+        for piece in self._live.pieces(run_id, ended=lambda: settled(read_run(self._client, run_id))):
+            written.append(piece)
+            self._screen.piece(piece)
+        return "".join(written)
+
+    def _show(self, run: Run, streamed: str) -> None:
+        screen = self._screen
+        if screen.as_json:
+            screen.json({"run": run})
+        elif run["state"] == "completed":
+            reply = run.get("reply") or ""
+            # What was streamed is not said again; a reply that grew elsewhere is.
+            screen.line("" if streamed and reply.strip() == streamed.strip() else ("\n" if streamed else "") + reply)
+            screen.out.flush()
+        elif streamed:
+            screen.line()
 
 
 COMMANDS = (

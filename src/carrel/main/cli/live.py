@@ -17,10 +17,15 @@ _RESTS = ("waiting", "failed", "cancelled")
 
 
 class Live:
-    """One open line, bound to one session."""
+    """One open line, bound to the sessions it was told to."""
 
     def __init__(self, line: "ClientConnection") -> None:
         self._line = line
+
+    def bind(self, session_key: str, client_instance: str) -> None:
+        """Listen to that session as well from now on."""
+        frame = {"type": "bind", "sessionId": session_key, "clientInstanceId": client_instance}
+        self._line.send(json.dumps(frame))
 
     def pieces(self, run_id: str, *, ended: Callable[[], bool]) -> Iterator[str]:
         """Yield the pieces of the run's text; returns when its reply is done, it has `ended` or the line is cut."""
@@ -69,5 +74,6 @@ def listen(client: Client, session_key: str, client_instance: str) -> Iterator[L
         yield None
         return
     with line:
-        line.send(json.dumps({"type": "bind", "sessionId": session_key, "clientInstanceId": client_instance}))
-        yield Live(line)
+        live = Live(line)
+        live.bind(session_key, client_instance)
+        yield live
