@@ -5,7 +5,7 @@ from carrel.kernel import METRICS, iso
 from carrel.runs import store
 from carrel.runs.model import Cancelled, Claim, ClaimLost, Completed, Failed, NeedsInput, Outcome, retry_delay_ms
 from carrel.runs.telling import count_end, tell
-from carrel.sessions import note_ending
+from carrel.sessions import note_tokens
 from carrel.storage import RUNS, Tx
 
 
@@ -98,8 +98,8 @@ def _end(
         usage=json_text(usage) if usage else None,
     ):  # fmt: skip
         return False
-    if usage or state != "completed":
-        note_ending(tx, run.access, run.key, state, _tokens(usage))
+    if _tokens(usage):
+        note_tokens(tx, run.access, run.key, _tokens(usage))
     more: dict[str, object] = {"reply": reply} if state == "completed" else {}
     if state == "failed":
         more["error"] = {"code": error_code, "message": error_message}

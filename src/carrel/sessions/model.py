@@ -118,7 +118,6 @@ class Lane(Struct, frozen=True):
     sandboxed: int
     total_tokens: int
     last_tokens: int
-    last_ending: str | None
     created_at: int
     updated_at: int
     archived_at: int | None

@@ -26,8 +26,8 @@ class Active(Struct, frozen=True):
 
 
 def transport_name(access: Access, channel: str, client_instance_id: str) -> str:
-    """The name of a transport; a browser belongs to its user, so that two people never share one."""
-    return f"{channel}|{access.actor_id if channel == 'web' else ''}|{client_instance_id or '_'}"
+    """The name of a transport; a browser or terminal belongs to its user, a Telegram chat to whoever is in it."""
+    return f"{channel}|{'' if channel == 'telegram' else access.actor_id}|{client_instance_id or '_'}"
 
 
 def active(tx: Tx, access: Access, channel: str, client_instance_id: str) -> Active:

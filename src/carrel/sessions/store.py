@@ -105,15 +105,13 @@ def archive_lane(tx: Tx, access: Access, key: str, archived_at: int | None) -> N
     )
 
 
-def note_ending(tx: Tx, access: Access, key: str, ending: str, tokens: int) -> None:
-    """Remember how the lane's last run ended and what it cost."""
+def note_tokens(tx: Tx, access: Access, key: str, tokens: int) -> None:
+    """Remember what the lane's last run cost."""
     tx.run(
-        "UPDATE lanes SET last_ending = :ending, total_tokens = total_tokens + :tokens, "
-        "last_tokens = CASE WHEN :tokens > 0 THEN :tokens ELSE last_tokens END WHERE account_id = "
-        ":account AND key = :key",
+        "UPDATE lanes SET total_tokens = total_tokens + :tokens, last_tokens = :tokens "
+        "WHERE account_id = :account AND key = :key",
         account=access.account_id,
         key=key,
-        ending=ending,
         tokens=tokens,
     )
 

@@ -66,7 +66,6 @@ CREATE TABLE lanes (
     sandboxed BIGINT NOT NULL DEFAULT 0,
     total_tokens BIGINT NOT NULL DEFAULT 0,
     last_tokens BIGINT NOT NULL DEFAULT 0,
-    last_ending TEXT,
     created_at BIGINT NOT NULL,
     updated_at BIGINT NOT NULL,
     archived_at BIGINT,

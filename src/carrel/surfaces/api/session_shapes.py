@@ -112,8 +112,8 @@ def _generation_state(tx: Tx, access: Access, row: LaneRow, session: Session) ->
 
 
 def _aborted(tx: Tx, access: Access, lane: Lane) -> bool:
-    """True when the last run was cancelled; the lane remembers only that one was, so the runs are asked."""
-    return lane.last_ending == "cancelled" and newest_end(tx, access, lane.key) == "cancelled"
+    """True when the last run was cancelled."""
+    return newest_end(tx, access, lane.key) == "cancelled"
 
 
 def _shape(
