@@ -39,6 +39,8 @@ class Dispatcher:
         self._draining = asyncio.Event()
         self._idle = asyncio.Event()
         self._idle.set()
+        self._door_shut = asyncio.Event()
+        self._door_shut.set()
 
     @property
     def draining(self) -> bool:
@@ -63,13 +65,23 @@ class Dispatcher:
         """Start nothing more and wait for what runs, at the longest `seconds_max`; the rest is left to rescue."""
         self._draining.set()
         self._freed.set()
+        self._db.bell(RUNS).ring()
         try:
             async with asyncio.timeout(seconds_max):
+                # A claim that is under way may still bring work, so the door is shut before anybody counts.
+                await self._door_shut.wait()
                 await self._idle.wait()
         except TimeoutError:
             _log.warning("drain_timeout", extra={"running": len(self._slots)})
 
     async def _claim(self, group: asyncio.TaskGroup) -> None:
+        self._door_shut.clear()
+        try:
+            await self._claim_until_draining(group)
+        finally:
+            self._door_shut.set()
+
+    async def _claim_until_draining(self, group: asyncio.TaskGroup) -> None:
         bell = self._db.bell(RUNS)
         while not self.draining:
             version = bell.version
@@ -92,7 +104,7 @@ class Dispatcher:
                 await bell.wait(version, max(0.001, min(wait, SAFETY_POLL_SECONDS)))
 
     def _take(self, tx: Tx, limit: int) -> tuple[list[Claim], int | None, int]:
-        claimed = claim(tx, self._worker, self._lease_ms, limit)
+        claimed = [] if self.draining else claim(tx, self._worker, self._lease_ms, limit)
         return claimed, None if claimed else store.next_due(tx), tx.now
 
     def _start(self, group: asyncio.TaskGroup, run: Claim) -> None:
@@ -145,7 +157,9 @@ class Dispatcher:
             return None
 
     def _renew(self, tx: Tx) -> int:
-        return store.renew_leases(tx, self._worker, tx.now + self._lease_ms)
+        # Only what is worked on here and now: a run whose end could not be written must not be held for ever.
+        held = [slot.run for slot in list(self._slots.values())]
+        return store.renew_leases(tx, self._worker, held, tx.now + self._lease_ms)
 
     async def _every(self, seconds: float, duty: Callable[[Tx], int]) -> None:
         while True:
@@ -172,7 +186,7 @@ class _Slot:
     """One turn under way, with the two ways to end it early: its time limit and a stop."""
 
     def __init__(self, run: Claim) -> None:
-        self._run = run
+        self.run = run
         self._scope: asyncio.Timeout | None = None
         self._reason: str | None = None
 
@@ -195,7 +209,7 @@ class _Slot:
             self._scope.reschedule(0)
 
     def _seconds_left(self) -> float | None:
-        if self._run.deadline_at is None:
+        if self.run.deadline_at is None:
             return None
         # Counted from the claim: updated_at is the moment of this very claim on the store's clock.
-        return (self._run.deadline_at - self._run.updated_at) / MS_PER_SECOND
+        return (self.run.deadline_at - self.run.updated_at) / MS_PER_SECOND

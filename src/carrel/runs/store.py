@@ -141,14 +141,20 @@ def next_due(tx: Tx) -> int | None:
     return row[0] if row else None
 
 
-def renew_leases(tx: Tx, worker: str, lease_until: int) -> int:
-    """Extend what a worker still holds; a lease that ran out stays out."""
-    return tx.run(
-        "UPDATE runs SET lease_until = :lease_until WHERE state = 'running' AND worker = :worker AND "
-        "lease_until > :now",
-        worker=worker,
-        lease_until=lease_until,
-        now=tx.now,
+def renew_leases(tx: Tx, worker: str, held: list[Claim], lease_until: int) -> int:
+    """Extend what a worker is working on; a lease that ran out stays out."""
+    return sum(
+        tx.run(
+            f"UPDATE runs SET lease_until = :lease_until WHERE {_MINE} AND state = 'running' AND worker = :worker "
+            "AND claim_no = :claim_no AND lease_until > :now",
+            account=run.account_id,
+            id=run.id,
+            claim_no=run.claim_no,
+            worker=worker,
+            lease_until=lease_until,
+            now=tx.now,
+        )
+        for run in held
     )
 
 
