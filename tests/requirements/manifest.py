@@ -20,6 +20,9 @@ BUILT = ids(
     """
     P.account.keys P.account.wall P.door P.engine.two P.kill P.nomodel P.receipt P.receipt.compare P.receipt.true
     P.settings P.stop P.tool.once P.waiting
+    S0.input.history
+    S0.instr.capabilities S0.instr.version
+    S0.log.instructions S0.log.resolution
     S0.route.base S0.route.base.kept S0.route.continuation S0.route.flag.independent S0.route.flag.sessions
     S0.route.inflight S0.route.precedence S0.route.spelling.task S0.route.task
     S0.send.deterministic S0.send.everyturn S0.send.inline S0.send.layers
@@ -32,7 +35,7 @@ BUILT = ids(
     S1.dispatch.visible S1.dispatch.waiting
     S1.queue.limit S1.queue.notreject S1.queue.pending
     S1.store.backup S1.store.crud S1.store.fields S1.store.survive S1.store.wal
-    S1.timeout.default
+    S1.timeout.cancels S1.timeout.default
     S1.ttl.all.ends S1.ttl.default
     S1.x.bind.run S1.x.cancel.leaves S1.x.claim.race S1.x.order.kept S1.x.queue.derived S1.x.restart.working
     S1.x.stream.durable S1.x.stuck
@@ -52,7 +55,6 @@ REASONS: Mapping[str, frozenset[str]] = {
         """
         S0.x.restart.auth
         S1.dispatch.route S1.dispatch.link
-        S1.timeout.cancels
         S3.id.telegram S3.id.delivery S3.id.command.context
         P.tool.ask
         P.view.journal
@@ -73,8 +75,8 @@ REASONS: Mapping[str, frozenset[str]] = {
     ),
     "the standing instructions and the compact input are not complete yet": ids(
         """
-        S0.instr.version S0.instr.scope S0.instr.capabilities
-        S0.input.anchors S0.input.compact S0.input.history S0.input.injection
+        S0.instr.scope
+        S0.input.anchors S0.input.compact S0.input.injection
         S0.x.silence S0.x.base.growth
         """
     ),
@@ -109,7 +111,6 @@ REASONS: Mapping[str, frozenset[str]] = {
     ),
     "the log lines and the manual are not written yet": ids(
         """
-        S0.log.resolution S0.log.instructions
         S0.docs
         """
     ),

@@ -1,0 +1,328 @@
+"""The dispatcher at work: real waits, real stops, a real second server."""
+
+import asyncio
+import os
+import resource
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+
+from carrel.kernel.settings import RunsSettings, Settings
+from carrel.runs import (
+    Claim,
+    Completed,
+    Dispatcher,
+    Failed,
+    NeedsInput,
+    Outcome,
+    Rules,
+    answer,
+    rescue_lost,
+    wait_for_rest,
+)
+from carrel.storage import FEED, RUNS, sqlite_path
+from tests.engine import MAIN, SECONDS_MAX, Commanded, Engine, lane_key, open_engine, until, within, working
+from tests.requirements.mark import requirement
+
+pytestmark = pytest.mark.anyio
+BAD_WAY = Failed(code="unreachable", message="no answer", retryable=True)
+
+
+@requirement("S1.dispatch.fifo", "S1.dispatch.busy", "S1.dispatch.next")
+async def test_a_lane_is_worked_off_in_the_order_it_was_spoken_to(store_url: str) -> None:
+    async with open_engine(store_url) as engine:
+        desk = Commanded()
+        async with working(engine, desk.turn):
+            runs = [await engine.say(MAIN, text) for text in "abc"]
+            for run in runs:
+                held = await desk.next()
+                assert held.id == run.id
+                assert desk.begun.empty()
+                desk.end(held.id, Completed(reply=f"answer to {run.text}"))
+                assert (await engine.rest(run.id)).reply == f"answer to {run.text}"
+
+
+@requirement("S1.dispatch.parallel")
+async def test_lanes_work_side_by_side_up_to_the_limit_and_a_slow_one_delays_no_other(store_url: str) -> None:
+    async with open_engine(store_url) as engine:
+        desk = Commanded()
+        async with working(engine, desk.turn, concurrency=3):
+            runs = {run.id: run for run in [await engine.say(lane_key(f"l{n}"), str(n)) for n in range(5)]}
+            first = [await desk.next() for _ in range(3)]
+            # What is claimed next can only be claimed by a slot that was freed.
+            assert desk.begun.empty()
+            slow, *others = first
+            finished = 0
+            for held in others:
+                desk.end(held.id)
+            while finished < 2:
+                desk.end((await desk.next()).id)
+                finished += 1
+            for run_id in runs.keys() - {slow.id}:
+                assert (await engine.rest(run_id)).state == "completed"
+            assert (await engine.run(slow.id)).state == "running"
+            desk.end(slow.id)
+            await engine.rest(slow.id)
+
+
+@requirement("S1.timeout.cancels")
+async def test_a_stop_really_stops_the_turn_and_nothing_of_it_is_recorded(store_url: str) -> None:
+    async with open_engine(store_url) as engine:
+        desk = Commanded()
+        async with working(engine, desk.turn):
+            run, following = await engine.say(MAIN, "long"), await engine.say(MAIN, "next")
+            held = await desk.next()
+            await engine.cancel(run.id, "stopped")
+            ended = await engine.rest(run.id)
+            assert (ended.state, ended.reason, ended.reply) == ("cancelled", "stopped", None)
+            assert desk.stopped == [held.id]
+            assert (await desk.next()).id == following.id
+            desk.end(following.id)
+            await engine.rest(following.id)
+
+
+@requirement("S1.timeout.default", "S1.timeout.cancels")
+async def test_a_turn_longer_than_its_limit_is_stopped_and_failed(store_url: str) -> None:
+    rules = Rules(a2a_timeout_minutes=0.001, runs=RunsSettings(timeout_minutes=0))
+    async with open_engine(store_url, rules=rules) as engine:
+        desk = Commanded()
+        async with working(engine, desk.turn):
+            limited, free = await engine.say(MAIN, "late", kind="a2a"), await engine.say(lane_key("free"), "free")
+            begun = {(await desk.next()).id for _ in range(2)}
+            assert begun == {limited.id, free.id}
+            ended = await engine.rest(limited.id)
+            assert (ended.state, ended.reason, ended.error_code) == ("failed", "timeout", "timeout")
+            assert desk.stopped == [limited.id]
+            assert (await engine.run(free.id)).state == "running"
+            desk.end(free.id)
+            await engine.rest(free.id)
+
+
+@requirement("S2.x.lane.recovers")
+async def test_a_turn_that_breaks_off_fails_its_run_and_no_other(store_url: str) -> None:
+    async with open_engine(store_url) as engine:
+        desk = Commanded()
+        async with working(engine, desk.turn):
+            broken, other = await engine.say(MAIN, "broken"), await engine.say(lane_key("other"), "other")
+            following = await engine.say(MAIN, "next")
+            for _ in range(2):
+                await desk.next()
+            desk.fail(broken.id, ZeroDivisionError("a secret detail"))
+            ended = await engine.rest(broken.id)
+            assert (ended.state, ended.error_code) == ("failed", "internal")
+            assert "secret" not in (ended.error_message or "")
+            assert (await desk.next()).id == following.id
+            for run in (following, other):
+                desk.end(run.id)
+                assert (await engine.rest(run.id)).state == "completed"
+
+
+@requirement("S0.x.poison", "S0.x.headofline")
+async def test_a_retry_begins_when_its_pause_is_over_and_the_lane_waits_behind_it(store_url: str) -> None:
+    async with open_engine(store_url) as engine:
+        desk = Commanded()
+        async with working(engine, desk.turn):
+            run, following = await engine.say(MAIN, "bad way"), await engine.say(MAIN, "next")
+            for _ in range(2):
+                desk.end((await desk.next()).id, BAD_WAY)
+                await until(engine, FEED, lambda tx: tx.one("SELECT 1 FROM runs WHERE state = 'running'") is None)
+                assert desk.begun.empty()
+                engine.advance(20)
+            desk.end((await desk.next()).id)
+            assert (await engine.rest(run.id)).attempt == 3
+            assert (await desk.next()).id == following.id
+
+
+@requirement("S1.dispatch.waiting")
+async def test_a_turn_that_asks_back_frees_its_lane_and_goes_on_with_the_answer(store_url: str) -> None:
+    async with open_engine(store_url) as engine:
+        desk = Commanded()
+        async with working(engine, desk.turn):
+            asking, following = await engine.say(MAIN, "ask"), await engine.say(MAIN, "next")
+            desk.end((await desk.next()).id, NeedsInput(question="which?"))
+            assert (await engine.rest(asking.id)).state == "waiting"
+            assert (await desk.next()).id == following.id
+            await engine.db.write(lambda tx: answer(tx, engine.access, asking.id, "this one"))
+            desk.end(following.id)
+            assert (await desk.next()).id == asking.id
+            desk.end(asking.id)
+            assert (await engine.rest(asking.id)).state == "completed"
+
+
+async def test_draining_starts_nothing_more_and_waits_for_what_runs(store_url: str) -> None:
+    async with open_engine(store_url) as engine:
+        desk = Commanded()
+        async with working(engine, desk.turn) as dispatcher:
+            run, behind = await engine.say(MAIN, "running"), await engine.say(MAIN, "behind")
+            await desk.next()
+            async with asyncio.TaskGroup() as group:
+                draining = group.create_task(dispatcher.drain(SECONDS_MAX))
+                await asyncio.sleep(0)
+                other = await engine.say(lane_key("other"), "not started")
+                assert dispatcher.draining
+                assert not draining.done()
+                desk.end(run.id)
+            assert (await engine.run(run.id)).state == "completed"
+            assert [(await engine.run(one.id)).state for one in (behind, other)] == ["queued", "queued"]
+            assert desk.begun.empty()
+
+
+async def test_what_does_not_end_in_time_is_left_to_rescue(store_url: str) -> None:
+    async with open_engine(store_url) as engine:
+        desk = Commanded()
+        async with working(engine, desk.turn) as dispatcher:
+            run = await engine.say(MAIN, "too long")
+            await desk.next()
+            await within(dispatcher.drain(0.01))
+            assert (await engine.run(run.id)).state == "running"
+        assert desk.stopped == [run.id]
+        engine.advance(60)
+        assert await engine.rescue() == 1
+        assert (await engine.run(run.id)).state == "queued"
+
+
+async def test_an_idle_dispatcher_that_drains_is_done_at_once(sqlite_url: str) -> None:
+    async with open_engine(sqlite_url) as engine, working(engine, Commanded().turn) as dispatcher:
+        await within(dispatcher.drain(SECONDS_MAX), 2.0)
+
+
+@requirement("S1.x.restart.working")
+async def test_the_only_server_of_a_file_takes_back_at_its_start_what_the_last_one_left(sqlite_url: str) -> None:
+    async with open_engine(sqlite_url) as engine:
+        run = await engine.say(MAIN, "left behind")
+        await engine.take_one()
+        clock = engine.clock
+    async with open_engine(sqlite_url, clock=clock) as engine:
+        desk = Commanded()
+        async with working(engine, desk.turn):
+            held = await desk.next()
+            assert (held.id, held.attempt) == (run.id, 2)
+            desk.end(held.id)
+            await engine.rest(run.id)
+
+
+@requirement("S1.x.stuck")
+async def test_a_run_whose_end_could_not_be_written_is_not_held_for_ever(sqlite_url: str) -> None:
+    path = sqlite_path(sqlite_url)
+    assert path is not None
+    async with open_engine(sqlite_url, real=True) as engine:
+        desk = Commanded()
+        settings = Settings(runs=RunsSettings(lease_seconds=1))
+        dispatcher = Dispatcher(engine.db, desk.turn, settings, "worker-1")
+        async with asyncio.TaskGroup() as group:
+            serving = group.create_task(dispatcher.serve())
+            run = await engine.say(MAIN, "work")
+            held = await desk.next()
+            await fill_disk_while(engine, desk, held, path)
+            assert (await engine.run(run.id)).state == "running"
+            async with asyncio.timeout(SECONDS_MAX):
+                while not await engine.db.write(rescue_lost):
+                    await engine.db.bell(RUNS).wait(engine.db.bell(RUNS).version, 0.1)
+            again = await desk.next()
+            assert (again.id, again.attempt) == (run.id, 2)
+            desk.end(again.id)
+            await engine.rest(run.id)
+            serving.cancel()
+
+
+async def fill_disk_while(engine: Engine, desk: Commanded, held: Claim, path: Path) -> None:
+    """Let a turn end while nothing can be written."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    full = path.with_name("carrel.db-wal").stat().st_size
+    resource.setrlimit(resource.RLIMIT_FSIZE, (full, before[1]))
+    try:
+        desk.end(held.id, Completed(reply="x" * 50_000))
+        # The writer is one thread: what is refused behind the turn's end was asked after it.
+        with pytest.raises(Exception, match="could not be written"):
+            await engine.say(lane_key("full"), "x" * 50_000)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+@requirement("P.engine.two", "S1.x.claim.race")
+async def test_two_servers_on_one_store_never_work_on_one_lane_at_once(postgres_url: str) -> None:
+    async with open_engine(postgres_url, real=True) as one, open_engine(postgres_url, real=True) as two:
+        busy: dict[str, str] = {}
+        worked: list[str] = []
+
+        def handler(name: str) -> object:
+            async def turn(held: Claim) -> Outcome:
+                assert held.key not in busy, "two runs of one lane at once"
+                busy[held.key] = name
+                await asyncio.sleep(0)
+                worked.append(held.id)
+                del busy[held.key]
+                return Completed(reply=name)
+
+            return turn
+
+        async with (
+            working(one, handler("one"), concurrency=4, worker="one"),  # type: ignore[arg-type]
+            working(two, handler("two"), concurrency=4, worker="two"),  # type: ignore[arg-type]
+        ):
+            said = await asyncio.gather(*((one, two)[n % 2].say(lane_key(f"l{n % 5}"), str(n)) for n in range(60)))
+            ended = [await one.rest(run.id) for run in said]
+        assert {run.state for run in ended} == {"completed"}
+        assert sorted(worked) == sorted(run.id for run in said)
+        by_lane: dict[str, list[int]] = {}
+        for run_id in worked:
+            run = next(run for run in ended if run.id == run_id)
+            by_lane.setdefault(run.key, []).append(run.seq)
+        assert all(order == sorted(order) for order in by_lane.values())
+
+
+SLEEPER = """
+import asyncio, sys
+from carrel.kernel.settings import RunsSettings, Settings
+from carrel.runs import Completed, Dispatcher
+from carrel.storage import open_database
+
+async def turn(held):
+    print("begun", held.id, flush=True)
+    await asyncio.to_thread(sys.stdin.readline)
+    return Completed(reply="from the sleeper")
+
+async def main():
+    db = open_database(sys.argv[1])
+    dispatcher = Dispatcher(db, turn, Settings(runs=RunsSettings(lease_seconds=1, concurrency=1)), "sleeper")
+    await dispatcher.serve()
+
+asyncio.run(main())
+"""
+
+
+@requirement("S0.x.claim", "P.engine.two")
+async def test_a_server_that_was_stopped_and_goes_on_writes_nothing_for_a_run_it_lost(postgres_url: str) -> None:
+    async with open_engine(postgres_url, real=True) as engine:
+        run = await engine.say(MAIN, "work")
+        sleeper = await asyncio.create_subprocess_exec(
+            sys.executable, "-c", SLEEPER, postgres_url, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE
+        )
+        assert sleeper.stdout is not None
+        assert sleeper.stdin is not None
+        try:
+            assert (await within(sleeper.stdout.readline())).decode().split() == ["begun", run.id]
+            os.kill(sleeper.pid, signal.SIGSTOP)
+            async with asyncio.timeout(SECONDS_MAX):
+                while not await engine.rescue():
+                    await engine.db.bell(RUNS).wait(engine.db.bell(RUNS).version, 0.1)
+            held = await engine.take_one()
+            assert (held.id, held.attempt) == (run.id, 2)
+            sleeper.stdin.write(b"\n")
+            await sleeper.stdin.drain()
+            following = await engine.say(lane_key("for-the-sleeper"), "next")
+            os.kill(sleeper.pid, signal.SIGCONT)
+            # It has come to itself, and to the end of its first turn, once it begins another.
+            assert (await within(sleeper.stdout.readline())).decode().split() == ["begun", following.id]
+            sleeper.stdin.write(b"\n")
+            await sleeper.stdin.drain()
+            assert (await engine.rest(following.id)).reply == "from the sleeper"
+            assert (await engine.run(run.id)).state == "running"
+            await engine.end(held, Completed(reply="ours"))
+            ended = await wait_for_rest(engine.db, engine.access, run.id, SECONDS_MAX)
+            assert (ended.reply, ended.attempt) == ("ours", 2)
+        finally:
+            sleeper.kill()
+            await sleeper.wait()
