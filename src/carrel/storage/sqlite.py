@@ -41,19 +41,23 @@ class SqliteTx:
         self.now = self._clock.now_ms()
 
     def all(self, sql: str, **values: object) -> list[Row]:
-        return self._connection.execute(for_sqlite(sql), values).fetchall()
+        text, ordered = for_sqlite(sql)
+        return self._connection.execute(text, ordered(values)).fetchall()
 
     def one(self, sql: str, **values: object) -> Row | None:
         # Read to the end: a statement left half way keeps its effects and its locks.
-        rows = self._connection.execute(for_sqlite(sql), values).fetchall()
+        text, ordered = for_sqlite(sql)
+        rows = self._connection.execute(text, ordered(values)).fetchall()
         return rows[0] if rows else None
 
     def run(self, sql: str, **values: object) -> int:
-        self._connection.execute(for_sqlite(sql), values)
+        text, ordered = for_sqlite(sql)
+        self._connection.execute(text, ordered(values))
         return self._connection.changes()
 
     def run_many(self, sql: str, rows: list[dict[str, object]]) -> None:
-        self._connection.executemany(for_sqlite(sql), rows)
+        text, ordered = for_sqlite(sql)
+        self._connection.executemany(text, map(ordered, rows))
 
     def tick(self) -> int:
         self.ticks += 1
