@@ -27,7 +27,7 @@ import sys, time
 from dbos import DBOS, Queue, SetEnqueueOptions
 DBOS(config={"name": "bench", "system_database_url": "sqlite:///" + sys.argv[1], "log_level": "ERROR"})
 lanes, runs = int(sys.argv[2]), int(sys.argv[3])
-queue = Queue("lanes", partition_queue=True, concurrency=1, polling_interval_sec=0.01)
+queue = Queue("lanes", partition_concurrency=1, polling_interval_sec=0.01)
 
 @DBOS.workflow()
 def nothing(number):

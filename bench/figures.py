@@ -40,7 +40,7 @@ class Figure(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=Tr
         verdict = {True: "ok", False: "MISS", None: "-"}[self.passed]
         parts = [f"{_short(self.value)} {self.unit}"]
         if self.ratio is not None and self.yardstick_value is not None:
-            parts.append(f"= {self.ratio:.2f} x {self.yardstick} ({_short(self.yardstick_value)})")
+            parts.append(f"= {self.ratio:.3g} x {self.yardstick} ({_short(self.yardstick_value)})")
         if self.bar is not None:
             parts.append(f"[bar: {self.bar.kind} {self.bar.value:g}]")
         if self.note:

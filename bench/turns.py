@@ -3,8 +3,10 @@
 import asyncio
 import tempfile
 from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
 
-import httpx
+import msgspec
 import uvloop
 
 from bench.engine import CLIENTS, by_clients, engine, rate
@@ -41,17 +43,48 @@ async def _commits(folder: Path, durability: str) -> float:
 
 
 async def _turns(server: RunningServer, at: int) -> float:
-    headers = {"Authorization": f"Bearer {server.token}"}
-    async with httpx.AsyncClient(base_url=server.url, headers=headers, timeout=WAIT_SECONDS) as client:
+    """Turns a second: every client has a connection of its own and says the next thing when it was answered."""
+    idle: asyncio.Queue[Connection] = asyncio.Queue()
+    for _ in range(CLIENTS):
+        idle.put_nowait(await Connection.open(server))
 
-        async def take(lane: str) -> None:
-            body = {"sessionKey": f"agent:main:web:{lane}", "message": "What is the time of the meeting?"}
-            accepted = await client.post("/api/runs", json=body)
-            accepted.raise_for_status()
-            run_id = accepted.json()["runId"]
-            ended = await client.get(f"/api/runs/{run_id}/wait", params={"timeoutSeconds": WAIT_SECONDS})
-            assert ended.json()["status"] == "ok", ended.text
+    async def take(lane: str) -> None:
+        connection = await idle.get()
+        body = {"sessionKey": f"agent:main:web:{lane}", "message": "What is the time of the meeting?"}
+        run_id = (await connection.ask("POST", "/api/runs", body))["runId"]
+        ended = await connection.ask("GET", f"/api/runs/{run_id}/wait?timeoutSeconds={WAIT_SECONDS}")
+        assert ended["status"] == "ok", ended
+        idle.put_nowait(connection)
 
-        lanes = [f"bench-{at}-{lane % (2 * CLIENTS):02}" for lane in range(TURNS)]
-        async with asyncio.timeout(WAIT_SECONDS * 2):
-            return await rate(TURNS, lambda: by_clients(lanes, take))
+    lanes = [f"bench-{at}-{lane % (2 * CLIENTS):02}" for lane in range(TURNS)]
+    async with asyncio.timeout(WAIT_SECONDS * 2):
+        return await rate(TURNS, lambda: by_clients(lanes, take))
+
+
+class Connection:
+    """One kept connection that asks and reads JSON: a whole HTTP client would cost more than the server it measures."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, token: str) -> None:
+        self._reader = reader
+        self._writer = writer
+        self._token = token
+
+    @classmethod
+    async def open(cls, server: RunningServer) -> "Connection":
+        """Connect to a server as its owner."""
+        url = urlsplit(server.url)
+        return cls(*await asyncio.open_connection(url.hostname, url.port), server.token)
+
+    async def ask(self, method: str, path: str, body: object = None) -> dict[str, Any]:
+        """Send one request and read its answer, which must be a good one."""
+        content = b"" if body is None else msgspec.json.encode(body)
+        head = (
+            f"{method} {path} HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer {self._token}\r\n"
+            f"Content-Type: application/json\r\nContent-Length: {len(content)}\r\n\r\n"
+        )
+        self._writer.write(head.encode() + content)
+        answer = (await self._reader.readuntil(b"\r\n\r\n")).decode().lower()
+        length = int(answer.partition("content-length:")[2].partition("\r\n")[0])
+        read = await self._reader.readexactly(length)
+        assert answer.startswith("http/1.1 20"), read
+        return dict(msgspec.json.decode(read))
