@@ -16,6 +16,8 @@ from tests.scripted_gateway import Answer, Gate, ScriptedGateway, calls, http_er
 pytestmark = pytest.mark.anyio
 T = TypeVar("T")
 LEASE_MS = 60_000
+# The transactions of a turn of three steps with two calls, and the one that ends its run.
+WRITES = 11
 
 
 class Died(Exception):
@@ -87,7 +89,7 @@ def three_steps(reads: bool) -> list[Answer]:
 
 @requirement("S0.x.reply.identity")
 @pytest.mark.parametrize("after", [False, True])
-@pytest.mark.parametrize("writes", range(7))
+@pytest.mark.parametrize("writes", range(WRITES))
 async def test_a_turn_that_only_read_is_taken_up_wherever_it_died(
     sqlite_url: str, gateway: ScriptedGateway, writes: int, after: bool
 ) -> None:
@@ -109,7 +111,7 @@ def made_calls(items: list[dict[str, str]]) -> list[dict[str, str]]:
 
 @requirement("S0.x.tools.once")
 @pytest.mark.parametrize("after", [False, True])
-@pytest.mark.parametrize("writes", range(7))
+@pytest.mark.parametrize("writes", range(WRITES))
 async def test_a_write_is_made_at_most_once_wherever_the_turn_died(
     store_url: str, gateway: ScriptedGateway, writes: int, after: bool
 ) -> None:

@@ -152,6 +152,19 @@ async def test_history_beyond_its_bound_loses_its_oldest_lines_whole_and_says_ho
     assert receipt.steps[0].history_omitted == 5
 
 
+async def test_nothing_older_is_shown_behind_a_line_that_had_to_stay_out(
+    sqlite_url: str, gateway: ScriptedGateway
+) -> None:
+    gateway.rule = lambda request: text("ok")
+    async with open_floor(sqlite_url, to(gateway), tuned(history_chars_max=1000)) as floor:
+        await floor.ask("short")
+        await floor.ask("long " * 180)
+        run = await floor.ask("new " * 50)
+        receipt = await floor.receipt(run)
+    assert texts(gateway.requests[-1]) == ["ok", "new " * 50], "a transcript has no holes"
+    assert receipt.steps[0].history_omitted == 3
+
+
 async def test_a_message_beyond_its_bound_is_cut_and_marked_but_kept_whole_in_the_journal(
     sqlite_url: str, gateway: ScriptedGateway
 ) -> None:
