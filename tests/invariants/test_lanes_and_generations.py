@@ -1,0 +1,35 @@
+"""Lanes and generations hold, whatever happens to them in whatever order."""
+
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis.stateful import run_state_machine_as_test
+
+from tests.invariants.machine import Lanes
+from tests.postgres import PostgresServer
+from tests.requirements.mark import requirement
+
+QUIET = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
+
+
+@requirement("S1.dispatch.serial", "S1.x.order.kept", "S0.session.unique")
+def test_no_sequence_of_events_breaks_a_lane_or_a_generation() -> None:
+    run_state_machine_as_test(
+        Lanes,
+        settings=settings(max_examples=40, stateful_step_count=40, deadline=None, suppress_health_check=QUIET),
+    )
+
+
+@pytest.mark.timeout(120)
+def test_nor_does_one_on_postgresql(postgres: PostgresServer) -> None:
+    class Shared(Lanes):
+        def store_url(self) -> str:
+            self._url = postgres.create_database()
+            return self._url
+
+        def teardown(self) -> None:
+            super().teardown()
+            postgres.drop_database(self._url)
+
+    run_state_machine_as_test(
+        Shared, settings=settings(max_examples=5, stateful_step_count=20, deadline=None, suppress_health_check=QUIET)
+    )
