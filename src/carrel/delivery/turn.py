@@ -65,6 +65,18 @@ class Desktop(Struct, frozen=True, kw_only=True):
     entries: list[Entry]
 
 
+class _StoredUsage(Struct, frozen=True, kw_only=True, rename="camel"):
+    """What a run has spent so far, as its row holds it."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    total_tokens: int = 0
+    cost_usd: float | None = None
+
+    def usage(self) -> Usage:
+        return Usage(**msgspec.structs.asdict(self))
+
+
 class _Sent(Struct, frozen=True):
     """A step written down and about to be sent."""
 
@@ -91,13 +103,14 @@ class Turns:
 
     async def take(self, claim: Claim) -> Outcome:
         """One turn: whatever is next by what is stored, until there is an outcome."""
-        usage = Usage()
+        usage: Usage | None = None
         called: set[str] = set()
         while True:
             following = await self._db.write(lambda tx: self._prepare(tx, claim))
             match following:
                 case _Sent():
-                    outcome, usage = await self._step(claim, following, usage)
+                    # What was spent before a question was spent on this run too.
+                    outcome, usage = await self._step(claim, following, usage or _spent_before(following.desktop.run))
                 case _Pending():
                     called |= {(entry.details or {})["name"] for entry in following.calls}
                     outcome = await self._call(claim, following)
@@ -333,8 +346,12 @@ def _failed(fault: GatewayFault) -> Failed:
     )
 
 
-def _with_usage(outcome: Outcome, usage: Usage) -> Outcome:
-    spent = _spent(usage)
+def _spent_before(run: Run) -> Usage:
+    return msgspec.json.decode(run.usage, type=_StoredUsage).usage() if run.usage else Usage()
+
+
+def _with_usage(outcome: Outcome, usage: Usage | None) -> Outcome:
+    spent = _spent(usage) if usage is not None else None
     if spent is None or not isinstance(outcome, Completed | NeedsInput | Failed):
         return outcome
     return msgspec.structs.replace(outcome, usage=spent)
