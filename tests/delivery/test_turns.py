@@ -8,6 +8,7 @@ import pytest
 
 from carrel.delivery import PROFILE_VERSION
 from carrel.kernel import SessionKey
+from carrel.kernel.limits import HISTORY_ROWS_MAX, TOOL_CALLS_PER_ROUND_MAX
 from carrel.runs import answer, artifacts_of, cancel
 from tests.delivery.floor import Floor, open_floor, to, tuned
 from tests.requirements.mark import requirement
@@ -79,6 +80,19 @@ async def test_an_empty_answer_completes_the_run_and_says_that_nothing_was_said(
     run = await floor.ask("hello")
     assert (run.state, run.reply, run.note) == ("completed", "", "no_reply")
     assert [entry.role for entry in await floor.entries(run)] == ["user"]
+
+
+async def test_a_turn_of_more_calls_than_a_page_of_history_keeps_all_of_them_before_the_model(
+    floor: Floor, gateway: ScriptedGateway
+) -> None:
+    many = calls(*[("session_status", {})] * TOOL_CALLS_PER_ROUND_MAX)
+    rounds = HISTORY_ROWS_MAX // (2 * TOOL_CALLS_PER_ROUND_MAX) + 1
+    gateway.script(*[many] * rounds, text("Done."))
+    run = await floor.ask("count to a thousand")
+    last = gateway.requests[-1].json["input"]
+    assert run.reply == "Done."
+    assert last[0]["content"][-1]["text"] == "count to a thousand"
+    assert len(last) == 1 + 2 * rounds * TOOL_CALLS_PER_ROUND_MAX
 
 
 async def test_usage_is_summed_over_the_steps(floor: Floor, gateway: ScriptedGateway) -> None:

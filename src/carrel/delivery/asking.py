@@ -30,7 +30,9 @@ class Asking(Struct, frozen=True, kw_only=True):
     thinking: str | None
     instructions: Instructions
     tools: tuple[Tool, ...]
-    entries: list[Entry]
+    own: list[Entry]
+    earlier: list[Entry]
+    earlier_unread: int
     attachments: dict[str, Attachment]
 
 
@@ -76,14 +78,10 @@ def _metadata(asking: Asking) -> dict[str, str]:
 
 def _items(asking: Asking) -> tuple[list[Item], int]:
     """The transcript within its bound, oldest left out first and whole, then what this run heard and did."""
-    run_id = asking.run.id
-    own = [entry for entry in asking.entries if entry.run_id == run_id]
-    # An answer given later may stand behind other runs' entries; the order of the journal is the order of the talk.
-    earlier = [
-        entry for entry in asking.entries if entry.run_id != run_id and entry.role in ("user", "assistant", "system")
-    ]
+    own = asking.own
+    earlier, unread = asking.earlier, asking.earlier_unread
     if asking.gateway.history == "gateway":
-        earlier = []
+        earlier, unread = [], 0
     room = asking.settings.history_chars_max - sum(len(entry.content) for entry in own)
     kept: list[Entry] = []
     for entry in reversed(earlier):
@@ -91,7 +89,8 @@ def _items(asking: Asking) -> tuple[list[Item], int]:
         if room < 0:
             break
         kept.append(entry)
-    omitted = len(earlier) - len(kept)
+    omitted = unread + len(earlier) - len(kept)
+    # An answer given later may stand behind other runs' entries; the order of the journal is the order of the talk.
     shown = sorted([*kept, *own], key=lambda entry: entry.seq)
     return [_item(asking, entry) for entry in shown], omitted
 

@@ -19,7 +19,7 @@ from carrel.delivery.instructions import PROFILE_VERSION, standing_instructions
 from carrel.delivery.live import Live, Spoken
 from carrel.delivery.store import StepRow, answer_step, insert_step, next_step
 from carrel.gateway import Gateway, GatewayFault, GatewaySettings, Step, StepAnswer, Usage
-from carrel.journal import Entry, NewEntry, append_entry, entries_of_session
+from carrel.journal import Entry, NewEntry, append_entry, entries_of_run, talk_around_run
 from carrel.kernel import DEFAULT_ACCOUNT_SLUG, Access, Provenance
 from carrel.kernel.limits import HISTORY_ROWS_MAX, TOOL_CALLS_PER_ROUND_MAX
 from carrel.kernel.settings import DeliverySettings
@@ -62,7 +62,9 @@ class Desktop(Struct, frozen=True, kw_only=True):
     access: Access
     door: Door
     toolset: Toolset
-    entries: list[Entry]
+    own: list[Entry]
+    earlier: list[Entry]
+    earlier_unread: int
 
 
 class _StoredUsage(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -141,7 +143,7 @@ class Turns:
         """Hear what is unheard, then find what is next: the reply is there, calls are open, or a step is due."""
         fence(tx, claim)
         desktop = self._sit_down(tx, claim)
-        own = [entry for entry in desktop.entries if entry.run_id == claim.id]
+        own = desktop.own
         reply = _given_reply(own)
         if reply is not None:
             return Completed(reply=reply)
@@ -162,6 +164,7 @@ class Turns:
         assert run is not None, "a claimed run has a row"
         assert agent is not None, "a lane always has an agent"
         session = _hear(tx, access, run, claim)
+        earlier, unread = talk_around_run(tx, access, session.id, run.id, limit=HISTORY_ROWS_MAX)
         agent_access = msgspec.structs.replace(access, kind="run", actor_id=agent.id, agent_id=agent.id, run_id=run.id)
         return Desktop(
             run=run,
@@ -170,7 +173,9 @@ class Turns:
             access=agent_access,
             door=self._door(agent),
             toolset=Permitted(CATALOG, agent.profile),
-            entries=entries_of_session(tx, access, session.id, limit=HISTORY_ROWS_MAX),
+            own=entries_of_run(tx, access, run.id),
+            earlier=earlier,
+            earlier_unread=unread,
         )
 
     def _door(self, agent: Agent) -> Door:
@@ -184,7 +189,7 @@ class Turns:
         assert lane is not None, "a run always has a lane"
         slug = account_of(tx, desktop.access).slug
         tools = desktop.toolset.offered()
-        heard = [name for entry in desktop.entries if entry.run_id == run.id for name in entry.attachment_ids]
+        heard = [name for entry in desktop.own for name in entry.attachment_ids]
         return Asking(
             run=run,
             session=desktop.session,
@@ -195,7 +200,9 @@ class Turns:
             thinking=lane.thinking_level or agent.profile.thinking,
             instructions=standing_instructions(agent, run.session_key, tools),
             tools=tools,
-            entries=desktop.entries,
+            own=desktop.own,
+            earlier=desktop.earlier,
+            earlier_unread=desktop.earlier_unread,
             attachments={kept.id: kept for kept in attachments_by_id(tx, desktop.access, tuple(heard))},
         )
 
@@ -248,7 +255,7 @@ def _hear_answer(tx: Tx, claim: Claim, sent: _Sent, answer: StepAnswer, rounds_m
             return Completed(reply="", note="no_reply")
         _write(tx, desktop, "assistant", text, None)
         return Completed(reply=text, note=answer.incomplete_reason)
-    if _rounds([entry for entry in desktop.entries if entry.run_id == claim.id]) >= rounds_max:
+    if _rounds(desktop.own) >= rounds_max:
         message = f"The agent used all {rounds_max} rounds of tool calls without coming to an answer."
         return Failed(code=_TOO_MANY_ROUNDS, message=message)
     for call in answer.calls[:TOOL_CALLS_PER_ROUND_MAX]:

@@ -22,6 +22,7 @@ from carrel.journal.store import (
     newest_event,
     prune_events,
     pruned_event,
+    talk_around_run,
 )
 
 __all__ = [
@@ -54,4 +55,5 @@ __all__ = [
     "pages",
     "prune_events",
     "pruned_event",
+    "talk_around_run",
 ]

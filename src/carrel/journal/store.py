@@ -91,6 +91,20 @@ def entries_of_session(
     return [_entry(row) for row in reversed(rows)]
 
 
+_TALK = (
+    "FROM entries WHERE account_id = :account AND session_id = :session_id "
+    "AND role IN ('user', 'assistant', 'system') AND (run_id IS NULL OR run_id <> :run_id)"
+)
+
+
+def talk_around_run(tx: Tx, access: Access, session_id: str, run_id: str, *, limit: int) -> tuple[list[Entry], int]:
+    """The newest `limit` messages of a generation but the run's own, oldest first, and how many more there are."""
+    values: dict[str, object] = {"account": access.account_id, "session_id": session_id, "run_id": run_id}
+    rows = tx.all(f"SELECT {_ENTRY} {_TALK} ORDER BY seq DESC LIMIT :limit", limit=limit, **values)
+    counted = tx.one(f"SELECT count(*) {_TALK}", **values) if len(rows) == limit else None
+    return [_entry(row) for row in reversed(rows)], (counted[0] - limit if counted else 0)
+
+
 def entries_of_run(tx: Tx, access: Access, run_id: str) -> list[Entry]:
     """Everything one run heard, said and did, in order."""
     rows = tx.all(
