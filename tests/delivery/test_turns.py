@@ -102,12 +102,12 @@ async def test_usage_is_summed_over_the_steps(floor: Floor, gateway: ScriptedGat
     assert (spent["inputTokens"], spent["outputTokens"], spent["totalTokens"]) == (22, 14, 36)
 
 
-async def test_what_was_spent_before_a_question_is_counted_with_the_run(
+async def test_what_failed_attempts_and_questions_cost_is_counted_with_the_run(
     either_floor: Floor, gateway: ScriptedGateway
 ) -> None:
     floor = either_floor
     asking = calls(("request_input", {"question": "Which?"}))
-    gateway.script(calls(("session_status", {})), asking, text("Blue."))
+    gateway.script(calls(("session_status", {})), http_error(503), asking, text("Blue."))
     run = await floor.ask("paint it")
     assert json.loads(run.usage or "{}")["totalTokens"] == 36
     await floor.db.write(lambda tx: answer(tx, floor.access, run.id, "blue"))

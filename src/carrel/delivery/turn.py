@@ -111,7 +111,7 @@ class Turns:
             following = await self._db.write(lambda tx: self._prepare(tx, claim))
             match following:
                 case _Sent():
-                    # What was spent before a question was spent on this run too.
+                    # What earlier attempts spent, and the turn before a question, was spent on this run too.
                     outcome, usage = await self._step(claim, following, usage or _spent_before(following.desktop.run))
                 case _Pending():
                     called |= {(entry.details or {})["name"] for entry in following.calls}

@@ -123,7 +123,8 @@ def _retry(tx: Tx, run: Claim, outcome: Failed) -> bool:
     if run.deadline_at is not None and due_at >= run.deadline_at:
         return False
     store.stay_in_lane(tx, run.access, run.key)
-    store.back_to_head(tx, run, due_at=due_at, error_code=outcome.code, error_message=outcome.shown())
+    usage = json_text(outcome.usage) if outcome.usage else None
+    store.back_to_head(tx, run, due_at=due_at, error_code=outcome.code, error_message=outcome.shown(), usage=usage)
     error = {"code": outcome.code, "message": outcome.shown()}
     tell(tx, run, "run.retrying", state="queued", error=error, nextAttemptAt=iso(due_at))
     tx.wake(RUNS)

@@ -261,7 +261,8 @@ def end_claimed(tx: Tx, run: Claim, *, state: str, reason: str | None, reply: st
     return bool(
         tx.run(
             "UPDATE runs SET state = :state, reason = :reason, reply = :reply, note = :note, error_code = :error_code, "
-            "error_message = :error_message, usage = :usage, worker = NULL, lease_until = NULL, ended_at = :now, "
+            "error_message = :error_message, usage = COALESCE(:usage, usage), worker = NULL, lease_until = NULL, "
+            "ended_at = :now, "
             f"updated_at = :now, changes = changes + 1 WHERE {_MINE} AND state = 'running' AND claim_no = :claim_no "
             "AND lease_until > :now AND (stopping IS NULL OR :state = 'cancelled')",
             account=run.account_id,
@@ -311,18 +312,22 @@ def park_claimed(tx: Tx, run: Claim, *, waiting_for: str, question: str, usage: 
     )
 
 
-def back_to_head(tx: Tx, run: Claim, *, due_at: int, error_code: str | None, error_message: str | None) -> None:
+def back_to_head(
+    tx: Tx, run: Claim, *, due_at: int, error_code: str | None, error_message: str | None, usage: str | None = None
+) -> None:
     """Return a running run to the head of its lane, due at a moment; the run must be held."""
     tx.run(
         "UPDATE runs SET state = 'queued', due_at = :due_at, worker = NULL, lease_until = NULL, "
         "error_code = :error_code, "
-        f"error_message = :error_message, updated_at = :now, changes = changes + 1 WHERE {_MINE}",
+        "error_message = :error_message, usage = COALESCE(:usage, usage), updated_at = :now, "
+        f"changes = changes + 1 WHERE {_MINE}",
         account=run.account_id,
         id=run.id,
         now=tx.now,
         due_at=due_at,
         error_code=error_code,
         error_message=error_message,
+        usage=usage,
     )
 
 
