@@ -24,21 +24,21 @@ _NAME = "against DBOS on SQLite, 32 lanes"
 # Run by the peer's own interpreter; prints how many runs a second it finished.
 _PROGRAM = """
 import sys, time
-from dbos import DBOS, Queue, SetEnqueueOptions
+from dbos import DBOS, SetEnqueueOptions
 DBOS(config={"name": "bench", "system_database_url": "sqlite:///" + sys.argv[1], "log_level": "ERROR"})
 lanes, runs = int(sys.argv[2]), int(sys.argv[3])
-queue = Queue("lanes", partition_concurrency=1, polling_interval_sec=0.01)
 
 @DBOS.workflow()
 def nothing(number):
     return number
 
 DBOS.launch()
+DBOS.register_queue("lanes", partition_concurrency=1, polling_interval_sec=0.01)
 begun = time.perf_counter()
 handles = []
 for number in range(runs):
     with SetEnqueueOptions(queue_partition_key=str(number % lanes)):
-        handles.append(queue.enqueue(nothing, number))
+        handles.append(DBOS.enqueue_workflow("lanes", nothing, number))
 for handle in handles:
     handle.get_result()
 print("rate", runs / (time.perf_counter() - begun), flush=True)

@@ -11,7 +11,7 @@ from bench.figures import Figure, at_least, at_most, compared, plain, skipped, t
 from carrel.storage import Row
 from tests.postgres import PostgresMissing, PostgresServer, postgres_server
 
-REPEATS = 3
+REPEATS = 5
 LANES = 64
 RUNS = 1_500
 READY = b"ready\n"
