@@ -15,7 +15,7 @@ QUIET = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_to
 def test_no_sequence_of_events_breaks_a_lane_or_a_generation() -> None:
     run_state_machine_as_test(
         Lanes,
-        settings=settings(max_examples=40, stateful_step_count=40, deadline=None, suppress_health_check=QUIET),
+        settings=settings(max_examples=60, stateful_step_count=50, deadline=None, suppress_health_check=QUIET),
     )
 
 
