@@ -254,6 +254,18 @@ async def test_thinking_and_model_come_from_the_agent_and_fall_back_to_the_gatew
     assert "reasoning" not in plain
 
 
+async def test_where_nobody_names_a_model_the_gateway_is_left_to_choose(
+    sqlite_url: str, gateway: ScriptedGateway
+) -> None:
+    gateway.script(text("Good."))
+    async with open_floor(sqlite_url, to(gateway, model="")) as floor:
+        await floor.agent("plain", gateway="builtin", model="deep-model")
+        await floor.ask("hello")
+        by_builtin = await floor.receipt(await floor.ask("hello", agent="plain"))
+    assert gateway.requests[0].json["model"] == "default"
+    assert by_builtin.steps[0].model == "builtin", "a receipt names what answered"
+
+
 @requirement("S0.instr.capabilities")
 async def test_tools_are_offered_as_the_catalog_defines_them_and_narrowed_by_the_profile(
     floor: Floor, gateway: ScriptedGateway

@@ -47,7 +47,7 @@ MEANINGS = {
     "gateway.<name>.base_url": "the server's address; `/v1/responses` is appended",
     "gateway.<name>.history": "`gateway` sends only the new words, for servers that keep the transcript themselves",
     "gateway.<name>.kind": "`responses` speaks Open Responses; `builtin` needs no model",
-    "gateway.<name>.model": "the model where neither agent nor session names one",
+    "gateway.<name>.model": "the model where neither agent nor session names one; without any, `default`",
     "gateway.<name>.models": "further models that may be named",
     "gateway.<name>.stream": "ask for the answer piece by piece",
     "gateway.<name>.timeout_seconds": "how long one step may take",

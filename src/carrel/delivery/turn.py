@@ -17,6 +17,7 @@ from carrel.access import account_of
 from carrel.delivery.asking import Asked, Asking, ask
 from carrel.delivery.instructions import PROFILE_VERSION, standing_instructions
 from carrel.delivery.live import Live, Spoken
+from carrel.delivery.spending import spent_before, summed, with_usage
 from carrel.delivery.store import StepRow, answer_step, insert_step, next_step
 from carrel.gateway import Gateway, GatewayFault, GatewaySettings, Step, StepAnswer, Usage
 from carrel.journal import Entry, NewEntry, append_entry, entries_of_run, talk_around_run
@@ -36,13 +37,15 @@ from carrel.runs import (
     note_instructions,
     run_by_id,
 )
-from carrel.sessions import Agent, Session, agent_by_id, lane_of, open_generation, session_by_id
+from carrel.sessions import Agent, Lane, Session, agent_by_id, lane_of, open_generation, session_by_id
 from carrel.storage import Database, Tx
 from carrel.tools import CATALOG, Desk, Permitted, Result, Toolset, call_tool
 
 _log = getLogger("carrel.delivery")
 _SPOKEN = Provenance(kind="internal_system")
 BUILTIN = "builtin"
+# What is asked for where nobody named a model: the field must be there, and servers with one model do not look at it.
+_ANY_MODEL = "default"
 _TOO_MANY_ROUNDS = "tool_rounds_exceeded"
 
 
@@ -65,18 +68,6 @@ class Desktop(Struct, frozen=True, kw_only=True):
     own: list[Entry]
     earlier: list[Entry]
     earlier_unread: int
-
-
-class _StoredUsage(Struct, frozen=True, kw_only=True, rename="camel"):
-    """What a run has spent so far, as its row holds it."""
-
-    input_tokens: int = 0
-    output_tokens: int = 0
-    total_tokens: int = 0
-    cost_usd: float | None = None
-
-    def usage(self) -> Usage:
-        return Usage(**msgspec.structs.asdict(self))
 
 
 class _Sent(Struct, frozen=True):
@@ -112,7 +103,7 @@ class Turns:
             match following:
                 case _Sent():
                     # What earlier attempts spent, and the turn before a question, was spent on this run too.
-                    outcome, usage = await self._step(claim, following, usage or _spent_before(following.desktop.run))
+                    outcome, usage = await self._step(claim, following, usage or spent_before(following.desktop.run))
                 case _Pending():
                     called |= {(entry.details or {})["name"] for entry in following.calls}
                     outcome = await self._call(claim, following)
@@ -120,7 +111,7 @@ class Turns:
                     outcome = following
             if outcome is not None:
                 _log_end(claim, outcome, called)
-                return _with_usage(outcome, usage)
+                return with_usage(outcome, usage)
 
     async def _step(self, claim: Claim, sent: _Sent, usage: Usage) -> tuple[Outcome | None, Usage]:
         try:
@@ -130,7 +121,7 @@ class Turns:
             self._live.say(claim.account_id, Spoken("restart", claim.id, claim.key))
             return _failed(fault), usage
         outcome = await self._db.write(lambda tx: _hear_answer(tx, claim, sent, answer, self._settings.tool_rounds_max))
-        return outcome, _sum(usage, answer.usage)
+        return outcome, summed(usage, answer.usage)
 
     async def _call(self, claim: Claim, pending: _Pending) -> Outcome | None:
         for entry in pending.calls:
@@ -196,7 +187,7 @@ class Turns:
             address=desktop.session.address + ("" if slug == DEFAULT_ACCOUNT_SLUG else f"@{slug}"),
             gateway=door.settings,
             settings=self._settings,
-            model=lane.model or agent.profile.model or door.settings.model or BUILTIN,
+            model=_model(door, lane, agent),
             thinking=lane.thinking_level or agent.profile.thinking,
             instructions=standing_instructions(agent, run.session_key, tools),
             tools=tools,
@@ -208,6 +199,13 @@ class Turns:
 
     def _say(self, claim: Claim, text: str) -> None:
         self._live.say(claim.account_id, Spoken("text", claim.id, claim.key, text))
+
+
+def _model(door: Door, lane: Lane, agent: Agent) -> str:
+    """The model that is asked for; the built-in agent is none, whatever the agent would have been given elsewhere."""
+    if door.settings.kind == "builtin":
+        return BUILTIN
+    return lane.model or agent.profile.model or door.settings.model or _ANY_MODEL
 
 
 def _hear(tx: Tx, access: Access, run: Run, claim: Claim) -> Session:
@@ -350,36 +348,4 @@ def _log_end(claim: Claim, outcome: Outcome, called: set[str]) -> None:
 def _failed(fault: GatewayFault) -> Failed:
     return Failed(
         code=fault.code, message=fault.message, retryable=fault.retryable, retry_after_seconds=fault.retry_after_seconds
-    )
-
-
-def _spent_before(run: Run) -> Usage:
-    return msgspec.json.decode(run.usage, type=_StoredUsage).usage() if run.usage else Usage()
-
-
-def _with_usage(outcome: Outcome, usage: Usage | None) -> Outcome:
-    spent = _spent(usage) if usage is not None else None
-    if spent is None or not isinstance(outcome, Completed | NeedsInput | Failed):
-        return outcome
-    return msgspec.structs.replace(outcome, usage=spent)
-
-
-def _spent(usage: Usage) -> dict[str, Any] | None:
-    if not usage.total_tokens and not usage.input_tokens and not usage.output_tokens:
-        return None
-    return {
-        "inputTokens": usage.input_tokens,
-        "outputTokens": usage.output_tokens,
-        "totalTokens": usage.total_tokens or usage.input_tokens + usage.output_tokens,
-        "costUsd": usage.cost_usd,
-    }
-
-
-def _sum(one: Usage, other: Usage) -> Usage:
-    cost = None if one.cost_usd is None and other.cost_usd is None else (one.cost_usd or 0) + (other.cost_usd or 0)
-    return Usage(
-        input_tokens=one.input_tokens + other.input_tokens,
-        output_tokens=one.output_tokens + other.output_tokens,
-        total_tokens=one.total_tokens + other.total_tokens,
-        cost_usd=cost,
     )

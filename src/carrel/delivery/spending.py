@@ -1,0 +1,56 @@
+"""What a run spends: summed over its steps, over failed attempts and over the turns before and after a question."""
+
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from carrel.gateway import Usage
+from carrel.runs import Completed, Failed, NeedsInput, Outcome, Run
+
+
+class _Stored(Struct, frozen=True, kw_only=True, rename="camel"):
+    """What a run has spent so far, as its row holds it."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    total_tokens: int = 0
+    cost_usd: float | None = None
+
+    def usage(self) -> Usage:
+        return Usage(**msgspec.structs.asdict(self))
+
+
+def spent_before(run: Run) -> Usage:
+    """What the run had spent when it was put aside."""
+    return msgspec.json.decode(run.usage, type=_Stored).usage() if run.usage else Usage()
+
+
+def with_usage(outcome: Outcome, usage: Usage | None) -> Outcome:
+    """The outcome with what was spent on it, as the run keeps it."""
+    spent = _spent(usage) if usage is not None else None
+    if spent is None or not isinstance(outcome, Completed | NeedsInput | Failed):
+        return outcome
+    return msgspec.structs.replace(outcome, usage=spent)
+
+
+def _spent(usage: Usage) -> dict[str, Any] | None:
+    if not usage.total_tokens and not usage.input_tokens and not usage.output_tokens:
+        return None
+    return {
+        "inputTokens": usage.input_tokens,
+        "outputTokens": usage.output_tokens,
+        "totalTokens": usage.total_tokens or usage.input_tokens + usage.output_tokens,
+        "costUsd": usage.cost_usd,
+    }
+
+
+def summed(one: Usage, other: Usage) -> Usage:
+    """Both together; a cost nobody told stays untold."""
+    cost = None if one.cost_usd is None and other.cost_usd is None else (one.cost_usd or 0) + (other.cost_usd or 0)
+    return Usage(
+        input_tokens=one.input_tokens + other.input_tokens,
+        output_tokens=one.output_tokens + other.output_tokens,
+        total_tokens=one.total_tokens + other.total_tokens,
+        cost_usd=cost,
+    )
