@@ -96,8 +96,8 @@ def test_a_title_stays_on_one_line_and_opens_no_section(text: str) -> None:
 
 
 SECRETS = [
-    f"crl_owner_{'0a' * 13}_{new_secret()}",
-    f"crl_run_{'zz' * 13}_{new_secret()}",
+    f"crl_owner_{'0a' * 13}_{'f0' * 32}",
+    f"crl_run_{'zz' * 13}_{'0f' * 32}",
     "sk-proj-abcdefghijklmnop1234",
     "ghp_abcdefghijklmnopqrst1234",
     "xoxb-1234567890-abc",
