@@ -114,7 +114,8 @@ def _start(tx: Tx, due: list[Claim], worker: str, lease_until: int) -> list[Clai
             run,
             state="running",
             attempt=run.attempt + 1,
-            claim_no=tx.tick(),
+            # One more than the last claim of this very run: that is all a fence has to tell apart.
+            claim_no=run.claim_no + 1,
             started_at=run.started_at or tx.now,
             updated_at=tx.now,
             deadline_at=(run.deadline_at or tx.now + run.timeout_ms) if run.timeout_ms else None,

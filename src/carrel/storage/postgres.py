@@ -89,7 +89,11 @@ class PostgresTx:
         return self._execute(sql, values).rowcount
 
     def run_many(self, sql: str, rows: list[dict[str, object]]) -> None:
-        self._connection.cursor().executemany(for_postgres(sql), rows)
+        if len(rows) == 1:
+            # The driver makes a pipeline of many, which for one row costs more than the row.
+            self._execute(sql, rows[0])
+        else:
+            self._connection.cursor().executemany(for_postgres(sql), rows)
 
     def tick(self) -> int:
         return _value(self._connection.execute("SELECT nextval('ticks')"))
