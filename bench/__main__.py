@@ -28,7 +28,7 @@ def main() -> int:
     if options.json:
         print(msgspec.json.encode({"figures": figures, "passed": not missed}).decode())
     elif missed:
-        print(f"{len(missed)} bars missed")
+        print(f"bars missed: {len(missed)}")
     return 1 if missed else 0
 
 
