@@ -21,12 +21,11 @@ from carrel.runs import (
     Rules,
     answer,
     prune,
-    settle_and_claim,
     stop_lane,
 )
 from carrel.sessions import close_generation
 from carrel.storage import Database, open_database
-from tests.engine import DONE, LEASE_MS, Engine, FakeClock, engine_on, lane_key
+from tests.engine import DONE, Engine, FakeClock, end_and_claim, engine_on, lane_key
 
 T = TypeVar("T")
 LANES = tuple(lane_key(name) for name in "abc")
@@ -100,9 +99,7 @@ class Lanes(RuleBasedStateMachine):
         held = self.held.pop(at % len(self.held))
         try:
             if onward:
-                self.held += self.do(
-                    self.engine.db.write(lambda tx: settle_and_claim(tx, held, outcome, "worker-1", LEASE_MS))
-                )
+                self.held += self.do(self.engine.db.write(lambda tx: end_and_claim(tx, held, outcome)))
             else:
                 self.do(self.engine.end(held, outcome))
         except ClaimLost:

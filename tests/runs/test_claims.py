@@ -16,10 +16,9 @@ from carrel.runs import (
     call_result,
     fence,
     record_call,
-    settle_and_claim,
 )
 from carrel.storage import Tx
-from tests.engine import DONE, LEASE_MS, MAIN, Engine, lane_key, open_engine
+from tests.engine import DONE, MAIN, Engine, end_and_claim, lane_key, open_engine
 from tests.requirements.mark import requirement
 
 pytestmark = pytest.mark.anyio
@@ -41,12 +40,12 @@ async def test_the_end_of_a_run_and_the_next_claim_are_one_commit(store_url: str
     async with open_engine(store_url) as engine:
         first, second = await engine.say(MAIN, "first"), await engine.say(MAIN, "second")
         held = await engine.take_one()
-        (following,) = await engine.db.write(lambda tx: settle_and_claim(tx, held, DONE, "worker-1", LEASE_MS))
+        (following,) = await engine.db.write(lambda tx: end_and_claim(tx, held, DONE))
         assert (following.id, following.state) == (second.id, "running")
         assert (await engine.run(first.id)).state == "completed"
         other = await engine.say(lane_key("older"), "due before the lane's next")
         await engine.say(MAIN, "third")
-        (oldest,) = await engine.db.write(lambda tx: settle_and_claim(tx, following, DONE, "worker-1", LEASE_MS))
+        (oldest,) = await engine.db.write(lambda tx: end_and_claim(tx, following, DONE))
         assert oldest.id == other.id
 
 

@@ -58,7 +58,7 @@ def _about(entry: Entry) -> About:
 
 def append_event(tx: Tx, access: Access, name: str, about: About, body: str) -> None:
     """Write one line of the feed and wake its followers once it is committed."""
-    tx.run(
+    tx.later(
         "INSERT INTO events (account_id, seq, name, at, key, conversation, generation, run_id, "
         "task_id, agent_id, body) "
         "VALUES (:account, tick(), :name, :now, :key, :conversation, :generation, :run_id, :task_id, :agent_id, :body)",

@@ -9,6 +9,7 @@ from typing import Protocol
 from carrel.kernel.clock import Clock
 
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
+_PAIRS = [first + second for first in _ALPHABET for second in _ALPHABET]
 
 
 class Chance(Protocol):
@@ -46,13 +47,12 @@ class Ids:
     def new(self, prefix: str) -> str:
         """The next id; later ids of one Ids sort behind earlier ones."""
         with self._lock:
-            # One draw of 80 random bits a millisecond, then counting up: order within the millisecond
-            # without a draw each.
+            # One draw a millisecond, then counting up: order within the millisecond without a draw each.
             fresh = self._clock.now_ms() << 80
             if fresh > self._last + (1 << 79):
                 self._last = fresh | self._chance.getrandbits(79)
             else:
-                self._last += 1 + self._chance.getrandbits(16)
+                self._last += 1
             value = self._last
         return f"{prefix}_{_encode(value)}"
 
@@ -63,7 +63,7 @@ def first_id(prefix: str, moment_ms: int) -> str:
 
 
 def _encode(value: int) -> str:
-    return "".join([_ALPHABET[(value >> shift) & 31] for shift in range(125, -5, -5)])
+    return "".join([_PAIRS[(value >> shift) & 1023] for shift in range(120, -10, -10)])
 
 
 def caller_hash(actor_id: str) -> str:

@@ -244,7 +244,8 @@ def _assemble(values: dict[Name, object]) -> Settings:
         for word in name[:-1]:
             section = section.setdefault(word, {})
         section[name[-1]] = value
-    return _built(Settings, tree)
+    settings: Settings = _built(Settings, tree)
+    return settings
 
 
 def _at_home(address: str) -> str:

@@ -22,6 +22,12 @@ from carrel.runs.model import (
     retry_delay_ms,
 )
 from carrel.runs.pruner import prune
+from carrel.runs.queue_store import (
+    expire_leases,
+    live_runs_of_lane,
+    queue_position,
+    running_of_lane,
+)
 from carrel.runs.record_store import (
     Artifact,
     Attachment,
@@ -39,19 +45,15 @@ from carrel.runs.record_store import (
 )
 from carrel.runs.removing import remove_lane
 from carrel.runs.retiring import retire_agent
-from carrel.runs.settling import claim, fence, settle, settle_and_claim
+from carrel.runs.settling import claim, fence, settle
 from carrel.runs.stopping import cancel, require_cancelled, stop_lane
 from carrel.runs.store import (
     bind_session,
     count_change,
     delete_run,
-    expire_leases,
-    live_runs_of_lane,
     note_instructions,
-    queue_position,
     run_by_id,
     run_by_sender,
-    running_of_lane,
 )
 from carrel.runs.telling import about_run, tell
 from carrel.runs.waiting import RESTS, wait_for_rest
@@ -65,5 +67,5 @@ __all__ = [
     "explain", "fence", "has_written", "insert_artifact", "live_runs_of_lane", "newest_end", "note_instructions",
     "prune", "queue_order", "queue_position", "record_call", "remove_lane", "require_cancelled", "rescue_lost",
     "retire_agent", "retry", "retry_delay_ms", "run_by_id", "run_by_sender", "running_of_lane", "runs_newest_first",
-    "settle", "settle_and_claim", "stop_lane", "stuck_lanes", "tell", "tools_called", "wait_for_rest",
+    "settle", "stop_lane", "stuck_lanes", "tell", "tools_called", "wait_for_rest",
 ]  # fmt: skip

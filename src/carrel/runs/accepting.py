@@ -6,7 +6,7 @@ from carrel.journal import json_text
 from carrel.kernel import MS_PER_SECOND, Access, Code, Envelope, Refusal, invalid, not_found
 from carrel.kernel.limits import ATTACHMENT_BYTES_MAX, ATTACHMENTS_MAX, MESSAGE_CHARS_MAX
 from carrel.kernel.settings import RunsSettings, SendPolicySettings
-from carrel.runs import record_store, store
+from carrel.runs import queue_store, record_store, store
 from carrel.runs.model import Run
 from carrel.runs.telling import tell
 from carrel.sessions import agent_enabled, insert_lane, may_address, require_makeable, require_sending
@@ -39,7 +39,7 @@ def deliver(tx: Tx, access: Access, envelope: Envelope, rules: Rules) -> Run:
     position = _enter(tx, access, envelope, rules)
     attachments = tuple(record_store.insert_attachment(tx, access, new) for new in message.attachments)
     run = _new_run(tx, access, envelope, rules, attachments, head=position == 0)
-    store.insert_run(tx, run)
+    queue_store.insert_run(tx, run)
     tell(tx, run, "run.queued", state="queued", queuePosition=max(1, position))
     if position == 0:
         tx.wake(RUNS)
@@ -62,23 +62,22 @@ def _check(access: Access, envelope: Envelope) -> None:
 
 def _enter(tx: Tx, access: Access, envelope: Envelope, rules: Rules) -> int:
     """Take a place in the lane, made at its first line; the place in its queue, 0 when nothing is before it."""
-    enabled = agent_enabled(tx, access, envelope.key.agent)
-    if enabled is None:
-        raise not_found("agent")
-    if not enabled:
-        raise Refusal(Code.FORBIDDEN, f"Agent {envelope.key.agent} is disabled; enable it first.")
-    entered = store.enter_lane(tx, access, str(envelope.key), envelope.channel)
+    entered = queue_store.enter_lane(tx, access, str(envelope.key), envelope.channel)
     if entered is None:
+        if agent_enabled(tx, access, envelope.key.agent) is None:
+            raise not_found("agent")
         require_makeable(envelope.key)
         insert_lane(tx, access, envelope.key)
-        entered = store.enter_lane(tx, access, str(envelope.key), envelope.channel)
+        entered = queue_store.enter_lane(tx, access, str(envelope.key), envelope.channel)
         assert entered is not None
-    depth, override = entered
+    depth, override, enabled = entered
+    if not enabled:
+        raise Refusal(Code.FORBIDDEN, f"Agent {envelope.key.agent} is disabled; enable it first.")
     require_sending(rules.send_policy, envelope.key, envelope.channel, override)
     if depth == 1:
         return 0
     # `depth` counts the running one too, which takes no place in the queue.
-    position = int(depth) - store.lane_is_busy(tx, access, str(envelope.key))
+    position = int(depth) - queue_store.lane_is_busy(tx, access, str(envelope.key))
     if position > rules.runs.lane_queue_max:
         raise Refusal(
             Code.QUEUE_FULL,

@@ -3,7 +3,7 @@
 from carrel.journal import NewEntry, append_entry
 from carrel.kernel import Access, Code, Envelope, Message, NewAttachment, Provenance, Refusal, clip, not_found
 from carrel.kernel.limits import MESSAGE_CHARS_MAX
-from carrel.runs import record_store, store
+from carrel.runs import queue_store, record_store, store
 from carrel.runs.accepting import Rules, deliver
 from carrel.runs.model import Run
 from carrel.runs.telling import tell
@@ -16,7 +16,7 @@ def answer(tx: Tx, access: Access, run_id: str, text: str) -> Run:
     known = store.run_by_id(tx, access, run_id)
     if known is None:
         raise not_found("run")
-    entered = store.enter_lane(tx, access, known.key, known.channel)
+    entered = queue_store.enter_lane(tx, access, known.key, known.channel)
     run = store.hold_run(tx, access, run_id)
     if run is None or run.state != "waiting" or entered is None:
         raise Refusal(Code.CONFLICT, "This run is not waiting for an answer.")
@@ -40,7 +40,7 @@ def answer(tx: Tx, access: Access, run_id: str, text: str) -> Run:
     store.requeue_waiting(tx, access, run.id, head=head)
     queued = store.run_by_id(tx, access, run.id)
     assert queued is not None
-    tell(tx, queued, "run.queued", state="queued", queuePosition=store.queue_position(tx, queued))
+    tell(tx, queued, "run.queued", state="queued", queuePosition=queue_store.queue_position(tx, queued))
     if head:
         tx.wake(RUNS)
     return queued

@@ -9,14 +9,15 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from logging import getLogger
 
-from carrel.kernel import MS_PER_SECOND, Refusal
-from carrel.kernel.limits import LIFELINE_SECONDS, PRUNE_SECONDS, SAFETY_POLL_SECONDS
+from carrel.kernel import MS_PER_SECOND, Refusal, elapsed_seconds
+from carrel.kernel.limits import DEADLINE_SECONDS, LIFELINE_SECONDS, PRUNE_SECONDS, SAFETY_POLL_SECONDS
 from carrel.kernel.settings import Settings
-from carrel.runs import store
+from carrel.runs import queue_store
+from carrel.runs.ending import Endings
 from carrel.runs.lifeline import rescue_lost
 from carrel.runs.model import Cancelled, Claim, ClaimLost, Failed, Outcome
 from carrel.runs.pruner import prune
-from carrel.runs.settling import claim, settle, settle_and_claim
+from carrel.runs.settling import claim
 from carrel.storage import RUNS, STOPS, Database, Tx
 
 Handler = Callable[[Claim], Awaitable[Outcome]]
@@ -34,6 +35,7 @@ class Dispatcher:
         self._worker = worker
         self._lease_ms = settings.runs.lease_seconds * MS_PER_SECOND
         self._slots: dict[str, _Slot] = {}
+        self._endings = Endings(db, worker, self._lease_ms, lambda: self.draining)
         self._free = settings.runs.concurrency
         self._freed = asyncio.Event()
         self._draining = asyncio.Event()
@@ -51,7 +53,7 @@ class Dispatcher:
         """Work until cancelled."""
         if self._db.engine == "sqlite":
             # One server owns the file: whatever runs in it was left by one that is gone.
-            await self._db.write(store.expire_leases)
+            await self._db.write(queue_store.expire_leases)
         while await self._db.write(rescue_lost):
             pass
         async with asyncio.TaskGroup() as group:
@@ -60,6 +62,8 @@ class Dispatcher:
             group.create_task(self._every(LIFELINE_SECONDS, rescue_lost))
             group.create_task(self._every(PRUNE_SECONDS, lambda tx: prune(tx, self._settings)))
             group.create_task(self._watch_stops())
+            group.create_task(self._watch_time())
+            group.create_task(self._endings.serve())
 
     async def drain(self, seconds_max: float) -> None:
         """Start nothing more and wait for what runs, at the longest `seconds_max`; the rest is left to rescue."""
@@ -105,7 +109,7 @@ class Dispatcher:
 
     def _take(self, tx: Tx, limit: int) -> tuple[list[Claim], int | None, int]:
         claimed = [] if self.draining else claim(tx, self._worker, self._lease_ms, limit)
-        return claimed, None if claimed else store.next_due(tx), tx.now
+        return claimed, None if claimed else queue_store.next_due(tx), tx.now
 
     def _start(self, group: asyncio.TaskGroup, run: Claim) -> None:
         self._free -= 1
@@ -117,7 +121,8 @@ class Dispatcher:
         try:
             while run is not None:
                 outcome = await self._turn(run)
-                run = await self._finish(run, outcome)
+                # The slot's next run comes with the commit that ends the last; a claim that was lost ends nothing.
+                run = None if outcome is None else await self._endings.end(run, outcome)
         finally:
             self._free += 1
             self._freed.set()
@@ -136,30 +141,10 @@ class Dispatcher:
         finally:
             del self._slots[run.id]
 
-    async def _finish(self, run: Claim, outcome: Outcome | None) -> Claim | None:
-        """Write the outcome and, in the same commit, take the next due run into the slot that it frees."""
-        if outcome is None:
-            return None
-
-        def work(tx: Tx) -> Claim | None:
-            if self.draining:
-                settle(tx, run, outcome)
-                return None
-            return next(iter(settle_and_claim(tx, run, outcome, self._worker, self._lease_ms)), None)
-
-        try:
-            return await self._db.write(work)
-        except ClaimLost:
-            return None
-        except Refusal:
-            # The store is away; the run's lease runs out and the lifeline takes it from there.
-            _log.exception("settle_failed", extra={"run_id": run.id})
-            return None
-
     def _renew(self, tx: Tx) -> int:
         # Only what is worked on here and now: a run whose end could not be written must not be held for ever.
         held = [slot.run for slot in list(self._slots.values())]
-        return store.renew_leases(tx, self._worker, held, tx.now + self._lease_ms)
+        return queue_store.renew_leases(tx, self._worker, held, tx.now + self._lease_ms)
 
     async def _every(self, seconds: float, duty: Callable[[Tx], int]) -> None:
         while True:
@@ -169,47 +154,51 @@ class Dispatcher:
             except Refusal:
                 _log.exception("duty_failed", extra={"duty": getattr(duty, "__name__", "prune")})
 
+    async def _watch_time(self) -> None:
+        # One look at all turns now and then: a timer each would cost more than most turns' own bookkeeping.
+        while True:
+            await asyncio.sleep(DEADLINE_SECONDS)
+            for slot in list(self._slots.values()):
+                if slot.ends_at is not None and slot.ends_at <= elapsed_seconds():
+                    slot.end(_TIMED_OUT)
+
     async def _watch_stops(self) -> None:
         bell = self._db.bell(STOPS)
         while True:
             version = bell.version
             try:
-                for run_id, reason in await self._db.read(lambda tx: store.stopping_runs(tx, self._worker)):
+                for run_id, reason in await self._db.read(lambda tx: queue_store.stopping_runs(tx, self._worker)):
                     if run_id in self._slots:
-                        self._slots[run_id].stop(reason)
+                        self._slots[run_id].end(Cancelled(reason=reason))
             except Refusal:
                 _log.exception("stops_unread")
             await bell.wait(version, SAFETY_POLL_SECONDS)
 
 
 class _Slot:
-    """One turn under way, with the two ways to end it early: its time limit and a stop."""
+    """One turn under way, and the way to end it early."""
 
     def __init__(self, run: Claim) -> None:
         self.run = run
-        self._scope: asyncio.Timeout | None = None
-        self._reason: str | None = None
+        # Counted from the claim: updated_at is the moment of this very claim on the store's clock.
+        limit_ms = None if run.deadline_at is None else run.deadline_at - run.updated_at
+        self.ends_at = None if limit_ms is None else elapsed_seconds() + limit_ms / MS_PER_SECOND
+        self._turn: asyncio.Task[object] | None = None
+        self._ending: Outcome | None = None
 
     async def hold(self, turn: Awaitable[Outcome]) -> Outcome:
+        """The turn's outcome, or the one it was ended with."""
+        self._turn = asyncio.current_task()
         try:
-            async with asyncio.timeout(self._seconds_left()) as self._scope:
-                return await turn
-        except TimeoutError:
-            if self._reason is not None:
-                return Cancelled(reason=self._reason)
-            if self._scope is not None and self._scope.expired():
-                return _TIMED_OUT
-            raise
+            return await turn
+        except asyncio.CancelledError:
+            # Ours alone is answered; one from outside, the end of the server, goes on.
+            if self._ending is None or self._turn is None or self._turn.uncancel() > 0:
+                raise
+            return self._ending
 
-    def stop(self, reason: str) -> None:
-        """End the turn now: it is cancelled exactly as a time limit would cancel it."""
-        if self._scope is not None and self._reason is None:
-            self._reason = reason
-            # A moment that has passed: the scope cancels the turn at once.
-            self._scope.reschedule(0)
-
-    def _seconds_left(self) -> float | None:
-        if self.run.deadline_at is None:
-            return None
-        # Counted from the claim: updated_at is the moment of this very claim on the store's clock.
-        return (self.run.deadline_at - self.run.updated_at) / MS_PER_SECOND
+    def end(self, ending: Outcome) -> None:
+        """End the turn now, with this outcome."""
+        if self._turn is not None and self._ending is None:
+            self._ending = ending
+            self._turn.cancel()

@@ -1,7 +1,7 @@
 """The lifeline: returns runs whose worker is gone to their lanes."""
 
 from carrel.kernel import METRICS
-from carrel.runs import store
+from carrel.runs import queue_store, store
 from carrel.runs.model import Run
 from carrel.runs.record_store import has_written
 from carrel.runs.stopping import end_unheld
@@ -14,7 +14,7 @@ _RUNS_AT_A_TIME = 100
 
 def rescue_lost(tx: Tx) -> int:
     """Take back every run whose lease ran out; how many there were."""
-    lost = store.lost_runs(tx, _RUNS_AT_A_TIME)
+    lost = queue_store.lost_runs(tx, _RUNS_AT_A_TIME)
     return sum(_rescue(tx, run) for run in lost)
 
 

@@ -4,7 +4,7 @@ import msgspec
 
 from carrel.journal import about_lane, append_event, delete_lane_entries, json_text
 from carrel.kernel import METRICS, Access
-from carrel.runs import lane_store, store
+from carrel.runs import lane_store, queue_store
 from carrel.runs.stopping import stop_lane
 from carrel.sessions import Lane, close_generation, delete_lane, lock_lane, repair
 from carrel.storage import Tx
@@ -20,7 +20,7 @@ def remove_lane(tx: Tx, access: Access, lane: Lane) -> str | None:
     if lock_lane(tx, access, lane.key) is None:
         return None
     stop_lane(tx, access, lane.key, "stopped")
-    running = store.running_of_lane(tx, access, lane.key)
+    running = queue_store.running_of_lane(tx, access, lane.key)
     if running is not None:
         return running.id
     close_generation(tx, access, lane.session_key, "deleted")

@@ -2,7 +2,7 @@
 
 from carrel.journal import json_text
 from carrel.kernel import METRICS, iso
-from carrel.runs import store
+from carrel.runs import queue_store, store
 from carrel.runs.model import Cancelled, Claim, ClaimLost, Completed, Failed, NeedsInput, Outcome, retry_delay_ms
 from carrel.runs.telling import count_end, tell
 from carrel.sessions import note_tokens
@@ -11,7 +11,7 @@ from carrel.storage import RUNS, Tx
 
 def claim(tx: Tx, worker: str, lease_ms: int, limit: int) -> list[Claim]:
     """Start up to `limit` of the oldest due heads of lanes for this worker."""
-    return _started(tx, store.claim_due(tx, worker, tx.now + lease_ms, limit))
+    return _started(tx, queue_store.claim_due(tx, worker, tx.now + lease_ms, limit))
 
 
 def fence(tx: Tx, run: Claim) -> None:
@@ -22,31 +22,27 @@ def fence(tx: Tx, run: Claim) -> None:
 
 
 def settle(tx: Tx, run: Claim, outcome: Outcome) -> None:
-    """Write how a turn went and let the lane go on; ClaimLost when somebody else has it by now."""
-    if _leave(tx, run, outcome) > 0:
+    """Write how a turn went and let the lane go on; ClaimLost, with nothing written, when the claim is over."""
+    # Lane before run, as everywhere: whoever waits for another waits in the same order.
+    queue_store.leave_lane(tx, run.access, run.key)
+    left = _write(tx, run, outcome)
+    if left:
         promote(tx, run)
-
-
-def settle_and_claim(tx: Tx, run: Claim, outcome: Outcome, worker: str, lease_ms: int) -> list[Claim]:
-    """The same, and in the same commit the next work for the worker: the oldest due, which may be the lane's next."""
-    left = _leave(tx, run, outcome)
-    if left <= 0:
-        return claim(tx, worker, lease_ms, 1)
-    if store.any_due(tx):
-        promote(tx, run)
-        return claim(tx, worker, lease_ms, 1)
-    return _started(tx, store.claim_next(tx, run.access, run.key, worker, tx.now + lease_ms))
+        return
+    queue_store.stay_in_lane(tx, run.access, run.key)
+    if left is None:
+        raise ClaimLost(run.id)
 
 
 def free_lane(tx: Tx, run: Claim) -> None:
     """The head of a lane has left it: the next one takes its place."""
-    if store.leave_lane(tx, run.access, run.key) > 0:
-        promote(tx, run)
+    queue_store.leave_lane(tx, run.access, run.key)
+    promote(tx, run)
 
 
 def promote(tx: Tx, run: Claim) -> None:
     """Make the oldest queued run of a lane its head; the lane must be held and free."""
-    if store.promote_next(tx, run.access, run.key):
+    if queue_store.promote_next(tx, run.access, run.key):
         tx.wake(RUNS)
 
 
@@ -58,16 +54,14 @@ def _started(tx: Tx, claimed: list[Claim]) -> list[Claim]:
     return claimed
 
 
-def _leave(tx: Tx, run: Claim, outcome: Outcome) -> int:
-    """Write the outcome; how many runs the lane must go on with, 0 when its head stays or nothing is left."""
-    # Lane before run, as everywhere: whoever waits for another waits in the same order.
-    left = store.leave_lane(tx, run.access, run.key)
+def _write(tx: Tx, run: Claim, outcome: Outcome) -> bool | None:
+    """Write the outcome: True when the run left its lane, False when it stays its head, None when the claim is over."""
     # The common way first: the statement itself checks the claim, and only what it did not match is looked at closer.
     if isinstance(outcome, Completed) and _complete(tx, run, outcome):
-        return left
+        return True
     stop = store.claimed_stop(tx, run)
     if stop is None:
-        raise ClaimLost(run.id)
+        return None
     if stop[0] is not None:
         # Whatever the turn still brought: nothing said after the stop is kept.
         outcome = Cancelled(reason=stop[0])
@@ -77,12 +71,12 @@ def _leave(tx: Tx, run: Claim, outcome: Outcome) -> int:
         case Cancelled():
             _end(tx, run, "cancelled", outcome.reason, None)
         case Failed() if _retry(tx, run, outcome):
-            return 0
+            return False
         case Failed():
             exhausted = outcome.retryable and run.attempt >= run.attempts_max
             reason = "dead_letter" if exhausted else "timeout" if outcome.retryable else outcome.reason
             _end(tx, run, "failed", reason, outcome.usage, error_code=outcome.code, error_message=outcome.shown())
-    return left
+    return True
 
 
 def _complete(tx: Tx, run: Claim, outcome: Completed) -> bool:
@@ -122,7 +116,6 @@ def _retry(tx: Tx, run: Claim, outcome: Failed) -> bool:
     due_at = tx.now + delay_ms
     if run.deadline_at is not None and due_at >= run.deadline_at:
         return False
-    store.stay_in_lane(tx, run.access, run.key)
     usage = json_text(outcome.usage) if outcome.usage else None
     store.back_to_head(tx, run, due_at=due_at, error_code=outcome.code, error_message=outcome.shown(), usage=usage)
     error = {"code": outcome.code, "message": outcome.shown()}

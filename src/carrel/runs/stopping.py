@@ -1,7 +1,7 @@
 """Cancelling: a queued or waiting run ends at once, a running one is asked to stop and ends when its turn has."""
 
 from carrel.kernel import Access, Code, Refusal
-from carrel.runs import store
+from carrel.runs import queue_store, store
 from carrel.runs.model import Run, require_move
 from carrel.runs.settling import free_lane
 from carrel.runs.telling import count_end, tell
@@ -44,14 +44,14 @@ def end_unheld(tx: Tx, run: Run, state: str, reason: str, error: tuple[str, str]
     if was_head:
         free_lane(tx, run)
     else:
-        store.leave_lane(tx, run.access, run.key)
+        queue_store.leave_lane(tx, run.access, run.key)
 
 
 def stop_lane(tx: Tx, access: Access, key: str, reason: str, *, descendants: bool = True) -> list[str]:
     """Cancel everything said to a lane so far, and to the lanes spawned from it; the ids of the runs."""
     lock_lane(tx, access, key)
     # Newest first: the head goes last, so that nothing behind it is started on the way.
-    live = reversed(store.live_runs_of_lane(tx, access, key))
+    live = reversed(queue_store.live_runs_of_lane(tx, access, key))
     stopped = [run.id for run in live if cancel(tx, access, run.id, reason) is not None]
     for child in children_of(tx, access, key) if descendants else []:
         stopped += stop_lane(tx, access, child, reason)

@@ -3,7 +3,7 @@
 from msgspec import Struct
 
 from carrel.kernel import Access, SessionKey, iso
-from carrel.runs import store
+from carrel.runs import queue_store
 from carrel.runs.model import Run
 from carrel.sessions import agent_by_id
 from carrel.storage import Tx
@@ -75,8 +75,8 @@ def _queued(tx: Tx, access: Access, run: Run) -> list[Reason]:
                 "raise runs.concurrency",
             )
         ]
-    position = store.queue_position(tx, run)
-    holder = store.running_of_lane(tx, access, run.key)
+    position = queue_store.queue_position(tx, run)
+    holder = queue_store.running_of_lane(tx, access, run.key)
     busy = f"run {holder.id} is being worked on" if holder else "an earlier run waits for its next attempt"
     text = f"It is number {position} in the queue of {SessionKey.stored(run.key)}; {busy}."
     return [_reason(run, "lane_busy", text, holder.started_at if holder else run.created_at, "wait", "cancel")]

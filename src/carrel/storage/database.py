@@ -35,6 +35,10 @@ class Tx(Protocol):
         """Execute once for each set of values."""
         ...
 
+    def later(self, sql: str, **values: object) -> None:
+        """Execute at the end of this unit of work, together with whatever else was put off under the same SQL."""
+        ...
+
     def tick(self) -> int:
         """The next number of the one sequence that orders runs, entries and events; so does `tick()` in SQL."""
         ...

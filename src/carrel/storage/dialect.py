@@ -8,7 +8,7 @@ from operator import itemgetter
 Values = Mapping[str, object]
 _LOCKS = re.compile(r"\s+FOR (?:NO KEY )?UPDATE(?: OF \w+)?(?: SKIP LOCKED)?")
 _NAMED = re.compile(r"(?<!:):([a-z_][a-z0-9_]*)\b")
-_TABLE_END = re.compile(r"^\);$", re.MULTILINE)
+_TABLE_END = re.compile(r"^\);( -- clustered)?$", re.MULTILINE)
 
 
 @lru_cache(maxsize=4096)
@@ -34,4 +34,4 @@ def for_postgres(sql: str) -> str:
 def schema_for_sqlite(script: str) -> str:
     """A migration with SQLite's types; STRICT, so that a wrong type is refused there as well."""
     script = script.replace("BIGINT", "INTEGER").replace("DOUBLE PRECISION", "REAL").replace("BYTEA", "BLOB")
-    return _TABLE_END.sub(") STRICT;", script)
+    return _TABLE_END.sub(lambda end: ") STRICT, WITHOUT ROWID;" if end[1] else ") STRICT;", script)

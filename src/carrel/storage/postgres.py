@@ -75,6 +75,7 @@ class PostgresTx:
         self._horizon = horizon
         self.now = now
         self.woken: set[str] = set()
+        self._later: dict[str, list[dict[str, object]]] = {}
 
     def _execute(self, sql: str, values: dict[str, object]) -> psycopg.Cursor[Row]:
         return self._connection.execute(for_postgres(sql), values)
@@ -94,6 +95,15 @@ class PostgresTx:
             self._execute(sql, rows[0])
         else:
             self._connection.cursor().executemany(for_postgres(sql), rows)
+
+    def later(self, sql: str, **values: object) -> None:
+        self._later.setdefault(sql, []).append(values)
+
+    def finish(self) -> None:
+        """Do what was put off, each kind in one trip."""
+        for sql, rows in self._later.items():
+            self.run_many(sql, rows)
+        self._later.clear()
 
     def tick(self) -> int:
         return _value(self._connection.execute("SELECT nextval('ticks')"))
@@ -212,6 +222,7 @@ class PostgresDatabase:
         tx = PostgresTx(connection, self._clock.now_ms(), self._ids, self._chance, self._horizon)
         try:
             result = work(tx)
+            tx.finish()
         except BaseException:
             connection.execute("ROLLBACK")
             raise

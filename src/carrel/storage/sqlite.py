@@ -6,7 +6,7 @@ fsync per group instead of one per change.
 
 import asyncio
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import TypeVar
@@ -35,9 +35,11 @@ class SqliteTx:
         self.now = 0
         self.ticks = 0
         self.woken: set[str] = set()
+        self._later: dict[str, list[Sequence[object]]] = {}
 
     def begin(self) -> None:
         """Take the time for a new unit of work."""
+        self._later.clear()
         self.now = self._clock.now_ms()
 
     def all(self, sql: str, **values: object) -> list[Row]:
@@ -58,6 +60,16 @@ class SqliteTx:
     def run_many(self, sql: str, rows: list[dict[str, object]]) -> None:
         text, ordered = for_sqlite(sql)
         self._connection.executemany(text, map(ordered, rows))
+
+    def later(self, sql: str, **values: object) -> None:
+        text, ordered = for_sqlite(sql)
+        self._later.setdefault(text, []).append(ordered(values))
+
+    def finish(self) -> None:
+        """Do what was put off."""
+        for text, rows in self._later.items():
+            self._connection.executemany(text, rows)
+        self._later.clear()
 
     def tick(self) -> int:
         self.ticks += 1
@@ -220,6 +232,7 @@ def _do(_connection: apsw.Connection, tx: SqliteTx, item: _Work) -> bool:
     tx.begin()
     try:
         item.result = item.work(tx)
+        tx.finish()
     except _TROUBLE:
         raise
     except BaseException:  # boundary: the rest of the group goes on, and the second try finds out whose error it is
@@ -234,6 +247,7 @@ def _do_guarded(connection: apsw.Connection, tx: SqliteTx, item: _Work) -> bool:
     connection.execute("SAVEPOINT work")
     try:
         item.result = item.work(tx)
+        tx.finish()
     except _TROUBLE:
         raise
     except BaseException as error:  # boundary: the caller's error is the caller's, the rest of the group goes on

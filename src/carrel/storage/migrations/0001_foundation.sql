@@ -1,5 +1,6 @@
 -- Accounts, who may ask, agents, lanes, sessions, runs, the journal and the feed.
 -- The account leads every primary key and every foreign key: no row can point across the wall.
+-- "clustered" marks tables of short rows that are read by key: SQLite keeps them in the key's own order.
 
 CREATE TABLE accounts (
     id TEXT NOT NULL PRIMARY KEY,
@@ -7,7 +8,7 @@ CREATE TABLE accounts (
     name TEXT NOT NULL,
     settings TEXT NOT NULL,
     created_at BIGINT NOT NULL
-);
+); -- clustered
 
 CREATE TABLE users (
     account_id TEXT NOT NULL REFERENCES accounts (id),
@@ -19,7 +20,7 @@ CREATE TABLE users (
     created_at BIGINT NOT NULL,
     PRIMARY KEY (account_id, id),
     UNIQUE (account_id, slug)
-);
+); -- clustered
 
 CREATE TABLE agents (
     account_id TEXT NOT NULL REFERENCES accounts (id),
@@ -32,7 +33,7 @@ CREATE TABLE agents (
     updated_at BIGINT NOT NULL,
     PRIMARY KEY (account_id, id),
     UNIQUE (account_id, slug)
-);
+); -- clustered
 
 -- Every slug an agent has ever borne, the present one included: an old spelling of a key finds its lane for ever.
 CREATE TABLE agent_slugs (
@@ -41,7 +42,7 @@ CREATE TABLE agent_slugs (
     agent_id TEXT NOT NULL,
     PRIMARY KEY (account_id, slug),
     FOREIGN KEY (account_id, agent_id) REFERENCES agents (account_id, id)
-);
+); -- clustered
 
 -- One row a lane. `depth` counts what is queued or running; on PostgreSQL the row is also the lane's lock.
 -- `generation` is the last number issued; it outlives pruned sessions, so a number is never issued twice.
@@ -71,7 +72,7 @@ CREATE TABLE lanes (
     archived_at BIGINT,
     PRIMARY KEY (account_id, key),
     FOREIGN KEY (account_id, agent_id) REFERENCES agents (account_id, id)
-);
+); -- clustered
 CREATE INDEX lanes_by_conversation ON lanes (account_id, conversation);
 CREATE INDEX lanes_by_update ON lanes (account_id, updated_at, key);
 
@@ -90,7 +91,7 @@ CREATE TABLE sessions (
     PRIMARY KEY (account_id, id),
     UNIQUE (account_id, key, generation),
     FOREIGN KEY (account_id, key) REFERENCES lanes (account_id, key)
-);
+); -- clustered
 CREATE UNIQUE INDEX sessions_one_open ON sessions (account_id, key) WHERE closed_at IS NULL;
 CREATE INDEX sessions_by_task ON sessions (account_id, task_id) WHERE task_id IS NOT NULL;
 CREATE INDEX sessions_closed ON sessions (closed_at) WHERE closed_at IS NOT NULL;
@@ -167,7 +168,7 @@ CREATE TABLE calls (
     called_at BIGINT NOT NULL,
     PRIMARY KEY (account_id, run_id, call_id),
     FOREIGN KEY (account_id, run_id) REFERENCES runs (account_id, id) ON DELETE CASCADE
-);
+); -- clustered
 
 CREATE TABLE artifacts (
     account_id TEXT NOT NULL REFERENCES accounts (id),
@@ -259,14 +260,14 @@ CREATE TABLE events (
     agent_id TEXT,
     body TEXT NOT NULL,
     PRIMARY KEY (account_id, seq)
-);
+); -- clustered
 
 -- Up to where an account's events have been removed: a follower from before that point must read anew.
 CREATE TABLE feed_marks (
     account_id TEXT NOT NULL REFERENCES accounts (id),
     pruned_seq BIGINT NOT NULL,
     PRIMARY KEY (account_id)
-);
+); -- clustered
 
 CREATE TABLE tokens (
     account_id TEXT NOT NULL REFERENCES accounts (id),
@@ -287,7 +288,7 @@ CREATE TABLE tokens (
     FOREIGN KEY (account_id, agent_id) REFERENCES agents (account_id, id),
     FOREIGN KEY (account_id, user_id) REFERENCES users (account_id, id),
     FOREIGN KEY (account_id, run_id) REFERENCES runs (account_id, id) ON DELETE CASCADE
-);
+); -- clustered
 
 -- A browser's sign-in: an opaque cookie that stands for a token and can be ended here.
 CREATE TABLE logins (
@@ -299,7 +300,7 @@ CREATE TABLE logins (
     expires_at BIGINT NOT NULL,
     PRIMARY KEY (account_id, id),
     FOREIGN KEY (account_id, token_id) REFERENCES tokens (account_id, id) ON DELETE CASCADE
-);
+); -- clustered
 
 -- Which session a transport (a browser, a chat) points to.
 CREATE TABLE pointers (
@@ -309,7 +310,7 @@ CREATE TABLE pointers (
     updated_at BIGINT NOT NULL,
     PRIMARY KEY (account_id, transport),
     FOREIGN KEY (account_id, key) REFERENCES lanes (account_id, key)
-);
+); -- clustered
 
 -- Answers given to requests that may be repeated under one idempotency key.
 CREATE TABLE answers (
