@@ -1,4 +1,4 @@
-"""Protocols' ways in. They decide nothing; each is independent of the others. What they share is the house they stand in."""
+"""Protocols' ways in: they decide nothing and are independent of one another; all they share is the house."""
 
 from carrel.surfaces.house import House
 
