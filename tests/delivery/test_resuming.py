@@ -8,7 +8,7 @@ from typing import TypeVar
 import pytest
 
 from carrel.runs import Claim, Outcome, artifacts_of, claim, expire_leases, rescue_lost, settle, tools_called
-from carrel.storage import Bell, Database, Tx
+from carrel.storage import Bell, Database, Landing, Tx
 from tests.delivery.floor import Floor, open_floor, to
 from tests.requirements.mark import requirement
 from tests.scripted_gateway import Answer, Gate, ScriptedGateway, calls, http_error, raw, text
@@ -47,6 +47,9 @@ class Mortal:
 
     def bell(self, name: str) -> Bell:
         return self._db.bell(name)
+
+    def join(self, bell: str, rider: Callable[[Tx], Landing | None]) -> None:
+        self._db.join(bell, rider)
 
     def backup(self, target: Path) -> None:
         self._db.backup(target)

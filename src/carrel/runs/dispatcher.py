@@ -16,12 +16,14 @@ from carrel.runs import queue_store
 from carrel.runs.ending import Endings
 from carrel.runs.lifeline import rescue_lost
 from carrel.runs.model import Cancelled, Claim, ClaimLost, Failed, Outcome
+from carrel.runs.places import Places
 from carrel.runs.pruner import prune
 from carrel.runs.settling import claim
-from carrel.storage import RUNS, STOPS, Database, Tx
+from carrel.storage import RUNS, STOPS, Database, Landing, Tx
 
 Handler = Callable[[Claim], Awaitable[Outcome]]
 _log = getLogger("carrel.runs")
+_DRAIN_LOOK_SECONDS = 0.01
 _TIMED_OUT = Failed(code="timeout", message="The run took longer than its limit.", reason="timeout")
 
 
@@ -36,13 +38,10 @@ class Dispatcher:
         self._lease_ms = settings.runs.lease_seconds * MS_PER_SECOND
         self._slots: dict[str, _Slot] = {}
         self._endings = Endings(db, worker, self._lease_ms, lambda: self.draining)
-        self._free = settings.runs.concurrency
+        self._places = Places(settings.runs.concurrency)
         self._freed = asyncio.Event()
         self._draining = asyncio.Event()
-        self._idle = asyncio.Event()
-        self._idle.set()
-        self._door_shut = asyncio.Event()
-        self._door_shut.set()
+        self._group: asyncio.TaskGroup | None = None
 
     @property
     def draining(self) -> bool:
@@ -56,14 +55,21 @@ class Dispatcher:
             await self._db.write(queue_store.expire_leases)
         while await self._db.write(rescue_lost):
             pass
+        self._db.join(RUNS, self._ride)
         async with asyncio.TaskGroup() as group:
-            group.create_task(self._claim(group))
+            group.create_task(self._claim())
             group.create_task(self._every(self._lease_ms / 3 / MS_PER_SECOND, self._renew))
             group.create_task(self._every(LIFELINE_SECONDS, rescue_lost))
             group.create_task(self._every(PRUNE_SECONDS, lambda tx: prune(tx, self._settings)))
             group.create_task(self._watch_stops())
             group.create_task(self._watch_time())
             group.create_task(self._endings.serve())
+            self._group = group
+            try:
+                await asyncio.Event().wait()
+            finally:
+                # A group that ends takes no new turns; what was claimed for it meanwhile is left to rescue.
+                self._group = None
 
     async def drain(self, seconds_max: float) -> None:
         """Start nothing more and wait for what runs, at the longest `seconds_max`; the rest is left to rescue."""
@@ -72,49 +78,63 @@ class Dispatcher:
         self._db.bell(RUNS).ring()
         try:
             async with asyncio.timeout(seconds_max):
-                # A claim that is under way may still bring work, so the door is shut before anybody counts.
-                await self._door_shut.wait()
-                await self._idle.wait()
+                # A claim that is under way has its places reserved, so it is waited for like a turn. It may give them
+                # back on the writer's thread, where no event of the loop can be set: hence a look now and then.
+                while self._places.taken:  # noqa: ASYNC110
+                    await asyncio.sleep(_DRAIN_LOOK_SECONDS)
         except TimeoutError:
             _log.warning("drain_timeout", extra={"running": len(self._slots)})
 
-    async def _claim(self, group: asyncio.TaskGroup) -> None:
-        self._door_shut.clear()
-        try:
-            await self._claim_until_draining(group)
-        finally:
-            self._door_shut.set()
+    def _ride(self, tx: Tx) -> Landing | None:
+        """Claim in the very transaction that made runs due: what is said to an idle server starts with one commit."""
+        claimed, places = self._take(tx)
+        if places and len(claimed) < places:
+            # Nothing due is left, here or elsewhere.
+            tx.woken.discard(RUNS)
+        return partial(self._landed, claimed) if claimed else None
 
-    async def _claim_until_draining(self, group: asyncio.TaskGroup) -> None:
+    def _take(self, tx: Tx) -> tuple[list[Claim], int]:
+        """Claim as much as there are free places, which stay reserved for it; and how many places there were."""
+        places = 0 if self.draining or self._group is None else self._places.reserve()
+        try:
+            claimed = claim(tx, self._worker, self._lease_ms, places) if places else []
+        except BaseException:
+            self._places.give_back(places)
+            raise
+        self._places.give_back(places - len(claimed))
+        return claimed, places
+
+    def _landed(self, claimed: list[Claim], committed: bool) -> None:
+        if not committed or self._group is None:
+            self._places.give_back(len(claimed))
+            return
+        for run in claimed:
+            self._group.create_task(self._work(run), name=run.id)
+
+    async def _claim(self) -> None:
+        """Claim what becomes due by time, or was made due elsewhere."""
         bell = self._db.bell(RUNS)
         while not self.draining:
             version = bell.version
-            limit = self._free
-            if not limit:
-                await self._freed.wait()
-                self._freed.clear()
-                continue
             try:
-                claimed, due_at, now = await self._db.write(partial(self._take, limit=limit))
+                claimed, places, wait_seconds = await self._db.write(self._look)
             except Refusal:
                 # The store is away for a while; so are we, and try again.
                 _log.exception("claim_failed")
                 await bell.wait(version, SAFETY_POLL_SECONDS)
                 continue
-            for run in claimed:
-                self._start(group, run)
-            if not claimed:
-                wait = SAFETY_POLL_SECONDS if due_at is None else (due_at - now) / MS_PER_SECOND
-                await bell.wait(version, max(0.001, min(wait, SAFETY_POLL_SECONDS)))
+            self._landed(claimed, committed=True)
+            if not places:
+                await self._freed.wait()
+                self._freed.clear()
+            elif not claimed:
+                await bell.wait(version, wait_seconds)
 
-    def _take(self, tx: Tx, limit: int) -> tuple[list[Claim], int | None, int]:
-        claimed = [] if self.draining else claim(tx, self._worker, self._lease_ms, limit)
-        return claimed, None if claimed else queue_store.next_due(tx), tx.now
-
-    def _start(self, group: asyncio.TaskGroup, run: Claim) -> None:
-        self._free -= 1
-        self._idle.clear()
-        group.create_task(self._work(run), name=run.id)
+    def _look(self, tx: Tx) -> tuple[list[Claim], int, float]:
+        claimed, places = self._take(tx)
+        due_at = None if claimed else queue_store.next_due(tx)
+        wait_seconds = SAFETY_POLL_SECONDS if due_at is None else (due_at - tx.now) / MS_PER_SECOND
+        return claimed, places, max(0.001, min(wait_seconds, SAFETY_POLL_SECONDS))
 
     async def _work(self, run: Claim | None) -> None:
         """One slot: a run, then the next, until nothing is due."""
@@ -124,10 +144,8 @@ class Dispatcher:
                 # The slot's next run comes with the commit that ends the last; a claim that was lost ends nothing.
                 run = None if outcome is None else await self._endings.end(run, outcome)
         finally:
-            self._free += 1
+            self._places.give_back(1)
             self._freed.set()
-            if self._free == self._settings.runs.concurrency:
-                self._idle.set()
 
     async def _turn(self, run: Claim) -> Outcome | None:
         slot = self._slots[run.id] = _Slot(run)

@@ -9,9 +9,9 @@ from logging import getLogger
 from typing import NamedTuple
 
 from carrel.kernel import Refusal
-from carrel.runs.model import Claim, ClaimLost, Outcome
+from carrel.runs.model import Claim, ClaimLost, Failed, Outcome
 from carrel.runs.settling import claim, settle
-from carrel.storage import Database, Tx
+from carrel.storage import RUNS, Database, Tx
 
 _log = getLogger("carrel.runs")
 
@@ -54,6 +54,9 @@ class Endings:
                 # The store is away; the leases run out and the lifeline takes the runs from there.
                 _log.exception("settle_failed", extra={"runs": len(ended)})
                 following = []
+            if any(isinstance(ending.outcome, Failed) for ending in ended):
+                # A retry may have been put off: whoever waits for the next due run must look again.
+                self._db.bell(RUNS).ring()
             for ending, run in zip_longest(ended, following):
                 if not ending.written.done():
                     ending.written.set_result(run)

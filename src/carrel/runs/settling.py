@@ -120,7 +120,6 @@ def _retry(tx: Tx, run: Claim, outcome: Failed) -> bool:
     store.back_to_head(tx, run, due_at=due_at, error_code=outcome.code, error_message=outcome.shown(), usage=usage)
     error = {"code": outcome.code, "message": outcome.shown()}
     tell(tx, run, "run.retrying", state="queued", error=error, nextAttemptAt=iso(due_at))
-    tx.wake(RUNS)
     return True
 
 

@@ -1,7 +1,7 @@
 """The only room that opens a database: transactions, migrations, bells, backup. It knows no table by name."""
 
 from carrel.storage.bells import FEED, RUNS, STOPS, Bell
-from carrel.storage.database import Database, Row, Tx
+from carrel.storage.database import Database, Landing, Row, Tx
 from carrel.storage.migrating import NewerSchema, migrations
 from carrel.storage.opening import open_database, sqlite_path
 from carrel.storage.upkeep import Examined, back_up, examine, migrate, restore
@@ -13,6 +13,7 @@ __all__ = [
     "Bell",
     "Database",
     "Examined",
+    "Landing",
     "NewerSchema",
     "Row",
     "Tx",

@@ -11,6 +11,8 @@ from typing import Any, Protocol, TypeVar
 from carrel.storage.bells import Bell
 
 T = TypeVar("T")
+# Called on the loop once it is known whether the transaction was committed.
+Landing = Callable[[bool], None]
 Row = tuple[Any, ...]
 
 
@@ -18,6 +20,7 @@ class Tx(Protocol):
     """One open transaction. SQL is written once, for PostgreSQL, with `:name` parameters; rows are tuples."""
 
     now: int
+    woken: set[str]
 
     def all(self, sql: str, **values: object) -> list[Row]:
         """Every row."""
@@ -78,6 +81,13 @@ class Database(Protocol):
 
     def bell(self, name: str) -> Bell:
         """The bell of that name; rung for changes of every process that shares the store."""
+        ...
+
+    def join(self, bell: str, rider: "Callable[[Tx], Landing | None]") -> None:
+        """Let `rider` work at the end of every transaction that rings `bell`, in that very transaction.
+
+        It must not fail. It may take the bell out of `tx.woken` when nothing is left to wake for.
+        """
         ...
 
     def backup(self, target: Path) -> None:

@@ -17,7 +17,7 @@ import psycopg
 from carrel.kernel import Chance, Clock, Code, Ids, Refusal
 from carrel.storage.bells import BELLS, FEED, Bell
 from carrel.storage.copying import copy_to_sqlite
-from carrel.storage.database import Row, Tx
+from carrel.storage.database import Landing, Row, Tx
 from carrel.storage.dialect import for_postgres
 from carrel.storage.migrating import pending
 from carrel.storage.ringing import Ringer
@@ -133,6 +133,7 @@ class PostgresDatabase:
         self._loop = asyncio.get_running_loop()
         self._bells = {name: Bell() for name in BELLS}
         self._horizon = Horizon()
+        self._riders: dict[str, Callable[[Tx], Landing | None]] = {}
         self._local = threading.local()
         self._connections: list[Connection] = []
         self._connecting = threading.Lock()
@@ -148,15 +149,11 @@ class PostgresDatabase:
     async def write(self, work: Callable[[Tx], T]) -> T:
         self._require_open()
         try:
-            result, woken = await self._loop.run_in_executor(self._pool, self._write, work)
+            return await self._loop.run_in_executor(self._pool, self._write, work)
         except BaseException:
             # What was undone may have drawn numbers that followers of the feed wait for.
             self._bells[FEED].ring()
             raise
-        self._ring(woken)
-        if woken:
-            self._ringer.announce(woken)
-        return result
 
     async def read(self, work: Callable[[Tx], T]) -> T:
         self._require_open()
@@ -164,6 +161,9 @@ class PostgresDatabase:
 
     def bell(self, name: str) -> Bell:
         return self._bells[name]
+
+    def join(self, bell: str, rider: Callable[[Tx], Landing | None]) -> None:
+        self._riders[bell] = rider
 
     def backup(self, target: Path) -> None:
         with connect(self._url, self._durability) as connection:
@@ -199,7 +199,7 @@ class PostgresDatabase:
                 self._connections = [held for held in self._connections if not held.closed] + [connection]
         return connection
 
-    def _write(self, work: Callable[[Tx], T]) -> tuple[T, set[str]]:
+    def _write(self, work: Callable[[Tx], T]) -> T:
         collided = False
         for tries_left in reversed(range(_TRIES)):
             try:
@@ -217,17 +217,30 @@ class PostgresDatabase:
                 raise _unavailable(error) from error
         raise AssertionError("unreachable")
 
-    def _attempt(self, work: Callable[[Tx], T]) -> tuple[T, set[str]]:
+    def _attempt(self, work: Callable[[Tx], T]) -> T:
         connection = self._begin()
         tx = PostgresTx(connection, self._clock.now_ms(), self._ids, self._chance, self._horizon)
+        landings: list[Landing] = []
         try:
             result = work(tx)
+            for bell in tx.woken & self._riders.keys():
+                landings += filter(None, [self._riders[bell](tx)])
             tx.finish()
+            connection.execute("COMMIT")
         except BaseException:
+            self._loop.call_soon_threadsafe(self._land, landings, False)
             connection.execute("ROLLBACK")
             raise
-        connection.execute("COMMIT")
-        return result, tx.woken
+        # From here, not from whoever awaits: a caller that has gone away must not take the news with it.
+        self._loop.call_soon_threadsafe(self._land, landings, True)
+        if tx.woken:
+            self._loop.call_soon_threadsafe(self._ring, tx.woken)
+            self._ringer.announce(tx.woken)
+        return result
+
+    def _land(self, landings: list[Landing], committed: bool) -> None:
+        for landing in landings:
+            landing(committed)
 
     def _begin(self) -> Connection:
         """A connection with a transaction open on it; one that was cut since its last use is replaced."""

@@ -7,19 +7,21 @@ fsync per group instead of one per change.
 import asyncio
 import threading
 from collections.abc import Callable, Sequence
+from logging import getLogger
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from typing import TypeVar
+from typing import TypeVar, cast
 
 import apsw
 
 from carrel.kernel import Chance, Clock, Code, Ids, Refusal
 from carrel.storage.bells import BELLS, Bell
-from carrel.storage.database import Row, Tx
+from carrel.storage.database import Landing, Row, Tx
 from carrel.storage.dialect import for_sqlite, schema_for_sqlite
 from carrel.storage.migrating import pending
 
 T = TypeVar("T")
+_log = getLogger("carrel.storage")
 _GROUP_MAX = 256
 _NO_HORIZON = 1 << 62
 
@@ -94,7 +96,7 @@ class _Work:
 
     __slots__ = ("error", "future", "result", "work")
 
-    def __init__(self, work: Callable[[Tx], object], future: "asyncio.Future[object]") -> None:
+    def __init__(self, work: Callable[[Tx], object], future: "asyncio.Future[object] | None" = None) -> None:
         self.work = work
         self.future = future
         self.result: object = None
@@ -117,6 +119,8 @@ class SqliteDatabase:
         self._writing.create_scalar_function("tick", lambda *_: self._write_tx.tick(), 0)
         self._reading = open_file(path, durability)
         self._read_tx = SqliteTx(self._reading, clock, ids, chance)
+        self._riders: dict[str, Callable[[Tx], Landing | None]] = {}
+        self._landings: list[Landing] = []
         self._queue: SimpleQueue[_Work | None] = SimpleQueue()
         self._closed = False
         self._writer = threading.Thread(target=self._write_groups, name="carrel-writer", daemon=True)
@@ -142,6 +146,9 @@ class SqliteDatabase:
     def bell(self, name: str) -> Bell:
         return self._bells[name]
 
+    def join(self, bell: str, rider: Callable[[Tx], Landing | None]) -> None:
+        self._riders[bell] = rider
+
     def backup(self, target: Path) -> None:
         copy_file(self.path, target)
 
@@ -159,9 +166,10 @@ class SqliteDatabase:
         while not last:
             group, last = self._next_group()
             if group:
-                self._commit(group)
+                committed = self._commit(group)
                 woken, self._write_tx.woken = self._write_tx.woken, set()
-                self._loop.call_soon_threadsafe(self._answer, group, woken)
+                landings, self._landings = self._landings, []
+                self._loop.call_soon_threadsafe(self._answer, group, woken, landings, committed)
 
     def _next_group(self) -> tuple[list[_Work], bool]:
         first = self._queue.get()
@@ -178,8 +186,8 @@ class SqliteDatabase:
             group.append(following)
         return group, False
 
-    def _commit(self, group: list[_Work]) -> None:
-        """Commit the group as one; when one of it fails, do it again with each on its own."""
+    def _commit(self, group: list[_Work]) -> bool:
+        """Commit the group as one; when one of it fails, do it again with each on its own. False when nothing was."""
         try:
             if not self._try_group(group, guarded=False):
                 self._write_tx.woken.clear()
@@ -191,6 +199,8 @@ class SqliteDatabase:
                 item.error = Refusal(
                     Code.STORAGE_UNAVAILABLE, f"The database could not be written ({error}); nothing was changed."
                 )
+            return False
+        return True
 
     def _try_group(self, group: list[_Work], *, guarded: bool) -> bool:
         # A savepoint around each costs a copy of every page it touches, so the first try goes without.
@@ -202,6 +212,7 @@ class SqliteDatabase:
                 if not do(connection, tx, item):
                     connection.execute("ROLLBACK")
                     return False
+            self._ride()
             if tx.ticks != ticks:
                 connection.execute("UPDATE ticks SET value = ?", (tx.ticks,))
             connection.execute("COMMIT")
@@ -211,14 +222,25 @@ class SqliteDatabase:
             raise
         return True
 
-    def _answer(self, group: list[_Work], woken: set[str]) -> None:
+    def _ride(self) -> None:
+        for bell in self._write_tx.woken & self._riders.keys():
+            item = _Work(self._riders[bell])
+            _do_guarded(self._writing, self._write_tx, item)
+            if item.error is not None:
+                _log.error("rider_failed", exc_info=item.error, extra={"bell": bell})
+            elif item.result is not None:
+                self._landings.append(cast(Landing, item.result))
+
+    def _answer(self, group: list[_Work], woken: set[str], landings: list[Landing], committed: bool) -> None:
         for item in group:
-            if item.future.done():
+            if item.future is None or item.future.done():
                 continue
             if item.error is None:
                 item.future.set_result(item.result)
             else:
                 item.future.set_exception(item.error)
+        for landing in landings:
+            landing(committed)
         for name in woken:
             self._bells[name].ring()
 

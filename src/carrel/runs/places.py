@@ -1,0 +1,28 @@
+"""Places: how many turns this process may take at once, counted where several threads claim work."""
+
+import threading
+
+
+class Places:
+    """A number of places; who reserves one gives it back, from whatever thread."""
+
+    def __init__(self, count: int) -> None:
+        self._lock = threading.Lock()
+        self._count = count
+        self._free = count
+
+    @property
+    def taken(self) -> bool:
+        """True while somebody has a place."""
+        return self._free < self._count
+
+    def reserve(self) -> int:
+        """Take every free place; how many that were."""
+        with self._lock:
+            reserved, self._free = self._free, 0
+        return reserved
+
+    def give_back(self, count: int) -> None:
+        """Let `count` places be taken again."""
+        with self._lock:
+            self._free += count
