@@ -76,7 +76,8 @@ async def open_house(
     try:
         owner = await db.write(ensure_default_account) or ""
         other = (await db.write(lambda tx: open_account(tx, "Other", "other")))[1] if owner else ""
-        turns = Turns(db, {BUILTIN: Door(agent, GatewaySettings())}, settings.delivery, live)
+        scripted = Door(agent, GatewaySettings(kind="responses", base_url="http://127.0.0.1:9"))
+        turns = Turns(db, {BUILTIN: scripted}, settings.delivery, live)
         dispatcher = Dispatcher(db, turns.take, settings, "test-worker")
         house = _house(db, settings, live, works, drain, gateways_up or {BUILTIN: True})
         app = build_app(house, more_routes=more_routes)

@@ -1,0 +1,86 @@
+"""Riders: work that joins every transaction which rings a bell, kept alike by both engines."""
+
+import asyncio
+import threading
+
+import pytest
+
+from carrel.storage import RUNS, Database, Landing, Tx
+from tests.engine import SECONDS_MAX, accounts_of, within
+from tests.storage.test_transactions import Wrong, insert, insert_and_break, insert_and_wake
+
+pytestmark = pytest.mark.anyio
+
+
+class Rider:
+    """Inserts an account of its own, and remembers what it was told."""
+
+    def __init__(self, *, silences: bool = False) -> None:
+        self.rides = 0
+        self.told: list[bool] = []
+        self.threads: list[threading.Thread] = []
+        self._silences = silences
+
+    def __call__(self, tx: Tx) -> Landing:
+        self.rides += 1
+        insert(tx, f"rider{self.rides}")
+        if self._silences:
+            tx.woken.discard(RUNS)
+        return self._landed
+
+    def _landed(self, committed: bool) -> None:
+        self.told.append(committed)
+        self.threads.append(threading.current_thread())
+
+
+async def test_a_rider_writes_in_the_transaction_that_rang_its_bell(db: Database) -> None:
+    rider = Rider()
+    db.join(RUNS, rider)
+    await db.write(insert_and_wake)
+    assert await accounts_of(db) == ["rider1", "woke"]
+    assert rider.told == [True]
+    assert rider.threads == [threading.current_thread()]
+
+
+async def test_a_rider_is_not_asked_where_nothing_rang(db: Database) -> None:
+    rider = Rider()
+    db.join(RUNS, rider)
+    await db.write(lambda tx: insert(tx, "quiet"))
+    assert (rider.rides, rider.told) == (0, [])
+
+
+async def test_nothing_a_rider_wrote_stays_when_the_work_is_undone(db: Database) -> None:
+    rider = Rider()
+    db.join(RUNS, rider)
+    with pytest.raises(Wrong):
+        await db.write(lambda tx: insert_and_break(tx, "broken"))
+    assert await accounts_of(db) == []
+    assert True not in rider.told
+
+
+async def test_a_rider_may_leave_nothing_to_wake_for(db: Database) -> None:
+    db.join(RUNS, Rider(silences=True))
+    before = db.bell(RUNS).version
+    await db.write(insert_and_wake)
+    assert db.bell(RUNS).version == before
+
+
+async def test_a_caller_that_goes_away_does_not_take_the_news_with_it(db: Database) -> None:
+    rider, held, go_on = Rider(), threading.Event(), threading.Event()
+    db.join(RUNS, rider)
+
+    def slow(tx: Tx) -> None:
+        held.set()
+        go_on.wait(SECONDS_MAX)
+        insert_and_wake(tx)
+
+    bell = db.bell(RUNS)
+    before = bell.version
+    caller = asyncio.ensure_future(db.write(slow))
+    await within(asyncio.to_thread(held.wait, SECONDS_MAX))
+    caller.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await caller
+    go_on.set()
+    await bell.wait(before, SECONDS_MAX)
+    assert rider.told == [True]
