@@ -162,14 +162,17 @@ class Dispatcher:
     def _renew(self, tx: Tx) -> int:
         # Only what is worked on here and now: a run whose end could not be written must not be held for ever.
         held = [slot.run for slot in list(self._slots.values())]
-        return queue_store.renew_leases(tx, self._worker, held, tx.now + self._lease_ms)
+        queue_store.renew_leases(tx, self._worker, held, tx.now + self._lease_ms)
+        return 0
 
     async def _every(self, seconds: float, duty: Callable[[Tx], int]) -> None:
+        """Do a duty now and then, a handful at a time until it finds nothing more."""
         while True:
             await asyncio.sleep(seconds)
             try:
-                await self._db.write(duty)
-            except Refusal:
+                while await self._db.write(duty):
+                    pass
+            except Exception:  # boundary: a duty that fails is tried again later and takes no other with it
                 _log.exception("duty_failed", extra={"duty": getattr(duty, "__name__", "prune")})
 
     async def _watch_time(self) -> None:

@@ -112,20 +112,15 @@ def next_due(tx: Tx) -> int | None:
     return row[0] if row else None
 
 
-def renew_leases(tx: Tx, worker: str, held: list[Claim], lease_until: int) -> int:
+def renew_leases(tx: Tx, worker: str, held: list[Claim], lease_until: int) -> None:
     """Extend what a worker is working on; a lease that ran out stays out."""
-    return sum(
-        tx.run(
-            f"UPDATE runs SET lease_until = :lease_until WHERE {_MINE} AND state = 'running' AND worker = :worker "
-            "AND claim_no = :claim_no AND lease_until > :now",
-            account=run.account_id,
-            id=run.id,
-            claim_no=run.claim_no,
-            worker=worker,
-            lease_until=lease_until,
-            now=tx.now,
-        )
-        for run in held
+    tx.run_many(
+        "UPDATE runs SET lease_until = :lease_until WHERE account_id = :account_id AND id = :id AND state = 'running' "
+        "AND worker = :worker AND claim_no = :claim_no AND lease_until > :now",
+        [
+            _only(run, ("account_id", "id", "claim_no")) | {"worker": worker, "lease_until": lease_until, "now": tx.now}
+            for run in held
+        ],
     )
 
 

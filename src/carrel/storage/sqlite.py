@@ -137,11 +137,14 @@ class SqliteDatabase:
     async def read(self, work: Callable[[Tx], T]) -> T:
         """Do `work` on the loop's own connection: a read takes microseconds, a change of threads takes more."""
         self._read_tx.begin()
-        self._reading.execute("BEGIN")
         try:
-            return work(self._read_tx)
-        finally:
-            self._reading.execute("COMMIT")
+            self._reading.execute("BEGIN")
+            try:
+                return work(self._read_tx)
+            finally:
+                self._reading.execute("COMMIT")
+        except _TROUBLE as error:
+            raise Refusal(Code.STORAGE_UNAVAILABLE, f"The database could not be read ({error}).") from error
 
     def bell(self, name: str) -> Bell:
         return self._bells[name]
