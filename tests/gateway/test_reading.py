@@ -317,6 +317,37 @@ def test_a_body_that_is_no_finished_response_is_unreadable(body: bytes) -> None:
     assert (caught.value.code, caught.value.retryable) == ("gateway_unreadable", True)
 
 
+def test_a_character_cut_in_two_is_heard_and_kept_whole() -> None:
+    halves = "\ud83d", "\ude00"
+    answer, heard = read(delta("Hi " + halves[0]), delta(halves[1] + "!"), DONE)
+    assert answer.text == "".join(heard) == "Hi \U0001f600!"
+
+
+def test_half_a_character_without_its_other_half_is_replaced() -> None:
+    said = message_item("odd \ude00 end"), {**call_item("look", {}), "call_id": "c-\ud83d"}
+    answer, heard = read(delta("odd \ude00 end"), completed(*said))
+    assert answer.text == "".join(heard) == "odd \ufffd end"
+    assert answer.calls[0].call_id == "c-\ufffd"
+    json.dumps(answer.output, ensure_ascii=False).encode()
+
+
+def test_names_and_reasons_hold_nothing_that_no_text_column_takes() -> None:
+    cut = {"status": "incomplete", "incomplete_details": {"reason": "max\x00tokens" + "x" * 5_000}}
+    answer, _ = read(completed({**call_item("lo\x00ok", {}), "call_id": "c\x001"}, **cut))
+    (call,) = answer.calls
+    assert (call.name, call.call_id) == ("look", "c1")
+    assert (answer.output[0]["name"], answer.output[0]["call_id"]) == ("look", "c1")
+    assert answer.incomplete_reason is not None
+    assert answer.incomplete_reason.startswith("max tokens")
+    assert len(answer.incomplete_reason) == 100
+
+
+def test_figures_that_no_store_could_hold_count_as_none() -> None:
+    told = {"input_tokens": 10**30, "output_tokens": 2, "total_tokens": 10**19, "cost": 10**400}
+    assert read(completed(usage=told))[0].usage == Usage(output_tokens=2, total_tokens=2)
+    assert read(completed(usage={"cost": float("inf")}))[0].usage == Usage()
+
+
 def test_odd_usage_counts_as_none() -> None:
     odd: list[Any] = [None, [], {"input_tokens": -1, "output_tokens": "7", "cost": "much"}]
     for usage in odd:

@@ -6,8 +6,13 @@ from typing import Any
 
 from carrel.gateway.faults import Faults
 from carrel.gateway.model import Call, Item, StepAnswer, Usage
+from carrel.kernel import clip, one_line
 
 BETWEEN_MESSAGES = "\n\n"
+REASON_CHARS_MAX = 100
+# No step costs more; a larger figure is nonsense that no column could hold.
+TOKENS_MAX = 1_000_000_000_000
+USD_MAX = 1_000_000_000
 
 
 def build_answer(output: list[Item], response: Item, *, seed: str, faults: Faults) -> StepAnswer:
@@ -15,7 +20,7 @@ def build_answer(output: list[Item], response: Item, *, seed: str, faults: Fault
 
     `seed` makes up the call ids that a server left out or gave twice, so that equal answers to equal steps stay equal.
     """
-    items = [dict(item) for item in output]
+    items = [dict(item) for item in _with_whole_characters(output)]
     reason = incomplete_reason(response)
     if reason is not None:
         items = [item for item in items if not is_call(item) or is_json(item.get("arguments"))]
@@ -34,6 +39,21 @@ def build_answer(output: list[Item], response: Item, *, seed: str, faults: Fault
         output=items,
         incomplete_reason=reason,
     )
+
+
+def whole_characters(text: str) -> str:
+    """`text` with halves of characters joined, and what has no other half replaced: no store or stream takes halves."""
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def _with_whole_characters(output: list[Item]) -> list[Item]:
+    text = json.dumps(output, ensure_ascii=False)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        mended: list[Item] = json.loads(whole_characters(text))
+        return mended
+    return output
 
 
 def is_call(item: Item) -> bool:
@@ -84,7 +104,7 @@ def usage_of(told: Any) -> Usage:
         input_tokens=input_tokens,
         output_tokens=output_tokens,
         total_tokens=_count(told.get("total_tokens")) or input_tokens + output_tokens,
-        cost_usd=float(cost) if isinstance(cost, int | float) and cost >= 0 else None,
+        cost_usd=float(cost) if isinstance(cost, int | float) and 0 <= cost <= USD_MAX else None,
     )
 
 
@@ -94,7 +114,7 @@ def incomplete_reason(response: Item) -> str | None:
         return None
     details = response.get("incomplete_details")
     reason = details.get("reason") if isinstance(details, dict) else None
-    return reason if isinstance(reason, str) and reason else "unknown"
+    return (clip(one_line(reason), REASON_CHARS_MAX) if isinstance(reason, str) else "") or "unknown"
 
 
 def _mark_incomplete(items: list[Item], reason: str) -> None:
@@ -109,19 +129,24 @@ def _settle_calls(items: list[Item], seed: str, faults: Faults) -> tuple[Call, .
     for position, item in enumerate(items):
         if not is_call(item):
             continue
-        name = item.get("name")
-        if not isinstance(name, str) or not name:
+        name = _plain(item.get("name"))
+        if not name:
             raise faults.unreadable("it calls a function without naming it.")
         given = item.get("arguments")
         arguments = given if isinstance(given, str) else json.dumps(given if given is not None else {})
-        call_id = item.get("call_id") or item.get("id")
-        if not isinstance(call_id, str) or call_id in calls:
+        call_id = _plain(item.get("call_id") or item.get("id"))
+        if not call_id or call_id in calls:
             made_from = json.dumps([seed, position, name, arguments])
             call_id = "call_" + sha256(made_from.encode()).hexdigest()[:24]
         call = Call(call_id=call_id, name=name, arguments=arguments if arguments.strip() else "{}")
-        item.update(call_id=call.call_id, arguments=call.arguments)
+        item.update(call_id=call.call_id, name=call.name, arguments=call.arguments)
         calls[call_id] = call
     return tuple(calls.values())
+
+
+def _plain(name: Any) -> str:
+    """A name without the character that no text column takes; empty when it is none."""
+    return name.replace("\x00", "") if isinstance(name, str) else ""
 
 
 def _refusal_of(items: list[Item]) -> str:
@@ -130,4 +155,4 @@ def _refusal_of(items: list[Item]) -> str:
 
 
 def _count(value: Any) -> int:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else 0
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= TOKENS_MAX else 0

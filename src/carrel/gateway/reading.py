@@ -9,7 +9,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from carrel.gateway.answers import BETWEEN_MESSAGES, build_answer, is_call, is_json, is_message, text_parts
+from carrel.gateway.answers import (
+    BETWEEN_MESSAGES,
+    build_answer,
+    is_call,
+    is_json,
+    is_message,
+    text_parts,
+    whole_characters,
+)
 from carrel.gateway.faults import Faults
 from carrel.gateway.model import Item, OnText, StepAnswer
 from carrel.wire import ServerEvent
@@ -66,6 +74,7 @@ class AnswerReader:
         self._on_text = on_text
         self._slots: list[_Slot] = []
         self._speaking: _Slot | None = None
+        self._half = ""
         self._by_id: dict[str, _Slot] = {}
         self._by_index: dict[int, _Slot] = {}
         self._response: Item | None = None
@@ -227,7 +236,12 @@ class AnswerReader:
         if self._speaking is not None and self._speaking is not slot:
             self._on_text(BETWEEN_MESSAGES)
         self._speaking = slot
-        self._on_text(text)
+        # Some servers cut a character in two: its first half waits for the second.
+        text, self._half = self._half + text, ""
+        if "\ud800" <= text[-1] <= "\udbff":
+            text, self._half = text[:-1], text[-1]
+        if text:
+            self._on_text(whole_characters(text))
 
     def _refusal_delta(self, body: Item) -> None:
         if isinstance(body.get("delta"), str):
