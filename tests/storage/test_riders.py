@@ -25,7 +25,7 @@ class Rider:
         self.rides += 1
         insert(tx, f"rider{self.rides}")
         if self._silences:
-            tx.woken.discard(RUNS)
+            del tx.woken[RUNS]
         return self._landed
 
     def _landed(self, committed: bool) -> None:

@@ -6,10 +6,11 @@ one commit a run. It knows nothing of turns, models or surfaces.
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from functools import partial
 from logging import getLogger
 
-from carrel.kernel import MS_PER_SECOND, Refusal, elapsed_seconds
+from carrel.kernel import MS_PER_SECOND, elapsed_seconds
 from carrel.kernel.limits import DEADLINE_SECONDS, LIFELINE_SECONDS, PRUNE_SECONDS, SAFETY_POLL_SECONDS
 from carrel.kernel.settings import Settings
 from carrel.runs import queue_store
@@ -87,15 +88,16 @@ class Dispatcher:
 
     def _ride(self, tx: Tx) -> Landing | None:
         """Claim in the very transaction that made runs due: what is said to an idle server starts with one commit."""
-        claimed, places = self._take(tx)
-        if places and len(claimed) < places:
-            # Nothing due is left, here or elsewhere.
-            tx.woken.discard(RUNS)
+        due = tx.woken[RUNS]
+        claimed, places = self._take(tx, due)
+        if places == due:
+            # As many were taken as became due here; whoever made others due has rung for them.
+            del tx.woken[RUNS]
         return partial(self._landed, claimed) if claimed else None
 
-    def _take(self, tx: Tx) -> tuple[list[Claim], int]:
-        """Claim as much as there are free places, which stay reserved for it; and how many places there were."""
-        places = 0 if self.draining or self._group is None else self._places.reserve()
+    def _take(self, tx: Tx, limit: int) -> tuple[list[Claim], int]:
+        """Claim into free places, which stay reserved for what was claimed; and how many places there were."""
+        places = 0 if self.draining or self._group is None else self._places.reserve(limit)
         try:
             claimed = claim(tx, self._worker, self._lease_ms, places) if places else []
         except BaseException:
@@ -118,20 +120,25 @@ class Dispatcher:
             version = bell.version
             try:
                 claimed, places, wait_seconds = await self._db.write(self._look)
-            except Refusal:
-                # The store is away for a while; so are we, and try again.
+            except Exception:  # boundary: the store may be away for a while; so are we, and try again
                 _log.exception("claim_failed")
                 await bell.wait(version, SAFETY_POLL_SECONDS)
                 continue
             self._landed(claimed, committed=True)
             if not places:
-                await self._freed.wait()
-                self._freed.clear()
+                await self._place_free()
             elif not claimed:
                 await bell.wait(version, wait_seconds)
 
+    async def _place_free(self) -> None:
+        """Wait for a turn to end; not for ever, since places that were reserved in vain come back without a sound."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(SAFETY_POLL_SECONDS):
+                await self._freed.wait()
+        self._freed.clear()
+
     def _look(self, tx: Tx) -> tuple[list[Claim], int, float]:
-        claimed, places = self._take(tx)
+        claimed, places = self._take(tx, self._settings.runs.concurrency)
         due_at = None if claimed else queue_store.next_due(tx)
         wait_seconds = SAFETY_POLL_SECONDS if due_at is None else (due_at - tx.now) / MS_PER_SECOND
         return claimed, places, max(0.001, min(wait_seconds, SAFETY_POLL_SECONDS))
@@ -191,7 +198,7 @@ class Dispatcher:
                 for run_id, reason in await self._db.read(lambda tx: queue_store.stopping_runs(tx, self._worker)):
                     if run_id in self._slots:
                         self._slots[run_id].end(Cancelled(reason=reason))
-            except Refusal:
+            except Exception:  # boundary: what could not be read now is read at the next look
                 _log.exception("stops_unread")
             await bell.wait(version, SAFETY_POLL_SECONDS)
 

@@ -1,10 +1,14 @@
 """The SQL of a lane's runs seen together: their order, what came with their messages, and their removal."""
 
+from collections.abc import Iterable
+
+import msgspec
 from msgspec import Struct
 
 from carrel.kernel import Access
 from carrel.storage import Tx
 
+_ids = msgspec.json.Decoder(list[str]).decode
 
 class AttachmentHead(Struct, frozen=True, kw_only=True):
     """What is known of a file that came with a message, without its content."""
@@ -51,17 +55,17 @@ def attachment_heads(tx: Tx, access: Access, ids: tuple[str, ...]) -> list[Attac
     return found
 
 
-def attached_in_lane(tx: Tx, access: Access, key: str) -> list[str]:
-    """The lists of attachment ids, as JSON, of every run of a lane that has any."""
+def attached_to_runs(tx: Tx, access: Access, key: str) -> list[str]:
+    """The ids of every file that came with a run of a lane, heard or not."""
     rows = tx.all(
         "SELECT attachment_ids FROM runs WHERE account_id = :account AND key = :key AND attachment_ids <> '[]'",
         account=access.account_id,
         key=key,
     )
-    return [row[0] for row in rows]
+    return [name for row in rows for name in _ids(row[0])]
 
 
-def delete_attachments(tx: Tx, access: Access, ids: list[str]) -> None:
+def delete_attachments(tx: Tx, access: Access, ids: Iterable[str]) -> None:
     """Remove files that came with messages."""
     for attachment_id in ids:
         tx.run(

@@ -16,10 +16,11 @@ class Places:
         """True while somebody has a place."""
         return self._free < self._count
 
-    def reserve(self) -> int:
-        """Take every free place; how many that were."""
+    def reserve(self, limit: int) -> int:
+        """Take up to `limit` free places; how many that were."""
         with self._lock:
-            reserved, self._free = self._free, 0
+            reserved = min(limit, self._free)
+            self._free -= reserved
         return reserved
 
     def give_back(self, count: int) -> None:

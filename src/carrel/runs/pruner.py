@@ -1,11 +1,11 @@
 """The pruner: removes what is past its time, a bounded handful at a go."""
 
 from carrel.access import every_account, prune_answers
-from carrel.journal import delete_session_entries, prune_events
+from carrel.journal import attached_in_session, delete_session_entries, prune_events
 from carrel.kernel import METRICS, MS_PER_DAY, Access, system_access
 from carrel.kernel.limits import IDEMPOTENCY_KEPT_HOURS, PRUNE_ROWS_MAX
 from carrel.kernel.settings import Settings
-from carrel.runs import store
+from carrel.runs import lane_store, store
 from carrel.runs.stopping import end_unheld
 from carrel.sessions import closed_sessions_before, delete_session, lock_lane
 from carrel.storage import Tx
@@ -33,6 +33,9 @@ def _prune_runs(tx: Tx, access: Access, before: int, *, a2a: bool) -> int:
     old = store.ended_runs(tx, access, before, a2a=a2a, limit=PRUNE_ROWS_MAX)
     for run in old:
         store.delete_run(tx, access, run.id)
+        if run.session_id is None:
+            # Never heard: nothing else names its files. What was heard keeps them as long as its entry.
+            lane_store.delete_attachments(tx, access, run.attached())
     if old:
         METRICS.count("runs.purged.count", len(old))
     return len(old)
@@ -51,6 +54,7 @@ def _expire_waits(tx: Tx, before: int) -> int:
 def _prune_sessions(tx: Tx, access: Access, before: int) -> int:
     old = closed_sessions_before(tx, access, before, limit=PRUNE_ROWS_MAX)
     for session in old:
+        lane_store.delete_attachments(tx, access, attached_in_session(tx, access, session.id))
         delete_session_entries(tx, access, session.id)
         delete_session(tx, access, session.id)
     return len(old)

@@ -1,15 +1,11 @@
 """Removing a lane with everything said in it: its runs, its transcript, its files, and the pointers to it."""
 
-import msgspec
-
-from carrel.journal import about_lane, append_event, delete_lane_entries, json_text
+from carrel.journal import about_lane, append_event, attached_in_lane, delete_lane_entries, json_text
 from carrel.kernel import METRICS, Access
 from carrel.runs import lane_store, queue_store
 from carrel.runs.stopping import stop_lane
 from carrel.sessions import Lane, close_generation, delete_lane, lock_lane, repair
 from carrel.storage import Tx
-
-_ids = msgspec.json.Decoder(list[str]).decode
 
 
 def remove_lane(tx: Tx, access: Access, lane: Lane) -> str | None:
@@ -25,8 +21,9 @@ def remove_lane(tx: Tx, access: Access, lane: Lane) -> str | None:
         return running.id
     close_generation(tx, access, lane.session_key, "deleted")
     repair(tx, access, lane)
+    # What was heard is an entry's, also when its run is long pruned; what was never heard is only its run's.
+    files = {*attached_in_lane(tx, access, lane.key), *lane_store.attached_to_runs(tx, access, lane.key)}
     delete_lane_entries(tx, access, lane.key)
-    files = [name for listed in lane_store.attached_in_lane(tx, access, lane.key) for name in _ids(listed)]
     lane_store.delete_runs_of_lane(tx, access, lane.key)
     lane_store.delete_attachments(tx, access, files)
     delete_lane(tx, access, lane.key)

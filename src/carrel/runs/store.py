@@ -17,11 +17,10 @@ def run_from(row: Row) -> Run:
 
 
 def expired_waits(tx: Tx, before: int, limit: int) -> list[Run]:
-    """Runs that have waited for a person since before a moment, of whatever account."""
+    """Runs that have waited for a person since before a moment, of whatever account, in the order of lanes."""
     rows = tx.all(
         f"SELECT {RUN_COLUMNS} FROM runs WHERE account_id IN (SELECT id FROM accounts) AND state = 'waiting' "
-        "AND updated_at < :before "
-        "LIMIT :limit",
+        "AND updated_at < :before ORDER BY account_id, key LIMIT :limit",
         before=before,
         limit=limit,
     )

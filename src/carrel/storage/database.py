@@ -4,6 +4,7 @@ A unit of work is a plain function of a transaction. It cannot await, so no mode
 happen while a transaction is open.
 """
 
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
@@ -20,7 +21,8 @@ class Tx(Protocol):
     """One open transaction. SQL is written once, for PostgreSQL, with `:name` parameters; rows are tuples."""
 
     now: int
-    woken: set[str]
+    # How often each bell was asked for in this transaction.
+    woken: Counter[str]
 
     def all(self, sql: str, **values: object) -> list[Row]:
         """Every row."""

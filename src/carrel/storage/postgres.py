@@ -6,7 +6,7 @@ process announces, a few milliseconds later at most and for everybody at once, w
 
 import asyncio
 import threading
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -74,7 +74,7 @@ class PostgresTx:
         self._chance = chance
         self._horizon = horizon
         self.now = now
-        self.woken: set[str] = set()
+        self.woken: Counter[str] = Counter()
         self._later: dict[str, list[dict[str, object]]] = {}
 
     def _execute(self, sql: str, values: dict[str, object]) -> psycopg.Cursor[Row]:
@@ -115,7 +115,7 @@ class PostgresTx:
         return self._chance.random()
 
     def wake(self, bell: str) -> None:
-        self.woken.add(bell)
+        self.woken[bell] += 1
 
     def horizon(self) -> int:
         return self._horizon.look(self._connection)
@@ -223,7 +223,7 @@ class PostgresDatabase:
         landings: list[Landing] = []
         try:
             result = work(tx)
-            for bell in tx.woken & self._riders.keys():
+            for bell in tx.woken.keys() & self._riders.keys():
                 landings += filter(None, [self._riders[bell](tx)])
             tx.finish()
             connection.execute("COMMIT")
@@ -234,8 +234,8 @@ class PostgresDatabase:
         # From here, not from whoever awaits: a caller that has gone away must not take the news with it.
         self._loop.call_soon_threadsafe(self._land, landings, True)
         if tx.woken:
-            self._loop.call_soon_threadsafe(self._ring, tx.woken)
-            self._ringer.announce(tx.woken)
+            self._loop.call_soon_threadsafe(self._ring, set(tx.woken))
+            self._ringer.announce(set(tx.woken))
         return result
 
     def _land(self, landings: list[Landing], committed: bool) -> None:

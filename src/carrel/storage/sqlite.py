@@ -6,6 +6,7 @@ fsync per group instead of one per change.
 
 import asyncio
 import threading
+from collections import Counter
 from collections.abc import Callable, Sequence
 from logging import getLogger
 from pathlib import Path
@@ -36,7 +37,7 @@ class SqliteTx:
         self._chance = chance
         self.now = 0
         self.ticks = 0
-        self.woken: set[str] = set()
+        self.woken: Counter[str] = Counter()
         self._later: dict[str, list[Sequence[object]]] = {}
 
     def begin(self) -> None:
@@ -84,7 +85,7 @@ class SqliteTx:
         return self._chance.random()
 
     def wake(self, bell: str) -> None:
-        self.woken.add(bell)
+        self.woken[bell] += 1
 
     def horizon(self) -> int:
         # One writer numbers and commits: nothing can appear below what is seen.
@@ -170,7 +171,7 @@ class SqliteDatabase:
             group, last = self._next_group()
             if group:
                 committed = self._commit(group)
-                woken, self._write_tx.woken = self._write_tx.woken, set()
+                woken, self._write_tx.woken = self._write_tx.woken, Counter()
                 landings, self._landings = self._landings, []
                 self._loop.call_soon_threadsafe(self._answer, group, woken, landings, committed)
 
@@ -226,7 +227,7 @@ class SqliteDatabase:
         return True
 
     def _ride(self) -> None:
-        for bell in self._write_tx.woken & self._riders.keys():
+        for bell in self._write_tx.woken.keys() & self._riders.keys():
             item = _Work(self._riders[bell])
             _do_guarded(self._writing, self._write_tx, item)
             if item.error is not None:
@@ -234,7 +235,7 @@ class SqliteDatabase:
             elif item.result is not None:
                 self._landings.append(cast(Landing, item.result))
 
-    def _answer(self, group: list[_Work], woken: set[str], landings: list[Landing], committed: bool) -> None:
+    def _answer(self, group: list[_Work], woken: Counter[str], landings: list[Landing], committed: bool) -> None:
         for item in group:
             if item.future is None or item.future.done():
                 continue
@@ -268,7 +269,7 @@ def _do(_connection: apsw.Connection, tx: SqliteTx, item: _Work) -> bool:
 def _do_guarded(connection: apsw.Connection, tx: SqliteTx, item: _Work) -> bool:
     """The same, with what it raises undoing it and nothing else."""
     tx.begin()
-    woken = set(tx.woken)
+    woken = tx.woken.copy()
     connection.execute("SAVEPOINT work")
     try:
         item.result = item.work(tx)
