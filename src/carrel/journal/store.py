@@ -157,14 +157,25 @@ def first_entry_since(tx: Tx, access: Access, at: int) -> int:
     return row[0] - 1 if row and row[0] is not None else newest_event(tx, access)
 
 
-def count_session_entries(tx: Tx, access: Access, session_id: str) -> int:
-    """How many entries one generation holds."""
-    row = tx.one(
-        "SELECT count(*) FROM entries WHERE account_id = :account AND session_id = :session_id",
+def attached_in_lane(tx: Tx, access: Access, key: str) -> list[str]:
+    """The ids of every file that came with an entry of a lane, all generations."""
+    rows = tx.all(
+        "SELECT attachment_ids FROM entries WHERE account_id = :account AND key = :key AND attachment_ids <> '[]'",
+        account=access.account_id,
+        key=key,
+    )
+    return [name for row in rows for name in _ids(row[0])]
+
+
+def attached_in_session(tx: Tx, access: Access, session_id: str) -> list[str]:
+    """The ids of every file that came with an entry of one generation."""
+    rows = tx.all(
+        "SELECT attachment_ids FROM entries WHERE account_id = :account AND session_id = :session_id "
+        "AND attachment_ids <> '[]'",
         account=access.account_id,
         session_id=session_id,
     )
-    return row[0] if row else 0
+    return [name for row in rows for name in _ids(row[0])]
 
 
 def delete_lane_entries(tx: Tx, access: Access, key: str) -> int:

@@ -10,6 +10,7 @@ from carrel.storage import Tx
 
 _ids = msgspec.json.Decoder(list[str]).decode
 
+
 class AttachmentHead(Struct, frozen=True, kw_only=True):
     """What is known of a file that came with a message, without its content."""
 
