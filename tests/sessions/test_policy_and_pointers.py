@@ -1,5 +1,9 @@
 """May a lane be spoken in, and which lane does a browser or chat have in front of it?"""
 
+import asyncio
+import threading
+from typing import Literal
+
 import pytest
 from msgspec import structs
 
@@ -19,7 +23,8 @@ from carrel.sessions import (
     lane_of,
     point,
 )
-from tests.engine import MAIN, Engine, open_engine
+from carrel.storage import Tx
+from tests.engine import MAIN, SECONDS_MAX, Engine, open_engine
 from tests.requirements.mark import requirement
 
 pytestmark = pytest.mark.anyio
@@ -92,12 +97,9 @@ async def test_a_lane_told_not_to_be_spoken_in_refuses_until_it_is_told_otherwis
     async with open_engine(store_url) as engine:
         await engine.say(MAIN, "hello")
 
-        async def set_policy(policy: str | None) -> None:
-            lane = await engine.db.read(lambda tx: lane_of(tx, engine.access, MAIN))
-            assert lane is not None
-            kept = {name: getattr(lane, name) for name in LaneChange.__struct_fields__}
-            change = LaneChange(**{**kept, "send_policy": policy})
-            await engine.db.write(lambda tx: change_lane(tx, engine.access, lane, change))
+        async def set_policy(policy: Literal["deny"] | None) -> None:
+            change = LaneChange(send_policy=policy)
+            await engine.db.write(lambda tx: change_lane(tx, engine.access, MAIN, change))
 
         await set_policy("deny")
         with pytest.raises(Refusal) as caught:
@@ -106,6 +108,32 @@ async def test_a_lane_told_not_to_be_spoken_in_refuses_until_it_is_told_otherwis
         await set_policy(None)
         await engine.say(MAIN, "again")
         assert await engine.depth(MAIN) == 2
+
+
+async def test_two_who_change_a_lane_at_once_do_not_take_each_others_change_back(store_url: str) -> None:
+    async with open_engine(store_url) as engine:
+        await engine.say(MAIN, "hello")
+        first_is_done = threading.Event()
+
+        def first(tx: Tx) -> None:
+            change_lane(tx, engine.access, MAIN, LaneChange(label="ours"))
+            first_is_done.set()
+
+        def second(tx: Tx) -> None:
+            assert first_is_done.wait(SECONDS_MAX)
+            change_lane(tx, engine.access, MAIN, LaneChange(model="large"))
+
+        await asyncio.gather(engine.db.write(first), engine.db.write(second))
+        lane = await engine.db.read(lambda tx: lane_of(tx, engine.access, MAIN))
+        assert lane is not None
+        assert (lane.label, lane.model) == ("ours", "large")
+
+
+async def test_a_lane_that_is_gone_cannot_be_changed(store_url: str) -> None:
+    async with open_engine(store_url) as engine:
+        with pytest.raises(Refusal) as caught:
+            await engine.db.write(lambda tx: change_lane(tx, engine.access, MAIN, LaneChange(label="mine")))
+        assert caught.value.code == Code.NOT_FOUND
 
 
 def person(engine: Engine, name: str) -> Access:

@@ -10,9 +10,8 @@ from carrel.sessions import (
     close_generation,
     find_lane,
     fresh_key,
-    insert_lane,
-    lane_of,
     lane_rows,
+    make_lane,
     point,
     shared_key,
 )
@@ -25,10 +24,7 @@ def new_session(tx: Tx, access: Access, scene: Scene, typed: Typed) -> tuple[str
     key = shared_key(scene.settings, fresh_key(tx, access, scene.channel, agent))
     if key.kind == "main":
         return "All chats share one session here; /reset begins it afresh.", scene.lane.session_key
-    insert_lane(tx, access, key)
-    lane = lane_of(tx, access, key)
-    assert lane is not None, "it was made just now"
-    _go(tx, access, scene, lane)
+    _go(tx, access, scene, make_lane(tx, access, key))
     return f"New session {key.conversation} with {key.agent}.", key
 
 

@@ -43,5 +43,4 @@ def set_thinking(tx: Tx, access: Access, scene: Scene, typed: Typed) -> str:
 
 
 def _set(tx: Tx, access: Access, scene: Scene, **changed: Any) -> None:
-    kept = {name: getattr(scene.lane, name) for name in LaneChange.__struct_fields__}
-    change_lane(tx, access, scene.lane, LaneChange(**{**kept, **changed}))
+    change_lane(tx, access, scene.lane.session_key, LaneChange(**changed))

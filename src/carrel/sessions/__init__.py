@@ -12,7 +12,7 @@ from carrel.sessions.agents import (
     require_agent,
 )
 from carrel.sessions.chats import ChatAddress, active_session, chat_session, shared_key
-from carrel.sessions.lifecycle import archive, change_lane, close_generation, open_generation
+from carrel.sessions.lifecycle import archive, change_lane, close_generation, make_lane, open_generation
 from carrel.sessions.model import (
     MAIN_AGENT,
     Agent,
@@ -118,6 +118,7 @@ __all__ = [
     "lanes_of_agent",
     "lock_lane",
     "make_agent",
+    "make_lane",
     "make_token",
     "may_address",
     "may_see",

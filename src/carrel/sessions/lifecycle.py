@@ -3,10 +3,10 @@
 Reset, reopen and respawn are one thing: close, and open the next at the next hearing.
 """
 
-from msgspec import structs
+from msgspec import UNSET, structs
 
 from carrel.journal import about_lane, append_event, json_text
-from carrel.kernel import METRICS, Access, SessionKey
+from carrel.kernel import METRICS, Access, Code, Refusal, SessionKey, not_found
 from carrel.sessions import store
 from carrel.sessions.agent_store import agent_by_id
 from carrel.sessions.model import ClosedReason, Lane, LaneChange, Session
@@ -55,14 +55,29 @@ def close_generation(tx: Tx, access: Access, key: SessionKey, reason: ClosedReas
     return structs.replace(session, closed_at=tx.now, closed_reason=reason)
 
 
-def change_lane(tx: Tx, access: Access, lane: Lane, change: LaneChange) -> Lane:
+def make_lane(tx: Tx, access: Access, key: SessionKey) -> Lane:
+    """The lane of a key, made where it was not, and held until the end of the transaction."""
+    store.insert_lane(tx, access, key)
+    lane = store.lock_lane(tx, access, str(key))
+    if lane is None:
+        # It was there, so none was made, and it was deleted before it could be held.
+        raise Refusal(Code.CONFLICT, f"{key} was deleted a moment ago; try again.")
+    return lane
+
+
+def change_lane(tx: Tx, access: Access, key: SessionKey, change: LaneChange) -> Lane:
     """Set what people may set on a lane and say which fields changed."""
-    fields = [name for name in LaneChange.__struct_fields__ if getattr(lane, name) != getattr(change, name)]
-    if fields:
-        store.change_lane(tx, access, lane.key, change)
-        _updated(tx, access, lane, fields)
-    changed = store.lane_of(tx, access, lane.session_key)
-    assert changed is not None
+    # Held before it is looked at: what somebody else sets at the same time is not taken back.
+    lane = store.lock_lane(tx, access, str(key))
+    if lane is None:
+        raise not_found("session")
+    wanted = {name: value for name, value in structs.asdict(change).items() if value is not UNSET}
+    different = {name: value for name, value in wanted.items() if getattr(lane, name) != value}
+    if not different:
+        return lane
+    changed = structs.replace(lane, **different)
+    store.update_lane(tx, access, changed)
+    _updated(tx, access, lane, list(different))
     return changed
 
 

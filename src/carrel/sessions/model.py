@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from msgspec import Meta, Struct
+from msgspec import UNSET, Meta, Struct, UnsetType
 
 from carrel.kernel import INTERNAL_KINDS, SessionKey
 from carrel.kernel.limits import INSTRUCTIONS_EXTRA_CHARS_MAX, NAME_CHARS_MAX
@@ -179,14 +179,14 @@ class LaneFilter(Struct, frozen=True, kw_only=True):
 
 
 class LaneChange(Struct, frozen=True, kw_only=True):
-    """What may be set on a lane; None inherits."""
+    """What is to be different about a lane; None inherits, what is unset stays."""
 
-    label: str | None
-    display_name: str | None
-    send_policy: SendPolicy | None
-    model: str | None
-    thinking_level: str | None
-    verbose_level: str | None
+    label: str | UnsetType | None = UNSET
+    display_name: str | UnsetType | None = UNSET
+    send_policy: SendPolicy | UnsetType | None = UNSET
+    model: str | UnsetType | None = UNSET
+    thinking_level: str | UnsetType | None = UNSET
+    verbose_level: str | UnsetType | None = UNSET
 
 
 def kinds_listed_as(words: list[str]) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 import re
 
 from carrel.kernel import INTERNAL_KINDS, Access, SessionKey
-from carrel.sessions.model import CHANNEL_KINDS, Lane, LaneChange, LaneFilter, LaneRow, Session, stored_channel
+from carrel.sessions.model import CHANNEL_KINDS, Lane, LaneFilter, LaneRow, Session, stored_channel
 from carrel.storage import Row, Tx
 
 _LANE_FIELDS = Lane.__struct_fields__
@@ -79,19 +79,19 @@ def children_of(tx: Tx, access: Access, key: str) -> list[str]:
     return [row[0] for row in rows]
 
 
-def change_lane(tx: Tx, access: Access, key: str, change: LaneChange) -> None:
+def update_lane(tx: Tx, access: Access, lane: Lane) -> None:
     """Write what people set on a lane."""
     tx.run(
         "UPDATE lanes SET label = :label, display_name = :display_name, send_policy = :send_policy, model = :model, "
         "thinking_level = :thinking_level, verbose_level = :verbose_level WHERE account_id = :account AND key = :key",
         account=access.account_id,
-        key=key,
-        label=change.label,
-        display_name=change.display_name,
-        send_policy=change.send_policy,
-        model=change.model,
-        thinking_level=change.thinking_level,
-        verbose_level=change.verbose_level,
+        key=lane.key,
+        label=lane.label,
+        display_name=lane.display_name,
+        send_policy=lane.send_policy,
+        model=lane.model,
+        thinking_level=lane.thinking_level,
+        verbose_level=lane.verbose_level,
     )
 
 

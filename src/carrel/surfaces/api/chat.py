@@ -10,10 +10,10 @@ from carrel.kernel import Access, Envelope, Message, NewAttachment, Provenance, 
 from carrel.kernel.limits import CLIENT_ID_CHARS_MAX, NAME_CHARS_MAX
 from carrel.modes import Done, Scene, read_command, run_command
 from carrel.runs import Run, deliver, run_by_sender
-from carrel.sessions import ChatAddress, chat_session, lane_of, point, require_makeable, transport_name
+from carrel.sessions import ChatAddress, chat_session, lane_of, make_lane, point, require_makeable, transport_name
 from carrel.storage import Tx
 from carrel.surfaces.api.endpoint import PEOPLE, Ask, In, NoQuery, Out, Reply, endpoint
-from carrel.surfaces.api.session_changes import Channel, ClientId, Name, Reference, lane_made
+from carrel.surfaces.api.session_changes import Channel, ClientId, Name, Reference
 from carrel.surfaces.api.waits import refuse_when_draining
 from carrel.surfaces.house import House
 
@@ -107,7 +107,7 @@ async def say(house: House, access: Access, line: ChatLine) -> Heard:
         if typed is None:
             return _deliver(tx, access, house, line, key, files)
         require_known_or_makeable(tx, access, key)
-        lane = lane_made(tx, access, key)
+        lane = make_lane(tx, access, key)
         _put_in_front(tx, access, line, key)
         instance = _instance(line)
         scene = Scene(

@@ -2,9 +2,9 @@
 
 from typing import Annotated, Literal
 
-from msgspec import UNSET, Meta, UnsetType
+from msgspec import UNSET, Meta, UnsetType, structs
 
-from carrel.kernel import Access, Code, Envelope, Message, Provenance, Refusal, SessionKey
+from carrel.kernel import Access, Code, Envelope, Message, Provenance, Refusal
 from carrel.kernel.limits import (
     CLIENT_ID_CHARS_MAX,
     LABEL_CHARS_MAX,
@@ -15,7 +15,6 @@ from carrel.kernel.limits import (
 )
 from carrel.runs import Run, deliver, remove_lane, stop_lane, wait_for_rest
 from carrel.sessions import (
-    Lane,
     LaneChange,
     Thinking,
     archive,
@@ -24,8 +23,7 @@ from carrel.sessions import (
     close_generation,
     find_place,
     fresh_key,
-    insert_lane,
-    lane_of,
+    make_lane,
     point,
     shared_key,
 )
@@ -93,14 +91,6 @@ class StoppedRuns(Out, frozen=True, kw_only=True):
     cancelled_runs: list[str]
 
 
-def lane_made(tx: Tx, access: Access, key: SessionKey) -> Lane:
-    """The lane of a key, made where it was not."""
-    insert_lane(tx, access, key)
-    lane = lane_of(tx, access, key)
-    assert lane is not None, "it was made just now"
-    return lane
-
-
 @endpoint("POST", "/api/sessions", answers={201: SessionNamed}, who=PEOPLE, body=NewSession, creates=True)
 async def make_session(ask: Ask[NewSession, NoQuery]) -> SessionNamed:
     """Begin a chat with an agent; a browser that names itself then has it in front of it."""
@@ -111,9 +101,9 @@ async def make_session(ask: Ask[NewSession, NoQuery]) -> SessionNamed:
             key = shared_key(settings, chosen_key(tx, access, new.channel_type, new.conversation_key, new.agent_id))
         else:
             key = shared_key(settings, fresh_key(tx, access, new.channel_type, new.agent_id))
-        lane = lane_made(tx, access, key)
+        lane = make_lane(tx, access, key)
         if new.display_name is not None:
-            change_lane(tx, access, lane, _changed(lane, SessionPatch(display_name=new.display_name)))
+            change_lane(tx, access, key, LaneChange(display_name=new.display_name))
         if new.client_instance_id:
             point(tx, access, new.channel_type, new.client_instance_id, lane, "created")
         return SessionNamed(session_id=key.conversation, session_key=str(key))
@@ -127,16 +117,10 @@ async def patch_session(ask: Ask[SessionPatch, NoQuery]) -> OneSession:
 
     def work(tx: Tx, access: Access) -> OneSession:
         lane, session = find(tx, access, ask.path("key"))
-        changed = change_lane(tx, access, lane, _changed(lane, ask.body))
+        changed = change_lane(tx, access, lane.session_key, LaneChange(**structs.asdict(ask.body)))
         return OneSession(session=session_shape(tx, access, changed, session))
 
     return await ask.write(work)
-
-
-def _changed(lane: Lane, patch: SessionPatch) -> LaneChange:
-    """What the lane says after a patch."""
-    said = {name: getattr(patch, name) for name in LaneChange.__struct_fields__}
-    return LaneChange(**{name: getattr(lane, name) if value is UNSET else value for name, value in said.items()})
 
 
 @endpoint(

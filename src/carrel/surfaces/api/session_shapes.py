@@ -5,7 +5,7 @@ from typing import Literal
 from msgspec import UNSET, UnsetType
 
 from carrel.journal import entries_by_session
-from carrel.kernel import Access, SessionKey, iso
+from carrel.kernel import Access, SessionKey, iso, not_found
 from carrel.runs import newest_end, running_of_lane
 from carrel.sessions import Lane, LaneRow, Session, lane_row, shown_channel
 from carrel.storage import Tx
@@ -94,7 +94,9 @@ def session_shapes(tx: Tx, access: Access, rows: list[LaneRow], messages: int) -
 def session_shape(tx: Tx, access: Access, lane: Lane, session: Session | None) -> SessionShape:
     """One lane with the generation that was asked for, the newest when none was."""
     row = lane_row(tx, access, lane.key)
-    assert row is not None, "a lane that was found has a row"
+    if row is None:
+        # Deleted since it was found.
+        raise not_found("session")
     if session is None or (row.session is not None and session.id == row.session.id):
         return session_shapes(tx, access, [row], 0)[0]
     return _shape(tx, access, row, session, _generation_state(tx, access, row, session), UNSET)
