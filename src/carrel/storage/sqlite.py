@@ -32,6 +32,8 @@ class SqliteTx:
 
     def __init__(self, connection: apsw.Connection, clock: Clock, ids: Ids, chance: Chance) -> None:
         self._connection = connection
+        # One cursor for all statements, each read to its end: a new one would cost as much as a short statement.
+        self._cursor = connection.cursor()
         self._clock = clock
         self._ids = ids
         self._chance = chance
@@ -47,22 +49,22 @@ class SqliteTx:
 
     def all(self, sql: str, **values: object) -> list[Row]:
         text, ordered = for_sqlite(sql)
-        return self._connection.execute(text, ordered(values)).fetchall()
+        return self._cursor.execute(text, ordered(values)).fetchall()
 
     def one(self, sql: str, **values: object) -> Row | None:
         # Read to the end: a statement left half way keeps its effects and its locks.
         text, ordered = for_sqlite(sql)
-        rows = self._connection.execute(text, ordered(values)).fetchall()
+        rows = self._cursor.execute(text, ordered(values)).fetchall()
         return rows[0] if rows else None
 
     def run(self, sql: str, **values: object) -> int:
         text, ordered = for_sqlite(sql)
-        self._connection.execute(text, ordered(values))
+        self._cursor.execute(text, ordered(values))
         return self._connection.changes()
 
     def run_many(self, sql: str, rows: list[dict[str, object]]) -> None:
         text, ordered = for_sqlite(sql)
-        self._connection.executemany(text, map(ordered, rows))
+        self._cursor.executemany(text, map(ordered, rows))
 
     def later(self, sql: str, **values: object) -> None:
         text, ordered = for_sqlite(sql)
@@ -71,7 +73,7 @@ class SqliteTx:
     def finish(self) -> None:
         """Do what was put off."""
         for text, rows in self._later.items():
-            self._connection.executemany(text, rows)
+            self._cursor.executemany(text, rows)
         self._later.clear()
 
     def tick(self) -> int:
