@@ -78,7 +78,11 @@ class Database(Protocol):
         ...
 
     async def read(self, work: Callable[[Tx], T]) -> T:
-        """Do `work` on one consistent view."""
+        """Do `work`, which must change nothing, on what is committed.
+
+        Each statement sees one moment. On PostgreSQL the next statement may see a later one: what a first look found
+        may be gone at the second, and what a bound was read for must be read after the bound.
+        """
         ...
 
     def bell(self, name: str) -> Bell:

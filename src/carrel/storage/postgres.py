@@ -295,7 +295,14 @@ def schema_of(url: str) -> int:
 
 def connect(url: str, durability: str) -> Connection:
     """An autocommitting connection with the house's settings."""
-    connection = psycopg.connect(url, autocommit=True, application_name="carrel")
+    try:
+        connection = psycopg.connect(url, autocommit=True, application_name="carrel")
+    except psycopg.ProgrammingError:
+        # What the driver says of an address it cannot read quotes it, and the password is a part of it.
+        raise Refusal(
+            Code.STORAGE_UNAVAILABLE,
+            "storage.url is no address that PostgreSQL understands; write special characters as %XX.",
+        ) from None
     connection.execute(f"SET synchronous_commit TO {'on' if durability == 'full' else 'off'}")
     return connection
 
