@@ -99,8 +99,17 @@ def insert_account(tx: Tx, account: Account) -> bool:
 
 def account_of(tx: Tx, access: Access) -> Account:
     """The asker's own account."""
-    row = tx.one(f"SELECT {_ACCOUNT} FROM accounts WHERE id = :account", account=access.account_id)
-    assert row is not None
+    return _own(tx, access, "")
+
+
+def hold_account(tx: Tx, access: Access) -> Account:
+    """The asker's own account, held until the end of the transaction against others who change it."""
+    return _own(tx, access, "FOR NO KEY UPDATE")
+
+
+def _own(tx: Tx, access: Access, lock: str) -> Account:
+    row = tx.one(f"SELECT {_ACCOUNT} FROM accounts WHERE id = :account {lock}", account=access.account_id)
+    assert row is not None, "an account is never deleted"
     return _account(row)
 
 

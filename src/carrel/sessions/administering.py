@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from carrel.access import Account, NewToken, Token, account_of, mint_token, update_account, user_by_id
+from carrel.access import Account, NewToken, Token, account_of, hold_account, mint_token, update_account, user_by_id
 from carrel.kernel import Access, invalid
 from carrel.sessions.agent_store import agent_by_slug
 from carrel.storage import Tx
@@ -26,7 +26,7 @@ def account_settings(account: Account) -> dict[str, Any]:
 
 def change_account(tx: Tx, access: Access, name: str | None, changes: dict[str, Any]) -> Account:
     """Rename an account and merge changes into its settings key by key; null clears."""
-    account = account_of(tx, access)
+    account = hold_account(tx, access)
     present = account_settings(account)
     checked = dict(changes)
     for key in _AGENTS:

@@ -9,6 +9,7 @@ from carrel.kernel import METRICS, Access, Code, Refusal, SessionKey, is_convers
 from carrel.sessions import store
 from carrel.sessions.model import Lane
 from carrel.sessions.routing import default_agent, named_agent
+from carrel.sessions.visibility import require_sight
 from carrel.storage import Tx
 
 Source = Literal["pointer", "repaired", "default"]
@@ -56,8 +57,11 @@ def chosen_key(tx: Tx, access: Access, channel: str, conversation: str, agent: s
     if not is_conversation_key(conversation):
         raise _malformed()
     key = SessionKey.of(agent_id, f"{channel}:{conversation}")
-    if store.lane_of(tx, access, key) is None:
+    lane = store.lane_of(tx, access, key)
+    if lane is None:
         require_makeable(key)
+    else:
+        require_sight(access, lane)
     return key
 
 
