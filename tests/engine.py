@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from typing import TypeVar
 
 from carrel.access import account_by_slug, every_account
+from carrel.journal import Event
 from carrel.kernel import (
     DEFAULT_ACCOUNT_SLUG,
     Access,
@@ -172,6 +173,17 @@ class Engine:
     async def make_agent(self, agent_id: str, access: Access | None = None) -> None:
         """One more agent."""
         await self.db.write(lambda tx: make_agent(tx, access or self.access, agent_id, agent_id.title(), Profile()))
+
+
+def events_of_run(tx: Tx, access: Access, run_id: str) -> list[Event]:
+    """What the feed holds of one run, settled or not."""
+    rows = tx.all(
+        f"SELECT {', '.join(Event.__struct_fields__)} FROM events "
+        "WHERE account_id = :account AND run_id = :run_id ORDER BY seq",
+        account=access.account_id,
+        run_id=run_id,
+    )
+    return [Event(*row) for row in rows]
 
 
 async def engine_on(db: Database, clock: Clock, rules: Rules) -> Engine:

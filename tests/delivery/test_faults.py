@@ -6,10 +6,10 @@ from functools import partial
 
 import pytest
 
-from carrel.journal import events_of_run
 from carrel.kernel.settings import RunsSettings, Settings
 from carrel.runs import Rules, retry
 from tests.delivery.floor import API_KEY, Floor, open_floor, to
+from tests.engine import events_of_run
 from tests.requirements.mark import requirement
 from tests.scripted_gateway import DROP, Answer, ScriptedGateway, dropped, http_error, raw, stream_of, text
 
@@ -53,7 +53,7 @@ async def test_a_fault_of_the_way_is_tried_again(floor: Floor, gateway: Scripted
     gateway.script(fault, text("At last."))
     run = await floor.ask("hello")
     assert (run.state, run.reply, run.attempt) == ("completed", "At last.", 2)
-    events = await floor.read(lambda tx: events_of_run(tx, floor.access, run.id, 0))
+    events = await floor.read(lambda tx: events_of_run(tx, floor.access, run.id))
     assert [event.name for event in events if event.name.startswith("run.")] == [
         "run.queued", "run.started", "run.retrying", "run.started", "run.completed",
     ]  # fmt: skip
@@ -110,5 +110,5 @@ async def test_the_gateways_key_appears_in_no_receipt_event_error_or_log(
     kept = [repr(failed), repr(good), caplog.text]
     for run in (failed, good):
         kept.append(repr(await floor.receipt(run, with_body=True)))
-        kept.append(repr(await floor.read(partial(events_of_run, access=floor.access, run_id=run.id, after=0))))
+        kept.append(repr(await floor.read(partial(events_of_run, access=floor.access, run_id=run.id))))
     assert not [text for text in kept if API_KEY in text]

@@ -6,12 +6,12 @@ from msgspec import structs
 from carrel.kernel import Access, Code, Refusal, SessionKey
 from carrel.sessions import (
     change_agent,
+    chosen_key,
     close_generation,
     find_lane,
     find_place,
     insert_lane,
     lane_for_work,
-    open_sessions_of_task,
     require_agent,
 )
 from tests.engine import MAIN, Engine, open_engine
@@ -70,21 +70,9 @@ async def test_a_session_is_found_by_address_by_key_by_id_and_as_current(store_u
         assert await found("current") == (str(TASK), second)
         await engine.db.write(lambda tx: close_generation(tx, engine.access, TASK, "reset"))
         assert await found(str(TASK)) == (str(TASK), second)
-        opened = await engine.db.read(lambda tx: open_sessions_of_task(tx, engine.access, "task_1"))
-        assert opened == []
         assert await refusal(engine, "agent:main:task:task_1:v3") == Code.NOT_FOUND
         assert await refusal(engine, "ses_" + "0" * 26) == Code.NOT_FOUND
         assert await refusal(engine, "current") == Code.INVALID_PARAMS
-
-
-async def test_all_open_sessions_of_a_task_are_found(store_url: str) -> None:
-    async with open_engine(store_url) as engine:
-        await engine.make_agent("writer")
-        mine = await hear_in(engine, TASK)
-        other = await hear_in(engine, SessionKey.of("writer", "task:task_1"))
-        await hear_in(engine, SessionKey.of("writer", "task:task_2"))
-        opened = await engine.db.read(lambda tx: open_sessions_of_task(tx, engine.access, "task_1"))
-        assert {session.id for session in opened} == {mine, other}
 
 
 async def test_a_key_without_an_agent_means_the_callers_own_or_the_accounts_default(store_url: str) -> None:
@@ -174,6 +162,22 @@ async def test_work_goes_to_the_lane_named_else_to_its_task_else_to_the_base_lan
         assert await lane("writer", None, None) == "agent:writer:main"
         assert await lane("writer", "agent:writer:hook:h", "task_1") == "agent:writer:hook:h"
         assert await lane("writer", None, "task_1", scoped=False) == "agent:writer:main"
+
+
+async def test_a_program_chooses_no_conversation_key_that_is_anothers(store_url: str) -> None:
+    async with open_engine(store_url) as engine:
+        program = as_kind(engine, "client", actor_id="tok_1", agent_ids=("main",))
+        await make_lane(engine, SessionKey.of("main", "web:holidays-mine"), program)
+        await make_lane(engine, SessionKey.of("main", "web:holidays-theirs"))
+
+        async def chosen(name: str) -> str:
+            return str(await engine.db.read(lambda tx: chosen_key(tx, program, "web", name, "main")))
+
+        assert await chosen("holidays-mine") == "agent:main:web:holidays-mine"
+        assert await chosen("holidays-new") == "agent:main:web:holidays-new"
+        with pytest.raises(Refusal) as caught:
+            await chosen("holidays-theirs")
+        assert caught.value.code == Code.NOT_FOUND
 
 
 async def test_a_program_reaches_its_own_lanes_of_its_own_agents_only(store_url: str) -> None:

@@ -6,7 +6,6 @@ It keeps nothing, knows no session and no store, and tries nothing twice: a step
 from carrel.gateway.builtin import BuiltinGateway
 from carrel.gateway.model import Call, Gateway, GatewayFault, OnText, Step, StepAnswer, Usage
 from carrel.gateway.opening import open_gateway
-from carrel.gateway.responses import ResponsesGateway
 from carrel.kernel.settings import GatewaySettings
 
 __all__ = [
@@ -16,7 +15,6 @@ __all__ = [
     "GatewayFault",
     "GatewaySettings",
     "OnText",
-    "ResponsesGateway",
     "Step",
     "StepAnswer",
     "Usage",

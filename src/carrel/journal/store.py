@@ -115,14 +115,6 @@ def entries_of_run(tx: Tx, access: Access, run_id: str) -> list[Entry]:
     return [_entry(row) for row in rows]
 
 
-def entry_by_id(tx: Tx, access: Access, entry_id: str) -> Entry | None:
-    """One entry."""
-    row = tx.one(
-        f"SELECT {_ENTRY} FROM entries WHERE account_id = :account AND id = :id", account=access.account_id, id=entry_id
-    )
-    return None if row is None else _entry(row)
-
-
 def entries_since(tx: Tx, access: Access, after: int, *, limit: int) -> list[Entry]:
     """Entries behind a number, oldest first, as far as they are settled."""
     rows = tx.all(
@@ -229,17 +221,6 @@ def pruned_event(tx: Tx, access: Access) -> int:
     """Up to which number events have been removed."""
     row = tx.one("SELECT pruned_seq FROM feed_marks WHERE account_id = :account", account=access.account_id)
     return row[0] if row else 0
-
-
-def events_of_run(tx: Tx, access: Access, run_id: str, after: int) -> list[Event]:
-    """One run's own events, for reading how it got where it is."""
-    rows = tx.all(
-        f"SELECT {_EVENT} FROM events WHERE account_id = :account AND seq > :after AND run_id = :run_id ORDER BY seq",
-        account=access.account_id,
-        after=after,
-        run_id=run_id,
-    )
-    return [Event(*row) for row in rows]
 
 
 def deletions_between(tx: Tx, access: Access, after: int, upto: int) -> list[Event]:

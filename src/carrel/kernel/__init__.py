@@ -14,7 +14,6 @@ from carrel.kernel.clock import (
 from carrel.kernel.errors import Code, Refusal, invalid, not_found
 from carrel.kernel.ids import Chance, Ids, caller_hash, first_id, new_secret, secret_digest, system_chance
 from carrel.kernel.keys import (
-    CHAT_CHANNELS,
     INTERNAL_KINDS,
     SessionKey,
     is_agent_id,
@@ -28,7 +27,6 @@ from carrel.kernel.metrics import METRICS, Sample
 from carrel.kernel.text import clip, one_line, redact
 
 __all__ = [
-    "CHAT_CHANNELS",
     "DEFAULT_ACCOUNT_SLUG",
     "INTERNAL_KINDS",
     "METRICS",

@@ -10,7 +10,6 @@ from carrel.runs.lane_store import AttachmentHead, attachment_heads, newest_end,
 from carrel.runs.lifeline import rescue_lost
 from carrel.runs.model import (
     ENDS,
-    MOVES,
     Cancelled,
     Claim,
     ClaimLost,
@@ -55,14 +54,14 @@ from carrel.runs.store import (
     run_by_id,
     run_by_sender,
 )
-from carrel.runs.telling import about_run, tell
+from carrel.runs.telling import tell
 from carrel.runs.waiting import RESTS, wait_for_rest
 from carrel.runs.why import Reason, Why, explain
 
 __all__ = [
-    "ENDS", "MOVES", "RESTS", "Artifact", "Attachment", "AttachmentHead", "Cancelled", "Claim", "ClaimLost",
+    "ENDS", "RESTS", "Artifact", "Attachment", "AttachmentHead", "Cancelled", "Claim", "ClaimLost",
     "Completed", "Dispatcher", "Failed", "Handler", "NeedsInput", "Outcome", "Reason", "Rules", "Run", "RunFilter",
-    "Why", "about_run", "answer", "artifacts_of", "attachment_heads", "attachments_by_id", "bind_session",
+    "Why", "answer", "artifacts_of", "attachment_heads", "attachments_by_id", "bind_session",
     "call_result", "cancel", "claim", "count_change", "count_live", "delete_run", "deliver", "expire_leases",
     "explain", "fence", "has_written", "insert_artifact", "live_runs_of_lane", "newest_end", "note_instructions",
     "prune", "queue_order", "queue_position", "record_call", "remove_lane", "require_cancelled", "rescue_lost",

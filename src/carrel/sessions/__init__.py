@@ -4,7 +4,6 @@ from carrel.sessions.administering import account_settings, change_account, make
 from carrel.sessions.agent_store import agent_by_id, agent_by_slug, agent_enabled, every_agent
 from carrel.sessions.agents import (
     admit_owner,
-    agent_wire,
     change_agent,
     ensure_default_account,
     make_agent,
@@ -14,7 +13,6 @@ from carrel.sessions.agents import (
 from carrel.sessions.chats import ChatAddress, active_session, chat_session, shared_key
 from carrel.sessions.lifecycle import archive, change_lane, close_generation, make_lane, open_generation
 from carrel.sessions.model import (
-    MAIN_AGENT,
     Agent,
     BehaviorFlags,
     Lane,
@@ -41,7 +39,7 @@ from carrel.sessions.pointers import (
     transport_name,
 )
 from carrel.sessions.policy import decide, require_sending
-from carrel.sessions.routing import Place, default_agent, find_lane, find_place, lane_for_work, named_agent
+from carrel.sessions.routing import Place, find_lane, find_place, lane_for_work
 from carrel.sessions.spellings import Spelling, read_spelling
 from carrel.sessions.store import (
     children_of,
@@ -58,13 +56,11 @@ from carrel.sessions.store import (
     lock_lane,
     note_tokens,
     open_session_of,
-    open_sessions_of_task,
     session_by_id,
 )
-from carrel.sessions.visibility import may_address, may_see, require_sight
+from carrel.sessions.visibility import may_address, may_see
 
 __all__ = [
-    "MAIN_AGENT",
     "Active",
     "Agent",
     "BehaviorFlags",
@@ -88,7 +84,6 @@ __all__ = [
     "agent_by_id",
     "agent_by_slug",
     "agent_enabled",
-    "agent_wire",
     "archive",
     "change_account",
     "change_agent",
@@ -99,7 +94,6 @@ __all__ = [
     "close_generation",
     "closed_sessions_before",
     "decide",
-    "default_agent",
     "delete_lane",
     "delete_session",
     "ensure_default_account",
@@ -122,19 +116,16 @@ __all__ = [
     "make_token",
     "may_address",
     "may_see",
-    "named_agent",
     "note_tokens",
     "open_account",
     "open_generation",
     "open_session_of",
-    "open_sessions_of_task",
     "point",
     "read_spelling",
     "repair",
     "require_agent",
     "require_makeable",
     "require_sending",
-    "require_sight",
     "session_by_id",
     "shared_key",
     "shown_channel",

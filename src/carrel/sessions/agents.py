@@ -99,8 +99,8 @@ def require_agent(tx: Tx, access: Access, agent_id: str) -> Agent:
     return agent
 
 
-def agent_wire(agent: Agent, *, busy: bool = False) -> dict[str, Any]:
-    """The agent as every surface shows it."""
+def _wire(agent: Agent) -> dict[str, Any]:
+    """The agent as events show it."""
     return {
         "id": agent.id,
         "slug": agent.slug,
@@ -109,7 +109,7 @@ def agent_wire(agent: Agent, *, busy: bool = False) -> dict[str, Any]:
         "enabled": agent.enabled,
         **{name: getattr(agent.profile, field) for field, name in _profile_names()},
         "sessionKey": str(agent.base_key),
-        "status": "disabled" if not agent.enabled else "busy" if busy else "idle",
+        "status": "idle" if agent.enabled else "disabled",
         "lastContextInjectedAt": None,
         "createdAt": iso(agent.created_at),
         "updatedAt": iso(agent.updated_at),
@@ -121,4 +121,4 @@ def _profile_names() -> list[tuple[str, str]]:
 
 
 def _tell(tx: Tx, access: Access, agent: Agent) -> None:
-    append_event(tx, access, "agent.updated", About(agent_id=agent.id), json_text({"agent": agent_wire(agent)}))
+    append_event(tx, access, "agent.updated", About(agent_id=agent.id), json_text({"agent": _wire(agent)}))

@@ -7,7 +7,7 @@ import re
 
 from msgspec import Struct
 
-from carrel.kernel import Code, Refusal, SessionKey, invalid, is_conversation_key, kind_of
+from carrel.kernel import Code, Refusal, invalid, is_conversation_key, kind_of
 from carrel.kernel.limits import SESSION_REFERENCE_CHARS_MAX
 
 _GENERATION = re.compile(r"(.+):v([1-9][0-9]{0,8})(?:@([a-z0-9-]{1,64}))?")
@@ -88,8 +88,3 @@ def _rest(rest: str) -> str:
         kind, _, ids = tail.partition(":")
         return f"{kind}:{ids.rpartition(':')[2]}" if kind in ("task", "topic") else rest
     return f"{head}:{tail}" if tail else head
-
-
-def spelled(key: SessionKey, generation: int) -> str:
-    """The address of a generation, as the canonical spelling has it."""
-    return f"{key}:v{generation}"

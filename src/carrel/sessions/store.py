@@ -175,17 +175,6 @@ def generations_of(tx: Tx, access: Access, key: str) -> list[Session]:
     return [Session(*row) for row in rows]
 
 
-def open_sessions_of_task(tx: Tx, access: Access, task_id: str) -> list[Session]:
-    """The open generations of every lane of a Task."""
-    rows = tx.all(
-        f"SELECT {_SESSION} FROM sessions WHERE account_id = :account AND task_id = :task_id AND "
-        "closed_at IS NULL ORDER BY key",
-        account=access.account_id,
-        task_id=task_id,
-    )
-    return [Session(*row) for row in rows]
-
-
 def close_session(tx: Tx, access: Access, session_id: str, reason: str) -> bool:
     """Close a generation for good; False when it was closed already."""
     return bool(
