@@ -3,17 +3,17 @@
 It owns no queue and opens no connection.
 """
 
-from carrel.delivery.instructions import PROFILE_VERSION, Instructions, standing_instructions
+from carrel.delivery.desktop import Door
+from carrel.delivery.instructions import PROFILE_VERSION, standing_instructions
 from carrel.delivery.live import Live, Spoken
 from carrel.delivery.receipts import Comparison, Receipt, compare_receipts, receipt_of
-from carrel.delivery.turn import BUILTIN, Door, Turns
+from carrel.delivery.turn import BUILTIN, Turns
 
 __all__ = [
     "BUILTIN",
     "PROFILE_VERSION",
     "Comparison",
     "Door",
-    "Instructions",
     "Live",
     "Receipt",
     "Spoken",

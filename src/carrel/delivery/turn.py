@@ -8,66 +8,32 @@ from collections.abc import Mapping
 from functools import partial
 from hashlib import sha256
 from logging import getLogger
-from typing import Any
 
 import msgspec
 from msgspec import Struct
 
 from carrel.access import account_of
 from carrel.delivery.asking import Asked, Asking, ask
+from carrel.delivery.desktop import Desktop, Door
+from carrel.delivery.hearing import act, given_reply, hear, hear_answer, open_calls
 from carrel.delivery.instructions import PROFILE_VERSION, standing_instructions
 from carrel.delivery.live import Live, Spoken
 from carrel.delivery.spending import spent_before, summed, with_usage
-from carrel.delivery.store import StepRow, answer_step, insert_step, next_step
-from carrel.gateway import Gateway, GatewayFault, GatewaySettings, Step, StepAnswer, Usage
-from carrel.journal import Entry, NewEntry, append_entry, entries_of_run, talk_around_run
-from carrel.kernel import DEFAULT_ACCOUNT_SLUG, Access, Provenance
-from carrel.kernel.limits import HISTORY_ROWS_MAX, TOOL_CALLS_PER_ROUND_MAX
+from carrel.delivery.store import StepRow, insert_step, next_step
+from carrel.gateway import GatewayFault, Step, Usage
+from carrel.journal import Entry, entries_of_run, talk_around_run
+from carrel.kernel import DEFAULT_ACCOUNT_SLUG
+from carrel.kernel.limits import HISTORY_ROWS_MAX
 from carrel.kernel.settings import DeliverySettings
-from carrel.runs import (
-    Claim,
-    Completed,
-    Failed,
-    NeedsInput,
-    Outcome,
-    Run,
-    attachments_by_id,
-    bind_session,
-    fence,
-    note_instructions,
-    run_by_id,
-)
-from carrel.sessions import Agent, Lane, Session, agent_by_id, lane_of, open_generation, session_by_id
+from carrel.runs import Claim, Completed, Failed, Outcome, attachments_by_id, note_instructions
+from carrel.sessions import Agent, Lane, agent_by_id, lane_of
 from carrel.storage import Database, Tx
-from carrel.tools import CATALOG, Desk, Permitted, Result, Toolset, call_tool
+from carrel.tools import CATALOG, Permitted
 
 _log = getLogger("carrel.delivery")
-_SPOKEN = Provenance(kind="internal_system")
 BUILTIN = "builtin"
 # What is asked for where nobody named a model: the field must be there, and servers with one model do not look at it.
 _ANY_MODEL = "default"
-_TOO_MANY_ROUNDS = "tool_rounds_exceeded"
-
-
-class Door(Struct, frozen=True):
-    """A gateway and how it is to be spoken to."""
-
-    gateway: Gateway
-    settings: GatewaySettings
-
-
-class Desktop(Struct, frozen=True, kw_only=True):
-    """One run at its desk: everything a step needs, read in one transaction."""
-
-    run: Run
-    session: Session
-    agent: Agent
-    access: Access
-    door: Door
-    toolset: Toolset
-    own: list[Entry]
-    earlier: list[Entry]
-    earlier_unread: int
 
 
 class _Sent(Struct, frozen=True):
@@ -120,25 +86,25 @@ class Turns:
             # What was heard of a step that fails is void.
             self._live.say(claim.account_id, Spoken("restart", claim.id, claim.key))
             return _failed(fault), usage
-        outcome = await self._db.write(lambda tx: _hear_answer(tx, claim, sent, answer, self._settings.tool_rounds_max))
+        rounds_max = self._settings.tool_rounds_max
+        outcome = await self._db.write(lambda tx: hear_answer(tx, claim, sent.desktop, sent.n, answer, rounds_max))
         return outcome, summed(usage, answer.usage)
 
     async def _call(self, claim: Claim, pending: _Pending) -> Outcome | None:
         for entry in pending.calls:
-            result = await self._db.write(partial(_act, claim=claim, desktop=pending.desktop, call=entry))
+            result = await self._db.write(partial(act, claim=claim, desktop=pending.desktop, call=entry))
             if result.ends is not None:
                 return result.ends
         return None
 
     def _prepare(self, tx: Tx, claim: Claim) -> "_Sent | _Pending | Outcome":
         """Hear what is unheard, then find what is next: the reply is there, calls are open, or a step is due."""
-        fence(tx, claim)
         desktop = self._sit_down(tx, claim)
         own = desktop.own
-        reply = _given_reply(own)
+        reply = given_reply(own)
         if reply is not None:
             return Completed(reply=reply)
-        calls = _open_calls(own)
+        calls = open_calls(own)
         if calls:
             return _Pending(calls, desktop)
         asking = self._asking(tx, desktop)
@@ -150,11 +116,9 @@ class Turns:
 
     def _sit_down(self, tx: Tx, claim: Claim) -> Desktop:
         access = claim.access
-        run = run_by_id(tx, access, claim.id)
+        run, session = hear(tx, claim)
         agent = agent_by_id(tx, access, claim.agent_id)
-        assert run is not None, "a claimed run has a row"
         assert agent is not None, "a lane always has an agent"
-        session = _hear(tx, access, run, claim)
         earlier, unread = talk_around_run(tx, access, session.id, run.id, limit=HISTORY_ROWS_MAX)
         agent_access = msgspec.structs.replace(access, kind="run", actor_id=agent.id, agent_id=agent.id, run_id=run.id)
         return Desktop(
@@ -206,120 +170,6 @@ def _model(door: Door, lane: Lane, agent: Agent) -> str:
     if door.settings.kind == "builtin":
         return BUILTIN
     return lane.model or agent.profile.model or door.settings.model or _ANY_MODEL
-
-
-def _hear(tx: Tx, access: Access, run: Run, claim: Claim) -> Session:
-    """The generation that hears the run; at its first start the next one is opened, if none is, and hears it now."""
-    if run.session_id is not None:
-        # Taken up again: it ends in the generation it began in, even if that was closed meanwhile.
-        bound = session_by_id(tx, access, run.session_id)
-        assert bound is not None, "a generation with a run is never pruned"
-        return bound
-    session = open_generation(tx, access, run.session_key)
-    bind_session(tx, claim, session.id, session.generation)
-    said = NewEntry(
-        id=run.message_id,
-        type="conversation",
-        role="user",
-        content=run.text,
-        author="user" if run.provenance_kind == "external_user" else run.actor_id,
-        provenance=run.source(),
-        key=run.key,
-        session_id=session.id,
-        run_id=run.id,
-        agent_id=run.agent_id,
-        message_id=run.sender_id,
-        channel=run.channel,
-        attachment_ids=run.attached(),
-    )
-    append_entry(tx, access, said)
-    _log.info(
-        "turn_started",
-        extra={"run_id": run.id, "session_key": run.key, "session_id": session.id, "generation": session.generation}
-        | {"session_resolution": session.resolution},
-    )
-    return session
-
-
-def _hear_answer(tx: Tx, claim: Claim, sent: _Sent, answer: StepAnswer, rounds_max: int) -> Outcome | None:
-    """Keep what the gateway said: the reply ends the turn, calls are written down before any of them is made."""
-    fence(tx, claim)
-    desktop = sent.desktop
-    answer_step(tx, claim.access, claim.id, sent.n, msgspec.json.encode(answer.output).decode())
-    if not answer.calls:
-        # PostgreSQL keeps no NUL in a text, and nobody needs one in a reply.
-        text = answer.text.replace("\x00", "")
-        if not text.strip():
-            return Completed(reply="", note="no_reply")
-        _write(tx, desktop, "assistant", text, None)
-        return Completed(reply=text, note=answer.incomplete_reason)
-    if _rounds(desktop.own) >= rounds_max:
-        message = f"The agent used all {rounds_max} rounds of tool calls without coming to an answer."
-        return Failed(code=_TOO_MANY_ROUNDS, message=message)
-    for call in answer.calls[:TOOL_CALLS_PER_ROUND_MAX]:
-        details = {"callId": call.call_id, "name": call.name, "arguments": call.arguments, "step": sent.n}
-        _write(tx, desktop, "toolCall", f"Tool call: {call.name}", details)
-    return None
-
-
-def _act(tx: Tx, claim: Claim, desktop: Desktop, call: Entry) -> Result:
-    """Make one call: effect, record and entry in one transaction."""
-    fence(tx, claim)
-    details = call.details or {}
-    desk = Desk(access=desktop.access, run=desktop.run, session=desktop.session)
-    # Some servers number their calls anew in every step, so the step is part of the name a call is known by.
-    known_as = f"{details['step']}:{details['callId']}"
-    text, result = call_tool(tx, desktop.toolset, desk, known_as, details["name"], details["arguments"])
-    _write(
-        tx, desktop, "toolResult", text, {"callId": details["callId"], "name": details["name"], "step": details["step"]}
-    )
-    if isinstance(result.ends, NeedsInput):
-        _write(tx, desktop, "assistant", result.ends.question, {"question": True})
-    return result
-
-
-def _open_calls(own: list[Entry]) -> list[Entry]:
-    """The calls written down and not answered."""
-    answered = {_call_name(entry) for entry in own if entry.role == "toolResult"}
-    return [entry for entry in own if entry.role == "toolCall" and _call_name(entry) not in answered]
-
-
-def _call_name(entry: Entry) -> tuple[object, object]:
-    details = entry.details or {}
-    return details.get("step"), details.get("callId")
-
-
-def _write(tx: Tx, desktop: Desktop, role: str, content: str, details: dict[str, Any] | None) -> None:
-    run = desktop.run
-    append_entry(
-        tx,
-        desktop.access,
-        NewEntry(
-            type="conversation" if role == "assistant" else "action",
-            role=role,
-            content=content,
-            details=details,
-            author=desktop.agent.id,
-            provenance=_SPOKEN,
-            key=run.key,
-            session_id=desktop.session.id,
-            run_id=run.id,
-            agent_id=desktop.agent.id,
-            channel=run.channel,
-        ),
-    )
-
-
-def _given_reply(own: list[Entry]) -> str | None:
-    """The reply this run has given already, if its end was lost; a question it asked is none."""
-    newest = own[-1] if own else None
-    if newest is not None and newest.role == "assistant" and not (newest.details or {}).get("question"):
-        return newest.content
-    return None
-
-
-def _rounds(own: list[Entry]) -> int:
-    return len({(entry.details or {}).get("step") for entry in own if entry.role == "toolCall"})
 
 
 def _row(asking: Asking, asked: Asked, n: int, now: int) -> StepRow:

@@ -1,0 +1,31 @@
+"""The desk of one run: everything a step of its turn needs, as one transaction read it. Values only."""
+
+from msgspec import Struct
+
+from carrel.gateway import Gateway, GatewaySettings
+from carrel.journal import Entry
+from carrel.kernel import Access
+from carrel.runs import Run
+from carrel.sessions import Agent, Session
+from carrel.tools import Toolset
+
+
+class Door(Struct, frozen=True):
+    """A gateway and how it is to be spoken to."""
+
+    gateway: Gateway
+    settings: GatewaySettings
+
+
+class Desktop(Struct, frozen=True, kw_only=True):
+    """One run at its desk: everything a step needs, read in one transaction."""
+
+    run: Run
+    session: Session
+    agent: Agent
+    access: Access
+    door: Door
+    toolset: Toolset
+    own: list[Entry]
+    earlier: list[Entry]
+    earlier_unread: int

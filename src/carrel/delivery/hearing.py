@@ -1,0 +1,147 @@
+"""What a turn writes down: what it heard, what the gateway said, calls and their results; and how to read it again.
+
+Everything is an entry of the run's own, written under its claim, so that a turn can be taken up where it broke off.
+"""
+
+from logging import getLogger
+from typing import Any
+
+import msgspec
+
+from carrel.delivery.desktop import Desktop
+from carrel.delivery.store import answer_step
+from carrel.gateway import StepAnswer
+from carrel.journal import Entry, NewEntry, append_entry
+from carrel.kernel import Provenance
+from carrel.kernel.limits import TOOL_CALLS_PER_ROUND_MAX
+from carrel.runs import Claim, ClaimLost, Completed, Failed, NeedsInput, Outcome, Run, bind_session, fence, run_by_id
+from carrel.sessions import Session, open_generation, session_by_id
+from carrel.storage import Tx
+from carrel.tools import Desk, Result, call_tool
+
+_log = getLogger("carrel.delivery")
+_SPOKEN = Provenance(kind="internal_system")
+_TOO_MANY_ROUNDS = "tool_rounds_exceeded"
+
+
+def hear(tx: Tx, claim: Claim) -> tuple[Run, Session]:
+    """The run and the generation that hears it: opened at the run's first start, if none is, and told of it now."""
+    run = run_by_id(tx, claim.access, claim.id)
+    if run is None:
+        raise ClaimLost(claim.id)
+    if run.session_id is not None:
+        fence(tx, claim)
+        # Taken up again: it ends in the generation it began in, even if that was closed meanwhile.
+        bound = session_by_id(tx, claim.access, run.session_id)
+        assert bound is not None, "a generation with a run is never pruned"
+        return run, bound
+    # Opening holds the lane, the fence the run: the lane comes first, as everywhere.
+    session = open_generation(tx, claim.access, run.session_key)
+    fence(tx, claim)
+    _write_said(tx, claim, run, session)
+    return run, session
+
+
+def _write_said(tx: Tx, claim: Claim, run: Run, session: Session) -> None:
+    bind_session(tx, claim, session.id, session.generation)
+    said = NewEntry(
+        id=run.message_id,
+        type="conversation",
+        role="user",
+        content=run.text,
+        author="user" if run.provenance_kind == "external_user" else run.actor_id,
+        provenance=run.source(),
+        key=run.key,
+        session_id=session.id,
+        run_id=run.id,
+        agent_id=run.agent_id,
+        message_id=run.sender_id,
+        channel=run.channel,
+        attachment_ids=run.attached(),
+    )
+    append_entry(tx, claim.access, said)
+    _log.info(
+        "turn_started",
+        extra={"run_id": run.id, "session_key": run.key, "session_id": session.id, "generation": session.generation}
+        | {"session_resolution": session.resolution},
+    )
+
+
+def hear_answer(tx: Tx, claim: Claim, desktop: Desktop, n: int, answer: StepAnswer, rounds_max: int) -> Outcome | None:
+    """Keep what the gateway said: the reply ends the turn, calls are written down before any of them is made."""
+    fence(tx, claim)
+    answer_step(tx, claim.access, claim.id, n, msgspec.json.encode(answer.output).decode())
+    if not answer.calls:
+        # PostgreSQL keeps no NUL in a text, and nobody needs one in a reply.
+        text = answer.text.replace("\x00", "")
+        if not text.strip():
+            return Completed(reply="", note="no_reply")
+        _write(tx, desktop, "assistant", text, None)
+        return Completed(reply=text, note=answer.incomplete_reason)
+    if _rounds(desktop.own) >= rounds_max:
+        message = f"The agent used all {rounds_max} rounds of tool calls without coming to an answer."
+        return Failed(code=_TOO_MANY_ROUNDS, message=message)
+    for call in answer.calls[:TOOL_CALLS_PER_ROUND_MAX]:
+        details = {"callId": call.call_id, "name": call.name, "arguments": call.arguments, "step": n}
+        _write(tx, desktop, "toolCall", f"Tool call: {call.name}", details)
+    return None
+
+
+def act(tx: Tx, claim: Claim, desktop: Desktop, call: Entry) -> Result:
+    """Make one call: effect, record and entry in one transaction."""
+    fence(tx, claim)
+    details = call.details or {}
+    desk = Desk(access=desktop.access, run=desktop.run, session=desktop.session)
+    # Some servers number their calls anew in every step, so the step is part of the name a call is known by.
+    known_as = f"{details['step']}:{details['callId']}"
+    text, result = call_tool(tx, desktop.toolset, desk, known_as, details["name"], details["arguments"])
+    _write(
+        tx, desktop, "toolResult", text, {"callId": details["callId"], "name": details["name"], "step": details["step"]}
+    )
+    if isinstance(result.ends, NeedsInput):
+        _write(tx, desktop, "assistant", result.ends.question, {"question": True})
+    return result
+
+
+def open_calls(own: list[Entry]) -> list[Entry]:
+    """The calls written down and not answered."""
+    answered = {_call_name(entry) for entry in own if entry.role == "toolResult"}
+    return [entry for entry in own if entry.role == "toolCall" and _call_name(entry) not in answered]
+
+
+def _call_name(entry: Entry) -> tuple[object, object]:
+    details = entry.details or {}
+    return details.get("step"), details.get("callId")
+
+
+def _write(tx: Tx, desktop: Desktop, role: str, content: str, details: dict[str, Any] | None) -> None:
+    run = desktop.run
+    append_entry(
+        tx,
+        desktop.access,
+        NewEntry(
+            type="conversation" if role == "assistant" else "action",
+            role=role,
+            content=content,
+            details=details,
+            author=desktop.agent.id,
+            provenance=_SPOKEN,
+            key=run.key,
+            session_id=desktop.session.id,
+            run_id=run.id,
+            agent_id=desktop.agent.id,
+            channel=run.channel,
+        ),
+    )
+
+
+def given_reply(own: list[Entry]) -> str | None:
+    """The reply this run has given already, if its end was lost; a question it asked is none."""
+    newest = own[-1] if own else None
+    if newest is not None and newest.role == "assistant" and not (newest.details or {}).get("question"):
+        return newest.content
+    return None
+
+
+def _rounds(own: list[Entry]) -> int:
+    return len({(entry.details or {}).get("step") for entry in own if entry.role == "toolCall"})
