@@ -1,11 +1,16 @@
 """Who asks: tokens, cookies, and what each kind may."""
 
+from collections.abc import AsyncIterator
+
 import httpx
 import pytest
+from websockets.asyncio.client import connect
+from websockets.exceptions import InvalidStatus
 
+from carrel.kernel.settings import AuthSettings, Settings
 from carrel.surfaces.api.identity import COOKIE
 from tests.requirements.mark import requirement
-from tests.surfaces.open_house import OpenHouse
+from tests.surfaces.open_house import OpenHouse, open_house
 
 pytestmark = pytest.mark.anyio
 
@@ -135,3 +140,47 @@ async def test_another_site_can_sign_nobody_in(house: OpenHouse, nobody: httpx.A
     assert afar.status_code == 403
     assert (await nobody.post("/api/auth/session", json={"token": "crl_owner_no"})).status_code == 401
     assert (await nobody.post("/api/auth/session", json={})).json()["error"]["field"] == "token"
+
+
+async def test_a_header_that_names_two_tokens_is_refused(house: OpenHouse) -> None:
+    both = [("Authorization", f"Bearer {house.owner}"), ("Authorization", "Bearer crl_owner_x_wrong")]
+    async with house.client(None) as caller:
+        for headers in (both, both[::-1]):
+            assert (await caller.get("/api/auth/me", headers=headers)).status_code == 400
+
+
+@pytest.fixture
+async def trusting(sqlite_url: str) -> AsyncIterator[OpenHouse]:
+    """A house that lets callers on its own machine in without a token."""
+    async with open_house(sqlite_url, settings=Settings(auth=AuthSettings(mode="loopback"))) as opened:
+        yield opened
+
+
+async def test_a_trusted_machine_needs_no_token(trusting: OpenHouse) -> None:
+    async with trusting.client(None) as near:
+        assert (await near.get("/api/tokens")).status_code == 200
+        assert (await near.post("/api/users", json={"name": "Ada", "slug": "ada"})).status_code == 201
+        named = {"Host": f"localhost:{trusting.url.rsplit(':', 1)[1]}"}
+        assert (await near.get("/api/tokens", headers=named)).status_code == 200
+
+
+@pytest.mark.parametrize("name", ["evil.example", "127.0.0.1.evil.example", "192.0.2.1", "", "evil.example:80"])
+async def test_a_name_that_was_made_to_lead_here_is_not_trusted(trusting: OpenHouse, name: str) -> None:
+    async with trusting.client(None) as near:
+        assert (await near.get("/api/tokens", headers={"Host": name})).status_code == 401
+
+
+@pytest.mark.parametrize(
+    "says", [{"Origin": "https://evil.example"}, {"Origin": "null"}, {"Sec-Fetch-Site": "cross-site"}]
+)
+async def test_a_trusted_machine_lends_its_trust_to_no_foreign_page(trusting: OpenHouse, says: dict[str, str]) -> None:
+    async with trusting.client(None) as near:
+        assert (await near.post("/api/sessions/agent:main:main/stop", headers=says)).status_code == 403
+        own = {"Origin": trusting.url}
+        assert (await near.post("/api/users", json={"name": "Ada", "slug": "ada"}, headers=own)).status_code == 201
+    with pytest.raises(InvalidStatus) as refused:
+        async with connect(trusting.url.replace("http", "ws") + "/ws/chat", additional_headers=says):
+            pass
+    assert refused.value.response.status_code == 403
+    async with connect(trusting.url.replace("http", "ws") + "/ws/chat") as program:
+        assert program.response is not None

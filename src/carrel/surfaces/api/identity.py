@@ -74,12 +74,28 @@ async def identify(
         if access is not None:
             _require_own_origin(connection)
             return access
-    if house.settings.auth.mode == "loopback" and is_loopback(connection):
+    if house.settings.auth.mode == "loopback" and is_loopback(connection) and _is_addressed_here(connection, house):
+        # Whoever opens a foreign page on this machine lends it this machine's address, but not its own origin.
+        if any(name in connection.headers for name in ("origin", "sec-fetch-site")):
+            _require_own_origin(connection)
         return await house.db.read(owner_of_default)
     return None
 
 
+def _is_addressed_here(connection: HTTPConnection, house: House) -> bool:
+    """True when the caller named this machine; a foreign name that was made to lead here is another site's."""
+    name = urlsplit(f"//{connection.headers.get('host', '')}").hostname or ""
+    if name in ("localhost", urlsplit(house.settings.server.public_url).hostname):
+        return True
+    try:
+        return ip_address(name).is_loopback
+    except ValueError:
+        return False
+
+
 def _header_token(connection: HTTPConnection) -> str | None:
+    if len(connection.headers.getlist("authorization")) > 1:
+        raise Refusal(Code.INVALID_PARAMS, "Authorization stands twice; send one.")
     scheme, _, bearer = connection.headers.get("authorization", "").partition(" ")
     named = connection.headers.get("x-clawboard-token")
     if bearer and scheme.lower() != "bearer":
