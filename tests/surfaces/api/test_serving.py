@@ -96,6 +96,13 @@ async def test_what_is_no_json_is_told_so(client: httpx.AsyncClient) -> None:
     assert (other.status_code, other.json()["error"]["code"]) == (415, "unsupported_media_type")
 
 
+async def test_talk_about_a_nul_is_not_a_nul(client: httpx.AsyncClient) -> None:
+    start = b'{"agentId": "main", "message": "what is '
+    for escapes, status in ((b"\\\\u0000", 202), (b"\\u0000", 400), (b"\\\\\\u0000", 400), (b"\\\\\\\\u0000", 202)):
+        headers = {"Content-Type": "application/json"}
+        assert (await client.post("/api/runs", content=start + escapes + b'?"}', headers=headers)).status_code == status
+
+
 async def test_a_body_beyond_its_bound_is_refused(client: httpx.AsyncClient) -> None:
     large = b" " * (BODY_BYTES_MAX + 1)
     answer = await client.post("/api/users", content=large, headers={"Content-Type": "application/json"})
