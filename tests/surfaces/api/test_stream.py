@@ -302,3 +302,16 @@ async def test_followers_at_one_place_share_one_read(house: OpenHouse, client: h
         await finish(client, "to all of you")
         heard = [[frame.id for frame in await follower.until("run.completed")] for follower in followers]
     assert all(one == heard[0] for one in heard)
+
+
+async def test_a_store_that_goes_away_cuts_streams_off_without_an_alarm(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(stream, "STREAM_PING_SECONDS", 0.02)
+    async with open_house(postgres_url, works=False) as house, house.client() as client, follow(client) as follower:
+        await follower.next()
+        await house.db.close()
+        with pytest.raises(httpx.RemoteProtocolError):
+            await follower.next()
+    assert "stream_broken_off" in caplog.messages
+    assert not [record for record in caplog.records if record.exc_info]

@@ -12,6 +12,7 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from carrel.delivery import Spoken
+from carrel.surfaces.api import websocket
 from tests.requirements.mark import requirement
 from tests.surfaces.open_house import OpenHouse, open_house
 from tests.surfaces.talking import rested, session_of, start
@@ -288,3 +289,15 @@ async def test_two_stores_stream_alike(house_on_either: OpenHouse) -> None:
             await chat.send("message", text=f"line {number}")
         done = [(await chat.until("assistant_done"))[-1]["text"] for _ in range(3)]
         assert done == [f"echo: line {number}" for number in range(3)]
+
+
+async def test_a_store_that_goes_away_ends_the_line_with_a_wish_to_come_back(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(websocket, "STREAM_PING_SECONDS", 0.02)
+    async with open_house(postgres_url, works=False) as house, line(house) as opened:
+        await opened.bind(clientInstanceId="browser-1")
+        await house.db.close()
+        assert await opened.closed() == 1013
+    assert "chat_socket_broken_off" in caplog.messages
+    assert not [record for record in caplog.records if record.exc_info]

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator
 from functools import lru_cache, partial
+from logging import getLogger
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -11,7 +12,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from carrel.journal import Begin, Event, EventFilter, begin, events_after, pages
-from carrel.kernel import METRICS, Access, Refusal, elapsed_seconds, invalid
+from carrel.kernel import METRICS, Access, Code, Refusal, elapsed_seconds, invalid
 from carrel.kernel.limits import STREAM_END_SECONDS_MAX, STREAM_PAGE_ROWS, STREAM_PING_SECONDS, STREAM_SEND_SECONDS_MAX
 from carrel.sessions import find_lane
 from carrel.storage import Tx
@@ -19,6 +20,7 @@ from carrel.surfaces.api.endpoint import Ask, In, endpoint
 from carrel.surfaces.api.identity import identify
 from carrel.surfaces.house import House
 
+_log = getLogger("carrel.api")
 PING = b": ping\n\n"
 _HEADERS = {"Content-Type": "text/event-stream", "Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 _CURSOR_MAX = 1 << 62
@@ -130,6 +132,15 @@ class EventStream(Response):
         return sending.cancelled() or sending.result()
 
     async def _send_all(self, send: Send) -> bool:
+        """Send frames until no more can follow; False when the reader must come back for the rest."""
+        try:
+            return await self._send_frames(send)
+        except Refusal as refusal:
+            # Only a store that is away refuses here; whoever comes back with the last id misses nothing.
+            _log.warning("stream_broken_off", extra={"error_code": refusal.code, "reason": refusal.message})
+            return False
+
+    async def _send_frames(self, send: Send) -> bool:
         """Send frames as long as they are wanted and allowed; False when the reader does not take them."""
         seen = elapsed_seconds()
         async for frame in self._frames():
@@ -181,7 +192,9 @@ class EventStream(Response):
         """Look again who asks: a token that was revoked meanwhile hears no more."""
         try:
             return await identify(self._request, self._house, self._request.app.state.wrong_tokens) is not None
-        except Refusal:
+        except Refusal as refusal:
+            if refusal.code is Code.STORAGE_UNAVAILABLE:
+                raise
             return False
 
 

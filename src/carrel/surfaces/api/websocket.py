@@ -109,6 +109,10 @@ class _Connection:
             code = next(error.code for error in closing.exceptions if isinstance(error, Closing))
         except* TooSlow:
             code = _TRY_AGAIN_LATER
+        except* Refusal as refused:
+            # Only a store that is away refuses here: what a frame asked for in vain was answered to the frame.
+            _log.warning("chat_socket_broken_off", extra={"reason": str(refused.exceptions[0])})
+            code = _TRY_AGAIN_LATER
         except* Exception:  # boundary: one broken connection must not take the server's others with it
             _log.exception("chat_socket_failed", extra={"request_id": self._socket.state.request_id})
             code = _BROKEN
