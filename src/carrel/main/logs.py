@@ -21,6 +21,12 @@ def set_up_logs(settings: LogSettings) -> None:
     root.setLevel(settings.level.upper())
     for noisy in ("httpx", "httpcore", "uvicorn.access", "websockets"):
         logging.getLogger(noisy).setLevel(logging.WARNING)
+    logging.getLogger("uvicorn.error").addFilter(_is_true)
+
+
+def _is_true(record: logging.LogRecord) -> bool:
+    """False for what uvicorn calls an error although it is none: a socket that was refused with an answer."""
+    return record.msg != "ASGI callable returned without completing handshake."
 
 
 def _fields(record: logging.LogRecord) -> dict[str, Any]:

@@ -20,6 +20,8 @@ from carrel import __version__
 from carrel.access import account_by_slug, token_text
 from carrel.delivery import Live, Turns
 from carrel.kernel import DEFAULT_ACCOUNT_SLUG, Code, Ids, Refusal, SystemClock, system_chance
+from carrel.kernel.limits import KEEP_ALIVE_SECONDS
+from carrel.main.connections import BoundedHttp, allow_many_connections
 from carrel.main.doors import Doors
 from carrel.main.logs import set_up_logs
 from carrel.main.ownership import own_file
@@ -39,6 +41,7 @@ _CONNECTIONS_END_SECONDS = 3
 def serve(loaded: Loaded, *, role: str, open_browser: bool) -> int:
     """Serve until told to stop; 0 after a clean stop."""
     set_up_logs(loaded.settings.log)
+    allow_many_connections()
     url = loaded.settings.storage.url
     path = sqlite_path(url)
     if path is not None and role != "all":
@@ -147,12 +150,13 @@ class _Web(uvicorn.Server):
             uvicorn.Config(
                 app,  # type: ignore[arg-type]
                 loop="none",
-                http="httptools",
+                http=BoundedHttp,
                 ws="websockets-sansio",
                 log_config=None,
                 access_log=False,
                 lifespan="off",
                 server_header=False,
+                timeout_keep_alive=KEEP_ALIVE_SECONDS,
                 timeout_graceful_shutdown=_CONNECTIONS_END_SECONDS,
             )
         )

@@ -1,0 +1,131 @@
+"""A connection before its request is understood: how much it may send, how long it may take, how many there may be."""
+
+import asyncio
+import contextlib
+import resource
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import uvicorn
+from websockets.exceptions import InvalidStatus
+from websockets.sync.client import connect
+
+from carrel.kernel.limits import REQUEST_HEAD_BYTES_MAX
+from carrel.main import connections
+from carrel.main.connections import BoundedHttp
+from tests.running_server import RunningServer, Start, servers_in
+
+WAIT_SECONDS_MAX = 10.0
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Start]:
+    with servers_in(tmp_path) as starting:
+        yield starting
+
+
+@contextlib.contextmanager
+def line_to(server: RunningServer) -> Iterator[socket.socket]:
+    host, port = server.url.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port)), timeout=WAIT_SECONDS_MAX) as line:
+        yield line
+
+
+def flood(line: socket.socket, beginning: bytes, more: bytes) -> tuple[int, bytes]:
+    """Send the same again and again until the server ends it: how much it took, and what it said."""
+    sent = 0
+    with contextlib.suppress(ConnectionError):
+        line.sendall(beginning)
+        while sent < 200 * REQUEST_HEAD_BYTES_MAX:
+            line.sendall(more)
+            sent += len(more)
+    said = b""
+    with contextlib.suppress(ConnectionError):
+        said = line.recv(4096)
+    return sent, said
+
+
+@pytest.mark.parametrize(
+    ("beginning", "more"),
+    [
+        (b"GET /", b"a" * 16_384),
+        (b"GET /healthz HTTP/1.1\r\nHost: x\r\nX-Long: ", b"a" * 16_384),
+        (b"GET /healthz HTTP/1.1\r\nHost: x\r\n", b"X-Many: a\r\n" * 1_500),
+        (b"GET /healthz HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nX-Trailer: ", b"a" * 16_384),
+    ],
+    ids=["address", "long-header", "many-headers", "trailer"],
+)
+def test_a_head_without_an_end_is_refused_before_it_fills_the_memory(
+    start: Start, beginning: bytes, more: bytes
+) -> None:
+    server = start()
+    with line_to(server) as line:
+        sent, said = flood(line, beginning, more)
+    assert sent < 100 * REQUEST_HEAD_BYTES_MAX
+    assert said == b"" or said.startswith(b"HTTP/1.1 ")
+    with server.client() as client:
+        assert client.get("/healthz").status_code == 200
+
+
+def test_a_body_of_many_parts_is_no_head(start: Start) -> None:
+    server = start()
+    parts = [b'{"agentId": "main", "message": "', *[b"word "] * 15_000, b'"}']
+    with server.client() as client:
+        assert client.post("/api/runs", content=iter(parts)).status_code == 202
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("sent", "answered"),
+    [
+        (b"", b""),
+        (b"GET /healthz HTTP/1.1\r\nX-Slow: ", b"HTTP/1.1 400 "),
+        (b"POST /api/runs HTTP/1.1\r\nContent-Length: 10\r\n\r\n{", b""),
+    ],
+    ids=["nothing", "half-a-head", "half-a-body"],
+)
+async def test_a_request_that_does_not_arrive_ends_its_connection(
+    monkeypatch: pytest.MonkeyPatch, sent: bytes, answered: bytes
+) -> None:
+    monkeypatch.setattr(connections, "REQUEST_HEAD_SECONDS_MAX", 0.05)
+    monkeypatch.setattr(connections, "REQUEST_BODY_SECONDS_MAX", 0.05)
+    gone = asyncio.Event()
+
+    async def app(_scope: object, receive: object, _send: object) -> None:
+        while (await receive())["type"] != "http.disconnect":  # type: ignore[operator]
+            pass
+        gone.set()
+
+    config = uvicorn.Config(app, http=BoundedHttp, lifespan="off", log_config=None)
+    web = uvicorn.Server(config)
+    config.load()
+    listening = await asyncio.get_running_loop().create_server(
+        lambda: BoundedHttp(config=config, server_state=web.server_state, app_state={}), "127.0.0.1", 0
+    )
+    async with listening, asyncio.timeout(WAIT_SECONDS_MAX):
+        reader, writer = await asyncio.open_connection(*listening.sockets[0].getsockname())
+        writer.write(sent)
+        said = await reader.read()
+        writer.close()
+        if b"Content-Length" in sent:
+            await gone.wait()
+    assert said.startswith(answered) if answered else said == b""
+
+
+def test_a_refused_socket_is_no_error_of_the_server(start: Start) -> None:
+    server = start()
+    with pytest.raises(InvalidStatus) as refused, connect(server.url.replace("http", "ws") + "/ws/chat"):
+        pass
+    assert refused.value.response.status_code == 401
+    assert server.stop() == 0
+    assert '"level":"error"' not in server.log_file.read_text()
+
+
+def test_the_limit_of_open_files_is_raised_as_far_as_it_may(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[int, int]] = []
+    monkeypatch.setattr(resource, "getrlimit", lambda _which: (1_024, 4_096))
+    monkeypatch.setattr(resource, "setrlimit", lambda _which, limits: asked.append(limits))
+    connections.allow_many_connections()
+    assert asked == [(4_096, 4_096)]
