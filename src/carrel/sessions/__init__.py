@@ -10,7 +10,7 @@ from carrel.sessions.agents import (
     open_account,
     require_agent,
 )
-from carrel.sessions.chats import ChatAddress, active_session, chat_session, shared_key
+from carrel.sessions.chats import ChatAddress, active_session, chat_session, name_chat, shared_key
 from carrel.sessions.lifecycle import archive, change_lane, close_generation, make_lane, open_generation
 from carrel.sessions.model import (
     Agent,
@@ -116,6 +116,7 @@ __all__ = [
     "make_token",
     "may_address",
     "may_see",
+    "name_chat",
     "note_tokens",
     "open_account",
     "open_generation",

@@ -2,9 +2,12 @@
 
 from msgspec import Struct
 
-from carrel.kernel import Access, SessionKey
+from carrel.kernel import Access, SessionKey, clip, one_line, redact
+from carrel.kernel.limits import CHAT_TITLE_CHARS_MAX
 from carrel.kernel.settings import SessionsSettings
 from carrel.sessions import store
+from carrel.sessions.lifecycle import change_lane
+from carrel.sessions.model import LaneChange
 from carrel.sessions.pointers import Active, active, chosen_key, fresh_key
 from carrel.sessions.routing import find_place, named_agent
 from carrel.sessions.spellings import read_spelling
@@ -35,6 +38,16 @@ def active_session(tx: Tx, access: Access, settings: SessionsSettings, channel: 
     found = active(tx, access, channel, client_instance_id)
     key = shared_key(settings, found.key)
     return found if key == found.key else Active(key, found.source, made=store.lane_of(tx, access, key) is not None)
+
+
+def name_chat(tx: Tx, access: Access, key: SessionKey, text: str) -> None:
+    """Let a chat that nobody has named bear its first words, which tell more than its key."""
+    lane = store.lane_of(tx, access, key)
+    if lane is None or key.kind != "chat" or lane.generation or lane.display_name or lane.label:
+        return
+    title = clip(one_line(redact(text)), CHAT_TITLE_CHARS_MAX)
+    if title:
+        change_lane(tx, access, key, LaneChange(display_name=title))
 
 
 def shared_key(settings: SessionsSettings, key: SessionKey) -> SessionKey:

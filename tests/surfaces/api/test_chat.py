@@ -277,3 +277,25 @@ async def test_model_and_thinking_are_chosen_for_the_session(house: OpenHouse, c
     assert (row["model"], row["thinkingLevel"]) == (None, None)
     assert "default" in (await chat(client, "/model", **TAB))["reply"]
     assert "owner" in (await chat(client, "/whoami", **TAB))["reply"]
+
+
+async def test_a_chat_that_nobody_named_bears_its_first_words(client: httpx.AsyncClient) -> None:
+    async def title(key: str) -> object:
+        return (await client.get(f"/api/sessions/{key}")).json()["session"]["displayName"]
+
+    first = "How are ferns\nwatered, " + "and when, " * 20
+    key = (await client.post("/api/chat", json={"text": first, "sessionId": "about-ferns"})).json()["sessionKey"]
+    shown = await title(key)
+    assert isinstance(shown, str)
+    assert shown.startswith("How are ferns watered, and when,")
+    assert len(shown) == 60
+    await client.post("/api/chat", json={"text": "and roses?", "sessionKey": key})
+    assert await title(key) == shown
+    named = {"conversationKey": "my-own-name", "displayName": "Roses"}
+    key = (await client.post("/api/sessions", json=named)).json()["sessionKey"]
+    await client.post("/api/chat", json={"text": "hello", "sessionKey": key})
+    assert await title(key) == "Roses"
+    main = (await client.post("/api/chat", json={"text": "hello", "sessionKey": "agent:main:main"})).json()[
+        "sessionKey"
+    ]
+    assert await title(main) is None

@@ -10,7 +10,16 @@ from carrel.kernel import Access, Envelope, Message, NewAttachment, Provenance, 
 from carrel.kernel.limits import CLIENT_ID_CHARS_MAX, NAME_CHARS_MAX
 from carrel.modes import Done, Scene, read_command, run_command
 from carrel.runs import Run, deliver, run_by_sender
-from carrel.sessions import ChatAddress, chat_session, lane_of, make_lane, point, require_makeable, transport_name
+from carrel.sessions import (
+    ChatAddress,
+    chat_session,
+    lane_of,
+    make_lane,
+    name_chat,
+    point,
+    require_makeable,
+    transport_name,
+)
 from carrel.storage import Tx
 from carrel.surfaces.api.endpoint import PEOPLE, Ask, In, NoQuery, Out, Reply, endpoint
 from carrel.surfaces.api.session_changes import Channel, ClientId, Name, Reference
@@ -151,6 +160,7 @@ def _deliver(
             refusal.field = "text"
         raise
     _put_in_front(tx, access, line, key)
+    name_chat(tx, access, key, line.text)
     return Heard(key, run=run)
 
 
