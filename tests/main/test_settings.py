@@ -262,6 +262,13 @@ def test_all_mistakes_are_told_at_once() -> None:
     assert len(problems) == 5
 
 
+@pytest.mark.parametrize("password", ["hunter2", "hunt@er2", "hunt/er2", "hunt:er2"])
+def test_the_password_in_a_gateways_address_is_not_shown(password: str) -> None:
+    loaded = load_file(f"[gateway.default]\nkind = 'responses'\nbase_url = 'https://me:{password}@models.example/v1'")
+    assert row_of(loaded, "gateway.default.base_url")["value"] == "https://me:set@models.example/v1"
+    assert password in loaded.settings.gateway["default"].base_url
+
+
 def test_a_wrong_secret_or_address_is_not_repeated_in_the_error() -> None:
     problems = problems_of("[storage]\nurl = 'mysql://carrel:hunter2@x'\n[gateway.default]\napi_key = 2222")
     assert len(problems) == 2

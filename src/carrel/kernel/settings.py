@@ -18,7 +18,12 @@ Minutes = Annotated[float, Meta(ge=0, le=525_600)]
 Days = Annotated[float, Meta(ge=0, le=36_500)]
 Secret = Annotated[str, Meta(extra={"secret": True})]
 WebAddress = Annotated[
-    str, Meta(pattern=r"^$|^https?://[^\s/]", extra={"form": "an address that begins http:// or https://"})
+    str,
+    Meta(
+        pattern=r"^$|^https?://[^\s/]",
+        # An address may carry a password, so it is shown as one.
+        extra={"form": "an address that begins http:// or https://", "address": True},
+    ),
 ]
 DatabaseAddress = Annotated[
     str,

@@ -103,8 +103,8 @@ def shown(value: object, known: Known) -> object:
 
 
 def hide_password(address: str) -> str:
-    """Return a database address with `set` in the place of its password."""
-    within = re.sub(r"(://[^/@:]*):[^@]*@", r"\1:set@", address)
+    """Return an address with `set` in the place of its password, which may hold signs that should have been escaped."""
+    within = re.sub(r"(://[^/@:]*):[^\s]*@", r"\1:set@", address)
     return re.sub(r"([?&]password=)[^&]*", r"\1set", within)
 
 
