@@ -302,13 +302,16 @@ def answer_given(tx: Tx, access: Access, key: str, since: int) -> Row | None:
     )
 
 
-def keep_answer(tx: Tx, access: Access, key: str, request_sha256: str, status: int, body: str) -> None:
-    """Remember an answer; a later one under a key that ran out replaces it."""
-    tx.run(
+def keep_answer(
+    tx: Tx, access: Access, key: str, request_sha256: str, status: int, body: str, *, replaces_before: int
+) -> bool:
+    """Remember an answer in place of one given before a moment; False when there is a later one, which stays."""
+    kept = tx.run(
         "INSERT INTO answers (account_id, actor_id, idempotency_key, request_sha256, status, body, answered_at) "
         "VALUES (:account, :actor, :key, :request_sha256, :status, :body, :now) "
         "ON CONFLICT (account_id, actor_id, idempotency_key) DO UPDATE SET request_sha256 = excluded.request_sha256, "
-        "status = excluded.status, body = excluded.body, answered_at = excluded.answered_at",
+        "status = excluded.status, body = excluded.body, answered_at = excluded.answered_at "
+        "WHERE answers.answered_at < :replaces_before",
         account=access.account_id,
         actor=access.actor_id,
         key=key,
@@ -316,7 +319,9 @@ def keep_answer(tx: Tx, access: Access, key: str, request_sha256: str, status: i
         status=status,
         body=body,
         now=tx.now,
+        replaces_before=replaces_before,
     )
+    return kept > 0
 
 
 def prune_answers(tx: Tx, access: Access, before: int) -> int:

@@ -1,5 +1,6 @@
 """What every endpoint shares: request ids, strict reading, the error body, idempotency."""
 
+import asyncio
 import json
 import re
 
@@ -155,3 +156,29 @@ async def test_a_head_request_is_answered_like_a_get_without_its_body(client: ht
     for path in ("/healthz", "/api/agents", "/api/stream"):
         answer = await client.head(path)
         assert (answer.status_code, answer.content) == (200, b"")
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/api/runs", {"agentId": "main", "message": "hello"}),
+        ("/api/sessions/agent:main:main/send", {"message": "hello"}),
+        ("/api/chat", {"text": "hello", "sessionKey": "agent:main:main"}),
+    ],
+)
+async def test_two_servers_asked_the_same_under_one_key_do_it_once(
+    postgres_url: str, path: str, body: dict[str, str]
+) -> None:
+    async with (
+        open_house(postgres_url, works=False) as one,
+        open_house(postgres_url, works=False) as two,
+        one.client() as first,
+        two.client(one.owner) as second,
+    ):
+        for number in range(5):
+            key = {"X-Idempotency-Key": f"k{number}"}
+            asked = [server.post(path, json=body, headers=key) for server in (first, second) for _ in range(3)]
+            answers = await asyncio.gather(*asked)
+            assert {answer.status_code for answer in answers} == {202}
+            assert len({answer.json()["runId"] for answer in answers}) == 1
+        assert len((await first.get("/api/runs")).json()["runs"]) == 5

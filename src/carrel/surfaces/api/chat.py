@@ -2,6 +2,7 @@
 
 import binascii
 from base64 import b64decode
+from collections.abc import Callable
 from typing import Annotated
 
 from msgspec import Meta, Struct, field
@@ -83,7 +84,11 @@ class Heard(Struct, frozen=True):
 @endpoint("POST", "/api/chat", answers={202: ChatAccepted, 200: CommandAnswer}, who=PEOPLE, body=ChatLine, creates=True)
 async def post_chat(ask: Ask[ChatLine, NoQuery]) -> Reply:
     """Say a line in a chat, or give a command."""
-    heard = await say(ask.house, ask.access, ask.body)
+    heard = await say(ask.house, ask.access, ask.body, lambda tx, heard: ask.promise(tx, _reply(heard)))
+    return _reply(heard)
+
+
+def _reply(heard: Heard) -> Reply:
     names = {"session_id": heard.key.conversation, "session_key": str(heard.key)}
     if heard.done is not None:
         return Reply(200, CommandAnswer(command=heard.done.command, reply=heard.done.reply, **names))
@@ -91,8 +96,13 @@ async def post_chat(ask: Ask[ChatLine, NoQuery]) -> Reply:
     return Reply(202, ChatAccepted(run_id=heard.run.id, **names))
 
 
-async def say(house: House, access: Access, line: ChatLine) -> Heard:
-    """Hear one line in one transaction: find its session, make it where it is new, and deliver or command."""
+async def say(
+    house: House, access: Access, line: ChatLine, promise: Callable[[Tx, Heard], object] | None = None
+) -> Heard:
+    """Hear one line in one transaction: find its session, make it where it is new, and deliver or command.
+
+    `promise` is told in the transaction what came of it.
+    """
     if line.metadata is not None and line.metadata.goal_id is not None:
         raise not_found("goal")
     if line.session_id is not None and line.session_key is not None and line.session_id != line.session_key:
@@ -105,6 +115,12 @@ async def say(house: House, access: Access, line: ChatLine) -> Heard:
         refuse_when_draining(house)
 
     def work(tx: Tx) -> Heard:
+        heard = hear(tx)
+        if promise is not None:
+            promise(tx, heard)
+        return heard
+
+    def hear(tx: Tx) -> Heard:
         reference = line.session_key or line.session_id
         address = ChatAddress(
             channel=line.channel_type,

@@ -42,6 +42,13 @@ class Ask(Generic[B, Q]):
         self.access = access
         self.body = body
         self.query = query
+        self.keep: Callable[[Tx, object], None] | None = None
+
+    def promise(self, tx: Tx, answer: T) -> T:
+        """Say in the transaction what will be answered: under an idempotency key it is kept with what was done."""
+        if self.keep is not None:
+            self.keep(tx, answer)
+        return answer
 
     def path(self, name: str) -> str:
         """A part of the path."""

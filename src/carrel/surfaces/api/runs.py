@@ -125,17 +125,17 @@ async def start_run(ask: Ask[NewRun, NoQuery]) -> Accepted:
     if new.agent_id is not None and new.session_key is not None:
         raise invalid("agentId", "Name the agent or the session, not both: the session says which agent it is.")
 
-    def work(tx: Tx, access: Access) -> Run:
+    def work(tx: Tx, access: Access) -> Accepted:
         task_scoped = ask.house.settings.sessions.task_scoped
         key = lane_for_work(
             tx, access, agent=new.agent_id, reference=new.session_key, task_id=new.task_id, task_scoped=task_scoped
         )
         said = Message(text=new.message, provenance=Provenance(kind="external_user", actor=access.actor_id))
         envelope = Envelope(key=key, message=said, task_id=new.task_id, timeout_seconds=new.timeout_seconds)
-        return deliver(tx, access, envelope, ask.house.rules)
+        run = deliver(tx, access, envelope, ask.house.rules)
+        return ask.promise(tx, Accepted(run_id=run.id, status="accepted", session_key=run.key))
 
-    run = await ask.write(work)
-    return Accepted(run_id=run.id, status="accepted", session_key=run.key)
+    return await ask.write(work)
 
 
 @endpoint("GET", "/api/runs", answers={200: RunList}, query=RunsQuery)
@@ -258,7 +258,8 @@ async def retry_run(ask: Ask[None, NoQuery]) -> Retried:
 
     def work(tx: Tx, access: Access) -> Retried:
         failed = seen_run(tx, access, ask.path("id"))
-        return Retried(run_id=retry(tx, access, failed, ask.house.rules).id, retried_from=failed.id)
+        again = retry(tx, access, failed, ask.house.rules)
+        return ask.promise(tx, Retried(run_id=again.id, retried_from=failed.id))
 
     return await ask.write(work)
 

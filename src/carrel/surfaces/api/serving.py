@@ -16,19 +16,21 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from carrel.access import answer_given, keep_answer
-from carrel.kernel import METRICS, Access, Code, Refusal, invalid, redact
+from carrel.kernel import METRICS, MS_PER_MINUTE, Access, Code, Refusal, invalid, redact
 from carrel.kernel.limits import (
     BODY_BYTES_MAX,
     IDEMPOTENCY_KEPT_HOURS,
     IDEMPOTENCY_KEY_CHARS_MAX,
     IDEMPOTENT_SECRETS_MAX,
 )
+from carrel.storage import Tx
 from carrel.surfaces.api.endpoint import Ask, Endpoint, Reply
 from carrel.surfaces.api.errors import refusal_response
 from carrel.surfaces.api.identity import WrongTokens, identify, is_loopback, refuse_token_in_query
 from carrel.surfaces.house import House
 
 _log = getLogger("carrel.api")
+_KEPT_MS = IDEMPOTENCY_KEPT_HOURS * 60 * MS_PER_MINUTE
 _NOBODY = Access(account_id="", account_slug="", kind="client", actor_id="")
 
 # An even number of backslashes before it is text about backslashes, not the beginning of an escape.
@@ -36,6 +38,10 @@ _NUL = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000")
 _ITEM = re.compile(r"\[(\d+)\]")
 # (account, actor, idempotency key)
 Repeated = tuple[str, str, str]
+
+
+class _AnsweredElsewhere(Exception):
+    """Under the same idempotency key somebody else was quicker."""
 
 
 class Server:
@@ -110,20 +116,47 @@ class Server:
         owner = (ask.access.account_id, ask.access.actor_id, key)
         lock = self._repeats.setdefault(owner, asyncio.Lock())
         async with lock:
-            kept = await ask.read(
-                lambda tx, access: answer_given(tx, access, key, tx.now - IDEMPOTENCY_KEPT_HOURS * 3_600_000)
-            )
-            if kept is not None:
-                if kept[0] != digest:
-                    raise Refusal(Code.IDEMPOTENCY_MISMATCH, "This idempotency key was used for a different request.")
-                first = self._secrets.get(owner, kept[2])
-                return Response(first, kept[1], {"Idempotent-Replay": "true"}, "application/json")
+            return await self._given(ask, owner, digest) or await self._give(endpoint, ask, owner, digest)
+
+    async def _given(self, ask: Ask[Any, Any], owner: Repeated, digest: str) -> Response | None:
+        """What was answered under the key before."""
+        kept = await ask.read(lambda tx, access: answer_given(tx, access, owner[2], tx.now - _KEPT_MS))
+        if kept is None:
+            return None
+        if kept[0] != digest:
+            raise Refusal(Code.IDEMPOTENCY_MISMATCH, "This idempotency key was used for a different request.")
+        return Response(self._secrets.get(owner, kept[2]), kept[1], {"Idempotent-Replay": "true"}, "application/json")
+
+    async def _give(self, endpoint: Endpoint, ask: Ask[Any, Any], owner: Repeated, digest: str) -> Response:
+        """Do what is asked and keep the answer: with what was done where it is promised there, else right after."""
+        promised: list[bytes] = []
+
+        def keep(tx: Tx, answer: object) -> None:
+            first = respond(endpoint, answer)
+            promised[:] = [bytes(first.body)]
+            text, before = promised[0].decode(), tx.now - _KEPT_MS
+            if not keep_answer(tx, ask.access, owner[2], digest, first.status_code, text, replaces_before=before):
+                raise _AnsweredElsewhere
+
+        ask.keep = keep
+        try:
             response = respond(endpoint, await endpoint.handler(ask))
-            text = bytes(response.body).decode()
-            if endpoint.secret:
-                text = self._without_secret(owner, text)
-            await ask.write(lambda tx, access: keep_answer(tx, access, key, digest, response.status_code, text))
+        except _AnsweredElsewhere:
+            # What was done here is undone; another server was asked the same at the same time.
+            given = await self._given(ask, owner, digest)
+            assert given is not None, "it was there a moment ago"
+            return given
+        if promised == [response.body]:
             return response
+        text = bytes(response.body).decode()
+        if endpoint.secret:
+            text = self._without_secret(owner, text)
+        await ask.write(
+            lambda tx, access: keep_answer(
+                tx, access, owner[2], digest, response.status_code, text, replaces_before=tx.now + 1
+            )
+        )
+        return response
 
     def _without_secret(self, owner: Repeated, text: str) -> str:
         """What may be stored of an answer; the whole one is remembered here, for a sender who did not get it."""

@@ -13,7 +13,7 @@ from carrel.kernel.limits import (
     STOP_SECONDS_MAX,
     WAIT_SECONDS_MAX,
 )
-from carrel.runs import Run, deliver, remove_lane, stop_lane, wait_for_rest
+from carrel.runs import deliver, remove_lane, stop_lane, wait_for_rest
 from carrel.sessions import (
     LaneChange,
     Thinking,
@@ -106,7 +106,7 @@ async def make_session(ask: Ask[NewSession, NoQuery]) -> SessionNamed:
             change_lane(tx, access, key, LaneChange(display_name=new.display_name))
         if new.client_instance_id:
             point(tx, access, new.channel_type, new.client_instance_id, lane, "created")
-        return SessionNamed(session_id=key.conversation, session_key=str(key))
+        return ask.promise(tx, SessionNamed(session_id=key.conversation, session_key=str(key)))
 
     return await ask.write(work)
 
@@ -136,16 +136,19 @@ async def send_to_session(ask: Ask[SessionMessage, NoQuery]) -> Reply:
     refuse_when_draining(ask.house)
     said = ask.body
 
-    def work(tx: Tx, access: Access) -> Run:
+    def work(tx: Tx, access: Access) -> Waited:
         key = find_place(tx, access, ask.path("key")).key
         message = Message(text=said.message, provenance=Provenance(kind="external_user", actor=access.actor_id))
-        return deliver(tx, access, Envelope(key=key, message=message, channel="api"), ask.house.rules)
+        run = deliver(tx, access, Envelope(key=key, message=message, channel="api"), ask.house.rules)
+        accepted = Waited(run_id=run.id, status="accepted", session_key=run.key)
+        ask.promise(tx, Reply(202, accepted))
+        return accepted
 
-    run = await ask.write(work)
+    accepted = await ask.write(work)
     seconds = clamp(said.timeout_seconds, 0, WAIT_SECONDS_MAX, 0)
     if not seconds:
-        return Reply(202, Waited(run_id=run.id, status="accepted", session_key=run.key))
-    rested = await rest_of(ask.house, ask.access, run.id, seconds)
+        return Reply(202, accepted)
+    rested = await rest_of(ask.house, ask.access, accepted.run_id, seconds)
     return Reply(200, waited(rested, with_key=True))
 
 
