@@ -247,6 +247,23 @@ def test_a_token_works_at_once_after_a_restart(start: Start) -> None:
         assert client.get("/api/auth/me").json()["actor"]["agentId"] == "main"
 
 
+def test_a_file_that_is_no_database_is_named_and_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "carrel.db").write_bytes(b"a letter to a friend\n" * 500)
+    done = subprocess.run(
+        [CARREL, "serve", "--port", "0", "--data-dir", str(tmp_path)],
+        env=clean_environment(tmp_path),
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert f"Cannot use {tmp_path / 'carrel.db'} as a database" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert (tmp_path / "carrel.db").read_bytes() == b"a letter to a friend\n" * 500
+
+
 def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     blocked = tmp_path / "file"
     blocked.write_text("")

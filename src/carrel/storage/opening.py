@@ -2,11 +2,15 @@
 
 from pathlib import Path
 
+import apsw
+
 from carrel.kernel import Chance, Clock, Code, Ids, Refusal, SystemClock, system_chance
 from carrel.storage.database import Database
 from carrel.storage.sqlite import SqliteDatabase
 
 _SQLITE = "sqlite:///"
+# What the file itself can be to blame for; whatever else goes wrong is ours.
+_UNUSABLE = (apsw.NotADBError, apsw.CorruptError, apsw.CantOpenError, apsw.ReadOnlyError, apsw.IOError, apsw.FullError)
 _POSTGRES = ("postgresql://", "postgres://")
 
 
@@ -24,7 +28,13 @@ def open_database(
     path = sqlite_path(url)
     if path is not None:
         path.parent.mkdir(parents=True, exist_ok=True)
-        return SqliteDatabase(path, durability=durability, clock=clock, ids=ids, chance=chance)
+        try:
+            return SqliteDatabase(path, durability=durability, clock=clock, ids=ids, chance=chance)
+        except _UNUSABLE as error:
+            raise Refusal(
+                Code.STORAGE_UNAVAILABLE,
+                f"Cannot use {path} as a database ({error}); restore a backup, or name another.",
+            ) from error
     if url.startswith(_POSTGRES):
         # Imported here: the driver is an extra that a single machine does without.
         try:
