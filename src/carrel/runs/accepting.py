@@ -9,7 +9,7 @@ from carrel.kernel.settings import RunsSettings, SendPolicySettings
 from carrel.runs import queue_store, record_store, store
 from carrel.runs.model import Run
 from carrel.runs.telling import tell
-from carrel.sessions import agent_enabled, insert_lane, may_address, require_makeable, require_sending
+from carrel.sessions import agent_enabled, insert_lane, may_address, may_see, require_makeable, require_sending
 from carrel.storage import RUNS, Tx
 
 
@@ -69,8 +69,12 @@ def _enter(tx: Tx, access: Access, envelope: Envelope, rules: Rules) -> int:
         require_makeable(envelope.key)
         insert_lane(tx, access, envelope.key)
         entered = queue_store.enter_lane(tx, access, str(envelope.key), envelope.channel)
-        assert entered is not None
-    depth, override, enabled = entered
+        if entered is None:
+            # It was there, so none was made, and it was deleted before it could be entered.
+            raise Refusal(Code.CONFLICT, f"{envelope.key} was deleted a moment ago; try again.")
+    depth, override, enabled, made_by = entered
+    if not may_see(access, envelope.key.agent, made_by):
+        raise not_found("session")
     if not enabled:
         raise Refusal(Code.FORBIDDEN, f"Agent {envelope.key.agent} is disabled; enable it first.")
     require_sending(rules.send_policy, envelope.key, envelope.channel, override)

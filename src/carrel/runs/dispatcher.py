@@ -118,16 +118,21 @@ class Dispatcher:
         bell = self._db.bell(RUNS)
         while not self.draining:
             version = bell.version
-            try:
-                claimed, places, wait_seconds = await self._db.write(self._look)
-            except Exception:  # boundary: the store may be away for a while; so are we, and try again
-                _log.exception("claim_failed")
-                await bell.wait(version, SAFETY_POLL_SECONDS)
-                continue
-            self._landed(claimed, committed=True)
+            # Reserved outside the unit of work: that may be done again, and would reserve again.
+            places = self._places.reserve(self._settings.runs.concurrency)
             if not places:
                 await self._place_free()
-            elif not claimed:
+                continue
+            claimed: list[Claim] = []
+            try:
+                claimed, wait_seconds = await self._db.write(partial(self._look, places=places))
+            except Exception:  # boundary: the store may be away for a while; so are we, and try again
+                _log.exception("claim_failed")
+                wait_seconds = SAFETY_POLL_SECONDS
+            finally:
+                self._places.give_back(places - len(claimed))
+            self._landed(claimed, committed=True)
+            if not claimed:
                 await bell.wait(version, wait_seconds)
 
     async def _place_free(self) -> None:
@@ -137,11 +142,11 @@ class Dispatcher:
                 await self._freed.wait()
         self._freed.clear()
 
-    def _look(self, tx: Tx) -> tuple[list[Claim], int, float]:
-        claimed, places = self._take(tx, self._settings.runs.concurrency)
+    def _look(self, tx: Tx, places: int) -> tuple[list[Claim], float]:
+        claimed = [] if self.draining else claim(tx, self._worker, self._lease_ms, places)
         due_at = None if claimed else queue_store.next_due(tx)
         wait_seconds = SAFETY_POLL_SECONDS if due_at is None else (due_at - tx.now) / MS_PER_SECOND
-        return claimed, places, max(0.001, min(wait_seconds, SAFETY_POLL_SECONDS))
+        return claimed, max(0.001, min(wait_seconds, SAFETY_POLL_SECONDS))
 
     async def _work(self, run: Claim | None) -> None:
         """One slot: a run, then the next, until nothing is due."""

@@ -8,11 +8,13 @@ from itertools import zip_longest
 from logging import getLogger
 from typing import NamedTuple
 
+from carrel.kernel import Refusal
 from carrel.runs.model import Claim, ClaimLost, Failed, Outcome
 from carrel.runs.settling import claim, settle
 from carrel.storage import RUNS, Database, Tx
 
 _log = getLogger("carrel.runs")
+_UNWRITABLE = Failed(code="internal", message="What the turn brought could not be written down.")
 
 
 class _Ending(NamedTuple):
@@ -47,17 +49,29 @@ class Endings:
             await self._any.wait()
             self._any.clear()
             ended, self._waiting = self._waiting, []
-            try:
-                following = await self._db.write(partial(self._write, ended=ended))
-            except Exception:  # boundary: what is not written runs out of its lease and is rescued
-                _log.exception("settle_failed", extra={"runs": len(ended)})
-                following = []
+            following = await self._written(ended)
             if any(isinstance(ending.outcome, Failed) for ending in ended):
                 # A retry may have been put off: whoever waits for the next due run must look again.
                 self._db.bell(RUNS).ring()
             for ending, run in zip_longest(ended, following):
                 if not ending.written.done():
                     ending.written.set_result(run)
+
+    async def _written(self, ended: list[_Ending]) -> list[Claim]:
+        try:
+            return await self._db.write(partial(self._write, ended=ended))
+        except Refusal:
+            # The store is away; the leases run out and the lifeline takes the runs from there.
+            _log.exception("settle_failed", extra={"runs": len(ended)})
+            return []
+        except Exception:  # boundary: what one turn brought and no store takes must not undo the others' ends
+            _log.exception("settle_failed", extra={"runs": len(ended)})
+        if len(ended) > 1:
+            return [run for ending in ended for run in await self._written([ending])]
+        (ending,) = ended
+        if ending.outcome == _UNWRITABLE:
+            return []
+        return await self._written([ending._replace(outcome=_UNWRITABLE)])
 
     def _write(self, tx: Tx, ended: list[_Ending]) -> list[Claim]:
         # In the order of lanes: two that hold several wait for each other in one direction only.

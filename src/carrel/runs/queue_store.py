@@ -12,9 +12,9 @@ _MINE = "account_id = :account AND id = :id"
 
 
 def enter_lane(tx: Tx, access: Access, key: str, channel: str) -> Row | None:
-    """Count one more run in a lane and hold it; (depth now, send policy, agent enabled), None when there is no lane."""
+    """Count one more run in a lane and hold it; (depth now, send policy, agent enabled, maker), None for no lane."""
     row = tx.one(
-        "SELECT l.depth, l.send_policy, g.enabled FROM lanes l JOIN agents g ON g.account_id = l.account_id "
+        "SELECT l.depth, l.send_policy, g.enabled, l.made_by FROM lanes l JOIN agents g ON g.account_id = l.account_id "
         "AND g.id = l.agent_id WHERE l.account_id = :account AND l.key = :key FOR UPDATE OF l",
         account=access.account_id,
         key=key,
@@ -29,7 +29,7 @@ def enter_lane(tx: Tx, access: Access, key: str, channel: str) -> Row | None:
         now=tx.now,
         channel=channel,
     )
-    return (row[0] + 1, row[1], bool(row[2]))
+    return (row[0] + 1, row[1], bool(row[2]), row[3])
 
 
 def leave_lane(tx: Tx, access: Access, key: str) -> None:

@@ -131,23 +131,29 @@ class SqliteDatabase:
 
     async def write(self, work: Callable[[Tx], T]) -> T:
         """Commit `work` together with whatever else is waiting."""
-        if self._closed:
-            raise Refusal(Code.STORAGE_UNAVAILABLE, "The store is closed; start the server again.")
+        self._require_open()
         future: asyncio.Future[object] = self._loop.create_future()
         self._queue.put(_Work(work, future))
         return await future  # type: ignore[return-value]
 
     async def read(self, work: Callable[[Tx], T]) -> T:
         """Do `work` on the loop's own connection: a read takes microseconds, a change of threads takes more."""
+        self._require_open()
         self._read_tx.begin()
         try:
             self._reading.execute("BEGIN")
             try:
                 return work(self._read_tx)
             finally:
-                self._reading.execute("COMMIT")
+                # SQLite may have ended the transaction itself over an error that must not be hidden by another.
+                if self._reading.in_transaction:
+                    self._reading.execute("COMMIT")
         except _TROUBLE as error:
             raise Refusal(Code.STORAGE_UNAVAILABLE, f"The database could not be read ({error}).") from error
+
+    def _require_open(self) -> None:
+        if self._closed:
+            raise Refusal(Code.STORAGE_UNAVAILABLE, "The store is closed; start the server again.")
 
     def bell(self, name: str) -> Bell:
         return self._bells[name]

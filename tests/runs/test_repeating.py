@@ -1,0 +1,91 @@
+"""A unit of work may be done again from the beginning: the dispatcher and its endings count nothing twice for it."""
+
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+from msgspec import structs
+
+from carrel.kernel import Code, Refusal
+from carrel.runs import Completed
+from carrel.storage import Bell, Database, Landing, Tx
+from tests.engine import DONE, Commanded, Engine, lane_key, open_engine, within, working
+
+pytestmark = pytest.mark.anyio
+T = TypeVar("T")
+
+
+class Undone(Exception):
+    """Raised at the end of a unit of work so that nothing of it stays."""
+
+
+class Repeating:
+    """A store that undoes every unit of work once before it does it, as a full group or a deadlock may."""
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+        self.engine = db.engine
+
+    async def write(self, work: Callable[[Tx], T]) -> T:
+        def undone(tx: Tx) -> None:
+            work(tx)
+            raise Undone
+
+        with suppress(Undone):
+            await self._db.write(undone)
+        return await self._db.write(work)
+
+    async def read(self, work: Callable[[Tx], T]) -> T:
+        return await self._db.read(work)
+
+    def bell(self, name: str) -> Bell:
+        return self._db.bell(name)
+
+    def join(self, bell: str, rider: Callable[[Tx], Landing | None]) -> None:
+        self._db.join(bell, rider)
+
+    def backup(self, target: Path) -> None:
+        self._db.backup(target)
+
+    async def close(self) -> None:
+        await self._db.close()
+
+
+async def test_a_claim_that_is_done_again_keeps_no_place(store_url: str) -> None:
+    async with open_engine(store_url) as engine:
+        runs = [await engine.say(lane_key(f"lane-{number}"), "hello") for number in range(3)]
+        repeating = Engine(Repeating(engine.db), engine.clock, engine.access, engine.rules)
+        handler = Commanded()
+        async with working(repeating, handler.turn, concurrency=1) as dispatcher:
+            for _ in runs:
+                held = await handler.next()
+                handler.end(held.id, DONE)
+                await engine.rest(held.id)
+            await within(dispatcher.drain(5))
+
+
+async def test_an_end_that_no_store_takes_fails_its_own_run_and_no_other(store_url: str) -> None:
+    async with open_engine(store_url) as engine:
+        bad, good = [await engine.say(lane_key(name), "hello") for name in ("bad", "good")]
+        handler = Commanded()
+        async with working(engine, handler.turn):
+            for _ in range(2):
+                await handler.next()
+            handler.end(bad.id, Completed(reply="x", usage={"totalTokens": 10**30}))
+            handler.end(good.id)
+            ended = [(await engine.rest(run.id)).state for run in (bad, good)]
+            assert ended == ["failed", "completed"]
+
+
+async def test_a_program_enters_no_lane_that_another_made(store_url: str) -> None:
+    async with open_engine(store_url) as engine:
+        program = structs.replace(engine.access, kind="client", actor_id="tok_1", agent_ids=("main",))
+        await engine.say(lane_key("theirs"), "hello")
+        with pytest.raises(Refusal) as caught:
+            await engine.say(lane_key("theirs"), "me too", access=program)
+        assert caught.value.code == Code.NOT_FOUND
+        assert await engine.depth(lane_key("theirs")) == 1
+        for _ in range(2):
+            await engine.say(lane_key("mine"), "hello", access=program)
