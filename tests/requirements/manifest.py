@@ -18,6 +18,7 @@ def ids(text: str) -> frozenset[str]:
 
 BUILT = ids(
     """
+    P.absent
     P.account.keys P.account.wall P.door P.engine.two P.kill P.nomodel P.receipt P.receipt.compare P.receipt.true
     P.settings P.stop P.tool.once P.waiting
     S0.input.history
@@ -51,15 +52,9 @@ BUILT = ids(
 )
 
 REASONS: Mapping[str, frozenset[str]] = {
-    "not built yet": ids(
-        """
-        S0.x.restart.auth
-        S1.dispatch.route S1.dispatch.link
-        S3.id.telegram S3.id.delivery S3.id.command.context
-        P.tool.ask
-        P.view.journal
-        P.absent
-        """
+    "only one view of the journal, a session's history, is built yet": ids("P.view.journal"),
+    "Telegram, the channel whose chats have addresses of their own, is not built yet": ids(
+        "S3.id.telegram S3.id.delivery S3.id.command.context"
     ),
     "tasks of the board and their lanes' ends are not built yet": ids(
         """
@@ -97,6 +92,7 @@ REASONS: Mapping[str, frozenset[str]] = {
     ),
     "the agents' HTTP surface is not built yet": ids(
         """
+        S0.x.restart.auth
         S0.agent.key S0.agent.before S0.agent.credential S0.agent.many S0.agent.unknown S0.agent.closed
         S0.agent.cleanup
         """
@@ -116,6 +112,7 @@ REASONS: Mapping[str, frozenset[str]] = {
     ),
     "the A2A surface is not built yet": ids(
         """
+        S1.dispatch.route S1.dispatch.link
         S1.send.task S1.send.blocking S1.send.immediate S1.send.continue S1.send.validate
         S1.get
         S1.list.filters S1.list.page S1.list.artifacts
@@ -144,6 +141,7 @@ REASONS: Mapping[str, frozenset[str]] = {
     ),
     "the session tools are not built yet": ids(
         """
+        P.tool.ask
         S2.list.kinds S2.list.limit S2.list.active S2.list.messages S2.list.notools S2.list.row
         S2.list.transcript S2.list.sandboxed
         S2.channel
