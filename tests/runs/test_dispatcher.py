@@ -10,21 +10,23 @@ from pathlib import Path
 
 import pytest
 
-from carrel.kernel.settings import RunsSettings, Settings
+from carrel.kernel import Code, Refusal
+from carrel.kernel.settings import RunsSettings
 from carrel.runs import (
     Claim,
     Completed,
-    Dispatcher,
     Failed,
     NeedsInput,
     Outcome,
     Rules,
     answer,
+    expire_leases,
     rescue_lost,
+    run_by_id,
     wait_for_rest,
 )
-from carrel.storage import FEED, RUNS, sqlite_path
-from tests.engine import MAIN, SECONDS_MAX, Commanded, lane_key, open_engine, until, within, working
+from carrel.storage import FEED, RUNS, Tx, sqlite_path
+from tests.engine import MAIN, SECONDS_MAX, Commanded, Engine, lane_key, open_engine, until, within, working
 from tests.requirements.mark import requirement
 
 pytestmark = pytest.mark.anyio
@@ -205,27 +207,49 @@ async def test_the_only_server_of_a_file_takes_back_at_its_start_what_the_last_o
 
 
 @requirement("S1.x.stuck")
-async def test_a_run_whose_end_could_not_be_written_is_not_held_for_ever(sqlite_url: str) -> None:
+async def test_an_end_that_could_not_be_written_is_written_when_the_store_is_back(sqlite_url: str) -> None:
     path = sqlite_path(sqlite_url)
     assert path is not None
     async with open_engine(sqlite_url, real=True) as engine:
         desk = Commanded()
-        settings = Settings(runs=RunsSettings(lease_seconds=1))
-        dispatcher = Dispatcher(engine.db, desk.turn, settings, "worker-1")
-        async with asyncio.TaskGroup() as group:
-            serving = group.create_task(dispatcher.serve())
+        async with working(engine, desk.turn):
+            run = await engine.say(MAIN, "work")
+            await fill_disk_while(desk, await desk.next(), path)
+            await engine.rest(run.id)
+        ended = await engine.run(run.id)
+        assert (ended.state, ended.attempt) == ("completed", 1)
+
+
+async def test_a_run_whose_lease_ran_out_before_its_end_was_written_is_done_again(sqlite_url: str) -> None:
+    async with open_engine(sqlite_url, real=True) as engine:
+        desk = Commanded()
+        async with working(engine, desk.turn):
             run = await engine.say(MAIN, "work")
             held = await desk.next()
-            await fill_disk_while(desk, held, path)
-            assert (await engine.run(run.id)).state == "running"
-            async with asyncio.timeout(SECONDS_MAX):
-                while not await engine.db.write(rescue_lost):
-                    await engine.db.bell(RUNS).wait(engine.db.bell(RUNS).version, 0.1)
+            await engine.db.write(expire_leases)
+            desk.end(held.id)
+            await engine.db.write(rescue_lost)
             again = await desk.next()
             assert (again.id, again.attempt) == (run.id, 2)
             desk.end(again.id)
             await engine.rest(run.id)
-            serving.cancel()
+
+
+async def test_a_turn_that_meets_a_store_that_is_away_is_tried_again(sqlite_url: str) -> None:
+    async def away(_: Claim) -> Outcome:
+        raise Refusal(Code.STORAGE_UNAVAILABLE, "The database does not answer.")
+
+    async with open_engine(sqlite_url, real=True) as engine, working(engine, away):
+        run = await engine.say(MAIN, "work")
+        await until(engine, FEED, lambda tx: has_error(tx, engine, run.id))
+        put_off = await engine.run(run.id)
+        assert (put_off.state, put_off.error_code) == ("queued", "storage_unavailable")
+
+
+def has_error(tx: Tx, engine: Engine, run_id: str) -> bool:
+    """True once an attempt of the run has failed."""
+    run = run_by_id(tx, engine.access, run_id)
+    return run is not None and run.error_code is not None
 
 
 class Heard(logging.Handler):

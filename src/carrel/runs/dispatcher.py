@@ -10,7 +10,7 @@ from contextlib import suppress
 from functools import partial
 from logging import getLogger
 
-from carrel.kernel import MS_PER_SECOND, elapsed_seconds
+from carrel.kernel import MS_PER_SECOND, Code, Refusal, elapsed_seconds
 from carrel.kernel.limits import DEADLINE_SECONDS, LIFELINE_SECONDS, PRUNE_SECONDS, SAFETY_POLL_SECONDS
 from carrel.kernel.settings import Settings
 from carrel.runs import queue_store
@@ -126,8 +126,8 @@ class Dispatcher:
             claimed: list[Claim] = []
             try:
                 claimed, wait_seconds = await self._db.write(partial(self._look, places=places))
-            except Exception:  # boundary: the store may be away for a while; so are we, and try again
-                _log.exception("claim_failed")
+            except Exception as error:  # boundary: the store may be away for a while; so are we, and try again
+                _log_failure("claim_failed", error)
                 wait_seconds = SAFETY_POLL_SECONDS
             finally:
                 self._places.give_back(places - len(claimed))
@@ -165,6 +165,11 @@ class Dispatcher:
             return await slot.hold(self._handler(run))
         except ClaimLost:
             return None
+        except Refusal as refusal:
+            # A store that was away is a bad way, not a bad turn: what was said is tried again.
+            _log_failure("turn_failed", refusal, run_id=run.id)
+            is_away = refusal.code is Code.STORAGE_UNAVAILABLE
+            return Failed(code=str(refusal.code), message=refusal.message, retryable=is_away)
         except Exception as error:  # boundary: one broken turn must not take the other lanes with it
             _log.exception("turn_failed", extra={"run_id": run.id, "error_code": "internal"})
             return Failed(code="internal", message=f"The turn broke off: {type(error).__name__}.")
@@ -184,8 +189,8 @@ class Dispatcher:
             try:
                 while await self._db.write(duty):
                     pass
-            except Exception:  # boundary: a duty that fails is tried again later and takes no other with it
-                _log.exception("duty_failed", extra={"duty": getattr(duty, "__name__", "prune")})
+            except Exception as error:  # boundary: a duty that fails is tried again later and takes no other with it
+                _log_failure("duty_failed", error, duty=getattr(duty, "__name__", "prune"))
 
     async def _watch_time(self) -> None:
         # One look at all turns now and then: a timer each would cost more than most turns' own bookkeeping.
@@ -203,9 +208,17 @@ class Dispatcher:
                 for run_id, reason in await self._db.read(lambda tx: queue_store.stopping_runs(tx, self._worker)):
                     if run_id in self._slots:
                         self._slots[run_id].end(Cancelled(reason=reason))
-            except Exception:  # boundary: what could not be read now is read at the next look
-                _log.exception("stops_unread")
+            except Exception as error:  # boundary: what could not be read now is read at the next look
+                _log_failure("stops_unread", error)
             await bell.wait(version, SAFETY_POLL_SECONDS)
+
+
+def _log_failure(event: str, error: Exception, **more: str) -> None:
+    """One line for a refusal, which says what it is; the whole way there for anything else."""
+    if isinstance(error, Refusal):
+        _log.warning(event, extra={"error": error.message, **more})
+    else:
+        _log.error(event, exc_info=error, extra=more)
 
 
 class _Slot:

@@ -9,6 +9,7 @@ from logging import getLogger
 from typing import NamedTuple
 
 from carrel.kernel import Refusal
+from carrel.kernel.limits import STORE_AWAY_SECONDS
 from carrel.runs.model import Claim, ClaimLost, Failed, Outcome
 from carrel.runs.settling import claim, settle
 from carrel.storage import RUNS, Database, Tx
@@ -49,7 +50,15 @@ class Endings:
             await self._any.wait()
             self._any.clear()
             ended, self._waiting = self._waiting, []
-            following = await self._written(ended)
+            try:
+                following = await self._written(ended)
+            except Refusal as refusal:
+                # The store is away. What a turn brought is not thrown away: it is tried until its lease runs out.
+                _log.warning("settle_failed", extra={"runs": len(ended), "error": refusal.message})
+                self._waiting = ended + self._waiting
+                await asyncio.sleep(STORE_AWAY_SECONDS)
+                self._any.set()
+                continue
             if any(isinstance(ending.outcome, Failed) for ending in ended):
                 # A retry may have been put off: whoever waits for the next due run must look again.
                 self._db.bell(RUNS).ring()
@@ -61,9 +70,7 @@ class Endings:
         try:
             return await self._db.write(partial(self._write, ended=ended))
         except Refusal:
-            # The store is away; the leases run out and the lifeline takes the runs from there.
-            _log.exception("settle_failed", extra={"runs": len(ended)})
-            return []
+            raise
         except Exception:  # boundary: what one turn brought and no store takes must not undo the others' ends
             _log.exception("settle_failed", extra={"runs": len(ended)})
         if len(ended) > 1:

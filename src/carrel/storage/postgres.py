@@ -26,6 +26,8 @@ T = TypeVar("T")
 Connection = psycopg.Connection[Row]
 _CONNECTIONS = 8
 _TRIES = 5
+# A host that does not answer must not hold a thread of the pool for minutes.
+_CONNECT_SECONDS = 10
 _MIGRATION_LOCK = 7_279_143_051
 # The upper end of a snapshot is no such id: it is the last that has ended, and above it others may be running.
 _FRESH_ID = "SELECT pg_current_xact_id()::text::bigint, pg_snapshot_xmin(pg_current_snapshot())::text::bigint"
@@ -296,7 +298,7 @@ def schema_of(url: str) -> int:
 def connect(url: str, durability: str) -> Connection:
     """An autocommitting connection with the house's settings."""
     try:
-        connection = psycopg.connect(url, autocommit=True, application_name="carrel")
+        connection = psycopg.connect(url, autocommit=True, application_name="carrel", connect_timeout=_CONNECT_SECONDS)
     except psycopg.ProgrammingError:
         # What the driver says of an address it cannot read quotes it, and the password is a part of it.
         raise Refusal(
