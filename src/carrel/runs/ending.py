@@ -36,35 +36,47 @@ class Endings:
         self._lease_ms = lease_ms
         self._waiting: list[_Ending] = []
         self._any = asyncio.Event()
+        self._writing = False
 
     async def end(self, run: Claim, outcome: Outcome) -> Claim | None:
         """Write how a turn went; the next run for its slot, if one is due."""
-        written: asyncio.Future[Claim | None] = asyncio.get_running_loop().create_future()
-        self._waiting.append(_Ending(run, outcome, written))
-        self._any.set()
-        return await written
+        ending = _Ending(run, outcome, asyncio.get_running_loop().create_future())
+        self._waiting.append(ending)
+        if self._writing:
+            self._any.set()
+        else:
+            # Nobody is at it: written from here, a lone end needs no other task to wake.
+            await self._write_waiting()
+        return await ending.written
 
     async def serve(self) -> None:
-        """Write whatever waits, together, until cancelled."""
+        """Write what came while others were being written, together, until cancelled."""
         while True:
             await self._any.wait()
             self._any.clear()
-            ended, self._waiting = self._waiting, []
-            try:
-                following = await self._written(ended)
-            except Refusal as refusal:
-                # The store is away. What a turn brought is not thrown away: it is tried until its lease runs out.
-                _log.warning("settle_failed", extra={"runs": len(ended), "error": refusal.message})
-                self._waiting = ended + self._waiting
-                await asyncio.sleep(STORE_AWAY_SECONDS)
-                self._any.set()
-                continue
+            if not self._writing:
+                await self._write_waiting()
+
+    async def _write_waiting(self) -> None:
+        self._writing = True
+        ended, self._waiting = self._waiting, []
+        try:
+            following = await self._written(ended)
             if any(isinstance(ending.outcome, Failed) for ending in ended):
                 # A retry may have been put off: whoever waits for the next due run must look again.
                 self._db.bell(RUNS).ring()
             for ending, run in zip_longest(ended, following):
                 if not ending.written.done():
                     ending.written.set_result(run)
+        except Refusal as refusal:
+            # The store is away. What a turn brought is not thrown away: it is tried until its lease runs out.
+            _log.warning("settle_failed", extra={"runs": len(ended), "error": refusal.message})
+            self._waiting = ended + self._waiting
+            await asyncio.sleep(STORE_AWAY_SECONDS)
+        finally:
+            self._writing = False
+            if self._waiting:
+                self._any.set()
 
     async def _written(self, ended: list[_Ending]) -> list[Claim]:
         try:
