@@ -45,7 +45,9 @@ class Endings:
         if self._writing:
             self._any.set()
         else:
-            # Nobody is at it: written from here, a lone end needs no other task to wake.
+            # Nobody is at it: written from here, a lone end needs no other task to wake. Those of the same moment join.
+            self._writing = True
+            await asyncio.sleep(0)
             await self._write_waiting()
         return await ending.written
 
