@@ -30,7 +30,7 @@ def test_committed_files_name_no_machine_path_and_no_registry() -> None:
         ("see /" + "home/ann/notes", True),
         ("in /" + "work/main", True),
         ("https://" + REGISTRIES[0] + "/simple", True),
-        ("src/carrel/work/store.py", False),
+        ("src/carrel/board/store.py", False),
         ("a room called work/ and a /home page", False),
     ],
 )
