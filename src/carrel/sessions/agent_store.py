@@ -47,25 +47,30 @@ def agent_by_slug(tx: Tx, access: Access, slug: str) -> Agent | None:
 
 def insert_agent(tx: Tx, access: Access, agent: Agent) -> None:
     """Write a new agent; its id must be free as id and as slug."""
-    tx.run(
+    _write(
+        tx,
+        access,
+        agent,
         "INSERT INTO agents (account_id, id, slug, name, enabled, profile, created_at, updated_at) "
         "VALUES (:account, :id, :slug, :name, :enabled, :profile, :now, :now)",
-        account=access.account_id,
-        id=agent.id,
-        slug=agent.slug,
-        name=agent.name,
-        enabled=int(agent.enabled),
-        profile=msgspec.json.encode(agent.profile).decode(),
-        now=tx.now,
     )
-    keep_slug(tx, access, agent.slug, agent.id)
 
 
 def update_agent(tx: Tx, access: Access, agent: Agent) -> None:
-    """Write an agent's changed fields and keep its slug for ever."""
-    tx.run(
+    """Write an agent's changed fields."""
+    _write(
+        tx,
+        access,
+        agent,
         "UPDATE agents SET slug = :slug, name = :name, enabled = :enabled, profile = :profile, updated_at = :now "
         "WHERE account_id = :account AND id = :id",
+    )
+
+
+def _write(tx: Tx, access: Access, agent: Agent, sql: str) -> None:
+    """Write an agent and keep its slug for ever."""
+    tx.run(
+        sql,
         account=access.account_id,
         id=agent.id,
         slug=agent.slug,
