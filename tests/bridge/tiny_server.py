@@ -52,12 +52,12 @@ class TinyServer(ThreadingHTTPServer):
         self.table: dict[tuple[str, str], Answer] = {}
         self.asked: list[Asked] = []
         self.connections = 0
-        self.hung_up = threading.Event()
+        self.hang_ups = threading.Semaphore(0)
 
     def shutdown_request(self, request: Any) -> None:
-        """Hang up, and let a test know that it is done."""
+        """Hang up, and let a test know that it is done: once for every line, so that none is taken for another."""
         super().shutdown_request(request)
-        self.hung_up.set()
+        self.hang_ups.release()
 
     def handle_error(self, request: object, client_address: object) -> None:
         """Let a client hang up without a word: several tests are about just that."""
