@@ -37,10 +37,10 @@ from carrel.runs import (
     rescue_lost,
     run_by_id,
     settle,
-    wait_for_rest,
 )
 from carrel.sessions import Profile, ensure_default_account, make_agent, open_account, open_generation
 from carrel.storage import RUNS, Database, Tx, open_database
+from tests.resting import wait_for_rest
 
 T = TypeVar("T")
 SECONDS_MAX = 20.0

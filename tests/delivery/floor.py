@@ -12,10 +12,11 @@ from carrel.gateway import open_gateway
 from carrel.journal import Entry, entries_of_run
 from carrel.kernel import Access, Envelope, Message, NewAttachment, Provenance, SessionKey, system_access
 from carrel.kernel.settings import DeliverySettings, GatewaySettings, RunsSettings, Settings
-from carrel.runs import Dispatcher, Rules, Run, deliver, run_by_id, wait_for_rest
+from carrel.runs import Dispatcher, Rules, Run, deliver, run_by_id
 from carrel.sessions import Profile, ensure_default_account, make_agent, open_account
 from carrel.storage import Database, Tx, open_database
 from carrel.wire import Wire
+from tests.resting import wait_for_rest
 from tests.scripted_gateway import MODEL, ScriptedGateway
 
 REST_SECONDS = 20.0

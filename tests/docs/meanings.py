@@ -33,6 +33,16 @@ what must be given. Lists take `limit` and `cursor` and answer `nextCursor`. A P
 """
 
 MEANINGS = {
+    "a2a.enabled": "whether the server speaks A2A at all",
+    "a2a.public_card": "whether agent cards are shown without a token",
+    "a2a.blocking_wait_seconds": "how long a blocking SendMessage waits before it returns the task as it is",
+    "a2a.streaming": "whether tasks can be followed as streams; the card says so",
+    "a2a.extended_card": "whether the extended card, with all skills, can be asked for",
+    "a2a.required_extensions": "URIs of extensions that every A2A request must declare",
+    "a2a.grpc_port": "the port for A2A over gRPC, which takes the extra `carrel[grpc]`; 0 is off",
+    "a2a.push.enabled": "whether webhooks can be told of a task's changes; the card says so",
+    "a2a.push.allow_private_addresses": "whether webhooks on loopback and private addresses are allowed",
+    "a2a.push.attempts_max": "how often a webhook is tried before it is given up",
     "a2a.tasks.timeout_minutes": "time limit of a run that came over A2A; 0 is none",
     "a2a.tasks.ttl_days": "how long such a run is kept after its end; 0 is for ever",
     "auth.mode": "`loopback` lets callers on this machine in without a token, as owner",

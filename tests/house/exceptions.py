@@ -40,6 +40,7 @@ STORE_SIGNATURES = {
     "carrel.runs.queue_store.insert_run": "the new run says whose it is",
     "carrel.runs.store.bind_session": HELD,
     "carrel.runs.store.note_instructions": HELD,
+    "carrel.runs.store.change_of": HELD,
     "carrel.runs.store.count_change": HELD,
     "carrel.runs.queue_store.queue_position": HELD,
 }

@@ -23,11 +23,11 @@ from carrel.runs import (
     expire_leases,
     rescue_lost,
     run_by_id,
-    wait_for_rest,
 )
 from carrel.storage import FEED, RUNS, Tx, sqlite_path
 from tests.engine import MAIN, SECONDS_MAX, Commanded, Engine, lane_key, open_engine, until, within, working
 from tests.requirements.mark import requirement
+from tests.resting import wait_for_rest
 
 pytestmark = pytest.mark.anyio
 BAD_WAY = Failed(code="unreachable", message="no answer", retryable=True)

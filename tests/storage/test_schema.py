@@ -159,8 +159,14 @@ LOOKUPS = {
     "runs that are due": "SELECT id FROM runs WHERE due_at <= :now ORDER BY due_at, seq LIMIT 64",
     "runs of a sender": f"SELECT id FROM runs WHERE {OURS} AND actor_id = :key AND sender_id = :key",
     "newest lanes": f"SELECT key FROM lanes WHERE {OURS} ORDER BY updated_at DESC, key DESC LIMIT 50",
-    "newest runs of a caller": f"SELECT id FROM runs WHERE {OURS} AND actor_id = :key AND provenance_kind = 'a2a' "
+    "newest tasks of a caller": f"SELECT id FROM runs WHERE {OURS} AND actor_id = :key AND agent_id = :key AND "
+    "provenance_kind = 'a2a' ORDER BY updated_at DESC, id DESC LIMIT 50",
+    "tasks of a caller by state": f"SELECT id FROM runs WHERE {OURS} AND actor_id = :key AND agent_id = :key AND "
+    "state = 'failed' AND provenance_kind = 'a2a' ORDER BY updated_at DESC, id DESC LIMIT 50",
+    "tasks of a context": f"SELECT id FROM runs WHERE {OURS} AND key = :key AND provenance_kind = 'a2a' "
     "ORDER BY updated_at DESC, id DESC LIMIT 50",
+    "changes of a run": f"SELECT seq FROM events WHERE {OURS} AND run_id = :key AND change > :now ORDER BY change",
+    "webhooks that are due": "SELECT id FROM webhooks WHERE due_at <= :now ORDER BY due_at LIMIT 50",
     "entries of a session": f"SELECT seq FROM entries WHERE {OURS} AND session_id = :key ORDER BY seq DESC LIMIT 50",
     "events behind a cursor": f"SELECT seq FROM events WHERE {OURS} AND seq > :now ORDER BY seq LIMIT 500",
 }

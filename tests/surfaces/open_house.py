@@ -17,7 +17,7 @@ from carrel.delivery import BUILTIN, Door, Live, Turns
 from carrel.gateway import GatewaySettings
 from carrel.kernel import Access
 from carrel.kernel.settings import SettingRow, Settings
-from carrel.runs import Dispatcher, Rules
+from carrel.runs import Dispatcher, Rules, Watch
 from carrel.sessions import ensure_default_account, open_account
 from carrel.storage import Database, open_database
 from carrel.surfaces.api import build_app
@@ -82,14 +82,16 @@ async def open_house(
         house = _house(db, settings, live, works, drain, gateways_up or {BUILTIN: True})
         app = build_app(house, more_routes=more_routes)
         async with asyncio.TaskGroup() as group:
-            working = group.create_task(dispatcher.serve()) if works else None
+            duties = [group.create_task(house.watch.serve())]
+            if works:
+                duties.append(group.create_task(dispatcher.serve()))
             async with _served(app, group) as address:
                 yield OpenHouse(
                     house=house, app=app, url=address, owner=owner, other_owner=other, agent=agent, drain=drain
                 )  # fmt: skip
                 house.closing.set()
-            if working is not None:
-                working.cancel()
+            for duty in duties:
+                duty.cancel()
     finally:
         await db.close()
 
@@ -106,6 +108,7 @@ def _house(
         setting_rows=(SettingRow(name="server.port", value=8787, default=8787, source="default"),),
         rules=Rules(runs=settings.runs, send_policy=settings.sessions.send_policy),
         live=live,
+        watch=Watch(db),
         version="0.0.test",
         gateway_names=(BUILTIN, "spare"),
         works=works,

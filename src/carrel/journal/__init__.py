@@ -3,10 +3,12 @@
 from carrel.journal.feed import Begin, begin, pages
 from carrel.journal.model import About, Entry, Event, EventFilter, NewEntry, about_lane, json_text
 from carrel.journal.store import (
+    any_event_after,
     append_entry,
     append_event,
     attached_in_lane,
     attached_in_session,
+    changes_of_run,
     delete_lane_entries,
     delete_session_entries,
     deletions_between,
@@ -21,6 +23,7 @@ from carrel.journal.store import (
     newest_event,
     prune_events,
     pruned_event,
+    runs_told_of,
     talk_around_run,
 )
 
@@ -32,11 +35,13 @@ __all__ = [
     "EventFilter",
     "NewEntry",
     "about_lane",
+    "any_event_after",
     "append_entry",
     "append_event",
     "attached_in_lane",
     "attached_in_session",
     "begin",
+    "changes_of_run",
     "delete_lane_entries",
     "delete_session_entries",
     "deletions_between",
@@ -53,5 +58,6 @@ __all__ = [
     "pages",
     "prune_events",
     "pruned_event",
+    "runs_told_of",
     "talk_around_run",
 ]

@@ -56,12 +56,12 @@ def _about(entry: Entry) -> About:
     return structs.replace(lane, run_id=entry.run_id)
 
 
-def append_event(tx: Tx, access: Access, name: str, about: About, body: str) -> None:
-    """Write one line of the feed and wake its followers once it is committed."""
+def append_event(tx: Tx, access: Access, name: str, about: About, body: str, *, change: int | None = None) -> None:
+    """Write one line of the feed and wake its followers once it is committed; `change` numbers a run's own events."""
     tx.later(
-        "INSERT INTO events (account_id, seq, name, at, key, conversation, generation, run_id, "
-        "task_id, agent_id, body) "
-        "VALUES (:account, tick(), :name, :now, :key, :conversation, :generation, :run_id, :task_id, :agent_id, :body)",
+        "INSERT INTO events (account_id, seq, name, at, key, conversation, generation, run_id, task_id, agent_id, "
+        "body, change) VALUES (:account, tick(), :name, :now, :key, :conversation, :generation, :run_id, :task_id, "
+        ":agent_id, :body, :change)",
         account=access.account_id,
         name=name,
         now=tx.now,
@@ -72,8 +72,35 @@ def append_event(tx: Tx, access: Access, name: str, about: About, body: str) -> 
         task_id=about.task_id,
         agent_id=about.agent_id,
         body=body,
+        change=change,
     )
     tx.wake(FEED)
+
+
+def changes_of_run(tx: Tx, access: Access, run_id: str, after: int, *, limit: int) -> list[tuple[int, Event]]:
+    """The numbered events of a run behind one of its changes, in order. One run's changes are made one by one."""
+    rows = tx.all(
+        f"SELECT change, {_EVENT} FROM events WHERE account_id = :account AND run_id = :run_id AND change > :after "
+        "ORDER BY change LIMIT :limit",
+        account=access.account_id,
+        run_id=run_id,
+        after=after,
+        limit=limit,
+    )
+    return [(row[0], Event(*row[1:])) for row in rows]
+
+
+def runs_told_of(tx: Tx, access: Access, after: int, *, limit: int) -> list[tuple[int, str | None]]:
+    """(number, run) of the events behind a number, as far as they are settled."""
+    rows = tx.all(
+        "SELECT seq, run_id FROM events WHERE account_id = :account AND seq > :after AND seq <= :horizon "
+        "ORDER BY seq LIMIT :limit",
+        account=access.account_id,
+        after=after,
+        horizon=tx.horizon(),
+        limit=limit,
+    )
+    return [(row[0], row[1]) for row in rows]
 
 
 def entries_of_session(

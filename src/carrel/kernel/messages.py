@@ -33,12 +33,16 @@ class NewAttachment(Struct, frozen=True, kw_only=True):
 
 
 class Message(Struct, frozen=True, kw_only=True):
-    """One thing said. `sender_id` is the sender's own id for it, by which a repetition is known."""
+    """One thing said. `sender_id` is the sender's own id for it, by which a repetition is known.
+
+    `original` is the message in the form of the protocol it came by, for whoever is to see it again just as it was.
+    """
 
     text: str
     provenance: Provenance
     sender_id: str | None = None
     attachments: tuple[NewAttachment, ...] = ()
+    original: bytes | None = None
 
 
 class Envelope(Struct, frozen=True, kw_only=True):

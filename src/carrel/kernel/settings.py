@@ -140,9 +140,26 @@ class A2aTasksSettings(Section, frozen=True, kw_only=True):
     timeout_minutes: Minutes = 30
 
 
-class A2aSettings(Section, frozen=True, kw_only=True):
-    """The A2A surface."""
+class A2aPushSettings(Section, frozen=True, kw_only=True):
+    """Telling webhooks of a task's changes."""
 
+    enabled: bool = True
+    allow_private_addresses: bool = False
+    attempts_max: Count = 10
+
+
+class A2aSettings(Section, frozen=True, kw_only=True):
+    """The A2A surface: what its cards say, and what the server does accordingly."""
+
+    enabled: bool = True
+    public_card: bool = True
+    blocking_wait_seconds: Seconds = 300
+    streaming: bool = True
+    extended_card: bool = True
+    required_extensions: tuple[str, ...] = ()
+    # 0 leaves gRPC off.
+    grpc_port: Port = 0
+    push: A2aPushSettings = A2aPushSettings()
     tasks: A2aTasksSettings = A2aTasksSettings()
 
 

@@ -26,7 +26,7 @@ from carrel.main.doors import Doors
 from carrel.main.logs import set_up_logs
 from carrel.main.ownership import own_file
 from carrel.main.settings import Loaded
-from carrel.runs import Dispatcher, Rules
+from carrel.runs import Dispatcher, Rules, Watch
 from carrel.sessions import admit_owner
 from carrel.storage import Database, NewerSchema, open_database, sqlite_path
 from carrel.surfaces import House
@@ -92,7 +92,7 @@ class _Server:
             asyncio.get_running_loop().add_signal_handler(number, self._stopping.set)
         async with asyncio.TaskGroup() as group:
             serving = group.create_task(web.serve_until_told())
-            duties = [group.create_task(recorder.record())]
+            duties = [group.create_task(recorder.record()), group.create_task(house.watch.serve())]
             if self._role != "api":
                 duties.append(group.create_task(dispatcher.serve()))
             await self._stopping.wait()
@@ -119,6 +119,7 @@ class _Server:
                 a2a_timeout_minutes=settings.a2a.tasks.timeout_minutes,
             ),
             live=live,
+            watch=Watch(db),
             version=__version__,
             gateway_names=tuple(doors.by_name),
             works=self._role != "api",

@@ -28,9 +28,11 @@ from carrel.runs.queue_store import (
     running_of_lane,
 )
 from carrel.runs.record_store import (
+    REPLY_ARTIFACT,
     Artifact,
     Attachment,
     RunFilter,
+    artifact_part,
     artifacts_of,
     attachments_by_id,
     call_result,
@@ -55,16 +57,16 @@ from carrel.runs.store import (
     run_by_sender,
 )
 from carrel.runs.telling import tell
-from carrel.runs.waiting import RESTS, wait_for_rest
+from carrel.runs.watching import RESTS, Watch
 from carrel.runs.why import Reason, Why, explain
 
 __all__ = [
-    "ENDS", "RESTS", "Artifact", "Attachment", "AttachmentHead", "Cancelled", "Claim", "ClaimLost",
+    "ENDS", "REPLY_ARTIFACT", "RESTS", "Artifact", "Attachment", "AttachmentHead", "Cancelled", "Claim", "ClaimLost",
     "Completed", "Dispatcher", "Failed", "Handler", "NeedsInput", "Outcome", "Reason", "Rules", "Run", "RunFilter",
-    "Why", "answer", "artifacts_of", "attachment_heads", "attachments_by_id", "bind_session",
+    "Watch", "Why", "answer", "artifact_part", "artifacts_of", "attachment_heads", "attachments_by_id", "bind_session",
     "call_result", "cancel", "claim", "count_change", "count_live", "delete_run", "deliver", "expire_leases",
     "explain", "fence", "has_written", "insert_artifact", "live_runs_of_lane", "newest_end", "note_instructions",
     "prune", "queue_order", "queue_position", "record_call", "remove_lane", "require_cancelled", "rescue_lost",
     "retire_agent", "retry", "retry_delay_ms", "run_by_id", "run_by_sender", "running_of_lane", "runs_newest_first",
-    "settle", "stop_lane", "stuck_lanes", "tell", "tools_called", "wait_for_rest",
+    "settle", "stop_lane", "stuck_lanes", "tell", "tools_called",
 ]  # fmt: skip

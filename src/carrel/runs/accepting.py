@@ -107,6 +107,7 @@ def _new_run(
         timeout_ms=rules.timeout_ms(envelope),
         actor_id=access.actor_id,
         sender_id=message.sender_id,
+        original=message.original,
         # The entry that the session will hear bears this id, so that it can be named before it is heard.
         message_id="ent_" + run_id.removeprefix("run_"),
         text=message.text,

@@ -87,6 +87,7 @@ class Run(Claim, frozen=True, kw_only=True):
     label: str | None = None
     lease_until: int | None = None
     note: str | None = None
+    original: bytes | None = None
     parent_run_id: str | None = None
     question: str | None = None
     reason: str | None = None

@@ -54,7 +54,7 @@ def stay_in_lane(tx: Tx, access: Access, key: str) -> None:
 _SAID = (
     "account_id", "id", "key", "agent_id", "seq", "state", "attempts_max", "timeout_ms", "provenance",
     "provenance_kind", "created_at", "updated_at", "task_id", "actor_id", "message_id", "text", "channel",
-    "attachment_ids", "due_at", "label", "parent_run_id", "retried_from", "sender_id",
+    "attachment_ids", "due_at", "label", "parent_run_id", "retried_from", "sender_id", "original",
 )  # fmt: skip
 _INSERT = f"INSERT INTO runs ({', '.join(_SAID)}) VALUES ({', '.join(f':{name}' for name in _SAID)})"
 

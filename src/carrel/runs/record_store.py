@@ -12,6 +12,10 @@ from carrel.storage import Tx
 _RUN = ", ".join(f"r.{name}" for name in Run.__struct_fields__)
 
 
+# The reply of a run stands among its artifacts under this id.
+REPLY_ARTIFACT = "result"
+
+
 class RunFilter(Struct, frozen=True, kw_only=True):
     """Which runs a list wants; what is None is not asked for."""
 
@@ -151,15 +155,28 @@ def insert_artifact(tx: Tx, access: Access, run_id: str, artifact: Artifact) -> 
     )
 
 
+_ARTIFACT = ", ".join(Artifact.__struct_fields__)
+
+
 def artifacts_of(tx: Tx, access: Access, run_id: str) -> list[Artifact]:
     """Every part a run's agent added, in order."""
     rows = tx.all(
-        "SELECT artifact_id, seq, name, media_type, filename, kind, content, added_at FROM artifacts "
-        "WHERE account_id = :account AND run_id = :run_id ORDER BY seq",
+        f"SELECT {_ARTIFACT} FROM artifacts WHERE account_id = :account AND run_id = :run_id ORDER BY seq",
         account=access.account_id,
         run_id=run_id,
     )
     return [Artifact(*row) for row in rows]
+
+
+def artifact_part(tx: Tx, access: Access, run_id: str, seq: int) -> Artifact | None:
+    """One part of an artifact by its number."""
+    row = tx.one(
+        f"SELECT {_ARTIFACT} FROM artifacts WHERE account_id = :account AND run_id = :run_id AND seq = :seq",
+        account=access.account_id,
+        run_id=run_id,
+        seq=seq,
+    )
+    return None if row is None else Artifact(*row)
 
 
 def insert_attachment(tx: Tx, access: Access, new: NewAttachment) -> str:

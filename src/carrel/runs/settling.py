@@ -90,6 +90,8 @@ def _end(
     if not store.end_claimed(
         tx, run, state=state, reason=reason, reply=reply, note=note, error_code=error_code, error_message=error_message,
         usage=json_text(usage) if usage else None,
+        # A reply is a change of its own: over A2A it is shown as the last artifact before the end.
+        changes=2 if reply else 1,
     ):  # fmt: skip
         return False
     if _tokens(usage):

@@ -76,15 +76,16 @@ def claimed_stop(tx: Tx, run: Claim) -> Row | None:
 
 
 def end_claimed(tx: Tx, run: Claim, *, state: str, reason: str | None, reply: str | None, note: str | None,
-                error_code: str | None, error_message: str | None, usage: str | None) -> bool:  # fmt: skip
+                error_code: str | None, error_message: str | None, usage: str | None,
+                changes: int) -> bool:  # fmt: skip
     """End a run that is still this very claim's and was not asked to stop; a stopped one can only become cancelled."""
     return bool(
         tx.run(
             "UPDATE runs SET state = :state, reason = :reason, reply = :reply, note = :note, error_code = :error_code, "
             "error_message = :error_message, usage = COALESCE(:usage, usage), worker = NULL, lease_until = NULL, "
             "ended_at = :now, "
-            f"updated_at = :now, changes = changes + 1 WHERE {_MINE} AND state = 'running' AND claim_no = :claim_no "
-            "AND lease_until > :now AND (stopping IS NULL OR :state = 'cancelled')",
+            f"updated_at = :now, changes = changes + :changes WHERE {_MINE} AND state = 'running' "
+            "AND claim_no = :claim_no AND lease_until > :now AND (stopping IS NULL OR :state = 'cancelled')",
             account=run.account_id,
             id=run.id,
             claim_no=run.claim_no,
@@ -96,6 +97,7 @@ def end_claimed(tx: Tx, run: Claim, *, state: str, reason: str | None, reply: st
             error_code=error_code,
             error_message=error_message,
             usage=usage,
+            changes=changes,
         )
     )
 
@@ -198,11 +200,15 @@ def note_instructions(tx: Tx, run: Claim, version: str, sha256: str) -> None:
     )
 
 
-def count_change(tx: Tx, run: Claim) -> int:
-    """Count one more change of a run and give its number."""
+def count_change(tx: Tx, run: Claim) -> None:
+    """Count one more change of a run."""
     tx.run(f"UPDATE runs SET changes = changes + 1 WHERE {_MINE}", account=run.account_id, id=run.id)
+
+
+def change_of(tx: Tx, run: Claim) -> int:
+    """The number of a run's newest change."""
     row = tx.one(f"SELECT changes FROM runs WHERE {_MINE}", account=run.account_id, id=run.id)
-    assert row is not None
+    assert row is not None, "what is told of is there"
     return int(row[0])
 
 

@@ -7,7 +7,9 @@ import msgspec
 from carrel.journal import About, append_event
 from carrel.kernel import METRICS
 from carrel.runs.model import Claim
-from carrel.storage import Tx
+from carrel.runs.store import change_of
+from carrel.runs.webhook_store import want_webhooks
+from carrel.storage import WEBHOOKS, Tx
 
 _encode = msgspec.json.Encoder().encode
 
@@ -34,7 +36,13 @@ def tell(tx: Tx, run: Claim, name: str, *, state: str, reason: str | None = None
         "provenance": msgspec.Raw(run.provenance.encode()),
         **more,
     }
-    append_event(tx, run.access, name, about_run(run), _encode(body).decode())
+    change = None
+    if run.provenance_kind == "a2a":
+        # Whoever follows a task over A2A follows its changes by number; other runs have nobody who would.
+        change = change_of(tx, run)
+        if want_webhooks(tx, run.access, run.id, change):
+            tx.wake(WEBHOOKS)
+    append_event(tx, run.access, name, about_run(run), _encode(body).decode(), change=change)
 
 
 def count_end(run: Claim, state: str, reason: str | None, now: int) -> None:

@@ -1,6 +1,6 @@
 """The only room that opens a database: transactions, migrations, bells, backup. It knows no table by name."""
 
-from carrel.storage.bells import FEED, RUNS, STOPS, Bell
+from carrel.storage.bells import FEED, RUNS, STOPS, WEBHOOKS, Bell
 from carrel.storage.database import Database, Landing, Row, Tx
 from carrel.storage.migrating import NewerSchema, migrations
 from carrel.storage.opening import open_database, sqlite_path
@@ -10,6 +10,7 @@ __all__ = [
     "FEED",
     "RUNS",
     "STOPS",
+    "WEBHOOKS",
     "Bell",
     "Database",
     "Examined",

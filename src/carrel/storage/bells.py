@@ -8,7 +8,8 @@ import asyncio
 FEED = "feed"
 RUNS = "runs"
 STOPS = "stops"
-BELLS = (FEED, RUNS, STOPS)
+WEBHOOKS = "webhooks"
+BELLS = (FEED, RUNS, STOPS, WEBHOOKS)
 
 
 class Bell:

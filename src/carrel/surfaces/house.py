@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from carrel.delivery import Live
 from carrel.kernel.settings import SettingRow, Settings
-from carrel.runs import Rules
+from carrel.runs import Rules, Watch
 from carrel.storage import Database
 
 
@@ -19,6 +19,7 @@ class House(Struct, frozen=True, kw_only=True):
     setting_rows: tuple[SettingRow, ...]
     rules: Rules
     live: Live
+    watch: Watch
     version: str
     gateway_names: tuple[str, ...]
     # Whether this process starts runs, and whether it has begun to stop.

@@ -9,7 +9,7 @@ from msgspec import Meta
 
 from carrel.kernel import Code, Refusal, invalid
 from carrel.kernel.limits import ARTIFACT_BYTES_MAX, ARTIFACTS_PER_RUN_MAX, NAME_CHARS_MAX, QUESTION_CHARS_MAX
-from carrel.runs import Artifact, Failed, NeedsInput, artifacts_of, count_change, insert_artifact, tell
+from carrel.runs import REPLY_ARTIFACT, Artifact, Failed, NeedsInput, artifacts_of, count_change, insert_artifact, tell
 from carrel.storage import Tx
 from carrel.tools.model import Desk, Params, Result, Tool
 
@@ -62,6 +62,8 @@ def _artifact_add(tx: Tx, desk: Desk, params: ArtifactAdd) -> Result:
     if len(present) >= ARTIFACTS_PER_RUN_MAX:
         raise Refusal(Code.LIMIT_REACHED, f"A run has at most {ARTIFACTS_PER_RUN_MAX} artifact parts.")
     known = {part.artifact_id for part in present}
+    if params.artifact_id == REPLY_ARTIFACT:
+        raise invalid("artifactId", f"'{REPLY_ARTIFACT}' is the name of the reply itself; choose another.")
     if params.append and params.artifact_id not in known:
         raise invalid("artifactId", "append needs the artifactId of an artifact of this run.")
     if params.artifact_id in known and not params.append:
@@ -69,8 +71,8 @@ def _artifact_add(tx: Tx, desk: Desk, params: ArtifactAdd) -> Result:
     artifact_id = params.artifact_id or tx.new_id("art")
     part = Artifact(artifact_id, tx.tick(), params.name, params.media_type, params.filename, kind, content, tx.now)
     insert_artifact(tx, desk.access, desk.run.id, part)
-    change = count_change(tx, desk.run)
-    tell(tx, desk.run, "run.artifact", state="running", artifactId=artifact_id, append=params.append, change=change)
+    count_change(tx, desk.run)
+    tell(tx, desk.run, "run.artifact", state="running", artifactId=artifact_id, append=params.append, part=part.seq)
     return Result(value={"artifactId": artifact_id})
 
 

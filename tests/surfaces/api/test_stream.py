@@ -11,6 +11,7 @@ from carrel.journal import About, append_event, prune_events
 from carrel.kernel import system_access
 from carrel.kernel.settings import EventsSettings, Settings
 from carrel.storage import Tx
+from carrel.surfaces import streaming
 from carrel.surfaces.api import stream
 from tests.requirements.mark import requirement
 from tests.surfaces.api.following import Follower, follow
@@ -223,11 +224,12 @@ async def test_a_session_that_is_nobody_s_is_not_found(client: httpx.AsyncClient
 
 
 async def test_a_quiet_stream_is_kept_alive(client: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stream, "STREAM_PING_SECONDS", 0.02)
+    for module in (stream, streaming):
+        monkeypatch.setattr(module, "STREAM_PING_SECONDS", 0.02)
     async with client.stream("GET", "/api/stream") as response:
         async with asyncio.timeout(10):
             async for chunk in response.aiter_raw():
-                if chunk == stream.PING:
+                if chunk == streaming.PING:
                     return
     pytest.fail("no ping came")
 
@@ -235,7 +237,8 @@ async def test_a_quiet_stream_is_kept_alive(client: httpx.AsyncClient, monkeypat
 async def test_a_revoked_token_hears_no_more(
     house: OpenHouse, client: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(stream, "STREAM_PING_SECONDS", 0.02)
+    for module in (stream, streaming):
+        monkeypatch.setattr(module, "STREAM_PING_SECONDS", 0.02)
     made = (await client.post("/api/tokens", json={"kind": "owner", "name": "x"})).json()
     async with house.client(made["secret"]) as bearer, follow(bearer) as follower:
         await follower.next()
@@ -247,7 +250,7 @@ async def test_a_revoked_token_hears_no_more(
 async def test_a_reader_that_does_not_read_is_cut_off_and_resumes(
     house: OpenHouse, client: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(stream, "STREAM_SEND_SECONDS_MAX", 0.2)
+    monkeypatch.setattr(streaming, "STREAM_SEND_SECONDS_MAX", 0.2)
     account = (await client.get("/api/auth/me")).json()["account"]["id"]
     host, port = house.url.removeprefix("http://").split(":")
     reader, writer = await asyncio.open_connection(host, int(port), limit=1024)
@@ -307,7 +310,8 @@ async def test_followers_at_one_place_share_one_read(house: OpenHouse, client: h
 async def test_a_store_that_goes_away_cuts_streams_off_without_an_alarm(
     postgres_url: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(stream, "STREAM_PING_SECONDS", 0.02)
+    for module in (stream, streaming):
+        monkeypatch.setattr(module, "STREAM_PING_SECONDS", 0.02)
     async with open_house(postgres_url, works=False) as house, house.client() as client, follow(client) as follower:
         await follower.next()
         await house.db.close()

@@ -18,11 +18,11 @@ from carrel.kernel.limits import REQUEST_ID_CHARS_MAX
 from carrel.surfaces.api.endpoint import Endpoint
 from carrel.surfaces.api.errors import refusal_response
 from carrel.surfaces.api.health import Readiness
-from carrel.surfaces.api.identity import WrongTokens
 from carrel.surfaces.api.metrics import Recorder
 from carrel.surfaces.api.serving import Server, http_error
 from carrel.surfaces.api.table import SOCKETS, every_endpoint
 from carrel.surfaces.house import House
+from carrel.surfaces.identity import WrongTokens
 
 _log = getLogger("carrel.api")
 _REQUEST_ID = re.compile(rf"[A-Za-z0-9_.:-]{{1,{REQUEST_ID_CHARS_MAX}}}")

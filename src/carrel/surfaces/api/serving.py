@@ -26,8 +26,8 @@ from carrel.kernel.limits import (
 from carrel.storage import Tx
 from carrel.surfaces.api.endpoint import Ask, Endpoint, Reply
 from carrel.surfaces.api.errors import refusal_response
-from carrel.surfaces.api.identity import WrongTokens, identify, is_loopback, refuse_token_in_query
 from carrel.surfaces.house import House
+from carrel.surfaces.identity import WrongTokens, identify, is_loopback, refuse_token_in_query
 
 _log = getLogger("carrel.api")
 _KEPT_MS = IDEMPOTENCY_KEPT_HOURS * 60 * MS_PER_MINUTE

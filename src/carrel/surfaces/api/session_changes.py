@@ -13,7 +13,7 @@ from carrel.kernel.limits import (
     STOP_SECONDS_MAX,
     WAIT_SECONDS_MAX,
 )
-from carrel.runs import deliver, remove_lane, stop_lane, wait_for_rest
+from carrel.runs import deliver, remove_lane, stop_lane
 from carrel.sessions import (
     LaneChange,
     Thinking,
@@ -205,7 +205,7 @@ async def delete_session(ask: Ask[None, NoQuery]) -> None:
         running = await ask.write(lambda tx, access: remove_lane(tx, access, lane))
         if running is None:
             return
-        await wait_for_rest(ask.house.db, ask.access, running, STOP_SECONDS_MAX)
+        await ask.house.watch.rest(ask.access, running, STOP_SECONDS_MAX)
     raise Refusal(
         Code.CONFLICT, "A run of this session has not come to its end yet; delete the session again in a moment."
     )

@@ -1,28 +1,23 @@
 """The stream: the feed as server-sent events, from a cursor, for as long as somebody listens."""
 
 import asyncio
-import contextlib
 from collections.abc import AsyncIterator
 from functools import lru_cache, partial
-from logging import getLogger
 
 import msgspec
 from msgspec import UNSET, UnsetType
 from starlette.responses import Response
-from starlette.types import Receive, Scope, Send
 
 from carrel.journal import Begin, Event, EventFilter, begin, events_after, pages
 from carrel.kernel import METRICS, Access, Code, Refusal, elapsed_seconds, invalid
-from carrel.kernel.limits import STREAM_END_SECONDS_MAX, STREAM_PAGE_ROWS, STREAM_PING_SECONDS, STREAM_SEND_SECONDS_MAX
+from carrel.kernel.limits import STREAM_PAGE_ROWS, STREAM_PING_SECONDS
 from carrel.sessions import find_lane
 from carrel.storage import Tx
 from carrel.surfaces.api.endpoint import Ask, In, endpoint
-from carrel.surfaces.api.identity import identify
 from carrel.surfaces.house import House
+from carrel.surfaces.identity import identify
+from carrel.surfaces.streaming import PING, FrameStream
 
-_log = getLogger("carrel.api")
-PING = b": ping\n\n"
-_HEADERS = {"Content-Type": "text/event-stream", "Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 _CURSOR_MAX = 1 << 62
 
 
@@ -45,7 +40,8 @@ async def follow(ask: Ask[None, StreamQuery]) -> Response:
     cursor = read_cursor(ask)
     wanted = await ask.read(lambda tx, access: _filter(tx, access, ask.query))
     start = await ask.read(lambda tx, access: begin(tx, access, cursor))
-    return EventStream(ask, wanted, start)
+    following = Following(ask, wanted, start)
+    return FrameStream(following.frames(), closing=ask.house.closing, still_allowed=following.still_allowed)
 
 
 def read_cursor(ask: Ask[None, StreamQuery]) -> int | None:
@@ -98,64 +94,18 @@ class Wanted:
         return not self._nothing and self._only.wants(event)
 
 
-class EventStream(Response):
-    """An answer that goes on until the follower leaves, does not keep up, loses its token, or the server stops."""
+class Following:
+    """One follower of the feed: what it is sent, and whether it may still hear it."""
 
     def __init__(self, ask: Ask[None, StreamQuery], wanted: Wanted, start: Begin) -> None:
-        super().__init__(status_code=200, headers=_HEADERS)
-        del self.headers["content-length"]
         self._house: House = ask.house
         self._access = ask.access
         self._request = ask.request
         self._wanted = wanted
         self._start = start
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
-        if scope["method"] != "HEAD":
-            kept_up = await self._until_the_end(receive, send)
-            if not kept_up:
-                # Not finished in form: a reader that does not read is cut off and comes back with its last id.
-                return
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(STREAM_END_SECONDS_MAX):
-                await send({"type": "http.response.body", "body": b""})
-
-    async def _until_the_end(self, receive: Receive, send: Send) -> bool:
-        """Send until something ends it; False when it was that the reader does not keep up."""
-        async with asyncio.TaskGroup() as group:
-            sending = group.create_task(self._send_all(send))
-            ends = {sending, group.create_task(_gone(receive)), group.create_task(self._house.closing.wait())}
-            done, _ = await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
-            for end in ends - done:
-                end.cancel()
-        return sending.cancelled() or sending.result()
-
-    async def _send_all(self, send: Send) -> bool:
-        """Send frames until no more can follow; False when the reader must come back for the rest."""
-        try:
-            return await self._send_frames(send)
-        except Refusal as refusal:
-            # Only a store that is away refuses here; whoever comes back with the last id misses nothing.
-            _log.warning("stream_broken_off", extra={"error_code": refusal.code, "reason": refusal.message})
-            return False
-
-    async def _send_frames(self, send: Send) -> bool:
-        """Send frames as long as they are wanted and allowed; False when the reader does not take them."""
-        seen = elapsed_seconds()
-        async for frame in self._frames():
-            try:
-                async with asyncio.timeout(STREAM_SEND_SECONDS_MAX):
-                    await send({"type": "http.response.body", "body": frame, "more_body": True})
-            except TimeoutError:
-                return False
-            if elapsed_seconds() - seen >= STREAM_PING_SECONDS:
-                seen = elapsed_seconds()
-                if not await self._still_allowed():
-                    return True
-        return True
-
-    async def _frames(self) -> AsyncIterator[bytes]:
+    async def frames(self) -> AsyncIterator[bytes]:
+        """What is missed first, then what happens, and a sign of life in between."""
         start = self._start
         yield _frame("stream.ready", {"seq": start.newest})
         after, reason = start.after, start.reset
@@ -188,7 +138,7 @@ class EventStream(Response):
             await asyncio.sleep(0)
         return False
 
-    async def _still_allowed(self) -> bool:
+    async def still_allowed(self) -> bool:
         """Look again who asks: a token that was revoked meanwhile hears no more."""
         try:
             return await identify(self._request, self._house, self._request.app.state.wrong_tokens) is not None
@@ -200,11 +150,6 @@ class EventStream(Response):
 
 def _page(tx: Tx, *, access: Access, after: int) -> list[Event]:
     return events_after(tx, access, after, limit=STREAM_PAGE_ROWS)
-
-
-async def _gone(receive: Receive) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass
 
 
 # Many followers are sent the same event within moments; few are kept, for a body may be large.

@@ -2,7 +2,7 @@
 
 from carrel.kernel import Access, Code, Refusal, elapsed_seconds
 from carrel.kernel.limits import SAFETY_POLL_SECONDS
-from carrel.runs import RESTS, Run, wait_for_rest
+from carrel.runs import RESTS, Run
 from carrel.surfaces.house import House
 
 
@@ -19,6 +19,6 @@ async def rest_of(house: House, access: Access, run_id: str, seconds_max: float)
     deadline = elapsed_seconds() + seconds_max
     while True:
         left = max(0.0, deadline - elapsed_seconds())
-        run = await wait_for_rest(house.db, access, run_id, min(left, SAFETY_POLL_SECONDS))
+        run = await house.watch.rest(access, run_id, min(left, SAFETY_POLL_SECONDS))
         if run.state in RESTS or elapsed_seconds() >= deadline or house.closing.is_set():
             return run

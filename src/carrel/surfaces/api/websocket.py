@@ -25,9 +25,9 @@ from carrel.surfaces.api.chat import ChatLine, require_known_or_makeable, say
 from carrel.surfaces.api.endpoint import PEOPLE
 from carrel.surfaces.api.errors import refusal_response
 from carrel.surfaces.api.frames import Frame, InFrame, error_frame, frame_of, system_frame
-from carrel.surfaces.api.identity import identify, refuse_token_in_query
 from carrel.surfaces.api.serving import decode_body
 from carrel.surfaces.house import House
+from carrel.surfaces.identity import identify, refuse_token_in_query
 
 _BEARER = "bearer."
 _GOING_AWAY, _TRY_AGAIN_LATER, _BROKEN, _NOT_ALLOWED = 1001, 1013, 1011, 1008
