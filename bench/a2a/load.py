@@ -1,0 +1,161 @@
+"""The other side of a measurement: a server in a process of its own, and clients that cost next to nothing."""
+
+import asyncio
+import itertools
+import os
+import statistics
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import msgspec
+from msgspec import Struct
+
+START_SECONDS_MAX = 180
+DRIVE_SECONDS_MAX = 300
+QUIET_SECONDS = 0.25
+QUIET_SECONDS_MAX = 60
+_TICKS = os.sysconf("SC_CLK_TCK")
+
+
+class Served:
+    """A started program that has said `ready <address>`; `token` is what its callers bear, if anything."""
+
+    def __init__(self, module: str, folder: Path, *arguments: str, **environment: str) -> None:
+        self.folder = folder
+        self.token = ""
+        self._errors = (folder / "stderr.txt").open("a")
+        command = [sys.executable, "-m", module, str(folder), *arguments]
+        self._started = subprocess.Popen(
+            command, env={**os.environ, **environment}, stdout=subprocess.PIPE, stderr=self._errors, text=True
+        )
+        self.url = self._address()
+
+    def _address(self) -> str:
+        alarm = threading.Timer(START_SECONDS_MAX, self._started.kill)
+        alarm.start()
+        try:
+            assert self._started.stdout is not None
+            for line in self._started.stdout:
+                if line.startswith("ready http"):
+                    return line.split()[1]
+        finally:
+            alarm.cancel()
+        raise OSError(f"the server did not become ready: {(self.folder / 'stderr.txt').read_text()[-2000:]}")
+
+    def cpu_seconds(self) -> float:
+        """The processor time it has used so far, in all its threads."""
+        fields = Path(f"/proc/{self._started.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / _TICKS
+
+    def rest(self) -> None:
+        """Return once it has nothing left to do: what it does after an answer belongs to that answer."""
+        before, until = self.cpu_seconds(), time.monotonic() + QUIET_SECONDS_MAX
+        while time.monotonic() < until:
+            time.sleep(QUIET_SECONDS)
+            now = self.cpu_seconds()
+            if now - before < QUIET_SECONDS * 0.1:
+                return
+            before = now
+        raise OSError("the server does not come to rest")
+
+    def close(self) -> None:
+        """Leave nothing behind."""
+        self._started.kill()
+        self._started.wait()
+        assert self._started.stdout is not None
+        self._started.stdout.close()
+        self._errors.close()
+
+
+class Driven(Struct, frozen=True, kw_only=True):
+    """What came of some requests: how many a second by the clock and by the server's processor time, and how late."""
+
+    per_second: float
+    per_core_second: float
+    p95_ms: float
+    answer_bytes: float
+
+
+class Connection:
+    """One kept connection that sends prepared bodies and reads whole answers."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, head: str) -> None:
+        self._reader = reader
+        self._writer = writer
+        self._head = head
+
+    @classmethod
+    async def open(cls, served: Served) -> "Connection":
+        """Connect to where the server takes JSON-RPC."""
+        url = urlsplit(served.url)
+        head = (
+            f"POST {url.path} HTTP/1.1\r\nHost: {url.netloc}\r\nA2A-Version: 1.0\r\nContent-Type: application/json\r\n"
+        )
+        if served.token:
+            head += f"Authorization: Bearer {served.token}\r\n"
+        return cls(*await asyncio.open_connection(url.hostname, url.port), head)
+
+    async def ask(self, body: bytes) -> bytes:
+        """One request and its answer, which must be a result."""
+        self._writer.write(f"{self._head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
+        answer = (await self._reader.readuntil(b"\r\n\r\n")).lower()
+        length = int(answer.partition(b"content-length:")[2].partition(b"\r\n")[0])
+        read = await self._reader.readexactly(length)
+        if not answer.startswith(b"http/1.1 200") or b'"result":' not in read:
+            raise ValueError(f"no result: {read[:500]!r}")
+        return read
+
+    def close(self) -> None:
+        """Hang up."""
+        self._writer.close()
+
+
+async def drive(served: Served, bodies: Iterable[bytes], clients: int) -> Driven:
+    """Let `clients` at once take the requests one after another; the wait is bounded."""
+    connections = [await Connection.open(served) for _ in range(clients)]
+    waiting = iter(bodies)
+    latencies: list[float] = []
+    sizes: list[int] = []
+
+    async def client(connection: Connection) -> None:
+        for body in waiting:
+            begun = time.perf_counter()
+            sizes.append(len(await connection.ask(body)))
+            latencies.append(time.perf_counter() - begun)
+
+    cpu_before, begun = served.cpu_seconds(), time.perf_counter()
+    async with asyncio.timeout(DRIVE_SECONDS_MAX), asyncio.TaskGroup() as group:
+        for connection in connections:
+            group.create_task(client(connection))
+    taken = time.perf_counter() - begun
+    await asyncio.to_thread(served.rest)
+    cpu = served.cpu_seconds() - cpu_before
+    for connection in connections:
+        connection.close()
+    return Driven(
+        per_second=len(latencies) / taken,
+        per_core_second=len(latencies) / max(cpu, 1 / _TICKS),
+        p95_ms=statistics.quantiles(latencies, n=20)[-1] * 1000,
+        answer_bytes=statistics.mean(sizes),
+    )
+
+
+_number = itertools.count(1)
+
+
+def call(method: str, **params: object) -> bytes:
+    """The body of one JSON-RPC request."""
+    return msgspec.json.encode({"jsonrpc": "2.0", "id": next(_number), "method": method, "params": params})
+
+
+def send(text: str, message_id: str, *, context_id: str = "", at_once: bool = False) -> bytes:
+    """The body of SendMessage; `at_once` does not wait for the end."""
+    message: dict[str, object] = {"messageId": message_id, "role": "ROLE_USER", "parts": [{"text": text}]}
+    if context_id:
+        message["contextId"] = context_id
+    return call("SendMessage", message=message, configuration={"returnImmediately": at_once})

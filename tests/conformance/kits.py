@@ -1,0 +1,88 @@
+"""Running a kit: a server with the settings of a profile, the kit's model behind it, the kit's own interpreter."""
+
+import contextlib
+import os
+import socket
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.conformance.kit_gateway import KitGateway, Otherwise
+from tests.conformance.reports import Report, read_json_report, read_junit, read_requirements
+from tests.conformance.version_proxy import VersionProxy
+from tests.running_server import RunningServer, clean_environment, reaching
+
+KIT_SECONDS_MAX = 1800
+REQUIRED_EXTENSION = "urn:a2a:tck:required-extension"
+OLD_CATEGORIES = ("mandatory", "capabilities", "transport-equivalence", "quality", "features")
+
+# What a server can be asked to offer: everything, nothing beyond the core, and an extension one must declare.
+PROFILES: dict[str, dict[str, str]] = {
+    "full": {"CARREL_A2A__PUSH__ALLOW_PRIVATE_ADDRESSES": "true"},
+    "none": {
+        "CARREL_A2A__STREAMING": "false",
+        "CARREL_A2A__PUSH__ENABLED": "false",
+        "CARREL_A2A__EXTENDED_CARD": "false",
+    },
+    "required-extension": {"CARREL_A2A__REQUIRED_EXTENSIONS": f'["{REQUIRED_EXTENSION}"]'},
+}
+
+
+@contextlib.contextmanager
+def kit_server(profile: str, *, grpc: bool = False, otherwise: Otherwise = "complete") -> Iterator[RunningServer]:
+    """A server whose callers on this machine need no token, with the kit's model behind it."""
+    with tempfile.TemporaryDirectory(prefix="carrel-kit-") as name, KitGateway(otherwise) as gateway:
+        wanted = {
+            "CARREL_AUTH__MODE": "loopback",
+            "CARREL_LOG__LEVEL": "warning",
+            **PROFILES[profile],
+            **reaching(gateway),
+        }
+        if grpc:
+            wanted["CARREL_A2A__GRPC_PORT"] = str(free_port())
+        server = RunningServer(Path(name), clean_environment(Path(name), **wanted))
+        try:
+            yield server
+        finally:
+            server.close()
+
+
+def run_kit(kit: Path, profile: str, *, grpc: bool, fresh_ids: bool, more: list[str]) -> Report:
+    """The 1.0 kit against one profile."""
+    with kit_server(profile, grpc=grpc) as server:
+        plugin = ["-p", "fresh_ids"] if fresh_ids else []
+        _run(kit, ["--sut-host", server.url, "-v", "--", *plugin, *more])
+        ids = ", an id for every message" if fresh_ids else ""
+        report = read_junit(f"1.0 kit, profile {profile}{ids}", kit / "reports" / "junitreport.xml")
+        report.requirements = read_requirements(kit / "reports" / "compatibility.json")
+        return report
+
+
+def run_old_kit(kit: Path, transports: str) -> list[Report]:
+    """The 0.3 kit; its tasks must wait for more, for it continues and cancels each of them."""
+    for stale in (kit / "reports").glob("*_results.json"):
+        stale.unlink()
+    with kit_server("full", otherwise="ask") as server, VersionProxy(server.url) as proxy:
+        _run(kit, ["--sut-url", f"{proxy.url}/a2a/main", "--category", "all", "-v", "--transports", transports])
+    found = sorted((kit / "reports").glob("*_results.json"), key=lambda path: OLD_CATEGORIES.index(_category(path)))
+    return [read_json_report(f"0.3 kit, {path.stem.removesuffix('_results')}", path) for path in found]
+
+
+def _category(path: Path) -> str:
+    return path.stem.partition("_")[0]
+
+
+def _run(kit: Path, options: list[str]) -> None:
+    python = kit / ".venv" / "bin" / "python"
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent), "TCK_STREAMING_TIMEOUT": "2.0"}
+    subprocess.run(
+        [str(python), "run_tck.py", *options], cwd=kit, env=environment, check=False, timeout=KIT_SECONDS_MAX
+    )
+
+
+def free_port() -> int:
+    """A port nobody listens on now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])

@@ -1,0 +1,98 @@
+"""What a kit found: counts, the tests that failed and were skipped with the reason each gave, requirements not met."""
+
+import json
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+REASON_CHARS_MAX = 200
+
+
+@dataclass
+class Report:
+    """One kit run once."""
+
+    title: str
+    counts: Counter[str] = field(default_factory=Counter)
+    failed: list[tuple[str, str]] = field(default_factory=list)
+    skipped: Counter[str] = field(default_factory=Counter)
+    requirements: list[str] = field(default_factory=list)
+
+    def lines(self) -> list[str]:
+        """The report for people."""
+        counted = ", ".join(f"{count} {outcome}" for outcome, count in sorted(self.counts.items()))
+        told = [f"{self.title}: {counted or 'nothing ran'}"]
+        told += [f"  requirement not met: {name}" for name in self.requirements]
+        told += [f"  failed: {name}: {why}" for name, why in self.failed]
+        told += [f"  skipped {count}: {why}" for why, count in self.skipped.most_common()]
+        return told
+
+
+def read_junit(title: str, path: Path) -> Report:
+    """The outcome of every test in a JUnit file; an expected failure is counted by itself."""
+    report = Report(title)
+    for case in ElementTree.parse(path).getroot().iter("testcase"):
+        name = f"{case.get('classname', '').rpartition('.')[2]}.{case.get('name')}"
+        verdict = next((child for child in case if child.tag in ("failure", "error", "skipped")), None)
+        why = _short(verdict.get("message") or verdict.text or "") if verdict is not None else ""
+        match verdict.tag if verdict is not None else "passed":
+            case "skipped" if verdict is not None and verdict.get("type") == "pytest.xfail":
+                report.counts["expected failures"] += 1
+                report.failed.append((name, why))
+            case "skipped":
+                report.counts["skipped"] += 1
+                report.skipped[why] += 1
+            case "failure" | "error":
+                report.counts["failed"] += 1
+                report.failed.append((name, why))
+            case _:
+                report.counts["passed"] += 1
+    return report
+
+
+def read_requirements(path: Path) -> list[str]:
+    """The requirements that the 1.0 kit calls not met: their ids, levels and transports."""
+    told = json.loads(path.read_text())["per_requirement"]
+    return [
+        f"{name} ({row['level']}; {', '.join(way for way, verdict in row['transports'].items() if verdict == 'FAIL')})"
+        for name, row in sorted(told.items())
+        if "FAIL" in row["transports"].values()
+    ]
+
+
+def read_json_report(title: str, path: Path) -> Report:
+    """The outcome of every test in a file of pytest-json-report."""
+    report = Report(title)
+    for test in json.loads(path.read_text())["tests"]:
+        outcome = "failed" if test["outcome"] == "error" else test["outcome"]
+        report.counts[outcome] += 1
+        if outcome in ("failed", "xfailed"):
+            report.failed.append((test["nodeid"].rpartition("::")[2], _crash(test)))
+        elif outcome == "skipped":
+            report.skipped[_skip_reason(test)] += 1
+    return report
+
+
+def _crash(test: dict[str, Any]) -> str:
+    for stage in ("setup", "call", "teardown"):
+        if "crash" in test.get(stage, {}):
+            return _short(test[stage]["crash"]["message"])
+    return ""
+
+
+def _skip_reason(test: dict[str, Any]) -> str:
+    for stage in ("setup", "call"):
+        found = re.search(r"Skipped: (.*?)'\)", str(test.get(stage, {}).get("longrepr", "")))
+        if found:
+            return _short(found.group(1))
+    return "no reason given"
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    # A kit's ids are new in every run; without them equal reasons are equal.
+    line = re.sub(r"(tck-[a-z0-9-]+?)-[0-9a-f]{8}\b", r"\1", line)
+    return line if len(line) <= REASON_CHARS_MAX else line[: REASON_CHARS_MAX - 1] + "…"
