@@ -5,10 +5,16 @@ import sys
 
 import msgspec
 
-from bench import idle, lanes, turns
+from bench import a2a, idle, lanes, turns
 from bench.figures import Figure
 
-BENCHMARKS = {"lanes": lanes.measure, "idle": idle.measure, "turns": turns.measure}
+BENCHMARKS = {
+    "lanes": lanes.measure,
+    "idle": idle.measure,
+    "turns": turns.measure,
+    "a2a": a2a.measure,
+    "a2a_load": a2a.measure_load,
+}
 
 
 def main() -> int:

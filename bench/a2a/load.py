@@ -1,6 +1,7 @@
 """The other side of a measurement: a server in a process of its own, and clients that cost next to nothing."""
 
 import asyncio
+import contextlib
 import itertools
 import os
 import statistics
@@ -8,14 +9,16 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import AsyncIterator, Iterable
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import msgspec
 from msgspec import Struct
 
 START_SECONDS_MAX = 180
+STOP_SECONDS_MAX = 60
 DRIVE_SECONDS_MAX = 300
 QUIET_SECONDS = 0.25
 QUIET_SECONDS_MAX = 60
@@ -25,15 +28,17 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 class Served:
     """A started program that has said `ready <address>`; `token` is what its callers bear, if anything."""
 
-    def __init__(self, module: str, folder: Path, *arguments: str, **environment: str) -> None:
+    def __init__(self, module: str, folder: Path, *arguments: str, path: str = "", **environment: str) -> None:
         self.folder = folder
-        self.token = ""
         self._errors = (folder / "stderr.txt").open("a")
         command = [sys.executable, "-m", module, str(folder), *arguments]
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("CARREL_")}
         self._started = subprocess.Popen(
-            command, env={**os.environ, **environment}, stdout=subprocess.PIPE, stderr=self._errors, text=True
+            command, env={**kept, **environment}, stdout=subprocess.PIPE, stderr=self._errors, text=True
         )
-        self.url = self._address()
+        self.url = self._address() + path
+        token = folder / "owner_token"
+        self.token = token.read_text().strip() if token.exists() else ""
 
     def _address(self) -> str:
         alarm = threading.Timer(START_SECONDS_MAX, self._started.kill)
@@ -63,6 +68,11 @@ class Served:
             before = now
         raise OSError("the server does not come to rest")
 
+    def stop(self) -> None:
+        """Let it end in good order."""
+        self._started.terminate()
+        self._started.wait(STOP_SECONDS_MAX)
+
     def close(self) -> None:
         """Leave nothing behind."""
         self._started.kill()
@@ -90,25 +100,41 @@ class Connection:
         self._head = head
 
     @classmethod
-    async def open(cls, served: Served) -> "Connection":
-        """Connect to where the server takes JSON-RPC."""
-        url = urlsplit(served.url)
-        head = (
-            f"POST {url.path} HTTP/1.1\r\nHost: {url.netloc}\r\nA2A-Version: 1.0\r\nContent-Type: application/json\r\n"
-        )
-        if served.token:
-            head += f"Authorization: Bearer {served.token}\r\n"
+    async def open(cls, address: str, token: str) -> "Connection":
+        """Connect to where a server takes JSON-RPC, as whoever the token stands for."""
+        url = urlsplit(address)
+        head = f"POST {url.path} HTTP/1.1\r\nHost: {url.netloc}\r\nA2A-Version: 1.0\r\n"
+        head += "Content-Type: application/json\r\n"
+        if token:
+            head += f"Authorization: Bearer {token}\r\n"
         return cls(*await asyncio.open_connection(url.hostname, url.port), head)
 
     async def ask(self, body: bytes) -> bytes:
         """One request and its answer, which must be a result."""
-        self._writer.write(f"{self._head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
-        answer = (await self._reader.readuntil(b"\r\n\r\n")).lower()
+        answer = await self._begin(body)
         length = int(answer.partition(b"content-length:")[2].partition(b"\r\n")[0])
         read = await self._reader.readexactly(length)
         if not answer.startswith(b"http/1.1 200") or b'"result":' not in read:
             raise ValueError(f"no result: {read[:500]!r}")
         return read
+
+    async def follow(self, body: bytes) -> AsyncIterator[dict[str, Any]]:
+        """One request and the events of the stream that answers it, until the stream ends; then it is hung up."""
+        answer = await self._begin(body)
+        if b"text/event-stream" not in answer:
+            raise ValueError(f"no stream: {answer!r}")
+        with contextlib.suppress(asyncio.IncompleteReadError):
+            while (size := int(await self._reader.readuntil(b"\r\n"), 16)) > 0:
+                frames = (await self._reader.readexactly(size + 2)).decode()
+                for line in frames.splitlines():
+                    if line.startswith("data:"):
+                        yield msgspec.json.decode(line.removeprefix("data:"))["result"]
+        self.close()
+
+    async def _begin(self, body: bytes) -> bytes:
+        """Send a request and read the head of its answer."""
+        self._writer.write(f"{self._head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
+        return (await self._reader.readuntil(b"\r\n\r\n")).lower()
 
     def close(self) -> None:
         """Hang up."""
@@ -117,7 +143,7 @@ class Connection:
 
 async def drive(served: Served, bodies: Iterable[bytes], clients: int) -> Driven:
     """Let `clients` at once take the requests one after another; the wait is bounded."""
-    connections = [await Connection.open(served) for _ in range(clients)]
+    connections = [await Connection.open(served.url, served.token) for _ in range(clients)]
     waiting = iter(bodies)
     latencies: list[float] = []
     sizes: list[int] = []
@@ -159,3 +185,12 @@ def send(text: str, message_id: str, *, context_id: str = "", at_once: bool = Fa
     if context_id:
         message["contextId"] = context_id
     return call("SendMessage", message=message, configuration={"returnImmediately": at_once})
+
+
+async def asked(address: str, token: str, body: bytes) -> dict[str, Any]:
+    """The result of one call on a connection of its own."""
+    connection = await Connection.open(address, token)
+    try:
+        return dict(msgspec.json.decode(await connection.ask(body))["result"])
+    finally:
+        connection.close()

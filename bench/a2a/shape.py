@@ -4,6 +4,9 @@
 SAID = "Please look at the report of last week, write down what is missing and tell the others when it is done."
 ANSWER = "Two figures are missing, the third is from another month; I wrote it down and told the others."
 CONTEXTS = 1_000
+# A turn in a context whose name ends so is held, until one in a context of the other ending is taken.
+HELD = "-held"
+RELEASING = "-releasing"
 FAILED_EVERY = 10
 FIRST_MS = 1_700_000_000_000
 

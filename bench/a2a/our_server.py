@@ -1,0 +1,91 @@
+"""Our side: the server as it is started everywhere, but with an agent that answers at once.
+
+A program of its own: `python -m bench.a2a.our_server DIR DURABILITY TASKS` makes a store with that many tasks and
+serves it on a free port. Only the turn is another one: no model is asked and nothing is written into the journal, as
+the yardstick's agent asks nobody and has no journal. Durability is also told by the environment, to the server itself.
+"""
+
+import asyncio
+import sys
+from functools import partial
+from pathlib import Path
+
+import uvloop
+from a2a.types import Message as WireMessage
+from a2a.types import Part, Role, SendMessageRequest
+
+from bench.a2a.shape import ANSWER, CONTEXTS, HELD, RELEASING, SAID, state_of
+from carrel.access import access_by_token
+from carrel.kernel import Access, Envelope, Message, Provenance, SessionKey, caller_hash
+from carrel.main import server
+from carrel.main.cli import main
+from carrel.runs import Claim, Completed, Failed, Outcome, Rules, claim, deliver, settle
+from carrel.sessions import ensure_default_account
+from carrel.storage import Tx, open_database
+
+# At most one of a context in one transaction, for a lane starts one at a time.
+TASKS_AT_ONCE = 500
+LEASE_MS = 60_000
+_DONE = Completed(reply=ANSWER)
+_FAILED = Failed(code="bench", message=ANSWER)
+
+
+class AtOnce:
+    """Takes the place of the turns; one context's name ends in what holds a turn, another's in what lets them go."""
+
+    def __init__(self, *_: object) -> None:
+        self._released = asyncio.Event()
+
+    async def take(self, run: Claim) -> Outcome:
+        """Answer, at once unless held."""
+        if run.key.endswith(HELD):
+            await self._released.wait()
+        elif run.key.endswith(RELEASING):
+            self._released.set()
+        return _DONE
+
+
+async def fill(folder: Path, durability: str, tasks: int) -> None:
+    """Make the account and put tasks in by the door and the end that all tasks take, many in one commit."""
+    db = open_database(f"sqlite:///{folder / 'carrel.db'}", durability=durability)
+    try:
+        token = await db.write(ensure_default_account)
+        assert token is not None
+        (folder / "owner_token").write_text(token + "\n")
+        access = await db.read(lambda tx: access_by_token(tx, token))
+        assert access is not None
+        for start in range(0, tasks, TASKS_AT_ONCE):
+            numbers = range(start, min(start + TASKS_AT_ONCE, tasks))
+            await db.write(partial(_seed, access=access, numbers=numbers))
+    finally:
+        await db.close()
+
+
+def _seed(tx: Tx, access: Access, numbers: range) -> None:
+    rules = Rules()
+    failed = {
+        deliver(tx, access, _envelope(access, number), rules).id: state_of(number) == "TASK_STATE_FAILED"
+        for number in numbers
+    }
+    for run in claim(tx, "bench", LEASE_MS, len(failed)):
+        settle(tx, run, _FAILED if failed[run.id] else _DONE)
+
+
+def _envelope(access: Access, number: int) -> Envelope:
+    context_id = f"context-{number % CONTEXTS}"
+    message = WireMessage(
+        message_id=f"said-{number}", role=Role.ROLE_USER, parts=[Part(text=SAID)], context_id=context_id
+    )
+    said = Message(
+        text=SAID,
+        provenance=Provenance(kind="a2a", actor=access.actor_id),
+        original=SendMessageRequest(message=message).SerializeToString(),
+    )
+    return Envelope(key=SessionKey.of("main", f"a2a:{caller_hash(access.actor_id)}:{context_id}"), message=said)
+
+
+if __name__ == "__main__":
+    home = Path(sys.argv[1])
+    uvloop.run(fill(home, sys.argv[2], int(sys.argv[3])))
+    server.Turns = AtOnce  # type: ignore[attr-defined, assignment]
+    sys.exit(main(["serve", "--port", "0", "--data-dir", str(home)]))
