@@ -69,6 +69,11 @@ def lane_key(name: str) -> SessionKey:
     return SessionKey.of("main", f"hook:{name}")
 
 
+def words(text: str) -> Message:
+    """Something a person says."""
+    return Message(text=text, provenance=Provenance(kind="external_user"))
+
+
 def envelope(
     key: SessionKey, text: str, *, sender_id: str | None = None, kind: str = "external_user", timeout_seconds: int = 0
 ) -> Envelope:

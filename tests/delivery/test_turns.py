@@ -11,6 +11,7 @@ from carrel.kernel import SessionKey
 from carrel.kernel.limits import HISTORY_ROWS_MAX, TOOL_CALLS_PER_ROUND_MAX
 from carrel.runs import answer, artifacts_of, cancel
 from tests.delivery.floor import Floor, open_floor, to, tuned
+from tests.engine import words
 from tests.requirements.mark import requirement
 from tests.scripted_gateway import Answer, Gate, Request, ScriptedGateway, calls, http_error, raw, text
 
@@ -110,7 +111,7 @@ async def test_what_failed_attempts_and_questions_cost_is_counted_with_the_run(
     gateway.script(calls(("session_status", {})), http_error(503), asking, text("Blue."))
     run = await floor.ask("paint it")
     assert json.loads(run.usage or "{}")["totalTokens"] == 36
-    await floor.db.write(lambda tx: answer(tx, floor.access, run.id, "blue"))
+    await floor.db.write(lambda tx: answer(tx, floor.access, run.id, words("blue")))
     ended = await floor.rest(run)
     assert json.loads(ended.usage or "{}") == {
         "inputTokens": 33, "outputTokens": 21, "totalTokens": 54, "costUsd": None,
@@ -127,7 +128,7 @@ async def test_a_question_frees_the_lane_and_its_answer_continues_the_same_run(
     assert (asking.state, asking.waiting_for, asking.question) == ("waiting", "input", "Which colour?")
     other = await floor.ask("something else")
     assert other.reply == "Meanwhile.", "a lane does not stand still while a run waits for a person"
-    await floor.db.write(lambda tx: answer(tx, floor.access, asking.id, "blue"))
+    await floor.db.write(lambda tx: answer(tx, floor.access, asking.id, words("blue")))
     ended = await floor.rest(asking)
     assert (ended.state, ended.reply) == ("completed", "Blue it is.")
     last = gateway.requests[-1].json["input"]

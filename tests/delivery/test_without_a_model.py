@@ -4,6 +4,7 @@ import pytest
 
 from carrel.runs import answer, artifacts_of
 from tests.delivery.floor import Floor, open_floor
+from tests.engine import words
 from tests.requirements.mark import requirement
 
 pytestmark = pytest.mark.anyio
@@ -36,7 +37,7 @@ async def test_the_built_in_agent_asks_back_and_goes_on(sqlite_url: str) -> None
     async with open_floor(sqlite_url) as floor:
         asking = await floor.ask("ask me which colour you want")
         assert (asking.state, asking.question) == ("waiting", "which colour you want")
-        await floor.db.write(lambda tx: answer(tx, floor.access, asking.id, "blue"))
+        await floor.db.write(lambda tx: answer(tx, floor.access, asking.id, words("blue")))
         ended = await floor.rest(asking)
         assert (ended.state, ended.waiting_for) == ("completed", None)
 

@@ -25,7 +25,7 @@ from carrel.runs import (
 )
 from carrel.sessions import close_generation
 from carrel.storage import Database, open_database
-from tests.engine import DONE, Engine, FakeClock, end_and_claim, engine_on, lane_key
+from tests.engine import DONE, Engine, FakeClock, end_and_claim, engine_on, lane_key, words
 
 T = TypeVar("T")
 LANES = tuple(lane_key(name) for name in "abc")
@@ -137,7 +137,7 @@ class Lanes(RuleBasedStateMachine):
     def answer(self, key: SessionKey) -> None:
         waiting = [run for run in self.do(self.engine.live(key)) if run.state == "waiting"]
         if waiting:
-            self.do(self.engine.db.write(lambda tx: answer(tx, self.engine.access, waiting[0].id, "this one")))
+            self.do(self.engine.db.write(lambda tx: answer(tx, self.engine.access, waiting[0].id, words("this one"))))
 
     @rule(key=lanes)
     def stop(self, key: SessionKey) -> None:

@@ -25,7 +25,7 @@ from carrel.runs import (
     run_by_id,
 )
 from carrel.storage import FEED, RUNS, Tx, sqlite_path
-from tests.engine import MAIN, SECONDS_MAX, Commanded, Engine, lane_key, open_engine, until, within, working
+from tests.engine import MAIN, SECONDS_MAX, Commanded, Engine, lane_key, open_engine, until, within, working, words
 from tests.requirements.mark import requirement
 from tests.resting import wait_for_rest
 
@@ -147,7 +147,7 @@ async def test_a_turn_that_asks_back_frees_its_lane_and_goes_on_with_the_answer(
             desk.end((await desk.next()).id, NeedsInput(question="which?"))
             assert (await engine.rest(asking.id)).state == "waiting"
             assert (await desk.next()).id == following.id
-            await engine.db.write(lambda tx: answer(tx, engine.access, asking.id, "this one"))
+            await engine.db.write(lambda tx: answer(tx, engine.access, asking.id, words("this one")))
             desk.end(following.id)
             assert (await desk.next()).id == asking.id
             desk.end(asking.id)

@@ -19,7 +19,7 @@ from carrel.runs import (
     retry,
     stop_lane,
 )
-from tests.engine import DONE, MAIN, Engine, lane_key, open_engine
+from tests.engine import DONE, MAIN, Engine, lane_key, open_engine, words
 from tests.requirements.mark import requirement
 
 pytestmark = pytest.mark.anyio
@@ -221,7 +221,7 @@ async def test_cancelling_a_waiting_run_ends_it_and_moves_no_other(store_url: st
         assert (await engine.run(asking.id)).state == "cancelled"
         assert (held.id, await engine.depth(MAIN)) == (following.id, 1)
         with pytest.raises(Refusal) as caught:
-            await engine.db.write(lambda tx: answer(tx, engine.access, asking.id, "this one"))
+            await engine.db.write(lambda tx: answer(tx, engine.access, asking.id, words("this one")))
         assert caught.value.code == Code.CONFLICT
 
 
@@ -236,7 +236,7 @@ async def test_an_answer_joins_the_lane_before_what_is_queued_after_it(store_url
         earlier = await engine.say(MAIN, "said before the answer")
         running = await engine.take_one()
         queued = await engine.say(MAIN, "queued before the answer")
-        await engine.db.write(lambda tx: answer(tx, engine.access, asking.id, "this one"))
+        await engine.db.write(lambda tx: answer(tx, engine.access, asking.id, words("this one")))
         later = await engine.say(MAIN, "queued after the answer")
         order = [running.id]
         while True:
@@ -248,7 +248,7 @@ async def test_an_answer_joins_the_lane_before_what_is_queued_after_it(store_url
             order.append(running.id)
         assert order == [earlier.id, queued.id, asking.id, later.id]
         with pytest.raises(Refusal):
-            await engine.db.write(lambda tx: answer(tx, engine.access, asking.id, "again"))
+            await engine.db.write(lambda tx: answer(tx, engine.access, asking.id, words("again")))
 
 
 @requirement("P.waiting")

@@ -35,7 +35,7 @@ from carrel.runs import (
 )
 from carrel.sessions import open_generation
 from carrel.storage import Tx
-from tests.engine import LEASE_MS, Engine, FakeClock, envelope, lane_key
+from tests.engine import LEASE_MS, Engine, FakeClock, envelope, lane_key, words
 
 T = TypeVar("T")
 CRASHES = 0.12
@@ -147,7 +147,7 @@ class World:
             return
         try:
             if run.state == "waiting":
-                await self.commit(lambda tx: answer(tx, self.engine.access, run.id, "this one"))
+                await self.commit(lambda tx: answer(tx, self.engine.access, run.id, words("this one")))
             elif self.chance.random() < 0.2:
                 await self.commit(lambda tx: cancel(tx, self.engine.access, run.id, "stopped"))
         except Crash:

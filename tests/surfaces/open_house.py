@@ -15,11 +15,13 @@ from starlette.routing import BaseRoute
 from carrel.access import access_by_token
 from carrel.delivery import BUILTIN, Door, Live, Turns
 from carrel.gateway import GatewaySettings
-from carrel.kernel import Access
+from carrel.kernel import Access, SystemClock
 from carrel.kernel.settings import SettingRow, Settings
 from carrel.runs import Dispatcher, Rules, Watch
 from carrel.sessions import ensure_default_account, open_account
 from carrel.storage import Database, open_database
+from carrel.surfaces import WrongTokens
+from carrel.surfaces.a2a import routes as a2a_routes
 from carrel.surfaces.api import build_app
 from carrel.surfaces.house import House
 from tests.surfaces.scripted_agent import ScriptedAgent
@@ -80,7 +82,8 @@ async def open_house(
         turns = Turns(db, {BUILTIN: scripted}, settings.delivery, live)
         dispatcher = Dispatcher(db, turns.take, settings, "test-worker")
         house = _house(db, settings, live, works, drain, gateways_up or {BUILTIN: True})
-        app = build_app(house, more_routes=more_routes)
+        wrong = WrongTokens(SystemClock())
+        app = build_app(house, wrong=wrong, more_routes=[*a2a_routes(house, wrong), *more_routes])
         async with asyncio.TaskGroup() as group:
             duties = [group.create_task(house.watch.serve())]
             if works:

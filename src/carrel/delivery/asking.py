@@ -70,7 +70,8 @@ def _metadata(asking: Asking) -> dict[str, str]:
         "runId": run.id,
         "sessionId": asking.session.id,
         "taskId": run.task_id or run.session_key.task_id,
-        "messageId": run.sender_id,
+        # What was said last: an answer has an id of its own.
+        "messageId": next((said.message_id for said in reversed(asking.own) if said.role == "user"), None),
         "deliveryInstructionProfileVersion": asking.instructions.version,
     }
     return {name: value for name, value in named.items() if value is not None}

@@ -55,7 +55,7 @@ def _write_said(tx: Tx, claim: Claim, run: Run, session: Session) -> None:
         session_id=session.id,
         run_id=run.id,
         agent_id=run.agent_id,
-        message_id=run.sender_id,
+        message_id=run.sender_message,
         channel=run.channel,
         attachment_ids=run.attached(),
     )

@@ -25,6 +25,7 @@ from carrel.journal.store import (
     pruned_event,
     runs_told_of,
     talk_around_run,
+    talk_of_runs,
 )
 
 __all__ = [
@@ -60,4 +61,5 @@ __all__ = [
     "pruned_event",
     "runs_told_of",
     "talk_around_run",
+    "talk_of_runs",
 ]

@@ -142,6 +142,21 @@ def entries_of_run(tx: Tx, access: Access, run_id: str) -> list[Entry]:
     return [_entry(row) for row in rows]
 
 
+def talk_of_runs(tx: Tx, access: Access, run_ids: list[str]) -> dict[str, list[Entry]]:
+    """What was said in each of those runs, by run, in order; no tool calls and no results."""
+    names = {f"run_{n}": run_id for n, run_id in enumerate(run_ids)}
+    rows = tx.all(
+        f"SELECT {_ENTRY} FROM entries WHERE account_id = :account AND run_id IN ({', '.join(f':{n}' for n in names)}) "
+        "AND role IN ('user', 'assistant') ORDER BY run_id, seq",
+        account=access.account_id,
+        **names,
+    )
+    said: dict[str, list[Entry]] = {}
+    for entry in map(_entry, rows):
+        said.setdefault(entry.run_id or "", []).append(entry)
+    return said
+
+
 def entries_since(tx: Tx, access: Access, after: int, *, limit: int) -> list[Entry]:
     """Entries behind a number, oldest first, as far as they are settled."""
     rows = tx.all(

@@ -1,5 +1,9 @@
 """Values only: ids, keys, access, messages, errors, limits, settings, clock, text. Cheap to import; opens nothing."""
 
+from carrel.kernel.a2a_cards import A2aInterface, card_addresses, choose_interface, does_stream
+from carrel.kernel.a2a_following import RemoteRun, message_words
+from carrel.kernel.a2a_shapes import state_name, state_word
+from carrel.kernel.a2a_speaking import A2aFault, A2aRequest, A2aSpeech
 from carrel.kernel.access import DEFAULT_ACCOUNT_SLUG, PEOPLE, Access, Kind, system_access
 from carrel.kernel.clock import (
     MS_PER_DAY,
@@ -22,7 +26,7 @@ from carrel.kernel.keys import (
     key_text,
     kind_of,
 )
-from carrel.kernel.messages import Envelope, Message, NewAttachment, Provenance
+from carrel.kernel.messages import SCOPE_END, Envelope, Message, NewAttachment, Provenance
 from carrel.kernel.metrics import METRICS, Sample
 from carrel.kernel.text import clip, one_line, redact
 
@@ -34,6 +38,11 @@ __all__ = [
     "MS_PER_MINUTE",
     "MS_PER_SECOND",
     "PEOPLE",
+    "SCOPE_END",
+    "A2aFault",
+    "A2aInterface",
+    "A2aRequest",
+    "A2aSpeech",
     "Access",
     "Chance",
     "Clock",
@@ -45,11 +54,15 @@ __all__ = [
     "NewAttachment",
     "Provenance",
     "Refusal",
+    "RemoteRun",
     "Sample",
     "SessionKey",
     "SystemClock",
     "caller_hash",
+    "card_addresses",
+    "choose_interface",
     "clip",
+    "does_stream",
     "elapsed_seconds",
     "first_id",
     "invalid",
@@ -59,12 +72,15 @@ __all__ = [
     "iso",
     "key_text",
     "kind_of",
+    "message_words",
     "new_secret",
     "not_found",
     "one_line",
     "parse_iso",
     "redact",
     "secret_digest",
+    "state_name",
+    "state_word",
     "system_access",
     "system_chance",
 ]

@@ -6,6 +6,9 @@ from msgspec import UNSET, Struct, UnsetType
 
 from carrel.kernel.keys import SessionKey
 
+# A sender's id is unique within a scope (a chat, an agent spoken to); this ends the scope in front of it.
+SCOPE_END = "\x1f"
+
 ProvenanceKind = Literal[
     "external_user", "inter_session", "notification", "a2a", "spawn", "cron", "hook", "auto", "heartbeat", "announce",
     "reply_back", "internal_system",

@@ -29,7 +29,8 @@ from carrel.main.settings import Loaded
 from carrel.runs import Dispatcher, Rules, Watch
 from carrel.sessions import admit_owner
 from carrel.storage import Database, NewerSchema, open_database, sqlite_path
-from carrel.surfaces import House
+from carrel.surfaces import House, WrongTokens
+from carrel.surfaces.a2a import routes as a2a_routes
 from carrel.surfaces.api import Recorder, build_app
 from carrel.surfaces.dashboard import routes as dashboard_routes
 
@@ -87,7 +88,10 @@ class _Server:
         dispatcher = Dispatcher(db, turns.take, self._settings, worker)
         house = self._house(db, live, doors, dispatcher)
         recorder = Recorder(db, SystemClock())
-        web = _Web(build_app(house, recorder=recorder, more_routes=dashboard_routes()), sock, lambda: self._ready(sock))
+        wrong = WrongTokens(SystemClock())
+        more = [*a2a_routes(house, wrong), *dashboard_routes()]
+        app = build_app(house, recorder=recorder, wrong=wrong, more_routes=more)
+        web = _Web(app, sock, lambda: self._ready(sock))
         for number in (signal.SIGTERM, signal.SIGINT):
             asyncio.get_running_loop().add_signal_handler(number, self._stopping.set)
         async with asyncio.TaskGroup() as group:

@@ -6,6 +6,7 @@ The queue, the claim, the lifeline; no turn is taken here.
 from carrel.runs.accepting import Rules, deliver
 from carrel.runs.answering import answer, retry
 from carrel.runs.dispatcher import Dispatcher, Handler
+from carrel.runs.informing import crowded_hosts, keep_webhook, take_webhooks, webhook_failed, webhook_told
 from carrel.runs.lane_store import AttachmentHead, attachment_heads, newest_end, queue_order
 from carrel.runs.lifeline import rescue_lost
 from carrel.runs.model import (
@@ -56,17 +57,29 @@ from carrel.runs.store import (
     run_by_id,
     run_by_sender,
 )
+from carrel.runs.task_store import TaskFilter, count_tasks, newest_tasks, release_sender
 from carrel.runs.telling import tell
 from carrel.runs.watching import RESTS, Watch
+from carrel.runs.webhook_store import (
+    Webhook,
+    WebhookAddress,
+    delete_webhook,
+    next_webhook_due,
+    release_webhooks,
+    webhook_by_id,
+    webhooks_of_run,
+)
 from carrel.runs.why import Reason, Why, explain
 
 __all__ = [
     "ENDS", "REPLY_ARTIFACT", "RESTS", "Artifact", "Attachment", "AttachmentHead", "Cancelled", "Claim", "ClaimLost",
     "Completed", "Dispatcher", "Failed", "Handler", "NeedsInput", "Outcome", "Reason", "Rules", "Run", "RunFilter",
-    "Watch", "Why", "answer", "artifact_part", "artifacts_of", "attachment_heads", "attachments_by_id", "bind_session",
-    "call_result", "cancel", "claim", "count_change", "count_live", "delete_run", "deliver", "expire_leases",
-    "explain", "fence", "has_written", "insert_artifact", "live_runs_of_lane", "newest_end", "note_instructions",
-    "prune", "queue_order", "queue_position", "record_call", "remove_lane", "require_cancelled", "rescue_lost",
-    "retire_agent", "retry", "retry_delay_ms", "run_by_id", "run_by_sender", "running_of_lane", "runs_newest_first",
-    "settle", "stop_lane", "stuck_lanes", "tell", "tools_called",
+    "TaskFilter", "Watch", "Webhook", "WebhookAddress", "Why", "answer", "artifact_part", "artifacts_of",
+    "attachment_heads", "attachments_by_id", "bind_session", "call_result", "cancel", "claim", "count_change",
+    "count_live", "count_tasks", "crowded_hosts", "delete_run", "delete_webhook", "deliver", "expire_leases", "explain",
+    "fence", "has_written", "insert_artifact", "keep_webhook", "live_runs_of_lane", "newest_end", "newest_tasks",
+    "next_webhook_due", "note_instructions", "prune", "queue_order", "queue_position", "record_call", "release_sender",
+    "release_webhooks", "remove_lane", "require_cancelled", "rescue_lost", "retire_agent", "retry", "retry_delay_ms",
+    "run_by_id", "run_by_sender", "running_of_lane", "runs_newest_first", "settle", "stop_lane", "stuck_lanes",
+    "take_webhooks", "tell", "tools_called", "webhook_by_id", "webhook_failed", "webhook_told", "webhooks_of_run",
 ]  # fmt: skip

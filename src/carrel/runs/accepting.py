@@ -3,7 +3,7 @@
 from msgspec import Struct
 
 from carrel.journal import json_text
-from carrel.kernel import MS_PER_SECOND, Access, Code, Envelope, Refusal, invalid, not_found
+from carrel.kernel import MS_PER_SECOND, Access, Code, Envelope, Message, Refusal, invalid, not_found
 from carrel.kernel.limits import ATTACHMENT_BYTES_MAX, ATTACHMENTS_MAX, MESSAGE_CHARS_MAX
 from carrel.kernel.settings import RunsSettings, SendPolicySettings
 from carrel.runs import queue_store, record_store, store
@@ -35,7 +35,9 @@ def deliver(tx: Tx, access: Access, envelope: Envelope, rules: Rules) -> Run:
         known = store.run_by_sender(tx, access, message.sender_id)
         if known is not None:
             return known
-    _check(access, envelope)
+    check_message(message)
+    if not may_address(access, envelope.key):
+        raise not_found("session")
     position = _enter(tx, access, envelope, rules)
     attachments = tuple(record_store.insert_attachment(tx, access, new) for new in message.attachments)
     run = _new_run(tx, access, envelope, rules, attachments, head=position == 0)
@@ -46,8 +48,8 @@ def deliver(tx: Tx, access: Access, envelope: Envelope, rules: Rules) -> Run:
     return run
 
 
-def _check(access: Access, envelope: Envelope) -> None:
-    message = envelope.message
+def check_message(message: Message) -> None:
+    """Refuse a message that says nothing or is beyond its bounds."""
     if not message.text.strip() and not message.attachments:
         raise invalid("message", "A message needs some text.")
     if len(message.text) > MESSAGE_CHARS_MAX:
@@ -56,8 +58,6 @@ def _check(access: Access, envelope: Envelope) -> None:
         raise Refusal(Code.LIMIT_REACHED, f"A message has at most {ATTACHMENTS_MAX} attachments.", field="attachments")
     if any(len(attachment.content) > ATTACHMENT_BYTES_MAX for attachment in message.attachments):
         raise Refusal(Code.TOO_LARGE, f"An attachment has at most {ATTACHMENT_BYTES_MAX} bytes.", field="attachments")
-    if not may_address(access, envelope.key):
-        raise not_found("session")
 
 
 def _enter(tx: Tx, access: Access, envelope: Envelope, rules: Rules) -> int:

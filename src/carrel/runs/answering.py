@@ -1,18 +1,18 @@
 """Going on by hand: a person answers a waiting run, or says a failed one again."""
 
 from carrel.journal import NewEntry, append_entry
-from carrel.kernel import Access, Code, Envelope, Message, NewAttachment, Provenance, Refusal, clip, not_found
-from carrel.kernel.limits import MESSAGE_CHARS_MAX
+from carrel.kernel import Access, Code, Envelope, Message, NewAttachment, Refusal, not_found
 from carrel.runs import queue_store, record_store, store
-from carrel.runs.accepting import Rules, deliver
+from carrel.runs.accepting import Rules, check_message, deliver
 from carrel.runs.model import Run
 from carrel.runs.telling import tell
 from carrel.sessions import lock_lane
 from carrel.storage import RUNS, Tx
 
 
-def answer(tx: Tx, access: Access, run_id: str, text: str) -> Run:
+def answer(tx: Tx, access: Access, run_id: str, message: Message) -> Run:
     """Give a waiting run what it asked for; it joins its lane again as its own continuation."""
+    check_message(message)
     known = store.run_by_id(tx, access, run_id)
     if known is None:
         raise not_found("run")
@@ -27,9 +27,13 @@ def answer(tx: Tx, access: Access, run_id: str, text: str) -> Run:
         NewEntry(
             type="conversation",
             role="user",
-            content=clip(text, MESSAGE_CHARS_MAX),
+            content=message.text,
+            # The sender's own form of it is kept beside the words, for whoever is to see it again just as it was.
+            details=None if message.original is None else {"original": message.original.decode()},
             author="user" if access.is_person else access.actor_id,
-            provenance=Provenance(kind="external_user", actor=access.actor_id),
+            provenance=message.provenance,
+            message_id=message.sender_id,
+            attachment_ids=tuple(record_store.insert_attachment(tx, access, new) for new in message.attachments),
             key=run.key,
             session_id=run.session_id,
             run_id=run.id,
@@ -55,7 +59,7 @@ def retry(tx: Tx, access: Access, run: Run, rules: Rules) -> Run:
         NewAttachment(name=kept.name, mime_type=kept.mime_type, content=kept.content)
         for kept in record_store.attachments_by_id(tx, access, run.attached())
     )
-    message = Message(text=run.text, provenance=run.source(), attachments=attachments)
+    message = Message(text=run.text, provenance=run.source(), attachments=attachments, original=run.original)
     envelope = Envelope(
         key=run.session_key,
         message=message,

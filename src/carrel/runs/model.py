@@ -6,7 +6,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
-from carrel.kernel import Access, Chance, Code, Provenance, Refusal, SessionKey, clip, redact, system_access
+from carrel.kernel import SCOPE_END, Access, Chance, Code, Provenance, Refusal, SessionKey, clip, redact, system_access
 from carrel.kernel.limits import ERROR_CHARS_MAX, RETRY_BASE_SECONDS, RETRY_MAX_SECONDS
 
 State = Literal["queued", "running", "waiting", "completed", "failed", "cancelled"]
@@ -104,6 +104,11 @@ class Run(Claim, frozen=True, kw_only=True):
     def ended(self) -> bool:
         """True once nothing can happen to it any more."""
         return self.state in ENDS
+
+    @property
+    def sender_message(self) -> str | None:
+        """The sender's own id for the message, without the scope within which it is unique."""
+        return None if self.sender_id is None else self.sender_id.rpartition(SCOPE_END)[2]
 
     def source(self) -> Provenance:
         """By whose doing it was said."""

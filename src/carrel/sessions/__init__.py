@@ -39,7 +39,7 @@ from carrel.sessions.pointers import (
     transport_name,
 )
 from carrel.sessions.policy import decide, require_sending
-from carrel.sessions.routing import Place, find_lane, find_place, lane_for_work
+from carrel.sessions.routing import Place, default_agent, find_lane, find_place, lane_for_work, named_agent
 from carrel.sessions.spellings import Spelling, read_spelling
 from carrel.sessions.store import (
     children_of,
@@ -94,6 +94,7 @@ __all__ = [
     "close_generation",
     "closed_sessions_before",
     "decide",
+    "default_agent",
     "delete_lane",
     "delete_session",
     "ensure_default_account",
@@ -117,6 +118,7 @@ __all__ = [
     "may_address",
     "may_see",
     "name_chat",
+    "named_agent",
     "note_tokens",
     "open_account",
     "open_generation",

@@ -9,10 +9,13 @@ import asyncio
 import ipaddress
 import socket
 from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from urllib.parse import urlsplit
 
 from msgspec import Struct
 
+from carrel.kernel.limits import NAME_LOOKUPS_AT_A_TIME
 from carrel.wire.model import WireFault, WireFaultKind
 
 Resolver = Callable[[str, int], Awaitable[list[str]]]
@@ -23,6 +26,8 @@ _PRIVATE_NAMES = ("localhost", "local", "internal", "intranet", "lan", "home", "
 _METADATA = frozenset({ipaddress.ip_address("168.63.129.16"), ipaddress.ip_address("192.0.0.192")})
 _TUNNELS = tuple(ipaddress.IPv6Network(text) for text in ("2002::/16", "2001::/32", "64:ff9b::/96", "64:ff9b:1::/48"))
 _PORTS = {"http": 80, "https": 443}
+# The loop's own lookups share a few places, and a stranger's dead name server could hold up our way to the models.
+_lookups = ThreadPoolExecutor(NAME_LOOKUPS_AT_A_TIME, thread_name_prefix="carrel-names")
 
 
 class ForbiddenAddress(WireFault):
@@ -49,8 +54,15 @@ class Target(Struct, frozen=True, kw_only=True):
 
 async def resolve_by_system(host: str, port: int) -> list[str]:
     """The numbers of `host`, as this machine's resolver gives them."""
-    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    look = partial(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM)
+    found = await asyncio.get_running_loop().run_in_executor(_lookups, look)
     return [str(entry[4][0]) for entry in found]
+
+
+def web_host(url: str) -> str:
+    """The host and port of a plain web address; raises ForbiddenAddress for anything else. Asks no name server."""
+    host, port, _ = _parse(url)
+    return f"{host}:{port}"
 
 
 async def public_target(url: str, resolve: Resolver = resolve_by_system) -> Target:

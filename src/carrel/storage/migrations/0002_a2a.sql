@@ -16,11 +16,13 @@ CREATE INDEX runs_by_context ON runs (account_id, key, updated_at, id) WHERE pro
 
 -- Who else is told of a run's changes. `sent_change` is the last one told, `wanted_change` the last one there is;
 -- `due_at` is set while something is left to tell, and lies ahead while somebody is at it or between two attempts.
+-- `claim` names a taking while somebody is at it; `host` is the part of the address that may be slow for all its users.
 CREATE TABLE webhooks (
     account_id TEXT NOT NULL REFERENCES accounts (id),
     run_id TEXT NOT NULL,
     id TEXT NOT NULL,
     url TEXT NOT NULL,
+    host TEXT NOT NULL,
     token TEXT NOT NULL,
     scheme TEXT NOT NULL,
     credentials TEXT NOT NULL,
@@ -28,6 +30,7 @@ CREATE TABLE webhooks (
     wanted_change BIGINT NOT NULL,
     attempt BIGINT NOT NULL DEFAULT 0,
     due_at BIGINT,
+    claim TEXT,
     given_up TEXT,
     created_at BIGINT NOT NULL,
     PRIMARY KEY (account_id, run_id, id),

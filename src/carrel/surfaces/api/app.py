@@ -32,12 +32,16 @@ def build_app(
     house: House,
     *,
     recorder: Recorder | None = None,
+    wrong: WrongTokens | None = None,
     more_routes: Iterable[BaseRoute] = (),
     clock: Clock | None = None,
 ) -> Starlette:
-    """The application of one house; `more_routes` are those of other surfaces, `recorder` is the one kept running."""
+    """The application of one house; `more_routes` are those of other surfaces, `recorder` is the one kept running.
+
+    `wrong` is what other surfaces count wrong tokens with, so that a guesser has no second count there.
+    """
     clock = clock or SystemClock()
-    wrong = WrongTokens(clock)
+    wrong = wrong or WrongTokens(clock)
     endpoints: list[Endpoint] = every_endpoint()
     app = Starlette(
         routes=[*Server(house, wrong).routes(endpoints), *SOCKETS, *more_routes],

@@ -7,7 +7,18 @@ from typing import Annotated
 
 from msgspec import Meta, Struct, field
 
-from carrel.kernel import Access, Envelope, Message, NewAttachment, Provenance, Refusal, SessionKey, invalid, not_found
+from carrel.kernel import (
+    SCOPE_END,
+    Access,
+    Envelope,
+    Message,
+    NewAttachment,
+    Provenance,
+    Refusal,
+    SessionKey,
+    invalid,
+    not_found,
+)
 from carrel.kernel.limits import CLIENT_ID_CHARS_MAX, NAME_CHARS_MAX
 from carrel.modes import Done, Scene, read_command, run_command
 from carrel.runs import Run, deliver, run_by_sender
@@ -24,8 +35,8 @@ from carrel.sessions import (
 from carrel.storage import Tx
 from carrel.surfaces.api.endpoint import PEOPLE, Ask, In, NoQuery, Out, Reply, endpoint
 from carrel.surfaces.api.session_changes import Channel, ClientId, Name, Reference
-from carrel.surfaces.api.waits import refuse_when_draining
 from carrel.surfaces.house import House
+from carrel.surfaces.waits import refuse_when_draining
 
 
 class NewFile(In, frozen=True, kw_only=True):
@@ -157,7 +168,7 @@ def _deliver(
     if line.client_message_id is not None:
         named = line.session_key or line.session_id
         place = str(key) if named else transport_name(access, line.channel_type, line.client_instance_id or "")
-        sender_id = f"chat:{place}:{line.client_message_id}"
+        sender_id = f"chat:{place}{SCOPE_END}{line.client_message_id}"
         known = run_by_sender(tx, access, sender_id)
         if known is not None:
             # A repetition changes nothing, not even what the transport has in front of it by now.

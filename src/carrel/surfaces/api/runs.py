@@ -31,7 +31,7 @@ from carrel.storage import Tx
 from carrel.surfaces.api.cursors import clamp, read_cursor, write_cursor
 from carrel.surfaces.api.endpoint import PEOPLE, Ask, In, NoQuery, Out, endpoint
 from carrel.surfaces.api.shapes import RunShape, Waited, run_shape, run_shapes, waited
-from carrel.surfaces.api.waits import refuse_when_draining, rest_of
+from carrel.surfaces.waits import refuse_when_draining, rest_of
 
 Words = Annotated[str, Meta(min_length=1, max_length=NAME_CHARS_MAX)]
 Reference = Annotated[str, Meta(min_length=1, max_length=SESSION_REFERENCE_CHARS_MAX)]
@@ -225,7 +225,8 @@ async def answer_run(ask: Ask[Answered, NoQuery]) -> OneRun:
 
     def work(tx: Tx, access: Access) -> OneRun:
         run = seen_run(tx, access, ask.path("id"))
-        return OneRun(run=run_shape(tx, access, answer(tx, access, run.id, _words(run, ask.body))))
+        said = Message(text=_words(run, ask.body), provenance=Provenance(kind="external_user", actor=access.actor_id))
+        return OneRun(run=run_shape(tx, access, answer(tx, access, run.id, said)))
 
     return await ask.write(work)
 

@@ -33,7 +33,7 @@ from carrel.surfaces.api.endpoint import PEOPLE, Ask, In, NoQuery, Out, Reply, e
 from carrel.surfaces.api.session_shapes import session_shape
 from carrel.surfaces.api.sessions import OneSession, find
 from carrel.surfaces.api.shapes import Waited, waited
-from carrel.surfaces.api.waits import refuse_when_draining, rest_of
+from carrel.surfaces.waits import refuse_when_draining, rest_of
 
 Channel = Literal["web", "telegram", "cli"]
 Reference = Annotated[str, Meta(min_length=1, max_length=SESSION_REFERENCE_CHARS_MAX)]

@@ -1,0 +1,5 @@
+"""A2A: agents of other vendors talk to ours. A task is a run; this room reads, shows and follows runs, no more."""
+
+from carrel.surfaces.a2a.routes import routes
+
+__all__ = ["routes"]

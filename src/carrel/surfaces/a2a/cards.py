@@ -1,0 +1,105 @@
+"""Agent cards: what an agent is, where and how it is spoken to, as A2A 1.0 and 0.3 say it."""
+
+from email.utils import formatdate
+from hashlib import sha256
+from urllib.parse import urlsplit
+
+import msgspec
+from a2a.compat.v0_3.conversions import to_compat_agent_card
+from a2a.types import AgentCard
+from google.protobuf.json_format import ParseDict
+from starlette.requests import Request
+from starlette.responses import Response
+
+from carrel.kernel.limits import A2A_CARD_SECONDS
+from carrel.kernel.settings import A2aSettings
+from carrel.sessions import Agent
+from carrel.surfaces.a2a.calling import Version
+from carrel.surfaces.a2a.reading import FILE_TYPES
+from carrel.surfaces.a2a.rendering import Json
+from carrel.surfaces.house import House
+from carrel.tools import CATALOG, Permitted
+
+_BINDINGS = ("JSONRPC", "HTTP+JSON")
+
+
+def card_of(house: House, agent: Agent, base_url: str, *, extended: bool = False) -> Json:
+    """The agent's card in 1.0; the extended one shows every tool the agent may use as a skill."""
+    settings = house.settings
+    about = agent.profile.description or f"{agent.name}, an agent at a Carrel server."
+    return {
+        "name": agent.name,
+        "description": about,
+        "version": house.version,
+        "supportedInterfaces": _interfaces(settings.a2a, agent, base_url),
+        "capabilities": _capabilities(settings.a2a),
+        "securitySchemes": {"bearer": {"httpAuthSecurityScheme": {"scheme": "bearer"}}},
+        "securityRequirements": [{"schemes": {"bearer": {}}}],
+        "defaultInputModes": ["text/plain", "application/json", *FILE_TYPES],
+        "defaultOutputModes": ["text/plain", "application/json"],
+        "skills": [_talk(about), *(_tools(agent) if extended else [])],
+    }
+
+
+def legacy_card(card: Json) -> Json:
+    """The same card as 0.3 says it."""
+    core = ParseDict(card, AgentCard())
+    shown: Json = to_compat_agent_card(core).model_dump(mode="json", by_alias=True, exclude_none=True)
+    return shown
+
+
+def card_response(request: Request, agent: Agent, card: Json, version: Version) -> Response:
+    """A card that may be kept for a while and asked for again cheaply."""
+    body = msgspec.json.encode(legacy_card(card) if version == "0.3" else card)
+    tag = f'"{sha256(body).hexdigest()[:32]}"'
+    headers = {
+        "ETag": tag,
+        "Cache-Control": f"max-age={A2A_CARD_SECONDS}",
+        "Last-Modified": formatdate(agent.updated_at / 1000, usegmt=True),
+        "Vary": "A2A-Version, Authorization",
+    }
+    if tag in request.headers.get("if-none-match", ""):
+        return Response(status_code=304, headers=headers)
+    return Response(body, headers=headers, media_type="application/json")
+
+
+def _interfaces(settings: A2aSettings, agent: Agent, base_url: str) -> list[Json]:
+    url = f"{base_url}/a2a/{agent.id}"
+    found: list[Json] = [
+        {"url": url, "protocolBinding": binding, "protocolVersion": version}
+        for version in ("1.0", "0.3")
+        for binding in _BINDINGS
+    ]
+    if settings.grpc_port:
+        address = f"{urlsplit(base_url).hostname}:{settings.grpc_port}"
+        found.insert(2, {"url": address, "protocolBinding": "GRPC", "protocolVersion": "1.0", "tenant": agent.id})
+    return found
+
+
+def _capabilities(settings: A2aSettings) -> Json:
+    found: Json = {
+        "streaming": settings.streaming,
+        "pushNotifications": settings.push.enabled,
+        "extendedAgentCard": settings.extended_card,
+    }
+    if settings.required_extensions:
+        found["extensions"] = [{"uri": uri, "required": True} for uri in settings.required_extensions]
+    return found
+
+
+def _talk(about: str) -> Json:
+    return {
+        "id": "talk",
+        "name": "Talk and work",
+        "description": about,
+        "tags": ["chat", "work"],
+        "examples": ["What do you know about this?"],
+    }
+
+
+def _tools(agent: Agent) -> list[Json]:
+    offered = Permitted(CATALOG, agent.profile).offered()
+    return [
+        {"id": tool.name, "name": tool.name, "description": tool.description, "tags": ["tool", tool.effect]}
+        for tool in offered
+    ]

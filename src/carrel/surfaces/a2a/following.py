@@ -1,0 +1,56 @@
+"""Following one task: the task first, then its changes by number, from the stored feed and from nowhere else."""
+
+from collections.abc import AsyncIterator
+from functools import partial
+
+from carrel.journal import changes_of_run
+from carrel.kernel.limits import STREAM_PAGE_ROWS, STREAM_PING_SECONDS
+from carrel.runs import RESTS, Run, run_by_id
+from carrel.storage import Tx
+from carrel.surfaces.a2a.calling import Caller
+from carrel.surfaces.a2a.rendering import RESTING, Json, Shown, Update, render, updates
+from carrel.surfaces.house import House
+
+
+async def follow(
+    house: House, caller: Caller, run: Run, shown: Shown, *, after: int, until_rest: bool
+) -> AsyncIterator[Update | None]:
+    """The task as `run` has it, then what came behind the change `after`; None now and then, as a sign of life.
+
+    It ends when the task ends or asks for something. A task that rests already is followed on, unless `until_rest`.
+    """
+    access = caller.access
+    with house.watch.over(access.account_id, run.id) as bell:
+        task = await house.db.read(lambda tx: render(tx, access, run, shown))
+        yield (run.changes, {"task": task})
+        if until_rest and run.state in RESTS and after >= run.changes:
+            return
+        while True:
+            version = bell.version
+            found = await house.db.read(partial(_behind, caller=caller, run_id=run.id, after=after))
+            if found is None:
+                return
+            for update in found:
+                yield update
+                after = update[0]
+                if _is_last(update[1]):
+                    return
+            if not found:
+                await bell.wait(version, STREAM_PING_SECONDS)
+                if bell.version == version:
+                    yield None
+
+
+def _behind(tx: Tx, caller: Caller, run_id: str, after: int) -> list[Update] | None:
+    """What came behind a change; None once the task is no more."""
+    run = run_by_id(tx, caller.access, run_id)
+    if run is None:
+        return None
+    told = changes_of_run(tx, caller.access, run_id, after, limit=STREAM_PAGE_ROWS)
+    found = [update for change, event in told for update in updates(tx, caller.access, run, change, event)]
+    return [update for update in found if update[0] > after]
+
+
+def _is_last(update: Json) -> bool:
+    """True for the update with which a stream ends."""
+    return "statusUpdate" in update and update["statusUpdate"]["status"]["state"] in RESTING

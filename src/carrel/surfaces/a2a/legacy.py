@@ -1,0 +1,165 @@
+"""A2A 0.3 over JSON-RPC: its methods, their params made 1.0 requests, and 1.0 answers said in its words.
+
+The conversions are those of the protocol's own library; here stands only which of them goes with which method.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import a2a.types as wire
+from a2a.compat.v0_3 import conversions as convert
+from a2a.compat.v0_3 import types as old
+from google.protobuf.json_format import ParseDict
+from msgspec import Struct
+from pydantic import BaseModel, ValidationError
+
+from carrel.surfaces.a2a.cards import legacy_card
+from carrel.surfaces.a2a.errors import wrong
+from carrel.surfaces.a2a.params import read_params, whole_numbers
+from carrel.surfaces.a2a.rendering import RESTING, Json
+
+
+class Legacy(Struct, frozen=True):
+    """One method of 0.3: the operation it is, how its params are read and how its result is written."""
+
+    operation: str
+    read: Callable[[object], Any]
+    write: Callable[[Json], object]
+
+
+def dump(value: BaseModel) -> Json:
+    """A value of 0.3 as JSON."""
+    found: Json = whole_numbers(value.model_dump(mode="json", by_alias=True, exclude_none=True))
+    return found
+
+
+def read_old(kind: type[BaseModel], params: object) -> Any:
+    """Params as 0.3 has them, with the field named that is wrong."""
+    try:
+        return kind.model_validate(params)
+    except ValidationError as error:
+        first = error.errors()[0]
+        field = ".".join(str(part) for part in first["loc"]) or "params"
+        raise wrong(field, f"{first['msg']}.") from error
+
+
+def _reader(params_kind: type[BaseModel], request_kind: Any, to_core: Callable[[Any], Any]) -> Callable[[object], Any]:
+    def read(params: object) -> Any:
+        asked = read_old(params_kind, params)
+        try:
+            return to_core(request_kind(id=0, params=asked))
+        except ValueError as error:
+            # Bytes that are no base64, a moment that is none: the library says so only when it converts.
+            raise wrong("params", f"These params cannot be read ({str(error)[:200]}).") from error
+
+    return read
+
+
+def write_task(task: Json) -> Json:
+    """A task in 0.3's words."""
+    return dump(convert.to_compat_task(ParseDict(task, wire.Task())))
+
+
+def _sent(answer: Json) -> Json:
+    return write_task(answer["task"])
+
+
+def old_update(update: Json) -> Any:
+    """An update of a stream as a value of 0.3."""
+    core = ParseDict(update, wire.StreamResponse())
+    found = convert.to_compat_stream_response(core, 0).result
+    if isinstance(found, old.TaskStatusUpdateEvent):
+        # The last of its stream, which ends at a question as well.
+        found.final = update["statusUpdate"]["status"]["state"] in RESTING
+    return found
+
+
+def _write_update(update: Json) -> Json:
+    return dump(old_update(update))
+
+
+def old_webhook(config: Json) -> old.TaskPushNotificationConfig:
+    """A webhook as a value of 0.3."""
+    return convert.to_compat_task_push_notification_config(ParseDict(config, wire.TaskPushNotificationConfig()))
+
+
+def _write_webhook(config: Json) -> Json:
+    return dump(old_webhook(config))
+
+
+def _write_webhooks(answer: Json) -> list[Json]:
+    return [_write_webhook(config) for config in answer["configs"]]
+
+
+def _nothing(_answer: Json) -> None:
+    return None
+
+
+def _read_list(params: object) -> Any:
+    """0.3 has no list of its own: it is asked for as in 1.0, with states as 0.3 spells them."""
+    if isinstance(params, dict) and isinstance(params.get("status"), str) and params["status"]:
+        state = params["status"].upper().replace("-", "_")
+        params = params | {"status": state if state.startswith("TASK_STATE_") else f"TASK_STATE_{state}"}
+    return read_params(wire.ListTasksRequest, params)
+
+
+def _write_list(answer: Json) -> Json:
+    return answer | {"tasks": [write_task(task) for task in answer["tasks"]]}
+
+
+def _read_webhook(params: object) -> Any:
+    asked = read_old(old.GetTaskPushNotificationConfigParams, params)
+    return wire.GetTaskPushNotificationConfigRequest(task_id=asked.id, id=asked.push_notification_config_id or "")
+
+
+def _read_card(_params: object) -> Any:
+    return wire.GetExtendedAgentCardRequest()
+
+
+_send = _reader(old.MessageSendParams, old.SendMessageRequest, convert.to_core_send_message_request)
+
+LEGACY: dict[str, Legacy] = {
+    "message/send": Legacy("SendMessage", _send, _sent),
+    "message/stream": Legacy("SendStreamingMessage", _send, _write_update),
+    "tasks/get": Legacy(
+        "GetTask", _reader(old.TaskQueryParams, old.GetTaskRequest, convert.to_core_get_task_request), write_task
+    ),
+    "tasks/list": Legacy("ListTasks", _read_list, _write_list),
+    "tasks/cancel": Legacy(
+        "CancelTask", _reader(old.TaskIdParams, old.CancelTaskRequest, convert.to_core_cancel_task_request), write_task
+    ),
+    "tasks/resubscribe": Legacy(
+        "SubscribeToTask",
+        _reader(old.TaskIdParams, old.TaskResubscriptionRequest, convert.to_core_subscribe_to_task_request),
+        _write_update,
+    ),
+    "tasks/pushNotificationConfig/set": Legacy(
+        "CreateTaskPushNotificationConfig",
+        _reader(
+            old.TaskPushNotificationConfig,
+            old.SetTaskPushNotificationConfigRequest,
+            convert.to_core_create_task_push_notification_config_request,
+        ),
+        _write_webhook,
+    ),
+    "tasks/pushNotificationConfig/get": Legacy("GetTaskPushNotificationConfig", _read_webhook, _write_webhook),
+    "tasks/pushNotificationConfig/list": Legacy(
+        "ListTaskPushNotificationConfigs",
+        _reader(
+            old.ListTaskPushNotificationConfigParams,
+            old.ListTaskPushNotificationConfigRequest,
+            convert.to_core_list_task_push_notification_config_request,
+        ),
+        _write_webhooks,
+    ),
+    "tasks/pushNotificationConfig/delete": Legacy(
+        "DeleteTaskPushNotificationConfig",
+        _reader(
+            old.DeleteTaskPushNotificationConfigParams,
+            old.DeleteTaskPushNotificationConfigRequest,
+            convert.to_core_delete_task_push_notification_config_request,
+        ),
+        _nothing,
+    ),
+    "agent/getAuthenticatedExtendedCard": Legacy("GetExtendedAgentCard", _read_card, legacy_card),
+}
