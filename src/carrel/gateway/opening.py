@@ -2,11 +2,17 @@
 
 from urllib.parse import urlsplit
 
+from carrel.gateway.a2a import A2aGateway
 from carrel.gateway.builtin import BuiltinGateway
 from carrel.gateway.model import Gateway
 from carrel.gateway.responses import ResponsesGateway
 from carrel.kernel.settings import GatewaySettings
 from carrel.wire import Wire
+
+_WANTED = {
+    "a2a": "an A2A agent or of its card, such as https://agent.example/.well-known/agent-card.json",
+    "responses": "an Open Responses server, such as http://127.0.0.1:11434",
+}
 
 
 def open_gateway(name: str, settings: GatewaySettings, wire: Wire) -> Gateway:
@@ -14,6 +20,8 @@ def open_gateway(name: str, settings: GatewaySettings, wire: Wire) -> Gateway:
     if settings.kind == "builtin":
         return BuiltinGateway(name)
     _check(name, settings)
+    if settings.kind == "a2a":
+        return A2aGateway(name, settings, wire)
     return ResponsesGateway(name, settings, wire)
 
 
@@ -25,9 +33,7 @@ def _check(name: str, settings: GatewaySettings) -> None:
     except ValueError:
         host, has_user = None, False
     if not host:
-        raise ValueError(
-            f"gateway.{name}.base_url must be the address of an Open Responses server, such as http://127.0.0.1:11434"
-        )
+        raise ValueError(f"gateway.{name}.base_url must be the address of {_WANTED[settings.kind]}")
     if has_user and settings.api_key:
         raise ValueError(f"gateway.{name}.base_url must not carry a user name beside gateway.{name}.api_key")
     if (

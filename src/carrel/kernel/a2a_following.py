@@ -1,18 +1,12 @@
-"""A piece of work at another server, as its answers and events tell it. Pure; who fetches them is the caller's affair."""
+"""A run of another server, put together from its answers and events. Pure; who fetches those is the caller's affair."""
 
 from typing import Any
 
-from carrel.kernel.a2a_shapes import Item, items_of
+from carrel.kernel.a2a_shapes import Item, items_of, state_word
 
 BETWEEN_ARTIFACTS = "\n\n"
-COMPLETED = "TASK_STATE_COMPLETED"
-FAILED = "TASK_STATE_FAILED"
-CANCELED = "TASK_STATE_CANCELED"
-REJECTED = "TASK_STATE_REJECTED"
-INPUT_REQUIRED = "TASK_STATE_INPUT_REQUIRED"
-AUTH_REQUIRED = "TASK_STATE_AUTH_REQUIRED"
-_ENDED = frozenset({COMPLETED, FAILED, CANCELED, REJECTED})
-_ASKING = frozenset({INPUT_REQUIRED, AUTH_REQUIRED})
+_ENDED = frozenset({"completed", "failed", "canceled", "rejected"})
+_ASKING = frozenset({"input-required", "auth-required"})
 
 
 class RemoteRun:
@@ -35,8 +29,8 @@ class RemoteRun:
 
     @property
     def state(self) -> str:
-        """The state as 1.0 names it; a message is a completed answer."""
-        return COMPLETED if self.message is not None else str(self.status.get("state", ""))
+        """The state in a word, such as `working` or `input-required`; a message is a completed answer."""
+        return "completed" if self.message is not None else state_word(str(self.status.get("state", "")))
 
     @property
     def has_ended(self) -> bool:
@@ -49,16 +43,26 @@ class RemoteRun:
         return self.state in _ASKING
 
     @property
+    def is_resting(self) -> bool:
+        """Whether nothing more comes of it by itself."""
+        return self.has_ended or self.is_asking
+
+    @property
     def text(self) -> str:
         """What came out of it: the texts of its artifacts in order, else of what it says itself."""
-        texts = [text_of(artifact) for artifact in self.artifacts]
+        texts = [_text(artifact) for artifact in self.artifacts]
         return BETWEEN_ARTIFACTS.join(text for text in texts if text) or self.said
+
+    @property
+    def has_files(self) -> bool:
+        """Whether something other than text came out of it."""
+        return any("text" not in part for artifact in self.artifacts for part in artifact["parts"])
 
     @property
     def said(self) -> str:
         """The text that goes with its state: the question, the reason, or the whole answer of a message."""
         message = self.message if self.message is not None else self.status.get("message")
-        return words_of(message) if isinstance(message, dict) else ""
+        return message_words(message) if isinstance(message, dict) else ""
 
     def take(self, event: Item) -> str:
         """Take in one event, or a task or message that was read; gives the text that it adds to the result."""
@@ -67,7 +71,7 @@ class RemoteRun:
                 return self._take_task(task)
             case {"message": message}:
                 self.message = message
-                return text_of(message)
+                return message_words(message)
             case {"statusUpdate": update}:
                 self._name(update.get("taskId"), update.get("contextId"))
                 self.status = update["status"]
@@ -88,17 +92,18 @@ class RemoteRun:
 
     def _take_artifact(self, artifact: Item, *, append: bool) -> str:
         artifact_id = str(artifact.get("artifactId") or "")
-        place = self._places.get(artifact_id)
+        place = self._places.get(artifact_id) if artifact_id else None
+        # Kept apart from the event, because pieces that come later are put into it.
+        kept = artifact | {"parts": list(artifact["parts"])}
         if place is None:
             place = self._places[artifact_id] = len(self.artifacts)
-            self.artifacts.append(artifact)
+            self.artifacts.append(kept)
         elif append:
-            known = self.artifacts[place]
-            known["parts"] = [*known["parts"], *artifact["parts"]]
+            self.artifacts[place]["parts"].extend(artifact["parts"])
         else:
-            self.artifacts[place] = artifact
+            self.artifacts[place] = kept
             return ""
-        return self._speak(place, text_of(artifact))
+        return self._speak(place, _text(artifact))
 
     def _speak(self, place: int, text: str) -> str:
         """The text with the gap before it that the whole will have there; nothing for what comes out of order."""
@@ -113,12 +118,12 @@ class RemoteRun:
         self.context_id = self.context_id or (context_id if isinstance(context_id, str) else "")
 
 
-def text_of(whole: Item) -> str:
+def _text(whole: Item) -> str:
     """The text in the parts of a message or artifact: one text, because streams cut it anywhere."""
     return "".join(part["text"] for part in items_of(whole.get("parts")) if isinstance(part.get("text"), str))
 
 
-def words_of(message: Item) -> str:
-    """What a message says to a person: its text, and the links it gives."""
-    links = [part["url"] for part in items_of(message.get("parts")) if isinstance(part.get("url"), str)]
-    return "\n".join([text for text in (text_of(message), *links) if text])
+def message_words(message: Item) -> str:
+    """What a message says to a person: its texts, and the links it gives, a line each."""
+    told = [part.get("text") or part.get("url") for part in items_of(message.get("parts"))]
+    return "\n".join(line for line in told if isinstance(line, str) and line)

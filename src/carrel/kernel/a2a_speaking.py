@@ -36,11 +36,13 @@ _REASONS = {
     -32008: "EXTENSION_SUPPORT_REQUIRED",
     -32009: "VERSION_NOT_SUPPORTED",
 }
-UNREADABLE = "UNREADABLE"
 
 
 class A2aFault(Exception):
-    """An answer that is a refusal or none at all: the HTTP status, the protocol's reason and what the server said."""
+    """An answer that is a refusal or none at all: the HTTP status, the protocol's reason and what the server said.
+
+    Without a `reason` it is no answer of this protocol, and `message` says what is wrong with it.
+    """
 
     def __init__(self, status: int, reason: str, message: str) -> None:
         super().__init__(message)
@@ -92,7 +94,7 @@ class A2aSpeech:
         """What a send gave back: `{"task": …}` or `{"message": …}`."""
         event = read_event(self.read(status, body))
         if not event:
-            raise A2aFault(status, UNREADABLE, "it holds neither a task nor a message")
+            raise A2aFault(status, "", "it holds neither a task nor a message.")
         return event
 
     def read_task(self, status: int, body: bytes) -> Item:
@@ -120,10 +122,10 @@ class A2aSpeech:
         if isinstance(error, dict):
             raise _fault(status, error)
         if status >= 300:
-            raise A2aFault(status, UNREADABLE, f"it is HTTP {status} without a reason")
+            raise A2aFault(status, "", f"it is HTTP {status} without a reason.")
         result = told.get("result") if self._is_rpc and isinstance(told, dict) else told
         if not isinstance(result, dict):
-            raise A2aFault(status, UNREADABLE, "it is no answer of the A2A protocol")
+            raise A2aFault(status, "", "it is none of the A2A protocol.")
         return result
 
     def _ask(

@@ -69,7 +69,7 @@ class AuthSettings(Section, frozen=True, kw_only=True):
 class GatewaySettings(Section, frozen=True, kw_only=True):
     """One way to a model; `builtin` needs none."""
 
-    kind: Literal["builtin", "responses"] = "builtin"
+    kind: Literal["builtin", "responses", "a2a"] = "builtin"
     base_url: WebAddress = ""
     api_key: Secret = ""
     model: str = ""

@@ -213,10 +213,10 @@ def _check(
         if (
             name[0] == "gateway"
             and name[2] == "kind"
-            and value == "responses"
+            and value in ("responses", "a2a")
             and not values.get((*name[:2], "base_url"))
         ):
-            problems.append(f"gateway.{name[1]}.base_url: is needed, because gateway.{name[1]}.kind is responses.")
+            problems.append(f"gateway.{name[1]}.base_url: is needed, because gateway.{name[1]}.kind is {value}.")
     return values
 
 

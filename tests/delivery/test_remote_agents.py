@@ -1,0 +1,115 @@
+"""Whole turns of an agent that is backed by a remote A2A agent: questions, files, refusals, stops."""
+
+import pytest
+from a2a.types import Part
+
+from carrel.kernel import NewAttachment
+from carrel.kernel.settings import GatewaySettings
+from carrel.runs import answer, artifacts_of, cancel
+from tests.delivery.floor import open_floor
+from tests.engine import words
+from tests.scripted_gateway import Gate
+from tests.sdk_agent import SdkAgent, Turn
+
+pytestmark = pytest.mark.anyio
+
+
+def to(agent: SdkAgent, **changes: object) -> dict[str, GatewaySettings]:
+    """The settings that put the remote agent behind every agent of the house."""
+    return {"default": GatewaySettings(kind="a2a", base_url=agent.url, **changes)}  # type: ignore[arg-type]
+
+
+async def test_a_session_talks_to_the_remote_in_one_context_and_its_successor_in_another(store_url: str) -> None:
+    async def tell(turn: Turn) -> None:
+        await turn.updater.complete(turn.words(f"{turn.context.context_id}"))
+
+    with SdkAgent(tell) as agent:
+        async with open_floor(store_url, to(agent)) as floor:
+            first, second = await floor.ask("one"), await floor.ask("two")
+            elsewhere = await floor.ask("three", "hook:other")
+    assert first.state == second.state == "completed"
+    assert first.reply == second.reply
+    assert elsewhere.reply not in (first.reply, None)
+
+
+async def test_a_question_of_the_remote_is_put_to_the_person_and_the_answer_goes_on_in_its_task(
+    sqlite_url: str,
+) -> None:
+    async def ask(turn: Turn) -> None:
+        if turn.context.current_task is None:
+            await turn.updater.requires_input(turn.words("Which colour?"))
+        elif turn.text == "red":
+            await turn.updater.requires_input(turn.words("Sure?"))
+        else:
+            await turn.updater.add_artifact([Part(text="Painted.")])
+            await turn.updater.complete()
+
+    with SdkAgent(ask) as agent:
+        async with open_floor(sqlite_url, to(agent)) as floor:
+            run = await floor.ask("paint it")
+            assert (run.state, run.waiting_for, run.question) == ("waiting", "input", "Which colour?")
+            queued = await floor.db.write(lambda tx: answer(tx, floor.access, run.id, words("red")))
+            run = await floor.rest(queued)
+            assert (run.state, run.question) == ("waiting", "Sure?")
+            queued = await floor.db.write(lambda tx: answer(tx, floor.access, run.id, words("yes")))
+            run = await floor.rest(queued)
+    assert (run.state, run.reply) == ("completed", "Painted.")
+
+
+async def test_files_both_ways(sqlite_url: str) -> None:
+    async def copy(turn: Turn) -> None:
+        given = next(part for part in turn.parts if part.raw)
+        await turn.updater.add_artifact([Part(text="Copied.")], name="answer")
+        await turn.updater.add_artifact([Part(raw=given.raw[::-1], media_type="image/png", filename="b.png")])
+        await turn.updater.complete()
+
+    picture = NewAttachment(name="a.png", mime_type="image/png", content=b"\x89PNG!")
+    with SdkAgent(copy) as agent:
+        async with open_floor(sqlite_url, to(agent)) as floor:
+            run = await floor.ask("copy this", attachments=(picture,))
+            kept = await floor.read(lambda tx: artifacts_of(tx, floor.access, run.id))
+    assert (run.state, run.reply) == ("completed", "Copied.")
+    assert [(part.filename, part.media_type, part.kind) for part in kept] == [("b.png", "image/png", "bytes")]
+    assert kept[0].content == "IUdOUIk="
+
+
+async def test_a_refusal_ends_the_run_as_refused_and_a_failure_as_failed(sqlite_url: str) -> None:
+    async def refuse(turn: Turn) -> None:
+        if turn.text == "refuse":
+            await turn.updater.reject(turn.words("I will not."))
+        else:
+            await turn.updater.failed(turn.words("I cannot."))
+
+    with SdkAgent(refuse) as agent:
+        async with open_floor(sqlite_url, to(agent)) as floor:
+            refused, failed = await floor.ask("refuse"), await floor.ask("fail")
+    assert (refused.state, refused.reason, refused.error_message) == ("failed", "rejected", "I will not.")
+    assert (failed.state, failed.error_code, failed.attempt) == ("failed", "remote_failed", 1)
+    assert "I cannot." in (failed.error_message or "")
+
+
+async def test_cancelling_a_run_cancels_the_remotes_task(sqlite_url: str) -> None:
+    gate = Gate()
+
+    async def dawdle(turn: Turn) -> None:
+        await turn.updater.start_work()
+        await gate.passed()
+
+    with SdkAgent(dawdle) as agent:
+        async with open_floor(sqlite_url, to(agent)) as floor:
+            run = await floor.say("slowly")
+            await gate.reached()
+            await floor.db.write(lambda tx: cancel(tx, floor.access, run.id, "user_cancelled"))
+            rested = await floor.rest(run)
+            assert rested.state == "cancelled"
+            agent.wait_for("CancelTask")
+        gate.open()
+
+
+async def test_the_receipt_shows_what_the_agent_was_asked_as_with_any_gateway(sqlite_url: str) -> None:
+    with SdkAgent() as agent:
+        async with open_floor(sqlite_url, to(agent)) as floor:
+            run = await floor.ask("hello")
+            receipt = await floor.receipt(run, with_body=True)
+    assert run.reply == "You said: hello"
+    assert len(receipt.steps) == 1

@@ -1,0 +1,223 @@
+"""What a remote agent may do wrong: hang up, answer nonsense, forget, refuse. A hand-written server plays it."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+
+import pytest
+
+from carrel.gateway import Gateway, GatewayFault, GatewaySettings, Step, StepAnswer, open_gateway
+from carrel.wire import Wire
+from tests.bridge.tiny_server import Asked, Frames, Raw, TinyServer, tiny_server
+from tests.requirements.mark import requirement
+
+pytestmark = pytest.mark.anyio
+KEY = "key-of-the-remote-0123456789"
+WORKING = {"id": "t1", "contextId": "c1", "status": {"state": "TASK_STATE_WORKING"}}
+DONE = WORKING | {
+    "status": {"state": "TASK_STATE_COMPLETED"},
+    "artifacts": [{"artifactId": "a", "parts": [{"text": "Done."}]}],
+}
+CANCELED = WORKING | {"status": {"state": "TASK_STATE_CANCELED"}}
+
+
+@pytest.fixture
+def server() -> Iterator[TinyServer]:
+    with tiny_server() as running:
+        yield running
+
+
+@pytest.fixture
+async def wire() -> AsyncIterator[Wire]:
+    wire = Wire()
+    yield wire
+    await wire.close()
+
+
+def opened(server: TinyServer, wire: Wire, *, streaming: bool, **more: Any) -> Gateway:
+    interface = {"url": server.url + "/rpc", "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}
+    card = {"name": "Tiny", "supportedInterfaces": [interface], "capabilities": {"streaming": streaming}}
+    server.answers("GET", "/.well-known/agent-card.json", card)
+    return open_gateway("remote", GatewaySettings(kind="a2a", base_url=server.url, api_key=KEY, **more), wire)
+
+
+def plays(server: TinyServer, **answers: Any) -> None:
+    """Let each method of the protocol be answered: by a value, or by one of a list after the other."""
+    scripts = {name: iter(answer) if isinstance(answer, list) else None for name, answer in answers.items()}
+
+    def answer(asked: Asked) -> tuple[int, Any]:
+        method = asked.body["method"]
+        script = scripts[method]
+        given = answers[method] if script is None else next(script)
+        if isinstance(given, Frames | Raw):
+            return 200, given
+        if isinstance(given, dict):
+            return 200, {"jsonrpc": "2.0", "id": "1", **given}
+        status, body = given
+        return status, body
+
+    server.does("POST", "/rpc", answer)
+
+
+def streamed(*events: dict[str, Any]) -> Frames:
+    """A stream that ends, or breaks off, after these."""
+    return Frames(iter([f"data: {json.dumps({'jsonrpc': '2.0', 'result': event})}\n\n".encode() for event in events]))
+
+
+def methods(server: TinyServer) -> list[str]:
+    return [asked.body["method"] for asked in server.asked if asked.path == "/rpc"]
+
+
+def step_of(*items: dict[str, Any]) -> Step:
+    said = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "hello"}]}
+    body = {"input": [said, *items], "metadata": {"runId": "run_1", "sessionId": "ses_1"}}
+    return Step(body=json.dumps(body).encode(), address="agent:main:main:v1")
+
+
+async def take(gateway: Gateway, *items: dict[str, Any]) -> StepAnswer:
+    async with asyncio.timeout(20):
+        return await gateway.take(step_of(*items), lambda text: None)
+
+
+async def fault_of(gateway: Gateway, *items: dict[str, Any]) -> GatewayFault:
+    with pytest.raises(GatewayFault) as caught:
+        await take(gateway, *items)
+    return caught.value
+
+
+async def test_a_stream_that_is_cut_is_followed_by_looking(server: TinyServer, wire: Wire) -> None:
+    gateway = opened(server, wire, streaming=True)
+    plays(
+        server,
+        SendStreamingMessage=streamed({"task": WORKING}),
+        GetTask=[{"result": WORKING}, (503, None), {"result": DONE}],
+    )
+    assert (await take(gateway)).text == "Done."
+    assert methods(server) == ["SendStreamingMessage", "GetTask", "GetTask", "GetTask"]
+
+
+async def test_an_answer_that_came_too_early_is_followed_by_looking(server: TinyServer, wire: Wire) -> None:
+    gateway = opened(server, wire, streaming=False)
+    plays(server, SendMessage={"result": {"task": WORKING}}, GetTask=[{"result": WORKING}, {"result": DONE}])
+    assert (await take(gateway)).text == "Done."
+    assert server.asked[1].body["params"]["configuration"] == {"returnImmediately": False}
+
+
+async def test_a_remote_that_stays_away_while_it_is_followed_is_a_retryable_fault(
+    server: TinyServer, wire: Wire
+) -> None:
+    gateway = opened(server, wire, streaming=False)
+    plays(server, SendMessage={"result": {"task": WORKING}}, GetTask=(503, None))
+    fault = await fault_of(gateway)
+    assert (fault.code, fault.retryable) == ("gateway_unavailable", True)
+
+
+async def test_what_was_called_off_before_is_said_anew_under_another_name(server: TinyServer, wire: Wire) -> None:
+    """A remote that knows a message by its id tells its end again: after a stop of this server, that is `canceled`."""
+    gateway = opened(server, wire, streaming=True)
+    plays(server, SendStreamingMessage=[streamed({"task": CANCELED}), streamed({"task": WORKING}, {"task": DONE})])
+    assert (await take(gateway)).text == "Done."
+    ids = [asked.body["params"]["message"]["messageId"] for asked in server.asked if asked.path == "/rpc"]
+    assert len(set(ids)) == 2
+
+
+async def test_work_that_is_cancelled_at_the_remote_is_not_begun_again(server: TinyServer, wire: Wire) -> None:
+    gateway = opened(server, wire, streaming=True)
+    plays(server, SendStreamingMessage=streamed({"task": WORKING}, {"task": CANCELED}))
+    fault = await fault_of(gateway)
+    assert (fault.code, fault.retryable) == ("remote_canceled", False)
+    assert methods(server) == ["SendStreamingMessage"]
+
+
+async def test_a_remote_that_has_forgotten_its_work_is_told_so(server: TinyServer, wire: Wire) -> None:
+    gateway = opened(server, wire, streaming=False)
+    plays(server, GetTask={"error": {"code": -32001, "message": "Task not found"}})
+    call = {"type": "function_call", "call_id": "a2a_f00000000_t1", "name": "artifact_add", "arguments": "{}"}
+    fault = await fault_of(gateway, call)
+    assert (fault.code, fault.retryable) == ("remote_lost", False)
+    assert "say it again" in fault.message
+
+
+@pytest.mark.parametrize(
+    ("answer", "code", "retryable"),
+    [
+        ({"error": {"code": -32603, "message": "oops"}}, "gateway_failed", True),
+        (
+            {"error": {"code": -32000, "message": "full", "data": [{"reason": "QUEUE_FULL"}]}},
+            "gateway_failed",
+            True,
+        ),
+        ({"error": {"code": -32005, "message": "no pictures"}}, "gateway_refused", False),
+        ({"error": {"code": -32602, "message": "no parts"}}, "gateway_refused", False),
+        ({"error": {"code": -32009, "message": "only 7.0"}}, "gateway_misconfigured", False),
+        ({"error": {"code": -32008, "message": "needs x"}}, "gateway_misconfigured", False),
+        ({"error": "nonsense"}, "gateway_unreadable", True),
+        ({"result": None}, "gateway_unreadable", True),
+        ({"result": {"surprise": 1}}, "gateway_unreadable", True),
+        (Raw(b"<html>hello</html>"), "gateway_unreadable", True),
+        (Raw(b"[" * 100_000), "gateway_unreadable", True),
+        ((500, None), "gateway_unavailable", True),
+        ((429, {"error": {"message": "slow down"}}), "gateway_rate_limited", True),
+        ((400, {"error": {"code": 400, "status": "INVALID_ARGUMENT", "message": "bad"}}), "gateway_refused", False),
+        ((404, None), "gateway_not_found", False),
+        ((307, None), "gateway_misconfigured", False),
+        ((401, {"error": {"message": KEY}}), "gateway_unauthorized", False),
+    ],
+)
+@pytest.mark.parametrize("streaming", [True, False])
+async def test_each_refusal_says_whether_trying_again_may_help(
+    server: TinyServer, wire: Wire, answer: Any, code: str, retryable: bool, streaming: bool
+) -> None:
+    gateway = opened(server, wire, streaming=streaming)
+    plays(server, SendMessage=answer, SendStreamingMessage=answer)
+    fault = await fault_of(gateway)
+    assert (fault.code, fault.retryable) == (code, retryable)
+    assert len(methods(server)) == 1
+
+
+@pytest.mark.parametrize(
+    "frames",
+    [
+        [],
+        [b": ping\n\n"],
+        [b"data: {}\n\n"],
+        [b'data: {"error": {"code": -32603, "message": "oops"}}\n\n'],
+        [b"data: nonsense\n\n"],
+    ],
+)
+async def test_a_stream_that_says_nothing_to_the_point_is_a_retryable_fault(
+    server: TinyServer, wire: Wire, frames: list[bytes]
+) -> None:
+    gateway = opened(server, wire, streaming=True)
+    plays(server, SendStreamingMessage=Frames(iter(frames)))
+    assert (await fault_of(gateway)).retryable
+
+
+async def test_a_streaming_remote_may_answer_whole(server: TinyServer, wire: Wire) -> None:
+    gateway = opened(server, wire, streaming=True)
+    plays(server, SendStreamingMessage={"result": {"task": DONE}})
+    assert (await take(gateway)).text == "Done."
+
+
+async def test_streaming_can_be_switched_off(server: TinyServer, wire: Wire) -> None:
+    gateway = opened(server, wire, streaming=True, stream=False)
+    plays(server, SendMessage={"result": {"task": DONE}})
+    assert (await take(gateway)).text == "Done."
+
+
+@requirement("S0.x.secrets")
+@pytest.mark.parametrize("where", ["status", "error", "http"])
+async def test_no_fault_repeats_the_key_even_when_the_remote_does(server: TinyServer, wire: Wire, where: str) -> None:
+    message = {"role": "agent", "parts": [{"kind": "text", "text": f"your key {KEY} is no good"}]}
+    failed = WORKING | {"status": {"state": "failed", "message": message}}
+    answers: dict[str, Any] = {
+        "status": {"result": {"task": failed}},
+        "error": {"error": {"code": -32602, "message": f"Bearer {KEY}"}},
+        "http": (400, {"error": {"message": KEY}}),
+    }
+    gateway = opened(server, wire, streaming=False)
+    plays(server, SendMessage=answers[where])
+    fault = await fault_of(gateway)
+    assert KEY not in fault.message
+    assert KEY not in repr(fault)
