@@ -15,11 +15,11 @@ class Doors:
     """An open door for every gateway of the settings."""
 
     def __init__(self, gateways: Mapping[str, GatewaySettings]) -> None:
-        self._wire = Wire()
+        self.wire = Wire()
         self.by_name: dict[str, Door] = {}
         for name, settings in {BUILTIN: GatewaySettings(), **gateways}.items():
             try:
-                self.by_name[name] = Door(open_gateway(name, settings, self._wire), settings)
+                self.by_name[name] = Door(open_gateway(name, settings, self.wire), settings)
             except ValueError as error:
                 raise Refusal(Code.INVALID_PARAMS, str(error)) from error
 
@@ -29,7 +29,7 @@ class Doors:
     async def __aexit__(self, *_: object) -> None:
         for door in self.by_name.values():
             await door.gateway.close()
-        await self._wire.close()
+        await self.wire.close()
 
     async def up(self) -> dict[str, bool]:
         """Which of them answer now."""

@@ -30,6 +30,7 @@ from carrel.runs import Dispatcher, Rules, Watch
 from carrel.sessions import admit_owner
 from carrel.storage import Database, NewerSchema, open_database, sqlite_path
 from carrel.surfaces import House, WrongTokens
+from carrel.surfaces.a2a import Pushing
 from carrel.surfaces.a2a import routes as a2a_routes
 from carrel.surfaces.api import Recorder, build_app
 from carrel.surfaces.dashboard import routes as dashboard_routes
@@ -99,6 +100,8 @@ class _Server:
             duties = [group.create_task(recorder.record()), group.create_task(house.watch.serve())]
             if self._role != "api":
                 duties.append(group.create_task(dispatcher.serve()))
+            if self._role != "api" and self._settings.a2a.enabled and self._settings.a2a.push.enabled:
+                duties.append(group.create_task(Pushing(db, doors.wire, self._settings.a2a.push).serve()))
             await self._stopping.wait()
             _log.info("draining")
             if self._role != "api":
