@@ -10,6 +10,11 @@ from carrel.runs.store import RUN_COLUMNS, run_from
 from carrel.storage import Tx
 
 _MINE = "account_id = :account AND actor_id = :actor AND agent_id = :agent AND provenance_kind = 'a2a'"
+# A context is one caller's with one agent already; dressed up so, the other columns choose no index of their own.
+_IN_LANE = (
+    "account_id = :account AND key = :key AND COALESCE(actor_id, '') = :actor AND COALESCE(agent_id, '') = :agent "
+    "AND provenance_kind = 'a2a'"
+)
 
 
 class TaskFilter(Struct, frozen=True, kw_only=True):
@@ -46,10 +51,9 @@ def count_tasks(tx: Tx, access: Access, wanted: TaskFilter) -> int:
 
 
 def _where(access: Access, wanted: TaskFilter) -> tuple[list[str], dict[str, Any]]:
-    where = [_MINE]
+    where = [_MINE if wanted.key is None else _IN_LANE]
     values: dict[str, Any] = {"account": access.account_id, "actor": access.actor_id, "agent": wanted.agent_id}
     if wanted.key is not None:
-        where.append("key = :key")
         values["key"] = wanted.key
     if wanted.condition is not None:
         where.append(wanted.condition)

@@ -105,6 +105,11 @@ class A2aError(Exception):
         status = {"code": self.fault.http, "status": self.fault.grpc, "message": self.message}
         return {"error": status | {"details": self.details()}}
 
+    def legacy_http_body(self) -> dict[str, Any]:
+        """The same as 0.3's client reads it: it knows an error by the name of its class."""
+        name = self.fault.reason.title().replace("_", "") + "Error"
+        return {"type": name, "message": self.message} | self.http_body()
+
     def headers(self) -> dict[str, str]:
         """What the answer's head says beside the status."""
         found = {} if self.retry_after_seconds is None else {"Retry-After": str(self.retry_after_seconds)}

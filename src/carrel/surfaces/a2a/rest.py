@@ -164,7 +164,10 @@ class Rest:
 
         async def serve(request: Request) -> Response:
             return await answered(
-                request, path, lambda: self._serve(request, address, version), lambda error: refused(request, error)
+                request,
+                path,
+                lambda: self._serve(request, address, version),
+                lambda error: refused(request, error, version),
             )
 
         return Route(path, serve, methods=list(address.methods), name=f"{address.operation} {version} {path}")
@@ -187,9 +190,10 @@ def _as_it_is(update: Json) -> Json:
     return update
 
 
-def refused(request: Request, error: A2aError) -> Response:
+def refused(request: Request, error: A2aError, version: Version = "1.0") -> Response:
     """The error as an answer over HTTP."""
-    return _response(request, error.http_body(), error.fault.http, error.headers())
+    body = error.legacy_http_body() if version == "0.3" else error.http_body()
+    return _response(request, body, error.fault.http, error.headers())
 
 
 def _response(request: Request, value: object, status: int, headers: dict[str, str]) -> Response:
