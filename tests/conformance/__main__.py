@@ -21,7 +21,7 @@ def main() -> int:
     parser.add_argument(
         "--fresh-ids", action="store_true", help="give every message of the kit an id of its own (1.0 kit)"
     )
-    parser.add_argument("--transports", default="jsonrpc", help="jsonrpc, rest or both (0.3 kit)")
+    parser.add_argument("--transports", default="jsonrpc", help="jsonrpc, rest, or both with a comma between (0.3 kit)")
     parser.add_argument("more", nargs="*", help="options for the 1.0 kit's pytest, after --")
     options = parser.parse_args()
     if options.js:
@@ -37,7 +37,7 @@ def main() -> int:
             )
         ]
     else:
-        reports = run_old_kit(options.kit03.resolve(), options.transports)
+        reports = run_old_kit(options.kit03.resolve(), options.transports.split(","))
     return _told(reports)
 
 

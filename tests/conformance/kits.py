@@ -9,13 +9,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tests.conformance.kit_gateway import KitGateway, Otherwise
-from tests.conformance.reports import Report, read_json_report, read_junit, read_requirements
+from tests.conformance.reports import Report, read_junit, read_requirements
 from tests.conformance.version_proxy import VersionProxy
 from tests.running_server import RunningServer, clean_environment, reaching
 
 KIT_SECONDS_MAX = 1800
 REQUIRED_EXTENSION = "urn:a2a:tck:required-extension"
-OLD_CATEGORIES = ("mandatory", "capabilities", "transport-equivalence", "quality", "features")
+OLD_CATEGORIES = ("mandatory", "capabilities", "quality", "features")
+EQUIVALENCE = "transport-equivalence"
 
 # What a server can be asked to offer: everything, nothing beyond the core, and an extension one must declare.
 PROFILES: dict[str, dict[str, str]] = {
@@ -59,23 +60,26 @@ def run_kit(kit: Path, profile: str, *, grpc: bool, fresh_ids: bool, more: list[
         return report
 
 
-def run_old_kit(kit: Path, transports: str) -> list[Report]:
-    """The 0.3 kit; its tasks must wait for more, for it continues and cancels each of them."""
-    for stale in (kit / "reports").glob("*_results.json"):
-        stale.unlink()
+def run_old_kit(kit: Path, transports: list[str]) -> list[Report]:
+    """The 0.3 kit, one transport after the other; its tasks wait for more, for it continues and cancels them."""
+    runs = [(category, transport) for transport in transports for category in OLD_CATEGORIES]
+    if len(transports) > 1:
+        runs.append((EQUIVALENCE, ",".join(transports)))
     with kit_server("full", otherwise="ask") as server, VersionProxy(server.url) as proxy:
-        _run(kit, ["--sut-url", f"{proxy.url}/a2a/main", "--category", "all", "-v", "--transports", transports])
-    found = sorted((kit / "reports").glob("*_results.json"), key=lambda path: OLD_CATEGORIES.index(_category(path)))
-    return [read_json_report(f"0.3 kit, {path.stem.removesuffix('_results')}", path) for path in found]
+        return [_run_category(kit, f"{proxy.url}/a2a/main", *run) for run in runs]
 
 
-def _category(path: Path) -> str:
-    return path.stem.partition("_")[0]
+def _run_category(kit: Path, address: str, category: str, transports: str) -> Report:
+    with tempfile.TemporaryDirectory(prefix="carrel-kit-") as name:
+        found = Path(name) / "junit.xml"
+        options = ["--sut-url", address, "--category", category, "-v", "--transports", transports]
+        _run(kit, options, PYTEST_ADDOPTS=f"--junitxml={found}")
+        return read_junit(f"0.3 kit, {category}, {transports}", found)
 
 
-def _run(kit: Path, options: list[str]) -> None:
+def _run(kit: Path, options: list[str], **more: str) -> None:
     python = kit / ".venv" / "bin" / "python"
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent), "TCK_STREAMING_TIMEOUT": "2.0"}
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent), "TCK_STREAMING_TIMEOUT": "2.0", **more}
     subprocess.run(
         [str(python), "run_tck.py", *options], cwd=kit, env=environment, check=False, timeout=KIT_SECONDS_MAX
     )

@@ -5,7 +5,6 @@ import re
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 from xml.etree import ElementTree
 
 REASON_CHARS_MAX = 200
@@ -61,34 +60,6 @@ def read_requirements(path: Path) -> list[str]:
         for name, row in sorted(told.items())
         if row["status"] == "FAIL"
     ]
-
-
-def read_json_report(title: str, path: Path) -> Report:
-    """The outcome of every test in a file of pytest-json-report."""
-    report = Report(title)
-    for test in json.loads(path.read_text())["tests"]:
-        outcome = "failed" if test["outcome"] == "error" else test["outcome"]
-        report.counts[outcome] += 1
-        if outcome in ("failed", "xfailed"):
-            report.failed.append((test["nodeid"].rpartition("::")[2], _crash(test)))
-        elif outcome == "skipped":
-            report.skipped[_skip_reason(test)] += 1
-    return report
-
-
-def _crash(test: dict[str, Any]) -> str:
-    for stage in ("setup", "call", "teardown"):
-        if "crash" in test.get(stage, {}):
-            return _short(test[stage]["crash"]["message"])
-    return ""
-
-
-def _skip_reason(test: dict[str, Any]) -> str:
-    for stage in ("setup", "call"):
-        found = re.search(r"Skipped: (.*?)'\)", str(test.get(stage, {}).get("longrepr", "")))
-        if found:
-            return _short(found.group(1))
-    return "no reason given"
 
 
 def _short(text: str) -> str:

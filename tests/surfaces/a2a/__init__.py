@@ -1,0 +1,1 @@
+"""Tests of A2A as its clients meet it."""
