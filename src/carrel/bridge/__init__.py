@@ -1,7 +1,8 @@
-"""The client that other programs and our own command line import; it knows the public API and nothing of the server."""
+"""The clients that programs and our own command line import; they know public protocols and nothing of the server."""
 
+from carrel.bridge.a2a import A2aClient
 from carrel.bridge.client import Client, segment
 from carrel.bridge.faults import BridgeFault, NotReachable, Refused, TimedOut
 from carrel.bridge.stream import StreamEvent
 
-__all__ = ["BridgeFault", "Client", "NotReachable", "Refused", "StreamEvent", "TimedOut", "segment"]
+__all__ = ["A2aClient", "BridgeFault", "Client", "NotReachable", "Refused", "StreamEvent", "TimedOut", "segment"]

@@ -1,6 +1,6 @@
 """Values only: ids, keys, access, messages, errors, limits, settings, clock, text. Cheap to import; opens nothing."""
 
-from carrel.kernel.a2a_cards import A2aInterface, card_addresses, choose_interface, does_stream
+from carrel.kernel.a2a_cards import A2aInterface, card_addresses, choose_interface, does_stream, interfaces_of
 from carrel.kernel.a2a_following import RemoteRun, message_words
 from carrel.kernel.a2a_shapes import state_name, state_word
 from carrel.kernel.a2a_speaking import A2aFault, A2aRequest, A2aSpeech
@@ -65,6 +65,7 @@ __all__ = [
     "does_stream",
     "elapsed_seconds",
     "first_id",
+    "interfaces_of",
     "invalid",
     "is_agent_id",
     "is_conversation_key",

@@ -38,12 +38,12 @@ def choose_interface(card: Item, card_url: str) -> A2aInterface:
 
     An agent whose card came encrypted is not spoken to in the clear, whatever its card says.
     """
-    offered = [interface for interface in _offered(card, card_url) if _is_safe(interface.url, card_url)]
+    offered = [interface for interface in interfaces_of(card, card_url) if _is_safe(interface.url, card_url)]
     for binding, version in _SPOKEN:
         for interface in offered:
             if (interface.binding, interface.version) == (binding, version):
                 return interface
-    seen = ", ".join(f"{one.binding} {one.version} at {one.url}" for one in _offered(card, card_url)) or "none"
+    seen = ", ".join(f"{one.binding} {one.version} at {one.url}" for one in interfaces_of(card, card_url)) or "none"
     raise ValueError(
         f"Its card names no interface that can be used here, which would be JSONRPC 1.0, HTTP+JSON 1.0 or JSONRPC 0.3, "
         f"encrypted if the card is. It names: {seen[:500]}."
@@ -56,7 +56,8 @@ def does_stream(card: Item) -> bool:
     return isinstance(capabilities, dict) and capabilities.get("streaming") is True
 
 
-def _offered(card: Item, card_url: str) -> list[A2aInterface]:
+def interfaces_of(card: Item, card_url: str) -> list[A2aInterface]:
+    """The interfaces a card names, in its order; relative addresses are relative to the card."""
     declared = items_of(card.get("supportedInterfaces"))
     if not declared:
         version = card.get("protocolVersion") or "0.3"

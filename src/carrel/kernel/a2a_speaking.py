@@ -11,7 +11,7 @@ from urllib.parse import quote, urlencode
 from msgspec import Struct
 
 from carrel.kernel.a2a_cards import JSON_RPC, A2aInterface
-from carrel.kernel.a2a_shapes import Item, items_of, read_event, read_task, write_message_03
+from carrel.kernel.a2a_shapes import Item, items_of, read_event, read_task, state_word, write_message_03
 
 _METHODS_03 = {
     "SendMessage": "message/send",
@@ -84,6 +84,8 @@ class A2aSpeech:
 
     def list(self, filters: Item) -> A2aRequest:
         """Look at the caller's tasks."""
+        if self._is_old and "status" in filters:
+            filters = filters | {"status": state_word(filters["status"])}
         return self._ask("ListTasks", filters, "GET", "/tasks", filters)
 
     def cancel(self, task_id: str) -> A2aRequest:
@@ -108,16 +110,17 @@ class A2aSpeech:
 
     def read_streamed(self, text: str) -> Item:
         """One item of a stream; empty for what is none, such as a ping."""
-        if not text.strip():
-            return {}
-        return read_event(self.read(200, text.encode("utf-8", "replace")))
+        return self.read_told(_parsed(text)) if text.strip() else {}
+
+    def read_told(self, told: Any) -> Item:
+        """The same, parsed already."""
+        return read_event(self._result(200, told))
 
     def read(self, status: int, body: bytes) -> Item:
         """The result in an answer; A2aFault when it tells an error or is no answer of this protocol."""
-        try:
-            told = json.loads(body)
-        except (ValueError, RecursionError):
-            told = None
+        return self._result(status, _parsed(body))
+
+    def _result(self, status: int, told: Any) -> Item:
         error = told.get("error") if isinstance(told, dict) else None
         if isinstance(error, dict):
             raise _fault(status, error)
@@ -155,6 +158,13 @@ def _fault(status: int, error: Item) -> A2aFault:
     known = _REASONS.get(code) if isinstance(code, int) else None
     reason = (named[0] if named else "") or known or str(error.get("status") or code or "ERROR")
     return A2aFault(status, reason, str(error.get("message") or reason))
+
+
+def _parsed(text: str | bytes) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
 
 
 def _json(value: Any) -> bytes:

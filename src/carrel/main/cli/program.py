@@ -11,6 +11,7 @@ from carrel import __version__
 from carrel.bridge import NotReachable, Refused, TimedOut
 from carrel.kernel import Refusal
 from carrel.main.cli import (
+    a2a,
     agents,
     chatting,
     completion,
@@ -41,6 +42,7 @@ COMMANDS: tuple[Command, ...] = (
     *events.COMMANDS,
     *agents.COMMANDS,
     *tokens.COMMANDS,
+    *a2a.COMMANDS,
     *upkeep.COMMANDS,
 )
 GROUPS = {
@@ -48,6 +50,7 @@ GROUPS = {
     "runs": "what was said to agents, and what came of it",
     "agents": "the agents of the account",
     "token": "who may speak to the server",
+    "a2a": "speak to A2A agents, ours or others'",
 }
 
 

@@ -33,12 +33,12 @@ def reach(args: Namespace) -> Client:
     """Return a client for the server and token these arguments mean."""
     url = args.url or os.environ.get("CARREL_URL", "")
     token = args.token or os.environ.get("CARREL_TOKEN", "")
-    if url and (token or not _is_local(url)):
+    if url and (token or not is_local(url)):
         # The local owner's token opens everything here; it is never sent to another machine unasked.
         return Client(url, token)
     settings = local_settings(args).settings
     return Client(
-        url or running_url(settings.storage.data_dir) or _configured_url(settings.server.host, settings.server.port),
+        url or running_url(settings.storage.data_dir) or configured_url(settings.server.host, settings.server.port),
         token or owner_token(settings.storage.data_dir),
     )
 
@@ -74,13 +74,18 @@ def owner_token(data_dir: Path) -> str:
         return ""
 
 
-def _configured_url(host: str, port: int) -> str:
+def configured_url(host: str, port: int) -> str:
+    """Return the address a server with these settings would have."""
     name = "127.0.0.1" if host in _EVERYWHERE else host
     return f"http://{f'[{name}]' if ':' in name else name}:{port or DEFAULT_PORT}"
 
 
-def _is_local(url: str) -> bool:
-    return urlsplit(url if "://" in url else f"http://{url}").hostname in _LOOPBACK
+def is_local(url: str) -> bool:
+    """Tell whether an address is one of this machine."""
+    try:
+        return urlsplit(url if "://" in url else f"http://{url}").hostname in _LOOPBACK
+    except ValueError:
+        return False
 
 
 def _is_alive(pid: int) -> bool:

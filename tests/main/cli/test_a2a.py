@@ -1,0 +1,374 @@
+"""`carrel a2a` against agents that are not ours: the official SDK's server, in every way it can be spoken to."""
+
+import json
+import os
+import subprocess
+import sys
+from argparse import Namespace
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+from a2a.types import Part
+
+from carrel.bridge import A2aClient
+from carrel.main.cli.a2a_token import token_for
+from tests.bridge.tiny_server import Frames, Raw, TinyServer
+from tests.main.cli.conftest import Carrel
+from tests.scripted_gateway import Gate
+from tests.sdk_agent import SdkAgent, Turn
+
+DIALECTS: dict[str, dict[str, Any]] = {
+    "json-rpc 1.0": {},
+    "http+json 1.0": {"interfaces": [("HTTP+JSON", "1.0")]},
+    "json-rpc 0.3": {"interfaces": [("JSONRPC", "0.3")]},
+    "json-rpc 0.3, old card": {"interfaces": [("JSONRPC", "0.3")], "old_card": True},
+}
+WORKING = {"id": "t1", "contextId": "c1", "status": {"state": "TASK_STATE_WORKING"}}
+DONE = WORKING | {
+    "status": {"state": "TASK_STATE_COMPLETED"},
+    "artifacts": [{"artifactId": "a", "parts": [{"text": "Done."}]}],
+}
+Start = Callable[..., SdkAgent]
+
+
+@pytest.fixture
+def start() -> Iterator[Start]:
+    with ExitStack() as stack:
+        yield lambda *play, **how: stack.enter_context(SdkAgent(*play, **how))
+
+
+@pytest.fixture(params=list(DIALECTS.values()), ids=list(DIALECTS))
+def dialect(request: pytest.FixtureRequest) -> dict[str, Any]:
+    how: dict[str, Any] = request.param
+    return how
+
+
+def tiny_agent(server: TinyServer, answer: Any, *, status: int = 200, streaming: bool = True) -> None:
+    """Let the tiny server be an agent that gives one answer to everything."""
+    interface = {"url": server.url + "/rpc", "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}
+    card = {"name": "Tiny", "supportedInterfaces": [interface], "capabilities": {"streaming": streaming}}
+    server.answers("GET", "/.well-known/agent-card.json", card)
+    server.does("POST", "/rpc", lambda asked: (status, answer(asked.body["method"]) if callable(answer) else answer))
+
+
+async def ask(turn: Turn) -> None:
+    """Ask once, then take the answer."""
+    if turn.context.current_task is None:
+        await turn.updater.requires_input(turn.words("Which one?"))
+    else:
+        await turn.updater.complete(turn.words(f"Taking {turn.text}."))
+
+
+def test_a_card_is_shown_with_its_ways_in_and_what_the_agent_can_do(carrel: Carrel, start: Start) -> None:
+    agent = start()
+    shown = carrel("a2a", "card", agent.url)
+    assert shown.code == 0
+    lines = shown.out.splitlines()
+    assert "name\tEcho" in lines
+    assert f"interface\tHTTP+JSON 1.0 {agent.url}/rest" in lines
+    assert "capabilities\tstreaming" in lines
+    assert "skill\tEcho: Repeats." in lines
+    whole = json.loads(carrel("a2a", "card", f"{agent.url}/.well-known/agent-card.json", "--json").out)
+    assert whole["supportedInterfaces"][0]["protocolBinding"] == "JSONRPC"
+
+
+def test_an_old_card_is_shown_too(carrel: Carrel, start: Start) -> None:
+    agent = start(interfaces=[("JSONRPC", "0.3")], old_card=True)
+    assert f"interface\tJSONRPC 0.3 {agent.url}/rpc" in carrel("a2a", "card", agent.url).out
+
+
+def test_send_prints_the_answer_alone(carrel: Carrel, start: Start, dialect: dict[str, Any]) -> None:
+    agent = start(**dialect)
+    ended = carrel("a2a", "send", agent.url, "hello, wörld")
+    assert (ended.code, ended.out, ended.err) == (0, "You said: hello, wörld\n", "")
+    piped = carrel("a2a", "send", agent.url, "-", stdin="from a\npipe\n")
+    assert piped.out == "You said: from a\npipe\n"
+
+
+def test_send_as_json_is_in_the_form_of_1_0_whatever_is_spoken(
+    carrel: Carrel, start: Start, dialect: dict[str, Any]
+) -> None:
+    answer = json.loads(carrel("a2a", "send", start(**dialect).url, "hi", "--json").out)
+    assert answer["task"]["status"]["state"] == "TASK_STATE_COMPLETED"
+    assert answer["task"]["artifacts"][0]["parts"] == [{"text": "You said: hi"}]
+
+
+def test_stream_prints_text_as_it_comes_and_states_on_stderr(
+    carrel: Carrel, start: Start, dialect: dict[str, Any]
+) -> None:
+    async def speak(turn: Turn) -> None:
+        await turn.updater.start_work(turn.words("Looking."))
+        await turn.updater.add_artifact([Part(text="One ")], artifact_id="a")
+        await turn.updater.add_artifact([Part(text="two.")], artifact_id="a", append=True)
+        await turn.updater.complete()
+
+    agent = start(speak, **dialect)
+    ended = carrel("a2a", "stream", agent.url, "count")
+    assert (ended.code, ended.out) == (0, "One two.\n")
+    assert ended.err == "submitted\nworking: Looking.\ncompleted\n"
+    events = [json.loads(line) for line in carrel("a2a", "stream", agent.url, "count", "--json").out.splitlines()]
+    assert [next(iter(event)) for event in events] == [
+        "task",
+        "statusUpdate",
+        "artifactUpdate",
+        "artifactUpdate",
+        "statusUpdate",
+    ]
+
+
+def test_an_agent_that_does_not_stream_says_what_to_use(carrel: Carrel, start: Start) -> None:
+    ended = carrel("a2a", "stream", start(streaming=False).url, "hello")
+    assert ended.code == 1
+    assert "carrel a2a send" in ended.err
+
+
+def test_a_bare_message_is_an_answer(carrel: Carrel, start: Start) -> None:
+    async def greet(turn: Turn) -> None:
+        await turn.say(Part(text="Good day."))
+
+    agent = start(greet, makes_tasks=False)
+    assert carrel("a2a", "send", agent.url, "hello").out == "Good day.\n"
+    streamed = carrel("a2a", "stream", agent.url, "hello")
+    assert (streamed.code, streamed.out, streamed.err) == (0, "Good day.\n", "")
+
+
+def test_a_task_can_be_left_alone_looked_at_listed_and_cancelled(carrel: Carrel, start: Start) -> None:
+    gate = Gate()
+
+    async def dawdle(turn: Turn) -> None:
+        await turn.updater.start_work(turn.words("Wait."))
+        await gate.passed()
+
+    agent = start(dawdle)
+    task = carrel("a2a", "send", agent.url, "slowly", "--no-wait", "--context", "c-1").out.strip()
+    gate.wait_reached()
+    shown = carrel("a2a", "get", agent.url, task, "--history", "5").out
+    assert f"task\t{task}" in shown
+    assert "context\tc-1" in shown
+    assert "user: slowly" in shown
+    listed = carrel("a2a", "list", agent.url, "--context", "c-1", "--status", "working", "--limit", "5")
+    assert listed.out.startswith(f"{task}\tworking\tc-1\t")
+    assert carrel("a2a", "list", agent.url, "--status", "completed").out == ""
+    assert carrel("a2a", "cancel", agent.url, task).out == "canceled\n"
+    gate.open()
+    again = carrel("a2a", "cancel", agent.url, task)
+    assert again.code == 1
+    assert "cannot be canceled" in again.err
+    unknown = carrel("a2a", "get", agent.url, "no-such-task")
+    assert (unknown.code, unknown.out) == (1, "")
+
+
+def test_a_list_goes_on_from_its_page(carrel: Carrel, start: Start) -> None:
+    agent = start()
+    for number in range(3):
+        carrel("a2a", "send", agent.url, f"number {number}")
+    first = carrel("a2a", "list", agent.url, "--limit", "2")
+    token = first.err.split("--page ")[1].strip()
+    rest = carrel("a2a", "list", agent.url, "--limit", "2", "--page", token)
+    assert (len(first.out.splitlines()), len(rest.out.splitlines()), rest.err) == (2, 1, "")
+    assert len({line.split("\t")[0] for line in (first.out + rest.out).splitlines()}) == 3
+    assert len(json.loads(carrel("a2a", "list", agent.url, "--json").out)["tasks"]) == 3
+
+
+def test_a_question_is_printed_with_the_way_to_answer_it(carrel: Carrel, start: Start, dialect: dict[str, Any]) -> None:
+    agent = start(ask, **dialect)
+    asked = carrel("a2a", "send", agent.url, "take one")
+    assert (asked.code, asked.out) == (0, "Which one?\n")
+    task = asked.err.rpartition("--task ")[2].split("`")[0]
+    assert carrel("a2a", "send", agent.url, "the red one", "--task", task).out == "Taking the red one.\n"
+    streamed = carrel("a2a", "stream", agent.url, "take one")
+    assert (streamed.code, streamed.out) == (0, "Which one?\n")
+
+
+@pytest.mark.parametrize("command", ["send", "stream"])
+def test_what_fails_or_is_refused_ends_with_1_and_the_reason(carrel: Carrel, start: Start, command: str) -> None:
+    async def refuse(turn: Turn) -> None:
+        if turn.text == "refuse":
+            await turn.updater.reject(turn.words("Not my business."))
+        else:
+            await turn.updater.failed(turn.words("The printer is on fire."))
+
+    agent = start(refuse)
+    failed, refused = carrel("a2a", command, agent.url, "fail"), carrel("a2a", command, agent.url, "refuse")
+    assert (failed.code, refused.code, failed.out, refused.out) == (1, 1, "", "")
+    assert "The printer is on fire." in failed.err
+    assert "Not my business." in refused.err
+
+
+def test_files_go_along_and_come_back_by_name(carrel: Carrel, start: Start, clean_machine: Path) -> None:
+    got: list[tuple[str, str, bytes]] = []
+
+    async def look(turn: Turn) -> None:
+        got.extend((part.filename, part.media_type, part.raw) for part in turn.parts if part.raw)
+        await turn.updater.add_artifact([Part(raw=b"x", filename="back.bin")])
+        await turn.updater.complete(turn.words("Seen."))
+
+    (clean_machine / "a.png").write_bytes(b"\x89PNG")
+    (clean_machine / "notes").write_text("hello")
+    agent = start(look)
+    ended = carrel("a2a", "send", agent.url, "look", "--file", "a.png", "--file", "notes")
+    assert (ended.code, ended.out) == (0, "Seen.\n")
+    assert "back.bin" in ended.err
+    assert got == [("a.png", "image/png", b"\x89PNG"), ("notes", "application/octet-stream", b"hello")]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("send", "URL", ""),
+        ("send", "URL", "-"),
+        ("send", "URL", "hi", "--file", "no-such-file"),
+        ("send",),
+        ("get", "URL"),
+    ],
+)
+def test_wrong_usage_ends_with_2(carrel: Carrel, start: Start, words: tuple[str, ...]) -> None:
+    agent = start()
+    assert carrel("a2a", *[agent.url if word == "URL" else word for word in words]).code == 2
+
+
+def test_nobody_there_ends_with_3_and_an_address_that_is_none_too(carrel: Carrel) -> None:
+    with SdkAgent() as agent:
+        url = agent.url
+    for address in (url, "ftp://agent.example", "http://", "http://[broken"):
+        ended = carrel("a2a", "card", address)
+        assert (ended.code, ended.out) == (3, ""), address
+        assert "carrel up" not in ended.err
+
+
+def test_without_the_right_token_it_ends_with_4_and_with_it_well(carrel: Carrel, start: Start) -> None:
+    agent = start(token="secret-of-the-agent")
+    refused = carrel("a2a", "send", agent.url, "hello")
+    assert refused.code == 4
+    assert "--token" in refused.err
+    assert carrel("a2a", "send", agent.url, "hello", "--token", "secret-of-the-agent").code == 0
+
+
+def test_an_agent_that_stays_silent_ends_with_5(carrel: Carrel, start: Start) -> None:
+    gate = Gate()
+
+    async def dawdle(turn: Turn) -> None:
+        await gate.passed()
+
+    agent = start(dawdle)
+    for command in ("send", "stream"):
+        ended = carrel("a2a", command, agent.url, "hello", "--timeout", "0.3")
+        assert ended.code == 5, command
+    gate.open()
+
+
+def test_a_stream_that_is_cut_is_told_as_it_stands(carrel: Carrel, server: TinyServer) -> None:
+    frame = f"data: {json.dumps({'jsonrpc': '2.0', 'result': {'task': WORKING}})}\n\n".encode()
+    found: dict[str, Any] = {"result": DONE}
+
+    def answer(method: str) -> Any:
+        return Frames(iter([frame])) if method == "SendStreamingMessage" else found
+
+    tiny_agent(server, answer)
+    ended = carrel("a2a", "stream", server.url, "hello")
+    assert (ended.code, ended.out, ended.err) == (0, "Done.\n", "working\n")
+    found["result"] = WORKING
+    ended = carrel("a2a", "stream", server.url, "hello")
+    assert ended.code == 5
+    assert f"carrel a2a get {server.url} t1" in ended.err
+
+
+@pytest.mark.parametrize(
+    ("status", "answer", "code"),
+    [
+        (200, Raw(b"<html>"), 3),
+        (200, {"result": None}, 3),
+        (502, Raw(b"<html>"), 3),
+        (401, None, 4),
+        (200, {"error": {"code": -32603, "message": "oops"}}, 1),
+    ],
+)
+def test_answers_that_are_none_end_with_a_sentence(
+    carrel: Carrel, server: TinyServer, status: int, answer: Any, code: int
+) -> None:
+    tiny_agent(server, answer, status=status)
+    for command in ("send", "stream"):
+        ended = carrel("a2a", command, server.url, "hello")
+        assert (ended.code, ended.out) == (code, "")
+        assert ended.err
+
+
+def test_a_card_that_leads_nowhere_ends_with_a_sentence(carrel: Carrel, server: TinyServer) -> None:
+    server.answers("GET", "/.well-known/agent-card.json", {"name": "Bare", "capabilities": {"streaming": True}})
+    for command in ("send", "stream"):
+        ended = carrel("a2a", command, server.url, "hello")
+        assert ended.code == 1
+        assert "JSONRPC 1.0" in ended.err
+    assert carrel("a2a", "card", server.url).out.startswith("name\tBare\n")
+    server.answers("GET", "/.well-known/agent-card.json", [])
+    assert carrel("a2a", "card", server.url).code == 3
+
+
+def test_what_strangers_write_does_not_steer_the_terminal(carrel: Carrel, start: Start) -> None:
+    async def paint(turn: Turn) -> None:
+        await turn.updater.add_artifact([Part(text="\x1b]0;evil\x07")])
+        await turn.updater.complete()
+
+    agent = start(paint)
+    for command in ("send", "stream"):
+        assert "\x1b" not in carrel("a2a", command, agent.url, "hello").out
+
+
+def arguments(url: str, token: str = "", **more: Any) -> Namespace:
+    return Namespace(agent_url=url, token=token, config=None, data_dir=None, **more)
+
+
+def test_a_stranger_never_learns_the_tokens_of_our_own_server(
+    clean_machine: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = clean_machine / ".carrel"
+    folder.mkdir()
+    (folder / "owner_token").write_text("crl_owner_1_x\n")
+    (folder / "server.json").write_text(json.dumps({"url": "http://127.0.0.1:4321", "pid": os.getpid()}))
+    assert token_for(arguments("http://localhost:4321/a2a/main")).token == "crl_owner_1_x"
+    assert token_for(arguments("http://127.0.0.1:8787")).token == "crl_owner_1_x", "where it would be if it ran"
+    for stranger in (
+        "http://127.0.0.1:9999",
+        "https://127.0.0.1:4321",
+        "https://agent.example",
+        "http://10.0.0.7:4321",
+    ):
+        assert token_for(arguments(stranger)).token == "", stranger
+    monkeypatch.setenv("CARREL_TOKEN", "crl_client_2_y")
+    assert token_for(arguments("http://127.0.0.1:9999")).token == "crl_client_2_y"
+    found = token_for(arguments("https://agent.example"))
+    assert found.token == ""
+    assert "CARREL_TOKEN is for your own server" in found.hint
+    monkeypatch.setenv("CARREL_URL", "https://carrel.example:443")
+    assert token_for(arguments("https://carrel.example/a2a/main")).token == "crl_client_2_y"
+    assert token_for(arguments("https://agent.example")).token == ""
+    assert token_for(arguments("https://agent.example", "given"))[:2] == ("given", False)
+
+
+def test_a_token_that_is_for_one_server_does_not_follow_the_card_elsewhere(server: TinyServer, start: Start) -> None:
+    agent = start()
+    interface = {"url": agent.url + "/rpc", "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}
+    server.answers("GET", "/.well-known/agent-card.json", {"supportedInterfaces": [interface]})
+    message = {"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "hi"}]}
+    for only_here in (True, False):
+        A2aClient(server.url, "crl_owner_1_x", only_here=only_here).send(message)
+    assert [asked.headers.get("Authorization") for asked in server.asked] == ["Bearer crl_owner_1_x"] * 2
+    assert [call.headers.get("authorization") for call in agent.calls] == [None, "Bearer crl_owner_1_x"]
+
+
+def test_the_client_commands_load_no_server_and_no_foreign_package(start: Start) -> None:
+    code = "import sys; from carrel.main.cli import main; main(sys.argv[1:]); print(*sys.modules, file=sys.stderr)"
+    done = subprocess.run(
+        [sys.executable, "-c", code, "a2a", "send", start().url, "hello"],
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=True,
+    )
+    assert done.stdout == "You said: hello\n"
+    loaded = {name.partition(".")[0] for name in done.stderr.split()}
+    assert not loaded & {"a2a", "httpx", "starlette", "uvicorn", "apsw", "google", "pydantic", "asyncio"}
+    assert not {name for name in done.stderr.split() if name.startswith(("carrel.surfaces", "carrel.wire"))}
