@@ -18,24 +18,13 @@ def main() -> int:
     kits.add_argument("--js", type=Path, metavar="DIR", help="a folder in which @a2a-js/sdk is installed")
     parser.add_argument("--profile", choices=tuple(PROFILES), default="full", help="what the server offers (1.0 kit)")
     parser.add_argument("--grpc", action="store_true", help="offer gRPC too (1.0 kit)")
-    parser.add_argument(
-        "--fresh-ids", action="store_true", help="give every message of the kit an id of its own (1.0 kit)"
-    )
     parser.add_argument("--transports", default="jsonrpc", help="jsonrpc, rest, or both with a comma between (0.3 kit)")
     parser.add_argument("more", nargs="*", help="options for the 1.0 kit's pytest, after --")
     options = parser.parse_args()
     if options.js:
         return run_javascript(options.js)
     if options.kit:
-        reports = [
-            run_kit(
-                options.kit.resolve(),
-                options.profile,
-                grpc=options.grpc,
-                fresh_ids=options.fresh_ids,
-                more=options.more,
-            )
-        ]
+        reports = [run_kit(options.kit.resolve(), options.profile, grpc=options.grpc, more=options.more)]
     else:
         reports = run_old_kit(options.kit03.resolve(), options.transports.split(","))
     return _told(reports)
