@@ -5,7 +5,7 @@ from carrel.journal import attached_in_session, delete_session_entries, prune_ev
 from carrel.kernel import METRICS, MS_PER_DAY, Access, system_access
 from carrel.kernel.limits import IDEMPOTENCY_KEPT_HOURS, PRUNE_ROWS_MAX
 from carrel.kernel.settings import Settings
-from carrel.runs import lane_store, store
+from carrel.runs import lane_store, store, task_store
 from carrel.runs.stopping import end_unheld
 from carrel.sessions import closed_sessions_before, delete_session, lock_lane
 from carrel.storage import Tx
@@ -32,7 +32,8 @@ def _ago(tx: Tx, days: float) -> int:
 def _prune_runs(tx: Tx, access: Access, before: int, *, a2a: bool) -> int:
     old = store.ended_runs(tx, access, before, a2a=a2a, limit=PRUNE_ROWS_MAX)
     for run in old:
-        store.delete_run(tx, access, run.id)
+        if store.delete_run(tx, access, run.id) and a2a:
+            task_store.task_forgotten(tx, access, run)
         if run.session_id is None:
             # Never heard: nothing else names its files. What was heard keeps them as long as its entry.
             lane_store.delete_attachments(tx, access, run.attached())

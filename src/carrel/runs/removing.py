@@ -2,7 +2,7 @@
 
 from carrel.journal import about_lane, append_event, attached_in_lane, delete_lane_entries, json_text
 from carrel.kernel import METRICS, Access
-from carrel.runs import lane_store, queue_store
+from carrel.runs import lane_store, queue_store, task_store
 from carrel.runs.stopping import stop_lane
 from carrel.sessions import Lane, close_generation, delete_lane, lock_lane, repair
 from carrel.storage import Tx
@@ -24,6 +24,7 @@ def remove_lane(tx: Tx, access: Access, lane: Lane) -> str | None:
     # What was heard is an entry's, also when its run is long pruned; what was never heard is only its run's.
     files = {*attached_in_lane(tx, access, lane.key), *lane_store.attached_to_runs(tx, access, lane.key)}
     delete_lane_entries(tx, access, lane.key)
+    task_store.lane_forgotten(tx, access, lane.key)
     lane_store.delete_runs_of_lane(tx, access, lane.key)
     lane_store.delete_attachments(tx, access, files)
     delete_lane(tx, access, lane.key)

@@ -1,6 +1,7 @@
 """The SQL of lists of runs as A2A shows them: one caller's tasks with one agent, by their newest change."""
 
 from typing import Any
+from zlib import crc32
 
 from msgspec import Struct
 
@@ -10,6 +11,7 @@ from carrel.runs.store import RUN_COLUMNS, run_from
 from carrel.storage import Tx
 
 _MINE = "account_id = :account AND actor_id = :actor AND agent_id = :agent AND provenance_kind = 'a2a'"
+_STRIPES = 16
 # A context is one caller's with one agent already; dressed up so, the other columns choose no index of their own.
 _IN_LANE = (
     "account_id = :account AND key = :key AND COALESCE(actor_id, '') = :actor AND COALESCE(agent_id, '') = :agent "
@@ -44,10 +46,52 @@ def newest_tasks(
 
 
 def count_tasks(tx: Tx, access: Access, wanted: TaskFilter) -> int:
-    """How many tasks there are in the whole list."""
+    """How many tasks there are in the whole list; where it is narrowed they are counted one by one."""
     where, values = _where(access, wanted)
+    if where == [_MINE]:
+        kept = tx.one(
+            "SELECT COALESCE(sum(n), 0) FROM task_counts WHERE account_id = :account AND actor_id = :actor AND "
+            "agent_id = :agent",
+            **values,
+        )
+        return int(kept[0]) if kept else 0
     row = tx.one(f"SELECT count(*) FROM runs WHERE {' AND '.join(where)}", **values)
     return int(row[0]) if row else 0
+
+
+def task_made(tx: Tx, access: Access, run: Run) -> None:
+    """Count a new task of its caller."""
+    _count(tx, access, run.actor_id, run.agent_id, run.key, 1)
+
+
+def task_forgotten(tx: Tx, access: Access, run: Run) -> None:
+    """Count one task less."""
+    _count(tx, access, run.actor_id, run.agent_id, run.key, -1)
+
+
+def lane_forgotten(tx: Tx, access: Access, key: str) -> None:
+    """Count every task of a lane off, before its runs are deleted."""
+    rows = tx.all(
+        "SELECT actor_id, agent_id, count(*) FROM runs WHERE account_id = :account AND key = :key AND "
+        "provenance_kind = 'a2a' GROUP BY actor_id, agent_id ORDER BY actor_id, agent_id",
+        account=access.account_id,
+        key=key,
+    )
+    for actor_id, agent_id, count in rows:
+        _count(tx, access, actor_id, agent_id, key, -count)
+
+
+def _count(tx: Tx, access: Access, actor_id: str, agent_id: str, key: str, more: int) -> None:
+    # At the end of its unit of work: others who count wait for this row no longer than they must.
+    tx.later(
+        "INSERT INTO task_counts (account_id, actor_id, agent_id, stripe, n) VALUES (:account, :actor, :agent, "
+        ":stripe, :more) ON CONFLICT (account_id, actor_id, agent_id, stripe) DO UPDATE SET n = task_counts.n + :more",
+        account=access.account_id,
+        actor=actor_id,
+        agent=agent_id,
+        stripe=crc32(key.encode()) % _STRIPES,
+        more=more,
+    )
 
 
 def _where(access: Access, wanted: TaskFilter) -> tuple[list[str], dict[str, Any]]:

@@ -14,6 +14,17 @@ CREATE INDEX runs_by_status ON runs (account_id, actor_id, agent_id, state, upda
     WHERE provenance_kind = 'a2a';
 CREATE INDEX runs_by_context ON runs (account_id, key, updated_at, id) WHERE provenance_kind = 'a2a';
 
+-- How many tasks a caller has with an agent, so that a list can say so without counting them. Spread over a few rows
+-- by lane, or all that one caller says at once would wait for one row.
+CREATE TABLE task_counts (
+    account_id TEXT NOT NULL REFERENCES accounts (id),
+    actor_id TEXT NOT NULL,
+    agent_id TEXT NOT NULL,
+    stripe BIGINT NOT NULL,
+    n BIGINT NOT NULL,
+    PRIMARY KEY (account_id, actor_id, agent_id, stripe)
+); -- clustered
+
 -- Who else is told of a run's changes. `sent_change` is the last one told, `wanted_change` the last one there is;
 -- `due_at` is set while something is left to tell, and lies ahead while somebody is at it or between two attempts.
 -- `claim` names a taking while somebody is at it; `host` is the part of the address that may be slow for all its users.

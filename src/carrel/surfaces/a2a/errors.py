@@ -8,7 +8,7 @@ from carrel.kernel import Code, Refusal
 
 _A2A = "a2a-protocol.org"
 _OWN = "carrel"
-_INFO = "type.googleapis.com/google.rpc.ErrorInfo"
+_REASON = "type.googleapis.com/google.rpc.ErrorInfo"
 _BAD_REQUEST = "type.googleapis.com/google.rpc.BadRequest"
 
 
@@ -89,7 +89,7 @@ class A2aError(Exception):
         """The ErrorInfo, and which field is wrong where one is."""
         metadata = {} if self.field is None else {"field": self.field}
         found: list[dict[str, Any]] = [
-            {"@type": _INFO, "reason": self.fault.reason, "domain": self.fault.domain, "metadata": metadata}
+            {"@type": _REASON, "reason": self.fault.reason, "domain": self.fault.domain, "metadata": metadata}
         ]
         if self.field is not None:
             violation = {"field": self.field, "description": self.message}
