@@ -100,7 +100,7 @@ def build(tx: Tx, access: Access, secret: str, chance: random.Random) -> None:
         append_entry(tx, access, said)
         append_event(tx, access, f"told.{secret}", About(key=key, run_id=run_id), "{}")
         record_call(tx, access, run_id, "call-1", tool=secret, effect="write", result=secret)
-        insert_artifact(tx, access, run_id, Artifact("a", 1, secret, None, None, "text", secret, 0))
+        insert_artifact(tx, access, run_id, Artifact("a", 1, secret, None, None, "text", secret, 0, 1))
         kept = carrel.sessions.store.lane_of(tx, access, SessionKey.stored(key))
         assert kept is not None
         point(tx, access, "web", secret, kept, "user")

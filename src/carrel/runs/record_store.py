@@ -38,6 +38,7 @@ class Artifact(Struct, frozen=True):
     kind: str
     content: str
     added_at: int
+    change: int
 
 
 class Attachment(Struct, frozen=True):
@@ -139,9 +140,9 @@ def has_written(tx: Tx, access: Access, run_id: str) -> bool:
 def insert_artifact(tx: Tx, access: Access, run_id: str, artifact: Artifact) -> None:
     """Write one part of an artifact."""
     tx.run(
-        "INSERT INTO artifacts (account_id, run_id, seq, artifact_id, name, media_type, filename, "
-        "kind, content, added_at) "
-        "VALUES (:account, :run_id, :seq, :artifact_id, :name, :media_type, :filename, :kind, :content, :now)",
+        "INSERT INTO artifacts (account_id, run_id, seq, artifact_id, name, media_type, filename, kind, content, "
+        "added_at, change) VALUES (:account, :run_id, :seq, :artifact_id, :name, :media_type, :filename, :kind, "
+        ":content, :now, :change)",
         account=access.account_id,
         run_id=run_id,
         seq=artifact.seq,
@@ -152,6 +153,7 @@ def insert_artifact(tx: Tx, access: Access, run_id: str, artifact: Artifact) -> 
         kind=artifact.kind,
         content=artifact.content,
         now=tx.now,
+        change=artifact.change,
     )
 
 

@@ -200,9 +200,10 @@ def note_instructions(tx: Tx, run: Claim, version: str, sha256: str) -> None:
     )
 
 
-def count_change(tx: Tx, run: Claim) -> None:
-    """Count one more change of a run."""
+def count_change(tx: Tx, run: Claim) -> int:
+    """Count one more change of a run and give its number."""
     tx.run(f"UPDATE runs SET changes = changes + 1 WHERE {_MINE}", account=run.account_id, id=run.id)
+    return change_of(tx, run)
 
 
 def change_of(tx: Tx, run: Claim) -> int:

@@ -69,9 +69,18 @@ def _artifact_add(tx: Tx, desk: Desk, params: ArtifactAdd) -> Result:
     if params.artifact_id in known and not params.append:
         raise invalid("artifactId", "This artifact is already there; set append to add to it.")
     artifact_id = params.artifact_id or tx.new_id("art")
-    part = Artifact(artifact_id, tx.tick(), params.name, params.media_type, params.filename, kind, content, tx.now)
+    part = Artifact(
+        artifact_id=artifact_id,
+        seq=tx.tick(),
+        name=params.name,
+        media_type=params.media_type,
+        filename=params.filename,
+        kind=kind,
+        content=content,
+        added_at=tx.now,
+        change=count_change(tx, desk.run),
+    )
     insert_artifact(tx, desk.access, desk.run.id, part)
-    count_change(tx, desk.run)
     tell(tx, desk.run, "run.artifact", state="running", artifactId=artifact_id, append=params.append, part=part.seq)
     return Result(value={"artifactId": artifact_id})
 

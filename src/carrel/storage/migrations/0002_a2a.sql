@@ -3,6 +3,9 @@
 -- The sender's own form of the message, without the bytes of its files, which are attachments.
 ALTER TABLE runs ADD COLUMN original BYTEA;
 
+-- By which change of its run a part came, so that a reader of an earlier moment can leave it out.
+ALTER TABLE artifacts ADD COLUMN change BIGINT NOT NULL DEFAULT 0;
+
 -- Which change of its run an event tells of. Only events of runs that came over A2A are numbered.
 ALTER TABLE events ADD COLUMN change BIGINT;
 CREATE INDEX events_by_change ON events (account_id, run_id, change) WHERE change IS NOT NULL;

@@ -100,7 +100,8 @@ def render(tx: Tx, access: Access, run: Run, shown: Shown) -> Json:
 def render_all(tx: Tx, access: Access, runs: Sequence[Run], shown: Shown) -> list[Json]:
     """Runs as tasks, in the same order."""
     wanted = A2A_HISTORY_MESSAGES if shown.history is None else shown.history
-    heard = talk_of_runs(tx, access, [run.id for run in runs]) if wanted and runs else {}
+    begun = [run.id for run in runs if run.session_id is not None]
+    heard = talk_of_runs(tx, access, begun) if wanted and begun else {}
     places = _places(tx, access, runs)
     return [_task(tx, access, run, heard.get(run.id, []), wanted, places.get(run.id), shown) for run in runs]
 
@@ -166,7 +167,8 @@ def _whole(tx: Tx, access: Access, run: Run, message: Json, files: tuple[str, ..
 
 def _artifacts(tx: Tx, access: Access, run: Run) -> list[Json]:
     found: dict[str, Json] = {}
-    for part in artifacts_of(tx, access, run.id):
+    # As of the run in hand: what came after it is told as a change of its own.
+    for part in (part for part in artifacts_of(tx, access, run.id) if part.change <= run.changes):
         found.setdefault(part.artifact_id, _artifact(part))["parts"].append(_part(part))
     return [*found.values(), *([_reply(run.reply)] if run.reply else [])]
 
