@@ -2,7 +2,7 @@
 
 import pytest
 
-from carrel.wire import ForbiddenAddress, Resolver, Wire, WireFault, WireFaultKind, public_target
+from carrel.wire import ForbiddenAddress, Resolver, Wire, WireFault, WireFaultKind, public_target, web_host
 from tests.scripted_gateway import ScriptedGateway
 
 pytestmark = pytest.mark.anyio
@@ -107,6 +107,13 @@ async def test_a_public_host_is_pinned_to_the_address_that_was_checked() -> None
     target = await public_target("https://Example.com:8443/hook?x=1", resolver("93.184.216.34", "2606:2800:21f::1"))
     assert (target.address, target.host, target.port) == ("93.184.216.34", "example.com", 8443)
     assert target.host_header == "example.com:8443"
+
+
+def test_the_host_of_a_web_address_is_read_without_asking_anybody() -> None:
+    hosts = [web_host(url) for url in ("https://Example.com/hook", "http://example.com.:8080/", "http://[::1]/")]
+    assert hosts == ["example.com:443", "example.com:8080", "::1:80"]
+    with pytest.raises(ForbiddenAddress):
+        web_host("https://user:secret@example.com/")
 
 
 async def test_a_public_number_needs_no_resolver() -> None:

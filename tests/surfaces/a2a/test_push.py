@@ -6,18 +6,19 @@ import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
+import psycopg
 import pytest
 
 from carrel.kernel import METRICS, Envelope, Message, Provenance
-from carrel.kernel.limits import RETRY_MAX_SECONDS, WEBHOOK_LEASE_SECONDS
+from carrel.kernel.limits import RETRY_MAX_SECONDS, WEBHOOK_LEASE_SECONDS, WEBHOOKS_PER_HOST_AT_A_TIME
 from carrel.kernel.settings import A2aPushSettings
 from carrel.runs import Completed, Run, Webhook, WebhookAddress, deliver, keep_webhook, webhook_by_id
 from carrel.storage import WEBHOOKS
 from carrel.surfaces.a2a import Pushing
 from carrel.wire import Resolver, Wire, web_host
-from tests.engine import Commanded, Engine, FakeClock, lane_key, open_engine, until, working
+from tests.engine import Commanded, Engine, FakeClock, lane_key, open_engine, until, within, working
 from tests.requirements.mark import requirement
 from tests.running_server import reaching, servers_in
 from tests.scripted_gateway import Answer, Gate, Request, ScriptedGateway, dropped, http_error, raw, text
@@ -213,6 +214,81 @@ async def test_a_server_that_ends_in_the_middle_loses_nothing_and_the_next_one_g
                 later(engine, WEBHOOK_LEASE_SECONDS)
             first, second, *rest = EVERYTHING
             assert await heard(receiver, 5) == [first, second, second, *rest]
+
+
+@requirement("S1.push.deliver")
+async def test_a_crowd_at_a_slow_host_leaves_places_to_others_and_is_served_in_the_end(sqlite_url: str) -> None:
+    gate = Gate()
+    with ScriptedGateway() as slow, ScriptedGateway() as quick:
+        accepting(quick)
+        slow.rule = lambda request: Answer(status=204, pieces=[], before=gate)
+        async with open_engine(sqlite_url) as engine, pushing(engine):
+            crowd = [await say(engine, f"slow{n}") for n in range(WEBHOOKS_PER_HOST_AT_A_TIME + 3)]
+            for run in crowd:
+                await follow(engine, run, hook_of(slow))
+            await heard(slow, WEBHOOKS_PER_HOST_AT_A_TIME)
+            await follow(engine, await say(engine, "quick"), hook_of(quick))
+            assert await heard(quick, 1) == EVERYTHING[:1]
+            assert len(slow.requests) == WEBHOOKS_PER_HOST_AT_A_TIME
+            gate.open()
+            await heard(slow, len(crowd))
+            for run in crowd:
+                await webhook_when(engine, run, lambda one: one.sent_change == 1)
+
+
+@requirement("S1.push.deliver")
+async def test_a_store_that_goes_away_in_the_middle_costs_a_repetition_and_no_change(postgres_url: str) -> None:
+    gate = Gate()
+    with ScriptedGateway() as receiver, Heard("webhook_held") as held, Heard("webhooks_unread") as unread:
+        receiver.script(Answer(status=204, pieces=[], before=gate))
+        accepting(receiver)
+        async with open_engine(postgres_url) as engine, pushing(engine):
+            run = await say(engine)
+            await follow(engine, run, hook_of(receiver))
+            await gate.reached()
+            let_nobody_in(postgres_url)
+            gate.open()
+            await within(held.event.wait())
+            await within(unread.event.wait())
+            let_in(postgres_url)
+            later(engine, WEBHOOK_LEASE_SECONDS)
+            assert await heard(receiver, 2) == EVERYTHING[:1] * 2
+            assert (await webhook_when(engine, run, lambda one: one.sent_change == 1)).attempt == 0
+
+
+class Heard(logging.Handler):
+    """Notices one line of the log."""
+
+    def __init__(self, line: str) -> None:
+        super().__init__()
+        self.event = asyncio.Event()
+        self._line = line
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if record.getMessage() == self._line:
+            self.event.set()
+
+    def __enter__(self) -> Self:
+        logging.getLogger("carrel.a2a").addHandler(self)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        logging.getLogger("carrel.a2a").removeHandler(self)
+
+
+def let_nobody_in(url: str) -> None:
+    """Cut everybody off from a database and let nobody in again."""
+    server, _, name = url.rpartition("/")
+    with psycopg.connect(f"{server}/postgres", autocommit=True) as connection:
+        connection.execute(f'ALTER DATABASE "{name}" ALLOW_CONNECTIONS false'.encode())
+        connection.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s", (name,))
+
+
+def let_in(url: str) -> None:
+    """Let everybody in again."""
+    server, _, name = url.rpartition("/")
+    with psycopg.connect(f"{server}/postgres", autocommit=True) as connection:
+        connection.execute(f'ALTER DATABASE "{name}" ALLOW_CONNECTIONS true'.encode())
 
 
 @requirement("S1.push.deliver")
