@@ -11,17 +11,17 @@ from functools import partial
 from pathlib import Path
 
 import uvloop
-from a2a.types import Message as WireMessage
-from a2a.types import Part, Role, SendMessageRequest
+from a2a.types import Message, Part, Role, SendMessageRequest
 
 from bench.a2a.shape import ANSWER, CONTEXTS, HELD, RELEASING, SAID, state_of
 from carrel.access import access_by_token
-from carrel.kernel import Access, Envelope, Message, Provenance, SessionKey, caller_hash
+from carrel.kernel import Access, Envelope, SessionKey, caller_hash
 from carrel.main import server
 from carrel.main.cli import main
 from carrel.runs import Claim, Completed, Failed, Outcome, Rules, claim, deliver, settle
 from carrel.sessions import ensure_default_account
 from carrel.storage import Tx, open_database
+from carrel.surfaces.a2a.reading import said
 
 # At most one of a context in one transaction, for a lane starts one at a time.
 TASKS_AT_ONCE = 500
@@ -73,15 +73,10 @@ def _seed(tx: Tx, access: Access, numbers: range) -> None:
 
 def _envelope(access: Access, number: int) -> Envelope:
     context_id = f"context-{number % CONTEXTS}"
-    message = WireMessage(
-        message_id=f"said-{number}", role=Role.ROLE_USER, parts=[Part(text=SAID)], context_id=context_id
-    )
-    said = Message(
-        text=SAID,
-        provenance=Provenance(kind="a2a", actor=access.actor_id),
-        original=SendMessageRequest(message=message).SerializeToString(),
-    )
-    return Envelope(key=SessionKey.of("main", f"a2a:{caller_hash(access.actor_id)}:{context_id}"), message=said)
+    message = Message(message_id=f"said-{number}", role=Role.ROLE_USER, parts=[Part(text=SAID)], context_id=context_id)
+    words = said(SendMessageRequest(message=message), access.actor_id, f"seed:{number}")
+    key = SessionKey.of("main", f"a2a:{caller_hash(access.actor_id)}:{context_id}")
+    return Envelope(key=key, message=words, channel="api")
 
 
 if __name__ == "__main__":

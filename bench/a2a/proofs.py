@@ -71,7 +71,7 @@ async def stream_faults(url: str, token: str, streams: int) -> tuple[list[str], 
         begun = asyncio.get_running_loop().time()
         await asked(url, token, send(SAID, "release", context_id=f"all{RELEASING}"))
     seconds = asyncio.get_running_loop().time() - begun
-    return [f"stream {at}: {fault}" for at, events in enumerate(told) if (fault := _fault(events))], seconds
+    return [f"stream {at}: {fault}" for at, events in enumerate(told) if (fault := stream_fault(events))], seconds
 
 
 def _streaming(at: int) -> bytes:
@@ -79,7 +79,7 @@ def _streaming(at: int) -> bytes:
     return call("SendStreamingMessage", message=message)
 
 
-def _fault(events: list[dict[str, Any]]) -> str:
+def stream_fault(events: list[dict[str, Any]]) -> str:
     """What is wrong with one stream: it begins with its task, misses no change and ends with its end."""
     if not events or "task" not in events[0]:
         return "did not begin with its task"
@@ -142,10 +142,15 @@ async def flood_faults(url: str, token: str, flood: Flood) -> list[str]:
             listed = await _listed(url, token, context_id)
         wanted = {flood.tasks[name] for name, where in flood.contexts.items() if where == context_id}
         wanted.add(last["task"]["id"])
-        faults += [f"{task} of {context_id} is lost" for task in wanted - set(listed)]
-        faults += [f"{task} of {context_id} is nobody's" for task in set(listed) - wanted]
-        faults += [f"{task} ended {state}" for task, state in listed.items() if state != _DONE]
+        faults += list_faults(wanted, listed)
     return faults
+
+
+def list_faults(wanted: set[str], listed: dict[str, str]) -> list[str]:
+    """What a context's list says otherwise than the clients were told: tasks missing, too many, or not completed."""
+    lost = [f"{task} is lost" for task in sorted(wanted - set(listed))]
+    strange = [f"{task} is nobody's" for task in sorted(set(listed) - wanted)]
+    return [*lost, *strange, *(f"{task} ended {state}" for task, state in listed.items() if state != _DONE)]
 
 
 async def _listed(url: str, token: str, context_id: str) -> dict[str, str]:

@@ -95,7 +95,7 @@ def seeded(number: int) -> Task:
     task_id, context_id = f"task-{number}", f"context-{number % CONTEXTS}"
     said = Message(message_id=f"said-{number}", role=Role.ROLE_USER, parts=[Part(text=SAID)], context_id=context_id)
     reply = Message(message_id=f"reply-{number}", role=Role.ROLE_AGENT, parts=[Part(text=ANSWER)])
-    status = TaskStatus(state=TaskState.Value(state_of(number)), message=reply)
+    status = TaskStatus(state=state_of(number), message=reply)
     status.timestamp.FromMilliseconds(status_time(number))
     result = Artifact(artifact_id="result", name="result", parts=[Part(text=ANSWER)])
     return Task(id=task_id, context_id=context_id, status=status, history=[said], artifacts=[result])

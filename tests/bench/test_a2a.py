@@ -1,0 +1,40 @@
+"""What the proofs of A2A under load call a fault; a proof that finds nothing wrong in anything proves nothing."""
+
+from typing import Any
+
+import pytest
+
+from bench.a2a.proofs import list_faults, stream_fault
+
+DONE = "TASK_STATE_COMPLETED"
+
+
+def told(kind: str, generation: int, state: str = "") -> dict[str, Any]:
+    """An event of a stream, with what the proof looks at."""
+    return {kind: {"metadata": {"generation": generation}, "status": {"state": state}}}
+
+
+BEGUN, WORKING, ENDED = told("task", 1), told("statusUpdate", 2), told("statusUpdate", 4, DONE)
+RESULT = told("artifactUpdate", 3)
+
+
+def test_a_stream_that_tells_everything_has_no_fault() -> None:
+    assert stream_fault([BEGUN, WORKING, RESULT, ENDED]) == ""
+
+
+@pytest.mark.parametrize(
+    "events",
+    [[], [WORKING, RESULT, ENDED], [BEGUN, WORKING, ENDED], [BEGUN, RESULT, WORKING, ENDED], [BEGUN, WORKING, RESULT]],
+    ids=["nothing", "no task first", "a change is missing", "two are turned round", "no end"],
+)
+def test_a_stream_that_loses_or_turns_round_anything_has_one(events: list[dict[str, Any]]) -> None:
+    assert stream_fault(events)
+
+
+def test_a_list_is_compared_with_what_was_accepted() -> None:
+    assert list_faults({"a", "b"}, {"a": DONE, "b": DONE}) == []
+    assert list_faults({"a", "b"}, {"a": DONE, "c": "TASK_STATE_FAILED"}) == [
+        "b is lost",
+        "c is nobody's",
+        "c ended TASK_STATE_FAILED",
+    ]
