@@ -4,6 +4,8 @@ from collections import deque
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
+from msgspec import Struct
+from starlette.datastructures import Headers
 from starlette.requests import HTTPConnection
 
 from carrel.access import TOKEN_PREFIX, access_by_login, access_by_token, needs_touch, owner_of_default, touch_token
@@ -43,6 +45,28 @@ class WrongTokens:
         return times
 
 
+class Asker(Struct, frozen=True, kw_only=True):
+    """Who asks, as far as any connection tells: its headers, and the address it comes from where it has one."""
+
+    headers: Headers
+    address: str | None
+
+    @property
+    def is_loopback(self) -> bool:
+        """True for a caller on this very machine; a forwarded request never counts."""
+        if "forwarded" in self.headers or "x-forwarded-for" in self.headers or self.address is None:
+            return False
+        try:
+            return ip_address(self.address).is_loopback
+        except ValueError:
+            return False
+
+
+def asker_of(connection: HTTPConnection) -> Asker:
+    """Who asks over HTTP or a WebSocket."""
+    return Asker(headers=connection.headers, address=connection.client.host if connection.client else None)
+
+
 def refuse_token_in_query(connection: HTTPConnection) -> None:
     """A query string ends up in logs and histories: no token may stand in it."""
     for name, value in connection.query_params.multi_items():
@@ -52,32 +76,40 @@ def refuse_token_in_query(connection: HTTPConnection) -> None:
 
 def is_loopback(connection: HTTPConnection) -> bool:
     """True for a caller on this very machine; a forwarded request never counts."""
-    headers = connection.headers
-    if "forwarded" in headers or "x-forwarded-for" in headers or connection.client is None:
-        return False
-    try:
-        return ip_address(connection.client.host).is_loopback
-    except ValueError:
-        return False
+    return asker_of(connection).is_loopback
 
 
 async def identify(
     connection: HTTPConnection, house: House, wrong: WrongTokens, *, token: str | None = None
 ) -> Access | None:
     """The asker's Access, None for one who sent nothing; Refusal for a wrong token."""
-    token = token or _header_token(connection)
+    asker = asker_of(connection)
+    token = token or _header_token(asker)
     if token is not None:
-        return await _by_token(connection, house, wrong, token)
+        return await _by_token(asker, house, wrong, token)
     cookie = connection.cookies.get(COOKIE)
     if cookie is not None:
         access = await house.db.read(lambda tx: access_by_login(tx, cookie))
         if access is not None:
             _require_own_origin(connection)
             return access
-    if house.settings.auth.mode == "loopback" and is_loopback(connection) and _is_addressed_here(connection, house):
+    if house.settings.auth.mode == "loopback" and asker.is_loopback and _is_addressed_here(connection, house):
         # Whoever opens a foreign page on this machine lends it this machine's address, but not its own origin.
         if any(name in connection.headers for name in ("origin", "sec-fetch-site")):
             _require_own_origin(connection)
+        return await house.db.read(owner_of_default)
+    return None
+
+
+async def identify_program(asker: Asker, house: House, wrong: WrongTokens) -> Access | None:
+    """The Access of an asker who came by a way that no browser can take; None and Refusal as in `identify`.
+
+    There is no cookie then, and no foreign page that could borrow this machine's address.
+    """
+    token = _header_token(asker)
+    if token is not None:
+        return await _by_token(asker, house, wrong, token)
+    if house.settings.auth.mode == "loopback" and asker.is_loopback:
         return await house.db.read(owner_of_default)
     return None
 
@@ -93,11 +125,11 @@ def _is_addressed_here(connection: HTTPConnection, house: House) -> bool:
         return False
 
 
-def _header_token(connection: HTTPConnection) -> str | None:
-    if len(connection.headers.getlist("authorization")) > 1:
+def _header_token(asker: Asker) -> str | None:
+    if len(asker.headers.getlist("authorization")) > 1:
         raise Refusal(Code.INVALID_PARAMS, "Authorization stands twice; send one.")
-    scheme, _, bearer = connection.headers.get("authorization", "").partition(" ")
-    named = connection.headers.get("x-clawboard-token")
+    scheme, _, bearer = asker.headers.get("authorization", "").partition(" ")
+    named = asker.headers.get("x-clawboard-token")
     if bearer and scheme.lower() != "bearer":
         raise Refusal(Code.UNAUTHENTICATED, "Authorization takes the scheme Bearer.")
     if bearer and named and bearer.strip() != named:
@@ -105,8 +137,8 @@ def _header_token(connection: HTTPConnection) -> str | None:
     return bearer.strip() or named or None
 
 
-async def _by_token(connection: HTTPConnection, house: House, wrong: WrongTokens, token: str) -> Access:
-    address = "" if is_loopback(connection) or connection.client is None else connection.client.host
+async def _by_token(asker: Asker, house: House, wrong: WrongTokens, token: str) -> Access:
+    address = "" if asker.is_loopback or asker.address is None else asker.address
     if address:
         wrong.check(address)
     access = await house.db.read(lambda tx: access_by_token(tx, token))

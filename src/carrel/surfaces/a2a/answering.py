@@ -6,6 +6,7 @@ from functools import partial
 from logging import getLogger
 
 import msgspec
+from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
@@ -61,9 +62,9 @@ async def read_json(request: Request) -> object:
         raise A2aError(INVALID_JSON, f"The body is no valid JSON: {error}.") from error
 
 
-def last_seen(request: Request) -> int | None:
+def last_seen(headers: Headers) -> int | None:
     """The number of the last change a follower has seen, as it says itself."""
-    text = request.headers.get("last-event-id", "")
+    text = headers.get("last-event-id", "")
     if not text:
         return None
     if not text.isascii() or not text.isdigit() or len(text) > _CURSOR_DIGITS_MAX:

@@ -3,6 +3,7 @@
 from typing import Literal
 
 from msgspec import Struct
+from starlette.datastructures import Headers
 from starlette.requests import Request
 
 from carrel.access import account_by_slug
@@ -36,17 +37,21 @@ class Caller(Struct, frozen=True, kw_only=True):
 async def caller_of(request: Request, house: House, wrong: WrongTokens) -> Caller:
     """Who asks, and of which agent; Refusal for no token, a wrong one, or an agent out of reach."""
     refuse_token_in_query(request)
-    access = await identify(request, house, wrong)
+    access = may_call(await identify(request, house, wrong))
+    agent = await house.db.read(lambda tx: agent_in_reach(tx, access, request.path_params.get("agent")))
+    extensions = known_extensions(request.headers, house)
+    return Caller(access=access, agent=agent, base_url=base_url(request, house), extensions=extensions)
+
+
+def may_call(access: Access | None) -> Access:
+    """The Access of one who may call agents; Refusal for everybody else."""
     if access is None:
         raise Refusal(Code.UNAUTHENTICATED, "Send a token: Authorization: Bearer <token>.")
     if access.kind not in _CALLERS:
         raise Refusal(
             Code.FORBIDDEN, f"A token of kind {access.kind} does not call agents over A2A; make a client token."
         )
-    agent = await house.db.read(lambda tx: agent_in_reach(tx, access, request.path_params.get("agent")))
-    return Caller(
-        access=access, agent=agent, base_url=base_url(request, house), extensions=known_extensions(request, house)
-    )  # fmt: skip
+    return access
 
 
 def base_url(request: Request, house: House) -> str:
@@ -69,7 +74,12 @@ def anybody(tx: Tx) -> Access:
 
 def asked_version(request: Request) -> Version | None:
     """The version the caller names, in the header or the query; None when it names none."""
-    named = (request.headers.get("a2a-version") or request.query_params.get("A2A-Version") or "").strip()
+    return read_version(request.headers.get("a2a-version") or request.query_params.get("A2A-Version") or "")
+
+
+def read_version(text: str) -> Version | None:
+    """The version of that name; None for no name."""
+    named = text.strip()
     if not named:
         return None
     found = next((version for version in _VERSIONS if named == version or named.startswith(f"{version}.")), None)
@@ -83,9 +93,9 @@ def unsupported_version(what: str) -> A2aError:
     return A2aError(VERSION_NOT_SUPPORTED, f"{what}; this server speaks A2A 1.0 and 0.3 (header A2A-Version).")
 
 
-def known_extensions(request: Request, house: House) -> tuple[str, ...]:
+def known_extensions(headers: Headers, house: House) -> tuple[str, ...]:
     """The declared extensions that this server knows; names it does not know are ignored."""
-    declared = ",".join(request.headers.getlist("a2a-extensions") + request.headers.getlist("x-a2a-extensions"))
+    declared = ",".join(headers.getlist("a2a-extensions") + headers.getlist("x-a2a-extensions"))
     names = {name.strip().lower() for name in declared.split(",")}
     return tuple(uri for uri in house.settings.a2a.required_extensions if uri.lower() in names)
 

@@ -71,7 +71,8 @@ def _interfaces(settings: A2aSettings, agent: Agent, base_url: str) -> list[Json
         for binding in _BINDINGS
     ]
     if settings.grpc_port:
-        address = f"{urlsplit(base_url).hostname}:{settings.grpc_port}"
+        host = urlsplit(base_url).hostname or ""
+        address = f"{f'[{host}]' if ':' in host else host}:{settings.grpc_port}"
         found.insert(2, {"url": address, "protocolBinding": "GRPC", "protocolVersion": "1.0", "tenant": agent.id})
     return found
 

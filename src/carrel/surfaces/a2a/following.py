@@ -1,6 +1,6 @@
 """Following one task: the task first, then its changes by number, from the stored feed and from nowhere else."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from functools import partial
 
 from carrel.journal import changes_of_run
@@ -14,7 +14,7 @@ from carrel.surfaces.house import House
 
 async def follow(
     house: House, caller: Caller, run: Run, shown: Shown, *, after: int, until_rest: bool
-) -> AsyncIterator[Update | None]:
+) -> AsyncGenerator[Update | None, None]:
     """The task as `run` has it, then what came behind the change `after`; None now and then, as a sign of life.
 
     It ends when the task ends or asks for something. A task that rests already is followed on, unless `until_rest`.

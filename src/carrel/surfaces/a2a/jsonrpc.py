@@ -61,7 +61,7 @@ class JsonRpc:
         if not operation.streams:
             result = await operation.act(self._operations, caller, asked)
             return _response(call_id, {"result": legacy.write(result) if legacy else result}, caller.headers)
-        frames = await operation.act(self._operations, caller, asked, last_seen(request))
+        frames = await operation.act(self._operations, caller, asked, last_seen(request.headers))
 
         def shape(update: Json) -> object:
             return {"jsonrpc": "2.0", "id": call_id, "result": legacy.write(update) if legacy else update}

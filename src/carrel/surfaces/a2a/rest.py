@@ -180,7 +180,7 @@ class Rest:
         operation, write = OPERATIONS[address.operation], address.write
         asked = await address.read(request)
         if operation.streams:
-            frames = await operation.act(self._operations, caller, asked, last_seen(request))
+            frames = await operation.act(self._operations, caller, asked, last_seen(request.headers))
             return framed(request, self._house, self._wrong, frames, write or _as_it_is, caller.headers)
         result = await operation.act(self._operations, caller, asked)
         return _response(request, write(result) if write else result, 200, caller.headers)

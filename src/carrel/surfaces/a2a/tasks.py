@@ -1,6 +1,6 @@
 """The operations of A2A on tasks, in the protocol's own types, whatever binding and version they came by."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 
 from a2a.types import (
     CancelTaskRequest,
@@ -24,7 +24,7 @@ from carrel.surfaces.a2a.webhooks import add_webhook, check_address
 from carrel.surfaces.house import House
 from carrel.surfaces.waits import refuse_when_draining, rest_of
 
-Frames = AsyncIterator[Update | None]
+Frames = AsyncGenerator[Update | None, None]
 
 
 class Tasks:
