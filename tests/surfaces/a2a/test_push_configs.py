@@ -161,6 +161,17 @@ async def test_without_push_the_card_says_so_and_every_method_refuses(sqlite_url
 
 
 @requirement("S1.push.config")
+async def test_without_push_a_message_that_brings_a_webhook_is_refused_and_leaves_no_task(sqlite_url: str) -> None:
+    without = Settings(a2a=A2aSettings(push=A2aPushSettings(enabled=False)))
+    async with open_house(sqlite_url, settings=without) as house, house.client() as client:
+        message = {"messageId": "m-1", "role": "ROLE_USER", "parts": [{"text": "hello"}]}
+        configuration = {"taskPushNotificationConfig": FULL}
+        answer = await call(client, "SendMessage", {"message": message, "configuration": configuration})
+        assert refused(answer)[0] == -32003
+        assert (await call(client, "ListTasks", {}))["result"]["totalSize"] == 0
+
+
+@requirement("S1.push.config")
 async def test_a_webhook_that_comes_with_a_message_is_made_once_however_often_that_is_sent(
     client: httpx.AsyncClient,
 ) -> None:

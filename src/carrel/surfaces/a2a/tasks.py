@@ -8,13 +8,14 @@ from a2a.types import (
     ListTasksRequest,
     SendMessageRequest,
     SubscribeToTaskRequest,
+    TaskPushNotificationConfig,
 )
 
 from carrel.kernel.limits import STOP_SECONDS_MAX
 from carrel.runs import RESTS, Run, cancel
 from carrel.storage import Tx
 from carrel.surfaces.a2a.calling import Caller
-from carrel.surfaces.a2a.errors import TASK_NOT_CANCELABLE, UNSUPPORTED_OPERATION, A2aError, wrong
+from carrel.surfaces.a2a.errors import PUSH_NOT_SUPPORTED, TASK_NOT_CANCELABLE, UNSUPPORTED_OPERATION, A2aError, wrong
 from carrel.surfaces.a2a.following import follow
 from carrel.surfaces.a2a.listing import Totals, list_page
 from carrel.surfaces.a2a.reading import check_message
@@ -24,6 +25,7 @@ from carrel.surfaces.a2a.webhooks import add_webhook, check_address
 from carrel.surfaces.house import House
 from carrel.surfaces.waits import refuse_when_draining, rest_of
 
+_WEBHOOK = "configuration.taskPushNotificationConfig."
 Frames = AsyncGenerator[Update | None, None]
 
 
@@ -36,7 +38,7 @@ class Tasks:
 
     async def send(self, caller: Caller, request: SendMessageRequest) -> Json:
         """Say something; the task once it rests, or at once where that is asked for."""
-        shown = _shown(request.configuration)
+        shown = _shown(request.configuration, where="configuration.")
         run = await self._accept(caller, request)
         if not request.configuration.return_immediately and run.state not in RESTS:
             seconds = self._house.settings.a2a.blocking_wait_seconds
@@ -46,7 +48,7 @@ class Tasks:
     async def stream(self, caller: Caller, request: SendMessageRequest) -> Frames:
         """Say something and follow the task to its rest: the task as it was accepted, then every change."""
         self._require_streaming()
-        shown = _shown(request.configuration)
+        shown = _shown(request.configuration, where="configuration.")
         run = await self._accept(caller, request)
         return follow(self._house, caller, run, shown, after=run.changes, until_rest=True)
 
@@ -86,20 +88,30 @@ class Tasks:
     async def _accept(self, caller: Caller, request: SendMessageRequest) -> Run:
         refuse_when_draining(self._house)
         check_message(request.message)
-        webhook = request.configuration.task_push_notification_config
-        if webhook.url:
-            await check_address(webhook.url, self._house.settings.a2a.push)
+        webhook = await self._webhook(request)
 
         def work(tx: Tx) -> Run:
             # The work may be done again from the beginning, and `send` fills in what the message leaves out.
             own = SendMessageRequest()
             own.CopyFrom(request)
             run = send(tx, caller, own, self._house.rules)
-            if webhook.url:
-                add_webhook(tx, caller.access, run, webhook, after=0)
+            if webhook is not None:
+                # With a new task from the beginning; with an answer from that answer on.
+                after = run.changes - 1 if own.message.task_id else 0
+                add_webhook(tx, caller.access, run, webhook, after=after, where=_WEBHOOK)
             return run
 
         return await self._house.db.write(work)
+
+    async def _webhook(self, request: SendMessageRequest) -> TaskPushNotificationConfig | None:
+        """The webhook that comes with the message, its address checked."""
+        if not request.configuration.HasField("task_push_notification_config"):
+            return None
+        settings, config = self._house.settings.a2a.push, request.configuration.task_push_notification_config
+        if not settings.enabled:
+            raise A2aError(PUSH_NOT_SUPPORTED, "This server sends no push notifications; its card says so.")
+        await check_address(config.url, settings, field=f"{_WEBHOOK}url")
+        return config
 
     async def _read(self, caller: Caller, task_id: str, shown: Shown) -> Json:
         return await self._house.db.read(
@@ -111,10 +123,10 @@ class Tasks:
             raise A2aError(UNSUPPORTED_OPERATION, "This server does not stream; its card says so.")
 
 
-def _shown(request: object, *, artifacts: bool = True) -> Shown:
-    """How much of the task the request asks for."""
+def _shown(request: object, *, artifacts: bool = True, where: str = "") -> Shown:
+    """How much of the task the request asks for; `where` is what stands before the field's name in a refusal."""
     has = request.HasField("history_length")  # type: ignore[attr-defined]
     length: int | None = request.history_length if has else None  # type: ignore[attr-defined]
     if length is not None and length < 0:
-        raise wrong("historyLength", "historyLength is 0 or more.")
+        raise wrong(f"{where}historyLength", "historyLength is 0 or more.")
     return Shown(history=length, artifacts=artifacts)
