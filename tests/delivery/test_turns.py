@@ -140,6 +140,28 @@ async def test_a_question_frees_the_lane_and_its_answer_continues_the_same_run(
     ]  # fmt: skip
 
 
+@requirement("P.waiting", "S1.dispatch.waiting")
+async def test_an_answer_that_waits_its_turn_is_still_the_last_thing_said_when_it_is_heard(
+    floor: Floor, gateway: ScriptedGateway
+) -> None:
+    gate = Gate()
+    gateway.script(
+        calls(("request_input", {"question": "Which colour?"})),
+        text("Slowly.", before=gate),
+        calls(("session_status", {})),
+        text("Blue it is."),
+    )
+    asking = await floor.ask("paint it")
+    slow = await floor.say("something slow")
+    await gate.reached()
+    await floor.db.write(lambda tx: answer(tx, floor.access, asking.id, words("blue")))
+    gate.open()
+    assert ((await floor.rest(slow)).reply, (await floor.rest(asking)).reply) == ("Slowly.", "Blue it is.")
+    heard, again = (request.json["input"] for request in gateway.requests[2:])
+    assert [item["content"][-1]["text"] for item in heard[-3:]] == ["something slow", "Slowly.", "blue"]
+    assert again[: len(heard)] == heard, "what was heard stays where it was"
+
+
 @requirement("P.waiting")
 async def test_a_waiting_run_can_be_cancelled(floor: Floor, gateway: ScriptedGateway) -> None:
     gateway.script(calls(("request_input", {"question": "Which?", "kind": "auth"})))

@@ -1,6 +1,8 @@
 """What is put to the gateway: the transcript and the new message as items, and the exact body around them. Pure."""
 
 import base64
+import math
+from operator import itemgetter
 from typing import Any
 
 import msgspec
@@ -91,9 +93,22 @@ def _items(asking: Asking) -> tuple[list[Item], int]:
             break
         kept.append(entry)
     omitted = unread + len(earlier) - len(kept)
-    # An answer given later may stand behind other runs' entries; the order of the journal is the order of the talk.
-    shown = sorted([*kept, *own], key=lambda entry: entry.seq)
+    shown = [entry for _, entry in sorted([*((entry.seq, entry) for entry in kept), *_places(own)], key=itemgetter(0))]
     return [_item(asking, entry) for entry in shown], omitted
+
+
+def _places(own: list[Entry]) -> list[tuple[float, Entry]]:
+    """What this run heard and did, each with its place in the talk.
+
+    An answer is written down when it comes and heard when its turn begins: other runs of the lane may have had theirs
+    in between, and what they said is not what is answered now. So it stands right before what the run did next.
+    """
+    placed: list[tuple[float, Entry]] = []
+    place = math.inf
+    for entry in reversed(own):
+        place = place if entry.role == "user" else entry.seq
+        placed.append((place, entry))
+    return placed[::-1]
 
 
 def _item(asking: Asking, entry: Entry) -> Item:
