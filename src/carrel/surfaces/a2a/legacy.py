@@ -38,9 +38,18 @@ def read_old(kind: type[BaseModel], params: object) -> Any:
     try:
         return kind.model_validate(params)
     except ValidationError as error:
-        first = error.errors()[0]
-        field = ".".join(str(part) for part in first["loc"]) or "params"
-        raise wrong(field, f"{first['msg']}.") from error
+        field, words = _first_wrong(error)
+        raise wrong(field, f"{words}.") from error
+
+
+def _first_wrong(error: ValidationError) -> tuple[str, str]:
+    """The path of the first thing that is wrong, and what is."""
+    found = error.errors()
+    # A part is tried as each kind there is: what it lacks as one that it is not says nothing.
+    others = [one["loc"][:-1] for one in found if one["type"] == "literal_error" and one["loc"][-1] == "kind"]
+    first = next((one for one in found if not any(one["loc"][: len(other)] == other for other in others)), found[0])
+    # Between the names of fields stand those of the kinds that were tried.
+    return ".".join(str(name) for name in first["loc"] if not str(name)[:1].isupper()) or "params", first["msg"]
 
 
 def _reader(params_kind: type[BaseModel], request_kind: Any, to_core: Callable[[Any], Any]) -> Callable[[object], Any]:

@@ -5,7 +5,7 @@ from a2a.types import Message as WireMessage
 from a2a.types import Part, Role, SendMessageRequest
 
 from carrel.kernel import SCOPE_END, Message, NewAttachment, Provenance
-from carrel.kernel.limits import A2A_ID_CHARS_MAX, ATTACHMENT_BYTES_MAX
+from carrel.kernel.limits import A2A_ID_CHARS_MAX, ATTACHMENT_BYTES_MAX, ATTACHMENTS_MAX, MESSAGE_CHARS_MAX
 from carrel.surfaces.a2a.errors import CONTENT_TYPE_NOT_SUPPORTED, A2aError, wrong
 from carrel.surfaces.a2a.params import as_json
 
@@ -53,8 +53,7 @@ def said(request: SendMessageRequest, actor_id: str, sender_id: str) -> Message:
             case _:
                 raise wrong(field, "A part has one of text, raw, url and data.")
     text = "\n\n".join(word for word in words if word)
-    if "\x00" in text:
-        raise wrong("message.parts", "A NUL character may stand in no text.")
+    _check_bounds(text, files)
     return Message(
         text=text,
         provenance=Provenance(kind="a2a", actor=actor_id),
@@ -62,6 +61,18 @@ def said(request: SendMessageRequest, actor_id: str, sender_id: str) -> Message:
         attachments=tuple(files),
         original=msgspec.json.encode(as_json(original)),
     )
+
+
+def _check_bounds(text: str, files: list[NewAttachment]) -> None:
+    """What `deliver` would refuse too, in the terms of whoever sent it."""
+    if "\x00" in text:
+        raise wrong("message.parts", "A NUL character may stand in no text.")
+    if not text.strip() and not files:
+        raise wrong("message.parts", "A message needs some text.")
+    if len(text) > MESSAGE_CHARS_MAX:
+        raise wrong("message.parts", f"A message has at most {MESSAGE_CHARS_MAX} characters.")
+    if len(files) > ATTACHMENTS_MAX:
+        raise wrong("message.parts", f"A message has at most {ATTACHMENTS_MAX} files.")
 
 
 def _check_words(field: str, part: Part) -> None:

@@ -62,7 +62,8 @@ def _gone_on(tx: Tx, caller: Caller, known: Run) -> bool:
     if known.state == "cancelled" and known.reason == BY_CALLER:
         return True
     heard = talk_of_runs(tx, caller.access, [known.id]).get(known.id, [])
-    return any(entry.role == "user" and entry.id != known.message_id for entry in heard)
+    # An answer that came by another way was somebody else's, and tells nothing of what the caller knows.
+    return any(entry.role == "user" and "original" in (entry.details or {}) for entry in heard)
 
 
 def _continue(tx: Tx, caller: Caller, request: SendMessageRequest) -> Run:

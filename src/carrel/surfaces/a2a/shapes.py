@@ -1,0 +1,61 @@
+"""Whether JSON has the shape of a request at all: objects, lists, texts and base64 where the protocol has them.
+
+The protocol's library is lenient just there: it takes a text for an object without fields, and drops from base64
+whatever is none. What is left to it, numbers, truths and names of states, it refuses itself.
+"""
+
+import re
+from functools import lru_cache
+from typing import Any
+
+from google.protobuf.descriptor import Descriptor, FieldDescriptor
+
+from carrel.surfaces.a2a.errors import wrong
+
+_BASE64 = re.compile(r"[A-Za-z0-9+/_-]*={0,2}")
+# These have a JSON form of their own, which the library checks.
+_WELL_KNOWN = "google.protobuf."
+
+
+def check_shape(kind: Descriptor, value: object, path: str = "") -> dict[str, Any]:
+    """The JSON, once it has the type's shape, else the first place that has not; fields not known are passed over."""
+    if not isinstance(value, dict):
+        raise wrong(path or "params", f"{path or 'params'} is an object.")
+    fields = _fields(kind)
+    for name, inner in value.items():
+        if name in fields and inner is not None:
+            _check_field(*fields[name], inner, f"{path}.{name}" if path else name)
+    return value
+
+
+@lru_cache(maxsize=64)
+def _fields(kind: Descriptor) -> dict[str, tuple[FieldDescriptor, bool]]:
+    """The fields of a type by both their names, and whether each is a list."""
+    return {name: (field, _is_list(field)) for field in kind.fields for name in (field.name, field.json_name)}
+
+
+def _is_list(field: FieldDescriptor) -> bool:
+    # Older libraries know the label only, newer ones are about to forget it.
+    return field.is_repeated if hasattr(field, "is_repeated") else field.label == FieldDescriptor.LABEL_REPEATED
+
+
+def _check_field(field: FieldDescriptor, is_list: bool, value: object, path: str) -> None:
+    if not is_list:
+        _check_one(field, value, path)
+    elif not isinstance(value, list):
+        raise wrong(path, f"{path} is a list.")
+    else:
+        for n, one in enumerate(value):
+            _check_one(field, one, f"{path}.{n}")
+
+
+def _check_one(field: FieldDescriptor, value: object, path: str) -> None:
+    kind = field.message_type
+    if kind is not None:
+        if not kind.full_name.startswith(_WELL_KNOWN):
+            check_shape(kind, value, path)
+    elif field.type in (FieldDescriptor.TYPE_STRING, FieldDescriptor.TYPE_BYTES):
+        if not isinstance(value, str):
+            raise wrong(path, f"{path} is a text.")
+        if field.type == FieldDescriptor.TYPE_BYTES and not _BASE64.fullmatch(value):
+            raise wrong(path, f"{path} is base64.")
