@@ -8,16 +8,18 @@ import re
 from functools import lru_cache
 from typing import Any
 
-from google.protobuf.descriptor import Descriptor, FieldDescriptor
+from google.protobuf.descriptor import FieldDescriptor
 
 from carrel.surfaces.a2a.errors import wrong
 
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]*={0,2}")
 # These have a JSON form of their own, which the library checks.
 _WELL_KNOWN = "google.protobuf."
+# A type's description; the library has two makings of it with no name in common.
+_Kind = Any
 
 
-def check_shape(kind: Descriptor, value: object, path: str = "") -> dict[str, Any]:
+def check_shape(kind: _Kind, value: object, path: str = "") -> dict[str, Any]:
     """The JSON, once it has the type's shape, else the first place that has not; fields not known are passed over."""
     if not isinstance(value, dict):
         raise wrong(path or "params", f"{path or 'params'} is an object.")
@@ -29,7 +31,7 @@ def check_shape(kind: Descriptor, value: object, path: str = "") -> dict[str, An
 
 
 @lru_cache(maxsize=64)
-def _fields(kind: Descriptor) -> dict[str, tuple[FieldDescriptor, bool]]:
+def _fields(kind: _Kind) -> dict[str, tuple[FieldDescriptor, bool]]:
     """The fields of a type by both their names, and whether each is a list."""
     return {name: (field, _is_list(field)) for field in kind.fields for name in (field.name, field.json_name)}
 
