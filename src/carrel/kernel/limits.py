@@ -45,6 +45,7 @@ ATTACHMENT_BYTES_MAX = 10 * 1024 * 1024
 ARTIFACT_BYTES_MAX = 10 * 1024 * 1024
 ARTIFACTS_PER_RUN_MAX = 1000
 TOOL_RESULT_BYTES_MAX = 80 * 1024
+TOOL_MESSAGE_CHARS_MAX = 4_000
 TOOL_CALLS_PER_ROUND_MAX = 64
 QUESTION_CHARS_MAX = 4_000
 ERROR_CHARS_MAX = 2_000
@@ -78,6 +79,12 @@ A2A_PAGE_TASKS = 50
 A2A_PAGE_TASKS_MAX = 100
 A2A_TOTALS_KEPT_MAX = 1_000
 A2A_CARD_SECONDS = 60
+
+# gRPC: one connection carries many calls, so calls are bounded as open files bound connections.
+GRPC_CALLS_MAX = 20_000
+GRPC_CALLS_PER_CONNECTION_MAX = 5_000
+GRPC_PING_SECONDS_MIN = 5
+GRPC_END_SECONDS_MAX = 3
 
 # Webhooks of A2A tasks. The lease outlasts the longest request: nobody else takes a webhook that is being told.
 WEBHOOKS_PER_RUN_MAX = 20

@@ -30,7 +30,7 @@ from carrel.runs import Dispatcher, Rules, Watch
 from carrel.sessions import admit_owner
 from carrel.storage import Database, NewerSchema, open_database, sqlite_path
 from carrel.surfaces import House, WrongTokens
-from carrel.surfaces.a2a import Pushing
+from carrel.surfaces.a2a import Pushing, open_grpc
 from carrel.surfaces.a2a import routes as a2a_routes
 from carrel.surfaces.api import Recorder, build_app
 from carrel.surfaces.dashboard import routes as dashboard_routes
@@ -93,10 +93,14 @@ class _Server:
         more = [*a2a_routes(house, wrong), *dashboard_routes()]
         app = build_app(house, recorder=recorder, wrong=wrong, more_routes=more)
         web = _Web(app, sock, lambda: self._ready(sock))
+        # Before the web answers: whoever was told that we are ready may come by either way.
+        grpc = await open_grpc(house, wrong, Ids(SystemClock(), system_chance()), _address(sock))
         for number in (signal.SIGTERM, signal.SIGINT):
             asyncio.get_running_loop().add_signal_handler(number, self._stopping.set)
         async with asyncio.TaskGroup() as group:
-            serving = group.create_task(web.serve_until_told())
+            serving = [group.create_task(web.serve_until_told())]
+            if grpc is not None:
+                serving.append(group.create_task(grpc.serve_until_closing()))
             duties = [group.create_task(recorder.record()), group.create_task(house.watch.serve())]
             if self._role != "api":
                 duties.append(group.create_task(dispatcher.serve()))
@@ -108,7 +112,7 @@ class _Server:
                 await dispatcher.drain(self._settings.server.drain_seconds)
             house.closing.set()
             web.tell_to_end()
-            await serving
+            await asyncio.gather(*serving)
             for duty in duties:
                 duty.cancel()
         _forget_address(self._settings.storage.data_dir)
@@ -137,8 +141,7 @@ class _Server:
 
     def _ready(self, sock: socket.socket) -> None:
         """Say where we are, once we answer there."""
-        host, port = sock.getsockname()[:2]
-        address = f"http://{f'[{host}]' if ':' in host else host}:{port}"
+        address = _address(sock)
         data_dir = self._settings.storage.data_dir
         _keep_address(data_dir, address)
         public = self._settings.server.public_url or address
@@ -203,6 +206,11 @@ def _listen(host: str, port: int) -> socket.socket:
             Code.CONFLICT, f"Cannot listen on {host}:{port} ({error.strerror}); is another server there? Try --port 0."
         ) from error
     return sock
+
+
+def _address(sock: socket.socket) -> str:
+    host, port = sock.getsockname()[:2]
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}"
 
 
 def _prepare_folder(data_dir: Path) -> None:

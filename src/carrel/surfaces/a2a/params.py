@@ -1,10 +1,11 @@
-"""From JSON to the protocol's own request types: strict where a slip would change the meaning, else as A2A wants it."""
+"""From JSON or bytes to the protocol's requests: strict where a slip would change the meaning, else as A2A wants."""
 
 import re
 from typing import Any, TypeVar
 
 import a2a.types as wire
 from google.protobuf.json_format import MessageToDict, ParseDict, ParseError
+from google.protobuf.message import DecodeError
 from google.protobuf.message import Message as WireType
 
 from carrel.surfaces.a2a.errors import wrong
@@ -27,8 +28,17 @@ def read_params(kind: type[R], params: object) -> R:
         raise wrong(".".join(_FIELD.findall(str(error))) or "params", f"{_last_words(error)}.") from error
     except (ValueError, RecursionError, OverflowError) as error:
         raise wrong("params", f"These params cannot be read ({type(error).__name__}).") from error
-    _check(request, params)
+    _check_unread(request, params)
+    check_request(request)
     return request
+
+
+def read_bytes(kind: type[R], raw: bytes) -> R:
+    """The bytes as a request, as gRPC sends it; `check_request` is still to come."""
+    try:
+        return kind.FromString(raw)
+    except DecodeError as error:
+        raise wrong("request", f"This is no {kind.DESCRIPTOR.name}.") from error
 
 
 def as_json(message: WireType) -> Json:
@@ -54,20 +64,29 @@ def _last_words(error: ParseError) -> str:
     return str(error).rpartition("field: ")[2].rstrip(".")[:300]
 
 
-def _check(request: Any, params: Json) -> None:
+def _check_unread(request: Any, params: Json) -> None:
+    """Refuse what the request's type has no place for, though it would change the meaning."""
     match request:
-        case wire.SendMessageRequest():
-            if not request.HasField("message"):
-                raise wrong("message", "message is missing.")
         case wire.GetTaskRequest():
-            _need("id", request.id)
             check_scope(params.get("metadata"))
-        case wire.CancelTaskRequest() | wire.SubscribeToTaskRequest():
-            _need("id", request.id)
         case wire.ListTasksRequest():
             # A state that nobody knows would otherwise ask for every task.
             if params.get("status") not in (None, "", 0, "TASK_STATE_UNSPECIFIED") and not request.status:
                 raise wrong("status", f"There is no state {str(params['status'])[:80]}.")
+
+
+def check_request(request: Any) -> None:
+    """Refuse a request that lacks what it needs, naming the field."""
+    match request:
+        case wire.SendMessageRequest():
+            if not request.HasField("message"):
+                raise wrong("message", "message is missing.")
+        case wire.GetTaskRequest() | wire.CancelTaskRequest() | wire.SubscribeToTaskRequest():
+            _need("id", request.id)
+        case wire.ListTasksRequest():
+            # A number may stand for a state, and one that nobody knows would ask for every task, too.
+            if request.status not in wire.TaskState.values():
+                raise wrong("status", f"There is no state {request.status}.")
         case wire.TaskPushNotificationConfig():
             _need("taskId", request.task_id)
             _need("url", request.url)

@@ -1,0 +1,115 @@
+"""A house whose agents are called over gRPC: the port, the official client, and calls as the wire has them."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import grpc
+import httpx
+from a2a.client import (
+    A2ACardResolver,
+    AuthInterceptor,
+    Client,
+    ClientCallContext,
+    ClientConfig,
+    ClientFactory,
+    CredentialService,
+)
+from a2a.types import Message, Part, Role, SendMessageConfiguration, SendMessageRequest, Task
+from a2a.types.a2a_pb2_grpc import A2AServiceStub
+from google.protobuf.json_format import MessageToDict
+from google.rpc.status_pb2 import Status  # type: ignore[import-untyped]
+from msgspec import Struct, structs
+
+from carrel.kernel import Ids, SystemClock, system_chance
+from carrel.kernel.settings import A2aSettings, Settings
+from carrel.surfaces import WrongTokens
+from carrel.surfaces.a2a import open_grpc
+from tests.conformance.kits import free_port
+from tests.surfaces.open_house import OpenHouse, open_house
+
+WAIT_SECONDS_MAX = 20.0
+Metadata = tuple[tuple[str, str], ...]
+
+
+class Token(CredentialService):
+    """The token of a caller, whatever scheme is asked for."""
+
+    def __init__(self, token: str) -> None:
+        self._token = token
+
+    async def get_credentials(self, security_scheme_name: str, context: ClientCallContext | None) -> str | None:
+        assert security_scheme_name == "bearer"
+        return self._token
+
+
+class GrpcHouse(Struct, frozen=True, kw_only=True):
+    """An open house and the address of its port for gRPC."""
+
+    opened: OpenHouse
+    address: str
+    wrong: WrongTokens
+
+    @property
+    def owner(self) -> Metadata:
+        """What the owner sends with a call."""
+        return bearing(self.opened.owner)
+
+    @asynccontextmanager
+    async def client(self, token: str = "", *, streaming: bool = True) -> AsyncIterator[Client]:
+        """The official client, made from the card that it finds, with nothing but gRPC to choose."""
+        async with httpx.AsyncClient(timeout=WAIT_SECONDS_MAX) as http:
+            card = await A2ACardResolver(http, self.opened.url).get_agent_card()
+        config = ClientConfig(
+            streaming=streaming, supported_protocol_bindings=["GRPC"], grpc_channel_factory=grpc.aio.insecure_channel
+        )
+        made = ClientFactory(config).create(card, [AuthInterceptor(Token(token or self.opened.owner))])
+        try:
+            yield made
+        finally:
+            await made.close()
+
+    @asynccontextmanager
+    async def calls(self, *options: tuple[str, Any]) -> AsyncIterator[Any]:
+        """The methods as the protocol's own stub has them; it has no types."""
+        async with grpc.aio.insecure_channel(self.address, options=options) as channel:
+            yield A2AServiceStub(channel)  # type: ignore[no-untyped-call]
+
+
+@asynccontextmanager
+async def open_grpc_house(url: str, a2a: A2aSettings | None = None, **sections: Any) -> AsyncIterator[GrpcHouse]:
+    """Open a house on the store at `url`, with its port for gRPC."""
+    port = free_port()
+    settings = Settings(a2a=structs.replace(a2a or A2aSettings(), grpc_port=port), **sections)
+    wrong, ids = WrongTokens(SystemClock()), Ids(SystemClock(), system_chance())
+    async with open_house(url, settings=settings) as opened, asyncio.TaskGroup() as group:
+        door = await open_grpc(opened.house, wrong, ids, opened.url)
+        assert door is not None
+        group.create_task(door.serve_until_closing())
+        yield GrpcHouse(opened=opened, address=f"127.0.0.1:{port}", wrong=wrong)
+        opened.house.closing.set()
+
+
+def bearing(token: str, **more: str) -> Metadata:
+    """What a caller with that token sends."""
+    named = tuple((name.replace("_", "-"), value) for name, value in more.items())
+    return (("authorization", f"Bearer {token}"), *named)
+
+
+def saying(text: str, message_id: str, *, task: Task | None = None, **configuration: Any) -> SendMessageRequest:
+    """The request that says it."""
+    message = Message(message_id=message_id, role=Role.ROLE_USER, parts=[Part(text=text)])
+    if task is not None:
+        message.task_id, message.context_id = task.id, task.context_id
+    return SendMessageRequest(message=message, configuration=SendMessageConfiguration(**configuration))
+
+
+def told(error: grpc.aio.AioRpcError) -> tuple[str, list[dict[str, Any]]]:
+    """The code of a refused call, and its details as JSON without their types; code and words must stand in both."""
+    raw = dict(error.trailing_metadata())["grpc-status-details-bin"]
+    assert isinstance(raw, bytes)
+    status = Status.FromString(raw)
+    assert (status.code, status.message) == (error.code().value[0], error.details())
+    details = [MessageToDict(detail) for detail in status.details]
+    return error.code().name, [{name: value for name, value in one.items() if name != "@type"} for one in details]
