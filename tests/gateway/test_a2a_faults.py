@@ -97,6 +97,49 @@ async def test_a_stream_that_is_cut_is_followed_by_looking(server: TinyServer, w
     assert methods(server) == ["SendStreamingMessage", "GetTask", "GetTask", "GetTask"]
 
 
+async def test_a_line_that_breaks_in_the_middle_of_a_stream_is_followed_by_looking(
+    server: TinyServer, wire: Wire
+) -> None:
+    """The tiny server ends its streams well, so another one breaks this one off in the middle of a chunk."""
+    gateway = opened(server, wire, streaming=True)
+    frame = f"data: {json.dumps({'jsonrpc': '2.0', 'result': {'task': WORKING}})}\n\n".encode()
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+    async def break_off(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        asked = await reader.readuntil(b"\r\n\r\n")
+        length = int(asked.lower().partition(b"content-length:")[2].partition(b"\r\n")[0])
+        if b"SendStreamingMessage" in await reader.readexactly(length):
+            writer.write(head + b"%x\r\n%b\r\n" % (len(frame), frame) + b"ff\r\nhalf a chunk")
+        else:
+            found = json.dumps({"jsonrpc": "2.0", "result": DONE}).encode()
+            writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%b" % (len(found), found))
+        await writer.drain()
+        writer.close()
+
+    async with await asyncio.start_server(break_off, "127.0.0.1", 0) as breaking:
+        port = breaking.sockets[0].getsockname()[1]
+        interface = {"url": f"http://127.0.0.1:{port}/", "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}
+        card = {"supportedInterfaces": [interface], "capabilities": {"streaming": True}}
+        server.answers("GET", "/.well-known/agent-card.json", card)
+        assert (await take(gateway)).text == "Done."
+
+
+async def test_a_file_is_kept_once_however_the_remote_puts_its_pieces_together(server: TinyServer, wire: Wire) -> None:
+    pieces = [[{"text": "One "}], [{"text": "two."}], [{"url": "https://example.com/a"}]]
+    updates = [
+        {"artifactUpdate": {"taskId": "t1", "artifact": {"artifactId": "a", "parts": parts}, "append": place > 0}}
+        for place, parts in enumerate(pieces)
+    ]
+    whole = DONE | {"artifacts": [{"artifactId": "a", "parts": [{"text": "One two."}, pieces[2][0]]}]}
+    gateway = opened(server, wire, streaming=True)
+    end = {"statusUpdate": {"taskId": "t1", "status": DONE["status"]}}
+    plays(server, SendStreamingMessage=streamed({"task": WORKING}, *updates, end), GetTask={"result": whole})
+    answer = await take(gateway)
+    assert [json.loads(call.arguments) for call in answer.calls] == [{"url": "https://example.com/a"}]
+    rest = await take(gateway, *answer.output)
+    assert (rest.text, rest.calls) == ("One two.", ())
+
+
 async def test_an_answer_that_came_too_early_is_followed_by_looking(server: TinyServer, wire: Wire) -> None:
     gateway = opened(server, wire, streaming=False)
     plays(server, SendMessage={"result": {"task": WORKING}}, GetTask=[{"result": WORKING}, {"result": DONE}])
