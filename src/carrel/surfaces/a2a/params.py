@@ -10,25 +10,26 @@ from google.protobuf.message import Message as WireType
 
 from carrel.surfaces.a2a.errors import wrong
 from carrel.surfaces.a2a.rendering import Json
+from carrel.surfaces.a2a.shapes import check_shape
 
 R = TypeVar("R", bound=WireType)
 _NESTING_MAX = 60
 _FIELD = re.compile(r"Failed to parse (\w+) field")
+_PATH = re.compile(r" at \w+\.([\w.\[\]]*\w)\.*$")
 _OWN_SCOPES = ("", "task")
 _SCOPE_NAMES = ("opt/v1/historyScope", "historyScope")
 
 
 def read_params(kind: type[R], params: object) -> R:
     """The params as a request; fields it does not know are ignored, values it cannot hold are refused by name."""
-    if not isinstance(params, dict):
-        raise wrong("params", "params is an object.")
+    shaped = check_shape(kind.DESCRIPTOR, params)
     try:
-        request: R = ParseDict(params, kind(), ignore_unknown_fields=True, max_recursion_depth=_NESTING_MAX)
+        request: R = ParseDict(shaped, kind(), ignore_unknown_fields=True, max_recursion_depth=_NESTING_MAX)
     except ParseError as error:
-        raise wrong(".".join(_FIELD.findall(str(error))) or "params", f"{_last_words(error)}.") from error
+        raise wrong(_place_of(error), f"{_last_words(error)}.") from error
     except (ValueError, RecursionError, OverflowError) as error:
         raise wrong("params", f"These params cannot be read ({type(error).__name__}).") from error
-    _check_unread(request, params)
+    _check_unread(request, shaped)
     check_request(request)
     return request
 
@@ -58,6 +59,12 @@ def whole_numbers(value: Any) -> Any:
             return int(value)
         case _:
             return value
+
+
+def _place_of(error: ParseError) -> str:
+    """The path of what is wrong, as far as the library tells it."""
+    told = _PATH.search(str(error))
+    return ".".join(re.findall(r"\w+", told[1]) if told else _FIELD.findall(str(error))) or "params"
 
 
 def _last_words(error: ParseError) -> str:
