@@ -8,7 +8,7 @@ from carrel.kernel.limits import STREAM_PAGE_ROWS, STREAM_PING_SECONDS
 from carrel.runs import RESTS, Run, run_by_id
 from carrel.storage import Tx
 from carrel.surfaces.a2a.calling import Caller
-from carrel.surfaces.a2a.rendering import RESTING, Json, Shown, Update, render, updates
+from carrel.surfaces.a2a.rendering import ENDED, RESTING, Json, Shown, Update, render, updates
 from carrel.surfaces.house import House
 
 
@@ -22,7 +22,8 @@ async def follow(
     access = caller.access
     with house.watch.over(access.account_id, run.id) as bell:
         task = await house.db.read(lambda tx: render(tx, access, run, shown))
-        yield (run.changes, {"task": task})
+        # Numbered by what its reader has seen: whoever is cut off right here must still be told of what comes next.
+        yield (after, {"task": task})
         if until_rest and run.state in RESTS and after >= run.changes:
             return
         while True:
@@ -33,7 +34,8 @@ async def follow(
             for update in found:
                 yield update
                 after = update[0]
-                if _is_last(update[1]):
+                # A question from before this stream began was answered, unless it is the newest change there was.
+                if _rests(update[1], ENDED if after < run.changes else RESTING):
                     return
             if not found:
                 await bell.wait(version, STREAM_PING_SECONDS)
@@ -51,6 +53,6 @@ def _behind(tx: Tx, caller: Caller, run_id: str, after: int) -> list[Update] | N
     return [update for update in found if update[0] > after]
 
 
-def _is_last(update: Json) -> bool:
-    """True for the update with which a stream ends."""
-    return "statusUpdate" in update and update["statusUpdate"]["status"]["state"] in RESTING
+def _rests(update: Json, states: tuple[str, ...]) -> bool:
+    """True for an update to one of those states."""
+    return "statusUpdate" in update and update["statusUpdate"]["status"]["state"] in states
