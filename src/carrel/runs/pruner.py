@@ -8,7 +8,7 @@ from carrel.kernel.settings import Settings
 from carrel.runs import lane_store, store, task_store
 from carrel.runs.stopping import end_unheld
 from carrel.sessions import closed_sessions_before, delete_session, lock_lane
-from carrel.storage import Tx
+from carrel.storage import FEED, Tx
 
 
 def prune(tx: Tx, settings: Settings) -> int:
@@ -39,6 +39,8 @@ def _prune_runs(tx: Tx, access: Access, before: int, *, a2a: bool) -> int:
             lane_store.delete_attachments(tx, access, run.attached())
     if old:
         METRICS.count("runs.purged.count", len(old))
+        # Nothing is told of it, and yet whoever has counted runs must count them again.
+        tx.wake(FEED)
     return len(old)
 
 
