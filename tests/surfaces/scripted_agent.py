@@ -14,6 +14,7 @@ class ScriptedAgent:
     """Answers by the newest thing a person said.
 
     `hold <name>` waits until `release(name)`; `ask <question>` asks back; `fail` fails for good, `flaky` for now;
+    `do <list>` calls one tool after the other, each a pair of name and arguments, where ["hold", <name>] waits;
     everything else is echoed.
     """
 
@@ -39,13 +40,31 @@ class ScriptedAgent:
         said = newest_line(body["input"])
         word, _, rest = said.partition(" ")
         if word == "hold":
-            self._reached[rest].set()
-            await self._gates[rest].wait()
+            await self._hold(rest)
         if word in ("fail", "flaky"):
             raise GatewayFault("scripted", f"Told to {said}.", retryable=word == "flaky")
         if word == "ask" and body["input"][-1].get("role") == "user":
             return _calling("request_input", {"question": rest or "What now?"}, len(self.bodies))
-        return _saying(f"echo: {said}", on_text)
+        if word == "do" and (call := await self._next_call(json.loads(rest), body["input"])) is not None:
+            return _calling(*call, len(self.bodies))
+        return _saying("done" if word == "do" else f"echo: {said}", on_text)
+
+    async def _next_call(self, steps: list[tuple[str, Any]], sent: list[dict[str, Any]]) -> tuple[str, Any] | None:
+        """The first of the steps that was not made in this turn, once those that wait before it are passed."""
+        newest = max(at for at, item in enumerate(sent) if item.get("role") == "user")
+        made = sum(item.get("type") == "function_call_output" for item in sent[newest:])
+        for name, arguments in steps:
+            if name == "hold":
+                await self._hold(arguments)
+            elif made:
+                made -= 1
+            else:
+                return name, arguments
+        return None
+
+    async def _hold(self, name: str) -> None:
+        self._reached[name].set()
+        await self._gates[name].wait()
 
     async def check(self) -> bool:
         return True

@@ -1,0 +1,64 @@
+"""Turns made by hand, where a test is to say what happens to a task and when; for a house in which nobody works."""
+
+from collections.abc import Callable
+
+from carrel.runs import (
+    Artifact,
+    Claim,
+    Outcome,
+    bind_session,
+    claim,
+    count_change,
+    fence,
+    insert_artifact,
+    settle,
+    tell,
+)
+from carrel.sessions import open_generation
+from carrel.storage import Database, Tx
+
+LEASE_MS = 600_000
+
+
+async def begin(db: Database) -> Claim:
+    """Take the one run that is due and let its session hear it."""
+
+    def work(tx: Tx) -> Claim:
+        (held,) = claim(tx, "by-hand", LEASE_MS, 1)
+        session = open_generation(tx, held.access, held.session_key)
+        bind_session(tx, held, session.id, session.generation)
+        return held
+
+    return await db.write(work)
+
+
+def adding(held: Claim, text: str, artifact_id: str, *, append: bool = False) -> Callable[[Tx], None]:
+    """The work that adds a part to an artifact, as the agent's tool does it."""
+
+    def work(tx: Tx) -> None:
+        fence(tx, held)
+        part = Artifact(
+            artifact_id=artifact_id,
+            seq=tx.tick(),
+            name=None,
+            media_type=None,
+            filename=None,
+            kind="text",
+            content=text,
+            added_at=tx.now,
+            change=count_change(tx, held),
+        )
+        insert_artifact(tx, held.access, held.id, part)
+        tell(tx, held, "run.artifact", state="running", artifactId=artifact_id, append=append, part=part.seq)
+
+    return work
+
+
+async def add(db: Database, held: Claim, text: str, artifact_id: str, *, append: bool = False) -> None:
+    """Add a part to an artifact."""
+    await db.write(adding(held, text, artifact_id, append=append))
+
+
+async def end(db: Database, held: Claim, outcome: Outcome) -> None:
+    """Let the turn end so."""
+    await db.write(lambda tx: settle(tx, held, outcome))

@@ -1,0 +1,105 @@
+"""The same message twice is the same task: whoever lost the answer may ask again, and nothing runs twice."""
+
+import asyncio
+
+import httpx
+import pytest
+
+from tests.requirements.mark import requirement
+from tests.surfaces.a2a.speaking import (
+    CANCELED,
+    COMPLETED,
+    INPUT_REQUIRED,
+    ask,
+    call,
+    get,
+    message,
+    refusal,
+    said,
+    send,
+    state,
+)
+from tests.surfaces.open_house import OpenHouse
+
+pytestmark = pytest.mark.anyio
+
+
+@requirement("S1.x.idempotent")
+async def test_a_message_sent_again_is_the_same_task_and_is_heard_once(
+    house_on_either: OpenHouse, on_either: httpx.AsyncClient
+) -> None:
+    first = await send(on_either, "hello", messageId="m-same", contextId="c-1")
+    assert await send(on_either, "hello", messageId="m-same", contextId="c-1") == first
+    assert await send(on_either, "hello", messageId="m-same") == first
+    assert len(house_on_either.agent.bodies) == 1
+    assert (await ask(on_either, "ListTasks"))["totalSize"] == 1
+
+
+@requirement("S1.x.idempotent", "S1.x.claim.race")
+async def test_the_same_message_many_times_at_once_is_one_task(
+    house_on_either: OpenHouse, on_either: httpx.AsyncClient
+) -> None:
+    sent = [send(on_either, "hello", messageId="m-same", at_once=n % 2 == 0) for n in range(20)]
+    assert len({task["id"] for task in await asyncio.gather(*sent)}) == 1
+    assert said(await send(on_either, "hello", messageId="m-same")) == "echo: hello"
+    assert len(house_on_either.agent.bodies) == 1
+
+
+@requirement("S1.x.idempotent")
+async def test_in_another_context_or_to_another_agent_the_same_id_is_another_message(
+    on_either: httpx.AsyncClient,
+) -> None:
+    await on_either.post("/api/agents", json={"id": "writer"})
+    tasks = [
+        await send(on_either, "hello", messageId="m-same", contextId="c-1"),
+        await send(on_either, "hello", messageId="m-same", contextId="c-2"),
+        await send(on_either, "hello", messageId="m-same", agent="writer"),
+    ]
+    assert len({task["id"] for task in tasks}) == 3
+    assert (await send(on_either, "hello", messageId="m-same", contextId="c-2"))["id"] == tasks[1]["id"]
+    assert (await send(on_either, "hello", messageId="m-same"))["id"] == tasks[0]["id"]
+
+
+@requirement("S1.x.idempotent", "S1.x.owner")
+async def test_another_callers_message_of_the_same_id_is_another_one(
+    alice: httpx.AsyncClient, bob: httpx.AsyncClient
+) -> None:
+    mine = await send(alice, "hello", messageId="m-same", contextId="c-1")
+    theirs = await send(bob, "hello", messageId="m-same", contextId="c-1")
+    assert mine["id"] != theirs["id"]
+
+
+@requirement("S1.x.idempotent")
+async def test_who_has_answered_or_cancelled_a_task_may_use_its_id_again(client: httpx.AsyncClient) -> None:
+    asked = await send(client, "ask what?", messageId="m-asked")
+    assert (await send(client, "ask what?", messageId="m-asked"))["id"] == asked["id"]
+    await send(client, "that", messageId="m-answer", taskId=asked["id"])
+    assert (await send(client, "ask what?", messageId="m-asked"))["id"] != asked["id"]
+    stopped = await send(client, "ask when?", messageId="m-stopped")
+    assert state(await ask(client, "CancelTask", id=stopped["id"])) == CANCELED
+    again = await send(client, "ask when?", messageId="m-stopped")
+    assert (again["id"] != stopped["id"], state(again)) == (True, INPUT_REQUIRED)
+    assert (await send(client, "ask when?", messageId="m-stopped"))["id"] == again["id"]
+
+
+@requirement("S1.x.idempotent")
+async def test_an_answer_by_somebody_else_does_not_make_a_repetition_another_message(
+    alice: httpx.AsyncClient, client: httpx.AsyncClient
+) -> None:
+    asked = await send(alice, "ask what?", messageId="m-asked")
+    answered = await client.post(f"/api/runs/{asked['id']}/answer", json={"text": "that"})
+    assert answered.status_code == 202, answered.text
+    assert (await send(alice, "ask what?", messageId="m-asked"))["id"] == asked["id"]
+
+
+@requirement("S1.x.idempotent", "S1.send.continue")
+async def test_an_answer_sent_twice_is_heard_once(house_on_either: OpenHouse, on_either: httpx.AsyncClient) -> None:
+    asked = await send(on_either, "ask what?")
+    answer = message("that", taskId=asked["id"])
+    first = (await ask(on_either, "SendMessage", message=answer))["task"]
+    again = (await ask(on_either, "SendMessage", message=answer))["task"]
+    assert (state(first), again) == (COMPLETED, first)
+    assert len(house_on_either.agent.bodies) == 2
+    assert [said(one) for one in (await get(on_either, asked))["history"]].count("that") == 1
+    changed = answer | {"parts": [{"text": "something else"}]}
+    assert refusal(await call(on_either, "SendMessage", {"message": changed}))[0] == -32004
