@@ -3,7 +3,7 @@
 import asyncio
 import random
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from typing import Any, TypeVar
 
 from carrel.access import account_by_slug, owner_of_default
@@ -12,9 +12,10 @@ from carrel.gateway import open_gateway
 from carrel.journal import Entry, entries_of_run
 from carrel.kernel import Access, Envelope, Message, NewAttachment, Provenance, SessionKey, system_access
 from carrel.kernel.settings import DeliverySettings, GatewaySettings, RunsSettings, Settings
-from carrel.runs import Dispatcher, Rules, Run, deliver, run_by_id
+from carrel.runs import Dispatcher, Rules, Run, Watch, deliver, run_by_id
 from carrel.sessions import Profile, ensure_default_account, make_agent, open_account
 from carrel.storage import Database, Tx, open_database
+from carrel.tools import Surroundings
 from carrel.wire import Wire
 from tests.resting import wait_for_rest
 from tests.scripted_gateway import MODEL, ScriptedGateway
@@ -56,7 +57,8 @@ class Floor:
 
     def turns_on(self, db: Database) -> Turns:
         """The same turns on a store that may behave differently."""
-        return Turns(db, self.doors, self.settings.delivery, self.live)
+        house = Surroundings(settings=self.settings, rules=self.rules)
+        return Turns(db, self.doors, house, self.live, Watch(db), nullcontext)
 
     async def prepare(self) -> None:
         """Make the default account where there is none, and stand in for its owner."""

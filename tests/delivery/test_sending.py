@@ -3,6 +3,7 @@
 import base64
 import json
 
+import msgspec
 import pytest
 
 from carrel.journal import NewEntry, append_entry
@@ -91,7 +92,7 @@ async def test_every_step_carries_instructions_tools_and_the_same_address(
     kinds = [item["type"] for item in third.json["input"]]
     assert kinds == ["message", "function_call", "function_call_output", "function_call", "function_call_output"]
     told = json.loads(third.json["input"][2]["output"])
-    assert told["sessionKey"] == "agent:main:main"
+    assert told["sessionKey"] == "main"
     assert "previous_response_id" not in third.json
 
 
@@ -275,6 +276,6 @@ async def test_tools_are_offered_as_the_catalog_defines_them_and_narrowed_by_the
     await floor.ask("hello")
     await floor.ask("hello", agent="reader")
     everything, narrowed = (request.json for request in gateway.requests)
-    assert everything["tools"] == [tool.function() for tool in CATALOG.offered()]
+    assert everything["tools"] == json.loads(msgspec.json.encode([tool.function() for tool in CATALOG.offered()]))
     assert [tool["name"] for tool in narrowed["tools"]] == ["session_status"]
     assert "artifact_add" not in narrowed["instructions"]

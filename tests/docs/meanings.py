@@ -33,6 +33,11 @@ what must be given. Lists take `limit` and `cursor` and answer `nextCursor`. A P
 """
 
 MEANINGS = {
+    "agent_http.session_key_auth": "`loopback`: a program on this machine may call tools with a session key alone",
+    "agents.defaults.sandbox.session_tools_visibility": "`spawned`: a sandboxed agent sees only what it spawned",
+    "agents.defaults.subagents.archive_after_minutes": "idle minutes after which a sub-agent's session is archived; 0 never",
+    "agents.defaults.subagents.max_children": "sub-agents of one session that may live at once",
+    "agents.defaults.subagents.run_timeout_seconds": "time limit of a sub-agent's run; 0 is none",
     "a2a.enabled": "whether the server speaks A2A at all",
     "a2a.public_card": "whether agent cards are shown without a token",
     "a2a.blocking_wait_seconds": "how long a blocking SendMessage waits before it returns the task as it is",
@@ -54,9 +59,9 @@ MEANINGS = {
     "events.replay_max": "missed events a stream sends before it tells its reader to begin anew",
     "events.retention_days": "how long events are kept; 0 is for ever",
     "gateway.<name>.api_key": "sent as a bearer token; better in the environment",
-    "gateway.<name>.base_url": "the server's address; `/v1/responses` is appended",
+    "gateway.<name>.base_url": "the server's address, to which `/v1/responses` is appended; for `a2a` the agent's or its card's",
     "gateway.<name>.history": "`gateway` sends only the new words, for servers that keep the transcript themselves",
-    "gateway.<name>.kind": "`responses` speaks Open Responses; `builtin` needs no model",
+    "gateway.<name>.kind": "`responses` speaks Open Responses, `a2a` to a remote A2A agent; `builtin` needs no model",
     "gateway.<name>.model": "the model where neither agent nor session names one; without any, `default`",
     "gateway.<name>.models": "further models that may be named",
     "gateway.<name>.stream": "ask for the answer piece by piece",
@@ -75,6 +80,8 @@ MEANINGS = {
     "server.port": "the port to listen on; 0 takes a free one",
     "server.public_url": "how others reach this server, if not by host and port",
     "sessions.base_entries_max": "entries after which a main lane begins anew; without effect in this version",
+    "sessions.agent_to_agent.max_ping_pong_turns": "rounds two agents go on talking after a send; 0 is none",
+    "sessions.reply_back_expiry_minutes": "how long such a talk may take in all",
     "sessions.closed_retention_days": "how long closed generations are kept; 0 is for ever",
     "sessions.scope": "`global` makes all direct chats with an agent one: its main lane",
     "sessions.send_policy.default": "what holds where no rule matches",
@@ -83,7 +90,17 @@ MEANINGS = {
     "storage.data_dir": "the database, the owner's token and the address of the running server",
     "storage.durability": "`normal` is faster and may lose the last moments when the power fails",
     "storage.url": "a SQLite file, or a PostgreSQL database for several servers",
-    "tools.sessions.visibility": "which sessions an agent's tools may see; without effect in this version",
+    "tools.sessions.visibility": "which sessions an agent's tools may see: its own, its tree, its agent's, all",
+    "tools.agent_to_agent.enabled": "whether agents may see and address one another's sessions",
+    "tools.agent_to_agent.allow": "which agents may, as patterns that both must match; empty is every agent",
+    "tools.subagents.tools.allow": "session tools that sub-agents are offered after all",
+    "tools.subagents.tools.deny": "tools that sub-agents are not offered; wins",
+    "tools.sessions_spawn.attachments.enabled": "whether a spawn may bring files",
+    "tools.sessions_spawn.attachments.max_files": "files of one spawn",
+    "tools.sessions_spawn.attachments.max_file_bytes": "bytes of one such file",
+    "tools.sessions_spawn.attachments.max_total_bytes": "bytes of all files of one spawn",
+    "tools.sessions_spawn.attachments.retain_on_session_keep": "whether files outlive a child that is kept",
+    "tools.sessions_spawn.attachments.dir": "where in the child's workspace they lie",
 }
 
 ADVICE = {

@@ -13,7 +13,7 @@ from carrel.runs import (
     Failed,
     NeedsInput,
     Rules,
-    call_result,
+    call_of,
     fence,
     record_call,
 )
@@ -150,7 +150,7 @@ async def test_a_worker_that_wakes_after_its_lease_ran_out_writes_nothing(store_
             assert await engine.depth(MAIN) == 1
         found = await engine.run(run.id)
         assert (found.state, found.reply, found.session_id) == ("running", None, None)
-        assert await engine.db.read(lambda tx: call_result(tx, engine.access, run.id, "call-1")) is None
+        assert await engine.db.read(lambda tx: call_of(tx, engine.access, run.id, "call-1")) is None
 
 
 @requirement("S1.store.survive")

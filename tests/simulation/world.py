@@ -23,7 +23,7 @@ from carrel.runs import (
     Run,
     answer,
     bind_session,
-    call_result,
+    call_of,
     cancel,
     claim,
     deliver,
@@ -123,7 +123,7 @@ class World:
     def _call(self, tx: Tx, held: Claim, n: int) -> None:
         """One tool call that changes the world: here the journal is the world."""
         fence(tx, held)
-        if call_result(tx, held.access, held.id, f"call-{n}") is not None:
+        if call_of(tx, held.access, held.id, f"call-{n}") is not None:
             return
         effect = NewEntry(type="note", role="system", content=f"{held.id} did {n}", author="tool", provenance=HOUSE)
         append_entry(tx, held.access, effect)

@@ -79,9 +79,10 @@ async def open_house(
         owner = await db.write(ensure_default_account) or ""
         other = (await db.write(lambda tx: open_account(tx, "Other", "other")))[1] if owner else ""
         scripted = Door(agent, GatewaySettings(kind="responses", base_url="http://127.0.0.1:9"))
-        turns = Turns(db, {BUILTIN: scripted}, settings.delivery, live)
-        dispatcher = Dispatcher(db, turns.take, settings, "test-worker")
         house = _house(db, settings, live, works, drain, gateways_up or {BUILTIN: True})
+        doors = {BUILTIN: scripted}
+        turns = Turns(db, doors, house.surroundings, live, house.watch, lambda: dispatcher.aside())
+        dispatcher = Dispatcher(db, turns.take, settings, "test-worker")
         wrong = WrongTokens(SystemClock())
         app = build_app(house, wrong=wrong, more_routes=[*a2a_routes(house, wrong), *more_routes])
         async with asyncio.TaskGroup() as group:
@@ -109,7 +110,11 @@ def _house(
         db=db,
         settings=settings,
         setting_rows=(SettingRow(name="server.port", value=8787, default=8787, source="default"),),
-        rules=Rules(runs=settings.runs, send_policy=settings.sessions.send_policy),
+        rules=Rules(
+            runs=settings.runs,
+            send_policy=settings.sessions.send_policy,
+            a2a_timeout_minutes=settings.a2a.tasks.timeout_minutes,
+        ),
         live=live,
         watch=Watch(db),
         version="0.0.test",

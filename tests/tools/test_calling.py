@@ -9,9 +9,9 @@ import pytest
 
 from carrel.kernel.limits import TOOL_RESULT_BYTES_MAX
 from carrel.runs import Failed, NeedsInput, Run, artifacts_of, has_written, tools_called
-from carrel.sessions import session_by_id
+from carrel.sessions import Session, agent_by_id, lane_of, session_by_id
 from carrel.storage import Tx
-from carrel.tools import CATALOG, Catalog, Desk, Params, Result, Tool, Toolset, call_tool
+from carrel.tools import CATALOG, Catalog, Desk, Params, Result, Surroundings, Tool, Toolset, call_tool, run_desk
 from tests.delivery.floor import Floor, open_floor
 from tests.requirements.mark import requirement
 
@@ -42,7 +42,17 @@ async def office(anyio_backend: str, store_url: str) -> AsyncIterator[Office]:
         run = await floor.ask("hello", "task:task_1")
         session = await floor.read(lambda tx: session_by_id(tx, floor.access, run.session_id or ""))
         assert session is not None
-        yield Office(floor, run, Desk(access=floor.access, run=run, session=session))
+        yield Office(floor, run, await floor.read(lambda tx: desk_of(tx, floor, run, session)))
+
+
+def desk_of(tx: Tx, floor: Floor, run: Run, session: Session) -> Desk:
+    """The desk at which a run's agent sits."""
+    agent = agent_by_id(tx, floor.access, run.agent_id)
+    lane = lane_of(tx, floor.access, run.session_key)
+    assert agent is not None
+    assert lane is not None
+    house = Surroundings(settings=floor.settings, rules=floor.rules)
+    return run_desk(house, floor.access, agent, lane, run, session)
 
 
 @requirement("S0.x.tools.once")

@@ -7,7 +7,7 @@ from carrel.journal import Entry
 from carrel.kernel import Access
 from carrel.runs import Run
 from carrel.sessions import Agent, Session
-from carrel.tools import Toolset
+from carrel.tools import Desk, Toolset
 
 
 class Door(Struct, frozen=True):
@@ -20,6 +20,7 @@ class Door(Struct, frozen=True):
 class Desktop(Struct, frozen=True, kw_only=True):
     """One run at its desk: everything a step needs, read in one transaction."""
 
+    desk: Desk
     run: Run
     session: Session
     agent: Agent

@@ -17,7 +17,7 @@ from carrel.kernel.limits import TOOL_CALLS_PER_ROUND_MAX
 from carrel.runs import Claim, ClaimLost, Completed, Failed, NeedsInput, Outcome, Run, bind_session, fence, run_by_id
 from carrel.sessions import Session, open_generation, session_by_id
 from carrel.storage import Tx
-from carrel.tools import Desk, Result, call_tool
+from carrel.tools import Result, call_tool, finish_waiting
 
 _log = getLogger("carrel.delivery")
 _SPOKEN = Provenance(kind="internal_system")
@@ -91,16 +91,34 @@ def act(tx: Tx, claim: Claim, desktop: Desktop, call: Entry) -> Result:
     """Make one call: effect, record and entry in one transaction."""
     fence(tx, claim)
     details = call.details or {}
-    desk = Desk(access=desktop.access, run=desktop.run, session=desktop.session)
-    # Some servers number their calls anew in every step, so the step is part of the name a call is known by.
-    known_as = f"{details['step']}:{details['callId']}"
-    text, result = call_tool(tx, desktop.toolset, desk, known_as, details["name"], details["arguments"])
+    known_as = known_call(call)
+    text, result = call_tool(tx, desktop.toolset, desktop.desk, known_as, details["name"], details["arguments"])
+    if result.wait is None:
+        _write_result(tx, desktop, call, text, result)
+    return result
+
+
+def finish(tx: Tx, claim: Claim, desktop: Desktop, call: Entry) -> Result:
+    """Give a call that has waited for another run its result."""
+    fence(tx, claim)
+    text, result = finish_waiting(tx, desktop.toolset, desktop.desk, known_call(call))
+    _write_result(tx, desktop, call, text, result)
+    return result
+
+
+def known_call(call: Entry) -> str:
+    """The name a call is known by: some servers number theirs anew in every step, so the step is part of it."""
+    details = call.details or {}
+    return f"{details['step']}:{details['callId']}"
+
+
+def _write_result(tx: Tx, desktop: Desktop, call: Entry, text: str, result: Result) -> None:
+    details = call.details or {}
     _write(
         tx, desktop, "toolResult", text, {"callId": details["callId"], "name": details["name"], "step": details["step"]}
     )
     if isinstance(result.ends, NeedsInput):
         _write(tx, desktop, "assistant", result.ends.question, {"question": True})
-    return result
 
 
 def open_calls(own: list[Entry]) -> list[Entry]:

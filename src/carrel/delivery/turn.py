@@ -4,7 +4,8 @@ Every write carries the run's claim; between two transactions the turn may die a
 what is stored: what was heard is not heard twice, a call that was made is not made twice, a reply is not given twice.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, suppress
 from functools import partial
 from hashlib import sha256
 from logging import getLogger
@@ -15,23 +16,24 @@ from msgspec import Struct
 from carrel.access import account_of
 from carrel.delivery.asking import Asked, Asking, ask
 from carrel.delivery.desktop import Desktop, Door
-from carrel.delivery.hearing import act, given_reply, hear, hear_answer, open_calls
+from carrel.delivery.hearing import act, finish, given_reply, hear, hear_answer, open_calls
 from carrel.delivery.instructions import PROFILE_VERSION, standing_instructions
 from carrel.delivery.live import Live, Spoken
 from carrel.delivery.spending import spent_before, summed, with_usage
 from carrel.delivery.store import StepRow, insert_step, next_step
 from carrel.gateway import GatewayFault, Step, Usage
 from carrel.journal import Entry, entries_of_run, talk_around_run
-from carrel.kernel import DEFAULT_ACCOUNT_SLUG
+from carrel.kernel import DEFAULT_ACCOUNT_SLUG, MS_PER_SECOND, Refusal
 from carrel.kernel.limits import HISTORY_ROWS_MAX
-from carrel.kernel.settings import DeliverySettings
-from carrel.runs import Claim, Completed, Failed, Outcome, attachments_by_id, note_instructions
-from carrel.sessions import Agent, Lane, agent_by_id, lane_of
+from carrel.runs import Claim, Completed, Failed, Outcome, Run, Watch, attachments_by_id, note_instructions
+from carrel.sessions import Agent, Lane, Session, agent_by_id, lane_of
 from carrel.storage import Database, Tx
-from carrel.tools import CATALOG, Permitted
+from carrel.tools import CATALOG, Desk, Surroundings, Wait, run_desk, toolset_for
 
 _log = getLogger("carrel.delivery")
 BUILTIN = "builtin"
+# Held by a turn while it only waits for another run.
+Aside = Callable[[], AbstractContextManager[None]]
 # What is asked for where nobody named a model: the field must be there, and servers with one model do not look at it.
 _ANY_MODEL = "default"
 
@@ -54,11 +56,16 @@ class _Pending(Struct, frozen=True):
 class Turns:
     """The handler that the dispatcher is given."""
 
-    def __init__(self, db: Database, doors: Mapping[str, Door], settings: DeliverySettings, live: Live) -> None:
+    def __init__(
+        self, db: Database, doors: Mapping[str, Door], house: Surroundings, live: Live, watch: Watch, aside: Aside
+    ) -> None:
         self._db = db
         self._doors = doors
-        self._settings = settings
+        self._house = house
+        self._settings = house.settings.delivery
         self._live = live
+        self._watch = watch
+        self._aside = aside
 
     async def take(self, claim: Claim) -> Outcome:
         """One turn: whatever is next by what is stored, until there is an outcome."""
@@ -93,9 +100,18 @@ class Turns:
     async def _call(self, claim: Claim, pending: _Pending) -> Outcome | None:
         for entry in pending.calls:
             result = await self._db.write(partial(act, claim=claim, desktop=pending.desktop, call=entry))
+            if result.wait is not None:
+                await self._wait(claim, result.wait)
+                result = await self._db.write(partial(finish, claim=claim, desktop=pending.desktop, call=entry))
             if result.ends is not None:
                 return result.ends
         return None
+
+    async def _wait(self, claim: Claim, wait: Wait) -> None:
+        """Wait for another run without taking a place from those that could work; not for one that is gone."""
+        now = await self._db.read(lambda tx: tx.now)
+        with self._aside(), suppress(Refusal):
+            await self._watch.rest(claim.access, wait.run_id, max(0, wait.until - now) / MS_PER_SECOND)
 
     def _prepare(self, tx: Tx, claim: Claim) -> "_Sent | _Pending | Outcome":
         """Hear what is unheard, then find what is next: the reply is there, calls are open, or a step is due."""
@@ -120,18 +136,25 @@ class Turns:
         agent = agent_by_id(tx, access, claim.agent_id)
         assert agent is not None, "a lane always has an agent"
         earlier, unread = talk_around_run(tx, access, session.id, run.id, limit=HISTORY_ROWS_MAX)
-        agent_access = msgspec.structs.replace(access, kind="run", actor_id=agent.id, agent_id=agent.id, run_id=run.id)
+        desk = self._desk(tx, run, session, agent)
         return Desktop(
+            desk=desk,
             run=run,
             session=session,
             agent=agent,
-            access=agent_access,
+            access=desk.access,
             door=self._door(agent),
-            toolset=Permitted(CATALOG, agent.profile),
+            toolset=toolset_for(CATALOG, desk),
             own=entries_of_run(tx, access, run.id),
             earlier=earlier,
             earlier_unread=unread,
         )
+
+    def _desk(self, tx: Tx, run: Run, session: Session, agent: Agent) -> Desk:
+        lane = lane_of(tx, run.access, run.session_key)
+        assert lane is not None, "a run always has a lane"
+        access = msgspec.structs.replace(run.access, kind="run", actor_id=agent.id, agent_id=agent.id, run_id=run.id)
+        return run_desk(self._house, access, agent, lane, run, session)
 
     def _door(self, agent: Agent) -> Door:
         named = agent.profile.gateway or ("default" if "default" in self._doors else BUILTIN)

@@ -28,7 +28,7 @@ from carrel.kernel.keys import (
 )
 from carrel.kernel.messages import SCOPE_END, Envelope, Message, NewAttachment, Provenance
 from carrel.kernel.metrics import METRICS, Sample
-from carrel.kernel.text import clip, one_line, redact
+from carrel.kernel.text import REDACTED, clip, one_line, redact
 
 __all__ = [
     "DEFAULT_ACCOUNT_SLUG",
@@ -38,6 +38,7 @@ __all__ = [
     "MS_PER_MINUTE",
     "MS_PER_SECOND",
     "PEOPLE",
+    "REDACTED",
     "SCOPE_END",
     "A2aFault",
     "A2aInterface",

@@ -111,6 +111,12 @@ class SendPolicySettings(Section, frozen=True, kw_only=True):
     default: Literal["allow", "deny"] = "allow"
 
 
+class SessionsAgentToAgentSettings(Section, frozen=True, kw_only=True):
+    """How two agents go on talking after one has sent the other something."""
+
+    max_ping_pong_turns: Annotated[int, Meta(ge=0, le=5)] = 5
+
+
 class SessionsSettings(Section, frozen=True, kw_only=True):
     """How lanes are told apart and how long closed generations are kept."""
 
@@ -119,6 +125,8 @@ class SessionsSettings(Section, frozen=True, kw_only=True):
     send_policy: SendPolicySettings = SendPolicySettings()
     closed_retention_days: Days = 90
     base_entries_max: Count = 2_000
+    agent_to_agent: SessionsAgentToAgentSettings = SessionsAgentToAgentSettings()
+    reply_back_expiry_minutes: Minutes = 10
 
 
 class RunsSettings(Section, frozen=True, kw_only=True):
@@ -169,10 +177,83 @@ class ToolsSessionsSettings(Section, frozen=True, kw_only=True):
     visibility: Literal["self", "tree", "agent", "all"] = "tree"
 
 
+class ToolsAgentToAgentSettings(Section, frozen=True, kw_only=True):
+    """Whether agents may look at and speak to one another's sessions; an empty `allow` means every agent."""
+
+    enabled: bool = False
+    allow: tuple[str, ...] = ()
+
+
+class ToolNamesSettings(Section, frozen=True, kw_only=True):
+    """Names of tools; `deny` wins."""
+
+    allow: tuple[str, ...] = ()
+    deny: tuple[str, ...] = ()
+
+
+class ToolsSubagentsSettings(Section, frozen=True, kw_only=True):
+    """What a sub-agent is offered beside or short of its agent's tools."""
+
+    tools: ToolNamesSettings = ToolNamesSettings()
+
+
+class SpawnAttachmentsSettings(Section, frozen=True, kw_only=True):
+    """Files handed to a sub-agent."""
+
+    enabled: bool = True
+    max_files: Count = 50
+    max_file_bytes: Count = 1_048_576
+    max_total_bytes: Count = 5_242_880
+    retain_on_session_keep: bool = False
+    dir: str = ".openclaw/attachments"
+
+
+class ToolsSpawnSettings(Section, frozen=True, kw_only=True):
+    """What the tool `sessions_spawn` may do."""
+
+    attachments: SpawnAttachmentsSettings = SpawnAttachmentsSettings()
+
+
 class ToolsSettings(Section, frozen=True, kw_only=True):
     """What agents may do."""
 
     sessions: ToolsSessionsSettings = ToolsSessionsSettings()
+    agent_to_agent: ToolsAgentToAgentSettings = ToolsAgentToAgentSettings()
+    subagents: ToolsSubagentsSettings = ToolsSubagentsSettings()
+    sessions_spawn: ToolsSpawnSettings = ToolsSpawnSettings()
+
+
+class SubagentDefaultsSettings(Section, frozen=True, kw_only=True):
+    """Bounds of sub-agents where their agent sets none of its own; 0 seconds and 0 minutes are no limit."""
+
+    run_timeout_seconds: Annotated[int, Meta(ge=0, le=31_536_000)] = 0
+    archive_after_minutes: Minutes = 60
+    max_children: Annotated[int, Meta(ge=0, le=1000)] = 5
+
+
+class SandboxDefaultsSettings(Section, frozen=True, kw_only=True):
+    """What a sandboxed agent may see: only what it spawned, or what its visibility says."""
+
+    session_tools_visibility: Literal["spawned", "all"] = "spawned"
+
+
+class AgentDefaultsSettings(Section, frozen=True, kw_only=True):
+    """What holds for every agent that says nothing else."""
+
+    subagents: SubagentDefaultsSettings = SubagentDefaultsSettings()
+    sandbox: SandboxDefaultsSettings = SandboxDefaultsSettings()
+
+
+class AgentsSettings(Section, frozen=True, kw_only=True):
+    """Agents in general."""
+
+    defaults: AgentDefaultsSettings = AgentDefaultsSettings()
+
+
+class AgentHttpSettings(Section, frozen=True, kw_only=True):
+    """Whether a program on this machine may call tools with a session key alone."""
+
+    session_key_auth: Literal["off", "loopback"] = "off"
 
 
 class EventsSettings(Section, frozen=True, kw_only=True):
@@ -201,6 +282,8 @@ class Settings(Section, frozen=True, kw_only=True):
     runs: RunsSettings = RunsSettings()
     a2a: A2aSettings = A2aSettings()
     tools: ToolsSettings = ToolsSettings()
+    agents: AgentsSettings = AgentsSettings()
+    agent_http: AgentHttpSettings = AgentHttpSettings()
     events: EventsSettings = EventsSettings()
     log: LogSettings = LogSettings()
 

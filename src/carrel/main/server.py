@@ -84,10 +84,10 @@ class _Server:
 
     async def _work(self, db: Database, doors: Doors, sock: socket.socket) -> None:
         live = Live()
-        turns = Turns(db, doors.by_name, self._settings.delivery, live)
+        house = self._house(db, live, doors)
+        turns = Turns(db, doors.by_name, house.surroundings, live, house.watch, lambda: dispatcher.aside())
         worker = f"{socket.gethostname()}:{os.getpid()}"
         dispatcher = Dispatcher(db, turns.take, self._settings, worker)
-        house = self._house(db, live, doors, dispatcher)
         recorder = Recorder(db, SystemClock())
         wrong = WrongTokens(SystemClock())
         more = [*a2a_routes(house, wrong), *dashboard_routes()]
@@ -118,7 +118,7 @@ class _Server:
         _forget_address(self._settings.storage.data_dir)
         _log.info("stopped")
 
-    def _house(self, db: Database, live: Live, doors: Doors, dispatcher: Dispatcher) -> House:
+    def _house(self, db: Database, live: Live, doors: Doors) -> House:
         settings = self._settings
         return House(
             db=db,

@@ -5,6 +5,7 @@ The queue, the claim, the lifeline; no turn is taken here.
 
 from carrel.runs.accepting import Rules, deliver
 from carrel.runs.answering import answer, retry
+from carrel.runs.call_store import Call, call_of, finish_call, has_written, record_call, tools_called
 from carrel.runs.dispatcher import Dispatcher, Handler
 from carrel.runs.informing import crowded_hosts, keep_webhook, take_webhooks, webhook_failed, webhook_told
 from carrel.runs.lane_store import AttachmentHead, attachment_heads, newest_end, queue_order
@@ -36,14 +37,10 @@ from carrel.runs.record_store import (
     artifact_part,
     artifacts_of,
     attachments_by_id,
-    call_result,
     count_live,
-    has_written,
     insert_artifact,
-    record_call,
     runs_newest_first,
     stuck_lanes,
-    tools_called,
 )
 from carrel.runs.removing import remove_lane
 from carrel.runs.retiring import retire_agent
@@ -72,12 +69,12 @@ from carrel.runs.webhook_store import (
 from carrel.runs.why import Reason, Why, explain
 
 __all__ = [
-    "ENDS", "REPLY_ARTIFACT", "RESTS", "Artifact", "Attachment", "AttachmentHead", "Cancelled", "Claim", "ClaimLost",
-    "Completed", "Dispatcher", "Failed", "Handler", "NeedsInput", "Outcome", "Reason", "Rules", "Run", "RunFilter",
-    "TaskFilter", "Watch", "Webhook", "WebhookAddress", "Why", "answer", "artifact_part", "artifacts_of",
-    "attachment_heads", "attachments_by_id", "bind_session", "call_result", "cancel", "claim", "count_change",
-    "count_live", "count_tasks", "crowded_hosts", "delete_run", "delete_webhook", "deliver", "expire_leases", "explain",
-    "fence", "has_written", "insert_artifact", "keep_webhook", "live_runs_of_lane", "newest_end", "newest_tasks",
+    "ENDS", "REPLY_ARTIFACT", "RESTS", "Artifact", "Attachment", "AttachmentHead", "Call", "Cancelled", "Claim",
+    "ClaimLost", "Completed", "Dispatcher", "Failed", "Handler", "NeedsInput", "Outcome", "Reason", "Rules", "Run",
+    "RunFilter", "TaskFilter", "Watch", "Webhook", "WebhookAddress", "Why", "answer", "artifact_part", "artifacts_of",
+    "attachment_heads", "attachments_by_id", "bind_session", "call_of", "cancel", "claim", "count_change", "count_live",
+    "count_tasks", "crowded_hosts", "delete_run", "delete_webhook", "deliver", "expire_leases", "explain", "fence",
+    "finish_call", "has_written", "insert_artifact", "keep_webhook", "live_runs_of_lane", "newest_end", "newest_tasks",
     "next_webhook_due", "note_instructions", "prune", "queue_order", "queue_position", "record_call", "release_sender",
     "release_webhooks", "remove_lane", "require_cancelled", "rescue_lost", "retire_agent", "retry", "retry_delay_ms",
     "run_by_id", "run_by_sender", "running_of_lane", "runs_newest_first", "settle", "stop_lane", "stuck_lanes",

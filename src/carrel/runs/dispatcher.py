@@ -5,8 +5,8 @@ one commit a run. It knows nothing of turns, models or surfaces.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager, suppress
 from functools import partial
 from logging import getLogger
 
@@ -85,6 +85,16 @@ class Dispatcher:
                     await asyncio.sleep(_DRAIN_LOOK_SECONDS)
         except TimeoutError:
             _log.warning("drain_timeout", extra={"running": len(self._slots)})
+
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        """A turn that only waits for another run takes no place meanwhile, or all places might wait for each other."""
+        self._places.lend()
+        self._freed.set()
+        try:
+            yield
+        finally:
+            self._places.take_back()
 
     def _ride(self, tx: Tx) -> Landing | None:
         """Claim in the very transaction that made runs due: what is said to an idle server starts with one commit."""

@@ -2,8 +2,8 @@
 
 from carrel.kernel import METRICS
 from carrel.runs import queue_store, store
+from carrel.runs.call_store import has_written
 from carrel.runs.model import Run
-from carrel.runs.record_store import has_written
 from carrel.runs.stopping import end_unheld
 from carrel.runs.telling import tell
 from carrel.sessions import lock_lane

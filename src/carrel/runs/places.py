@@ -10,18 +10,31 @@ class Places:
         self._lock = threading.Lock()
         self._count = count
         self._free = count
+        self._lent = 0
 
     @property
     def taken(self) -> bool:
         """True while somebody has a place."""
-        return self._free < self._count
+        return self._free - self._lent < self._count
 
     def reserve(self, limit: int) -> int:
         """Take up to `limit` free places; how many that were."""
         with self._lock:
-            reserved = min(limit, self._free)
+            reserved = max(0, min(limit, self._free))
             self._free -= reserved
         return reserved
+
+    def lend(self) -> None:
+        """Let another use a place while its owner only waits."""
+        with self._lock:
+            self._free += 1
+            self._lent += 1
+
+    def take_back(self) -> None:
+        """Have a lent place again, at once: whoever used it meanwhile is one too many for a while."""
+        with self._lock:
+            self._free -= 1
+            self._lent -= 1
 
     def give_back(self, count: int) -> None:
         """Let `count` places be taken again."""

@@ -1,4 +1,4 @@
-"""The SQL of what belongs to a run: tool calls, artifacts, attachments; and the lists of runs."""
+"""The SQL of what belongs to a run: artifacts and attachments; and the lists of runs."""
 
 from hashlib import sha256
 
@@ -89,52 +89,6 @@ def stuck_lanes(tx: Tx, access: Access) -> dict[str, int]:
         now=tx.now,
     )
     return {row[0]: row[1] for row in rows}
-
-
-def call_result(tx: Tx, access: Access, run_id: str, call_id: str) -> str | None:
-    """What a call of a run was answered, None when it was never made."""
-    row = tx.one(
-        "SELECT result FROM calls WHERE account_id = :account AND run_id = :run_id AND call_id = :call_id",
-        account=access.account_id,
-        run_id=run_id,
-        call_id=call_id,
-    )
-    return row[0] if row else None
-
-
-def record_call(tx: Tx, access: Access, run_id: str, call_id: str, *, tool: str, effect: str, result: str) -> None:
-    """Remember a call with its answer, in the transaction of its effect."""
-    tx.run(
-        "INSERT INTO calls (account_id, run_id, call_id, tool, effect, result, called_at) "
-        "VALUES (:account, :run_id, :call_id, :tool, :effect, :result, :now)",
-        account=access.account_id,
-        run_id=run_id,
-        call_id=call_id,
-        tool=tool,
-        effect=effect,
-        result=result,
-        now=tx.now,
-    )
-
-
-def tools_called(tx: Tx, access: Access, run_id: str) -> list[str]:
-    """The names of the tools a run has called, in order, each once."""
-    rows = tx.all(
-        "SELECT tool FROM calls WHERE account_id = :account AND run_id = :run_id ORDER BY called_at, call_id",
-        account=access.account_id,
-        run_id=run_id,
-    )
-    return list(dict.fromkeys(row[0] for row in rows))
-
-
-def has_written(tx: Tx, access: Access, run_id: str) -> bool:
-    """True when a run has made a call that changed something."""
-    row = tx.one(
-        "SELECT 1 FROM calls WHERE account_id = :account AND run_id = :run_id AND effect = 'write' LIMIT 1",
-        account=access.account_id,
-        run_id=run_id,
-    )
-    return row is not None
 
 
 def insert_artifact(tx: Tx, access: Access, run_id: str, artifact: Artifact) -> None:

@@ -40,6 +40,7 @@ from carrel.sessions.pointers import (
 )
 from carrel.sessions.policy import decide, require_sending
 from carrel.sessions.routing import Place, default_agent, find_lane, find_place, lane_for_work, named_agent
+from carrel.sessions.sight import Sight, agents_in_sight, refusal_of, sight_of, whole_sight
 from carrel.sessions.spellings import Spelling, read_spelling
 from carrel.sessions.store import (
     children_of,
@@ -49,6 +50,7 @@ from carrel.sessions.store import (
     generations_of,
     has_lanes_of_others,
     insert_lane,
+    is_narrowed,
     lane_of,
     lane_row,
     lane_rows,
@@ -72,6 +74,7 @@ __all__ = [
     "Place",
     "Profile",
     "Session",
+    "Sight",
     "Spelling",
     "SubagentRules",
     "Thinking",
@@ -84,6 +87,7 @@ __all__ = [
     "agent_by_id",
     "agent_by_slug",
     "agent_enabled",
+    "agents_in_sight",
     "archive",
     "change_account",
     "change_agent",
@@ -105,6 +109,7 @@ __all__ = [
     "generations_of",
     "has_lanes_of_others",
     "insert_lane",
+    "is_narrowed",
     "kinds_listed_as",
     "lane_for_work",
     "lane_of",
@@ -125,6 +130,7 @@ __all__ = [
     "open_session_of",
     "point",
     "read_spelling",
+    "refusal_of",
     "repair",
     "require_agent",
     "require_makeable",
@@ -132,5 +138,7 @@ __all__ = [
     "session_by_id",
     "shared_key",
     "shown_channel",
+    "sight_of",
     "transport_name",
+    "whole_sight",
 ]  # fmt: skip

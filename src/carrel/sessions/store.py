@@ -79,6 +79,18 @@ def children_of(tx: Tx, access: Access, key: str) -> list[str]:
     return [row[0] for row in rows]
 
 
+_TREE = (
+    "WITH RECURSIVE tree (key) AS (SELECT CAST(:root AS TEXT) UNION SELECT c.key FROM lanes c JOIN tree t "
+    "ON c.spawned_by = t.key WHERE c.account_id = :account) SELECT key FROM tree"
+)
+
+
+def spawned_from(tx: Tx, access: Access, key: str, root: str) -> bool:
+    """True when a lane was spawned from another, at whatever remove; a lane counts as spawned from itself."""
+    row = tx.one(f"SELECT 1 FROM ({_TREE}) AS t WHERE t.key = :key", account=access.account_id, root=root, key=key)
+    return row is not None
+
+
 def update_lane(tx: Tx, access: Access, lane: Lane) -> None:
     """Write what people set on a lane."""
     tx.run(
@@ -234,6 +246,17 @@ def lane_row(tx: Tx, access: Access, key: str) -> LaneRow | None:
     return rows[0] if rows else None
 
 
+def is_narrowed(tx: Tx, access: Access, wanted: LaneFilter) -> bool:
+    """True when the account has lanes that such a list leaves out."""
+    where, values = _conditions(access, wanted)
+    row = tx.one(
+        "SELECT 1 FROM lanes o WHERE o.account_id = :account AND o.archived_at IS NULL AND NOT EXISTS "
+        f"(SELECT 1 FROM lanes l WHERE l.key = o.key AND {' AND '.join(where)}) LIMIT 1",
+        **values,
+    )
+    return row is not None
+
+
 def pointer(tx: Tx, access: Access, transport: str) -> str | None:
     """The key a transport points to."""
     row = tx.one(
@@ -300,6 +323,16 @@ def _conditions(access: Access, wanted: LaneFilter) -> tuple[list[str], dict[str
     if wanted.task_id is not None:
         where.append("l.kind = 'task' AND l.conversation = :task")
         values["task"] = f"task:{wanted.task_id}"
+    if wanted.agent_ids is not None:
+        names = [f"agent_{at}" for at in range(len(wanted.agent_ids))]
+        where.append(f"l.agent_id IN ({', '.join(f':{name}' for name in names) or 'NULL'})")
+        values |= dict(zip(names, wanted.agent_ids, strict=True))
+    if wanted.under is not None:
+        where.append(f"l.key IN ({_TREE})")
+        values["root"] = wanted.under
+    if wanted.key is not None:
+        where.append("l.key = :only")
+        values["only"] = wanted.key
     if wanted.updated_since is not None:
         where.append("l.updated_at >= :since")
         values["since"] = wanted.updated_since

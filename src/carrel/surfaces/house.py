@@ -9,6 +9,7 @@ from carrel.delivery import Live
 from carrel.kernel.settings import SettingRow, Settings
 from carrel.runs import Rules, Watch
 from carrel.storage import Database
+from carrel.tools import Surroundings
 
 
 class House(Struct, frozen=True, kw_only=True):
@@ -29,3 +30,8 @@ class House(Struct, frozen=True, kw_only=True):
     closing: asyncio.Event
     # Name of a gateway -> whether it answers now.
     gateways_up: Callable[[], Awaitable[dict[str, bool]]]
+
+    @property
+    def surroundings(self) -> Surroundings:
+        """The house as tools see it."""
+        return Surroundings(settings=self.settings, rules=self.rules)

@@ -1,10 +1,34 @@
 """What agents may do: one definition per tool, toolsets narrowed by wrapping, calls made once."""
 
-from carrel.tools.model import Desk, Params, Result, Tool
+from carrel.tools.calling import bounded, call_tool, finish_waiting, finished, refused
+from carrel.tools.desks import run_desk
+from carrel.tools.model import Desk, Params, Result, Surroundings, Tool, Wait
 from carrel.tools.session_tools import SESSION_TOOLS
-from carrel.tools.toolset import Catalog, Permitted, Toolset, call_tool
+from carrel.tools.toolset import Catalog, Permitted, Toolset, Without, toolset_for
+from carrel.tools.transcript import MessageShape, message_shape
 from carrel.tools.turn_tools import TURN_TOOLS
 
 CATALOG = Catalog((*SESSION_TOOLS, *TURN_TOOLS))
 
-__all__ = ["CATALOG", "Catalog", "Desk", "Params", "Permitted", "Result", "Tool", "Toolset", "call_tool"]
+__all__ = [
+    "CATALOG",
+    "Catalog",
+    "Desk",
+    "MessageShape",
+    "Params",
+    "Permitted",
+    "Result",
+    "Surroundings",
+    "Tool",
+    "Toolset",
+    "Wait",
+    "Without",
+    "bounded",
+    "call_tool",
+    "finish_waiting",
+    "finished",
+    "message_shape",
+    "refused",
+    "run_desk",
+    "toolset_for",
+]

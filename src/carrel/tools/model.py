@@ -8,11 +8,12 @@ from functools import cache
 from typing import Any, Literal
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
-from carrel.kernel import Access, Code, Refusal
-from carrel.runs import Failed, NeedsInput, Run
-from carrel.sessions import Session
+from carrel.kernel import Access, Code, Refusal, SessionKey
+from carrel.kernel.settings import Settings
+from carrel.runs import Failed, NeedsInput, Rules, Run
+from carrel.sessions import Agent, Session, Sight
 from carrel.storage import Tx
 
 Effect = Literal["read", "write"]
@@ -22,19 +23,50 @@ class Params(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_f
     """What a tool takes: strict types, unknown names refused."""
 
 
+class Surroundings(Struct, frozen=True, kw_only=True):
+    """What tools must know of the house: its settings, and the rules by which something is delivered."""
+
+    settings: Settings
+    rules: Rules
+
+
 class Desk(Struct, frozen=True, kw_only=True):
-    """Where a call is made from: the agent's access, and the run and session it belongs to."""
+    """Where a call is made from: who asks, as which agent, at which lane; and the run it belongs to, if it does."""
 
     access: Access
-    run: Run
-    session: Session
+    agent: Agent
+    key: SessionKey
+    sight: Sight
+    house: Surroundings
+    sandboxed: bool = False
+    run: Run | None = None
+    session: Session | None = None
+
+    @property
+    def looking(self) -> Access:
+        """The access to look with: the whole account, as this agent spells things; `sight` decides what is shown."""
+        return structs.replace(self.access, kind="system")
+
+    @property
+    def own_run(self) -> Run:
+        """The run of a call that is made within one."""
+        assert self.run is not None, "a tool that ends or feeds a turn is offered within one only"
+        return self.run
+
+
+class Wait(Struct, frozen=True):
+    """What a call waits for before it has a result: another run, no longer than until a moment of the store."""
+
+    run_id: str
+    until: int
 
 
 class Result(Struct, frozen=True, kw_only=True):
-    """What a call gives back; `ends` is set by the tools that end the turn."""
+    """What a call gives back; `ends` is set by the tools that end the turn, `wait` by those that wait first."""
 
     value: dict[str, Any]
     ends: NeedsInput | Failed | None = None
+    wait: Wait | None = None
 
 
 @cache
@@ -57,6 +89,8 @@ class Tool(Struct, frozen=True, kw_only=True):
     effect: Effect
     act: Callable[[Tx, Desk, Any], Result]
     only_in_run: bool = False
+    # What a call that has waited gives back: for the run it waited for, None when that is no more.
+    finish: Callable[[Tx, Desk, Run | None], dict[str, Any]] | None = None
 
     def schema(self) -> dict[str, Any]:
         """The JSON schema of its parameters."""

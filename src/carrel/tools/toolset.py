@@ -1,16 +1,13 @@
 """Toolsets: a set of tools that can be narrowed by wrapping. Whatever a wrapper hides it also refuses."""
 
+from collections.abc import Callable
 from fnmatch import fnmatchcase
-from typing import Any, Protocol
+from typing import Protocol
 
-import msgspec
-
-from carrel.kernel import METRICS, Code, Refusal
-from carrel.kernel.limits import TOOL_RESULT_BYTES_MAX
-from carrel.runs import call_result, record_call
+from carrel.kernel import Code, Refusal
+from carrel.kernel.settings import ToolNamesSettings
 from carrel.sessions import Profile
-from carrel.storage import Tx
-from carrel.tools.model import Desk, Result, Tool
+from carrel.tools.model import Desk, Tool
 
 
 class Toolset(Protocol):
@@ -65,38 +62,40 @@ class Permitted:
         return allowed and not any(fnmatchcase(name, pattern) for pattern in rules.deny)
 
 
-def call_tool(tx: Tx, toolset: Toolset, desk: Desk, call_id: str, name: str, arguments: str) -> tuple[str, Result]:
-    """Make a call once: effect and record are one transaction, and a repetition is answered from the record.
+class Without:
+    """Everything but some tools, and the reason why those are missing."""
 
-    Gives the answer as JSON text, exactly as the model gets it. A refusal is an answer too: the model may adapt.
-    """
-    known = call_result(tx, desk.access, desk.run.id, call_id)
-    if known is not None:
-        return known, Result(value=msgspec.json.decode(known))
-    effect = "read"
-    try:
-        tool = toolset.find(name)
-        params = tool.read_params(arguments)
-        effect = tool.effect
-        result = tool.act(tx, desk, params)
-        status = "ok"
-    except Refusal as refusal:
-        result = Result(value=_refused(refusal))
-        status = "refused"
-        effect = "read"
-    text = _bounded(result.value)
-    record_call(tx, desk.access, desk.run.id, call_id, tool=name[:80], effect=effect, result=text)
-    METRICS.count("tools.called.count", tool=name[:80] if status == "ok" else "other", status=status)
-    return text, result
+    def __init__(self, inner: Toolset, hidden: Callable[[Tool], bool], why: str) -> None:
+        self._inner = inner
+        self._hidden = hidden
+        self._why = why
+
+    def offered(self) -> tuple[Tool, ...]:
+        return tuple(tool for tool in self._inner.offered() if not self._hidden(tool))
+
+    def find(self, name: str) -> Tool:
+        tool = self._inner.find(name)
+        if self._hidden(tool):
+            raise Refusal(Code.TOOL_NOT_ALLOWED, f"{tool.name} is not offered here: {self._why}")
+        return tool
 
 
-def _refused(refusal: Refusal) -> dict[str, Any]:
-    return {"ok": False, "error": {"code": str(refusal.code), "message": refusal.message}}
+# What a sub-agent does not get: it does its piece of work and sees no other.
+_NOT_FOR_SUBAGENTS = ("sessions_list", "sessions_history", "sessions_send", "agents_list")
 
 
-def _bounded(value: dict[str, Any]) -> str:
-    text = msgspec.json.encode(value)
-    if len(text) <= TOOL_RESULT_BYTES_MAX:
-        return text.decode()
-    short = {"truncated": True, "bytes": len(text), "text": text[: TOOL_RESULT_BYTES_MAX // 2].decode(errors="ignore")}
-    return msgspec.json.encode(short).decode()
+def toolset_for(catalog: Toolset, desk: Desk) -> Toolset:
+    """The tools at a desk: what the agent's profile allows, short of what its place takes away."""
+    found: Toolset = Permitted(catalog, desk.agent.profile)
+    if desk.run is None:
+        found = Without(found, lambda tool: tool.only_in_run, "it ends or feeds a turn, and this is none.")
+    if desk.key.kind == "subagent":
+        names = desk.house.settings.tools.subagents.tools
+        found = Without(found, lambda tool: _hidden_from_subagent(tool.name, names), "this is a sub-agent's session.")
+    return found
+
+
+def _hidden_from_subagent(name: str, names: ToolNamesSettings) -> bool:
+    if name == "sessions_spawn" or any(fnmatchcase(name, pattern) for pattern in names.deny):
+        return True
+    return name in _NOT_FOR_SUBAGENTS and not any(fnmatchcase(name, pattern) for pattern in names.allow)

@@ -58,7 +58,7 @@ def _artifact_add(tx: Tx, desk: Desk, params: ArtifactAdd) -> Result:
     kind, content = _part(params)
     if len(content.encode()) > ARTIFACT_BYTES_MAX * 4 // 3:
         raise Refusal(Code.TOO_LARGE, f"One part of an artifact has at most {ARTIFACT_BYTES_MAX} bytes.", field=kind)
-    present = artifacts_of(tx, desk.access, desk.run.id)
+    present = artifacts_of(tx, desk.access, desk.own_run.id)
     if len(present) >= ARTIFACTS_PER_RUN_MAX:
         raise Refusal(Code.LIMIT_REACHED, f"A run has at most {ARTIFACTS_PER_RUN_MAX} artifact parts.")
     known = {part.artifact_id for part in present}
@@ -78,10 +78,10 @@ def _artifact_add(tx: Tx, desk: Desk, params: ArtifactAdd) -> Result:
         kind=kind,
         content=content,
         added_at=tx.now,
-        change=count_change(tx, desk.run),
+        change=count_change(tx, desk.own_run),
     )
-    insert_artifact(tx, desk.access, desk.run.id, part)
-    tell(tx, desk.run, "run.artifact", state="running", artifactId=artifact_id, append=params.append, part=part.seq)
+    insert_artifact(tx, desk.access, desk.own_run.id, part)
+    tell(tx, desk.own_run, "run.artifact", state="running", artifactId=artifact_id, append=params.append, part=part.seq)
     return Result(value={"artifactId": artifact_id})
 
 

@@ -10,7 +10,7 @@ from carrel.runs import newest_end, running_of_lane
 from carrel.sessions import Lane, LaneRow, Session, lane_row, shown_channel
 from carrel.storage import Tx
 from carrel.surfaces.api.endpoint import Out
-from carrel.surfaces.api.shapes import MessageShape, message_shape
+from carrel.tools import MessageShape, message_shape
 
 State = Literal["idle", "busy", "closed"]
 

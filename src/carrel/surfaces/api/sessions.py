@@ -29,7 +29,8 @@ from carrel.storage import Tx
 from carrel.surfaces.api.cursors import clamp, read_cursor, write_cursor
 from carrel.surfaces.api.endpoint import Ask, In, NoQuery, Out, endpoint
 from carrel.surfaces.api.session_shapes import SessionShape, generation_shapes, session_shape, session_shapes, shown_key
-from carrel.surfaces.api.shapes import MessageShape, RunShape, message_shape, run_shapes
+from carrel.surfaces.api.shapes import RunShape, run_shapes
+from carrel.tools import MessageShape, message_shape
 
 Words = Annotated[str, Meta(max_length=SESSION_REFERENCE_CHARS_MAX)]
 _encode = msgspec.json.Encoder().encode

@@ -1,0 +1,87 @@
+"""What an agent's tools may see: one rule for every tool that lists, reads, addresses or asks after sessions.
+
+A surface has decided before who asks; this narrows what that agent sees from where it sits.
+"""
+
+from fnmatch import fnmatchcase
+from typing import Literal
+
+from msgspec import Struct
+
+from carrel.kernel import Access, SessionKey
+from carrel.kernel.settings import SandboxDefaultsSettings, ToolsSettings
+from carrel.sessions.agent_store import every_agent
+from carrel.sessions.model import Agent, Lane
+from carrel.sessions.store import spawned_from
+from carrel.storage import Tx
+
+Mode = Literal["self", "tree", "agent", "all"]
+
+
+class Sight(Struct, frozen=True, kw_only=True):
+    """How far one caller sees from one lane. `others` are the agents it may see beside its own."""
+
+    mode: Mode
+    key: SessionKey
+    # Everything of the account, whatever the mode says: a person asks.
+    whole: bool = False
+    others_enabled: bool = False
+    others_allowed: tuple[str, ...] = ()
+
+    def reaches(self, agent_id: str) -> bool:
+        """True when lanes of that agent may be seen, as far as agents are concerned."""
+        if self.whole or agent_id == self.key.agent:
+            return True
+        return self.mode == "all" and self.others_enabled and self._allows(agent_id) and self._allows(self.key.agent)
+
+    def _allows(self, agent_id: str) -> bool:
+        patterns = self.others_allowed
+        return not patterns or any(fnmatchcase(agent_id, pattern.lower()) for pattern in patterns)
+
+
+def sight_of(
+    agent: Agent, key: SessionKey, *, sandboxed: bool, tools: ToolsSettings, sandbox: SandboxDefaultsSettings
+) -> Sight:
+    """The sight of an agent at a lane; a sandbox only ever narrows it."""
+    mode: Mode = agent.profile.visibility or tools.sessions.visibility
+    if sandboxed and sandbox.session_tools_visibility == "spawned" and mode in ("agent", "all"):
+        mode = "tree"
+    return Sight(
+        mode=mode,
+        key=key,
+        others_enabled=tools.agent_to_agent.enabled,
+        others_allowed=tools.agent_to_agent.allow,
+    )
+
+
+def whole_sight(key: SessionKey) -> Sight:
+    """The sight of a person: the whole account."""
+    return Sight(mode="all", key=key, whole=True)
+
+
+def refusal_of(tx: Tx, access: Access, sight: Sight, lane: Lane) -> str | None:
+    """Why a lane is out of sight, naming the rule; None when it is in sight."""
+    if sight.whole or lane.key == str(sight.key):
+        return None
+    if lane.agent_id != sight.key.agent:
+        return _of_another(sight, lane)
+    if sight.mode == "self":
+        return "tools.sessions.visibility is self: this agent sees the session it sits in and no other."
+    if sight.mode == "tree" and not spawned_from(tx, access, lane.key, str(sight.key)):
+        return "tools.sessions.visibility is tree: this agent sees its session and what was spawned from it."
+    return None
+
+
+def _of_another(sight: Sight, lane: Lane) -> str | None:
+    if sight.mode != "all":
+        return f"tools.sessions.visibility is {sight.mode}: sessions of other agents are seen with all only."
+    if not sight.others_enabled:
+        return "tools.agent_to_agent.enabled is off: agents do not see one another's sessions."
+    if not sight.reaches(lane.agent_id):
+        return "tools.agent_to_agent.allow does not name both agents."
+    return None
+
+
+def agents_in_sight(tx: Tx, access: Access, sight: Sight) -> tuple[str, ...]:
+    """The ids of the agents whose lanes may be seen."""
+    return tuple(agent.id for agent in every_agent(tx, access) if sight.reaches(agent.id))

@@ -1,0 +1,80 @@
+"""Making a call: within a run once and for all, with its record in the transaction of its effect; else just so.
+
+A call may have to wait for another run. What it did is written down first, so that nothing is done twice; then whoever
+made it waits, outside of any transaction, and finishes it.
+"""
+
+from typing import Any
+
+import msgspec
+
+from carrel.kernel import METRICS, Refusal
+from carrel.kernel.limits import TOOL_RESULT_BYTES_MAX
+from carrel.runs import Call, call_of, finish_call, record_call, run_by_id
+from carrel.storage import Tx
+from carrel.tools.model import Desk, Result, Tool, Wait
+from carrel.tools.toolset import Toolset
+
+
+def call_tool(tx: Tx, toolset: Toolset, desk: Desk, call_id: str, name: str, arguments: str) -> tuple[str, Result]:
+    """Make a run's call once: effect and record are one transaction, and a repetition is answered from the record.
+
+    Gives the answer as JSON text, exactly as the model gets it. A refusal is an answer too: the model may adapt.
+    """
+    known = call_of(tx, desk.access, desk.own_run.id, call_id)
+    if known is not None:
+        return known.result, _known(known)
+    effect = "read"
+    try:
+        tool = toolset.find(name)
+        params = tool.read_params(arguments)
+        effect = tool.effect
+        result = tool.act(tx, desk, params)
+        status = "ok"
+    except Refusal as refusal:
+        result = Result(value=refused(refusal))
+        status, effect = "refused", "read"
+    text = "" if result.wait else bounded(result.value)
+    wait = (result.wait.run_id, result.wait.until) if result.wait else None
+    record_call(tx, desk.access, desk.own_run.id, call_id, tool=name[:80], effect=effect, result=text, wait=wait)
+    METRICS.count("tools.called.count", tool=name[:80] if status == "ok" else "other", status=status)
+    return text, result
+
+
+def finish_waiting(tx: Tx, toolset: Toolset, desk: Desk, call_id: str) -> tuple[str, Result]:
+    """Give a call that has waited its result, once."""
+    known = call_of(tx, desk.access, desk.own_run.id, call_id)
+    assert known is not None, "a call waits only after it was recorded"
+    if known.waits_for is None:
+        return known.result, _known(known)
+    value = finished(tx, toolset.find(known.tool), desk, known.waits_for)
+    text = bounded(value)
+    finish_call(tx, desk.access, desk.own_run.id, call_id, text)
+    return text, Result(value=value)
+
+
+def finished(tx: Tx, tool: Tool, desk: Desk, run_id: str) -> dict[str, Any]:
+    """What a call that waited for a run gives back."""
+    assert tool.finish is not None, "only tools that can finish let a call wait"
+    # The house's own look: the run may be another agent's, and the call was allowed to address it.
+    return tool.finish(tx, desk, run_by_id(tx, desk.access, run_id))
+
+
+def refused(refusal: Refusal) -> dict[str, Any]:
+    """A refusal as a model is told it."""
+    return {"ok": False, "error": {"code": str(refusal.code), "message": refusal.message}}
+
+
+def bounded(value: dict[str, Any]) -> str:
+    """A result as JSON text within its bound."""
+    text = msgspec.json.encode(value)
+    if len(text) <= TOOL_RESULT_BYTES_MAX:
+        return text.decode()
+    short = {"truncated": True, "bytes": len(text), "text": text[: TOOL_RESULT_BYTES_MAX // 2].decode(errors="ignore")}
+    return msgspec.json.encode(short).decode()
+
+
+def _known(call: Call) -> Result:
+    if call.waits_for is not None and call.waits_until is not None:
+        return Result(value={}, wait=Wait(call.waits_for, call.waits_until))
+    return Result(value=msgspec.json.decode(call.result))
