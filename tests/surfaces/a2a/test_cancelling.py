@@ -80,7 +80,7 @@ async def test_an_ended_task_is_not_cancelable_and_an_unknown_one_is_not_found(c
 
 
 async def test_cancelling_takes_metadata_over_http_and_needs_no_body(client: httpx.AsyncClient) -> None:
-    for body in ({"json": {"metadata": {"why": "changed my mind"}}}, {}):
+    for body in ({"metadata": {"why": "changed my mind"}}, None):
         asked = await send(client, "ask what?")
-        answer = await client.post(f"/a2a/main/tasks/{asked['id']}:cancel", headers=NEW, **body)
+        answer = await client.post(f"/a2a/main/tasks/{asked['id']}:cancel", headers=NEW, json=body)
         assert (answer.status_code, state(answer.json())) == (200, CANCELED)

@@ -92,9 +92,9 @@ async def test_metadata_that_came_with_the_message_outlives_every_change_of_the_
     on_either: httpx.AsyncClient,
 ) -> None:
     kept = {"trace": "t-1", "nested": {"list": [1, 2.5, "x", None, True]}}
-    sent = {"message": message("ask what?"), "metadata": kept}
+    sent: Json = {"message": message("ask what?"), "metadata": kept}
     asked = (await ask(on_either, "SendMessage", **sent))["task"]
-    more = {"message": message("that", taskId=asked["id"]), "metadata": {"trace": "t-2"}}
+    more: Json = {"message": message("that", taskId=asked["id"]), "metadata": {"trace": "t-2"}}
     done = (await ask(on_either, "SendMessage", **more))["task"]
     for task in (asked, done, await get(on_either, asked)):
         assert kept.items() <= task["metadata"].items()
@@ -125,7 +125,7 @@ async def test_the_history_is_as_long_as_is_asked_for(sqlite_url: str) -> None:
         whole = [f"line {n}" for n in range(104)]
         expected = {None: whole[-100:], 1: whole[-1:], 3: whole[-3:], 100: whole[-100:], 103: whole[-103:], 2000: whole}
         for length, lines in expected.items():
-            asked = {} if length is None else {"historyLength": length}
+            asked: Json = {} if length is None else {"historyLength": length}
             assert [said(one) for one in (await get(client, task, **asked))["history"]] == lines
             listing = await ask(client, "ListTasks", **asked)
             assert [said(one) for one in listing["tasks"][0]["history"]] == lines

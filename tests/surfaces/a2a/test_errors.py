@@ -1,0 +1,178 @@
+"""What is no request, or cannot be granted, is told in the protocol's own codes; nothing ends in a broken answer."""
+
+import json
+from typing import Any
+
+import httpx
+import pytest
+
+from carrel.kernel import Code, Refusal
+from carrel.kernel.settings import A2aSettings, Settings
+from carrel.surfaces.a2a.errors import from_refusal
+from tests.requirements.mark import requirement
+from tests.surfaces.a2a.speaking import COMPLETED, NEW, Json, call, message, refusal, send, state
+from tests.surfaces.open_house import open_house
+
+pytestmark = pytest.mark.anyio
+CALL: Json = {"jsonrpc": "2.0", "id": 1, "method": "ListTasks", "params": {}}
+JSON = {"Content-Type": "application/json", **NEW}
+BROKEN = [b"{", b"nul", b'{"a":1}}', b"\xff\xfe{}", b'{"a":"\xc3"}', b"[" * 100_000, b"{" + b'"a":{' * 50_000, b"'x'"]
+# Body, the code it is refused with, and the id that the answer repeats.
+NO_CALLS: list[tuple[Any, int, Any]] = [
+    (None, -32600, None),
+    ([], -32600, None),
+    ([CALL, CALL], -32600, None),
+    ("ListTasks", -32600, None),
+    (7, -32600, None),
+    ({}, -32600, None),
+    ({"id": 3}, -32600, 3),
+    (CALL | {"jsonrpc": "1.0"}, -32600, 1),
+    (CALL | {"jsonrpc": 2.0}, -32600, 1),
+    (CALL | {"method": None}, -32600, 1),
+    (CALL | {"method": ["ListTasks"]}, -32600, 1),
+    (CALL | {"id": {}}, -32600, None),
+    (CALL | {"id": [1]}, -32600, None),
+    (CALL | {"id": True}, -32600, None),
+    (CALL | {"params": []}, -32602, 1),
+    (CALL | {"params": "x"}, -32602, 1),
+    (CALL | {"params": 0}, -32602, 1),
+    (CALL | {"method": "nothing", "id": "a"}, -32601, "a"),
+]
+
+
+@requirement("S1.wire.errors", "S1.send.validate")
+async def test_what_is_no_json_is_told_so(client: httpx.AsyncClient) -> None:
+    for body in BROKEN:
+        answer = await client.post("/a2a/main", content=body, headers=JSON)
+        assert (answer.status_code, answer.json()["id"]) == (200, None)
+        assert refusal(answer.json())[:2] == (-32700, "INVALID_JSON")
+        for path in ("/a2a/main/message:send", "/a2a/main/v1/message:send"):
+            rest = await client.post(path, content=body, headers={"Content-Type": "application/json"})
+            assert (rest.status_code, rest.json()["error"]["details"][0]["reason"]) == (400, "INVALID_JSON")
+
+
+@requirement("S1.wire.errors")
+async def test_what_is_no_call_is_told_so_with_the_id_it_came_with(client: httpx.AsyncClient) -> None:
+    for body, code, call_id in NO_CALLS:
+        answer = await client.post("/a2a/main", content=json.dumps(body), headers=JSON)
+        assert answer.status_code == 200
+        assert (answer.json()["error"]["code"], answer.json()["id"]) == (code, call_id), body
+    empty = await client.post("/a2a/main", content=b"", headers=JSON)
+    assert empty.json()["error"]["code"] == -32600
+
+
+async def test_ids_of_every_kind_are_repeated_as_they_came(client: httpx.AsyncClient) -> None:
+    for raw in ("1", "-7", "0", '"a"', '""', '"\\u00e9\\u2028"', "1.5", "null", str(2**63), str(2**64 - 1)):
+        body = b'{"jsonrpc":"2.0","method":"ListTasks","id":' + raw.encode() + b"}"
+        answer = await client.post("/a2a/main", content=body, headers=JSON)
+        assert "result" in answer.json(), raw
+        assert answer.json()["id"] == json.loads(raw)
+
+
+@requirement("S1.wire.errors")
+async def test_every_error_names_its_reason_and_whose_it_is(client: httpx.AsyncClient) -> None:
+    answer = await call(client, "GetTask", {"id": "run_unknown"})
+    assert answer["error"]["data"] == [
+        {
+            "@type": "type.googleapis.com/google.rpc.ErrorInfo",
+            "reason": "TASK_NOT_FOUND",
+            "domain": "a2a-protocol.org",
+            "metadata": {},
+        }
+    ]
+    rest = await client.get("/a2a/main/tasks/run_unknown", headers=NEW)
+    error = rest.json()["error"]
+    assert (rest.status_code, error["code"], error["status"]) == (404, 404, "NOT_FOUND")
+    assert error["details"] == answer["error"]["data"]
+    answer = await call(client, "GetTask", {})
+    assert answer["error"]["data"][1] == {
+        "@type": "type.googleapis.com/google.rpc.BadRequest",
+        "fieldViolations": [{"field": "id", "description": "id is missing."}],
+    }
+    assert (await client.get("/a2a/main/tasks", params={"pageSize": 0}, headers=NEW)).status_code == 400
+
+
+@requirement("S1.wire.errors")
+def test_every_refusal_of_the_house_has_a_code_of_the_protocol() -> None:
+    told = {code: from_refusal(Refusal(code, "words")).fault for code in Code}
+    assert all(-32768 <= fault.rpc <= -32000 for fault in told.values())
+    assert {fault.http // 100 for code, fault in told.items() if fault.http >= 500} == {5}
+    # Codes that A2A has assigned mean what A2A means by them.
+    assert {fault.reason for fault in told.values() if -32009 <= fault.rpc <= -32001} <= {
+        "CONTENT_TYPE_NOT_SUPPORTED",
+        "UNSUPPORTED_OPERATION",
+    }
+
+
+async def test_another_kind_of_body_is_refused_by_its_type(client: httpx.AsyncClient) -> None:
+    for kind in ("text/plain", "application/xml", "multipart/form-data; boundary=x"):
+        answer = await client.post("/a2a/main", content=b"{}", headers=NEW | {"Content-Type": kind})
+        assert refusal(answer.json())[0] == -32005
+        rest = await client.post("/a2a/main/message:send", content=b"{}", headers=NEW | {"Content-Type": kind})
+        assert rest.status_code == 400
+    for kind in ("application/json; charset=utf-8", "Application/A2A+JSON"):
+        answer = await client.post("/a2a/main", content=json.dumps(CALL), headers=NEW | {"Content-Type": kind})
+        assert "result" in answer.json()
+
+
+async def test_addresses_end_with_a_slash_or_without_and_take_their_own_methods(client: httpx.AsyncClient) -> None:
+    for path in ("/a2a", "/a2a/", "/a2a/main", "/a2a/main/"):
+        assert "result" in (await client.post(path, json=CALL, headers=NEW)).json()
+        for method in ("GET", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS"):
+            assert (await client.request(method, path)).status_code in (404, 405)
+    for method, path in (
+        ("DELETE", "/a2a/main/tasks/x"),
+        ("PUT", "/a2a/main/message:send"),
+        ("POST", "/a2a/main/tasks"),
+    ):
+        assert (await client.request(method, path)).status_code in (404, 405)
+    assert (await client.head("/.well-known/agent-card.json")).status_code == 200
+    assert (await client.head("/a2a/main/tasks", headers=NEW)).status_code == 200
+
+
+async def test_a_stream_that_cannot_be_is_refused_by_a_plain_answer(client: httpx.AsyncClient, sqlite_url: str) -> None:
+    params = {"message": message("hello") | {"role": "ROLE_AGENT"}}
+    assert refusal(await call(client, "SendStreamingMessage", params))[0] == -32602
+    rest = await client.post("/a2a/main/message:stream", json=params, headers=NEW)
+    assert (rest.status_code, rest.headers["content-type"]) == (400, "application/json")
+    settings = Settings(a2a=A2aSettings(streaming=False, extended_card=False))
+    async with open_house(f"{sqlite_url}.other", settings=settings) as house, house.client() as caller:
+        for method in ("SendStreamingMessage", "SubscribeToTask"):
+            answer = await call(caller, method, {"message": message("hello"), "id": "run_x"})
+            assert refusal(answer) == (-32004, "UNSUPPORTED_OPERATION", None)
+        answer = await call(caller, "GetExtendedAgentCard", {})
+        assert refusal(answer) == (-32007, "EXTENDED_AGENT_CARD_NOT_CONFIGURED", None)
+        card = (await caller.get("/.well-known/agent-card.json")).json()
+        assert (card["capabilities"]["streaming"], card["capabilities"]["extendedAgentCard"]) == (False, False)
+
+
+async def test_an_extension_that_every_caller_must_declare_is_asked_for(sqlite_url: str) -> None:
+    wanted = "https://example.org/Wanted/v1"
+    settings = Settings(a2a=A2aSettings(required_extensions=(wanted,)))
+    async with open_house(sqlite_url, settings=settings) as house, house.client() as client:
+        answer = await call(client, "SendMessage", {"message": message("hello")})
+        assert refusal(answer) == (-32008, "EXTENSION_SUPPORT_REQUIRED", None)
+        assert (await client.get("/a2a/main/tasks", headers=NEW)).status_code == 400
+        card = (await client.get("/.well-known/agent-card.json")).json()
+        assert card["capabilities"]["extensions"] == [{"uri": wanted, "required": True}]
+        for name in ("A2A-Extensions", "X-A2A-Extensions"):
+            declared = {name: f"https://example.org/other , {wanted.upper()}"}
+            answered = await client.get("/a2a/main/tasks", headers=NEW | declared)
+            assert (answered.status_code, answered.headers["a2a-extensions"]) == (200, wanted)
+
+
+async def test_where_a2a_is_switched_off_there_is_none_of_it(sqlite_url: str) -> None:
+    settings = Settings(a2a=A2aSettings(enabled=False))
+    async with open_house(sqlite_url, settings=settings) as house, house.client() as client:
+        assert (await client.get("/.well-known/agent-card.json")).status_code == 404
+        assert (await client.post("/a2a/main", json=CALL, headers=NEW)).status_code == 404
+
+
+async def test_a_disabled_agent_takes_nothing_and_still_shows_its_tasks(client: httpx.AsyncClient) -> None:
+    await client.post("/api/agents", json={"id": "writer"})
+    task = await send(client, "hello", agent="writer")
+    assert (await client.patch("/api/agents/writer", json={"enabled": False})).status_code == 200
+    answer = await call(client, "SendMessage", {"message": message("more")}, agent="writer")
+    assert refusal(answer) == (-32000, "FORBIDDEN", None)
+    shown = await call(client, "GetTask", {"id": task["id"]}, agent="writer")
+    assert state(shown["result"]) == COMPLETED

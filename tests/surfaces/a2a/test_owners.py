@@ -1,0 +1,157 @@
+"""Whose tasks they are: what belongs to another caller, agent or account looks exactly as if it were not there."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import httpx
+import pytest
+
+from tests.requirements.mark import requirement
+from tests.surfaces.a2a.speaking import COMPLETED, INPUT_REQUIRED, NEW, Json, ask, get, message, send, state
+from tests.surfaces.open_house import OpenHouse
+
+pytestmark = pytest.mark.anyio
+NOBODY = "run_01aaaaaaaaaaaaaaaaaaaaaaaa"
+
+
+def every_way(task_id: str) -> list[tuple[str, str, Json | None]]:
+    """Every way to ask for a task: method, path and body."""
+    calls: list[tuple[str, Json]] = [
+        *[(method, {"id": task_id}) for method in ("GetTask", "CancelTask", "SubscribeToTask")],
+        *[(method, {"id": task_id}) for method in ("tasks/get", "tasks/cancel", "tasks/resubscribe")],
+        ("SendMessage", {"message": message("more", messageId="m", taskId=task_id)}),
+        ("SendStreamingMessage", {"message": message("more", messageId="m", taskId=task_id)}),
+        ("SendMessage", {"message": message("more", messageId="m", taskId=task_id, contextId="c")}),
+        ("CreateTaskPushNotificationConfig", {"taskId": task_id, "url": "https://93.184.216.34/"}),
+        ("GetTaskPushNotificationConfig", {"taskId": task_id, "id": "x"}),
+        ("ListTaskPushNotificationConfigs", {"taskId": task_id}),
+        ("DeleteTaskPushNotificationConfig", {"taskId": task_id, "id": "x"}),
+    ]
+    ways: list[tuple[str, str, Json | None]] = [
+        ("POST", "/a2a/main", {"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
+        for method, params in calls
+    ]
+    for above in ("/a2a/main/tasks", "/a2a/main/v1/tasks"):
+        ways += [
+            ("GET", f"{above}/{task_id}", None),
+            ("POST", f"{above}/{task_id}:cancel", {}),
+            ("GET", f"{above}/{task_id}:subscribe", None),
+            ("GET", f"{above}/{task_id}/pushNotificationConfigs", None),
+            ("GET", f"{above}/{task_id}/pushNotificationConfigs/x", None),
+            ("DELETE", f"{above}/{task_id}/pushNotificationConfigs/x", None),
+        ]
+    return ways
+
+
+async def answers(client: httpx.AsyncClient, task_id: str) -> list[tuple[int, bytes, dict[str, str]]]:
+    """All that the client is told about a task, whatever it asks, but for the number of each request."""
+    found = []
+    for method, path, body in every_way(task_id):
+        answer = await client.request(method, path, json=body)
+        headers = {name: value for name, value in answer.headers.items() if name not in ("date", "x-request-id")}
+        found.append((answer.status_code, answer.content.replace(task_id.encode(), b"<id>"), headers))
+    return found
+
+
+@asynccontextmanager
+async def strangers(house: OpenHouse) -> AsyncIterator[dict[str, httpx.AsyncClient]]:
+    """Callers who are not alice: a program of the same account, another account's owner, and the house's owner."""
+    async with house.client() as owner, house.client(house.other_owner) as other:
+        bob = await house.token(owner, kind="client", agentIds=["main"], name="bob")
+        async with house.client(bob) as program:
+            yield {"another program": program, "another account": other, "the owner": owner}
+
+
+@requirement("S1.x.owner", "S1.wire.errors")
+async def test_a_strangers_task_looks_to_the_byte_as_if_it_were_not_there(
+    house_on_either: OpenHouse, on_either: httpx.AsyncClient
+) -> None:
+    house = house_on_either
+    token = await house.token(on_either, kind="client", agentIds=["main"], name="alice")
+    async with house.client(token) as alice, strangers(house) as others:
+        tasks = [await send(alice, "hello", contextId="c"), await send(alice, "ask what?", contextId="c")]
+        for name, stranger in others.items():
+            missing = await answers(stranger, NOBODY)
+            assert {status for status, _, _ in missing} == {200, 404}
+            assert all(b"-32001" in body or b"TASK_NOT_FOUND" in body for _, body, _ in missing)
+            for task in tasks:
+                assert await answers(stranger, task["id"]) == missing, name
+        assert [state(await get(alice, task)) for task in tasks] == [COMPLETED, INPUT_REQUIRED]
+
+
+@requirement("S1.x.owner", "S1.dispatch.route")
+async def test_the_same_context_of_another_caller_is_another_lane(
+    house: OpenHouse, alice: httpx.AsyncClient, bob: httpx.AsyncClient
+) -> None:
+    await send(alice, "hold hers", contextId="shared", at_once=True)
+    await house.agent.reached("hers")
+    theirs = await send(bob, "hello", contextId="shared")
+    assert state(theirs) == COMPLETED
+    assert "hers" not in str(house.agent.bodies[-1]["input"])
+    house.agent.release("hers")
+
+
+@requirement("S1.x.owner")
+async def test_a_task_is_of_the_agent_it_was_sent_to_and_of_no_other(
+    house: OpenHouse, client: httpx.AsyncClient
+) -> None:
+    await client.post("/api/agents", json={"id": "writer"})
+    task = await send(client, "hello")
+    missing = await client.get(f"/a2a/writer/tasks/{NOBODY}", headers=NEW)
+    there = await client.get(f"/a2a/writer/tasks/{task['id']}", headers=NEW)
+    assert (there.status_code, there.content) == (404, missing.content)
+    assert (await ask(client, "ListTasks", "writer"))["tasks"] == []
+
+
+async def test_a_program_reaches_the_agents_on_its_list_and_no_others(
+    house: OpenHouse, client: httpx.AsyncClient
+) -> None:
+    await client.post("/api/agents", json={"id": "writer"})
+    token = await house.token(client, kind="client", agentIds=["writer"], name="carol")
+    async with house.client(token) as carol:
+        assert state(await send(carol, "hello", agent="writer")) == COMPLETED
+        body = {"jsonrpc": "2.0", "id": 1, "method": "ListTasks", "params": {}}
+        told = [await carol.post(f"/a2a/{agent}", json=body, headers=NEW) for agent in ("main", "nobody")]
+        assert [answer.status_code for answer in told] == [404, 404]
+        assert told[0].content == told[1].content
+        assert (await carol.post("/a2a", json=body, headers=NEW)).status_code == 404
+        for path in ("/a2a/main/tasks", "/a2a/nobody/tasks", "/a2a/main/.well-known/agent-card.json"):
+            assert (await carol.get(path, headers=NEW)).status_code == 404
+
+
+async def test_without_a_token_or_with_a_wrong_one_nothing_is_told(house: OpenHouse, client: httpx.AsyncClient) -> None:
+    revoked = await house.token(client, kind="client", agentIds=["main"], name="gone")
+    tokens = (await client.get("/api/tokens")).json()["tokens"]
+    (gone,) = [one["id"] for one in tokens if one["name"] == "gone"]
+    assert (await client.delete(f"/api/tokens/{gone}")).status_code == 204
+    for token in (None, "nonsense", f"{house.owner}x", revoked):
+        async with house.client(token) as nobody:
+            for method, path, body in every_way(NOBODY):
+                answer = await nobody.request(method, path, json=body)
+                assert (answer.status_code, answer.headers["www-authenticate"]) == (401, "Bearer")
+                assert "UNAUTHENTICATED" in answer.text
+
+
+async def test_a_token_in_the_query_is_refused_even_where_no_token_is_needed(house: OpenHouse) -> None:
+    async with house.client(None) as nobody:
+        for path in ("/.well-known/agent-card.json", "/a2a/main/tasks", f"/a2a/main/tasks/{NOBODY}"):
+            for query in ({"token": house.owner}, {"access_token": "x"}, {"q": house.owner}):
+                answer = await nobody.get(path, params=query)
+                assert answer.status_code == 400
+                assert house.owner not in answer.text
+
+
+async def test_an_agents_own_token_does_not_call_agents(house: OpenHouse, client: httpx.AsyncClient) -> None:
+    token = await house.token(client, kind="agent", agentId="main")
+    async with house.client(token) as agent:
+        answer = await agent.get("/a2a/main/tasks", headers=NEW)
+        assert (answer.status_code, answer.json()["error"]["status"]) == (403, "PERMISSION_DENIED")
+
+
+async def test_a_person_has_tasks_of_their_own(house: OpenHouse, client: httpx.AsyncClient) -> None:
+    user = (await client.post("/api/users", json={"name": "Ada"})).json()["user"]["id"]
+    token = await house.token(client, kind="user", userId=user)
+    async with house.client(token) as ada:
+        task = await send(ada, "hello")
+        assert [one["id"] for one in (await ask(ada, "ListTasks"))["tasks"]] == [task["id"]]
+        assert (await ask(client, "ListTasks"))["tasks"] == []
