@@ -2,9 +2,11 @@
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections import OrderedDict
+from typing import Annotated
 
 import msgspec
 from a2a.types import ListTasksRequest, TaskState
+from msgspec import Meta
 
 from carrel.kernel.limits import A2A_PAGE_TASKS, A2A_PAGE_TASKS_MAX, A2A_TOTALS_KEPT_MAX
 from carrel.runs import TaskFilter, count_tasks, newest_tasks
@@ -25,7 +27,8 @@ _CONDITIONS = {
     TaskState.TASK_STATE_REJECTED: "state = 'failed' AND reason = 'rejected'",
     TaskState.TASK_STATE_FAILED: "state = 'failed' AND (reason IS NULL OR reason <> 'rejected')",
 }
-_Place = tuple[int, str]
+# A moment and the id of a run; whoever makes a token of their own gets no further than to these.
+_Place = tuple[Annotated[int, Meta(ge=0, lt=2**53)], Annotated[str, Meta(pattern=r"^run_[a-z0-9]{1,60}$")]]
 
 
 class Totals:

@@ -15,8 +15,9 @@ from carrel.surfaces.a2a.errors import wrong
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]*={0,2}")
 # These have a JSON form of their own, which the library checks.
 _WELL_KNOWN = "google.protobuf."
-# A type's description; the library has two makings of it with no name in common.
+# The descriptions of a type and of a field; the library has two makings of each, and its newer ones know other names.
 _Kind = Any
+_Field = Any
 
 
 def check_shape(kind: _Kind, value: object, path: str = "") -> dict[str, Any]:
@@ -31,17 +32,17 @@ def check_shape(kind: _Kind, value: object, path: str = "") -> dict[str, Any]:
 
 
 @lru_cache(maxsize=64)
-def _fields(kind: _Kind) -> dict[str, tuple[FieldDescriptor, bool]]:
+def _fields(kind: _Kind) -> dict[str, tuple[_Field, bool]]:
     """The fields of a type by both their names, and whether each is a list."""
     return {name: (field, _is_list(field)) for field in kind.fields for name in (field.name, field.json_name)}
 
 
-def _is_list(field: FieldDescriptor) -> bool:
+def _is_list(field: _Field) -> bool:
     # Older libraries know the label only, newer ones are about to forget it.
-    return field.is_repeated if hasattr(field, "is_repeated") else field.label == FieldDescriptor.LABEL_REPEATED
+    return bool(field.is_repeated if hasattr(field, "is_repeated") else field.label == field.LABEL_REPEATED)
 
 
-def _check_field(field: FieldDescriptor, is_list: bool, value: object, path: str) -> None:
+def _check_field(field: _Field, is_list: bool, value: object, path: str) -> None:
     if not is_list:
         _check_one(field, value, path)
     elif not isinstance(value, list):
@@ -51,7 +52,7 @@ def _check_field(field: FieldDescriptor, is_list: bool, value: object, path: str
             _check_one(field, one, f"{path}.{n}")
 
 
-def _check_one(field: FieldDescriptor, value: object, path: str) -> None:
+def _check_one(field: _Field, value: object, path: str) -> None:
     kind = field.message_type
     if kind is not None:
         if not kind.full_name.startswith(_WELL_KNOWN):
@@ -61,3 +62,5 @@ def _check_one(field: FieldDescriptor, value: object, path: str) -> None:
             raise wrong(path, f"{path} is a text.")
         if field.type == FieldDescriptor.TYPE_BYTES and not _BASE64.fullmatch(value):
             raise wrong(path, f"{path} is base64.")
+    elif field.type == FieldDescriptor.TYPE_ENUM and isinstance(value, bool):
+        raise wrong(path, f"{path} is one of the names of {field.enum_type.name}.")
