@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from carrel.delivery.approving import is_about_approval
 from carrel.delivery.instructions import Instructions
 from carrel.journal import Entry
 from carrel.kernel import clip
@@ -67,13 +68,13 @@ def ask(asking: Asking) -> Asked:
 
 
 def _metadata(asking: Asking) -> dict[str, str]:
-    run = asking.run
+    run, heard = asking.run, [entry for entry in asking.own if not is_about_approval(entry)]
     named = {
         "runId": run.id,
         "sessionId": asking.session.id,
         "taskId": run.task_id or run.session_key.task_id,
         # What was said last: an answer has an id of its own.
-        "messageId": next((said.message_id for said in reversed(asking.own) if said.role == "user"), None),
+        "messageId": next((said.message_id for said in reversed(heard) if said.role == "user"), None),
         "deliveryInstructionProfileVersion": asking.instructions.version,
     }
     return {name: value for name, value in named.items() if value is not None}
@@ -81,8 +82,9 @@ def _metadata(asking: Asking) -> dict[str, str]:
 
 def _items(asking: Asking) -> tuple[list[Item], int]:
     """The transcript within its bound, oldest left out first and whole, then what this run heard and did."""
-    own = asking.own
-    earlier, unread = asking.earlier, asking.earlier_unread
+    own = [entry for entry in asking.own if not is_about_approval(entry)]
+    earlier = [entry for entry in asking.earlier if not is_about_approval(entry)]
+    unread = asking.earlier_unread
     if asking.gateway.history == "gateway":
         earlier, unread = [], 0
     room = asking.settings.history_chars_max - sum(len(entry.content) for entry in own)

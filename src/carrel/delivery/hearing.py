@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from carrel.delivery.approving import APPROVAL, ASKS, decision_on, must_be_asked, question_of
 from carrel.delivery.desktop import Desktop
 from carrel.delivery.store import answer_step
 from carrel.gateway import StepAnswer
@@ -17,7 +18,7 @@ from carrel.kernel.limits import TOOL_CALLS_PER_ROUND_MAX
 from carrel.runs import Claim, ClaimLost, Completed, Failed, NeedsInput, Outcome, Run, bind_session, fence, run_by_id
 from carrel.sessions import Session, open_generation, session_by_id
 from carrel.storage import Tx
-from carrel.tools import Result, call_tool, finish_waiting
+from carrel.tools import Result, call_tool, finish_waiting, refuse_call
 
 _log = getLogger("carrel.delivery")
 _SPOKEN = Provenance(kind="internal_system")
@@ -88,10 +89,20 @@ def hear_answer(tx: Tx, claim: Claim, desktop: Desktop, n: int, answer: StepAnsw
 
 
 def act(tx: Tx, claim: Claim, desktop: Desktop, call: Entry) -> Result:
-    """Make one call: effect, record and entry in one transaction."""
+    """Make one call: effect, record and entry in one transaction. A person is asked first where one must agree."""
     fence(tx, claim)
     details = call.details or {}
     known_as = known_call(call)
+    if must_be_asked(desktop, call):
+        decision = decision_on(desktop.own, known_as)
+        if decision is None:
+            asked = question_of(call)
+            _write(tx, desktop, "assistant", asked.question, {"question": True, ASKS: known_as})
+            return Result(value={}, ends=asked)
+        if not (decision.details or {})[APPROVAL]:
+            text, result = refuse_call(tx, desktop.desk, known_as, details["name"], decision.content)
+            _write_result(tx, desktop, call, text, result)
+            return result
     text, result = call_tool(tx, desktop.toolset, desktop.desk, known_as, details["name"], details["arguments"])
     if result.wait is None:
         _write_result(tx, desktop, call, text, result)

@@ -10,8 +10,11 @@ from carrel.sessions import lock_lane
 from carrel.storage import RUNS, Tx
 
 
-def answer(tx: Tx, access: Access, run_id: str, message: Message) -> Run:
-    """Give a waiting run what it asked for; it joins its lane again as its own continuation."""
+def answer(tx: Tx, access: Access, run_id: str, message: Message, *, approved: bool | None = None) -> Run:
+    """Give a waiting run what it asked for; it joins its lane again as its own continuation.
+
+    `approved` is the decision where it asked for one, and the message a word that goes with it.
+    """
     check_message(message)
     known = store.run_by_id(tx, access, run_id)
     if known is None:
@@ -28,8 +31,7 @@ def answer(tx: Tx, access: Access, run_id: str, message: Message) -> Run:
             type="conversation",
             role="user",
             content=message.text,
-            # The sender's own form of it is kept beside the words, for whoever is to see it again just as it was.
-            details=None if message.original is None else {"original": message.original.decode()},
+            details=_details(message, approved),
             author="user" if access.is_person else access.actor_id,
             provenance=message.provenance,
             message_id=message.sender_id,
@@ -48,6 +50,13 @@ def answer(tx: Tx, access: Access, run_id: str, message: Message) -> Run:
     if head:
         tx.wake(RUNS)
     return queued
+
+
+def _details(message: Message, approved: bool | None) -> dict[str, object] | None:
+    if approved is not None:
+        return {"approval": approved}
+    # The sender's own form of it is kept beside the words, for whoever is to see it again just as it was.
+    return None if message.original is None else {"original": message.original.decode()}
 
 
 def retry(tx: Tx, access: Access, run: Run, rules: Rules) -> Run:

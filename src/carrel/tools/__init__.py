@@ -1,6 +1,6 @@
 """What agents may do: one definition per tool, toolsets narrowed by wrapping, calls made once."""
 
-from carrel.tools.calling import bounded, call_tool, finish_waiting, finished, refused
+from carrel.tools.calling import bounded, call_tool, finish_waiting, finished, refuse_call, refused
 from carrel.tools.desks import run_desk
 from carrel.tools.model import Desk, Params, Result, Surroundings, Tool, Wait
 from carrel.tools.session_tools import SESSION_TOOLS
@@ -28,6 +28,7 @@ __all__ = [
     "finish_waiting",
     "finished",
     "message_shape",
+    "refuse_call",
     "refused",
     "run_desk",
     "toolset_for",

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from carrel.kernel import METRICS, Refusal
+from carrel.kernel import METRICS, Code, Refusal
 from carrel.kernel.limits import TOOL_RESULT_BYTES_MAX
 from carrel.runs import Call, call_of, finish_call, record_call, run_by_id
 from carrel.storage import Tx
@@ -39,6 +39,16 @@ def call_tool(tx: Tx, toolset: Toolset, desk: Desk, call_id: str, name: str, arg
     record_call(tx, desk.access, desk.own_run.id, call_id, tool=name[:80], effect=effect, result=text, wait=wait)
     METRICS.count("tools.called.count", tool=name[:80] if status == "ok" else "other", status=status)
     return text, result
+
+
+def refuse_call(tx: Tx, desk: Desk, call_id: str, name: str, why: str) -> tuple[str, Result]:
+    """Record that a person did not allow a call; the model is told so."""
+    refusal = Refusal(Code.TOOL_NOT_ALLOWED, f"A person did not allow this call of {name[:80]}: {why}")
+    value = refused(refusal)
+    text = bounded(value)
+    record_call(tx, desk.access, desk.own_run.id, call_id, tool=name[:80], effect="read", result=text)
+    METRICS.count("tools.called.count", tool=name[:80], status="refused")
+    return text, Result(value=value)
 
 
 def finish_waiting(tx: Tx, toolset: Toolset, desk: Desk, call_id: str) -> tuple[str, Result]:

@@ -17,7 +17,8 @@ BY_CALLER = "client_cancelled"
 
 def own_run(tx: Tx, caller: Caller, task_id: str) -> Run:
     """A task of this caller with this agent; what is another's is answered as if it were missing."""
-    run = run_by_id(tx, caller.access, task_id) if task_id else None
+    # PostgreSQL cannot even be asked for a text with a NUL.
+    run = run_by_id(tx, caller.access, task_id) if "\x00" not in task_id else None
     if run is None or run.provenance_kind != "a2a":
         raise task_not_found()
     if (run.actor_id, run.agent_id) != (caller.access.actor_id, caller.agent.id):
@@ -81,9 +82,11 @@ def _continue(tx: Tx, caller: Caller, request: SendMessageRequest) -> Run:
         if entry.role == "user"
     ):
         return run
-    if run.state == "waiting":
+    if run.state == "waiting" and run.waiting_for in ("input", "auth"):
         return answer(tx, caller.access, run.id, answered)
-    if run.ended:
+    if run.state == "waiting":
+        words = "This task waits for a person's approval; it goes on when that is given."
+    elif run.ended:
         words = "This task has ended; send the message without taskId to begin another."
     else:
         words = "This task is not waiting for anything; send the message with its contextId alone to queue behind it."

@@ -226,7 +226,7 @@ async def answer_run(ask: Ask[Answered, NoQuery]) -> OneRun:
     def work(tx: Tx, access: Access) -> OneRun:
         run = seen_run(tx, access, ask.path("id"))
         said = Message(text=_words(run, ask.body), provenance=Provenance(kind="external_user", actor=access.actor_id))
-        return OneRun(run=run_shape(tx, access, answer(tx, access, run.id, said)))
+        return OneRun(run=run_shape(tx, access, answer(tx, access, run.id, said, approved=ask.body.approve)))
 
     return await ask.write(work)
 

@@ -1,0 +1,92 @@
+"""Tools that a person must agree to: asked before they act, decided once, and remembered over a restart."""
+
+import json
+
+import pytest
+
+from carrel.kernel import Access
+from carrel.runs import Run, answer, artifacts_of
+from carrel.sessions import ToolRules
+from tests.delivery.floor import Floor
+from tests.engine import words
+from tests.requirements.mark import requirement
+from tests.scripted_gateway import ScriptedGateway, calls, text
+
+pytestmark = pytest.mark.anyio
+REPORT = ("artifact_add", {"text": "the report"})
+
+
+async def asked(floor: Floor, gateway: ScriptedGateway) -> Run:
+    """A run whose agent wants to add an artifact and may not without asking."""
+    await floor.agent("careful", tools=ToolRules(ask=("artifact_*",)))
+    gateway.script(calls(REPORT), text("It is done."))
+    return await floor.ask("write the report", agent="careful")
+
+
+async def decide(floor: Floor, run: Run, approved: bool, word: str) -> Run:
+    """Let a person decide; the run once it rests again."""
+    await floor.db.write(lambda tx: answer(tx, floor.access, run.id, words(word), approved=approved))
+    return await floor.rest(run)
+
+
+async def made(floor: Floor, run: Run) -> int:
+    access: Access = floor.access
+    return len(await floor.read(lambda tx: artifacts_of(tx, access, run.id)))
+
+
+@requirement("P.tool.ask")
+async def test_a_call_that_must_be_agreed_to_waits_with_the_call_shown_and_does_nothing(
+    either_floor: Floor, gateway: ScriptedGateway
+) -> None:
+    run = await asked(either_floor, gateway)
+    assert (run.state, run.waiting_for) == ("waiting", "approval")
+    assert "artifact_add" in (run.question or "")
+    assert "the report" in (run.question or "")
+    assert await made(either_floor, run) == 0
+
+
+@requirement("P.tool.ask")
+async def test_yes_makes_exactly_that_call_once_and_the_model_sees_its_result_alone(
+    either_floor: Floor, gateway: ScriptedGateway
+) -> None:
+    run = await asked(either_floor, gateway)
+    ended = await decide(either_floor, run, True, "go ahead")
+    assert (ended.state, ended.reply) == ("completed", "It is done.")
+    assert await made(either_floor, run) == 1
+    items = gateway.requests[-1].json["input"]
+    assert [item["type"] for item in items] == ["message", "function_call", "function_call_output"]
+    assert "artifactId" in json.loads(items[-1]["output"])
+
+
+@requirement("P.tool.ask")
+async def test_no_gives_the_model_the_refusal_with_the_reason_and_nothing_is_done(
+    either_floor: Floor, gateway: ScriptedGateway
+) -> None:
+    run = await asked(either_floor, gateway)
+    ended = await decide(either_floor, run, False, "not today")
+    assert ended.state == "completed"
+    assert await made(either_floor, run) == 0
+    told = json.loads(gateway.requests[-1].json["input"][-1]["output"])
+    assert told["error"]["code"] == "tool_not_allowed"
+    assert "not today" in told["error"]["message"]
+
+
+@requirement("P.tool.ask")
+async def test_question_and_decision_outlive_the_worker(either_floor: Floor, gateway: ScriptedGateway) -> None:
+    run = await asked(either_floor, gateway)
+    await either_floor.kill()
+    await either_floor.db.write(lambda tx: answer(tx, either_floor.access, run.id, words("yes"), approved=True))
+    either_floor.start()
+    ended = await either_floor.rest(run)
+    assert (ended.state, await made(either_floor, run)) == ("completed", 1)
+
+
+async def test_of_two_such_calls_each_is_asked_for_on_its_own(either_floor: Floor, gateway: ScriptedGateway) -> None:
+    floor = either_floor
+    await floor.agent("careful", tools=ToolRules(ask=("artifact_*",)))
+    gateway.script(calls(REPORT, ("artifact_add", {"text": "the appendix"})), text("Half of it."))
+    run = await floor.ask("write both", agent="careful")
+    second = await decide(floor, run, True, "yes")
+    assert (second.state, "appendix" in (second.question or "")) == ("waiting", True)
+    ended = await decide(floor, run, False, "no")
+    assert (ended.reply, await made(floor, run)) == ("Half of it.", 1)
