@@ -176,10 +176,10 @@ class LaneFilter(Struct, frozen=True, kw_only=True):
     channel: str | None = None
     state: str | None = None
     updated_since: int | None = None
-    # One lane alone; a lane with whatever was spawned from it; the lanes of those agents.
+    # One lane alone; or a lane with whatever was spawned from it, and beside it the lanes of those agents.
     key: str | None = None
     under: str | None = None
-    agent_ids: tuple[str, ...] | None = None
+    agent_ids: tuple[str, ...] = ()
 
 
 class LaneChange(Struct, frozen=True, kw_only=True):

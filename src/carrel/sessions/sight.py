@@ -19,7 +19,11 @@ Mode = Literal["self", "tree", "agent", "all"]
 
 
 class Sight(Struct, frozen=True, kw_only=True):
-    """How far one caller sees from one lane. `others` are the agents it may see beside its own."""
+    """How far one caller sees from one lane.
+
+    Each mode sees what the one before it sees, and more: the lane itself; what was spawned from it; every lane of its
+    agent; lanes of other agents, where agents may see one another.
+    """
 
     mode: Mode
     key: SessionKey
@@ -29,9 +33,11 @@ class Sight(Struct, frozen=True, kw_only=True):
     others_allowed: tuple[str, ...] = ()
 
     def reaches(self, agent_id: str) -> bool:
-        """True when lanes of that agent may be seen, as far as agents are concerned."""
-        if self.whole or agent_id == self.key.agent:
+        """True when every lane of that agent may be seen."""
+        if self.whole:
             return True
+        if agent_id == self.key.agent:
+            return self.mode in ("agent", "all")
         return self.mode == "all" and self.others_enabled and self._allows(agent_id) and self._allows(self.key.agent)
 
     def _allows(self, agent_id: str) -> bool:
@@ -61,27 +67,21 @@ def whole_sight(key: SessionKey) -> Sight:
 
 def refusal_of(tx: Tx, access: Access, sight: Sight, lane: Lane) -> str | None:
     """Why a lane is out of sight, naming the rule; None when it is in sight."""
-    if sight.whole or lane.key == str(sight.key):
+    if lane.key == str(sight.key) or sight.reaches(lane.agent_id):
         return None
-    if lane.agent_id != sight.key.agent:
-        return _of_another(sight, lane)
     if sight.mode == "self":
         return "tools.sessions.visibility is self: this agent sees the session it sits in and no other."
-    if sight.mode == "tree" and not spawned_from(tx, access, lane.key, str(sight.key)):
+    if spawned_from(tx, access, lane.key, str(sight.key)):
+        return None
+    if lane.agent_id == sight.key.agent:
         return "tools.sessions.visibility is tree: this agent sees its session and what was spawned from it."
-    return None
-
-
-def _of_another(sight: Sight, lane: Lane) -> str | None:
     if sight.mode != "all":
         return f"tools.sessions.visibility is {sight.mode}: sessions of other agents are seen with all only."
     if not sight.others_enabled:
         return "tools.agent_to_agent.enabled is off: agents do not see one another's sessions."
-    if not sight.reaches(lane.agent_id):
-        return "tools.agent_to_agent.allow does not name both agents."
-    return None
+    return "tools.agent_to_agent.allow does not name both agents."
 
 
 def agents_in_sight(tx: Tx, access: Access, sight: Sight) -> tuple[str, ...]:
-    """The ids of the agents whose lanes may be seen."""
+    """The ids of the agents all of whose lanes may be seen."""
     return tuple(agent.id for agent in every_agent(tx, access) if sight.reaches(agent.id))

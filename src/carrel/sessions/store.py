@@ -323,13 +323,11 @@ def _conditions(access: Access, wanted: LaneFilter) -> tuple[list[str], dict[str
     if wanted.task_id is not None:
         where.append("l.kind = 'task' AND l.conversation = :task")
         values["task"] = f"task:{wanted.task_id}"
-    if wanted.agent_ids is not None:
-        names = [f"agent_{at}" for at in range(len(wanted.agent_ids))]
-        where.append(f"l.agent_id IN ({', '.join(f':{name}' for name in names) or 'NULL'})")
-        values |= dict(zip(names, wanted.agent_ids, strict=True))
     if wanted.under is not None:
-        where.append(f"l.key IN ({_TREE})")
-        values["root"] = wanted.under
+        names = [f"agent_{at}" for at in range(len(wanted.agent_ids))]
+        agents = ", ".join(f":{name}" for name in names) or "NULL"
+        where.append(f"(l.key IN ({_TREE}) OR l.agent_id IN ({agents}))")
+        values |= {"root": wanted.under, **dict(zip(names, wanted.agent_ids, strict=True))}
     if wanted.key is not None:
         where.append("l.key = :only")
         values["only"] = wanted.key

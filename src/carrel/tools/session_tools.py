@@ -75,15 +75,9 @@ def lane_in_sight(tx: Tx, desk: Desk, reference: str) -> tuple[Lane, Session | N
 def _filter(tx: Tx, desk: Desk) -> LaneFilter:
     """What the desk may see, as a filter."""
     own, sight = str(desk.key), desk.sight
-    match "all" if sight.whole else sight.mode:
-        case "self":
-            return LaneFilter(key=own)
-        case "tree":
-            return LaneFilter(under=own)
-        case "agent":
-            return LaneFilter(agent_id=desk.key.agent)
-        case _:
-            return LaneFilter(agent_ids=agents_in_sight(tx, desk.access, sight))
+    if sight.mode == "self" and not sight.whole:
+        return LaneFilter(key=own)
+    return LaneFilter(under=own, agent_ids=agents_in_sight(tx, desk.access, sight))
 
 
 def _sessions_list(tx: Tx, desk: Desk, params: SessionsList) -> Result:
@@ -92,7 +86,6 @@ def _sessions_list(tx: Tx, desk: Desk, params: SessionsList) -> Result:
     wanted = LaneFilter(
         key=seen.key,
         under=seen.under,
-        agent_id=seen.agent_id,
         agent_ids=seen.agent_ids,
         kinds=kinds_listed_as(list(params.kinds)),
         updated_since=since,
