@@ -1,0 +1,188 @@
+"""Listing and reading sessions with the tools: filters, bounds, and what must never be shown."""
+
+import json
+from collections.abc import AsyncIterator
+from typing import Any
+
+import msgspec
+import pytest
+
+from carrel.journal import NewEntry, append_entry
+from carrel.kernel import Provenance, Refusal, SessionKey
+from carrel.kernel.limits import TOOL_MESSAGE_CHARS_MAX, TOOL_RESULT_BYTES_MAX
+from carrel.kernel.settings import Settings, ToolsSessionsSettings, ToolsSettings
+from carrel.sessions import Profile, SubagentRules, agent_by_id, insert_lane, lane_of, make_agent, open_generation
+from carrel.storage import Tx
+from carrel.tools import CATALOG, Surroundings, run_desk
+from tests.engine import Engine, FakeClock, open_engine
+from tests.requirements.mark import requirement
+
+pytestmark = pytest.mark.anyio
+AGENT = Settings(tools=ToolsSettings(sessions=ToolsSessionsSettings(visibility="agent")))
+SAID = Provenance(kind="external_user")
+
+
+class Office:
+    """The main agent at its main lane, with a few lanes to look at."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+
+    async def lane(self, rest: str, agent: str = "main", **columns: Any) -> str:
+        """Make a lane."""
+        key = SessionKey.of(agent, rest)
+
+        def work(tx: Tx) -> None:
+            insert_lane(tx, self.engine.access, key)
+            for name, value in columns.items():
+                tx.run(f"UPDATE lanes SET {name} = :value WHERE key = :key", value=value, key=str(key))
+
+        await self.engine.db.write(work)
+        return str(key)
+
+    async def said(self, rest: str, *lines: tuple[str, str]) -> str:
+        """Write (role, text) lines into the open generation of a lane; the generation's id."""
+        key = SessionKey.of("main", rest)
+
+        def work(tx: Tx) -> str:
+            session = open_generation(tx, self.engine.access, key)
+            for role, text in lines:
+                details = {"callId": "c", "name": "session_status"} if role == "toolResult" else None
+                entry = NewEntry(
+                    type="conversation", role=role, content=text, author="user", provenance=SAID, key=str(key),
+                    session_id=session.id, details=details,
+                )  # fmt: skip
+                append_entry(tx, self.engine.access, entry)
+            return session.id
+
+        return await self.engine.db.write(work)
+
+    async def ask(self, tool: str, at: str = "main", **arguments: Any) -> dict[str, Any]:
+        """What a tool answers the agent that sits at a lane."""
+
+        def work(tx: Tx) -> dict[str, Any]:
+            engine = self.engine
+            agent = agent_by_id(tx, engine.access, "main")
+            lane = lane_of(tx, engine.access, SessionKey.of("main", at))
+            assert agent is not None
+            assert lane is not None
+            access = msgspec.structs.replace(engine.access, kind="agent", actor_id="main", agent_id="main")
+            desk = run_desk(Surroundings(settings=AGENT, rules=engine.rules), access, agent, lane, None, None)
+            found = CATALOG.find(tool)
+            return found.act(tx, desk, found.read_params(json.dumps(arguments))).value
+
+        return await self.engine.db.read(work)
+
+
+@pytest.fixture
+async def office(anyio_backend: str, store_url: str) -> AsyncIterator[Office]:
+    async with open_engine(store_url, clock=FakeClock()) as engine:
+        opened = Office(engine)
+        await opened.lane("main")
+        yield opened
+
+
+def keys(answer: dict[str, Any]) -> list[str]:
+    return sorted(row["key"] for row in answer["sessions"])
+
+
+@requirement("S2.list.kinds", "S2.x.kind.prefixed", "S2.key.internal")
+async def test_kinds_keep_their_rows_and_words_nobody_knows_are_ignored(office: Office) -> None:
+    cron, hook = await office.lane("cron:nightly"), await office.lane("hook:h1")
+    node, group = await office.lane("node-n1"), await office.lane("telegram:group:g1")
+    others = [await office.lane(rest) for rest in ("web:chat-00000001", "task:task_1", "subagent:u1")]
+    assert keys(await office.ask("sessions_list", kinds=["cron"])) == [cron]
+    assert keys(await office.ask("sessions_list", kinds=["hook", "node"])) == sorted([hook, node])
+    assert keys(await office.ask("sessions_list", kinds=["group", "nonsense"])) == [group]
+    assert keys(await office.ask("sessions_list", kinds=["other"])) == sorted(others)
+    assert keys(await office.ask("sessions_list", kinds=["main"])) == ["main"]
+    assert (await office.ask("sessions_list", kinds=["nonsense"]))["count"] == 8
+
+
+@requirement("S2.list.limit", "S2.list.active")
+async def test_a_list_is_bounded_and_can_be_narrowed_to_what_was_used_lately(office: Office) -> None:
+    office.engine.advance(600)
+    for n in range(60):
+        await office.lane(f"task:task_{n}")
+    assert (await office.ask("sessions_list"))["count"] == 50
+    assert (await office.ask("sessions_list", limit=0))["count"] == 1
+    assert (await office.ask("sessions_list", limit=9_999))["count"] == 61
+    assert (await office.ask("sessions_list", limit=200, activeMinutes=5))["count"] == 60
+    with pytest.raises(Refusal):
+        await office.ask("sessions_list", activeMinutes=0)
+
+
+@requirement("S2.list.messages", "S2.list.notools", "S2.list.row", "S2.list.transcript", "S2.channel", "S2.key.main")
+async def test_a_row_says_how_a_session_stands_and_what_was_said_last_but_no_tool_results(office: Office) -> None:
+    await office.lane("web:chat-00000001", last_channel="web", last_to="b1", label="a chat")
+    session = await office.said("web:chat-00000001", ("user", "one"), ("toolResult", "{}"), ("assistant", "two"))
+    rows = {row["key"]: row for row in (await office.ask("sessions_list", messageLimit=2))["sessions"]}
+    row = rows["agent:main:web:chat-00000001"]
+    assert [message["content"][0]["text"] for message in row["messages"]] == ["one", "two"]
+    assert (row["sessionId"], row["transcriptPath"]) == (session, f"/api/sessions/{session}/history")
+    assert (row["channel"], row["label"], row["deliveryContext"]["to"]) == ("webchat", "a chat", "b1")
+    assert isinstance(row["updatedAt"], int)
+    assert "main" in rows
+    assert "messages" not in (await office.ask("sessions_list"))["sessions"][0]
+
+
+@requirement("S2.channel")
+async def test_what_works_by_itself_is_internal_and_what_was_never_spoken_to_is_unknown(office: Office) -> None:
+    cron, task = await office.lane("cron:nightly"), await office.lane("task:task_1")
+    channels = {row["key"]: row["channel"] for row in (await office.ask("sessions_list"))["sessions"]}
+    assert (channels[cron], channels[task]) == ("internal", "unknown")
+
+
+@requirement("S2.history.key", "S2.history.limit", "S2.history.tools", "S2.history.raw", "S2.key.current")
+async def test_a_history_is_the_newest_of_one_session_oldest_first(office: Office) -> None:
+    session = await office.said("main", ("user", "one"), ("toolResult", "{}"), ("assistant", "two"), ("user", "three"))
+    for reference in ("current", "main", "agent:main:main", session):
+        told = await office.ask("sessions_history", sessionKey=reference)
+        assert [message["content"][0]["text"] for message in told["messages"]] == ["one", "two", "three"], reference
+        assert (told["sessionKey"], told["sessionId"]) == ("main", session)
+    assert set(told["messages"][0]) == {"id", "role", "content", "timestamp", "runId", "provenance"}
+    newest = await office.ask("sessions_history", sessionKey="main", limit=1)
+    assert [message["content"][0]["text"] for message in newest["messages"]] == ["three"]
+    with_tools = await office.ask("sessions_history", sessionKey="main", includeTools=True)
+    assert [message["role"] for message in with_tools["messages"]] == ["user", "toolResult", "assistant", "user"]
+
+
+@requirement("S2.history.key")
+async def test_a_session_that_is_not_there_is_named_in_the_refusal(office: Office) -> None:
+    missing = "ses_" + "0" * 26
+    with pytest.raises(Refusal, match=missing):
+        await office.ask("sessions_history", sessionKey=missing)
+
+
+@requirement("S2.x.history.caps")
+async def test_long_texts_are_cut_old_messages_left_out_and_secrets_never_shown(office: Office) -> None:
+    secret = "crl_owner_abc_" + "0" * 64
+    lines = [("user", f"{n} " + "word " * 1_200) for n in range(40)]
+    await office.said("main", *lines, ("assistant", f"the token is {secret}"))
+    told = await office.ask("sessions_history", sessionKey="main")
+    assert (told["truncated"], told["contentTruncated"], told["contentRedacted"]) == (True, True, True)
+    assert told["droppedMessages"] + len(told["messages"]) == 41
+    assert told["messages"][-1]["content"][0]["text"] == "the token is [redacted]"
+    assert all(len(message["content"][0]["text"]) <= TOOL_MESSAGE_CHARS_MAX for message in told["messages"])
+    assert len(msgspec.json.encode(told)) <= TOOL_RESULT_BYTES_MAX
+    assert secret not in json.dumps(await office.ask("sessions_list", messageLimit=5))
+
+
+@requirement("S2.spawn.discovery")
+async def test_the_agents_that_may_be_spawned_are_listed_oneself_first(store_url: str) -> None:
+    async with open_engine(store_url) as engine:
+        office = Office(engine)
+        await office.lane("main")
+        for name in ("zoe", "ann"):
+            await engine.db.write(lambda tx, name=name: make_agent(tx, engine.access, name, name.title(), Profile()))
+        assert [agent["id"] for agent in (await office.ask("agents_list"))["agents"]] == ["main"]
+        rules = SubagentRules(allow_agents=("*",))
+        await engine.db.write(lambda tx: _allow(tx, rules))
+        told = await office.ask("agents_list")
+        assert [agent["id"] for agent in told["agents"]] == ["main", "ann", "zoe"]
+        assert (told["requester"], told["allowAny"]) == ("main", True)
+
+
+def _allow(tx: Tx, rules: SubagentRules) -> None:
+    profile = msgspec.json.encode(Profile(subagents=rules)).decode()
+    tx.run("UPDATE agents SET profile = :profile WHERE id = 'main'", profile=profile)
