@@ -28,6 +28,7 @@ from carrel.kernel.keys import (
 )
 from carrel.kernel.messages import SCOPE_END, Envelope, Message, NewAttachment, Provenance
 from carrel.kernel.metrics import METRICS, Sample
+from carrel.kernel.reading import wrong_value
 from carrel.kernel.text import REDACTED, clip, one_line, redact
 
 __all__ = [
@@ -85,4 +86,5 @@ __all__ = [
     "state_word",
     "system_access",
     "system_chance",
+    "wrong_value",
 ]

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct, structs
 
-from carrel.kernel import Access, Code, Refusal, SessionKey
+from carrel.kernel import Access, Code, Refusal, SessionKey, wrong_value
 from carrel.kernel.settings import Settings
 from carrel.runs import Failed, NeedsInput, Rules, Run
 from carrel.sessions import Agent, Session, Sight
@@ -112,5 +112,7 @@ class Tool(Struct, frozen=True, kw_only=True):
             raise Refusal(Code.INVALID_PARAMS, f"{self.name}: a NUL character may stand in no text.")
         try:
             return msgspec.json.decode(arguments or "{}", type=self.params)
+        except msgspec.ValidationError as error:
+            raise wrong_value(error, of=self.name) from error
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise Refusal(Code.INVALID_PARAMS, f"{self.name}: {error}") from error

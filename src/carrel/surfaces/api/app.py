@@ -16,11 +16,11 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from carrel.kernel import Clock, Code, Ids, Refusal, SystemClock, system_chance
 from carrel.kernel.limits import REQUEST_ID_CHARS_MAX
 from carrel.surfaces.api.endpoint import Endpoint
-from carrel.surfaces.api.errors import refusal_response
 from carrel.surfaces.api.health import Readiness
 from carrel.surfaces.api.metrics import Recorder
 from carrel.surfaces.api.serving import Server, http_error
 from carrel.surfaces.api.table import SOCKETS, every_endpoint
+from carrel.surfaces.errors import refusal_response
 from carrel.surfaces.house import House
 from carrel.surfaces.identity import WrongTokens
 

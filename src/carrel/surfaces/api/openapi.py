@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from carrel import __version__
 from carrel.surfaces.api.endpoint import ENDPOINTS, OPEN, Ask, Endpoint, NoQuery, endpoint
-from carrel.surfaces.api.errors import ErrorBody
+from carrel.surfaces.errors import ErrorBody
 
 _REF = "#/components/schemas/{name}"
 _PARAMETER = re.compile(r"{(\w+)(?::\w+)?}")

@@ -1,13 +1,8 @@
 """Serving endpoints: limits, identity, strict reading, idempotency, and the error body for all of it."""
 
-import asyncio
-import re
-from collections import OrderedDict
 from collections.abc import Iterable
-from hashlib import sha256
 from logging import getLogger
 from typing import Any
-from weakref import WeakValueDictionary
 
 import msgspec
 from starlette.exceptions import HTTPException
@@ -15,33 +10,16 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from carrel.access import answer_given, keep_answer
-from carrel.kernel import METRICS, MS_PER_MINUTE, Access, Code, Refusal, invalid, redact
-from carrel.kernel.limits import (
-    BODY_BYTES_MAX,
-    IDEMPOTENCY_KEPT_HOURS,
-    IDEMPOTENCY_KEY_CHARS_MAX,
-    IDEMPOTENT_SECRETS_MAX,
-)
-from carrel.storage import Tx
+from carrel.kernel import METRICS, Access, Code, Refusal, invalid, wrong_value
 from carrel.surfaces.api.endpoint import Ask, Endpoint, Reply
-from carrel.surfaces.api.errors import refusal_response
+from carrel.surfaces.bodies import decode_body, read_body
+from carrel.surfaces.errors import refusal_response
 from carrel.surfaces.house import House
 from carrel.surfaces.identity import WrongTokens, identify, is_loopback, refuse_token_in_query
+from carrel.surfaces.repeating import Keep, Repeats
 
 _log = getLogger("carrel.api")
-_KEPT_MS = IDEMPOTENCY_KEPT_HOURS * 60 * MS_PER_MINUTE
 _NOBODY = Access(account_id="", account_slug="", kind="client", actor_id="")
-
-# An even number of backslashes before it is text about backslashes, not the beginning of an escape.
-_NUL = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000")
-_ITEM = re.compile(r"\[(\d+)\]")
-# (account, actor, idempotency key)
-Repeated = tuple[str, str, str]
-
-
-class _AnsweredElsewhere(Exception):
-    """Under the same idempotency key somebody else was quicker."""
 
 
 class Server:
@@ -50,8 +28,7 @@ class Server:
     def __init__(self, house: House, wrong: WrongTokens) -> None:
         self._house = house
         self._wrong = wrong
-        self._repeats: WeakValueDictionary[Repeated, asyncio.Lock] = WeakValueDictionary()
-        self._secrets: OrderedDict[Repeated, bytes] = OrderedDict()
+        self._repeats = Repeats(house.db)
 
     def routes(self, endpoints: Iterable[Endpoint]) -> list[Route]:
         """One route a path, literal paths before those with parameters, whatever order they were written in."""
@@ -110,60 +87,13 @@ class Server:
 
     async def _once(self, endpoint: Endpoint, ask: Ask[Any, Any], key: str, raw: bytes) -> Response:
         """The first answer under an idempotency key, whoever repeats it."""
-        if not 1 <= len(key) <= IDEMPOTENCY_KEY_CHARS_MAX:
-            raise invalid("X-Idempotency-Key", f"An idempotency key has 1 to {IDEMPOTENCY_KEY_CHARS_MAX} characters.")
-        digest = sha256(f"{endpoint.method} {ask.request.url.path}\n".encode() + raw).hexdigest()
-        owner = (ask.access.account_id, ask.access.actor_id, key)
-        lock = self._repeats.setdefault(owner, asyncio.Lock())
-        async with lock:
-            return await self._given(ask, owner, digest) or await self._give(endpoint, ask, owner, digest)
 
-    async def _given(self, ask: Ask[Any, Any], owner: Repeated, digest: str) -> Response | None:
-        """What was answered under the key before."""
-        kept = await ask.read(lambda tx, access: answer_given(tx, access, owner[2], tx.now - _KEPT_MS))
-        if kept is None:
-            return None
-        if kept[0] != digest:
-            raise Refusal(Code.IDEMPOTENCY_MISMATCH, "This idempotency key was used for a different request.")
-        return Response(self._secrets.get(owner, kept[2]), kept[1], {"Idempotent-Replay": "true"}, "application/json")
+        async def give(keep: Keep) -> Response:
+            ask.keep = lambda tx, answer: keep(tx, respond(endpoint, answer))
+            return respond(endpoint, await endpoint.handler(ask))
 
-    async def _give(self, endpoint: Endpoint, ask: Ask[Any, Any], owner: Repeated, digest: str) -> Response:
-        """Do what is asked and keep the answer: with what was done where it is promised there, else right after."""
-        promised: list[bytes] = []
-
-        def keep(tx: Tx, answer: object) -> None:
-            first = respond(endpoint, answer)
-            promised[:] = [bytes(first.body)]
-            text, before = promised[0].decode(), tx.now - _KEPT_MS
-            if not keep_answer(tx, ask.access, owner[2], digest, first.status_code, text, replaces_before=before):
-                raise _AnsweredElsewhere
-
-        ask.keep = keep
-        try:
-            response = respond(endpoint, await endpoint.handler(ask))
-        except _AnsweredElsewhere:
-            # What was done here is undone; another server was asked the same at the same time.
-            given = await self._given(ask, owner, digest)
-            assert given is not None, "it was there a moment ago"
-            return given
-        if promised == [response.body]:
-            return response
-        text = bytes(response.body).decode()
-        if endpoint.secret:
-            text = self._without_secret(owner, text)
-        await ask.write(
-            lambda tx, access: keep_answer(
-                tx, access, owner[2], digest, response.status_code, text, replaces_before=tx.now + 1
-            )
-        )
-        return response
-
-    def _without_secret(self, owner: Repeated, text: str) -> str:
-        """What may be stored of an answer; the whole one is remembered here, for a sender who did not get it."""
-        self._secrets[owner] = text.encode()
-        if len(self._secrets) > IDEMPOTENT_SECRETS_MAX:
-            self._secrets.popitem(last=False)
-        return redact(text)
+        asked = f"{endpoint.method} {ask.request.url.path}\n".encode() + raw
+        return await self._repeats.once(ask.access, key, asked, give, secret=endpoint.secret)
 
 
 def respond(endpoint: Endpoint, result: object) -> Response:
@@ -176,40 +106,6 @@ def respond(endpoint: Endpoint, result: object) -> Response:
     return Response(msgspec.json.encode(reply.value), reply.status, reply.headers, "application/json")
 
 
-async def read_body(request: Request) -> bytes:
-    """The body, refused as soon as it is known to be too large."""
-    kind = request.headers.get("content-type", "application/json").partition(";")[0].strip().lower()
-    if kind != "application/json":
-        raise Refusal(Code.UNSUPPORTED_MEDIA_TYPE, "Send the body as application/json.")
-    declared = request.headers.get("content-length", "0")
-    if declared.isdigit() and int(declared) > BODY_BYTES_MAX:
-        raise _too_large()
-    chunks, size = [], 0
-    async for chunk in request.stream():
-        size += len(chunk)
-        if size > BODY_BYTES_MAX:
-            raise _too_large()
-        chunks.append(chunk)
-    return b"".join(chunks)
-
-
-def _too_large() -> Refusal:
-    return Refusal(Code.TOO_LARGE, f"A body has at most {BODY_BYTES_MAX} bytes.")
-
-
-def decode_body(raw: bytes, kind: type) -> Any:
-    """The body as its type; an empty one counts as {}."""
-    # The search for the six characters alone is the fast one; whether they stand for a NUL takes a closer look.
-    if rb"\u0000" in raw and _NUL.search(raw):
-        raise Refusal(Code.INVALID_PARAMS, "The body holds a NUL character, which no text here may contain.")
-    try:
-        return msgspec.json.decode(raw or b"{}", type=kind)
-    except msgspec.ValidationError as error:
-        raise _wrong(error) from error
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise Refusal(Code.INVALID_JSON, f"The body is no valid JSON: {error}.") from error
-
-
 def decode_query(request: Request, kind: type) -> Any:
     """The query parameters as their type; each may stand once."""
     items = request.query_params.multi_items()
@@ -220,7 +116,7 @@ def decode_query(request: Request, kind: type) -> Any:
     try:
         query: Any = msgspec.convert(dict(items), kind, strict=False)
     except msgspec.ValidationError as error:
-        raise _wrong(error) from error
+        raise wrong_value(error) from error
     # Lenient reading takes the word null for nothing; a parameter that is nothing is left out instead.
     empty = next((name for name in names if getattr(query, _attribute(kind, name)) is None), None)
     if empty is not None:
@@ -230,16 +126,6 @@ def decode_query(request: Request, kind: type) -> Any:
 
 def _attribute(kind: type, name: str) -> str:
     return next(field.name for field in msgspec.structs.fields(kind) if field.encode_name == name)
-
-
-def _wrong(error: msgspec.ValidationError) -> Refusal:
-    """The validation error as a refusal that names the field by its dotted path."""
-    message, _, path = str(error).partition(" - at `")
-    at = _ITEM.sub(r".\1", path.rstrip("`").removeprefix("$").replace("[...]", "")).removeprefix(".")
-    quoted = message.split("`")
-    if "unknown field" in message or "missing required field" in message:
-        at = f"{at}.{quoted[1]}" if at else quoted[1]
-    return Refusal(Code.INVALID_PARAMS, f"{message}.", field=at or None)
 
 
 async def http_error(request: Request, error: Exception) -> Response:

@@ -23,9 +23,9 @@ from carrel.sessions import ChatAddress, chat_session
 from carrel.storage import Tx
 from carrel.surfaces.api.chat import ChatLine, require_known_or_makeable, say
 from carrel.surfaces.api.endpoint import PEOPLE
-from carrel.surfaces.api.errors import refusal_response
 from carrel.surfaces.api.frames import Frame, InFrame, error_frame, frame_of, system_frame
-from carrel.surfaces.api.serving import decode_body
+from carrel.surfaces.bodies import decode_body
+from carrel.surfaces.errors import refusal_response
 from carrel.surfaces.house import House
 from carrel.surfaces.identity import identify, refuse_token_in_query
 

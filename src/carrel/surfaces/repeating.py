@@ -1,0 +1,94 @@
+"""Requests under an idempotency key: the first answer is everybody's, kept with what was done."""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable
+from hashlib import sha256
+from weakref import WeakValueDictionary
+
+from starlette.responses import Response
+
+from carrel.access import answer_given, keep_answer
+from carrel.kernel import MS_PER_MINUTE, Access, Code, Refusal, invalid, redact
+from carrel.kernel.limits import IDEMPOTENCY_KEPT_HOURS, IDEMPOTENCY_KEY_CHARS_MAX, IDEMPOTENT_SECRETS_MAX
+from carrel.storage import Database, Tx
+
+_KEPT_MS = IDEMPOTENCY_KEPT_HOURS * 60 * MS_PER_MINUTE
+# Says in a transaction what will be answered, so that it is kept with what is done there.
+Keep = Callable[[Tx, Response], None]
+Give = Callable[[Keep], Awaitable[Response]]
+# (account, actor, idempotency key)
+Repeated = tuple[str, str, str]
+
+
+class _AnsweredElsewhere(Exception):
+    """Under the same idempotency key somebody else was quicker."""
+
+
+class Repeats:
+    """What was answered under which key."""
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+        self._locks: WeakValueDictionary[Repeated, asyncio.Lock] = WeakValueDictionary()
+        self._secrets: OrderedDict[Repeated, bytes] = OrderedDict()
+
+    async def once(self, access: Access, key: str, asked: bytes, give: Give, *, secret: bool = False) -> Response:
+        """The first answer under a key, whoever repeats it; `asked` is the request, for no other may bear the key.
+
+        A `secret` answer is remembered here as it is and stored without its secret.
+        """
+        if not 1 <= len(key) <= IDEMPOTENCY_KEY_CHARS_MAX:
+            raise invalid("X-Idempotency-Key", f"An idempotency key has 1 to {IDEMPOTENCY_KEY_CHARS_MAX} characters.")
+        digest = sha256(asked).hexdigest()
+        lock = self._locks.setdefault(_owner(access, key), asyncio.Lock())
+        async with lock:
+            return await self._given(access, key, digest) or await self._give(access, key, digest, give, secret)
+
+    async def _given(self, access: Access, key: str, digest: str) -> Response | None:
+        """What was answered under the key before."""
+        kept = await self._db.read(lambda tx: answer_given(tx, access, key, tx.now - _KEPT_MS))
+        if kept is None:
+            return None
+        if kept[0] != digest:
+            raise Refusal(Code.IDEMPOTENCY_MISMATCH, "This idempotency key was used for a different request.")
+        body = self._secrets.get(_owner(access, key), kept[2])
+        return Response(body, kept[1], {"Idempotent-Replay": "true"}, "application/json")
+
+    async def _give(self, access: Access, key: str, digest: str, give: Give, secret: bool) -> Response:
+        """Do what is asked and keep the answer: with what was done where it is promised there, else right after."""
+        promised: list[bytes] = []
+
+        def keep(tx: Tx, first: Response) -> None:
+            promised[:] = [bytes(first.body)]
+            text, before = promised[0].decode(), tx.now - _KEPT_MS
+            if not keep_answer(tx, access, key, digest, first.status_code, text, replaces_before=before):
+                raise _AnsweredElsewhere
+
+        try:
+            response = await give(keep)
+        except _AnsweredElsewhere:
+            # What was done here is undone; another server was asked the same at the same time.
+            given = await self._given(access, key, digest)
+            assert given is not None, "it was there a moment ago"
+            return given
+        if promised == [response.body]:
+            return response
+        text = bytes(response.body).decode()
+        if secret:
+            text = self._without_secret(_owner(access, key), text)
+        await self._db.write(
+            lambda tx: keep_answer(tx, access, key, digest, response.status_code, text, replaces_before=tx.now + 1)
+        )
+        return response
+
+    def _without_secret(self, owner: Repeated, text: str) -> str:
+        """What may be stored of an answer; the whole one is remembered here, for a sender who did not get it."""
+        self._secrets[owner] = text.encode()
+        if len(self._secrets) > IDEMPOTENT_SECRETS_MAX:
+            self._secrets.popitem(last=False)
+        return redact(text)
+
+
+def _owner(access: Access, key: str) -> Repeated:
+    return access.account_id, access.actor_id, key
