@@ -36,6 +36,8 @@ STORE_SIGNATURES = {
     "carrel.runs.webhook_store.next_webhook_due": ENGINE,
     "carrel.runs.webhook_store.claim_webhooks": ENGINE,
     "carrel.runs.webhook_store.release_webhooks": ENGINE,
+    "carrel.runs.exchange_store.due_exchanges": ENGINE,
+    "carrel.runs.exchange_store.next_exchange_due": ENGINE,
     "carrel.runs.store.end_claimed": HELD,
     "carrel.runs.store.park_claimed": HELD,
     "carrel.runs.store.back_to_head": HELD,

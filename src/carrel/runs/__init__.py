@@ -7,8 +7,18 @@ from carrel.runs.accepting import Rules, deliver
 from carrel.runs.answering import answer, retry
 from carrel.runs.call_store import Call, call_of, finish_call, has_written, record_call, tools_called
 from carrel.runs.dispatcher import Dispatcher, Handler
+from carrel.runs.exchange_store import (
+    Exchange,
+    begin_exchange,
+    due_exchanges,
+    exchange_after,
+    exchange_of_run,
+    hold_exchange,
+    keep_exchange,
+    next_exchange_due,
+)
 from carrel.runs.informing import crowded_hosts, keep_webhook, take_webhooks, webhook_failed, webhook_told
-from carrel.runs.lane_store import AttachmentHead, attachment_heads, newest_end, queue_order
+from carrel.runs.lane_store import AttachmentHead, attachment_heads, delete_attachments, newest_end, queue_order
 from carrel.runs.lifeline import rescue_lost
 from carrel.runs.model import (
     ENDS,
@@ -39,6 +49,7 @@ from carrel.runs.record_store import (
     attachments_by_id,
     count_live,
     insert_artifact,
+    insert_attachment,
     runs_newest_first,
     stuck_lanes,
 )
@@ -55,7 +66,7 @@ from carrel.runs.store import (
     run_by_sender,
 )
 from carrel.runs.task_store import TaskFilter, count_tasks, newest_tasks, release_sender
-from carrel.runs.telling import tell
+from carrel.runs.telling import about_run, tell
 from carrel.runs.watching import RESTS, Watch
 from carrel.runs.webhook_store import (
     Webhook,
@@ -70,11 +81,13 @@ from carrel.runs.why import Reason, Why, explain
 
 __all__ = [
     "ENDS", "REPLY_ARTIFACT", "RESTS", "Artifact", "Attachment", "AttachmentHead", "Call", "Cancelled", "Claim",
-    "ClaimLost", "Completed", "Dispatcher", "Failed", "Handler", "NeedsInput", "Outcome", "Reason", "Rules", "Run",
-    "RunFilter", "TaskFilter", "Watch", "Webhook", "WebhookAddress", "Why", "answer", "artifact_part", "artifacts_of",
-    "attachment_heads", "attachments_by_id", "bind_session", "call_of", "cancel", "claim", "count_change", "count_live",
-    "count_tasks", "crowded_hosts", "delete_run", "delete_webhook", "deliver", "expire_leases", "explain", "fence",
-    "finish_call", "has_written", "insert_artifact", "keep_webhook", "live_runs_of_lane", "newest_end", "newest_tasks",
+    "ClaimLost", "Completed", "Dispatcher", "Exchange", "Failed", "Handler", "NeedsInput", "Outcome", "Reason", "Rules",
+    "Run", "RunFilter", "TaskFilter", "Watch", "Webhook", "WebhookAddress", "Why", "about_run", "answer",
+    "artifact_part", "artifacts_of", "attachment_heads", "attachments_by_id", "begin_exchange", "bind_session",
+    "call_of", "cancel", "claim", "count_change", "count_live", "count_tasks", "crowded_hosts", "delete_attachments",
+    "delete_run", "delete_webhook", "deliver", "due_exchanges", "exchange_after", "exchange_of_run", "expire_leases",
+    "explain", "fence", "finish_call", "has_written", "hold_exchange", "insert_artifact", "insert_attachment",
+    "keep_exchange", "keep_webhook", "live_runs_of_lane", "newest_end", "newest_tasks", "next_exchange_due",
     "next_webhook_due", "note_instructions", "prune", "queue_order", "queue_position", "record_call", "release_sender",
     "release_webhooks", "remove_lane", "require_cancelled", "rescue_lost", "retire_agent", "retry", "retry_delay_ms",
     "run_by_id", "run_by_sender", "running_of_lane", "runs_newest_first", "settle", "stop_lane", "stuck_lanes",

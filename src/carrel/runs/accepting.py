@@ -3,14 +3,14 @@
 from msgspec import Struct
 
 from carrel.journal import json_text
-from carrel.kernel import MS_PER_SECOND, Access, Code, Envelope, Message, Refusal, invalid, not_found
+from carrel.kernel import MS_PER_SECOND, Access, Code, Envelope, Message, Refusal, SessionKey, invalid, not_found
 from carrel.kernel.limits import ATTACHMENT_BYTES_MAX, ATTACHMENTS_MAX, MESSAGE_CHARS_MAX
 from carrel.kernel.settings import RunsSettings, SendPolicySettings
 from carrel.runs import queue_store, record_store, store, task_store
 from carrel.runs.model import Run
 from carrel.runs.telling import tell
 from carrel.sessions import agent_enabled, insert_lane, may_address, may_see, require_makeable, require_sending
-from carrel.storage import RUNS, Tx
+from carrel.storage import RUNS, Row, Tx
 
 
 class Rules(Struct, frozen=True, kw_only=True):
@@ -63,34 +63,40 @@ def check_message(message: Message) -> None:
 
 
 def _enter(tx: Tx, access: Access, envelope: Envelope, rules: Rules) -> int:
-    """Take a place in the lane, made at its first line; the place in its queue, 0 when nothing is before it."""
-    entered = queue_store.enter_lane(tx, access, str(envelope.key), envelope.channel)
-    if entered is None:
-        if agent_enabled(tx, access, envelope.key.agent) is None:
-            raise not_found("agent")
-        require_makeable(envelope.key)
-        insert_lane(tx, access, envelope.key)
-        entered = queue_store.enter_lane(tx, access, str(envelope.key), envelope.channel)
-        if entered is None:
-            # It was there, so none was made, and it was deleted before it could be entered.
-            raise Refusal(Code.CONFLICT, f"{envelope.key} was deleted a moment ago; try again.")
-    depth, override, enabled, made_by = entered
+    """Take a place in the lane, made at its first line; the place in its queue, 0 when nothing is before it.
+
+    What is refused has changed nothing yet: whoever can live with the refusal may go on in the same transaction.
+    """
+    key = str(envelope.key)
+    depth, override, enabled, made_by = queue_store.hold_entry(tx, access, key) or _made(tx, access, envelope.key)
     if not may_see(access, envelope.key.agent, made_by):
         raise not_found("session")
     if not enabled:
         raise Refusal(Code.FORBIDDEN, f"Agent {envelope.key.agent} is disabled; enable it first.")
     require_sending(rules.send_policy, envelope.key, envelope.channel, override)
-    if depth == 1:
-        return 0
     # `depth` counts the running one too, which takes no place in the queue.
-    position = int(depth) - queue_store.lane_is_busy(tx, access, str(envelope.key))
+    position = depth + 1 - queue_store.lane_is_busy(tx, access, key) if depth else 0
     if position > rules.runs.lane_queue_max:
         raise Refusal(
             Code.QUEUE_FULL,
             f"{rules.runs.lane_queue_max} messages already wait in {envelope.key}; try again later.",
             retry_after_seconds=5,
         )
+    queue_store.enter_lane(tx, access, key, envelope.channel)
     return position
+
+
+def _made(tx: Tx, access: Access, key: SessionKey) -> Row:
+    """Make a lane and hold it."""
+    if agent_enabled(tx, access, key.agent) is None:
+        raise not_found("agent")
+    require_makeable(key)
+    insert_lane(tx, access, key)
+    made = queue_store.hold_entry(tx, access, str(key))
+    if made is None:
+        # It was there, so none was made, and it was deleted before it could be entered.
+        raise Refusal(Code.CONFLICT, f"{key} was deleted a moment ago; try again.")
+    return made
 
 
 def _new_run(

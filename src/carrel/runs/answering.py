@@ -19,11 +19,12 @@ def answer(tx: Tx, access: Access, run_id: str, message: Message, *, approved: b
     known = store.run_by_id(tx, access, run_id)
     if known is None:
         raise not_found("run")
-    entered = queue_store.enter_lane(tx, access, known.key, known.channel)
+    entry = queue_store.hold_entry(tx, access, known.key)
     run = store.hold_run(tx, access, run_id)
-    if run is None or run.state != "waiting" or entered is None:
+    if run is None or run.state != "waiting" or entry is None:
         raise Refusal(Code.CONFLICT, "This run is not waiting for an answer.")
-    head = entered[0] == 1
+    head = entry[0] == 0
+    queue_store.enter_lane(tx, access, run.key, run.channel)
     append_entry(
         tx,
         access,

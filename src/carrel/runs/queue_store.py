@@ -9,27 +9,32 @@ from carrel.storage import Row, Tx
 
 _CLAIM = ", ".join(Claim.__struct_fields__)
 _MINE = "account_id = :account AND id = :id"
+# The channel of what lanes say to one another where no other is known.
+INTERNAL = "internal"
 
 
-def enter_lane(tx: Tx, access: Access, key: str, channel: str) -> Row | None:
-    """Count one more run in a lane and hold it; (depth now, send policy, agent enabled, maker), None for no lane."""
+def hold_entry(tx: Tx, access: Access, key: str) -> Row | None:
+    """Hold a lane before entering it; (runs in it, send policy, agent enabled, maker), None for no lane."""
     row = tx.one(
         "SELECT l.depth, l.send_policy, g.enabled, l.made_by FROM lanes l JOIN agents g ON g.account_id = l.account_id "
         "AND g.id = l.agent_id WHERE l.account_id = :account AND l.key = :key FOR UPDATE OF l",
         account=access.account_id,
         key=key,
     )
-    if row is None:
-        return None
+    return None if row is None else (int(row[0]), row[1], bool(row[2]), row[3])
+
+
+def enter_lane(tx: Tx, access: Access, key: str, channel: str) -> None:
+    """Count one more run in a lane, which must be held; what lanes say to one another leaves its channel as it is."""
     tx.run(
-        "UPDATE lanes SET depth = depth + 1, updated_at = :now, last_channel = :channel, archived_at = NULL "
+        "UPDATE lanes SET depth = depth + 1, updated_at = :now, "
+        f"last_channel = {'last_channel' if channel == INTERNAL else ':channel'}, archived_at = NULL "
         "WHERE account_id = :account AND key = :key",
         account=access.account_id,
         key=key,
         now=tx.now,
-        channel=channel,
+        **({} if channel == INTERNAL else {"channel": channel}),
     )
-    return (row[0] + 1, row[1], bool(row[2]), row[3])
 
 
 def leave_lane(tx: Tx, access: Access, key: str) -> None:

@@ -6,7 +6,8 @@ import msgspec
 
 from carrel.journal import About, append_event
 from carrel.kernel import METRICS
-from carrel.runs.model import Claim
+from carrel.runs.exchange_store import note_run_ended
+from carrel.runs.model import ENDS, Claim
 from carrel.runs.store import change_of
 from carrel.runs.webhook_store import want_webhooks
 from carrel.storage import WEBHOOKS, Tx
@@ -43,6 +44,8 @@ def tell(tx: Tx, run: Claim, name: str, *, state: str, reason: str | None = None
         if want_webhooks(tx, run.access, run.id, change):
             tx.wake(WEBHOOKS)
     append_event(tx, run.access, name, about_run(run), _encode(body).decode(), change=change)
+    if state in ENDS:
+        note_run_ended(tx, run.access, run.id, run.provenance_kind)
 
 
 def count_end(run: Claim, state: str, reason: str | None, now: int) -> None:

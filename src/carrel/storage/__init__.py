@@ -1,12 +1,13 @@
 """The only room that opens a database: transactions, migrations, bells, backup. It knows no table by name."""
 
-from carrel.storage.bells import FEED, RUNS, STOPS, WEBHOOKS, Bell
+from carrel.storage.bells import EXCHANGES, FEED, RUNS, STOPS, WEBHOOKS, Bell
 from carrel.storage.database import Database, Landing, Row, Tx
 from carrel.storage.migrating import NewerSchema, migrations
 from carrel.storage.opening import open_database, sqlite_path
 from carrel.storage.upkeep import Examined, back_up, examine, migrate, restore
 
 __all__ = [
+    "EXCHANGES",
     "FEED",
     "RUNS",
     "STOPS",

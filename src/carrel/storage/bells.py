@@ -9,7 +9,8 @@ FEED = "feed"
 RUNS = "runs"
 STOPS = "stops"
 WEBHOOKS = "webhooks"
-BELLS = (FEED, RUNS, STOPS, WEBHOOKS)
+EXCHANGES = "exchanges"
+BELLS = (FEED, RUNS, STOPS, WEBHOOKS, EXCHANGES)
 
 
 class Bell:
