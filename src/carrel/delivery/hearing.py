@@ -6,10 +6,9 @@ Everything is an entry of the run's own, written under its claim, so that a turn
 from logging import getLogger
 from typing import Any
 
-import msgspec
-
 from carrel.delivery.approving import APPROVAL, ASKS, decision_on, must_be_asked, question_of
 from carrel.delivery.desktop import Desktop
+from carrel.delivery.keeping import forget_arguments, keep_arguments, kept_output
 from carrel.delivery.store import answer_step
 from carrel.gateway import StepAnswer
 from carrel.journal import Entry, NewEntry, append_entry
@@ -18,7 +17,7 @@ from carrel.kernel.limits import TOOL_CALLS_PER_ROUND_MAX
 from carrel.runs import Claim, ClaimLost, Completed, Failed, NeedsInput, Outcome, Run, bind_session, fence, run_by_id
 from carrel.sessions import Session, open_generation, session_by_id
 from carrel.storage import Tx
-from carrel.tools import Result, call_tool, finish_waiting, refuse_call
+from carrel.tools import Readied, Result, call_tool, finish_waiting, hold_caller, refuse_call
 
 _log = getLogger("carrel.delivery")
 _SPOKEN = Provenance(kind="internal_system")
@@ -71,7 +70,7 @@ def _write_said(tx: Tx, claim: Claim, run: Run, session: Session) -> None:
 def hear_answer(tx: Tx, claim: Claim, desktop: Desktop, n: int, answer: StepAnswer, rounds_max: int) -> Outcome | None:
     """Keep what the gateway said: the reply ends the turn, calls are written down before any of them is made."""
     fence(tx, claim)
-    answer_step(tx, claim.access, claim.id, n, msgspec.json.encode(answer.output).decode())
+    answer_step(tx, claim.access, claim.id, n, kept_output(answer.output))
     if not answer.calls:
         # PostgreSQL keeps no NUL in a text, and nobody needs one in a reply.
         text = answer.text.replace("\x00", "")
@@ -83,13 +82,25 @@ def hear_answer(tx: Tx, claim: Claim, desktop: Desktop, n: int, answer: StepAnsw
         message = f"The agent used all {rounds_max} rounds of tool calls without coming to an answer."
         return Failed(code=_TOO_MANY_ROUNDS, message=message)
     for call in answer.calls[:TOOL_CALLS_PER_ROUND_MAX]:
-        details = {"callId": call.call_id, "name": call.name, "arguments": call.arguments, "step": n}
-        _write(tx, desktop, "toolCall", f"Tool call: {call.name}", details)
+        arguments, files = keep_arguments(tx, desktop.access, call)
+        details = {"callId": call.call_id, "name": call.name, "arguments": arguments, "step": n}
+        _write(tx, desktop, "toolCall", f"Tool call: {call.name}", details, files)
     return None
 
 
-def act(tx: Tx, claim: Claim, desktop: Desktop, call: Entry) -> Result:
+def may_be_made(desktop: Desktop, call: Entry) -> bool:
+    """True when a call needs no person's agreement, or has it."""
+    if not must_be_asked(desktop, call):
+        return True
+    decision = decision_on(desktop.own, known_call(call))
+    return decision is not None and bool((decision.details or {})[APPROVAL])
+
+
+def act(
+    tx: Tx, claim: Claim, desktop: Desktop, call: Entry, arguments: str, readied: Readied | None = None
+) -> Result:  # fmt: skip
     """Make one call: effect, record and entry in one transaction. A person is asked first where one must agree."""
+    hold_caller(tx, desktop.desk, readied)
     fence(tx, claim)
     details = call.details or {}
     known_as = known_call(call)
@@ -101,9 +112,11 @@ def act(tx: Tx, claim: Claim, desktop: Desktop, call: Entry) -> Result:
             return Result(value={}, ends=asked)
         if not (decision.details or {})[APPROVAL]:
             text, result = refuse_call(tx, desktop.desk, known_as, details["name"], decision.content)
+            forget_arguments(tx, desktop.access, call)
             _write_result(tx, desktop, call, text, result)
             return result
-    text, result = call_tool(tx, desktop.toolset, desktop.desk, known_as, details["name"], details["arguments"])
+    text, result = call_tool(tx, desktop.toolset, desktop.desk, known_as, details["name"], arguments, readied)
+    forget_arguments(tx, desktop.access, call)
     if result.wait is None:
         _write_result(tx, desktop, call, text, result)
     return result
@@ -143,7 +156,9 @@ def _call_name(entry: Entry) -> tuple[object, object]:
     return details.get("step"), details.get("callId")
 
 
-def _write(tx: Tx, desktop: Desktop, role: str, content: str, details: dict[str, Any] | None) -> None:
+def _write(
+    tx: Tx, desktop: Desktop, role: str, content: str, details: dict[str, Any] | None, files: tuple[str, ...] = ()
+) -> None:  # fmt: skip
     run = desktop.run
     append_entry(
         tx,
@@ -160,6 +175,7 @@ def _write(tx: Tx, desktop: Desktop, role: str, content: str, details: dict[str,
             run_id=run.id,
             agent_id=desktop.agent.id,
             channel=run.channel,
+            attachment_ids=files,
         ),
     )
 

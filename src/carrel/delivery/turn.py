@@ -16,8 +16,9 @@ from msgspec import Struct
 from carrel.access import account_of
 from carrel.delivery.asking import Asked, Asking, ask
 from carrel.delivery.desktop import Desktop, Door
-from carrel.delivery.hearing import act, finish, given_reply, hear, hear_answer, open_calls
+from carrel.delivery.hearing import act, finish, given_reply, hear, hear_answer, may_be_made, open_calls
 from carrel.delivery.instructions import PROFILE_VERSION, standing_instructions
+from carrel.delivery.keeping import whole_arguments
 from carrel.delivery.live import Live, Spoken
 from carrel.delivery.spending import spent_before, summed, with_usage
 from carrel.delivery.store import StepRow, insert_step, next_step
@@ -28,7 +29,7 @@ from carrel.kernel.limits import HISTORY_ROWS_MAX
 from carrel.runs import Claim, Completed, Failed, Outcome, Run, Watch, attachments_by_id, note_instructions
 from carrel.sessions import Agent, Lane, Session, agent_by_id, lane_of
 from carrel.storage import Database, Tx
-from carrel.tools import CATALOG, Desk, Surroundings, Wait, run_desk, toolset_for
+from carrel.tools import CATALOG, Desk, Result, Surroundings, Wait, ready_for, run_desk, toolset_for
 
 _log = getLogger("carrel.delivery")
 BUILTIN = "builtin"
@@ -99,13 +100,24 @@ class Turns:
 
     async def _call(self, claim: Claim, pending: _Pending) -> Outcome | None:
         for entry in pending.calls:
-            result = await self._db.write(partial(act, claim=claim, desktop=pending.desktop, call=entry))
+            result = await self._make(claim, pending.desktop, entry)
             if result.wait is not None:
                 await self._wait(claim, result.wait)
                 result = await self._db.write(partial(finish, claim=claim, desktop=pending.desktop, call=entry))
             if result.ends is not None:
                 return result.ends
         return None
+
+    async def _make(self, claim: Claim, desktop: Desktop, call: Entry) -> Result:
+        """One call, with what it needs from outside made ready first, unless a person has yet to agree to it."""
+        name, arguments = (call.details or {})["name"], (call.details or {})["arguments"]
+        if call.attachment_ids:
+            arguments = await self._db.read(lambda tx: whole_arguments(tx, desktop.access, call))
+        made = partial(act, claim=claim, desktop=desktop, call=call, arguments=arguments)
+        if not may_be_made(desktop, call):
+            return await self._db.write(made)
+        async with ready_for(self._db, desktop.toolset, desktop.desk, name, arguments) as readied:
+            return await self._db.write(partial(made, readied=readied))
 
     async def _wait(self, claim: Claim, wait: Wait) -> None:
         """Wait for another run without taking a place from those that could work; not for one that is gone."""

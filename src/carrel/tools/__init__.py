@@ -1,8 +1,18 @@
 """What agents may do: one definition per tool, toolsets narrowed by wrapping, calls made once."""
 
-from carrel.tools.calling import bounded, call_tool, finish_waiting, finished, refuse_call, refused
+from carrel.tools.calling import (
+    bounded,
+    call_alone,
+    call_tool,
+    finish_waiting,
+    finished,
+    hold_caller,
+    ready_for,
+    refuse_call,
+    refused,
+)
 from carrel.tools.desks import run_desk
-from carrel.tools.model import Desk, Params, Result, Surroundings, Tool, Wait
+from carrel.tools.model import Desk, Params, Readied, Result, Surroundings, Tool, Wait
 from carrel.tools.session_tools import SESSION_TOOLS
 from carrel.tools.toolset import Catalog, Permitted, Toolset, Without, toolset_for
 from carrel.tools.transcript import MessageShape, message_shape
@@ -17,6 +27,7 @@ __all__ = [
     "MessageShape",
     "Params",
     "Permitted",
+    "Readied",
     "Result",
     "Surroundings",
     "Tool",
@@ -24,10 +35,13 @@ __all__ = [
     "Wait",
     "Without",
     "bounded",
+    "call_alone",
     "call_tool",
     "finish_waiting",
     "finished",
+    "hold_caller",
     "message_shape",
+    "ready_for",
     "refuse_call",
     "refused",
     "run_desk",

@@ -1,9 +1,11 @@
 """Making a call: within a run once and for all, with its record in the transaction of its effect; else just so.
 
 A call may have to wait for another run. What it did is written down first, so that nothing is done twice; then whoever
-made it waits, outside of any transaction, and finishes it.
+made it waits, outside of any transaction, and finishes it. A call may also need something from outside before it acts.
 """
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 import msgspec
@@ -11,12 +13,65 @@ import msgspec
 from carrel.kernel import METRICS, Code, Refusal
 from carrel.kernel.limits import TOOL_RESULT_BYTES_MAX
 from carrel.runs import Call, call_of, finish_call, record_call, run_by_id
-from carrel.storage import Tx
-from carrel.tools.model import Desk, Result, Tool, Wait
+from carrel.sessions import lock_lane
+from carrel.storage import Database, Tx
+from carrel.tools.model import Desk, Readied, Result, Tool, Wait
 from carrel.tools.toolset import Toolset
 
 
-def call_tool(tx: Tx, toolset: Toolset, desk: Desk, call_id: str, name: str, arguments: str) -> tuple[str, Result]:
+@asynccontextmanager
+async def ready_for(
+    db: Database, toolset: Toolset, desk: Desk, name: str, arguments: str
+) -> AsyncIterator[Readied | None]:  # fmt: skip
+    """What a call needs before it acts, for the time in which it does; None for one that needs nothing.
+
+    One that will be refused needs nothing either: the refusal is found again where it is recorded.
+    """
+    readied = await _readied(db, toolset, desk, name, arguments)
+    try:
+        yield readied
+    except Exception:
+        # Who is cancelled knows not whether the call was made: what it left without an owner is swept up later.
+        await _settle(readied)
+        raise
+    await _settle(readied)
+
+
+async def _readied(db: Database, toolset: Toolset, desk: Desk, name: str, arguments: str) -> Readied | None:
+    try:
+        tool = toolset.find(name)
+        params = tool.read_params(arguments) if tool.ready is not None else None
+    except Refusal:
+        return None
+    return None if tool.ready is None else await tool.ready(db, desk, params)
+
+
+async def _settle(readied: Readied | None) -> None:
+    if readied is not None and readied.settled is not None:
+        await readied.settled()
+
+
+async def call_alone(db: Database, toolset: Toolset, desk: Desk, name: str, arguments: str) -> Result:
+    """Make a call that belongs to no run; a Refusal is the caller's to tell."""
+
+    def work(tx: Tx) -> Result:
+        hold_caller(tx, desk, readied)
+        tool = toolset.find(name)
+        return tool.act(tx, desk, readied.params if readied is not None else tool.read_params(arguments))
+
+    async with ready_for(db, toolset, desk, name, arguments) as readied:
+        return await db.write(work)
+
+
+def hold_caller(tx: Tx, desk: Desk, readied: Readied | None) -> None:
+    """Hold the caller's lane for a call that was made ready; before its run, as everywhere."""
+    if readied is not None:
+        lock_lane(tx, desk.access, str(desk.key))
+
+
+def call_tool(
+    tx: Tx, toolset: Toolset, desk: Desk, call_id: str, name: str, arguments: str, readied: Readied | None = None
+) -> tuple[str, Result]:
     """Make a run's call once: effect and record are one transaction, and a repetition is answered from the record.
 
     Gives the answer as JSON text, exactly as the model gets it. A refusal is an answer too: the model may adapt.
@@ -27,7 +82,7 @@ def call_tool(tx: Tx, toolset: Toolset, desk: Desk, call_id: str, name: str, arg
     effect = "read"
     try:
         tool = toolset.find(name)
-        params = tool.read_params(arguments)
+        params = readied.params if readied is not None else tool.read_params(arguments)
         effect = tool.effect
         result = tool.act(tx, desk, params)
         status = "ok"

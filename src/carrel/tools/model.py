@@ -3,18 +3,19 @@
 Offered on every surface from this one definition.
 """
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Mapping
 from functools import cache
 from typing import Any, Literal
 
 import msgspec
 from msgspec import Struct, structs
 
+from carrel.gateway import Gateway
 from carrel.kernel import Access, Code, Refusal, SessionKey, wrong_value
 from carrel.kernel.settings import Settings
 from carrel.runs import Failed, NeedsInput, Rules, Run
 from carrel.sessions import Agent, Session, Sight
-from carrel.storage import Tx
+from carrel.storage import Database, Tx
 
 Effect = Literal["read", "write"]
 
@@ -24,10 +25,11 @@ class Params(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_f
 
 
 class Surroundings(Struct, frozen=True, kw_only=True):
-    """What tools must know of the house: its settings, and the rules by which something is delivered."""
+    """What tools must know of the house: its settings, the rules by which something is delivered, its gateways."""
 
     settings: Settings
     rules: Rules
+    gateways: Mapping[str, Gateway] = {}
 
 
 class Desk(Struct, frozen=True, kw_only=True):
@@ -69,6 +71,17 @@ class Result(Struct, frozen=True, kw_only=True):
     wait: Wait | None = None
 
 
+class Readied(Struct, frozen=True, kw_only=True):
+    """What was gathered or written for a call outside of any transaction.
+
+    `params` is what the call acts with, in place of what it was given. `settled` is awaited once the call was made or
+    has failed: whatever was written for it and is not its own by then goes.
+    """
+
+    params: Any
+    settled: Callable[[], Awaitable[None]] | None = None
+
+
 @cache
 def _schema(params: type[Params]) -> dict[str, Any]:
     # Made once: a turn offers its tools with every step.
@@ -91,6 +104,10 @@ class Tool(Struct, frozen=True, kw_only=True):
     only_in_run: bool = False
     # What a call that has waited gives back: for the run it waited for, None when that is no more.
     finish: Callable[[Tx, Desk, Run | None], dict[str, Any]] | None = None
+    # What must be known or written before it acts and takes no transaction; its caller's lane is then held first.
+    ready: Callable[[Database, Desk, Any], Awaitable[Readied]] | None = None
+    # Its arguments as they may be kept; None for all of them.
+    kept: Callable[[str], str] | None = None
 
     def schema(self) -> dict[str, Any]:
         """The JSON schema of its parameters."""

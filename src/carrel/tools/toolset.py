@@ -39,6 +39,11 @@ class Catalog:
             )
         return tool
 
+    def kept(self, name: str, arguments: str) -> str:
+        """A call's arguments as they may be kept, whether or not its caller may make it."""
+        tool = self._tools.get(name)
+        return arguments if tool is None or tool.kept is None else tool.kept(arguments)
+
 
 class Permitted:
     """Only what an agent's profile allows; what it denies wins."""

@@ -63,7 +63,8 @@ def message_shape(entry: Entry, *, redacted: bool) -> MessageShape:
         role=entry.role,  # type: ignore[arg-type]
         content=[
             *_blocks(entry, text, redacted),
-            *(AttachmentBlock(attachment_id=name) for name in entry.attachment_ids),
+            # A call's file is what it is made with, and nobody's to read.
+            *(AttachmentBlock(attachment_id=name) for name in entry.attachment_ids if entry.role != "toolCall"),
         ],
         timestamp=iso(entry.created_at) or "",
         run_id=entry.run_id,
