@@ -3,7 +3,6 @@
 import time
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
-from functools import lru_cache
 from typing import Protocol
 
 MS_PER_SECOND = 1_000
