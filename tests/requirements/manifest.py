@@ -19,8 +19,16 @@ def ids(text: str) -> frozenset[str]:
 BUILT = ids(
     """
     P.absent
-    P.account.keys P.account.wall P.door P.engine.two P.kill P.nomodel P.receipt P.receipt.compare P.receipt.true
-    P.settings P.stop P.tool.once P.waiting
+    P.account.keys P.account.wall
+    P.door
+    P.engine.two
+    P.kill
+    P.nomodel
+    P.receipt P.receipt.compare P.receipt.true
+    P.settings
+    P.stop
+    P.tool.ask P.tool.once
+    P.waiting
     S0.input.history
     S0.instr.capabilities S0.instr.version
     S0.log.instructions S0.log.resolution
@@ -32,17 +40,40 @@ BUILT = ids(
     S0.session.unique
     S0.x.attempts.durable S0.x.backoff.own S0.x.claim S0.x.headofline S0.x.poison S0.x.reply.identity S0.x.secrets
     S0.x.tools.once S0.x.tools.rounds
-    S1.dispatch.busy S1.dispatch.fifo S1.dispatch.idle S1.dispatch.next S1.dispatch.parallel S1.dispatch.serial
-    S1.dispatch.visible S1.dispatch.waiting
+    S1.artifacts
+    S1.cancel.queued S1.cancel.terminal S1.cancel.working
+    S1.complete
+    S1.decline
+    S1.dispatch.busy S1.dispatch.fifo S1.dispatch.idle S1.dispatch.next S1.dispatch.parallel S1.dispatch.route
+    S1.dispatch.serial S1.dispatch.visible S1.dispatch.waiting
+    S1.fail
+    S1.generation
+    S1.get
+    S1.history.length S1.history.queued S1.history.task
+    S1.list.artifacts S1.list.filters S1.list.page
+    S1.metrics
+    S1.push.config S1.push.deliver S1.push.guard
     S1.queue.limit S1.queue.notreject S1.queue.pending
+    S1.send.blocking S1.send.continue S1.send.immediate S1.send.task S1.send.validate
     S1.store.backup S1.store.crud S1.store.fields S1.store.survive S1.store.wal
+    S1.stream.interrupted S1.stream.send S1.stream.subscribe S1.stream.terminal
     S1.timeout.cancels S1.timeout.default
     S1.ttl.all.ends S1.ttl.default
-    S1.x.bind.run S1.x.cancel.leaves S1.x.claim.race S1.x.order.kept S1.x.queue.derived S1.x.restart.working
-    S1.x.stream.durable S1.x.stuck
+    S1.wire.card S1.wire.errors S1.wire.versions
+    S1.x.bind.run S1.x.cancel.leaves S1.x.claim.race S1.x.context.text S1.x.idempotent S1.x.metadata.merge
+    S1.x.order.kept S1.x.owner S1.x.queue.derived S1.x.restart.working S1.x.states.closed S1.x.stream.durable
+    S1.x.stuck S1.x.subscribe.verbs
+    S2.channel
+    S2.history.key S2.history.limit S2.history.raw S2.history.tools
     S2.key.current S2.key.group S2.key.internal S2.key.main S2.key.reserved S2.key.scope.global
+    S2.list.active S2.list.kinds S2.list.limit S2.list.messages S2.list.notools S2.list.row S2.list.sandboxed
+    S2.list.transcript
     S2.policy.enforced S2.policy.kind S2.policy.override S2.policy.owner S2.policy.patch S2.policy.rules
-    S2.x.lane.recovers S2.x.queue.nodrop S2.x.reset.generation S2.x.stop.cutoff
+    S2.spawn.discovery
+    S2.visibility.agent S2.visibility.all S2.visibility.clamp S2.visibility.default S2.visibility.everywhere
+    S2.visibility.self S2.visibility.tree
+    S2.x.clamp.narrow S2.x.history.caps S2.x.kind.prefixed S2.x.lane.recovers S2.x.list.told S2.x.queue.nodrop
+    S2.x.reset.generation S2.x.stop.cutoff
     S3.id.delete S3.id.firstcommand S3.id.identity S3.id.lanes S3.id.legacy S3.id.newkey S3.id.pointer
     S3.id.resolve.first S3.id.sessionid
     S3.x.command.done S3.x.message.kept S3.x.tabs
@@ -112,23 +143,8 @@ REASONS: Mapping[str, frozenset[str]] = {
     ),
     "the A2A surface is not built yet": ids(
         """
-        S1.dispatch.route S1.dispatch.link
-        S1.send.task S1.send.blocking S1.send.immediate S1.send.continue S1.send.validate
-        S1.get
-        S1.list.filters S1.list.page S1.list.artifacts
-        S1.cancel.queued S1.cancel.working S1.cancel.terminal
-        S1.complete
-        S1.fail
-        S1.artifacts
-        S1.decline
-        S1.generation
-        S1.stream.send S1.stream.subscribe S1.stream.terminal S1.stream.interrupted
-        S1.push.config S1.push.deliver S1.push.guard
-        S1.history.task S1.history.plan S1.history.objective S1.history.unlinked S1.history.length
-        S1.history.queued
-        S1.wire.versions S1.wire.errors S1.wire.card
-        S1.metrics
-        S1.x.metadata.merge S1.x.states.closed S1.x.owner S1.x.idempotent S1.x.context.text S1.x.subscribe.verbs
+        S1.dispatch.link
+        S1.history.plan S1.history.objective S1.history.unlinked
         """
     ),
     "objectives and plans over A2A are not built yet": ids(
@@ -141,16 +157,9 @@ REASONS: Mapping[str, frozenset[str]] = {
     ),
     "the session tools are not built yet": ids(
         """
-        P.tool.ask
-        S2.list.kinds S2.list.limit S2.list.active S2.list.messages S2.list.notools S2.list.row
-        S2.list.transcript S2.list.sandboxed
-        S2.channel
-        S2.history.key S2.history.limit S2.history.tools S2.history.raw
         S2.send.params S2.send.nowait S2.send.wait S2.send.timeout S2.send.error S2.send.forbidden
         S2.send.serverwait S2.send.context S2.send.provenance S2.send.announce.besteffort
-        S2.visibility.default S2.visibility.self S2.visibility.tree S2.visibility.agent S2.visibility.all
-        S2.visibility.clamp S2.visibility.everywhere
-        S2.x.reply.own S2.x.agentid.strict S2.x.kind.prefixed S2.x.clamp.narrow S2.x.list.told S2.x.history.caps
+        S2.x.reply.own S2.x.agentid.strict
         """
     ),
     "reply-back and announce are not built yet": ids(
@@ -164,7 +173,7 @@ REASONS: Mapping[str, frozenset[str]] = {
     ),
     "sub-agents are not built yet": ids(
         """
-        S2.spawn.task S2.spawn.accepted S2.spawn.key S2.spawn.label S2.spawn.agent S2.spawn.discovery
+        S2.spawn.task S2.spawn.accepted S2.spawn.key S2.spawn.label S2.spawn.agent
         S2.spawn.model S2.spawn.thinking S2.spawn.timeout S2.spawn.thread S2.spawn.mode S2.spawn.mode.session
         S2.spawn.cleanup S2.spawn.sandbox.require S2.spawn.sandbox.guard S2.spawn.notools S2.spawn.nonest
         S2.spawn.archive S2.spawn.attachments.entry S2.spawn.attachments.written S2.spawn.attachments.receipt
