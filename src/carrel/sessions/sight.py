@@ -11,7 +11,7 @@ from msgspec import Struct
 from carrel.kernel import Access, SessionKey
 from carrel.kernel.settings import SandboxDefaultsSettings, ToolsSettings
 from carrel.sessions.agent_store import every_agent
-from carrel.sessions.model import Agent, Lane
+from carrel.sessions.model import Agent
 from carrel.sessions.store import spawned_from
 from carrel.storage import Tx
 
@@ -65,15 +65,15 @@ def whole_sight(key: SessionKey) -> Sight:
     return Sight(mode="all", key=key, whole=True)
 
 
-def refusal_of(tx: Tx, access: Access, sight: Sight, lane: Lane) -> str | None:
-    """Why a lane is out of sight, naming the rule; None when it is in sight."""
-    if lane.key == str(sight.key) or sight.reaches(lane.agent_id):
+def refusal_of(tx: Tx, access: Access, sight: Sight, key: SessionKey) -> str | None:
+    """Why a lane, made or not, is out of sight, naming the rule; None when it is in sight."""
+    if key == sight.key or sight.reaches(key.agent):
         return None
     if sight.mode == "self":
         return "tools.sessions.visibility is self: this agent sees the session it sits in and no other."
-    if spawned_from(tx, access, lane.key, str(sight.key)):
+    if spawned_from(tx, access, str(key), str(sight.key)):
         return None
-    if lane.agent_id == sight.key.agent:
+    if key.agent == sight.key.agent:
         return "tools.sessions.visibility is tree: this agent sees its session and what was spawned from it."
     if sight.mode != "all":
         return f"tools.sessions.visibility is {sight.mode}: sessions of other agents are seen with all only."

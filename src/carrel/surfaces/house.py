@@ -34,4 +34,4 @@ class House(Struct, frozen=True, kw_only=True):
     @property
     def surroundings(self) -> Surroundings:
         """The house as tools see it."""
-        return Surroundings(settings=self.settings, rules=self.rules)
+        return Surroundings(settings=self.settings, rules=self.rules, draining=self.draining)

@@ -122,7 +122,7 @@ def finished(tx: Tx, tool: Tool, desk: Desk, run_id: str) -> dict[str, Any]:
     """What a call that waited for a run gives back."""
     assert tool.finish is not None, "only tools that can finish let a call wait"
     # The house's own look: the run may be another agent's, and the call was allowed to address it.
-    return tool.finish(tx, desk, run_by_id(tx, desk.access, run_id))
+    return tool.finish(tx, desk, run_id, run_by_id(tx, desk.access, run_id))
 
 
 def refused(refusal: Refusal) -> dict[str, Any]:

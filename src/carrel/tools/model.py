@@ -24,12 +24,18 @@ class Params(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_f
     """What a tool takes: strict types, unknown names refused."""
 
 
+def _never() -> bool:
+    return False
+
+
 class Surroundings(Struct, frozen=True, kw_only=True):
     """What tools must know of the house: its settings, the rules by which something is delivered, its gateways."""
 
     settings: Settings
     rules: Rules
     gateways: Mapping[str, Gateway] = {}
+    # Whether this server has begun to stop and takes nothing new.
+    draining: Callable[[], bool] = _never
 
 
 class Desk(Struct, frozen=True, kw_only=True):
@@ -102,8 +108,8 @@ class Tool(Struct, frozen=True, kw_only=True):
     effect: Effect
     act: Callable[[Tx, Desk, Any], Result]
     only_in_run: bool = False
-    # What a call that has waited gives back: for the run it waited for, None when that is no more.
-    finish: Callable[[Tx, Desk, Run | None], dict[str, Any]] | None = None
+    # What a call that has waited gives back: for the run it waited for by its id, None when that is no more.
+    finish: Callable[[Tx, Desk, str, Run | None], dict[str, Any]] | None = None
     # What must be known or written before it acts and takes no transaction; its caller's lane is then held first.
     ready: Callable[[Database, Desk, Any], Awaitable[Readied]] | None = None
     # Its arguments as they may be kept; None for all of them.
