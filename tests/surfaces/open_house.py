@@ -22,6 +22,7 @@ from carrel.sessions import ensure_default_account, open_account
 from carrel.storage import Database, open_database
 from carrel.surfaces import WrongTokens
 from carrel.surfaces.a2a import routes as a2a_routes
+from carrel.surfaces.agent_http import routes as agent_routes
 from carrel.surfaces.api import build_app
 from carrel.surfaces.house import House
 from tests.surfaces.scripted_agent import ScriptedAgent
@@ -84,7 +85,8 @@ async def open_house(
         turns = Turns(db, doors, house.surroundings, live, house.watch, lambda: dispatcher.aside())
         dispatcher = Dispatcher(db, turns.take, settings, "test-worker")
         wrong = WrongTokens(SystemClock())
-        app = build_app(house, wrong=wrong, more_routes=[*a2a_routes(house, wrong), *more_routes])
+        doors_in = [*a2a_routes(house, wrong), *agent_routes(house, wrong)]
+        app = build_app(house, wrong=wrong, more_routes=[*doors_in, *more_routes])
         async with asyncio.TaskGroup() as group:
             duties = [group.create_task(house.watch.serve())]
             if works:

@@ -32,6 +32,7 @@ from carrel.storage import Database, NewerSchema, open_database, sqlite_path
 from carrel.surfaces import House, WrongTokens
 from carrel.surfaces.a2a import Pushing, open_grpc
 from carrel.surfaces.a2a import routes as a2a_routes
+from carrel.surfaces.agent_http import routes as agent_routes
 from carrel.surfaces.api import Recorder, build_app
 from carrel.surfaces.dashboard import routes as dashboard_routes
 
@@ -90,7 +91,7 @@ class _Server:
         dispatcher = Dispatcher(db, turns.take, self._settings, worker)
         recorder = Recorder(db, SystemClock())
         wrong = WrongTokens(SystemClock())
-        more = [*a2a_routes(house, wrong), *dashboard_routes()]
+        more = [*a2a_routes(house, wrong), *agent_routes(house, wrong), *dashboard_routes()]
         app = build_app(house, recorder=recorder, wrong=wrong, more_routes=more)
         web = _Web(app, sock, lambda: self._ready(sock))
         # Before the web answers: whoever was told that we are ready may come by either way.

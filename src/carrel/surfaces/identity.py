@@ -114,6 +114,14 @@ async def identify_program(asker: Asker, house: House, wrong: WrongTokens) -> Ac
     return None
 
 
+def comes_from_here(connection: HTTPConnection, house: House) -> bool:
+    """True for a caller on this machine who named this machine, and for no page of another site opened on it."""
+    if not is_loopback(connection) or not _is_addressed_here(connection, house):
+        return False
+    is_browser = any(name in connection.headers for name in ("origin", "sec-fetch-site"))
+    return not is_browser or from_own_pages(connection)
+
+
 def _is_addressed_here(connection: HTTPConnection, house: House) -> bool:
     """True when the caller named this machine; a foreign name that was made to lead here is another site's."""
     name = urlsplit(f"//{connection.headers.get('host', '')}").hostname or ""

@@ -11,7 +11,7 @@ from carrel.tools.calling import (
     refuse_call,
     refused,
 )
-from carrel.tools.desks import run_desk
+from carrel.tools.desks import desk_at, run_desk
 from carrel.tools.model import Desk, Params, Readied, Result, Surroundings, Tool, Wait
 from carrel.tools.session_tools import SESSION_TOOLS
 from carrel.tools.toolset import Catalog, Permitted, Toolset, Without, toolset_for
@@ -37,6 +37,7 @@ __all__ = [
     "bounded",
     "call_alone",
     "call_tool",
+    "desk_at",
     "finish_waiting",
     "finished",
     "hold_caller",

@@ -1,6 +1,6 @@
 """Desks: from where a call is made, with the sight that goes with the place."""
 
-from carrel.kernel import Access
+from carrel.kernel import Access, SessionKey
 from carrel.runs import Run
 from carrel.sessions import Agent, Lane, Session, sight_of, whole_sight
 from carrel.tools.model import Desk, Surroundings
@@ -10,18 +10,27 @@ def run_desk(
     house: Surroundings, access: Access, agent: Agent, lane: Lane, run: Run | None, session: Session | None
 ) -> Desk:
     """The desk of an agent at one of its lanes, within a run or outside of one."""
-    sandboxed = bool(lane.sandboxed) or agent.profile.sandbox == "on"
-    key = lane.session_key
+    sandboxed = bool(lane.sandboxed)
+    return desk_at(house, access, agent, lane.session_key, sandboxed=sandboxed, run=run, session=session)
+
+
+def desk_at(
+    house: Surroundings,
+    access: Access,
+    agent: Agent,
+    key: SessionKey,
+    *,
+    sandboxed: bool,
+    run: Run | None = None,
+    session: Session | None = None,
+) -> Desk:
+    """The desk of an agent at a key whose lane may not have been made yet; `sandboxed` is what the lane says."""
+    sandboxed = sandboxed or agent.profile.sandbox == "on"
+    tools, sandbox = house.settings.tools, house.settings.agents.defaults.sandbox
     sight = (
         whole_sight(key)
         if access.is_person
-        else sight_of(
-            agent,
-            key,
-            sandboxed=sandboxed,
-            tools=house.settings.tools,
-            sandbox=house.settings.agents.defaults.sandbox,
-        )
+        else sight_of(agent, key, sandboxed=sandboxed, tools=tools, sandbox=sandbox)
     )
     return Desk(
         access=access, agent=agent, key=key, sight=sight, house=house, sandboxed=sandboxed, run=run, session=session

@@ -1,0 +1,118 @@
+"""The two addresses of the tools: the list of those the caller may use, and each of them by its name."""
+
+from collections.abc import Awaitable, Callable
+from logging import getLogger
+
+import msgspec
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+
+from carrel.kernel import METRICS, Code, Refusal, not_found
+from carrel.storage import Tx
+from carrel.surfaces.bodies import decode_body, read_body
+from carrel.surfaces.calls import Outside
+from carrel.surfaces.desks import SESSION_HEADER, Seat, seat_of
+from carrel.surfaces.errors import refusal_response
+from carrel.surfaces.house import House
+from carrel.surfaces.identity import WrongTokens
+from carrel.surfaces.repeating import Keep, Repeats
+from carrel.tools import CATALOG, Tool
+
+_log = getLogger("carrel.agent_http")
+
+
+def routes(house: House, wrong: WrongTokens) -> list[BaseRoute]:
+    """The routes of the tools."""
+    tools = _Tools(house, wrong)
+    return [
+        Route("/agent", tools.serving("/agent", tools.offered), methods=["GET"]),
+        Route("/agent/{tool}", tools.serving("/agent/{tool}", tools.called), methods=["POST"]),
+    ]
+
+
+class _Tools:
+    """Answers for the tools of one house."""
+
+    def __init__(self, house: House, wrong: WrongTokens) -> None:
+        self._house = house
+        self._wrong = wrong
+        self._repeats = Repeats(house.db)
+        self._names = {name: tool for tool in CATALOG.offered() for name in (tool.name, *_aliases(tool))}
+
+    def serving(
+        self, route: str, work: Callable[[Request], Awaitable[Response]]
+    ) -> Callable[[Request], Awaitable[Response]]:
+        """A handler that answers with what `work` gives, or with what it was refused."""
+
+        async def serve(request: Request) -> Response:
+            try:
+                response = await work(request)
+            except Refusal as refusal:
+                response = refusal_response(refusal, request.state.request_id)
+            except ClientDisconnect:
+                response = Response(status_code=499)
+            except Exception:  # boundary: one broken request must not end the connection without an answer
+                _log.exception("request_failed", extra={"request_id": request.state.request_id, "route": route})
+                broken = Refusal(
+                    Code.INTERNAL, "Something went wrong here; the server's log knows more under this request id."
+                )
+                response = refusal_response(broken, request.state.request_id)
+            METRICS.count("http.requests.count", route=route, status=str(response.status_code))
+            return response
+
+        return serve
+
+    async def offered(self, request: Request) -> Response:
+        """The tools that the caller may use from where it sits."""
+        seat = await seat_of(request, self._house, self._wrong)
+        return _json(msgspec.json.encode({"tools": [_shown(tool) for tool in seat.toolset.offered()]}))
+
+    async def called(self, request: Request) -> Response:
+        """What a tool gives; under an idempotency key what it gave the first time."""
+        seat = await seat_of(request, self._house, self._wrong)
+        tool = self._names.get(request.path_params["tool"])
+        if tool is None:
+            raise not_found("tool of that name")
+        raw = await read_body(request)
+        decode_body(raw, dict)
+        key = request.headers.get("x-idempotency-key")
+        if key is None or tool.effect == "read":
+            return _json(await self._call(seat, tool, raw))
+        return await self._once(request, seat, tool, raw, key)
+
+    async def _call(self, seat: Seat, tool: Tool, raw: bytes, key: str = "", keep: Keep | None = None) -> bytes:
+        def kept(tx: Tx, text: str) -> None:
+            if keep is not None:
+                keep(tx, _json(text.encode()))
+
+        arguments = raw.decode()
+        call = Outside(house=self._house, seat=seat, name=tool.name, arguments=arguments, call_id=key, keep=kept)
+        return (await call.make()).encode()
+
+    async def _once(self, request: Request, seat: Seat, tool: Tool, raw: bytes, key: str) -> Response:
+        async def give(keep: Keep) -> Response:
+            return _json(await self._call(seat, tool, raw, key, keep))
+
+        session = request.headers.get(SESSION_HEADER, "")
+        asked = f"POST /agent/{tool.name} {session}\n".encode() + raw
+        return await self._repeats.once(seat.desk.access, key, asked, give)
+
+
+def _aliases(tool: Tool) -> list[str]:
+    hyphened = tool.name.replace("_", "-")
+    return [hyphened] if hyphened != tool.name else []
+
+
+def _shown(tool: Tool) -> dict[str, object]:
+    return {
+        "name": tool.name,
+        "aliases": _aliases(tool),
+        "description": tool.description,
+        "effect": tool.effect,
+        "parameters": tool.schema(),
+    }
+
+
+def _json(body: bytes) -> Response:
+    return Response(body, media_type="application/json")

@@ -1,0 +1,100 @@
+"""Calls of tools from outside of a turn: made in one transaction, waited for outside of any, finished in another."""
+
+from collections.abc import Callable
+from contextlib import suppress
+
+import msgspec
+from msgspec import Struct
+
+from carrel.kernel import METRICS, MS_PER_SECOND, Refusal, system_access
+from carrel.runs import call_of, finish_call, record_call
+from carrel.sessions import make_lane
+from carrel.storage import Tx
+from carrel.surfaces.desks import Seat
+from carrel.surfaces.house import House
+from carrel.surfaces.waits import refuse_when_draining, rest_of
+from carrel.tools import Readied, Result, Tool, Toolset, Wait, bounded, finished, hold_caller, ready_for
+
+Keep = Callable[[Tx, str], None]
+
+
+class Outside(Struct, frozen=True, kw_only=True):
+    """One call: which tool, with what, from where. `call_id` names it within its run, `keep` writes its answer down."""
+
+    house: House
+    seat: Seat
+    name: str
+    arguments: str
+    call_id: str = ""
+    keep: Keep | None = None
+
+    async def make(self) -> str:
+        """Make the call and give its result as JSON text within its bound; Refusal where it is refused."""
+        try:
+            text = await self._made()
+        except Refusal:
+            METRICS.count("tools.called.count", tool="other", status="refused")
+            raise
+        METRICS.count("tools.called.count", tool=self.name, status="ok")
+        return text
+
+    async def _made(self) -> str:
+        toolset, desk, db = self.seat.toolset, self.seat.desk, self.house.db
+        tool = toolset.find(self.name)
+        params = tool.read_params(self.arguments)
+        if not self.seat.has_lane:
+            await db.write(lambda tx: make_lane(tx, desk.access, desk.key))
+        if tool.effect == "read" and desk.run is None:
+            return bounded((await db.read(lambda tx: tool.act(tx, desk, params))).value)
+        refuse_when_draining(self.house)
+        result = await self._act(toolset, tool)
+        if result.wait is None:
+            return bounded(result.value)
+        await self._wait(result.wait)
+        return await db.write(lambda tx: self._finish(tx, tool, result.wait))
+
+    async def _act(self, toolset: Toolset, tool: Tool) -> Result:
+        db, desk = self.house.db, self.seat.desk
+        async with ready_for(db, toolset, desk, self.name, self.arguments) as readied:
+            return await db.write(lambda tx: self._act_once(tx, tool, readied))
+
+    def _act_once(self, tx: Tx, tool: Tool, readied: Readied | None) -> Result:
+        """Act and write down what was done: under the run of the call, and under its idempotency key."""
+        desk = self.seat.desk
+        hold_caller(tx, desk, readied)
+        known = call_of(tx, desk.access, desk.run.id, self._known_as) if desk.run is not None and self.call_id else None
+        if known is not None and known.waits_for is not None and known.waits_until is not None:
+            return Result(value={}, wait=Wait(known.waits_for, known.waits_until))
+        if known is not None:
+            return Result(value=msgspec.json.decode(known.result))
+        result = tool.act(tx, desk, readied.params if readied is not None else tool.read_params(self.arguments))
+        # An answer that is waited for is kept as far as it is known, for one who asks again after a crash.
+        text = bounded(result.value)
+        if desk.run is not None:
+            wait = (result.wait.run_id, result.wait.until) if result.wait else None
+            name = self._known_as if self.call_id else tx.new_id("call")
+            record_call(tx, desk.access, desk.run.id, name, tool=tool.name, effect=tool.effect, result=text, wait=wait)
+        if self.keep is not None:
+            self.keep(tx, text)
+        return result
+
+    @property
+    def _known_as(self) -> str:
+        # The calls of the run's own turn begin with the number of their step.
+        return f"outside:{self.call_id}"
+
+    async def _wait(self, wait: Wait) -> None:
+        """Wait for another run, but not for one that is gone, nor longer than the server lives."""
+        account = self.seat.desk.access
+        now = await self.house.db.read(lambda tx: tx.now)
+        with suppress(Refusal):
+            seconds = max(0, wait.until - now) / MS_PER_SECOND
+            await rest_of(self.house, system_access(account.account_id, account.account_slug), wait.run_id, seconds)
+
+    def _finish(self, tx: Tx, tool: Tool, wait: Wait | None) -> str:
+        assert wait is not None, "only a call that waits is finished"
+        desk = self.seat.desk
+        text = bounded(finished(tx, tool, desk, wait.run_id))
+        if desk.run is not None and self.call_id:
+            finish_call(tx, desk.access, desk.run.id, self._known_as, text)
+        return text
