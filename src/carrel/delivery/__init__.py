@@ -3,7 +3,9 @@
 It owns no queue and opens no connection.
 """
 
+from carrel.delivery.channels import Channel, ChannelFault, Channels, Post
 from carrel.delivery.desktop import Door
+from carrel.delivery.exchanging import Exchanges
 from carrel.delivery.instructions import PROFILE_VERSION, standing_instructions
 from carrel.delivery.live import Live, Spoken
 from carrel.delivery.receipts import Comparison, Receipt, compare_receipts, receipt_of
@@ -12,9 +14,14 @@ from carrel.delivery.turn import BUILTIN, Turns
 __all__ = [
     "BUILTIN",
     "PROFILE_VERSION",
+    "Channel",
+    "ChannelFault",
+    "Channels",
     "Comparison",
     "Door",
+    "Exchanges",
     "Live",
+    "Post",
     "Receipt",
     "Spoken",
     "Turns",

@@ -22,9 +22,9 @@ class Instructions(Struct, frozen=True):
     sha256: str
 
 
-def standing_instructions(agent: Agent, key: SessionKey, tools: tuple[Tool, ...]) -> Instructions:
-    """The instructions of one agent at one desk."""
-    parts = [_identity(agent), _desk(key), _manner(), _capabilities(tools)]
+def standing_instructions(agent: Agent, key: SessionKey, tools: tuple[Tool, ...], errand: str = "") -> Instructions:
+    """The instructions of one agent at one desk; `errand` is what this run is told of its place between two lanes."""
+    parts = [_identity(agent), _desk(key), *([errand] if errand else []), _manner(), _capabilities(tools)]
     if agent.profile.instructions_extra:
         parts.append(agent.profile.instructions_extra.strip())
     text = "\n\n".join(parts)

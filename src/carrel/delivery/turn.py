@@ -16,6 +16,7 @@ from msgspec import Struct
 from carrel.access import account_of
 from carrel.delivery.asking import Asked, Asking, ask
 from carrel.delivery.desktop import Desktop, Door
+from carrel.delivery.errands import errand_of
 from carrel.delivery.hearing import act, finish, given_reply, hear, hear_answer, may_be_made, open_calls
 from carrel.delivery.instructions import PROFILE_VERSION, standing_instructions
 from carrel.delivery.keeping import whole_arguments
@@ -188,7 +189,7 @@ class Turns:
             settings=self._settings,
             model=_model(door, lane, agent),
             thinking=lane.thinking_level or agent.profile.thinking,
-            instructions=standing_instructions(agent, run.session_key, tools),
+            instructions=standing_instructions(agent, run.session_key, tools, errand_of(tx, run)),
             tools=tools,
             own=desktop.own,
             earlier=desktop.earlier,

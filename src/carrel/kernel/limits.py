@@ -41,6 +41,14 @@ TOKEN_NAMES_MAX = 200
 ATTACHMENTS_MAX = 8
 ATTACHMENT_BYTES_MAX = 10 * 1024 * 1024
 
+# Files handed to a sub-agent: a folder that no lane owns is swept up once no call can still be about to take it.
+FILE_NAME_BYTES_MAX = 255
+STRAY_FOLDER_MINUTES = 15
+SWEEP_SECONDS = 60
+
+# A sub-agent's result: how long the child may take to put it into words, and how often and long it is tried to hand on.
+ANNOUNCE_SECONDS_MAX = 120
+
 # Turns
 ARTIFACT_BYTES_MAX = 10 * 1024 * 1024
 ARTIFACTS_PER_RUN_MAX = 1000
@@ -109,3 +117,17 @@ GATEWAY_CHECK_SECONDS = 10
 
 # Signing in by cookie
 LOGIN_DAYS = 30
+
+# Exchanges between lanes: how long a call's own end is waited for before its reply goes another way, and how often and
+# how long a result that nobody takes is offered again.
+INLINE_GRACE_SECONDS = 5
+OFFER_AGAIN_SECONDS = 15
+OFFER_AGAIN_SECONDS_MAX = 300
+OFFERING_SECONDS_MAX = 1_800
+EXCHANGES_AT_A_TIME = 50
+POSTS_AT_A_TIME = 16
+POST_SECONDS_MAX = 30
+# Outlasts the longest post: nobody else takes one that is under way.
+POST_LEASE_SECONDS = 60
+EXCHANGE_BROKEN_SECONDS = 60
+ANNOUNCED_PART_CHARS_MAX = 3_500

@@ -1,0 +1,46 @@
+"""Channels: how something said in a lane leaves the house.
+
+Web, cli and api need none: they show what is stored. A channel that must be carried to is entered under its name, by
+whoever assembles the house; what fails there is offered again later.
+"""
+
+from collections.abc import Mapping
+from typing import Protocol
+
+from msgspec import Struct
+
+from carrel.kernel import SessionKey
+from carrel.sessions import Lane
+
+
+class Post(Struct, frozen=True, kw_only=True):
+    """Something to be said on a channel. The same id twice is the same thing: it may be offered more than once."""
+
+    id: str
+    account_id: str
+    key: SessionKey
+    channel: str
+    to: str | None
+    text: str
+
+
+class ChannelFault(Exception):
+    """What was to be said could not be; another attempt may go better."""
+
+
+class Channel(Protocol):
+    """A way out of the house."""
+
+    async def post(self, post: Post) -> None:
+        """Say it there; ChannelFault when that did not work."""
+        ...
+
+
+Channels = Mapping[str, Channel]
+# What lanes say to one another bears this channel where none is known.
+INTERNAL = "internal"
+
+
+def channel_of(lane: Lane) -> str:
+    """The channel of a lane: of its key, else where it was last spoken to."""
+    return lane.session_key.channel or lane.last_channel or INTERNAL

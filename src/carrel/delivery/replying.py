@@ -1,0 +1,157 @@
+"""The course of a send: rounds of replies between the two lanes, then one announcement on the target's channel.
+
+Each step is a queued run like any other. In the requester's lane it waits until the turn there has ended, so that
+nobody ever waits for a lane that waits for him.
+"""
+
+from typing import Literal
+
+from msgspec import structs
+
+from carrel.delivery.channels import channel_of
+from carrel.delivery.concluding import again_later, conclude, offering, put_off, skipped
+from carrel.delivery.exchange_words import REPLY_SKIP, announce_message, inline_notice, spoken
+from carrel.kernel import MS_PER_MINUTE, Code, Envelope, Message, Provenance, Refusal, SessionKey
+from carrel.runs import Exchange, Run, cancel, deliver, run_by_id
+from carrel.sessions import lane_of, shown_channel
+from carrel.storage import Tx
+from carrel.tools import Surroundings
+
+TOOL = "sessions_send"
+StepKind = Literal["reply_back", "announce"]
+
+
+class ReplyBack:
+    """How a send goes on after the run it asked for."""
+
+    def __init__(self, house: Surroundings) -> None:
+        self._house = house
+
+    def go_on(self, tx: Tx, exchange: Exchange, run: Run | None) -> Exchange:
+        """Do what is next now that the current run has ended, or its time is up; the exchange as it is then."""
+        match exchange.step:
+            case "primary":
+                return self._after_primary(tx, exchange, run)
+            case "reply":
+                return self._after_reply(tx, exchange, run)
+            case _:
+                return self._after_announce(tx, exchange, run)
+
+    def concluded(self, tx: Tx, exchange: Exchange) -> None:
+        """Nothing is left to clear away."""
+
+    def _after_primary(self, tx: Tx, exchange: Exchange, run: Run | None) -> Exchange:
+        if exchange.answered_inline is None:
+            # The call that waited is over or was lost: the reply goes to the requester by its own round.
+            exchange = structs.replace(exchange, answered_inline=0)
+        if run is not None and not run.ended:
+            return structs.replace(exchange, due_at=None)
+        if run is None or run.state != "completed":
+            return skipped(tx, exchange, None if run is None else f"The run {run.state}.")
+        said = (run.reply or "").strip()
+        if said == REPLY_SKIP:
+            return self._announce(tx, exchange)
+        reply = spoken(said)
+        if reply is None:
+            return skipped(tx, exchange)
+        return self._next_round(tx, structs.replace(exchange, last_reply=reply, expires_at=self._expiry(tx, exchange)))
+
+    def _expiry(self, tx: Tx, exchange: Exchange) -> int | None:
+        minutes = self._house.settings.sessions.reply_back_expiry_minutes
+        return exchange.expires_at or (tx.now + int(minutes * MS_PER_MINUTE) if minutes else None)
+
+    def _after_reply(self, tx: Tx, exchange: Exchange, run: Run | None) -> Exchange:
+        is_over = exchange.expires_at is not None and exchange.expires_at <= tx.now
+        if run is not None and not run.ended:
+            if not is_over:
+                return structs.replace(exchange, due_at=exchange.expires_at)
+            self._let_go(tx, exchange, run)
+            return self._announce(tx, exchange)
+        reply = spoken(run.reply) if run is not None and run.state == "completed" else None
+        if reply is None:
+            return self._announce(tx, exchange)
+        heard = structs.replace(exchange, last_reply=reply)
+        return self._announce(tx, heard) if is_over else self._next_round(tx, heard)
+
+    def _let_go(self, tx: Tx, exchange: Exchange, run: Run) -> None:
+        """Take back a reply that nobody has heard in time, unless it is the only way the requester hears of it."""
+        is_late_answer = exchange.round == 2 and not exchange.answered_inline
+        if run.state == "queued" and not is_late_answer:
+            cancel(tx, exchange.access, run.id, "expired")
+
+    def _next_round(self, tx: Tx, exchange: Exchange) -> Exchange:
+        """Carry the newest reply to the other side, if another round is left."""
+        if exchange.round > exchange.rounds_max:
+            return self._announce(tx, exchange)
+        to_requester = exchange.round % 2 == 1
+        speaker, hearer = exchange.target, exchange.requester
+        if not to_requester:
+            speaker, hearer = hearer, speaker
+        is_known = exchange.round == 1 and exchange.answered_inline
+        text = inline_notice(exchange) if is_known else exchange.last_reply or ""
+        try:
+            run = self._say(tx, exchange, text, "reply_back", speaker, hearer)
+        except Refusal as refusal:
+            later = again_later(tx, exchange, refusal.message) if refusal.code is Code.QUEUE_FULL else None
+            return later or self._announce(tx, exchange)
+        return structs.replace(
+            exchange,
+            step="reply",
+            round=exchange.round + 1,
+            current_run_id=run.id,
+            due_at=exchange.expires_at,
+            error=None,
+        )
+
+    def _announce(self, tx: Tx, exchange: Exchange) -> Exchange:
+        """Let the target put into words what is to be said on its channel."""
+        if exchange.step != "announce":
+            exchange = offering(tx, structs.replace(exchange, step="announce", current_run_id=None))
+        first = run_by_id(tx, exchange.access, exchange.first_run_id)
+        assert first is not None, "an exchange is forgotten with its first run"
+        text = announce_message(exchange, first)
+        try:
+            run = self._say(tx, exchange, text, "announce", exchange.requester, exchange.target)
+        except Refusal as refusal:
+            if refusal.code is Code.QUEUE_FULL:
+                return put_off(tx, exchange, refusal.message)
+            return conclude(tx, exchange, "undelivered", refusal.message)
+        return structs.replace(exchange, current_run_id=run.id, due_at=None, error=None)
+
+    def _after_announce(self, tx: Tx, exchange: Exchange, run: Run | None) -> Exchange:
+        if exchange.current_run_id is None:
+            return self._announce(tx, exchange)
+        if run is None:
+            return skipped(tx, exchange, "The announcement was deleted.")
+        if not run.ended:
+            return structs.replace(exchange, due_at=None)
+        if run.state == "failed":
+            why = f"The announcement failed: {run.error_message or run.reason}"
+            return conclude(tx, structs.replace(exchange, attempts=exchange.attempts + 1), "undelivered", why)
+        announcement = spoken(run.reply) if run.state == "completed" else None
+        if announcement is None:
+            return skipped(tx, exchange)
+        return offering(tx, structs.replace(exchange, step="carry", announcement=announcement, due_at=tx.now))
+
+    def _say(
+        self, tx: Tx, exchange: Exchange, text: str, kind: StepKind, speaker: SessionKey, hearer: SessionKey
+    ) -> Run:
+        """Deliver a step to a lane that is still there, in the name of the other side's agent."""
+        lane, source = (lane_of(tx, exchange.access, key) for key in (hearer, speaker))
+        if lane is None:
+            raise Refusal(Code.NOT_FOUND, f"{hearer} is gone.")
+        provenance = Provenance(
+            kind=kind,
+            source_session_key=str(speaker),
+            source_channel=shown_channel(speaker, source.last_channel if source else None),
+            source_tool=TOOL,
+            actor=speaker.agent,
+        )
+        envelope = Envelope(
+            key=hearer,
+            message=Message(text=text, provenance=provenance),
+            channel=channel_of(lane),
+            parent_run_id=exchange.first_run_id,
+        )
+        access = structs.replace(exchange.access, actor_id=speaker.agent)
+        return deliver(tx, access, envelope, self._house.rules)
