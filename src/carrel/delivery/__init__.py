@@ -3,11 +3,12 @@
 It owns no queue and opens no connection.
 """
 
+from carrel.delivery.approving import is_about_approval
 from carrel.delivery.channels import Channel, ChannelFault, Channels, Post
 from carrel.delivery.desktop import Door
 from carrel.delivery.exchanging import Exchanges
 from carrel.delivery.instructions import PROFILE_VERSION, standing_instructions
-from carrel.delivery.live import Live, Spoken
+from carrel.delivery.live import Live, Spoken, Words
 from carrel.delivery.receipts import Comparison, Receipt, compare_receipts, receipt_of
 from carrel.delivery.turn import BUILTIN, Turns
 
@@ -25,7 +26,9 @@ __all__ = [
     "Receipt",
     "Spoken",
     "Turns",
+    "Words",
     "compare_receipts",
+    "is_about_approval",
     "receipt_of",
     "standing_instructions",
 ]

@@ -9,15 +9,17 @@ import msgspec
 from msgspec import Struct
 
 from carrel.delivery.approving import is_about_approval
+from carrel.delivery.hearing import since_heard
 from carrel.delivery.instructions import Instructions
 from carrel.journal import Entry
-from carrel.kernel import clip
+from carrel.kernel import TurnExtras, clip
 from carrel.kernel.settings import DeliverySettings, GatewaySettings
-from carrel.runs import Attachment, Run
+from carrel.runs import Attachment, Run, is_senders
 from carrel.sessions import Session
 from carrel.tools import Tool
 
 Item = dict[str, Any]
+_NOTHING = TurnExtras()
 _IMAGES = ("image/png", "image/jpeg", "image/webp", "image/gif")
 
 
@@ -37,6 +39,7 @@ class Asking(Struct, frozen=True, kw_only=True):
     earlier: list[Entry]
     earlier_unread: int
     attachments: dict[str, Attachment]
+    extras: TurnExtras
 
 
 class Asked(Struct, frozen=True):
@@ -57,14 +60,25 @@ def ask(asking: Asking) -> Asked:
         body["instructions"] = asking.instructions.text
     body["input"] = _as_text(items) if asking.gateway.history == "gateway" and len(items) == 1 else items
     body |= {
-        "tools": [tool.function() for tool in asking.tools],
+        "tools": [*(tool.function() for tool in asking.tools), *asking.extras.functions],
         "tool_choice": "auto",
         "stream": asking.gateway.stream,
     }
     if asking.thinking and asking.thinking != "off":
         body["reasoning"] = {"effort": asking.thinking}
+    body |= _options(asking)
     body |= {"user": asking.address, "metadata": _metadata(asking)}
     return Asked(msgspec.json.encode(body), omitted)
+
+
+def _options(asking: Asking) -> dict[str, Any]:
+    """What the sender wants of the model. A call that it insists on is made once, or the turn would never end."""
+    options = dict(asking.extras.options)
+    choice = options.get("tool_choice", "auto")
+    if choice in ("auto", "none") or not any(entry.role == "toolCall" for entry in since_heard(asking.own)):
+        return options
+    is_list = isinstance(choice, dict) and choice.get("type") == "allowed_tools"
+    return options | {"tool_choice": choice | {"mode": "auto"} if is_list else "auto"}
 
 
 def _metadata(asking: Asking) -> dict[str, str]:
@@ -87,7 +101,10 @@ def _items(asking: Asking) -> tuple[list[Item], int]:
     unread = asking.earlier_unread
     if asking.gateway.history == "gateway":
         earlier, unread = [], 0
+    extras = asking.extras
     room = asking.settings.history_chars_max - sum(len(entry.content) for entry in own)
+    if extras.before or extras.after:
+        room -= len(msgspec.json.encode((extras.before, extras.after)))
     kept: list[Entry] = []
     for entry in reversed(earlier):
         room -= len(entry.content)
@@ -96,19 +113,24 @@ def _items(asking: Asking) -> tuple[list[Item], int]:
         kept.append(entry)
     omitted = unread + len(earlier) - len(kept)
     shown = [entry for _, entry in sorted([*((entry.seq, entry) for entry in kept), *_places(own)], key=itemgetter(0))]
-    return [_item(asking, entry) for entry in shown], omitted
+    items: list[Item] = []
+    for entry in shown:
+        around = extras if entry.id == asking.run.message_id else _NOTHING
+        items += [*around.before, _item(asking, entry), *around.after]
+    return items, omitted
 
 
 def _places(own: list[Entry]) -> list[tuple[float, Entry]]:
     """What this run heard and did, each with its place in the talk.
 
     An answer is written down when it comes and heard when its turn begins: other runs of the lane may have had theirs
-    in between, and what they said is not what is answered now. So it stands right before what the run did next.
+    in between, and what they said is not what is answered now. So it stands right before what the run did next. What
+    a sender's function brought is such an answer too, and its call stands with it.
     """
     placed: list[tuple[float, Entry]] = []
     place = math.inf
     for entry in reversed(own):
-        place = place if entry.role == "user" else entry.seq
+        place = place if entry.role == "user" or is_senders(entry) else entry.seq
         placed.append((place, entry))
     return placed[::-1]
 
@@ -125,7 +147,8 @@ def _item(asking: Asking, entry: Entry) -> Item:
                 "status": "completed",
             }
         case "toolResult":
-            return {"type": "function_call_output", "call_id": details["callId"], "output": entry.content}
+            output = details.get("output", entry.content)
+            return {"type": "function_call_output", "call_id": details["callId"], "output": output}
         case "assistant":
             part: Item = {"type": "output_text", "text": entry.content, "annotations": []}
             return {"type": "message", "role": "assistant", "status": "completed", "content": [part]}
@@ -133,6 +156,8 @@ def _item(asking: Asking, entry: Entry) -> Item:
             if entry.run_id != asking.run.id:
                 return {"type": "message", "role": role, "content": [_text(entry.content)]}
             files = [_file(asking.attachments[name]) for name in entry.attachment_ids if name in asking.attachments]
+            if entry.id == asking.run.message_id:
+                files += asking.extras.parts
             said = _text(clip(entry.content, asking.settings.input_chars_max))
             # What was said stands alone and last, so that nothing put beside it can be taken for it.
             return {"type": "message", "role": role, "content": [*files, *_anchors(asking.run), said]}

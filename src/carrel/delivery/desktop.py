@@ -4,7 +4,7 @@ from msgspec import Struct
 
 from carrel.gateway import Gateway, GatewaySettings
 from carrel.journal import Entry
-from carrel.kernel import Access
+from carrel.kernel import Access, TurnExtras
 from carrel.runs import Run
 from carrel.sessions import Agent, Session
 from carrel.tools import Desk, Toolset
@@ -30,3 +30,4 @@ class Desktop(Struct, frozen=True, kw_only=True):
     own: list[Entry]
     earlier: list[Entry]
     earlier_unread: int
+    extras: TurnExtras

@@ -6,15 +6,27 @@ Everything is an entry of the run's own, written under its claim, so that a turn
 from logging import getLogger
 from typing import Any
 
-from carrel.delivery.approving import APPROVAL, ASKS, decision_on, must_be_asked, question_of
+from carrel.delivery.approving import APPROVAL, ASKS, decision_on, is_about_approval, must_be_asked, question_of
 from carrel.delivery.desktop import Desktop
 from carrel.delivery.keeping import forget_arguments, keep_arguments, kept_output
 from carrel.delivery.store import answer_step
 from carrel.gateway import StepAnswer
 from carrel.journal import Entry, NewEntry, append_entry
-from carrel.kernel import Provenance
-from carrel.kernel.limits import TOOL_CALLS_PER_ROUND_MAX
-from carrel.runs import Claim, ClaimLost, Completed, Failed, NeedsInput, Outcome, Run, bind_session, fence, run_by_id
+from carrel.kernel import Provenance, clip
+from carrel.kernel.limits import QUESTION_CHARS_MAX, TOOL_CALLS_PER_ROUND_MAX
+from carrel.runs import (
+    Claim,
+    ClaimLost,
+    Completed,
+    Failed,
+    NeedsInput,
+    Outcome,
+    Run,
+    bind_session,
+    fence,
+    is_senders,
+    run_by_id,
+)
 from carrel.sessions import Session, open_generation, session_by_id
 from carrel.storage import Tx
 from carrel.tools import Readied, Result, call_tool, finish_waiting, hold_caller, refuse_call
@@ -75,16 +87,21 @@ def hear_answer(tx: Tx, claim: Claim, desktop: Desktop, n: int, answer: StepAnsw
         # PostgreSQL keeps no NUL in a text, and nobody needs one in a reply.
         text = answer.text.replace("\x00", "")
         if not text.strip():
-            return Completed(reply="", note="no_reply")
+            return Completed(reply="", note=answer.incomplete_reason or "no_reply")
         _write(tx, desktop, "assistant", text, None)
         return Completed(reply=text, note=answer.incomplete_reason)
     if _rounds(desktop.own) >= rounds_max:
         message = f"The agent used all {rounds_max} rounds of tool calls without coming to an answer."
         return Failed(code=_TOO_MANY_ROUNDS, message=message)
+    # What is said beside calls is no reply; it is kept with the first of them.
+    said = {"said": answer.text.replace("\x00", "")} if answer.text.strip() else {}
     for call in answer.calls[:TOOL_CALLS_PER_ROUND_MAX]:
         arguments, files = keep_arguments(tx, desktop.access, call)
-        details = {"callId": call.call_id, "name": call.name, "arguments": arguments, "step": n}
+        details = {"callId": call.call_id, "name": call.name, "arguments": arguments, "step": n} | said
+        if call.name in desktop.extras.function_names:
+            details["sender"] = True
         _write(tx, desktop, "toolCall", f"Tool call: {call.name}", details, files)
+        said = {}
     return None
 
 
@@ -145,15 +162,11 @@ def _write_result(tx: Tx, desktop: Desktop, call: Entry, text: str, result: Resu
         _write(tx, desktop, "assistant", result.ends.question, {"question": True})
 
 
-def open_calls(own: list[Entry]) -> list[Entry]:
-    """The calls written down and not answered."""
-    answered = {_call_name(entry) for entry in own if entry.role == "toolResult"}
-    return [entry for entry in own if entry.role == "toolCall" and _call_name(entry) not in answered]
-
-
-def _call_name(entry: Entry) -> tuple[object, object]:
-    details = entry.details or {}
-    return details.get("step"), details.get("callId")
+def senders_turn(calls: list[Entry]) -> NeedsInput:
+    """The wait for whoever sent the message to make the calls of functions of its own."""
+    names = ", ".join(dict.fromkeys((call.details or {})["name"] for call in calls))
+    question = f"The program that sent this message is to call {names} and bring the output."
+    return NeedsInput(question=clip(question, QUESTION_CHARS_MAX), waiting_for="tool_output")
 
 
 def _write(
@@ -189,4 +202,15 @@ def given_reply(own: list[Entry]) -> str | None:
 
 
 def _rounds(own: list[Entry]) -> int:
-    return len({(entry.details or {}).get("step") for entry in own if entry.role == "toolCall"})
+    """How many rounds of calls were made since somebody outside was last heard."""
+    return len({(entry.details or {}).get("step") for entry in since_heard(own) if entry.role == "toolCall"})
+
+
+def since_heard(own: list[Entry]) -> list[Entry]:
+    """What a run did since it last heard something: its message, an answer, an output of its sender's functions."""
+    heard = [at for at, entry in enumerate(own) if _is_from_outside(entry) and not is_about_approval(entry)]
+    return own[heard[-1] + 1 :] if heard else own
+
+
+def _is_from_outside(entry: Entry) -> bool:
+    return entry.role == "user" or (entry.role == "toolResult" and is_senders(entry))

@@ -31,6 +31,14 @@ def standing_instructions(agent: Agent, key: SessionKey, tools: tuple[Tool, ...]
     return Instructions(PROFILE_VERSION, text, sha256(text.encode()).hexdigest())
 
 
+def with_request(standing: Instructions, more: str | None) -> Instructions:
+    """The standing instructions with what the sender of a message asks for beside them."""
+    if not more:
+        return standing
+    text = f"{standing.text}\n\nFor this message its sender adds:\n\n{more.strip()}"
+    return Instructions(standing.version, text, sha256(text.encode()).hexdigest())
+
+
 def _identity(agent: Agent) -> str:
     described = f" {one_line(agent.profile.description)}" if agent.profile.description else ""
     return f"You are {one_line(agent.name)} (agent {agent.id}).{described}"

@@ -17,17 +17,29 @@ from carrel.access import account_of
 from carrel.delivery.asking import Asked, Asking, ask
 from carrel.delivery.desktop import Desktop, Door
 from carrel.delivery.errands import errand_of
-from carrel.delivery.hearing import act, finish, given_reply, hear, hear_answer, may_be_made, open_calls
-from carrel.delivery.instructions import PROFILE_VERSION, standing_instructions
+from carrel.delivery.hearing import act, finish, given_reply, hear, hear_answer, may_be_made, senders_turn
+from carrel.delivery.instructions import PROFILE_VERSION, standing_instructions, with_request
 from carrel.delivery.keeping import whole_arguments
 from carrel.delivery.live import Live, Spoken
 from carrel.delivery.spending import spent_before, summed, with_usage
 from carrel.delivery.store import StepRow, insert_step, next_step
 from carrel.gateway import GatewayFault, Step, Usage
 from carrel.journal import Entry, entries_of_run, talk_around_run
-from carrel.kernel import DEFAULT_ACCOUNT_SLUG, MS_PER_SECOND, Refusal
+from carrel.kernel import DEFAULT_ACCOUNT_SLUG, MS_PER_SECOND, Refusal, TurnExtras
 from carrel.kernel.limits import HISTORY_ROWS_MAX
-from carrel.runs import Claim, Completed, Failed, Outcome, Run, Watch, attachments_by_id, note_instructions
+from carrel.runs import (
+    Claim,
+    Completed,
+    Failed,
+    Outcome,
+    Run,
+    Watch,
+    attachments_by_id,
+    extras_of,
+    is_senders,
+    note_instructions,
+    open_calls,
+)
 from carrel.sessions import Agent, Lane, Session, agent_by_id, lane_of
 from carrel.storage import Database, Tx
 from carrel.tools import CATALOG, Desk, Result, Surroundings, Wait, ready_for, run_desk, toolset_for
@@ -97,6 +109,8 @@ class Turns:
             return _failed(fault), usage
         rounds_max = self._settings.tool_rounds_max
         outcome = await self._db.write(lambda tx: hear_answer(tx, claim, sent.desktop, sent.n, answer, rounds_max))
+        if outcome is None:
+            self._live.end_step(claim.account_id, claim.id)
         return outcome, summed(usage, answer.usage)
 
     async def _call(self, claim: Claim, pending: _Pending) -> Outcome | None:
@@ -134,8 +148,11 @@ class Turns:
         if reply is not None:
             return Completed(reply=reply)
         calls = open_calls(own)
+        ours = [call for call in calls if not is_senders(call)]
+        if ours:
+            return _Pending(ours, desktop)
         if calls:
-            return _Pending(calls, desktop)
+            return senders_turn(calls)
         asking = self._asking(tx, desktop)
         asked = ask(asking)
         n = next_step(tx, desktop.access, claim.id)
@@ -161,6 +178,7 @@ class Turns:
             own=entries_of_run(tx, access, run.id),
             earlier=earlier,
             earlier_unread=unread,
+            extras=extras_of(tx, access, run.id) if run.extras else TurnExtras(),
         )
 
     def _desk(self, tx: Tx, run: Run, session: Session, agent: Agent) -> Desk:
@@ -187,13 +205,16 @@ class Turns:
             address=desktop.session.address + ("" if slug == DEFAULT_ACCOUNT_SLUG else f"@{slug}"),
             gateway=door.settings,
             settings=self._settings,
-            model=_model(door, lane, agent),
+            model=_model(door, lane, agent, desktop.extras),
             thinking=lane.thinking_level or agent.profile.thinking,
-            instructions=standing_instructions(agent, run.session_key, tools, errand_of(tx, run)),
+            instructions=with_request(
+                standing_instructions(agent, run.session_key, tools, errand_of(tx, run)), desktop.extras.instructions
+            ),
             tools=tools,
             own=desktop.own,
             earlier=desktop.earlier,
             earlier_unread=desktop.earlier_unread,
+            extras=desktop.extras,
             attachments={kept.id: kept for kept in attachments_by_id(tx, desktop.access, tuple(heard))},
         )
 
@@ -201,11 +222,11 @@ class Turns:
         self._live.say(claim.account_id, Spoken("text", claim.id, claim.key, text))
 
 
-def _model(door: Door, lane: Lane, agent: Agent) -> str:
+def _model(door: Door, lane: Lane, agent: Agent, extras: TurnExtras) -> str:
     """The model that is asked for; the built-in agent is none, whatever the agent would have been given elsewhere."""
     if door.settings.kind == "builtin":
         return BUILTIN
-    return lane.model or agent.profile.model or door.settings.model or _ANY_MODEL
+    return extras.model or lane.model or agent.profile.model or door.settings.model or _ANY_MODEL
 
 
 def _row(asking: Asking, asked: Asked, n: int, now: int) -> StepRow:

@@ -26,7 +26,7 @@ from carrel.kernel.keys import (
     key_text,
     kind_of,
 )
-from carrel.kernel.messages import SCOPE_END, Envelope, Message, NewAttachment, Provenance
+from carrel.kernel.messages import SCOPE_END, Envelope, Message, NewAttachment, Provenance, TurnExtras
 from carrel.kernel.metrics import METRICS, Sample
 from carrel.kernel.reading import wrong_value
 from carrel.kernel.text import REDACTED, clip, one_line, redact
@@ -60,6 +60,7 @@ __all__ = [
     "Sample",
     "SessionKey",
     "SystemClock",
+    "TurnExtras",
     "caller_hash",
     "card_addresses",
     "choose_interface",

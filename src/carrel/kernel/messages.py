@@ -1,6 +1,6 @@
 """Messages: one thing said, by whose doing, and the envelope that carries it to a lane."""
 
-from typing import Literal
+from typing import Any, Literal
 
 from msgspec import UNSET, Struct, UnsetType
 
@@ -48,6 +48,27 @@ class Message(Struct, frozen=True, kw_only=True):
     original: bytes | None = None
 
 
+class TurnExtras(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a sender adds to the turn that hears its message, beside what the agent has of its own.
+
+    `functions` are the sender's: a call of one is answered by the sender itself. `options` go to the model as they are.
+    `before` and `after` are items of earlier talk around the message, `parts` belong to the message's own content.
+    """
+
+    instructions: str | None = None
+    model: str | None = None
+    functions: tuple[dict[str, Any], ...] = ()
+    options: dict[str, Any] = {}
+    before: tuple[dict[str, Any], ...] = ()
+    after: tuple[dict[str, Any], ...] = ()
+    parts: tuple[dict[str, Any], ...] = ()
+
+    @property
+    def function_names(self) -> frozenset[str]:
+        """The names of the sender's functions."""
+        return frozenset(function["name"] for function in self.functions)
+
+
 class Envelope(Struct, frozen=True, kw_only=True):
     """A message with the lane it is for."""
 
@@ -59,3 +80,4 @@ class Envelope(Struct, frozen=True, kw_only=True):
     parent_run_id: str | None = None
     retried_from: str | None = None
     label: str | None = None
+    extras: TurnExtras | None = None

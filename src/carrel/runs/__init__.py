@@ -4,7 +4,7 @@ The queue, the claim, the lifeline; no turn is taken here.
 """
 
 from carrel.runs.accepting import Rules, deliver
-from carrel.runs.answering import answer, retry
+from carrel.runs.answering import CallOutput, answer, go_on, is_senders, open_calls, retry
 from carrel.runs.call_store import Call, call_of, finish_call, has_written, record_call, tools_called
 from carrel.runs.dispatcher import Dispatcher, Handler
 from carrel.runs.exchange_store import (
@@ -17,6 +17,7 @@ from carrel.runs.exchange_store import (
     keep_exchange,
     next_exchange_due,
 )
+from carrel.runs.extras_store import extras_of
 from carrel.runs.informing import crowded_hosts, keep_webhook, take_webhooks, webhook_failed, webhook_told
 from carrel.runs.lane_store import AttachmentHead, attachment_heads, delete_attachments, newest_end, queue_order
 from carrel.runs.lifeline import rescue_lost
@@ -54,6 +55,15 @@ from carrel.runs.record_store import (
     stuck_lanes,
 )
 from carrel.runs.removing import remove_lane
+from carrel.runs.response_store import (
+    Response,
+    insert_response,
+    newest_response,
+    next_response,
+    release_key,
+    response_by_id,
+    response_by_key,
+)
 from carrel.runs.retiring import retire_agent
 from carrel.runs.settling import claim, fence, settle
 from carrel.runs.stopping import cancel, require_cancelled, stop_lane
@@ -80,16 +90,18 @@ from carrel.runs.webhook_store import (
 from carrel.runs.why import Reason, Why, explain
 
 __all__ = [
-    "ENDS", "REPLY_ARTIFACT", "RESTS", "Artifact", "Attachment", "AttachmentHead", "Call", "Cancelled", "Claim",
-    "ClaimLost", "Completed", "Dispatcher", "Exchange", "Failed", "Handler", "NeedsInput", "Outcome", "Reason", "Rules",
-    "Run", "RunFilter", "TaskFilter", "Watch", "Webhook", "WebhookAddress", "Why", "about_run", "answer",
-    "artifact_part", "artifacts_of", "attachment_heads", "attachments_by_id", "begin_exchange", "bind_session",
-    "call_of", "cancel", "claim", "count_change", "count_live", "count_tasks", "crowded_hosts", "delete_attachments",
-    "delete_run", "delete_webhook", "deliver", "due_exchanges", "exchange_after", "exchange_of_run", "expire_leases",
-    "explain", "fence", "finish_call", "has_written", "hold_exchange", "insert_artifact", "insert_attachment",
-    "keep_exchange", "keep_webhook", "live_runs_of_lane", "newest_end", "newest_tasks", "next_exchange_due",
-    "next_webhook_due", "note_instructions", "prune", "queue_order", "queue_position", "record_call", "release_sender",
-    "release_webhooks", "remove_lane", "require_cancelled", "rescue_lost", "retire_agent", "retry", "retry_delay_ms",
-    "run_by_id", "run_by_sender", "running_of_lane", "runs_newest_first", "settle", "stop_lane", "stuck_lanes",
-    "take_webhooks", "tell", "tools_called", "webhook_by_id", "webhook_failed", "webhook_told", "webhooks_of_run",
+    "ENDS", "REPLY_ARTIFACT", "RESTS", "Artifact", "Attachment", "AttachmentHead", "Call", "CallOutput", "Cancelled",
+    "Claim", "ClaimLost", "Completed", "Dispatcher", "Exchange", "Failed", "Handler", "NeedsInput", "Outcome", "Reason",
+    "Response", "Rules", "Run", "RunFilter", "TaskFilter", "Watch", "Webhook", "WebhookAddress", "Why", "about_run",
+    "answer", "artifact_part", "artifacts_of", "attachment_heads", "attachments_by_id", "begin_exchange",
+    "bind_session", "call_of", "cancel", "claim", "count_change", "count_live", "count_tasks", "crowded_hosts",
+    "delete_attachments", "delete_run", "delete_webhook", "deliver", "due_exchanges", "exchange_after",
+    "exchange_of_run", "expire_leases", "explain", "extras_of", "fence", "finish_call", "go_on", "has_written",
+    "hold_exchange", "insert_artifact", "insert_attachment", "insert_response", "is_senders", "keep_exchange",
+    "keep_webhook", "live_runs_of_lane", "newest_end", "newest_response", "newest_tasks", "next_exchange_due",
+    "next_response", "next_webhook_due", "note_instructions", "open_calls", "prune", "queue_order", "queue_position",
+    "record_call", "release_key", "release_sender", "release_webhooks", "remove_lane", "require_cancelled",
+    "rescue_lost", "response_by_id", "response_by_key", "retire_agent", "retry", "retry_delay_ms", "run_by_id",
+    "run_by_sender", "running_of_lane", "runs_newest_first", "settle", "stop_lane", "stuck_lanes", "take_webhooks",
+    "tell", "tools_called", "webhook_by_id", "webhook_failed", "webhook_told", "webhooks_of_run",
 ]  # fmt: skip

@@ -6,7 +6,7 @@ from carrel.journal import json_text
 from carrel.kernel import MS_PER_SECOND, Access, Code, Envelope, Message, Refusal, SessionKey, invalid, not_found
 from carrel.kernel.limits import ATTACHMENT_BYTES_MAX, ATTACHMENTS_MAX, MESSAGE_CHARS_MAX
 from carrel.kernel.settings import RunsSettings, SendPolicySettings
-from carrel.runs import queue_store, record_store, store, task_store
+from carrel.runs import extras_store, queue_store, record_store, store, task_store
 from carrel.runs.model import Run
 from carrel.runs.telling import tell
 from carrel.sessions import agent_enabled, insert_lane, may_address, may_see, require_makeable, require_sending
@@ -42,6 +42,8 @@ def deliver(tx: Tx, access: Access, envelope: Envelope, rules: Rules) -> Run:
     attachments = tuple(record_store.insert_attachment(tx, access, new) for new in message.attachments)
     run = _new_run(tx, access, envelope, rules, attachments, head=position == 0)
     queue_store.insert_run(tx, run)
+    if envelope.extras is not None:
+        extras_store.keep_extras(tx, access, run.id, envelope.extras)
     if run.provenance_kind == "a2a":
         task_store.task_made(tx, access, run)
     tell(tx, run, "run.queued", state="queued", queuePosition=max(1, position))

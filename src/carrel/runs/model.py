@@ -82,6 +82,7 @@ class Run(Claim, frozen=True, kw_only=True):
     ended_at: int | None = None
     error_code: str | None = None
     error_message: str | None = None
+    extras: int = 0
     instructions_sha256: str | None = None
     instructions_version: str | None = None
     label: str | None = None

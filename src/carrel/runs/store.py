@@ -122,8 +122,8 @@ def end_unclaimed(tx: Tx, access: Access, run_id: str, *, state: str, reason: st
 def park_claimed(tx: Tx, run: Claim, *, waiting_for: str, question: str, usage: str | None) -> None:
     """Let a run whose claim was found to hold wait for somebody."""
     tx.run(
-        "UPDATE runs SET state = 'waiting', waiting_for = :waiting_for, question = :question, usage "
-        "= :usage, worker = NULL, "
+        "UPDATE runs SET state = 'waiting', waiting_for = :waiting_for, question = :question, "
+        "usage = COALESCE(:usage, usage), worker = NULL, "
         f"lease_until = NULL, deadline_at = NULL, updated_at = :now, changes = changes + 1 WHERE {_MINE}",
         account=run.account_id,
         id=run.id,

@@ -50,6 +50,9 @@ def explain(tx: Tx, access: Access, run: Run) -> Why:
 
 
 def _waiting(run: Run) -> Reason:
+    if run.waiting_for == "tool_output":
+        text = run.question or "The program that sent this is to make a call."
+        return _reason(run, "waiting_input", text, run.updated_at, "cancel")
     code = {"input": "waiting_input", "auth": "waiting_auth"}.get(run.waiting_for or "", "waiting_approval")
     return _reason(run, code, f"The agent asked: {run.question or 'for something'}", run.updated_at, "answer", "cancel")
 
