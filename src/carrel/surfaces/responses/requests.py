@@ -1,0 +1,224 @@
+"""What a request may hold: every field of Open Responses, its type and its bounds; and what an answer repeats of it."""
+
+import re
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta, Struct
+
+from carrel.kernel import wrong_value
+from carrel.kernel.limits import (
+    INSTRUCTIONS_EXTRA_CHARS_MAX,
+    MESSAGE_CHARS_MAX,
+    NAME_CHARS_MAX,
+    RESPONSE_METADATA_CHARS_MAX,
+    RESPONSE_METADATA_NAME_CHARS_MAX,
+    RESPONSE_METADATA_PAIRS_MAX,
+    RESPONSE_TOOLS_MAX,
+)
+from carrel.surfaces.responses.errors import wrong
+from carrel.tools import CATALOG
+
+Json = dict[str, Any]
+Short = Annotated[str, Meta(max_length=NAME_CHARS_MAX)]
+_FUNCTION_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+
+
+class In(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What comes in: strict types, unknown names refused."""
+
+
+class Reasoning(In, frozen=True, kw_only=True):
+    """How much the model is to think."""
+
+    effort: Literal["none", "minimal", "low", "medium", "high", "xhigh"] | None = None
+    summary: Literal["concise", "detailed", "auto"] | None = None
+
+
+class TextOptions(In, frozen=True, kw_only=True):
+    """What the text is to look like."""
+
+    format: Json | None = None
+    verbosity: Literal["low", "medium", "high"] | None = None
+
+
+class StreamOptions(In, frozen=True, kw_only=True):
+    """How events are streamed."""
+
+    include_obfuscation: bool | None = None
+
+
+class Function(In, frozen=True, kw_only=True):
+    """A function that the caller makes itself."""
+
+    type: Literal["function"]
+    name: str
+    description: str | None = None
+    parameters: Json | None = None
+    strict: bool | None = None
+
+
+class CreateResponse(In, frozen=True, kw_only=True):
+    """A request for a response."""
+
+    model: Short | None = None
+    input: str | list[Any] | None = None
+    instructions: Annotated[str, Meta(max_length=MESSAGE_CHARS_MAX)] | None = None
+    previous_response_id: Short | None = None
+    user: Annotated[str, Meta(max_length=MESSAGE_CHARS_MAX)] | None = None
+    tools: list[Any] | None = None
+    tool_choice: Literal["none", "auto", "required"] | Json | None = None
+    parallel_tool_calls: bool | None = None
+    max_tool_calls: Annotated[int, Meta(ge=1)] | None = None
+    max_output_tokens: Annotated[int, Meta(ge=1)] | None = None
+    temperature: Annotated[float, Meta(ge=0, le=2)] | None = None
+    top_p: Annotated[float, Meta(ge=0, le=1)] | None = None
+    presence_penalty: Annotated[float, Meta(ge=-2, le=2)] | None = None
+    frequency_penalty: Annotated[float, Meta(ge=-2, le=2)] | None = None
+    top_logprobs: Annotated[int, Meta(ge=0, le=20)] | None = None
+    reasoning: Reasoning | None = None
+    text: TextOptions | None = None
+    truncation: Literal["auto", "disabled"] | None = None
+    include: list[Short] | None = None
+    metadata: dict[str, str] | None = None
+    store: bool | None = None
+    stream: bool | None = None
+    stream_options: StreamOptions | None = None
+    background: bool | None = None
+    tier: Literal["auto", "default", "flex", "priority"] | None = msgspec.field(name="service_tier", default=None)
+    safety_identifier: Annotated[str, Meta(max_length=64)] | None = None
+    prompt_cache_key: Annotated[str, Meta(max_length=64)] | None = None
+
+
+class SocketCreate(CreateResponse, frozen=True, kw_only=True):
+    """The same as a message over a WebSocket."""
+
+    type: Literal["response.create"]
+
+
+class Compact(In, frozen=True, kw_only=True):
+    """A request to compact what was said."""
+
+    model: Short
+    input: str | list[Any] | None = None
+    previous_response_id: Short | None = None
+    instructions: Annotated[str, Meta(max_length=INSTRUCTIONS_EXTRA_CHARS_MAX)] | None = None
+    prompt_cache_key: Annotated[str, Meta(max_length=64)] | None = None
+
+
+def functions_of(request: CreateResponse) -> list[Json]:
+    """The caller's functions, as an answer repeats them and a model is offered them."""
+    given = request.tools or []
+    if len(given) > RESPONSE_TOOLS_MAX:
+        raise wrong("tools", f"There may be at most {RESPONSE_TOOLS_MAX} tools.")
+    ours = {tool.name for tool in CATALOG.offered()}
+    found: dict[str, Json] = {}
+    for n, one in enumerate(given):
+        name = _function(f"tools.{n}", one)
+        if name.name in ours:
+            raise wrong(f"tools.{n}.name", f"{name.name} is a tool that agents have here; name yours otherwise.")
+        if name.name in found:
+            raise wrong(f"tools.{n}.name", f"There are two tools of the name {name.name}.")
+        found[name.name] = msgspec.to_builtins(name)
+    return list(found.values())
+
+
+def _function(param: str, one: Any) -> Function:
+    kind = one.get("type") if isinstance(one, dict) else None
+    if kind != "function":
+        raise wrong(f"{param}.type", "Only functions can be tools here: type is 'function'.")
+    try:
+        function = msgspec.convert(one, Function)
+    except msgspec.ValidationError as error:
+        refused = wrong_value(error)
+        raise wrong(f"{param}.{refused.field}" if refused.field else param, refused.message) from error
+    if not _FUNCTION_NAME.fullmatch(function.name):
+        raise wrong(f"{param}.name", "A function's name has 1 to 64 letters, digits, _ and -.")
+    return function
+
+
+def check(request: CreateResponse) -> None:
+    """Refuse what types alone do not tell."""
+    metadata = request.metadata or {}
+    if len(metadata) > RESPONSE_METADATA_PAIRS_MAX:
+        raise wrong("metadata", f"There may be at most {RESPONSE_METADATA_PAIRS_MAX} pairs of metadata.")
+    for name, value in metadata.items():
+        if len(name) > RESPONSE_METADATA_NAME_CHARS_MAX or len(value) > RESPONSE_METADATA_CHARS_MAX:
+            bounds = f"{RESPONSE_METADATA_NAME_CHARS_MAX} and {RESPONSE_METADATA_CHARS_MAX} characters"
+            raise wrong("metadata", f"A name and a value of metadata have at most {bounds}.")
+    choice = request.tool_choice
+    if isinstance(choice, dict):
+        _check_choice(choice, {function["name"] for function in functions_of(request)})
+
+
+def _check_choice(choice: Json, names: set[str]) -> None:
+    match choice.get("type"):
+        case "function":
+            wanted = [choice.get("name")]
+        case "allowed_tools":
+            tools = choice.get("tools")
+            listed = tools if isinstance(tools, list) else []
+            wanted = [tool.get("name") if isinstance(tool, dict) else None for tool in listed]
+            if choice.get("mode", "auto") not in ("none", "auto", "required"):
+                raise wrong("tool_choice.mode", "mode is none, auto or required.")
+        case _:
+            raise wrong("tool_choice.type", "A choice is of type function or allowed_tools.")
+    if not wanted or any(name not in names for name in wanted):
+        raise wrong("tool_choice", "This names no tool of the request.")
+
+
+def options_of(request: CreateResponse) -> Json:
+    """What of a request is put to the model as it is."""
+    given = {
+        "tool_choice": request.tool_choice,
+        "parallel_tool_calls": request.parallel_tool_calls,
+        "max_output_tokens": request.max_output_tokens,
+        "temperature": request.temperature,
+        "top_p": request.top_p,
+        "presence_penalty": request.presence_penalty,
+        "frequency_penalty": request.frequency_penalty,
+        "reasoning": _given(request.reasoning),
+        "text": _given(request.text),
+    }
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def repeated(request: CreateResponse, agent_id: str) -> Json:
+    """What an answer repeats of its request, with what holds where the request says nothing."""
+    choice = request.tool_choice or "auto"
+    if isinstance(choice, dict) and choice.get("type") == "allowed_tools":
+        choice = {"mode": "auto"} | choice
+    return {
+        "model": request.model or f"carrel/{agent_id}",
+        "instructions": request.instructions,
+        "tools": functions_of(request),
+        "tool_choice": choice,
+        "truncation": request.truncation or "disabled",
+        "parallel_tool_calls": _or(request.parallel_tool_calls, True),
+        "text": {"format": {"type": "text"}} | (_given(request.text) or {}),
+        "top_p": _or(request.top_p, 1.0),
+        "presence_penalty": _or(request.presence_penalty, 0.0),
+        "frequency_penalty": _or(request.frequency_penalty, 0.0),
+        "top_logprobs": request.top_logprobs or 0,
+        "temperature": _or(request.temperature, 1.0),
+        "reasoning": None if request.reasoning is None else msgspec.to_builtins(request.reasoning),
+        "max_output_tokens": request.max_output_tokens,
+        "max_tool_calls": request.max_tool_calls,
+        "store": request.store is not False,
+        "background": bool(request.background),
+        "service_tier": request.tier or "default",
+        "safety_identifier": request.safety_identifier,
+        "prompt_cache_key": request.prompt_cache_key,
+        "metadata": request.metadata or {},
+        **({"user": request.user} if request.user is not None else {}),
+    }
+
+
+def _or(value: Any, otherwise: Any) -> Any:
+    return otherwise if value is None else value
+
+
+def _given(value: Struct | None) -> Json | None:
+    """What was said of a group of options; None for nothing."""
+    said = {} if value is None else {name: inner for name, inner in msgspec.structs.asdict(value).items() if inner}
+    return said or None

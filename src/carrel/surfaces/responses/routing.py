@@ -1,0 +1,171 @@
+"""Which agent a request is for, and in which lane: by the response it goes on from, its headers, its user, or none."""
+
+import re
+
+from msgspec import Struct, structs
+from starlette.datastructures import Headers
+
+from carrel.kernel import Access, Code, Refusal, SessionKey, caller_hash, key_text
+from carrel.kernel.limits import NAME_CHARS_MAX
+from carrel.runs import Response, Run, response_by_id, run_by_id, running_of_lane
+from carrel.sessions import Agent, Place, default_agent, find_place, named_agent
+from carrel.storage import Tx
+from carrel.surfaces.responses.errors import ResponsesError, no_previous_response, wrong
+
+_MODEL = re.compile(r"(?:carrel|openclaw)(?:/(?P<path>.+))?|(?:openclaw|agent):(?P<name>.+)")
+_CHANNEL = re.compile(r"[a-z][a-z0-9-]{0,31}")
+_RESERVED = ("subagent", "cron", "hook")
+# Lanes that a program may name before they are there.
+_OWN_KINDS = ("openresponses", "openresponses-user")
+AGENT_HEADER = "x-openclaw-agent-id"
+SESSION_HEADER = "x-openclaw-session-key"
+MODEL_HEADER = "x-openclaw-model"
+CHANNEL_HEADER = "x-openclaw-message-channel"
+
+
+class Wanted(Struct, frozen=True, kw_only=True):
+    """What a request says of where it belongs, as it says it."""
+
+    model: str | None
+    user: str | None
+    previous_id: str | None
+    agent: str | None = None
+    session: str | None = None
+    backing_model: str | None = None
+    channel: str = "api"
+
+
+class Way(Struct, frozen=True, kw_only=True):
+    """Where a request belongs: the lane, and the response it goes on from with its run."""
+
+    key: SessionKey
+    previous: Response | None = None
+    run: Run | None = None
+
+
+def wanted_by(headers: Headers, model: str | None, user: str | None, previous_id: str | None) -> Wanted:
+    """What headers and body say together."""
+    channel = headers.get(CHANNEL_HEADER) or "api"
+    if not _CHANNEL.fullmatch(channel):
+        raise wrong(CHANNEL_HEADER, "A channel's name has up to 32 lower-case letters, digits and -.")
+    backing = headers.get(MODEL_HEADER) or None
+    if backing is not None and len(backing) > NAME_CHARS_MAX:
+        raise wrong(MODEL_HEADER, f"A model's name has at most {NAME_CHARS_MAX} characters.")
+    return Wanted(
+        model=model,
+        user=user or None,
+        previous_id=previous_id,
+        agent=headers.get(AGENT_HEADER) or None,
+        session=headers.get(SESSION_HEADER) or None,
+        backing_model=backing,
+        channel=channel,
+    )
+
+
+def find_way(tx: Tx, access: Access, wanted: Wanted, kept: set[str]) -> Way:
+    """Where a request belongs; `kept` are responses that are not stored but known to whoever asks."""
+    named = _named_agent(tx, access, wanted)
+    if wanted.previous_id is not None:
+        return _after(tx, access, wanted, named, kept)
+    if wanted.session is not None:
+        return Way(key=_session(tx, access, wanted.session, named).key)
+    agent = named or _default(tx, access)
+    if wanted.user is not None:
+        owner = caller_hash(access.actor_id)
+        return Way(key=SessionKey.of(agent.id, f"openresponses-user:{owner}:{key_text(wanted.user)}"))
+    return Way(key=SessionKey.of(agent.id, f"openresponses:{_fresh(tx)}"))
+
+
+def _fresh(tx: Tx) -> str:
+    """A name that nobody had, in the form of a UUID."""
+    drawn = caller_hash(tx.new_id("lane")) + caller_hash(tx.new_id("lane")) + caller_hash(tx.new_id("lane"))
+    return f"{drawn[:8]}-{drawn[8:12]}-4{drawn[13:16]}-8{drawn[17:20]}-{drawn[20:32]}"
+
+
+def _named_agent(tx: Tx, access: Access, wanted: Wanted) -> Agent | None:
+    """The agent that is named, None where the request leaves it open; a model that names none of ours is refused."""
+    if wanted.agent is not None:
+        return _agent(tx, access, wanted.agent, AGENT_HEADER)
+    match = _MODEL.fullmatch(wanted.model or "")
+    if match is None:
+        raise _unknown_model("Name a model: carrel, or carrel/<agent>.", "model")
+    name = match["path"] or match["name"]
+    return None if name is None else _agent(tx, access, name, "model")
+
+
+def _agent(tx: Tx, access: Access, name: str, param: str) -> Agent:
+    try:
+        return named_agent(tx, access, name)
+    except Refusal as refusal:
+        raise _unknown_model(f"There is no agent '{name[:80]}' here for you.", param) from refusal
+
+
+def _default(tx: Tx, access: Access) -> Agent:
+    try:
+        return default_agent(tx, access)
+    except Refusal as refusal:
+        raise _unknown_model("The default agent is not yours to ask; name one: carrel/<agent>.", "model") from refusal
+
+
+def _unknown_model(message: str, param: str) -> ResponsesError:
+    return wrong(param, message, "unknown_model")
+
+
+def own_response(tx: Tx, access: Access, response_id: str, kept: set[str] | None = None) -> Response | None:
+    """A response of this caller that may still be named: one that is stored, or known to whoever asks."""
+    response = response_by_id(tx, access, response_id)
+    return response if response is not None and (response.stored or response.id in (kept or ())) else None
+
+
+def _after(tx: Tx, access: Access, wanted: Wanted, named: Agent | None, kept: set[str]) -> Way:
+    assert wanted.previous_id is not None, "asked for only with one"
+    previous = own_response(tx, access, wanted.previous_id, kept)
+    run = None if previous is None else run_by_id(tx, access, previous.run_id)
+    if previous is None or run is None:
+        raise no_previous_response()
+    if wanted.session is not None and _session(tx, access, wanted.session, named).key != run.session_key:
+        raise _conflict(SESSION_HEADER, "The response to go on from belongs to another session.")
+    if named is not None and named.id != run.agent_id:
+        raise _conflict("model", f"The response to go on from is of agent {run.agent_id}.")
+    return Way(key=run.session_key, previous=previous, run=run)
+
+
+def _conflict(param: str, message: str) -> ResponsesError:
+    return ResponsesError(409, "conflict", message, param=param)
+
+
+def _session(tx: Tx, access: Access, reference: str, named: Agent | None) -> Place:
+    """The lane that the header names; one that is not the caller's is as if it were not there."""
+    # A key without an agent means the agent that is asked.
+    asking = access if named is None else structs.replace(access, agent_id=named.id)
+    try:
+        place = find_place(tx, asking, reference)
+    except Refusal as refusal:
+        if refusal.code is Code.NOT_FOUND:
+            raise _unknown_session() from refusal
+        refusal.field = SESSION_HEADER
+        raise
+    if place.key.kind in _RESERVED:
+        message = f"A {place.key.kind} session is spoken to by its own maker alone."
+        raise wrong(SESSION_HEADER, message, str(Code.RESERVED_SESSION_KEY))
+    if (named is not None and place.key.agent != named.id) or not _may_enter(access, place):
+        raise _unknown_session()
+    session = place.session
+    if session is not None and session.closed_at is not None and running_of_lane(tx, access, str(place.key)) is None:
+        raise ResponsesError(
+            403, str(Code.SESSION_CLOSED), "This generation of the session is closed.", param=SESSION_HEADER
+        )
+    return place
+
+
+def _may_enter(access: Access, place: Place) -> bool:
+    """People enter any lane that they see; a program one that it made, or makes now under a name of its own."""
+    if access.kind != "client" or place.lane is not None:
+        return True
+    if place.key.kind == "openresponses-user":
+        return place.key.rest.split(":")[1] == caller_hash(access.actor_id)
+    return place.key.kind in _OWN_KINDS
+
+
+def _unknown_session() -> ResponsesError:
+    return ResponsesError(401, str(Code.UNKNOWN_SESSION), "There is no such session of yours.", param=SESSION_HEADER)
