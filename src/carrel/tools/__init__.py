@@ -13,12 +13,13 @@ from carrel.tools.calling import (
 )
 from carrel.tools.desks import desk_at, run_desk
 from carrel.tools.model import Desk, Params, Readied, Result, Surroundings, Tool, Wait
+from carrel.tools.send_tool import SEND_TOOLS
 from carrel.tools.session_tools import SESSION_TOOLS
 from carrel.tools.toolset import Catalog, Permitted, Toolset, Without, toolset_for
 from carrel.tools.transcript import MessageShape, message_shape
 from carrel.tools.turn_tools import TURN_TOOLS
 
-CATALOG = Catalog((*SESSION_TOOLS, *TURN_TOOLS))
+CATALOG = Catalog((*SEND_TOOLS, *SESSION_TOOLS, *TURN_TOOLS))
 
 __all__ = [
     "CATALOG",
