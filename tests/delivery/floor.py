@@ -3,11 +3,11 @@
 import asyncio
 import random
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, nullcontext
+from contextlib import AbstractContextManager, asynccontextmanager, nullcontext
 from typing import Any, TypeVar
 
 from carrel.access import account_by_slug, owner_of_default
-from carrel.delivery import BUILTIN, Door, Live, Receipt, Turns, receipt_of
+from carrel.delivery import BUILTIN, Channel, Door, Exchanges, Live, Receipt, Turns, receipt_of
 from carrel.gateway import open_gateway
 from carrel.journal import Entry, entries_of_run
 from carrel.kernel import Access, Envelope, Message, NewAttachment, Provenance, SessionKey, system_access
@@ -50,15 +50,26 @@ class Floor:
             name: Door(open_gateway(name, given, wire), given)
             for name, given in {BUILTIN: GatewaySettings(), **gateways}.items()
         }
+        self.watch = Watch(db)
+        self.channels: dict[str, Channel] = {}
+        self._dispatcher: Dispatcher | None = None
         self.turns = self.turns_on(db)
         self._working: asyncio.Task[None] | None = None
         self._workers = 0
         self.access = system_access("nobody")
 
+    @property
+    def surroundings(self) -> Surroundings:
+        """The house as tools see it."""
+        gateways = {name: door.gateway for name, door in self.doors.items()}
+        return Surroundings(settings=self.settings, rules=self.rules, gateways=gateways)
+
     def turns_on(self, db: Database) -> Turns:
         """The same turns on a store that may behave differently."""
-        house = Surroundings(settings=self.settings, rules=self.rules)
-        return Turns(db, self.doors, house, self.live, Watch(db), nullcontext)
+        return Turns(db, self.doors, self.surroundings, self.live, self.watch, self._aside)
+
+    def _aside(self) -> AbstractContextManager[None]:
+        return nullcontext() if self._dispatcher is None else self._dispatcher.aside()
 
     async def prepare(self) -> None:
         """Make the default account where there is none, and stand in for its owner."""
@@ -68,15 +79,24 @@ class Floor:
     def start(self) -> None:
         """Put a dispatcher to work."""
         self._workers += 1
-        dispatcher = Dispatcher(self.db, self.turns.take, self.settings, f"worker-{self._workers}")
-        self._working = asyncio.create_task(dispatcher.serve())
+        self._dispatcher = Dispatcher(self.db, self.turns.take, self.settings, f"worker-{self._workers}")
+        self._working = asyncio.create_task(self._work(self._dispatcher))
+
+    async def _work(self, dispatcher: Dispatcher) -> None:
+        async with asyncio.TaskGroup() as group:
+            for duty in (dispatcher.serve(), self.watch.serve(), self.exchanges().serve()):
+                group.create_task(duty)
+
+    def exchanges(self) -> Exchanges:
+        """Whoever goes on with the exchanges of this floor."""
+        return Exchanges(self.db, self.surroundings, self.channels)
 
     async def kill(self) -> None:
         """Take the dispatcher away in the middle of whatever it does; nothing more is written."""
         if self._working is not None:
             self._working.cancel()
             await asyncio.gather(self._working, return_exceptions=True)
-            self._working = None
+            self._working = self._dispatcher = None
 
     async def agent(self, agent_id: str, **profile: Any) -> str:
         """Make an agent."""
