@@ -35,6 +35,7 @@ from carrel.surfaces.a2a import routes as a2a_routes
 from carrel.surfaces.agent_http import routes as agent_routes
 from carrel.surfaces.api import Recorder, build_app
 from carrel.surfaces.dashboard import routes as dashboard_routes
+from carrel.surfaces.mcp import routes as mcp_routes
 from carrel.surfaces.responses import routes as responses_routes
 
 _log = getLogger("carrel.main")
@@ -92,7 +93,8 @@ class _Server:
         dispatcher = Dispatcher(db, turns.take, self._settings, worker)
         recorder = Recorder(db, SystemClock())
         wrong = WrongTokens(SystemClock())
-        doors_in = [*a2a_routes(house, wrong), *agent_routes(house, wrong), *responses_routes(house, wrong)]
+        tools_in = [*agent_routes(house, wrong), *mcp_routes(house, wrong)]
+        doors_in = [*a2a_routes(house, wrong), *tools_in, *responses_routes(house, wrong)]
         app = build_app(house, recorder=recorder, wrong=wrong, more_routes=[*doors_in, *dashboard_routes()])
         web = _Web(app, sock, lambda: self._ready(sock))
         # Before the web answers: whoever was told that we are ready may come by either way.

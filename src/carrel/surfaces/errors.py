@@ -55,18 +55,23 @@ class ErrorBody(Struct, frozen=True, kw_only=True, rename="camel"):
     request_id: str
 
 
-def refusal_response(refusal: Refusal, request_id: str) -> Response:
-    """The answer to a request that was refused."""
+def error_body(refusal: Refusal, request_id: str) -> ErrorBody:
+    """What is told of a refusal."""
     detail = ErrorDetail(
         code=refusal.code,
         message=refusal.message,
         field=UNSET if refusal.field is None else refusal.field,
         details=UNSET if refusal.details is None else refusal.details,
     )
+    return ErrorBody(error=detail, request_id=request_id)
+
+
+def refusal_response(refusal: Refusal, request_id: str) -> Response:
+    """The answer to a request that was refused."""
     headers = {}
     if refusal.code is Code.UNAUTHENTICATED:
         headers["WWW-Authenticate"] = "Bearer"
     if refusal.retry_after_seconds is not None:
         headers["Retry-After"] = str(refusal.retry_after_seconds)
-    body = msgspec.json.encode(ErrorBody(error=detail, request_id=request_id))
+    body = msgspec.json.encode(error_body(refusal, request_id))
     return Response(body, STATUS[refusal.code], headers, "application/json")

@@ -89,11 +89,11 @@ class Readied(Struct, frozen=True, kw_only=True):
 
 
 @cache
-def _schema(params: type[Params]) -> dict[str, Any]:
+def _schema(shape: type[Struct]) -> dict[str, Any]:
     # Made once: a turn offers its tools with every step.
-    whole = msgspec.json.schema(params)
+    whole = msgspec.json.schema(shape)
     definitions = whole.pop("$defs")
-    own: dict[str, Any] = definitions.pop(params.__name__)
+    own: dict[str, Any] = definitions.pop(shape.__name__)
     own.pop("title", None)
     own.pop("description", None)
     return own | ({"$defs": definitions} if definitions else {})
@@ -108,6 +108,8 @@ class Tool(Struct, frozen=True, kw_only=True):
     effect: Effect
     act: Callable[[Tx, Desk, Any], Result]
     only_in_run: bool = False
+    # The shape of what it gives back.
+    gives: type[Struct] | None = None
     # What a call that has waited gives back: for the run it waited for by its id, None when that is no more.
     finish: Callable[[Tx, Desk, str, Run | None], dict[str, Any]] | None = None
     # What must be known or written before it acts and takes no transaction; its caller's lane is then held first.
@@ -118,6 +120,10 @@ class Tool(Struct, frozen=True, kw_only=True):
     def schema(self) -> dict[str, Any]:
         """The JSON schema of its parameters."""
         return _schema(self.params)
+
+    def result_schema(self) -> dict[str, Any] | None:
+        """The JSON schema of its result, where its shape is told."""
+        return None if self.gives is None else _schema(self.gives)
 
     def function(self) -> dict[str, Any]:
         """The tool as a model is offered it."""

@@ -32,6 +32,7 @@ from carrel.sessions import (
 from carrel.storage import Tx
 from carrel.tools.model import Desk, Params, Result, Tool
 from carrel.tools.session_rows import messages_within, row_of, shown_key
+from carrel.tools.session_shapes import History, KnownAgents, ListedSessions, Standing
 
 Reference = Annotated[str, Meta(min_length=1, max_length=SESSION_REFERENCE_CHARS_MAX)]
 
@@ -170,6 +171,7 @@ SESSION_TOOLS = (
         params=SessionsList,
         effect="read",
         act=_sessions_list,
+        gives=ListedSessions,
     ),
     Tool(
         name="sessions_history",
@@ -177,6 +179,7 @@ SESSION_TOOLS = (
         params=SessionsHistory,
         effect="read",
         act=_sessions_history,
+        gives=History,
     ),
     Tool(
         name="session_status",
@@ -184,6 +187,7 @@ SESSION_TOOLS = (
         params=SessionStatus,
         effect="read",
         act=_session_status,
+        gives=Standing,
     ),
     Tool(
         name="agents_list",
@@ -191,5 +195,6 @@ SESSION_TOOLS = (
         params=AgentsList,
         effect="read",
         act=_agents_list,
+        gives=KnownAgents,
     ),
 )

@@ -1,0 +1,5 @@
+"""Tools over MCP: one address that speaks streamable HTTP by the official SDK, loaded at the first request."""
+
+from carrel.surfaces.mcp.addresses import routes
+
+__all__ = ["routes"]

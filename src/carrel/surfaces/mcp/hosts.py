@@ -1,0 +1,45 @@
+"""Under which names this server may be addressed: a name made to lead here by another site is not among them."""
+
+from ipaddress import ip_address
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers
+
+from carrel.kernel import Code, Refusal
+from carrel.kernel.settings import ServerSettings
+
+
+def require_known_host(headers: Headers, server: ServerSettings) -> None:
+    """Refuse a request that names another host, or that a page of another site has made."""
+    known = {"localhost", server.host, urlsplit(server.public_url).hostname}
+    host = _hostname(f"//{headers.get('host', '')}")
+    # Addresses in figures cannot be made to lead elsewhere; only names can.
+    if host not in known and not _is_address(host):
+        raise Refusal(
+            Code.FORBIDDEN, f"This server is not known as '{host[:80]}'; set server.public_url to the name it has."
+        )
+    origin = headers.get("origin")
+    if origin is None:
+        return
+    page = _hostname(origin)
+    if page not in known and page != host and not _is_loopback(page):
+        raise Refusal(Code.FORBIDDEN, f"Pages of '{origin[:80]}' may not call tools here.")
+
+
+def _hostname(address: str) -> str:
+    try:
+        return urlsplit(address).hostname or ""
+    except ValueError:
+        return ""
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ip_address(host)
+    except ValueError:
+        return False
+    return True
+
+
+def _is_loopback(host: str) -> bool:
+    return _is_address(host) and ip_address(host).is_loopback

@@ -1,0 +1,122 @@
+"""The endpoint of MCP: who asks is known before the protocol is read; the protocol itself is the SDK's affair.
+
+Every request stands for itself, whatever version it is in: no session of the protocol is kept, so that any server on
+the same store answers the next one. The SDK is imported with the first request, for a server that nobody asks.
+"""
+
+import asyncio
+from logging import getLogger
+from typing import TYPE_CHECKING
+
+from starlette.datastructures import MutableHeaders
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import Message, Receive, Scope, Send
+
+from carrel.kernel import METRICS, Code, Refusal
+from carrel.surfaces.desks import seat_of
+from carrel.surfaces.errors import refusal_response
+from carrel.surfaces.house import House
+from carrel.surfaces.identity import WrongTokens
+from carrel.surfaces.mcp.hosts import require_known_host
+
+if TYPE_CHECKING:
+    from carrel.surfaces.mcp.speaking import Speaking
+
+MCP_PATH = "/mcp"
+METADATA_PATH = "/.well-known/oauth-protected-resource/mcp"
+_log = getLogger("carrel.mcp")
+
+
+def base_url(request: Request, house: House) -> str:
+    """The address that callers know this server by: the one set for it, else the one they used."""
+    return (house.settings.server.public_url or str(request.base_url)).rstrip("/")
+
+
+class Endpoint:
+    """One address for everything of MCP, as an ASGI application."""
+
+    def __init__(self, house: House, wrong: WrongTokens) -> None:
+        self._house = house
+        self._wrong = wrong
+        self._loading = asyncio.Lock()
+        self._speaking: Speaking | None = None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request = Request(scope, receive)
+        answer = _Answer(send)
+        try:
+            require_known_host(request.headers, self._house.settings.server)
+            request.state.seat = await seat_of(request, self._house, self._wrong)
+            await self._speak(request, answer)
+        except Refusal as refusal:
+            await self._refused(request, refusal)(scope, receive, answer)
+        except Exception:  # boundary: one broken request must not end the connection without an answer
+            _log.exception("request_failed", extra={"request_id": request.state.request_id, "route": MCP_PATH})
+            broken = Refusal(
+                Code.INTERNAL, "Something went wrong here; the server's log knows more under this request id."
+            )
+            if not answer.status:
+                await self._refused(request, broken)(scope, receive, answer)
+        METRICS.count("http.requests.count", route=MCP_PATH, status=str(answer.status))
+
+    async def _speak(self, request: Request, answer: "_Answer") -> None:
+        speaking = self._speaking or await self._load()
+        if request.method != "GET":
+            await speaking.serve(request, answer)
+            return
+        # A stream that waits for what may never come must not hold up the server's end.
+        async with asyncio.TaskGroup() as group:
+            ends = {
+                group.create_task(speaking.serve(request, answer)),
+                group.create_task(self._house.closing.wait()),
+            }
+            done, _ = await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+            for end in ends - done:
+                end.cancel()
+        await answer.end()
+
+    async def _load(self) -> "Speaking":
+        async with self._loading:
+            if self._speaking is None:
+                self._speaking = await asyncio.to_thread(_speaking, self._house)
+        return self._speaking
+
+    def _refused(self, request: Request, refusal: Refusal) -> Response:
+        response = refusal_response(refusal, request.state.request_id)
+        if refusal.code is Code.UNKNOWN_SESSION:
+            # To a client of MCP 401 means that it must log in, which would not help here.
+            response.status_code = 403
+        if refusal.code is Code.UNAUTHENTICATED:
+            wrong = ', error="invalid_token"' if "authorization" in request.headers else ""
+            where = f'resource_metadata="{base_url(request, self._house)}{METADATA_PATH}"'
+            response.headers["WWW-Authenticate"] = f"Bearer {where}{wrong}"
+        return response
+
+
+def _speaking(house: House) -> "Speaking":
+    from carrel.surfaces.mcp.speaking import Speaking
+
+    return Speaking(house)
+
+
+class _Answer:
+    """What is sent, and how far it has come."""
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+        self.status = 0
+        self._ended = False
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            MutableHeaders(scope=message).setdefault("Cache-Control", "no-store")
+        elif message["type"] == "http.response.body":
+            self._ended = not message.get("more_body", False)
+        await self._send(message)
+
+    async def end(self) -> None:
+        """Finish in form what was begun."""
+        if self.status and not self._ended:
+            await self({"type": "http.response.body", "body": b""})
