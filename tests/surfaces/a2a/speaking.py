@@ -22,6 +22,7 @@ CANCELED = "TASK_STATE_CANCELED"
 FAILED = "TASK_STATE_FAILED"
 REJECTED = "TASK_STATE_REJECTED"
 ENDED = (COMPLETED, CANCELED, FAILED, REJECTED)
+RESTING = (INPUT_REQUIRED, AUTH_REQUIRED, *ENDED)
 _numbers = itertools.count(1)
 
 
@@ -174,7 +175,7 @@ def applied(first: Json, frames: Iterable[Frame]) -> Json:
         if frame.kind == "statusUpdate":
             task["status"] = frame.body["status"]
         else:
-            artifact = frame.body["artifact"]
+            artifact = json.loads(json.dumps(frame.body["artifact"]))
             present = {one["artifactId"]: one for one in task.setdefault("artifacts", [])}
             if frame.body.get("append"):
                 present[artifact["artifactId"]]["parts"] += artifact["parts"]

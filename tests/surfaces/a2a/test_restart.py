@@ -1,0 +1,237 @@
+"""Tasks and streams across kills, restarts and servers: nothing is lost, and every reader sees the same."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.requirements.mark import requirement
+from tests.running_server import RunningServer, Start, reaching, servers_in
+from tests.scripted_gateway import Answer, Gate, Request, ScriptedGateway, calls, text
+from tests.surfaces.a2a.speaking import (
+    COMPLETED,
+    FAILED,
+    INPUT_REQUIRED,
+    SUBMITTED,
+    WORKING,
+    Frame,
+    Json,
+    applied,
+    ask,
+    get,
+    said,
+    send,
+    sending,
+    state,
+    subscribing,
+    told,
+)
+
+pytestmark = pytest.mark.anyio
+WAIT_SECONDS = 30.0
+
+
+class Model:
+    """Echoes; `hold <name>` waits at the gate of that name, `add <name>` adds an artifact first, `ask` asks back."""
+
+    def __init__(self, gateway: ScriptedGateway) -> None:
+        self.gates: dict[str, Gate] = {}
+        self.heard: list[str] = []
+        gateway.rule = self.answer
+
+    def gate(self, name: str) -> Gate:
+        """A new gate of that name, for whoever comes next."""
+        self.gates[name] = Gate()
+        return self.gates[name]
+
+    def answer(self, request: Request) -> Answer:
+        """How one request is answered."""
+        sent = request.json["input"]
+        line = next(item for item in reversed(sent) if item.get("role") == "user")["content"][-1]["text"]
+        self.heard.append(line)
+        word, _, rest = line.partition(" ")
+        if word == "ask":
+            return calls(("request_input", {"question": rest}))
+        if word == "add" and sent[-1].get("type") != "function_call_output":
+            return calls(("artifact_add", {"text": "kept", "artifactId": "a"}))
+        return text(f"echo: {line}", before=self.gates.get(rest))
+
+
+@pytest.fixture
+def gateway() -> Iterator[ScriptedGateway]:
+    with ScriptedGateway() as opened:
+        yield opened
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Start]:
+    with servers_in(tmp_path) as starting:
+        yield starting
+
+
+@asynccontextmanager
+async def caller(server: RunningServer) -> AsyncIterator[httpx.AsyncClient]:
+    """A client of a server in a process of its own."""
+    headers = {"Authorization": f"Bearer {server.token}"}
+    async with httpx.AsyncClient(base_url=server.url, headers=headers, timeout=WAIT_SECONDS) as client:
+        yield client
+
+
+async def ended(client: httpx.AsyncClient, task: Json) -> Json:
+    """The task once it rests."""
+    (await client.get(f"/api/runs/{task['id']}/wait", params={"timeoutSeconds": 25})).raise_for_status()
+    return await get(client, task)
+
+
+def same(first: Json, frames: list[Frame], task: Json) -> bool:
+    """True when whoever followed knows what the task shows."""
+    followed = applied(first, frames)
+    return all(followed.get(name) == task.get(name) for name in ("status", "artifacts"))
+
+
+@requirement("S1.store.survive", "S1.x.restart.working", "S1.store.fields", "S1.x.queue.derived")
+async def test_after_a_kill_every_task_is_there_and_goes_on_in_its_old_order(
+    start: Start, gateway: ScriptedGateway
+) -> None:
+    model = Model(gateway)
+    gate = model.gate("it")
+    server = start(**reaching(gateway))
+    async with caller(server) as client:
+        kept = [await send(client, "hello", metadata={"n": 1}), await send(client, "ask what?")]
+        working = await send(client, "hold it", contextId="c", at_once=True)
+        await gate.reached()
+        queued = [await send(client, f"line {n}", contextId="c", at_once=True) for n in range(3)]
+        before = [await get(client, task) for task in (*kept, *queued)]
+    server.kill()
+    model.heard.clear()
+    again = model.gate("it")
+    server = start(**reaching(gateway))
+    async with caller(server) as client:
+        await again.reached()
+        after = [await get(client, task) for task in (*kept, *queued)]
+        assert after == before
+        assert [state(task) for task in after] == [COMPLETED, INPUT_REQUIRED, *[SUBMITTED] * 3]
+        assert state(await get(client, working)) == WORKING
+        again.open()
+        rest = [await ended(client, task) for task in (working, *queued)]
+        assert [state(task) for task in rest] == [COMPLETED] * 4
+        assert model.heard == ["hold it", "line 0", "line 1", "line 2"]
+        assert state(await send(client, "that", taskId=kept[1]["id"])) == COMPLETED
+    assert server.stop() == 0
+
+
+@requirement("S1.x.restart.working")
+async def test_a_task_that_had_written_when_its_server_was_killed_fails_and_keeps_what_it_wrote(
+    start: Start, gateway: ScriptedGateway
+) -> None:
+    model = Model(gateway)
+    gate = model.gate("it")
+    server = start(**reaching(gateway))
+    async with caller(server) as client:
+        task = await send(client, "add it", contextId="c", at_once=True)
+        await gate.reached()
+    server.kill()
+    server = start(**reaching(gateway))
+    async with caller(server) as client:
+        broken = await ended(client, task)
+        assert (state(broken), broken["metadata"]["reason"]) == (FAILED, "interrupted")
+        assert said(broken)
+        assert [said(one) for one in broken["artifacts"]] == ["kept"]
+        assert state(await send(client, "and on", contextId="c")) == COMPLETED
+        retried = await client.post(f"/api/runs/{task['id']}/retry")
+        assert retried.status_code in (200, 201, 202), retried.text
+
+
+@requirement("S1.x.stream.durable", "S1.generation", "S1.stream.subscribe")
+async def test_a_stream_that_a_kill_cut_off_goes_on_with_the_next_server(
+    start: Start, gateway: ScriptedGateway
+) -> None:
+    model = Model(gateway)
+    gate = model.gate("it")
+    server = start(**reaching(gateway))
+    async with caller(server) as client, sending(client, "hold it") as stream:
+        seen = [await stream.next(), await stream.next()]
+        await gate.reached()
+        server.kill()
+        with pytest.raises((httpx.RemoteProtocolError, httpx.ReadError)):
+            await stream.rest()
+    assert told(seen) == [SUBMITTED, WORKING]
+    task = seen[0].body
+    again = model.gate("it")
+    server = start(**reaching(gateway))
+    async with caller(server) as client, subscribing(client, task, last=seen[-1].id) as stream:
+        first = await stream.next()
+        assert (first.kind, state(first.body)) == ("task", WORKING)
+        await again.reached()
+        again.open()
+        rest = await stream.rest()
+        # Taken up again, and begun again: the task never stopped working.
+        assert told(rest) == [WORKING, WORKING, "result", COMPLETED]
+        assert [frame.id for frame in (*seen, *rest)] == [1, 2, 3, 4, 5, 6]
+        assert same(task, [*seen[1:], *rest], await get(client, task))
+
+
+@requirement("S1.stream.subscribe", "S1.x.stream.durable", "P.engine.two")
+async def test_readers_at_two_servers_of_one_store_see_the_same_in_the_same_order(
+    start: Start, gateway: ScriptedGateway, postgres_url: str
+) -> None:
+    model = Model(gateway)
+    server = start(CARREL_STORAGE__URL=postgres_url, **reaching(gateway))
+    other = start("--role", "api", CARREL_STORAGE__URL=postgres_url, **reaching(gateway))
+
+    async def follow(client: httpx.AsyncClient, task: Json, begun: asyncio.Semaphore) -> list[Frame]:
+        async with subscribing(client, task, last=0) as stream:
+            await stream.next()
+            begun.release()
+            frames: list[Frame] = await stream.rest()
+            return frames
+
+    async def talk(near: httpx.AsyncClient, far: httpx.AsyncClient, name: str) -> None:
+        gate, begun = model.gate(name), asyncio.Semaphore(0)
+        task = await send(far, f"add {name}", at_once=True)
+        async with asyncio.TaskGroup() as group:
+            readers = [group.create_task(follow(client, task, begun)) for client in (near, far, far)]
+            await gate.reached()
+            readers.append(group.create_task(follow(far, task, begun)))
+            for _ in readers:
+                await begun.acquire()
+            gate.open()
+        first, *others = [reader.result() for reader in readers]
+        assert told(first) == [SUBMITTED, WORKING, "a", "result", COMPLETED]
+        assert [frame.id for frame in first] == [1, 2, 3, 4, 5]
+        assert others == [first] * 3
+        assert await get(near, task) == await get(far, task)
+
+    async with caller(server) as near, caller(other) as far:
+        await asyncio.gather(*(talk(near, far, f"n{n}") for n in range(6)))
+        assert (await ask(near, "ListTasks"))["totalSize"] == (await ask(far, "ListTasks"))["totalSize"] == 6
+
+
+@requirement("S1.x.stuck", "S1.x.restart.working", "S1.x.stream.durable")
+async def test_when_a_server_is_killed_another_one_finishes_its_task_and_the_stream_tells_of_it(
+    start: Start, gateway: ScriptedGateway, postgres_url: str
+) -> None:
+    model = Model(gateway)
+    gate = model.gate("it")
+    shared = {"CARREL_STORAGE__URL": postgres_url, "CARREL_RUNS__LEASE_SECONDS": "2", **reaching(gateway)}
+    doomed = start(**shared)
+    async with caller(doomed) as client:
+        task = await send(client, "hold it", contextId="c", at_once=True)
+        await gate.reached()
+    server = start(**shared)
+    async with caller(server) as client:
+        behind = await send(client, "behind", contextId="c", at_once=True)
+        async with subscribing(client, task) as stream:
+            first = await stream.next()
+            assert state(first.body) == WORKING
+            again = model.gate("it")
+            doomed.kill()
+            await again.reached()
+            again.open()
+            rest = await stream.rest()
+        assert told(rest) == [WORKING, WORKING, "result", COMPLETED]
+        assert same(first.body, rest, await get(client, task))
+        assert state(await ended(client, behind)) == COMPLETED

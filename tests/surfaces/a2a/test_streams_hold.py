@@ -1,0 +1,251 @@
+"""Whatever happens to tasks in whatever order: a stream applied to its first task is the task as it is read.
+
+Turns are made by hand, so that every step is a step of the example; after each of them every task is read, and whoever
+follows must come to know exactly what was read, by changes numbered without a gap, from wherever they begin.
+"""
+
+import asyncio
+import itertools
+from contextlib import AsyncExitStack
+from typing import Any, NamedTuple
+
+import httpx
+import pytest
+from hypothesis import HealthCheck, Phase, given, note, settings
+from hypothesis import strategies as st
+
+from carrel.runs import Claim, Completed, Failed, NeedsInput, cancel, rescue_lost
+from carrel.storage import Tx
+from tests.requirements.mark import requirement
+from tests.surfaces.a2a.by_hand import add, begin, end
+from tests.surfaces.a2a.speaking import (
+    AUTH_REQUIRED,
+    ENDED,
+    INPUT_REQUIRED,
+    RESTING,
+    SUBMITTED,
+    WORKING,
+    Frame,
+    Json,
+    Stream,
+    applied,
+    ask,
+    get,
+    send,
+    sending,
+    state,
+    subscribing,
+)
+from tests.surfaces.open_house import OpenHouse, open_house
+
+pytestmark = pytest.mark.anyio
+# Always the same examples; one that fails is told as it is, for every step of it takes a while.
+SEEDED: Any = {
+    "deadline": None,
+    "suppress_health_check": list(HealthCheck),
+    "derandomize": True,
+    "database": None,
+    "phases": [Phase.generate],
+}
+# What can be done in a turn, the likelier the oftener it stands here.
+IN_A_TURN = ("add", "add", "add", "complete", "silence", "fail", "decline", "ask", "ask", "auth", "lose")
+CHOSEN = st.lists(st.integers(0, 1_000_000), min_size=8, max_size=40)
+_contexts = itertools.count(1)
+
+
+class Followed(NamedTuple):
+    """One stream of the example: where it began, its first frame, and the frames to come."""
+
+    after: int
+    first: Frame
+    rest: "asyncio.Task[list[Frame]]"
+
+
+class Example:
+    """One context and everything that happens in it."""
+
+    def __init__(self, house: OpenHouse, client: httpx.AsyncClient, stack: AsyncExitStack) -> None:
+        self._db, self._client = house.db, client
+        self._stack = stack
+        self._context = f"c-{next(_contexts)}"
+        self._tasks: list[Json] = []
+        self._held: Claim | None = None
+        self.seen: dict[tuple[str, int], Json] = {}
+        self.streams: list[Followed] = []
+        self.done: list[str] = []
+
+    async def step(self, number: int) -> None:
+        """Do one of the things that can be done now; then read every task."""
+        names = self._possible()
+        name, which = names[number % len(names)], number // len(names)
+        self.done.append(name)
+        live = [task for task in self._tasks if state(task) not in ENDED]
+        match name:
+            case "send":
+                await send(self._client, f"line {which}", contextId=self._context, at_once=True)
+            case "stream":
+                await self._open(sending(self._client, f"line {which}", contextId=self._context), None)
+            case "answer":
+                waiting = [task for task in live if "REQUIRED" in state(task)]
+                await send(self._client, f"that {which}", taskId=waiting[which % len(waiting)]["id"], at_once=True)
+            case "follow":
+                await self._open(subscribing(self._client, live[which % len(live)]), None)
+            case "resume":
+                task = live[which % len(live)]
+                last = which % (task["metadata"]["generation"] + 1)
+                await self._open(subscribing(self._client, task, last), last)
+            case "cancel":
+                await self._cancel(live[which % len(live)]["id"])
+            case "begin":
+                self._held = await begin(self._db)
+            case _:
+                await self._turn(name, which)
+        await self._look()
+
+    def _possible(self) -> list[str]:
+        states = {state(task) for task in self._tasks}
+        names = ["send", "stream"] if len(self._tasks) < 3 else []
+        names += ["follow", "resume", "resume", "cancel"] if states - set(ENDED) else []
+        names += ["answer"] * 3 if states & {INPUT_REQUIRED, AUTH_REQUIRED} else []
+        if self._held is not None:
+            names += IN_A_TURN
+            names += ["append"] * 3 if self._added() else []
+        elif states & {SUBMITTED, WORKING}:
+            names += ["begin"] * 4
+        return names or ["nothing"]
+
+    def _added(self) -> list[str]:
+        own = next(task for task in self._tasks if self._held is not None and task["id"] == self._held.id)
+        return [one["artifactId"] for one in own.get("artifacts", [])]
+
+    async def _turn(self, name: str, which: int) -> None:
+        outcomes: dict[str, Any] = {
+            "complete": Completed(reply=f"reply {which}"),
+            "silence": Completed(reply=""),
+            "fail": Failed(code="broken", message=f"failed {which}"),
+            "decline": Failed(code="rejected", message="no", reason="rejected"),
+            "ask": NeedsInput(question=f"question {which}"),
+            "auth": NeedsInput(question="key?", waiting_for="auth"),
+        }
+        if self._held is None:
+            return
+        held, present = self._held, self._added()
+        if name == "add":
+            await add(self._db, held, f"part {which}", f"a-{len(present)}")
+        elif name == "append":
+            await add(self._db, held, f"part {which}", present[which % len(present)], append=True)
+        elif name == "lose":
+            await self._db.write(lambda tx: _lose(tx, held))
+            self._held = None
+        else:
+            await end(self._db, held, outcomes[name])
+            self._held = None
+
+    async def finish(self) -> None:
+        """End whatever still lives, and so every stream."""
+        await self._look()
+        for task in self._tasks:
+            if state(task) not in ENDED:
+                await self._cancel(task["id"])
+        await self._look()
+        assert [await get(self._client, task) for task in self._tasks] == self._tasks
+
+    async def _cancel(self, task_id: str) -> None:
+        if self._held is None or self._held.id != task_id:
+            await ask(self._client, "CancelTask", id=task_id)
+            return
+        held, self._held = self._held, None
+        await self._db.write(lambda tx: cancel(tx, held.access, task_id, "stopped"))
+        # Asked to stop and not stopped yet: nothing of the task has changed.
+        await self._look()
+        await end(self._db, held, Completed(reply="too late"))
+
+    async def _look(self) -> None:
+        page = await ask(self._client, "ListTasks", contextId=self._context, includeArtifacts=True)
+        self._tasks = page["tasks"]
+        for task in self._tasks:
+            known = self.seen.setdefault((task["id"], task["metadata"]["generation"]), task)
+            assert shown(known) == shown(task), "a task changed without a change"
+
+    async def _open(self, opening: Any, last: int | None) -> Frame:
+        stream: Stream = await self._stack.enter_async_context(opening)
+        first = await stream.next()
+        after = first.body["metadata"]["generation"] if last is None else last
+        self.streams.append(Followed(after, first, asyncio.create_task(stream.rest())))
+        return first
+
+
+def shown(task: Json) -> list[Any]:
+    """What of a task is told by its changes."""
+    return [task["status"], task.get("artifacts", []), task["metadata"]["generation"]]
+
+
+def _lose(tx: Tx, held: Claim) -> None:
+    """The worker is gone: its run returns to its lane."""
+    tx.run("UPDATE runs SET lease_until = 0 WHERE id = :id", id=held.id)
+    assert rescue_lost(tx) == 1
+
+
+async def check(example: Example) -> None:
+    """Every stream told what was read, the same as every other, and all that came behind its beginning."""
+    told: dict[tuple[str, int], Frame] = {}
+    for stream in example.streams:
+        async with asyncio.timeout(15):
+            frames = await stream.rest
+        task = stream.first.body
+        assert (stream.first.kind, stream.first.id) == ("task", stream.after)
+        assert [frame.id for frame in frames] == [stream.after + n for n in range(1, len(frames) + 1)]
+        began = task["metadata"]["generation"]
+        for frame in frames:
+            assert told.setdefault((task["id"], frame.id), frame) == frame
+        # What the first task does not show yet is applied to it, and each time it is what was read at that moment.
+        for upto in range(began, stream.after + len(frames) + 1):
+            known = example.seen.get((task["id"], upto))
+            if known is not None:
+                behind = [frame for frame in frames if began < frame.id <= upto]
+                assert shown(applied(task, behind)) == shown(known)
+        rests = [frame for frame in frames if frame.kind == "statusUpdate" and state(frame.body) in RESTING]
+        if frames:
+            assert (rests[-1], frames[-1].id >= began) == (frames[-1], True), "a stream ends when its task rests"
+            assert all(frame.id < began or frame is frames[-1] for frame in rests), "and not later"
+
+
+async def play(house: OpenHouse, numbers: list[int]) -> None:
+    """One example."""
+    async with AsyncExitStack() as stack:
+        example = Example(house, await stack.enter_async_context(house.client()), stack)
+        try:
+            for number in numbers:
+                await example.step(number)
+        finally:
+            note(" ".join(example.done))
+            await example.finish()
+        await check(example)
+
+
+@pytest.fixture
+async def quiet_house(sqlite_url: str) -> Any:
+    """A house in which nobody works."""
+    async with open_house(sqlite_url, works=False) as opened:
+        yield opened
+
+
+@pytest.fixture
+async def quiet_house_on_postgres(postgres_url: str) -> Any:
+    """The same on PostgreSQL."""
+    async with open_house(postgres_url, works=False) as opened:
+        yield opened
+
+
+@requirement("S1.generation", "S1.stream.subscribe", "S1.stream.send", "S1.stream.interrupted", "S1.x.stream.durable")
+@settings(max_examples=30, **SEEDED)
+@given(numbers=CHOSEN)
+async def test_a_stream_applied_to_its_first_task_is_the_task(quiet_house: OpenHouse, numbers: list[int]) -> None:
+    await play(quiet_house, numbers)
+
+
+@requirement("S1.generation", "S1.stream.subscribe")
+@settings(max_examples=8, **SEEDED)
+@given(numbers=CHOSEN)
+async def test_nor_is_it_otherwise_on_postgresql(quiet_house_on_postgres: OpenHouse, numbers: list[int]) -> None:
+    await play(quiet_house_on_postgres, numbers)
