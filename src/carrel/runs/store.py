@@ -167,14 +167,12 @@ def requeue_waiting(tx: Tx, access: Access, run_id: str, *, head: bool) -> None:
 
 
 def ask_to_stop(tx: Tx, access: Access, run_id: str, reason: str) -> None:
-    """Mark a running run as to be stopped; from now on its turn writes nothing more."""
+    """Mark a running run as to be stopped; from now on its turn writes nothing more. It changes when it has stopped."""
     tx.run(
-        f"UPDATE runs SET stopping = COALESCE(stopping, :reason), updated_at = :now WHERE {_MINE} AND "
-        "state = 'running'",
+        f"UPDATE runs SET stopping = COALESCE(stopping, :reason) WHERE {_MINE} AND state = 'running'",
         account=access.account_id,
         id=run_id,
         reason=reason,
-        now=tx.now,
     )
 
 
