@@ -132,17 +132,16 @@ async def test_the_client_comes_back_to_a_task_until_it_has_ended(place: GrpcHou
     (event,) = await _of(client, saying("hold here", "m-1"))
     await place.opened.agent.reached("here")
 
-    async def follow() -> list[StreamResponse]:
-        return [update async for update in client.subscribe(SubscribeToTaskRequest(id=event.task.id))]
-
-    async with asyncio.timeout(WAIT_SECONDS_MAX), asyncio.TaskGroup() as group:
-        followers = [group.create_task(follow()) for _ in range(2)]
-        place.opened.agent.release("here")
-    one, other = (follower.result() for follower in followers)
-    assert states(one)[-2:] == ["result", "COMPLETED"]
-    assert one[-2:] == other[-2:]
+    streams = [client.subscribe(SubscribeToTaskRequest(id=event.task.id)) for _ in range(2)]
+    begun = [await anext(stream) for stream in streams]
+    assert [first.task.id for first in begun] == [event.task.id] * 2
+    place.opened.agent.release("here")
+    async with asyncio.timeout(WAIT_SECONDS_MAX):
+        one, other = [[update async for update in stream] for stream in streams]
+    assert one == other
+    assert states(one)[-1] == "COMPLETED"
     with pytest.raises(UnsupportedOperationError):
-        await follow()
+        await anext(client.subscribe(SubscribeToTaskRequest(id=event.task.id)))
 
 
 async def test_a_follower_goes_on_behind_the_last_change_it_names(place: GrpcHouse) -> None:
@@ -182,6 +181,37 @@ async def test_the_client_reads_the_extended_card_which_names_the_port_and_the_a
     port = next(one for one in card.supported_interfaces if one.protocol_binding == "GRPC")
     assert (port.url, port.protocol_version, port.tenant) == (place.address, "1.0", "main")
     assert card.supported_interfaces[0].url == f"{place.opened.url}/a2a/main"
+
+
+async def test_the_deepest_message_that_can_be_sent_can_be_read_and_listed(place: GrpcHouse) -> None:
+    request = saying("hello", "m-1")
+    value = request.message.parts.add().data
+    for _ in range(48):
+        value = value.list_value.values.add()
+    value.number_value = 7
+    async with place.calls() as calls:
+        task = (await calls.SendMessage(request, metadata=place.owner)).task
+        assert task.history[0].parts[1] == request.message.parts[1]
+        found = await calls.ListTasks(ListTasksRequest(), metadata=place.owner)
+        assert found.tasks[0].history[0].parts[1] == request.message.parts[1]
+        value.list_value.values.add().list_value.values.add()
+        request.message.message_id = "m-2"
+        with pytest.raises(grpc.aio.AioRpcError) as refused:
+            await calls.SendMessage(request, metadata=place.owner)
+        assert refused.value.code() is grpc.StatusCode.INVALID_ARGUMENT
+
+
+@requirement("S1.wire.card")
+async def test_the_card_names_the_port_at_the_host_that_callers_use(place: GrpcHouse) -> None:
+    port = place.address.partition(":")[2]
+    async with place.opened.client() as anybody:
+        for host, shown in (("[::1]:8787", f"[::1]:{port}"), ("agents.example", f"agents.example:{port}")):
+            answer = await anybody.get("/.well-known/agent-card.json", headers={"Host": host})
+            found = {one["protocolBinding"]: one for one in answer.json()["supportedInterfaces"]}
+            wanted = {"url": shown, "protocolBinding": "GRPC", "protocolVersion": "1.0", "tenant": "main"}
+            assert found["GRPC"] == wanted
+        old = await anybody.get("/.well-known/agent-card.json", headers={"A2A-Version": "0.3"})
+        assert [one["transport"] for one in old.json()["additionalInterfaces"]] == ["HTTP+JSON"]
 
 
 async def test_the_tenant_is_the_agent_and_none_is_the_default_one(place: GrpcHouse) -> None:

@@ -76,6 +76,8 @@ class GrpcCalls:
             async def work() -> bytes:
                 caller, asked = await self._read(call, operation, raw)
                 found = await operation.act(self._operations, caller, asked)
+                if caller.headers:
+                    await call.send_initial_metadata(_metadata(caller))
                 return ParseDict(found, answer(), max_recursion_depth=_NESTING_MAX).SerializeToString()
 
             return await self._answered(call, name, work)
@@ -88,6 +90,8 @@ class GrpcCalls:
                 caller, asked = await self._read(call, operation, raw)
                 after = last_seen(asker_of_call(call).headers)
                 frames = await operation.act(self._operations, caller, asked, after)
+                # Not together with the first update: one that is never taken would leave no way to end the call.
+                await call.send_initial_metadata(_metadata(caller))
                 await self._send_until_the_end(call, frames)
 
             await self._answered(call, name, work)
@@ -127,8 +131,6 @@ class GrpcCalls:
         caller = Caller(access=access, agent=agent, base_url=self._base_url, extensions=extensions)
         require_extensions(caller, self._house)
         check_request(asked)
-        if caller.headers:
-            await call.send_initial_metadata(tuple((name.lower(), value) for name, value in caller.headers.items()))
         return caller, asked
 
     async def _send_until_the_end(self, call: Call, frames: Frames) -> None:
@@ -164,6 +166,10 @@ class GrpcCalls:
             if elapsed_seconds() - seen >= STREAM_PING_SECONDS:
                 seen = elapsed_seconds()
                 may_call(await identify_program(asker_of_call(call), self._house, self._wrong))
+
+
+def _metadata(caller: Caller) -> tuple[tuple[str, str], ...]:
+    return tuple((name.lower(), value) for name, value in caller.headers.items())
 
 
 async def _write(call: Call, update: Json) -> None:
