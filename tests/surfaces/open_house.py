@@ -82,7 +82,7 @@ async def open_house(
         owner = await db.write(ensure_default_account) or ""
         other = (await db.write(lambda tx: open_account(tx, "Other", "other")))[1] if owner else ""
         scripted = Door(agent, GatewaySettings(kind="responses", base_url="http://127.0.0.1:9"))
-        house = _house(db, settings, live, works, drain, gateways_up or {BUILTIN: True})
+        house = _house(db, settings, live, works, drain, gateways_up or {BUILTIN: True}, agent)
         doors = {BUILTIN: scripted}
         turns = Turns(db, doors, house.surroundings, live, house.watch, lambda: dispatcher.aside())
         dispatcher = Dispatcher(db, turns.take, settings, "test-worker")
@@ -107,7 +107,8 @@ async def open_house(
 
 
 def _house(
-    db: Database, settings: Settings, live: Live, works: bool, drain: asyncio.Event, up: dict[str, bool]
+    db: Database, settings: Settings, live: Live, works: bool, drain: asyncio.Event, up: dict[str, bool],
+    agent: ScriptedAgent,
 ) -> House:  # fmt: skip
     async def gateways_up() -> dict[str, bool]:
         return up
@@ -125,6 +126,7 @@ def _house(
         watch=Watch(db),
         version="0.0.test",
         gateway_names=(BUILTIN, "spare"),
+        gateways={BUILTIN: agent},
         works=works,
         draining=drain.is_set,
         closing=asyncio.Event(),

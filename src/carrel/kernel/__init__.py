@@ -16,7 +16,7 @@ from carrel.kernel.clock import (
     parse_iso,
 )
 from carrel.kernel.errors import Code, Refusal, invalid, not_found
-from carrel.kernel.ids import Chance, Ids, caller_hash, first_id, new_secret, secret_digest, system_chance
+from carrel.kernel.ids import Chance, Ids, caller_hash, first_id, new_secret, secret_digest, system_chance, uuid_for
 from carrel.kernel.keys import (
     INTERNAL_KINDS,
     SessionKey,
@@ -87,5 +87,6 @@ __all__ = [
     "state_word",
     "system_access",
     "system_chance",
+    "uuid_for",
     "wrong_value",
 ]

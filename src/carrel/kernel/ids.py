@@ -5,6 +5,7 @@ import secrets
 import threading
 from hashlib import sha256
 from typing import Protocol
+from uuid import UUID
 
 from carrel.kernel.clock import Clock
 
@@ -64,6 +65,11 @@ def first_id(prefix: str, moment_ms: int) -> str:
 
 def _encode(value: int) -> str:
     return "".join([_PAIRS[(value >> shift) & 1023] for shift in range(120, -10, -10)])
+
+
+def uuid_for(fresh_id: str) -> str:
+    """The UUID under which a fresh id appears in a session key."""
+    return str(UUID(bytes=sha256(fresh_id.encode()).digest()[:16], version=4))
 
 
 def caller_hash(actor_id: str) -> str:

@@ -76,7 +76,9 @@ class Envelope(Struct, frozen=True, kw_only=True):
     message: Message
     channel: str = "api"
     task_id: str | None = None
+    # 0 is what the settings say; without a limit at all it may take as long as it takes.
     timeout_seconds: int = 0
+    unlimited: bool = False
     parent_run_id: str | None = None
     retried_from: str | None = None
     label: str | None = None

@@ -138,6 +138,7 @@ class _Server:
             watch=Watch(db),
             version=__version__,
             gateway_names=tuple(doors.by_name),
+            gateways={name: door.gateway for name, door in doors.by_name.items()},
             works=self._role != "api",
             draining=self._stopping.is_set,
             closing=asyncio.Event(),

@@ -22,6 +22,8 @@ class Rules(Struct, frozen=True, kw_only=True):
 
     def timeout_ms(self, envelope: Envelope) -> int:
         """How long the work may take; 0 means without limit."""
+        if envelope.unlimited:
+            return 0
         if envelope.timeout_seconds:
             return envelope.timeout_seconds * MS_PER_SECOND
         is_a2a = envelope.message.provenance.kind == "a2a"

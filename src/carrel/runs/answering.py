@@ -138,6 +138,7 @@ def retry(tx: Tx, access: Access, run: Run, rules: Rules) -> Run:
         channel=run.channel,
         task_id=run.task_id,
         timeout_seconds=run.timeout_ms // 1000,
+        unlimited=run.timeout_ms == 0,
         parent_run_id=run.parent_run_id,
         retried_from=run.id,
         label=run.label,

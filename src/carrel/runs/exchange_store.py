@@ -47,6 +47,9 @@ class Exchange(Struct, frozen=True, kw_only=True):
     state: ExchangeState = "open"
     error: str | None = None
     ended_at: int | None = None
+    # Of a spawn: whether the child goes once its result is delivered, and whether the result wakes the requester.
+    cleanup: Literal["delete", "keep"] = "keep"
+    wakes: int = 1
 
     @property
     def access(self) -> Access:

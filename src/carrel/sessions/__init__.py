@@ -11,6 +11,7 @@ from carrel.sessions.agents import (
     require_agent,
 )
 from carrel.sessions.chats import ChatAddress, active_session, chat_session, name_chat, shared_key
+from carrel.sessions.child_store import NewChild, count_live_children, idle_children, insert_child
 from carrel.sessions.lifecycle import archive, change_lane, close_generation, make_lane, open_generation
 from carrel.sessions.model import (
     Agent,
@@ -71,6 +72,7 @@ __all__ = [
     "LaneChange",
     "LaneFilter",
     "LaneRow",
+    "NewChild",
     "Place",
     "Profile",
     "Session",
@@ -97,6 +99,7 @@ __all__ = [
     "chosen_key",
     "close_generation",
     "closed_sessions_before",
+    "count_live_children",
     "decide",
     "default_agent",
     "delete_lane",
@@ -108,6 +111,8 @@ __all__ = [
     "fresh_key",
     "generations_of",
     "has_lanes_of_others",
+    "idle_children",
+    "insert_child",
     "insert_lane",
     "is_narrowed",
     "kinds_listed_as",

@@ -121,6 +121,7 @@ class Lane(Struct, frozen=True):
     created_at: int
     updated_at: int
     archived_at: int | None
+    files: str | None = None
 
     @property
     def session_key(self) -> SessionKey:

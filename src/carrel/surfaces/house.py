@@ -1,11 +1,12 @@
 """The house as a surface sees it: the store, the rules, and who is at work. Assembled once, by main."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 
 from msgspec import Struct
 
 from carrel.delivery import Live
+from carrel.gateway import Gateway
 from carrel.kernel.settings import SettingRow, Settings
 from carrel.runs import Rules, Watch
 from carrel.storage import Database
@@ -23,6 +24,7 @@ class House(Struct, frozen=True, kw_only=True):
     watch: Watch
     version: str
     gateway_names: tuple[str, ...]
+    gateways: Mapping[str, Gateway]
     # Whether this process starts runs, and whether it has begun to stop.
     works: bool
     draining: Callable[[], bool]
@@ -34,4 +36,4 @@ class House(Struct, frozen=True, kw_only=True):
     @property
     def surroundings(self) -> Surroundings:
         """The house as tools see it."""
-        return Surroundings(settings=self.settings, rules=self.rules, draining=self.draining)
+        return Surroundings(settings=self.settings, rules=self.rules, gateways=self.gateways, draining=self.draining)

@@ -2,7 +2,6 @@
 
 from carrel.tools.calling import (
     bounded,
-    call_alone,
     call_tool,
     finish_waiting,
     finished,
@@ -15,14 +14,16 @@ from carrel.tools.desks import desk_at, run_desk
 from carrel.tools.model import Desk, Params, Readied, Result, Surroundings, Tool, Wait
 from carrel.tools.send_tool import SEND_TOOLS
 from carrel.tools.session_tools import SESSION_TOOLS
+from carrel.tools.spawn_tool import CHILD_CHANNEL, SPAWN_TOOLS, workspace_of
 from carrel.tools.toolset import Catalog, Permitted, Toolset, Without, toolset_for
 from carrel.tools.transcript import MessageShape, message_shape
 from carrel.tools.turn_tools import TURN_TOOLS
 
-CATALOG = Catalog((*SEND_TOOLS, *SESSION_TOOLS, *TURN_TOOLS))
+CATALOG = Catalog((*SEND_TOOLS, *SESSION_TOOLS, *SPAWN_TOOLS, *TURN_TOOLS))
 
 __all__ = [
     "CATALOG",
+    "CHILD_CHANNEL",
     "Catalog",
     "Desk",
     "MessageShape",
@@ -36,7 +37,6 @@ __all__ = [
     "Wait",
     "Without",
     "bounded",
-    "call_alone",
     "call_tool",
     "desk_at",
     "finish_waiting",
@@ -48,4 +48,5 @@ __all__ = [
     "refused",
     "run_desk",
     "toolset_for",
+    "workspace_of",
 ]

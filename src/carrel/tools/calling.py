@@ -51,18 +51,6 @@ async def _settle(readied: Readied | None) -> None:
         await readied.settled()
 
 
-async def call_alone(db: Database, toolset: Toolset, desk: Desk, name: str, arguments: str) -> Result:
-    """Make a call that belongs to no run; a Refusal is the caller's to tell."""
-
-    def work(tx: Tx) -> Result:
-        hold_caller(tx, desk, readied)
-        tool = toolset.find(name)
-        return tool.act(tx, desk, readied.params if readied is not None else tool.read_params(arguments))
-
-    async with ready_for(db, toolset, desk, name, arguments) as readied:
-        return await db.write(work)
-
-
 def hold_caller(tx: Tx, desk: Desk, readied: Readied | None) -> None:
     """Hold the caller's lane for a call that was made ready; before its run, as everywhere."""
     if readied is not None:

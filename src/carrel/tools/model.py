@@ -18,6 +18,8 @@ from carrel.sessions import Agent, Session, Sight
 from carrel.storage import Database, Tx
 
 Effect = Literal["read", "write"]
+# The gateway that is always there.
+BUILTIN = "builtin"
 
 
 class Params(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
@@ -36,6 +38,11 @@ class Surroundings(Struct, frozen=True, kw_only=True):
     gateways: Mapping[str, Gateway] = {}
     # Whether this server has begun to stop and takes nothing new.
     draining: Callable[[], bool] = _never
+
+    def gateway_of(self, agent: Agent) -> str:
+        """The name of the gateway that an agent's turns reach; one that the settings no longer name is the built-in."""
+        named = agent.profile.gateway or "default"
+        return named if named in self.gateways else BUILTIN
 
 
 class Desk(Struct, frozen=True, kw_only=True):

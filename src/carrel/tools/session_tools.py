@@ -33,6 +33,7 @@ from carrel.storage import Tx
 from carrel.tools.model import Desk, Params, Result, Tool
 from carrel.tools.session_rows import messages_within, row_of, shown_key
 from carrel.tools.session_shapes import History, KnownAgents, ListedSessions, Standing
+from carrel.tools.spawn_checks import may_spawn
 
 Reference = Annotated[str, Meta(min_length=1, max_length=SESSION_REFERENCE_CHARS_MAX)]
 
@@ -148,12 +149,6 @@ def _session_status(tx: Tx, desk: Desk, params: SessionStatus) -> Result:
             "lastActivityAt": iso(lane.updated_at),
         }
     )
-
-
-def may_spawn(desk: Desk, agent_id: str) -> bool:
-    """True when a spawn from this desk may be of that agent; of its own it always may."""
-    allowed = desk.agent.profile.subagents.allow_agents
-    return agent_id == desk.agent.id or "*" in allowed or agent_id in allowed
 
 
 def _agents_list(tx: Tx, desk: Desk, _params: AgentsList) -> Result:

@@ -1,0 +1,70 @@
+"""The SQL of lanes that were spawned from others."""
+
+from msgspec import Struct
+
+from carrel.kernel import Access, SessionKey
+from carrel.sessions.model import Lane
+from carrel.storage import Tx
+
+_LANE = ", ".join(Lane.__struct_fields__)
+
+
+class NewChild(Struct, frozen=True, kw_only=True):
+    """A lane to be spawned."""
+
+    key: SessionKey
+    spawned_by: SessionKey
+    sandboxed: bool = False
+    label: str | None = None
+    model: str | None = None
+    thinking_level: str | None = None
+    # The receipt, as JSON, of the files that it was given.
+    files: str | None = None
+
+
+def insert_child(tx: Tx, access: Access, child: NewChild) -> None:
+    """Make a spawned lane; its key is new."""
+    tx.run(
+        "INSERT INTO lanes (account_id, key, agent_id, kind, conversation, made_by, spawned_by, sandboxed, label, "
+        "model, thinking_level, files, created_at, updated_at) VALUES (:account, :key, :agent, :kind, :conversation, "
+        ":made_by, :spawned_by, :sandboxed, :label, :model, :thinking_level, :files, :now, :now)",
+        account=access.account_id,
+        key=str(child.key),
+        agent=child.key.agent,
+        kind=child.key.kind,
+        conversation=child.key.conversation,
+        made_by=access.actor_id,
+        spawned_by=str(child.spawned_by),
+        sandboxed=int(child.sandboxed),
+        label=child.label,
+        model=child.model,
+        thinking_level=child.thinking_level,
+        files=child.files,
+        now=tx.now,
+    )
+
+
+def count_live_children(tx: Tx, access: Access, key: str) -> int:
+    """How many lanes spawned from a lane have something queued, running or waiting."""
+    row = tx.one(
+        "SELECT count(*) FROM lanes l WHERE l.account_id = :account AND l.spawned_by = :key AND (l.depth > 0 OR EXISTS "
+        "(SELECT 1 FROM runs r WHERE r.account_id = l.account_id AND r.key = l.key AND r.state = 'waiting'))",
+        account=access.account_id,
+        key=key,
+    )
+    return int(row[0]) if row else 0
+
+
+def idle_children(tx: Tx, access: Access, agent_id: str, before: int, *, limit: int) -> list[Lane]:
+    """Lanes that an agent's lanes have spawned and in which nothing has happened since a moment, in their order."""
+    rows = tx.all(
+        f"SELECT {_LANE} FROM lanes l WHERE l.account_id = :account AND l.kind = 'subagent' AND l.archived_at IS NULL "
+        "AND l.updated_at < :before AND l.depth = 0 AND l.spawned_by LIKE :like ESCAPE '!' AND NOT EXISTS "
+        "(SELECT 1 FROM runs r WHERE r.account_id = l.account_id AND r.key = l.key "
+        "AND (r.ended_at IS NULL OR r.ended_at >= :before)) ORDER BY l.key LIMIT :limit",
+        account=access.account_id,
+        before=before,
+        like=f"agent:{agent_id.replace('_', '!_')}:%",
+        limit=limit,
+    )
+    return [Lane(*row) for row in rows]

@@ -1,0 +1,193 @@
+"""sessions_spawn: a piece of work for a sub-agent, in a lane of its own. The call returns before the child begins."""
+
+import asyncio
+from logging import getLogger
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct, structs
+
+from carrel.kernel import Access, Envelope, Message, Provenance, Refusal, SessionKey, uuid_for
+from carrel.kernel.settings import Settings
+from carrel.runs import Exchange, Run, begin_exchange, deliver
+from carrel.sessions import Agent, NewChild, delete_lane, insert_child, lane_of, make_lane
+from carrel.storage import Database, Tx
+from carrel.tools.attachments import WrongFiles, checked_files, without_content
+from carrel.tools.model import Desk, Readied, Result, Tool
+from carrel.tools.spawn_checks import Declined, Granted, SessionsSpawn, check_model, judge
+from carrel.workspaces import CannotPlace, Receipt, Workspace, place_files, remove_folder
+
+_log = getLogger("carrel.tools")
+_NOTE = (
+    "The sub-agent works on its own. Its result comes to this session as a message once it has ended; "
+    "do not ask for it meanwhile."
+)
+# Nothing that a sub-agent says goes out on a channel by itself.
+CHILD_CHANNEL = "internal"
+
+
+class _Prepared(Struct, frozen=True, kw_only=True):
+    """A spawn with everything that was found out and written for it before it acts."""
+
+    params: SessionsSpawn
+    name: str
+    receipt: Receipt | None = None
+    declined: Declined | None = None
+
+
+def workspace_of(settings: Settings, account: Access, agent: Agent) -> Workspace:
+    """Where an agent's children find their files: the folder its profile names, else one of its own."""
+    workspaces = settings.storage.data_dir.expanduser() / "workspaces"
+    own = Path(agent.profile.workspace).expanduser() if agent.profile.workspace else None
+    root = workspaces / own if own is not None else workspaces / account.account_id / agent.id
+    return Workspace(root=root, attachments=settings.tools.sessions_spawn.attachments.dir)
+
+
+async def _ready(db: Database, desk: Desk, params: SessionsSpawn) -> Readied:
+    """Find out what only others know, and place the files, for a spawn that may be."""
+    granted, name = await db.read(lambda tx: (judge(tx, desk, params), uuid_for(tx.new_id("sub"))))
+    prepared = _Prepared(params=params, name=name)
+    if isinstance(granted, Declined):
+        return Readied(params=structs.replace(prepared, declined=granted))
+    declined = await check_model(desk, granted.agent, params.model) if params.model else None
+    if declined is not None or not params.attachments:
+        return Readied(params=structs.replace(prepared, declined=declined))
+    workspace = workspace_of(desk.house.settings, desk.access, granted.agent)
+    try:
+        receipt = await asyncio.to_thread(_place, desk, workspace, prepared)
+    except (WrongFiles, CannotPlace) as error:
+        return Readied(params=structs.replace(prepared, declined=_unplaced(error)))
+    key = _key(granted.agent, prepared.name)
+
+    async def settled() -> None:
+        if await db.read(lambda tx: lane_of(tx, desk.access, key)) is None:
+            await asyncio.to_thread(remove_folder, workspace, prepared.name)
+
+    return Readied(params=structs.replace(prepared, receipt=receipt), settled=settled)
+
+
+def _place(desk: Desk, workspace: Workspace, prepared: _Prepared) -> Receipt:
+    settings = desk.house.settings.tools.sessions_spawn.attachments
+    return place_files(workspace, prepared.name, checked_files(prepared.params.attachments, settings))
+
+
+def _unplaced(error: WrongFiles | CannotPlace) -> Declined:
+    if isinstance(error, WrongFiles):
+        return Declined("error", error.message, error.code)
+    _log.warning("attachments_unplaced", extra={"error": str(error)})
+    return Declined("error", "The files could not be written to the sub-agent's workspace.")
+
+
+def _key(agent: Agent, name: str) -> SessionKey:
+    return SessionKey.of(agent.id, f"subagent:{name}")
+
+
+def _spawn(tx: Tx, desk: Desk, prepared: _Prepared) -> Result:
+    params = prepared.params
+    if prepared.declined is not None:
+        return _declined(params, prepared.declined)
+    # The caller's lane is held from here on: what is counted now is not outrun by another call of the same lane.
+    make_lane(tx, _acting(desk), desk.key)
+    granted = judge(tx, desk, params)
+    if isinstance(granted, Declined):
+        return _declined(params, granted)
+    try:
+        run = _deliver(tx, desk, prepared, granted)
+    except Refusal as refusal:
+        # Nobody may speak there: then there is to be no such lane either.
+        delete_lane(tx, desk.access, str(_key(granted.agent, prepared.name)))
+        return _declined(params, Declined("forbidden", refusal.message, str(refusal.code)))
+    _begin(tx, desk, params, run)
+    value: dict[str, Any] = {
+        "status": "accepted",
+        "runId": run.id,
+        "childSessionKey": run.key,
+        "mode": params.shown_mode,
+        "note": _NOTE,
+    }
+    if prepared.receipt is not None:
+        value["attachments"] = msgspec.to_builtins(prepared.receipt)
+    return Result(value=value)
+
+
+def _acting(desk: Desk) -> Access:
+    """The house's access in the name of who asked: a child may be another agent's, and that was judged before."""
+    return structs.replace(desk.access, kind="system")
+
+
+def _deliver(tx: Tx, desk: Desk, prepared: _Prepared, granted: Granted) -> Run:
+    params, access, key = prepared.params, _acting(desk), _key(granted.agent, prepared.name)
+    child = NewChild(
+        key=key,
+        spawned_by=desk.key,
+        sandboxed=granted.sandboxed,
+        label=params.label,
+        model=params.model,
+        thinking_level=params.thinking,
+        files=msgspec.json.encode(prepared.receipt).decode() if prepared.receipt is not None else None,
+    )
+    insert_child(tx, access, child)
+    channel = desk.run.channel if desk.run is not None else desk.key.channel or "api"
+    provenance = Provenance(
+        kind="spawn", source_session_key=str(desk.key), source_channel=channel, source_tool="sessions_spawn"
+    )  # fmt: skip
+    seconds = _timeout_seconds(desk, params)
+    envelope = Envelope(
+        key=key,
+        message=Message(text=params.task, provenance=provenance),
+        channel=CHILD_CHANNEL,
+        timeout_seconds=seconds,
+        unlimited=seconds == 0,
+        parent_run_id=desk.run.id if desk.run is not None else None,
+        label=params.label,
+    )
+    return deliver(tx, access, envelope, desk.house.rules)
+
+
+def _timeout_seconds(desk: Desk, params: SessionsSpawn) -> int:
+    """How long the child may work; 0 as long as it takes."""
+    own, defaults = desk.agent.profile.subagents, desk.house.settings.agents.defaults.subagents
+    given = (params.run_timeout_seconds, own.run_timeout_seconds, defaults.run_timeout_seconds)
+    return next(seconds for seconds in given if seconds is not None)
+
+
+def _begin(tx: Tx, desk: Desk, params: SessionsSpawn, run: Run) -> None:
+    """Remember that the result is to come back, in the transaction that makes the child."""
+    exchange = Exchange(
+        account_id=run.account_id,
+        id=tx.new_id("exc"),
+        kind="spawn",
+        requester_key=str(desk.key),
+        requester_session_id=desk.session.id if desk.session is not None else None,
+        requester_run_id=desk.run.id if desk.run is not None else None,
+        target_key=run.key,
+        first_run_id=run.id,
+        current_run_id=run.id,
+        created_at=tx.now,
+        cleanup=params.cleanup,
+        # A person who spawned it looks for the result; an agent must be told, or it would never go on.
+        wakes=int(not desk.access.is_person),
+    )
+    begin_exchange(tx, desk.access, exchange)
+
+
+def _declined(params: SessionsSpawn, declined: Declined) -> Result:
+    value: dict[str, Any] = {"status": declined.status, "mode": params.shown_mode, "error": declined.error}
+    return Result(value=value | ({"code": declined.code} if declined.code is not None else {}))
+
+
+SPAWN_TOOLS = (
+    Tool(
+        name="sessions_spawn",
+        description=(
+            "Hand a piece of work to a sub-agent in a session of its own, with files if it needs any. Returns at once; "
+            "the result comes to this session when the sub-agent has ended."
+        ),
+        params=SessionsSpawn,
+        effect="write",
+        act=_spawn,
+        ready=_ready,
+        kept=lambda arguments: without_content(arguments, SessionsSpawn.__struct_encode_fields__),
+    ),
+)

@@ -1,0 +1,21 @@
+"""Folders that agents work in: the only room that writes files for them or removes any.
+
+It follows no symbolic link below a workspace, whoever made it. It knows no store: which files are still wanted is for
+others to say.
+"""
+
+from carrel.workspaces.model import MANIFEST, Attached, NewFile, Receipt, Workspace, receipt_of
+from carrel.workspaces.placing import CannotPlace, held_folders, place_files, remove_folder
+
+__all__ = [
+    "MANIFEST",
+    "Attached",
+    "CannotPlace",
+    "NewFile",
+    "Receipt",
+    "Workspace",
+    "held_folders",
+    "place_files",
+    "receipt_of",
+    "remove_folder",
+]

@@ -1,0 +1,259 @@
+"""Spawning: what is accepted makes a lane and a queued run at once, what is not makes nothing at all."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from carrel.kernel import Refusal
+from carrel.kernel.settings import (
+    AgentDefaultsSettings,
+    AgentsSettings,
+    SendMatch,
+    SendPolicySettings,
+    SendRule,
+    SessionsSettings,
+    Settings,
+    SubagentDefaultsSettings,
+)
+from carrel.sessions import SubagentRules
+from carrel.tools import CATALOG
+from tests.delivery.floor import to
+from tests.requirements.mark import requirement
+from tests.scripted_gateway import MODEL, ScriptedGateway
+from tests.tools.spawning import Requester, open_requester, requester_at, settings_in
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+async def requester(anyio_backend: str, store_url: str, tmp_path: Path) -> AsyncIterator[Requester]:
+    async with open_requester(store_url, settings_in(tmp_path)) as opened:
+        yield opened
+
+
+def subagents(folder: Path, **defaults: Any) -> Settings:
+    """Settings with some of the sub-agents' defaults changed."""
+    changed = SubagentDefaultsSettings(**defaults)
+    return settings_in(folder, agents=AgentsSettings(defaults=AgentDefaultsSettings(subagents=changed)))
+
+
+@requirement("S2.spawn.accepted", "S2.spawn.key", "S2.spawn.label", "S2.spawn.mode")
+async def test_a_spawn_is_accepted_before_its_child_begins(requester: Requester) -> None:
+    answer = await requester.spawn(label="sheep")
+    assert answer["status"] == "accepted"
+    assert answer["mode"] == "run"
+    assert answer["childSessionKey"].startswith("agent:main:subagent:")
+    run = await requester.run(answer["runId"])
+    assert (run.state, run.text, run.key) == ("queued", "count the sheep", answer["childSessionKey"])
+    assert (run.source().kind, run.source().source_session_key) == ("spawn", "agent:main:main")
+    assert run.channel == "internal", "nothing that the child says goes out on a channel"
+    lane = await requester.lane(answer["childSessionKey"])
+    assert (lane.spawned_by, lane.label, run.label) == ("agent:main:main", "sheep", "sheep")
+    listed = await requester.call("sessions_list", {})
+    assert "sheep" in [row["label"] for row in listed["sessions"]]
+
+
+@requirement("S2.spawn.task", "S2.spawn.thinking", "S2.spawn.mode")
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {},
+        {"task": ""},
+        {"task": " \n"},
+        {"task": "x", "thinking": "very hard"},
+        {"task": "x", "mode": "session"},
+        {"task": "x", "mode": "for ever"},
+        {"task": "x", "cleanup": "burn"},
+        {"task": "x", "sandbox": "maybe"},
+        {"task": "x", "runTimeoutSeconds": -1},
+        {"task": "x", "channel": "telegram"},
+        {"task": "x", "attachments": [{"name": "a"}]},
+        {"task": "x", "attachments": [{"name": "a", "content": "b", "encoding": "rot13"}]},
+    ],
+)
+async def test_values_that_are_no_values_are_refused_and_create_nothing(
+    requester: Requester, wrong: dict[str, Any]
+) -> None:
+    with pytest.raises(Refusal) as refused:
+        await requester.call("sessions_spawn", wrong)
+    assert refused.value.code == "invalid_params"
+    assert await requester.lanes() == []
+
+
+@requirement("S2.spawn.agent", "S2.spawn.discovery", "S2.x.agentid.strict")
+async def test_exactly_the_agents_that_are_listed_can_be_spawned(requester: Requester) -> None:
+    floor = requester.floor
+    for name in ("baker", "cook", "gone"):
+        await floor.agent(name)
+    await floor.agent("chef", subagents=SubagentRules(allow_agents=("baker", "gone", "nobody")))
+    await floor.agent("king", subagents=SubagentRules(allow_agents=("*",)))
+    await floor.db.write(lambda tx: tx.run("UPDATE agents SET enabled = 0 WHERE id = 'gone'"))
+    everyone = ("main", "baker", "cook", "gone", "chef", "king", "nobody", "Baker", "ba ker", "", "../baker", "x" * 65)
+    for requesting, accepted in (
+        ("main", {"main"}),
+        ("chef", {"chef", "baker"}),
+        ("king", {*everyone[:3], "chef", "king"}),
+    ):
+        desk = await requester_at(floor, requesting)
+        listed = await desk.call("agents_list", {})
+        assert {row["id"] for row in listed["agents"]} == accepted
+        assert listed["agents"][0]["id"] == requesting
+        for name in everyone:
+            answer = await desk.spawn(agentId=name)
+            expected = ("accepted", None) if name in accepted else ("forbidden", "agent_not_allowed")
+            assert (answer["status"], answer.get("code")) == expected, f"{requesting} spawning {name!r}"
+            if answer["status"] == "accepted":
+                assert answer["childSessionKey"].startswith(f"agent:{name}:subagent:")
+                await desk.cancel(answer["runId"])
+    agents = await floor.read(
+        lambda tx: tx.one("SELECT count(*) FROM agents WHERE account_id = :a", a=floor.access.account_id)
+    )
+    assert agents == (6,), "no wrong id became an agent"
+
+
+@requirement("S2.spawn.model", "S2.spawn.thinking")
+async def test_a_model_is_one_that_the_gateway_has(sqlite_url: str, tmp_path: Path) -> None:
+    with ScriptedGateway() as gateway:
+        gateways = to(gateway, model="own", models=("spare",))
+        settings = settings_in(tmp_path, gateway=gateways)
+        async with open_requester(sqlite_url, settings, gateways) as requester:
+            for model in ("own", "spare", MODEL):
+                answer = await requester.spawn(model=model, thinking="high")
+                lane = await requester.lane(answer["childSessionKey"])
+                assert (lane.model, lane.thinking_level) == (model, "high")
+            before = await requester.lanes()
+            answer = await requester.spawn(model="no-such-model")
+            assert (answer["status"], answer["code"]) == ("error", "unknown_model")
+            assert await requester.lanes() == before
+
+
+@requirement("S2.spawn.model")
+async def test_a_gateway_that_is_away_knows_only_what_it_was_configured_with(sqlite_url: str, tmp_path: Path) -> None:
+    with ScriptedGateway() as gateway:
+        gateways = to(gateway, model="own")
+    async with open_requester(sqlite_url, settings_in(tmp_path, gateway=gateways), gateways) as requester:
+        assert (await requester.spawn(model="own"))["status"] == "accepted"
+        answer = await requester.spawn(model="other")
+        assert (answer["status"], answer["code"]) == ("error", "unknown_model")
+
+
+@requirement("S2.spawn.timeout")
+async def test_a_child_has_the_time_it_was_given_else_that_of_the_agent_else_that_of_the_settings(
+    sqlite_url: str, tmp_path: Path
+) -> None:
+    async with open_requester(sqlite_url, subagents(tmp_path, run_timeout_seconds=40)) as requester:
+        floor = requester.floor
+        await floor.agent("slow", subagents=SubagentRules(run_timeout_seconds=20))
+        slow = await requester_at(floor, "slow")
+        cases: list[tuple[Requester, dict[str, Any], int]]
+        cases = [(requester, {}, 40), (slow, {}, 20), (slow, {"runTimeoutSeconds": 7}, 7)]
+        for desk, given, expected in cases:
+            run = await desk.run((await desk.spawn(**given))["runId"])
+            assert run.timeout_ms == expected * 1000
+        unlimited = await requester.run((await requester.spawn(runTimeoutSeconds=0))["runId"])
+        assert unlimited.timeout_ms == 0, "0 is no limit, not even that of other runs"
+
+
+@requirement("S2.spawn.timeout")
+async def test_without_any_setting_a_child_has_no_limit(requester: Requester) -> None:
+    run = await requester.run((await requester.spawn())["runId"])
+    assert run.timeout_ms == 0
+
+
+@requirement("S2.spawn.thread", "S2.spawn.mode")
+async def test_where_a_channel_has_no_threads_none_can_be_asked_for(requester: Requester) -> None:
+    for mode in ({}, {"mode": "run"}, {"mode": "session"}):
+        answer = await requester.spawn(thread=True, **mode)
+        assert (answer["status"], answer["code"]) == ("error", "thread_unsupported")
+        assert answer["mode"] == mode.get("mode", "session")
+    assert await requester.lanes() == []
+
+
+@requirement("S2.spawn.sandbox.require", "S2.spawn.sandbox.guard")
+async def test_a_sandbox_is_required_and_never_left(requester: Requester) -> None:
+    floor = requester.floor
+    await floor.agent("boxed", sandbox="on", subagents=SubagentRules(allow_agents=("*",)))
+    await floor.agent("free", subagents=SubagentRules(allow_agents=("*",)))
+    boxed, free = await requester_at(floor, "boxed"), await requester_at(floor, "free")
+    for desk, wanted, sandbox, expected in (
+        (free, "free", "inherit", 0),
+        (free, "boxed", "inherit", 1),
+        (free, "boxed", "require", 1),
+        (free, "free", "require", None),
+        (boxed, "boxed", "inherit", 1),
+        (boxed, "boxed", "require", 1),
+        (boxed, "free", "inherit", None),
+        (boxed, "free", "require", None),
+    ):
+        answer = await desk.spawn(agentId=wanted, sandbox=sandbox)
+        if expected is None:
+            assert (answer["status"], answer["code"]) == ("forbidden", "sandbox_required")
+        else:
+            assert (await desk.lane(answer["childSessionKey"])).sandboxed == expected
+
+
+@requirement("S2.x.children.limit")
+async def test_a_lane_has_so_many_live_children_and_no_more(store_url: str, tmp_path: Path) -> None:
+    async with open_requester(store_url, subagents(tmp_path, max_children=2)) as requester:
+        floor = requester.floor
+        first = await requester.spawn()
+        await requester.spawn()
+        answer = await requester.spawn()
+        assert (answer["status"], answer["code"]) == ("forbidden", "children_limit")
+        assert len(await requester.lanes()) == 2
+        other = await requester_at(floor, "main", "task:task_1")
+        assert (await other.spawn())["status"] == "accepted", "another lane counts its own"
+        await requester.cancel(first["runId"])
+        assert (await requester.spawn())["status"] == "accepted", "what has ended is no longer counted"
+        await floor.agent("busy", subagents=SubagentRules(max_children=3))
+        busy = await requester_at(floor, "busy")
+        assert [(await busy.spawn())["status"] for _ in range(4)] == [*["accepted"] * 3, "forbidden"]
+
+
+@requirement("S2.x.children.limit")
+async def test_calls_at_the_same_moment_do_not_outrun_the_limit(store_url: str, tmp_path: Path) -> None:
+    async with open_requester(store_url, subagents(tmp_path, max_children=3)) as requester:
+        answers = await asyncio.gather(*(requester.spawn() for _ in range(10)))
+        assert sorted(answer["status"] for answer in answers) == [*["accepted"] * 3, *["forbidden"] * 7]
+        assert len(await requester.lanes()) == 3
+
+
+@requirement("S2.spawn.nonest", "S2.spawn.notools")
+async def test_a_child_is_neither_offered_spawning_nor_let(requester: Requester) -> None:
+    answer = await requester.spawn()
+    rest = answer["childSessionKey"].removeprefix("agent:main:")
+    child = await requester_at(requester.floor, "main", rest)
+    offered = {tool.name for tool in child.toolset.offered()}
+    hidden = {"sessions_list", "sessions_history", "sessions_send", "sessions_spawn", "agents_list"}
+    assert not offered & hidden
+    assert offered >= {tool.name for tool in requester.toolset.offered()} - hidden
+    with pytest.raises(Refusal) as refused:
+        await child.spawn()
+    assert refused.value.code == "tool_not_allowed"
+    again = await child.call("sessions_spawn", {"task": "one more"}, CATALOG)
+    assert again["status"] == "forbidden"
+    assert len(await requester.lanes()) == 1
+
+
+async def test_a_lane_that_may_not_be_spoken_in_is_not_made(sqlite_url: str, tmp_path: Path) -> None:
+    rule = SendRule(action="deny", match=SendMatch(key_prefix="subagent:"))
+    sessions = SessionsSettings(send_policy=SendPolicySettings(rules=(rule,)))
+    async with open_requester(sqlite_url, settings_in(tmp_path, sessions=sessions)) as requester:
+        answer = await requester.spawn()
+        assert (answer["status"], answer["code"]) == ("forbidden", "send_denied")
+        assert await requester.lanes() == []
+
+
+@requirement("S2.subannounce.posts")
+async def test_a_spawn_remembers_in_the_same_moment_who_is_to_be_told(requester: Requester) -> None:
+    floor = requester.floor
+    person = await requester_at(floor, "main", "main", kind="owner")
+    for desk, cleanup, wakes in ((requester, "keep", 1), (requester, "delete", 1), (person, "keep", 0)):
+        answer = await desk.spawn(cleanup=cleanup)
+        exchange = await desk.exchange(answer["runId"])
+        assert (exchange.kind, exchange.state, exchange.step) == ("spawn", "open", "primary")
+        assert (exchange.requester_key, exchange.target_key) == ("agent:main:main", answer["childSessionKey"])
+        assert (exchange.cleanup, exchange.wakes) == (cleanup, wakes)

@@ -1,0 +1,226 @@
+"""Files handed to a sub-agent: checked strictly, placed for its eyes only, and gone when the spawn comes to nothing."""
+
+import asyncio
+import base64
+import json
+from collections.abc import AsyncIterator
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from carrel.kernel import REDACTED
+from carrel.kernel.settings import SpawnAttachmentsSettings, ToolsSettings, ToolsSpawnSettings
+from carrel.sessions import SubagentRules
+from carrel.tools import CATALOG, Surroundings, workspace_of
+from tests.requirements.mark import requirement
+from tests.tools.spawning import Requester, open_requester, requester_at, settings_in
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+async def requester(anyio_backend: str, sqlite_url: str, tmp_path: Path) -> AsyncIterator[Requester]:
+    async with open_requester(sqlite_url, settings_in(tmp_path)) as opened:
+        yield opened
+
+
+def bounds(folder: Path, **changes: Any) -> Any:
+    """Settings with some of the attachments' bounds changed."""
+    changed = ToolsSpawnSettings(attachments=SpawnAttachmentsSettings(**changes))
+    return settings_in(folder, tools=ToolsSettings(sessions_spawn=changed))
+
+
+def root_of(requester: Requester) -> Path:
+    """The workspace of the requester's own agent."""
+    desk = requester.desk
+    return workspace_of(desk.house.settings, desk.access, desk.agent).root
+
+
+def in_base64(content: bytes) -> str:
+    return base64.b64encode(content).decode()
+
+
+def file(name: str = "a.txt", content: str = "sheep", **more: Any) -> dict[str, Any]:
+    return {"name": name, "content": content, **more}
+
+
+def everything_below(folder: Path) -> list[str]:
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*"))
+
+
+@requirement("S2.spawn.attachments.entry", "S2.spawn.attachments.written", "S2.spawn.attachments.receipt")
+@requirement("S2.spawn.attachas")
+async def test_receipt_manifest_and_disk_say_the_same(requester: Requester) -> None:
+    contents = {"notes.md": "zwölf Schafe".encode(), "photo.png": bytes(range(256)), "empty": b"", "名前 1.txt": b"x"}
+    files = [
+        file("notes.md", "zwölf Schafe", mimeType="text/markdown"),
+        file("photo.png", in_base64(contents["photo.png"]), encoding="base64"),
+        file("empty", "", encoding="base64"),
+        file("名前 1.txt", "x", encoding="utf8"),
+    ]
+    answer = await requester.spawn(attachments=files, attachAs={"mountPath": "/somewhere/else"})
+    receipt = answer["attachments"]
+    folder = root_of(requester) / receipt["relDir"]
+    name = answer["childSessionKey"].rpartition(":")[2]
+    assert receipt["relDir"] == f".openclaw/attachments/{name}"
+    assert receipt["files"] == [
+        {"name": name, "bytes": len(content), "sha256": sha256(content).hexdigest()}
+        for name, content in contents.items()
+    ]
+    assert (receipt["count"], receipt["totalBytes"]) == (4, sum(map(len, contents.values())))
+    assert json.loads((folder / "manifest.json").read_text()) == receipt
+    assert {path.name: path.read_bytes() for path in folder.iterdir() if path.name != "manifest.json"} == contents
+    assert {path.stat().st_mode & 0o777 for path in folder.iterdir()} == {0o600}
+    assert {at.stat().st_mode & 0o777 for at in (folder, folder.parent, folder.parent.parent)} == {0o700}
+    lane = await requester.lane(answer["childSessionKey"])
+    assert json.loads(lane.files or "") == receipt
+
+
+@requirement("S2.spawn.attachments.written")
+async def test_files_lie_in_the_workspace_of_the_agent_that_is_spawned(requester: Requester, tmp_path: Path) -> None:
+    floor = requester.floor
+    await floor.agent("painter", workspace=str(tmp_path / "studio"))
+    await floor.agent("king", subagents=SubagentRules(allow_agents=("*",)))
+    king = await requester_at(floor, "king")
+    answer = await king.spawn(agentId="painter", attachments=[file()])
+    assert (tmp_path / "studio" / answer["attachments"]["relDir"] / "a.txt").read_text() == "sheep"
+
+
+@requirement("S2.spawn.attachments.names")
+@pytest.mark.parametrize(
+    "name",
+    ["", " ", "a/b", "a\\b", ".", "..", "../up", "manifest.json", "a\nb", "a\x7fb", "a\x85b", "a\u2028b", "x" * 256],
+)
+async def test_a_name_that_no_file_may_bear_is_refused(requester: Requester, name: str) -> None:
+    await assert_declined(requester, "attachments_invalid_name", file("good"), file(name))
+
+
+@requirement("S2.spawn.attachments.names")
+async def test_a_name_is_given_once(requester: Requester) -> None:
+    await assert_declined(requester, "attachments_duplicate_name", file("a"), file("b"), file("a"))
+
+
+@requirement("S2.spawn.attachments.base64")
+@pytest.mark.parametrize(
+    "content", ["abc", "ab=c", "ab==cd==", "a b=", "YQ", "YQ=", "YQ===", "YR==", "Y-_=", "Ÿÿ==", "YQ==\n", "="]
+)
+async def test_base64_is_strict(requester: Requester, content: str) -> None:
+    wrong = file("a.bin", content, encoding="base64")
+    await assert_declined(requester, "attachments_invalid_base64_or_too_large", file("good"), wrong)
+
+
+async def assert_declined(requester: Requester, code: str, *files: dict[str, Any]) -> None:
+    """A spawn with those files is an error of that code, and leaves neither lane nor file."""
+    answer = await requester.spawn(attachments=list(files))
+    assert (answer["status"], answer["code"]) == ("error", code)
+    assert await requester.lanes() == []
+    assert everything_below(root_of(requester)) == []
+
+
+@requirement("S2.spawn.attachments.limits", "S2.spawn.attachments.base64")
+async def test_count_size_and_sum_are_bounded(sqlite_url: str, tmp_path: Path) -> None:
+    settings = bounds(tmp_path, max_files=3, max_file_bytes=10, max_total_bytes=25)
+    async with open_requester(sqlite_url, settings) as requester:
+        ten = [file(str(number), "x" * 10) for number in range(3)]
+        await assert_declined(requester, "attachments_file_count_exceeded", *ten, file())
+        await assert_declined(requester, "attachments_total_bytes_exceeded", *ten)
+        await assert_declined(requester, "attachments_file_bytes_exceeded", file(content="x" * 11))
+        await assert_declined(requester, "attachments_file_bytes_exceeded", file(content="ö" * 6))
+        large = file(content=in_base64(b"x" * 11), encoding="base64")
+        await assert_declined(requester, "attachments_invalid_base64_or_too_large", large)
+        fits = [*ten[:2], file("c", in_base64(b"x" * 5), encoding="base64")]
+        assert (await requester.spawn(attachments=fits))["attachments"]["totalBytes"] == 25
+
+
+@requirement("S2.spawn.attachments.limits")
+async def test_the_bounds_are_those_that_were_promised(requester: Requester) -> None:
+    whole = file(content="x" * 1_048_576)
+    answer = await requester.spawn(attachments=[whole | {"name": str(number)} for number in range(5)])
+    assert answer["attachments"]["totalBytes"] == 5_242_880
+    fifty = [file(str(number)) for number in range(50)]
+    assert (await requester.spawn(attachments=fifty))["attachments"]["count"] == 50
+    assert (await requester.spawn(attachments=[*fifty, file()]))["code"] == "attachments_file_count_exceeded"
+
+
+@requirement("S2.spawn.attachments.switch")
+async def test_where_files_are_switched_off_a_call_with_some_is_forbidden(sqlite_url: str, tmp_path: Path) -> None:
+    async with open_requester(sqlite_url, bounds(tmp_path, enabled=False)) as requester:
+        assert (await requester.spawn(attachments=[file()]))["status"] == "forbidden"
+        assert await requester.lanes() == []
+        assert (await requester.spawn())["status"] == "accepted"
+
+
+@requirement("S2.spawn.attachments.acp")
+async def test_a_child_of_runtime_acp_takes_no_files(requester: Requester) -> None:
+    await requester.floor.agent("outside", runtime="acp")
+    outside = await requester_at(requester.floor, "outside")
+    answer = await outside.spawn(attachments=[file()])
+    assert (answer["status"], answer["code"]) == ("error", "attachments_unsupported_runtime")
+    assert await requester.lanes() == []
+
+
+@requirement("S2.spawn.attachments.atomic")
+async def test_what_was_written_for_a_spawn_that_is_declined_in_the_end_is_removed(
+    sqlite_url: str, tmp_path: Path
+) -> None:
+    # All of them may spawn when they look; when they act, five are there already.
+    async with open_requester(sqlite_url, settings_in(tmp_path)) as requester:
+        answers = await asyncio.gather(*(requester.spawn(attachments=[file()]) for _ in range(9)))
+        accepted = [answer for answer in answers if answer["status"] == "accepted"]
+        assert len(accepted) == 5
+        placed = sorted(path.name for path in (root_of(requester) / ".openclaw/attachments").iterdir())
+        assert placed == sorted(answer["childSessionKey"].rpartition(":")[2] for answer in accepted)
+
+
+@requirement("S2.spawn.attachments.atomic")
+async def test_what_was_written_for_a_spawn_that_breaks_is_removed(requester: Requester) -> None:
+    desk = requester.desk
+    broken = Requester(
+        requester.floor,
+        type(desk)(
+            **{name: getattr(desk, name) for name in desk.__struct_fields__}
+            | {
+                # Rules that no store can be asked with: the transaction itself fails.
+                "house": Surroundings(settings=desk.house.settings, rules=None, gateways=desk.house.gateways),  # type: ignore[arg-type]
+            }
+        ),
+    )
+    with pytest.raises(AttributeError):
+        await broken.spawn(attachments=[file()])
+    assert await requester.lanes() == []
+    assert list((root_of(requester) / ".openclaw/attachments").iterdir()) == []
+
+
+async def test_files_that_cannot_be_placed_leave_nothing_and_are_an_error(requester: Requester, tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    root = root_of(requester)
+    root.mkdir(parents=True)
+    (root / ".openclaw").symlink_to(outside)
+    answer = await requester.spawn(attachments=[file()])
+    assert answer["status"] == "error"
+    assert await requester.lanes() == []
+    assert list(outside.iterdir()) == [], "a link in the workspace leads nowhere"
+
+
+@requirement("S2.spawn.attachments.redacted")
+@pytest.mark.parametrize(
+    ("written", "kept"),
+    [
+        ('{"task":"x"}', '{"task":"x"}'),
+        (
+            '{"task":"x","attachments":[{"name":"a","content":"SECRET","encoding":"utf8","mimeType":"text/plain"}]}',
+            '{"task":"x","attachments":[{"name":"a","encoding":"utf8","mimeType":"text/plain","content":"[redacted]"}]}',
+        ),
+        ('{"attachments":[{"name":"a","data":"SECRET"},"SECRET"]}', '{"attachments":[{"name":"a"},"[redacted]"]}'),
+        ('{"attachments":"SECRET"}', '{"attachments":"[redacted]"}'),
+        ('{"files":["SECRET"],"task":"x"}', '{"files":"[redacted]","task":"x"}'),
+        ('{"attachments":[{"name":"a","content":"SECRET', '{"unreadable":"[redacted]"}'),
+        ('["SECRET"]', '{"unreadable":"[redacted]"}'),
+    ],
+)
+def test_of_a_call_with_files_their_names_are_kept_and_never_their_content(written: str, kept: str) -> None:
+    assert CATALOG.kept("sessions_spawn", written) == kept
+    assert REDACTED in kept or kept == written
