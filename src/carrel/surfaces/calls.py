@@ -68,10 +68,10 @@ class Outside(Struct, frozen=True, kw_only=True):
         if known is not None:
             return Result(value=msgspec.json.decode(known.result))
         result = tool.act(tx, desk, readied.params if readied is not None else tool.read_params(self.arguments))
+        wait = (result.wait.run_id, result.wait.until) if result.wait else None
         # An answer that is waited for is kept as far as it is known, for one who asks again after a crash.
-        text = bounded(result.value)
+        text = bounded({"runId": wait[0], "status": "accepted"} if wait else result.value)
         if desk.run is not None:
-            wait = (result.wait.run_id, result.wait.until) if result.wait else None
             name = self._known_as if self.call_id else tx.new_id("call")
             record_call(tx, desk.access, desk.run.id, name, tool=tool.name, effect=tool.effect, result=text, wait=wait)
         if self.keep is not None:

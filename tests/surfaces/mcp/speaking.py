@@ -2,7 +2,7 @@
 
 import contextlib
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
 import httpx
@@ -13,6 +13,7 @@ from mcp.client.streamable_http import streamable_http_client
 from tests.surfaces.open_house import WAIT_SECONDS_MAX, OpenHouse
 
 Json = dict[str, Any]
+Headers = Mapping[str, str]
 ERAS = ("legacy", "2026-07-28")
 HANDSHAKES = ("2025-03-26", "2025-06-18", "2025-11-25")
 
@@ -34,23 +35,29 @@ async def connected(house: OpenHouse, mode: str, token: str = "", session: str =
         yield client
 
 
-async def ask(client: httpx.AsyncClient, method: str, params: Json | None = None, **headers: str) -> httpx.Response:
+async def ask(
+    client: httpx.AsyncClient, method: str, params: Json | None = None, headers: Headers | None = None
+) -> httpx.Response:
     """One request by hand, in the way of the handshake era, answered without a stream."""
     body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params or {}}
-    return await client.post("/mcp", json=body, headers={"Accept": "application/json", **headers})
+    return await client.post("/mcp", json=body, headers={"Accept": "application/json", **(headers or {})})
 
 
-async def result_of(client: httpx.AsyncClient, method: str, params: Json | None = None, **headers: str) -> Json:
+async def result_of(
+    client: httpx.AsyncClient, method: str, params: Json | None = None, headers: Headers | None = None
+) -> Json:
     """What a request that is granted gives."""
-    answer = await ask(client, method, params, **headers)
+    answer = await ask(client, method, params, headers)
     assert answer.status_code == 200, answer.text
     result: Json = answer.json()["result"]
     return result
 
 
-async def call(client: httpx.AsyncClient, tool: str, arguments: Json | None = None, **headers: str) -> Json:
+async def call(
+    client: httpx.AsyncClient, tool: str, arguments: Json | None = None, headers: Headers | None = None
+) -> Json:
     """What a call of a tool gives, refused or not."""
-    return await result_of(client, "tools/call", {"name": tool, "arguments": arguments or {}}, **headers)
+    return await result_of(client, "tools/call", {"name": tool, "arguments": arguments or {}}, headers)
 
 
 def text_of(result: Json) -> Json:

@@ -36,10 +36,10 @@ async def test_without_a_token_a_client_is_told_where_to_look(house: OpenHouse) 
 
 async def test_a_wrong_session_is_403_where_401_means_log_in(house: OpenHouse, client: httpx.AsyncClient) -> None:
     await hear(client, "hello", sessionKey=TASK)
-    unknown = await ask(client, "tools/list", **{SESSION: "agent:main:task:none"})
+    unknown = await ask(client, "tools/list", headers={SESSION: "agent:main:task:none"})
     assert (unknown.status_code, unknown.json()["error"]["code"]) == (403, "unknown_session")
     await client.post(f"/api/sessions/{TASK}/reset")
-    closed = await ask(client, "tools/list", **{SESSION: f"{TASK}:v1"})
+    closed = await ask(client, "tools/list", headers={SESSION: f"{TASK}:v1"})
     assert (closed.status_code, closed.json()["error"]["code"]) == (403, "session_closed")
 
 
@@ -99,7 +99,7 @@ async def test_a_foreign_name_does_not_lead_here(sqlite_url: str, headers: dict[
     server = ServerSettings(public_url="https://carrel.example", host="desk.lan")
     settings = structs.replace(Settings(), server=server)
     async with open_house(sqlite_url, settings=settings, works=False) as house, house.client() as owner:
-        assert (await ask(owner, "tools/list", **headers)).status_code == status
+        assert (await ask(owner, "tools/list", headers=headers)).status_code == status
         assert (await owner.get("/.well-known/oauth-protected-resource")).json()["resource"] == (
             "https://carrel.example/mcp"
         )
@@ -109,7 +109,7 @@ async def test_a_server_that_trusts_its_machine_asks_for_no_token(sqlite_url: st
     settings = structs.replace(Settings(), auth=AuthSettings(mode="loopback"))
     async with open_house(sqlite_url, settings=settings, works=False) as house, house.client(None) as local:
         assert (await ask(local, "tools/list")).status_code == 200
-        assert (await ask(local, "tools/list", **{"X-Forwarded-For": "192.0.2.1"})).status_code == 401
+        assert (await ask(local, "tools/list", headers={"X-Forwarded-For": "192.0.2.1"})).status_code == 401
 
 
 @requirement("S0.x.restart.auth")
@@ -121,4 +121,4 @@ async def test_no_session_of_the_protocol_is_kept_so_any_server_goes_on(store_ur
             assert "mcp-session-id" not in begun.headers
         token = house.owner
     async with open_house(store_url, works=False) as again, again.client(token) as owner:
-        assert (await ask(owner, "tools/list", **{"MCP-Protocol-Version": "2025-11-25"})).status_code == 200
+        assert (await ask(owner, "tools/list", headers={"MCP-Protocol-Version": "2025-11-25"})).status_code == 200

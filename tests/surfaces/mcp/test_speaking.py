@@ -3,10 +3,10 @@
 import asyncio
 
 import httpx
-import jsonschema
+import jsonschema  # type: ignore[import-untyped]
 import pytest
 
-from tests.surfaces.mcp.speaking import ERAS, HANDSHAKES, ask, call, connected, result_of, text_of
+from tests.surfaces.mcp.speaking import ERAS, HANDSHAKES, Json, ask, call, connected, result_of, text_of
 from tests.surfaces.open_house import OpenHouse
 from tests.surfaces.talking import hear
 
@@ -44,8 +44,8 @@ async def test_every_version_with_a_handshake_is_spoken(client: httpx.AsyncClien
     assert begun["protocolVersion"] == version
     assert begun["serverInfo"]["name"] == "carrel"
     named = {"MCP-Protocol-Version": version}
-    assert await result_of(client, "ping", **named) == {}
-    tools = (await result_of(client, "tools/list", **named))["tools"]
+    assert await result_of(client, "ping", headers=named) == {}
+    tools = (await result_of(client, "tools/list", headers=named))["tools"]
     assert "session_status" in {tool["name"] for tool in tools}
 
 
@@ -60,7 +60,7 @@ async def test_every_result_fits_the_schema_that_was_told(client: httpx.AsyncCli
     await hear(client, "hello")
     listed = (await result_of(client, "tools/list"))["tools"]
     schemas = {tool["name"]: tool["outputSchema"] for tool in listed if "outputSchema" in tool}
-    asked = {
+    asked: dict[str, Json] = {
         "session_status": {},
         "sessions_list": {"messageLimit": 5},
         "sessions_history": {"sessionKey": "main", "includeTools": True},
@@ -93,7 +93,7 @@ async def test_a_refusal_is_the_error_body_and_an_unknown_tool_an_error_of_the_p
 
 async def test_a_stream_is_given_to_those_who_take_one(house: OpenHouse, client: httpx.AsyncClient) -> None:
     both = {"Accept": "application/json, text/event-stream"}
-    streamed = await ask(client, "tools/list", **both)
+    streamed = await ask(client, "tools/list", headers=both)
     assert streamed.headers["content-type"].startswith("text/event-stream")
     async with client.stream("GET", "/mcp", headers={"Accept": "text/event-stream"}) as waiting:
         assert waiting.status_code == 200
@@ -108,5 +108,5 @@ async def test_what_is_no_request_is_refused_by_the_protocol(client: httpx.Async
     plain = {"Accept": "application/json", "Content-Type": "application/json"}
     broken = await client.post("/mcp", content=b"{nonsense", headers=plain)
     assert (broken.status_code, broken.json()["error"]["code"]) == (400, -32700)
-    strange = await ask(client, "tools/list", **{"MCP-Protocol-Version": "1999-01-01"})
+    strange = await ask(client, "tools/list", headers={"MCP-Protocol-Version": "1999-01-01"})
     assert strange.status_code == 400

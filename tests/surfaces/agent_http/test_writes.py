@@ -1,0 +1,48 @@
+"""Tools that write, called over HTTP: once under an idempotency key, and not on a server that is about to stop."""
+
+import asyncio
+
+import pytest
+
+from tests.requirements.mark import requirement
+from tests.surfaces.open_house import OpenHouse, open_house
+from tests.surfaces.talking import hear
+
+pytestmark = pytest.mark.anyio
+
+
+@requirement("P.tool.once")
+async def test_a_write_under_an_idempotency_key_is_done_once(house_on_either: OpenHouse) -> None:
+    house = house_on_either
+    async with house.client() as owner:
+        await hear(owner, "hello", sessionKey="agent:main:task:target")
+        said = {"sessionKey": "agent:main:task:target", "message": "once", "timeoutSeconds": 0}
+        key = {"X-Idempotency-Key": "send-1"}
+        answers = await asyncio.gather(*(owner.post("/agent/sessions_send", json=said, headers=key) for _ in range(4)))
+        assert {answer.status_code for answer in answers} == {200}, answers[0].text
+        assert len({answer.json()["runId"] for answer in answers}) == 1
+        assert sum("idempotent-replay" in answer.headers for answer in answers) == 3
+        other = await owner.post("/agent/sessions_send", json={**said, "message": "other"}, headers=key)
+        assert (other.status_code, other.json()["error"]["code"]) == (409, "idempotency_mismatch")
+
+
+async def test_a_server_that_is_stopping_reads_and_writes_nothing_new(sqlite_url: str) -> None:
+    async with open_house(sqlite_url) as house, house.client() as owner:
+        await hear(owner, "hello", sessionKey="agent:main:task:target")
+        house.drain.set()
+        said = {"sessionKey": "agent:main:task:target", "message": "late"}
+        refused = await owner.post("/agent/sessions_send", json=said)
+        assert (refused.status_code, refused.json()["error"]["code"]) == (503, "draining")
+        assert (await owner.post("/agent/session_status", json={})).status_code == 200
+
+
+async def test_an_answer_that_was_waited_for_is_the_one_that_is_kept(house: OpenHouse) -> None:
+    async with house.client() as owner:
+        await hear(owner, "hello", sessionKey="agent:main:task:target")
+        said = {"sessionKey": "agent:main:task:target", "message": "ping", "timeoutSeconds": 15}
+        key = {"X-Idempotency-Key": "send-2"}
+        first = await owner.post("/agent/sessions-send", json=said, headers=key)
+        again = await owner.post("/agent/sessions_send", json=said, headers=key)
+    assert (first.json()["status"], first.json()["reply"]) == ("ok", "echo: ping")
+    assert again.json() == first.json()
+    assert again.headers["idempotent-replay"] == "true"

@@ -1,0 +1,129 @@
+"""One tool, three doors: as a model's function, over HTTP and over MCP it is the same, refused and granted alike."""
+
+import json
+from typing import Any
+
+import httpx
+import pytest
+
+from carrel.tools import CATALOG
+from tests.requirements.mark import requirement
+from tests.surfaces.mcp.speaking import Json, call, result_of
+from tests.surfaces.open_house import OpenHouse
+from tests.surfaces.talking import hear, start
+
+pytestmark = pytest.mark.anyio
+LANE = "agent:main:task:desk"
+OTHER = "agent:main:task:other"
+ENDS_OR_FEEDS = {"request_input", "decline", "artifact_add"}
+HERE = {"x-openclaw-session-key": LANE}
+
+
+async def by_model(house: OpenHouse, owner: httpx.AsyncClient, tool: str, arguments: Json) -> tuple[str, Any]:
+    """What a model's call gives: (code, "") of a refusal, ("", result) else."""
+    said = await hear(owner, f"do {json.dumps([[tool, arguments]])}", sessionKey=LANE)
+    assert said["state"] == "completed", said
+    items = [item for body in house.agent.bodies for item in body["input"]]
+    told = json.loads([item["output"] for item in items if item.get("type") == "function_call_output"][-1])
+    return (told["error"]["code"], "") if told.get("ok") is False else ("", told)
+
+
+async def by_http(agent: httpx.AsyncClient, tool: str, arguments: Json) -> tuple[str, Any]:
+    """The same over HTTP."""
+    answer = await agent.post(f"/agent/{tool}", json=arguments, headers=HERE)
+    told = answer.json()
+    return ("", told) if answer.status_code == 200 else (told["error"]["code"], "")
+
+
+async def by_mcp(agent: httpx.AsyncClient, tool: str, arguments: Json) -> tuple[str, Any]:
+    """The same over MCP."""
+    result = await call(agent, tool, arguments, headers=HERE)
+    told = result["structuredContent"]
+    return (told["error"]["code"], "") if result["isError"] else ("", told)
+
+
+@requirement("S0.x.parity", "P.tool.once")
+async def test_every_tool_has_one_definition_at_every_door(house: OpenHouse, client: httpx.AsyncClient) -> None:
+    await hear(client, "hello", sessionKey=LANE)
+    offered = {tool["name"]: tool for tool in house.agent.bodies[-1]["tools"]}
+    async with house.client(await house.token(client, kind="agent", agentId="main")) as agent:
+        http = {tool["name"]: tool for tool in (await agent.get("/agent", headers=HERE)).json()["tools"]}
+        mcp = {tool["name"]: tool for tool in (await result_of(agent, "tools/list", headers=HERE))["tools"]}
+    assert set(offered) == {tool.name for tool in CATALOG.offered()}
+    assert set(http) == set(mcp) == set(offered) - ENDS_OR_FEEDS
+    for name in http:
+        tool = CATALOG.find(name)
+        schema = json.loads(json.dumps(tool.schema()))
+        assert offered[name]["parameters"] == http[name]["parameters"] == mcp[name]["inputSchema"] == schema
+        assert offered[name]["description"] == http[name]["description"] == mcp[name]["description"]
+        assert http[name]["effect"] == tool.effect
+        assert mcp[name]["annotations"]["readOnlyHint"] is (tool.effect == "read")
+
+
+@requirement("S0.x.parity", "P.tool.once")
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("agents_list", {}),
+        ("sessions_list", {}),
+        ("sessions_history", {"sessionKey": "current", "limit": 1}),
+        ("sessions_history", {"sessionKey": OTHER}),
+        ("sessions_history", {"sessionKey": "agent:main:task:nothing"}),
+        ("sessions_history", {}),
+        ("sessions_history", {"sessionKey": "current", "surprise": True}),
+        ("session_status", {"sessionKey": OTHER}),
+        ("request_input", {"question": 7}),
+    ],
+)
+async def test_a_call_is_granted_or_refused_at_every_door_alike(
+    house: OpenHouse, client: httpx.AsyncClient, tool: str, arguments: Json
+) -> None:
+    await hear(client, "hello", sessionKey=OTHER)
+    model = await by_model(house, client, tool, arguments)
+    async with house.client(await house.token(client, kind="agent", agentId="main")) as agent:
+        http = await by_http(agent, tool, arguments)
+        mcp = await by_mcp(agent, tool, arguments)
+    if tool in ENDS_OR_FEEDS:
+        assert http[0] == mcp[0] == "tool_not_allowed"
+        return
+    assert http == mcp
+    assert model[0] == http[0]
+    if not model[0]:
+        assert set(model[1]) == set(http[1])
+
+
+@requirement("S0.x.parity")
+async def test_what_an_agent_is_denied_is_denied_at_every_door(house: OpenHouse, client: httpx.AsyncClient) -> None:
+    await client.patch("/api/agents/main", json={"tools": {"allow": ["*"], "deny": ["agents_*"], "ask": []}})
+    assert (await by_model(house, client, "agents_list", {}))[0] == "tool_not_allowed"
+    async with house.client(await house.token(client, kind="agent", agentId="main")) as agent:
+        assert (await by_http(agent, "agents_list", {}))[0] == "tool_not_allowed"
+        assert (await by_mcp(agent, "agents_list", {}))[0] == "tool_not_allowed"
+
+
+@requirement("S0.x.parity")
+async def test_a_send_reaches_another_session_from_every_door(house: OpenHouse, client: httpx.AsyncClient) -> None:
+    await client.patch("/api/agents/main", json={"visibility": "agent"})
+    await hear(client, "hello", sessionKey=OTHER)
+    said = {"sessionKey": OTHER, "message": "ping", "timeoutSeconds": 15}
+    granted = [await by_model(house, client, "sessions_send", said)]
+    async with house.client(await house.token(client, kind="agent", agentId="main")) as agent:
+        granted += [await by_http(agent, "sessions_send", said), await by_mcp(agent, "sessions_send", said)]
+    assert [(code, told["status"], told["sessionKey"]) for code, told in granted] == [("", "ok", OTHER)] * 3
+    assert len({told["runId"] for _, told in granted}) == 3
+    assert all(told["reply"] for _, told in granted)
+
+
+async def test_a_wait_that_is_over_says_so_and_an_outcome_that_is_no_error_is_200(
+    house: OpenHouse, client: httpx.AsyncClient
+) -> None:
+    await hear(client, "hello", sessionKey=LANE)
+    await start(client, "hold there", sessionKey=OTHER)
+    await house.agent.reached("there")
+    said = {"sessionKey": OTHER, "message": "ping", "timeoutSeconds": 1}
+    for door in (by_http, by_mcp):
+        code, told = await door(client, "sessions_send", said)
+        assert (code, told["status"]) == ("", "timeout")
+    itself = await by_http(client, "sessions_send", {**said, "sessionKey": LANE, "timeoutSeconds": 0})
+    assert itself[1].get("code") == "self_send" or itself[0], itself
+    house.agent.release("there")
