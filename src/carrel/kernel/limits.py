@@ -143,3 +143,15 @@ POST_SECONDS_MAX = 30
 POST_LEASE_SECONDS = 60
 EXCHANGE_BROKEN_SECONDS = 60
 ANNOUNCED_PART_CHARS_MAX = 3_500
+
+# Posts to channels outside of the house: how long one is tried, and how long it is remembered after its end.
+POSTING_HOURS_MAX = 24
+POSTS_KEPT_HOURS = 24
+
+# Telegram. A message is counted in UTF-16 units, as its servers count it.
+TELEGRAM_MESSAGE_UNITS_MAX = 4_096
+TELEGRAM_CALL_SECONDS_MAX = 15
+TELEGRAM_FILE_SECONDS_MAX = 30
+TELEGRAM_POSTS_AT_A_TIME = 8
+TELEGRAM_TOPIC_NAME_CHARS_MAX = 128
+TELEGRAM_UPDATE_BYTES_MAX = 1024 * 1024

@@ -3,9 +3,9 @@
 from carrel.access import every_account, prune_answers
 from carrel.journal import attached_in_session, delete_session_entries, prune_events
 from carrel.kernel import METRICS, MS_PER_DAY, Access, system_access
-from carrel.kernel.limits import IDEMPOTENCY_KEPT_HOURS, PRUNE_ROWS_MAX
+from carrel.kernel.limits import IDEMPOTENCY_KEPT_HOURS, POSTS_KEPT_HOURS, PRUNE_ROWS_MAX
 from carrel.kernel.settings import Settings
-from carrel.runs import lane_store, store, task_store
+from carrel.runs import lane_store, post_store, store, task_store
 from carrel.runs.stopping import end_unheld
 from carrel.sessions import closed_sessions_before, delete_session, lock_lane
 from carrel.storage import FEED, Tx
@@ -21,6 +21,7 @@ def prune(tx: Tx, settings: Settings) -> int:
         removed += _prune_sessions(tx, access, _ago(tx, settings.sessions.closed_retention_days))
         removed += prune_events(tx, access, _ago(tx, settings.events.retention_days), limit=PRUNE_ROWS_MAX)
         removed += prune_answers(tx, access, _ago(tx, IDEMPOTENCY_KEPT_HOURS / 24))
+        removed += post_store.prune_posts(tx, access, _ago(tx, POSTS_KEPT_HOURS / 24), limit=PRUNE_ROWS_MAX)
     return removed
 
 

@@ -6,6 +6,7 @@ import msgspec
 
 from carrel.journal import About, append_event
 from carrel.kernel import METRICS
+from carrel.runs.carrying import post_outcome
 from carrel.runs.exchange_store import note_run_ended
 from carrel.runs.model import ENDS, Claim
 from carrel.runs.store import change_of
@@ -44,6 +45,7 @@ def tell(tx: Tx, run: Claim, name: str, *, state: str, reason: str | None = None
         if want_webhooks(tx, run.access, run.id, change):
             tx.wake(WEBHOOKS)
     append_event(tx, run.access, name, about_run(run), _encode(body).decode(), change=change)
+    post_outcome(tx, run, state)
     if state in ENDS:
         note_run_ended(tx, run.access, run.id, run.provenance_kind)
 

@@ -10,7 +10,8 @@ RUNS = "runs"
 STOPS = "stops"
 WEBHOOKS = "webhooks"
 EXCHANGES = "exchanges"
-BELLS = (FEED, RUNS, STOPS, WEBHOOKS, EXCHANGES)
+POSTS = "posts"
+BELLS = (FEED, RUNS, STOPS, WEBHOOKS, EXCHANGES, POSTS)
 
 
 class Bell:
