@@ -177,9 +177,9 @@ def _due(tx: Tx) -> tuple[list[Exchange], float]:
 
 
 def _leave_for_later(tx: Tx, seen: Exchange) -> None:
-    exchange = hold(tx, seen)
-    if exchange is not None and exchange.state == "open":
-        later = structs.replace(exchange, due_at=tx.now + EXCHANGE_BROKEN_SECONDS * MS_PER_SECOND)
+    # Only one that is still as it was when it broke off: what was lost may have been no more than the word of success.
+    if hold(tx, seen) == seen:
+        later = structs.replace(seen, due_at=tx.now + EXCHANGE_BROKEN_SECONDS * MS_PER_SECOND)
         keep_exchange(tx, later.access, later)
 
 

@@ -94,8 +94,7 @@ def begin_exchange(tx: Tx, access: Access, exchange: Exchange) -> None:
 def keep_exchange(tx: Tx, access: Access, exchange: Exchange) -> None:
     """Write an exchange as it is now; it must be held."""
     tx.run(_UPDATE, **_values(exchange, access))
-    if exchange.due_at is not None:
-        tx.wake(EXCHANGES)
+    tx.wake(EXCHANGES)
 
 
 def hold_exchange(tx: Tx, access: Access, exchange_id: str) -> Exchange | None:
