@@ -117,6 +117,12 @@ class SessionsAgentToAgentSettings(Section, frozen=True, kw_only=True):
     max_ping_pong_turns: Annotated[int, Meta(ge=0, le=5)] = 5
 
 
+class ThreadBindingsSettings(Section, frozen=True, kw_only=True):
+    """Whether a spawned session may go on in a thread of its requester's channel."""
+
+    enabled: bool = True
+
+
 class SessionsSettings(Section, frozen=True, kw_only=True):
     """How lanes are told apart and how long closed generations are kept."""
 
@@ -127,6 +133,7 @@ class SessionsSettings(Section, frozen=True, kw_only=True):
     base_entries_max: Count = 2_000
     agent_to_agent: SessionsAgentToAgentSettings = SessionsAgentToAgentSettings()
     reply_back_expiry_minutes: Minutes = 10
+    thread_bindings: ThreadBindingsSettings = ThreadBindingsSettings()
 
 
 class RunsSettings(Section, frozen=True, kw_only=True):
@@ -256,6 +263,39 @@ class AgentHttpSettings(Section, frozen=True, kw_only=True):
     session_key_auth: Literal["off", "loopback"] = "off"
 
 
+class TelegramSettings(Section, frozen=True, kw_only=True):
+    """A Telegram bot through which people talk to an agent; without a token and a webhook secret there is none."""
+
+    bot_token: Secret = ""
+    # It is a part of the address that Telegram posts to.
+    webhook_secret: Annotated[
+        str,
+        Meta(
+            pattern=r"^[A-Za-z0-9_-]{0,256}$",
+            extra={"form": "up to 256 letters, digits, _ and -", "secret": True},
+        ),
+    ] = ""
+    # Empty is the account's default agent.
+    agent_id: str = ""
+    api_base_url: WebAddress = "https://api.telegram.org"
+    owner_ids: Annotated[
+        tuple[int | str, ...],
+        Meta(extra={"form": "a list of Telegram user ids, in the environment as JSON: [12345678]"}),
+    ] = ()
+    open: bool = False
+
+    @property
+    def enabled(self) -> bool:
+        """Whether there is a bot."""
+        return bool(self.bot_token and self.webhook_secret)
+
+
+class ChannelsSettings(Section, frozen=True, kw_only=True):
+    """Chats outside of the house."""
+
+    telegram: TelegramSettings = TelegramSettings()
+
+
 class EventsSettings(Section, frozen=True, kw_only=True):
     """How far back a follower of the feed may go."""
 
@@ -284,6 +324,7 @@ class Settings(Section, frozen=True, kw_only=True):
     tools: ToolsSettings = ToolsSettings()
     agents: AgentsSettings = AgentsSettings()
     agent_http: AgentHttpSettings = AgentHttpSettings()
+    channels: ChannelsSettings = ChannelsSettings()
     events: EventsSettings = EventsSettings()
     log: LogSettings = LogSettings()
 
