@@ -10,7 +10,7 @@ from carrel.kernel.limits import RESPONSE_WAIT_SECONDS_MAX, SAFETY_POLL_SECONDS,
 from carrel.runs import Response
 from carrel.storage import Bell
 from carrel.surfaces.house import House
-from carrel.surfaces.responses.rendering import Json, Seen, render, see, status_of
+from carrel.surfaces.responses.rendering import Json, Seen, look_for, render, see, status_of
 from carrel.surfaces.responses.telling import Hearing, Telling
 
 _TOLD = "told"
@@ -50,7 +50,13 @@ async def follow(house: House, access: Access, response: Response, words: Words 
             # A new step means that what the last one said is stored by now, and must be told first.
             if rung != version or (hearing is not None and hearing.step != step):
                 version, step = rung, None if hearing is None else hearing.step
-                seen = await house.db.read(partial(see, access=access, response=response))
+                found = await house.db.read(partial(look_for, access=access, response=response))
+                if found is None:
+                    for event in telling.abandon():
+                        yield event
+                    yield _end(telling, seen, "cancelled")
+                    return
+                seen = found
                 if status != _TOLD and status_of(seen) != "queued":
                     status = _TOLD
                     yield telling.event("response.in_progress", response=_begun(seen, "in_progress"))
@@ -82,8 +88,8 @@ def _begun(seen: Seen, status: str) -> Json:
     return render(seen, status=status, output=[])
 
 
-def _end(telling: Telling, seen: Seen) -> Json:
-    whole = render(seen, output=telling.items)
+def _end(telling: Telling, seen: Seen, status: str | None = None) -> Json:
+    whole = render(seen, status=status, output=telling.items)
     return telling.event(_ENDS.get(whole["status"], "response.incomplete"), response=whole)
 
 

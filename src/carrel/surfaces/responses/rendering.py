@@ -34,9 +34,17 @@ class Seen(Struct, frozen=True, kw_only=True):
 
 def see(tx: Tx, access: Access, response: Response) -> Seen:
     """The stretch as it is now."""
+    seen = look_for(tx, access, response)
+    if seen is None:
+        raise no_response()
+    return seen
+
+
+def look_for(tx: Tx, access: Access, response: Response) -> Seen | None:
+    """The stretch as it is now; None once it was deleted with its session."""
     run = run_by_id(tx, access, response.run_id)
     if run is None:
-        raise no_response()
+        return None
     following = next_response(tx, access, response)
     rests = following is not None or _rests(run)
     own = entries_of_run(tx, access, run.id) if run.session_id is not None else []

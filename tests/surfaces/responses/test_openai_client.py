@@ -1,0 +1,168 @@
+"""The official `openai` client, as it is, against a running server: plain, streaming, functions, WebSocket."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from openai import APIStatusError, NotFoundError, OpenAI
+from openai.types.responses import Response
+
+from tests.requirements.mark import requirement
+from tests.running_server import RunningServer, Start, reaching, servers_in
+from tests.scripted_gateway import Answer, Request, ScriptedGateway, calls, text
+from tests.surfaces.responses.speaking import WEATHER
+
+TOOL: Any = WEATHER | {"strict": False}
+
+
+def play(request: Request) -> Answer:
+    """A model that calls get_weather for two cities where it may, and says what came of it."""
+    items = request.json["input"]
+    outputs = [item["output"] for item in items if item["type"] == "function_call_output"]
+    offered = {tool["name"] for tool in request.json["tools"]}
+    if "get_weather" in offered and not outputs:
+        return calls(("get_weather", {"city": "Rome"}), ("get_weather", {"city": "Oslo"}), said="Let me look.")
+    said = items[-1]["content"][-1]["text"] if not outputs else " and ".join(outputs)
+    return text("heard: ", said)
+
+
+@pytest.fixture
+def model() -> Iterator[ScriptedGateway]:
+    with ScriptedGateway() as gateway:
+        gateway.rule = play
+        yield gateway
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Start]:
+    with servers_in(tmp_path) as started:
+        yield started
+
+
+@pytest.fixture
+def server(model: ScriptedGateway, start: Start) -> RunningServer:
+    return start(**reaching(model))
+
+
+def openai_client(server: RunningServer) -> OpenAI:
+    return OpenAI(base_url=f"{server.url}/v1", api_key=server.token, max_retries=0, timeout=20)
+
+
+def brought(response: Response) -> list[Any]:
+    """What the calls of a response brought, one for each."""
+    made = [item for item in response.output if item.type == "function_call"]
+    return [
+        {"type": "function_call_output", "call_id": call.call_id, "output": json.loads(call.arguments)["city"]}
+        for call in made
+    ]
+
+
+def test_it_asks_and_goes_on_and_reads_again(server: RunningServer) -> None:
+    client = openai_client(server)
+    first = client.responses.create(model="carrel", input="one")
+    assert (first.status, first.output_text) == ("completed", "heard: one")
+    Response.model_validate(first.to_dict())
+    second = client.responses.create(model="carrel", input="two", previous_response_id=first.id)
+    assert second.output_text == "heard: two"
+    assert client.responses.retrieve(second.id).to_dict() == second.to_dict()
+    assert second.usage is not None
+    assert second.usage.total_tokens == 18
+    with pytest.raises(NotFoundError) as missing:
+        client.responses.create(model="carrel", input="x", previous_response_id="resp_nothing")
+    assert (missing.value.code, missing.value.param) == ("previous_response_not_found", "previous_response_id")
+    with pytest.raises(APIStatusError) as unknown:
+        client.responses.create(model="gpt-5", input="x")
+    assert (unknown.value.status_code, unknown.value.code) == (400, "unknown_model")
+
+
+@requirement("S2.x.responses.terminal")
+def test_it_streams(server: RunningServer) -> None:
+    client = openai_client(server)
+    events = list(client.responses.create(model="carrel", input="one", stream=True))
+    assert "".join(event.delta for event in events if event.type == "response.output_text.delta") == "heard: one"
+    assert [event.type for event in events].count("response.completed") == 1
+    with client.responses.stream(model="carrel", input="two") as stream:
+        for _ in stream:
+            pass
+        assert stream.get_final_response().output_text == "heard: two"
+
+
+def test_it_makes_functions_by_the_previous_response(server: RunningServer) -> None:
+    client = openai_client(server)
+    first = client.responses.create(model="carrel", input="weather?", tools=[TOOL])
+    assert [item.type for item in first.output] == ["message", "function_call", "function_call"]
+    second = client.responses.create(
+        model="carrel", input=brought(first), tools=[TOOL], previous_response_id=first.id
+    )  # fmt: skip
+    assert second.output_text == "heard: Rome and Oslo"
+    assert (second.metadata or {})["runId"] == (first.metadata or {})["runId"]
+
+
+def test_it_makes_functions_and_keeps_the_talk_itself(server: RunningServer) -> None:
+    client = openai_client(server)
+    talk: list[Any] = [{"role": "user", "content": "weather?"}]
+    first = client.responses.create(model="carrel", input=talk, tools=[TOOL], store=False)
+    talk += [item.model_dump(exclude_none=True) for item in first.output]
+    talk += brought(first)
+    second = client.responses.create(model="carrel", input=talk, tools=[TOOL], store=False)
+    assert second.output_text == "heard: Rome and Oslo"
+
+
+def test_it_makes_functions_while_streaming(server: RunningServer) -> None:
+    client = openai_client(server)
+    with client.responses.stream(model="carrel", input="weather?", tools=[TOOL]) as stream:
+        kinds = [event.type for event in stream]
+        first = stream.get_final_response()
+    assert kinds.count("response.function_call_arguments.done") == 2
+    with client.responses.stream(
+        model="carrel", input=brought(first), tools=[TOOL], previous_response_id=first.id
+    ) as stream:
+        for _ in stream:
+            pass
+        assert stream.get_final_response().output_text == "heard: Rome and Oslo"
+
+
+def test_it_compacts_cancels_and_speaks_by_websocket(server: RunningServer) -> None:
+    client = openai_client(server)
+    compacted = client.responses.compact(model="carrel", input=[{"role": "user", "content": "We launch on Tuesday."}])
+    assert compacted.output[-1].type == "compaction"
+    waiting = client.responses.create(model="carrel", input="weather?", tools=[TOOL])
+    assert client.responses.cancel(waiting.id).status == "cancelled"
+    with client.responses.connect() as connection:
+        connection.response.create(model="carrel", input="hello")
+        for event in connection:
+            if event.type == "response.completed":
+                assert event.response.output_text == "heard: hello"
+                break
+
+
+@requirement("S2.x.responses.continue")
+def test_a_loop_over_functions_survives_a_power_cut(model: ScriptedGateway, start: Start) -> None:
+    before = start(**reaching(model))
+    first = openai_client(before).responses.create(model="carrel", input="weather?", tools=[TOOL])
+    before.kill()
+    after = start(**reaching(model))
+    client = openai_client(after)
+    assert client.responses.retrieve(first.id).to_dict() == first.to_dict()
+    second = client.responses.create(
+        model="carrel", input=brought(first), tools=[TOOL], previous_response_id=first.id
+    )  # fmt: skip
+    assert second.output_text == "heard: Rome and Oslo"
+    assert (second.metadata or {})["runId"] == (first.metadata or {})["runId"]
+    after.kill()
+    last = openai_client(start(**reaching(model)))
+    third = last.responses.create(model="carrel", input="and now?", previous_response_id=second.id)
+    assert third.output_text == "heard: and now?"
+
+
+def test_the_built_in_agent_makes_functions_when_it_is_told_to(start: Start) -> None:
+    client = openai_client(start())
+    first = client.responses.create(model="carrel", input='use get_weather {"city": "Rome"}', tools=[TOOL])
+    (call,) = [item for item in first.output if item.type == "function_call"]
+    assert json.loads(call.arguments) == {"city": "Rome"}
+    second = client.responses.create(
+        model="carrel", input=brought(first), tools=[TOOL], previous_response_id=first.id
+    )  # fmt: skip
+    assert "Rome" in second.output_text

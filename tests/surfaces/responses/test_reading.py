@@ -1,0 +1,107 @@
+"""Reading, cancelling, repeating and compacting responses."""
+
+import httpx
+import pytest
+
+from tests.surfaces.open_house import OpenHouse
+from tests.surfaces.responses.speaking import WEATHER, events_of, post, read, refused, respond, text_of
+
+pytestmark = pytest.mark.anyio
+KEY = "X-Idempotency-Key"
+
+
+async def test_a_response_in_the_background_is_read_when_it_is_done(
+    house: OpenHouse, client: httpx.AsyncClient
+) -> None:
+    begun = await respond(client, "hold story", background=True)
+    assert begun["status"] in ("queued", "in_progress")
+    assert (begun["output"], begun["usage"], begun["background"]) == ([], None, True)
+    await house.agent.reached("story")
+    assert (await read(client, begun["id"]))["status"] == "in_progress"
+    house.agent.release("story")
+    (await client.get(f"/api/runs/{begun['metadata']['runId']}/wait")).raise_for_status()
+    assert text_of(await read(client, begun["id"])) == "echo: hold story"
+
+
+async def test_a_response_that_has_ended_is_not_cancelled(client: httpx.AsyncClient) -> None:
+    ended = await respond(client, "hello")
+    assert refused(await client.post(f"/v1/responses/{ended['id']}/cancel"))[:2] == (409, "already_ended")
+    assert await read(client, ended["id"]) == ended
+
+
+async def test_a_response_that_waits_for_its_caller_can_be_given_up(client: httpx.AsyncClient) -> None:
+    waiting = await respond(client, 'do [["get_weather", {}]]', tools=[WEATHER])
+    cancelled = (await client.post(f"/v1/responses/{waiting['id']}/cancel")).json()
+    assert cancelled["status"] == "cancelled"
+    assert (await client.post(f"/v1/responses/{waiting['id']}/cancel")).json()["status"] == "cancelled"
+
+
+async def test_what_is_not_to_be_stored_cannot_be_read_or_gone_on_from(client: httpx.AsyncClient) -> None:
+    response = await respond(client, "hello", store=False)
+    assert response["store"] is False
+    assert refused(await client.get(f"/v1/responses/{response['id']}"))[0] == 404
+    assert refused(await post(client, "x", previous_response_id=response["id"]))[1] == "previous_response_not_found"
+
+
+async def test_the_same_request_under_one_key_is_one_response(on_either: httpx.AsyncClient) -> None:
+    first = await post(on_either, "hello", {KEY: "k1"})
+    again = await post(on_either, "hello", {KEY: "k1"})
+    assert "Idempotent-Replay" not in first.headers
+    assert again.headers["Idempotent-Replay"] == "true"
+    assert again.json() == first.json()
+    streamed = await post(on_either, "hello", {KEY: "k2"})
+    assert streamed.json()["id"] != first.json()["id"]
+    assert refused(await post(on_either, "other", {KEY: "k1"}))[:2] == (409, "idempotency_mismatch")
+    assert refused(await post(on_either, "x", {KEY: "k" * 201}))[:2] == (400, "invalid_params")
+
+
+async def test_a_stream_can_be_asked_for_again_under_its_key(house: OpenHouse, client: httpx.AsyncClient) -> None:
+    client.headers[KEY] = "stream-1"
+    first = await events_of(client, "hello")
+    again = await events_of(client, "hello")
+    assert again[-1] == first[-1] | {"sequence_number": again[-1]["sequence_number"]}
+    assert len(house.agent.bodies) == 1
+
+
+async def test_what_was_said_is_compacted_into_one_item_that_can_be_brought_back(
+    house: OpenHouse, client: httpx.AsyncClient
+) -> None:
+    said = [{"role": "user", "content": "We launch on Tuesday."}, {"role": "assistant", "content": "Understood."}]
+    answer = await client.post("/v1/responses/compact", json={"model": "carrel", "input": said})
+    assert answer.status_code == 200, answer.text
+    compacted = answer.json()
+    assert compacted["object"] == "response.compaction"
+    (item,) = compacted["output"]
+    assert item["type"] == "compaction"
+    assert compacted["usage"]["total_tokens"] == 0
+    await respond(client, [item, {"role": "user", "content": "When?"}])
+    shown = house.agent.bodies[-1]["input"][0]
+    assert shown["role"] == "developer"
+    assert "We launch on Tuesday." in shown["content"][0]["text"]
+
+
+async def test_a_talk_is_compacted_by_its_last_response(house: OpenHouse, client: httpx.AsyncClient) -> None:
+    first = await respond(client, "We launch on Tuesday.")
+    body = {"model": "carrel", "previous_response_id": first["id"]}
+    (item,) = (await client.post("/v1/responses/compact", json=body)).json()["output"]
+    await respond(client, [item, {"role": "user", "content": "When?"}])
+    words = house.agent.bodies[-1]["input"][0]["content"][0]["text"]
+    assert words.splitlines()[1:] == ["user: We launch on Tuesday.", "assistant: echo: We launch on Tuesday."]
+
+
+async def test_what_cannot_be_compacted_is_refused(client: httpx.AsyncClient) -> None:
+    for body, refusal in (
+        ({"input": "x"}, (400, "invalid_params", "model")),
+        ({"model": "gpt", "input": "x"}, (400, "unknown_model", "model")),
+        ({"model": "carrel"}, (400, "invalid_params", "input")),
+        ({"model": "carrel", "previous_response_id": "resp_x"}, (404, "previous_response_not_found",
+                                                                "previous_response_id")),
+    ):  # fmt: skip
+        assert refused(await client.post("/v1/responses/compact", json=body)) == refusal
+
+
+async def test_responses_go_with_their_session(client: httpx.AsyncClient) -> None:
+    response = await respond(client, "hello")
+    deleted = await client.delete(f"/api/sessions/{response['metadata']['sessionKey']}")
+    assert deleted.status_code == 204
+    assert refused(await client.get(f"/v1/responses/{response['id']}"))[0] == 404
