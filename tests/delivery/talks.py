@@ -94,6 +94,11 @@ class Talk:
         access = msgspec.structs.replace(run.access, kind="run", actor_id=agent.id, agent_id=agent.id, run_id=run.id)
         return run_desk(self.house, access, agent, lane, run, None)
 
+    def change_house(self, **changes: Any) -> None:
+        """Let the requester sit in a house where something else holds."""
+        self.house = msgspec.structs.replace(self.house, **changes)
+        self._desk = msgspec.structs.replace(self.desk, house=self.house)
+
     @property
     def desk(self) -> Desk:
         """The requester's desk."""

@@ -11,7 +11,8 @@ from msgspec import structs
 from carrel.delivery.channels import channel_of
 from carrel.delivery.concluding import again_later, conclude, offering, put_off, skipped
 from carrel.delivery.exchange_words import REPLY_SKIP, announce_message, inline_notice, spoken
-from carrel.kernel import MS_PER_MINUTE, Code, Envelope, Message, Provenance, Refusal, SessionKey
+from carrel.kernel import MS_PER_MINUTE, MS_PER_SECOND, Code, Envelope, Message, Provenance, Refusal, SessionKey
+from carrel.kernel.limits import INLINE_LOOK_SECONDS
 from carrel.runs import Exchange, Run, cancel, deliver, run_by_id
 from carrel.sessions import lane_of, shown_channel
 from carrel.storage import Tx
@@ -19,6 +20,18 @@ from carrel.tools import Surroundings
 
 TOOL = "sessions_send"
 StepKind = Literal["reply_back", "announce"]
+
+
+def _call_waits_until(tx: Tx, exchange: Exchange) -> int | None:
+    """When to look again whether the requester's call still waits for the reply; None when it does not."""
+    assert exchange.expires_at is not None, "a call waits for a bounded time"
+    if exchange.expires_at <= tx.now:
+        return None
+    if exchange.requester_run_id is not None:
+        caller = run_by_id(tx, exchange.access, exchange.requester_run_id)
+        if caller is None or caller.ended:
+            return None
+    return min(exchange.expires_at, tx.now + INLINE_LOOK_SECONDS * MS_PER_SECOND)
 
 
 class ReplyBack:
@@ -42,8 +55,11 @@ class ReplyBack:
 
     def _after_primary(self, tx: Tx, exchange: Exchange, run: Run | None) -> Exchange:
         if exchange.answered_inline is None:
+            look_at = _call_waits_until(tx, exchange)
+            if look_at is not None:
+                return structs.replace(exchange, due_at=look_at)
             # The call that waited is over or was lost: the reply goes to the requester by its own round.
-            exchange = structs.replace(exchange, answered_inline=0)
+            exchange = structs.replace(exchange, answered_inline=0, expires_at=None)
         if run is not None and not run.ended:
             return structs.replace(exchange, due_at=None)
         if run is None or run.state != "completed":

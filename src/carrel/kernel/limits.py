@@ -133,6 +133,7 @@ LOGIN_DAYS = 30
 # Exchanges between lanes: how long a call's own end is waited for before its reply goes another way, and how often and
 # how long a result that nobody takes is offered again.
 INLINE_GRACE_SECONDS = 5
+INLINE_LOOK_SECONDS = 5
 OFFER_AGAIN_SECONDS = 15
 OFFER_AGAIN_SECONDS_MAX = 300
 OFFERING_SECONDS_MAX = 1_800

@@ -10,6 +10,7 @@ from msgspec import Meta, structs
 from carrel.kernel import MS_PER_SECOND, Code, Envelope, Message, Provenance, Refusal, SessionKey, invalid
 from carrel.kernel.limits import (
     INLINE_GRACE_SECONDS,
+    INLINE_LOOK_SECONDS,
     MESSAGE_CHARS_MAX,
     SESSION_REFERENCE_CHARS_MAX,
     WAIT_SECONDS_DEFAULT,
@@ -118,7 +119,6 @@ def _exchange(tx: Tx, desk: Desk, run: Run, waits_until: int | None) -> Exchange
     """What follows: replies back and forth, unless nobody is there who could go on talking."""
     alone = desk.key.kind == "cron" or desk.access.is_person
     rounds_max = 0 if alone else desk.house.settings.sessions.agent_to_agent.max_ping_pong_turns
-    grace_ms = INLINE_GRACE_SECONDS * MS_PER_SECOND
     return Exchange(
         account_id=run.account_id,
         id=tx.new_id("exc"),
@@ -130,8 +130,10 @@ def _exchange(tx: Tx, desk: Desk, run: Run, waits_until: int | None) -> Exchange
         first_run_id=run.id,
         current_run_id=run.id,
         rounds_max=rounds_max,
+        # A call that waits says itself whether it brought the reply; one that was lost is found out after a while.
         answered_inline=0 if waits_until is None else None,
-        due_at=None if waits_until is None else waits_until + grace_ms,
+        due_at=None if waits_until is None else tx.now + INLINE_LOOK_SECONDS * MS_PER_SECOND,
+        expires_at=None if waits_until is None else waits_until + INLINE_GRACE_SECONDS * MS_PER_SECOND,
         created_at=tx.now,
     )
 
@@ -166,8 +168,10 @@ def _answer_inline(tx: Tx, desk: Desk, run: Run) -> bool:
     if exchange is None or exchange.answered_inline is not None:
         return exchange is None or bool(exchange.answered_inline)
     given = run.state == "completed"
-    due_at = tx.now if run.ended else None
-    keep_exchange(tx, desk.looking, structs.replace(exchange, answered_inline=int(given), due_at=due_at))
+    settled = structs.replace(
+        exchange, answered_inline=int(given), due_at=tx.now if run.ended else None, expires_at=None
+    )
+    keep_exchange(tx, desk.looking, settled)
     return given
 
 

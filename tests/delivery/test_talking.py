@@ -1,0 +1,179 @@
+"""Two agents talk through real turns: the dispatcher, a real model gateway, and whoever goes on after a send."""
+
+import asyncio
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from carrel.kernel import SessionKey
+from carrel.kernel.settings import RunsSettings
+from carrel.runs import Exchange, Run, RunFilter, exchange_after, runs_newest_first
+from carrel.storage import EXCHANGES, Tx
+from tests.delivery.floor import REST_SECONDS, Floor, open_floor, to
+from tests.delivery.talks import ASKER, TELLER, talking_settings
+from tests.requirements.mark import requirement
+from tests.scripted_gateway import Answer, Gate, Request, ScriptedGateway, calls, text
+
+pytestmark = pytest.mark.anyio
+
+
+class Play:
+    """What the two agents say: by lane and by what they are at."""
+
+    def __init__(self, **send: Any) -> None:
+        self.send = {"sessionKey": str(TELLER), "message": "how many?"} | send
+        self.primary: Callable[[], Answer] = lambda: text("three")
+        self.rounds: dict[str, list[str]] = {"asker": [], "teller": []}
+        self.announcement = "There are three."
+        self.results: list[dict[str, Any]] = []
+        self.told: list[tuple[str, str]] = []
+
+    def __call__(self, request: Request) -> Answer:
+        asked = request.json
+        agent = request.headers["x-openclaw-agent-id"]
+        instructions, last = asked["instructions"], asked["input"][-1]
+        if last["type"] == "function_call_output":
+            self.results.append(json.loads(last["output"]))
+            return text("I have asked.")
+        said = last["content"][-1]["text"]
+        self.told.append((agent, instructions))
+        if said == "ask":
+            return calls(("sessions_send", self.send))
+        if said == "how many?":
+            return self.primary()
+        if "ANNOUNCE_SKIP" in instructions:
+            return text(self.announcement)
+        return text(self.rounds[agent].pop(0) if self.rounds[agent] else "REPLY_SKIP")
+
+
+async def open_agents(floor: Floor) -> None:
+    await floor.agent("asker")
+    await floor.agent("teller")
+
+
+async def exchange_ended(floor: Floor, run_id: str) -> Exchange:
+    """What followed after a run, once it has ended."""
+    bell = floor.db.bell(EXCHANGES)
+    async with asyncio.timeout(REST_SECONDS):
+        while True:
+            version = bell.version
+            found = await floor.read(lambda tx: exchange_after(tx, floor.access, run_id))
+            if found is not None and found.state != "open":
+                return found
+            await bell.wait(version, 1.0)
+
+
+async def runs_of(floor: Floor, key: SessionKey) -> list[Run]:
+    """The runs of a lane, oldest first."""
+
+    def work(tx: Tx) -> list[Run]:
+        return runs_newest_first(tx, floor.access, RunFilter(key=str(key)), before=None, limit=50)
+
+    return (await floor.read(work))[::-1]
+
+
+@requirement("S2.send.wait", "S2.pingpong.starts", "S2.announce.step", "S2.x.reply.once", "S2.x.nodeadlock")
+async def test_one_asks_the_other_answers_both_go_on_and_one_announces(
+    store_url: str, gateway: ScriptedGateway
+) -> None:
+    gateway.rule = play = Play()
+    play.rounds = {"asker": ["which?"], "teller": ["red"]}
+    async with open_floor(store_url, to(gateway), talking_settings()) as floor:
+        await open_agents(floor)
+        asked = await floor.ask("ask", agent="asker")
+        (result,) = play.results
+        ended = await exchange_ended(floor, result["runId"])
+        heard = [await runs_of(floor, key) for key in (ASKER, TELLER)]
+        journal = await floor.entries(heard[1][-1])
+    assert (asked.reply, result["status"], result["reply"]) == ("I have asked.", "ok", "three")
+    assert [[run.provenance_kind for run in lane] for lane in heard] == [
+        ["external_user", "reply_back", "reply_back"],
+        ["inter_session", "reply_back", "announce"],
+    ]
+    assert [run.reply for run in heard[1]] == ["three", "red", "There are three."]
+    assert sum("three" in run.text for run in heard[0]) == 0, "what the call brought is not said again"
+    assert ended.state == "delivered"
+    assert [entry.role for entry in journal] == ["user", "assistant"]
+    assert journal[-1].content == "There are three.", "where a chat shows what is stored, it is shown"
+
+
+@requirement("S2.send.context", "S2.send.provenance")
+async def test_the_instructions_name_both_lanes_and_the_channel(floor: Floor, gateway: ScriptedGateway) -> None:
+    gateway.rule = play = Play()
+    floor.settings = talking_settings(1)
+    floor.turns = floor.turns_on(floor.db)
+    await floor.kill()
+    floor.start()
+    await open_agents(floor)
+    await floor.ask("ask", "web:chat-0001", agent="asker", channel="web")
+    ended = await exchange_ended(floor, play.results[0]["runId"])
+    told = {agent: [words for who, words in play.told if who == agent] for agent in ("asker", "teller")}
+    primary, announce = told["teller"]
+    reply = told["asker"][-1]
+    for part in ("agent:asker:web:chat-0001", "channel webchat", str(TELLER)):
+        assert part in primary
+    for part in ("agent:asker:web:chat-0001", str(TELLER), "turn 1 of at most 1", "REPLY_SKIP"):
+        assert part in reply
+    assert "ANNOUNCE_SKIP" in announce
+    assert "ANNOUNCE_SKIP" not in primary
+    first = next(run for run in await runs_of(floor, TELLER) if run.id == ended.first_run_id)
+    said = (await floor.entries(first))[0]
+    assert (said.role, said.provenance.kind, said.author) == ("user", "inter_session", "asker")
+
+
+@requirement("S2.x.nodeadlock", "S2.x.reply.once")
+async def test_a_late_reply_reaches_the_requester_although_its_turn_still_runs(
+    store_url: str, gateway: ScriptedGateway
+) -> None:
+    gate = Gate()
+    gateway.rule = play = Play(timeoutSeconds=1)
+    play.primary = lambda: text("three", before=gate)
+    async with open_floor(store_url, to(gateway), talking_settings()) as floor:
+        await open_agents(floor)
+        asked = await floor.ask("ask", agent="asker")
+        gate.open()
+        await exchange_ended(floor, play.results[0]["runId"])
+        heard = await runs_of(floor, ASKER)
+    assert (asked.reply, play.results[0]["status"]) == ("I have asked.", "timeout")
+    assert [run.text for run in heard] == ["ask", "three"]
+
+
+@requirement("S2.x.nodeadlock")
+async def test_many_that_wait_for_one_another_do_so_without_a_place(store_url: str, gateway: ScriptedGateway) -> None:
+    gateway.rule = play = Play(timeoutSeconds=20)
+    settings = talking_settings(0)
+    one_place = type(settings)(tools=settings.tools, sessions=settings.sessions, runs=RunsSettings(concurrency=1))
+    async with open_floor(store_url, to(gateway), one_place) as floor:
+        await open_agents(floor)
+        asked = [await floor.say("ask", f"hook:{n}", agent="asker") for n in range(3)]
+        replies = [(await floor.rest(run)).reply for run in asked]
+    assert replies == ["I have asked."] * 3
+    assert [result["status"] for result in play.results] == ["ok"] * 3
+
+
+@requirement("S2.send.serverwait", "P.kill")
+async def test_a_server_that_dies_while_a_call_waits_loses_neither_run_nor_reply(
+    store_url: str, gateway: ScriptedGateway
+) -> None:
+    gate = Gate()
+    gateway.rule = play = Play(timeoutSeconds=600)
+    play.primary = lambda: text("three", before=gate)
+    settings = talking_settings()
+    async with open_floor(store_url, to(gateway), settings, working=False) as floor:
+        await open_agents(floor)
+        asked = await floor.say("ask", agent="asker")
+        floor.start()
+        await gate.reached()
+        await floor.kill()
+        gate.open()
+        await floor.let_leases_end()
+        floor.start()
+        ended = await floor.rest(asked)
+        (first, *_) = await runs_of(floor, TELLER)
+        await exchange_ended(floor, first.id)
+        heard = [await runs_of(floor, key) for key in (ASKER, TELLER)]
+    assert (ended.state, ended.reason) == ("failed", "interrupted"), "it has sent something, and a person decides"
+    assert [run.text for run in heard[0]] == ["ask", "three"], "the reply comes by the round instead"
+    assert [run.provenance_kind for run in heard[1]] == ["inter_session", "announce"], "sent once"

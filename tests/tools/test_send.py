@@ -1,0 +1,233 @@
+"""sessions_send: what is sent to whom, what comes back, and what is refused; and whole talks with real turns."""
+
+from typing import Any
+
+import pytest
+
+from carrel.kernel.settings import (
+    RunsSettings,
+    SendMatch,
+    SendPolicySettings,
+    SendRule,
+    Settings,
+    ToolsAgentToAgentSettings,
+    ToolsSessionsSettings,
+    ToolsSettings,
+)
+from carrel.runs import Failed, Rules, stop_lane
+from tests.delivery.talks import ASKER, TELLER, open_talk
+from tests.requirements.mark import requirement
+
+pytestmark = pytest.mark.anyio
+PENDING = {"status": "pending", "mode": "announce"}
+
+
+def only(visibility: str, **more: Any) -> Settings:
+    """Settings with a narrower sight."""
+    sessions = ToolsSessionsSettings(visibility=visibility)  # type: ignore[arg-type]
+    return Settings(tools=ToolsSettings(sessions=sessions, **more))
+
+
+@requirement("S2.send.nowait")
+async def test_without_a_wait_the_message_is_queued_and_the_call_returns_at_once(store_url: str) -> None:
+    async with open_talk(store_url) as talk:
+        answer, _ = await talk.call(timeoutSeconds=0)
+        assert answer == {
+            "runId": talk.first,
+            "status": "accepted",
+            "sessionKey": str(TELLER),
+            "delivery": PENDING,
+        }
+        assert (await talk.engine.run(talk.first)).state == "queued"
+
+
+@requirement("S2.send.wait")
+@pytest.mark.parametrize(("asked", "seconds"), [({}, 30), ({"timeoutSeconds": 5}, 5), ({"timeoutSeconds": 9999}, 600)])
+async def test_a_call_waits_as_long_as_it_says_within_bounds(
+    sqlite_url: str, asked: dict[str, Any], seconds: int
+) -> None:
+    async with open_talk(sqlite_url) as talk:
+        _, result = await talk.call(**asked)
+        assert result.wait is not None
+        assert result.wait.until == talk.engine.clock.now_ms() + seconds * 1000
+
+
+@requirement("S2.send.wait", "S2.x.reply.own")
+async def test_the_reply_is_the_one_of_this_very_run(store_url: str) -> None:
+    async with open_talk(store_url) as talk:
+        await talk.engine.say(TELLER, "from somebody else")
+        await talk.call()
+        await talk.hear(TELLER, "an older answer")
+        assert (await talk.engine.run(talk.first)).state == "queued"
+        await talk.hear(TELLER, "three")
+        answer = await talk.finish()
+        assert answer == {
+            "runId": talk.first,
+            "status": "ok",
+            "reply": "three",
+            "sessionKey": str(TELLER),
+            "delivery": PENDING,
+        }
+
+
+@requirement("S2.send.timeout", "S2.x.reply.own")
+async def test_when_the_wait_ends_first_the_run_goes_on(store_url: str) -> None:
+    async with open_talk(store_url) as talk:
+        await talk.engine.say(TELLER, "from somebody else")
+        await talk.call()
+        await talk.hear(TELLER, "an older answer")
+        talk.advance(30)
+        answer = await talk.finish()
+        assert (answer["runId"], answer["status"]) == (talk.first, "timeout")
+        assert "sessions_history" in answer["error"]
+        assert "reply" not in answer
+        await talk.hear(TELLER, "three")
+        assert (await talk.engine.run(talk.first)).reply == "three"
+
+
+@requirement("S2.send.error")
+async def test_a_run_that_fails_is_told_as_an_error(store_url: str) -> None:
+    async with open_talk(store_url) as talk:
+        await talk.call()
+        await talk.hear(TELLER, Failed(code="broken", message="It broke."))
+        answer = await talk.finish()
+        assert (answer["runId"], answer["status"]) == (talk.first, "error")
+        assert "It broke." in answer["error"]
+
+
+@requirement("S2.send.error")
+async def test_a_run_that_is_stopped_is_told_as_an_error(sqlite_url: str) -> None:
+    async with open_talk(sqlite_url) as talk:
+        await talk.call()
+        await talk.engine.db.write(lambda tx: stop_lane(tx, talk.engine.access, str(TELLER), "stopped"))
+        answer = await talk.finish()
+        assert (answer["status"], "stopped" in answer["error"]) == ("error", True)
+
+
+@requirement("S2.x.noreply.stops")
+async def test_a_reply_that_says_there_is_none_is_not_given_as_one(sqlite_url: str) -> None:
+    async with open_talk(sqlite_url) as talk:
+        await talk.call()
+        await talk.hear(TELLER, "NO_REPLY")
+        answer = await talk.finish()
+        assert (answer["status"], answer["reply"]) == ("ok", "")
+
+
+@requirement("S2.send.provenance")
+async def test_the_message_says_where_it_comes_from(store_url: str) -> None:
+    async with open_talk(store_url) as talk:
+        await talk.call(timeoutSeconds=0)
+        run = await talk.engine.run(talk.first)
+        source = run.source()
+        assert (source.kind, source.source_session_key) == ("inter_session", str(ASKER))
+        assert (source.source_channel, source.source_tool, run.actor_id) == ("api", "sessions_send", "asker")
+        assert run.parent_run_id == talk.desk.own_run.id
+
+
+@requirement("S2.send.params")
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"message": ""},
+        {"message": " \n "},
+        {"sessionKey": ""},
+        {"sessionKey": "no such: thing"},
+        {"sessionKey": "global"},
+        {"timeoutSeconds": "soon"},
+        {"to": "teller"},
+        {"message": None},
+    ],
+)
+async def test_what_is_missing_or_malformed_is_refused(sqlite_url: str, wrong: dict[str, Any]) -> None:
+    async with open_talk(sqlite_url) as talk:
+        answer, _ = await talk.call(**wrong)
+        assert answer["ok"] is False
+        assert answer["error"]["code"] in ("invalid_params", "reserved_session_key")
+        assert await talk.runs(TELLER) == []
+
+
+@requirement("S2.x.nodeadlock")
+@pytest.mark.parametrize("spelling", ["current", "main", str(ASKER), "agent:asker:main:v1"])
+async def test_nobody_sends_to_himself(sqlite_url: str, spelling: str) -> None:
+    async with open_talk(sqlite_url) as talk:
+        answer, _ = await talk.call(sessionKey=spelling)
+        assert (answer["status"], answer["code"]) == ("forbidden", "self_send")
+        assert answer["runId"].startswith("run_")
+        assert len(await talk.runs(ASKER)) == 1
+
+
+@requirement("S2.send.forbidden", "S2.visibility.everywhere")
+@pytest.mark.parametrize(
+    ("settings", "rule"),
+    [
+        (only("self"), "visibility is self"),
+        (only("tree"), "visibility is tree"),
+        (only("agent"), "visibility is agent"),
+        (only("all"), "agent_to_agent.enabled"),
+        (
+            only("all", agent_to_agent=ToolsAgentToAgentSettings(enabled=True, allow=("asker",))),
+            "agent_to_agent.allow",
+        ),
+    ],
+)
+async def test_a_refused_target_names_the_rule_that_refused(sqlite_url: str, settings: Settings, rule: str) -> None:
+    async with open_talk(sqlite_url, settings=settings) as talk:
+        answer, _ = await talk.call()
+        assert (answer["status"], answer["code"]) == ("forbidden", "forbidden")
+        assert rule in answer["error"]
+        assert answer["runId"].startswith("run_")
+        assert await talk.runs(TELLER) == []
+
+
+@requirement("S2.send.forbidden", "S2.policy.enforced")
+async def test_a_send_policy_refuses_and_is_named(sqlite_url: str) -> None:
+    async with open_talk(sqlite_url) as talk:
+        rule = SendRule(action="deny", match=SendMatch(key_prefix="agent:teller:"))
+        talk.change_house(rules=Rules(send_policy=SendPolicySettings(rules=(rule,))))
+        answer, _ = await talk.call()
+        assert (answer["status"], answer["code"]) == ("forbidden", "send_denied")
+        assert "sessions.send_policy" in answer["error"]
+
+
+@requirement("S2.x.queue.nodrop")
+async def test_a_full_lane_tells_the_sender_and_stays_as_it_was(store_url: str) -> None:
+    async with open_talk(store_url) as talk:
+        talk.change_house(rules=Rules(runs=RunsSettings(lane_queue_max=2)))
+        statuses = [(await talk.call(f"1:{n}", timeoutSeconds=0))[0]["status"] for n in range(4)]
+        assert statuses == ["accepted", "accepted", "error", "error"]
+        assert await talk.engine.depth(TELLER) == len(await talk.runs(TELLER)) == 2
+
+
+async def test_a_server_that_stops_takes_nothing_new(sqlite_url: str) -> None:
+    async with open_talk(sqlite_url) as talk:
+        talk.change_house(draining=lambda: True)
+        answer, _ = await talk.call()
+        assert (answer["status"], answer["code"]) == ("error", "draining")
+
+
+@requirement("S2.send.params")
+@pytest.mark.parametrize("missing", ["agent:teller:task:none", "agent:nobody:main", "ses_" + "0" * 26, "nosuchchat"])
+async def test_a_session_that_is_not_there_is_named_in_the_error(sqlite_url: str, missing: str) -> None:
+    async with open_talk(sqlite_url) as talk:
+        answer, _ = await talk.call(sessionKey=missing)
+        assert (answer["status"], answer["code"]) == ("error", "not_found")
+        assert missing in answer["error"]
+
+
+async def test_a_call_that_is_repeated_sends_once(sqlite_url: str) -> None:
+    async with open_talk(sqlite_url) as talk:
+        first, _ = await talk.call(timeoutSeconds=0)
+        again, _ = await talk.call(timeoutSeconds=0)
+        assert first == again
+        assert len(await talk.runs(TELLER)) == 1
+
+
+async def test_what_lanes_say_to_one_another_leaves_their_channels_as_they_are(sqlite_url: str) -> None:
+    async with open_talk(sqlite_url) as talk:
+        await talk.call(sessionKey=str(TELLER), timeoutSeconds=0)
+        run = await talk.engine.run(talk.first)
+        assert run.channel == "internal"
+        row = await talk.engine.db.read(
+            lambda tx: tx.one("SELECT last_channel FROM lanes WHERE key = :key", key=str(TELLER))
+        )
+        assert row == (None,)
