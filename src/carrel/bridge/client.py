@@ -132,14 +132,26 @@ class Client:
         extra: Mapping[str, str] | None = None,
         timeout_seconds: float | None = None,
     ) -> Any:
-        seconds = timeout_seconds or self._timeout_seconds
         text = None if body is None else json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
-        headers = self._headers() | dict(extra or {})
+        status, answer = self._exchange(method, self._target(path, query), text, dict(extra or {}), timeout_seconds)
+        return self._parse(status, answer)
+
+    def say(
+        self, path: str, text: bytes, headers: Mapping[str, str], *, timeout_seconds: float | None = None
+    ) -> tuple[int, bytes]:
+        """Post a text that is another protocol's, and return status and answer as they are."""
+        return self._exchange("POST", self._target(path, None), text, headers, timeout_seconds)
+
+    def _exchange(
+        self, method: str, target: str, text: bytes | None, extra: Mapping[str, str], timeout_seconds: float | None
+    ) -> tuple[int, bytes]:
+        seconds = timeout_seconds or self._timeout_seconds
+        headers = self._headers() | dict(extra)
         if text is not None:
             headers["Content-Type"] = "application/json"
         try:
             connection = self._connected(seconds)
-            connection.request(method, self._target(path, query), body=text, headers=headers)
+            connection.request(method, target, body=text, headers=headers)
             response = connection.getresponse()
             answer = response.read(ANSWER_BYTES_MAX)
         except TimeoutError as fault:
@@ -154,7 +166,7 @@ class Client:
             raise
         if response.will_close:
             self.close()
-        return self._parse(response.status, answer)
+        return response.status, answer
 
     def _connected(self, seconds: float) -> http.client.HTTPConnection:
         """Return the open connection, or a fresh one when the server has hung up meanwhile.

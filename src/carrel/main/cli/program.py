@@ -17,6 +17,7 @@ from carrel.main.cli import (
     completion,
     doctor,
     events,
+    mcp,
     receipts,
     runs,
     sending,
@@ -43,6 +44,7 @@ COMMANDS: tuple[Command, ...] = (
     *agents.COMMANDS,
     *tokens.COMMANDS,
     *a2a.COMMANDS,
+    *mcp.COMMANDS,
     *upkeep.COMMANDS,
 )
 GROUPS = {

@@ -43,6 +43,8 @@ class Endpoint:
         self._speaking: Speaking | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        # White space around a value is no part of it, and the SDK compares values with what the body says.
+        scope = {**scope, "headers": [(name, value.strip(b" \t")) for name, value in scope["headers"]]}
         request = Request(scope, receive)
         answer = _Answer(send)
         try:
