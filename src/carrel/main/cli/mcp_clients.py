@@ -1,10 +1,8 @@
 """The programs that start `carrel mcp`: where each keeps its configuration, and how ours gets into it."""
 
-import difflib
 import json
 import os
 import sys
-import tomllib
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -50,6 +48,8 @@ def show_entry(client: McpClient, words: list[str], screen: Screen) -> int:
 
 def write_entry(client: McpClient, words: list[str], screen: Screen) -> int:
     """Put our entry into the client's file, after showing what changes."""
+    import difflib
+
     path = client.path
     try:
         before = path.read_text(encoding="utf-8") if path.exists() else ""
@@ -79,6 +79,8 @@ def _alone(client: McpClient, entry: Item) -> str:
 
 
 def _merged(client: McpClient, before: str, entry: Item) -> str:
+    import tomllib
+
     try:
         known: Item = (tomllib.loads if client.is_toml else json.loads)(before) if before.strip() else {}
     except ValueError as fault:
