@@ -93,11 +93,19 @@ def test_it_makes_functions_by_the_previous_response(server: RunningServer) -> N
     client = openai_client(server)
     first = client.responses.create(model="carrel", input="weather?", tools=[TOOL])
     assert [item.type for item in first.output] == ["message", "function_call", "function_call"]
+    with pytest.raises(APIStatusError) as missing:
+        client.responses.create(
+            model="carrel", input=brought(first)[:1], tools=[TOOL], previous_response_id=first.id
+        )  # fmt: skip
+    assert (missing.value.status_code, missing.value.param) == (400, "input")
     second = client.responses.create(
         model="carrel", input=brought(first), tools=[TOOL], previous_response_id=first.id
     )  # fmt: skip
     assert second.output_text == "heard: Rome and Oslo"
     assert (second.metadata or {})["runId"] == (first.metadata or {})["runId"]
+    read_again = client.responses.retrieve(first.id)
+    used = [response.usage.total_tokens for response in (first, second, read_again) if response.usage is not None]
+    assert used == [18, 18, 18], "each pays for its own stretch"
 
 
 def test_it_makes_functions_and_keeps_the_talk_itself(server: RunningServer) -> None:
