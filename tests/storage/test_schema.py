@@ -166,6 +166,10 @@ LOOKUPS = {
     "tasks of a context": f"SELECT id FROM runs WHERE {OURS} AND key = :key AND provenance_kind = 'a2a' "
     "ORDER BY updated_at DESC, id DESC LIMIT 50",
     "changes of a run": f"SELECT seq FROM events WHERE {OURS} AND run_id = :key AND change > :now ORDER BY change",
+    "exchanges that are due": "SELECT id FROM exchanges WHERE due_at <= :now ORDER BY due_at LIMIT 50",
+    "the exchange that waits for a run": f"SELECT id FROM exchanges WHERE {OURS} AND current_run_id = :key AND "
+    "state = 'open'",
+    "what follows after a run": f"SELECT id FROM exchanges WHERE {OURS} AND first_run_id = :key",
     "webhooks that are due": "SELECT id FROM webhooks WHERE due_at <= :now ORDER BY due_at LIMIT 50",
     "entries of a session": f"SELECT seq FROM entries WHERE {OURS} AND session_id = :key ORDER BY seq DESC LIMIT 50",
     "events behind a cursor": f"SELECT seq FROM events WHERE {OURS} AND seq > :now ORDER BY seq LIMIT 500",

@@ -10,6 +10,7 @@ from carrel.delivery.exchanging import Exchanges
 from carrel.delivery.instructions import PROFILE_VERSION, standing_instructions
 from carrel.delivery.live import Live, Spoken, Words
 from carrel.delivery.receipts import Comparison, Receipt, compare_receipts, receipt_of
+from carrel.delivery.redelivering import redeliver
 from carrel.delivery.turn import BUILTIN, Turns
 
 __all__ = [
@@ -30,5 +31,6 @@ __all__ = [
     "compare_receipts",
     "is_about_approval",
     "receipt_of",
+    "redeliver",
     "standing_instructions",
 ]

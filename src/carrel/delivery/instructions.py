@@ -1,6 +1,7 @@
 """Standing instructions: the policy an agent works under, equal for equal input, with a version of its own.
 
-Change a word here and PROFILE_VERSION must change with it; a test holds the two together.
+Change a word here, or of what runs between two lanes are told (`exchange_words`), and PROFILE_VERSION must change with
+it; a test holds them together.
 """
 
 from hashlib import sha256
@@ -11,7 +12,7 @@ from carrel.kernel import SessionKey, one_line
 from carrel.sessions import Agent
 from carrel.tools import Tool
 
-PROFILE_VERSION = "2026-11-1"
+PROFILE_VERSION = "2026-11-2"
 
 
 class Instructions(Struct, frozen=True):

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from carrel.delivery import Comparison, Receipt, compare_receipts, receipt_of
+from carrel.delivery import Comparison, Receipt, compare_receipts, receipt_of, redeliver
 from carrel.kernel import Access, Code, Envelope, Message, Provenance, Refusal, invalid, not_found
 from carrel.kernel.limits import (
     NAME_CHARS_MAX,
@@ -261,6 +261,19 @@ async def retry_run(ask: Ask[None, NoQuery]) -> Retried:
         failed = seen_run(tx, access, ask.path("id"))
         again = retry(tx, access, failed, ask.house.rules)
         return ask.promise(tx, Retried(run_id=again.id, retried_from=failed.id))
+
+    return await ask.write(work)
+
+
+@endpoint("POST", "/api/runs/{id}/announce", answers={202: OneRun}, who=PEOPLE)
+async def announce_again(ask: Ask[None, NoQuery]) -> OneRun:
+    """Deliver a result again that could not be delivered."""
+    refuse_when_draining(ask.house)
+
+    def work(tx: Tx, access: Access) -> OneRun:
+        run = seen_run(tx, access, ask.path("id"))
+        redeliver(tx, access, run)
+        return OneRun(run=run_shape(tx, access, run))
 
     return await ask.write(work)
 

@@ -7,7 +7,7 @@ import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
 from carrel.kernel import Access, Provenance, iso
-from carrel.runs import Run, attachment_heads, queue_order, tools_called
+from carrel.runs import Run, attachment_heads, exchange_after, queue_order, tools_called
 from carrel.storage import Tx
 from carrel.surfaces.api.endpoint import Out
 
@@ -173,12 +173,21 @@ def _run_shape(tx: Tx, access: Access, run: Run, place: int | None) -> RunShape:
         instructions_sha256=run.instructions_sha256,
         tools_called=tools_called(tx, access, run.id) if run.started_at else [],
         usage=_run_usage(run),
-        announce=Announced(),
+        announce=_announced(tx, access, run),
         context=Injected(),
         created_at=iso(run.created_at) or "",
         started_at=iso(run.started_at),
         ended_at=iso(run.ended_at),
     )
+
+
+def _announced(tx: Tx, access: Access, run: Run) -> Announced:
+    # Only what was sent or spawned has something to announce.
+    sent = run.provenance_kind in ("inter_session", "spawn")
+    exchange = exchange_after(tx, access, run.id) if sent else None
+    if exchange is None:
+        return Announced()
+    return Announced(state="pending" if exchange.state == "open" else exchange.state, attempts=exchange.attempts)
 
 
 def _said(tx: Tx, access: Access, run: Run) -> Said:

@@ -1,0 +1,26 @@
+"""Redelivering: a person has a result offered again that could not be delivered."""
+
+from msgspec import structs
+
+from carrel.delivery.concluding import offering
+from carrel.delivery.exchanging import hold
+from carrel.kernel import Access, Code, Refusal
+from carrel.runs import Exchange, Run, exchange_after, keep_exchange
+from carrel.storage import Tx
+
+
+def redeliver(tx: Tx, access: Access, run: Run) -> Exchange:
+    """Offer the result that follows after a run again, from the step at which it was given up."""
+    seen = exchange_after(tx, access, run.id)
+    exchange = None if seen is None else hold(tx, seen)
+    if exchange is None or exchange.state != "undelivered":
+        state = "nothing follows after it" if exchange is None else f"what follows after it is {exchange.state}"
+        raise Refusal(Code.CONFLICT, f"This run has no undelivered result: {state}.")
+    # An announcement that failed is made anew; one that is there goes out as it is.
+    current_run_id = None if exchange.step == "announce" else exchange.current_run_id
+    opened = structs.replace(
+        exchange, state="open", current_run_id=current_run_id, error=None, ended_at=None, due_at=tx.now
+    )
+    again = offering(tx, opened)
+    keep_exchange(tx, access, again)
+    return again
