@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, asynccontextmanager, nullcontext
 from typing import Any, TypeVar
 
 from carrel.access import account_by_slug, owner_of_default
-from carrel.delivery import BUILTIN, Channel, Door, Exchanges, Live, Receipt, Turns, receipt_of
+from carrel.delivery import BUILTIN, Channel, Door, Exchanges, Live, Receipt, Sweeping, Turns, receipt_of
 from carrel.gateway import open_gateway
 from carrel.journal import Entry, entries_of_run
 from carrel.kernel import Access, Envelope, Message, NewAttachment, Provenance, SessionKey, system_access
@@ -84,12 +84,16 @@ class Floor:
 
     async def _work(self, dispatcher: Dispatcher) -> None:
         async with asyncio.TaskGroup() as group:
-            for duty in (dispatcher.serve(), self.watch.serve(), self.exchanges().serve()):
+            for duty in (dispatcher.serve(), self.watch.serve(), self.exchanges().serve(), self.sweeping().serve()):
                 group.create_task(duty)
 
     def exchanges(self) -> Exchanges:
         """Whoever goes on with the exchanges of this floor."""
         return Exchanges(self.db, self.surroundings, self.channels)
+
+    def sweeping(self) -> Sweeping:
+        """Whoever sweeps up after the sub-agents of this floor."""
+        return Sweeping(self.db, self.settings)
 
     async def kill(self) -> None:
         """Take the dispatcher away in the middle of whatever it does; nothing more is written."""

@@ -13,7 +13,7 @@ from starlette.applications import Starlette
 from starlette.routing import BaseRoute
 
 from carrel.access import access_by_token
-from carrel.delivery import BUILTIN, Door, Exchanges, Live, Turns
+from carrel.delivery import BUILTIN, Door, Exchanges, Live, Sweeping, Turns
 from carrel.gateway import GatewaySettings
 from carrel.kernel import Access, SystemClock
 from carrel.kernel.settings import SettingRow, Settings
@@ -95,6 +95,7 @@ async def open_house(
             if works:
                 duties.append(group.create_task(dispatcher.serve()))
                 duties.append(group.create_task(Exchanges(db, house.surroundings, {}).serve()))
+                duties.append(group.create_task(Sweeping(db, settings).serve()))
             async with _served(app, group) as address:
                 yield OpenHouse(
                     house=house, app=app, url=address, owner=owner, other_owner=other, agent=agent, drain=drain

@@ -40,10 +40,13 @@ def test_a_folder_is_placed_held_and_removed(tmp_path: Path) -> None:
 
 def test_a_folder_that_is_there_is_not_written_into(tmp_path: Path) -> None:
     workspace = workspace_in(tmp_path)
-    receipt = place_files(workspace, "one", FILES)
+    placed = place_files(workspace, "one", FILES)
     with pytest.raises(CannotPlace):
         place_files(workspace, "one", (NewFile("b.txt", b"wolf"),))
-    assert sorted(path.name for path in (workspace.root / receipt.rel_dir).iterdir()) == ["a.txt", "manifest.json"]
+    assert sorted(path.name for path in (workspace.root / placed.receipt.rel_dir).iterdir()) == [
+        "a.txt",
+        "manifest.json",
+    ]
 
 
 def test_of_files_that_cannot_all_be_placed_none_is(tmp_path: Path) -> None:
@@ -56,7 +59,7 @@ def test_of_files_that_cannot_all_be_placed_none_is(tmp_path: Path) -> None:
 @requirement("S2.spawn.attachments.cleanup")
 def test_links_inside_a_folder_are_removed_and_what_they_lead_to_stays(tmp_path: Path) -> None:
     workspace, outside = workspace_in(tmp_path), treasure_in(tmp_path)
-    folder = workspace.root / place_files(workspace, "one", FILES).rel_dir
+    folder = workspace.root / place_files(workspace, "one", FILES).receipt.rel_dir
     (folder / "to folder").symlink_to(outside)
     (folder / "to file").symlink_to(outside / "deep" / "gold")
     (folder / "up").symlink_to("../../..")

@@ -11,6 +11,7 @@ from carrel.delivery.instructions import PROFILE_VERSION, standing_instructions
 from carrel.delivery.live import Live, Spoken, Words
 from carrel.delivery.receipts import Comparison, Receipt, compare_receipts, receipt_of
 from carrel.delivery.redelivering import redeliver
+from carrel.delivery.sweeping import Sweeping
 from carrel.delivery.turn import BUILTIN, Turns
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "Post",
     "Receipt",
     "Spoken",
+    "Sweeping",
     "Turns",
     "Words",
     "compare_receipts",

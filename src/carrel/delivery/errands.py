@@ -2,9 +2,13 @@
 
 from carrel.delivery.channels import INTERNAL, channel_of
 from carrel.delivery.exchange_words import announce_errand, reply_errand, sent_errand
+from carrel.delivery.subagent_words import notes_errand, result_errand, spawned_errand
 from carrel.runs import Run, exchange_of_run
 from carrel.sessions import lane_of
 from carrel.storage import Tx
+
+# The tool whose announcements are a sub-agent's.
+SPAWN = "sessions_spawn"
 
 
 def errand_of(tx: Tx, run: Run) -> str:
@@ -14,6 +18,11 @@ def errand_of(tx: Tx, run: Run) -> str:
             return sent_errand(run)
         case "reply_back":
             return reply_errand(run, exchange_of_run(tx, run.access, run.id))
+        case "spawn":
+            lane = lane_of(tx, run.access, run.session_key)
+            return spawned_errand(run, lane.files if lane else None)
+        case "announce" if run.source().source_tool == SPAWN:
+            return notes_errand(run) if run.session_key.kind == "subagent" else result_errand(run)
         case "announce":
             exchange = exchange_of_run(tx, run.access, run.id)
             lane = lane_of(tx, run.access, run.session_key)

@@ -17,6 +17,7 @@ from msgspec import structs
 from carrel.delivery.channels import Channels, Post, channel_of
 from carrel.delivery.concluding import conclude, delivered, put_off
 from carrel.delivery.replying import ReplyBack
+from carrel.delivery.subagents import SubAgents
 from carrel.kernel import MS_PER_SECOND, Refusal
 from carrel.kernel.limits import (
     EXCHANGE_BROKEN_SECONDS,
@@ -58,7 +59,7 @@ class Exchanges:
         self._db = db
         self._house = house
         self._channels = channels
-        self._courses: Mapping[str, Course] = {"send": ReplyBack(house)}
+        self._courses: Mapping[str, Course] = {"send": ReplyBack(house), "spawn": SubAgents(house)}
         self._bell = db.bell(EXCHANGES)
         # How many posts are under way here.
         self._posts = 0

@@ -16,7 +16,17 @@ from carrel.kernel.clock import (
     parse_iso,
 )
 from carrel.kernel.errors import Code, Refusal, invalid, not_found
-from carrel.kernel.ids import Chance, Ids, caller_hash, first_id, new_secret, secret_digest, system_chance, uuid_for
+from carrel.kernel.ids import (
+    Chance,
+    Ids,
+    caller_hash,
+    first_id,
+    is_uuid_of,
+    new_secret,
+    secret_digest,
+    system_chance,
+    uuid_for,
+)
 from carrel.kernel.keys import (
     INTERNAL_KINDS,
     SessionKey,
@@ -73,6 +83,7 @@ __all__ = [
     "is_agent_id",
     "is_conversation_key",
     "is_new_conversation_key",
+    "is_uuid_of",
     "iso",
     "key_text",
     "kind_of",

@@ -10,6 +10,7 @@ from uuid import UUID
 from carrel.kernel.clock import Clock
 
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
+_UUID_HEAD_BYTES = 10
 _PAIRS = [first + second for first in _ALPHABET for second in _ALPHABET]
 
 
@@ -67,9 +68,24 @@ def _encode(value: int) -> str:
     return "".join([_PAIRS[(value >> shift) & 1023] for shift in range(120, -10, -10)])
 
 
-def uuid_for(fresh_id: str) -> str:
-    """The UUID under which a fresh id appears in a session key."""
-    return str(UUID(bytes=sha256(fresh_id.encode()).digest()[:16], version=4))
+def uuid_for(fresh_id: str, owner: str) -> str:
+    """The UUID under which a fresh id appears in a session key; it can be told from one that another owner made."""
+    head = UUID(bytes=sha256(fresh_id.encode()).digest()[:16], version=4).bytes[:_UUID_HEAD_BYTES]
+    return str(UUID(bytes=head + _uuid_tail(head, owner)))
+
+
+def is_uuid_of(text: str, owner: str) -> bool:
+    """True for a UUID that was made for this owner."""
+    try:
+        found = UUID(text).bytes
+    except ValueError:
+        return False
+    head, tail = found[:_UUID_HEAD_BYTES], found[_UUID_HEAD_BYTES:]
+    return str(UUID(bytes=found)) == text and tail == _uuid_tail(head, owner)
+
+
+def _uuid_tail(head: bytes, owner: str) -> bytes:
+    return sha256(owner.encode() + head).digest()[: 16 - _UUID_HEAD_BYTES]
 
 
 def caller_hash(actor_id: str) -> str:

@@ -45,9 +45,11 @@ ATTACHMENT_BYTES_MAX = 10 * 1024 * 1024
 FILE_NAME_BYTES_MAX = 255
 STRAY_FOLDER_MINUTES = 15
 SWEEP_SECONDS = 60
+SWEPT_AT_A_TIME = 100
 
-# A sub-agent's result: how long the child may take to put it into words, and how often and long it is tried to hand on.
+# A sub-agent's result: how long the child may take for its notes, and how much of either is announced.
 ANNOUNCE_SECONDS_MAX = 120
+ANNOUNCED_RESULT_CHARS_MAX = 8_000
 
 # Turns
 ARTIFACT_BYTES_MAX = 10 * 1024 * 1024

@@ -18,7 +18,7 @@ import uvloop
 
 from carrel import __version__
 from carrel.access import account_by_slug, token_text
-from carrel.delivery import Exchanges, Live, Turns
+from carrel.delivery import Exchanges, Live, Sweeping, Turns
 from carrel.kernel import DEFAULT_ACCOUNT_SLUG, Code, Ids, Refusal, SystemClock, system_chance
 from carrel.kernel.limits import KEEP_ALIVE_SECONDS
 from carrel.main.connections import BoundedHttp, allow_many_connections
@@ -109,6 +109,7 @@ class _Server:
             if self._role != "api":
                 duties.append(group.create_task(dispatcher.serve()))
                 duties.append(group.create_task(Exchanges(db, house.surroundings, {}).serve()))
+                duties.append(group.create_task(Sweeping(db, self._settings).serve()))
             if self._role != "api" and self._settings.a2a.enabled and self._settings.a2a.push.enabled:
                 duties.append(group.create_task(Pushing(db, doors.wire, self._settings.a2a.push).serve()))
             await self._stopping.wait()

@@ -132,6 +132,16 @@ def note_run_ended(tx: Tx, access: Access, run_id: str, provenance_kind: str) ->
         tx.wake(EXCHANGES)
 
 
+def hush_exchanges(tx: Tx, access: Access, requester_key: str) -> None:
+    """Let results that are still to come to a lane wake nobody there: it was told to stop."""
+    tx.run(
+        "UPDATE exchanges SET wakes = 0 WHERE account_id = :account AND requester_key = :key AND kind = 'spawn' "
+        "AND state = 'open'",
+        account=access.account_id,
+        key=requester_key,
+    )
+
+
 def due_exchanges(tx: Tx, limit: int) -> list[Exchange]:
     """Exchanges in which something is to be done now, of whatever account, the longest due first. Holds none."""
     rows = tx.all(

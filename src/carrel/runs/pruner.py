@@ -2,12 +2,20 @@
 
 from carrel.access import every_account, prune_answers
 from carrel.journal import attached_in_session, delete_session_entries, prune_events
-from carrel.kernel import METRICS, MS_PER_DAY, Access, system_access
+from carrel.kernel import METRICS, MS_PER_DAY, MS_PER_MINUTE, Access, system_access
 from carrel.kernel.limits import IDEMPOTENCY_KEPT_HOURS, POSTS_KEPT_HOURS, PRUNE_ROWS_MAX
 from carrel.kernel.settings import Settings
 from carrel.runs import lane_store, post_store, store, task_store
 from carrel.runs.stopping import end_unheld
-from carrel.sessions import closed_sessions_before, delete_session, lock_lane
+from carrel.sessions import (
+    Lane,
+    archive,
+    closed_sessions_before,
+    delete_session,
+    every_agent,
+    idle_children,
+    lock_lane,
+)
 from carrel.storage import FEED, Tx
 
 
@@ -19,6 +27,7 @@ def prune(tx: Tx, settings: Settings) -> int:
         removed += _prune_runs(tx, access, _ago(tx, settings.runs.retention_days), a2a=False)
         removed += _prune_runs(tx, access, _ago(tx, settings.a2a.tasks.ttl_days), a2a=True)
         removed += _prune_sessions(tx, access, _ago(tx, settings.sessions.closed_retention_days))
+        removed += _archive_children(tx, access, settings.agents.defaults.subagents.archive_after_minutes)
         removed += prune_events(tx, access, _ago(tx, settings.events.retention_days), limit=PRUNE_ROWS_MAX)
         removed += prune_answers(tx, access, _ago(tx, IDEMPOTENCY_KEPT_HOURS / 24))
         removed += post_store.prune_posts(tx, access, _ago(tx, POSTS_KEPT_HOURS / 24), limit=PRUNE_ROWS_MAX)
@@ -53,6 +62,28 @@ def _expire_waits(tx: Tx, before: int) -> int:
         if run is not None and run.state == "waiting":
             end_unheld(tx, run, "cancelled", "expired")
     return len(old)
+
+
+def _archive_children(tx: Tx, access: Access, default_minutes: float) -> int:
+    """Archive sub-agents in which nothing happens any more; who spawned them says after how long."""
+    found = 0
+    for agent in every_agent(tx, access):
+        own = agent.profile.subagents.archive_after_minutes
+        minutes = default_minutes if own is None else own
+        if minutes:
+            before = tx.now - int(minutes * MS_PER_MINUTE)
+            idle = idle_children(tx, access, agent.id, before, limit=PRUNE_ROWS_MAX)
+            found += sum(_archive(tx, access, lane, before) for lane in idle)
+    return found
+
+
+def _archive(tx: Tx, access: Access, seen: Lane, before: int) -> bool:
+    # Held before it is judged: something may have been said there since.
+    lane = lock_lane(tx, access, seen.key)
+    if lane is None or lane.depth or lane.updated_at >= before or lane.archived_at is not None:
+        return False
+    archive(tx, access, lane, archived=True)
+    return True
 
 
 def _prune_sessions(tx: Tx, access: Access, before: int) -> int:

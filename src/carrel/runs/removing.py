@@ -4,7 +4,7 @@ from carrel.journal import about_lane, append_event, attached_in_lane, delete_la
 from carrel.kernel import METRICS, Access
 from carrel.runs import lane_store, queue_store, task_store
 from carrel.runs.stopping import stop_lane
-from carrel.sessions import Lane, close_generation, delete_lane, lock_lane, repair
+from carrel.sessions import Lane, close_generation, delete_lane, leave_files, lock_lane, repair
 from carrel.storage import Tx
 
 
@@ -13,7 +13,8 @@ def remove_lane(tx: Tx, access: Access, lane: Lane) -> str | None:
 
     Called again once that run rests, it finishes what it began. A lane that is gone by then is what was wanted.
     """
-    if lock_lane(tx, access, lane.key) is None:
+    held = lock_lane(tx, access, lane.key)
+    if held is None:
         return None
     stop_lane(tx, access, lane.key, "stopped")
     running = queue_store.running_of_lane(tx, access, lane.key)
@@ -27,6 +28,7 @@ def remove_lane(tx: Tx, access: Access, lane: Lane) -> str | None:
     task_store.lane_forgotten(tx, access, lane.key)
     lane_store.delete_runs_of_lane(tx, access, lane.key)
     lane_store.delete_attachments(tx, access, files)
+    leave_files(tx, access, held)
     delete_lane(tx, access, lane.key)
     METRICS.count("sessions.deleted.count", kind=lane.kind)
     body = {"generation": lane.generation, "resolution": None, "reason": "deleted"}

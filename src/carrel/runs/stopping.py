@@ -2,6 +2,7 @@
 
 from carrel.kernel import Access, Code, Refusal
 from carrel.runs import queue_store, store
+from carrel.runs.exchange_store import hush_exchanges
 from carrel.runs.model import Run, require_move
 from carrel.runs.settling import free_lane
 from carrel.runs.telling import count_end, tell
@@ -53,6 +54,7 @@ def stop_lane(tx: Tx, access: Access, key: str, reason: str, *, descendants: boo
     # Newest first: the head goes last, so that nothing behind it is started on the way.
     live = reversed(queue_store.live_runs_of_lane(tx, access, key))
     stopped = [run.id for run in live if cancel(tx, access, run.id, reason) is not None]
+    hush_exchanges(tx, access, key)
     for child in children_of(tx, access, key) if descendants else []:
         stopped += stop_lane(tx, access, child, reason)
     return stopped

@@ -11,7 +11,15 @@ from carrel.sessions.agents import (
     require_agent,
 )
 from carrel.sessions.chats import ChatAddress, active_session, chat_session, name_chat, shared_key
-from carrel.sessions.child_store import NewChild, count_live_children, idle_children, insert_child
+from carrel.sessions.child_store import (
+    NewChild,
+    count_live_children,
+    forget_leftover,
+    idle_children,
+    insert_child,
+    leave_files,
+    leftovers_of,
+)
 from carrel.sessions.lifecycle import archive, change_lane, close_generation, make_lane, open_generation
 from carrel.sessions.model import (
     Agent,
@@ -108,6 +116,7 @@ __all__ = [
     "every_agent",
     "find_lane",
     "find_place",
+    "forget_leftover",
     "fresh_key",
     "generations_of",
     "has_lanes_of_others",
@@ -121,6 +130,8 @@ __all__ = [
     "lane_row",
     "lane_rows",
     "lanes_of_agent",
+    "leave_files",
+    "leftovers_of",
     "lock_lane",
     "make_agent",
     "make_lane",

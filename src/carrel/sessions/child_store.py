@@ -4,7 +4,7 @@ from msgspec import Struct
 
 from carrel.kernel import Access, SessionKey
 from carrel.sessions.model import Lane
-from carrel.storage import Tx
+from carrel.storage import LEFTOVERS, Tx
 
 _LANE = ", ".join(Lane.__struct_fields__)
 
@@ -18,7 +18,7 @@ class NewChild(Struct, frozen=True, kw_only=True):
     label: str | None = None
     model: str | None = None
     thinking_level: str | None = None
-    # The receipt, as JSON, of the files that it was given.
+    # Where the files lie that it was given, and their receipt, as JSON.
     files: str | None = None
 
 
@@ -68,3 +68,37 @@ def idle_children(tx: Tx, access: Access, agent_id: str, before: int, *, limit: 
         limit=limit,
     )
     return [Lane(*row) for row in rows]
+
+
+def leave_files(tx: Tx, access: Access, lane: Lane) -> None:
+    """Say that the files a lane was given are wanted no more; whoever sweeps up removes them."""
+    if lane.files is None:
+        return
+    tx.run(
+        "INSERT INTO leftovers (account_id, id, files, left_at) VALUES (:account, :id, :files, :now)",
+        account=access.account_id,
+        id=tx.new_id("lft"),
+        files=lane.files,
+        now=tx.now,
+    )
+    tx.run(
+        "UPDATE lanes SET files = NULL WHERE account_id = :account AND key = :key",
+        account=access.account_id,
+        key=lane.key,
+    )
+    tx.wake(LEFTOVERS)
+
+
+def leftovers_of(tx: Tx, access: Access, *, limit: int) -> list[tuple[str, str]]:
+    """(id, files) of what is to be removed, the oldest first."""
+    rows = tx.all(
+        "SELECT id, files FROM leftovers WHERE account_id = :account ORDER BY id LIMIT :limit",
+        account=access.account_id,
+        limit=limit,
+    )
+    return [(row[0], row[1]) for row in rows]
+
+
+def forget_leftover(tx: Tx, access: Access, leftover_id: str) -> None:
+    """The files are gone."""
+    tx.run("DELETE FROM leftovers WHERE account_id = :account AND id = :id", account=access.account_id, id=leftover_id)

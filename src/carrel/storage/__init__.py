@@ -1,6 +1,6 @@
 """The only room that opens a database: transactions, migrations, bells, backup. It knows no table by name."""
 
-from carrel.storage.bells import EXCHANGES, FEED, POSTS, RUNS, STOPS, WEBHOOKS, Bell
+from carrel.storage.bells import EXCHANGES, FEED, LEFTOVERS, POSTS, RUNS, STOPS, WEBHOOKS, Bell
 from carrel.storage.database import Database, Landing, Row, Tx
 from carrel.storage.migrating import NewerSchema, migrations
 from carrel.storage.opening import open_database, sqlite_path
@@ -9,6 +9,7 @@ from carrel.storage.upkeep import Examined, back_up, examine, migrate, restore
 __all__ = [
     "EXCHANGES",
     "FEED",
+    "LEFTOVERS",
     "POSTS",
     "RUNS",
     "STOPS",

@@ -11,7 +11,8 @@ STOPS = "stops"
 WEBHOOKS = "webhooks"
 EXCHANGES = "exchanges"
 POSTS = "posts"
-BELLS = (FEED, RUNS, STOPS, WEBHOOKS, EXCHANGES, POSTS)
+LEFTOVERS = "leftovers"
+BELLS = (FEED, RUNS, STOPS, WEBHOOKS, EXCHANGES, POSTS, LEFTOVERS)
 
 
 class Bell:

@@ -16,7 +16,7 @@ from carrel.storage import Database, Tx
 from carrel.tools.attachments import WrongFiles, checked_files, without_content
 from carrel.tools.model import Desk, Readied, Result, Tool
 from carrel.tools.spawn_checks import Declined, Granted, SessionsSpawn, check_model, judge
-from carrel.workspaces import CannotPlace, Receipt, Workspace, place_files, remove_folder
+from carrel.workspaces import CannotPlace, Placed, Workspace, place_files, remove_folder
 
 _log = getLogger("carrel.tools")
 _NOTE = (
@@ -32,7 +32,7 @@ class _Prepared(Struct, frozen=True, kw_only=True):
 
     params: SessionsSpawn
     name: str
-    receipt: Receipt | None = None
+    placed: Placed | None = None
     declined: Declined | None = None
 
 
@@ -46,8 +46,8 @@ def workspace_of(settings: Settings, account: Access, agent: Agent) -> Workspace
 
 async def _ready(db: Database, desk: Desk, params: SessionsSpawn) -> Readied:
     """Find out what only others know, and place the files, for a spawn that may be."""
-    granted, name = await db.read(lambda tx: (judge(tx, desk, params), uuid_for(tx.new_id("sub"))))
-    prepared = _Prepared(params=params, name=name)
+    granted, fresh_id = await db.read(lambda tx: (judge(tx, desk, params), tx.new_id("sub")))
+    prepared = _Prepared(params=params, name=uuid_for(fresh_id, desk.access.account_id))
     if isinstance(granted, Declined):
         return Readied(params=structs.replace(prepared, declined=granted))
     declined = await check_model(desk, granted.agent, params.model) if params.model else None
@@ -55,7 +55,7 @@ async def _ready(db: Database, desk: Desk, params: SessionsSpawn) -> Readied:
         return Readied(params=structs.replace(prepared, declined=declined))
     workspace = workspace_of(desk.house.settings, desk.access, granted.agent)
     try:
-        receipt = await asyncio.to_thread(_place, desk, workspace, prepared)
+        placed = await asyncio.to_thread(_place, desk, workspace, prepared)
     except (WrongFiles, CannotPlace) as error:
         return Readied(params=structs.replace(prepared, declined=_unplaced(error)))
     key = _key(granted.agent, prepared.name)
@@ -64,10 +64,10 @@ async def _ready(db: Database, desk: Desk, params: SessionsSpawn) -> Readied:
         if await db.read(lambda tx: lane_of(tx, desk.access, key)) is None:
             await asyncio.to_thread(remove_folder, workspace, prepared.name)
 
-    return Readied(params=structs.replace(prepared, receipt=receipt), settled=settled)
+    return Readied(params=structs.replace(prepared, placed=placed), settled=settled)
 
 
-def _place(desk: Desk, workspace: Workspace, prepared: _Prepared) -> Receipt:
+def _place(desk: Desk, workspace: Workspace, prepared: _Prepared) -> Placed:
     settings = desk.house.settings.tools.sessions_spawn.attachments
     return place_files(workspace, prepared.name, checked_files(prepared.params.attachments, settings))
 
@@ -106,8 +106,8 @@ def _spawn(tx: Tx, desk: Desk, prepared: _Prepared) -> Result:
         "mode": params.shown_mode,
         "note": _NOTE,
     }
-    if prepared.receipt is not None:
-        value["attachments"] = msgspec.to_builtins(prepared.receipt)
+    if prepared.placed is not None:
+        value["attachments"] = msgspec.to_builtins(prepared.placed.receipt)
     return Result(value=value)
 
 
@@ -125,7 +125,7 @@ def _deliver(tx: Tx, desk: Desk, prepared: _Prepared, granted: Granted) -> Run:
         label=params.label,
         model=params.model,
         thinking_level=params.thinking,
-        files=msgspec.json.encode(prepared.receipt).decode() if prepared.receipt is not None else None,
+        files=msgspec.json.encode(prepared.placed).decode() if prepared.placed is not None else None,
     )
     insert_child(tx, access, child)
     channel = desk.run.channel if desk.run is not None else desk.key.channel or "api"

@@ -4,7 +4,7 @@ It follows no symbolic link below a workspace, whoever made it. It knows no stor
 others to say.
 """
 
-from carrel.workspaces.model import MANIFEST, Attached, NewFile, Receipt, Workspace, receipt_of
+from carrel.workspaces.model import MANIFEST, Attached, NewFile, Placed, Receipt, Workspace, receipt_of
 from carrel.workspaces.placing import CannotPlace, held_folders, place_files, remove_folder
 
 __all__ = [
@@ -12,6 +12,7 @@ __all__ = [
     "Attached",
     "CannotPlace",
     "NewFile",
+    "Placed",
     "Receipt",
     "Workspace",
     "held_folders",

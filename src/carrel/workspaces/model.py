@@ -32,6 +32,20 @@ class Receipt(Struct, frozen=True, kw_only=True, rename="camel"):
     files: list[Attached]
 
 
+class Placed(Struct, frozen=True, kw_only=True):
+    """Files in a workspace: all that must be known to find them again, whatever becomes of settings and profiles."""
+
+    root: str
+    attachments: str
+    folder: str
+    receipt: Receipt
+
+    @property
+    def workspace(self) -> "Workspace":
+        """The workspace they lie in."""
+        return Workspace(root=Path(self.root), attachments=self.attachments)
+
+
 class Workspace(Struct, frozen=True, kw_only=True):
     """The folder of one agent, and where in it folders of attachments lie."""
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import msgspec
 
-from carrel.workspaces.model import MANIFEST, NewFile, Receipt, Workspace, receipt_of
+from carrel.workspaces.model import MANIFEST, NewFile, Placed, Workspace, receipt_of
 
 _FOLDER_MODE = 0o700
 _FILE_MODE = 0o600
@@ -24,7 +24,7 @@ class CannotPlace(Exception):
     """The files could not be placed; nothing of them is left."""
 
 
-def place_files(workspace: Workspace, folder: str, files: tuple[NewFile, ...]) -> Receipt:
+def place_files(workspace: Workspace, folder: str, files: tuple[NewFile, ...]) -> Placed:
     """Write files and their manifest into a new folder, readable by nobody else, and safe on the disk."""
     try:
         receipt = receipt_of(workspace, folder, files)
@@ -43,7 +43,9 @@ def place_files(workspace: Workspace, folder: str, files: tuple[NewFile, ...]) -
                 raise
     except (OSError, ValueError) as error:
         raise CannotPlace(str(error)) from error
-    return receipt
+    return Placed(
+        root=str(workspace.root), attachments=workspace.attachments, folder=folder, receipt=receipt
+    )  # fmt: skip
 
 
 def remove_folder(workspace: Workspace, folder: str) -> bool:

@@ -1,0 +1,141 @@
+"""The course of a spawn: the child ends, says a word about its result, and the result goes to who asked for it.
+
+The result is with the child's run from its end on; everything here only carries it. What cannot be handed over is
+offered again for a while and then shown as undelivered, never dropped.
+"""
+
+from msgspec import structs
+
+from carrel.delivery.channels import channel_of
+from carrel.delivery.concluding import conclude, offering, put_off, skipped
+from carrel.delivery.exchange_words import ANNOUNCE_SKIP, spoken
+from carrel.delivery.subagent_words import Outcome, announcement, notes_question
+from carrel.journal import NewEntry, append_entry, entries_of_run
+from carrel.kernel import MS_PER_SECOND, Envelope, Message, Provenance, Refusal, SessionKey
+from carrel.kernel.limits import ANNOUNCE_SECONDS_MAX
+from carrel.runs import Exchange, Run, cancel, deliver, remove_lane, run_by_id
+from carrel.sessions import Lane, lane_of, leave_files, open_generation, shown_channel
+from carrel.storage import Tx
+from carrel.tools import CHILD_CHANNEL, Surroundings
+
+TOOL = "sessions_spawn"
+# The step's own limit counts from its start; this one also ends a step that nobody starts, or that asks back.
+_ANNOUNCE_MS = 2 * ANNOUNCE_SECONDS_MAX * MS_PER_SECOND
+
+
+class SubAgents:
+    """How a spawn goes on after the child's run."""
+
+    def __init__(self, house: Surroundings) -> None:
+        self._house = house
+
+    def go_on(self, tx: Tx, exchange: Exchange, run: Run | None) -> Exchange:
+        """Do what is next now that the current run has ended, or its time is up; the exchange as it is then."""
+        match exchange.step:
+            case "primary":
+                return self._after_primary(tx, exchange, run)
+            case "announce":
+                return self._after_announce(tx, exchange, run)
+            case _:
+                return self._hand_over(tx, exchange)
+
+    def concluded(self, tx: Tx, exchange: Exchange) -> None:
+        """Let go of the child's files, and of the child where it was to go with its announce."""
+        child = lane_of(tx, exchange.access, exchange.target)
+        if child is None:
+            return
+        if exchange.cleanup == "delete" and exchange.state != "undelivered":
+            remove_lane(tx, exchange.access, child)
+        elif not self._house.settings.tools.sessions_spawn.attachments.retain_on_session_keep:
+            leave_files(tx, exchange.access, child)
+
+    def _after_primary(self, tx: Tx, exchange: Exchange, run: Run | None) -> Exchange:
+        if run is not None and not run.ended:
+            return structs.replace(exchange, due_at=None)
+        if run is not None and run.state == "completed":
+            try:
+                asked = self._say(tx, exchange, notes_question(), exchange.requester, exchange.target)
+            except Refusal:
+                # The child can no longer be spoken to: its result goes without a word of it.
+                return self._hand_over(tx, exchange)
+            return structs.replace(exchange, step="announce", current_run_id=asked.id, due_at=tx.now + _ANNOUNCE_MS)
+        # One that failed, was stopped or ran out of time is asked nothing more.
+        return self._hand_over(tx, exchange)
+
+    def _after_announce(self, tx: Tx, exchange: Exchange, run: Run | None) -> Exchange:
+        if run is not None and not run.ended:
+            cancel(tx, exchange.access, run.id, "expired")
+        said = (run.reply or "").strip() if run is not None and run.state == "completed" else ""
+        if said == ANNOUNCE_SKIP:
+            return skipped(tx, exchange)
+        return self._hand_over(tx, structs.replace(exchange, last_reply=spoken(said)))
+
+    def _hand_over(self, tx: Tx, exchange: Exchange) -> Exchange:
+        """Put the result into the requester's lane; it is then carried to the requester's channel."""
+        if exchange.step != "handover":
+            text = announcement(_outcome(tx, exchange))
+            handing = structs.replace(exchange, step="handover", announcement=text, current_run_id=None)
+            exchange = offering(tx, handing)
+        lane = lane_of(tx, exchange.access, exchange.requester)
+        if lane is None:
+            return conclude(tx, exchange, "undelivered", f"{exchange.requester_key} was deleted.")
+        text = exchange.announcement or ""
+        try:
+            if exchange.wakes:
+                self._say(tx, exchange, text, exchange.target, exchange.requester, lane)
+            else:
+                self._note(tx, exchange, text, lane)
+        except Refusal as refusal:
+            return put_off(tx, exchange, refusal.message)
+        return offering(tx, structs.replace(exchange, step="carry", due_at=tx.now, error=None))
+
+    def _say(
+        self, tx: Tx, exchange: Exchange, text: str, speaker: SessionKey, hearer: SessionKey, lane: Lane | None = None
+    ) -> Run:
+        """Deliver a step: to the child it is asked for notes, to the requester its lane is given along."""
+        envelope = Envelope(
+            key=hearer,
+            message=Message(text=text, provenance=_provenance(tx, exchange, speaker)),
+            channel=CHILD_CHANNEL if lane is None else channel_of(lane),
+            timeout_seconds=ANNOUNCE_SECONDS_MAX if lane is None else 0,
+            parent_run_id=exchange.first_run_id,
+        )
+        access = structs.replace(exchange.access, actor_id=speaker.agent)
+        return deliver(tx, access, envelope, self._house.rules)
+
+    def _note(self, tx: Tx, exchange: Exchange, text: str, lane: Lane) -> None:
+        """Write the result down in the requester's session for whoever looks there; nobody is woken."""
+        session = open_generation(tx, exchange.access, exchange.requester)
+        entry = NewEntry(
+            type="conversation",
+            role="user",
+            content=text,
+            author=exchange.target.agent,
+            provenance=_provenance(tx, exchange, exchange.target),
+            key=exchange.requester_key,
+            session_id=session.id,
+            agent_id=exchange.requester.agent,
+            channel=channel_of(lane),
+        )
+        append_entry(tx, exchange.access, entry)
+
+
+def _provenance(tx: Tx, exchange: Exchange, speaker: SessionKey) -> Provenance:
+    source = lane_of(tx, exchange.access, speaker)
+    return Provenance(
+        kind="announce",
+        source_session_key=str(speaker),
+        source_channel=shown_channel(speaker, source.last_channel if source else None),
+        source_tool=TOOL,
+        actor=speaker.agent,
+    )
+
+
+def _outcome(tx: Tx, exchange: Exchange) -> Outcome:
+    run = run_by_id(tx, exchange.access, exchange.first_run_id)
+    assert run is not None, "an exchange is forgotten with its first run"
+    reply = (run.reply or "").strip()
+    if not reply:
+        results = (entry for entry in entries_of_run(tx, exchange.access, run.id) if entry.role == "toolResult")
+        reply = next((entry.content for entry in reversed(list(results))), "")
+    return Outcome(run=run, result=reply, notes=exchange.last_reply or "")

@@ -1,0 +1,427 @@
+"""Sub-agents from the spawn to the announce: the result comes back once, and nothing is left behind."""
+
+import asyncio
+import json
+import os
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from carrel.journal import Entry, entries_of_session
+from carrel.kernel import SessionKey
+from carrel.kernel.settings import (
+    AgentDefaultsSettings,
+    AgentsSettings,
+    Settings,
+    SpawnAttachmentsSettings,
+    SubagentDefaultsSettings,
+    ToolsSettings,
+    ToolsSpawnSettings,
+)
+from carrel.runs import (
+    Exchange,
+    Run,
+    RunFilter,
+    exchange_after,
+    prune,
+    remove_lane,
+    runs_newest_first,
+    stop_lane,
+)
+from carrel.sessions import Lane, SubagentRules, close_generation, lane_of, open_session_of
+from carrel.storage import EXCHANGES, FEED
+from carrel.tools import CATALOG
+from tests.delivery.floor import Floor, open_floor, to
+from tests.delivery.plays import Play, spawn
+from tests.requirements.mark import requirement
+from tests.scripted_gateway import Gate, ScriptedGateway, calls, http_error, text
+from tests.tools.spawning import requester_at, settings_in
+
+pytestmark = pytest.mark.anyio
+SECONDS_MAX = 20.0
+MAIN = SessionKey.of("main", "main")
+
+
+class House:
+    """A floor whose agents spawn, with the model that plays them."""
+
+    def __init__(self, floor: Floor, play: Play) -> None:
+        self.floor = floor
+        self.play = play
+
+    async def spawn(self, rest: str = "main", agent: str = "main", **params: Any) -> dict[str, Any]:
+        """Let an agent spawn one; the call's answer, once its turn has ended."""
+        run = await self.floor.ask(spawn({"task": "count the sheep", **params}), rest, agent=agent)
+        results = [entry.content for entry in await self.floor.entries(run) if entry.role == "toolResult"]
+        answer: dict[str, Any] = json.loads(results[0])
+        return answer
+
+    async def until_ended(self, run_id: str) -> Exchange | None:
+        """What became of a spawn once it is no longer open; None when it was forgotten with its child."""
+        access, db = self.floor.access, self.floor.db
+        async with asyncio.timeout(SECONDS_MAX):
+            while True:
+                version = db.bell(EXCHANGES).version
+                found = await db.read(lambda tx: exchange_after(tx, access, run_id))
+                if found is None or found.state != "open":
+                    return found
+                await db.bell(EXCHANGES).wait(version, 1)
+
+    async def announced(self, run_id: str) -> str:
+        """The announcement of a spawn that was delivered."""
+        exchange = await self.until_ended(run_id)
+        assert exchange is not None
+        assert exchange.state == "delivered", exchange
+        assert exchange.announcement is not None
+        return exchange.announcement
+
+    async def runs_in(self, key: SessionKey) -> list[Run]:
+        """The runs of a lane, oldest first, once they all rest."""
+        wanted = RunFilter(key=str(key))
+        async with asyncio.timeout(SECONDS_MAX):
+            while True:
+                version = self.floor.db.bell(FEED).version
+                found = await self.floor.read(
+                    lambda tx: runs_newest_first(tx, self.floor.access, wanted, before=None, limit=50)
+                )
+                if all(run.state not in ("queued", "running") for run in found):
+                    return found[::-1]
+                await self.floor.db.bell(FEED).wait(version, 1)
+
+    async def lane(self, key: str) -> Lane | None:
+        return await self.floor.read(lambda tx: lane_of(tx, self.floor.access, SessionKey.parse(key)))
+
+    async def timeline(self, key: SessionKey) -> list[Entry]:
+        """What the open generation of a lane has heard and said."""
+        session = await self.floor.read(lambda tx: open_session_of(tx, self.floor.access, str(key)))
+        assert session is not None
+        return await self.floor.read(lambda tx: entries_of_session(tx, self.floor.access, session.id, limit=100))
+
+
+def root_in(house: House, folder: Path) -> Path:
+    """The workspace of agent main."""
+    return folder / "workspaces" / house.floor.access.account_id / "main"
+
+
+@pytest.fixture
+async def house(anyio_backend: str, store_url: str, gateway: ScriptedGateway, tmp_path: Path) -> AsyncIterator[House]:
+    async with open_floor(store_url, to(gateway), settings_in(tmp_path)) as floor:
+        yield House(floor, Play(gateway))
+
+
+@requirement("S2.subannounce.posts", "S2.subannounce.form", "S2.subannounce.stats", "S2.x.result.nochannel")
+async def test_a_result_is_announced_with_status_result_notes_and_stats_and_wakes_the_requester(house: House) -> None:
+    answer = await house.spawn(label="sheep")
+    told = await house.announced(answer["runId"])
+    child = await house.floor.reread((await house.runs_in(SessionKey.parse(answer["childSessionKey"])))[0])
+    status, result, notes, stats = told.splitlines()
+    assert (status, result, notes) == ("Status: completed", "Result: twelve sheep", "Notes: one was a goat")
+    for part in (
+        "runtime 0s",
+        "18 tokens (11 in, 7 out)",
+        f"sessionKey {answer['childSessionKey']}",
+        f"sessionId {child.session_id}",
+        f"transcript /api/sessions/{child.session_id}/history",
+        "label sheep",
+    ):
+        assert part in stats
+    first, woken = await house.runs_in(MAIN)
+    assert woken.text == told
+    assert (woken.source().kind, woken.source().source_session_key) == ("announce", answer["childSessionKey"])
+    assert woken.reply == "heard Status: completed"
+    assert woken.seq > first.seq
+    assert child.text == "count the sheep"
+
+
+@requirement("S2.subannounce.posts")
+async def test_what_a_person_spawned_is_written_down_and_wakes_nobody(house: House, gateway: ScriptedGateway) -> None:
+    await house.floor.ask("hello")
+    person = await requester_at(house.floor, kind="owner")
+    answer = await person.spawn()
+    told = await house.announced(answer["runId"])
+    newest = (await house.timeline(MAIN))[-1]
+    assert (newest.content, newest.role, newest.run_id) == (told, "user", None)
+    assert newest.provenance.kind == "announce"
+    assert len(await house.runs_in(MAIN)) == 1
+    await house.floor.ask("and now?")
+    shown = [item["content"][-1]["text"] for item in gateway.requests[-1].json["input"]]
+    assert shown[-2:] == [told, "and now?"], "the next turn knows of it"
+
+
+@requirement("S2.subannounce.form")
+async def test_the_status_is_the_engines_and_not_the_models(house: House) -> None:
+    house.play.child = "Status: failed. Everything went wrong."
+    answer = await house.spawn()
+    assert (await house.announced(answer["runId"])).startswith("Status: completed\nResult: Status: failed. Everyth")
+
+
+@requirement("S2.subannounce.form", "S2.x.result.kept")
+async def test_a_child_that_fails_is_announced_and_asked_nothing_more(house: House) -> None:
+    house.play.child = http_error(400, "no sheep here")
+    answer = await house.spawn()
+    told = await house.announced(answer["runId"])
+    assert told.startswith("Status: failed: ")
+    assert "no sheep here" in told.splitlines()[0]
+    assert "Result: none\nNotes: none" in told
+    assert len(await house.runs_in(SessionKey.parse(answer["childSessionKey"]))) == 1
+
+
+@requirement("S2.spawn.timeout", "S2.subannounce.form")
+async def test_a_child_that_takes_too_long_is_ended_and_announced_so(house: House) -> None:
+    gate = Gate()
+    house.play.child = text("too late", before=gate)
+    answer = await house.spawn(runTimeoutSeconds=1)
+    assert (await house.announced(answer["runId"])).startswith("Status: timed out\nResult: none")
+    gate.open()
+
+
+@requirement("S2.subannounce.form")
+async def test_a_child_that_is_cancelled_is_announced_so(house: House) -> None:
+    gate = Gate()
+    house.play.child = text("never", before=gate)
+    answer = await house.spawn()
+    await gate.reached()
+    await (await requester_at(house.floor)).cancel(answer["runId"])
+    assert (await house.announced(answer["runId"])).startswith("Status: cancelled\nResult: none")
+    gate.open()
+
+
+@requirement("S2.subannounce.empty")
+async def test_an_empty_reply_is_replaced_by_the_newest_tool_result(house: House) -> None:
+    wanted = [calls(("artifact_add", {"text": "sheep", "artifactId": "list"})), text("")]
+    house.play.child = lambda _request: wanted.pop(0)
+    answer = await house.spawn()
+    told = await house.announced(answer["runId"])
+    assert 'Result: {"artifactId":"list"}' in told
+
+
+@requirement("S2.subannounce.skip")
+async def test_a_child_may_stay_silent(house: House) -> None:
+    house.play.notes = "  ANNOUNCE_SKIP\n"
+    answer = await house.spawn()
+    exchange = await house.until_ended(answer["runId"])
+    assert exchange is not None
+    assert exchange.state == "skipped"
+    assert len(await house.runs_in(MAIN)) == 1
+
+
+async def test_notes_that_cannot_be_had_hold_no_result_up(house: House) -> None:
+    house.play.notes = http_error(400, "no more words")
+    answer = await house.spawn()
+    assert "Result: twelve sheep\nNotes: none" in await house.announced(answer["runId"])
+
+
+@requirement("S2.spawn.cleanup")
+async def test_a_child_that_was_to_go_is_gone_after_its_announce_and_another_stays(house: House) -> None:
+    kept = await house.spawn(cleanup="keep")
+    await house.announced(kept["runId"])
+    gone = await house.spawn(cleanup="delete")
+    assert await house.until_ended(gone["runId"]) is None
+    assert await house.lane(gone["childSessionKey"]) is None
+    assert await house.lane(kept["childSessionKey"]) is not None
+    announced = [run for run in await house.runs_in(MAIN) if run.provenance_kind == "announce"]
+    assert [run.source().source_session_key for run in announced] == [kept["childSessionKey"], gone["childSessionKey"]]
+
+
+@requirement("S2.spawn.attachments.redacted")
+async def test_the_content_of_files_is_nowhere_in_what_is_stored_or_sent_again(house: House) -> None:
+    files = [{"name": "sheep.txt", "content": "TOP SECRET SHEEP", "mimeType": "text/plain"}]
+    run = await house.floor.ask(spawn({"task": "count", "attachments": files}))
+    answer = json.loads(next(e.content for e in await house.floor.entries(run) if e.role == "toolResult"))
+    assert answer["status"] == "accepted"
+    (call,) = [entry for entry in await house.floor.entries(run) if entry.role == "toolCall"]
+    told = json.loads((call.details or {})["arguments"])["attachments"]
+    assert told == [{"name": "sheep.txt", "mimeType": "text/plain", "content": "[redacted]"}]
+    rows = await house.floor.read(
+        lambda tx: [
+            *tx.all("SELECT details FROM entries WHERE role = 'toolCall'"),
+            *tx.all("SELECT output FROM steps"),
+            *tx.all("SELECT result FROM calls"),
+            *tx.all("SELECT content FROM attachments"),
+        ]
+    )
+    assert "TOP SECRET" not in str(rows)
+    receipt = await house.floor.receipt(run, with_body=True)
+    calls_sent = [item for item in json.loads(receipt.steps[1].body or "")["input"] if item["type"] == "function_call"]
+    assert json.loads(calls_sent[0]["arguments"])["attachments"] == told
+    assert "TOP SECRET" not in str(calls_sent)
+
+
+@requirement("S2.spawn.attachments.cleanup")
+@pytest.mark.parametrize(
+    ("cleanup", "retain", "stays"), [("keep", False, False), ("keep", True, True), ("delete", True, False)]
+)
+async def test_files_go_with_the_child_or_stay_where_they_are_to_be_retained(
+    store_url: str, gateway: ScriptedGateway, tmp_path: Path, cleanup: str, retain: bool, stays: bool
+) -> None:
+    spawning = ToolsSpawnSettings(attachments=SpawnAttachmentsSettings(retain_on_session_keep=retain))
+    settings = settings_in(tmp_path, tools=ToolsSettings(sessions_spawn=spawning))
+    async with open_floor(store_url, to(gateway), settings) as floor:
+        house = House(floor, Play(gateway))
+        gate = Gate()
+        house.play.child = text("done", before=gate)
+        outside = tmp_path / "treasure"
+        outside.write_text("gold")
+        answer = await house.spawn(cleanup=cleanup, attachments=[{"name": "a.txt", "content": "sheep"}])
+        folder = root_in(house, tmp_path) / answer["attachments"]["relDir"]
+        await gate.reached()
+        (folder / "link").symlink_to(outside)
+        assert (folder / "a.txt").read_text() == "sheep"
+        assert "sheep.txt" not in str(house.play.heard)
+        gate.open()
+        await house.until_ended(answer["runId"])
+        await floor.kill()
+        while await floor.sweeping().sweep_leftovers():
+            pass
+        assert folder.exists() == stays
+        assert outside.read_text() == "gold"
+
+
+@requirement("S2.spawn.attachments.atomic")
+async def test_files_that_a_server_left_without_a_child_are_swept_up_later(house: House, tmp_path: Path) -> None:
+    answer = await house.spawn(attachments=[{"name": "a.txt", "content": "sheep"}])
+    await house.until_ended(answer["runId"])
+    await house.floor.kill()
+    attachments = root_in(house, tmp_path) / ".openclaw/attachments"
+    sitting = await requester_at(house.floor)
+    owned = (await sitting.spawn(attachments=[{"name": "a.txt", "content": "sheep"}]))["attachments"]["relDir"]
+    name = answer["childSessionKey"].rpartition(":")[2]
+    foreign = "0b5ff0c6-6c9c-4f0e-9d4b-3d6a3a2d9e11"
+    for folder in (name, foreign, "notes"):
+        (attachments / folder).mkdir(exist_ok=True)
+    for path in attachments.iterdir():
+        os.utime(path, (0, 0))
+    fresh = attachments / "fresh"
+    fresh.mkdir()
+    await house.floor.sweeping().sweep_strays()
+    left = {path.name for path in attachments.iterdir()}
+    assert left == {owned.rpartition("/")[2], foreign, "notes", "fresh"}, "only what this account made and lost goes"
+
+
+@requirement("S2.x.result.gone")
+async def test_a_result_for_a_session_that_ended_goes_to_the_next_generation(house: House) -> None:
+    gate = Gate()
+    house.play.child = text("late sheep", before=gate)
+    answer = await house.spawn()
+    before = await house.floor.read(lambda tx: open_session_of(tx, house.floor.access, str(MAIN)))
+    await house.floor.db.write(lambda tx: close_generation(tx, house.floor.access, MAIN, "reset"))
+    gate.open()
+    told = await house.announced(answer["runId"])
+    woken = (await house.runs_in(MAIN))[-1]
+    assert before is not None
+    assert (woken.text, woken.generation) == (told, before.generation + 1)
+
+
+@requirement("S2.x.result.kept")
+async def test_a_result_whose_requester_was_deleted_is_shown_as_undelivered_and_kept(house: House) -> None:
+    gate = Gate()
+    house.play.child = text("orphaned sheep", before=gate)
+    answer = await house.spawn(rest="task:task_9", cleanup="delete")
+    access = house.floor.access
+    key = SessionKey.of("main", "task:task_9")
+    await house.runs_in(key)
+    # The lane goes, the child does not: as if it had been spawned a moment after the stop.
+    await house.floor.db.write(lambda tx: tx.run("UPDATE lanes SET spawned_by = NULL WHERE kind = 'subagent'"))
+    lane = await house.floor.read(lambda tx: lane_of(tx, access, key))
+    assert lane is not None
+    assert await house.floor.db.write(lambda tx: remove_lane(tx, access, lane)) is None
+    gate.open()
+    exchange = await house.until_ended(answer["runId"])
+    assert exchange is not None
+    assert exchange.state == "undelivered"
+    assert "Result: orphaned sheep" in (exchange.announcement or "")
+    assert await house.lane(answer["childSessionKey"]) is not None, "what was not delivered is not deleted"
+
+
+@requirement("S2.x.stop.cutoff")
+async def test_after_a_stop_no_result_wakes_the_requester(house: House) -> None:
+    gate = Gate()
+    house.play.child = text("never", before=gate)
+    answer = await house.spawn()
+    await gate.reached()
+    access = house.floor.access
+    stopped = await house.floor.db.write(lambda tx: stop_lane(tx, access, str(MAIN), "stopped"))
+    assert stopped == [answer["runId"]]
+    assert (await house.announced(answer["runId"])).startswith("Status: cancelled")
+    assert len(await house.runs_in(MAIN)) == 1
+    assert (await house.timeline(MAIN))[-1].content.startswith("Status: cancelled")
+    gate.open()
+
+
+@requirement("S2.spawn.archive")
+async def test_children_are_archived_after_their_time_and_their_transcript_stays(
+    store_url: str, gateway: ScriptedGateway, tmp_path: Path
+) -> None:
+    async with open_floor(store_url, to(gateway), settings_in(tmp_path)) as floor:
+        house = House(floor, Play(gateway))
+        await floor.agent("never", subagents=SubagentRules(archive_after_minutes=0))
+        first = await house.spawn()
+        second = await house.spawn(agent="never")
+        for answer in (first, second):
+            await house.until_ended(answer["runId"])
+        child = SessionKey.parse(first["childSessionKey"])
+        session = await floor.read(lambda tx: open_session_of(tx, floor.access, str(child)))
+        assert session is not None
+        await floor.kill()
+        await floor.db.write(lambda tx: prune(tx, floor.settings))
+        assert (await house.lane(first["childSessionKey"])).archived_at is None, "its time has not come"  # type: ignore[union-attr]
+        long_ago = "UPDATE lanes SET updated_at = updated_at - 3700000 WHERE kind = 'subagent'"
+        await floor.db.write(lambda tx: tx.run(long_ago))
+        await floor.db.write(lambda tx: prune(tx, floor.settings))
+        assert (await house.lane(first["childSessionKey"])).archived_at is None, "its last run ended a moment ago"  # type: ignore[union-attr]
+        await floor.db.write(lambda tx: tx.run("UPDATE runs SET ended_at = ended_at - 3700000"))
+        await floor.db.write(lambda tx: prune(tx, floor.settings))
+        assert (await house.lane(first["childSessionKey"])).archived_at is not None  # type: ignore[union-attr]
+        assert (await house.lane(second["childSessionKey"])).archived_at is None, "0 is never"  # type: ignore[union-attr]
+        said = await floor.read(lambda tx: entries_of_session(tx, floor.access, session.id, limit=100))
+        assert said[0].content == "count the sheep"
+        assert await floor.read(lambda tx: open_session_of(tx, floor.access, str(child))) is None
+
+
+@requirement("S2.spawn.notools", "S2.spawn.nonest")
+async def test_a_child_that_tries_to_spawn_is_refused_and_goes_on(house: House) -> None:
+    tried = [calls(("sessions_spawn", {"task": "one more"})), text("I could not.")]
+    house.play.child = lambda _request: tried.pop(0)
+    answer = await house.spawn()
+    assert "Result: I could not." in await house.announced(answer["runId"])
+    child = (await house.runs_in(SessionKey.parse(answer["childSessionKey"])))[0]
+    (result,) = [entry for entry in await house.floor.entries(child) if entry.role == "toolResult"]
+    assert json.loads(result.content)["error"]["code"] == "tool_not_allowed"
+
+
+async def test_a_child_knows_who_asked_and_where_its_files_are(house: House, gateway: ScriptedGateway) -> None:
+    answer = await house.spawn(attachments=[{"name": "a.txt", "content": "sheep"}])
+    await house.until_ended(answer["runId"])
+    await house.runs_in(MAIN)
+    told = {
+        words.rpartition(":")[0].rpartition(":")[0]: request.json["instructions"]
+        for request in gateway.requests
+        if (words := request.headers["x-openclaw-session-key"])
+    }
+    child = next(text for key, text in told.items() if "subagent" in key)
+    assert "agent:main:main" in child
+    asked = [r.json["instructions"] for r in gateway.requests if ":subagent:" in r.headers["x-openclaw-session-key"]]
+    assert answer["attachments"]["relDir"] in asked[0]
+    assert "a.txt" in asked[0]
+    assert "ANNOUNCE_SKIP" in asked[1]
+    assert "NO_REPLY" in gateway.requests[-1].json["instructions"]
+
+
+async def test_the_catalog_says_of_spawning_what_it_takes() -> None:
+    schema = CATALOG.find("sessions_spawn").schema()
+    assert set(schema["properties"]) == {
+        "task", "label", "agentId", "model", "thinking", "runTimeoutSeconds", "thread", "mode", "cleanup", "sandbox",
+        "attachments", "attachAs",
+    }  # fmt: skip
+    assert schema["required"] == ["task"]
+    assert schema["additionalProperties"] is False
+
+
+def test_settings_of_spawning_have_the_promised_defaults() -> None:
+    spawning, defaults = SpawnAttachmentsSettings(), SubagentDefaultsSettings()
+    assert (spawning.max_files, spawning.max_file_bytes, spawning.max_total_bytes) == (50, 1_048_576, 5_242_880)
+    assert (spawning.enabled, spawning.retain_on_session_keep, spawning.dir) == (True, False, ".openclaw/attachments")
+    assert (defaults.run_timeout_seconds, defaults.archive_after_minutes, defaults.max_children) == (0, 60, 5)
+    assert Settings().agents == AgentsSettings(defaults=AgentDefaultsSettings(subagents=defaults))
