@@ -13,6 +13,8 @@ from carrel.kernel.limits import STREAM_END_SECONDS_MAX, STREAM_PING_SECONDS, ST
 
 _log = getLogger("carrel.surfaces")
 PING = b": ping\n\n"
+# To many readers of lines these end one as well, the official A2A client among them; JSON can write them otherwise.
+_LINE_ENDS = ((b"\xc2\x85", b"\\u0085"), (b"\xe2\x80\xa8", b"\\u2028"), (b"\xe2\x80\xa9", b"\\u2029"))
 _HEADERS = {"Content-Type": "text/event-stream", "Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 
 
@@ -69,7 +71,7 @@ class FrameStream(Response):
         async for frame in self._frames:
             try:
                 async with asyncio.timeout(STREAM_SEND_SECONDS_MAX):
-                    await send({"type": "http.response.body", "body": frame, "more_body": True})
+                    await send({"type": "http.response.body", "body": _lined(frame), "more_body": True})
             except TimeoutError:
                 return False
             if elapsed_seconds() - seen >= STREAM_PING_SECONDS:
@@ -77,6 +79,13 @@ class FrameStream(Response):
                 if not await self._still_allowed():
                     return True
         return True
+
+
+def _lined(frame: bytes) -> bytes:
+    """The frame with no more ends of lines in it than everybody sees there."""
+    for raw, escaped in _LINE_ENDS:
+        frame = frame.replace(raw, escaped)
+    return frame
 
 
 async def _gone(receive: Receive) -> None:
