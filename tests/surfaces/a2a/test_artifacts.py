@@ -1,6 +1,8 @@
 """Results: what an agent adds in a turn is kept, streamed and shown in order; its reply is the last of them."""
 
 import base64
+import json
+from typing import Any
 
 import httpx
 import pytest
@@ -24,6 +26,7 @@ from tests.surfaces.a2a.speaking import (
 from tests.surfaces.open_house import OpenHouse
 
 pytestmark = pytest.mark.anyio
+CALL = {"jsonrpc": "2.0", "id": 1, "method": "tasks/get"}
 BYTES = base64.b64encode(bytes(range(256))).decode()
 VALUES = {"whole": 3, "half": 0.5, "nested": {"list": [1, "x", None, True]}}
 ADDED = [
@@ -81,6 +84,28 @@ async def test_an_artifact_can_be_read_while_the_task_still_works(house: OpenHou
     shown = await get(client, task)
     assert (state(shown), [one["parts"] for one in shown["artifacts"]]) == (WORKING, [[{"text": "Once "}]])
     house.agent.release("it")
+
+
+def nested(levels: int) -> Any:
+    """Values in values."""
+    value: Any = 1
+    for _ in range(levels):
+        value = {"a": value}
+    return value
+
+
+@requirement("S1.artifacts")
+async def test_values_that_no_protobuf_holds_are_shown_as_they_are_written(client: httpx.AsyncClient) -> None:
+    for levels in (24, 25, 60, 200):
+        task = await send(client, doing(("artifact_add", {"data": nested(levels), "artifactId": "deep"})))
+        (part,) = task["artifacts"][0]["parts"]
+        written = {"text": json.dumps(nested(levels), separators=(",", ":")), "mediaType": "application/json"}
+        assert part == ({"data": nested(levels)} if levels == 24 else written)
+        for old in (
+            await client.post("/a2a/main", json=CALL | {"params": {"id": task["id"]}}),
+            await client.get(f"/a2a/main/v1/tasks/{task['id']}"),
+        ):
+            assert (old.status_code, "artifacts" in old.text) == (200, True)
 
 
 @requirement("S1.complete", "S1.stream.send")

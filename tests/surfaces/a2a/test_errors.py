@@ -104,6 +104,37 @@ def test_every_refusal_of_the_house_has_a_code_of_the_protocol() -> None:
     }
 
 
+async def test_no_text_that_a_store_cannot_hold_breaks_anything(on_either: httpx.AsyncClient) -> None:
+    for above in ("/a2a/main", "/a2a/main/v1", "/a2a/x%00"):
+        for path in (
+            "/tasks/a%00",
+            "/tasks?contextId=%00",
+            "/tasks/x/pushNotificationConfigs/%00",
+            "/tasks/%00:subscribe",
+        ):
+            answer = await on_either.get(above + path)
+            assert (answer.status_code, answer.json()["error"]["details"][0]["reason"]) == (400, "INVALID_PARAMS")
+    assert (await on_either.get("/a2a/%00/.well-known/agent-card.json")).status_code == 400
+    assert (await on_either.post("/a2a/%00", json=CALL, headers=NEW)).status_code == 400
+    task = await send(on_either, "hello")
+    asked: list[tuple[str, Json]] = [
+        *[(method, {"id": "a\0"}) for method in ("GetTask", "CancelTask", "SubscribeToTask")],
+        ("GetTaskPushNotificationConfig", {"taskId": task["id"], "id": "a\0"}),
+        ("ListTaskPushNotificationConfigs", {"taskId": "a\0"}),
+    ]
+    for method, params in asked:
+        assert refusal(await call(on_either, method, params))[0] == -32001
+    answer = await call(on_either, "DeleteTaskPushNotificationConfig", {"taskId": task["id"], "id": "a\0"})
+    assert answer["result"] == {}
+    for name in ("tasks/get", "tasks/cancel", "tasks/resubscribe", "tasks/pushNotificationConfig/list"):
+        assert refusal(await call(on_either, name, {"id": "a\0"}, version="0.3"))[0] == -32001
+    assert (await call(on_either, "ListTasks", {"contextId": "a\0"}))["result"]["tasks"] == []
+    odd = message("hello", metadata={"a\0": "b\0"}) | {"parts": [{"data": {"a\0": "b\0"}}, {"text": "x"}]}
+    kept = (await call(on_either, "SendMessage", {"message": odd, "metadata": {"\0": "\0"}}))["result"]["task"]
+    assert kept["history"][0]["metadata"] == {"a\0": "b\0"}
+    assert kept["history"][0]["parts"] == odd["parts"]
+
+
 async def test_another_kind_of_body_is_refused_by_its_type(client: httpx.AsyncClient) -> None:
     for kind in ("text/plain", "application/xml", "multipart/form-data; boundary=x"):
         answer = await client.post("/a2a/main", content=b"{}", headers=NEW | {"Content-Type": kind})

@@ -99,6 +99,14 @@ async def test_who_gives_up_waiting_loses_nothing(house: OpenHouse) -> None:
         assert state(await get(client, found)) == COMPLETED
 
 
+def nested(levels: int) -> Any:
+    """Lists in lists."""
+    value: Any = []
+    for _ in range(levels - 1):
+        value = [value]
+    return value
+
+
 def changed(**more: Any) -> Json:
     """A message with something wrong in it."""
     return {"message": message("hello") | more}
@@ -120,7 +128,7 @@ WRONG: list[tuple[Any, str]] = [
     (changed(parts=[{"text": "x"}, {"colour": "red"}]), "message.parts.1"),
     (changed(parts=[{"text": 7}]), "message.parts.0.text"),
     (changed(parts=[{"text": "a\0b"}]), "message.parts"),
-    (changed(parts=[{"raw": "no base64!"}]), "message.parts.0.raw"),
+    *[(changed(parts=[{"raw": content}]), "message.parts.0.raw") for content in ("no base64!", "aGVsb", "é", "a b=")],
     (changed(parts=[{"raw": "", "mediaType": "image/png"}]), "message.parts.0.raw"),
     (changed(parts=[{"url": "file:///etc/passwd"}]), "message.parts.0.url"),
     (changed(parts=[{"raw": PIXEL, "mediaType": "image/png"}] * (ATTACHMENTS_MAX + 1)), "message.parts"),
@@ -139,6 +147,8 @@ WRONG: list[tuple[Any, str]] = [
     (changed(contextId="c\0"), "message.contextId"),
     (changed(contextId={}), "message.contextId"),
     (changed(metadata="none"), "message.metadata"),
+    (changed(metadata={"x": nested(26)}), "message.metadata.x"),
+    (changed(parts=[{"data": nested(500)}]), "message.parts.0"),
     (changed() | {"metadata": 7}, "metadata"),
     (changed() | {"configuration": 7}, "configuration"),
     (changed() | {"configuration": {"historyLength": -1}}, "configuration.historyLength"),
@@ -168,17 +178,33 @@ async def test_over_http_the_same_is_a_bad_request_with_the_same_field(client: h
 
 
 OLD_TEXT = [{"kind": "text", "text": "hello"}]
+
+
+def old(**more: Any) -> Json:
+    """A message as 0.3 has it, with something wrong in it."""
+    return {"message": {"messageId": "m", "role": "user", "parts": OLD_TEXT} | more}
+
+
+def old_file(content: str) -> Json:
+    return old(parts=[*OLD_TEXT, {"kind": "file", "file": {"bytes": content, "mimeType": "image/png"}}])
+
+
 OLD_WRONG: list[tuple[Any, str]] = [
     ({}, "message"),
     ({"message": {"messageId": "m", "role": "user"}}, "message.parts"),
-    ({"message": {"messageId": "m", "role": "user", "parts": []}}, "message.parts"),
-    ({"message": {"messageId": "m", "role": "king", "parts": OLD_TEXT}}, "message.role"),
-    ({"message": {"messageId": "m", "role": "agent", "parts": OLD_TEXT}}, "message.role"),
     ({"message": {"role": "user", "parts": OLD_TEXT}}, "message.messageId"),
-    ({"message": {"messageId": "", "role": "user", "parts": OLD_TEXT}}, "message.messageId"),
-    ({"message": {"messageId": "m", "role": "user", "parts": [{"kind": "song"}]}}, "message.parts.0.kind"),
-    ({"message": {"messageId": "m", "role": "user", "parts": [{"kind": "text"}]}}, "message.parts.0.text"),
-    ({"message": {"messageId": "m", "role": "user", "parts": [{"kind": "data"}]}}, "message.parts.0.data"),
+    (old(messageId=""), "message.messageId"),
+    (old(parts=[]), "message.parts"),
+    (old(role="king"), "message.role"),
+    (old(role="agent"), "message.role"),
+    (old(parts=[{"kind": "song"}]), "message.parts.0.kind"),
+    (old(parts=[{"kind": "text"}]), "message.parts.0.text"),
+    (old(parts=[{"kind": "data"}]), "message.parts.0.data"),
+    (old(metadata={"x": nested(26)}), "message.metadata.x"),
+    (old() | {"metadata": {"x": nested(27)}}, "metadata.x.0"),
+    (old() | {"configuration": {"historyLength": 2**31}}, "configuration.historyLength"),
+    (old() | {"configuration": {"historyLength": -1}}, "configuration.historyLength"),
+    *[(old_file(content), "message.parts.1.file.bytes") for content in ("no base64!", "aGVsbG8*", "aGVsb", "é")],
 ]
 
 

@@ -111,6 +111,16 @@ async def test_a_stream_over_http_is_the_same_stream(client: httpx.AsyncClient) 
     assert [frame.id for frame in frames] == [1, 2, 3, 4]
 
 
+@requirement("S1.stream.send")
+async def test_characters_that_some_take_for_ends_of_lines_break_no_frame(client: httpx.AsyncClient) -> None:
+    text = "one\u2028two\u2029three\x85four\x0bfive\x1csix\r\nseven \u2026 é 💬"
+    async with sending(client, text) as stream:
+        frames = await stream.rest()
+    assert told(frames) == [SUBMITTED, WORKING, "result", COMPLETED]
+    assert said(frames[0].body["history"][0]) == text
+    assert said(frames[2].body["artifact"]) == f"echo: {text.rpartition(chr(10))[2]}"
+
+
 @requirement("S1.stream.interrupted")
 async def test_a_question_ends_the_stream_and_a_new_one_goes_on_from_there(client: httpx.AsyncClient) -> None:
     async with sending(client, "ask what?") as stream:

@@ -12,7 +12,15 @@ from starlette.responses import Response
 
 from carrel.kernel import METRICS, Code, Refusal
 from carrel.kernel.limits import BODY_BYTES_MAX
-from carrel.surfaces.a2a.errors import CONTENT_TYPE_NOT_SUPPORTED, INVALID_JSON, A2aError, broken, from_refusal, wrong
+from carrel.surfaces.a2a.errors import (
+    CONTENT_TYPE_NOT_SUPPORTED,
+    INVALID_JSON,
+    INVALID_PARAMS,
+    A2aError,
+    broken,
+    from_refusal,
+    wrong,
+)
 from carrel.surfaces.a2a.rendering import Json
 from carrel.surfaces.a2a.tasks import Frames
 from carrel.surfaces.house import House
@@ -28,6 +36,7 @@ async def answered(request: Request, route: str, work: Callable[[], Awaitable[Re
                    tell: Callable[[A2aError], Response]) -> Response:  # fmt: skip
     """The answer that `work` gives, or what `tell` makes of the error it met."""
     try:
+        _refuse_nul(request)
         response = await work()
     except A2aError as error:
         response = tell(error)
@@ -40,6 +49,12 @@ async def answered(request: Request, route: str, work: Callable[[], Awaitable[Re
         response = tell(broken())
     METRICS.count("http.requests.count", route=route, status=str(response.status_code))
     return response
+
+
+def _refuse_nul(request: Request) -> None:
+    """An address with a NUL names nothing: PostgreSQL could not even be asked for it."""
+    if b"%00" in request.scope["raw_path"] + request.scope["query_string"]:
+        raise A2aError(INVALID_PARAMS, "The address holds a NUL character.", field="address")
 
 
 async def read_json(request: Request) -> object:

@@ -17,6 +17,7 @@ from carrel.surfaces.a2a.cards import legacy_card
 from carrel.surfaces.a2a.errors import wrong
 from carrel.surfaces.a2a.params import read_params, whole_numbers
 from carrel.surfaces.a2a.rendering import RESTING, Json
+from carrel.surfaces.a2a.shapes import check_base64, check_nesting
 
 
 class Legacy(Struct, frozen=True):
@@ -35,6 +36,7 @@ def dump(value: BaseModel) -> Json:
 
 def read_old(kind: type[BaseModel], params: object) -> Any:
     """Params as 0.3 has them, with the field named that is wrong."""
+    check_nesting(params)
     try:
         return kind.model_validate(params)
     except ValidationError as error:
@@ -55,13 +57,32 @@ def _first_wrong(error: ValidationError) -> tuple[str, str]:
 def _reader(params_kind: type[BaseModel], request_kind: Any, to_core: Callable[[Any], Any]) -> Callable[[object], Any]:
     def read(params: object) -> Any:
         asked = read_old(params_kind, params)
+        _check_unchecked(asked)
         try:
             return to_core(request_kind(id=0, params=asked))
         except ValueError as error:
-            # Bytes that are no base64, a moment that is none: the library says so only when it converts.
             raise wrong("params", f"These params cannot be read ({str(error)[:200]}).") from error
 
     return read
+
+
+def _check_unchecked(asked: Any) -> None:
+    """Refuse what the library notices only when it converts, without a name, or not at all."""
+    match asked:
+        case old.TaskQueryParams():
+            _check_length(asked.history_length, "historyLength")
+        case old.MessageSendParams():
+            if asked.configuration is not None:
+                _check_length(asked.configuration.history_length, "configuration.historyLength")
+            for n, part in enumerate(asked.message.parts):
+                file = part.root.file if isinstance(part.root, old.FilePart) else None
+                if isinstance(file, old.FileWithBytes):
+                    check_base64(file.bytes, f"message.parts.{n}.file.bytes")
+
+
+def _check_length(length: int | None, field: str) -> None:
+    if length is not None and not 0 <= length < 2**31:
+        raise wrong(field, f"{field} is 0 or more, and less than 2147483648.")
 
 
 def write_task(task: Json) -> Json:

@@ -9,7 +9,7 @@ from google.protobuf.json_format import ParseDict
 
 from carrel.surfaces.a2a.errors import wrong
 from carrel.surfaces.a2a.legacy import old_update, old_webhook
-from carrel.surfaces.a2a.params import as_json, read_params
+from carrel.surfaces.a2a.params import as_json, check_request, read_params
 from carrel.surfaces.a2a.rendering import Json
 
 
@@ -24,11 +24,13 @@ def read_sent(body: object) -> wire.SendMessageRequest:
 
 
 def read_webhook(task_id: str, body: object) -> wire.TaskPushNotificationConfig:
-    """The body of a new webhook."""
+    """The body of a new webhook; whose it is says the address alone."""
     asked = read_params(old_wire.CreateTaskPushNotificationConfigRequest, body)
-    config = FromProto.task_push_notification_config_request(asked)
-    config.task_id = task_id
-    return convert.to_core_task_push_notification_config(config)
+    config = FromProto.push_notification_config(asked.config.push_notification_config)
+    made = old.TaskPushNotificationConfig(task_id=task_id, push_notification_config=config)
+    request = convert.to_core_task_push_notification_config(made)
+    check_request(request)
+    return request
 
 
 def write_sent(answer: Json) -> Json:

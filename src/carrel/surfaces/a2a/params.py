@@ -10,10 +10,9 @@ from google.protobuf.message import Message as WireType
 
 from carrel.surfaces.a2a.errors import wrong
 from carrel.surfaces.a2a.rendering import Json
-from carrel.surfaces.a2a.shapes import check_shape
+from carrel.surfaces.a2a.shapes import check_nesting, check_shape
 
 R = TypeVar("R", bound=WireType)
-_NESTING_MAX = 60
 _FIELD = re.compile(r"Failed to parse (\w+) field")
 _PATH = re.compile(r" at \w+\.([\w.\[\]]*\w)\.*$")
 _OWN_SCOPES = ("", "task")
@@ -22,12 +21,13 @@ _SCOPE_NAMES = ("opt/v1/historyScope", "historyScope")
 
 def read_params(kind: type[R], params: object) -> R:
     """The params as a request; fields it does not know are ignored, values it cannot hold are refused by name."""
+    check_nesting(params)
     shaped = check_shape(kind.DESCRIPTOR, params)
     try:
-        request: R = ParseDict(shaped, kind(), ignore_unknown_fields=True, max_recursion_depth=_NESTING_MAX)
+        request: R = ParseDict(shaped, kind(), ignore_unknown_fields=True)
     except ParseError as error:
         raise wrong(_place_of(error), f"{_last_words(error)}.") from error
-    except (ValueError, RecursionError, OverflowError) as error:
+    except (ValueError, OverflowError) as error:
         raise wrong("params", f"These params cannot be read ({type(error).__name__}).") from error
     _check_unread(request, shaped)
     check_request(request)

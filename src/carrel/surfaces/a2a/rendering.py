@@ -23,6 +23,7 @@ from carrel.runs import (
     queue_position,
 )
 from carrel.storage import Tx
+from carrel.surfaces.a2a.shapes import deep_place
 
 Json = dict[str, Any]
 # A number in the order of a task's changes, and what is told of it.
@@ -47,6 +48,7 @@ _TOLD = {
     "run.completed": COMPLETED,
     "run.cancelled": CANCELED,
 }
+_DATA_LEVELS_MAX = 24
 _PART_NAMES = {"text": "text", "bytes": "raw", "url": "url"}
 _decode = msgspec.json.Decoder().decode
 
@@ -183,9 +185,17 @@ def _reply(text: str) -> Json:
 
 
 def _part(stored: Artifact) -> Json:
-    content = {"data": _decode(stored.content)} if stored.kind == "data" else {_PART_NAMES[stored.kind]: stored.content}
+    content = _values(stored) if stored.kind == "data" else {_PART_NAMES[stored.kind]: stored.content}
     named = {"filename": stored.filename, "mediaType": stored.media_type}
     return content | {name: value for name, value in named.items() if value}
+
+
+def _values(stored: Artifact) -> Json:
+    values = _decode(stored.content)
+    if deep_place(values, _DATA_LEVELS_MAX) is None:
+        return {"data": values}
+    # What the protocol's types cannot hold is shown as it is written, or the task could be read in JSON of 1.0 alone.
+    return {"text": stored.content, "mediaType": "application/json"}
 
 
 def updates(tx: Tx, access: Access, run: Run, change: int, event: Event) -> list[Update]:

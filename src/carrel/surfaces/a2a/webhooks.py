@@ -74,7 +74,7 @@ def add_webhook(
 def read_webhook(tx: Tx, access: Access, run: Run, webhook_id: str) -> Json:
     """One webhook of a task; without an id the oldest one, as 0.3 may ask for."""
     if webhook_id:
-        found = webhook_by_id(tx, access, run.id, webhook_id)
+        found = webhook_by_id(tx, access, run.id, webhook_id) if _can_be(webhook_id) else None
     else:
         found = next(iter(webhooks_of_run(tx, access, run.id)), None)
     if found is None:
@@ -96,8 +96,14 @@ def list_webhooks(tx: Tx, access: Access, run: Run, *, page_size: int = 0, page_
 
 def remove_webhook(tx: Tx, access: Access, run: Run, webhook_id: str) -> Json:
     """Tell a webhook nothing more; one that is not there is removed already."""
-    delete_webhook(tx, access, run.id, webhook_id)
+    if _can_be(webhook_id):
+        delete_webhook(tx, access, run.id, webhook_id)
     return {}
+
+
+def _can_be(webhook_id: str) -> bool:
+    """False for a text with a NUL, which is nobody's id and which PostgreSQL cannot even be asked for."""
+    return "\x00" not in webhook_id
 
 
 def _address(config: TaskPushNotificationConfig, where: str) -> WebhookAddress:
