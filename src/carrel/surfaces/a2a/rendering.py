@@ -48,7 +48,7 @@ _TOLD = {
     "run.completed": COMPLETED,
     "run.cancelled": CANCELED,
 }
-_DATA_LEVELS_MAX = 24
+_VALUE_LEVELS_MAX = 24
 _PART_NAMES = {"text": "text", "bytes": "raw", "url": "url"}
 _decode = msgspec.json.Decoder().decode
 
@@ -192,7 +192,7 @@ def _part(stored: Artifact) -> Json:
 
 def _values(stored: Artifact) -> Json:
     values = _decode(stored.content)
-    if deep_place(values, _DATA_LEVELS_MAX) is None:
+    if deep_place(values, _VALUE_LEVELS_MAX) is None:
         return {"data": values}
     # What the protocol's types cannot hold is shown as it is written, or the task could be read in JSON of 1.0 alone.
     return {"text": stored.content, "mediaType": "application/json"}
