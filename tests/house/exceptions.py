@@ -6,6 +6,7 @@ WORDS = {
     "conversation_id": (("carrel",), "conversationId comes with the entries of other systems"),
     "data_received": (("carrel.main.connections",), "asyncio calls a protocol's method by this name"),
     "data_dir": (("carrel",), "storage.data_dir is the name of a setting"),
+    "thread_bindings": (("carrel.kernel.settings",), "sessions.thread_bindings is the name of a setting"),
     "thread_id": (("carrel",), "threadId names a channel's thread on the wire"),
     "conversation": (
         ("carrel.kernel.keys", "carrel.journal", "carrel.sessions"),

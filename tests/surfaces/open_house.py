@@ -27,6 +27,9 @@ from carrel.surfaces.api import build_app
 from carrel.surfaces.house import House
 from carrel.surfaces.mcp import routes as mcp_routes
 from carrel.surfaces.responses import routes as responses_routes
+from carrel.surfaces.telegram import Telegram
+from carrel.surfaces.telegram import routes as telegram_routes
+from carrel.wire import Wire
 from tests.surfaces.scripted_agent import ScriptedAgent
 
 WAIT_SECONDS_MAX = 20.0
@@ -77,7 +80,7 @@ async def open_house(
     """Open a house on the store at `url`; the first time two accounts are made in it, `default` and `other`."""
     settings = settings or Settings()
     db = open_database(url)
-    agent, live, drain = ScriptedAgent(), Live(), asyncio.Event()
+    agent, live, drain, wire = ScriptedAgent(), Live(), asyncio.Event(), Wire()
     try:
         owner = await db.write(ensure_default_account) or ""
         other = (await db.write(lambda tx: open_account(tx, "Other", "other")))[1] if owner else ""
@@ -88,13 +91,16 @@ async def open_house(
         dispatcher = Dispatcher(db, turns.take, settings, "test-worker")
         wrong = WrongTokens(SystemClock())
         tools_in = [*agent_routes(house, wrong), *mcp_routes(house, wrong)]
-        doors_in = [*a2a_routes(house, wrong), *tools_in, *responses_routes(house, wrong)]
+        telegram = Telegram(db, wire, settings.channels.telegram, house.rules)
+        chats_in = telegram_routes(house, telegram.bot)
+        doors_in = [*a2a_routes(house, wrong), *tools_in, *responses_routes(house, wrong), *chats_in]
         app = build_app(house, wrong=wrong, more_routes=[*doors_in, *more_routes])
         async with asyncio.TaskGroup() as group:
             duties = [group.create_task(house.watch.serve())]
             if works:
                 duties.append(group.create_task(dispatcher.serve()))
-                duties.append(group.create_task(Exchanges(db, house.surroundings, {}).serve()))
+                duties.append(group.create_task(Exchanges(db, house.surroundings, telegram.channels).serve()))
+                duties.append(group.create_task(telegram.serve()))
                 duties.append(group.create_task(Sweeping(db, settings).serve()))
             async with _served(app, group) as address:
                 yield OpenHouse(
@@ -104,6 +110,7 @@ async def open_house(
             for duty in duties:
                 duty.cancel()
     finally:
+        await wire.close()
         await db.close()
 
 

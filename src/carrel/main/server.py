@@ -37,6 +37,8 @@ from carrel.surfaces.api import Recorder, build_app
 from carrel.surfaces.dashboard import routes as dashboard_routes
 from carrel.surfaces.mcp import routes as mcp_routes
 from carrel.surfaces.responses import routes as responses_routes
+from carrel.surfaces.telegram import Telegram
+from carrel.surfaces.telegram import routes as telegram_routes
 
 _log = getLogger("carrel.main")
 # How long connections may linger once streams were told to end; uvicorn never exits on its own while one is open.
@@ -94,7 +96,9 @@ class _Server:
         recorder = Recorder(db, SystemClock())
         wrong = WrongTokens(SystemClock())
         tools_in = [*agent_routes(house, wrong), *mcp_routes(house, wrong)]
-        doors_in = [*a2a_routes(house, wrong), *tools_in, *responses_routes(house, wrong)]
+        telegram = Telegram(db, doors.wire, self._settings.channels.telegram, house.rules)
+        chats_in = telegram_routes(house, telegram.bot)
+        doors_in = [*a2a_routes(house, wrong), *tools_in, *responses_routes(house, wrong), *chats_in]
         app = build_app(house, recorder=recorder, wrong=wrong, more_routes=[*doors_in, *dashboard_routes()])
         web = _Web(app, sock, lambda: self._ready(sock))
         # Before the web answers: whoever was told that we are ready may come by either way.
@@ -108,7 +112,8 @@ class _Server:
             duties = [group.create_task(recorder.record()), group.create_task(house.watch.serve())]
             if self._role != "api":
                 duties.append(group.create_task(dispatcher.serve()))
-                duties.append(group.create_task(Exchanges(db, house.surroundings, {}).serve()))
+                duties.append(group.create_task(Exchanges(db, house.surroundings, telegram.channels).serve()))
+                duties.append(group.create_task(telegram.serve()))
                 duties.append(group.create_task(Sweeping(db, self._settings).serve()))
             if self._role != "api" and self._settings.a2a.enabled and self._settings.a2a.push.enabled:
                 duties.append(group.create_task(Pushing(db, doors.wire, self._settings.a2a.push).serve()))

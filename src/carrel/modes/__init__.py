@@ -1,6 +1,6 @@
 """How a session is steered: slash commands so far. A command acts on one session and never reaches an agent."""
 
 from carrel.modes.commands import read_command, run_command
-from carrel.modes.model import Done, Scene
+from carrel.modes.model import Done, Scene, Typed
 
-__all__ = ["Done", "Scene", "read_command", "run_command"]
+__all__ = ["Done", "Scene", "Typed", "read_command", "run_command"]

@@ -37,12 +37,14 @@ from carrel.sessions.model import (
     kinds_listed_as,
     shown_channel,
 )
+from carrel.sessions.place_store import note_place
 from carrel.sessions.pointers import (
     Active,
     active,
     chosen_key,
     fresh_key,
     point,
+    pointed_lane,
     repair,
     require_makeable,
     transport_name,
@@ -140,11 +142,13 @@ __all__ = [
     "may_see",
     "name_chat",
     "named_agent",
+    "note_place",
     "note_tokens",
     "open_account",
     "open_generation",
     "open_session_of",
     "point",
+    "pointed_lane",
     "read_spelling",
     "refusal_of",
     "repair",

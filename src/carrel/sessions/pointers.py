@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from carrel.journal import about_lane, append_event, json_text
 from carrel.kernel import METRICS, Access, Code, Refusal, SessionKey, is_conversation_key, is_new_conversation_key
-from carrel.sessions import store
+from carrel.sessions import place_store, store
 from carrel.sessions.model import Lane
 from carrel.sessions.routing import default_agent, named_agent
 from carrel.sessions.visibility import require_sight
@@ -43,6 +43,13 @@ def active(tx: Tx, access: Access, channel: str, client_instance_id: str) -> Act
             return Active(SessionKey.stored(recent), "repaired", made=True)
     key = fresh_key(tx, access, channel, None)
     return Active(key, "repaired" if pointed is not None else "default", made=False)
+
+
+def pointed_lane(tx: Tx, access: Access, channel: str, client_instance_id: str) -> Lane | None:
+    """The lane that a transport was put in front of and that still can be spoken in."""
+    pointed = store.pointer(tx, access, transport_name(access, channel, client_instance_id))
+    lane = None if pointed is None else store.lane_of(tx, access, SessionKey.stored(pointed))
+    return lane if lane is not None and lane.archived_at is None else None
 
 
 def fresh_key(tx: Tx, access: Access, channel: str, agent: str | None) -> SessionKey:
@@ -95,7 +102,12 @@ def repair(tx: Tx, access: Access, lane: Lane) -> None:
     """Before a lane goes: whoever points to it points to the most recent other one of the same maker, or to nothing."""
     channel = lane.session_key.channel or ""
     for transport in store.transports_to(tx, access, lane.key):
-        other = store.newest_chat(tx, access, channel, lane.made_by, but=lane.key)
+        if transport.startswith("telegram|"):
+            # Others may read along there: what was never said at that place must not appear in it.
+            place = transport.rpartition("|")[2]
+            other = place_store.newest_chat_at(tx, access, place, lane.made_by, but=lane.key)
+        else:
+            other = store.newest_chat(tx, access, channel, lane.made_by, but=lane.key)
         if other is not None:
             store.set_pointer(tx, access, transport, other)
             METRICS.count("sessions.pointer.repaired.count", channel=channel)

@@ -1,0 +1,130 @@
+"""The Bot API as far as it is used: one call at a time, tried once. The bot's token appears in no error and no log."""
+
+from typing import Any
+from urllib.parse import quote
+
+import msgspec
+from msgspec import Struct
+
+from carrel.kernel import NewAttachment
+from carrel.kernel.limits import (
+    ATTACHMENT_BYTES_MAX,
+    NAME_CHARS_MAX,
+    TELEGRAM_CALL_SECONDS_MAX,
+    TELEGRAM_FILE_SECONDS_MAX,
+)
+from carrel.kernel.settings import TelegramSettings
+from carrel.surfaces.telegram.updates import WireFile, address_of
+from carrel.wire import Wire, WireFault
+
+# A wrong token may be put right, and too many calls are too many for a moment only.
+_PASSING = (401, 404, 408, 409, 429)
+_PHOTO = ("photo.jpg", "image/jpeg")
+
+
+class BotFault(Exception):
+    """A call that was not done; `final` when it never will be, however often it is made."""
+
+    def __init__(self, message: str, *, final: bool = False, after_seconds: float = 0) -> None:
+        super().__init__(message)
+        self.message = message
+        self.final = final
+        self.after_seconds = after_seconds
+
+
+class _Parameters(Struct, frozen=True, kw_only=True):
+    retry_after: float = 0
+
+
+class _Answer(Struct, frozen=True, kw_only=True):
+    ok: bool
+    result: Any = None
+    description: str = ""
+    parameters: _Parameters = _Parameters()
+
+
+class Bot:
+    """One bot, spoken for by its token."""
+
+    def __init__(self, wire: Wire, settings: TelegramSettings) -> None:
+        self._wire = wire
+        self._base = settings.api_base_url.rstrip("/")
+        self._token = settings.bot_token
+        self._name: str | None = None
+
+    @property
+    def id(self) -> str:
+        """The bot's own number, which stands open in its token."""
+        return self._token.partition(":")[0]
+
+    async def say(self, place: str, text: str) -> None:
+        """Say one message at a place."""
+        await self.call("sendMessage", {**address_of(place), "text": text})
+
+    async def open_topic(self, place: str, name: str) -> str:
+        """Make a topic in the forum of a place; the new place."""
+        chat = address_of(place)["chat_id"]
+        made = await self.call("createForumTopic", {"chat_id": chat, "name": name})
+        if not isinstance(made, dict) or not isinstance(made.get("message_thread_id"), int):
+            raise BotFault("createForumTopic answered without a topic.", final=True)
+        return f"{chat}:{made['message_thread_id']}"
+
+    async def name(self) -> str:
+        """The bot's user name in lower case, asked for once."""
+        if self._name is None:
+            found = await self.call("getMe", {})
+            if not isinstance(found, dict):
+                raise BotFault("getMe answered without a bot.")
+            self._name = str(found.get("username", "")).lower()
+        return self._name
+
+    async def fetch(self, wanted: WireFile) -> NewAttachment:
+        """A file that was sent to the bot; a fault that is final for one that is too large."""
+        if wanted.file_size is not None and wanted.file_size > ATTACHMENT_BYTES_MAX:
+            raise _too_large()
+        found = await self.call("getFile", {"file_id": wanted.file_id})
+        path = found.get("file_path") if isinstance(found, dict) else None
+        if not isinstance(path, str):
+            raise BotFault("getFile answered without a path.", final=True)
+        content = await self._read(f"{self._base}/file/bot{self._token}/{quote(path)}")
+        if len(content) > ATTACHMENT_BYTES_MAX:
+            raise _too_large()
+        name, kind = (wanted.file_name or "file", wanted.mime_type) if wanted.mime_type else _PHOTO
+        return NewAttachment(name=name[:NAME_CHARS_MAX], mime_type=kind[:NAME_CHARS_MAX], content=content)
+
+    async def call(self, method: str, body: dict[str, Any]) -> Any:
+        """The result of one call; BotFault when there is none."""
+        try:
+            reply = await self._wire.request(
+                "POST",
+                f"{self._base}/bot{self._token}/{method}",
+                headers={"Content-Type": "application/json"},
+                body=msgspec.json.encode(body),
+                timeout_seconds=TELEGRAM_CALL_SECONDS_MAX,
+            )
+        except WireFault as fault:
+            raise BotFault(f"{method}: {fault.message}") from None
+        try:
+            answer = msgspec.json.decode(reply.body, type=_Answer)
+        except msgspec.DecodeError:
+            raise BotFault(f"{method} was answered with {reply.status} and no JSON of the Bot API.") from None
+        if answer.ok:
+            return answer.result
+        raise BotFault(
+            f"{method} was refused with {reply.status}: {answer.description}",
+            final=400 <= reply.status < 500 and reply.status not in _PASSING,
+            after_seconds=answer.parameters.retry_after,
+        )
+
+    async def _read(self, url: str) -> bytes:
+        try:
+            reply = await self._wire.request("GET", url, timeout_seconds=TELEGRAM_FILE_SECONDS_MAX)
+        except WireFault as fault:
+            raise BotFault(f"The file could not be fetched: {fault.message}") from None
+        if reply.status != 200:
+            raise BotFault(f"The file was answered with {reply.status}.", final=reply.status == 404)
+        return reply.body
+
+
+def _too_large() -> BotFault:
+    return BotFault(f"A file may have at most {ATTACHMENT_BYTES_MAX // (1024 * 1024)} MiB.", final=True)

@@ -1,0 +1,25 @@
+"""The bot of one server put together: its way in, its way out, and what it does beside both."""
+
+from carrel.delivery import Channels
+from carrel.kernel.settings import TelegramSettings
+from carrel.runs import Rules
+from carrel.storage import Database
+from carrel.surfaces.telegram.bot import Bot
+from carrel.surfaces.telegram.hearing import CHANNEL
+from carrel.surfaces.telegram.posting import Posting, TelegramChannel
+from carrel.wire import Wire
+
+
+class Telegram:
+    """A bot where the settings have one; else nothing that answers or says anything."""
+
+    def __init__(self, db: Database, wire: Wire, settings: TelegramSettings, rules: Rules) -> None:
+        self.bot = Bot(wire, settings)
+        self._enabled = settings.enabled
+        self._posting = Posting(db, self.bot, rules)
+        self.channels: Channels = {CHANNEL: TelegramChannel(db)} if settings.enabled else {}
+
+    async def serve(self) -> None:
+        """Say what is to be said, until cancelled; without a bot there is nothing to do."""
+        if self._enabled:
+            await self._posting.serve()

@@ -1,0 +1,110 @@
+"""Commands and sessions in a chat: one pointer for both, and what a session says of its own accord."""
+
+import json
+
+import pytest
+from msgspec import structs
+
+from carrel.kernel.settings import ToolsAgentToAgentSettings, ToolsSessionsSettings, ToolsSettings
+from tests.requirements.mark import requirement
+from tests.surfaces.talking import hear, session_of
+from tests.surfaces.telegram.bot_api import Answer, BotApi
+from tests.surfaces.telegram.chats import GROUP, OWNER, bot_house, group, message, post, telegram_settings
+from tests.surfaces.telegram.waits import hurry, until_put_off
+
+pytestmark = pytest.mark.anyio
+DIRECT = f"agent:main:telegram:direct:{OWNER}"
+TEAM = f"agent:main:telegram:group:{GROUP}"
+
+
+@requirement("S3.id.command.context")
+@requirement("S3.id.pointer")
+@requirement("S3.id.delivery")
+async def test_commands_and_lines_of_a_chat_go_to_the_session_in_front_of_it(store_url: str, api: BotApi) -> None:
+    async with bot_house(store_url, telegram_settings(api)) as (_, client):
+        await post(client, message("first"))
+        await api.said(1)
+        await post(client, message("/new"))
+        made = (await api.said(2))[1].split()[2]
+        await post(client, message("second"))
+        assert (await api.said(3))[2] == "echo: second"
+        newest = (await client.get("/api/runs")).json()["runs"][0]
+        assert newest["sessionKey"] == f"agent:main:telegram:{made}"
+        await post(client, message(f"/switch {DIRECT}"))
+        await post(client, message("third"))
+        assert (await api.said(5))[4] == "echo: third"
+        newest = (await client.get("/api/runs")).json()["runs"][0]
+        assert newest["sessionKey"] == DIRECT
+        active = await client.get(
+            "/api/sessions/active", params={"channelType": "telegram", "clientInstanceId": str(OWNER)}
+        )
+        assert active.json()["sessionKey"] == DIRECT
+        # State is looked up by the session, and only what is said goes to the chat.
+        assert {body["chat_id"] for body in await api.called(5, "sendMessage")} == {OWNER}
+
+
+@requirement("S3.id.command.context")
+async def test_a_command_as_the_first_line_makes_the_session_that_a_message_would(sqlite_url: str, api: BotApi) -> None:
+    async with bot_house(sqlite_url, telegram_settings(api)) as (_, client):
+        await post(client, message("/model tiny", chat=group()))
+        assert await api.said(1) == ["tiny answers here from the next line on."]
+        assert (await session_of(client, TEAM))["model"] == "tiny"
+        await post(client, message("hello", chat=group()))
+        assert (await api.said(2))[1] == "echo: hello"
+        assert [run["sessionKey"] for run in (await client.get("/api/runs")).json()["runs"]] == [TEAM]
+
+
+async def test_who_opens_the_chat_is_told_what_there_is(sqlite_url: str, api: BotApi) -> None:
+    async with bot_house(sqlite_url, telegram_settings(api)) as (_, client):
+        await post(client, message("/start from-a-link"))
+        (said,) = await api.said(1)
+        assert "/help" in said
+        assert (await client.get("/api/runs")).json()["runs"] == []
+
+
+async def test_a_deleted_session_leaves_a_group_with_its_own_and_with_nothing_from_other_chats(
+    sqlite_url: str, api: BotApi
+) -> None:
+    async with bot_house(sqlite_url, telegram_settings(api)) as (_, client):
+        await post(client, message("/new"))
+        await post(client, message("a private matter"))
+        await post(client, message("hello", chat=group()))
+        await api.said(3)
+        assert (await client.delete(f"/api/sessions/{TEAM}")).status_code == 204
+        await post(client, message("are you there", chat=group()))
+        await api.said(4)
+        newest = (await client.get("/api/runs")).json()["runs"][0]
+        assert newest["sessionKey"] == TEAM
+
+
+async def test_stop_ends_what_runs_in_the_chats_session(sqlite_url: str, api: BotApi) -> None:
+    async with bot_house(sqlite_url, telegram_settings(api)) as (house, client):
+        await post(client, message("hold here"))
+        await house.agent.reached("here")
+        await post(client, message("/stop"))
+        assert await api.said(1) == ["Cancelled 1 run."]
+        await post(client, message("and now"))
+        assert await api.said(2) == ["Cancelled 1 run.", "echo: and now"]
+
+
+@requirement("S2.announce.post")
+async def test_what_an_exchange_came_to_is_announced_in_the_chat_of_the_lane_that_was_asked(
+    store_url: str, api: BotApi
+) -> None:
+    tools = ToolsSettings(
+        sessions=ToolsSessionsSettings(visibility="all"), agent_to_agent=ToolsAgentToAgentSettings(enabled=True)
+    )
+    settings = structs.replace(telegram_settings(api), tools=tools)
+    async with bot_house(store_url, settings) as (house, client):
+        await post(client, message("hello", chat=group()))
+        await api.said(1)
+        # The first offer fails and is made again, under the same id and so no second time.
+        api.script(Answer(status=500, description="Internal Server Error"))
+        send = ["sessions_send", {"sessionKey": TEAM, "message": "tell the team", "timeoutSeconds": 0}]
+        await hear(client, f"do {json.dumps([send])}")
+        await until_put_off(house.db)
+        await hurry(house.db)
+        said = await api.called(3, "sendMessage")
+        assert [body["chat_id"] for body in said] == [GROUP] * 3
+        assert "What is to be said on your channel?" in said[1]["text"]
+        assert said[1] == said[2]

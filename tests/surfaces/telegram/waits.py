@@ -1,0 +1,32 @@
+"""Posts that wait for another attempt: until there is one, and how to let it come at once."""
+
+import asyncio
+
+from carrel.storage import POSTS, Database, Tx
+from tests.surfaces.telegram.bot_api import WAIT_SECONDS_MAX
+
+
+async def until_put_off(db: Database) -> int:
+    """How long, in milliseconds, a post must wait that was just refused; returns once there is one."""
+
+    def look(tx: Tx) -> int | None:
+        row = tx.one("SELECT due_at FROM posts WHERE due_at IS NOT NULL AND claim IS NULL AND error IS NOT NULL")
+        return None if row is None else int(row[0]) - tx.now
+
+    async with asyncio.timeout(WAIT_SECONDS_MAX):
+        while True:
+            version = db.bell(POSTS).version
+            found = await db.read(look)
+            if found is not None:
+                return found
+            await db.bell(POSTS).wait(version, WAIT_SECONDS_MAX)
+
+
+async def hurry(db: Database) -> None:
+    """Let every post that waits, or whose taker is gone, be due now."""
+
+    def work(tx: Tx) -> None:
+        tx.run("UPDATE posts SET due_at = :now, error = NULL WHERE due_at IS NOT NULL", now=tx.now)
+        tx.wake(POSTS)
+
+    await db.write(work)
