@@ -25,6 +25,7 @@ from carrel.surfaces.a2a import routes as a2a_routes
 from carrel.surfaces.agent_http import routes as agent_routes
 from carrel.surfaces.api import build_app
 from carrel.surfaces.house import House
+from carrel.surfaces.mcp import Endpoint as McpEndpoint
 from carrel.surfaces.mcp import routes as mcp_routes
 from carrel.surfaces.responses import routes as responses_routes
 from carrel.surfaces.telegram import Telegram
@@ -90,13 +91,14 @@ async def open_house(
         turns = Turns(db, doors, house.surroundings, live, house.watch, lambda: dispatcher.aside())
         dispatcher = Dispatcher(db, turns.take, settings, "test-worker")
         wrong = WrongTokens(SystemClock())
-        tools_in = [*agent_routes(house, wrong), *mcp_routes(house, wrong)]
+        mcp = McpEndpoint(house, wrong)
+        tools_in = [*agent_routes(house, wrong), *mcp_routes(house, mcp)]
         telegram = Telegram(db, wire, settings.channels.telegram, house.rules)
         chats_in = telegram_routes(house, telegram.bot)
         doors_in = [*a2a_routes(house, wrong), *tools_in, *responses_routes(house, wrong), *chats_in]
         app = build_app(house, wrong=wrong, more_routes=[*doors_in, *more_routes])
         async with asyncio.TaskGroup() as group:
-            duties = [group.create_task(house.watch.serve())]
+            duties = [group.create_task(house.watch.serve()), group.create_task(mcp.serve())]
             if works:
                 duties.append(group.create_task(dispatcher.serve()))
                 duties.append(group.create_task(Exchanges(db, house.surroundings, telegram.channels).serve()))

@@ -35,6 +35,7 @@ from carrel.surfaces.a2a import routes as a2a_routes
 from carrel.surfaces.agent_http import routes as agent_routes
 from carrel.surfaces.api import Recorder, build_app
 from carrel.surfaces.dashboard import routes as dashboard_routes
+from carrel.surfaces.mcp import Endpoint as McpEndpoint
 from carrel.surfaces.mcp import routes as mcp_routes
 from carrel.surfaces.responses import routes as responses_routes
 from carrel.surfaces.telegram import Telegram
@@ -95,7 +96,8 @@ class _Server:
         dispatcher = Dispatcher(db, turns.take, self._settings, worker)
         recorder = Recorder(db, SystemClock())
         wrong = WrongTokens(SystemClock())
-        tools_in = [*agent_routes(house, wrong), *mcp_routes(house, wrong)]
+        mcp = McpEndpoint(house, wrong)
+        tools_in = [*agent_routes(house, wrong), *mcp_routes(house, mcp)]
         telegram = Telegram(db, doors.wire, self._settings.channels.telegram, house.rules)
         chats_in = telegram_routes(house, telegram.bot)
         doors_in = [*a2a_routes(house, wrong), *tools_in, *responses_routes(house, wrong), *chats_in]
@@ -109,7 +111,7 @@ class _Server:
             serving = [group.create_task(web.serve_until_told())]
             if grpc is not None:
                 serving.append(group.create_task(grpc.serve_until_closing()))
-            duties = [group.create_task(recorder.record()), group.create_task(house.watch.serve())]
+            duties = [group.create_task(duty) for duty in (recorder.record(), house.watch.serve(), mcp.serve())]
             if self._role != "api":
                 duties.append(group.create_task(dispatcher.serve()))
                 duties.append(group.create_task(Exchanges(db, house.surroundings, telegram.channels).serve()))

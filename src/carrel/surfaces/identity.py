@@ -149,14 +149,14 @@ async def _by_token(asker: Asker, house: House, wrong: WrongTokens, token: str) 
     address = "" if asker.is_loopback or asker.address is None else asker.address
     if address:
         wrong.check(address)
-    access = await house.db.read(lambda tx: access_by_token(tx, token))
+    access, stale = await house.db.read(lambda tx: (access_by_token(tx, token), needs_touch(tx, token)))
     if access is None:
         if address:
             wrong.add(address)
         raise Refusal(Code.UNAUTHENTICATED, "This token is not valid (any more); make one with `carrel token create`.")
-    token_id = await house.db.read(lambda tx: needs_touch(tx, token))
-    if token_id is not None:
-        await house.db.write(lambda tx: touch_token(tx, access, token_id))
+    if stale is not None:
+        found, token_id = access, stale
+        await house.db.write(lambda tx: touch_token(tx, found, token_id))
     return access
 
 

@@ -6,11 +6,10 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from carrel.surfaces.house import House
-from carrel.surfaces.identity import WrongTokens
 from carrel.surfaces.mcp.serving import MCP_PATH, METADATA_PATH, Endpoint, base_url
 
 
-def routes(house: House, wrong: WrongTokens) -> list[BaseRoute]:
+def routes(house: House, endpoint: Endpoint) -> list[BaseRoute]:
     """The routes of MCP."""
 
     async def metadata(request: Request) -> Response:
@@ -26,4 +25,4 @@ def routes(house: House, wrong: WrongTokens) -> list[BaseRoute]:
 
     paths = (METADATA_PATH, METADATA_PATH.removesuffix(MCP_PATH))
     told = [Route(path, metadata, methods=["GET"], name=path) for path in paths]
-    return [Route(MCP_PATH, Endpoint(house, wrong), name=MCP_PATH), *told]
+    return [Route(MCP_PATH, endpoint, name=MCP_PATH), *told]

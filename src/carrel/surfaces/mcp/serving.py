@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 MCP_PATH = "/mcp"
 METADATA_PATH = "/.well-known/oauth-protected-resource/mcp"
+# The SDK is large, and a busy machine reads it slowly.
+LOAD_SECONDS_MAX = 30
 _log = getLogger("carrel.mcp")
 
 
@@ -34,13 +36,23 @@ def base_url(request: Request, house: House) -> str:
 
 
 class Endpoint:
-    """One address for everything of MCP, as an ASGI application."""
+    """One address for everything of MCP, as an ASGI application; it answers while `serve` goes on."""
 
     def __init__(self, house: House, wrong: WrongTokens) -> None:
         self._house = house
         self._wrong = wrong
-        self._loading = asyncio.Lock()
+        self._wanted = asyncio.Event()
+        self._begun = asyncio.Event()
         self._speaking: Speaking | None = None
+
+    async def serve(self) -> None:
+        """Hold what requests are answered with, from the first one on; for ever."""
+        await self._wanted.wait()
+        speaking = await asyncio.to_thread(_speaking, self._house)
+        async with speaking.begun():
+            self._speaking = speaking
+            self._begun.set()
+            await asyncio.Event().wait()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         # White space around a value is no part of it, and the SDK compares values with what the body says.
@@ -79,9 +91,10 @@ class Endpoint:
         await answer.end()
 
     async def _load(self) -> "Speaking":
-        async with self._loading:
-            if self._speaking is None:
-                self._speaking = await asyncio.to_thread(_speaking, self._house)
+        self._wanted.set()
+        async with asyncio.timeout(LOAD_SECONDS_MAX):
+            await self._begun.wait()
+        assert self._speaking is not None, "it is there once it has begun"
         return self._speaking
 
     def _refused(self, request: Request, refusal: Refusal) -> Response:

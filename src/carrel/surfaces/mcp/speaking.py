@@ -3,6 +3,8 @@
 Importing this imports the SDK; only `serving` does, and late.
 """
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from logging import WARNING, getLogger
 from typing import Any
 
@@ -62,18 +64,26 @@ class Speaking:
             on_list_resource_templates=_no_templates,
             on_list_prompts=_no_prompts,
         )
+        # It would trace every request for nobody.
+        self.server.middleware.clear()
+        self._plain = self._answering(json_response=True)
+        self._streaming = self._answering(json_response=False)
+
+    def _answering(self, *, json_response: bool) -> StreamableHTTPSessionManager:
+        return StreamableHTTPSessionManager(
+            self.server, json_response=json_response, stateless=True, max_request_body_size=BODY_BYTES_MAX
+        )
+
+    @asynccontextmanager
+    async def begun(self) -> AsyncIterator[None]:
+        """Answer requests for as long as this is held; what the SDK starts for them ends with it."""
+        async with self._plain.run(), self._streaming.run():
+            yield
 
     async def serve(self, request: Request, send: Send) -> None:
-        """Answer one request; what the SDK starts for it ends with it."""
-        once = StreamableHTTPSessionManager(
-            self.server,
-            # A plain answer for whoever asks for no stream.
-            json_response="text/event-stream" not in request.headers.get("accept", ""),
-            stateless=True,
-            max_request_body_size=BODY_BYTES_MAX,
-        )
-        async with once.run():
-            await once.handle_request(request.scope, request.receive, send)
+        """Answer one request."""
+        speaking = self._streaming if _wants_stream(request) else self._plain
+        await speaking.handle_request(request.scope, request.receive, send)
 
     async def _called(self, asked: Asked, params: CallToolRequestParams) -> CallToolResult:
         if params.name not in _TOOLS:
@@ -89,6 +99,17 @@ class Speaking:
             # Half of a result is none that the tool's schema describes.
             return _refused(asked, Refusal(Code.TOO_LARGE, f"The result has {given['bytes']} bytes; ask for less."))
         return CallToolResult(content=[TextContent(text=text)], structured_content=given)
+
+
+def _wants_stream(request: Request) -> bool:
+    """True for one who takes a stream and may have to wait: only a stream shows that the server is still there."""
+    if "text/event-stream" not in request.headers.get("accept", ""):
+        return False
+    method, tool = request.headers.get("mcp-method"), _TOOLS.get(request.headers.get("mcp-name", ""))
+    if method is None:
+        # In earlier versions the headers do not tell what is asked.
+        return True
+    return method == "tools/call" and tool is not None and tool.finish is not None
 
 
 def _seat(asked: Asked) -> Seat:
