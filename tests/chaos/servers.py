@@ -4,8 +4,8 @@ import asyncio
 import random
 from pathlib import Path
 
-from tests.chaos.gateway import ChaosGateway
 from tests.running_server import RunningServer, clean_environment, reaching
+from tests.scripted_gateway import ScriptedGateway
 
 # A lost worker's runs are free after this; the default would only make the rounds longer.
 LEASE_SECONDS = 3
@@ -15,7 +15,7 @@ REPLAY_MAX = 1_000_000
 class Servers:
     """The processes that share one store; a place whose process is dead has no address."""
 
-    def __init__(self, folder: Path, url: str, count: int, gateway: ChaosGateway) -> None:
+    def __init__(self, folder: Path, url: str, count: int, gateway: ScriptedGateway, **more: str) -> None:
         self.token = ""
         self._folder = folder
         self._places: list[RunningServer | None] = [None] * count
@@ -26,6 +26,7 @@ class Servers:
             CARREL_EVENTS__REPLAY_MAX=str(REPLAY_MAX),
             CARREL_LOG__LEVEL="warning",
             **reaching(gateway),
+            **more,
         )
 
     @property

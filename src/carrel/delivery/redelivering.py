@@ -6,6 +6,7 @@ from carrel.delivery.concluding import offering
 from carrel.delivery.exchanging import hold
 from carrel.kernel import Access, Code, Refusal
 from carrel.runs import Exchange, Run, exchange_after, keep_exchange
+from carrel.sessions import make_lane
 from carrel.storage import Tx
 
 
@@ -16,6 +17,9 @@ def redeliver(tx: Tx, access: Access, run: Run) -> Exchange:
     if exchange is None or exchange.state != "undelivered":
         state = "nothing follows after it" if exchange is None else f"what follows after it is {exchange.state}"
         raise Refusal(Code.CONFLICT, f"This run has no undelivered result: {state}.")
+    if exchange.kind == "spawn":
+        # Whoever deleted the requester's lane gets it back with the result: it is asked for now, by a person.
+        make_lane(tx, access, exchange.requester)
     # An announcement that failed is made anew; one that is there goes out as it is.
     current_run_id = None if exchange.step == "announce" else exchange.current_run_id
     opened = structs.replace(

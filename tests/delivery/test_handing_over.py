@@ -1,0 +1,239 @@
+"""A result that cannot be handed over: offered again for half an hour, then shown as undelivered, never dropped."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+from msgspec import structs
+
+from carrel.delivery import ChannelFault, Exchanges, Post, redeliver
+from carrel.kernel import SessionKey
+from carrel.runs import Cancelled, Completed, Exchange, NeedsInput, Outcome, exchange_after, remove_lane, run_by_id
+from carrel.sessions import LaneChange, agent_by_id, change_lane, lane_of, make_lane
+from carrel.storage import EXCHANGES, Tx
+from carrel.tools import CATALOG, Desk, Surroundings, hold_caller, ready_for, run_desk
+from tests.engine import MAIN, SECONDS_MAX, Engine, events_of_run, open_engine
+from tests.requirements.mark import requirement
+from tests.tools.spawning import settings_in
+
+pytestmark = pytest.mark.anyio
+ROOM = SessionKey.of("main", "telegram:group:42")
+
+
+class Room:
+    """A channel that takes what is said there, or does not."""
+
+    def __init__(self) -> None:
+        self.is_down = False
+        self.posts: list[Post] = []
+
+    async def post(self, post: Post) -> None:
+        if self.is_down:
+            raise ChannelFault("the room is closed")
+        self.posts.append(post)
+
+
+class Handing:
+    """A spawn whose turns are ended by the test, on a clock that stands still."""
+
+    def __init__(self, engine: Engine, folder: Path, requester: SessionKey) -> None:
+        self.engine = engine
+        self.requester = requester
+        self.house = Surroundings(settings=settings_in(folder), rules=engine.rules)
+        self.room = Room()
+        self.run_id = ""
+
+    async def spawn(self, cleanup: str = "keep") -> None:
+        """Spawn one from the requester's lane."""
+        access = structs.replace(self.engine.access, kind="agent", actor_id="main", agent_id="main")
+        await self.engine.db.write(lambda tx: make_lane(tx, self.engine.access, self.requester))
+
+        def sit(tx: Tx) -> Desk:
+            agent, lane = agent_by_id(tx, access, "main"), lane_of(tx, access, self.requester)
+            assert agent is not None
+            assert lane is not None
+            return run_desk(self.house, access, agent, lane, None, None)
+
+        desk, written = await self.engine.db.read(sit), json.dumps({"task": "count", "cleanup": cleanup})
+        tool = CATALOG.find("sessions_spawn")
+        async with ready_for(self.engine.db, CATALOG, desk, tool.name, written) as readied:
+            assert readied is not None
+            params = readied.params
+
+            def act(tx: Tx) -> str:
+                hold_caller(tx, desk, readied)
+                return str(tool.act(tx, desk, params).value["runId"])
+
+            self.run_id = await self.engine.db.write(act)
+
+    async def end(self, outcome: Outcome) -> str:
+        """End the one run that is due, once there is one; what it heard."""
+        async with asyncio.timeout(SECONDS_MAX):
+            while not (taken := await self.engine.take(1)):
+                await self.engine.db.bell(EXCHANGES).wait(self.engine.db.bell(EXCHANGES).version, 0.05)
+        run = await self.engine.run(taken[0].id)
+        await self.engine.end(taken[0], outcome)
+        return run.text
+
+    async def until(self, holds: Callable[[Exchange], bool]) -> Exchange:
+        """The exchange once it is so."""
+        bell = self.engine.db.bell(EXCHANGES)
+        async with asyncio.timeout(SECONDS_MAX):
+            while True:
+                version = bell.version
+                found = await self.engine.db.read(lambda tx: exchange_after(tx, self.engine.access, self.run_id))
+                assert found is not None
+                if holds(found):
+                    return found
+                await bell.wait(version, 0.5)
+
+    async def ended(self) -> Exchange:
+        return await self.until(lambda exchange: exchange.state != "open")
+
+    async def allow(self, policy: str | None) -> None:
+        """Let the requester's lane be spoken in, or not."""
+        change = LaneChange(send_policy=policy)  # type: ignore[arg-type]
+        await self.engine.db.write(lambda tx: change_lane(tx, self.engine.access, self.requester, change))
+
+    async def offered(self) -> list[int]:
+        """Let time pass until it is given up; the seconds from one offer to the next."""
+        waited: list[int] = []
+        while True:
+            seen = len(waited)
+            found = await self.until(lambda exchange, n=seen: exchange.state != "open" or exchange.attempts > n)  # type: ignore[misc]
+            if found.state != "open":
+                return waited
+            assert found.due_at is not None
+            waited.append((found.due_at - self.engine.clock.now_ms()) // 1000)
+            self.engine.advance(waited[-1])
+            self.engine.db.bell(EXCHANGES).ring()
+
+    async def redeliver(self) -> None:
+        """Offer it again, as a person does."""
+
+        def work(tx: Tx) -> None:
+            run = run_by_id(tx, self.engine.access, self.run_id)
+            assert run is not None
+            redeliver(tx, self.engine.access, run)
+
+        await self.engine.db.write(work)
+
+
+@asynccontextmanager
+async def open_handing(url: str, folder: Path, requester: SessionKey = MAIN) -> AsyncIterator[Handing]:
+    async with open_engine(url) as engine:
+        handing = Handing(engine, folder, requester)
+        serving = asyncio.create_task(Exchanges(engine.db, handing.house, {"telegram": handing.room}).serve())
+        try:
+            yield handing
+        finally:
+            serving.cancel()
+            await asyncio.gather(serving, return_exceptions=True)
+
+
+@requirement("S2.x.result.kept")
+async def test_a_refused_result_is_offered_again_for_half_an_hour_and_can_be_delivered_later(
+    store_url: str, tmp_path: Path
+) -> None:
+    async with open_handing(store_url, tmp_path) as handing:
+        await handing.spawn(cleanup="delete")
+        await handing.end(Completed(reply="twelve"))
+        await handing.allow("deny")
+        await handing.end(Completed(reply="one a goat"))
+        assert await handing.offered() == [15, 30, 60, 120, 240, 300, 300, 300, 300]
+        given_up = await handing.ended()
+        assert (given_up.state, given_up.step) == ("undelivered", "handover")
+        assert "denied" in (given_up.error or "")
+        assert "Result: twelve\nNotes: one a goat" in (given_up.announcement or "")
+        child = await handing.engine.run(handing.run_id)
+        assert child.reply == "twelve", "the result itself was safe all the while"
+        await handing.allow(None)
+        await handing.redeliver()
+        assert await handing.end(Completed(reply="thanks")) == given_up.announcement
+        told = await handing.engine.db.read(lambda tx: events_of_run(tx, handing.engine.access, handing.run_id))
+        names = [event.name for event in told if event.name.startswith("announce")]
+        assert names == ["announce.undelivered", "announce.delivered"]
+
+
+@requirement("S2.subannounce.posts")
+async def test_a_result_is_carried_to_the_requesters_channel(store_url: str, tmp_path: Path) -> None:
+    async with open_handing(store_url, tmp_path, ROOM) as handing:
+        await handing.spawn()
+        await handing.end(Completed(reply="twelve"))
+        await handing.end(Completed(reply="NO_REPLY"))
+        ended = await handing.ended()
+        (post,) = handing.room.posts
+        assert (post.text, post.key) == (ended.announcement, ROOM)
+        assert "Result: twelve\nNotes: none" in post.text
+        assert ended.state == "delivered"
+
+
+@requirement("S2.x.result.kept")
+async def test_a_channel_that_takes_nothing_keeps_the_result_in_sight_and_in_the_lane_once(
+    sqlite_url: str, tmp_path: Path
+) -> None:
+    async with open_handing(sqlite_url, tmp_path, ROOM) as handing:
+        handing.room.is_down = True
+        await handing.spawn()
+        await handing.end(Completed(reply="twelve"))
+        await handing.end(Completed(reply="noted"))
+        assert await handing.offered() == [15, 30, 60, 120, 240, 300, 300, 300, 300]
+        assert (await handing.ended()).state == "undelivered"
+        handing.room.is_down = False
+        await handing.redeliver()
+        assert (await handing.ended()).state == "delivered"
+        assert len(handing.room.posts) == 1
+        assert len(await handing.engine.live(ROOM)) == 1, "in the lane it is there from the first time on"
+
+
+@requirement("S2.x.result.gone", "S2.x.result.kept")
+async def test_a_result_for_a_lane_that_was_deleted_brings_it_back_when_a_person_wants_it(
+    store_url: str, tmp_path: Path
+) -> None:
+    async with open_handing(store_url, tmp_path) as handing:
+        await handing.spawn()
+        await handing.end(Completed(reply="twelve"))
+        await handing.until(lambda exchange: exchange.step == "announce")
+        access = handing.engine.access
+        lane = await handing.engine.db.read(lambda tx: lane_of(tx, access, MAIN))
+        assert lane is not None
+        # The announce step is stopped with its lane's parent; the result was there before.
+        await handing.engine.db.write(lambda tx: remove_lane(tx, access, lane))
+        given_up = await handing.ended()
+        assert given_up.state == "undelivered"
+        assert given_up.error == "agent:main:main was deleted."
+        assert "Status: completed\nResult: twelve" in (given_up.announcement or "")
+        await handing.redeliver()
+        assert (await handing.ended()).state == "delivered"
+
+
+async def test_a_child_that_asks_back_is_waited_for_and_one_that_does_so_in_its_announce_is_not(
+    sqlite_url: str, tmp_path: Path
+) -> None:
+    async with open_handing(sqlite_url, tmp_path) as handing:
+        await handing.spawn()
+        await handing.end(Completed(reply="twelve"))
+        await handing.end(NeedsInput(question="what else?"))
+        handing.engine.advance(241)
+        handing.engine.db.bell(EXCHANGES).ring()
+        assert "Result: twelve\nNotes: none" in ((await handing.ended()).announcement or "")
+        await handing.spawn()
+        await handing.end(Completed(reply="thanks"))
+        await handing.end(NeedsInput(question="which sheep?"))
+        handing.engine.advance(3600)
+        handing.engine.db.bell(EXCHANGES).ring()
+        await handing.engine.cancel(handing.run_id, "user_cancelled")
+        assert (await handing.ended()).announcement.startswith("Status: cancelled")  # type: ignore[union-attr]
+
+
+async def test_a_child_that_is_stopped_while_it_says_its_notes_still_brings_its_result(
+    sqlite_url: str, tmp_path: Path
+) -> None:
+    async with open_handing(sqlite_url, tmp_path) as handing:
+        await handing.spawn()
+        await handing.end(Completed(reply="twelve"))
+        await handing.end(Cancelled(reason="stopped"))
+        assert "Status: completed\nResult: twelve\nNotes: none" in ((await handing.ended()).announcement or "")
