@@ -351,6 +351,54 @@ async def test_a_channel_that_fails_is_tried_again_later_and_later(store_url: st
         assert (ended.state, ended.attempts, len(room.heard)) == ("delivered", 4, 1)
 
 
+class SlowRoom(Room):
+    """A channel whose every answer waits for the test: True for success."""
+
+    def __init__(self) -> None:
+        super().__init__(0)
+        self.waiting: asyncio.Queue[asyncio.Future[bool]] = asyncio.Queue()
+
+    async def post(self, post: Post) -> None:
+        answer: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        self.waiting.put_nowait(answer)
+        if not await answer:
+            raise ChannelFault("too late")
+        self.heard.append(post)
+
+
+@requirement("S2.x.result.kept")
+async def test_who_was_overtaken_while_a_post_hung_has_no_say_in_it_any_more(store_url: str) -> None:
+    async with open_talk(store_url, settings=talking_settings(0)) as talk, asyncio.timeout(SECONDS_MAX):
+        room = SlowRoom()
+        await say_in_room(talk, room)
+        first = await room.waiting.get()
+        talk.advance(60)
+        second = await room.waiting.get()
+        taken = await talk.exchange()
+        first.set_result(False)
+        third = asyncio.create_task(room.waiting.get())
+        second.set_result(True)
+        ended = await talk.ended()
+        third.cancel()
+        assert taken.attempts == 0
+        assert (ended.state, ended.attempts, len(room.heard)) == ("delivered", 1, 1)
+
+
+@requirement("S2.announce.post")
+async def test_two_that_go_on_with_the_same_exchanges_post_once(store_url: str) -> None:
+    async with open_talk(store_url, settings=talking_settings(0)) as talk:
+        room = Room(0)
+        talk.channels["telegram"] = room
+        beside = asyncio.create_task(Exchanges(talk.engine.db, talk.house, talk.channels).serve())
+        try:
+            await say_in_room(talk, room)
+            assert (await talk.ended()).state == "delivered"
+            assert len(room.heard) == 1
+        finally:
+            beside.cancel()
+            await asyncio.gather(beside, return_exceptions=True)
+
+
 def given_up() -> float:
     """How many results were given up in sight so far."""
     return sum(sample.value for sample in METRICS.samples() if sample.name == "announce.undelivered.count")
