@@ -141,7 +141,7 @@ REASONS: Mapping[str, frozenset[str]] = {
         S0.docs
         """
     ),
-    "the A2A surface is not built yet": ids(
+    "no run can be linked to a Task, a plan or an objective yet": ids(
         """
         S1.dispatch.link
         S1.history.plan S1.history.objective S1.history.unlinked
