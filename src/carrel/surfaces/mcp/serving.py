@@ -48,7 +48,7 @@ class Endpoint:
     async def serve(self) -> None:
         """Hold what requests are answered with, from the first one on; for ever."""
         await self._wanted.wait()
-        speaking = await asyncio.to_thread(_speaking, self._house)
+        speaking = await asyncio.to_thread(self._make)
         async with speaking.begun():
             self._speaking = speaking
             self._begun.set()
@@ -90,6 +90,11 @@ class Endpoint:
                 end.cancel()
         await answer.end()
 
+    def _make(self) -> "Speaking":
+        from carrel.surfaces.mcp.speaking import Speaking
+
+        return Speaking(self._house)
+
     async def _load(self) -> "Speaking":
         self._wanted.set()
         async with asyncio.timeout(LOAD_SECONDS_MAX):
@@ -107,12 +112,6 @@ class Endpoint:
             where = f'resource_metadata="{base_url(request, self._house)}{METADATA_PATH}"'
             response.headers["WWW-Authenticate"] = f"Bearer {where}{wrong}"
         return response
-
-
-def _speaking(house: House) -> "Speaking":
-    from carrel.surfaces.mcp.speaking import Speaking
-
-    return Speaking(house)
 
 
 class _Answer:

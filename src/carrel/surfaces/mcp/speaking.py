@@ -52,9 +52,16 @@ class Speaking:
 
     def __init__(self, house: House) -> None:
         self._house = house
-        self.server: Server[Any] = Server(
+        server = self._server()
+        # It would trace every request for nobody.
+        server.middleware.clear()
+        self._plain = _answering(server, json_response=True)
+        self._streaming = _answering(server, json_response=False)
+
+    def _server(self) -> Server[Any]:
+        return Server(
             "carrel",
-            version=house.version,
+            version=self._house.version,
             title="Carrel",
             instructions=_INSTRUCTIONS,
             get_tool_input_schema=lambda name: _TOOLS[name].schema() if name in _TOOLS else None,
@@ -63,15 +70,6 @@ class Speaking:
             on_list_resources=_no_resources,
             on_list_resource_templates=_no_templates,
             on_list_prompts=_no_prompts,
-        )
-        # It would trace every request for nobody.
-        self.server.middleware.clear()
-        self._plain = self._answering(json_response=True)
-        self._streaming = self._answering(json_response=False)
-
-    def _answering(self, *, json_response: bool) -> StreamableHTTPSessionManager:
-        return StreamableHTTPSessionManager(
-            self.server, json_response=json_response, stateless=True, max_request_body_size=BODY_BYTES_MAX
         )
 
     @asynccontextmanager
@@ -101,6 +99,12 @@ class Speaking:
         return CallToolResult(content=[TextContent(text=text)], structured_content=given)
 
 
+def _answering(server: Server[Any], *, json_response: bool) -> StreamableHTTPSessionManager:
+    return StreamableHTTPSessionManager(
+        server, json_response=json_response, stateless=True, max_request_body_size=BODY_BYTES_MAX
+    )  # fmt: skip
+
+
 def _wants_stream(request: Request) -> bool:
     """True for one who takes a stream and may have to wait: only a stream shows that the server is still there."""
     if "text/event-stream" not in request.headers.get("accept", ""):
@@ -109,7 +113,7 @@ def _wants_stream(request: Request) -> bool:
     if method is None:
         # In earlier versions the headers do not tell what is asked.
         return True
-    return method == "tools/call" and tool is not None and tool.finish is not None
+    return method == "tools/call" and (tool is None or tool.finish is not None)
 
 
 def _seat(asked: Asked) -> Seat:

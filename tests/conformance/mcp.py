@@ -1,0 +1,84 @@
+"""The conformance suite of MCP against a server of its own: `python -m tests.conformance.mcp NODE SUITE`.
+
+NODE is a Node of version 22 or later, SUITE the folder of an installed `@modelcontextprotocol/conformance`. It is run
+against the product, and again against the product with the suite's fixtures in place of its tools.
+"""
+
+import contextlib
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.running_server import clean_environment
+
+START_SECONDS_MAX = 60
+SUITE_SECONDS_MAX = 300
+MODULES = {"the product": "carrel.main.cli", "with fixtures": "tests.conformance.mcp_fixtures"}
+REQUIREMENTS = ("2025-11-25", "2026-07-28")
+LINE = re.compile(r"^([✓✗]) (\S+): (\d+) passed, (\d+) failed", re.MULTILINE)
+NOT_SCORED = re.compile(r"^  [✓✗] (\S+) \((?:extension|pending|added-after-release)\)", re.MULTILINE)
+
+
+@contextlib.contextmanager
+def serving(module: str) -> Iterator[str]:
+    """The address of a server whose callers on this machine need no token."""
+    with tempfile.TemporaryDirectory(prefix="carrel-mcp-") as name:
+        environment = clean_environment(Path(name), CARREL_AUTH__MODE="loopback", CARREL_LOG__LEVEL="warning")
+        words = ["serve", "--port", "0", "--data-dir", name] if module == "carrel.main.cli" else [name]
+        command = [sys.executable, "-c", "from carrel.main.cli import main; import sys; sys.exit(main(sys.argv[1:]))"]
+        if module != "carrel.main.cli":
+            command = [sys.executable, "-m", module]
+        started = subprocess.Popen([*command, *words], env=environment, stdout=subprocess.PIPE, text=True)
+        try:
+            assert started.stdout is not None
+            yield next(line.split()[1] for line in started.stdout if line.startswith("ready http"))
+        finally:
+            started.terminate()
+            started.wait(START_SECONDS_MAX)
+
+
+def suite(node: Path, folder: Path, url: str, *options: str) -> str:
+    """What the suite prints."""
+    program = folder / "dist" / "index.js"
+    done = subprocess.run(
+        [str(node), str(program), "server", "--url", f"{url}/mcp", *options],
+        env=dict(os.environ),
+        capture_output=True,
+        text=True,
+        timeout=SUITE_SECONDS_MAX,
+        check=False,
+    )
+    return done.stdout
+
+
+def told(title: str, printed: str) -> Iterator[str]:
+    """The counts, and which scenarios that count were not passed."""
+    rows = [(mark, name, int(passed), int(failed)) for mark, name, passed, failed in LINE.findall(printed)]
+    aside = set(NOT_SCORED.findall(printed))
+    scored = [row for row in rows if row[1] not in aside]
+    failing = [row[1] for row in scored if row[0] == "✗"]
+    checks = f"checks {sum(row[2] for row in scored)} passed, {sum(row[3] for row in scored)} failed"
+    yield f"{title}: scenarios {len(scored) - len(failing)} of {len(scored)}, {checks}"
+    yield from (f"  {name}" for name in failing)
+
+
+def main() -> int:
+    """Run everything and print what came of it."""
+    node, folder = Path(sys.argv[1]), Path(sys.argv[2])
+    version = re.search(r'"version": "([^"]+)"', (folder / "package.json").read_text())
+    assert version is not None
+    runs = [["--requirements", name] for name in REQUIREMENTS] if version[1] >= "0.2" else [[]]
+    for title, module in MODULES.items():
+        with serving(module) as url:
+            for options in runs:
+                name = f"{version[1]} {' '.join(options[1:])} {title}"
+                sys.stdout.write("\n".join([*told(name, suite(node, folder, url, *options)), ""]))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

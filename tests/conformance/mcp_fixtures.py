@@ -1,0 +1,152 @@
+"""A server as it is started everywhere, but whose MCP offers what the conformance suite asks for instead of our tools.
+
+`python -m tests.conformance.mcp_fixtures DIR` serves on a free port. Everything but the tools is the product's: the
+endpoint, who asks, hosts, streams. The suite's scenarios call tools, resources and prompts of fixed names, which no
+product has; what they can tell of ours is whether it carries all of them rightly.
+"""
+
+import base64
+import sys
+from typing import Any
+
+from mcp.server.mcpserver import Context, MCPServer
+from mcp.server.mcpserver.exceptions import ToolError
+from mcp.server.mcpserver.prompts.base import UserMessage
+from mcp_types import (
+    AudioContent,
+    Completion,
+    EmbeddedResource,
+    ImageContent,
+    TextContent,
+    TextResourceContents,
+)
+
+from carrel.main import server
+from carrel.main.cli import main
+from carrel.surfaces.mcp.serving import Endpoint
+from carrel.surfaces.mcp.speaking import Speaking
+
+PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=="
+SILENCE = "UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAEAfAAABAAgAZGF0YQAAAAA="
+fixtures = MCPServer("fixtures", log_level="WARNING")
+
+
+def text_resource(uri: str, text: str, kind: str = "text/plain") -> EmbeddedResource:
+    return EmbeddedResource(resource=TextResourceContents(uri=uri, mime_type=kind, text=text))
+
+
+@fixtures.tool()
+async def test_simple_text() -> str:
+    """Give a text."""
+    return "This is a simple text response for testing."
+
+
+@fixtures.tool()
+async def test_image_content() -> list[ImageContent]:
+    """Give a picture."""
+    return [ImageContent(data=PIXEL, mime_type="image/png")]
+
+
+@fixtures.tool()
+async def test_audio_content() -> list[AudioContent]:
+    """Give a sound."""
+    return [AudioContent(data=SILENCE, mime_type="audio/wav")]
+
+
+@fixtures.tool()
+async def test_embedded_resource() -> list[EmbeddedResource]:
+    """Give a resource."""
+    return [text_resource("test://embedded-resource", "This is an embedded resource content.")]
+
+
+@fixtures.tool()
+async def test_multiple_content_types() -> list[TextContent | ImageContent | EmbeddedResource]:
+    """Give one of each."""
+    return [
+        TextContent(text="Multiple content types test:"),
+        ImageContent(data=PIXEL, mime_type="image/png"),
+        text_resource("test://mixed-content-resource", '{"test":"data","value":123}', "application/json"),
+    ]
+
+
+@fixtures.tool()
+async def test_error_handling() -> str:
+    """Fail."""
+    raise ToolError("This tool intentionally returns an error for testing")
+
+
+@fixtures.tool()
+async def test_tool_with_progress(context: Context) -> str:
+    """Tell how far it is, three times."""
+    for done in (0, 50, 100):
+        await context.report_progress(done, 100, f"Completed step {done} of 100")
+    return "done"
+
+
+@fixtures.resource("test://static-text", mime_type="text/plain")
+def static_text() -> str:
+    return "This is the content of the static text resource."
+
+
+@fixtures.resource("test://static-binary", mime_type="image/png")
+def static_binary() -> bytes:
+    return base64.b64decode(PIXEL)
+
+
+@fixtures.resource("test://template/{id}/data", mime_type="application/json")
+def template(id: str) -> str:  # noqa: A002  (the suite's own name)
+    return f'{{"id":"{id}","templateTest":true,"data":"Data for ID: {id}"}}'
+
+
+@fixtures.prompt()
+def test_simple_prompt() -> str:
+    """One line."""
+    return "This is a simple prompt for testing."
+
+
+@fixtures.prompt()
+def test_prompt_with_arguments(arg1: str, arg2: str) -> str:
+    """One line with both."""
+    return f"Prompt with arguments: arg1='{arg1}', arg2='{arg2}'"
+
+
+@fixtures.prompt()
+def test_prompt_with_embedded_resource(resourceUri: str) -> list[UserMessage]:  # noqa: N803  (the suite's own name)
+    """A resource and a line."""
+    return [
+        UserMessage(text_resource(resourceUri, "Embedded resource content for testing.")),
+        UserMessage(TextContent(text="Please process the embedded resource above.")),
+    ]
+
+
+@fixtures.prompt()
+def test_prompt_with_image() -> list[UserMessage]:
+    """A picture and a line."""
+    return [
+        UserMessage(ImageContent(data=PIXEL, mime_type="image/png")),
+        UserMessage(TextContent(text="Please analyze the image above.")),
+    ]
+
+
+@fixtures.completion()  # type: ignore[no-untyped-call, untyped-decorator]
+async def complete(*_: Any) -> Completion:
+    return Completion(values=[], total=0, has_more=False)
+
+
+class FixtureSpeaking(Speaking):
+    """The product's answering, with the fixtures behind it."""
+
+    def _server(self) -> Any:
+        return fixtures._lowlevel_server
+
+
+class FixtureEndpoint(Endpoint):
+    """The product's endpoint."""
+
+    def _make(self) -> Speaking:
+        return FixtureSpeaking(self._house)
+
+
+if __name__ == "__main__":
+    server.McpEndpoint = FixtureEndpoint  # type: ignore[attr-defined]
+    sys.exit(main(["serve", "--port", "0", "--data-dir", sys.argv[1]]))
