@@ -28,7 +28,7 @@ from carrel.surfaces.house import House
 from carrel.surfaces.mcp import Endpoint as McpEndpoint
 from carrel.surfaces.mcp import routes as mcp_routes
 from carrel.surfaces.responses import routes as responses_routes
-from carrel.surfaces.telegram import Telegram
+from carrel.surfaces.telegram import Telegram, side_rooms
 from carrel.surfaces.telegram import routes as telegram_routes
 from carrel.wire import Wire
 from tests.surfaces.scripted_agent import ScriptedAgent
@@ -86,7 +86,7 @@ async def open_house(
         owner = await db.write(ensure_default_account) or ""
         other = (await db.write(lambda tx: open_account(tx, "Other", "other")))[1] if owner else ""
         scripted = Door(agent, GatewaySettings(kind="responses", base_url="http://127.0.0.1:9"))
-        house = _house(db, settings, live, works, drain, gateways_up or {BUILTIN: True}, agent)
+        house = _house(db, settings, live, works, drain, gateways_up or {BUILTIN: True}, agent, wire)
         doors = {BUILTIN: scripted}
         turns = Turns(db, doors, house.surroundings, live, house.watch, lambda: dispatcher.aside())
         dispatcher = Dispatcher(db, turns.take, settings, "test-worker")
@@ -118,7 +118,7 @@ async def open_house(
 
 def _house(
     db: Database, settings: Settings, live: Live, works: bool, drain: asyncio.Event, up: dict[str, bool],
-    agent: ScriptedAgent,
+    agent: ScriptedAgent, wire: Wire,
 ) -> House:  # fmt: skip
     async def gateways_up() -> dict[str, bool]:
         return up
@@ -137,6 +137,7 @@ def _house(
         version="0.0.test",
         gateway_names=(BUILTIN, "spare"),
         gateways={BUILTIN: agent},
+        side_rooms=side_rooms(wire, settings.channels.telegram),
         works=works,
         draining=drain.is_set,
         closing=asyncio.Event(),

@@ -38,7 +38,7 @@ from carrel.surfaces.dashboard import routes as dashboard_routes
 from carrel.surfaces.mcp import Endpoint as McpEndpoint
 from carrel.surfaces.mcp import routes as mcp_routes
 from carrel.surfaces.responses import routes as responses_routes
-from carrel.surfaces.telegram import Telegram
+from carrel.surfaces.telegram import Telegram, side_rooms
 from carrel.surfaces.telegram import routes as telegram_routes
 
 _log = getLogger("carrel.main")
@@ -147,6 +147,7 @@ class _Server:
             version=__version__,
             gateway_names=tuple(doors.by_name),
             gateways={name: door.gateway for name, door in doors.by_name.items()},
+            side_rooms=side_rooms(doors.wire, settings.channels.telegram),
             works=self._role != "api",
             draining=self._stopping.is_set,
             closing=asyncio.Event(),

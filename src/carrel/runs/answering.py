@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from carrel.journal import Entry, NewEntry, append_entry
 from carrel.kernel import Access, Code, Envelope, Message, NewAttachment, Provenance, Refusal, TurnExtras, not_found
-from carrel.runs import extras_store, queue_store, record_store, store
+from carrel.runs import extras_store, post_store, queue_store, record_store, store
 from carrel.runs.accepting import Rules, check_message, deliver
 from carrel.runs.model import Run
 from carrel.runs.telling import tell
@@ -144,4 +144,8 @@ def retry(tx: Tx, access: Access, run: Run, rules: Rules) -> Run:
         label=run.label,
         extras=extras_store.extras_of(tx, access, run.id) if run.extras else None,
     )
-    return deliver(tx, access, envelope, rules)
+    again = deliver(tx, access, envelope, rules)
+    found = post_store.place_of_run(tx, access, run.id)
+    if found is not None:
+        post_store.keep_place(tx, access, again.id, *found)
+    return again

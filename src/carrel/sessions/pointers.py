@@ -49,7 +49,9 @@ def pointed_lane(tx: Tx, access: Access, channel: str, client_instance_id: str) 
     """The lane that a transport was put in front of and that still can be spoken in."""
     pointed = store.pointer(tx, access, transport_name(access, channel, client_instance_id))
     lane = None if pointed is None else store.lane_of(tx, access, SessionKey.stored(pointed))
-    return lane if lane is not None and lane.archived_at is None else None
+    # A sub-agent is put away when it is idle, and comes back when somebody speaks in its place.
+    is_there = lane is not None and (lane.archived_at is None or lane.kind == "subagent")
+    return lane if is_there else None
 
 
 def fresh_key(tx: Tx, access: Access, channel: str, agent: str | None) -> SessionKey:

@@ -10,7 +10,7 @@ from carrel.gateway import Gateway
 from carrel.kernel.settings import SettingRow, Settings
 from carrel.runs import Rules, Watch
 from carrel.storage import Database
-from carrel.tools import Surroundings
+from carrel.tools import OpenSideRoom, Surroundings
 
 
 class House(Struct, frozen=True, kw_only=True):
@@ -25,6 +25,8 @@ class House(Struct, frozen=True, kw_only=True):
     version: str
     gateway_names: tuple[str, ...]
     gateways: Mapping[str, Gateway]
+    # Channel -> how a thread of it is opened.
+    side_rooms: Mapping[str, OpenSideRoom] = {}
     # Whether this process starts runs, and whether it has begun to stop.
     works: bool
     draining: Callable[[], bool]
@@ -36,4 +38,10 @@ class House(Struct, frozen=True, kw_only=True):
     @property
     def surroundings(self) -> Surroundings:
         """The house as tools see it."""
-        return Surroundings(settings=self.settings, rules=self.rules, gateways=self.gateways, draining=self.draining)
+        return Surroundings(
+            settings=self.settings,
+            rules=self.rules,
+            gateways=self.gateways,
+            side_rooms=self.side_rooms,
+            draining=self.draining,
+        )

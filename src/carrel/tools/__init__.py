@@ -11,7 +11,7 @@ from carrel.tools.calling import (
     refused,
 )
 from carrel.tools.desks import desk_at, run_desk
-from carrel.tools.model import Desk, Params, Readied, Result, Surroundings, Tool, Wait
+from carrel.tools.model import Desk, NoSideRoom, OpenSideRoom, Params, Readied, Result, Surroundings, Tool, Wait
 from carrel.tools.send_tool import SEND_TOOLS
 from carrel.tools.session_tools import SESSION_TOOLS
 from carrel.tools.spawn_tool import CHILD_CHANNEL, SPAWN_TOOLS, workspace_of
@@ -27,6 +27,8 @@ __all__ = [
     "Catalog",
     "Desk",
     "MessageShape",
+    "NoSideRoom",
+    "OpenSideRoom",
     "Params",
     "Permitted",
     "Readied",

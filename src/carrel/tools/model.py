@@ -30,12 +30,24 @@ def _never() -> bool:
     return False
 
 
+class NoSideRoom(Exception):
+    """A channel has no thread to give, in words for who asked for one."""
+
+
+# Opens a thread of a channel beside a place, under a name; gives its place, or raises NoSideRoom.
+OpenSideRoom = Callable[[str, str], Awaitable[str]]
+
+
 class Surroundings(Struct, frozen=True, kw_only=True):
-    """What tools must know of the house: its settings, the rules by which something is delivered, its gateways."""
+    """What tools must know of the house: its settings, the rules by which something is delivered, its gateways.
+
+    `side_rooms` are the channels that have threads, by their names.
+    """
 
     settings: Settings
     rules: Rules
     gateways: Mapping[str, Gateway] = {}
+    side_rooms: Mapping[str, OpenSideRoom] = {}
     # Whether this server has begun to stop and takes nothing new.
     draining: Callable[[], bool] = _never
 

@@ -12,6 +12,7 @@ from carrel.sessions import Agent, Thinking, agent_by_slug, count_live_children
 from carrel.storage import Tx
 from carrel.tools.attachments import InlineFile
 from carrel.tools.model import Desk, Params
+from carrel.tools.side_rooms import room_beside
 
 _YEAR_SECONDS = 31_536_000
 _SHOWN_CHARS_MAX = 80
@@ -69,7 +70,7 @@ def judge(tx: Tx, desk: Desk, params: SessionsSpawn) -> Granted | Declined:
     """Whether this desk may spawn that now; the rules that need no network."""
     if desk.key.kind == "subagent":
         return Declined("forbidden", "A sub-agent spawns none of its own.")
-    if params.bound:
+    if params.bound and room_beside(tx, desk) is None:
         return Declined("error", "The channel of this session has no threads; leave thread out.", "thread_unsupported")
     agent = _wanted(tx, desk, params.agent_id)
     if agent is None:

@@ -14,7 +14,8 @@ from carrel.runs import Exchange, Run, begin_exchange, deliver
 from carrel.sessions import Agent, NewChild, delete_lane, insert_child, lane_of, make_lane
 from carrel.storage import Database, Tx
 from carrel.tools.attachments import WrongFiles, checked_files, without_content
-from carrel.tools.model import Desk, Readied, Result, Tool
+from carrel.tools.model import Desk, NoSideRoom, Readied, Result, Tool
+from carrel.tools.side_rooms import SideRoom, bind_side_room, open_side_room
 from carrel.tools.spawn_checks import Declined, Granted, SessionsSpawn, check_model, judge
 from carrel.workspaces import CannotPlace, Placed, Workspace, place_files, remove_folder
 
@@ -33,6 +34,7 @@ class _Prepared(Struct, frozen=True, kw_only=True):
     params: SessionsSpawn
     name: str
     placed: Placed | None = None
+    room: SideRoom | None = None
     declined: Declined | None = None
 
 
@@ -51,8 +53,10 @@ async def _ready(db: Database, desk: Desk, params: SessionsSpawn) -> Readied:
     if isinstance(granted, Declined):
         return Readied(params=structs.replace(prepared, declined=granted))
     declined = await check_model(desk, granted.agent, params.model) if params.model else None
-    if declined is not None or not params.attachments:
+    if declined is not None:
         return Readied(params=structs.replace(prepared, declined=declined))
+    if not params.attachments:
+        return Readied(params=await _with_room(db, desk, prepared))
     workspace = workspace_of(desk.house.settings, desk.access, granted.agent)
     try:
         placed = await asyncio.to_thread(_place, desk, workspace, prepared)
@@ -64,7 +68,20 @@ async def _ready(db: Database, desk: Desk, params: SessionsSpawn) -> Readied:
         if await db.read(lambda tx: lane_of(tx, desk.access, key)) is None:
             await asyncio.to_thread(remove_folder, workspace, prepared.name)
 
-    return Readied(params=structs.replace(prepared, placed=placed), settled=settled)
+    prepared = await _with_room(db, desk, structs.replace(prepared, placed=placed))
+    return Readied(params=prepared, settled=settled)
+
+
+async def _with_room(db: Database, desk: Desk, prepared: _Prepared) -> _Prepared:
+    """The spawn with the thread it asked for; opened last, for people see it at once."""
+    params = prepared.params
+    if not params.bound:
+        return prepared
+    try:
+        room = await open_side_room(db, desk, params.label or params.task)
+    except NoSideRoom as none:
+        return structs.replace(prepared, declined=Declined("error", str(none), "thread_unsupported"))
+    return structs.replace(prepared, room=room)
 
 
 def _place(desk: Desk, workspace: Workspace, prepared: _Prepared) -> Placed:
@@ -99,6 +116,8 @@ def _spawn(tx: Tx, desk: Desk, prepared: _Prepared) -> Result:
         delete_lane(tx, desk.access, str(_key(granted.agent, prepared.name)))
         return _declined(params, Declined("forbidden", refusal.message, str(refusal.code)))
     _begin(tx, desk, params, run)
+    if prepared.room is not None:
+        bind_side_room(tx, _acting(desk), prepared.room, run)
     value: dict[str, Any] = {
         "status": "accepted",
         "runId": run.id,
@@ -165,7 +184,8 @@ def _begin(tx: Tx, desk: Desk, params: SessionsSpawn, run: Run) -> None:
         first_run_id=run.id,
         current_run_id=run.id,
         created_at=tx.now,
-        cleanup=params.cleanup,
+        # One that goes on in a thread is not over with its first result.
+        cleanup="keep" if params.shown_mode == "session" else params.cleanup,
         # A person who spawned it looks for the result; an agent must be told, or it would never go on.
         wakes=int(not desk.access.is_person),
     )

@@ -42,11 +42,16 @@ class BotApi:
         self.url = ""
         self._script: deque[Answer] = deque()
         self._changed = asyncio.Condition()
+        self._refusals: dict[str, tuple[int, str]] = {}
         self._topics = 100
 
     def script(self, *answers: Answer) -> None:
         """Answer the next calls of sendMessage so; all others are taken."""
         self._script.extend(answers)
+
+    def refuse(self, method: str, status: int, description: str) -> None:
+        """Refuse every call of a method from now on."""
+        self._refusals[method] = (status, description)
 
     def texts(self, chat_id: int | None = None) -> list[str]:
         """What was said, in one chat or in all."""
@@ -104,6 +109,9 @@ class BotApi:
         async with self._changed:
             self.calls.append(call)
             self._changed.notify_all()
+        if call.method in self._refusals:
+            status, description = self._refusals[call.method]
+            return status, _refused(status, description)
         answer = self._script.popleft() if self._script and call.method == "sendMessage" else Answer()
         if answer.gate is not None:
             await answer.gate.wait()

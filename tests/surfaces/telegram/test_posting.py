@@ -125,6 +125,14 @@ async def test_a_failure_is_told(sqlite_url: str, api: BotApi) -> None:
         assert told.startswith("That did not work: ")
 
 
+async def test_a_line_that_is_said_again_by_hand_is_answered_in_its_chat_as_well(sqlite_url: str, api: BotApi) -> None:
+    async with bot_house(sqlite_url, telegram_settings(api)) as (_, client):
+        await post(client, message("fail"))
+        await api.said(1)
+        assert (await client.post(f"/api/runs/{await newest_run(client)}/retry")).status_code == 202
+        assert len(set(await api.said(2))) == 1
+
+
 @pytest.mark.parametrize("reply", ["NO_REPLY", " REPLY_SKIP\n", "ANNOUNCE_SKIP", "", None])
 def test_an_agent_that_has_nothing_to_say_is_not_quoted(reply: str | None) -> None:
     assert outcome_words(ended_run(reply), "completed") is None

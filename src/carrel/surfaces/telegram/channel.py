@@ -1,13 +1,30 @@
 """The bot of one server put together: its way in, its way out, and what it does beside both."""
 
+from collections.abc import Mapping
+
 from carrel.delivery import Channels
+from carrel.kernel.limits import TELEGRAM_TOPIC_NAME_CHARS_MAX
 from carrel.kernel.settings import TelegramSettings
 from carrel.runs import Rules
 from carrel.storage import Database
-from carrel.surfaces.telegram.bot import Bot
+from carrel.surfaces.telegram.bot import Bot, BotFault
 from carrel.surfaces.telegram.hearing import CHANNEL
 from carrel.surfaces.telegram.posting import Posting, TelegramChannel
+from carrel.tools import NoSideRoom, OpenSideRoom
 from carrel.wire import Wire
+
+
+def side_rooms(wire: Wire, settings: TelegramSettings) -> Mapping[str, OpenSideRoom]:
+    """How threads are opened on Telegram: as topics of a group that is a forum."""
+    bot = Bot(wire, settings)
+
+    async def open_topic(place: str, name: str) -> str:
+        try:
+            return await bot.open_topic(place, name[:TELEGRAM_TOPIC_NAME_CHARS_MAX])
+        except BotFault as fault:
+            raise NoSideRoom(fault.message) from None
+
+    return {CHANNEL: open_topic} if settings.enabled else {}
 
 
 class Telegram:
