@@ -29,6 +29,7 @@ BUILT = ids(
     P.stop
     P.tool.ask P.tool.once
     P.waiting
+    S0.agent.before S0.agent.cleanup S0.agent.closed S0.agent.credential S0.agent.key S0.agent.many S0.agent.unknown
     S0.input.history
     S0.instr.capabilities S0.instr.version
     S0.log.instructions S0.log.resolution
@@ -38,8 +39,8 @@ BUILT = ids(
     S0.session.address S0.session.create S0.session.fields S0.session.lazy S0.session.lookup S0.session.next
     S0.session.pair.agents S0.session.pair.tasks S0.session.rename S0.session.retention S0.session.reuse
     S0.session.unique
-    S0.x.attempts.durable S0.x.backoff.own S0.x.claim S0.x.headofline S0.x.poison S0.x.reply.identity S0.x.secrets
-    S0.x.tools.once S0.x.tools.rounds
+    S0.x.attempts.durable S0.x.backoff.own S0.x.claim S0.x.headofline S0.x.parity S0.x.poison S0.x.reply.identity
+    S0.x.restart.auth S0.x.secrets S0.x.tools.once S0.x.tools.rounds
     S1.artifacts
     S1.cancel.queued S1.cancel.terminal S1.cancel.working
     S1.complete
@@ -63,19 +64,31 @@ BUILT = ids(
     S1.x.bind.run S1.x.cancel.leaves S1.x.claim.race S1.x.context.text S1.x.idempotent S1.x.metadata.merge
     S1.x.order.kept S1.x.owner S1.x.queue.derived S1.x.restart.working S1.x.states.closed S1.x.stream.durable
     S1.x.stuck S1.x.subscribe.verbs
+    S2.announce.post S2.announce.skip S2.announce.step
     S2.channel
     S2.history.key S2.history.limit S2.history.raw S2.history.tools
     S2.key.current S2.key.group S2.key.internal S2.key.main S2.key.reserved S2.key.scope.global
     S2.list.active S2.list.kinds S2.list.limit S2.list.messages S2.list.notools S2.list.row S2.list.sandboxed
     S2.list.transcript
+    S2.pingpong.max S2.pingpong.skip S2.pingpong.starts
     S2.policy.enforced S2.policy.kind S2.policy.override S2.policy.owner S2.policy.patch S2.policy.rules
-    S2.spawn.discovery
+    S2.send.announce.besteffort S2.send.context S2.send.error S2.send.forbidden S2.send.nowait S2.send.params
+    S2.send.provenance S2.send.serverwait S2.send.timeout S2.send.wait
+    S2.spawn.accepted S2.spawn.agent S2.spawn.archive S2.spawn.attachas S2.spawn.attachments.acp
+    S2.spawn.attachments.atomic S2.spawn.attachments.base64 S2.spawn.attachments.cleanup S2.spawn.attachments.entry
+    S2.spawn.attachments.limits S2.spawn.attachments.names S2.spawn.attachments.receipt S2.spawn.attachments.redacted
+    S2.spawn.attachments.switch S2.spawn.attachments.written S2.spawn.cleanup S2.spawn.discovery S2.spawn.key
+    S2.spawn.label S2.spawn.mode S2.spawn.mode.session S2.spawn.model S2.spawn.nonest S2.spawn.notools
+    S2.spawn.sandbox.guard S2.spawn.sandbox.require S2.spawn.task S2.spawn.thinking S2.spawn.thread S2.spawn.timeout
+    S2.subannounce.empty S2.subannounce.form S2.subannounce.posts S2.subannounce.skip S2.subannounce.stats
     S2.visibility.agent S2.visibility.all S2.visibility.clamp S2.visibility.default S2.visibility.everywhere
     S2.visibility.self S2.visibility.tree
-    S2.x.clamp.narrow S2.x.history.caps S2.x.kind.prefixed S2.x.lane.recovers S2.x.list.told S2.x.queue.nodrop
-    S2.x.reset.generation S2.x.stop.cutoff
-    S3.id.delete S3.id.firstcommand S3.id.identity S3.id.lanes S3.id.legacy S3.id.newkey S3.id.pointer
-    S3.id.resolve.first S3.id.sessionid
+    S2.x.agentid.strict S2.x.children.limit S2.x.clamp.narrow S2.x.cron.noloop S2.x.history.caps S2.x.kind.prefixed
+    S2.x.lane.recovers S2.x.list.told S2.x.nodeadlock S2.x.noreply.stops S2.x.queue.nodrop S2.x.reply.once
+    S2.x.reply.own S2.x.reset.generation S2.x.responses.continue S2.x.responses.terminal S2.x.result.gone
+    S2.x.result.kept S2.x.result.nochannel S2.x.stop.cutoff
+    S3.id.command.context S3.id.delete S3.id.delivery S3.id.firstcommand S3.id.identity S3.id.lanes S3.id.legacy
+    S3.id.newkey S3.id.pointer S3.id.resolve.first S3.id.sessionid S3.id.telegram
     S3.x.command.done S3.x.message.kept S3.x.tabs
     S4.api.token
     S4.x.feed.durable S4.x.feed.slow S4.x.order.stable S4.x.token.query
@@ -84,9 +97,7 @@ BUILT = ids(
 
 REASONS: Mapping[str, frozenset[str]] = {
     "only one view of the journal, a session's history, is built yet": ids("P.view.journal"),
-    "Telegram, the channel whose chats have addresses of their own, is not built yet": ids(
-        "S3.id.telegram S3.id.delivery S3.id.command.context"
-    ),
+    "Telegram, the channel whose chats have addresses of their own, is not built yet": ids("  "),
     "tasks of the board and their lanes' ends are not built yet": ids(
         """
         S0.close.done S0.close.archived S0.close.transaction S0.close.transition.only S0.close.queued
@@ -112,7 +123,7 @@ REASONS: Mapping[str, frozenset[str]] = {
         S0.history.account S0.history.agent S0.history.none.global
         S0.load.compat
         S0.isolation.mismatch S0.isolation.thread S0.isolation.overview
-        S0.x.policy.first S0.x.parity
+        S0.x.policy.first
         """
     ),
     "the orchestrator's chat is not built yet": ids(
@@ -123,9 +134,6 @@ REASONS: Mapping[str, frozenset[str]] = {
     ),
     "the agents' HTTP surface is not built yet": ids(
         """
-        S0.x.restart.auth
-        S0.agent.key S0.agent.before S0.agent.credential S0.agent.many S0.agent.unknown S0.agent.closed
-        S0.agent.cleanup
         """
     ),
     "notifications and heartbeats are not built yet": ids(
@@ -157,30 +165,14 @@ REASONS: Mapping[str, frozenset[str]] = {
     ),
     "the session tools are not built yet": ids(
         """
-        S2.send.params S2.send.nowait S2.send.wait S2.send.timeout S2.send.error S2.send.forbidden
-        S2.send.serverwait S2.send.context S2.send.provenance S2.send.announce.besteffort
-        S2.x.reply.own S2.x.agentid.strict
         """
     ),
     "reply-back and announce are not built yet": ids(
         """
-        S2.pingpong.starts S2.pingpong.skip S2.pingpong.max
-        S2.announce.step S2.announce.skip S2.announce.post
-        S2.subannounce.posts S2.subannounce.form S2.subannounce.empty S2.subannounce.skip S2.subannounce.stats
-        S2.x.result.kept S2.x.result.nochannel S2.x.result.gone S2.x.reply.once S2.x.nodeadlock
-        S2.x.noreply.stops S2.x.cron.noloop
         """
     ),
     "sub-agents are not built yet": ids(
         """
-        S2.spawn.task S2.spawn.accepted S2.spawn.key S2.spawn.label S2.spawn.agent
-        S2.spawn.model S2.spawn.thinking S2.spawn.timeout S2.spawn.thread S2.spawn.mode S2.spawn.mode.session
-        S2.spawn.cleanup S2.spawn.sandbox.require S2.spawn.sandbox.guard S2.spawn.notools S2.spawn.nonest
-        S2.spawn.archive S2.spawn.attachments.entry S2.spawn.attachments.written S2.spawn.attachments.receipt
-        S2.spawn.attachments.base64 S2.spawn.attachments.names S2.spawn.attachments.limits
-        S2.spawn.attachments.switch S2.spawn.attachments.acp S2.spawn.attachments.redacted
-        S2.spawn.attachments.cleanup S2.spawn.attachments.atomic S2.spawn.attachas
-        S2.x.children.limit
         """
     ),
     "schedules are not built yet": ids(
@@ -191,7 +183,6 @@ REASONS: Mapping[str, frozenset[str]] = {
     ),
     "the Open Responses surface is not built yet": ids(
         """
-        S2.x.responses.continue S2.x.responses.terminal
         """
     ),
     "plan mode is not built yet": ids(

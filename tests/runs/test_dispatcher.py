@@ -25,7 +25,7 @@ from carrel.runs import (
     run_by_id,
 )
 from carrel.storage import FEED, RUNS, Tx, sqlite_path
-from tests.engine import MAIN, SECONDS_MAX, Commanded, Engine, lane_key, open_engine, until, within, working, words
+from tests.engine import MAIN, SECONDS_MAX, Commanded, Engine, lane_key, open_engine, until, within, words, working
 from tests.requirements.mark import requirement
 from tests.resting import wait_for_rest
 
