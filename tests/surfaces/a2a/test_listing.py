@@ -19,6 +19,7 @@ from tests.surfaces.a2a.speaking import (
     call,
     doing,
     listed,
+    message,
     refusal,
     send,
 )
@@ -128,13 +129,12 @@ async def test_a_list_that_cannot_be_is_refused_by_the_name_of_what_is_wrong(on_
         answer = await call(on_either, "ListTasks", params)
         assert "error" in answer, params
         assert refusal(answer) == (-32602, "INVALID_PARAMS", field), params
-    for params, field in WRONG:
-        if all(isinstance(value, str | int) and not isinstance(value, bool) for value in params.values()):
-            text = {name: str(value) for name, value in params.items()}
-            rest = await on_either.get("/a2a/main/tasks", params=text, headers=NEW)
-            if field == "contextId" or text.get("status") in ("", "working") or not all(text.values()):
-                continue
-            assert (rest.status_code, rest.json()["error"]["details"][0]["metadata"]) == (400, {"field": field}), params
+    wrong = [("pageSize", "0"), ("pageSize", "many"), ("status", "TASK_STATE_RUNNING"), ("status", "99")]
+    wrong += [("pageToken", "x"), ("pageToken", token([2**63, "run_x"])), ("includeArtifacts", "maybe")]
+    wrong += [("statusTimestampAfter", "yesterday"), ("historyLength", "-1")]
+    for name, text in wrong:
+        rest = await on_either.get("/a2a/main/tasks", params={name: text}, headers=NEW)
+        assert (rest.status_code, rest.json()["error"]["details"][0]["metadata"]) == (400, {"field": name})
 
 
 @requirement("S1.list.artifacts")
@@ -147,6 +147,28 @@ async def test_artifacts_are_left_out_of_lists_unless_they_are_asked_for(client:
     for text, count in (("true", 1), ("false", 0)):
         rest = await client.get("/a2a/main/tasks", params={"includeArtifacts": text}, headers=NEW)
         assert len(rest.json()["tasks"][0].get("artifacts", [])) == count
+
+
+async def test_files_that_were_sent_are_left_out_of_lists_and_brought_by_their_task(client: httpx.AsyncClient) -> None:
+    file = {"raw": "aGVsbG8=", "mediaType": "image/png", "filename": "a.png"}
+    asked = (await ask(client, "SendMessage", message=message("ask what?") | {"parts": [{"text": "ask x"}, file]}))[
+        "task"
+    ]
+    answer = message(taskId=asked["id"]) | {"parts": [file, {"text": "that"}]}
+    task = (await ask(client, "SendMessage", message=answer))["task"]
+    (shown,) = (await ask(client, "ListTasks"))["tasks"]
+    named = file | {"raw": ""}
+    assert [one["parts"] for one in shown["history"] if one["role"] == "ROLE_USER"] == [
+        [{"text": "ask x"}, named],
+        [named, {"text": "that"}],
+    ]
+    (old,) = (await call(client, "tasks/list", {}, version="0.3"))["result"]["tasks"]
+    assert old["history"][0]["parts"][1]["file"]["name"] == "a.png"
+    for whole in (task, (await ask(client, "GetTask", id=task["id"]))):
+        assert [one["parts"] for one in whole["history"] if one["role"] == "ROLE_USER"] == [
+            [{"text": "ask x"}, file],
+            [file, {"text": "that"}],
+        ]
 
 
 @requirement("S1.list.filters", "S1.x.owner")

@@ -93,6 +93,21 @@ async def test_an_answer_by_somebody_else_does_not_make_a_repetition_another_mes
 
 
 @requirement("S1.x.idempotent", "S1.send.continue")
+async def test_answers_at_the_same_moment_are_one_answer_each_or_refused(on_either: httpx.AsyncClient) -> None:
+    asked = await send(on_either, "ask what?")
+    same = {"message": message("that", taskId=asked["id"])}
+    answers = await asyncio.gather(*(call(on_either, "SendMessage", same) for _ in range(8)))
+    assert {answer["result"]["task"]["id"] for answer in answers} == {asked["id"]}
+    assert [said(one) for one in (await get(on_either, asked))["history"]].count("that") == 1
+    asked = await send(on_either, "ask what?")
+    others = [{"message": message(f"that {n}", taskId=asked["id"])} for n in range(8)]
+    answers = await asyncio.gather(*(call(on_either, "SendMessage", other) for other in others))
+    taken = [answer for answer in answers if "result" in answer]
+    assert len(taken) == 1
+    assert {refusal(answer)[0] for answer in answers if "error" in answer} == {-32004}
+
+
+@requirement("S1.x.idempotent", "S1.send.continue")
 async def test_an_answer_sent_twice_is_heard_once(house_on_either: OpenHouse, on_either: httpx.AsyncClient) -> None:
     asked = await send(on_either, "ask what?")
     answer = message("that", taskId=asked["id"])

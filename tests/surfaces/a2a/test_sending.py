@@ -204,7 +204,7 @@ OLD_WRONG: list[tuple[Any, str]] = [
     (old() | {"metadata": {"x": nested(27)}}, "metadata.x.0"),
     (old() | {"configuration": {"historyLength": 2**31}}, "configuration.historyLength"),
     (old() | {"configuration": {"historyLength": -1}}, "configuration.historyLength"),
-    *[(old_file(content), "message.parts.1.file.bytes") for content in ("no base64!", "aGVsbG8*", "aGVsb", "é")],
+    *[(old_file(content), "message.parts.1.file.bytes") for content in ("no base64!", "aGVsbG8*", "aGVsb", "é", "NaN")],
 ]
 
 

@@ -77,7 +77,7 @@ def _check_unchecked(asked: Any) -> None:
             for n, part in enumerate(asked.message.parts):
                 file = part.root.file if isinstance(part.root, old.FilePart) else None
                 if isinstance(file, old.FileWithBytes):
-                    check_base64(file.bytes, f"message.parts.{n}.file.bytes")
+                    check_base64(file.bytes, f"message.parts.{n}.file.bytes", padded=True)
 
 
 def _check_length(length: int | None, field: str) -> None:

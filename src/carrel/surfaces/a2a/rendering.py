@@ -58,6 +58,8 @@ class Shown(msgspec.Struct, frozen=True, kw_only=True):
 
     history: int | None = None
     artifacts: bool = True
+    # Whether the messages of the history bring the bytes of their files.
+    files: bool = True
 
 
 def original_of(run: Run) -> Json:
@@ -122,7 +124,7 @@ def _task(tx: Tx, access: Access, run: Run, heard: list[Entry], wanted: int, pla
     if artifacts:
         task["artifacts"] = artifacts
     if wanted:
-        task["history"] = _history(tx, access, run, original["message"], heard)[-wanted:]
+        task["history"] = _history(tx, access, run, original["message"], heard, shown)[-wanted:]
     task["metadata"] = original.get("metadata", {}) | _metadata(run, place)
     return task
 
@@ -142,20 +144,20 @@ def _places(tx: Tx, access: Access, runs: Sequence[Run]) -> dict[str, int | None
     return {run.id: lanes[run.key].get(run.id) if run.key in lanes else queue_position(tx, run) for run in queued}
 
 
-def _history(tx: Tx, access: Access, run: Run, message: Json, heard: list[Entry]) -> list[Json]:
+def _history(tx: Tx, access: Access, run: Run, message: Json, heard: list[Entry], shown: Shown) -> list[Json]:
     """What was said in this task alone; a queued one has its input only."""
-    said = [_heard(tx, access, run, message, entry) for entry in heard]
+    said = [_heard(tx, access, run, message, entry, shown) for entry in heard]
     if not any(entry.id == run.message_id for entry in heard):
-        said.insert(0, _whole(tx, access, run, message, run.attached()))
+        said.insert(0, _whole(tx, access, run, message, run.attached() if shown.files else ()))
     return said
 
 
-def _heard(tx: Tx, access: Access, run: Run, message: Json, entry: Entry) -> Json:
+def _heard(tx: Tx, access: Access, run: Run, message: Json, entry: Entry, shown: Shown) -> Json:
     if entry.id == run.message_id:
-        return _whole(tx, access, run, message, run.attached())
+        return _whole(tx, access, run, message, run.attached() if shown.files else ())
     kept = (entry.details or {}).get("original")
     if kept is not None:
-        return _whole(tx, access, run, _decode(kept)["message"], entry.attachment_ids)
+        return _whole(tx, access, run, _decode(kept)["message"], entry.attachment_ids if shown.files else ())
     role = "ROLE_USER" if entry.role == "user" else "ROLE_AGENT"
     return _message(entry.id, role, entry.content, run.id, message["contextId"])
 

@@ -5,6 +5,7 @@ from a2a.types import SendMessageRequest
 from carrel.journal import talk_of_runs
 from carrel.kernel import SCOPE_END, Envelope, SessionKey, caller_hash, key_text
 from carrel.runs import Rules, Run, answer, deliver, release_sender, run_by_id, run_by_sender
+from carrel.sessions import lock_lane
 from carrel.storage import Tx
 from carrel.surfaces.a2a.calling import Caller
 from carrel.surfaces.a2a.errors import UNSUPPORTED_OPERATION, A2aError, task_not_found, wrong
@@ -69,6 +70,8 @@ def _gone_on(tx: Tx, caller: Caller, known: Run) -> bool:
 
 def _continue(tx: Tx, caller: Caller, request: SendMessageRequest) -> Run:
     message = request.message
+    # Held first, and read again then: of answers that come at the same moment each sees what the one before it did.
+    lock_lane(tx, caller.access, own_run(tx, caller, message.task_id).key)
     run = own_run(tx, caller, message.task_id)
     context_id = context_of(run)
     if message.context_id not in ("", context_id):

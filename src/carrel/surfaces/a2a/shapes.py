@@ -45,9 +45,9 @@ def deep_place(value: object, left: int) -> tuple[str, ...] | None:
     return None
 
 
-def check_base64(text: str, path: str) -> None:
+def check_base64(text: str, path: str, *, padded: bool = False) -> None:
     """Refuse what is no base64: its readers would drop what does not belong, and bring other bytes than were sent."""
-    if not _BASE64.fullmatch(text) or len(text.rstrip("=")) % 4 == 1:
+    if not _BASE64.fullmatch(text) or len(text.rstrip("=")) % 4 == 1 or (padded and len(text) % 4):
         raise wrong(path, f"{path} is base64.")
 
 

@@ -10,6 +10,7 @@ from a2a.types import (
     SubscribeToTaskRequest,
     TaskPushNotificationConfig,
 )
+from msgspec import structs
 
 from carrel.kernel.limits import STOP_SECONDS_MAX
 from carrel.runs import RESTS, Run, cancel
@@ -58,7 +59,8 @@ class Tasks:
 
     async def list(self, caller: Caller, request: ListTasksRequest) -> Json:
         """A page of the caller's tasks with this agent, newest change first."""
-        shown = _shown(request, artifacts=request.include_artifacts)
+        # A hundred tasks with the files that were sent to them would be no list any more; a task brings its own.
+        shown = structs.replace(_shown(request, artifacts=request.include_artifacts), files=False)
         return await list_page(self._house.db, caller, request, shown, self._totals)
 
     async def cancel(self, caller: Caller, request: CancelTaskRequest) -> Json:
