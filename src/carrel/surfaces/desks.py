@@ -26,7 +26,7 @@ from carrel.sessions import (
 )
 from carrel.storage import Tx
 from carrel.surfaces.house import House
-from carrel.surfaces.identity import WrongTokens, comes_from_here, identify, refuse_token_in_query
+from carrel.surfaces.identity import WrongTokens, comes_from_here, identify_and, refuse_token_in_query
 from carrel.tools import CATALOG, Desk, Toolset, Without, desk_at, toolset_for
 
 SESSION_HEADER = "x-openclaw-session-key"
@@ -56,11 +56,9 @@ async def seat_of(request: Request, house: House, wrong: WrongTokens) -> Seat:
     """Where the asker sits; Refusal for no token, a wrong one, or a session that is not the asker's."""
     refuse_token_in_query(request)
     reference = _reference(request)
-    access = await identify(request, house, wrong)
-    if access is not None:
-        access.require("owner", "agent", "run")
-        found = access
-        return await house.db.read(lambda tx: _seat(tx, house, found, reference))
+    seat = await identify_and(request, house, wrong, lambda tx, access: _seat(tx, house, access, reference))
+    if seat is not None:
+        return seat
     trusts_keys = house.settings.agent_http.session_key_auth == "loopback"
     if reference is None or not trusts_keys or not comes_from_here(request, house):
         raise Refusal(Code.UNAUTHENTICATED, "Send a token: Authorization: Bearer <token>.")
@@ -96,6 +94,7 @@ def _access_by_key(tx: Tx, reference: str) -> Access:
 
 
 def _seat(tx: Tx, house: House, access: Access, reference: str | None) -> Seat:
+    access.require("owner", "agent", "run")
     run = _own_run(tx, access)
     own = run.session_key if run is not None else default_agent(tx, access).base_key
     place = Place(own, lane_of(tx, access, own)) if reference is None else _named(tx, access, reference, own)

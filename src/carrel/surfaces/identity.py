@@ -1,7 +1,9 @@
 """Who asks: from headers and cookie to an Access, once. A token in a query string is refused, never used."""
 
 from collections import deque
+from collections.abc import Callable
 from ipaddress import ip_address
+from typing import TypeVar
 from urllib.parse import urlsplit
 
 from msgspec import Struct
@@ -11,9 +13,11 @@ from starlette.requests import HTTPConnection
 from carrel.access import TOKEN_PREFIX, access_by_login, access_by_token, needs_touch, owner_of_default, touch_token
 from carrel.kernel import Access, Clock, Code, Refusal
 from carrel.kernel.limits import WRONG_TOKENS_PER_MINUTE_MAX
+from carrel.storage import Tx
 from carrel.surfaces.house import House
 
 COOKIE = "carrel_session"
+T = TypeVar("T")
 _ADDRESSES_MAX = 10_000
 
 
@@ -86,7 +90,7 @@ async def identify(
     asker = asker_of(connection)
     token = token or _header_token(asker)
     if token is not None:
-        return await _by_token(asker, house, wrong, token)
+        return (await _by_token(asker, house, wrong, token, _no_more))[0]
     cookie = connection.cookies.get(COOKIE)
     if cookie is not None:
         access = await house.db.read(lambda tx: access_by_login(tx, cookie))
@@ -101,6 +105,18 @@ async def identify(
     return None
 
 
+async def identify_and(
+    connection: HTTPConnection, house: House, wrong: WrongTokens, look: Callable[[Tx, Access], T]
+) -> T | None:
+    """What `look` finds for the asker, in the very read that tells who it is where a token does; None for nobody."""
+    asker = asker_of(connection)
+    token = _header_token(asker)
+    if token is not None:
+        return (await _by_token(asker, house, wrong, token, look))[1]
+    access = await identify(connection, house, wrong)
+    return None if access is None else await house.db.read(lambda tx: look(tx, access))
+
+
 async def identify_program(asker: Asker, house: House, wrong: WrongTokens) -> Access | None:
     """The Access of an asker who came by a way that no browser can take; None and Refusal as in `identify`.
 
@@ -108,7 +124,7 @@ async def identify_program(asker: Asker, house: House, wrong: WrongTokens) -> Ac
     """
     token = _header_token(asker)
     if token is not None:
-        return await _by_token(asker, house, wrong, token)
+        return (await _by_token(asker, house, wrong, token, _no_more))[0]
     if house.settings.auth.mode == "loopback" and asker.is_loopback:
         return await house.db.read(owner_of_default)
     return None
@@ -145,19 +161,29 @@ def _header_token(asker: Asker) -> str | None:
     return bearer.strip() or named or None
 
 
-async def _by_token(asker: Asker, house: House, wrong: WrongTokens, token: str) -> Access:
+async def _by_token(
+    asker: Asker, house: House, wrong: WrongTokens, token: str, look: Callable[[Tx, Access], T]
+) -> tuple[Access, T]:
+    def known(tx: Tx) -> tuple[Access, str | None, T] | None:
+        access = access_by_token(tx, token)
+        return None if access is None else (access, needs_touch(tx, token), look(tx, access))
+
     address = "" if asker.is_loopback or asker.address is None else asker.address
     if address:
         wrong.check(address)
-    access, stale = await house.db.read(lambda tx: (access_by_token(tx, token), needs_touch(tx, token)))
-    if access is None:
+    found = await house.db.read(known)
+    if found is None:
         if address:
             wrong.add(address)
         raise Refusal(Code.UNAUTHENTICATED, "This token is not valid (any more); make one with `carrel token create`.")
-    if stale is not None:
-        found, token_id = access, stale
-        await house.db.write(lambda tx: touch_token(tx, found, token_id))
-    return access
+    access, token_id, seen = found
+    if token_id is not None:
+        await house.db.write(lambda tx: touch_token(tx, access, token_id))
+    return access, seen
+
+
+def _no_more(_tx: Tx, _access: Access) -> None:
+    """Who it is was all that was asked for."""
 
 
 def _require_own_origin(connection: HTTPConnection) -> None:
