@@ -5,7 +5,7 @@ import sys
 
 import msgspec
 
-from bench import a2a, idle, lanes, turns
+from bench import a2a, idle, lanes, tools, turns
 from bench.figures import Figure
 
 BENCHMARKS = {
@@ -14,6 +14,7 @@ BENCHMARKS = {
     "turns": turns.measure,
     "a2a": a2a.measure,
     "a2a_load": a2a.measure_load,
+    "tools": tools.measure,
 }
 
 
