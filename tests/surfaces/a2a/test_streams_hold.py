@@ -238,14 +238,14 @@ async def quiet_house_on_postgres(postgres_url: str) -> Any:
 
 
 @requirement("S1.generation", "S1.stream.subscribe", "S1.stream.send", "S1.stream.interrupted", "S1.x.stream.durable")
-@settings(max_examples=30, **SEEDED)
+@settings(max_examples=24, **SEEDED)
 @given(numbers=CHOSEN)
 async def test_a_stream_applied_to_its_first_task_is_the_task(quiet_house: OpenHouse, numbers: list[int]) -> None:
     await play(quiet_house, numbers)
 
 
 @requirement("S1.generation", "S1.stream.subscribe")
-@settings(max_examples=8, **SEEDED)
+@settings(max_examples=5, **SEEDED)
 @given(numbers=CHOSEN)
 async def test_nor_is_it_otherwise_on_postgresql(quiet_house_on_postgres: OpenHouse, numbers: list[int]) -> None:
     await play(quiet_house_on_postgres, numbers)
