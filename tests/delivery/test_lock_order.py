@@ -1,15 +1,24 @@
-"""A first hearing and a cancel of the same run meet: both take the lane first, so neither waits for the other."""
+"""A turn and a cancel of the same run meet: both take the lane first, so neither waits for the other."""
 
 import asyncio
 import threading
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
-from carrel.delivery.hearing import hear
-from carrel.runs import ClaimLost, cancel
-from carrel.sessions import lock_lane
+from carrel.delivery import Door
+from carrel.delivery.desktop import Desktop
+from carrel.delivery.hearing import act, hear
+from carrel.gateway import BuiltinGateway, GatewaySettings
+from carrel.journal import Entry
+from carrel.kernel import Provenance, TurnExtras
+from carrel.runs import Claim, ClaimLost, cancel, run_by_id
+from carrel.sessions import agent_by_id, lane_of, lock_lane
 from carrel.storage import Tx
-from tests.engine import MAIN, SECONDS_MAX, open_engine
+from carrel.tools import CATALOG, Surroundings, ready_for, run_desk
+from tests.engine import MAIN, SECONDS_MAX, Engine, open_engine
+from tests.tools.spawning import settings_in
 
 pytestmark = pytest.mark.anyio
 
@@ -18,28 +27,93 @@ async def test_a_first_hearing_and_a_cancel_never_wait_for_each_other(postgres_u
     async with open_engine(postgres_url) as engine:
         run = await engine.say(MAIN, "hello")
         held = await engine.take_one()
-        lane_is_held = threading.Event()
-        calls: list[str] = []
-
-        def stop(tx: Tx) -> None:
-            calls.append("cancel")
-            lock_lane(tx, engine.access, str(MAIN))
-            lane_is_held.set()
-            # Looking is all the waiting there is: until the hearing stands before the lane.
-            for _ in range(100_000):
-                if tx.one("SELECT 1 FROM pg_locks WHERE NOT granted LIMIT 1"):
-                    break
-            else:
-                raise AssertionError("the hearing never came to the lane")
-            cancel(tx, engine.access, run.id, "stopped")
-
-        def begin(tx: Tx) -> None:
-            calls.append("hear")
-            assert lane_is_held.wait(SECONDS_MAX)
-            hear(tx, held)
-
-        stopped, begun = await asyncio.gather(engine.db.write(stop), engine.db.write(begin), return_exceptions=True)
-        assert stopped is None
+        begun, calls = await meet(engine, run.id, lambda tx: hear(tx, held))
         assert isinstance(begun, ClaimLost)
-        assert sorted(calls) == ["cancel", "hear"]
+        assert sorted(calls) == ["begin", "cancel"]
         assert (await engine.run(run.id)).session_id is None
+
+
+async def test_a_spawn_and_a_cancel_of_its_turn_never_wait_for_each_other(postgres_url: str, tmp_path: Path) -> None:
+    async with open_engine(postgres_url) as engine:
+        run = await engine.say(MAIN, "hello")
+        held = await engine.take_one()
+        await engine.db.write(lambda tx: hear(tx, held))
+        desktop = await engine.db.read(lambda tx: sit_down(tx, engine, held, tmp_path))
+        call, arguments = spawning(), '{"task":"count the sheep"}'
+        async with ready_for(engine.db, CATALOG, desktop.desk, "sessions_spawn", arguments) as readied:
+            begun, calls = await meet(engine, run.id, lambda tx: act(tx, held, desktop, call, arguments, readied))
+        assert isinstance(begun, ClaimLost)
+        assert sorted(calls) == ["begin", "cancel"]
+
+
+def sit_down(tx: Tx, engine: Engine, held: Claim, folder: Path) -> Desktop:
+    """The desk of a run that is being worked on."""
+    access = engine.access
+    run, agent, lane = run_by_id(tx, access, held.id), agent_by_id(tx, access, "main"), lane_of(tx, access, MAIN)
+    assert run is not None
+    assert agent is not None
+    assert lane is not None
+    _, session = hear(tx, held)
+    house = Surroundings(settings=settings_in(folder), rules=engine.rules)
+    return Desktop(
+        desk=run_desk(house, access, agent, lane, run, session),
+        run=run,
+        session=session,
+        agent=agent,
+        access=access,
+        door=Door(BuiltinGateway("builtin"), GatewaySettings()),
+        toolset=CATALOG,
+        own=[],
+        earlier=[],
+        earlier_unread=0,
+        extras=TurnExtras(),
+    )
+
+
+def spawning() -> Entry:
+    """A call of sessions_spawn as a turn has written it down."""
+    return Entry(
+        seq=1,
+        id="ent_call",
+        type="action",
+        role="toolCall",
+        content="",
+        details={"callId": "call", "name": "sessions_spawn", "arguments": "{}", "step": 1},
+        key=str(MAIN),
+        session_id=None,
+        run_id=None,
+        agent_id="main",
+        author="main",
+        provenance=Provenance(kind="internal_system"),
+        message_id=None,
+        channel=None,
+        attachment_ids=(),
+        created_at=0,
+    )
+
+
+async def meet(engine: Engine, run_id: str, begin: Callable[[Tx], object]) -> tuple[object, list[str]]:
+    """Let something of a turn begin while a cancel of its run holds the lane; how it ended, and who began how often."""
+    lane_is_held = threading.Event()
+    calls: list[str] = []
+
+    def stop(tx: Tx) -> None:
+        calls.append("cancel")
+        lock_lane(tx, engine.access, str(MAIN))
+        lane_is_held.set()
+        # Looking is all the waiting there is: until the other stands before the lane.
+        for _ in range(100_000):
+            if tx.one("SELECT 1 FROM pg_locks WHERE NOT granted LIMIT 1"):
+                break
+        else:
+            raise AssertionError("the other never came to the lane")
+        cancel(tx, engine.access, run_id, "stopped")
+
+    def begun(tx: Tx) -> object:
+        calls.append("begin")
+        assert lane_is_held.wait(SECONDS_MAX)
+        return begin(tx)
+
+    stopped, ended = await asyncio.gather(engine.db.write(stop), engine.db.write(begun), return_exceptions=True)
+    assert stopped is None
+    return ended, calls
