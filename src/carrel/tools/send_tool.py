@@ -21,6 +21,7 @@ from carrel.sessions import Lane, Place, find_place, lane_of, refusal_of, shown_
 from carrel.storage import Tx
 from carrel.tools.model import Desk, Params, Result, Tool, Wait
 from carrel.tools.session_rows import shown_key
+from carrel.tools.session_shapes import Sent
 
 _NAME = "sessions_send"
 _INTERNAL = "internal"
@@ -182,6 +183,7 @@ SEND_TOOLS = (
         params=SessionsSend,
         effect="write",
         act=_send,
+        gives=Sent,
         finish=_finish,
     ),
 )

@@ -1,8 +1,11 @@
 """What the session tools give back, as types: programs are told their schema. Nothing is made from them here."""
 
+from typing import Literal
+
 from msgspec import UNSET, Struct, UnsetType
 
 from carrel.tools.transcript import MessageShape
+from carrel.workspaces import Receipt
 
 
 class Shape(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -108,3 +111,41 @@ class KnownAgents(Shape, frozen=True, kw_only=True):
     requester: str
     allow_any: bool
     agents: list[KnownAgent]
+
+
+class Delivery(Shape, frozen=True, kw_only=True):
+    """How what follows will come."""
+
+    status: str
+    mode: str
+
+
+class Sent(Shape, frozen=True, kw_only=True):
+    """What `sessions_send` gives."""
+
+    run_id: str
+    status: Literal["accepted", "ok", "timeout", "error", "forbidden"]
+    session_key: str | UnsetType = UNSET
+    reply: str | UnsetType = UNSET
+    error: str | UnsetType = UNSET
+    code: str | UnsetType | None = UNSET
+    delivery: Delivery | UnsetType = UNSET
+
+
+class Spawned(Shape, frozen=True, kw_only=True):
+    """What `sessions_spawn` gives."""
+
+    status: Literal["accepted", "forbidden", "error"]
+    mode: str
+    run_id: str | UnsetType = UNSET
+    child_session_key: str | UnsetType = UNSET
+    note: str | UnsetType = UNSET
+    attachments: Receipt | UnsetType = UNSET
+    error: str | UnsetType = UNSET
+    code: str | UnsetType = UNSET
+
+
+class Added(Shape, frozen=True, kw_only=True):
+    """What `artifact_add` gives."""
+
+    artifact_id: str

@@ -15,6 +15,7 @@ from carrel.sessions import Agent, NewChild, delete_lane, insert_child, lane_of,
 from carrel.storage import Database, Tx
 from carrel.tools.attachments import WrongFiles, checked_files, without_content
 from carrel.tools.model import Desk, NoSideRoom, Readied, Result, Tool
+from carrel.tools.session_shapes import Spawned
 from carrel.tools.side_rooms import SideRoom, bind_side_room, open_side_room
 from carrel.tools.spawn_checks import Declined, Granted, SessionsSpawn, check_model, judge
 from carrel.workspaces import CannotPlace, Placed, Workspace, place_files, remove_folder
@@ -207,6 +208,7 @@ SPAWN_TOOLS = (
         params=SessionsSpawn,
         effect="write",
         act=_spawn,
+        gives=Spawned,
         ready=_ready,
         kept=lambda arguments: without_content(arguments, SessionsSpawn.__struct_encode_fields__),
     ),

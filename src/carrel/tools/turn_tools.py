@@ -12,6 +12,7 @@ from carrel.kernel.limits import ARTIFACT_BYTES_MAX, ARTIFACTS_PER_RUN_MAX, NAME
 from carrel.runs import REPLY_ARTIFACT, Artifact, Failed, NeedsInput, artifacts_of, count_change, insert_artifact, tell
 from carrel.storage import Tx
 from carrel.tools.model import Desk, Params, Result, Tool
+from carrel.tools.session_shapes import Added
 
 Short = Annotated[str, Meta(min_length=1, max_length=NAME_CHARS_MAX)]
 Words = Annotated[str, Meta(min_length=1, max_length=QUESTION_CHARS_MAX)]
@@ -127,6 +128,7 @@ TURN_TOOLS = (
         params=ArtifactAdd,
         effect="write",
         act=_artifact_add,
+        gives=Added,
         only_in_run=True,
     ),
 )

@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 import httpx
+import jsonschema  # type: ignore[import-untyped]
 import pytest
 
 from carrel.tools import CATALOG
@@ -127,3 +128,30 @@ async def test_a_wait_that_is_over_says_so_and_an_outcome_that_is_no_error_is_20
     itself = await by_http(client, "sessions_send", {**said, "sessionKey": LANE, "timeoutSeconds": 0})
     assert itself[1].get("code") == "self_send" or itself[0], itself
     house.agent.release("there")
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "status"),
+    [
+        ("sessions_send", {"sessionKey": OTHER, "message": "ping", "timeoutSeconds": 15}, "ok"),
+        ("sessions_send", {"sessionKey": OTHER, "message": "ping", "timeoutSeconds": 0}, "accepted"),
+        ("sessions_send", {"sessionKey": LANE, "message": "ping"}, "forbidden"),
+        ("sessions_spawn", {"task": "look", "attachments": [{"name": "a.txt", "content": "hello"}]}, "accepted"),
+        ("sessions_spawn", {"task": "look", "agentId": "nobody"}, "forbidden"),
+    ],
+)
+async def test_what_a_write_gives_fits_its_schema_whatever_came_of_it(
+    house: OpenHouse, client: httpx.AsyncClient, tool: str, arguments: Json, status: str
+) -> None:
+    for lane in (LANE, OTHER):
+        await hear(client, "hello", sessionKey=lane)
+    schema = {one["name"]: one["outputSchema"] for one in (await result_of(client, "tools/list"))["tools"]}[tool]
+    for door in (by_http, by_mcp):
+        code, told = await door(client, tool, arguments)
+        assert (code, told["status"]) == ("", status), told
+        jsonschema.Draft202012Validator(schema).validate(told)
+
+
+def test_every_tool_that_is_offered_outside_of_a_turn_tells_the_shape_of_its_result() -> None:
+    silent = {tool.name for tool in CATALOG.offered() if tool.result_schema() is None}
+    assert silent <= {"request_input", "decline"}
