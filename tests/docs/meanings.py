@@ -35,7 +35,7 @@ what must be given. Lists take `limit` and `cursor` and answer `nextCursor`. A P
 MEANINGS = {
     "agent_http.session_key_auth": "`loopback`: a program on this machine may call tools with a session key alone",
     "agents.defaults.sandbox.session_tools_visibility": "`spawned`: a sandboxed agent sees only what it spawned",
-    "agents.defaults.subagents.archive_after_minutes": "idle minutes after which a sub-agent's session is archived; 0 never",
+    "agents.defaults.subagents.archive_after_minutes": "idle minutes after which a child is archived; 0 never",
     "agents.defaults.subagents.max_children": "sub-agents of one session that may live at once",
     "agents.defaults.subagents.run_timeout_seconds": "time limit of a sub-agent's run; 0 is none",
     "a2a.enabled": "whether the server speaks A2A at all",
@@ -65,7 +65,7 @@ MEANINGS = {
     "events.replay_max": "missed events a stream sends before it tells its reader to begin anew",
     "events.retention_days": "how long events are kept; 0 is for ever",
     "gateway.<name>.api_key": "sent as a bearer token; better in the environment",
-    "gateway.<name>.base_url": "the server's address, to which `/v1/responses` is appended; for `a2a` the agent's or its card's",
+    "gateway.<name>.base_url": "the server's address, before `/v1/responses`; for `a2a` the agent's or its card's",
     "gateway.<name>.history": "`gateway` sends only the new words, for servers that keep the transcript themselves",
     "gateway.<name>.kind": "`responses` speaks Open Responses, `a2a` to a remote A2A agent; `builtin` needs no model",
     "gateway.<name>.model": "the model where neither agent nor session names one; without any, `default`",
