@@ -124,8 +124,8 @@ async def test_no_text_that_a_store_cannot_hold_breaks_anything(on_either: httpx
     ]
     for method, params in asked:
         assert refusal(await call(on_either, method, params))[0] == -32001
-    answer = await call(on_either, "DeleteTaskPushNotificationConfig", {"taskId": task["id"], "id": "a\0"})
-    assert answer["result"] == {}
+    deleted = await call(on_either, "DeleteTaskPushNotificationConfig", {"taskId": task["id"], "id": "a\0"})
+    assert deleted["result"] == {}
     for name in ("tasks/get", "tasks/cancel", "tasks/resubscribe", "tasks/pushNotificationConfig/list"):
         assert refusal(await call(on_either, name, {"id": "a\0"}, version="0.3"))[0] == -32001
     assert (await call(on_either, "ListTasks", {"contextId": "a\0"}))["result"]["tasks"] == []
