@@ -12,7 +12,7 @@ from carrel.surfaces.telegram.wording import outcome_words, parts_of
 from tests.requirements.mark import requirement
 from tests.surfaces.talking import rested
 from tests.surfaces.telegram.bot_api import TOKEN, Answer, BotApi
-from tests.surfaces.telegram.chats import OWNER, STRANGER, bot_house, message, post, telegram_settings
+from tests.surfaces.telegram.chats import GROUP, OWNER, STRANGER, bot_house, group, message, post, telegram_settings
 from tests.surfaces.telegram.waits import hurry, until_put_off
 
 pytestmark = pytest.mark.anyio
@@ -57,11 +57,13 @@ async def test_too_many_requests_are_waited_for_as_long_as_telegram_says(sqlite_
         api.script(Answer(status=429, description="Too Many Requests", parameters={"retry_after": 3_600}))
         await post(client, message("hello"))
         await api.said(1)
-        # Others are not held up by a chat that must wait.
+        assert await until_put_off(house.db) > 3_500_000
+        # What comes later in that chat does not overtake; other chats are not held up.
         await post(client, message("/whoami"))
-        due = await until_put_off(house.db)
-        assert due > 3_500_000
-        assert len(api.texts()) == 1
+        await post(client, message("hello", chat=group()))
+        await api.said(2)
+        assert api.texts(OWNER) == ["echo: hello"]
+        assert api.texts(GROUP) == ["echo: hello"]
 
 
 async def test_a_failed_call_is_made_again(sqlite_url: str, api: BotApi) -> None:

@@ -10,7 +10,7 @@ from tests.requirements.mark import requirement
 from tests.surfaces.talking import hear, session_of
 from tests.surfaces.telegram.bot_api import Answer, BotApi
 from tests.surfaces.telegram.chats import GROUP, OWNER, bot_house, group, message, post, telegram_settings
-from tests.surfaces.telegram.waits import hurry, until_put_off
+from tests.surfaces.telegram.waits import hurry, until_put_off, until_told
 
 pytestmark = pytest.mark.anyio
 DIRECT = f"agent:main:telegram:direct:{OWNER}"
@@ -103,8 +103,11 @@ async def test_what_an_exchange_came_to_is_announced_in_the_chat_of_the_lane_tha
         send = ["sessions_send", {"sessionKey": TEAM, "message": "tell the team", "timeoutSeconds": 0}]
         await hear(client, f"do {json.dumps([send])}")
         await until_put_off(house.db)
+        (asked,) = (await client.get("/api/runs", params={"provenance": "inter_session"})).json()["runs"]
+        assert asked["announce"]["state"] == "pending"
         await hurry(house.db)
         said = await api.called(3, "sendMessage")
         assert [body["chat_id"] for body in said] == [GROUP] * 3
         assert "What is to be said on your channel?" in said[1]["text"]
         assert said[1] == said[2]
+        await until_told(house.db, "announce.delivered")

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from carrel.storage import POSTS, Database, Tx
+from carrel.storage import FEED, POSTS, Database, Tx
 from tests.surfaces.telegram.bot_api import WAIT_SECONDS_MAX
 
 
@@ -20,6 +20,20 @@ async def until_put_off(db: Database) -> int:
             if found is not None:
                 return found
             await db.bell(POSTS).wait(version, WAIT_SECONDS_MAX)
+
+
+async def until_told(db: Database, name: str) -> None:
+    """Return once the feed has told of something under that name."""
+
+    def look(tx: Tx) -> bool:
+        return tx.one("SELECT 1 FROM events WHERE name = :name", name=name) is not None
+
+    async with asyncio.timeout(WAIT_SECONDS_MAX):
+        while True:
+            version = db.bell(FEED).version
+            if await db.read(look):
+                return
+            await db.bell(FEED).wait(version, WAIT_SECONDS_MAX)
 
 
 async def hurry(db: Database) -> None:

@@ -154,10 +154,10 @@ class TelegramChannel:
         while True:
             version = self._bell.version
             kept = await self._db.read(lambda tx: post_by_id(tx, access, post.id))
-            if kept is None or kept.state == "sent":
+            if kept is None or kept.state == "dropped":
+                raise ChannelFault((kept.error if kept else None) or "It was dropped.")
+            if kept.state == "sent":
                 return
-            if kept.state == "dropped":
-                raise ChannelFault(kept.error or "It was dropped.")
             await self._bell.wait(version, SAFETY_POLL_SECONDS)
 
 
