@@ -6,14 +6,14 @@ from contextlib import suppress
 import msgspec
 from msgspec import Struct
 
-from carrel.kernel import METRICS, MS_PER_SECOND, Refusal, system_access
-from carrel.runs import call_of, finish_call, record_call
-from carrel.sessions import make_lane
+from carrel.kernel import METRICS, MS_PER_SECOND, Code, Refusal, system_access
+from carrel.runs import call_of, finish_call, record_call, run_by_id
+from carrel.sessions import lock_lane, make_lane
 from carrel.storage import Tx
 from carrel.surfaces.desks import Seat
 from carrel.surfaces.house import House
 from carrel.surfaces.waits import refuse_when_draining, rest_of
-from carrel.tools import Readied, Result, Tool, Toolset, Wait, bounded, finished, hold_caller, ready_for
+from carrel.tools import Desk, Readied, Result, Tool, Toolset, Wait, bounded, finished, hold_caller, ready_for
 
 Keep = Callable[[Tx, str], None]
 
@@ -62,6 +62,8 @@ class Outside(Struct, frozen=True, kw_only=True):
         """Act and write down what was done: under the run of the call, and under its idempotency key."""
         desk = self.seat.desk
         hold_caller(tx, desk, readied)
+        if desk.run is not None:
+            _require_at_work(tx, desk, desk.run.id, tool)
         known = call_of(tx, desk.access, desk.run.id, self._known_as) if desk.run is not None and self.call_id else None
         if known is not None and known.waits_for is not None and known.waits_until is not None:
             return Result(value={}, wait=Wait(known.waits_for, known.waits_until))
@@ -98,3 +100,15 @@ class Outside(Struct, frozen=True, kw_only=True):
         if desk.run is not None and self.call_id:
             finish_call(tx, desk.access, desk.run.id, self._known_as, text)
         return text
+
+
+def _require_at_work(tx: Tx, desk: Desk, run_id: str, tool: Tool) -> None:
+    """Refuse what comes after the end of its run, and what feeds a turn while there is none."""
+    if tool.only_in_run:
+        # Whoever ends or parks a run holds its lane first; from here on it stays as it is.
+        lock_lane(tx, desk.access, str(desk.key))
+    run = run_by_id(tx, desk.access, run_id)
+    if run is None or run.ended:
+        raise Refusal(Code.ALREADY_ENDED, "The run of this token has ended.")
+    if tool.only_in_run and run.state != "running":
+        raise Refusal(Code.CONFLICT, f"{tool.name} feeds a turn, and this run is {run.state}.")

@@ -208,6 +208,17 @@ async def test_a_run_token_sits_in_its_run_and_nowhere_else(house: OpenHouse, cl
     )
 
 
+async def test_what_feeds_a_turn_is_refused_while_there_is_none(store_url: str) -> None:
+    async with open_house(store_url, works=False) as house, house.client() as owner:
+        waiting = await start(owner, "later", sessionKey=TASK)
+        new = NewToken(kind="run", name="run", agent_id="main", run_id=waiting["runId"])
+        access = await house.access()
+        _, secret = await house.db.write(lambda tx: mint_token(tx, access, new))
+        async with house.client(secret) as run:
+            assert (await status(run)).json()["queuedRuns"] == 1
+            assert code_of(await run.post("/agent/artifact_add", json={"text": "x"})) == (409, "conflict")
+
+
 @pytest.mark.parametrize("kind", ["user", "client"])
 async def test_tokens_of_other_kinds_call_no_tools(house: OpenHouse, client: httpx.AsyncClient, kind: str) -> None:
     wanted: dict[str, Any] = {"kind": kind}
