@@ -175,6 +175,23 @@ async def test_a_question_is_asked_in_the_chat_and_the_next_line_answers_it(stor
         assert run["state"] == "completed"
 
 
+async def test_only_the_owners_yes_or_no_decides_whether_a_tool_may_be_used(sqlite_url: str, api: BotApi) -> None:
+    async with bot_house(sqlite_url, telegram_settings(api, open=True)) as (_, client):
+        asking = {"tools": {"allow": ["*"], "deny": [], "ask": ["sessions_list"]}}
+        assert (await client.patch("/api/agents/main", json=asking)).status_code == 200
+        await post(client, message('do [["sessions_list", {}]]', chat=group()))
+        (question,) = await api.said(1)
+        assert question.startswith("May sessions_list be called")
+        asked = await newest_run(client)
+        await post(client, message("yes", sender=STRANGER, chat=group()))
+        await post(client, message("perhaps", chat=group()))
+        assert await api.said(3) == [question, "echo: yes", "echo: perhaps"]
+        assert (await rested(client, asked))["state"] == "waiting"
+        await post(client, message("Yes.", chat=group()))
+        assert (await api.said(4))[3] == "done"
+        assert (await rested(client, asked))["state"] == "completed"
+
+
 async def test_lines_said_elsewhere_in_the_session_are_not_answered_on_telegram(sqlite_url: str, api: BotApi) -> None:
     async with bot_house(sqlite_url, telegram_settings(api)) as (_, client):
         await post(client, message("hello"))
