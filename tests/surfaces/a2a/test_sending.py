@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
-from carrel.kernel.limits import A2A_ID_CHARS_MAX, ATTACHMENTS_MAX, BODY_BYTES_MAX, MESSAGE_CHARS_MAX
+from carrel.kernel.limits import A2A_ID_CHARS_MAX, A2A_VALUES_MAX, ATTACHMENTS_MAX, BODY_BYTES_MAX, MESSAGE_CHARS_MAX
 from carrel.kernel.settings import A2aSettings, Settings
 from tests.requirements.mark import requirement
 from tests.surfaces.a2a.speaking import (
@@ -149,6 +149,8 @@ WRONG: list[tuple[Any, str]] = [
     (changed(metadata="none"), "message.metadata"),
     (changed(metadata={"x": nested(26)}), "message.metadata.x"),
     (changed(parts=[{"data": nested(500)}]), "message.parts.0"),
+    (changed(metadata={"many": list(range(A2A_VALUES_MAX))}), "message.metadata.many"),
+    (changed(parts=[{"text": "x"}] * A2A_VALUES_MAX), "message.parts.4997"),
     (changed() | {"metadata": 7}, "metadata"),
     (changed() | {"configuration": 7}, "configuration"),
     (changed() | {"configuration": {"historyLength": -1}}, "configuration.historyLength"),

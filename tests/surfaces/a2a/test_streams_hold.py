@@ -166,6 +166,7 @@ class Example:
         for task in self._tasks:
             known = self.seen.setdefault((task["id"], task["metadata"]["generation"]), task)
             assert shown(known) == shown(task), "a task changed without a change"
+            assert ("queuePosition" in task["metadata"]) == (state(task) == SUBMITTED)
 
     async def _open(self, opening: Any, last: int | None) -> Frame:
         stream: Stream = await self._stack.enter_async_context(opening)

@@ -15,9 +15,10 @@ from pydantic import BaseModel, ValidationError
 
 from carrel.surfaces.a2a.cards import legacy_card
 from carrel.surfaces.a2a.errors import wrong
+from carrel.surfaces.a2a.extent import check_extent
 from carrel.surfaces.a2a.params import read_params, whole_numbers
 from carrel.surfaces.a2a.rendering import RESTING, Json
-from carrel.surfaces.a2a.shapes import check_base64, check_nesting
+from carrel.surfaces.a2a.shapes import check_base64
 
 
 class Legacy(Struct, frozen=True):
@@ -36,7 +37,7 @@ def dump(value: BaseModel) -> Json:
 
 def read_old(kind: type[BaseModel], params: object) -> Any:
     """Params as 0.3 has them, with the field named that is wrong."""
-    check_nesting(params)
+    check_extent(params)
     try:
         return kind.model_validate(params)
     except ValidationError as error:

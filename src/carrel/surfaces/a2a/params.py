@@ -9,8 +9,9 @@ from google.protobuf.message import DecodeError
 from google.protobuf.message import Message as WireType
 
 from carrel.surfaces.a2a.errors import wrong
+from carrel.surfaces.a2a.extent import check_extent
 from carrel.surfaces.a2a.rendering import Json
-from carrel.surfaces.a2a.shapes import check_nesting, check_shape
+from carrel.surfaces.a2a.shapes import check_shape
 
 R = TypeVar("R", bound=WireType)
 _FIELD = re.compile(r"Failed to parse (\w+) field")
@@ -21,7 +22,7 @@ _SCOPE_NAMES = ("opt/v1/historyScope", "historyScope")
 
 def read_params(kind: type[R], params: object) -> R:
     """The params as a request; fields it does not know are ignored, values it cannot hold are refused by name."""
-    check_nesting(params)
+    check_extent(params)
     shaped = check_shape(kind.DESCRIPTOR, params)
     try:
         request: R = ParseDict(shaped, kind(), ignore_unknown_fields=True)

@@ -7,6 +7,7 @@ from a2a.types import Part, Role, SendMessageRequest
 from carrel.kernel import SCOPE_END, Message, NewAttachment, Provenance
 from carrel.kernel.limits import A2A_ID_CHARS_MAX, ATTACHMENT_BYTES_MAX, ATTACHMENTS_MAX, MESSAGE_CHARS_MAX
 from carrel.surfaces.a2a.errors import CONTENT_TYPE_NOT_SUPPORTED, A2aError, wrong
+from carrel.surfaces.a2a.extent import check_extent
 from carrel.surfaces.a2a.params import as_json
 
 FILE_TYPES = ("image/png", "image/jpeg", "image/webp", "image/gif", "application/pdf")
@@ -54,12 +55,15 @@ def said(request: SendMessageRequest, actor_id: str, sender_id: str) -> Message:
                 raise wrong(field, "A part has one of text, raw, url and data.")
     text = "\n\n".join(word for word in words if word)
     _check_bounds(text, files)
+    shown = as_json(original)
+    # By gRPC it came without passing as JSON, and as JSON it goes on.
+    check_extent(shown)
     return Message(
         text=text,
         provenance=Provenance(kind="a2a", actor=actor_id),
         sender_id=sender_id,
         attachments=tuple(files),
-        original=msgspec.json.encode(as_json(original)),
+        original=msgspec.json.encode(shown),
     )
 
 

@@ -11,7 +11,7 @@ import msgspec
 
 from carrel.journal import Entry, Event, talk_of_runs
 from carrel.kernel import Access, iso
-from carrel.kernel.limits import A2A_HISTORY_MESSAGES
+from carrel.kernel.limits import A2A_HISTORY_MESSAGES, A2A_LEVELS_MAX
 from carrel.runs import (
     REPLY_ARTIFACT,
     Artifact,
@@ -23,7 +23,7 @@ from carrel.runs import (
     queue_position,
 )
 from carrel.storage import Tx
-from carrel.surfaces.a2a.shapes import deep_place
+from carrel.surfaces.a2a.extent import place_beyond
 
 Json = dict[str, Any]
 # A number in the order of a task's changes, and what is told of it.
@@ -48,7 +48,8 @@ _TOLD = {
     "run.completed": COMPLETED,
     "run.cancelled": CANCELED,
 }
-_VALUE_LEVELS_MAX = 24
+# A part lies four levels below what a request may have of them.
+_SHOWN_LEVELS_MAX = A2A_LEVELS_MAX - 4
 _PART_NAMES = {"text": "text", "bytes": "raw", "url": "url"}
 _decode = msgspec.json.Decoder().decode
 
@@ -138,7 +139,7 @@ def _metadata(run: Run, place: int | None) -> Json:
 
 def _places(tx: Tx, access: Access, runs: Sequence[Run]) -> dict[str, int | None]:
     """The places of those that queue; a lane with several of them is counted once."""
-    queued = [run for run in runs if run.state == "queued"]
+    queued = [run for run in runs if state_of(run) == SUBMITTED]
     keys = [run.key for run in queued]
     lanes = {key: queue_order(tx, access, key) for key in set(keys) if keys.count(key) > 1}
     return {run.id: lanes[run.key].get(run.id) if run.key in lanes else queue_position(tx, run) for run in queued}
@@ -194,7 +195,7 @@ def _part(stored: Artifact) -> Json:
 
 def _values(stored: Artifact) -> Json:
     values = _decode(stored.content)
-    if deep_place(values, _VALUE_LEVELS_MAX) is None:
+    if place_beyond(values, _SHOWN_LEVELS_MAX) is None:
         return {"data": values}
     # What the protocol's types cannot hold is shown as it is written, or the task could be read in JSON of 1.0 alone.
     return {"text": stored.content, "mediaType": "application/json"}

@@ -1,6 +1,5 @@
 """Whether JSON has the shape of a request at all: objects, lists, texts and base64 where the protocol has them.
 
-It may not be nested too deep, either: protobuf holds no more than a hundred levels and makes three of one.
 The protocol's library is lenient just there: it takes a text for an object without fields, and drops from base64
 whatever is none. What is left to it, numbers, truths and names of states, it refuses itself.
 """
@@ -16,33 +15,9 @@ from carrel.surfaces.a2a.errors import wrong
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]*={0,2}")
 # These have a JSON form of their own, which the library checks.
 _WELL_KNOWN = "google.protobuf."
-_NESTING_MAX = 28
-# So much of a path is told of what is nested too deep.
-_TOLD_MAX, _NAME_CHARS_MAX = 3, 40
 # The descriptions of a type and of a field; the library has two makings of each, and its newer ones know other names.
 _Kind = Any
 _Field = Any
-
-
-def check_nesting(value: object) -> None:
-    """Refuse JSON that is nested deeper than the protocol's library can hold, naming where it is."""
-    place = deep_place(value, _NESTING_MAX)
-    if place is not None:
-        named = ".".join(name[:_NAME_CHARS_MAX] for name in place[:_TOLD_MAX])
-        raise wrong(named, f"{named} is nested too deep; {_NESTING_MAX} levels are held here.")
-
-
-def deep_place(value: object, left: int) -> tuple[str, ...] | None:
-    """The way to the first place that is nested deeper than so many levels; None when nothing is."""
-    if not isinstance(value, dict | list):
-        return None
-    if not left:
-        return ()
-    for name, inner in value.items() if isinstance(value, dict) else enumerate(value):
-        place = deep_place(inner, left - 1)
-        if place is not None:
-            return (str(name), *place)
-    return None
 
 
 def check_base64(text: str, path: str, *, padded: bool = False) -> None:
