@@ -97,7 +97,6 @@ BUILT = ids(
 
 REASONS: Mapping[str, frozenset[str]] = {
     "only one view of the journal, a session's history, is built yet": ids("P.view.journal"),
-    "Telegram, the channel whose chats have addresses of their own, is not built yet": ids("  "),
     "tasks of the board and their lanes' ends are not built yet": ids(
         """
         S0.close.done S0.close.archived S0.close.transaction S0.close.transition.only S0.close.queued
@@ -132,10 +131,6 @@ REASONS: Mapping[str, frozenset[str]] = {
         S0.x.stop.chat
         """
     ),
-    "the agents' HTTP surface is not built yet": ids(
-        """
-        """
-    ),
     "notifications and heartbeats are not built yet": ids(
         """
         S0.fanout.subscribe S0.fanout.mention S0.fanout.thread S0.fanout.assign S0.fanout.status S0.fanout.run
@@ -163,26 +158,10 @@ REASONS: Mapping[str, frozenset[str]] = {
         S1.x.opt.limits S1.x.opt.whitelist S1.x.opt.graph S1.x.opt.codes S1.x.opt.owner
         """
     ),
-    "the session tools are not built yet": ids(
-        """
-        """
-    ),
-    "reply-back and announce are not built yet": ids(
-        """
-        """
-    ),
-    "sub-agents are not built yet": ids(
-        """
-        """
-    ),
     "schedules are not built yet": ids(
         """
         S2.x.cron.fresh
         S3.x.schedule.missed
-        """
-    ),
-    "the Open Responses surface is not built yet": ids(
-        """
         """
     ),
     "plan mode is not built yet": ids(
