@@ -1,12 +1,14 @@
 """Tools that write, called over HTTP: once under an idempotency key, and not on a server that is about to stop."""
 
 import asyncio
+from typing import Any
 
+import httpx
 import pytest
 
 from tests.requirements.mark import requirement
-from tests.surfaces.open_house import OpenHouse, open_house
-from tests.surfaces.talking import hear
+from tests.surfaces.open_house import WAIT_SECONDS_MAX, OpenHouse, open_house
+from tests.surfaces.talking import hear, start
 
 pytestmark = pytest.mark.anyio
 
@@ -46,3 +48,54 @@ async def test_an_answer_that_was_waited_for_is_the_one_that_is_kept(house: Open
     assert (first.json()["status"], first.json()["reply"]) == ("ok", "echo: ping")
     assert again.json() == first.json()
     assert again.headers["idempotent-replay"] == "true"
+
+
+async def test_a_key_used_from_another_session_is_another_request(house: OpenHouse) -> None:
+    async with house.client() as owner:
+        for lane in ("target", "one", "two"):
+            await hear(owner, "hello", sessionKey=f"agent:main:task:{lane}")
+        said = {"sessionKey": "agent:main:task:target", "message": "ping", "timeoutSeconds": 0}
+        answers = [
+            await owner.post(
+                "/agent/sessions_send",
+                json=said,
+                headers={"X-Idempotency-Key": "send-3", "x-openclaw-session-key": f"agent:main:task:{lane}"},
+            )
+            for lane in ("one", "two", "one")
+        ]
+    assert [answer.status_code for answer in answers] == [200, 409, 200]
+    assert answers[2].json() == answers[0].json()
+
+
+async def test_another_server_that_is_asked_again_meanwhile_tells_of_the_run_and_makes_none(postgres_url: str) -> None:
+    async with (
+        open_house(postgres_url) as house,
+        open_house(postgres_url, works=False) as beside,
+        house.client() as owner,
+        beside.client(house.owner) as again,
+    ):
+        target = "agent:main:task:target"
+        await start(owner, "hold there", sessionKey=target)
+        await house.agent.reached("there")
+        said = {"sessionKey": target, "message": "ping", "timeoutSeconds": 15}
+        key = {"X-Idempotency-Key": "send-4"}
+        async with asyncio.TaskGroup() as group:
+            first = group.create_task(owner.post("/agent/sessions_send", json=said, headers=key))
+            told = await until_replayed(again, said, key)
+            house.agent.release("there")
+    assert told["status"] == "accepted"
+    assert told["runId"] == first.result().json()["runId"]
+    assert first.result().json()["status"] == "ok"
+
+
+async def until_replayed(client: httpx.AsyncClient, said: dict[str, Any], key: dict[str, str]) -> dict[str, Any]:
+    """What is told under a key, once the one who used it first has done what was asked."""
+    target = said["sessionKey"]
+    async with asyncio.timeout(WAIT_SECONDS_MAX):
+        queued: list[Any] = []
+        while not queued:
+            queued = (await client.get(f"/api/sessions/{target}/queue")).json()["runs"]
+    answer = await client.post("/agent/sessions_send", json=said, headers=key)
+    assert answer.headers["idempotent-replay"] == "true"
+    told: dict[str, Any] = answer.json()
+    return told
