@@ -17,7 +17,9 @@ from tests.surfaces.a2a.speaking import (
     refusal,
     said,
     send,
+    sending,
     state,
+    told,
 )
 from tests.surfaces.open_house import OpenHouse
 
@@ -43,6 +45,23 @@ async def test_the_same_message_many_times_at_once_is_one_task(
     assert len({task["id"] for task in await asyncio.gather(*sent)}) == 1
     assert said(await send(on_either, "hello", messageId="m-same")) == "echo: hello"
     assert len(house_on_either.agent.bodies) == 1
+
+
+@requirement("S1.x.idempotent", "S1.stream.send")
+async def test_a_message_streamed_again_brings_its_task_and_what_is_left_of_it(
+    house: OpenHouse, client: httpx.AsyncClient
+) -> None:
+    for text, last in (("hello", COMPLETED), ("ask what?", INPUT_REQUIRED)):
+        task = await send(client, text, messageId=f"m-{text}")
+        async with sending(client, text, messageId=f"m-{text}") as stream:
+            (only,) = await stream.rest()
+        assert (only.kind, only.body["id"], state(only.body)) == ("task", task["id"], last)
+    working = await send(client, "hold it", messageId="m-held", at_once=True)
+    await house.agent.reached("it")
+    async with sending(client, "hold it", messageId="m-held") as stream:
+        assert (await stream.next()).body["id"] == working["id"]
+        house.agent.release("it")
+        assert told(await stream.rest()) == ["result", COMPLETED]
 
 
 @requirement("S1.x.idempotent")

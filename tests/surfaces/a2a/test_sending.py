@@ -58,7 +58,8 @@ async def test_a_send_waits_for_the_end_and_brings_the_reply(on_either: httpx.As
 async def test_a_send_waits_no_longer_than_the_settings_say(sqlite_url: str) -> None:
     settings = Settings(a2a=A2aSettings(blocking_wait_seconds=1))
     async with open_house(sqlite_url, settings=settings) as house, house.client() as client:
-        task = await send(client, "hold long")
+        async with asyncio.timeout(8):
+            task = await send(client, "hold long")
         assert state(task) == WORKING
         house.agent.release("long")
         assert state(await get(client, task)) in (WORKING, COMPLETED)

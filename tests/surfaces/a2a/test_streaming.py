@@ -5,8 +5,9 @@ import asyncio
 import httpx
 import pytest
 
-from carrel.runs import Claim, Completed
+from carrel.runs import Claim, Completed, run_by_id
 from carrel.surfaces import streaming as framing
+from carrel.surfaces.a2a.rendering import Shown, render
 from tests.requirements.mark import requirement
 from tests.surfaces.a2a.by_hand import add, begin, end
 from tests.surfaces.a2a.speaking import (
@@ -202,6 +203,20 @@ async def test_what_happens_between_reading_the_task_and_following_it_is_not_los
             assert [followed[name] for name in ("status", "artifacts")] == [
                 done[name] for name in ("status", "artifacts")
             ]
+
+
+@requirement("S1.x.stream.durable")
+async def test_a_task_as_it_was_shows_nothing_that_came_later(sqlite_url: str) -> None:
+    async with open_house(sqlite_url, works=False) as house, house.client() as client:
+        task, access = await send(client, "hello", at_once=True), await house.access()
+        held = await begin(house.db)
+        await add(house.db, held, "one", "a")
+        run = await house.db.read(lambda tx: run_by_id(tx, access, task["id"]))
+        assert run is not None
+        await add(house.db, held, "two", "a", append=True)
+        before = await house.db.read(lambda tx: render(tx, access, run, Shown()))
+        assert [said(one) for one in before["artifacts"]] == ["one"]
+        assert [said(one) for one in (await get(client, task))["artifacts"]] == ["onetwo"]
 
 
 @requirement("S1.stream.subscribe")
