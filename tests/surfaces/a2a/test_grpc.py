@@ -23,6 +23,7 @@ from a2a.types import (
 )
 from a2a.utils.errors import TaskNotCancelableError, TaskNotFoundError, UnsupportedOperationError
 
+from carrel.kernel.limits import A2A_LEVELS_MAX
 from carrel.kernel.settings import A2aPushSettings, A2aSettings, AuthSettings
 from tests.requirements.mark import requirement
 from tests.surfaces.a2a.grpc_house import WAIT_SECONDS_MAX, GrpcHouse, bearing, open_grpc_house, saying, told
@@ -186,7 +187,8 @@ async def test_the_client_reads_the_extended_card_which_names_the_port_and_the_a
 async def test_the_deepest_message_that_can_be_sent_can_be_read_and_listed(place: GrpcHouse) -> None:
     request = saying("hello", "m-1")
     value = request.message.parts.add().data
-    for _ in range(48):
+    # Above it are the request, its message, the parts and the part.
+    for _ in range(A2A_LEVELS_MAX - 4):
         value = value.list_value.values.add()
     value.number_value = 7
     async with place.calls() as calls:
@@ -194,7 +196,7 @@ async def test_the_deepest_message_that_can_be_sent_can_be_read_and_listed(place
         assert task.history[0].parts[1] == request.message.parts[1]
         found = await calls.ListTasks(ListTasksRequest(), metadata=place.owner)
         assert found.tasks[0].history[0].parts[1] == request.message.parts[1]
-        value.list_value.values.add().list_value.values.add()
+        value.list_value.values.add()
         request.message.message_id = "m-2"
         with pytest.raises(grpc.aio.AioRpcError) as refused:
             await calls.SendMessage(request, metadata=place.owner)
