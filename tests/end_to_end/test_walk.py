@@ -117,4 +117,4 @@ def test_without_a_model_everything_answers(start: Start, request: pytest.Fixtur
     server = start(**environment)
     ended = server.carrel("send", "main", "status", "--wait", "20")
     assert ended.code == 0, ended.err
-    assert "agent:main:main" in ended.out
+    assert "sessionKey: main" in ended.out

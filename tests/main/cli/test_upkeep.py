@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from carrel.storage import migrations
 from tests.main.cli.conftest import Carrel
 
 
@@ -70,4 +71,4 @@ def test_doctor_knows_the_schema_of_the_store(carrel: Carrel, desk: str) -> None
     findings = json.loads(carrel("doctor", "--data-dir", desk, "--json").out)["findings"]
     (store,) = [finding for finding in findings if finding["what"] == "store"]
     assert store["state"] == "ok"
-    assert "schema 1" in store["found"]
+    assert f"schema {migrations()[-1].number}" in store["found"]

@@ -223,16 +223,19 @@ async def test_a_task_as_it_was_shows_nothing_that_came_later(sqlite_url: str) -
 async def test_a_reader_that_does_not_read_is_cut_off_and_holds_nobody_up(
     sqlite_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(framing, "STREAM_SEND_SECONDS_MAX", 0.2)
+    monkeypatch.setattr(framing, "STREAM_SEND_SECONDS_MAX", 1.0)
     async with open_house(sqlite_url, works=False) as house, house.client() as client:
         task = await send(client, "hello", at_once=True)
         held = await begin(house.db)
         async with subscribing(client, task) as lazy, subscribing(client, task) as eager:
             await lazy.next()
-            for n in range(20):
-                await add(house.db, held, "x" * 1_000_000, "a", append=n > 0)
-            await end(house.db, held, Completed(reply="done"))
-            assert told(await eager.rest()) == [WORKING, *["a"] * 20, "result", COMPLETED]
+            async with asyncio.TaskGroup() as group:
+                # It reads all the while, as one does who is not to be taken for the other.
+                reading = group.create_task(eager.rest())
+                for n in range(20):
+                    await add(house.db, held, "x" * 1_000_000, "a", append=n > 0)
+                await end(house.db, held, Completed(reply="done"))
+            assert told(reading.result()) == [WORKING, *["a"] * 20, "result", COMPLETED]
             sending_on = {one for one in asyncio.all_tasks() if "_send_all" in str(one.get_coro())}
             if sending_on:
                 await asyncio.wait(sending_on, timeout=10)
