@@ -189,7 +189,7 @@ async def test_a_channel_that_takes_nothing_keeps_the_result_in_sight_and_in_the
         assert len(await handing.engine.live(ROOM)) == 1, "in the lane it is there from the first time on"
 
 
-@requirement("S2.x.result.gone", "S2.x.result.kept")
+@requirement("S2.x.result.kept")
 async def test_a_result_for_a_lane_that_was_deleted_brings_it_back_when_a_person_wants_it(
     store_url: str, tmp_path: Path
 ) -> None:

@@ -300,7 +300,7 @@ async def test_files_that_a_server_left_without_a_child_are_swept_up_later(house
     assert left == {owned.rpartition("/")[2], foreign, "notes", "fresh"}, "only what this account made and lost goes"
 
 
-@requirement("S2.x.result.gone")
+@requirement("S2.x.result.kept")
 async def test_a_result_for_a_session_that_ended_goes_to_the_next_generation(house: House) -> None:
     gate = Gate()
     house.play.child = text("late sheep", before=gate)

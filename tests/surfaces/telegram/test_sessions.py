@@ -17,7 +17,6 @@ DIRECT = f"agent:main:telegram:direct:{OWNER}"
 TEAM = f"agent:main:telegram:group:{GROUP}"
 
 
-@requirement("S3.id.command.context")
 @requirement("S3.id.pointer")
 @requirement("S3.id.delivery")
 async def test_commands_and_lines_of_a_chat_go_to_the_session_in_front_of_it(store_url: str, api: BotApi) -> None:
@@ -43,7 +42,6 @@ async def test_commands_and_lines_of_a_chat_go_to_the_session_in_front_of_it(sto
         assert {body["chat_id"] for body in await api.called(5, "sendMessage")} == {OWNER}
 
 
-@requirement("S3.id.command.context")
 async def test_a_command_as_the_first_line_makes_the_session_that_a_message_would(sqlite_url: str, api: BotApi) -> None:
     async with bot_house(sqlite_url, telegram_settings(api)) as (_, client):
         await post(client, message("/model tiny", chat=group()))
