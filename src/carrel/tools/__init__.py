@@ -13,6 +13,8 @@ from carrel.tools.calling import (
 from carrel.tools.desks import desk_at, run_desk
 from carrel.tools.model import Desk, NoSideRoom, OpenSideRoom, Params, Readied, Result, Surroundings, Tool, Wait
 from carrel.tools.send_tool import SEND_TOOLS
+from carrel.tools.session_rows import session_row, shown_key
+from carrel.tools.session_shapes import PlanMode, SessionHistory, SessionRow
 from carrel.tools.session_tools import SESSION_TOOLS
 from carrel.tools.spawn_tool import CHILD_CHANNEL, SPAWN_TOOLS, workspace_of
 from carrel.tools.toolset import Catalog, Permitted, Toolset, Without, toolset_for
@@ -31,8 +33,11 @@ __all__ = [
     "OpenSideRoom",
     "Params",
     "Permitted",
+    "PlanMode",
     "Readied",
     "Result",
+    "SessionHistory",
+    "SessionRow",
     "Surroundings",
     "Tool",
     "Toolset",
@@ -49,6 +54,8 @@ __all__ = [
     "refuse_call",
     "refused",
     "run_desk",
+    "session_row",
+    "shown_key",
     "toolset_for",
     "workspace_of",
 ]

@@ -59,7 +59,7 @@ def _send(tx: Tx, desk: Desk, params: SessionsSend) -> Result:
         if desk.house.draining():
             raise _Refused(str(Code.DRAINING), "The server is stopping and takes nothing new; try again shortly.")
         place = _target(tx, desk, params.session_key)
-        shown = shown_key(desk.key, place.key)
+        shown = shown_key(desk.key.agent, place.key)
         run = _deliver(tx, desk, place, params.message)
     except _Refused as refused:
         # Whoever reads results by their run finds one here too, of a run that never was.
@@ -144,7 +144,7 @@ def _finish(tx: Tx, desk: Desk, run_id: str, run: Run | None) -> dict[str, Any]:
     if run is None:
         return {"runId": run_id, "status": "error", "error": "The session was deleted before it answered."}
     given = _answer_inline(tx, desk, run)
-    value: dict[str, Any] = {"runId": run.id, "sessionKey": shown_key(desk.key, run.session_key)}
+    value: dict[str, Any] = {"runId": run.id, "sessionKey": shown_key(desk.key.agent, run.session_key)}
     if run.state == "completed" and given:
         reply = run.reply or ""
         said = "" if reply.strip() == _NO_REPLY else reply

@@ -3,6 +3,7 @@
 from typing import Any
 
 import msgspec
+from msgspec import UNSET
 
 from carrel.journal import Entry
 from carrel.kernel import REDACTED, Access, SessionKey, clip
@@ -10,45 +11,47 @@ from carrel.kernel.limits import TOOL_MESSAGE_CHARS_MAX, TOOL_RESULT_BYTES_MAX
 from carrel.runs import newest_end
 from carrel.sessions import LaneRow, shown_channel
 from carrel.storage import Tx
+from carrel.tools.session_shapes import DeliveryContext, SessionRow
 from carrel.tools.transcript import message_shape
 
 # What the rest of a result takes beside its messages.
 _FRAME_BYTES = 2 * 1024
 
 
-def shown_key(own: SessionKey, key: SessionKey) -> str:
-    """The key as an agent knows it: its main lane is `main` to that agent."""
-    return "main" if key == SessionKey(own.agent, "main") else str(key)
+def shown_key(agent_id: str | None, key: SessionKey) -> str:
+    """The key as its reader knows it: an agent's own main lane is `main` to that agent."""
+    return "main" if agent_id is not None and key == SessionKey(agent_id, "main") else str(key)
 
 
-def row_of(tx: Tx, access: Access, own: SessionKey, row: LaneRow) -> dict[str, Any]:
-    """One session of a list."""
+def session_row(tx: Tx, access: Access, agent_id: str | None, row: LaneRow) -> SessionRow:
+    """One session of a list, as the agent knows it for whom it is made; for people that is None."""
     lane, session = row.lane, row.session
     key = lane.session_key
-    found: dict[str, Any] = {
-        "key": shown_key(own, key),
-        "kind": key.listed_kind,
-        "channel": shown_channel(key, lane.last_channel),
-        "displayName": lane.display_name,
-        "updatedAt": lane.updated_at,
-        "sessionId": session.id if session else None,
-        "model": lane.model,
-        "contextTokens": lane.last_tokens,
-        "totalTokens": lane.total_tokens,
-        "thinkingLevel": lane.thinking_level,
-        "verboseLevel": lane.verbose_level,
-        "systemSent": session is not None,
-        "abortedLastRun": newest_end(tx, access, lane.key) == "cancelled",
-        "sendPolicy": lane.send_policy,
-        "lastChannel": lane.last_channel,
-        "lastTo": lane.last_to,
-        "transcriptPath": f"/api/sessions/{session.id}/history" if session else None,
-        "label": lane.label,
-    }
-    if lane.last_channel:
-        context = {"channel": lane.last_channel, "to": lane.last_to, "accountId": access.account_id}
-        found["deliveryContext"] = context
-    return found
+    return SessionRow(
+        key=shown_key(agent_id, key),
+        kind=key.listed_kind,  # type: ignore[arg-type]
+        channel=shown_channel(key, lane.last_channel),
+        display_name=lane.display_name,
+        updated_at=lane.updated_at,
+        session_id=session.id if session else None,
+        model=lane.model,
+        context_tokens=lane.last_tokens,
+        total_tokens=lane.total_tokens,
+        thinking_level=lane.thinking_level,
+        verbose_level=lane.verbose_level,
+        system_sent=session is not None,
+        aborted_last_run=newest_end(tx, access, lane.key) == "cancelled",
+        send_policy=lane.send_policy,  # type: ignore[arg-type]
+        last_channel=lane.last_channel,
+        last_to=lane.last_to,
+        transcript_path=f"/api/sessions/{session.id}/history" if session else None,
+        label=lane.label,
+        delivery_context=(
+            DeliveryContext(channel=lane.last_channel, to=lane.last_to, account_id=access.account_id)
+            if lane.last_channel
+            else UNSET
+        ),
+    )
 
 
 class Told(msgspec.Struct, frozen=True, kw_only=True):

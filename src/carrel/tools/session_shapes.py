@@ -1,4 +1,7 @@
-"""What the session tools give back, as types: programs are told their schema. Nothing is made from them here."""
+"""What the session tools give back, as types: programs are told their schema. Nothing is made from them here.
+
+Another surface that shows a session adds to the row here what it knows besides.
+"""
 
 from typing import Literal
 
@@ -12,7 +15,7 @@ class Shape(Struct, frozen=True, kw_only=True, rename="camel"):
     """A part of a result."""
 
 
-class Addressed(Shape, frozen=True, kw_only=True):
+class DeliveryContext(Shape, frozen=True, kw_only=True):
     """Where a session was last spoken to."""
 
     channel: str
@@ -20,11 +23,11 @@ class Addressed(Shape, frozen=True, kw_only=True):
     account_id: str
 
 
-class Row(Shape, frozen=True, kw_only=True):
+class SessionRow(Shape, frozen=True, kw_only=True):
     """One session of a list."""
 
     key: str
-    kind: str
+    kind: Literal["main", "group", "cron", "hook", "node", "other"]
     channel: str
     display_name: str | None
     updated_at: int
@@ -36,12 +39,12 @@ class Row(Shape, frozen=True, kw_only=True):
     verbose_level: str | None
     system_sent: bool
     aborted_last_run: bool
-    send_policy: str | None
+    send_policy: Literal["allow", "deny"] | None
     last_channel: str | None
     last_to: str | None
     transcript_path: str | None
     label: str | None
-    delivery_context: Addressed | UnsetType = UNSET
+    delivery_context: DeliveryContext | UnsetType = UNSET
     messages: list[MessageShape] | UnsetType = UNSET
 
 
@@ -56,11 +59,11 @@ class ListedSessions(Shape, frozen=True, kw_only=True):
     """What `sessions_list` gives."""
 
     count: int
-    sessions: list[Row]
+    sessions: list[SessionRow]
     visibility: Visibility
 
 
-class History(Shape, frozen=True, kw_only=True):
+class SessionHistory(Shape, frozen=True, kw_only=True):
     """What `sessions_history` gives."""
 
     session_key: str

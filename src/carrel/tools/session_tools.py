@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any
 
-from msgspec import Meta
+from msgspec import Meta, to_builtins
 
 from carrel.journal import entries_by_session, entries_of_session
 from carrel.kernel import MS_PER_MINUTE, Code, Refusal, iso
@@ -31,8 +31,8 @@ from carrel.sessions import (
 )
 from carrel.storage import Tx
 from carrel.tools.model import Desk, Params, Result, Tool
-from carrel.tools.session_rows import messages_within, row_of, shown_key
-from carrel.tools.session_shapes import History, KnownAgents, ListedSessions, Standing
+from carrel.tools.session_rows import messages_within, session_row, shown_key
+from carrel.tools.session_shapes import KnownAgents, ListedSessions, SessionHistory, Standing
 from carrel.tools.spawn_checks import may_spawn
 
 Reference = Annotated[str, Meta(min_length=1, max_length=SESSION_REFERENCE_CHARS_MAX)]
@@ -93,7 +93,7 @@ def _sessions_list(tx: Tx, desk: Desk, params: SessionsList) -> Result:
         updated_since=since,
     )
     rows = lane_rows(tx, desk.access, wanted, before=None, limit=max(1, min(params.limit, LIST_ROWS_MAX)))
-    shown = [row_of(tx, desk.access, desk.key, row) for row in rows]
+    shown = [to_builtins(session_row(tx, desk.access, desk.key.agent, row)) for row in rows]
     count = max(0, min(params.message_limit, ROW_MESSAGES_MAX))
     if count:
         said = entries_by_session(tx, desk.access, [row.session.id for row in rows if row.session], limit=count)
@@ -115,7 +115,7 @@ def _sessions_history(tx: Tx, desk: Desk, params: SessionsHistory) -> Result:
     told = messages_within(entries)
     return Result(
         value={
-            "sessionKey": shown_key(desk.key, lane.session_key),
+            "sessionKey": shown_key(desk.key.agent, lane.session_key),
             "sessionId": session.id if session else None,
             "messages": told.messages,
             "truncated": told.dropped > 0 or told.clipped,
@@ -135,7 +135,7 @@ def _session_status(tx: Tx, desk: Desk, params: SessionStatus) -> Result:
     closed = session is not None and session.closed_at is not None
     return Result(
         value={
-            "sessionKey": shown_key(desk.key, lane.session_key),
+            "sessionKey": shown_key(desk.key.agent, lane.session_key),
             "sessionId": session.id if session else None,
             "generation": session.generation if session else 0,
             "state": "busy" if busy else "closed" if closed else "idle",
@@ -174,7 +174,7 @@ SESSION_TOOLS = (
         params=SessionsHistory,
         effect="read",
         act=_sessions_history,
-        gives=History,
+        gives=SessionHistory,
     ),
     Tool(
         name="session_status",

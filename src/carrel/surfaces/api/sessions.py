@@ -28,9 +28,9 @@ from carrel.sessions import (
 from carrel.storage import Tx
 from carrel.surfaces.api.cursors import clamp, read_cursor, write_cursor
 from carrel.surfaces.api.endpoint import Ask, In, NoQuery, Out, endpoint
-from carrel.surfaces.api.session_shapes import SessionShape, generation_shapes, session_shape, session_shapes, shown_key
+from carrel.surfaces.api.session_shapes import SessionShape, generation_shapes, session_shape, session_shapes
 from carrel.surfaces.api.shapes import RunShape, run_shapes
-from carrel.tools import MessageShape, message_shape
+from carrel.tools import SessionHistory, message_shape, shown_key
 
 Words = Annotated[str, Meta(max_length=SESSION_REFERENCE_CHARS_MAX)]
 _encode = msgspec.json.Encoder().encode
@@ -88,17 +88,9 @@ class HistoryQuery(In, frozen=True, kw_only=True):
     cursor: str | None = None
 
 
-class History(Out, frozen=True, kw_only=True):
+class History(SessionHistory, frozen=True, kw_only=True):
     """The newest messages of one generation, oldest first, with the way to older ones."""
 
-    session_key: str
-    session_id: str | None
-    messages: list[MessageShape]
-    truncated: bool
-    dropped_messages: int
-    content_truncated: bool
-    content_redacted: bool
-    bytes: int
     next_cursor: str | None
 
 
@@ -211,7 +203,7 @@ async def read_history(ask: Ask[None, HistoryQuery]) -> History:
         redacted = not access.is_person
         messages = [message_shape(entry, redacted=redacted) for entry in entries]
         return History(
-            session_key=shown_key(access, lane.session_key),
+            session_key=shown_key(access.agent_id, lane.session_key),
             session_id=session.id if session else None,
             messages=messages,
             truncated=False,
