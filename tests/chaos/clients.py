@@ -7,10 +7,9 @@ from dataclasses import dataclass, field
 import httpx
 
 from tests.chaos.gateway import draw_kind
-from tests.chaos.servers import Servers
+from tests.chaos.servers import ANSWER_SECONDS, Servers
 
 TRY_AGAIN_SECONDS = 0.05
-ANSWER_SECONDS = 10.0
 ACCEPT_SECONDS_MAX = 90.0
 PAUSE_SECONDS = (0.02, 0.3)
 REPEAT_CHANCE = 0.1

@@ -6,44 +6,28 @@ import random
 import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 
-import httpx
-
-from tests.chaos.clients import ANSWER_SECONDS, Follower, Said, Sender
+from tests.chaos.clients import Follower, Said, Sender
 from tests.chaos.gateway import ChaosGateway
 from tests.chaos.promises import Evidence, read_evidence, violations
-from tests.chaos.servers import Servers
+from tests.chaos.servers import ANSWER_SECONDS, LOOK_SECONDS, Servers
+from tests.chaos.trials import Report, Tell
 
 LANES = 12
 SECONDS_BETWEEN_KILLS = (0.2, 1.5)
-REST_SECONDS_MAX = 240.0
-LOOK_SECONDS = 0.2
 
 
-@dataclass(frozen=True)
-class Report:
-    """How a chaos run ended; `kept` is the evidence directory when a promise was broken."""
-
-    accepted: int
-    kills: int
-    states: dict[str, int]
-    broken: list[str]
-    kept: Path | None
-
-
-async def wreak(url: str | None, *, rounds: int, seed: int, tell: Callable[[str], None]) -> Report:
+async def wreak(url: str | None, rounds: int, seed: int, tell: Tell) -> Report:
     """Run the rounds on the PostgreSQL store at `url` with two servers, or on a fresh SQLite file with one."""
     folder = Path(tempfile.mkdtemp(prefix="carrel-chaos-"))
     with ChaosGateway(seed) as gateway:
-        address = url or f"sqlite:///{folder / 'carrel.db'}"
-        servers = Servers(folder, address, 2 if url else 1, gateway)
+        servers = Servers(folder, url, gateway)
         said, follower = Said(), Follower(servers, f"{seed} follower")
         try:
             kills = await _rounds(servers, said, follower, rounds, seed, tell)
-            evidence = await read_evidence(address)
+            evidence = await read_evidence(servers.store_url)
         finally:
             servers.close()
         broken = violations(said, evidence, gateway.intervals, follower)
@@ -54,9 +38,7 @@ async def wreak(url: str | None, *, rounds: int, seed: int, tell: Callable[[str]
     return Report(len(said.runs), kills, dict(states), broken, folder if broken else None)
 
 
-async def _rounds(
-    servers: Servers, said: Said, follower: Follower, rounds: int, seed: int, tell: Callable[[str], None]
-) -> int:
+async def _rounds(servers: Servers, said: Said, follower: Follower, rounds: int, seed: int, tell: Tell) -> int:
     chance, enough, kills = random.Random(seed), asyncio.Event(), 0
     await servers.start()
     following = asyncio.create_task(follower.follow())
@@ -72,7 +54,7 @@ async def _rounds(
             tell(f"round {number}: killed {killed} after {pause:.2f} s, {len(said.runs)} messages accepted so far")
             await servers.start()
         enough.set()
-    await _come_to_rest(servers)
+    await servers.come_to_rest()
     await _caught_up(servers, follower)
     following.cancel()
     await asyncio.gather(following, return_exceptions=True)
@@ -80,24 +62,9 @@ async def _rounds(
     return kills
 
 
-async def _come_to_rest(servers: Servers) -> None:
-    """Return once nothing is queued or running, at the latest when the time is up: then the checks will tell."""
-    url = servers.pick(random.Random(0))
-    async with httpx.AsyncClient(base_url=url or "", headers=servers.headers, timeout=ANSWER_SECONDS) as client:
-        for _ in range(int(REST_SECONDS_MAX / LOOK_SECONDS)):
-            live = [
-                (await client.get("/api/runs", params={"state": state, "limit": 1})).json()["runs"]
-                for state in ("queued", "running")
-            ]
-            if not any(live):
-                return
-            await asyncio.sleep(LOOK_SECONDS)
-
-
 async def _caught_up(servers: Servers, follower: Follower) -> None:
     """Return once the follower has seen what a fresh look at the feed calls the newest, or the time is up."""
-    url = servers.pick(random.Random(0))
-    async with httpx.AsyncClient(base_url=url or "", headers=servers.headers, timeout=ANSWER_SECONDS) as client:
+    async with servers.client() as client:
         for _ in range(int(ANSWER_SECONDS / LOOK_SECONDS)):
             newest = (await client.get("/api/changes", params={"sinceSeq": 1 << 61})).json()["seq"]
             if follower.seen and follower.seen[-1] >= newest:

@@ -10,8 +10,9 @@ import pytest
 from tests.chaos.clients import Follower, Said
 from tests.chaos.gateway import ChaosGateway, Interval
 from tests.chaos.promises import Evidence, violations
-from tests.chaos.rounds import Report, wreak
+from tests.chaos.rounds import wreak
 from tests.chaos.servers import Servers
+from tests.chaos.trials import Report
 from tests.requirements.mark import requirement
 
 ROUNDS = 3
@@ -20,7 +21,7 @@ CHAOS_SECONDS_MAX = 300
 
 
 def _wreak(url: str | None) -> Report:
-    return asyncio.run(wreak(url, rounds=ROUNDS, seed=SEED, tell=print))
+    return asyncio.run(wreak(url, ROUNDS, SEED, print))
 
 
 @requirement("P.kill")
@@ -89,7 +90,7 @@ SPOILED: dict[str, Spoil] = {
 def follower() -> Follower:
     """A follower that has seen the four events of the fine evidence."""
     with ChaosGateway(0) as gateway:
-        followed = Follower(Servers(Path("nowhere"), "", 0, gateway), "")
+        followed = Follower(Servers(Path("nowhere"), None, gateway), "")
     followed.seen = [1, 2, 3, 4]
     return followed
 

@@ -7,10 +7,9 @@ from typing import Any
 
 import httpx
 
-from tests.chaos.servers import Servers
+from tests.chaos.servers import ANSWER_SECONDS, Servers
 from tests.spawns.model import NOTES, WORK, draw
 
-ANSWER_SECONDS = 20.0
 LOOK_SECONDS = 0.05
 LANES = tuple(f"agent:main:hook:lane-{number}" for number in range(24))
 MEDDLING = {"spawn": 90, "reset": 4, "archive": 2, "stop": 2, "delete": 2}

@@ -6,62 +6,47 @@ import random
 import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
-
-import httpx
 
 from carrel.delivery import Sweeping
 from carrel.kernel.settings import Settings, StorageSettings
 from carrel.storage import open_database
 from tests.chaos.servers import Servers
+from tests.chaos.trials import Report, Tell
 from tests.spawns.checks import Evidence, read_evidence, violations
-from tests.spawns.clients import ANSWER_SECONDS, LANES, Client, Said
+from tests.spawns.clients import LANES, Client, Said
 from tests.spawns.model import TrialGateway
 
 CLIENTS = 8
 SECONDS_BETWEEN_KILLS = (1.0, 3.0)
-REST_SECONDS_MAX = 300.0
-LOOK_SECONDS = 0.2
+# Between the end of one run and the beginning of the next, a result may be on its way.
+QUIET_SECONDS = 2.0
 
 
-@dataclass(frozen=True)
-class Report:
-    """How a trial ended."""
-
-    spawned: int
-    kills: int
-    states: dict[str, int]
-    redelivered: int
-    broken: list[str]
-    kept: Path | None
-
-
-async def try_spawns(url: str | None, *, spawns: int, seed: int, tell: Callable[[str], None]) -> Report:
+async def try_spawns(url: str | None, spawns: int, seed: int, tell: Tell) -> Report:
     """Run a trial on the PostgreSQL store at `url` with two servers, or on a fresh SQLite file with one."""
     folder = Path(tempfile.mkdtemp(prefix="carrel-spawns-"))
     with TrialGateway(seed) as gateway:
-        address = url or f"sqlite:///{folder / 'carrel.db'}"
         many = {"CARREL_AGENTS__DEFAULTS__SUBAGENTS__MAX_CHILDREN": "1000"}
-        servers, said = Servers(folder, address, 2 if url else 1, gateway, **many), Said()
+        servers, said = Servers(folder, url, gateway, **many), Said()
         try:
             kills = await _spawn_and_kill(servers, said, spawns, seed, tell)
             await servers.stop()
-            first = await read_evidence(address)
+            first = await read_evidence(servers.store_url)
             broken = violations(said, first)
-            redelivered, after = await _redeliver(servers, address, first)
-            broken += after + await _swept(address, folder)
+            redelivered, after = await _redeliver(servers, first)
+            broken += after + await _swept(servers.store_url, folder)
         finally:
             servers.close()
     if not broken:
         shutil.rmtree(folder)
     states = Counter(found[0] for found in first.exchanges.values())
     states["forgotten with the child"] = sum(one.run_id not in first.exchanges for one in said.spawned)
-    return Report(len(said.spawned), kills, dict(states), redelivered, broken, folder if broken else None)
+    states["offered again"] = redelivered
+    return Report(len(said.spawned), kills, dict(states), broken, folder if broken else None)
 
 
-async def _spawn_and_kill(servers: Servers, said: Said, spawns: int, seed: int, tell: Callable[[str], None]) -> int:
+async def _spawn_and_kill(servers: Servers, said: Said, spawns: int, seed: int, tell: Tell) -> int:
     chance, kills = random.Random(seed), 0
     await servers.start()
     token = await _begin(servers)
@@ -79,51 +64,31 @@ async def _spawn_and_kill(servers: Servers, said: Said, spawns: int, seed: int, 
     # Once more, while results are still on their way.
     kills += servers.kill(chance)
     await servers.start()
-    await _come_to_rest(servers)
+    await servers.come_to_rest(QUIET_SECONDS)
     return kills
 
 
 async def _begin(servers: Servers) -> str:
     """Make the lanes, and a token for their agent."""
-    async with _client(servers) as client:
+    async with servers.client() as client:
         for lane in LANES:
             await client.post("/api/runs", json={"sessionKey": lane, "message": "hello"})
         made = await client.post("/api/tokens", json={"kind": "agent", "name": "spawner", "agentId": "main"})
         return str(made.json()["secret"])
 
 
-def _client(servers: Servers) -> httpx.AsyncClient:
-    url = servers.pick(random.Random(0))
-    return httpx.AsyncClient(base_url=url or "", headers=servers.headers, timeout=ANSWER_SECONDS)
-
-
-async def _come_to_rest(servers: Servers) -> None:
-    """Return once nothing moves for a while, at the latest when the time is up: then the checks will tell."""
-    quiet = 0
-    async with _client(servers) as client:
-        for _ in range(int(REST_SECONDS_MAX / LOOK_SECONDS)):
-            live = [
-                (await client.get("/api/runs", params={"state": state, "limit": 1})).json()["runs"]
-                for state in ("queued", "running")
-            ]
-            quiet = 0 if any(live) else quiet + 1
-            if quiet * LOOK_SECONDS > 2:
-                return
-            await asyncio.sleep(LOOK_SECONDS)
-
-
-async def _redeliver(servers: Servers, address: str, first: Evidence) -> tuple[int, list[str]]:
+async def _redeliver(servers: Servers, first: Evidence) -> tuple[int, list[str]]:
     """Have everything offered again that was not delivered: then it is."""
     undelivered = [run_id for run_id, found in first.exchanges.items() if found[0] == "undelivered"]
     await servers.start()
-    async with _client(servers) as client:
+    async with servers.client() as client:
         for run_id in undelivered:
             answer = await client.post(f"/api/runs/{run_id}/announce")
             if answer.status_code != 202:
                 return 0, [f"{run_id} cannot be delivered again: {answer.text}"]
-    await _come_to_rest(servers)
+    await servers.come_to_rest(QUIET_SECONDS)
     await servers.stop()
-    after = await read_evidence(address)
+    after = await read_evidence(servers.store_url)
     broken = [
         f"{run_id} was offered again and is {after.exchanges[run_id][0]}: {after.exchanges[run_id][2]}"
         for run_id in undelivered
