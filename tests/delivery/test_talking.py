@@ -154,26 +154,26 @@ async def test_many_that_wait_for_one_another_do_so_without_a_place(store_url: s
 
 
 @requirement("S2.send.serverwait", "P.kill")
-async def test_a_server_that_dies_while_a_call_waits_loses_neither_run_nor_reply(
+async def test_a_call_that_waits_when_its_server_dies_goes_on_waiting_at_the_next_one(
     store_url: str, gateway: ScriptedGateway
 ) -> None:
     gate = Gate()
     gateway.rule = play = Play(timeoutSeconds=600)
     play.primary = lambda: text("three", before=gate)
-    settings = talking_settings()
-    async with open_floor(store_url, to(gateway), settings, working=False) as floor:
+    async with open_floor(store_url, to(gateway), talking_settings()) as floor:
         await open_agents(floor)
         asked = await floor.say("ask", agent="asker")
-        floor.start()
         await gate.reached()
         await floor.kill()
-        gate.open()
         await floor.let_leases_end()
+        gate.open()
         floor.start()
         ended = await floor.rest(asked)
-        (first, *_) = await runs_of(floor, TELLER)
-        await exchange_ended(floor, first.id)
+        (result,) = play.results
+        await exchange_ended(floor, result["runId"])
         heard = [await runs_of(floor, key) for key in (ASKER, TELLER)]
-    assert (ended.state, ended.reason) == ("failed", "interrupted"), "it has sent something, and a person decides"
-    assert [run.text for run in heard[0]] == ["ask", "three"], "the reply comes by the round instead"
+    assert (ended.state, ended.reply, ended.attempt) == ("completed", "I have asked.", 2)
+    assert (result["status"], result["reply"]) == ("ok", "three")
+    assert [run.provenance_kind for run in heard[0]] == ["external_user", "reply_back"]
+    assert heard[0][1].text != "three", "what the call brought is not said again"
     assert [run.provenance_kind for run in heard[1]] == ["inter_session", "announce"], "sent once"

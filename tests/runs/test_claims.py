@@ -15,6 +15,7 @@ from carrel.runs import (
     Rules,
     call_of,
     fence,
+    finish_call,
     record_call,
 )
 from carrel.storage import Tx
@@ -67,12 +68,14 @@ async def test_a_run_whose_worker_is_lost_returns_to_the_head_of_its_lane(store_
         assert (await engine.take_one()).id == following.id
 
 
-def writing(engine: Engine, held: Claim, effect: str) -> Callable[[Tx], None]:
+def writing(
+    engine: Engine, held: Claim, effect: str, wait: tuple[str, int] | None = None
+) -> Callable[[Tx], None]:  # fmt: skip
     """A tool call as a turn makes it: fenced, and recorded in the transaction of its effect."""
 
     def work(tx: Tx) -> None:
         fence(tx, held)
-        record_call(tx, engine.access, held.id, "call-1", tool="task_create", effect=effect, result="{}")
+        record_call(tx, engine.access, held.id, "call-1", tool="task_create", effect=effect, result="{}", wait=wait)
 
     return work
 
@@ -89,6 +92,20 @@ async def test_a_lost_run_that_had_written_is_left_to_a_person(store_url: str, e
         assert found.state == state
         if state == "failed":
             assert (found.reason, (await engine.take_one()).id) == ("interrupted", following.id)
+
+
+@requirement("S2.send.serverwait")
+async def test_a_lost_run_that_waited_for_another_returns_to_its_lane_until_that_wait_is_over(store_url: str) -> None:
+    async with open_engine(store_url) as engine:
+        waiting = await engine.say(MAIN, "ask the other")
+        await engine.db.write(writing(engine, await engine.take_one(), "write", wait=("run_of_another", 0)))
+        engine.advance(60)
+        await engine.rescue()
+        assert (await engine.take_one()).id == waiting.id
+        await engine.db.write(lambda tx: finish_call(tx, engine.access, waiting.id, "call-1", "{}"))
+        engine.advance(60)
+        await engine.rescue()
+        assert (await engine.run(waiting.id)).reason == "interrupted"
 
 
 async def test_a_run_that_loses_every_worker_becomes_a_dead_letter(store_url: str) -> None:

@@ -76,3 +76,13 @@ def has_written(tx: Tx, access: Access, run_id: str) -> bool:
         run_id=run_id,
     )
     return row is not None
+
+
+def is_waiting(tx: Tx, access: Access, run_id: str) -> bool:
+    """True when a call of a run still waits for another run."""
+    row = tx.one(
+        "SELECT 1 FROM calls WHERE account_id = :account AND run_id = :run_id AND waits_for IS NOT NULL LIMIT 1",
+        account=access.account_id,
+        run_id=run_id,
+    )
+    return row is not None

@@ -2,7 +2,7 @@
 
 from carrel.kernel import METRICS
 from carrel.runs import queue_store, store
-from carrel.runs.call_store import has_written
+from carrel.runs.call_store import has_written, is_waiting
 from carrel.runs.model import Run
 from carrel.runs.stopping import end_unheld
 from carrel.runs.telling import tell
@@ -26,8 +26,9 @@ def _rescue(tx: Tx, seen: Run) -> bool:
     METRICS.count("runs.rescued.count")
     if run.stopping is not None:
         end_unheld(tx, run, "cancelled", run.stopping)
-    elif has_written(tx, run.access, run.id):
-        # Its tools may have changed the world half way: a repeat could do it twice. A person decides.
+    elif has_written(tx, run.access, run.id) and not is_waiting(tx, run.access, run.id):
+        # Its tools may have changed the world half way: a repeat could do it twice. A person decides. Who only waited
+        # for another run was in the middle of nothing, and goes on waiting.
         end_unheld(
             tx,
             run,
