@@ -1,7 +1,7 @@
 """The conformance suite of MCP against a server of its own: `python -m tests.conformance.mcp NODE SUITE`.
 
 NODE is a Node of version 22 or later, SUITE the folder of an installed `@modelcontextprotocol/conformance`. It is run
-against the product, and again against the product with the suite's fixtures in place of its tools.
+against the product, against the product with the suite's fixtures in place of its tools, and again with sessions kept.
 """
 
 import contextlib
@@ -17,22 +17,25 @@ from tests.running_server import clean_environment
 
 START_SECONDS_MAX = 60
 SUITE_SECONDS_MAX = 300
-MODULES = {"the product": "carrel.main.cli", "with fixtures": "tests.conformance.mcp_fixtures"}
+PRODUCT = ["-c", "from carrel.main.cli import main; import sys; sys.exit(main(sys.argv[1:]))", "serve", "--port", "0"]
+FIXTURES = ["-m", "tests.conformance.mcp_serving"]
+SERVERS = {
+    "the product": [*PRODUCT, "--data-dir", "{dir}"],
+    "with fixtures": [*FIXTURES, "{dir}"],
+    "with fixtures and sessions": [*FIXTURES, "{dir}", "sessions"],
+}
 REQUIREMENTS = ("2025-11-25", "2026-07-28")
 LINE = re.compile(r"^([✓✗]) (\S+): (\d+) passed, (\d+) failed", re.MULTILINE)
 NOT_SCORED = re.compile(r"^  [✓✗] (\S+) \((?:extension|pending|added-after-release)\)", re.MULTILINE)
 
 
 @contextlib.contextmanager
-def serving(module: str) -> Iterator[str]:
+def serving(words: list[str]) -> Iterator[str]:
     """The address of a server whose callers on this machine need no token."""
     with tempfile.TemporaryDirectory(prefix="carrel-mcp-") as name:
         environment = clean_environment(Path(name), CARREL_AUTH__MODE="loopback", CARREL_LOG__LEVEL="warning")
-        words = ["serve", "--port", "0", "--data-dir", name] if module == "carrel.main.cli" else [name]
-        command = [sys.executable, "-c", "from carrel.main.cli import main; import sys; sys.exit(main(sys.argv[1:]))"]
-        if module != "carrel.main.cli":
-            command = [sys.executable, "-m", module]
-        started = subprocess.Popen([*command, *words], env=environment, stdout=subprocess.PIPE, text=True)
+        command = [sys.executable, *(word.format(dir=name) for word in words)]
+        started = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
         try:
             assert started.stdout is not None
             yield next(line.split()[1] for line in started.stdout if line.startswith("ready http"))
@@ -64,6 +67,8 @@ def told(title: str, printed: str) -> Iterator[str]:
     checks = f"checks {sum(row[2] for row in scored)} passed, {sum(row[3] for row in scored)} failed"
     yield f"{title}: scenarios {len(scored) - len(failing)} of {len(scored)}, {checks}"
     yield from (f"  {name}" for name in failing)
+    # The suite calls these passed.
+    yield from (f"  {name}: nothing was checked" for _, name, passed, failed in scored if not passed + failed)
 
 
 def main() -> int:
@@ -72,8 +77,8 @@ def main() -> int:
     version = re.search(r'"version": "([^"]+)"', (folder / "package.json").read_text())
     assert version is not None
     runs = [["--requirements", name] for name in REQUIREMENTS] if version[1] >= "0.2" else [[]]
-    for title, module in MODULES.items():
-        with serving(module) as url:
+    for title, words in SERVERS.items():
+        with serving(words) as url:
             for options in runs:
                 name = f"{version[1]} {' '.join(options[1:])} {title}"
                 sys.stdout.write("\n".join([*told(name, suite(node, folder, url, *options)), ""]))

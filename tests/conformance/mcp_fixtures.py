@@ -1,13 +1,10 @@
-"""A server as it is started everywhere, but whose MCP offers what the conformance suite asks for instead of our tools.
+"""What the conformance suite of MCP asks a server for: tools, resources and prompts of fixed names.
 
-`python -m tests.conformance.mcp_fixtures DIR` serves on a free port. Everything but the tools is the product's: the
-endpoint, who asks, hosts, streams. The suite's scenarios call tools, resources and prompts of fixed names, which no
-product has; what they can tell of ours is whether it carries all of them rightly.
+No product has them; what they can tell of ours is whether its endpoint carries all of them rightly.
 """
 
 import base64
-import sys
-from typing import Any
+from typing import Annotated, Any
 
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
@@ -20,15 +17,11 @@ from mcp_types import (
     TextContent,
     TextResourceContents,
 )
-
-from carrel.main import server
-from carrel.main.cli import main
-from carrel.surfaces.mcp.serving import Endpoint
-from carrel.surfaces.mcp.speaking import Speaking
+from pydantic import Field
 
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=="
 SILENCE = "UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAEAfAAABAAgAZGF0YQAAAAA="
-fixtures = MCPServer("fixtures", log_level="WARNING")
+fixtures = MCPServer("fixtures", version="1", log_level="WARNING")
 
 
 def text_resource(uri: str, text: str, kind: str = "text/plain") -> EmbeddedResource:
@@ -83,6 +76,12 @@ async def test_tool_with_progress(context: Context) -> str:
     return "done"
 
 
+@fixtures.tool()
+async def test_header(region: Annotated[str, Field(json_schema_extra={"x-mcp-header": "Region"})]) -> str:
+    """Take what a header says as well."""
+    return region
+
+
 @fixtures.resource("test://static-text", mime_type="text/plain")
 def static_text() -> str:
     return "This is the content of the static text resource."
@@ -131,22 +130,3 @@ def test_prompt_with_image() -> list[UserMessage]:
 @fixtures.completion()  # type: ignore[no-untyped-call, untyped-decorator]
 async def complete(*_: Any) -> Completion:
     return Completion(values=[], total=0, has_more=False)
-
-
-class FixtureSpeaking(Speaking):
-    """The product's answering, with the fixtures behind it."""
-
-    def _server(self) -> Any:
-        return fixtures._lowlevel_server
-
-
-class FixtureEndpoint(Endpoint):
-    """The product's endpoint."""
-
-    def _make(self) -> Speaking:
-        return FixtureSpeaking(self._house)
-
-
-if __name__ == "__main__":
-    server.McpEndpoint = FixtureEndpoint  # type: ignore[attr-defined]
-    sys.exit(main(["serve", "--port", "0", "--data-dir", sys.argv[1]]))

@@ -53,13 +53,11 @@ class Speaking:
     def __init__(self, house: House) -> None:
         self._house = house
         server = self._server()
-        # It would trace every request for nobody.
-        server.middleware.clear()
-        self._plain = _answering(server, json_response=True)
-        self._streaming = _answering(server, json_response=False)
+        self._plain = self._answering(server, json_response=True)
+        self._streaming = self._answering(server, json_response=False)
 
     def _server(self) -> Server[Any]:
-        return Server(
+        server: Server[Any] = Server(
             "carrel",
             version=self._house.version,
             title="Carrel",
@@ -70,6 +68,14 @@ class Speaking:
             on_list_resources=_no_resources,
             on_list_resource_templates=_no_templates,
             on_list_prompts=_no_prompts,
+        )
+        # It would trace every request for nobody.
+        server.middleware.clear()
+        return server
+
+    def _answering(self, server: Server[Any], *, json_response: bool) -> StreamableHTTPSessionManager:
+        return StreamableHTTPSessionManager(
+            server, json_response=json_response, stateless=True, max_request_body_size=BODY_BYTES_MAX
         )
 
     @asynccontextmanager
@@ -97,12 +103,6 @@ class Speaking:
             # Half of a result is none that the tool's schema describes.
             return _refused(asked, Refusal(Code.TOO_LARGE, f"The result has {given['bytes']} bytes; ask for less."))
         return CallToolResult(content=[TextContent(text=text)], structured_content=given)
-
-
-def _answering(server: Server[Any], *, json_response: bool) -> StreamableHTTPSessionManager:
-    return StreamableHTTPSessionManager(
-        server, json_response=json_response, stateless=True, max_request_body_size=BODY_BYTES_MAX
-    )  # fmt: skip
 
 
 def _wants_stream(request: Request) -> bool:

@@ -1,0 +1,54 @@
+"""A server as it is started everywhere, but whose MCP offers what the conformance suite asks for instead of our tools.
+
+`python -m tests.conformance.mcp_serving DIR [sessions]` serves on a free port. Everything but the tools is the
+product's: the endpoint, who asks, hosts, streams. With `sessions` it keeps sessions of the protocol, as the product
+never does.
+"""
+
+import sys
+from typing import Any
+
+from mcp.server.lowlevel import Server
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from starlette.requests import Request
+from starlette.types import Send
+
+from carrel.main import server
+from carrel.main.cli import main
+from carrel.surfaces.mcp.serving import Endpoint
+from carrel.surfaces.mcp.speaking import Speaking
+from tests.conformance import mcp_asking, mcp_input_required
+from tests.conformance.mcp_fixtures import fixtures
+
+# What they offer is offered once they are imported.
+OFFERED = (mcp_asking, mcp_input_required)
+
+
+class FixtureSpeaking(Speaking):
+    """The product's answering, with the fixtures behind it."""
+
+    def _server(self) -> Any:
+        return fixtures._lowlevel_server
+
+
+class SessionSpeaking(FixtureSpeaking):
+    """The same, but what a client said when it connected is known at its later requests."""
+
+    def _answering(self, server: Server[Any], *, json_response: bool) -> StreamableHTTPSessionManager:
+        return StreamableHTTPSessionManager(server, json_response=json_response)
+
+    async def serve(self, request: Request, send: Send) -> None:
+        # A session is known only to the one of the two with which it began.
+        await self._streaming.handle_request(request.scope, request.receive, send)
+
+
+class FixtureEndpoint(Endpoint):
+    """The product's endpoint."""
+
+    def _make(self) -> Speaking:
+        return (SessionSpeaking if "sessions" in sys.argv[2:] else FixtureSpeaking)(self._house)
+
+
+if __name__ == "__main__":
+    server.McpEndpoint = FixtureEndpoint  # type: ignore[attr-defined]
+    sys.exit(main(["serve", "--port", "0", "--data-dir", sys.argv[1]]))
