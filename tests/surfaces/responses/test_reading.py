@@ -36,11 +36,29 @@ async def test_a_response_that_waits_for_its_caller_can_be_given_up(client: http
     assert (await client.post(f"/v1/responses/{waiting['id']}/cancel")).json()["status"] == "cancelled"
 
 
-async def test_what_is_not_to_be_stored_cannot_be_read_or_gone_on_from(client: httpx.AsyncClient) -> None:
-    response = await respond(client, "hello", store=False)
-    assert response["store"] is False
-    assert refused(await client.get(f"/v1/responses/{response['id']}"))[0] == 404
-    assert refused(await post(client, "x", previous_response_id=response["id"]))[1] == "previous_response_not_found"
+@pytest.mark.parametrize("streamed", [False, True])
+async def test_what_is_not_to_be_stored_can_be_neither_read_nor_cancelled_nor_gone_on_from(
+    on_either: httpx.AsyncClient, streamed: bool
+) -> None:
+    response = (
+        (await events_of(on_either, "hello", store=False))[-1]["response"]
+        if streamed
+        else await respond(on_either, "hello", store=False)
+    )
+    assert (response["store"], text_of(response)) == (False, "echo: hello")
+    path = f"/v1/responses/{response['id']}"
+    assert refused(await on_either.get(path))[:2] == (404, "not_found")
+    assert refused(await on_either.post(f"{path}/cancel"))[:2] == (404, "not_found")
+    unknown = (404, "previous_response_not_found", "previous_response_id")
+    assert refused(await post(on_either, "x", previous_response_id=response["id"])) == unknown
+    compact = {"model": "carrel", "previous_response_id": response["id"]}
+    assert refused(await on_either.post("/v1/responses/compact", json=compact)) == unknown
+
+
+async def test_what_is_made_in_the_background_must_be_stored_or_streamed(client: httpx.AsyncClient) -> None:
+    asked = {"store": False, "background": True}
+    assert refused(await post(client, "hello", **asked)) == (400, "invalid_params", "store")
+    assert (await events_of(client, "hello", **asked))[-1]["type"] == "response.completed"
 
 
 async def test_the_same_request_under_one_key_is_one_response(on_either: httpx.AsyncClient) -> None:

@@ -139,6 +139,8 @@ def _function(param: str, one: Any) -> Function:
 
 def check(request: CreateResponse) -> None:
     """Refuse what types alone do not tell."""
+    if request.background and request.store is False and not request.stream:
+        raise wrong("store", "What is made in the background and neither stored nor streamed can be read by nobody.")
     metadata = request.metadata or {}
     if len(metadata) > RESPONSE_METADATA_PAIRS_MAX:
         raise wrong("metadata", f"There may be at most {RESPONSE_METADATA_PAIRS_MAX} pairs of metadata.")
