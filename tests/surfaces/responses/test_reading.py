@@ -56,9 +56,10 @@ async def test_what_is_not_to_be_stored_can_be_neither_read_nor_cancelled_nor_go
 
 
 async def test_what_is_made_in_the_background_must_be_stored_or_streamed(client: httpx.AsyncClient) -> None:
-    asked = {"store": False, "background": True}
-    assert refused(await post(client, "hello", **asked)) == (400, "invalid_params", "store")
-    assert (await events_of(client, "hello", **asked))[-1]["type"] == "response.completed"
+    unread = await post(client, "hello", store=False, background=True)
+    assert refused(unread) == (400, "invalid_params", "store")
+    streamed = await events_of(client, "hello", store=False, background=True)
+    assert streamed[-1]["type"] == "response.completed"
 
 
 async def test_the_same_request_under_one_key_is_one_response(on_either: httpx.AsyncClient) -> None:
