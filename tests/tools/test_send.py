@@ -15,6 +15,7 @@ from carrel.kernel.settings import (
     ToolsSettings,
 )
 from carrel.runs import Failed, Rules, stop_lane
+from carrel.sessions import lane_of
 from tests.delivery.talks import ASKER, TELLER, open_talk
 from tests.requirements.mark import requirement
 
@@ -187,6 +188,7 @@ async def test_a_send_policy_refuses_and_is_named(sqlite_url: str) -> None:
         answer, _ = await talk.call()
         assert (answer["status"], answer["code"]) == ("forbidden", "send_denied")
         assert "sessions.send_policy" in answer["error"]
+        assert await talk.engine.db.read(lambda tx: lane_of(tx, talk.engine.access, TELLER)) is None
 
 
 @requirement("S2.x.queue.nodrop")

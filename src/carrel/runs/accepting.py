@@ -3,7 +3,7 @@
 from msgspec import Struct
 
 from carrel.journal import json_text
-from carrel.kernel import MS_PER_SECOND, Access, Code, Envelope, Message, Refusal, SessionKey, invalid, not_found
+from carrel.kernel import MS_PER_SECOND, Access, Code, Envelope, Message, Refusal, invalid, not_found
 from carrel.kernel.limits import ATTACHMENT_BYTES_MAX, ATTACHMENTS_MAX, MESSAGE_CHARS_MAX
 from carrel.kernel.settings import RunsSettings, SendPolicySettings
 from carrel.runs import extras_store, queue_store, record_store, store, task_store
@@ -72,12 +72,10 @@ def _enter(tx: Tx, access: Access, envelope: Envelope, rules: Rules) -> int:
     What is refused has changed nothing yet: whoever can live with the refusal may go on in the same transaction.
     """
     key = str(envelope.key)
-    depth, override, enabled, made_by = queue_store.hold_entry(tx, access, key) or _made(tx, access, envelope.key)
+    depth, override, enabled, made_by = queue_store.hold_entry(tx, access, key) or _made(tx, access, envelope, rules)
     if not may_see(access, envelope.key.agent, made_by):
         raise not_found("session")
-    if not enabled:
-        raise Refusal(Code.FORBIDDEN, f"Agent {envelope.key.agent} is disabled; enable it first.")
-    require_sending(rules.send_policy, envelope.key, envelope.channel, override)
+    _require_open(envelope, rules, enabled, override)
     # `depth` counts the running one too, which takes no place in the queue.
     position = depth + 1 - queue_store.lane_is_busy(tx, access, key) if depth else 0
     if position > rules.runs.lane_queue_max:
@@ -90,11 +88,21 @@ def _enter(tx: Tx, access: Access, envelope: Envelope, rules: Rules) -> int:
     return position
 
 
-def _made(tx: Tx, access: Access, key: SessionKey) -> Row:
-    """Make a lane and hold it."""
-    if agent_enabled(tx, access, key.agent) is None:
+def _require_open(envelope: Envelope, rules: Rules, enabled: bool, override: str | None) -> None:
+    """Refuse what an agent that is disabled or a policy does not let in."""
+    if not enabled:
+        raise Refusal(Code.FORBIDDEN, f"Agent {envelope.key.agent} is disabled; enable it first.")
+    require_sending(rules.send_policy, envelope.key, envelope.channel, override)
+
+
+def _made(tx: Tx, access: Access, envelope: Envelope, rules: Rules) -> Row:
+    """Make a lane and hold it, unless what is said there would be refused."""
+    key = envelope.key
+    enabled = agent_enabled(tx, access, key.agent)
+    if enabled is None:
         raise not_found("agent")
     require_makeable(key)
+    _require_open(envelope, rules, enabled, None)
     insert_lane(tx, access, key)
     made = queue_store.hold_entry(tx, access, str(key))
     if made is None:
