@@ -66,6 +66,8 @@ def test_the_first_deny_refuses_else_an_allow_allows_else_the_default_decides() 
         ({"key_prefix": "agent:main:slack:"}, {GROUP}),
         ({"key_prefix": "discord:"}, {CHANNEL}),
         ({"channel": "api"}, {MAIN}),
+        ({"channel": "web"}, {WEB}),
+        ({"channel": "webchat"}, {WEB}),
         ({}, {GROUP, CHANNEL, DIRECT, WEB, MAIN}),
     ],
 )

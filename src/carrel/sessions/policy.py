@@ -2,6 +2,7 @@
 
 from carrel.kernel import Code, Refusal, SessionKey
 from carrel.kernel.settings import SendPolicySettings, SendRule
+from carrel.sessions.model import stored_channel
 
 
 def decide(settings: SendPolicySettings, key: SessionKey, channel: str, override: str | None) -> bool:
@@ -25,7 +26,7 @@ def _matches(rule: SendRule, key: SessionKey, channel: str) -> bool:
     match = rule.match
     kind = "direct" if match.chat_type == "dm" else match.chat_type
     return (
-        (not match.channel or match.channel == (key.channel or channel))
+        (not match.channel or stored_channel(match.channel) == (key.channel or channel))
         and (not kind or kind == key.chat_type)
         and (not match.key_prefix or str(key).startswith(match.key_prefix) or key.rest.startswith(match.key_prefix))
     )
