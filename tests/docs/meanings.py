@@ -91,7 +91,7 @@ MEANINGS = {
     "sessions.closed_retention_days": "how long closed generations are kept; 0 is for ever",
     "sessions.scope": "`global` makes all direct chats with an agent one: its main lane",
     "sessions.send_policy.default": "what holds where no rule matches",
-    "sessions.send_policy.rules": "which sessions may be sent to; the first match decides",
+    "sessions.send_policy.rules": "which sessions may be sent to; of the rules that match, one that denies wins",
     "sessions.thread_bindings.enabled": "whether a spawn may go on in a thread of its requester's channel",
     "sessions.task_scoped": "off: work on tasks goes to the agent's main lane",
     "storage.data_dir": "the database, the owner's token and the address of the running server",
