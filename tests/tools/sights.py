@@ -1,4 +1,4 @@
-"""Random worlds of sessions, and a second opinion on who may see what in them.
+"""The session tools in random worlds, compared with a second opinion on what each must answer.
 
 `python -m tests.tools.sights --cases 10000` compares the tools with that opinion; the suite does a share of it.
 """
@@ -8,176 +8,141 @@ import asyncio
 import random
 import sys
 import tempfile
-from fnmatch import fnmatchcase
 from functools import partial
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
-from msgspec import Struct
 
-from carrel.kernel import Access, Refusal, SessionKey
-from carrel.kernel.settings import (
-    AgentDefaultsSettings,
-    AgentsSettings,
-    SandboxDefaultsSettings,
-    Settings,
-    ToolsAgentToAgentSettings,
-    ToolsSessionsSettings,
-    ToolsSettings,
-)
+from carrel.kernel import Refusal, SessionKey
+from carrel.kernel.settings import Settings
 from carrel.runs import Rules
-from carrel.sessions import Lane, Profile, agent_by_id, insert_lane, lane_of, make_agent
+from carrel.sessions import agent_by_id, lane_of
 from carrel.storage import Tx
 from carrel.tools import CATALOG, Surroundings, run_desk
 from tests.engine import Engine, open_engine
+from tests.tools.second_opinion import Verdict, hidden_by, verdict_on
+from tests.tools.worlds import Place, World, a_reference, make_world, rules_of
 
-Mode = Literal["self", "tree", "agent", "all"]
-MODES: tuple[Mode, ...] = ("self", "tree", "agent", "all")
-
-
-class Place(Struct, frozen=True):
-    """A lane as the second opinion knows it."""
-
-    key: str
-    agent: str
-    parent: str | None
-    sandboxed: bool
+CASES_OF_A_WORLD = 25
+SENDS_OF_A_CASE = 4
+TEXT = "is anybody there?"
 
 
-class World(Struct, frozen=True):
-    """Agents with their profiles, and lanes with their parents."""
-
-    profiles: dict[str, Profile]
-    places: dict[str, Place]
-
-
-def rules_of(chance: random.Random) -> Settings:
-    """Settings as an operator might choose them."""
-    patterns = [(), ("*",), ("main",), ("main", "a*"), ("A1", "main"), ("b?",)]
-    return Settings(
-        tools=ToolsSettings(
-            sessions=ToolsSessionsSettings(visibility=chance.choice(MODES)),
-            agent_to_agent=ToolsAgentToAgentSettings(
-                enabled=chance.random() < 0.6, allow=tuple(chance.choice(patterns))
-            ),
-        ),
-        agents=AgentsSettings(
-            defaults=AgentDefaultsSettings(
-                sandbox=SandboxDefaultsSettings(session_tools_visibility=chance.choice(("spawned", "all")))
-            )
-        ),
-    )
-
-
-def sees(world: World, settings: Settings, caller: Place, target: Place) -> bool:
-    """The rule once more, written down without looking at the code."""
-    profile = world.profiles[caller.agent]
-    mode = profile.visibility or settings.tools.sessions.visibility
-    boxed = caller.sandboxed or profile.sandbox == "on"
-    if boxed and settings.agents.defaults.sandbox.session_tools_visibility == "spawned" and mode != "self":
-        mode = "tree"
-    if target.key == caller.key:
-        return True
-    above, ancestors = target.parent, set()
-    while above is not None and above not in ancestors:
-        ancestors.add(above)
-        above = world.places[above].parent
-    if mode == "self":
-        return False
-    if caller.key in ancestors:
-        return True
-    if mode == "tree":
-        return False
-    if target.agent == caller.agent:
-        return True
-    rule = settings.tools.agent_to_agent
-    named = [any(fnmatchcase(one, pattern.lower()) for pattern in rule.allow) for one in (caller.agent, target.agent)]
-    return mode == "all" and rule.enabled and (not rule.allow or all(named))
-
-
-def make_world(tx: Tx, access: Access, chance: random.Random) -> World:
-    """A world of a few agents, each with lanes of every sort, some spawned from others."""
-    profiles = {"main": Profile()}
-    for name in chance.sample(["a1", "a2", "b1"], chance.randrange(4)):
-        visibility: Any = chance.choice([None, None, *MODES])
-        profile = Profile(visibility=visibility, sandbox="on" if chance.random() < 0.3 else "off")
-        make_agent(tx, access, name, name, profile)
-        profiles[name] = profile
-    places: dict[str, Place] = {}
-    for n in range(chance.randrange(3, 16)):
-        agent = chance.choice(list(profiles))
-        rest = chance.choice(["main", f"web:chat-{n:08d}", f"task:task_{n}", f"cron:tick{n}", f"subagent:u{n}"])
-        parent = chance.choice(list(places)) if places and rest.startswith("subagent") else None
-        key = SessionKey.of(agent, rest)
-        if str(key) in places:
-            continue
-        insert_lane(tx, access, key, spawned_by=parent)
-        boxed = chance.random() < 0.2
-        if boxed:
-            tx.run("UPDATE lanes SET sandboxed = 1 WHERE key = :key", key=str(key))
-        places[str(key)] = Place(str(key), agent, parent, boxed)
-    return World(profiles, places)
-
-
-def ask(tx: Tx, engine: Engine, settings: Settings, lane: Lane, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
+def ask(
+    tx: Tx, engine: Engine, settings: Settings, caller: Place, tool: str, arguments: dict[str, Any]
+) -> dict[str, Any]:
     """What a tool answers an agent at a lane; a refusal as its code."""
-    agent = agent_by_id(tx, engine.access, lane.agent_id)
+    lane = lane_of(tx, engine.access, SessionKey.stored(caller.key))
+    agent = agent_by_id(tx, engine.access, caller.agent)
+    assert lane is not None
     assert agent is not None
     access = msgspec.structs.replace(engine.access, kind="agent", actor_id=agent.id, agent_id=agent.id)
-    desk = run_desk(Surroundings(settings=settings, rules=Rules()), access, agent, lane, None, None)
+    rules = Rules(send_policy=settings.sessions.send_policy)
+    desk = run_desk(Surroundings(settings=settings, rules=rules), access, agent, lane, None, None)
     found = CATALOG.find(tool)
     try:
         return found.act(tx, desk, found.read_params(msgspec.json.encode(arguments).decode())).value
     except Refusal as refusal:
-        return {"refused": str(refusal.code)}
+        return {"status": "refused", "code": str(refusal.code), "error": refusal.message}
 
 
-def differences(tx: Tx, engine: Engine, world: World, settings: Settings, caller: Place) -> list[str]:
-    """Where the tools and the second opinion differ for one caller."""
-    lane = lane_of(tx, engine.access, SessionKey.stored(caller.key))
-    assert lane is not None
-    expected = {place.key for place in world.places.values() if sees(world, settings, caller, place)}
+def looks(tx: Tx, engine: Engine, world: World, settings: Settings, caller: Place) -> list[str]:
+    """Where the tools that look differ from the second opinion for one caller."""
+    hidden = {key: hidden_by(world, settings, caller, place) for key, place in world.places.items()}
+    expected = {key for key, rule in hidden.items() if rule is None}
     main = f"agent:{caller.agent}:main"
-    listed = ask(tx, engine, settings, lane, "sessions_list", {"limit": 200})
+    listed = ask(tx, engine, settings, caller, "sessions_list", {"limit": 200})
     shown = {main if row["key"] == "main" else row["key"] for row in listed["sessions"]}
     wrong = [] if shown == expected else [f"list: {sorted(shown ^ expected)}"]
     if listed["visibility"]["hidden"] != (len(expected) < len(world.places)):
         wrong.append("hidden")
-    for key in world.places:
+    for key, rule in hidden.items():
         for tool in ("sessions_history", "session_status"):
-            answer = ask(tx, engine, settings, lane, tool, {"sessionKey": key})
-            if (answer.get("refused") == "forbidden") == (key in expected) or "not_found" in answer.values():
-                wrong.append(f"{tool} {key}: {answer}")
-    return [f"{caller.key} with {settings.tools}: {what}" for what in wrong]
+            answer = ask(tx, engine, settings, caller, tool, {"sessionKey": key})
+            refused = answer.get("code") == "forbidden" and (rule or "") in answer["error"]
+            if "code" in answer if rule is None else not refused:
+                wrong.append(f"{tool} {key}: {answer}, expected {rule or 'to be seen'}")
+    return wrong
+
+
+def sends(
+    tx: Tx, engine: Engine, world: World, settings: Settings, caller: Place, reference: str
+) -> tuple[str | None, list[str]]:
+    """Send once from a desk: where it went, if anywhere, and how what came of it differs from the second opinion."""
+    expected = verdict_on(world, settings, caller, reference)
+    before = _kept(tx)
+    asked = {"sessionKey": reference, "message": TEXT, "timeoutSeconds": 0}
+    answer = ask(tx, engine, settings, caller, "sessions_send", asked)
+    new = {name: rows - before[name] for name, rows in _kept(tx).items()}
+    told = f"sessions_send {reference}: {answer} and new {new}, expected {expected}"
+    if expected.status == "accepted":
+        is_right = answer["status"] == "accepted" and _went(new, world, answer["runId"], expected.key)
+        return expected.key, [] if is_right else [told]
+    return None, [] if _is_refused(answer, expected) and not any(new.values()) else [told]
+
+
+def _kept(tx: Tx) -> dict[str, set[tuple[Any, ...]]]:
+    """What a send may leave behind."""
+    return {
+        "runs": set(tx.all("SELECT id, key, state, text FROM runs")),
+        "exchanges": set(tx.all("SELECT first_run_id, target_key FROM exchanges")),
+        "lanes": set(tx.all("SELECT key FROM lanes")),
+        "sessions": set(tx.all("SELECT id FROM sessions")),
+    }
+
+
+def _went(new: dict[str, set[tuple[Any, ...]]], world: World, run_id: str, key: str) -> bool:
+    """True for exactly one run, queued in exactly that lane; no generation is opened before it is heard."""
+    return new == {
+        "runs": {(run_id, key, "queued", TEXT)},
+        "exchanges": {(run_id, key)},
+        "lanes": set() if key in world.places else {(key,)},
+        "sessions": set(),
+    }
+
+
+def _is_refused(answer: dict[str, Any], expected: Verdict) -> bool:
+    given = (answer["status"], answer.get("code"))
+    return given == (expected.status, expected.code) and expected.words in answer["error"]
 
 
 async def compare(url: str, seed: int, cases: int) -> list[str]:
-    """Compare that many callers; what differs."""
+    """Compare that many callers in one world; what differs."""
     chance = random.Random(seed)
     async with open_engine(url) as engine:
         world = await engine.db.write(lambda tx: make_world(tx, engine.access, chance))
-        callers = list(world.places.values())
         found: list[str] = []
         for _ in range(cases):
-            settings, caller = rules_of(chance), chance.choice(callers)
-            looks = partial(differences, engine=engine, world=world, settings=settings, caller=caller)
-            found += await engine.db.read(looks)
+            settings, caller = rules_of(chance), chance.choice(list(world.places.values()))
+            case: dict[str, Any] = {"engine": engine, "world": world, "settings": settings, "caller": caller}
+            wrong = await engine.db.read(partial(looks, **case))
+            for _ in range(SENDS_OF_A_CASE):
+                reference = a_reference(world, caller, chance)
+                went, differs = await engine.db.write(partial(sends, **case, reference=reference))
+                wrong += differs
+                if went is not None and went not in world.places:
+                    # An agent's main lane is made by the first that is said there.
+                    world.places[went] = Place(key=went, agent=went.split(":")[1])
+            rules = (settings.tools.sessions, settings.tools.agent_to_agent, settings.sessions.send_policy)
+            found += [f"{what}; from {caller} with {rules}" for what in wrong]
         return found
 
 
 def main() -> int:
-    """Compare as many cases as were asked for, in worlds of a hundred each."""
+    """Compare as many cases as were asked for, a few in each world."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--cases", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=random.randrange(1 << 30))
     wanted = parser.parse_args()
-    for at in range(0, wanted.cases, 100):
+    for at in range(0, wanted.cases, CASES_OF_A_WORLD):
         with tempfile.TemporaryDirectory(prefix="carrel-sights-") as folder:
-            wrong = asyncio.run(compare(f"sqlite:///{folder}/world.db", wanted.seed + at, min(100, wanted.cases - at)))
+            cases = min(CASES_OF_A_WORLD, wanted.cases - at)
+            wrong = asyncio.run(compare(f"sqlite:///{folder}/world.db", wanted.seed + at, cases))
         if wrong:
             sys.stdout.write("\n".join([f"seed {wanted.seed + at}", *wrong[:20]]) + "\n")
             return 1
-    sys.stdout.write(f"{wanted.cases} cases from seed {wanted.seed}: no difference\n")
+    sent = wanted.cases * SENDS_OF_A_CASE
+    sys.stdout.write(f"{wanted.cases} cases with {sent} sends from seed {wanted.seed}: no difference\n")
     return 0
 
 

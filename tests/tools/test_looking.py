@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from carrel.journal import NewEntry, append_entry
-from carrel.kernel import Provenance, Refusal, SessionKey
+from carrel.kernel import Code, Provenance, Refusal, SessionKey
 from carrel.kernel.limits import TOOL_MESSAGE_CHARS_MAX, TOOL_RESULT_BYTES_MAX
 from carrel.kernel.settings import Settings, ToolsSessionsSettings, ToolsSettings
 from carrel.sessions import Profile, SubagentRules, agent_by_id, insert_lane, lane_of, make_agent, open_generation
@@ -192,3 +192,20 @@ def _make(tx: Tx, engine: Engine, name: str) -> None:
 def _allow(tx: Tx, rules: SubagentRules) -> None:
     profile = msgspec.json.encode(Profile(subagents=rules)).decode()
     tx.run("UPDATE agents SET profile = :profile WHERE id = 'main'", profile=profile)
+
+
+@requirement("S2.visibility.everywhere", "S3.id.sessionid")
+async def test_a_name_that_fits_several_sessions_means_the_one_in_sight(office: Office) -> None:
+    await office.engine.make_agent("other")
+    for rest in ("web:chat-00000001", "web:chat-00000002", "cli:chat-00000002"):
+        await office.lane(rest, agent="other")
+    mine = await office.lane("web:chat-00000001")
+    assert (await office.ask("sessions_history", sessionKey="chat-00000001"))["sessionKey"] == mine
+    with pytest.raises(Refusal) as hidden:
+        await office.ask("sessions_history", sessionKey="chat-00000002")
+    assert hidden.value.code == Code.FORBIDDEN
+    also_mine = await office.lane("cli:chat-00000001")
+    with pytest.raises(Refusal) as ambiguous:
+        await office.ask("session_status", sessionKey="chat-00000001")
+    assert ambiguous.value.code == Code.AMBIGUOUS_SESSION
+    assert ambiguous.value.details == {"sessionKeys": sorted([mine, also_mine])}

@@ -1,17 +1,42 @@
-"""What a tool may see: the same for every tool, and what an independent reading of the rule says."""
+"""What a tool may see and where it may send: one rule for all, and what an independent reading of it says."""
+
+from typing import Any
 
 import pytest
 
+from carrel.kernel import SessionKey
+from carrel.kernel.settings import SandboxDefaultsSettings, ToolsSessionsSettings, ToolsSettings
+from carrel.sessions import Agent, Profile, sight_of
 from tests.requirements.mark import requirement
 from tests.tools.sights import compare
-
-pytestmark = pytest.mark.anyio
 
 
 @requirement(
     "S2.visibility.default", "S2.visibility.self", "S2.visibility.tree", "S2.visibility.agent", "S2.visibility.all",
     "S2.visibility.clamp", "S2.visibility.everywhere", "S2.x.clamp.narrow", "S2.x.list.told", "S2.list.sandboxed",
+    "S2.send.nowait", "S2.send.forbidden", "S2.policy.rules", "S2.policy.kind", "S2.policy.override",
 )  # fmt: skip
+@pytest.mark.anyio
 @pytest.mark.parametrize("seed", range(8))
-async def test_every_tool_shows_exactly_what_the_rule_says(store_url: str, seed: int) -> None:
+async def test_every_tool_shows_and_sends_exactly_what_the_rule_says(store_url: str, seed: int) -> None:
     assert await compare(store_url, seed, cases=30) == []
+
+
+@requirement("S2.send.forbidden")
+@pytest.mark.parametrize(
+    ("own", "house", "sandboxed", "rule"),
+    [
+        (None, "agent", False, "tools.sessions.visibility is agent"),
+        ("tree", "agent", False, "agent main's visibility is tree"),
+        (None, "all", True, "agents.defaults.sandbox.session_tools_visibility is spawned for a sandboxed agent"),
+        ("agent", "all", True, "agents.defaults.sandbox.session_tools_visibility is spawned for a sandboxed agent"),
+        ("self", "all", True, "agent main's visibility is self"),
+        (None, "tree", True, "tools.sessions.visibility is tree"),
+    ],
+)
+def test_a_sight_names_the_setting_that_decides_it(own: Any, house: Any, sandboxed: bool, rule: str) -> None:
+    profile = Profile(visibility=own)
+    agent = Agent(id="main", slug="main", name="Main", enabled=True, profile=profile, created_at=0, updated_at=0)
+    tools = ToolsSettings(sessions=ToolsSessionsSettings(visibility=house))
+    key, sandbox = SessionKey.of("main", "main"), SandboxDefaultsSettings()
+    assert sight_of(agent, key, sandboxed=sandboxed, tools=tools, sandbox=sandbox).rule == rule

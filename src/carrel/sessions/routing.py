@@ -6,6 +6,7 @@ from carrel.access import account_of
 from carrel.kernel import Access, Code, Refusal, SessionKey, invalid, not_found
 from carrel.sessions import agent_store, store
 from carrel.sessions.model import MAIN_AGENT, Agent, Lane, Session
+from carrel.sessions.sight import Sight, refusal_of
 from carrel.sessions.spellings import Spelling, read_spelling
 from carrel.sessions.visibility import may_address, may_see, require_sight
 from carrel.storage import Tx
@@ -33,8 +34,13 @@ def named_agent(tx: Tx, access: Access, name: str) -> Agent:
     return agent
 
 
-def find_place(tx: Tx, access: Access, reference: str, current: SessionKey | None = None) -> Place:
-    """The lane a reference means, made or not; what is another's is not found."""
+def find_place(
+    tx: Tx, access: Access, reference: str, current: SessionKey | None = None, sight: Sight | None = None
+) -> Place:
+    """The lane a reference means, made or not; what is another's is not found.
+
+    Where a name fits several lanes, those out of `sight` do not count beside those in it.
+    """
     spelling = read_spelling(reference)
     _check_account(tx, access, spelling)
     if spelling.current:
@@ -47,7 +53,7 @@ def find_place(tx: Tx, access: Access, reference: str, current: SessionKey | Non
             raise _unknown(spelling.session_id)
         return _place(tx, access, SessionKey.stored(session.key), session)
     if spelling.bare is not None:
-        return _bare(tx, access, spelling.bare)
+        return _bare(tx, access, spelling.bare, sight)
     assert spelling.rest is not None
     agent = named_agent(tx, access, spelling.slug) if spelling.slug else default_agent(tx, access)
     key = SessionKey.of(agent.id, spelling.rest)
@@ -55,9 +61,11 @@ def find_place(tx: Tx, access: Access, reference: str, current: SessionKey | Non
     return _place(tx, access, key, session)
 
 
-def find_lane(tx: Tx, access: Access, reference: str, current: SessionKey | None = None) -> tuple[Lane, Session | None]:
+def find_lane(
+    tx: Tx, access: Access, reference: str, current: SessionKey | None = None, sight: Sight | None = None
+) -> tuple[Lane, Session | None]:
     """An existing lane and the generation meant: the one named, else the open one, else the newest."""
-    place = find_place(tx, access, reference, current)
+    place = find_place(tx, access, reference, current, sight)
     if place.lane is None:
         raise not_found("session")
     if place.session is not None:
@@ -93,10 +101,14 @@ def _generation(tx: Tx, access: Access, key: SessionKey, generation: int) -> Ses
     return found
 
 
-def _bare(tx: Tx, access: Access, conversation: str) -> Place:
+def _bare(tx: Tx, access: Access, conversation: str, sight: Sight | None) -> Place:
     # Only what the caller may see counts, or the refusal itself would tell of the rest.
     found = store.lanes_by_conversation(tx, access, conversation)
     lanes = [lane for lane in found if may_see(access, lane.agent_id, lane.made_by)]
+    if sight is not None and len(lanes) > 1:
+        in_sight = [lane for lane in lanes if refusal_of(tx, access, sight, lane.session_key) is None]
+        # Out of sight they are all alike: whichever it is, the rule that hides it is what the caller will be told.
+        lanes = in_sight or lanes[:1]
     if len(lanes) > 1:
         raise Refusal(
             Code.AMBIGUOUS_SESSION,

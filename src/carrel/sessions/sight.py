@@ -27,6 +27,8 @@ class Sight(Struct, frozen=True, kw_only=True):
 
     mode: Mode
     key: SessionKey
+    # What says so, in words that name the setting.
+    rule: str
     # Everything of the account, whatever the mode says: a person asks.
     whole: bool = False
     others_enabled: bool = False
@@ -50,11 +52,14 @@ def sight_of(
 ) -> Sight:
     """The sight of an agent at a lane; a sandbox only ever narrows it."""
     mode: Mode = agent.profile.visibility or tools.sessions.visibility
+    own = f"agent {agent.id}'s visibility" if agent.profile.visibility else "tools.sessions.visibility"
+    rule = f"{own} is {mode}"
     if sandboxed and sandbox.session_tools_visibility == "spawned" and mode in ("agent", "all"):
-        mode = "tree"
+        mode, rule = "tree", "agents.defaults.sandbox.session_tools_visibility is spawned for a sandboxed agent"
     return Sight(
         mode=mode,
         key=key,
+        rule=rule,
         others_enabled=tools.agent_to_agent.enabled,
         others_allowed=tools.agent_to_agent.allow,
     )
@@ -62,7 +67,7 @@ def sight_of(
 
 def whole_sight(key: SessionKey) -> Sight:
     """The sight of a person: the whole account."""
-    return Sight(mode="all", key=key, whole=True)
+    return Sight(mode="all", key=key, rule="a person sees the whole account", whole=True)
 
 
 def refusal_of(tx: Tx, access: Access, sight: Sight, key: SessionKey) -> str | None:
@@ -70,13 +75,13 @@ def refusal_of(tx: Tx, access: Access, sight: Sight, key: SessionKey) -> str | N
     if key == sight.key or sight.reaches(key.agent):
         return None
     if sight.mode == "self":
-        return "tools.sessions.visibility is self: this agent sees the session it sits in and no other."
+        return f"{sight.rule}: this agent sees the session it sits in and no other."
     if spawned_from(tx, access, str(key), str(sight.key)):
         return None
-    if key.agent == sight.key.agent:
-        return "tools.sessions.visibility is tree: this agent sees its session and what was spawned from it."
-    if sight.mode != "all":
-        return f"tools.sessions.visibility is {sight.mode}: sessions of other agents are seen with all only."
+    if sight.mode == "tree":
+        return f"{sight.rule}: this agent sees its session and what was spawned from it."
+    if sight.mode == "agent":
+        return f"{sight.rule}: sessions of other agents are seen with all only."
     if not sight.others_enabled:
         return "tools.agent_to_agent.enabled is off: agents do not see one another's sessions."
     return "tools.agent_to_agent.allow does not name both agents."

@@ -75,7 +75,7 @@ def _send(tx: Tx, desk: Desk, params: SessionsSend) -> Result:
 def _target(tx: Tx, desk: Desk, reference: str) -> Place:
     """The lane a reference means, if something may be sent there: one that exists, or an agent's main lane."""
     try:
-        place = find_place(tx, desk.looking, reference, desk.key)
+        place = find_place(tx, desk.looking, reference, desk.key, desk.sight)
     except Refusal as refusal:
         if refusal.code not in (Code.NOT_FOUND, Code.AMBIGUOUS_SESSION):
             raise

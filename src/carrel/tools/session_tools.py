@@ -67,7 +67,7 @@ class AgentsList(Params, frozen=True, kw_only=True):
 
 def lane_in_sight(tx: Tx, desk: Desk, reference: str) -> tuple[Lane, Session | None]:
     """The lane a reference means, if the desk may see it; the refusal names the rule."""
-    lane, session = find_lane(tx, desk.looking, reference, desk.key)
+    lane, session = find_lane(tx, desk.looking, reference, desk.key, desk.sight)
     why = refusal_of(tx, desk.access, desk.sight, lane.session_key)
     if why is not None:
         raise Refusal(Code.FORBIDDEN, why)

@@ -1,0 +1,174 @@
+"""Random worlds for the session tools: agents, lanes with parents and generations, settings, spellings of lanes.
+
+A world remembers what was put into it, so that nobody needs to ask the store what there is.
+"""
+
+import random
+from typing import Any, Literal
+
+from msgspec import Struct
+
+from carrel.kernel import Access, SessionKey, system_access
+from carrel.kernel.settings import (
+    AgentDefaultsSettings,
+    AgentsSettings,
+    SandboxDefaultsSettings,
+    SendMatch,
+    SendPolicySettings,
+    SendRule,
+    SessionsSettings,
+    Settings,
+    ToolsAgentToAgentSettings,
+    ToolsSessionsSettings,
+    ToolsSettings,
+)
+from carrel.sessions import Profile, close_generation, insert_lane, make_agent, open_account, open_generation
+from carrel.storage import Tx
+
+Mode = Literal["self", "tree", "agent", "all"]
+MODES: tuple[Mode, ...] = ("self", "tree", "agent", "all")
+ELSEWHERE = "elsewhere"
+CHATS = ("chat-00000001", "chat-00000002")
+
+
+class Place(Struct, frozen=True, kw_only=True):
+    """A lane as it was made; `channel` is the one it was last spoken to on, `send_policy` its own word."""
+
+    key: str
+    agent: str
+    parent: str | None = None
+    sandboxed: bool = False
+    channel: str | None = None
+    send_policy: str | None = None
+    # The ids of its generations, oldest first.
+    sessions: tuple[str, ...] = ()
+
+
+class World(Struct, frozen=True):
+    """Agents with their profiles, lanes by their keys, and a session of another account."""
+
+    profiles: dict[str, Profile]
+    places: dict[str, Place]
+    foreign_session: str
+
+
+def make_world(tx: Tx, access: Access, chance: random.Random) -> World:
+    """A world of a few agents, each with lanes of every sort, some spawned from others."""
+    profiles = {"main": Profile()}
+    for name in chance.sample(["a1", "a2", "b1"], chance.randrange(4)):
+        visibility: Any = chance.choice([None, None, *MODES])
+        profile = Profile(visibility=visibility, sandbox="on" if chance.random() < 0.3 else "off")
+        make_agent(tx, access, name, name, profile)
+        profiles[name] = profile
+    places: dict[str, Place] = {}
+    for n in range(chance.randrange(3, 16)):
+        agent, rest = chance.choice(list(profiles)), _rest(n, chance)
+        parent = chance.choice(list(places)) if places and rest.startswith("subagent") else None
+        key = SessionKey.of(agent, rest)
+        if str(key) not in places:
+            places[str(key)] = _make_lane(tx, access, key, parent, chance)
+    return World(profiles, places, _make_elsewhere(tx))
+
+
+def _rest(n: int, chance: random.Random) -> str:
+    # Of the chats some bear the same name, on another channel or of another agent.
+    chats = [f"web:{chance.choice(CHATS)}", f"cli:{chance.choice(CHATS)}", f"telegram:direct:{n}"]
+    rooms = [f"telegram:group:{n}", f"whatsapp:channel:{n}"]
+    others = ["main", f"task:task_{n}", f"cron:tick{n}", f"node-{n}"]
+    return chance.choice([*chats, *rooms, *others, *[f"subagent:u{n}"] * 4])
+
+
+def _make_lane(tx: Tx, access: Access, key: SessionKey, parent: str | None, chance: random.Random) -> Place:
+    insert_lane(tx, access, key, spawned_by=parent)
+    sessions: list[str] = []
+    for _ in range(chance.choice([0, 1, 1, 2])):
+        close_generation(tx, access, key, "reset")
+        sessions.append(open_generation(tx, access, key).id)
+    if sessions and chance.random() < 0.3:
+        close_generation(tx, access, key, "reset")
+    place = Place(
+        key=str(key),
+        agent=key.agent,
+        parent=parent,
+        sandboxed=chance.random() < 0.2,
+        channel=chance.choice([None, "web", "telegram"]) if key.rest == "main" else None,
+        send_policy=chance.choice([None, None, None, "allow", "deny"]),
+        sessions=tuple(sessions),
+    )
+    tx.run(
+        "UPDATE lanes SET sandboxed = :sandboxed, last_channel = :channel, send_policy = :policy "
+        "WHERE account_id = :account AND key = :key",
+        account=access.account_id,
+        key=place.key,
+        sandboxed=int(place.sandboxed),
+        channel=place.channel,
+        policy=place.send_policy,
+    )
+    return place
+
+
+def _make_elsewhere(tx: Tx) -> str:
+    account, _ = open_account(tx, ELSEWHERE, ELSEWHERE)
+    access, key = system_access(account.id, account.slug), SessionKey.of("main", "cron:theirs")
+    insert_lane(tx, access, key)
+    return open_generation(tx, access, key).id
+
+
+def rules_of(chance: random.Random) -> Settings:
+    """Settings as an operator might choose them."""
+    patterns = [(), ("*",), ("main",), ("main", "a*"), ("A1", "main"), ("b?",)]
+    return Settings(
+        tools=ToolsSettings(
+            sessions=ToolsSessionsSettings(visibility=chance.choice([*MODES, "all"])),
+            agent_to_agent=ToolsAgentToAgentSettings(
+                enabled=chance.random() < 0.6, allow=tuple(chance.choice(patterns))
+            ),
+        ),
+        agents=AgentsSettings(
+            defaults=AgentDefaultsSettings(
+                sandbox=SandboxDefaultsSettings(session_tools_visibility=chance.choice(("spawned", "all")))
+            )
+        ),
+        sessions=SessionsSettings(
+            send_policy=SendPolicySettings(
+                rules=tuple(_send_rule(chance) for _ in range(chance.choice([0, 0, 1, 2, 3, 4]))),
+                default=chance.choice(("allow", "allow", "deny")),
+            )
+        ),
+    )
+
+
+def _send_rule(chance: random.Random) -> SendRule:
+    match = SendMatch(
+        channel=chance.choice(["", "", "", "web", "webchat", "telegram"]),
+        chat_type=chance.choice(["", "", "", "direct", "group", "channel"]),
+        key_prefix=chance.choice(["", "", "", "agent:main:", "agent:a", "task:", "cron:", "telegram:", "ses_"]),
+    )
+    return SendRule(action=chance.choice(("allow", "deny")), match=match)
+
+
+def a_reference(world: World, caller: Place, chance: random.Random) -> str:
+    """Some way to name a lane that is there or is not, its own or another's."""
+    place = chance.choice(list(world.places.values()))
+    rest = place.key.split(":", 2)[2]
+    agent = chance.choice(list(world.profiles))
+    spellings = [
+        *[place.key] * 15,
+        *place.sessions,
+        *[f"{place.key}:v{n}" for n in (1, 2, 9)],
+        f"{place.key}:v1@default",
+        f"{place.key}:v1@{ELSEWHERE}",
+        rest,
+        *CHATS,
+        f"agent:{agent}:{rest}",
+        f"agent:{agent}:main",
+        "main",
+        "current",
+        caller.key,
+        "agent:nobody:main",
+        "agent:main:nothing",
+        "global",
+        world.foreign_session,
+        "ses_" + "0" * 26,
+    ]
+    return chance.choice(spellings)
