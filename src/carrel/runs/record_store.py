@@ -124,6 +124,16 @@ def artifacts_of(tx: Tx, access: Access, run_id: str) -> list[Artifact]:
     return [Artifact(*row) for row in rows]
 
 
+def artifact_sizes(tx: Tx, access: Access, run_id: str) -> list[tuple[str, int]]:
+    """The artifact that every part of a run belongs to, and how many bytes the part takes."""
+    rows = tx.all(
+        "SELECT artifact_id, octet_length(content) FROM artifacts WHERE account_id = :account AND run_id = :run_id",
+        account=access.account_id,
+        run_id=run_id,
+    )
+    return [(row[0], row[1]) for row in rows]
+
+
 def artifact_part(tx: Tx, access: Access, run_id: str, seq: int) -> Artifact | None:
     """One part of an artifact by its number."""
     row = tx.one(

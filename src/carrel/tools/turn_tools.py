@@ -8,8 +8,23 @@ import msgspec
 from msgspec import Meta
 
 from carrel.kernel import Code, Refusal, invalid
-from carrel.kernel.limits import ARTIFACT_BYTES_MAX, ARTIFACTS_PER_RUN_MAX, NAME_CHARS_MAX, QUESTION_CHARS_MAX
-from carrel.runs import REPLY_ARTIFACT, Artifact, Failed, NeedsInput, artifacts_of, count_change, insert_artifact, tell
+from carrel.kernel.limits import (
+    ARTIFACT_BYTES_MAX,
+    ARTIFACT_BYTES_PER_RUN_MAX,
+    ARTIFACTS_PER_RUN_MAX,
+    NAME_CHARS_MAX,
+    QUESTION_CHARS_MAX,
+)
+from carrel.runs import (
+    REPLY_ARTIFACT,
+    Artifact,
+    Failed,
+    NeedsInput,
+    artifact_sizes,
+    count_change,
+    insert_artifact,
+    tell,
+)
 from carrel.storage import Tx
 from carrel.tools.model import Desk, Params, Result, Tool
 from carrel.tools.session_shapes import Added
@@ -57,12 +72,20 @@ def _decline(_tx: Tx, _desk: Desk, params: Decline) -> Result:
 
 def _artifact_add(tx: Tx, desk: Desk, params: ArtifactAdd) -> Result:
     kind, content = _part(params)
-    if len(content.encode()) > ARTIFACT_BYTES_MAX * 4 // 3:
+    size = len(content.encode())
+    if size > ARTIFACT_BYTES_MAX * 4 // 3:
         raise Refusal(Code.TOO_LARGE, f"One part of an artifact has at most {ARTIFACT_BYTES_MAX} bytes.", field=kind)
-    present = artifacts_of(tx, desk.access, desk.own_run.id)
+    present = artifact_sizes(tx, desk.access, desk.own_run.id)
     if len(present) >= ARTIFACTS_PER_RUN_MAX:
         raise Refusal(Code.LIMIT_REACHED, f"A run has at most {ARTIFACTS_PER_RUN_MAX} artifact parts.")
-    known = {part.artifact_id for part in present}
+    room = ARTIFACT_BYTES_PER_RUN_MAX - sum(taken for _, taken in present)
+    if size > room:
+        raise Refusal(
+            Code.LIMIT_REACHED,
+            f"The artifacts of a run have at most {ARTIFACT_BYTES_PER_RUN_MAX} bytes together, and this part takes "
+            f"{size} where {max(0, room)} are left; give a link to it instead.",
+        )
+    known = {artifact_id for artifact_id, _ in present}
     if params.artifact_id == REPLY_ARTIFACT:
         raise invalid("artifactId", f"'{REPLY_ARTIFACT}' is the name of the reply itself; choose another.")
     if params.append and params.artifact_id not in known:
