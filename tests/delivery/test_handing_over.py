@@ -10,6 +10,7 @@ import pytest
 from msgspec import structs
 
 from carrel.delivery import ChannelFault, Exchanges, Post, redeliver
+from carrel.journal import OWNERS, Notification, newest_notifications
 from carrel.kernel import SessionKey
 from carrel.runs import Cancelled, Completed, Exchange, NeedsInput, Outcome, exchange_after, remove_lane, run_by_id
 from carrel.sessions import LaneChange, agent_by_id, change_lane, lane_of, make_lane
@@ -93,6 +94,10 @@ class Handing:
     async def ended(self) -> Exchange:
         return await self.until(lambda exchange: exchange.state != "open")
 
+    async def told(self) -> list[Notification]:
+        """What the owners were told, the newest first."""
+        return await self.engine.db.read(lambda tx: newest_notifications(tx, self.engine.access, OWNERS, limit=50))
+
     async def allow(self, policy: str | None) -> None:
         """Let the requester's lane be spoken in, or not."""
         change = LaneChange(send_policy=policy)  # type: ignore[arg-type]
@@ -156,6 +161,11 @@ async def test_a_refused_result_is_offered_again_for_half_an_hour_and_can_be_del
         told = await handing.engine.db.read(lambda tx: events_of_run(tx, handing.engine.access, handing.run_id))
         names = [event.name for event in told if event.name.startswith("announce")]
         assert names == ["announce.undelivered", "announce.delivered"]
+        (notice,) = await handing.told()
+        assert (notice.type, notice.run_id, notice.key) == ("run_undelivered", handing.run_id, child.key)
+        assert notice.title == "main could not deliver: count"
+        assert notice.body.startswith(f"It did not reach {MAIN}: ")
+        assert "denied" in notice.body
 
 
 @requirement("S2.subannounce.posts")

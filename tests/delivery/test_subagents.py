@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from carrel.journal import Entry, entries_of_session
+from carrel.journal import OWNERS, Entry, Notification, entries_of_session, newest_notifications
 from carrel.kernel import SessionKey
 from carrel.kernel.settings import (
     AgentDefaultsSettings,
@@ -76,6 +76,10 @@ class House:
         assert exchange.state == "delivered", exchange
         assert exchange.announcement is not None
         return exchange.announcement
+
+    async def told(self) -> list[Notification]:
+        """What the owners were told, the newest first."""
+        return await self.floor.read(lambda tx: newest_notifications(tx, self.floor.access, OWNERS, limit=50))
 
     async def runs_in(self, key: SessionKey) -> list[Run]:
         """The runs of a lane, oldest first, once they all rest."""
@@ -300,8 +304,12 @@ async def test_files_that_a_server_left_without_a_child_are_swept_up_later(house
     assert left == {owned.rpartition("/")[2], foreign, "notes", "fresh"}, "only what this account made and lost goes"
 
 
-@requirement("S2.x.result.kept")
-async def test_a_result_for_a_session_that_ended_goes_to_the_next_generation(house: House) -> None:
+@requirement("S2.x.result.gone", "S2.x.result.kept")
+async def test_a_result_for_a_session_that_ended_goes_to_the_next_generation_and_is_told_to_the_owners(
+    house: House,
+) -> None:
+    await house.announced((await house.spawn())["runId"])
+    assert await house.told() == [], "nobody is told of what arrives where it was asked for"
     gate = Gate()
     house.play.child = text("late sheep", before=gate)
     answer = await house.spawn()
@@ -312,6 +320,10 @@ async def test_a_result_for_a_session_that_ended_goes_to_the_next_generation(hou
     woken = (await house.runs_in(MAIN))[-1]
     assert before is not None
     assert (woken.text, woken.generation) == (told, before.generation + 1)
+    (notice,) = await house.told()
+    assert (notice.type, notice.run_id, notice.key) == ("run_undelivered", answer["runId"], str(MAIN))
+    assert notice.title == "main came back after the session had ended: count the sheep"
+    assert str(MAIN) in notice.body
 
 
 @requirement("S2.x.result.kept")

@@ -86,7 +86,7 @@ BUILT = ids(
     S2.x.agentid.strict S2.x.children.limit S2.x.clamp.narrow S2.x.cron.noloop S2.x.history.caps S2.x.kind.prefixed
     S2.x.lane.recovers S2.x.list.told S2.x.nodeadlock S2.x.noreply.stops S2.x.queue.nodrop S2.x.reply.once
     S2.x.reply.own S2.x.reset.generation S2.x.responses.continue S2.x.responses.terminal
-    S2.x.result.kept S2.x.result.nochannel S2.x.stop.cutoff
+    S2.x.result.gone S2.x.result.kept S2.x.result.nochannel S2.x.stop.cutoff
     S3.id.delete S3.id.delivery S3.id.firstcommand S3.id.identity S3.id.lanes S3.id.legacy
     S3.id.newkey S3.id.pointer S3.id.resolve.first S3.id.sessionid S3.id.telegram
     S3.x.command.done S3.x.message.kept S3.x.tabs
@@ -96,9 +96,6 @@ BUILT = ids(
 )
 
 REASONS: Mapping[str, frozenset[str]] = {
-    "a result for a session that ended reaches its next generation, but owners have no notifications yet": ids(
-        "S2.x.result.gone"
-    ),
     "commands act on the chat's own session, but there is no auto mode to act on yet": ids("S3.id.command.context"),
     "only one view of the journal, a session's history, is built yet": ids("P.view.journal"),
     "tasks of the board and their lanes' ends are not built yet": ids(

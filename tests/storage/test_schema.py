@@ -172,6 +172,10 @@ LOOKUPS = {
     "what follows after a run": f"SELECT id FROM exchanges WHERE {OURS} AND first_run_id = :key",
     "webhooks that are due": "SELECT id FROM webhooks WHERE due_at <= :now ORDER BY due_at LIMIT 50",
     "entries of a session": f"SELECT seq FROM entries WHERE {OURS} AND session_id = :key ORDER BY seq DESC LIMIT 50",
+    "a mailbox": f"SELECT id FROM notifications WHERE {OURS} AND recipient = :key ORDER BY id DESC LIMIT 50",
+    "what is unread in a mailbox": f"SELECT count(*) FROM notifications WHERE {OURS} AND recipient = :key AND "
+    "read_at IS NULL",
+    "notifications past their time": f"SELECT id FROM notifications WHERE {OURS} AND id < :key ORDER BY id LIMIT 500",
     "events behind a cursor": f"SELECT seq FROM events WHERE {OURS} AND seq > :now ORDER BY seq LIMIT 500",
 }
 

@@ -46,11 +46,15 @@ class Target:
             token = client.post("/api/tokens", json={"kind": "agent", "name": "x", "agentId": "spare"}).json()
             run = client.post("/api/runs", json={"message": "hello", "agentId": "spare"}).json()
             client.get(f"/api/runs/{run['runId']}/wait").raise_for_status()
+            failed = client.post("/api/runs", json={"message": "fail", "agentId": "spare"}).json()
+            client.get(f"/api/runs/{failed['runId']}/wait").raise_for_status()
+            told = client.get("/api/notifications").json()["notifications"]
         self.known = {
             "/api/agents/": "spare",
             "/api/users/": user,
             "/api/tokens/": token["token"]["id"],
             "/api/runs/": run["runId"],
+            "/api/notifications/": told[0]["id"],
             "/api/sessions/": "agent:spare:main",
         }
 

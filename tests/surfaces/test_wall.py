@@ -77,6 +77,9 @@ async def furnish(client: httpx.AsyncClient) -> Everything:
     (await client.get(f"/api/runs/{run}/wait")).raise_for_status()
     waiting = (await client.post("/api/runs", json={"sessionKey": KEY, "message": f"ask {SECRET}?"})).json()["runId"]
     (await client.get(f"/api/runs/{waiting}/wait")).raise_for_status()
+    failed = (await client.post("/api/runs", json={"sessionKey": KEY, "message": f"fail {SECRET}"})).json()["runId"]
+    (await client.get(f"/api/runs/{failed}/wait")).raise_for_status()
+    told = (await client.get("/api/notifications")).json()["notifications"]
     session = (await client.get(f"/api/runs/{run}")).json()["run"]["sessionId"]
     me = (await client.get("/api/auth/me")).json()
     return Everything(
@@ -86,6 +89,7 @@ async def furnish(client: httpx.AsyncClient) -> Everything:
             "token": token,
             "run": run,
             "waiting": waiting,
+            "notification": told[0]["id"],
             "key": KEY,
             "session": session,
             "conversation": f"{MARK}_conversation",
@@ -98,7 +102,8 @@ async def furnish(client: httpx.AsyncClient) -> Everything:
 async def look(client: httpx.AsyncClient) -> list[Any]:
     """All that an account shows of itself, without what a mere look changes."""
     paths = ("/api/agents", "/api/users", "/api/tokens", "/api/account", "/api/sessions", "/api/runs", "/api/changes")
-    shown = [(await client.get(path)).json() for path in (*paths, f"/api/sessions/{KEY}/history")]
+    own = ("/api/notifications", f"/api/sessions/{KEY}/history")
+    shown = [(await client.get(path)).json() for path in (*paths, *own)]
     for token in shown[2]["tokens"]:
         token.pop("lastUsedAt")
     return shown

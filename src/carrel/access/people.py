@@ -6,6 +6,7 @@ from msgspec import UNSET, Struct, UnsetType
 
 from carrel.access import store
 from carrel.access.model import Role, User
+from carrel.journal import forget_mailbox
 from carrel.kernel import Access, Code, Refusal, invalid, not_found
 from carrel.storage import Tx
 
@@ -57,9 +58,10 @@ def change_user(tx: Tx, access: Access, user_id: str, change: UserChange) -> Use
 
 
 def remove_user(tx: Tx, access: Access, user_id: str) -> None:
-    """Remove a person with every token that stood for them."""
+    """Remove a person with every token that stood for them, and what they were told."""
     if not store.delete_user(tx, access, user_id):
         raise not_found("user")
+    forget_mailbox(tx, access, user_id)
 
 
 def _check_slug(slug: str) -> None:

@@ -5,6 +5,7 @@ Everything here gives the exchange as it is to be kept; nothing writes it.
 
 from msgspec import structs
 
+from carrel.delivery.notices import tell_undelivered
 from carrel.journal import append_event, json_text
 from carrel.kernel import METRICS, MS_PER_SECOND, clip
 from carrel.kernel.limits import (
@@ -59,6 +60,8 @@ def conclude(tx: Tx, exchange: Exchange, state: str, why: str | None = None) -> 
         to = exchange.requester_key if exchange.kind == "spawn" else exchange.target_key
         body = {"runId": first.id, "attempts": exchange.attempts, "to": to}
         append_event(tx, exchange.access, f"announce.{state}", about_run(first), json_text(body))
+        if state == "undelivered":
+            tell_undelivered(tx, exchange, first, to, why or "no reason was given.")
     return structs.replace(
         exchange,
         state=state,

@@ -9,6 +9,7 @@ from msgspec import structs
 from carrel.delivery.channels import channel_of
 from carrel.delivery.concluding import conclude, offering, put_off, skipped
 from carrel.delivery.exchange_words import ANNOUNCE_SKIP, spoken
+from carrel.delivery.notices import tell_if_session_ended
 from carrel.delivery.subagent_words import Outcome, announcement, notes_question
 from carrel.journal import NewEntry, append_entry, entries_of_run
 from carrel.kernel import MS_PER_SECOND, Envelope, Message, Provenance, Refusal, SessionKey
@@ -87,6 +88,7 @@ class SubAgents:
                 self._note(tx, exchange, text, lane)
         except Refusal as refusal:
             return put_off(tx, exchange, refusal.message)
+        tell_if_session_ended(tx, exchange)
         return offering(tx, structs.replace(exchange, step="carry", due_at=tx.now, error=None))
 
     def _say(

@@ -1,7 +1,31 @@
-"""One journal of entries and one feed of events. Histories, transcripts and timelines are where-clauses over it."""
+"""One journal of entries, one feed of events, and what of them people are told in their mailboxes.
+
+Histories, transcripts and timelines are where-clauses over it.
+"""
 
 from carrel.journal.feed import Begin, begin, pages
-from carrel.journal.model import About, Entry, Event, EventFilter, NewEntry, about_lane, json_text
+from carrel.journal.model import (
+    OWNERS,
+    About,
+    Entry,
+    Event,
+    EventFilter,
+    NewEntry,
+    NewNotification,
+    Notification,
+    NotificationShape,
+    NotificationType,
+    about_lane,
+    json_text,
+    mailbox_of,
+)
+from carrel.journal.notification_store import (
+    count_unread,
+    forget_mailbox,
+    newest_notifications,
+    prune_notifications,
+)
+from carrel.journal.notifying import notify, read_all_notifications, read_notification
 from carrel.journal.store import (
     any_event_after,
     append_entry,
@@ -29,12 +53,17 @@ from carrel.journal.store import (
 )
 
 __all__ = [
+    "OWNERS",
     "About",
     "Begin",
     "Entry",
     "Event",
     "EventFilter",
     "NewEntry",
+    "NewNotification",
+    "Notification",
+    "NotificationShape",
+    "NotificationType",
     "about_lane",
     "any_event_after",
     "append_entry",
@@ -43,6 +72,7 @@ __all__ = [
     "attached_in_session",
     "begin",
     "changes_of_run",
+    "count_unread",
     "delete_lane_entries",
     "delete_session_entries",
     "deletions_between",
@@ -53,12 +83,19 @@ __all__ = [
     "events_after",
     "first_entry_since",
     "first_event_since",
+    "forget_mailbox",
     "json_text",
+    "mailbox_of",
     "newest_entries",
     "newest_event",
+    "newest_notifications",
+    "notify",
     "pages",
     "prune_events",
+    "prune_notifications",
     "pruned_event",
+    "read_all_notifications",
+    "read_notification",
     "runs_told_of",
     "talk_around_run",
     "talk_of_runs",

@@ -1,11 +1,14 @@
-"""Entries and events as values. An entry is for agents to read, an event for programs to react to; never merge them."""
+"""Entries, events and notifications as values: for agents to read, for programs to react to, for people to be told.
 
-from typing import Any
+Never merge them.
+"""
+
+from typing import Any, Literal
 
 import msgspec
 from msgspec import Struct
 
-from carrel.kernel import Provenance, SessionKey, iso
+from carrel.kernel import Access, Provenance, SessionKey, iso
 
 encode = msgspec.json.Encoder().encode
 
@@ -107,6 +110,8 @@ class Event(Struct, frozen=True):
     task_id: str | None
     agent_id: str | None
     body: str
+    # Whose mailbox it is about; None for what all may hear.
+    recipient: str | None = None
 
     def wire(self) -> bytes:
         """The event as the streams send it."""
@@ -136,11 +141,14 @@ class EventFilter(Struct, frozen=True, kw_only=True):
     task_id: str | None = None
     agent_id: str | None = None
     names: tuple[str, ...] = ()
+    # Of what is about a mailbox only what is about this one is heard.
+    mailbox: str | None = None
 
     def wants(self, event: Event) -> bool:
         """True when the event is one of those asked for."""
         return (
-            (self.key is None or event.key == self.key)
+            (event.recipient is None or event.recipient == self.mailbox)
+            and (self.key is None or event.key == self.key)
             and (self.conversation is None or event.conversation == self.conversation)
             and (self.task_id is None or event.task_id == self.task_id)
             and (self.agent_id is None or event.agent_id == self.agent_id)
@@ -151,3 +159,67 @@ class EventFilter(Struct, frozen=True, kw_only=True):
 def _named(name: str, wanted: str) -> bool:
     prefix = wanted.removesuffix("*").removesuffix(".")
     return name == prefix or name.startswith(prefix + ".")
+
+
+# The mailbox that all owner tokens of an account share: whoever holds one is the owner, and what one has read is read.
+OWNERS = "owners"
+NotificationType = Literal["run_failed", "run_undelivered"]
+
+
+def mailbox_of(access: Access) -> str | None:
+    """The mailbox of whoever asks; only people have one."""
+    return {"owner": OWNERS, "user": access.user_id}.get(access.kind)
+
+
+class NewNotification(Struct, frozen=True, kw_only=True):
+    """Something that people are to be told, before it is in anybody's mailbox."""
+
+    type: NotificationType
+    title: str
+    body: str
+    key: str | None = None
+    task_id: str | None = None
+    entry_id: str | None = None
+    run_id: str | None = None
+    session_id: str | None = None
+
+
+class Notification(NewNotification, frozen=True, kw_only=True):
+    """A notification as it is kept; its fields are the columns of its table."""
+
+    id: str
+    recipient: str
+    created_at: int
+    read_at: int | None = None
+
+    def shown(self) -> "NotificationShape":
+        """The notification as lists and events show it."""
+        return NotificationShape(
+            id=self.id,
+            type=self.type,
+            title=self.title,
+            body=self.body,
+            task_id=self.task_id,
+            entry_id=self.entry_id,
+            run_id=self.run_id,
+            session_id=self.session_id,
+            session_key=self.key,
+            created_at=iso(self.created_at) or "",
+            read_at=iso(self.read_at),
+        )
+
+
+class NotificationShape(Struct, frozen=True, kw_only=True, rename="camel"):
+    """Something a person was told, with a mark once it is read."""
+
+    id: str
+    type: NotificationType
+    title: str
+    body: str
+    task_id: str | None
+    entry_id: str | None
+    run_id: str | None
+    session_id: str | None
+    session_key: str | None
+    created_at: str
+    read_at: str | None

@@ -11,7 +11,7 @@ from carrel.storage import FEED, Row, Tx
 
 _FIELDS = Entry.__struct_fields__
 _ENTRY = ", ".join(_FIELDS)
-_EVENT = "seq, name, at, key, conversation, generation, run_id, task_id, agent_id, body"
+_EVENT = "seq, name, at, key, conversation, generation, run_id, task_id, agent_id, body, recipient"
 _NO_TOOL_RESULTS = "AND role <> 'toolResult' "
 _provenance = msgspec.json.Decoder(Provenance).decode
 _json = msgspec.json.Decoder().decode
@@ -56,12 +56,18 @@ def _about(entry: Entry) -> About:
     return structs.replace(lane, run_id=entry.run_id)
 
 
-def append_event(tx: Tx, access: Access, name: str, about: About, body: str, *, change: int | None = None) -> None:
-    """Write one line of the feed and wake its followers once it is committed; `change` numbers a run's own events."""
+def append_event(
+    tx: Tx, access: Access, name: str, about: About, body: str, *, change: int | None = None,
+    recipient: str | None = None,
+) -> None:  # fmt: skip
+    """Write one line of the feed and wake its followers once it is committed.
+
+    `change` numbers a run's own events; with a `recipient` only the reader of that mailbox is told.
+    """
     tx.later(
         "INSERT INTO events (account_id, seq, name, at, key, conversation, generation, run_id, task_id, agent_id, "
-        "body, change) VALUES (:account, tick(), :name, :now, :key, :conversation, :generation, :run_id, :task_id, "
-        ":agent_id, :body, :change)",
+        "body, change, recipient) VALUES (:account, tick(), :name, :now, :key, :conversation, :generation, :run_id, "
+        ":task_id, :agent_id, :body, :change, :recipient)",
         account=access.account_id,
         name=name,
         now=tx.now,
@@ -73,6 +79,7 @@ def append_event(tx: Tx, access: Access, name: str, about: About, body: str, *, 
         agent_id=about.agent_id,
         body=body,
         change=change,
+        recipient=recipient,
     )
     tx.wake(FEED)
 

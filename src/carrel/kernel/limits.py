@@ -84,6 +84,11 @@ STREAM_END_SECONDS_MAX = 1
 CHAT_FRAMES_WAITING_MAX = 1_000
 CHAT_BINDINGS_MAX = 20
 
+# Notifications: how many a mailbox keeps, the newest first, and how many are marked as read in one transaction.
+NOTIFICATIONS_KEPT_MAX = 1_000
+NOTIFICATIONS_READ_AT_A_TIME = 500
+NOTIFICATION_SUBJECT_CHARS_MAX = 80
+
 # A2A
 A2A_ID_CHARS_MAX = 512
 A2A_LEVELS_MAX = 28

@@ -1,9 +1,9 @@
 """The pruner: removes what is past its time, a bounded handful at a go."""
 
 from carrel.access import every_account, prune_answers
-from carrel.journal import attached_in_session, delete_session_entries, prune_events
+from carrel.journal import attached_in_session, delete_session_entries, prune_events, prune_notifications
 from carrel.kernel import METRICS, MS_PER_DAY, MS_PER_MINUTE, Access, system_access
-from carrel.kernel.limits import IDEMPOTENCY_KEPT_HOURS, POSTS_KEPT_HOURS, PRUNE_ROWS_MAX
+from carrel.kernel.limits import IDEMPOTENCY_KEPT_HOURS, NOTIFICATIONS_KEPT_MAX, POSTS_KEPT_HOURS, PRUNE_ROWS_MAX
 from carrel.kernel.settings import Settings
 from carrel.runs import lane_store, post_store, store, task_store
 from carrel.runs.stopping import end_unheld
@@ -29,6 +29,9 @@ def prune(tx: Tx, settings: Settings) -> int:
         removed += _prune_sessions(tx, access, _ago(tx, settings.sessions.closed_retention_days))
         removed += _archive_children(tx, access, settings.agents.defaults.subagents.archive_after_minutes)
         removed += prune_events(tx, access, _ago(tx, settings.events.retention_days), limit=PRUNE_ROWS_MAX)
+        # What people were told of a run is worth keeping as long as the run.
+        told_before = _ago(tx, settings.runs.retention_days)
+        removed += prune_notifications(tx, access, told_before, keep=NOTIFICATIONS_KEPT_MAX, limit=PRUNE_ROWS_MAX)
         removed += prune_answers(tx, access, _ago(tx, IDEMPOTENCY_KEPT_HOURS / 24))
         removed += post_store.prune_posts(tx, access, _ago(tx, POSTS_KEPT_HOURS / 24), limit=PRUNE_ROWS_MAX)
     return removed

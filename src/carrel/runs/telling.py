@@ -9,6 +9,7 @@ from carrel.kernel import METRICS
 from carrel.runs.carrying import post_outcome
 from carrel.runs.exchange_store import note_run_ended
 from carrel.runs.model import ENDS, Claim
+from carrel.runs.notifying import notify_failed
 from carrel.runs.store import change_of
 from carrel.runs.webhook_store import want_webhooks
 from carrel.storage import WEBHOOKS, Tx
@@ -48,6 +49,8 @@ def tell(tx: Tx, run: Claim, name: str, *, state: str, reason: str | None = None
     post_outcome(tx, run, state)
     if state in ENDS:
         note_run_ended(tx, run.access, run.id, run.provenance_kind)
+    if state == "failed":
+        notify_failed(tx, run)
 
 
 def count_end(run: Claim, state: str, reason: str | None, now: int) -> None:

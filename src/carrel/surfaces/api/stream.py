@@ -8,7 +8,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 from starlette.responses import Response
 
-from carrel.journal import Begin, Event, EventFilter, begin, events_after, pages
+from carrel.journal import Begin, Event, EventFilter, begin, events_after, mailbox_of, pages
 from carrel.kernel import METRICS, Access, Code, Refusal, elapsed_seconds, invalid
 from carrel.kernel.limits import STREAM_PAGE_ROWS, STREAM_PING_SECONDS
 from carrel.sessions import find_lane
@@ -70,6 +70,7 @@ def _filter(tx: Tx, access: Access, query: StreamQuery) -> "Wanted":
             task_id=query.task_id or None,
             agent_id=access.agent_id if access.kind in ("agent", "run") else None,
             names=tuple(name for name in map(str.strip, query.events.split(",")) if name),
+            mailbox=mailbox_of(access),
         ),
         # Events carry neither a topic nor a space so far: who asks for one alone is told of nothing.
         nothing=bool(query.topic_id) or not in_default_space(query.space_id, query.allowed_space_ids),

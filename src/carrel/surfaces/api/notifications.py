@@ -1,0 +1,88 @@
+"""Notifications: what a person was told, and the mark that it was read. Everybody sees their own mailbox alone."""
+
+from carrel.journal import (
+    NotificationShape,
+    count_unread,
+    mailbox_of,
+    newest_notifications,
+    read_all_notifications,
+    read_notification,
+)
+from carrel.kernel import Access
+from carrel.storage import Tx
+from carrel.surfaces.api.cursors import clamp, read_cursor, write_cursor
+from carrel.surfaces.api.endpoint import PEOPLE, Ask, In, NoQuery, Out, endpoint
+
+
+class NotificationsQuery(In, frozen=True, kw_only=True):
+    """Which notifications a list wants."""
+
+    unread: bool = False
+    limit: int | None = None
+    cursor: str | None = None
+
+
+class NotificationList(Out, frozen=True, kw_only=True):
+    """A page of notifications, the newest first, and how many there are that nobody has read."""
+
+    notifications: list[NotificationShape]
+    unread_count: int
+    next_cursor: str | None
+
+
+class OneNotification(Out, frozen=True, kw_only=True):
+    """One notification."""
+
+    notification: NotificationShape
+
+
+class AllRead(Out, frozen=True, kw_only=True):
+    """How many notifications were marked as read."""
+
+    read: int
+
+
+@endpoint("GET", "/api/notifications", answers={200: NotificationList}, who=PEOPLE, query=NotificationsQuery)
+async def list_notifications(ask: Ask[None, NotificationsQuery]) -> NotificationList:
+    """What the asker was told, the newest first."""
+    limit = clamp(ask.query.limit)
+    place = read_cursor(ask.query.cursor, tuple[str])
+
+    def work(tx: Tx, access: Access) -> NotificationList:
+        before, mailbox = place[0] if place else None, _mailbox(access)
+        found = newest_notifications(tx, access, mailbox, limit=limit + 1, before=before, unread=ask.query.unread)
+        page = found[:limit]
+        return NotificationList(
+            notifications=[notification.shown() for notification in page],
+            unread_count=count_unread(tx, access, mailbox),
+            next_cursor=write_cursor(page[-1].id) if len(found) > limit else None,
+        )
+
+    return await ask.read(work)
+
+
+@endpoint("POST", "/api/notifications/{id}/read", answers={200: OneNotification}, who=PEOPLE)
+async def mark_as_read(ask: Ask[None, NoQuery]) -> OneNotification:
+    """Mark a notification as read; once is enough."""
+
+    def work(tx: Tx, access: Access) -> OneNotification:
+        marked = read_notification(tx, access, _mailbox(access), ask.path("id"))
+        return OneNotification(notification=marked.shown())
+
+    return await ask.write(work)
+
+
+@endpoint("POST", "/api/notifications/read-all", answers={200: AllRead}, who=PEOPLE)
+async def mark_all_as_read(ask: Ask[None, NoQuery]) -> AllRead:
+    """Mark every notification of the asker as read."""
+    read, more = 0, True
+    while more:
+        marked, more = await ask.write(lambda tx, access: read_all_notifications(tx, access, _mailbox(access)))
+        read += marked
+    return AllRead(read=read)
+
+
+def _mailbox(access: Access) -> str:
+    mailbox = mailbox_of(access)
+    assert mailbox is not None, "people have a mailbox, and nobody else comes here"
+    return mailbox
