@@ -37,6 +37,13 @@ def mint_token(tx: Tx, access: Access, new: NewToken) -> tuple[Token, str]:
     return store.insert_token(tx, access, token_id, new, digest(secret)), secret
 
 
+def mint_run_token(tx: Tx, access: Access, agent_id: str, run_id: str) -> str:
+    """The secret of a run's token; those that the run had before end with it."""
+    store.delete_run_tokens(tx, access, run_id)
+    new = NewToken(kind="run", name=run_id, agent_id=agent_id, run_id=run_id)
+    return mint_token(tx, access, new)[1]
+
+
 def admit_token(tx: Tx, access: Access, new: NewToken, token_id: str, secret: str) -> Token:
     """Let a token in that was made, and written down for its owner, before."""
     return store.insert_token(tx, access, token_id, new, digest(secret))

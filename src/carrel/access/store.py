@@ -255,6 +255,24 @@ def revoke_token(tx: Tx, access: Access, token_id: str) -> bool:
     )
 
 
+def delete_run_tokens(tx: Tx, access: Access, run_id: str) -> None:
+    """Forget every token of a run."""
+    tx.run(
+        "DELETE FROM tokens WHERE account_id = :account AND run_id = :run_id", account=access.account_id, run_id=run_id
+    )
+
+
+def prune_run_tokens(tx: Tx, access: Access, *, limit: int) -> int:
+    """Forget tokens of runs that have ended, a handful at a go; nobody was let in by them any more."""
+    return tx.run(
+        "DELETE FROM tokens WHERE account_id = :account AND id IN (SELECT t.id FROM tokens t JOIN runs r "
+        "ON r.account_id = t.account_id AND r.id = t.run_id WHERE t.account_id = :account AND t.run_id IS NOT NULL "
+        "AND r.ended_at IS NOT NULL LIMIT :limit)",
+        account=access.account_id,
+        limit=limit,
+    )
+
+
 def touch_token(tx: Tx, access: Access, token_id: str) -> None:
     """Remember that a token was used."""
     tx.run(

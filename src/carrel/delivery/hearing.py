@@ -6,6 +6,8 @@ Everything is an entry of the run's own, written under its claim, so that a turn
 from logging import getLogger
 from typing import Any
 
+from msgspec import structs
+
 from carrel.delivery.approving import APPROVAL, ASKS, decision_on, is_about_approval, must_be_asked, question_of
 from carrel.delivery.desktop import Desktop
 from carrel.delivery.keeping import forget_arguments, keep_arguments, kept_output
@@ -22,12 +24,14 @@ from carrel.runs import (
     NeedsInput,
     Outcome,
     Run,
+    WantedEnd,
     bind_session,
     fence,
     is_senders,
+    keep_end,
     run_by_id,
 )
-from carrel.sessions import Session, open_generation, session_by_id
+from carrel.sessions import Session, close_generation, open_generation, session_by_id
 from carrel.storage import Tx
 from carrel.tools import Readied, Result, call_tool, finish_waiting, hold_caller, refuse_call
 
@@ -48,6 +52,9 @@ def hear(tx: Tx, claim: Claim) -> tuple[Run, Session]:
         assert bound is not None, "a generation with a run is never pruned"
         return run, bound
     # Opening holds the lane, the fence the run: the lane comes first, as everywhere.
+    if run.provenance_kind == "cron" and run.session_key.rest == f"cron:{run.source().actor}":
+        # In a lane of its own a schedule begins afresh each time, so that what it shows a model does not grow.
+        close_generation(tx, claim.access, run.session_key, "rotated")
     session = open_generation(tx, claim.access, run.session_key)
     fence(tx, claim)
     _write_said(tx, claim, run, session)
@@ -81,11 +88,15 @@ def _write_said(tx: Tx, claim: Claim, run: Run, session: Session) -> None:
 
 def hear_answer(tx: Tx, claim: Claim, desktop: Desktop, n: int, answer: StepAnswer, rounds_max: int) -> Outcome | None:
     """Keep what the gateway said: the reply ends the turn, calls are written down before any of them is made."""
-    fence(tx, claim)
+    end = fence(tx, claim)
     answer_step(tx, claim.access, claim.id, n, kept_output(answer.output))
+    # PostgreSQL keeps no NUL in a text, and nobody needs one in a reply.
+    text = answer.text.replace("\x00", "")
+    if end is not None:
+        # Asked for from outside while the step was under way: what comes with it is said beside that call.
+        keep_end(tx, claim, structs.replace(end, said=text if text.strip() else ""))
+        return end.outcome
     if not answer.calls:
-        # PostgreSQL keeps no NUL in a text, and nobody needs one in a reply.
-        text = answer.text.replace("\x00", "")
         if not text.strip():
             return Completed(reply="", note=answer.incomplete_reason or "no_reply")
         _write(tx, desktop, "assistant", text, None)
@@ -94,7 +105,7 @@ def hear_answer(tx: Tx, claim: Claim, desktop: Desktop, n: int, answer: StepAnsw
         message = f"The agent used all {rounds_max} rounds of tool calls without coming to an answer."
         return Failed(code=_TOO_MANY_ROUNDS, message=message)
     # What is said beside calls is no reply; it is kept with the first of them.
-    said = {"said": answer.text.replace("\x00", "")} if answer.text.strip() else {}
+    said = {"said": text} if text.strip() else {}
     for call in answer.calls[:TOOL_CALLS_PER_ROUND_MAX]:
         arguments, files = keep_arguments(tx, desktop.access, call)
         details = {"callId": call.call_id, "name": call.name, "arguments": arguments, "step": n} | said
@@ -118,7 +129,17 @@ def act(
 ) -> Result:  # fmt: skip
     """Make one call: effect, record and entry in one transaction. A person is asked first where one must agree."""
     hold_caller(tx, desktop.desk, readied)
-    fence(tx, claim)
+    wanted = fence(tx, claim)
+    if wanted is not None:
+        # The turn ends as was asked from outside; a call that is left open is made when the run goes on.
+        return Result(value={}, ends=wanted.outcome)
+    result = _act(tx, desktop, call, arguments, readied)
+    if result.ends is not None:
+        keep_end(tx, claim, WantedEnd(outcome=result.ends))
+    return result
+
+
+def _act(tx: Tx, desktop: Desktop, call: Entry, arguments: str, readied: Readied | None) -> Result:
     details = call.details or {}
     known_as = known_call(call)
     if must_be_asked(desktop, call):

@@ -13,7 +13,7 @@ from logging import getLogger
 import msgspec
 from msgspec import Struct
 
-from carrel.access import account_of
+from carrel.access import account_of, mint_run_token
 from carrel.delivery.asking import Asked, Asking, ask
 from carrel.delivery.desktop import Desktop, Door
 from carrel.delivery.errands import errand_of
@@ -39,6 +39,7 @@ from carrel.runs import (
     is_senders,
     note_instructions,
     open_calls,
+    wanted_end,
 )
 from carrel.sessions import Agent, Lane, Session, agent_by_id, lane_of
 from carrel.storage import Database, Tx
@@ -85,10 +86,13 @@ class Turns:
         """One turn: whatever is next by what is stored, until there is an outcome."""
         usage: Usage | None = None
         called: set[str] = set()
+        token = ""
         while True:
-            following = await self._db.write(lambda tx: self._prepare(tx, claim))
+            following = await self._db.write(partial(self._prepare, claim=claim, token=token))
             match following:
                 case _Sent():
+                    # Only its hash is stored: the steps of one attempt share it, and the next attempt gets another.
+                    token = following.step.run_token
                     # What earlier attempts spent, and the turn before a question, was spent on this run too.
                     outcome, usage = await self._step(claim, following, usage or spent_before(following.desktop.run))
                 case _Pending():
@@ -140,10 +144,16 @@ class Turns:
         with self._aside(), suppress(Refusal):
             await self._watch.rest(claim.access, wait.run_id, max(0, wait.until - now) / MS_PER_SECOND)
 
-    def _prepare(self, tx: Tx, claim: Claim) -> "_Sent | _Pending | Outcome":
-        """Hear what is unheard, then find what is next: the reply is there, calls are open, or a step is due."""
+    def _prepare(self, tx: Tx, claim: Claim, token: str) -> "_Sent | _Pending | Outcome":
+        """Hear what is unheard, then find what is next: an end is wanted, a reply is there, calls are open, or a step.
+
+        `token` is the run's, where this attempt has sent one already.
+        """
         desktop = self._sit_down(tx, claim)
         own = desktop.own
+        end = wanted_end(desktop.run.wanted_end)
+        if end is not None:
+            return end.outcome
         reply = given_reply(own)
         if reply is not None:
             return Completed(reply=reply)
@@ -158,7 +168,10 @@ class Turns:
         n = next_step(tx, desktop.access, claim.id)
         insert_step(tx, desktop.access, claim, _row(asking, asked, n, tx.now))
         note_instructions(tx, claim, asking.instructions.version, asking.instructions.sha256)
-        return _Sent(Step(body=asked.body, address=asking.address, agent_id=desktop.agent.id), n, desktop)
+        if desktop.door.settings.run_tokens and not token:
+            token = mint_run_token(tx, desktop.access, desktop.agent.id, claim.id)
+        step = Step(body=asked.body, address=asking.address, agent_id=desktop.agent.id, run_token=token)
+        return _Sent(step, n, desktop)
 
     def _sit_down(self, tx: Tx, claim: Claim) -> Desktop:
         access = claim.access

@@ -12,12 +12,14 @@ Item = dict[str, Any]
 class Step(Struct, frozen=True, kw_only=True):
     """One request to a model. `body` is exactly the JSON text that goes over the wire; its builder has recorded it.
 
-    `address` names the session at the gateway; `agent_id` is empty for requests that belong to no run.
+    `address` names the session at the gateway; `agent_id` is empty for requests that belong to no run. `run_token` is
+    for gateways that are to call tools as this run; nobody else ever sees it.
     """
 
     body: bytes
     address: str
     agent_id: str = ""
+    run_token: str = ""
 
 
 class Call(Struct, frozen=True, kw_only=True):

@@ -8,14 +8,18 @@ from contextlib import aclosing
 from hashlib import sha256
 from http import HTTPStatus
 
+import msgspec
+
 from carrel.gateway.faults import Faults
 from carrel.gateway.model import OnText, Step, StepAnswer
 from carrel.gateway.reading import AnswerReader, read_whole
+from carrel.kernel import REDACTED
 from carrel.kernel.settings import GatewaySettings
 from carrel.wire import EventReader, StreamedReply, Wire, WireFault
 
 CHECK_SECONDS = 5.0
 MODELS_MAX = 1000
+RUN_TOKEN_HEADER = "x-carrel-run-token"  # noqa: S105  (a name, no secret)
 _STREAM_TYPE = "text/event-stream"
 
 
@@ -39,6 +43,8 @@ class ResponsesGateway:
         }
         if step.agent_id:
             headers["x-openclaw-agent-id"] = step.agent_id
+        if step.run_token:
+            headers[RUN_TOKEN_HEADER] = step.run_token
         try:
             async with self._wire.stream(
                 "POST",
@@ -49,7 +55,7 @@ class ResponsesGateway:
             ) as reply:
                 if reply.status not in (HTTPStatus.OK, HTTPStatus.CREATED):
                     raise self._faults.of_status(reply.status, dict(reply.headers), await reply.read())
-                return await self._read(reply, sha256(step.body).hexdigest(), on_text)
+                return _without(step.run_token, await self._read(reply, sha256(step.body).hexdigest(), on_text))
         except WireFault as fault:
             raise self._faults.of_wire(fault) from None
 
@@ -105,6 +111,16 @@ class ResponsesGateway:
 def root_of(base_url: str) -> str:
     """The address that `/v1/…` is appended to, whether or not the operator wrote a slash, `/v1` or the whole path."""
     return base_url.strip().rstrip("/").removesuffix("/responses").removesuffix("/v1").rstrip("/")
+
+
+def _without(token: str, answer: StepAnswer) -> StepAnswer:
+    """The answer as it may be kept: agents show the calls they make, and some with the token they made them with."""
+    if not token:
+        return answer
+    text = msgspec.json.encode(answer)
+    if token.encode() not in text:
+        return answer
+    return msgspec.json.decode(text.replace(token.encode(), REDACTED.encode()), type=StepAnswer)
 
 
 def _listed(body: bytes) -> tuple[str, ...]:

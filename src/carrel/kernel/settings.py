@@ -76,6 +76,7 @@ class GatewaySettings(Section, frozen=True, kw_only=True):
     models: tuple[str, ...] = ()
     history: Literal["carrel", "gateway"] = "carrel"
     stream: bool = True
+    run_tokens: bool = False
     timeout_seconds: Seconds = 300
 
 

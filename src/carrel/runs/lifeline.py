@@ -26,9 +26,9 @@ def _rescue(tx: Tx, seen: Run) -> bool:
     METRICS.count("runs.rescued.count")
     if run.stopping is not None:
         end_unheld(tx, run, "cancelled", run.stopping)
-    elif has_written(tx, run.access, run.id) and not is_waiting(tx, run.access, run.id):
+    elif run.wanted_end is None and has_written(tx, run.access, run.id) and not is_waiting(tx, run.access, run.id):
         # Its tools may have changed the world half way: a repeat could do it twice. A person decides. Who only waited
-        # for another run was in the middle of nothing, and goes on waiting.
+        # for another run was in the middle of nothing, and goes on waiting; who asked for its end does nothing else.
         end_unheld(
             tx,
             run,

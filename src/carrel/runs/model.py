@@ -99,6 +99,7 @@ class Run(Claim, frozen=True, kw_only=True):
     stopping: str | None = None
     usage: str | None = None
     waiting_for: str | None = None
+    wanted_end: str | None = None
     worker: str | None = None
 
     @property
@@ -132,7 +133,7 @@ class Completed(Struct, frozen=True, kw_only=True):
     usage: dict[str, Any] | None = None
 
 
-class NeedsInput(Struct, frozen=True, kw_only=True):
+class NeedsInput(Struct, frozen=True, kw_only=True, tag=True):
     """The turn asks back and frees its lane."""
 
     question: str
@@ -140,7 +141,7 @@ class NeedsInput(Struct, frozen=True, kw_only=True):
     usage: dict[str, Any] | None = None
 
 
-class Failed(Struct, frozen=True, kw_only=True):
+class Failed(Struct, frozen=True, kw_only=True, tag=True):
     """The turn could not answer; `retryable` when only the way was bad."""
 
     code: str

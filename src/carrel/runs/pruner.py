@@ -1,6 +1,6 @@
 """The pruner: removes what is past its time, a bounded handful at a go."""
 
-from carrel.access import every_account, prune_answers
+from carrel.access import every_account, prune_answers, prune_run_tokens
 from carrel.journal import attached_in_session, delete_session_entries, prune_events, prune_notifications
 from carrel.kernel import METRICS, MS_PER_DAY, MS_PER_MINUTE, Access, system_access
 from carrel.kernel.limits import IDEMPOTENCY_KEPT_HOURS, NOTIFICATIONS_KEPT_MAX, POSTS_KEPT_HOURS, PRUNE_ROWS_MAX
@@ -33,6 +33,7 @@ def prune(tx: Tx, settings: Settings) -> int:
         told_before = _ago(tx, settings.runs.retention_days)
         removed += prune_notifications(tx, access, told_before, keep=NOTIFICATIONS_KEPT_MAX, limit=PRUNE_ROWS_MAX)
         removed += prune_answers(tx, access, _ago(tx, IDEMPOTENCY_KEPT_HOURS / 24))
+        removed += prune_run_tokens(tx, access, limit=PRUNE_ROWS_MAX)
         removed += post_store.prune_posts(tx, access, _ago(tx, POSTS_KEPT_HOURS / 24), limit=PRUNE_ROWS_MAX)
     return removed
 

@@ -5,6 +5,7 @@ from carrel.kernel import METRICS, iso
 from carrel.runs import queue_store, store
 from carrel.runs.model import Cancelled, Claim, ClaimLost, Completed, Failed, NeedsInput, Outcome, retry_delay_ms
 from carrel.runs.telling import count_end, tell
+from carrel.runs.wanting import WantedEnd, come_to, wanted_end
 from carrel.sessions import note_tokens
 from carrel.storage import RUNS, Tx
 
@@ -14,11 +15,15 @@ def claim(tx: Tx, worker: str, lease_ms: int, limit: int) -> list[Claim]:
     return _started(tx, queue_store.claim_due(tx, worker, tx.now + lease_ms, limit))
 
 
-def fence(tx: Tx, run: Claim) -> None:
-    """Before any write of a turn: raise unless this very claim still holds and nobody asked it to stop."""
+def fence(tx: Tx, run: Claim) -> WantedEnd | None:
+    """Before any write of a turn: raise unless this very claim still holds and nobody asked it to stop.
+
+    Gives the end that a call has asked for, if one has.
+    """
     stop = store.claimed_stop(tx, run)
     if stop is None or stop[0] is not None:
         raise ClaimLost(run.id)
+    return wanted_end(stop[1])
 
 
 def settle(tx: Tx, run: Claim, outcome: Outcome) -> None:
@@ -65,6 +70,8 @@ def _write(tx: Tx, run: Claim, outcome: Outcome) -> bool | None:
     if stop[0] is not None:
         # Whatever the turn still brought: nothing said after the stop is kept.
         outcome = Cancelled(reason=stop[0])
+    elif (end := wanted_end(stop[1])) is not None:
+        outcome = come_to(tx, run, end, outcome)
     match outcome:
         case NeedsInput():
             _park(tx, run, outcome)

@@ -64,9 +64,9 @@ def run_by_sender(tx: Tx, access: Access, sender_id: str) -> Run | None:
 
 
 def claimed_stop(tx: Tx, run: Claim) -> Row | None:
-    """(why it should stop, if it should) while the claim holds; None once it is over. Holds the run."""
+    """(why it should stop, the end wanted of it), each if so, while the claim holds; else None. Holds the run."""
     return tx.one(
-        f"SELECT stopping FROM runs WHERE {_MINE} AND state = 'running' AND claim_no = :claim_no AND "
+        f"SELECT stopping, wanted_end FROM runs WHERE {_MINE} AND state = 'running' AND claim_no = :claim_no AND "
         "lease_until > :now FOR UPDATE",
         account=run.account_id,
         id=run.id,
@@ -78,14 +78,18 @@ def claimed_stop(tx: Tx, run: Claim) -> Row | None:
 def end_claimed(tx: Tx, run: Claim, *, state: str, reason: str | None, reply: str | None, note: str | None,
                 error_code: str | None, error_message: str | None, usage: str | None,
                 changes: int) -> bool:  # fmt: skip
-    """End a run that is still this very claim's and was not asked to stop; a stopped one can only become cancelled."""
+    """End a run that is still this very claim's and was not asked to stop; a stopped one can only become cancelled.
+
+    One of which another end is wanted is not completed.
+    """
     return bool(
         tx.run(
             "UPDATE runs SET state = :state, reason = :reason, reply = :reply, note = :note, error_code = :error_code, "
             "error_message = :error_message, usage = COALESCE(:usage, usage), worker = NULL, lease_until = NULL, "
             "ended_at = :now, "
             f"updated_at = :now, changes = changes + :changes WHERE {_MINE} AND state = 'running' "
-            "AND claim_no = :claim_no AND lease_until > :now AND (stopping IS NULL OR :state = 'cancelled')",
+            "AND claim_no = :claim_no AND lease_until > :now AND (stopping IS NULL OR :state = 'cancelled') "
+            "AND (wanted_end IS NULL OR :state <> 'completed')",
             account=run.account_id,
             id=run.id,
             claim_no=run.claim_no,
@@ -124,6 +128,7 @@ def park_claimed(tx: Tx, run: Claim, *, waiting_for: str, question: str, usage: 
     tx.run(
         "UPDATE runs SET state = 'waiting', waiting_for = :waiting_for, question = :question, "
         "usage = COALESCE(:usage, usage), worker = NULL, "
+        "wanted_end = NULL, "
         f"lease_until = NULL, deadline_at = NULL, updated_at = :now, changes = changes + 1 WHERE {_MINE}",
         account=run.account_id,
         id=run.id,
@@ -174,6 +179,24 @@ def ask_to_stop(tx: Tx, access: Access, run_id: str, reason: str) -> None:
         id=run_id,
         reason=reason,
     )
+
+
+def want_end(tx: Tx, access: Access, run_id: str, end: str) -> bool:
+    """Keep the end that is asked of a running run; False when one is wanted already, or it is to stop."""
+    return bool(
+        tx.run(
+            f"UPDATE runs SET wanted_end = :end WHERE {_MINE} AND state = 'running' AND stopping IS NULL "
+            "AND wanted_end IS NULL",
+            account=access.account_id,
+            id=run_id,
+            end=end,
+        )
+    )
+
+
+def keep_end(tx: Tx, access: Access, run_id: str, end: str) -> None:
+    """Keep the end that is wanted of a run; the run must be held."""
+    tx.run(f"UPDATE runs SET wanted_end = :end WHERE {_MINE}", account=access.account_id, id=run_id, end=end)
 
 
 def bind_session(tx: Tx, run: Claim, session_id: str, generation: int) -> None:

@@ -7,13 +7,25 @@ import msgspec
 from msgspec import Struct
 
 from carrel.kernel import METRICS, MS_PER_SECOND, Code, Refusal, system_access
-from carrel.runs import call_of, finish_call, record_call, run_by_id
+from carrel.runs import OutsideCall, WantedEnd, call_of, finish_call, record_call, run_by_id, want_end
 from carrel.sessions import lock_lane, make_lane
 from carrel.storage import Tx
 from carrel.surfaces.desks import Seat
 from carrel.surfaces.house import House
 from carrel.surfaces.waits import refuse_when_draining, rest_of
-from carrel.tools import Desk, Readied, Result, Tool, Toolset, Wait, bounded, finished, hold_caller, ready_for
+from carrel.tools import (
+    Desk,
+    Readied,
+    Result,
+    Tool,
+    Toolset,
+    Wait,
+    bounded,
+    effect_of,
+    finished,
+    hold_caller,
+    ready_for,
+)
 
 Keep = Callable[[Tx, str], None]
 
@@ -75,7 +87,11 @@ class Outside(Struct, frozen=True, kw_only=True):
         text = bounded({"runId": wait[0], "status": "accepted"} if wait else result.value)
         if desk.run is not None:
             name = self._known_as if self.call_id else tx.new_id("call")
-            record_call(tx, desk.access, desk.run.id, name, tool=tool.name, effect=tool.effect, result=text, wait=wait)
+            effect = effect_of(tool, result)
+            record_call(tx, desk.access, desk.run.id, name, tool=tool.name, effect=effect, result=text, wait=wait)
+            if result.ends is not None:
+                made = OutsideCall(name=tool.name, arguments=self.arguments, result=text)
+                want_end(tx, desk.access, desk.run.id, WantedEnd(outcome=result.ends, call=made))
         if self.keep is not None:
             self.keep(tx, text)
         return result

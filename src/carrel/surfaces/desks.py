@@ -30,8 +30,6 @@ from carrel.surfaces.identity import WrongTokens, comes_from_here, identify_and,
 from carrel.tools import CATALOG, Desk, Toolset, Without, desk_at, toolset_for
 
 SESSION_HEADER = "x-openclaw-session-key"
-# They end the turn they are called in, and a turn is ended by its own calls alone.
-_END_A_TURN = ("request_input", "decline")
 
 
 class Seat(Struct, frozen=True):
@@ -44,7 +42,6 @@ class Seat(Struct, frozen=True):
     def toolset(self) -> Toolset:
         """The tools that may be called from here."""
         found: Toolset = toolset_for(CATALOG, self.desk)
-        found = Without(found, lambda tool: tool.name in _END_A_TURN, "only a model's own call can end its turn.")
         if self.desk.access.is_person:
             return found
         asks = self.desk.agent.profile.tools.ask

@@ -3,6 +3,7 @@
 from carrel.tools.calling import (
     bounded,
     call_tool,
+    effect_of,
     finish_waiting,
     finished,
     hold_caller,
@@ -46,6 +47,7 @@ __all__ = [
     "bounded",
     "call_tool",
     "desk_at",
+    "effect_of",
     "finish_waiting",
     "finished",
     "hold_caller",

@@ -15,7 +15,7 @@ from carrel.kernel.limits import TOOL_RESULT_BYTES_MAX
 from carrel.runs import Call, call_of, finish_call, record_call, run_by_id
 from carrel.sessions import lock_lane
 from carrel.storage import Database, Tx
-from carrel.tools.model import Desk, Readied, Result, Tool, Wait
+from carrel.tools.model import Desk, Effect, Readied, Result, Tool, Wait
 from carrel.tools.toolset import Toolset
 
 
@@ -67,12 +67,12 @@ def call_tool(
     known = call_of(tx, desk.access, desk.own_run.id, call_id)
     if known is not None:
         return known.result, _known(known)
-    effect = "read"
+    effect: Effect = "read"
     try:
         tool = toolset.find(name)
         params = readied.params if readied is not None else tool.read_params(arguments)
-        effect = tool.effect
         result = tool.act(tx, desk, params)
+        effect = effect_of(tool, result)
         status = "ok"
     except Refusal as refusal:
         result = Result(value=refused(refusal))
@@ -82,6 +82,11 @@ def call_tool(
     record_call(tx, desk.access, desk.own_run.id, call_id, tool=name[:80], effect=effect, result=text, wait=wait)
     METRICS.count("tools.called.count", tool=name[:80] if status == "ok" else "other", status=status)
     return text, result
+
+
+def effect_of(tool: Tool, result: Result) -> Effect:
+    """The effect that a call is recorded with: asking for the end of a turn changes nothing that a repeat could."""
+    return "read" if result.ends is not None else tool.effect
 
 
 def refuse_call(tx: Tx, desk: Desk, call_id: str, name: str, why: str) -> tuple[str, Result]:
