@@ -76,6 +76,7 @@ READS: list[tuple[tuple[str, ...], str, dict[str, Any]]] = [
     (("runs", "compare", "run_1", "run_2"), "/api/runs/run_1/receipt/compare", {"same": True}),
     (("queue", KEY), f"/api/sessions/{KEY}/queue", {"running": None, "runs": []}),
     (("token", "list"), "/api/tokens", {"tokens": []}),
+    (("notifications", "list"), "/api/notifications", {"notifications": [], "unreadCount": 0}),
     (("agents", "list"), "/api/agents", {"agents": []}),
     (("agents", "show", "main"), "/api/agents/main", {"agent": {}}),
 ]

@@ -18,6 +18,7 @@ from carrel.main.cli import (
     doctor,
     events,
     mcp,
+    notifications,
     receipts,
     runs,
     sending,
@@ -41,6 +42,7 @@ COMMANDS: tuple[Command, ...] = (
     *runs.COMMANDS,
     *receipts.COMMANDS,
     *events.COMMANDS,
+    *notifications.COMMANDS,
     *agents.COMMANDS,
     *tokens.COMMANDS,
     *a2a.COMMANDS,
@@ -50,6 +52,7 @@ COMMANDS: tuple[Command, ...] = (
 GROUPS = {
     "sessions": "the lanes agents work in",
     "runs": "what was said to agents, and what came of it",
+    "notifications": "what you were told of: runs that failed, results that did not arrive",
     "agents": "the agents of the account",
     "token": "who may speak to the server",
     "a2a": "speak to A2A agents, ours or others'",
