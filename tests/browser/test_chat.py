@@ -132,6 +132,24 @@ def test_a_tool_call_is_one_closed_line(signed_in: OpenPage, client: Client, mod
     expect(call.get_by_text("Result")).to_be_visible()
 
 
+def test_silence_is_no_answer_and_what_goes_to_another_lane_says_so(
+    signed_in: OpenPage, client: Client, model: ScriptedModel
+) -> None:
+    key = client.open_lane("Between lanes")
+    model.on("How many?", text("Three."))
+    model.on("What is to be said on your channel?", text("ANNOUNCE_", "SKIP"))
+    page = signed_in(address(key))
+    sent = client.post("/agent/sessions_send", {"sessionKey": key, "message": "How many?", "timeoutSeconds": 15})
+    assert sent["reply"] == "Three."
+    expect(row(page, "How many?").first).to_contain_text("from Main lane of main")
+    expect(row(page, "Three.").filter(has_text="to Main lane of main")).to_have_count(1)
+    expect(transcript(page)).to_contain_text("Had nothing to say.")
+    expect(transcript(page)).not_to_contain_text("ANNOUNCE_SKIP")
+    home = signed_in("/")
+    expect(home.get_by_role("heading", level=3, name="Between lanes")).to_be_visible()
+    expect(home.get_by_text("ANNOUNCE_SKIP")).to_have_count(0)
+
+
 def test_markup_in_an_answer_stays_text(signed_in: OpenPage, client: Client, model: ScriptedModel) -> None:
     key = client.open_lane("Sharp edges")
     hostile = "<img src=x onerror=\"document.title='taken'\"><b>bold</b>"

@@ -15,7 +15,7 @@ class ScriptedAgent:
 
     `hold <name>` waits until `release(name)`; `ask <question>` asks back; `fail` fails for good, `flaky` for now;
     `do <list>` calls one tool after the other, each a pair of name and arguments, where ["hold", <name>] waits;
-    `silence` is answered by nothing; everything else is echoed.
+    `silence` is answered by nothing, `say <words>` by just these; everything else is echoed.
     """
 
     name = "scripted"
@@ -45,8 +45,8 @@ class ScriptedAgent:
             raise GatewayFault("scripted", f"Told to {said}.", retryable=word == "flaky")
         if word == "ask" and body["input"][-1].get("role") == "user":
             return _calling("request_input", {"question": rest or "What now?"}, len(self.bodies))
-        if word == "silence":
-            return _saying("", on_text)
+        if word in ("silence", "say"):
+            return _saying(rest, on_text)
         if word == "do" and (call := await self._next_call(json.loads(rest), body["input"])) is not None:
             return _calling(*call, len(self.bodies))
         return _saying("done" if word == "do" else f"echo: {said}", on_text)

@@ -106,10 +106,11 @@ async def test_a_run_that_is_stopped_is_told_as_an_error(sqlite_url: str) -> Non
 
 
 @requirement("S2.x.noreply.stops")
-async def test_a_reply_that_says_there_is_none_is_not_given_as_one(sqlite_url: str) -> None:
+@pytest.mark.parametrize("silence", ["NO_REPLY", " REPLY_SKIP\n"])
+async def test_a_reply_that_says_there_is_none_is_not_given_as_one(sqlite_url: str, silence: str) -> None:
     async with open_talk(sqlite_url) as talk:
         await talk.call()
-        await talk.hear(TELLER, "NO_REPLY")
+        await talk.hear(TELLER, silence)
         answer = await talk.finish()
         assert (answer["status"], answer["reply"]) == ("ok", "")
 

@@ -3,20 +3,9 @@
 They are part of the standing instructions and change only with PROFILE_VERSION; a test holds the two together.
 """
 
-from carrel.kernel import Provenance, clip, one_line
+from carrel.kernel import ANNOUNCE_SKIP, NO_REPLY, REPLY_SKIP, Provenance, clip, one_line
 from carrel.kernel.limits import ANNOUNCED_PART_CHARS_MAX
 from carrel.runs import Exchange, Run
-
-REPLY_SKIP = "REPLY_SKIP"
-ANNOUNCE_SKIP = "ANNOUNCE_SKIP"
-NO_REPLY = "NO_REPLY"
-_SILENT = (REPLY_SKIP, ANNOUNCE_SKIP, NO_REPLY)
-
-
-def spoken(reply: str | None) -> str | None:
-    """What a reply says; None for one that says nothing or says that it says nothing."""
-    words = (reply or "").strip()
-    return words if words and words not in _SILENT else None
 
 
 def sent_errand(run: Run) -> str:

@@ -10,8 +10,19 @@ from msgspec import structs
 
 from carrel.delivery.channels import channel_of
 from carrel.delivery.concluding import again_later, conclude, offering, put_off, skipped
-from carrel.delivery.exchange_words import REPLY_SKIP, announce_message, inline_notice, spoken
-from carrel.kernel import MS_PER_MINUTE, MS_PER_SECOND, Code, Envelope, Message, Provenance, Refusal, SessionKey
+from carrel.delivery.exchange_words import announce_message, inline_notice
+from carrel.kernel import (
+    MS_PER_MINUTE,
+    MS_PER_SECOND,
+    REPLY_SKIP,
+    Code,
+    Envelope,
+    Message,
+    Provenance,
+    Refusal,
+    SessionKey,
+    spoken,
+)
 from carrel.kernel.limits import INLINE_LOOK_SECONDS
 from carrel.runs import Exchange, Run, cancel, deliver, run_by_id
 from carrel.sessions import lane_of, shown_channel

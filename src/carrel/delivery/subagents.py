@@ -8,11 +8,10 @@ from msgspec import structs
 
 from carrel.delivery.channels import channel_of
 from carrel.delivery.concluding import conclude, offering, put_off, skipped
-from carrel.delivery.exchange_words import ANNOUNCE_SKIP, spoken
 from carrel.delivery.notices import tell_if_session_ended
 from carrel.delivery.subagent_words import Outcome, announcement, notes_question
 from carrel.journal import NewEntry, append_entry, entries_of_run
-from carrel.kernel import MS_PER_SECOND, Envelope, Message, Provenance, Refusal, SessionKey
+from carrel.kernel import ANNOUNCE_SKIP, MS_PER_SECOND, Envelope, Message, Provenance, Refusal, SessionKey, spoken
 from carrel.kernel.limits import ANNOUNCE_SECONDS_MAX
 from carrel.runs import Exchange, Run, cancel, deliver, remove_lane, run_by_id
 from carrel.sessions import Lane, lane_of, leave_files, open_generation, shown_channel

@@ -39,17 +39,21 @@ from carrel.kernel.keys import (
 from carrel.kernel.messages import SCOPE_END, Envelope, Message, NewAttachment, Provenance, TurnExtras
 from carrel.kernel.metrics import METRICS, Sample
 from carrel.kernel.reading import wrong_value
+from carrel.kernel.silence import ANNOUNCE_SKIP, NO_REPLY, REPLY_SKIP, may_be_silence, spoken
 from carrel.kernel.text import REDACTED, clip, one_line, redact
 
 __all__ = [
+    "ANNOUNCE_SKIP",
     "DEFAULT_ACCOUNT_SLUG",
     "INTERNAL_KINDS",
     "METRICS",
     "MS_PER_DAY",
     "MS_PER_MINUTE",
     "MS_PER_SECOND",
+    "NO_REPLY",
     "PEOPLE",
     "REDACTED",
+    "REPLY_SKIP",
     "SCOPE_END",
     "A2aFault",
     "A2aInterface",
@@ -87,6 +91,7 @@ __all__ = [
     "iso",
     "key_text",
     "kind_of",
+    "may_be_silence",
     "message_words",
     "new_secret",
     "not_found",
@@ -94,6 +99,7 @@ __all__ = [
     "parse_iso",
     "redact",
     "secret_digest",
+    "spoken",
     "state_name",
     "state_word",
     "system_access",

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta, structs
 
-from carrel.kernel import MS_PER_SECOND, Code, Envelope, Message, Provenance, Refusal, SessionKey, invalid
+from carrel.kernel import MS_PER_SECOND, Code, Envelope, Message, Provenance, Refusal, SessionKey, invalid, spoken
 from carrel.kernel.limits import (
     INLINE_GRACE_SECONDS,
     INLINE_LOOK_SECONDS,
@@ -26,8 +26,6 @@ from carrel.tools.session_shapes import Sent
 _NAME = "sessions_send"
 _INTERNAL = "internal"
 _PENDING = {"status": "pending", "mode": "announce"}
-# A reply that is exactly this says that there is none.
-_NO_REPLY = "NO_REPLY"
 # What is refused by a rule, and what only did not work this time.
 _BY_RULE = (Code.FORBIDDEN, Code.SEND_DENIED)
 
@@ -146,9 +144,8 @@ def _finish(tx: Tx, desk: Desk, run_id: str, run: Run | None) -> dict[str, Any]:
     given = _answer_inline(tx, desk, run)
     value: dict[str, Any] = {"runId": run.id, "sessionKey": shown_key(desk.key.agent, run.session_key)}
     if run.state == "completed" and given:
-        reply = run.reply or ""
-        said = "" if reply.strip() == _NO_REPLY else reply
-        return value | {"status": "ok", "reply": said, "delivery": _PENDING}
+        reply = run.reply if spoken(run.reply) else ""
+        return value | {"status": "ok", "reply": reply, "delivery": _PENDING}
     if run.state == "completed":
         return value | {"status": "timeout", "error": "The reply came too late for this call; it comes as a message."}
     if run.state == "waiting":

@@ -13,9 +13,10 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from carrel.delivery import Spoken
 from carrel.surfaces.api import websocket
+from carrel.surfaces.api.hushing import Hush
 from tests.requirements.mark import requirement
 from tests.surfaces.open_house import OpenHouse, open_house
-from tests.surfaces.talking import rested, session_of, start
+from tests.surfaces.talking import rested, session_of, start, texts
 
 pytestmark = pytest.mark.anyio
 
@@ -94,6 +95,61 @@ async def test_a_line_is_answered_in_pieces_and_done_once(house: OpenHouse) -> N
         again = await chat.until("assistant_done")
         assert again[-1]["text"] == "echo: once more"
         assert all(frame.get("runId") != run_id for frame in again)
+
+
+@requirement("S2.announce.skip", "S2.pingpong.skip", "S2.x.noreply.stops")
+@pytest.mark.parametrize("word", ["REPLY_SKIP", "ANNOUNCE_SKIP", "NO_REPLY"])
+async def test_words_that_only_say_that_nothing_is_said_reach_nobody_and_are_kept(
+    house: OpenHouse, client: httpx.AsyncClient, word: str
+) -> None:
+    async with line(house) as chat:
+        await chat.bind(sessionId="my-own-chat")
+        await chat.send("message", text=f"say {word}")
+        heard = await chat.until("assistant_done")
+        assert [frame["text"] for frame in heard if frame["type"].startswith("assistant")] == [""]
+        assert word not in str([frame for frame in heard if frame.get("payload", {}).get("name") != "run.queued"])
+    history = (await client.get("/api/sessions/agent:main:web:my-own-chat/history")).json()
+    assert texts(history)[-1] == word
+
+
+async def test_words_that_only_begin_like_silence_all_come(house: OpenHouse) -> None:
+    async with line(house) as chat:
+        await chat.bind(sessionId="my-own-chat")
+        for words in ("NO", "NO_REPLY is a word", "REPLY"):
+            await chat.send("message", text=f"say {words}")
+            heard = await chat.until("assistant_done")
+            pieces = [frame["text"] for frame in heard if frame["type"] == "assistant_chunk"]
+            assert ("".join(pieces), heard[-1]["text"]) == (words, words)
+
+
+def test_silence_is_held_back_in_a_later_step_and_lost_with_a_step_that_is_void() -> None:
+    hush = Hush()
+    assert [hush.hear("run_a", piece) for piece in ("I will ", "look.", " REPLY", "_SKIP")] == [
+        "I will ",
+        "look.",
+        "",
+        "",
+    ]
+    assert hush.end("run_a", "REPLY_SKIP") == ""
+    assert [hush.hear("run_b", piece) for piece in ("NO", " way")] == ["", "NO way"]
+    assert hush.hear("run_b", "RE") == ""
+    assert hush.end("run_b", None) == ""
+    assert (hush.hear("run_b", "RE"), hush.hear("run_c", "d")) == ("", "d"), (
+        "what another run said is not its beginning"
+    )
+
+
+@requirement("S2.send.provenance")
+async def test_a_reply_that_goes_to_another_session_says_so(house: OpenHouse, client: httpx.AsyncClient) -> None:
+    async with line(house) as chat:
+        await chat.bind(sessionId="my-own-chat")
+        await chat.send("message", text="hello")
+        assert "payload" not in (await chat.until("assistant_done"))[-1]
+        sent = {"sessionKey": "agent:main:web:my-own-chat", "message": "how many?", "timeoutSeconds": 0}
+        (await client.post("/agent/sessions_send", json=sent)).raise_for_status()
+        done = (await chat.until("assistant_done"))[-1]
+        assert done["payload"]["provenance"]["kind"] == "inter_session"
+        assert done["payload"]["provenance"]["sourceSessionKey"] == "agent:main:main"
 
 
 @requirement("S3.x.tabs")

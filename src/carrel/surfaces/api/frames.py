@@ -6,7 +6,7 @@ import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
 from carrel.journal import Event
-from carrel.kernel import Refusal
+from carrel.kernel import Refusal, spoken
 from carrel.surfaces.api.chat import NewFile
 from carrel.surfaces.api.endpoint import In
 from carrel.surfaces.api.session_changes import ClientId, Reference
@@ -64,10 +64,7 @@ class Frame(Struct, frozen=True, kw_only=True, rename=_NAMES, omit_defaults=True
 def frame_of(event: Event) -> Frame | None:
     """An event as its lane's listeners hear it; None for what they need not hear."""
     if event.name == "run.completed":
-        reply = _body(event.body).get("reply") or ""
-        return Frame(
-            type="assistant_done", session_id=event.conversation, run_id=event.run_id, text=reply, seq=event.seq
-        )
+        return _done_frame(event)
     told = _TOLD.get(event.name)
     if told is None:
         return None
@@ -75,6 +72,20 @@ def frame_of(event: Event) -> Frame | None:
     if event.name == "run.failed":
         said |= said.get("error") or {}
     return system_frame(event.conversation, told, said, run_id=event.run_id, seq=event.seq)
+
+
+def _done_frame(event: Event) -> Frame:
+    """The end of a reply; one that no person in a chat asked for says by whose doing it is."""
+    body = _body(event.body)
+    reply, provenance = body.get("reply") or "", body["provenance"]
+    return Frame(
+        type="assistant_done",
+        session_id=event.conversation,
+        run_id=event.run_id,
+        text=reply if spoken(reply) else "",
+        said=UNSET if provenance["kind"] == "external_user" else {"provenance": provenance},
+        seq=event.seq,
+    )
 
 
 def system_frame(

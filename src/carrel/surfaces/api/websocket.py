@@ -24,6 +24,7 @@ from carrel.storage import Tx
 from carrel.surfaces.api.chat import ChatLine, require_known_or_makeable, say
 from carrel.surfaces.api.endpoint import PEOPLE
 from carrel.surfaces.api.frames import Frame, InFrame, error_frame, frame_of, system_frame
+from carrel.surfaces.api.hushing import Hush
 from carrel.surfaces.bodies import decode_body
 from carrel.surfaces.errors import refusal_response
 from carrel.surfaces.house import House
@@ -211,10 +212,14 @@ class _Connection:
 
     def _pass_on(self, ear: "_Ear", spoken: Spoken) -> None:
         if spoken.kind == "text":
-            chunk = Frame(type="assistant_chunk", session_id=ear.session_id, run_id=spoken.run_id, text=spoken.text)
-            self._send(chunk)
+            self._send_words(ear, spoken.run_id, ear.hush.hear(spoken.run_id, spoken.text))
         else:
+            ear.hush.end(spoken.run_id, None)
             self._send(system_frame(ear.session_id, "progress_update", {"restart": True}, run_id=spoken.run_id))
+
+    def _send_words(self, ear: "_Ear", run_id: str, text: str) -> None:
+        if text:
+            self._send(Frame(type="assistant_chunk", session_id=ear.session_id, run_id=run_id, text=text))
 
     async def _follow(self, after: int) -> None:
         async for page in pages(self._house.db, self._access, after, wait_seconds=STREAM_PING_SECONDS):
@@ -226,9 +231,13 @@ class _Connection:
 
     def _tell(self, event: Event) -> None:
         # Words are passed on in the very next step of the loop and an event only after its commit: they never overtake.
-        frame = frame_of(event) if event.key in self._ears else None
-        if frame is not None:
-            self._send(frame)
+        ear = self._ears.get(event.key or "")
+        frame = None if ear is None else frame_of(event)
+        if ear is None or frame is None:
+            return
+        if frame.type == "assistant_done" and frame.run_id is not None:
+            self._send_words(ear, frame.run_id, ear.hush.end(frame.run_id, frame.text or None))
+        self._send(frame)
 
     def _send(self, frame: Frame) -> None:
         try:
@@ -251,6 +260,7 @@ class _Ear:
 
     def __init__(self, house: House, access: Access, key: SessionKey) -> None:
         self.session_id = key.conversation
+        self.hush = Hush()
         self.task: asyncio.Task[None] | None = None
         self._stack = ExitStack()
         self.words = self._stack.enter_context(house.live.listening(access.account_id, str(key)))

@@ -1,10 +1,9 @@
 """The words of posts: what a run has come to, said to people, and a long text in parts that Telegram takes. Pure."""
 
+from carrel.kernel import spoken
 from carrel.kernel.limits import TELEGRAM_MESSAGE_UNITS_MAX
 from carrel.runs import Run
 
-# An agent that has nothing to say says so.
-_SILENT = ("NO_REPLY", "REPLY_SKIP", "ANNOUNCE_SKIP")
 _YES = ("yes", "y", "ok", "approve", "allow")
 _NO = ("no", "n", "deny", "reject")
 
@@ -12,8 +11,7 @@ _NO = ("no", "n", "deny", "reject")
 def outcome_words(run: Run, about: str) -> str | None:
     """What is said of a run's outcome; None when that is nothing."""
     if about == "completed":
-        reply = (run.reply or "").strip()
-        return reply if reply and reply not in _SILENT else None
+        return spoken(run.reply)
     if about == "failed":
         return f"That did not work: {run.error_message or run.reason or 'it failed.'}"
     if run.state != "waiting":

@@ -98,10 +98,25 @@ const WAITS = {
 
 export const waitsFor = (run) => WAITS[run.waitingFor] ?? "waits";
 
+// Said by one lane to another: the answer goes back there.
+const BETWEEN_LANES = new Set(["inter_session", "reply_back"]);
+
+const SILENCE = new Set(["REPLY_SKIP", "ANNOUNCE_SKIP", "NO_REPLY"]);
+
+/** Whether an agent's words only say that it says nothing; people are never shown them as an answer. */
+export const saysNothing = (text) => SILENCE.has((text ?? "").trim());
+
 /** Who caused a run, when that was not a person in a chat. */
 export function byWhom(provenance) {
   const kind = provenance?.kind;
   if (!kind || kind === "external_user") return "";
-  if (kind === "inter_session") return `from ${laneName(provenance.sourceSessionKey)}`;
+  if (BETWEEN_LANES.has(kind)) return `from ${othersLane(provenance)}`;
   return kind.replaceAll("_", " ");
 }
+
+/** Whom an answer goes to, when that is another lane and not the people of this one. */
+export function toWhom(provenance) {
+  return BETWEEN_LANES.has(provenance?.kind) ? `to ${othersLane(provenance)}` : "";
+}
+
+const othersLane = ({ sourceSessionKey: key }) => `${laneName(key)} of ${splitKey(key).agent}`;

@@ -52,7 +52,7 @@ function messageItems(messages, runs, heard) {
       dated.push({ at, item: call });
     } else {
       call = null;
-      dated.push({ at, item: { key: message.id, kind: "said", message, receipt: receiptOf(message, runs, heard) } });
+      dated.push({ at, item: { key: message.id, kind: "said", message, receipt: receiptOf(message, runs, heard), asked: heard.get(message.runId)?.[0].provenance } });
     }
     const ending = endingAfter(message, runs, heard);
     if (ending !== null) dated.push({ at, item: ending });

@@ -7,7 +7,7 @@ import { doing } from "../doing.js";
 import { h, keyed, setAttribute, setChildren, setText } from "../dom.js";
 import { prose } from "../prose.js";
 import { openReceipt } from "../receipt.js";
-import { byWhom, firstLine, waitsFor, whyEnded } from "../words.js";
+import { byWhom, firstLine, saysNothing, toWhom, waitsFor, whyEnded } from "../words.js";
 import { textOf } from "./items.js";
 import { toolRow } from "./tool.js";
 
@@ -62,14 +62,16 @@ function row(kind, speaker, ...content) {
 
 const still = (element) => ({ element, update() {} });
 
-function saidRow({ message }, agent) {
+function saidRow({ message, asked }, agent) {
   const mine = message.role === "user";
-  const source = mine ? byWhom(message.provenance) : "";
+  const source = mine ? byWhom(message.provenance) : message.role === "assistant" ? toWhom(asked) : "";
   const speaker = mine ? (source ? "Heard" : "You") : message.role === "system" ? "System" : agent;
   const when = age("", " ago");
   when.set(message.timestamp);
   const foot = h("p", { class: "foot" }, source ? h("span", {}, source) : null, when.element);
-  const element = row(`said ${message.role}`, speaker, prose(textOf(message)), foot);
+  const text = textOf(message);
+  const silent = message.role === "assistant" && saysNothing(text);
+  const element = row(`said ${message.role}`, speaker, silent ? h("p", { class: "note" }, "Had nothing to say.") : prose(text), foot);
   let linked = null;
   return {
     element,
@@ -133,7 +135,7 @@ function speakingRow(first, agent) {
       working.hidden = !item.working;
       since.set(item.run?.startedAt ?? null);
       if (item.unspoken !== "" && mine === null) {
-        mine = row("said user", "You", prose(item.unspoken));
+        mine = row("said user", byWhom(item.run?.provenance) ? "Heard" : "You", prose(item.unspoken));
         heardLine.prepend(mine);
       } else if (item.unspoken === "" && mine !== null) {
         mine.remove();

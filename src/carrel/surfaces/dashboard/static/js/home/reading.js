@@ -1,7 +1,7 @@
 // What Home knows: one reading of lanes and runs, and what follows from it. No elements here.
 
 import { readAll } from "../api.js";
-import { firstLine, instant, laneName, laneTitle, splitKey } from "../words.js";
+import { firstLine, instant, laneName, laneTitle, saysNothing, splitKey } from "../words.js";
 
 const PAGE = 200;
 const FAILED_PAGE = 50;
@@ -67,7 +67,7 @@ function laneOf(row, atWork, asking) {
 function lastSaid(row) {
   const content = row.messages?.at(-1)?.content;
   const text = typeof content === "string" ? content : content?.find((part) => part.type === "text")?.text;
-  return firstLine(text);
+  return saysNothing(text) ? "" : firstLine(text);
 }
 
 const URGENCY = { busy: 0, waiting: 1, idle: 3, closed: 4 };
