@@ -70,6 +70,7 @@ MEANINGS = {
     "gateway.<name>.kind": "`responses` speaks Open Responses, `a2a` to a remote A2A agent; `builtin` needs no model",
     "gateway.<name>.model": "the model where neither agent nor session names one; without any, `default`",
     "gateway.<name>.models": "further models that may be named",
+    "gateway.<name>.run_tokens": "send each step a token of its run, for agents that call tools by `/agent` or `/mcp`",
     "gateway.<name>.stream": "ask for the answer piece by piece",
     "gateway.<name>.timeout_seconds": "how long one step may take",
     "log.format": "`text` is for people at a terminal",
