@@ -166,3 +166,15 @@ TELEGRAM_CALL_SECONDS_MAX = 15
 TELEGRAM_FILE_SECONDS_MAX = 30
 TELEGRAM_POSTS_AT_A_TIME = 8
 TELEGRAM_TOPIC_NAME_CHARS_MAX = 128
+
+# Schedules: how far ahead a window is looked for (the 29th of February of a chosen weekday comes once in 40 years), after
+# how many minutes a failed window is tried again, and how long at most nobody looks: a clock may be set meanwhile.
+SCHEDULES_PER_ACCOUNT_MAX = 1_000
+CRON_CHARS_MAX = 200
+CRON_YEARS_MAX = 41
+TIMEZONE_CHARS_MAX = 64
+SCHEDULE_EXECUTIONS_MAX = 1_000_000_000
+SCHEDULE_RETRY_MINUTES = (1, 5, 15)
+SCHEDULES_AT_A_TIME = 100
+SCHEDULE_LOOK_SECONDS = 60
+SCHEDULE_BROKEN_SECONDS = 60
