@@ -42,6 +42,8 @@ STORE_SIGNATURES = {
     "carrel.runs.post_store.due_posts": ENGINE,
     "carrel.runs.post_store.next_post_due": ENGINE,
     "carrel.runs.post_store.release_posts": ENGINE,
+    "carrel.modes.schedule_store.schedules_to_move": ENGINE,
+    "carrel.modes.schedule_store.next_schedule_due": ENGINE,
     "carrel.runs.store.end_claimed": HELD,
     "carrel.runs.store.park_claimed": HELD,
     "carrel.runs.store.back_to_head": HELD,

@@ -17,6 +17,7 @@ from carrel.delivery import BUILTIN, Door, Exchanges, Live, Sweeping, Turns
 from carrel.gateway import GatewaySettings
 from carrel.kernel import Access, SystemClock
 from carrel.kernel.settings import SettingRow, Settings
+from carrel.modes import Schedules
 from carrel.runs import Dispatcher, Rules, Watch
 from carrel.sessions import ensure_default_account, open_account
 from carrel.storage import Database, open_database
@@ -104,6 +105,7 @@ async def open_house(
                 duties.append(group.create_task(Exchanges(db, house.surroundings, telegram.channels).serve()))
                 duties.append(group.create_task(telegram.serve()))
                 duties.append(group.create_task(Sweeping(db, settings).serve()))
+                duties.append(group.create_task(Schedules(db, house.rules).serve()))
             async with _served(app, group) as address:
                 yield OpenHouse(
                     house=house, app=app, url=address, owner=owner, other_owner=other, agent=agent, drain=drain

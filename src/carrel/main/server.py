@@ -26,6 +26,7 @@ from carrel.main.doors import Doors
 from carrel.main.logs import set_up_logs
 from carrel.main.ownership import own_file
 from carrel.main.settings import Loaded
+from carrel.modes import Schedules
 from carrel.runs import Dispatcher, Rules, Watch
 from carrel.sessions import admit_owner
 from carrel.storage import Database, NewerSchema, open_database, sqlite_path
@@ -117,6 +118,7 @@ class _Server:
                 duties.append(group.create_task(Exchanges(db, house.surroundings, telegram.channels).serve()))
                 duties.append(group.create_task(telegram.serve()))
                 duties.append(group.create_task(Sweeping(db, self._settings).serve()))
+                duties.append(group.create_task(Schedules(db, house.rules).serve()))
             if self._role != "api" and self._settings.a2a.enabled and self._settings.a2a.push.enabled:
                 duties.append(group.create_task(Pushing(db, doors.wire, self._settings.a2a.push).serve()))
             await self._stopping.wait()

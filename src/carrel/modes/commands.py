@@ -3,6 +3,7 @@
 from carrel.kernel import Access, Code, Refusal
 from carrel.modes.model import Command, Done, Scene, Typed
 from carrel.modes.moving import new_session, recent_sessions, reset, stop, switch
+from carrel.modes.schedule_words import schedule
 from carrel.modes.telling import status, whoami
 from carrel.modes.tuning import set_model, set_sending, set_thinking
 from carrel.storage import Tx
@@ -54,6 +55,9 @@ COMMANDS: dict[str, Command] = {
         act=set_sending,
         owner_only=True,
         alone=True,
+    ),
+    "schedule": Command(
+        usage="/schedule list|delete <id>|help", effect="shows or ends this session's schedules", act=schedule
     ),
     "model": Command(usage="/model <name>|default", effect="chooses this session's model", act=set_model),
     "think": Command(usage="/think <level>|default", effect="chooses how hard the model thinks here", act=set_thinking),

@@ -3,7 +3,7 @@
 The queue, the claim, the lifeline; no turn is taken here.
 """
 
-from carrel.runs.accepting import Rules, deliver
+from carrel.runs.accepting import Rules, check_message, deliver
 from carrel.runs.answering import CallOutput, answer, go_on, is_senders, open_calls, retry
 from carrel.runs.call_store import Call, call_of, finish_call, has_written, record_call, tools_called
 from carrel.runs.carrying import part_sent, pass_over, post_failed, post_words, take_posts
@@ -110,7 +110,7 @@ __all__ = [
     "Webhook", "WebhookAddress", "Why",
     "about_run", "answer", "artifact_part", "artifact_sizes", "artifacts_of",
     "attachment_heads", "attachments_by_id", "begin_exchange",
-    "bind_session", "call_of", "cancel", "claim", "claim_post", "count_change", "count_live", "count_tasks",
+    "bind_session", "call_of", "cancel", "check_message", "claim", "claim_post", "count_change", "count_live", "count_tasks",
     "crowded_hosts", "delete_attachments", "delete_run", "delete_webhook", "deliver", "due_exchanges", "exchange_after",
     "exchange_of_run", "expire_leases", "explain", "extras_of", "fence", "finish_call", "go_on", "has_written",
     "hold_exchange", "insert_artifact", "insert_attachment", "insert_response", "is_senders", "keep_end",

@@ -12,7 +12,7 @@ from carrel.runs.model import ENDS, Claim
 from carrel.runs.notifying import notify_failed
 from carrel.runs.store import change_of
 from carrel.runs.webhook_store import want_webhooks
-from carrel.storage import WEBHOOKS, Tx
+from carrel.storage import SCHEDULES, WEBHOOKS, Tx
 
 _encode = msgspec.json.Encoder().encode
 
@@ -49,6 +49,9 @@ def tell(tx: Tx, run: Claim, name: str, *, state: str, reason: str | None = None
     post_outcome(tx, run, state)
     if state in ENDS:
         note_run_ended(tx, run.access, run.id, run.provenance_kind)
+    if run.provenance_kind == "cron" and state not in ("queued", "running"):
+        # What follows the run is decided where schedules are.
+        tx.wake(SCHEDULES)
     if state == "failed":
         notify_failed(tx, run)
 

@@ -1,6 +1,6 @@
 """The only room that opens a database: transactions, migrations, bells, backup. It knows no table by name."""
 
-from carrel.storage.bells import EXCHANGES, FEED, LEFTOVERS, POSTS, RUNS, STOPS, WEBHOOKS, Bell
+from carrel.storage.bells import EXCHANGES, FEED, LEFTOVERS, POSTS, RUNS, SCHEDULES, STOPS, WEBHOOKS, Bell
 from carrel.storage.database import Database, Landing, Row, Tx
 from carrel.storage.migrating import NewerSchema, migrations
 from carrel.storage.opening import open_database, sqlite_path
@@ -12,6 +12,7 @@ __all__ = [
     "LEFTOVERS",
     "POSTS",
     "RUNS",
+    "SCHEDULES",
     "STOPS",
     "WEBHOOKS",
     "Bell",

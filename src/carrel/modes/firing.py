@@ -1,0 +1,179 @@
+"""Firing: says what a schedule says when its window comes, and follows what becomes of it, beside the turns.
+
+Where a schedule stands is stored, and it moves on in the transaction that delivers its message: whatever dies in
+between, a window is neither lost nor doubled, and several servers may do this side by side. Nobody looks before the
+next moment at which something is due, unless a schedule was changed or a run of one has come to rest.
+"""
+
+import asyncio
+from contextlib import suppress
+from functools import partial
+from logging import getLogger
+
+from msgspec import UNSET
+
+from carrel.journal import append_event, json_text
+from carrel.kernel import MS_PER_SECOND, Access, Code, Envelope, Message, Provenance, Refusal, not_found
+from carrel.kernel.limits import (
+    SAFETY_POLL_SECONDS,
+    SCHEDULE_BROKEN_SECONDS,
+    SCHEDULE_LOOK_SECONDS,
+    SCHEDULES_AT_A_TIME,
+)
+from carrel.modes.cron import read_zone
+from carrel.modes.schedule_store import next_schedule_due, put_off, schedule_by_id, schedules_to_move
+from carrel.modes.scheduling import find_schedule, keep, shape_of
+from carrel.modes.windows import UNENDED, DisabledReason, Schedule, disabled, fired, fired_by_hand, rested
+from carrel.runs import Rules, Run, about_run, deliver, keep_place, run_by_id
+from carrel.sessions import agent_enabled, lane_of, lock_lane
+from carrel.storage import SCHEDULES, Database, Tx
+
+_log = getLogger("carrel.modes")
+# A schedule speaks on no channel: what people last used there stays what it was.
+_CHANNEL = "internal"
+
+
+class Schedules:
+    """Has the schedules of one store fire."""
+
+    def __init__(self, db: Database, rules: Rules) -> None:
+        self._db = db
+        self._rules = rules
+        self._bell = db.bell(SCHEDULES)
+
+    async def serve(self) -> None:
+        """Move whatever is to be moved, until cancelled."""
+        while True:
+            version = self._bell.version
+            try:
+                wait_seconds = await self.move()
+            except Refusal as refusal:
+                # The store is away for a while; so are we, and try again.
+                _log.warning("schedules_unread", extra={"error": refusal.message})
+                wait_seconds = SAFETY_POLL_SECONDS
+            if wait_seconds:
+                await self._bell.wait(version, wait_seconds)
+
+    async def move(self) -> float:
+        """Move a handful of what is due or rests; how long nothing is to be done then, 0 when there may be more."""
+        found, wait_seconds = await self._db.read(_look)
+        async with asyncio.TaskGroup() as group:
+            for seen in found:
+                group.create_task(self._step(seen))
+        return wait_seconds
+
+    async def _step(self, seen: Schedule) -> None:
+        try:
+            await self._db.write(partial(self._move, seen=seen))
+        except Exception:  # boundary: one broken schedule must not keep the others from firing
+            _log.exception("schedule_broke_off", extra={"schedule_id": seen.id})
+            with suppress(Refusal):
+                await self._db.write(partial(_leave_for_later, seen=seen))
+
+    def _move(self, tx: Tx, seen: Schedule) -> None:
+        schedule = _hold(tx, seen)
+        if schedule is None:
+            return
+        if schedule.last_status in UNENDED:
+            schedule = _follow(tx, schedule)
+        if schedule.due_at is not None and schedule.due_at <= tx.now:
+            _fire(tx, schedule, self._rules)
+
+
+def fire_now(tx: Tx, access: Access, schedule_id: str, rules: Rules) -> tuple[Schedule, Run]:
+    """Have a schedule fire at once, disabled or not; its windows stay where they are."""
+    schedule = _hold(tx, find_schedule(tx, access, schedule_id))
+    if schedule is None:
+        raise Refusal(Code.CONFLICT, "This schedule was changed a moment ago; try again.")
+    if schedule.exhausted:
+        told = f"It has fired {schedule.execution_count} times, as often as it may; raise maxExecutions first."
+        raise Refusal(Code.LIMIT_REACHED, told, field="maxExecutions")
+    if _vanished(tx, schedule) == "session_deleted":
+        raise not_found("session")
+    run = _say(tx, schedule, rules)
+    return _tell_fired(tx, keep(tx, schedule, fired_by_hand(schedule, tx.now, run.id)), run), run
+
+
+def _look(tx: Tx) -> tuple[list[Schedule], float]:
+    found = {(seen.account_id, seen.id): seen for seen in schedules_to_move(tx, SCHEDULES_AT_A_TIME)}
+    if found:
+        return list(found.values()), 0
+    due_at = next_schedule_due(tx)
+    if due_at is None:
+        return [], SCHEDULE_LOOK_SECONDS
+    return [], max(0.001, min((due_at - tx.now) / MS_PER_SECOND, SCHEDULE_LOOK_SECONDS))
+
+
+def _hold(tx: Tx, seen: Schedule) -> Schedule | None:
+    """A schedule as it is now, held; None when it is gone, or speaks in another lane since."""
+    # The lane comes first, as everywhere.
+    lock_lane(tx, seen.access, str(seen.lane_key))
+    schedule = schedule_by_id(tx, seen.access, seen.id, hold=True)
+    return schedule if schedule is not None and schedule.lane_key == seen.lane_key else None
+
+
+def _follow(tx: Tx, schedule: Schedule) -> Schedule:
+    """The schedule as its run has left it, if that rests."""
+    run = run_by_id(tx, schedule.access, schedule.run_id or "")
+    # A run that is gone went with its lane, which cancels it.
+    status, error = (run.state, run.error_message) if run is not None else ("cancelled", None)
+    if status in ("queued", "running", schedule.last_status):
+        return schedule
+    return keep(tx, schedule, rested(schedule, tx.now, status, error))
+
+
+def _fire(tx: Tx, schedule: Schedule, rules: Rules) -> None:
+    gone = _vanished(tx, schedule)
+    if gone is not None:
+        _log.warning("schedule_disabled", extra={"schedule_id": schedule.id, "reason": gone})
+        keep(tx, schedule, disabled(schedule, gone))
+        return
+    try:
+        run = _say(tx, schedule, rules)
+    except Refusal as refusal:
+        # A lane that takes nothing now makes a window that has failed.
+        _log.warning("schedule_refused", extra={"schedule_id": schedule.id, "error": refusal.message})
+        keep(tx, schedule, rested(fired(schedule, tx.now, None), tx.now, "failed", refusal.message))
+        return
+    _tell_fired(tx, keep(tx, schedule, fired(schedule, tx.now, run.id)), run)
+
+
+def _vanished(tx: Tx, schedule: Schedule) -> DisabledReason | None:
+    """Why there is nothing left to speak to, or no way to tell when; None when all is there."""
+    if lane_of(tx, schedule.access, schedule.session_key) is None:
+        return "session_deleted"
+    if not agent_enabled(tx, schedule.access, schedule.session_key.agent):
+        return "agent_disabled"
+    try:
+        read_zone(schedule.timezone)
+    except Refusal:
+        return "unknown_timezone"
+    return None
+
+
+def _say(tx: Tx, schedule: Schedule, rules: Rules) -> Run:
+    """Deliver the message; what the agent answers goes where its session was last spoken in."""
+    place = _place(tx, schedule)
+    provenance = Provenance(kind="cron", source_channel=place[0] if place else UNSET, actor=schedule.id)
+    message = Message(text=schedule.message, provenance=provenance)
+    run = deliver(tx, schedule.access, Envelope(key=schedule.lane_key, message=message, channel=_CHANNEL), rules)
+    if place:
+        keep_place(tx, schedule.access, run.id, *place)
+    return run
+
+
+def _place(tx: Tx, schedule: Schedule) -> tuple[str, str] | None:
+    """The channel of the lane and the place on it, where it is spoken in at one."""
+    lane = lane_of(tx, schedule.access, schedule.lane_key)
+    channel = None if lane is None else schedule.lane_key.channel or lane.last_channel
+    return (channel, lane.last_to) if lane is not None and channel and lane.last_to else None
+
+
+def _tell_fired(tx: Tx, schedule: Schedule, run: Run) -> Schedule:
+    body = json_text({"schedule": shape_of(tx, schedule), "runId": run.id})
+    append_event(tx, schedule.access, "schedule.fired", about_run(run), body)
+    return schedule
+
+
+def _leave_for_later(tx: Tx, seen: Schedule) -> None:
+    put_off(tx, seen.access, seen.id, tx.now + SCHEDULE_BROKEN_SECONDS * MS_PER_SECOND)

@@ -1,0 +1,206 @@
+"""Schedules: what is said to sessions again and again. Type `message` alone is there so far."""
+
+from typing import Annotated
+
+from msgspec import UNSET, Meta, UnsetType, structs
+
+from carrel.kernel import Access, Code, Refusal, invalid, not_found
+from carrel.kernel.limits import CLIENT_ID_CHARS_MAX, CRON_CHARS_MAX, SESSION_REFERENCE_CHARS_MAX, TIMEZONE_CHARS_MAX
+from carrel.modes import (
+    NewSchedule,
+    Schedule,
+    ScheduleChange,
+    ScheduleShape,
+    ScheduleType,
+    change_schedule,
+    find_schedule,
+    fire_now,
+    make_schedule,
+    remove_schedule,
+    schedules_of,
+    shape_of,
+)
+from carrel.runs import run_by_id
+from carrel.sessions import find_place
+from carrel.storage import Tx
+from carrel.surfaces.api.cursors import clamp, read_cursor, write_cursor
+from carrel.surfaces.api.endpoint import PEOPLE, Ask, In, NoQuery, Out, Reply, endpoint
+from carrel.surfaces.waits import refuse_when_draining
+
+Reference = Annotated[str, Meta(max_length=SESSION_REFERENCE_CHARS_MAX)]
+CronText = Annotated[str, Meta(max_length=CRON_CHARS_MAX)]
+Timezone = Annotated[str, Meta(max_length=TIMEZONE_CHARS_MAX)]
+
+
+class ScheduleBody(In, frozen=True, kw_only=True):
+    """A schedule to be made: what to say in which session, and when."""
+
+    type: ScheduleType
+    target_id: Annotated[str, Meta(max_length=CLIENT_ID_CHARS_MAX)] | None = None
+    message: str | None = None
+    session_id: Reference | None = None
+    cron: CronText
+    timezone: Timezone = "UTC"
+    isolated: bool = False
+    enabled: bool = True
+    max_executions: int = -1
+
+
+class SchedulePatch(In, frozen=True, kw_only=True):
+    """What is to be different about a schedule; what is left out stays. A session that is named must be its own."""
+
+    session_id: Reference | None = None
+    message: str | UnsetType = UNSET
+    cron: CronText | UnsetType = UNSET
+    timezone: Timezone | UnsetType = UNSET
+    isolated: bool | UnsetType = UNSET
+    enabled: bool | UnsetType = UNSET
+    max_executions: int | UnsetType = UNSET
+
+
+class SchedulesQuery(In, frozen=True, kw_only=True):
+    """Whose schedules, and which page of them."""
+
+    session_id: Reference | None = None
+    limit: int | None = None
+    cursor: str | None = None
+
+
+class OfSession(In, frozen=True, kw_only=True):
+    """The session a schedule must belong to, if one is named."""
+
+    session_id: Reference | None = None
+
+
+class ScheduleList(Out, frozen=True, kw_only=True):
+    """A page of a session's schedules, the oldest first."""
+
+    schedules: list[ScheduleShape]
+    next_cursor: str | None
+
+
+class OneSchedule(Out, frozen=True, kw_only=True):
+    """One schedule."""
+
+    schedule: ScheduleShape
+
+
+class FiredSchedule(Out, frozen=True, kw_only=True):
+    """A schedule that has just fired, and the run that came of it."""
+
+    schedule: ScheduleShape
+    run_id: str
+
+
+@endpoint("GET", "/api/schedules", answers={200: ScheduleList}, query=SchedulesQuery)
+async def list_schedules(ask: Ask[None, SchedulesQuery]) -> ScheduleList:
+    """The schedules of one session, the oldest first."""
+    limit = clamp(ask.query.limit)
+    place = read_cursor(ask.query.cursor, tuple[str])
+    reference = _required(ask.query.session_id)
+
+    def work(tx: Tx, access: Access) -> ScheduleList:
+        key = _session(tx, access, reference)
+        found = schedules_of(tx, access, key, after=place[0] if place else "", limit=limit + 1)
+        page = found[:limit]
+        following = write_cursor(page[-1].id) if len(found) > limit else None
+        return ScheduleList(schedules=[shape_of(tx, one) for one in page], next_cursor=following)
+
+    return await ask.read(work)
+
+
+@endpoint("POST", "/api/schedules", answers={201: OneSchedule}, who=PEOPLE, body=ScheduleBody, creates=True)
+async def create_schedule(ask: Ask[ScheduleBody, NoQuery]) -> OneSchedule:
+    """Have a message said in a session at the moments a cron expression names."""
+    body = ask.body
+    reference = _required(body.session_id)
+    if body.type == "message" and body.target_id is not None:
+        raise invalid("targetId", "A message has no target; leave targetId out.")
+
+    def work(tx: Tx, access: Access) -> OneSchedule:
+        new = NewSchedule(
+            session=_session(tx, access, reference),
+            type=body.type,
+            message=body.message or "",
+            cron=body.cron,
+            timezone=body.timezone,
+            isolated=body.isolated,
+            enabled=body.enabled,
+            max_executions=body.max_executions,
+        )
+        return ask.promise(tx, OneSchedule(schedule=shape_of(tx, make_schedule(tx, access, new))))
+
+    return await ask.write(work)
+
+
+@endpoint("GET", "/api/schedules/{id}", answers={200: OneSchedule}, query=OfSession)
+async def show_schedule(ask: Ask[None, OfSession]) -> OneSchedule:
+    """One schedule: when it comes next, and how it went the last time."""
+
+    def work(tx: Tx, access: Access) -> OneSchedule:
+        return OneSchedule(schedule=shape_of(tx, _found(tx, access, ask.path("id"), ask.query.session_id)))
+
+    return await ask.read(work)
+
+
+@endpoint("PATCH", "/api/schedules/{id}", answers={200: OneSchedule}, who=PEOPLE, body=SchedulePatch)
+async def patch_schedule(ask: Ask[SchedulePatch, NoQuery]) -> OneSchedule:
+    """Change a schedule; a new expression or time zone, and being enabled, count the next moment from now."""
+    wanted = structs.asdict(ask.body)
+    reference = wanted.pop("session_id")
+
+    def work(tx: Tx, access: Access) -> OneSchedule:
+        found = _found(tx, access, ask.path("id"), reference)
+        return OneSchedule(schedule=shape_of(tx, change_schedule(tx, access, found.id, ScheduleChange(**wanted))))
+
+    return await ask.write(work)
+
+
+@endpoint("DELETE", "/api/schedules/{id}", answers={204: None}, who=PEOPLE, query=OfSession)
+async def delete_schedule(ask: Ask[None, OfSession]) -> None:
+    """Forget a schedule; what it has said stays."""
+
+    def work(tx: Tx, access: Access) -> None:
+        remove_schedule(tx, access, _found(tx, access, ask.path("id"), ask.query.session_id).id)
+
+    await ask.write(work)
+
+
+@endpoint(
+    "POST", "/api/schedules/{id}/run", answers={202: FiredSchedule}, who=PEOPLE, query=OfSession, creates=True
+)  # fmt: skip
+async def run_schedule(ask: Ask[None, OfSession]) -> Reply:
+    """Have a schedule fire now; when it comes next stays as it was."""
+    refuse_when_draining(ask.house)
+
+    def work(tx: Tx, access: Access) -> Reply:
+        found = _found(tx, access, ask.path("id"), ask.query.session_id)
+        schedule, run = fire_now(tx, access, found.id, ask.house.rules)
+        return ask.promise(tx, Reply(202, FiredSchedule(schedule=shape_of(tx, schedule), run_id=run.id)))
+
+    return await ask.write(work)
+
+
+def _required(reference: str | None) -> str:
+    if not reference:
+        raise Refusal(Code.SESSION_REQUIRED, "Say which session: send sessionId.", field="sessionId")
+    return reference
+
+
+def _session(tx: Tx, access: Access, reference: str) -> str:
+    """The key of the session that a reference means; `current` is that of the run whose token asks."""
+    own = run_by_id(tx, access, access.run_id) if access.run_id else None
+    try:
+        return str(find_place(tx, access, reference, own.session_key if own else None).key)
+    except Refusal as refusal:
+        # The rooms below call it a session key, this surface a session id.
+        if refusal.field == "sessionKey":
+            refusal.field = "sessionId"
+        raise
+
+
+def _found(tx: Tx, access: Access, schedule_id: str, reference: str | None) -> Schedule:
+    found = find_schedule(tx, access, schedule_id)
+    if reference is not None and _session(tx, access, reference) != found.key:
+        raise not_found("schedule")
+    return found
