@@ -5,7 +5,7 @@ import { get, url } from "./api.js";
 const NAMES = [
   "run.queued", "run.started", "run.waiting", "run.completed", "run.failed", "run.cancelled", "run.retrying",
   "run.rescued", "run.progress", "session.opened", "session.closed", "session.updated", "session.deleted",
-  "log.appended", "agent.updated",
+  "log.appended", "agent.updated", "notification.created", "notification.read",
 ];
 
 const FIRST_PAUSE_MS = 500;

@@ -1,6 +1,7 @@
-// What stands around every route: the mark, the navigation, the state of the connection, the way out.
+// What stands around every route: the mark, the navigation, the state of the connection, the bell, the way out.
 
 import { ask } from "./api.js";
+import { bell } from "./bell.js";
 import { brand } from "./brand.js";
 import { doing } from "./doing.js";
 import { h, setAttribute, setChildren, setText } from "./dom.js";
@@ -9,6 +10,9 @@ const ROUTES = [
   { name: "Home", href: "/" },
   { name: "Chat", href: "/chat" },
 ];
+
+// Whoever else may look at the page has no mailbox.
+const PEOPLE = ["owner", "user"];
 
 const CONNECTION = {
   connecting: ["Connecting", "The page is connecting to the server."],
@@ -37,6 +41,7 @@ export function shell({ feed, me, signedOut }) {
       signedOut();
     },
   });
+  const rings = PEOPLE.includes(me.actor?.kind) ? bell({ feed }) : null;
   const element = h("div", { class: "shell" },
     h("a", { class: "skip", href: "#main", on: { click: (event) => { event.preventDefault(); main.focus(); } } }, "Skip to content"),
     h("header", { class: "top" },
@@ -44,6 +49,8 @@ export function shell({ feed, me, signedOut }) {
       h("nav", { "aria-label": "Main" }, h("ul", {}, links.map((link) => h("li", {}, link.element)))),
       h("div", { class: "top-end" },
         connection,
+        rings?.button,
+        rings?.panel,
         h("span", { class: "who", title: me.account?.name ?? "" }, me.actor?.name ?? me.actor?.kind ?? ""),
         leave.nodes,
       ),
@@ -56,7 +63,11 @@ export function shell({ feed, me, signedOut }) {
       for (const link of links) setAttribute(link.element, "aria-current", link.href === route ? "page" : null);
       setAttribute(element, "data-route", route);
       setChildren(main, view.element);
+      rings?.close();
     },
-    stop: unlisten,
+    stop() {
+      unlisten();
+      rings?.stop();
+    },
   };
 }

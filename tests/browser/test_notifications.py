@@ -1,0 +1,119 @@
+"""The bell: what failed is told as it happens, read by opening it, and never in the way."""
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.house import Client, OpenPage, ScriptedModel
+from tests.browser.measures import FAINT_TEXT, FOCUS, NAMELESS_CONTROLS
+from tests.scripted_gateway import http_error
+
+NARROW = {"width": 390, "height": 844}
+LONG = "Donaudampfschifffahrtsgesellschaftskapitänsmützenabzeichen" * 4
+
+
+@pytest.fixture(autouse=True)
+def all_read(client: Client) -> None:
+    """Earlier tests of this file have left their notices behind."""
+    client.post("/api/notifications/read-all", {})
+
+
+def fail(client: Client, model: ScriptedModel, name: str, line: str, why: str = "no paper") -> str:
+    """Let something fail in a lane of that name; its key."""
+    key = client.open_lane(name)
+    model.on(line, http_error(400, why))
+    client.ended(client.say(key, line))
+    return key
+
+
+def bell(page: Page) -> Locator:
+    return page.get_by_role("button", name="Notifications")
+
+
+def panel(page: Page) -> Locator:
+    return page.get_by_role("region", name="Notifications")
+
+
+def test_a_failure_is_told_at_once_and_read_by_opening_it(
+    signed_in: OpenPage, client: Client, model: ScriptedModel
+) -> None:
+    page, other = signed_in(), signed_in()
+    expect(bell(page)).to_have_accessible_name("Notifications, none unread")
+    fail(client, model, "Printing", "Print the list", "the printer has no paper")
+    for each in (page, other):
+        expect(bell(each)).to_have_accessible_name("Notifications, 1 unread")
+    bell(page).click()
+    notice = panel(page).get_by_role("listitem").filter(has_text="Print the list")
+    expect(notice).to_contain_text("main failed: Print the list")
+    expect(notice).to_contain_text("the printer has no paper")
+    notice.get_by_role("link", name="Unread: main failed: Print the list").click()
+    expect(page.get_by_role("log", name="Transcript")).to_contain_text("Print the list")
+    expect(panel(page)).to_be_hidden()
+    for each in (page, other):
+        expect(bell(each)).to_have_accessible_name("Notifications, none unread")
+
+
+def test_all_are_marked_at_once_and_stay_in_the_list(signed_in: OpenPage, client: Client, model: ScriptedModel) -> None:
+    page = signed_in()
+    for number in range(2):
+        fail(client, model, f"Desk {number}", f"Break {number}")
+    expect(bell(page)).to_have_accessible_name("Notifications, 2 unread")
+    bell(page).click()
+    panel(page).get_by_role("button", name="Mark all read").click()
+    expect(bell(page)).to_have_accessible_name("Notifications, none unread")
+    expect(panel(page).get_by_role("button", name="Mark all read")).to_be_hidden()
+    expect(panel(page)).to_contain_text("All read.")
+    expect(panel(page).get_by_role("link", name="main failed: Break 1", exact=True)).to_be_visible()
+
+
+def test_the_panel_is_opened_walked_and_left_by_keyboard(
+    signed_in: OpenPage, client: Client, model: ScriptedModel
+) -> None:
+    fail(client, model, "Typing", "Type it up")
+    page = signed_in()
+    expect(bell(page)).to_have_accessible_name("Notifications, 1 unread")
+    bell(page).focus()
+    page.keyboard.press("Enter")
+    expect(panel(page).get_by_role("link").first).to_be_visible()
+    for _ in range(2):
+        page.keyboard.press("Tab")
+        assert page.evaluate(FOCUS)["seen"]
+    expect(panel(page).get_by_role("link").first).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(panel(page)).to_be_hidden()
+    expect(bell(page)).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(panel(page)).to_be_visible()
+    page.get_by_role("heading", level=1).click()
+    expect(panel(page)).to_be_hidden()
+
+
+def test_older_ones_are_a_press_away(signed_in: OpenPage, client: Client, model: ScriptedModel) -> None:
+    key = client.open_lane("Twenty-one")
+    for number in range(21):
+        model.on(f"Break piece {number}.", http_error(400, "broken"))
+        run = client.say(key, f"Break piece {number}.")
+    client.ended(run)
+    page = signed_in()
+    expect(bell(page)).to_have_accessible_name("Notifications, 21 unread")
+    bell(page).click()
+    expect(panel(page).get_by_role("listitem")).to_have_count(20)
+    panel(page).get_by_role("button", name="Show older ones").click()
+    expect(panel(page).get_by_role("link", name="main failed: Break piece 0.")).to_be_visible()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_panel_fits_a_narrow_window_and_can_be_read(
+    signed_in: OpenPage, client: Client, model: ScriptedModel, scheme: str
+) -> None:
+    fail(client, model, LONG[:60], f"{LONG} {scheme}", LONG)
+    page = signed_in(viewport=NARROW, color_scheme=scheme, reduced_motion="reduce")
+    expect(bell(page)).to_have_accessible_name("Notifications, 1 unread")
+    bell(page).click()
+    expect(panel(page).get_by_role("listitem").first).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= NARROW["width"]
+    assert page.evaluate(FAINT_TEXT) == []
+    assert page.evaluate(NAMELESS_CONTROLS) == []
+    box = panel(page).bounding_box()
+    assert box is not None
+    assert box["x"] >= 0
+    assert box["x"] + box["width"] <= NARROW["width"]
