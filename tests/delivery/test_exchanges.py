@@ -8,7 +8,7 @@ import pytest
 
 from carrel.delivery import ChannelFault, Exchanges, Post
 from carrel.kernel import METRICS, SessionKey
-from carrel.runs import Cancelled, Exchange, Failed, NeedsInput, Outcome, remove_lane
+from carrel.runs import Cancelled, Exchange, Failed, NeedsInput, Outcome, remove_lane, retry
 from carrel.sessions import LaneChange, change_lane, lane_of
 from tests.delivery.talks import ASKER, TELLER, Talk, open_talk, talking_settings
 from tests.delivery.test_resuming import Died, Mortal
@@ -245,6 +245,21 @@ async def test_after_a_first_run_that_did_not_answer_nothing_follows(sqlite_url:
         assert ended.state == "skipped"
         assert "failed" in (ended.error or "") or "cancelled" in (ended.error or "")
         assert await kinds_heard(talk, TELLER) == ["inter_session"]
+
+
+@requirement("S2.pingpong.starts")
+async def test_a_first_run_that_is_told_to_try_again_is_followed_like_any_other(store_url: str) -> None:
+    async with open_talk(store_url) as talk:
+        await talk.call(timeoutSeconds=0)
+        await talk.end_turn()
+        failed = await talk.hear(TELLER, Failed(code="broken", message="It broke."))
+        await talk.ended()
+        ended = await talk.engine.run(failed.id)
+        talk.first = (await talk.engine.db.write(lambda tx: retry(tx, talk.engine.access, ended, talk.engine.rules))).id
+        await talk.hear(TELLER, "three")
+        assert (await talk.hear(ASKER, "REPLY_SKIP")).text == "three"
+        assert (await talk.hear(TELLER, "Three.")).provenance_kind == "announce"
+        assert (await talk.ended()).state == "delivered"
 
 
 async def test_a_round_that_fails_ends_the_rounds(sqlite_url: str) -> None:

@@ -12,7 +12,18 @@ from msgspec import structs
 from carrel.delivery import ChannelFault, Exchanges, Post, redeliver
 from carrel.journal import OWNERS, Notification, newest_notifications
 from carrel.kernel import SessionKey
-from carrel.runs import Cancelled, Completed, Exchange, NeedsInput, Outcome, exchange_after, remove_lane, run_by_id
+from carrel.runs import (
+    Cancelled,
+    Completed,
+    Exchange,
+    Failed,
+    NeedsInput,
+    Outcome,
+    exchange_after,
+    remove_lane,
+    retry,
+    run_by_id,
+)
 from carrel.sessions import LaneChange, agent_by_id, change_lane, lane_of, make_lane
 from carrel.storage import EXCHANGES, Tx
 from carrel.tools import CATALOG, Desk, Surroundings, hold_caller, ready_for, run_desk
@@ -166,6 +177,31 @@ async def test_a_refused_result_is_offered_again_for_half_an_hour_and_can_be_del
         assert notice.title == "main could not deliver: count"
         assert notice.body.startswith(f"It did not reach {MAIN}: ")
         assert "denied" in notice.body
+
+
+@requirement("S2.spawn.cleanup")
+async def test_a_child_that_is_to_go_stays_until_what_it_was_told_to_do_again_is_announced(
+    store_url: str, tmp_path: Path
+) -> None:
+    async with open_handing(store_url, tmp_path) as handing:
+        await handing.spawn(cleanup="delete")
+        await handing.allow("deny")
+        await handing.end(Failed(code="broken", message="It broke."))
+        await handing.until(lambda exchange: exchange.attempts == 1)
+        first = await handing.engine.run(handing.run_id)
+        again = await handing.engine.db.write(lambda tx: retry(tx, handing.engine.access, first, handing.engine.rules))
+        await handing.allow(None)
+        handing.engine.advance(15)
+        handing.engine.db.bell(EXCHANGES).ring()
+        assert (await handing.ended()).state == "delivered"
+        replies = ("twelve", "what a pity", "one a goat", "thanks")
+        work, failure, _, result = [await handing.end(Completed(reply=reply)) for reply in replies]
+        bell = handing.engine.db.bell(EXCHANGES)
+        async with asyncio.timeout(SECONDS_MAX):
+            while await handing.engine.db.read(lambda tx: lane_of(tx, handing.engine.access, again.session_key)):
+                await bell.wait(bell.version, 0.05)
+        assert (work, failure.splitlines()[0]) == ("count", "Status: failed: It broke.")
+        assert result.startswith("Status: completed\nResult: twelve\nNotes: one a goat\n")
 
 
 @requirement("S2.subannounce.posts")

@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import structs
 
+from carrel.access import make_user
 from carrel.journal import OWNERS, Entry, Notification, entries_of_session, newest_notifications
-from carrel.kernel import SessionKey
+from carrel.kernel import Access, SessionKey
 from carrel.kernel.settings import (
     AgentDefaultsSettings,
     AgentsSettings,
@@ -27,6 +29,7 @@ from carrel.runs import (
     exchange_after,
     prune,
     remove_lane,
+    retry,
     runs_newest_first,
     stop_lane,
 )
@@ -51,9 +54,12 @@ class House:
         self.floor = floor
         self.play = play
 
-    async def spawn(self, rest: str = "main", agent: str = "main", **params: Any) -> dict[str, Any]:
+    async def spawn(
+        self, rest: str = "main", agent: str = "main", asked_by: Access | None = None, **params: Any
+    ) -> dict[str, Any]:
         """Let an agent spawn one; the call's answer, once its turn has ended."""
-        run = await self.floor.ask(spawn({"task": "count the sheep", **params}), rest, agent=agent)
+        asking = spawn({"task": "count the sheep", **params})
+        run = await self.floor.ask(asking, rest, agent=agent, access=asked_by)
         results = [entry.content for entry in await self.floor.entries(run) if entry.role == "toolResult"]
         answer: dict[str, Any] = json.loads(results[0])
         return answer
@@ -77,9 +83,9 @@ class House:
         assert exchange.announcement is not None
         return exchange.announcement
 
-    async def told(self) -> list[Notification]:
-        """What the owners were told, the newest first."""
-        return await self.floor.read(lambda tx: newest_notifications(tx, self.floor.access, OWNERS, limit=50))
+    async def told(self, recipient: str = OWNERS) -> list[Notification]:
+        """What somebody was told, the newest first."""
+        return await self.floor.read(lambda tx: newest_notifications(tx, self.floor.access, recipient, limit=50))
 
     async def runs_in(self, key: SessionKey) -> list[Run]:
         """The runs of a lane, oldest first, once they all rest."""
@@ -170,6 +176,19 @@ async def test_a_child_that_fails_is_announced_and_asked_nothing_more(house: Hou
     assert "no sheep here" in told.splitlines()[0]
     assert "Result: none\nNotes: none" in told
     assert len(await house.runs_in(SessionKey.parse(answer["childSessionKey"]))) == 1
+
+
+@requirement("S2.subannounce.posts", "S2.x.result.kept")
+async def test_a_child_that_is_told_to_try_again_announces_what_comes_of_it(house: House) -> None:
+    house.play.child = http_error(400, "no sheep here")
+    answer = await house.spawn()
+    assert (await house.announced(answer["runId"])).startswith("Status: failed: ")
+    house.play.child = "twelve sheep after all"
+    failed = await house.floor.reread((await house.runs_in(SessionKey.parse(answer["childSessionKey"])))[0])
+    again = await house.floor.db.write(lambda tx: retry(tx, house.floor.access, failed, house.floor.rules))
+    told = await house.announced(again.id)
+    assert told.startswith("Status: completed\nResult: twelve sheep after all\nNotes: one was a goat\n")
+    assert [run.text.splitlines()[0] for run in await house.runs_in(MAIN)][-1] == "Status: completed"
 
 
 @requirement("S2.spawn.timeout", "S2.subannounce.form")
@@ -312,7 +331,10 @@ async def test_a_result_for_a_session_that_ended_goes_to_the_next_generation_and
     assert await house.told() == [], "nobody is told of what arrives where it was asked for"
     gate = Gate()
     house.play.child = text("late sheep", before=gate)
-    answer = await house.spawn()
+    ada = await house.floor.db.write(
+        lambda tx: make_user(tx, house.floor.access, name="Ada", slug="ada", email=None, role="member")
+    )
+    answer = await house.spawn(asked_by=structs.replace(house.floor.access, kind="user", actor_id=ada.id))
     before = await house.floor.read(lambda tx: open_session_of(tx, house.floor.access, str(MAIN)))
     await house.floor.db.write(lambda tx: close_generation(tx, house.floor.access, MAIN, "reset"))
     gate.open()
@@ -324,6 +346,7 @@ async def test_a_result_for_a_session_that_ended_goes_to_the_next_generation_and
     assert (notice.type, notice.run_id, notice.key) == ("run_undelivered", answer["runId"], str(MAIN))
     assert notice.title == "main came back after the session had ended: count the sheep"
     assert str(MAIN) in notice.body
+    assert [each.title for each in await house.told(ada.id)] == [notice.title], "and to who had asked for it"
 
 
 @requirement("S2.x.result.kept")

@@ -13,7 +13,7 @@ from carrel.delivery.subagent_words import Outcome, announcement, notes_question
 from carrel.journal import NewEntry, append_entry, entries_of_run
 from carrel.kernel import ANNOUNCE_SKIP, MS_PER_SECOND, Envelope, Message, Provenance, Refusal, SessionKey, spoken
 from carrel.kernel.limits import ANNOUNCE_SECONDS_MAX
-from carrel.runs import Exchange, Run, cancel, deliver, remove_lane, run_by_id
+from carrel.runs import Exchange, Run, awaits_child, cancel, deliver, remove_lane, run_by_id
 from carrel.sessions import Lane, lane_of, leave_files, open_generation, shown_channel
 from carrel.storage import Tx
 from carrel.tools import CHILD_CHANNEL, Surroundings
@@ -42,7 +42,8 @@ class SubAgents:
     def concluded(self, tx: Tx, exchange: Exchange) -> None:
         """Let go of the child's files, and of the child where it was to go with its announce."""
         child = lane_of(tx, exchange.access, exchange.target)
-        if child is None:
+        if child is None or awaits_child(tx, exchange.access, exchange.requester_key, exchange.target_key):
+            # One that failed may have been told to try again: it goes with the last of its results.
             return
         if exchange.cleanup == "delete" and exchange.state != "undelivered":
             remove_lane(tx, exchange.access, child)

@@ -10,6 +10,7 @@ from carrel.runs.carrying import part_sent, pass_over, post_failed, post_words, 
 from carrel.runs.dispatcher import Dispatcher, Handler
 from carrel.runs.exchange_store import (
     Exchange,
+    awaits_child,
     begin_exchange,
     due_exchanges,
     exchange_after,
@@ -109,7 +110,7 @@ __all__ = [
     "OutsideCall", "Reason", "Response", "Rules", "Run", "RunFilter", "TaskFilter", "WantedEnd", "Watch", "Waybill",
     "Webhook", "WebhookAddress", "Why",
     "about_run", "answer", "artifact_part", "artifact_sizes", "artifacts_of",
-    "attachment_heads", "attachments_by_id", "begin_exchange",
+    "attachment_heads", "attachments_by_id", "awaits_child", "begin_exchange",
     "bind_session", "call_of", "cancel", "check_message", "claim", "claim_post", "count_change", "count_live", "count_tasks",
     "crowded_hosts", "delete_attachments", "delete_run", "delete_webhook", "deliver", "due_exchanges", "exchange_after",
     "exchange_of_run", "expire_leases", "explain", "extras_of", "fence", "finish_call", "go_on", "has_written",

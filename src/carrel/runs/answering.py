@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from carrel.journal import Entry, NewEntry, append_entry
 from carrel.kernel import Access, Code, Envelope, Message, NewAttachment, Provenance, Refusal, TurnExtras, not_found
-from carrel.runs import extras_store, post_store, queue_store, record_store, store
+from carrel.runs import exchange_store, extras_store, post_store, queue_store, record_store, store
 from carrel.runs.accepting import Rules, check_message, deliver
 from carrel.runs.model import Run
 from carrel.runs.telling import tell
@@ -148,4 +148,31 @@ def retry(tx: Tx, access: Access, run: Run, rules: Rules) -> Run:
     found = post_store.place_of_run(tx, access, run.id)
     if found is not None:
         post_store.keep_place(tx, access, again.id, *found)
+    _follow_again(tx, access, run, again)
     return again
+
+
+def _follow_again(tx: Tx, access: Access, run: Run, again: Run) -> None:
+    """Let follow after the repetition what followed after a run that was sent or spawned: who asked hears of it too."""
+    known = exchange_store.exchange_after(tx, access, run.id)
+    if known is None:
+        return
+    exchange_store.begin_exchange(
+        tx,
+        access,
+        exchange_store.Exchange(
+            account_id=known.account_id,
+            id=tx.new_id("exc"),
+            kind=known.kind,
+            requester_key=known.requester_key,
+            requester_session_id=known.requester_session_id,
+            requester_run_id=known.requester_run_id,
+            target_key=known.target_key,
+            first_run_id=again.id,
+            current_run_id=again.id,
+            rounds_max=known.rounds_max,
+            cleanup=known.cleanup,
+            wakes=known.wakes,
+            created_at=tx.now,
+        ),
+    )

@@ -114,6 +114,18 @@ def exchange_of_run(tx: Tx, access: Access, run_id: str) -> Exchange | None:
     return _exchange(tx.one(f"{_ONE} {wanted}", account=access.account_id, run_id=run_id))
 
 
+def awaits_child(tx: Tx, access: Access, requester_key: str, child_key: str) -> bool:
+    """True while a lane is still to hear of something that a child of its does."""
+    row = tx.one(
+        "SELECT 1 FROM exchanges WHERE account_id = :account AND requester_key = :requester AND target_key = :child "
+        "AND kind = 'spawn' AND state = 'open' LIMIT 1",
+        account=access.account_id,
+        requester=requester_key,
+        child=child_key,
+    )
+    return row is not None
+
+
 def note_run_ended(tx: Tx, access: Access, run_id: str, provenance_kind: str) -> None:
     """Say that a run has ended to the exchange that waits for it, if one does.
 
