@@ -9,7 +9,7 @@ from msgspec import structs
 from carrel.access import account_by_slug
 from carrel.kernel import Access, Code, Refusal, SessionKey
 from carrel.kernel.settings import SessionsSettings
-from carrel.modes import Done, Scene, read_command, run_command
+from carrel.modes import Done, NewSchedule, Scene, Schedule, make_schedule, read_command, run_command
 from carrel.sessions import active, ensure_default_account, insert_lane, lane_of
 from carrel.storage import Database, Tx, open_database
 from tests.requirements.mark import requirement
@@ -132,3 +132,35 @@ async def test_where_all_chats_are_one_there_is_no_new_one(desk: Desk) -> None:
     done = await desk.type("/new", scope="global")
     assert done.key == KEY
     assert "share one session" in done.reply
+
+
+@pytest.mark.anyio
+async def test_a_session_lists_and_ends_its_own_schedules(desk: Desk) -> None:
+    async def make(session: str) -> Schedule:
+        new = NewSchedule(session=session, type="message", message="say\nit", cron="0 9 * * *")
+        return await desk.db.write(lambda tx: make_schedule(tx, desk.owner, new))
+
+    assert (await desk.type("/schedule list")).reply == "This session has no schedules."
+    own, others = await make(str(KEY)), await make("main")
+    listed = (await desk.type("/schedule list")).reply
+    assert own.id in listed
+    assert "0 9 * * * UTC  next 2" in listed
+    assert "say it" in listed
+    assert others.id not in listed
+    assert "another session" in (await desk.type(f"/schedule delete {others.id}")).reply
+    assert (await desk.type(f"/schedule delete {own.id}")).reply == f"Deleted {own.id}."
+    assert "no schedule here" in (await desk.type(f"/schedule delete {own.id}")).reply
+    assert "not built yet" in (await desk.type("/schedule goal goal_1 0 9 * * *")).reply
+    assert "not built yet" in (await desk.type("/schedule task task_1 0 9 * * * 3")).reply
+    for asked in ("/schedule", "/schedule help", "/schedule delete"):
+        assert "/schedule delete <id>" in (await desk.type(asked)).reply
+
+
+@pytest.mark.anyio
+async def test_strangers_neither_see_nor_end_schedules(desk: Desk) -> None:
+    new = NewSchedule(session=str(KEY), type="message", message="secret", cron="0 9 * * *")
+    made = await desk.db.write(lambda tx: make_schedule(tx, desk.owner, new))
+    stranger = structs.replace(desk.owner, kind="client", actor_id="telegram:7", agent_ids=("main",))
+    for asked in ("/schedule list", f"/schedule delete {made.id}"):
+        assert "may not do this" in (await desk.type(asked, stranger)).reply
+    assert made.id in (await desk.type("/schedule list")).reply

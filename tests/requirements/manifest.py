@@ -83,13 +83,14 @@ BUILT = ids(
     S2.subannounce.empty S2.subannounce.form S2.subannounce.posts S2.subannounce.skip S2.subannounce.stats
     S2.visibility.agent S2.visibility.all S2.visibility.clamp S2.visibility.default S2.visibility.everywhere
     S2.visibility.self S2.visibility.tree
-    S2.x.agentid.strict S2.x.children.limit S2.x.clamp.narrow S2.x.cron.noloop S2.x.history.caps S2.x.kind.prefixed
+    S2.x.agentid.strict S2.x.children.limit S2.x.clamp.narrow S2.x.cron.fresh S2.x.cron.noloop S2.x.history.caps
+    S2.x.kind.prefixed
     S2.x.lane.recovers S2.x.list.told S2.x.nodeadlock S2.x.noreply.stops S2.x.queue.nodrop S2.x.reply.once
     S2.x.reply.own S2.x.reset.generation S2.x.responses.continue S2.x.responses.terminal
     S2.x.result.gone S2.x.result.kept S2.x.result.nochannel S2.x.stop.cutoff
     S3.id.delete S3.id.delivery S3.id.firstcommand S3.id.identity S3.id.lanes S3.id.legacy
     S3.id.newkey S3.id.pointer S3.id.resolve.first S3.id.sessionid S3.id.telegram
-    S3.x.command.done S3.x.message.kept S3.x.tabs
+    S3.x.command.done S3.x.message.kept S3.x.schedule.missed S3.x.tabs
     S4.api.token
     S4.x.feed.durable S4.x.feed.slow S4.x.order.stable S4.x.token.query
     """
@@ -157,12 +158,6 @@ REASONS: Mapping[str, frozenset[str]] = {
         S1.opt.plan.moves S1.opt.methods S1.opt.cascade S1.opt.cancel S1.opt.run S1.opt.metadata S1.opt.answer
         S1.opt.hint
         S1.x.opt.limits S1.x.opt.whitelist S1.x.opt.graph S1.x.opt.codes S1.x.opt.owner
-        """
-    ),
-    "schedules are not built yet": ids(
-        """
-        S2.x.cron.fresh
-        S3.x.schedule.missed
         """
     ),
     "plan mode is not built yet": ids(

@@ -170,6 +170,8 @@ LOOKUPS = {
     "the exchange that waits for a run": f"SELECT id FROM exchanges WHERE {OURS} AND current_run_id = :key AND "
     "state = 'open'",
     "what follows after a run": f"SELECT id FROM exchanges WHERE {OURS} AND first_run_id = :key",
+    "schedules that are due": "SELECT id FROM schedules WHERE due_at <= :now ORDER BY due_at LIMIT 100",
+    "schedules of a session": f"SELECT id FROM schedules WHERE {LANE} AND id > :key ORDER BY id LIMIT 50",
     "webhooks that are due": "SELECT id FROM webhooks WHERE due_at <= :now ORDER BY due_at LIMIT 50",
     "entries of a session": f"SELECT seq FROM entries WHERE {OURS} AND session_id = :key ORDER BY seq DESC LIMIT 50",
     "a mailbox": f"SELECT id FROM notifications WHERE {OURS} AND recipient = :key ORDER BY id DESC LIMIT 50",

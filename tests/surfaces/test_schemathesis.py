@@ -49,11 +49,14 @@ class Target:
             failed = client.post("/api/runs", json={"message": "fail", "agentId": "spare"}).json()
             client.get(f"/api/runs/{failed['runId']}/wait").raise_for_status()
             told = client.get("/api/notifications").json()["notifications"]
+            said_again = {"type": "message", "message": "x", "cron": "0 0 1 1 *", "sessionId": "agent:spare:main"}
+            schedule = client.post("/api/schedules", json=said_again).json()["schedule"]
         self.known = {
             "/api/agents/": "spare",
             "/api/users/": user,
             "/api/tokens/": token["token"]["id"],
             "/api/runs/": run["runId"],
+            "/api/schedules/": schedule["id"],
             "/api/notifications/": told[0]["id"],
             "/api/sessions/": "agent:spare:main",
         }

@@ -39,6 +39,8 @@ BODIES: dict[str, list[dict[str, Any]]] = {
     "/api/agents": [{"id": "b-own"}],
     "/api/runs": [{"agentId": "{agent}", "message": "hi"}, {"sessionKey": "{key}", "message": "hi"}],
     "/api/runs/{id}/answer": [{"text": "hi"}],
+    "/api/schedules": [{"type": "message", "message": "hi", "cron": "0 0 1 1 *", "sessionId": "{key}"}],
+    "/api/schedules/{id}": [{"enabled": False}],
     "/api/sessions": [{"agentId": "{agent}"}],
     "/api/sessions/active": [{"channelType": "web", "clientInstanceId": "{instance}", "sessionId": "{conversation}"}],
     "/api/sessions/{key}/send": [{"message": "hi"}],
@@ -80,6 +82,8 @@ async def furnish(client: httpx.AsyncClient) -> Everything:
     failed = (await client.post("/api/runs", json={"sessionKey": KEY, "message": f"fail {SECRET}"})).json()["runId"]
     (await client.get(f"/api/runs/{failed}/wait")).raise_for_status()
     told = (await client.get("/api/notifications")).json()["notifications"]
+    said_again = {"type": "message", "message": SECRET, "cron": "0 0 1 1 *", "sessionId": KEY}
+    schedule = (await client.post("/api/schedules", json=said_again)).json()["schedule"]["id"]
     session = (await client.get(f"/api/runs/{run}")).json()["run"]["sessionId"]
     me = (await client.get("/api/auth/me")).json()
     return Everything(
@@ -90,6 +94,7 @@ async def furnish(client: httpx.AsyncClient) -> Everything:
             "run": run,
             "waiting": waiting,
             "notification": told[0]["id"],
+            "schedule": schedule,
             "key": KEY,
             "session": session,
             "conversation": f"{MARK}_conversation",
@@ -102,7 +107,7 @@ async def furnish(client: httpx.AsyncClient) -> Everything:
 async def look(client: httpx.AsyncClient) -> list[Any]:
     """All that an account shows of itself, without what a mere look changes."""
     paths = ("/api/agents", "/api/users", "/api/tokens", "/api/account", "/api/sessions", "/api/runs", "/api/changes")
-    own = ("/api/notifications", f"/api/sessions/{KEY}/history")
+    own = ("/api/notifications", f"/api/sessions/{KEY}/history", f"/api/schedules?sessionId={KEY}")
     shown = [(await client.get(path)).json() for path in (*paths, *own)]
     for token in shown[2]["tokens"]:
         token.pop("lastUsedAt")

@@ -75,6 +75,8 @@ READS: list[tuple[tuple[str, ...], str, dict[str, Any]]] = [
     (("runs", "receipt", "run_1"), "/api/runs/run_1/receipt", {"steps": []}),
     (("runs", "compare", "run_1", "run_2"), "/api/runs/run_1/receipt/compare", {"same": True}),
     (("queue", KEY), f"/api/sessions/{KEY}/queue", {"running": None, "runs": []}),
+    (("schedule", "list"), "/api/schedules", {"schedules": []}),
+    (("schedule", "show", "sch_1"), "/api/schedules/sch_1", {"schedule": {}}),
     (("token", "list"), "/api/tokens", {"tokens": []}),
     (("notifications", "list"), "/api/notifications", {"notifications": [], "unreadCount": 0}),
     (("agents", "list"), "/api/agents", {"agents": []}),

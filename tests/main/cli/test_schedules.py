@@ -1,0 +1,76 @@
+"""`carrel schedule`: what it asks of the server and what it shows."""
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.bridge.tiny_server import TinyServer
+from tests.main.cli.conftest import Carrel, run_of
+
+
+def schedule_of(**changes: Any) -> dict[str, Any]:
+    """A schedule as the API shows it, with some fields changed."""
+    schedule: dict[str, Any] = {
+        "id": "sch_1",
+        "cron": "0 9 * * 1-5",
+        "timezone": "UTC",
+        "message": "report\nall of it",
+        "enabled": True,
+        "disabledReason": None,
+        "maxExecutions": -1,
+        "executionCount": 4,
+        "nextAt": "2026-06-01T09:00:00.000Z",
+        "retryAt": None,
+        "lastStatus": "completed",
+    }
+    return schedule | changes
+
+
+def test_list_shows_when_each_comes_and_how_it_went(at: Carrel, server: TinyServer) -> None:
+    ended = schedule_of(
+        id="sch_2", enabled=False, disabledReason="exhausted", nextAt=None, maxExecutions=4, timezone="Europe/Berlin"
+    )
+    server.answers("GET", "/api/schedules", {"schedules": [schedule_of(), ended], "nextCursor": None})
+    assert at("schedule", "list", "agent:main:main").out.splitlines() == [
+        "sch_1\tenabled\t0 9 * * 1-5\t2026-06-01T09:00:00.000Z\tcompleted\t4\treport all of it",
+        "sch_2\texhausted\t0 9 * * 1-5 Europe/Berlin\t\tcompleted\t4/4\treport all of it",
+    ]
+    assert server.asked[0].query["sessionId"] == "agent:main:main"
+
+
+def test_create_sends_what_was_said_and_prints_the_id(at: Carrel, server: TinyServer) -> None:
+    server.answers("POST", "/api/schedules", {"schedule": schedule_of()}, status=201)
+    more = ("--timezone", "Europe/Berlin", "--isolated", "--times", "3", "--disabled")
+    assert at("schedule", "create", "main", "0 9 * * 1-5", "report", *more).out == "sch_1\n"
+    assert server.asked[0].body == {
+        "type": "message",
+        "sessionId": "main",
+        "cron": "0 9 * * 1-5",
+        "message": "report",
+        "timezone": "Europe/Berlin",
+        "isolated": True,
+        "enabled": False,
+        "maxExecutions": 3,
+    }
+
+
+@pytest.mark.parametrize(("word", "enabled"), [("enable", True), ("disable", False)])
+def test_a_schedule_is_switched(at: Carrel, server: TinyServer, word: str, enabled: bool) -> None:
+    server.answers("PATCH", "/api/schedules/sch_1", {"schedule": schedule_of(enabled=enabled)})
+    assert json.loads(at("schedule", word, "sch_1", "--json").out)["schedule"]["enabled"] is enabled
+    assert server.asked[0].body == {"enabled": enabled}
+
+
+def test_run_prints_the_run_or_waits_for_its_answer(at: Carrel, server: TinyServer) -> None:
+    server.answers("POST", "/api/schedules/sch_1/run", {"schedule": schedule_of(), "runId": "run_1"}, status=202)
+    assert at("schedule", "run", "sch_1").out == "run_1\n"
+    server.answers("GET", "/api/runs/run_1/wait", {"runId": "run_1", "status": "ok"})
+    server.answers("GET", "/api/runs/run_1", {"run": run_of()})
+    assert at("schedule", "run", "sch_1", "--wait").out == "Good morning.\n"
+
+
+def test_delete_says_so(at: Carrel, server: TinyServer) -> None:
+    server.answers("DELETE", "/api/schedules/sch_1", None, status=204)
+    assert at("schedule", "delete", "sch_1").out == "Deleted.\n"
+    assert json.loads(at("schedule", "delete", "sch_1", "--json").out) == {"deleted": "sch_1"}
