@@ -13,11 +13,11 @@ from carrel.kernel.limits import BODY_BYTES_MAX
 _NUL = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000")
 
 
-async def read_body(request: Request) -> bytes:
-    """The body, refused as soon as it is known to be too large."""
-    kind = request.headers.get("content-type", "application/json").partition(";")[0].strip().lower()
-    if kind != "application/json":
-        raise Refusal(Code.UNSUPPORTED_MEDIA_TYPE, "Send the body as application/json.")
+async def read_body(request: Request, kinds: tuple[str, ...] = ("application/json",)) -> bytes:
+    """The body, of one of these media types; refused as soon as it is known to be too large."""
+    kind = request.headers.get("content-type", kinds[0]).partition(";")[0].strip().lower()
+    if kind not in kinds:
+        raise Refusal(Code.UNSUPPORTED_MEDIA_TYPE, f"Send the body as {' or '.join(kinds)}.")
     declared = request.headers.get("content-length", "0")
     if declared.isdigit() and int(declared) > BODY_BYTES_MAX:
         raise _too_large()

@@ -66,6 +66,11 @@ def error_body(refusal: Refusal, request_id: str) -> ErrorBody:
     return ErrorBody(error=detail, request_id=request_id)
 
 
+def broken() -> Refusal:
+    """What is told of an error that nothing foresaw; the log knows it."""
+    return Refusal(Code.INTERNAL, "Something went wrong here; the server's log knows more under this request id.")
+
+
 def refusal_response(refusal: Refusal, request_id: str) -> Response:
     """The answer to a request that was refused."""
     headers = {}

@@ -19,6 +19,7 @@ from carrel.surfaces.house import House
 COOKIE = "carrel_session"
 T = TypeVar("T")
 _ADDRESSES_MAX = 10_000
+_CALLERS = ("owner", "user", "client")
 
 
 class WrongTokens:
@@ -128,6 +129,31 @@ async def identify_program(asker: Asker, house: House, wrong: WrongTokens) -> Ac
     if house.settings.auth.mode == "loopback" and asker.is_loopback:
         return await house.db.read(owner_of_default)
     return None
+
+
+def require_known(access: Access | None) -> Access:
+    """The Access of one who said who it is; Refusal for one who sent nothing."""
+    if access is None:
+        raise Refusal(Code.UNAUTHENTICATED, "Send a token: Authorization: Bearer <token>.")
+    return access
+
+
+def require_caller(access: Access | None) -> Access:
+    """The Access of one who may ask agents from outside: a person or a program; Refusal for everybody else."""
+    known = require_known(access)
+    if known.kind not in _CALLERS:
+        raise Refusal(Code.FORBIDDEN, f"A token of kind {known.kind} asks no agents here; make a client token.")
+    return known
+
+
+async def is_still_known(connection: HTTPConnection, house: House, wrong: WrongTokens) -> bool:
+    """Look again who asks: a token that was revoked meanwhile hears no more. Refusal while the store is away."""
+    try:
+        return await identify(connection, house, wrong) is not None
+    except Refusal as refusal:
+        if refusal.code is Code.STORAGE_UNAVAILABLE:
+            raise
+        return False
 
 
 def comes_from_here(connection: HTTPConnection, house: House) -> bool:

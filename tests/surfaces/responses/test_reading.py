@@ -124,3 +124,8 @@ async def test_responses_go_with_their_session(client: httpx.AsyncClient) -> Non
     deleted = await client.delete(f"/api/sessions/{response['metadata']['sessionKey']}")
     assert deleted.status_code == 204
     assert refused(await client.get(f"/v1/responses/{response['id']}"))[0] == 404
+
+
+async def test_an_id_with_a_nul_names_nothing(on_either: httpx.AsyncClient) -> None:
+    assert refused(await on_either.get("/v1/responses/a%00"))[:2] == (400, "invalid_params")
+    assert refused(await on_either.post("/v1/responses/%00/cancel"))[:2] == (400, "invalid_params")

@@ -7,16 +7,15 @@ from starlette.datastructures import Headers
 from starlette.requests import Request
 
 from carrel.access import account_by_slug
-from carrel.kernel import DEFAULT_ACCOUNT_SLUG, Access, Code, Refusal, not_found, system_access
+from carrel.kernel import DEFAULT_ACCOUNT_SLUG, Access, not_found, system_access
 from carrel.sessions import Agent, default_agent, named_agent
 from carrel.storage import Tx
 from carrel.surfaces.a2a.errors import EXTENSION_REQUIRED, VERSION_NOT_SUPPORTED, A2aError
 from carrel.surfaces.house import House
-from carrel.surfaces.identity import WrongTokens, identify, refuse_token_in_query
+from carrel.surfaces.identity import WrongTokens, identify, refuse_token_in_query, require_caller
 
 Version = Literal["1.0", "0.3"]
 _VERSIONS: tuple[Version, ...] = ("1.0", "0.3")
-_CALLERS = ("owner", "user", "client")
 
 
 class Caller(Struct, frozen=True, kw_only=True):
@@ -37,21 +36,10 @@ class Caller(Struct, frozen=True, kw_only=True):
 async def caller_of(request: Request, house: House, wrong: WrongTokens) -> Caller:
     """Who asks, and of which agent; Refusal for no token, a wrong one, or an agent out of reach."""
     refuse_token_in_query(request)
-    access = may_call(await identify(request, house, wrong))
+    access = require_caller(await identify(request, house, wrong))
     agent = await house.db.read(lambda tx: agent_in_reach(tx, access, request.path_params.get("agent")))
     extensions = known_extensions(request.headers, house)
     return Caller(access=access, agent=agent, base_url=base_url(request, house), extensions=extensions)
-
-
-def may_call(access: Access | None) -> Access:
-    """The Access of one who may call agents; Refusal for everybody else."""
-    if access is None:
-        raise Refusal(Code.UNAUTHENTICATED, "Send a token: Authorization: Bearer <token>.")
-    if access.kind not in _CALLERS:
-        raise Refusal(
-            Code.FORBIDDEN, f"A token of kind {access.kind} does not call agents over A2A; make a client token."
-        )
-    return access
 
 
 def base_url(request: Request, house: House) -> str:

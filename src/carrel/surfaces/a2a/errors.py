@@ -131,11 +131,6 @@ def task_not_found() -> A2aError:
     return A2aError(TASK_NOT_FOUND, "There is no such task here, or it is not yours.")
 
 
-def broken() -> A2aError:
-    """An error that nothing foresaw; the log knows it."""
-    return A2aError(_INTERNAL, "Something went wrong here; the server's log knows more.")
-
-
 def wrong(field: str, message: str) -> A2aError:
     """A field that does not hold what it should."""
     return A2aError(INVALID_PARAMS, message, field=field)

@@ -26,18 +26,18 @@ from carrel.surfaces.a2a.calling import (
     Caller,
     agent_in_reach,
     known_extensions,
-    may_call,
     read_version,
     require_extensions,
     unsupported_version,
 )
-from carrel.surfaces.a2a.errors import UNAVAILABLE, A2aError, broken, from_refusal
+from carrel.surfaces.a2a.errors import UNAVAILABLE, A2aError, from_refusal
 from carrel.surfaces.a2a.operations import OPERATIONS, Operation, Operations
 from carrel.surfaces.a2a.params import check_request, read_bytes
 from carrel.surfaces.a2a.rendering import Json
 from carrel.surfaces.a2a.tasks import Frames
+from carrel.surfaces.errors import broken
 from carrel.surfaces.house import House
-from carrel.surfaces.identity import Asker, WrongTokens, identify_program
+from carrel.surfaces.identity import Asker, WrongTokens, identify_program, require_caller
 
 T = TypeVar("T")
 Call: TypeAlias = "grpc.aio.ServicerContext[bytes, bytes]"
@@ -111,7 +111,7 @@ class GrpcCalls:
             error = from_refusal(refusal)
         except Exception:  # boundary: one broken call must not end without an answer
             _log.exception("request_failed", extra={"request_id": request_id, "route": route})
-            error = broken()
+            error = from_refusal(broken())
         else:
             METRICS.count("http.requests.count", route=route, status="OK")
             return found
@@ -122,7 +122,7 @@ class GrpcCalls:
     async def _read(self, call: Call, operation: Operation, raw: bytes) -> tuple[Caller, Any]:
         """Who calls, and what is asked; the tenant that the request names is the agent."""
         asker = asker_of_call(call)
-        access = may_call(await identify_program(asker, self._house, self._wrong))
+        access = require_caller(await identify_program(asker, self._house, self._wrong))
         if read_version(asker.headers.get("a2a-version", "")) == "0.3":
             raise unsupported_version("A2A 0.3 is not spoken over gRPC")
         asked: Any = read_bytes(operation.request, raw)
@@ -165,7 +165,7 @@ class GrpcCalls:
                 await _write(call, update[1])
             if elapsed_seconds() - seen >= STREAM_PING_SECONDS:
                 seen = elapsed_seconds()
-                may_call(await identify_program(asker_of_call(call), self._house, self._wrong))
+                require_caller(await identify_program(asker_of_call(call), self._house, self._wrong))
 
 
 def _metadata(caller: Caller) -> tuple[tuple[str, str], ...]:

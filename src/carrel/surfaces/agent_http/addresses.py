@@ -1,34 +1,38 @@
 """The two addresses of the tools: the list of those the caller may use, and each of them by its name."""
 
 from collections.abc import Awaitable, Callable
-from logging import getLogger
 
 import msgspec
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from carrel.kernel import METRICS, Code, Refusal, not_found
+from carrel.kernel import not_found
 from carrel.storage import Tx
+from carrel.surfaces.answering import answered
 from carrel.surfaces.bodies import decode_body, read_body
 from carrel.surfaces.calls import Outside
 from carrel.surfaces.desks import SESSION_HEADER, Seat, seat_of
-from carrel.surfaces.errors import refusal_response
 from carrel.surfaces.house import House
 from carrel.surfaces.identity import WrongTokens
 from carrel.surfaces.repeating import Keep, Repeats
 from carrel.tools import CATALOG, Tool
-
-_log = getLogger("carrel.agent_http")
 
 
 def routes(house: House, wrong: WrongTokens) -> list[BaseRoute]:
     """The routes of the tools."""
     tools = _Tools(house, wrong)
     return [
-        Route("/agent", tools.serving("/agent", tools.offered), methods=["GET"]),
-        Route("/agent/{tool}", tools.serving("/agent/{tool}", tools.called), methods=["POST"]),
+        _route("GET", "/agent", tools.offered),
+        _route("POST", "/agent/{tool}", tools.called),
     ]
+
+
+def _route(method: str, path: str, work: Callable[[Request], Awaitable[Response]]) -> Route:
+    async def serve(request: Request) -> Response:
+        return await answered(request, path, lambda: work(request))
+
+    return Route(path, serve, methods=[method])
 
 
 class _Tools:
@@ -39,29 +43,6 @@ class _Tools:
         self._wrong = wrong
         self._repeats = Repeats(house.db)
         self._names = {name: tool for tool in CATALOG.offered() for name in (tool.name, *_aliases(tool))}
-
-    def serving(
-        self, route: str, work: Callable[[Request], Awaitable[Response]]
-    ) -> Callable[[Request], Awaitable[Response]]:
-        """A handler that answers with what `work` gives, or with what it was refused."""
-
-        async def serve(request: Request) -> Response:
-            try:
-                response = await work(request)
-            except Refusal as refusal:
-                response = refusal_response(refusal, request.state.request_id)
-            except ClientDisconnect:
-                response = Response(status_code=499)
-            except Exception:  # boundary: one broken request must not end the connection without an answer
-                _log.exception("request_failed", extra={"request_id": request.state.request_id, "route": route})
-                broken = Refusal(
-                    Code.INTERNAL, "Something went wrong here; the server's log knows more under this request id."
-                )
-                response = refusal_response(broken, request.state.request_id)
-            METRICS.count("http.requests.count", route=route, status=str(response.status_code))
-            return response
-
-        return serve
 
     async def offered(self, request: Request) -> Response:
         """The tools that the caller may use from where it sits."""

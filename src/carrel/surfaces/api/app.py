@@ -13,14 +13,14 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from carrel.kernel import Clock, Code, Ids, Refusal, SystemClock, system_chance
+from carrel.kernel import Clock, Ids, Refusal, SystemClock, system_chance
 from carrel.kernel.limits import REQUEST_ID_CHARS_MAX
 from carrel.surfaces.api.endpoint import Endpoint
 from carrel.surfaces.api.health import Readiness
 from carrel.surfaces.api.metrics import Recorder
 from carrel.surfaces.api.serving import Server, http_error
 from carrel.surfaces.api.table import SOCKETS, every_endpoint
-from carrel.surfaces.errors import refusal_response
+from carrel.surfaces.errors import broken, refusal_response
 from carrel.surfaces.house import House
 from carrel.surfaces.identity import WrongTokens
 
@@ -46,7 +46,7 @@ def build_app(
     app = Starlette(
         routes=[*Server(house, wrong).routes(endpoints), *SOCKETS, *more_routes],
         middleware=[Middleware(RequestIds, ids=Ids(clock, system_chance()))],
-        exception_handlers={HTTPException: http_error, Refusal: refused, Exception: broken},
+        exception_handlers={HTTPException: http_error, Refusal: refused, Exception: unforeseen},
     )
     # A redirect would send a body away from the path it was meant for; a wrong path is told so instead.
     app.router.redirect_slashes = False
@@ -86,12 +86,11 @@ async def refused(request: Request, error: Exception) -> Response:
     return refusal_response(error, request.state.request_id)
 
 
-async def broken(request: Request, error: Exception) -> Response:
+async def unforeseen(request: Request, error: Exception) -> Response:
     """An error that nothing caught: the log knows it, the caller gets the id to ask for it."""
     request_id = getattr(request.state, "request_id", "req_unknown")
     _log.error("request_failed", exc_info=error, extra={"request_id": request_id, "route": request.url.path})
-    refusal = Refusal(Code.INTERNAL, "Something went wrong here; the server's log knows more under this request id.")
-    response = refusal_response(refusal, request_id)
+    response = refusal_response(broken(), request_id)
     # This answer is given outside the middleware that names all others.
     response.headers["X-Request-Id"] = request_id
     return response

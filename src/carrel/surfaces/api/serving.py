@@ -1,24 +1,23 @@
 """Serving endpoints: limits, identity, strict reading, idempotency, and the error body for all of it."""
 
 from collections.abc import Iterable
-from logging import getLogger
 from typing import Any
 
 import msgspec
 from starlette.exceptions import HTTPException
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from carrel.kernel import METRICS, Access, Code, Refusal, invalid, wrong_value
+from carrel.kernel import Access, Code, Refusal, invalid, wrong_value
+from carrel.surfaces.answering import answered
 from carrel.surfaces.api.endpoint import Ask, Endpoint, Reply
 from carrel.surfaces.bodies import decode_body, read_body
 from carrel.surfaces.errors import refusal_response
 from carrel.surfaces.house import House
-from carrel.surfaces.identity import WrongTokens, identify, is_loopback, refuse_token_in_query
+from carrel.surfaces.identity import WrongTokens, identify, is_loopback, refuse_token_in_query, require_known
 from carrel.surfaces.repeating import Keep, Repeats
 
-_log = getLogger("carrel.api")
 _NOBODY = Access(account_id="", account_slug="", kind="client", actor_id="")
 
 
@@ -41,29 +40,11 @@ class Server:
     def _route(self, path: str, by_method: dict[str, Endpoint]) -> Route:
         async def serve(request: Request) -> Response:
             endpoint = by_method["GET" if request.method == "HEAD" else request.method]
-            response = await self._answer(endpoint, request)
-            METRICS.count("http.requests.count", route=path, status=str(response.status_code))
-            return response
+            return await answered(request, path, lambda: self._serve(endpoint, request))
 
         return Route(path, serve, methods=list(by_method), name=path)
 
-    async def _answer(self, endpoint: Endpoint, request: Request) -> Response:
-        try:
-            return await self._serve(endpoint, request)
-        except Refusal as refusal:
-            return refusal_response(refusal, request.state.request_id)
-        except ClientDisconnect:
-            return Response(status_code=499)
-        except Exception:  # boundary: one broken request must not end the connection without an answer
-            _log.exception("request_failed", extra={"request_id": request.state.request_id, "route": endpoint.path})
-            broken = Refusal(
-                Code.INTERNAL, "Something went wrong here; the server's log knows more under this request id."
-            )
-            return refusal_response(broken, request.state.request_id)
-
     async def _serve(self, endpoint: Endpoint, request: Request) -> Response:
-        if b"%00" in request.scope["raw_path"] + request.scope["query_string"]:
-            raise Refusal(Code.INVALID_PARAMS, "The address holds a NUL character, which no text here may contain.")
         refuse_token_in_query(request)
         access = await self._access(endpoint, request)
         raw = await read_body(request) if endpoint.body is not None else b""
@@ -79,9 +60,7 @@ class Server:
         """Who asks. What is open asks nobody: it must answer even when the store does not."""
         if not endpoint.who or (endpoint.open_on_loopback and is_loopback(request)):
             return _NOBODY
-        access = await identify(request, self._house, self._wrong)
-        if access is None:
-            raise Refusal(Code.UNAUTHENTICATED, "Send a token: Authorization: Bearer <token>.")
+        access = require_known(await identify(request, self._house, self._wrong))
         access.require(*endpoint.who)
         return access
 

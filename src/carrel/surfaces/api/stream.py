@@ -9,13 +9,13 @@ from msgspec import UNSET, UnsetType
 from starlette.responses import Response
 
 from carrel.journal import Begin, Event, EventFilter, begin, events_after, mailbox_of, pages
-from carrel.kernel import METRICS, Access, Code, Refusal, elapsed_seconds, invalid
+from carrel.kernel import METRICS, Access, elapsed_seconds, invalid
 from carrel.kernel.limits import STREAM_PAGE_ROWS, STREAM_PING_SECONDS
 from carrel.sessions import find_lane
 from carrel.storage import Tx
 from carrel.surfaces.api.endpoint import Ask, In, endpoint
 from carrel.surfaces.house import House
-from carrel.surfaces.identity import identify
+from carrel.surfaces.identity import is_still_known
 from carrel.surfaces.streaming import PING, FrameStream
 
 _CURSOR_MAX = 1 << 62
@@ -140,13 +140,8 @@ class Following:
         return False
 
     async def still_allowed(self) -> bool:
-        """Look again who asks: a token that was revoked meanwhile hears no more."""
-        try:
-            return await identify(self._request, self._house, self._request.app.state.wrong_tokens) is not None
-        except Refusal as refusal:
-            if refusal.code is Code.STORAGE_UNAVAILABLE:
-                raise
-            return False
+        """Whether whoever asked may hear more."""
+        return await is_still_known(self._request, self._house, self._request.app.state.wrong_tokens)
 
 
 def _page(tx: Tx, *, access: Access, after: int) -> list[Event]:

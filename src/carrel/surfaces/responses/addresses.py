@@ -3,25 +3,24 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from functools import partial
-from logging import getLogger
 
 import msgspec
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route, WebSocketRoute
 
-from carrel.kernel import METRICS, Access, Code, Refusal
+from carrel.kernel import Access, Refusal
+from carrel.surfaces.answering import answered
 from carrel.surfaces.bodies import decode_body, read_body
 from carrel.surfaces.house import House
-from carrel.surfaces.identity import WrongTokens, identify, refuse_token_in_query
-from carrel.surfaces.responses.errors import ResponsesError, broken, from_refusal
+from carrel.surfaces.identity import WrongTokens, identify, is_still_known, refuse_token_in_query, require_caller
+from carrel.surfaces.responses.errors import ResponsesError, from_refusal
 from carrel.surfaces.responses.following import Events
 from carrel.surfaces.responses.requests import Compact, CreateResponse, Json
-from carrel.surfaces.responses.responding import Responses, may_respond
+from carrel.surfaces.responses.responding import Responses
 from carrel.surfaces.responses.socket import Socket
 from carrel.surfaces.streaming import PING, FrameStream
 
-_log = getLogger("carrel.responses")
 _ROOT = "/v1/responses"
 Handler = Callable[[Request, Access], Awaitable[Response]]
 
@@ -51,25 +50,16 @@ class _Http:
 
     def _route(self, method: str, path: str, handler: Handler) -> Route:
         async def serve(request: Request) -> Response:
-            response = await self._answered(request, path, handler)
-            METRICS.count("http.requests.count", route=path, status=str(response.status_code))
-            return response
+            return await answered(request, path, lambda: self._serve(request, handler), _told)
 
         return Route(path, serve, methods=[method], name=f"{method} {path}")
 
-    async def _answered(self, request: Request, path: str, handler: Handler) -> Response:
+    async def _serve(self, request: Request, handler: Handler) -> Response:
         try:
             refuse_token_in_query(request)
-            return await handler(request, may_respond(await identify(request, self._house, self._wrong)))
+            return await handler(request, require_caller(await identify(request, self._house, self._wrong)))
         except ResponsesError as error:
             return _refused(error)
-        except Refusal as refusal:
-            return _refused(from_refusal(refusal))
-        except ClientDisconnect:
-            return Response(status_code=499)
-        except Exception:  # boundary: one broken request must not end the connection without an answer
-            _log.exception("request_failed", extra={"request_id": request.state.request_id, "route": path})
-            return _refused(broken())
 
     async def _create(self, request: Request, access: Access) -> Response:
         raw = await read_body(request)
@@ -80,7 +70,7 @@ class _Http:
             return FrameStream(
                 _frames(begun.events()),
                 closing=self._house.closing,
-                still_allowed=partial(self._still_allowed, request),
+                still_allowed=partial(is_still_known, request, self._house, self._wrong),
                 headers=headers,
             )
         if asked.background:
@@ -97,17 +87,13 @@ class _Http:
     async def _cancel(self, request: Request, access: Access) -> Response:
         return _answer(await self._responses.cancel(access, request.path_params["id"]))
 
-    async def _still_allowed(self, request: Request) -> bool:
-        try:
-            return await identify(request, self._house, self._wrong) is not None
-        except Refusal as refusal:
-            if refusal.code is Code.STORAGE_UNAVAILABLE:
-                raise
-            return False
-
 
 def _answer(value: Json, headers: dict[str, str] | None = None) -> Response:
     return Response(msgspec.json.encode(value), 200, headers, "application/json")
+
+
+def _told(refusal: Refusal) -> Response:
+    return _refused(from_refusal(refusal))
 
 
 def _refused(error: ResponsesError) -> Response:

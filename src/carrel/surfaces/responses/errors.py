@@ -62,8 +62,3 @@ def no_previous_response() -> ResponsesError:
         "There is no response of that id to go on from, or it is not yours.",
         param="previous_response_id",
     )
-
-
-def broken() -> ResponsesError:
-    """An error that nothing foresaw; the log knows it."""
-    return ResponsesError(500, "internal", "Something went wrong here; the server's log knows more.")

@@ -6,7 +6,7 @@ from hashlib import sha256
 from msgspec import Struct
 from starlette.datastructures import Headers
 
-from carrel.kernel import Access, Code, Refusal
+from carrel.kernel import Access
 from carrel.kernel.limits import IDEMPOTENCY_KEY_CHARS_MAX, STOP_SECONDS_MAX
 from carrel.runs import Response, cancel, run_by_id
 from carrel.storage import Tx
@@ -21,7 +21,6 @@ from carrel.surfaces.responses.routing import own_response, wanted_by
 from carrel.surfaces.waits import refuse_when_draining
 from carrel.surfaces.waits import rest_of as run_rest_of
 
-_CALLERS = ("owner", "user", "client")
 _BY_CALLER = "client_cancelled"
 
 
@@ -31,15 +30,6 @@ class Begun(Struct, frozen=True, kw_only=True):
     response: Response
     is_new: bool
     events: Callable[[], Events]
-
-
-def may_respond(access: Access | None) -> Access:
-    """The Access of one who may ask agents; Refusal for everybody else."""
-    if access is None:
-        raise Refusal(Code.UNAUTHENTICATED, "Send a token: Authorization: Bearer <token>.")
-    if access.kind not in _CALLERS:
-        raise Refusal(Code.FORBIDDEN, f"A token of kind {access.kind} asks no agents here; make a client token.")
-    return access
 
 
 class Responses:

@@ -10,6 +10,7 @@ from carrel.kernel.limits import NAME_CHARS_MAX
 from carrel.runs import Response, Run, response_by_id, run_by_id, running_of_lane
 from carrel.sessions import Agent, Place, default_agent, find_place, named_agent
 from carrel.storage import Tx
+from carrel.surfaces.desks import SESSION_HEADER
 from carrel.surfaces.responses.errors import ResponsesError, no_previous_response, wrong
 
 _MODEL = re.compile(r"(?:carrel|openclaw)(?:/(?P<path>.+))?|(?:openclaw|agent):(?P<name>.+)")
@@ -18,7 +19,6 @@ _RESERVED = ("subagent", "cron", "hook")
 # Lanes that a program may name before they are there.
 _OWN_KINDS = ("openresponses", "openresponses-user")
 AGENT_HEADER = "x-openclaw-agent-id"
-SESSION_HEADER = "x-openclaw-session-key"
 MODEL_HEADER = "x-openclaw-model"
 CHANNEL_HEADER = "x-openclaw-message-channel"
 

@@ -16,10 +16,10 @@ from carrel.kernel import Access, Code, Refusal
 from carrel.kernel.limits import BODY_BYTES_MAX, STREAM_END_SECONDS_MAX, STREAM_SEND_SECONDS_MAX
 from carrel.surfaces.bodies import decode_body
 from carrel.surfaces.house import House
-from carrel.surfaces.identity import WrongTokens, identify, refuse_token_in_query
+from carrel.surfaces.identity import WrongTokens, identify, refuse_token_in_query, require_caller
 from carrel.surfaces.responses.errors import ResponsesError, from_refusal, wrong
 from carrel.surfaces.responses.requests import Json, SocketCreate
-from carrel.surfaces.responses.responding import Responses, may_respond
+from carrel.surfaces.responses.responding import Responses
 
 _log = getLogger("carrel.responses")
 _GOING_AWAY, _TRY_AGAIN_LATER, _BROKEN, _NOT_ALLOWED = 1001, 1013, 1011, 1008
@@ -60,7 +60,7 @@ class Socket:
 
     async def _who(self, socket: WebSocket) -> Access:
         refuse_token_in_query(socket)
-        return may_respond(await identify(socket, self._house, self._wrong))
+        return require_caller(await identify(socket, self._house, self._wrong))
 
     async def _talk(self, socket: WebSocket) -> int:
         """Answer requests until either side ends it; the code to close with."""

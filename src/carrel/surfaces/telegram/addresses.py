@@ -5,13 +5,14 @@ from logging import getLogger
 from typing import Any
 
 import msgspec
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from carrel.kernel import METRICS, Code, Refusal, not_found
+from carrel.kernel import Code, Refusal, not_found
+from carrel.surfaces.answering import answered
 from carrel.surfaces.bodies import decode_body, read_body
-from carrel.surfaces.errors import STATUS, refusal_response
+from carrel.surfaces.errors import STATUS
 from carrel.surfaces.house import House
 from carrel.surfaces.telegram.bot import Bot, BotFault
 from carrel.surfaces.telegram.hearing import Heard, hear, is_owner, typed_in
@@ -40,18 +41,7 @@ class _Webhook:
 
     async def serve(self, request: Request) -> Response:
         """Take one update."""
-        try:
-            response = await self._take(request)
-        except Refusal as refusal:
-            response = refusal_response(refusal, request.state.request_id)
-        except ClientDisconnect:
-            response = Response(status_code=499)
-        except Exception:  # boundary: one broken update must not end the connection without an answer
-            _log.exception("update_failed", extra={"request_id": request.state.request_id})
-            broken = Refusal(Code.INTERNAL, "Something went wrong here; the server's log knows more.")
-            response = refusal_response(broken, request.state.request_id)
-        METRICS.count("http.requests.count", route=_ROUTE, status=str(response.status_code))
-        return response
+        return await answered(request, _ROUTE, lambda: self._take(request))
 
     async def _take(self, request: Request) -> Response:
         given = request.path_params["secret"].encode()
