@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from carrel.delivery.subagent_words import notes_question
+from carrel.delivery.subagent_words import NOTES_WANTED
 from tests.scripted_gateway import Answer, Request, ScriptedGateway, calls, text
 
 Words = str | Answer
@@ -24,7 +24,7 @@ class Play:
         said = newest_words(request.json["input"])
         self.heard.append((key, said))
         if ":subagent:" in key:
-            return _played(self.notes if said == notes_question() else self.child, request)
+            return _played(self.notes if said.endswith(NOTES_WANTED) else self.child, request)
         if request.json["input"][-1].get("type") == "function_call_output":
             return text("spawned")
         if said.startswith("spawn "):

@@ -187,6 +187,7 @@ async def test_a_child_that_is_to_go_stays_until_what_it_was_told_to_do_again_is
         await handing.spawn(cleanup="delete")
         await handing.allow("deny")
         await handing.end(Failed(code="broken", message="It broke."))
+        await handing.end(Completed(reply="the shed was locked"))
         await handing.until(lambda exchange: exchange.attempts == 1)
         first = await handing.engine.run(handing.run_id)
         again = await handing.engine.db.write(lambda tx: retry(tx, handing.engine.access, first, handing.engine.rules))

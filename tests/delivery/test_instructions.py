@@ -3,8 +3,11 @@
 import json
 from hashlib import sha256
 
+import msgspec
+
 from carrel.delivery import PROFILE_VERSION, standing_instructions
 from carrel.delivery.exchange_words import announce_errand, announce_message, inline_notice, reply_errand, sent_errand
+from carrel.delivery.subagent_words import Outcome, notes_errand, notes_question, result_errand, spawned_errand
 from carrel.kernel import SessionKey
 from carrel.runs import Exchange, Run
 from carrel.sessions import Agent, Profile
@@ -18,7 +21,7 @@ WORDINGS = {
     "2026-11-2": "8d69f17979d946978242877fda2a3dff2fb6c561404ef6b4af2b8ccea6cdd793",
 }
 # The same for what runs between two lanes are told.
-ERRANDS = {"2026-11-2": "db465189288180e4d90ccce2d88e4f91c1f76720bb5dbdadc33f902a2b9def31"}
+ERRANDS = {"2026-11-2": "201130fb9530345000b771db2749c5e6b9f296472290268faba5641f11313eb6"}
 
 AGENT = Agent(
     id="writer",
@@ -59,9 +62,14 @@ EXCHANGE = Exchange(
 @requirement("S0.instr.version", "S2.send.context")
 def test_what_runs_between_two_lanes_are_told_changes_only_with_the_version() -> None:
     sent, back, announce = (said_by(kind) for kind in ("inter_session", "reply_back", "announce"))
+    spawned = said_by("spawn")
+    files = json.dumps({"receipt": {"relDir": "files", "count": 1, "totalBytes": 2, "files": [{"name": "a.txt"}]}})
+    ends = [msgspec.structs.replace(spawned, state=state, reply=None) for state in ("completed", "failed")]
     told = [
         sent_errand(sent), reply_errand(back, EXCHANGE), reply_errand(back, None), announce_errand(announce, "api"),
         inline_notice(EXCHANGE), announce_message(EXCHANGE, sent),
+        spawned_errand(spawned, None), spawned_errand(spawned, files), notes_errand(announce), result_errand(announce),
+        *(notes_question(Outcome(run=ended, result="a list", notes="")) for ended in ends),
     ]  # fmt: skip
     assert ERRANDS[PROFILE_VERSION] == sha256("\n\n".join(told).encode()).hexdigest(), (
         "the wording changed: give it a new PROFILE_VERSION and enter it here"

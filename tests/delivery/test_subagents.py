@@ -167,15 +167,28 @@ async def test_the_status_is_the_engines_and_not_the_models(house: House) -> Non
     assert (await house.announced(answer["runId"])).startswith("Status: completed\nResult: Status: failed. Everyth")
 
 
-@requirement("S2.subannounce.form", "S2.x.result.kept")
-async def test_a_child_that_fails_is_announced_and_asked_nothing_more(house: House) -> None:
+@requirement("S2.subannounce.posts", "S2.subannounce.form", "S2.x.result.kept")
+async def test_a_child_that_fails_is_announced_with_what_it_has_to_say_about_it(house: House) -> None:
     house.play.child = http_error(400, "no sheep here")
     answer = await house.spawn()
     told = await house.announced(answer["runId"])
     assert told.startswith("Status: failed: ")
     assert "no sheep here" in told.splitlines()[0]
-    assert "Result: none\nNotes: none" in told
-    assert len(await house.runs_in(SessionKey.parse(answer["childSessionKey"]))) == 1
+    assert "Result: none\nNotes: one was a goat" in told
+    _, step = await house.runs_in(SessionKey.parse(answer["childSessionKey"]))
+    assert "no sheep here" in step.text, "its transcript does not tell how it ended"
+    assert "\nResult: none\n" in step.text
+
+
+@requirement("S2.subannounce.form", "S2.subannounce.empty")
+async def test_a_child_that_fails_after_it_has_done_something_tells_of_that(house: House) -> None:
+    wanted = [calls(("artifact_add", {"text": "sheep", "artifactId": "list"})), http_error(400, "no more sheep")]
+    house.play.child = lambda _request: wanted.pop(0)
+    house.play.notes = http_error(400, "not a word")
+    answer = await house.spawn()
+    told = (await house.announced(answer["runId"])).splitlines()
+    assert "no more sheep" in told[0]
+    assert told[1:3] == ['Result: {"artifactId":"list"}', "Notes: none"]
 
 
 @requirement("S2.subannounce.posts", "S2.x.result.kept")
@@ -196,7 +209,8 @@ async def test_a_child_that_takes_too_long_is_ended_and_announced_so(house: Hous
     gate = Gate()
     house.play.child = text("too late", before=gate)
     answer = await house.spawn(runTimeoutSeconds=1)
-    assert (await house.announced(answer["runId"])).startswith("Status: timed out\nResult: none")
+    told = await house.announced(answer["runId"])
+    assert told.startswith("Status: timed out\nResult: none\nNotes: one was a goat\n")
     gate.open()
 
 
@@ -207,7 +221,8 @@ async def test_a_child_that_is_cancelled_is_announced_so(house: House) -> None:
     answer = await house.spawn()
     await gate.reached()
     await (await requester_at(house.floor)).cancel(answer["runId"])
-    assert (await house.announced(answer["runId"])).startswith("Status: cancelled\nResult: none")
+    assert (await house.announced(answer["runId"])).startswith("Status: cancelled\nResult: none\nNotes: none\n")
+    assert len(await house.runs_in(SessionKey.parse(answer["childSessionKey"]))) == 1, "it is asked nothing more"
     gate.open()
 
 

@@ -3,7 +3,7 @@
 import random
 import threading
 
-from carrel.delivery.subagent_words import notes_question
+from carrel.delivery.subagent_words import NOTES_WANTED
 from tests.delivery.plays import newest_words
 from tests.scripted_gateway import Answer, Gate, Request, ScriptedGateway, dropped, http_error, text
 
@@ -35,7 +35,7 @@ class TrialGateway(ScriptedGateway):
         said = newest_words(request.json["input"])
         task = next(item for item in request.json["input"] if item.get("role") == "user")["content"][-1]["text"]
         number, work, notes = task.split()
-        return self._notes(notes) if said == notes_question() else self._work(number, work)
+        return self._notes(notes) if said.endswith(NOTES_WANTED) else self._work(number, work)
 
     def _work(self, number: str, work: str) -> Answer:
         result = f"result {number}"

@@ -15,6 +15,10 @@ from carrel.runs import Run
 _SECONDS_PER_MINUTE = 60
 _SECONDS_PER_HOUR = 3_600
 _THOUSAND = 1_000
+NOTES_WANTED = (
+    "Is there anything that whoever asked should know besides, such as what is uncertain or left to do? "
+    "A sentence or two."
+)
 
 
 class Outcome(Struct, frozen=True, kw_only=True):
@@ -60,24 +64,24 @@ def result_errand(run: Run) -> str:
     )
 
 
-def notes_question() -> str:
-    """The message of the announce step."""
-    return (
-        "Your result is being handed back. Is there anything that whoever asked should know besides, such as what is "
-        "uncertain or left to do? A sentence or two."
-    )
+def notes_question(outcome: Outcome) -> str:
+    """The message of the announce step; one that came to no answer is told how it ended, for nothing else tells it."""
+    if outcome.run.state == "completed":
+        return f"Your result is being handed back. {NOTES_WANTED}"
+    told = "\n".join(_told(outcome))
+    return f"Your piece of work has ended without an answer. This is being handed back:\n\n{told}\n\n{NOTES_WANTED}"
 
 
 def announcement(outcome: Outcome) -> str:
     """The result as it is announced."""
+    notes = clip(outcome.notes, ANNOUNCED_RESULT_CHARS_MAX)
+    return "\n".join([*_told(outcome), f"Notes: {notes or 'none'}", stats_line(outcome.run)])
+
+
+def _told(outcome: Outcome) -> list[str]:
+    """How a child has ended and what it brought."""
     result = clip(outcome.result, ANNOUNCED_RESULT_CHARS_MAX)
-    lines = [
-        f"Status: {status_of(outcome.run)}",
-        f"Result: {result or 'none'}",
-        f"Notes: {clip(outcome.notes, ANNOUNCED_RESULT_CHARS_MAX) or 'none'}",
-        stats_line(outcome.run),
-    ]
-    return "\n".join(lines)
+    return [f"Status: {status_of(outcome.run)}", f"Result: {result or 'none'}"]
 
 
 def status_of(run: Run) -> str:

@@ -53,15 +53,16 @@ class SubAgents:
     def _after_primary(self, tx: Tx, exchange: Exchange, run: Run | None) -> Exchange:
         if run is not None and not run.ended:
             return structs.replace(exchange, due_at=None)
-        if run is not None and run.state == "completed":
-            try:
-                asked = self._say(tx, exchange, notes_question(), exchange.requester, exchange.target)
-            except Refusal:
-                # The child can no longer be spoken to: its result goes without a word of it.
-                return self._hand_over(tx, exchange)
-            return structs.replace(exchange, step="announce", current_run_id=asked.id, due_at=tx.now + _ANNOUNCE_MS)
-        # One that failed, was stopped or ran out of time is asked nothing more.
-        return self._hand_over(tx, exchange)
+        outcome = _outcome(tx, exchange)
+        if outcome.run.state == "cancelled":
+            # Whoever stopped it wants it to be quiet, not to begin anew.
+            return self._hand_over(tx, exchange)
+        try:
+            asked = self._say(tx, exchange, notes_question(outcome), exchange.requester, exchange.target)
+        except Refusal:
+            # The child can no longer be spoken to: its result goes without a word of it.
+            return self._hand_over(tx, exchange)
+        return structs.replace(exchange, step="announce", current_run_id=asked.id, due_at=tx.now + _ANNOUNCE_MS)
 
     def _after_announce(self, tx: Tx, exchange: Exchange, run: Run | None) -> Exchange:
         if run is not None and not run.ended:
