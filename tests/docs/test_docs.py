@@ -15,7 +15,7 @@ from tests.running_server import RunningServer, clean_environment
 PIECE_SECONDS = 60
 SOURCES = ROOT / "src" / "carrel"
 # Names that only a stream sends, and those that a follower sees of things that are told elsewhere.
-EVENT_NAME = re.compile(r"\"((?:run|session|log|agent|pointer|notification)\.[a-z_]+)\"")
+EVENT_NAME = re.compile(r"\"((?:run|session|log|agent|pointer|notification|schedule)\.[a-z_]+)\"")
 SCREEN_LINES = 60
 
 
