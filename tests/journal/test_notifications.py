@@ -14,8 +14,8 @@ from carrel.journal import (
     newest_notifications,
     notify,
     prune_notifications,
-    read_all_notifications,
     read_notification,
+    read_oldest_notifications,
 )
 from carrel.kernel import MS_PER_DAY, Access, Refusal
 from carrel.kernel.limits import NOTIFICATIONS_READ_AT_A_TIME
@@ -85,7 +85,8 @@ async def test_all_are_read_in_handfuls_and_each_is_told_of(store_url: str) -> N
         titles = [f"n{number}" for number in range(NOTIFICATIONS_READ_AT_A_TIME + 1)]
         await tell(engine, *titles)
         await tell(engine, "of another", recipients=(ADA,))
-        steps = [await engine.db.write(lambda tx: read_all_notifications(tx, engine.access, OWNERS)) for _ in range(3)]
+        reading = engine.access
+        steps = [await engine.db.write(lambda tx: read_oldest_notifications(tx, reading, OWNERS)) for _ in range(3)]
         assert steps == [(NOTIFICATIONS_READ_AT_A_TIME, True), (1, False), (0, False)]
         assert (await unread(engine), await unread(engine, ADA)) == (0, 1)
         assert len(await events(engine, "notification.read")) == len(titles)

@@ -25,7 +25,7 @@ from carrel.journal.notification_store import (
     newest_notifications,
     prune_notifications,
 )
-from carrel.journal.notifying import notify, read_all_notifications, read_notification
+from carrel.journal.notifying import notify, read_notification, read_oldest_notifications
 from carrel.journal.store import (
     any_event_after,
     append_entry,
@@ -94,8 +94,8 @@ __all__ = [
     "prune_events",
     "prune_notifications",
     "pruned_event",
-    "read_all_notifications",
     "read_notification",
+    "read_oldest_notifications",
     "runs_told_of",
     "talk_around_run",
     "talk_of_runs",

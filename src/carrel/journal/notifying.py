@@ -37,8 +37,8 @@ def read_notification(tx: Tx, access: Access, recipient: str, notification_id: s
     return known
 
 
-def read_all_notifications(tx: Tx, access: Access, recipient: str) -> tuple[int, bool]:
-    """Mark a handful as read; how many that was, and whether there may be more."""
+def read_oldest_notifications(tx: Tx, access: Access, recipient: str) -> tuple[int, bool]:
+    """Mark a handful of those that are not read yet; how many that was, and whether there may be more."""
     marked = notification_store.mark_oldest_read(tx, access, recipient, limit=NOTIFICATIONS_READ_AT_A_TIME)
     for notification in marked:
         _tell(tx, access, "notification.read", notification)

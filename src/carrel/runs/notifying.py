@@ -13,16 +13,10 @@ from carrel.storage import Tx
 
 def notify_people(tx: Tx, access: Access, runs: Iterable[Run], new: NewNotification) -> None:
     """Tell the owners, and the people whose messages these runs answer, unless the account wants no such thing."""
-    if is_wanted(tx, access, new.type):
+    if _is_wanted(tx, access, new.type):
         senders = {run.actor_id for run in runs if run.actor_id.startswith("usr_")}
         people = [sender for sender in sorted(senders) if user_by_id(tx, access, sender) is not None]
         notify(tx, access, [OWNERS, *people], new)
-
-
-def is_wanted(tx: Tx, access: Access, kind: NotificationType) -> bool:
-    """False where the account's settings say that nobody is to be told of this."""
-    preferences = account_of(tx, access).settings.get("notificationPreferences") or {}
-    return preferences.get(kind) is not False
 
 
 def notify_failed(tx: Tx, ended: Claim) -> None:
@@ -46,3 +40,9 @@ def notify_failed(tx: Tx, ended: Claim) -> None:
 def subject_of(run: Run) -> str:
     """What a run was about, in the first words of its message."""
     return clip(one_line(redact(run.text)), NOTIFICATION_SUBJECT_CHARS_MAX) or "a message without words"
+
+
+def _is_wanted(tx: Tx, access: Access, kind: NotificationType) -> bool:
+    """False where the account's settings say that nobody is to be told of this."""
+    preferences = account_of(tx, access).settings.get("notificationPreferences") or {}
+    return preferences.get(kind) is not False

@@ -5,8 +5,8 @@ from carrel.journal import (
     count_unread,
     mailbox_of,
     newest_notifications,
-    read_all_notifications,
     read_notification,
+    read_oldest_notifications,
 )
 from carrel.kernel import Access
 from carrel.storage import Tx
@@ -77,7 +77,7 @@ async def mark_all_as_read(ask: Ask[None, NoQuery]) -> AllRead:
     """Mark every notification of the asker as read."""
     read, more = 0, True
     while more:
-        marked, more = await ask.write(lambda tx, access: read_all_notifications(tx, access, _mailbox(access)))
+        marked, more = await ask.write(lambda tx, access: read_oldest_notifications(tx, access, _mailbox(access)))
         read += marked
     return AllRead(read=read)
 
