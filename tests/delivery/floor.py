@@ -12,7 +12,7 @@ from carrel.gateway import open_gateway
 from carrel.journal import Entry, entries_of_run
 from carrel.kernel import Access, Envelope, Message, NewAttachment, Provenance, SessionKey, system_access
 from carrel.kernel.settings import DeliverySettings, GatewaySettings, RunsSettings, Settings
-from carrel.runs import Dispatcher, Rules, Run, Watch, deliver, expire_leases, run_by_id
+from carrel.runs import Dispatcher, Rules, Run, Watch, answer, deliver, expire_leases, run_by_id
 from carrel.sessions import Profile, ensure_default_account, make_agent, open_account
 from carrel.storage import Database, Tx, open_database
 from carrel.tools import Surroundings
@@ -143,6 +143,11 @@ class Floor:
     async def ask(self, text: str, rest: str = "main", **more: Any) -> Run:
         """Deliver a message and wait until its run rests."""
         return await self.rest(await self.say(text, rest, **more))
+
+    async def answer(self, run: Run, text: str) -> None:
+        """Give a waiting run what it asked for."""
+        message = Message(text=text, provenance=Provenance(kind="external_user"))
+        await self.db.write(lambda tx: answer(tx, system_access(run.account_id), run.id, message))
 
     async def reread(self, run: Run) -> Run:
         """The run as it is stored now."""

@@ -25,6 +25,7 @@ from tests.scripted_gateway import (
 
 pytestmark = pytest.mark.anyio
 KEY = "gw-key-0123456789"
+RUN_TOKEN = f"crl_run_{'a1' * 13}_{'0f' * 32}"
 BODY = '{"model":"m",  "input":"h\\u00e9llo wörld","stream":true}'.encode()
 ADDRESS = "agent:writer:task:task_1:v2@acme"
 
@@ -47,8 +48,8 @@ def opened(server: ScriptedGateway, wire: Wire, **more: object) -> Gateway:
     return open_gateway("default", settings, wire)
 
 
-async def take(gateway: Gateway, body: bytes = BODY, heard: list[str] | None = None) -> StepAnswer:
-    step = Step(body=body, address=ADDRESS, agent_id="writer")
+async def take(gateway: Gateway, body: bytes = BODY, heard: list[str] | None = None, run_token: str = "") -> StepAnswer:
+    step = Step(body=body, address=ADDRESS, agent_id="writer", run_token=run_token)
     return await gateway.take(step, (heard if heard is not None else []).append)
 
 
@@ -246,6 +247,33 @@ async def test_no_error_text_holds_the_key_even_when_the_server_repeats_it(
     assert KEY not in fault.message
     assert KEY not in str(fault)
     assert KEY not in repr(fault)
+
+
+@requirement("S0.x.secrets")
+@pytest.mark.parametrize("as_json", [False, True])
+async def test_a_runs_token_is_sent_as_a_header_with_its_step_alone_and_struck_out_of_the_answer(
+    server: ScriptedGateway, wire: Wire, as_json: bool
+) -> None:
+    server.script(text(f"I hold {RUN_TOKEN}.", as_json=as_json), text("I hold nothing."))
+    gateway = opened(server, wire, run_tokens=True)
+    answer = await take(gateway, run_token=RUN_TOKEN)
+    assert (await take(gateway)).text == "I hold nothing."
+    assert await gateway.check()
+    assert [request.headers.get("x-carrel-run-token") for request in server.requests] == [RUN_TOKEN, None]
+    assert server.requests[0].body == BODY
+    assert answer.text == "I hold [redacted]."
+    assert RUN_TOKEN not in repr(answer)
+
+
+@requirement("S0.x.secrets")
+@pytest.mark.parametrize("status", [200, 400, 401, 404, 429, 500])
+async def test_no_error_text_holds_a_runs_token_even_when_the_server_repeats_it(
+    server: ScriptedGateway, wire: Wire, status: int
+) -> None:
+    server.script(http_error(status, f"your token was {RUN_TOKEN}", code=RUN_TOKEN))
+    with pytest.raises(GatewayFault) as caught:
+        await take(opened(server, wire, run_tokens=True), run_token=RUN_TOKEN)
+    assert RUN_TOKEN not in repr(caught.value) + str(caught.value) + caught.value.message + caught.value.code
 
 
 async def test_readiness_is_asked_without_a_step(server: ScriptedGateway, wire: Wire) -> None:

@@ -77,6 +77,7 @@ async def open_house(
     settings: Settings | None = None,
     works: bool = True,
     gateways_up: dict[str, bool] | None = None,
+    run_tokens: bool = False,
     more_routes: Iterable[BaseRoute] = (),
 ) -> AsyncIterator[OpenHouse]:
     """Open a house on the store at `url`; the first time two accounts are made in it, `default` and `other`."""
@@ -86,7 +87,8 @@ async def open_house(
     try:
         owner = await db.write(ensure_default_account) or ""
         other = (await db.write(lambda tx: open_account(tx, "Other", "other")))[1] if owner else ""
-        scripted = Door(agent, GatewaySettings(kind="responses", base_url="http://127.0.0.1:9"))
+        speaking = GatewaySettings(kind="responses", base_url="http://127.0.0.1:9", run_tokens=run_tokens)
+        scripted = Door(agent, speaking)
         house = _house(db, settings, live, works, drain, gateways_up or {BUILTIN: True}, agent, wire)
         doors = {BUILTIN: scripted}
         turns = Turns(db, doors, house.surroundings, live, house.watch, lambda: dispatcher.aside())

@@ -22,6 +22,7 @@ class ScriptedAgent:
 
     def __init__(self) -> None:
         self.bodies: list[dict[str, Any]] = []
+        self.tokens: dict[str, str] = {}
         self._gates: defaultdict[str, asyncio.Event] = defaultdict(asyncio.Event)
         self._reached: defaultdict[str, asyncio.Event] = defaultdict(asyncio.Event)
 
@@ -37,6 +38,7 @@ class ScriptedAgent:
     async def take(self, step: Step, on_text: OnText) -> StepAnswer:
         body = json.loads(step.body)
         self.bodies.append(body)
+        self.tokens[body["metadata"]["runId"]] = step.run_token
         said = newest_line(body["input"])
         word, _, rest = said.partition(" ")
         if word == "hold":

@@ -1,0 +1,208 @@
+"""Tools called as a run by its own agent: with the token it was handed, up to the end of its turn, once."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any, NamedTuple
+
+import httpx
+import pytest
+
+from carrel.journal import Entry, entries_of_run
+from carrel.kernel import Access
+from carrel.storage import Tx
+from tests.engine import events_of_run
+from tests.requirements.mark import requirement
+from tests.surfaces.a2a.speaking import INPUT_REQUIRED, REJECTED, get, said, send, state
+from tests.surfaces.open_house import OpenHouse, open_house
+from tests.surfaces.talking import Json, hear, refused, rested, run_of, start
+
+pytestmark = pytest.mark.anyio
+TASK = "agent:main:task:task_1"
+QUESTION: Json = {"question": "Which one?"}
+
+
+class Held(NamedTuple):
+    """A run whose agent is at work, and a client with the token that the agent was handed."""
+
+    house: OpenHouse
+    owner: httpx.AsyncClient
+    run_id: str
+    tools: httpx.AsyncClient
+
+    async def call(self, tool: str, arguments: Json, **headers: str) -> httpx.Response:
+        return await self.tools.post(f"/agent/{tool}", json=arguments, headers=headers)
+
+    async def return_step(self) -> Json:
+        """Let the agent's step return; the run once it rests."""
+        self.house.agent.release("here")
+        return await rested(self.owner, self.run_id)
+
+    async def answer(self, words: str) -> Json:
+        """Answer the run's question; the run once it rests again."""
+        (await self.owner.post(f"/api/runs/{self.run_id}/answer", json={"text": words})).raise_for_status()
+        return await rested(self.owner, self.run_id)
+
+
+@asynccontextmanager
+async def held_run(url: str, message: str = "hold here") -> AsyncIterator[Held]:
+    """A run that is held in its first step."""
+    async with open_house(url, run_tokens=True) as house, house.client() as owner:
+        run_id = (await start(owner, message, sessionKey=TASK))["runId"]
+        await house.agent.reached("here")
+        async with house.client(house.agent.tokens[run_id]) as tools:
+            yield Held(house, owner, run_id, tools)
+
+
+@requirement("S0.x.parity", "P.tool.once")
+async def test_a_question_from_outside_is_asked_when_the_step_returns_and_only_once(store_url: str) -> None:
+    async with held_run(store_url) as held:
+        asked = await held.call("request-input", {**QUESTION, "kind": "auth"})
+        assert (asked.status_code, asked.json()) == (200, {"ok": True, "waitingFor": "auth"})
+        assert (await run_of(held.owner, held.run_id))["state"] == "running", "its step is still under way"
+        waiting = await held.return_step()
+        assert (waiting["state"], waiting["waitingFor"], waiting["note"]) == ("waiting", "auth", "Which one?")
+        assert waiting["reply"] is None, "what the step said beside the call is no reply"
+        assert waiting["toolsCalled"] == ["request_input"]
+        assert refused(await held.call("request_input", QUESTION))[:2] == (409, "conflict"), "no turn is there to end"
+        done = await held.answer("the blue one")
+        assert (done["state"], done["reply"]) == ("completed", "echo: the blue one")
+
+
+@requirement("S1.decline")
+async def test_a_refusal_from_outside_ends_the_run_as_declined(store_url: str) -> None:
+    async with held_run(store_url) as held:
+        declined = await held.call("decline", {"reason": "Not for me."})
+        assert (declined.status_code, declined.json()) == (200, {"ok": True, "declined": True})
+        ended = await held.return_step()
+    assert (ended["state"], ended["reason"], ended["error"]["message"]) == ("failed", "rejected", "Not for me.")
+
+
+@requirement("S0.x.parity")
+@pytest.mark.parametrize(("tool", "arguments"), [("request_input", QUESTION), ("decline", {"reason": "No."})])
+async def test_the_journal_and_the_feed_tell_of_it_as_of_a_models_own_call(
+    store_url: str, tool: str, arguments: Json
+) -> None:
+    async with held_run(store_url) as held:
+        await held.call(tool, arguments)
+        outside = await held.return_step()
+        inside = await hear(held.owner, f"do {json.dumps([[tool, arguments]])}", sessionKey=TASK)
+        access = await held.house.access()
+        told = [await held.house.db.read(telling(access, run["id"])) for run in (outside, inside)]
+    assert told[0] == told[1]
+    assert len(told[0][0]) == (4 if tool == "request_input" else 3)
+
+
+def telling(access: Access, run_id: str) -> Any:
+    """What journal and feed hold of a run, without what names this very run or this very call."""
+
+    def read(tx: Tx) -> tuple[list[Any], list[Any]]:
+        entries = entries_of_run(tx, access, run_id)
+        events = [json.loads(event.wire()) for event in events_of_run(tx, access, run_id)]
+        states = [(event["name"], event["data"].get("state"), event["data"].get("question")) for event in events]
+        return [shown(entry) for entry in entries], states
+
+    return read
+
+
+def shown(entry: Entry) -> tuple[Any, ...]:
+    details = {name: value for name, value in (entry.details or {}).items() if name not in ("callId", "step", "said")}
+    if "arguments" in details:
+        details["arguments"] = json.loads(details["arguments"])
+    content = "" if entry.role == "user" else entry.content
+    return entry.type, entry.role, content, details, entry.author, entry.session_id, entry.channel
+
+
+async def test_what_the_model_said_beside_it_is_kept_with_the_call_and_shown_to_it_again(sqlite_url: str) -> None:
+    async with held_run(sqlite_url) as held:
+        await held.call("request_input", QUESTION)
+        await held.return_step()
+        await held.answer("the blue one")
+        access = await held.house.access()
+        entries = await held.house.db.read(lambda tx: entries_of_run(tx, access, held.run_id))
+        sent = held.house.agent.bodies[-1]["input"]
+    call = next(entry for entry in entries if entry.role == "toolCall")
+    assert (call.details or {})["said"] == "echo: hold here"
+    assert [item.get("role", item["type"]) for item in sent] == [
+        "user", "function_call", "function_call_output", "assistant", "user",
+    ]  # fmt: skip
+    assert sent[1]["call_id"] == sent[2]["call_id"]
+
+
+async def test_calls_that_come_with_the_step_are_not_made_any_more(sqlite_url: str) -> None:
+    steps = json.dumps([["hold", "here"], ["artifact_add", {"text": "too late"}]])
+    async with held_run(sqlite_url, f"do {steps}") as held:
+        await held.call("request_input", QUESTION)
+        assert (await held.return_step())["state"] == "waiting"
+        assert (await held.answer("thanks"))["state"] == "completed"
+        assert (await run_of(held.owner, held.run_id))["toolsCalled"] == ["request_input"]
+
+
+@requirement("S0.x.parity")
+async def test_a_second_end_is_refused_and_a_repeated_one_is_answered_as_before(store_url: str) -> None:
+    async with held_run(store_url) as held:
+        key = {"X-Idempotency-Key": "end-1"}
+        first = await held.call("request_input", QUESTION, **key)
+        again = await held.call("request_input", QUESTION, **key)
+        assert (again.status_code, again.json()) == (200, first.json())
+        for tool, arguments in (("decline", {"reason": "No."}), ("request_input", QUESTION)):
+            second = await held.call(tool, arguments)
+            assert refused(second)[:2] == (409, "conflict")
+            assert "ends already" in second.json()["error"]["message"]
+        added = await held.call("artifact_add", {"text": "still at work"})
+        assert added.status_code == 200
+        waiting = await held.return_step()
+    assert (waiting["state"], waiting["note"]) == ("waiting", "Which one?")
+    assert waiting["toolsCalled"] == ["request_input", "artifact_add"]
+
+
+async def test_of_ends_asked_for_at_once_one_is_taken(store_url: str) -> None:
+    async with held_run(store_url) as held:
+        answers = await asyncio.gather(*(held.call("request_input", {"question": f"{n}?"}) for n in range(6)))
+        assert sorted(answer.status_code for answer in answers) == [200, 409, 409, 409, 409, 409]
+        taken = next(n for n, answer in enumerate(answers) if answer.status_code == 200)
+        assert (await held.return_step())["note"] == f"{taken}?"
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "shown_as"),
+    [("request_input", QUESTION, INPUT_REQUIRED), ("decline", {"reason": "Which one?"}, REJECTED)],
+)
+async def test_a_task_over_a2a_comes_to_the_same_states(
+    sqlite_url: str, tool: str, arguments: Json, shown_as: str
+) -> None:
+    async with open_house(sqlite_url, run_tokens=True) as house, house.client() as owner:
+        task = await send(owner, "hold here", at_once=True)
+        await house.agent.reached("here")
+        async with house.client(house.agent.tokens[task["id"]]) as tools:
+            assert (await tools.post(f"/agent/{tool}", json=arguments)).status_code == 200
+        house.agent.release("here")
+        await rested(owner, task["id"])
+        seen = await get(owner, task)
+    assert (state(seen), said(seen)) == (shown_as, "Which one?")
+
+
+async def test_a_run_that_is_cancelled_asks_nothing(store_url: str) -> None:
+    async with held_run(store_url) as held:
+        await held.call("request_input", QUESTION)
+        await held.owner.post(f"/api/runs/{held.run_id}/cancel")
+        ended = await rested(held.owner, held.run_id)
+        assert (ended["state"], ended["note"]) == ("cancelled", None)
+        access = await held.house.access()
+        entries = await held.house.db.read(lambda tx: entries_of_run(tx, access, held.run_id))
+        assert [entry.role for entry in entries] == ["user"]
+
+
+async def test_a_token_is_handed_out_where_the_gateway_is_set_so_and_ends_with_its_run(store_url: str) -> None:
+    async with held_run(store_url) as held:
+        token = held.house.agent.tokens[held.run_id]
+        assert token.startswith("crl_run_")
+        assert (await held.call("session_status", {})).json()["sessionKey"] == TASK
+        assert token not in (await held.owner.get("/api/tokens")).text
+        assert [one["kind"] for one in (await held.owner.get("/api/tokens")).json()["tokens"]] == ["owner"]
+        await held.return_step()
+        assert refused(await held.call("session_status", {}))[:2] == (401, "unauthenticated")
+    async with open_house(store_url) as plain, plain.client(held.house.owner) as owner:
+        run = await hear(owner, "hello")
+        assert plain.agent.tokens[run["id"]] == ""

@@ -1,0 +1,98 @@
+"""MCP as a run's agent speaks it: with the token it was handed it has the model's tools, up to the turn's end."""
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import NamedTuple
+
+import httpx
+import pytest
+from mcp import Client
+
+from tests.requirements.mark import requirement
+from tests.surfaces.mcp.speaking import ERAS, Json, connected
+from tests.surfaces.open_house import OpenHouse, open_house
+from tests.surfaces.talking import rested, start
+
+pytestmark = pytest.mark.anyio
+QUESTION: Json = {"question": "Which one?"}
+
+
+class Held(NamedTuple):
+    """A run whose agent is at work, and the official client with the token that the agent was handed."""
+
+    house: OpenHouse
+    owner: httpx.AsyncClient
+    run_id: str
+    mcp: Client
+
+    async def return_step(self) -> Json:
+        """Let the agent's step return; the run once it rests."""
+        self.house.agent.release("here")
+        return await rested(self.owner, self.run_id)
+
+
+@asynccontextmanager
+async def held_run(url: str, era: str, session: str = "agent:main:task:task_1") -> AsyncIterator[Held]:
+    """A run that is held in its first step."""
+    async with open_house(url, run_tokens=True) as house, house.client() as owner:
+        run_id = (await start(owner, "hold here", sessionKey=session))["runId"]
+        await house.agent.reached("here")
+        async with connected(house, era, token=house.agent.tokens[run_id]) as mcp:
+            yield Held(house, owner, run_id, mcp)
+
+
+@requirement("S0.x.parity")
+@pytest.mark.parametrize("era", ERAS)
+async def test_a_client_in_a_run_asks_back_and_the_answer_continues_the_run(sqlite_url: str, era: str) -> None:
+    async with held_run(sqlite_url, era) as held:
+        asked = await held.mcp.call_tool("request_input", QUESTION)
+        assert (asked.is_error, asked.structured_content) == (False, {"ok": True, "waitingFor": "input"})
+        second = await held.mcp.call_tool("decline", {"reason": "No."})
+        assert second.is_error
+        assert second.structured_content["error"]["code"] == "conflict"
+        waiting = await held.return_step()
+        assert (waiting["state"], waiting["note"]) == ("waiting", "Which one?")
+        await held.owner.post(f"/api/runs/{held.run_id}/answer", json={"text": "the blue one"})
+        assert (await rested(held.owner, held.run_id))["reply"] == "echo: the blue one"
+
+
+@requirement("S1.decline")
+async def test_a_client_in_a_run_declines_it(sqlite_url: str) -> None:
+    async with held_run(sqlite_url, ERAS[-1]) as held:
+        declined = await held.mcp.call_tool("decline", {"reason": "Not for me."})
+        assert (declined.is_error, declined.structured_content) == (False, {"ok": True, "declined": True})
+        ended = await held.return_step()
+    assert (ended["state"], ended["reason"], ended["error"]["message"]) == ("failed", "rejected", "Not for me.")
+
+
+@requirement("S0.x.parity", "P.tool.once")
+async def test_in_a_run_the_model_a_client_and_plain_http_have_the_very_same_tools(sqlite_url: str) -> None:
+    async with held_run(sqlite_url, ERAS[-1]) as held:
+        model = {tool["name"]: tool for tool in held.house.agent.bodies[-1]["tools"]}
+        mcp = {tool.name: tool for tool in (await held.mcp.list_tools()).tools}
+        async with held.house.client(held.house.agent.tokens[held.run_id]) as run:
+            http = {tool["name"]: tool for tool in (await run.get("/agent")).json()["tools"]}
+        await held.return_step()
+    assert {"request_input", "decline", "artifact_add"} <= set(model)
+    assert list(model) == list(mcp) == list(http)
+    for name, function in model.items():
+        schema = json.loads(json.dumps(function["parameters"]))
+        assert schema == http[name]["parameters"] == mcp[name].input_schema
+        assert function["description"] == http[name]["description"] == mcp[name].description
+
+
+@requirement("S0.x.parity")
+async def test_what_a_profile_denies_is_denied_to_the_client_in_the_run_too(sqlite_url: str) -> None:
+    async with open_house(sqlite_url, run_tokens=True) as house, house.client() as owner:
+        await owner.patch("/api/agents/main", json={"tools": {"allow": ["*"], "deny": ["decline"], "ask": []}})
+        run_id = (await start(owner, "hold here"))["runId"]
+        await house.agent.reached("here")
+        async with connected(house, ERAS[-1], token=house.agent.tokens[run_id]) as mcp:
+            refused = await mcp.call_tool("decline", {"reason": "No."})
+            offered = {tool.name for tool in (await mcp.list_tools()).tools}
+        house.agent.release("here")
+        assert (await rested(owner, run_id))["state"] == "completed"
+    assert refused.structured_content["error"]["code"] == "tool_not_allowed"
+    assert "decline" not in offered
+    assert offered == {tool["name"] for tool in house.agent.bodies[-1]["tools"]}
