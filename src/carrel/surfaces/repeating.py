@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from hashlib import sha256
 from weakref import WeakValueDictionary
 
+from starlette.datastructures import Headers
 from starlette.responses import Response
 
 from carrel.access import answer_given, keep_answer
@@ -13,7 +14,7 @@ from carrel.kernel import MS_PER_MINUTE, Access, Code, Refusal, invalid, redact
 from carrel.kernel.limits import IDEMPOTENCY_KEPT_HOURS, IDEMPOTENCY_KEY_CHARS_MAX, IDEMPOTENT_SECRETS_MAX
 from carrel.storage import Database, Tx
 
-_KEPT_MS = IDEMPOTENCY_KEPT_HOURS * 60 * MS_PER_MINUTE
+KEPT_MS = IDEMPOTENCY_KEPT_HOURS * 60 * MS_PER_MINUTE
 # Says in a transaction what will be answered, so that it is kept with what is done there.
 Keep = Callable[[Tx, Response], None]
 Give = Callable[[Keep], Awaitable[Response]]
@@ -23,6 +24,14 @@ Repeated = tuple[str, str, str]
 
 class _AnsweredElsewhere(Exception):
     """Under the same idempotency key somebody else was quicker."""
+
+
+def read_key(headers: Headers) -> str | None:
+    """The idempotency key of a request, None where it has none."""
+    key = headers.get("x-idempotency-key")
+    if key is not None and not 1 <= len(key) <= IDEMPOTENCY_KEY_CHARS_MAX:
+        raise invalid("X-Idempotency-Key", f"An idempotency key has 1 to {IDEMPOTENCY_KEY_CHARS_MAX} characters.")
+    return key
 
 
 class Repeats:
@@ -38,8 +47,6 @@ class Repeats:
 
         A `secret` answer is remembered here as it is and stored without its secret.
         """
-        if not 1 <= len(key) <= IDEMPOTENCY_KEY_CHARS_MAX:
-            raise invalid("X-Idempotency-Key", f"An idempotency key has 1 to {IDEMPOTENCY_KEY_CHARS_MAX} characters.")
         digest = sha256(asked).hexdigest()
         lock = self._locks.setdefault(_owner(access, key), asyncio.Lock())
         async with lock:
@@ -47,7 +54,7 @@ class Repeats:
 
     async def _given(self, access: Access, key: str, digest: str) -> Response | None:
         """What was answered under the key before."""
-        kept = await self._db.read(lambda tx: answer_given(tx, access, key, tx.now - _KEPT_MS))
+        kept = await self._db.read(lambda tx: answer_given(tx, access, key, tx.now - KEPT_MS))
         if kept is None:
             return None
         if kept[0] != digest:
@@ -61,7 +68,7 @@ class Repeats:
 
         def keep(tx: Tx, first: Response) -> None:
             promised[:] = [bytes(first.body)]
-            text, before = promised[0].decode(), tx.now - _KEPT_MS
+            text, before = promised[0].decode(), tx.now - KEPT_MS
             if not keep_answer(tx, access, key, digest, first.status_code, text, replaces_before=before):
                 raise _AnsweredElsewhere
 

@@ -15,7 +15,7 @@ from carrel.surfaces.calls import Outside
 from carrel.surfaces.desks import SESSION_HEADER, Seat, seat_of
 from carrel.surfaces.house import House
 from carrel.surfaces.identity import WrongTokens
-from carrel.surfaces.repeating import Keep, Repeats
+from carrel.surfaces.repeating import Keep, Repeats, read_key
 from carrel.tools import CATALOG, Tool
 
 
@@ -57,8 +57,8 @@ class _Tools:
             raise not_found("tool of that name")
         raw = await read_body(request)
         decode_body(raw, dict)
-        key = request.headers.get("x-idempotency-key")
-        if key is None or tool.effect == "read":
+        key = None if tool.effect == "read" else read_key(request.headers)
+        if key is None:
             return _json(await self._call(seat, tool, raw))
         return await self._once(request, seat, tool, raw, key)
 

@@ -16,7 +16,7 @@ from carrel.surfaces.bodies import decode_body, read_body
 from carrel.surfaces.errors import refusal_response
 from carrel.surfaces.house import House
 from carrel.surfaces.identity import WrongTokens, identify, is_loopback, refuse_token_in_query, require_known
-from carrel.surfaces.repeating import Keep, Repeats
+from carrel.surfaces.repeating import Keep, Repeats, read_key
 
 _NOBODY = Access(account_id="", account_slug="", kind="client", actor_id="")
 
@@ -51,8 +51,8 @@ class Server:
         body = decode_body(raw, endpoint.body) if endpoint.body is not None else None
         query = decode_query(request, endpoint.query)
         ask: Ask[Any, Any] = Ask(request, self._house, access, body, query)
-        key = request.headers.get("x-idempotency-key")
-        if endpoint.creates and key is not None:
+        key = read_key(request.headers) if endpoint.creates else None
+        if key is not None:
             return await self._once(endpoint, ask, key, raw)
         return respond(endpoint, await endpoint.handler(ask))
 

@@ -4,7 +4,7 @@ from msgspec import Struct, structs
 
 from carrel.journal import Entry, entries_of_run, json_text
 from carrel.kernel import Access, Envelope, Message, Provenance, TurnExtras
-from carrel.kernel.limits import IDEMPOTENCY_KEPT_HOURS, RESPONSE_EXTRAS_BYTES_MAX
+from carrel.kernel.limits import RESPONSE_EXTRAS_BYTES_MAX
 from carrel.runs import (
     CallOutput,
     Response,
@@ -23,6 +23,7 @@ from carrel.runs import (
 )
 from carrel.sessions import lock_lane
 from carrel.storage import Tx
+from carrel.surfaces.repeating import KEPT_MS
 from carrel.surfaces.responses.errors import ResponsesError, wrong
 from carrel.surfaces.responses.items import Given, Said, links_text, read_input, size_of, words_of
 from carrel.surfaces.responses.requests import CreateResponse, functions_of, options_of, repeated
@@ -30,7 +31,6 @@ from carrel.surfaces.responses.routing import Wanted, Way, find_way
 
 # What a run may wait for that its sender can give.
 _FOR_SENDERS = ("input", "auth", "tool_output")
-_KEPT_MS = IDEMPOTENCY_KEPT_HOURS * 3_600_000
 
 
 class Asked(Struct, frozen=True, kw_only=True):
@@ -106,7 +106,7 @@ def _repeated(tx: Tx, asked: Asked) -> Response | None:
     known = None if key is None else response_by_key(tx, asked.access, key)
     if known is None:
         return None
-    if known.created_at < tx.now - _KEPT_MS:
+    if known.created_at < tx.now - KEPT_MS:
         release_key(tx, asked.access, known.id)
         return None
     if known.request_sha256 != asked.digest:

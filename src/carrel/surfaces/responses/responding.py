@@ -7,13 +7,14 @@ from msgspec import Struct
 from starlette.datastructures import Headers
 
 from carrel.kernel import Access
-from carrel.kernel.limits import IDEMPOTENCY_KEY_CHARS_MAX, STOP_SECONDS_MAX
+from carrel.kernel.limits import STOP_SECONDS_MAX
 from carrel.runs import Response, cancel, run_by_id
 from carrel.storage import Tx
 from carrel.surfaces.house import House
+from carrel.surfaces.repeating import read_key
 from carrel.surfaces.responses.compacting import compacted
 from carrel.surfaces.responses.creating import Asked, Created, create, read
-from carrel.surfaces.responses.errors import ResponsesError, no_response, wrong
+from carrel.surfaces.responses.errors import ResponsesError, no_response
 from carrel.surfaces.responses.following import Events, follow, rest_of
 from carrel.surfaces.responses.rendering import Json, render, see
 from carrel.surfaces.responses.requests import Compact, CreateResponse, check
@@ -50,11 +51,8 @@ class Responses:
         return self._begun(access, created)
 
     def _read(self, access: Access, headers: Headers, request: CreateResponse, raw: bytes) -> Asked:
-        key = headers.get("x-idempotency-key")
-        if key is not None and not 1 <= len(key) <= IDEMPOTENCY_KEY_CHARS_MAX:
-            raise wrong("X-Idempotency-Key", f"It has 1 to {IDEMPOTENCY_KEY_CHARS_MAX} characters.")
         wanted = wanted_by(headers, request.model, request.user, request.previous_response_id)
-        return read(access, wanted, request, sha256(raw).hexdigest(), key)
+        return read(access, wanted, request, sha256(raw).hexdigest(), read_key(headers))
 
     def _begun(self, access: Access, created: Created) -> Begun:
         response = created.response
