@@ -8,6 +8,7 @@ import pytest
 from msgspec import json
 
 from carrel.kernel import Code, Refusal, iso, parse_iso
+from carrel.kernel.limits import SAFETY_POLL_SECONDS
 from carrel.kernel.settings import RunsSettings
 from carrel.modes import (
     NewSchedule,
@@ -52,20 +53,21 @@ class Crash(Exception):
 class Dying:
     """A store whose server dies with every write, before it is committed or right after."""
 
-    def __init__(self, db: Database, *, after: bool) -> None:
+    def __init__(self, db: Database, *, after: bool, error: Exception | None = None) -> None:
         self.bell, self.read = db.bell, db.read
         self._db = db
         self._after = after
+        self._error = error or Crash()
 
     async def write(self, work: Callable[[Tx], T]) -> T:
         def dying(tx: Tx) -> T:
             done = work(tx)
             if not self._after:
-                raise Crash
+                raise self._error
             return done
 
         await self._db.write(dying)
-        raise Crash
+        raise self._error
 
 
 class Desk:
@@ -385,6 +387,16 @@ async def test_a_change_counts_the_next_window_from_now(desk: Desk) -> None:
     assert (await desk.now(made))["disabledReason"] is None
 
 
+async def test_a_schedule_may_move_to_a_lane_of_its_own_and_back(desk: Desk) -> None:
+    made = await desk.make("* * * * *")
+    await desk.change(made, isolated=True)
+    await desk.at("12:01:00")
+    await desk.work()
+    await desk.change(made, isolated=False)
+    await desk.at("12:02:00")
+    assert [run.key for run in await desk.runs()] == [f"agent:main:cron:{made.id}", str(MAIN)]
+
+
 async def test_less_executions_than_there_were_end_a_schedule(desk: Desk) -> None:
     made = await desk.make("* * * * *")
     await desk.at("12:01:00")
@@ -489,6 +501,17 @@ async def test_a_server_that_dies_as_a_window_comes_neither_loses_nor_doubles_it
     await desk.settle()
     assert len(await desk.runs()) == 1
     assert (await desk.now(made))["executionCount"] == 1
+
+
+async def test_a_store_that_takes_nothing_is_asked_again_after_a_pause(desk: Desk) -> None:
+    await desk.make()
+    clock = desk.engine.clock
+    assert isinstance(clock, FakeClock)
+    clock.advance(3_600)
+    away = Dying(desk.engine.db, after=False, error=Refusal(Code.STORAGE_UNAVAILABLE, "The disk is full."))
+    assert await Schedules(cast(Database, away), desk.engine.rules).move() == SAFETY_POLL_SECONDS
+    await desk.settle()
+    assert len(await desk.runs()) == 1
 
 
 async def test_an_account_has_its_own_schedules(desk: Desk) -> None:

@@ -22,7 +22,7 @@ from carrel.kernel.limits import (
 )
 from carrel.modes.cron import read_zone
 from carrel.modes.schedule_store import next_schedule_due, put_off, schedule_by_id, schedules_to_move
-from carrel.modes.scheduling import find_schedule, keep, shape_of
+from carrel.modes.scheduling import find_schedule, keep, require_left, shape_of
 from carrel.modes.windows import UNENDED, DisabledReason, Schedule, disabled, fired, fired_by_hand, rested
 from carrel.runs import Rules, Run, about_run, deliver, keep_place, run_by_id
 from carrel.sessions import agent_enabled, lane_of, lock_lane
@@ -47,28 +47,31 @@ class Schedules:
             version = self._bell.version
             try:
                 wait_seconds = await self.move()
-            except Refusal as refusal:
-                # The store is away for a while; so are we, and try again.
-                _log.warning("schedules_unread", extra={"error": refusal.message})
+            except Exception as error:  # boundary: the store may be away for a while; so are we, and try again
+                _log_trouble("schedules_unread", error)
                 wait_seconds = SAFETY_POLL_SECONDS
             if wait_seconds:
                 await self._bell.wait(version, wait_seconds)
 
     async def move(self) -> float:
-        """Move a handful of what is due or rests; how long nothing is to be done then, 0 when there may be more."""
+        """Move a handful of what is due or rests; how long to wait then, 0 when there may be more."""
         found, wait_seconds = await self._db.read(_look)
         async with asyncio.TaskGroup() as group:
-            for seen in found:
-                group.create_task(self._step(seen))
-        return wait_seconds
+            steps = [group.create_task(self._step(seen)) for seen in found]
+        # What could not be moved is found again at once, so there is a pause before the next look.
+        return wait_seconds if all(step.result() for step in steps) else SAFETY_POLL_SECONDS
 
-    async def _step(self, seen: Schedule) -> None:
+    async def _step(self, seen: Schedule) -> bool:
+        """Move one schedule; False when that broke off."""
         try:
             await self._db.write(partial(self._move, seen=seen))
-        except Exception:  # boundary: one broken schedule must not keep the others from firing
-            _log.exception("schedule_broke_off", extra={"schedule_id": seen.id})
-            with suppress(Refusal):
-                await self._db.write(partial(_leave_for_later, seen=seen))
+        except Exception as error:  # boundary: one broken schedule must not keep the others from firing
+            _log_trouble("schedule_broke_off", error, schedule_id=seen.id)
+        else:
+            return True
+        with suppress(Refusal):
+            await self._db.write(partial(_leave_for_later, seen=seen))
+        return False
 
     def _move(self, tx: Tx, seen: Schedule) -> None:
         schedule = _hold(tx, seen)
@@ -85,9 +88,7 @@ def fire_now(tx: Tx, access: Access, schedule_id: str, rules: Rules) -> tuple[Sc
     schedule = _hold(tx, find_schedule(tx, access, schedule_id))
     if schedule is None:
         raise Refusal(Code.CONFLICT, "This schedule was changed a moment ago; try again.")
-    if schedule.exhausted:
-        told = f"It has fired {schedule.execution_count} times, as often as it may; raise maxExecutions first."
-        raise Refusal(Code.LIMIT_REACHED, told, field="maxExecutions")
+    require_left(schedule)
     if _vanished(tx, schedule) == "session_deleted":
         raise not_found("session")
     run = _say(tx, schedule, rules)
@@ -177,3 +178,11 @@ def _tell_fired(tx: Tx, schedule: Schedule, run: Run) -> Schedule:
 
 def _leave_for_later(tx: Tx, seen: Schedule) -> None:
     put_off(tx, seen.access, seen.id, tx.now + SCHEDULE_BROKEN_SECONDS * MS_PER_SECOND)
+
+
+def _log_trouble(event: str, error: Exception, **more: str) -> None:
+    """One line for a refusal, which says what it is; the whole way there for anything else."""
+    if isinstance(error, Refusal):
+        _log.warning(event, extra={"error": error.message, **more})
+    else:
+        _log.error(event, exc_info=error, extra=more)

@@ -1,10 +1,9 @@
 """The command /schedule: what this session's schedules are, and an end to one of them."""
 
-from carrel.kernel import PEOPLE, Access, clip, iso, one_line
+from carrel.kernel import PEOPLE, Access, clip, one_line
 from carrel.modes.model import Scene, Typed
 from carrel.modes.schedule_store import schedules_of
-from carrel.modes.scheduling import NOT_YET, find_schedule, remove_schedule
-from carrel.modes.windows import Schedule
+from carrel.modes.scheduling import NOT_YET, ScheduleShape, find_schedule, remove_schedule, shape_of
 from carrel.storage import Tx
 
 _LISTED_MAX = 20
@@ -33,14 +32,15 @@ def _list(tx: Tx, access: Access, scene: Scene) -> str:
     found = schedules_of(tx, access, scene.lane.key, limit=_LISTED_MAX + 1)
     if not found:
         return "This session has no schedules."
-    lines = [_line(one) for one in found[:_LISTED_MAX]]
+    lines = [_line(shape_of(tx, one)) for one in found[:_LISTED_MAX]]
     return "\n".join(lines if len(found) <= _LISTED_MAX else [*lines, "… and more."])
 
 
-def _line(one: Schedule) -> str:
-    following = f"next {iso(one.due_at or one.next_at)}" if one.enabled else f"disabled ({one.disabled_reason})"
+def _line(one: ScheduleShape) -> str:
+    following = f"next {one.retry_at or one.next_at or 'never'}" if one.enabled else f"disabled ({one.disabled_reason})"
     last = f", last {one.last_status}" if one.last_status else ""
-    return f"{one.id}  {one.cron} {one.timezone}  {following}{last}  {clip(one_line(one.message), _MESSAGE_CHARS_MAX)}"
+    words = clip(one_line(one.message or ""), _MESSAGE_CHARS_MAX)
+    return f"{one.id}  {one.cron} {one.timezone}  {following}{last}  {words}"
 
 
 def _delete(tx: Tx, access: Access, scene: Scene, schedule_id: str) -> str:

@@ -1,4 +1,4 @@
-"""What people do with schedules: making, changing, removing them, and having one fire at once."""
+"""What people do with schedules: making, changing and removing them; and how one is shown."""
 
 from typing import Final
 
@@ -146,20 +146,28 @@ def change_schedule(tx: Tx, access: Access, schedule_id: str, change: ScheduleCh
     """Change what is named. A new expression or time zone, and being enabled, count the next window from now."""
     before = find_schedule(tx, access, schedule_id, hold=True)
     wanted = {name: value for name, value in structs.asdict(change).items() if value is not UNSET}
-    wants_windows = wanted.pop("enabled", bool(before.enabled))
-    after = structs.replace(before, **wanted, isolated=int(wanted.pop("isolated", before.isolated)))
+    fires = wanted.pop("enabled", bool(before.enabled))
+    if "isolated" in wanted:
+        wanted["isolated"] = int(wanted["isolated"])
+    after = structs.replace(before, **wanted)
     _check(after)
-    if change.enabled is True and after.exhausted:
-        told = f"It has fired {after.execution_count} times, as often as it may; raise maxExecutions first."
-        raise Refusal(Code.LIMIT_REACHED, told, field="maxExecutions")
+    if change.enabled is True:
+        require_left(after)
     if change.enabled is True or {"cron", "timezone"} & wanted.keys():
         first = _require_window(after, tx.now)
-        after = enabled(after, first) if wants_windows else after
-    if before.enabled and not wants_windows:
+        after = enabled(after, first) if fires else after
+    if before.enabled and not fires:
         after = disabled(after, "requested")
     if after.enabled and after.is_over:
         after = disabled(after, "exhausted")
     return keep(tx, before, after)
+
+
+def require_left(schedule: Schedule) -> None:
+    """Refuse what would have a schedule fire more often than it may."""
+    if schedule.exhausted:
+        told = f"It has fired {schedule.execution_count} times, as often as it may; raise maxExecutions first."
+        raise Refusal(Code.LIMIT_REACHED, told, field="maxExecutions")
 
 
 def remove_schedule(tx: Tx, access: Access, schedule_id: str) -> None:

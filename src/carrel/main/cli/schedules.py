@@ -26,7 +26,8 @@ def list_schedules(args: Namespace, screen: Screen) -> int:
 
 
 def _row(schedule: dict[str, Any]) -> tuple[object, ...]:
-    state = "enabled" if schedule["enabled"] else schedule.get("disabledReason") or "disabled"
+    reason = schedule.get("disabledReason")
+    state = "enabled" if schedule["enabled"] else "disabled" if reason in (None, "requested") else reason
     zone = "" if schedule["timezone"] == "UTC" else f" {schedule['timezone']}"
     most = f"/{schedule['maxExecutions']}" if schedule["maxExecutions"] > 0 else ""
     following = schedule.get("retryAt") or schedule.get("nextAt") or ""
