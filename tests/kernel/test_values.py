@@ -128,18 +128,15 @@ def test_a_secret_has_256_bits_and_only_its_digest_is_comparable() -> None:
     assert new_secret() != secret
 
 
-def test_counters_add_gauges_replace_and_histograms_count_up_to_each_bound() -> None:
+def test_counters_add_and_histograms_count_up_to_each_bound() -> None:
     metrics = Metrics()
     metrics.count("runs.started.count", agent="a")
     metrics.count("runs.started.count", 2, agent="a")
     metrics.count("runs.started.count", agent="b")
-    metrics.gauge("runs.queued", 5)
-    metrics.gauge("runs.queued", 3)
     for seconds in (0.001, 0.3, 5, 4000):
         metrics.observe("runs.wait.seconds", seconds)
-    a, b, gauge, histogram = metrics.samples()
+    a, b, histogram = metrics.samples()
     assert (a.value, a.labels, b.value) == (3, (("agent", "a"),), 1)
-    assert (gauge.type, gauge.value) == ("gauge", 3)
     assert (histogram.count, histogram.value) == (4, 4005.301)
     bounds = dict(histogram.buckets)
     assert (bounds[0.001], bounds[0.1], bounds[0.5], bounds[5], bounds[1800]) == (1, 1, 2, 3, 3)

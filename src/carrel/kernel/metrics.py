@@ -1,4 +1,4 @@
-"""Counters, gauges and histograms of this very program, by dotted name.
+"""Counters and histograms of this very program, by dotted name; what is so now is read from the store instead.
 
 The one thing in the kernel that remembers: like a log, it is written from every room and read by one surface.
 """
@@ -28,12 +28,11 @@ class Sample(Struct, frozen=True):
 
 
 class Metrics:
-    """A registry; `count`, `observe` and `gauge` may be called from any thread."""
+    """A registry; `count` and `observe` may be called from any thread."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._counters: dict[tuple[str, Labels], float] = {}
-        self._gauges: dict[tuple[str, Labels], float] = {}
         self._histograms: dict[tuple[str, Labels], list[float]] = {}
         self._sessions: set[str] = set()
 
@@ -42,11 +41,6 @@ class Metrics:
         key = (name, self._labels(labels))
         with self._lock:
             self._counters[key] = self._counters.get(key, 0) + by
-
-    def gauge(self, name: str, value: float, **labels: str) -> None:
-        """Set a gauge."""
-        with self._lock:
-            self._gauges[(name, self._labels(labels))] = value
 
     def observe(self, name: str, value: float, **labels: str) -> None:
         """Add one observation to a histogram."""
@@ -61,12 +55,10 @@ class Metrics:
     def samples(self) -> Iterator[Sample]:
         """Every reading, by name."""
         with self._lock:
-            counters, gauges = dict(self._counters), dict(self._gauges)
+            counters = dict(self._counters)
             histograms = {key: list(slots) for key, slots in self._histograms.items()}
         for (name, labels), value in sorted(counters.items()):
             yield Sample(name, "counter", labels, value)
-        for (name, labels), value in sorted(gauges.items()):
-            yield Sample(name, "gauge", labels, value)
         for (name, labels), slots in sorted(histograms.items()):
             *below, total = (int(count) for count in accumulate(slots[1:]))
             yield Sample(name, "histogram", labels, slots[0], tuple(zip(_BUCKETS, below, strict=True)), total)

@@ -19,7 +19,7 @@ from carrel.tools.session_shapes import PlanMode, SessionHistory, SessionRow
 from carrel.tools.session_tools import SESSION_TOOLS
 from carrel.tools.spawn_tool import CHILD_CHANNEL, SPAWN_TOOLS, workspace_of
 from carrel.tools.toolset import Catalog, Permitted, Toolset, Without, toolset_for
-from carrel.tools.transcript import MessageShape, message_shape
+from carrel.tools.transcript import message_shape
 from carrel.tools.turn_tools import TURN_TOOLS
 
 CATALOG = Catalog((*SEND_TOOLS, *SESSION_TOOLS, *SPAWN_TOOLS, *TURN_TOOLS))
@@ -29,7 +29,6 @@ __all__ = [
     "CHILD_CHANNEL",
     "Catalog",
     "Desk",
-    "MessageShape",
     "NoSideRoom",
     "OpenSideRoom",
     "Params",
