@@ -92,10 +92,10 @@ def _access_by_key(tx: Tx, reference: str) -> Access:
 
 def _seat(tx: Tx, house: House, access: Access, reference: str | None) -> Seat:
     access.require("owner", "agent", "run")
-    run = _own_run(tx, access)
-    own = run.session_key if run is not None else default_agent(tx, access).base_key
+    own, run, agent = _own(tx, access)
     place = Place(own, lane_of(tx, access, own)) if reference is None else _named(tx, access, reference, own)
-    agent = agent_by_id(tx, access, place.key.agent)
+    if agent is None or agent.id != place.key.agent:
+        agent = agent_by_id(tx, access, place.key.agent)
     if agent is None or not agent.enabled or (run is not None and place.key != own):
         raise _unknown()
     if place.lane is None and place.key != agent.base_key:
@@ -106,13 +106,15 @@ def _seat(tx: Tx, house: House, access: Access, reference: str | None) -> Seat:
     return Seat(desk, place.lane is not None)
 
 
-def _own_run(tx: Tx, access: Access) -> Run | None:
+def _own(tx: Tx, access: Access) -> tuple[SessionKey, Run | None, Agent | None]:
+    """Where one sits who names no session: at one's run, else at the main lane of one's agent, who is known then."""
     if access.run_id is None:
-        return None
+        agent = default_agent(tx, access)
+        return agent.base_key, None, agent
     run = run_by_id(tx, access, access.run_id)
     if run is None:
         raise Refusal(Code.UNAUTHENTICATED, "The run of this token is no more.")
-    return run
+    return run.session_key, run, None
 
 
 def _named(tx: Tx, access: Access, reference: str, own: SessionKey) -> Place:
