@@ -1,0 +1,77 @@
+"""An agent behind a gateway that acts as the run it answers, on a real server: it asks back, and the server may die."""
+
+from typing import Any
+
+import httpx
+
+from tests.requirements.mark import requirement
+from tests.running_server import RunningServer, Start, reaching
+from tests.scripted_gateway import Gate, ScriptedGateway, text
+
+TOKENS = {"CARREL_GATEWAY__DEFAULT__RUN_TOKENS": "yes", "CARREL_LOG__LEVEL": "debug"}
+QUESTION = {"question": "Which of the two?"}
+
+
+def begin(server: RunningServer) -> str:
+    with server.client() as client:
+        return str(client.post("/api/runs", json={"message": "write the report"}).json()["runId"])
+
+
+def rested(server: RunningServer, run_id: str) -> dict[str, Any]:
+    """The run once it has ended or asks back."""
+    with server.client() as client:
+        client.get(f"/api/runs/{run_id}/wait", params={"timeoutSeconds": 20})
+        run: dict[str, Any] = client.get(f"/api/runs/{run_id}").json()["run"]
+    return run
+
+
+def ask_back(server: RunningServer, token: str) -> httpx.Response:
+    with server.client(token) as agent:
+        return agent.post("/agent/request_input", json=QUESTION)
+
+
+def handed(gateway: ScriptedGateway) -> str:
+    """The token that came with the newest step."""
+    return gateway.requests[-1].headers["x-carrel-run-token"]
+
+
+@requirement("S0.x.secrets")
+def test_an_agent_asks_back_by_itself_and_goes_on_with_the_answer(start: Start, gateway: ScriptedGateway) -> None:
+    gate = Gate()
+    gateway.script(text("I have asked.", before=gate), text("The second one it is."))
+    server = start(**reaching(gateway), **TOKENS)
+    run_id = begin(server)
+    gate.wait_reached()
+    token = handed(gateway)
+    assert ask_back(server, token).json() == {"ok": True, "waitingFor": "input"}
+    gate.open()
+    waiting = rested(server, run_id)
+    assert (waiting["state"], waiting["note"]) == ("waiting", QUESTION["question"])
+    with server.client() as client:
+        assert client.post(f"/api/runs/{run_id}/answer", json={"text": "the second"}).status_code == 202
+    assert rested(server, run_id)["reply"] == "The second one it is."
+    assert ask_back(server, token).status_code == 401
+    assert server.stop() == 0
+    log = server.log_file.read_text()
+    assert not [one for one in (token, handed(gateway)) if one.rpartition("_")[2] in log]
+
+
+@requirement("S0.x.tools.once")
+def test_a_question_that_was_taken_outlives_the_sudden_death_of_the_server(
+    start: Start, gateway: ScriptedGateway
+) -> None:
+    gate = Gate()
+    gateway.script(text("Never heard.", before=gate), text("The second one it is."))
+    server = start(**reaching(gateway), **TOKENS)
+    run_id = begin(server)
+    gate.wait_reached()
+    assert ask_back(server, handed(gateway)).status_code == 200
+    server.kill()
+    again = start(**reaching(gateway), **TOKENS)
+    waiting = rested(again, run_id)
+    assert (waiting["state"], waiting["note"], waiting["attempt"]) == ("waiting", QUESTION["question"], 2)
+    assert len(gateway.requests) == 1, "nothing is sent to the gateway before the answer"
+    with again.client() as client:
+        client.post(f"/api/runs/{run_id}/answer", json={"text": "the second"})
+    assert rested(again, run_id)["reply"] == "The second one it is."
+    gate.open()
