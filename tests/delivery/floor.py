@@ -15,7 +15,7 @@ from carrel.kernel.settings import DeliverySettings, GatewaySettings, RunsSettin
 from carrel.runs import Dispatcher, Rules, Run, Watch, answer, deliver, expire_leases, run_by_id
 from carrel.sessions import Profile, ensure_default_account, make_agent, open_account
 from carrel.storage import Database, Tx, open_database
-from carrel.tools import Surroundings
+from carrel.tools import OpenSideRoom, Surroundings
 from carrel.wire import Wire
 from tests.resting import wait_for_rest
 from tests.scripted_gateway import MODEL, ScriptedGateway
@@ -52,6 +52,7 @@ class Floor:
         }
         self.watch = Watch(db)
         self.channels: dict[str, Channel] = {}
+        self.side_rooms: dict[str, OpenSideRoom] = {}
         self._dispatcher: Dispatcher | None = None
         self.turns = self.turns_on(db)
         self._working: asyncio.Task[None] | None = None
@@ -62,7 +63,7 @@ class Floor:
     def surroundings(self) -> Surroundings:
         """The house as tools see it."""
         gateways = {name: door.gateway for name, door in self.doors.items()}
-        return Surroundings(settings=self.settings, rules=self.rules, gateways=gateways)
+        return Surroundings(settings=self.settings, rules=self.rules, gateways=gateways, side_rooms=self.side_rooms)
 
     def turns_on(self, db: Database) -> Turns:
         """The same turns on a store that may behave differently."""

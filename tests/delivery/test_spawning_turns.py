@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from carrel.runs import answer
+from carrel.runs import answer, keep_place
 from carrel.sessions import ToolRules
 from tests.delivery.floor import Floor, open_floor, to
 from tests.delivery.plays import Play, spawn
@@ -18,6 +18,8 @@ from tests.tools.spawning import settings_in
 pytestmark = pytest.mark.anyio
 # The transactions of a turn that makes one call.
 WRITES = 6
+# The one before which a thread has just been opened.
+OPENING = 3
 SECRET = "TOP SECRET SHEEP"
 SPAWN = spawn({"task": "count", "attachments": [{"name": "sheep.txt", "content": SECRET}]})
 
@@ -53,6 +55,57 @@ async def test_a_spawn_is_made_at_most_once_with_its_files_wherever_the_turn_die
         assert [path.name for path in placed] == made, "no folder without a child, and no child without its folder"
         assert (placed[0] / "sheep.txt").read_text() == SECRET
         assert await kept_aside(floor) == [], "what was kept for the call went with it"
+
+
+class Forum:
+    """A channel with threads."""
+
+    def __init__(self) -> None:
+        self.opened = 0
+
+    async def open(self, place: str, _name: str) -> str:
+        self.opened += 1
+        return f"{place}:{self.opened}"
+
+
+async def say_in_forum(floor: Floor, said: str) -> Forum:
+    """Say something at a place of a channel with threads."""
+    forum = Forum()
+    floor.side_rooms["telegram"] = forum.open
+    run = await floor.say(said, channel="telegram")
+    await floor.db.write(lambda tx: keep_place(tx, floor.access, run.id, "telegram", "-42"))
+    return forum
+
+
+async def threads(floor: Floor) -> list[str]:
+    """The places of those who were spawned."""
+    rows = await floor.read(lambda tx: tx.all("SELECT last_to FROM lanes WHERE kind = 'subagent' ORDER BY last_to"))
+    return [row[0] for row in rows]
+
+
+@requirement("S0.x.tools.once", "S2.spawn.thread")
+@pytest.mark.parametrize("after", [False, True])
+@pytest.mark.parametrize("writes", range(WRITES + 1))
+async def test_a_thread_is_opened_once_wherever_the_turn_died(
+    store_url: str, gateway: ScriptedGateway, writes: int, after: bool
+) -> None:
+    Play(gateway)
+    async with open_floor(store_url, to(gateway), working=False) as floor:
+        forum = await say_in_forum(floor, spawn({"task": "count", "thread": True}))
+        await live_through(floor, [(writes, after)])
+        # Only a death between the opening and the writing down of it leaves one that nobody knows of.
+        is_lost = (writes, after) == (OPENING, False)
+        assert forum.opened == 1 + is_lost
+        assert await threads(floor) == [f"-42:{forum.opened}"]
+
+
+async def test_spawns_of_the_same_name_have_threads_of_their_own(sqlite_url: str, gateway: ScriptedGateway) -> None:
+    Play(gateway)
+    async with open_floor(sqlite_url, to(gateway), working=False) as floor:
+        forum = await say_in_forum(floor, spawn(*[{"task": "count", "thread": True}] * 3))
+        await live_through(floor, [])
+        assert forum.opened == 3
+        assert await threads(floor) == ["-42:1", "-42:2", "-42:3"]
 
 
 @requirement("P.tool.ask", "S2.spawn.attachments.redacted")

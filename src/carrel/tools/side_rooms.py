@@ -1,16 +1,21 @@
 """Side rooms: a thread of the requester's channel in which a spawned session goes on talking with people.
 
 Which channels have threads, and how one is opened, the house knows; here it is decided where, and bound to the child.
+A thread is opened outside of any transaction and cannot be taken back, so it is written down as soon as it is there:
+whoever takes the turn up after a crash finds it and opens no other.
 """
 
+import msgspec
 from msgspec import Struct
 
 from carrel.kernel import Access, clip, one_line
 from carrel.kernel.limits import NAME_CHARS_MAX
-from carrel.runs import Run, keep_place, place_of_run
-from carrel.sessions import lane_of, note_place, point
+from carrel.runs import Run, call_of, finish_call, keep_place, place_of_run, record_call
+from carrel.sessions import lane_of, note_place, point, pointed_lane
 from carrel.storage import Database, Tx
 from carrel.tools.model import Desk, NoSideRoom
+
+_SPAWN = "sessions_spawn"
 
 
 class SideRoom(Struct, frozen=True):
@@ -34,11 +39,39 @@ def room_beside(tx: Tx, desk: Desk) -> SideRoom | None:
 
 async def open_side_room(db: Database, desk: Desk, title: str) -> SideRoom:
     """A new thread beside the place where the requester is talked with; NoSideRoom when there can be none."""
-    beside = await db.read(lambda tx: room_beside(tx, desk))
+    name = clip(one_line(title), NAME_CHARS_MAX)
+    beside, left = await db.read(lambda tx: (room_beside(tx, desk), _left_empty(tx, desk, name)))
     if beside is None:
         raise NoSideRoom("The channel of this session has no threads.")
-    name = clip(one_line(title), NAME_CHARS_MAX)
-    return SideRoom(beside.channel, await desk.house.side_rooms[beside.channel](beside.place, name))
+    if left is not None:
+        return left
+    room = SideRoom(beside.channel, await desk.house.side_rooms[beside.channel](beside.place, name))
+    await db.write(lambda tx: _remember(tx, desk, name, room))
+    return room
+
+
+def _left_empty(tx: Tx, desk: Desk, name: str) -> SideRoom | None:
+    """The thread of that name that this run has opened and bound to nobody, because its worker died before it could."""
+    known = None if desk.run is None else call_of(tx, desk.access, desk.run.id, _known_as(name))
+    if known is None:
+        return None
+    room = msgspec.json.decode(known.result, type=SideRoom)
+    return room if pointed_lane(tx, desk.looking, room.channel, room.place) is None else None
+
+
+def _remember(tx: Tx, desk: Desk, name: str, room: SideRoom) -> None:
+    """Write an opened thread down as a call of its own; outside of a run nobody would look for it."""
+    if desk.run is None:
+        return
+    known_as, opened = _known_as(name), msgspec.json.encode(room).decode()
+    if call_of(tx, desk.access, desk.run.id, known_as) is None:
+        record_call(tx, desk.access, desk.run.id, known_as, tool=_SPAWN, effect="read", result=opened)
+    else:
+        finish_call(tx, desk.access, desk.run.id, known_as, opened)
+
+
+def _known_as(name: str) -> str:
+    return f"thread:{name}"
 
 
 def bind_side_room(tx: Tx, access: Access, room: SideRoom, run: Run) -> None:
