@@ -183,6 +183,15 @@ async def test_a_task_over_a2a_comes_to_the_same_states(
     assert (state(seen), said(seen)) == (shown_as, "Which one?")
 
 
+async def test_on_a_server_that_is_stopping_a_turn_is_still_brought_to_its_end(sqlite_url: str) -> None:
+    async with held_run(sqlite_url) as held:
+        held.house.drain.set()
+        assert (await held.call("session_status", {})).status_code == 200
+        assert (await held.call("request_input", QUESTION)).status_code == 200
+        held.house.agent.release("here")
+        assert (await rested(held.owner, held.run_id))["state"] == "waiting"
+
+
 async def test_a_run_that_is_cancelled_asks_nothing(store_url: str) -> None:
     async with held_run(store_url) as held:
         await held.call("request_input", QUESTION)
