@@ -99,7 +99,7 @@ class SendMatch(Section, frozen=True, kw_only=True, rename="camel"):
 
 
 class SendRule(Section, frozen=True, kw_only=True, rename="camel"):
-    """Allow or deny what the match describes; the first match decides."""
+    """Allow or deny what the match describes; of the rules that match, one that denies wins."""
 
     action: Literal["allow", "deny"]
     match: SendMatch = SendMatch()
