@@ -201,6 +201,26 @@ async def test_what_would_fail_again_is_not_retryable(
     assert len(server.requests) == 1
 
 
+@pytest.mark.parametrize(
+    "answer",
+    [
+        http_error(400, "too many tokens", code="context_length_exceeded"),
+        http_error(400, "You passed 99 input tokens. However, the model's context length is only 64 tokens."),
+        http_error(500, "Context size has been exceeded."),
+        raw(b'{"error":{"code":400,"message":"request (99 tokens)","type":"exceed_context_size_error"}}', status=400),
+        raw(b'{"object":"error","message":"This model\'s maximum context length is 64 tokens."}', status=400),
+        stream_of({"type": "response.failed", "response": {"error": {"code": "context_length_exceeded"}}}),
+    ],
+)
+async def test_what_is_too_long_for_a_model_is_said_with_what_to_do_about_it(
+    server: ScriptedGateway, wire: Wire, answer: Answer
+) -> None:
+    server.script(answer)
+    fault = await fault_of(opened(server, wire))
+    assert (fault.code, fault.retryable) == ("gateway_prompt_too_long", False)
+    assert "delivery.history_chars_max" in fault.message
+
+
 async def test_a_server_that_is_not_there_is_a_retryable_fault_that_names_the_setting(wire: Wire) -> None:
     with ScriptedGateway() as gone:
         gateway = opened(gone, wire)

@@ -1,6 +1,7 @@
 """From what went wrong to a GatewayFault: which errors may pass by themselves, and words that never hold a key."""
 
 import json
+import re
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from math import isfinite
@@ -14,6 +15,9 @@ QUOTE_CHARS_MAX = 300
 RETRY_AFTER_SECONDS_MAX = 3600.0
 _KEY_CHARS_MIN = 4
 
+_TOO_LONG_CODES = frozenset({"context_length_exceeded", "exceed_context_size_error"})
+# Servers without a code for it say it in these words; some call it an error of their own.
+_TOO_LONG_WORDS = re.compile(r"\bcontext[ _](size|length|window)\b", re.IGNORECASE)
 _PASSING_CODES = frozenset(
     {
         "api_error",
@@ -68,7 +72,10 @@ class Faults:
     def of_status(self, status: int, headers: dict[str, str], body: bytes) -> GatewayFault:
         """An answer whose status says that it is none."""
         head = f'The gateway "{self._name}" answered HTTP {status}'
-        said = self._quote(_message_in(body))
+        error = _error_in(body)
+        said = self._quote(_message_of(error))
+        if status not in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN) and is_too_long(error):
+            return self._too_long(f"{head}{said}")
         if status in (HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_MANY_REQUESTS) or status >= 500:
             code = "gateway_rate_limited" if status == HTTPStatus.TOO_MANY_REQUESTS else "gateway_unavailable"
             return self._fault(code, f"{head}{said}", True, retry_after(headers))
@@ -85,8 +92,10 @@ class Faults:
 
     def of_error(self, error: Any) -> GatewayFault:
         """An error told inside an answer; without a code it counts as the server's own trouble."""
-        said = self._quote(_message_of(error))
-        return self._fault("gateway_failed", f'The gateway "{self._name}" failed{said}', is_passing(error))
+        told = f'The gateway "{self._name}" failed{self._quote(_message_of(error))}'
+        if is_too_long(error):
+            return self._too_long(told)
+        return self._fault("gateway_failed", told, is_passing(error))
 
     def of_refusal(self, refusal: str) -> GatewayFault:
         """The model's refusal to answer."""
@@ -99,6 +108,11 @@ class Faults:
             "gateway_unreadable", f'The gateway "{self._name}" gave no readable answer: {why} {hint}', True
         )
 
+    def _too_long(self, told: str) -> GatewayFault:
+        """The same transcript will be too long the next time as well, so who reads this must know what to do."""
+        hint = "Its model cannot hold as much: lower delivery.history_chars_max, or begin the session afresh by /reset."
+        return self._fault("gateway_prompt_too_long", f"{told} {hint}", False)
+
     def _fault(
         self, code: str, message: str, retryable: bool, retry_after_seconds: float | None = None
     ) -> GatewayFault:
@@ -109,7 +123,15 @@ class Faults:
         if len(self._api_key) >= _KEY_CHARS_MIN:
             said = said.replace(self._api_key, "[redacted]")
         shown = clip(redact(one_line(said)), QUOTE_CHARS_MAX)
-        return f": {shown}" if shown else "."
+        return f": {shown}{'' if shown[-1] in '.!?…' else '.'}" if shown else "."
+
+
+def is_too_long(error: Any) -> bool:
+    """Whether an error says that the model cannot hold what it was shown."""
+    codes = [error.get("code"), error.get("type")] if isinstance(error, dict) else []
+    if any(isinstance(code, str) and code in _TOO_LONG_CODES for code in codes):
+        return True
+    return _TOO_LONG_WORDS.search(_message_of(error)) is not None
 
 
 def is_passing(error: Any) -> bool:
@@ -158,15 +180,13 @@ def _number(text: str) -> float | None:
     return value if isfinite(value) else None
 
 
-def _message_in(body: bytes) -> str:
+def _error_in(body: bytes) -> Any:
     try:
         told = json.loads(body)
     except (ValueError, RecursionError):
         # An error page is for browsers; its markup says nothing useful here.
         return "" if body.lstrip()[:1] == b"<" else body[: QUOTE_CHARS_MAX * 4].decode("utf-8", "replace")
-    if isinstance(told, dict):
-        return _message_of(told.get("error") or told.get("detail") or told)
-    return ""
+    return told.get("error") or told.get("detail") or told if isinstance(told, dict) else ""
 
 
 def _message_of(error: Any) -> str:
