@@ -13,7 +13,7 @@ from carrel.delivery.subagent_words import Outcome, announcement, notes_question
 from carrel.journal import NewEntry, append_entry, entries_of_run
 from carrel.kernel import ANNOUNCE_SKIP, MS_PER_SECOND, Envelope, Message, Provenance, Refusal, SessionKey, spoken
 from carrel.kernel.limits import ANNOUNCE_SECONDS_MAX
-from carrel.runs import Exchange, Run, awaits_child, cancel, deliver, remove_lane, run_by_id
+from carrel.runs import CARRIED, Exchange, Run, awaits_child, cancel, deliver, keep_place, remove_lane, run_by_id
 from carrel.sessions import Lane, lane_of, leave_files, open_generation, shown_channel
 from carrel.storage import Tx
 from carrel.tools import CHILD_CHANNEL, Surroundings
@@ -84,7 +84,8 @@ class SubAgents:
         text = exchange.announcement or ""
         try:
             if exchange.wakes:
-                self._say(tx, exchange, text, exchange.target, exchange.requester, lane)
+                woken = self._say(tx, exchange, text, exchange.target, exchange.requester, lane)
+                _answer_there(tx, woken, lane)
             else:
                 self._note(tx, exchange, text, lane)
         except Refusal as refusal:
@@ -121,6 +122,13 @@ class SubAgents:
             channel=channel_of(lane),
         )
         append_entry(tx, exchange.access, entry)
+
+
+def _answer_there(tx: Tx, woken: Run, lane: Lane) -> None:
+    """Have what the requester says to a result said where it is talked with: people wait there for what it brings."""
+    channel = channel_of(lane)
+    if channel in CARRIED and lane.last_to is not None:
+        keep_place(tx, woken.access, woken.id, channel, lane.last_to)
 
 
 def _provenance(tx: Tx, exchange: Exchange, speaker: SessionKey) -> Provenance:

@@ -6,7 +6,7 @@ The queue, the claim, the lifeline; no turn is taken here.
 from carrel.runs.accepting import Rules, check_message, deliver
 from carrel.runs.answering import CallOutput, answer, go_on, is_senders, open_calls, retry
 from carrel.runs.call_store import Call, call_of, finish_call, has_written, record_call, tools_called
-from carrel.runs.carrying import part_sent, pass_over, post_failed, post_words, take_posts
+from carrel.runs.carrying import CARRIED, part_sent, pass_over, post_failed, post_words, take_posts
 from carrel.runs.dispatcher import Dispatcher, Handler
 from carrel.runs.exchange_store import (
     Exchange,
@@ -105,23 +105,22 @@ from carrel.runs.webhook_store import (
 from carrel.runs.why import Reason, Why, explain
 
 __all__ = [
-    "ENDS", "REPLY_ARTIFACT", "RESTS", "Artifact", "Attachment", "AttachmentHead", "Call", "CallOutput", "Cancelled",
-    "Claim", "ClaimLost", "Completed", "Dispatcher", "Exchange", "Failed", "Handler", "NeedsInput", "Outcome",
-    "OutsideCall", "Reason", "Response", "Rules", "Run", "RunFilter", "TaskFilter", "WantedEnd", "Watch", "Waybill",
-    "Webhook", "WebhookAddress", "Why",
-    "about_run", "answer", "artifact_part", "artifact_sizes", "artifacts_of",
-    "attachment_heads", "attachments_by_id", "awaits_child", "begin_exchange",
-    "bind_session", "call_of", "cancel", "check_message", "claim", "claim_post", "count_change", "count_live", "count_tasks",
-    "crowded_hosts", "delete_attachments", "delete_run", "delete_webhook", "deliver", "due_exchanges", "exchange_after",
-    "exchange_of_run", "expire_leases", "explain", "extras_of", "fence", "finish_call", "go_on", "has_written",
-    "hold_exchange", "insert_artifact", "insert_attachment", "insert_response", "is_senders", "keep_end",
-    "keep_exchange", "keep_place", "keep_webhook", "live_runs_of_lane", "newest_end", "newest_response", "newest_tasks",
-    "next_exchange_due", "next_post_due", "next_response", "next_webhook_due", "note_instructions", "notify_people",
-    "open_calls",
-    "part_sent", "pass_over", "place_of_run", "post_by_id", "post_failed", "post_words", "prune", "queue_order",
-    "queue_position", "record_call", "release_key", "release_posts", "release_sender", "release_webhooks",
-    "remove_lane", "require_cancelled", "rescue_lost", "response_by_id", "response_by_key", "retire_agent", "retry",
-    "retry_delay_ms", "run_by_id", "run_by_sender", "running_of_lane", "runs_newest_first", "settle", "stop_lane",
-    "stuck_lanes", "subject_of", "take_posts", "take_webhooks", "tell", "tools_called", "waiting_at", "want_end",
-    "wanted_end", "webhook_by_id", "webhook_failed", "webhook_told", "webhooks_of_run",
+    "CARRIED", "ENDS", "REPLY_ARTIFACT", "RESTS", "Artifact", "Attachment", "AttachmentHead", "Call", "CallOutput",
+    "Cancelled", "Claim", "ClaimLost", "Completed", "Dispatcher", "Exchange", "Failed", "Handler", "NeedsInput",
+    "Outcome", "OutsideCall", "Reason", "Response", "Rules", "Run", "RunFilter", "TaskFilter", "WantedEnd", "Watch",
+    "Waybill", "Webhook", "WebhookAddress", "Why",
+    "about_run", "answer", "artifact_part", "artifact_sizes", "artifacts_of", "attachment_heads", "attachments_by_id",
+    "awaits_child", "begin_exchange", "bind_session", "call_of", "cancel", "check_message", "claim", "claim_post",
+    "count_change", "count_live", "count_tasks", "crowded_hosts", "delete_attachments", "delete_run", "delete_webhook",
+    "deliver", "due_exchanges", "exchange_after", "exchange_of_run", "expire_leases", "explain", "extras_of", "fence",
+    "finish_call", "go_on", "has_written", "hold_exchange", "insert_artifact", "insert_attachment", "insert_response",
+    "is_senders", "keep_end", "keep_exchange", "keep_place", "keep_webhook", "live_runs_of_lane", "newest_end",
+    "newest_response", "newest_tasks", "next_exchange_due", "next_post_due", "next_response", "next_webhook_due",
+    "note_instructions", "notify_people", "open_calls", "part_sent", "pass_over", "place_of_run", "post_by_id",
+    "post_failed", "post_words", "prune", "queue_order", "queue_position", "record_call", "release_key",
+    "release_posts", "release_sender", "release_webhooks", "remove_lane", "require_cancelled", "rescue_lost",
+    "response_by_id", "response_by_key", "retire_agent", "retry", "retry_delay_ms", "run_by_id", "run_by_sender",
+    "running_of_lane", "runs_newest_first", "settle", "stop_lane", "stuck_lanes", "subject_of", "take_posts",
+    "take_webhooks", "tell", "tools_called", "waiting_at", "want_end", "wanted_end", "webhook_by_id", "webhook_failed",
+    "webhook_told", "webhooks_of_run",
 ]  # fmt: skip

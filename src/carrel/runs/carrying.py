@@ -43,8 +43,7 @@ def post_words(tx: Tx, access: Access, channel: str, place: str, text: str, *, p
 def post_outcome(tx: Tx, run: Claim, state: str) -> None:
     """Have what a run has come to said where its answers belong, if they belong anywhere."""
     about = _TOLD.get(state)
-    # No other run pays for the look.
-    if about is None or _source(run.provenance).source_channel not in CARRIED:
+    if about is None or not _may_have_place(run):
         return
     found = post_store.place_of_run(tx, run.access, run.id)
     if found is None:
@@ -62,6 +61,11 @@ def post_outcome(tx: Tx, run: Claim, state: str) -> None:
     )
     post_store.insert_post(tx, run.access, post)
     tx.wake(POSTS)
+
+
+def _may_have_place(run: Claim) -> bool:
+    """True for what came from such a channel, and for a result that came to a lane; no other run pays for the look."""
+    return run.provenance_kind == "announce" or _source(run.provenance).source_channel in CARRIED
 
 
 def take_posts(tx: Tx, channel: str, limit: int) -> list[Waybill]:

@@ -37,8 +37,22 @@ async def test_a_spawn_with_a_thread_gets_a_topic_and_hears_later_lines_of_it(st
             await api.said(len(api.texts()) + 1)
         newest = (await client.get("/api/runs", params={"sessionKey": child})).json()["runs"]
         assert "and the cost?" in [run["message"]["text"] for run in newest]
-        last = next(body for body in await api.called(1, "sendMessage") if body["text"] == "echo: and the cost?")
-        assert last["message_thread_id"] == 101
+        in_topic = [body["text"] for body in await api.called(1, "sendMessage") if "message_thread_id" in body]
+        assert in_topic == ["echo: look into it", "echo: and the cost?"], "its answers, and none of its notes"
+
+
+@requirement("S2.spawn.key", "S2.subannounce.posts")
+async def test_a_spawn_without_a_thread_says_nothing_itself_and_its_requester_tells_what_came_of_it(
+    store_url: str, api: BotApi
+) -> None:
+    async with bot_house(store_url, telegram_settings(api)) as (_, client):
+        await post(client, message(spawning(), chat=group()))
+        said = {body["text"].splitlines()[0]: body for body in await api.called(3, "sendMessage")}
+        assert {"done", "Status: completed"} < set(said)
+        assert "\nResult: echo: look into it\n" in said["Status: completed"]["text"]
+        (woken,) = set(said) - {"done", "Status: completed"}
+        assert woken.startswith("echo: Stats:"), "what the requester says to the result"
+        assert all(body == {"chat_id": GROUP, "text": body["text"]} for body in said.values())
 
 
 @requirement("S2.spawn.mode.session")
