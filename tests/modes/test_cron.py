@@ -23,6 +23,7 @@ CHANGES = [
     ("Australia/Lord_Howe", "2026-04-04T15:00:00Z"),
     ("America/Santiago", "2026-09-06T04:00:00Z"),
     ("America/Santiago", "2026-04-05T03:00:00Z"),
+    ("America/St_Johns", "2010-03-14T03:31:00Z"),
     ("America/St_Johns", "2010-11-07T02:31:00Z"),
     ("Pacific/Apia", "2011-12-30T10:00:00Z"),
     ("Asia/Kolkata", "2026-03-29T01:00:00Z"),
@@ -105,6 +106,13 @@ def test_a_time_that_does_not_exist_comes_once_when_the_clocks_have_gone_forward
 def test_a_time_that_comes_twice_counts_the_first_time() -> None:
     saturday = "2026-10-24T12:00:00Z"
     assert moments("30 2 * * *", BERLIN, saturday, 2) == ["Sun 2026-10-25 02:30 +0200", "Mon 2026-10-26 02:30 +0100"]
+
+
+def test_clocks_that_change_in_the_middle_of_an_hour_or_over_midnight_are_followed() -> None:
+    # One minute past midnight became one minute past one; and one minute past eleven of the day before.
+    spring = moments("0 1 * * *", "America/St_Johns", "2010-03-13T20:00:00Z", 1)
+    autumn = moments("0 12 7 11 *", "America/St_Johns", "2010-11-06T20:00:00Z", 1)
+    assert spring + autumn == ["Sun 2010-03-14 01:01 -0230", "Sun 2010-11-07 12:00 -0330"]
 
 
 def test_an_expression_for_every_hour_follows_the_time_that_passes() -> None:

@@ -458,6 +458,18 @@ async def test_nobody_looks_before_something_is_due(desk: Desk) -> None:
     assert await desk.settle() == 60
 
 
+async def test_every_change_wakes_those_who_wait(desk: Desk) -> None:
+    bell = desk.engine.db.bell(SCHEDULES)
+    made = await desk.make()
+    for wanted in ({"cron": "* * * * *"}, {"enabled": False}, {"enabled": True}):
+        version = bell.version
+        await desk.change(made, **wanted)
+        assert bell.version > version
+    version = bell.version
+    await desk.make()
+    assert bell.version > version
+
+
 async def test_at_work_it_is_woken_by_changes_and_by_the_ends_of_runs(store_url: str) -> None:
     async with open_engine(store_url, clock=FakeClock(NOON)) as engine:
         desk = Desk(engine)
@@ -479,7 +491,8 @@ async def test_of_two_servers_one_has_it_fire(postgres_url: str) -> None:
         second = await engine_on(open_database(postgres_url, clock=clock), clock, engine.rules)
         try:
             desk, beside = Desk(engine), Desk(second)
-            made = [await desk.make("* * * * *") for _ in range(10)]
+            # In one lane, and each in one of its own that is not there yet.
+            made = [await desk.make("* * * * *", isolated=number % 2 == 0) for number in range(20)]
             clock.advance(60)
             await within(asyncio.gather(desk.settle(), beside.settle(), desk.settle(), beside.settle()))
             assert len(await desk.runs()) == len(made)
