@@ -235,6 +235,13 @@ async def test_an_empty_reply_is_replaced_by_the_newest_tool_result(house: House
     assert 'Result: {"artifactId":"list"}' in told
 
 
+@requirement("S2.subannounce.empty", "S2.x.noreply.stops")
+async def test_a_reply_that_says_there_is_none_is_no_result(house: House) -> None:
+    house.play.child = "NO_REPLY"
+    answer = await house.spawn()
+    assert "\nResult: none\n" in await house.announced(answer["runId"])
+
+
 @requirement("S2.subannounce.skip")
 async def test_a_child_may_stay_silent(house: House) -> None:
     house.play.notes = "  ANNOUNCE_SKIP\n"

@@ -2,13 +2,11 @@
 
 from carrel.delivery.channels import INTERNAL, channel_of
 from carrel.delivery.exchange_words import announce_errand, reply_errand, sent_errand
+from carrel.delivery.saying import TOOLS
 from carrel.delivery.subagent_words import notes_errand, result_errand, spawned_errand
 from carrel.runs import Run, exchange_of_run
 from carrel.sessions import lane_of
 from carrel.storage import Tx
-
-# The tool whose announcements are a sub-agent's.
-SPAWN = "sessions_spawn"
 
 
 def errand_of(tx: Tx, run: Run) -> str:
@@ -21,7 +19,7 @@ def errand_of(tx: Tx, run: Run) -> str:
         case "spawn":
             lane = lane_of(tx, run.access, run.session_key)
             return spawned_errand(run, lane.files if lane else None)
-        case "announce" if run.source().source_tool == SPAWN:
+        case "announce" if run.source().source_tool == TOOLS["spawn"]:
             return notes_errand(run) if run.session_key.kind == "subagent" else result_errand(run)
         case "announce":
             exchange = exchange_of_run(tx, run.access, run.id)

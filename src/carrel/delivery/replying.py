@@ -4,33 +4,16 @@ Each step is a queued run like any other. In the requester's lane it waits until
 nobody ever waits for a lane that waits for him.
 """
 
-from typing import Literal
-
 from msgspec import structs
 
-from carrel.delivery.channels import channel_of
 from carrel.delivery.concluding import again_later, conclude, offering, put_off, skipped
 from carrel.delivery.exchange_words import announce_message, inline_notice
-from carrel.kernel import (
-    MS_PER_MINUTE,
-    MS_PER_SECOND,
-    REPLY_SKIP,
-    Code,
-    Envelope,
-    Message,
-    Provenance,
-    Refusal,
-    SessionKey,
-    spoken,
-)
+from carrel.delivery.saying import say
+from carrel.kernel import MS_PER_MINUTE, MS_PER_SECOND, REPLY_SKIP, Code, Refusal, spoken
 from carrel.kernel.limits import INLINE_LOOK_SECONDS
-from carrel.runs import Exchange, Run, cancel, deliver, run_by_id
-from carrel.sessions import lane_of, shown_channel
+from carrel.runs import Exchange, Run, cancel, run_by_id
 from carrel.storage import Tx
 from carrel.tools import Surroundings
-
-TOOL = "sessions_send"
-StepKind = Literal["reply_back", "announce"]
 
 
 def _call_waits_until(tx: Tx, exchange: Exchange) -> int | None:
@@ -110,14 +93,11 @@ class ReplyBack:
         """Carry the newest reply to the other side, if another round is left."""
         if exchange.round > exchange.rounds_max:
             return self._announce(tx, exchange)
-        to_requester = exchange.round % 2 == 1
-        speaker, hearer = exchange.target, exchange.requester
-        if not to_requester:
-            speaker, hearer = hearer, speaker
+        hearer = exchange.requester if exchange.round % 2 == 1 else exchange.target
         is_known = exchange.round == 1 and exchange.answered_inline
         text = inline_notice(exchange) if is_known else exchange.last_reply or ""
         try:
-            run = self._say(tx, exchange, text, "reply_back", speaker, hearer)
+            run = say(tx, self._house.rules, exchange, text, "reply_back", to=hearer)
         except Refusal as refusal:
             later = again_later(tx, exchange, refusal.message) if refusal.code is Code.QUEUE_FULL else None
             return later or self._announce(tx, exchange)
@@ -138,7 +118,7 @@ class ReplyBack:
         assert first is not None, "an exchange is forgotten with its first run"
         text = announce_message(exchange, first)
         try:
-            run = self._say(tx, exchange, text, "announce", exchange.requester, exchange.target)
+            run = say(tx, self._house.rules, exchange, text, "announce", to=exchange.target)
         except Refusal as refusal:
             if refusal.code is Code.QUEUE_FULL:
                 return put_off(tx, exchange, refusal.message)
@@ -159,26 +139,3 @@ class ReplyBack:
         if announcement is None:
             return skipped(tx, exchange)
         return offering(tx, structs.replace(exchange, step="carry", announcement=announcement, due_at=tx.now))
-
-    def _say(
-        self, tx: Tx, exchange: Exchange, text: str, kind: StepKind, speaker: SessionKey, hearer: SessionKey
-    ) -> Run:
-        """Deliver a step to a lane that is still there, in the name of the other side's agent."""
-        lane, source = (lane_of(tx, exchange.access, key) for key in (hearer, speaker))
-        if lane is None:
-            raise Refusal(Code.NOT_FOUND, f"{hearer} is gone.")
-        provenance = Provenance(
-            kind=kind,
-            source_session_key=str(speaker),
-            source_channel=shown_channel(speaker, source.last_channel if source else None),
-            source_tool=TOOL,
-            actor=speaker.agent,
-        )
-        envelope = Envelope(
-            key=hearer,
-            message=Message(text=text, provenance=provenance),
-            channel=channel_of(lane),
-            parent_run_id=exchange.first_run_id,
-        )
-        access = structs.replace(exchange.access, actor_id=speaker.agent)
-        return deliver(tx, access, envelope, self._house.rules)

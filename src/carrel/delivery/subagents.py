@@ -9,16 +9,16 @@ from msgspec import structs
 from carrel.delivery.channels import channel_of
 from carrel.delivery.concluding import conclude, offering, put_off, skipped
 from carrel.delivery.notices import tell_if_session_ended
+from carrel.delivery.saying import provenance_of, say
 from carrel.delivery.subagent_words import Outcome, announcement, notes_question
 from carrel.journal import NewEntry, append_entry, entries_of_run
-from carrel.kernel import ANNOUNCE_SKIP, MS_PER_SECOND, Envelope, Message, Provenance, Refusal, SessionKey, spoken
+from carrel.kernel import ANNOUNCE_SKIP, MS_PER_SECOND, Refusal, spoken
 from carrel.kernel.limits import ANNOUNCE_SECONDS_MAX
-from carrel.runs import CARRIED, Exchange, Run, awaits_child, cancel, deliver, keep_place, remove_lane, run_by_id
-from carrel.sessions import Lane, lane_of, leave_files, open_generation, shown_channel
+from carrel.runs import CARRIED, Exchange, Run, awaits_child, cancel, keep_place, remove_lane, run_by_id
+from carrel.sessions import Lane, lane_of, leave_files, open_generation
 from carrel.storage import Tx
-from carrel.tools import CHILD_CHANNEL, Surroundings
+from carrel.tools import Surroundings
 
-TOOL = "sessions_spawn"
 # The step's own limit counts from its start; this one also ends a step that nobody starts, or that asks back.
 _ANNOUNCE_MS = 2 * ANNOUNCE_SECONDS_MAX * MS_PER_SECOND
 
@@ -57,8 +57,9 @@ class SubAgents:
         if outcome.run.state == "cancelled":
             # Whoever stopped it wants it to be quiet, not to begin anew.
             return self._hand_over(tx, exchange)
+        question, rules = notes_question(outcome), self._house.rules
         try:
-            asked = self._say(tx, exchange, notes_question(outcome), exchange.requester, exchange.target)
+            asked = say(tx, rules, exchange, question, "announce", to=exchange.target, seconds_max=ANNOUNCE_SECONDS_MAX)
         except Refusal:
             # The child can no longer be spoken to: its result goes without a word of it.
             return self._hand_over(tx, exchange)
@@ -84,7 +85,7 @@ class SubAgents:
         text = exchange.announcement or ""
         try:
             if exchange.wakes:
-                woken = self._say(tx, exchange, text, exchange.target, exchange.requester, lane)
+                woken = say(tx, self._house.rules, exchange, text, "announce", to=exchange.requester)
                 _answer_there(tx, woken, lane)
             else:
                 self._note(tx, exchange, text, lane)
@@ -92,20 +93,6 @@ class SubAgents:
             return put_off(tx, exchange, refusal.message)
         tell_if_session_ended(tx, exchange)
         return offering(tx, structs.replace(exchange, step="carry", due_at=tx.now, error=None))
-
-    def _say(
-        self, tx: Tx, exchange: Exchange, text: str, speaker: SessionKey, hearer: SessionKey, lane: Lane | None = None
-    ) -> Run:
-        """Deliver a step: to the child it is asked for notes, to the requester its lane is given along."""
-        envelope = Envelope(
-            key=hearer,
-            message=Message(text=text, provenance=_provenance(tx, exchange, speaker)),
-            channel=CHILD_CHANNEL if lane is None else channel_of(lane),
-            timeout_seconds=ANNOUNCE_SECONDS_MAX if lane is None else 0,
-            parent_run_id=exchange.first_run_id,
-        )
-        access = structs.replace(exchange.access, actor_id=speaker.agent)
-        return deliver(tx, access, envelope, self._house.rules)
 
     def _note(self, tx: Tx, exchange: Exchange, text: str, lane: Lane) -> None:
         """Write the result down in the requester's session for whoever looks there; nobody is woken."""
@@ -115,7 +102,7 @@ class SubAgents:
             role="user",
             content=text,
             author=exchange.target.agent,
-            provenance=_provenance(tx, exchange, exchange.target),
+            provenance=provenance_of(tx, exchange, "announce", to=exchange.requester),
             key=exchange.requester_key,
             session_id=session.id,
             agent_id=exchange.requester.agent,
@@ -131,22 +118,11 @@ def _answer_there(tx: Tx, woken: Run, lane: Lane) -> None:
         keep_place(tx, woken.access, woken.id, channel, lane.last_to)
 
 
-def _provenance(tx: Tx, exchange: Exchange, speaker: SessionKey) -> Provenance:
-    source = lane_of(tx, exchange.access, speaker)
-    return Provenance(
-        kind="announce",
-        source_session_key=str(speaker),
-        source_channel=shown_channel(speaker, source.last_channel if source else None),
-        source_tool=TOOL,
-        actor=speaker.agent,
-    )
-
-
 def _outcome(tx: Tx, exchange: Exchange) -> Outcome:
     run = run_by_id(tx, exchange.access, exchange.first_run_id)
     assert run is not None, "an exchange is forgotten with its first run"
-    reply = (run.reply or "").strip()
-    if not reply:
+    result = spoken(run.reply)
+    if result is None:
         results = (entry for entry in entries_of_run(tx, exchange.access, run.id) if entry.role == "toolResult")
-        reply = next((entry.content for entry in reversed(list(results))), "")
-    return Outcome(run=run, result=reply, notes=exchange.last_reply or "")
+        result = next((entry.content for entry in reversed(list(results))), "")
+    return Outcome(run=run, result=result, notes=exchange.last_reply or "")

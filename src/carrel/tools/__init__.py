@@ -17,7 +17,7 @@ from carrel.tools.send_tool import SEND_TOOLS
 from carrel.tools.session_rows import session_row, shown_key
 from carrel.tools.session_shapes import PlanMode, SessionHistory, SessionRow
 from carrel.tools.session_tools import SESSION_TOOLS
-from carrel.tools.spawn_tool import CHILD_CHANNEL, SPAWN_TOOLS, workspace_of
+from carrel.tools.spawn_tool import SPAWN_TOOLS, workspace_of
 from carrel.tools.toolset import Catalog, Permitted, Toolset, Without, toolset_for
 from carrel.tools.transcript import message_shape
 from carrel.tools.turn_tools import TURN_TOOLS
@@ -26,7 +26,6 @@ CATALOG = Catalog((*SEND_TOOLS, *SESSION_TOOLS, *SPAWN_TOOLS, *TURN_TOOLS))
 
 __all__ = [
     "CATALOG",
-    "CHILD_CHANNEL",
     "Catalog",
     "Desk",
     "NoSideRoom",

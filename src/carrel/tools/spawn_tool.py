@@ -26,7 +26,7 @@ _NOTE = (
     "do not ask for it meanwhile."
 )
 # Nothing that a sub-agent says goes out on a channel by itself.
-CHILD_CHANNEL = "internal"
+_CHANNEL = "internal"
 
 
 class _Prepared(Struct, frozen=True, kw_only=True):
@@ -156,7 +156,7 @@ def _deliver(tx: Tx, desk: Desk, prepared: _Prepared, granted: Granted) -> Run:
     envelope = Envelope(
         key=key,
         message=Message(text=params.task, provenance=provenance),
-        channel=CHILD_CHANNEL,
+        channel=_CHANNEL,
         timeout_seconds=seconds,
         unlimited=seconds == 0,
         parent_run_id=desk.run.id if desk.run is not None else None,
