@@ -102,6 +102,13 @@ class Handing:
                     return found
                 await bell.wait(version, 0.5)
 
+    async def until_gone(self, key: SessionKey) -> None:
+        """Return once there is no such lane."""
+        bell = self.engine.db.bell(EXCHANGES)
+        async with asyncio.timeout(SECONDS_MAX):
+            while await self.engine.db.read(lambda tx: lane_of(tx, self.engine.access, key)):
+                await bell.wait(bell.version, 0.05)
+
     async def ended(self) -> Exchange:
         return await self.until(lambda exchange: exchange.state != "open")
 
@@ -197,12 +204,27 @@ async def test_a_child_that_is_to_go_stays_until_what_it_was_told_to_do_again_is
         assert (await handing.ended()).state == "delivered"
         replies = ("twelve", "what a pity", "one a goat", "thanks")
         work, failure, _, result = [await handing.end(Completed(reply=reply)) for reply in replies]
-        bell = handing.engine.db.bell(EXCHANGES)
-        async with asyncio.timeout(SECONDS_MAX):
-            while await handing.engine.db.read(lambda tx: lane_of(tx, handing.engine.access, again.session_key)):
-                await bell.wait(bell.version, 0.05)
+        await handing.until_gone(again.session_key)
         assert (work, failure.splitlines()[0]) == ("count", "Status: failed: It broke.")
         assert result.startswith("Status: completed\nResult: twelve\nNotes: one a goat\n")
+
+
+@requirement("S2.spawn.cleanup")
+async def test_a_child_that_is_to_go_goes_also_when_its_notes_had_to_be_stopped(store_url: str, tmp_path: Path) -> None:
+    async with open_handing(store_url, tmp_path) as handing:
+        await handing.spawn(cleanup="delete")
+        await handing.end(Completed(reply="twelve"))
+        await handing.until(lambda exchange: exchange.step == "announce")
+        (notes,) = await handing.engine.take(1)
+        await handing.engine.db.write(lambda tx: tx.run("UPDATE runs SET lease_until = lease_until + 240000"))
+        asked = await handing.until(lambda exchange: exchange.step == "announce")
+        handing.engine.advance(240)
+        handing.engine.db.bell(EXCHANGES).ring()
+        await handing.until(lambda exchange: exchange.due_at != asked.due_at)
+        assert (await handing.engine.run(notes.id)).stopping == "expired"
+        await handing.engine.end(notes, Completed(reply="too late"))
+        assert "\nResult: twelve\nNotes: none\n" in await handing.end(Completed(reply="thanks"))
+        await handing.until_gone(notes.session_key)
 
 
 @requirement("S2.subannounce.posts")

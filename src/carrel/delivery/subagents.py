@@ -67,7 +67,10 @@ class SubAgents:
 
     def _after_announce(self, tx: Tx, exchange: Exchange, run: Run | None) -> Exchange:
         if run is not None and not run.ended:
-            cancel(tx, exchange.access, run.id, "expired")
+            left = cancel(tx, exchange.access, run.id, "expired")
+            if left is not None and not left.ended:
+                # Its end is told to the exchange: nothing works in the child any more when the child is let go.
+                return structs.replace(exchange, due_at=tx.now + _ANNOUNCE_MS)
         said = (run.reply or "").strip() if run is not None and run.state == "completed" else ""
         if said == ANNOUNCE_SKIP:
             return skipped(tx, exchange)
