@@ -7,12 +7,12 @@ from carrel.access import (
     NewToken,
     Token,
     TokenKind,
+    access_and_touch,
     access_by_login,
     access_by_token,
     live_tokens,
     make_user,
     mint_token,
-    needs_touch,
     owner_of_default,
     remove_user,
     revoke,
@@ -209,11 +209,13 @@ async def test_a_removed_person_takes_tokens_and_cookies_along(store_url: str) -
 async def test_the_last_use_of_a_token_is_noted_once_a_minute(store_url: str) -> None:
     async with open_engine(store_url) as engine:
         token, secret = await mint(engine, "owner")
-        assert await engine.db.read(lambda tx: needs_touch(tx, secret)) == token.id
+        access = await holder(engine, secret)
+        assert await engine.db.read(lambda tx: access_and_touch(tx, secret)) == (access, token.id)
         await engine.db.write(lambda tx: touch_token(tx, engine.access, token.id))
-        assert await engine.db.read(lambda tx: needs_touch(tx, secret)) is None
+        assert await engine.db.read(lambda tx: access_and_touch(tx, secret)) == (access, None)
         engine.advance(60)
-        assert await engine.db.read(lambda tx: needs_touch(tx, secret)) == token.id
+        assert await engine.db.read(lambda tx: access_and_touch(tx, secret)) == (access, token.id)
+        assert await engine.db.read(lambda tx: access_and_touch(tx, "wrong")) is None
 
 
 async def test_a_trusted_caller_on_this_machine_is_the_owner_of_the_default_account(store_url: str) -> None:

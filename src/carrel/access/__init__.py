@@ -1,12 +1,12 @@
 """Accounts, people and tokens: who asks, and the wall between accounts. Spaces come with the board."""
 
 from carrel.access.identity import (
+    access_and_touch,
     access_by_login,
     access_by_token,
     admit_token,
     mint_run_token,
     mint_token,
-    needs_touch,
     owner_of_default,
     revoke,
     sign_in,
@@ -39,6 +39,7 @@ __all__ = [
     "TokenKind",
     "User",
     "UserChange",
+    "access_and_touch",
     "access_by_login",
     "access_by_token",
     "account_by_slug",
@@ -54,7 +55,6 @@ __all__ = [
     "make_user",
     "mint_run_token",
     "mint_token",
-    "needs_touch",
     "owner_of_default",
     "prune_answers",
     "prune_run_tokens",

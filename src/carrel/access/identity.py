@@ -18,6 +18,18 @@ def access_by_token(tx: Tx, secret: str) -> Access | None:
     return _access(store.bearer_of_token(tx, digest(secret)))
 
 
+def access_and_touch(tx: Tx, secret: str) -> tuple[Access, str | None] | None:
+    """Who holds this token, as in `access_by_token`, and the id of a token whose last use is older than a minute.
+
+    To write down every use would cost more than it tells.
+    """
+    bearer = store.bearer_of_token(tx, digest(secret))
+    access = _access(bearer)
+    if bearer is None or access is None:
+        return None
+    return access, None if (bearer.last_used_at or 0) > tx.now - MS_PER_MINUTE else bearer.token_id
+
+
 def access_by_login(tx: Tx, secret: str) -> Access | None:
     """Who is signed in by this cookie."""
     return _access(store.bearer_of_login(tx, digest(secret)))
@@ -72,14 +84,6 @@ def sign_in(tx: Tx, secret: str) -> tuple[Access, str]:
 def sign_out(tx: Tx, access: Access, cookie: str) -> None:
     """End the sign-in behind a cookie."""
     store.delete_login(tx, access, digest(cookie))
-
-
-def needs_touch(tx: Tx, secret: str) -> str | None:
-    """The id of the token whose last use is older than a minute; a write each request would cost more than it tells."""
-    bearer = store.bearer_of_token(tx, digest(secret))
-    if bearer is None or (bearer.last_used_at or 0) > tx.now - MS_PER_MINUTE:
-        return None
-    return bearer.token_id
 
 
 def _access(bearer: store.Bearer | None) -> Access | None:

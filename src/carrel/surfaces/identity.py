@@ -10,7 +10,7 @@ from msgspec import Struct
 from starlette.datastructures import Headers
 from starlette.requests import HTTPConnection
 
-from carrel.access import TOKEN_PREFIX, access_by_login, access_by_token, needs_touch, owner_of_default, touch_token
+from carrel.access import TOKEN_PREFIX, access_and_touch, access_by_login, owner_of_default, touch_token
 from carrel.kernel import Access, Clock, Code, Refusal
 from carrel.kernel.limits import WRONG_TOKENS_PER_MINUTE_MAX
 from carrel.storage import Tx
@@ -191,8 +191,8 @@ async def _by_token(
     asker: Asker, house: House, wrong: WrongTokens, token: str, look: Callable[[Tx, Access], T]
 ) -> tuple[Access, T]:
     def known(tx: Tx) -> tuple[Access, str | None, T] | None:
-        access = access_by_token(tx, token)
-        return None if access is None else (access, needs_touch(tx, token), look(tx, access))
+        found = access_and_touch(tx, token)
+        return None if found is None else (*found, look(tx, found[0]))
 
     address = "" if asker.is_loopback or asker.address is None else asker.address
     if address:

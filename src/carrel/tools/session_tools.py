@@ -130,7 +130,7 @@ def _sessions_history(tx: Tx, desk: Desk, params: SessionsHistory) -> Result:
 def _session_status(tx: Tx, desk: Desk, params: SessionStatus) -> Result:
     lane, session = lane_in_sight(tx, desk, params.session_key)
     live = live_runs_of_lane(tx, desk.access, lane.key)
-    agent = agent_by_id(tx, desk.access, lane.agent_id)
+    agent = desk.agent if lane.agent_id == desk.agent.id else agent_by_id(tx, desk.access, lane.agent_id)
     busy = any(run.state == "running" for run in live)
     closed = session is not None and session.closed_at is not None
     return Result(

@@ -1,0 +1,43 @@
+"""Finding routes by the first part of a path: nothing else is answered than in a plain list of the same routes."""
+
+import pytest
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import BaseRoute, Route
+from starlette.testclient import TestClient
+
+from carrel.surfaces.api.first_parts import FirstParts
+
+PATHS = ("/", "/a", "/a/", "/a/one", "/a/two", "/a/two/three", "/b/one", "/c", "/a?b=c", "/%61/one", "//a")
+
+
+async def told(request: Request) -> Response:
+    """Which route it was, and what it read."""
+    return PlainTextResponse(f"{request.scope['route'].path} {request.path_params} {request.method}")
+
+
+def routes() -> list[BaseRoute]:
+    """A literal path before one with a parameter, and one path in two routes."""
+    return [
+        Route("/", told),
+        Route("/a/one", told, methods=["GET"]),
+        Route("/a/{name}", told, methods=["GET"]),
+        Route("/a/{name}", told, methods=["POST"]),
+        Route("/a/{name}/{rest:path}", told),
+        Route("/b/{name}", told, methods=["POST"]),
+        Route("/a", told),
+    ]
+
+
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("method", ["GET", "POST", "HEAD", "DELETE"])
+def test_the_same_route_answers_as_in_a_list(method: str, path: str) -> None:
+    listed, indexed = (TestClient(Starlette(routes=given)) for given in (routes(), [FirstParts(routes())]))
+    plain, found = listed.request(method, path), indexed.request(method, path)
+    assert (found.status_code, found.text, found.headers) == (plain.status_code, plain.text, plain.headers)
+
+
+def test_a_route_whose_first_part_is_a_parameter_is_not_taken() -> None:
+    with pytest.raises(AssertionError):
+        FirstParts([Route("/{name}", told)])
