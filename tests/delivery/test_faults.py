@@ -2,6 +2,7 @@
 
 import json
 import logging
+from collections.abc import Callable
 from functools import partial
 
 import pytest
@@ -11,7 +12,7 @@ from carrel.runs import Rules, retry
 from tests.delivery.floor import API_KEY, Floor, open_floor, to
 from tests.engine import events_of_run
 from tests.requirements.mark import requirement
-from tests.scripted_gateway import DROP, Answer, ScriptedGateway, dropped, http_error, raw, stream_of, text
+from tests.scripted_gateway import DROP, Answer, Request, ScriptedGateway, dropped, http_error, raw, stream_of, text
 
 pytestmark = pytest.mark.anyio
 
@@ -112,3 +113,48 @@ async def test_the_gateways_key_appears_in_no_receipt_event_error_or_log(
         kept.append(repr(await floor.receipt(run, with_body=True)))
         kept.append(repr(await floor.read(partial(events_of_run, access=floor.access, run_id=run.id))))
     assert not [text for text in kept if API_KEY in text]
+
+
+def holding(chars: int) -> Callable[[Request], Answer]:
+    """A model that can hold so much talk and no more."""
+
+    def answer(request: Request) -> Answer:
+        talk = sum(len(part["text"]) for item in request.json["input"] for part in item["content"])
+        if talk > chars:
+            return http_error(400, "the request exceeds the available context size", "exceed_context_size_error")
+        return text("I remember.")
+
+    return answer
+
+
+async def test_a_session_that_outgrew_its_model_goes_on_with_what_the_model_can_hold(
+    store_url: str, gateway: ScriptedGateway
+) -> None:
+    gateway.rule = holding(100_000)
+    async with open_floor(store_url, to(gateway)) as floor:
+        for at in range(8):
+            await floor.ask(f"{at} " + "word " * 400)
+        gateway.rule = holding(5_000)
+        run = await floor.ask("what did I say last?")
+        receipt = await floor.receipt(run)
+        asked = len(gateway.requests)
+        again = await floor.ask("and before that?")
+    assert (run.state, run.reply, run.attempt) == ("completed", "I remember.", 1)
+    omitted = [step.history_omitted for step in receipt.steps]
+    assert omitted == sorted(omitted)
+    assert 0 == omitted[0] < omitted[-1] < 16, "the oldest went first, and no more than had to"
+    assert (again.state, len(gateway.requests)) == ("completed", asked + 1), "it is known what that model can hold"
+
+
+async def test_a_message_that_is_too_long_by_itself_fails_with_what_to_do(
+    sqlite_url: str, gateway: ScriptedGateway
+) -> None:
+    gateway.rule = holding(1_000)
+    async with open_floor(sqlite_url, to(gateway)) as floor:
+        await floor.ask("hello")
+        run = await floor.ask("word " * 400)
+        next_one = await floor.ask("hello again")
+    assert (run.state, run.error_code) == ("failed", "gateway_prompt_too_long")
+    assert run.error_message is not None
+    assert "delivery.history_chars_max" in run.error_message
+    assert next_one.state == "completed"

@@ -32,6 +32,8 @@ class Asking(Struct, frozen=True, kw_only=True):
     gateway: GatewaySettings
     settings: DeliverySettings
     model: str
+    # How many characters of talk are shown at most.
+    room: int
     thinking: str | None
     instructions: Instructions
     tools: tuple[Tool, ...]
@@ -43,15 +45,18 @@ class Asking(Struct, frozen=True, kw_only=True):
 
 
 class Asked(Struct, frozen=True):
-    """The body, to the byte, and how many items of the transcript had to stay out."""
+    """The body, to the byte, how much of the talk it shows, and how many lines of the transcript had to stay out."""
 
     body: bytes
+    shown_chars: int
+    history_shown: int
     history_omitted: int
 
 
 def ask(asking: Asking) -> Asked:
     """The request of one step."""
-    items, omitted = _items(asking)
+    own, kept, omitted = _fitting(asking)
+    items = _items(asking, own, kept)
     is_inline = asking.settings.instructions == "inline"
     if is_inline:
         _lead(items, asking.instructions.text)
@@ -68,7 +73,8 @@ def ask(asking: Asking) -> Asked:
         body["reasoning"] = {"effort": asking.thinking}
     body |= _options(asking)
     body |= {"user": asking.address, "metadata": _metadata(asking)}
-    return Asked(msgspec.json.encode(body), omitted)
+    shown_chars = sum(len(entry.content) for entry in (*own, *kept))
+    return Asked(msgspec.json.encode(body), shown_chars, len(kept), omitted)
 
 
 def _options(asking: Asking) -> dict[str, Any]:
@@ -94,15 +100,18 @@ def _metadata(asking: Asking) -> dict[str, str]:
     return {name: value for name, value in named.items() if value is not None}
 
 
-def _items(asking: Asking) -> tuple[list[Item], int]:
-    """The transcript within its bound, oldest left out first and whole, then what this run heard and did."""
+def _fitting(asking: Asking) -> tuple[list[Entry], list[Entry], int]:
+    """What this run heard and did, the transcript before it within its bound, and how many lines had to stay out.
+
+    The oldest are left out first, and whole.
+    """
     own = [entry for entry in asking.own if not is_about_approval(entry)]
     earlier = [entry for entry in asking.earlier if not is_about_approval(entry)]
     unread = asking.earlier_unread
     if asking.gateway.history == "gateway":
         earlier, unread = [], 0
     extras = asking.extras
-    room = asking.settings.history_chars_max - sum(len(entry.content) for entry in own)
+    room = asking.room - sum(len(entry.content) for entry in own)
     if extras.before or extras.after:
         room -= len(msgspec.json.encode((extras.before, extras.after)))
     kept: list[Entry] = []
@@ -111,13 +120,17 @@ def _items(asking: Asking) -> tuple[list[Item], int]:
         if room < 0:
             break
         kept.append(entry)
-    omitted = unread + len(earlier) - len(kept)
+    return own, kept, unread + len(earlier) - len(kept)
+
+
+def _items(asking: Asking, own: list[Entry], kept: list[Entry]) -> list[Item]:
+    """The transcript, and what this run heard and did in its place."""
     shown = [entry for _, entry in sorted([*((entry.seq, entry) for entry in kept), *_places(own)], key=itemgetter(0))]
     items: list[Item] = []
     for entry in shown:
-        around = extras if entry.id == asking.run.message_id else _NOTHING
+        around = asking.extras if entry.id == asking.run.message_id else _NOTHING
         items += [*around.before, _item(asking, entry), *around.after]
-    return items, omitted
+    return items
 
 
 def _places(own: list[Entry]) -> list[tuple[float, Entry]]:

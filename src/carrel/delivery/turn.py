@@ -23,7 +23,7 @@ from carrel.delivery.keeping import whole_arguments
 from carrel.delivery.live import Live, Spoken
 from carrel.delivery.spending import spent_before, summed, with_usage
 from carrel.delivery.store import StepRow, insert_step, next_step
-from carrel.gateway import GatewayFault, Step, Usage
+from carrel.gateway import PROMPT_TOO_LONG, GatewayFault, Step, Usage
 from carrel.journal import Entry, entries_of_run, talk_around_run
 from carrel.kernel import DEFAULT_ACCOUNT_SLUG, MS_PER_SECOND, Refusal, TurnExtras
 from carrel.kernel.limits import HISTORY_ROWS_MAX
@@ -59,6 +59,8 @@ class _Sent(Struct, frozen=True):
     step: Step
     n: int
     desktop: Desktop
+    asked: Asked
+    model: str
 
 
 class _Pending(Struct, frozen=True):
@@ -81,6 +83,8 @@ class Turns:
         self._live = live
         self._watch = watch
         self._aside = aside
+        # How many characters a model of a gateway was found to hold at most; found again after a restart.
+        self._rooms: dict[tuple[str, str], int] = {}
 
     async def take(self, claim: Claim) -> Outcome:
         """One turn: whatever is next by what is stored, until there is an outcome."""
@@ -110,12 +114,25 @@ class Turns:
         except GatewayFault as fault:
             # What was heard of a step that fails is void.
             self._live.say(claim.account_id, Spoken("restart", claim.id, claim.key))
+            if fault.code == PROMPT_TOO_LONG and self._shorten(sent):
+                return None, usage
             return _failed(fault), usage
         rounds_max = self._settings.tool_rounds_max
         outcome = await self._db.write(lambda tx: hear_answer(tx, claim, sent.desktop, sent.n, answer, rounds_max))
         if outcome is None:
             self._live.end_step(claim.account_id, claim.id)
         return outcome, summed(usage, answer.usage)
+
+    def _shorten(self, sent: _Sent) -> bool:
+        """Show that model half as much from now on; False when there is nothing earlier to leave out."""
+        if not sent.asked.history_shown:
+            return False
+        at = (sent.desktop.door.gateway.name, sent.model)
+        self._rooms[at] = min(self._room(*at), sent.asked.shown_chars // 2)
+        return True
+
+    def _room(self, gateway: str, model: str) -> int:
+        return self._rooms.get((gateway, model), self._settings.history_chars_max)
 
     async def _call(self, claim: Claim, pending: _Pending) -> Outcome | None:
         for entry in pending.calls:
@@ -171,7 +188,7 @@ class Turns:
         if desktop.door.settings.run_tokens and not token:
             token = mint_run_token(tx, desktop.access, desktop.agent.id, claim.id)
         step = Step(body=asked.body, address=asking.address, agent_id=desktop.agent.id, run_token=token)
-        return _Sent(step, n, desktop)
+        return _Sent(step, n, desktop, asked, asking.model)
 
     def _sit_down(self, tx: Tx, claim: Claim) -> Desktop:
         access = claim.access
@@ -212,13 +229,15 @@ class Turns:
         slug = account_of(tx, desktop.access).slug
         tools = desktop.toolset.offered()
         heard = [name for entry in desktop.own for name in entry.attachment_ids]
+        model = _model(door, lane, agent, desktop.extras)
         return Asking(
             run=run,
             session=desktop.session,
             address=desktop.session.address + ("" if slug == DEFAULT_ACCOUNT_SLUG else f"@{slug}"),
             gateway=door.settings,
             settings=self._settings,
-            model=_model(door, lane, agent, desktop.extras),
+            model=model,
+            room=self._room(door.gateway.name, model),
             thinking=lane.thinking_level or agent.profile.thinking,
             instructions=with_request(
                 standing_instructions(agent, run.session_key, tools, errand_of(tx, run)), desktop.extras.instructions

@@ -4,11 +4,12 @@ It keeps nothing, knows no session and no store, and tries nothing twice: a step
 """
 
 from carrel.gateway.builtin import BuiltinGateway
-from carrel.gateway.model import Call, Gateway, GatewayFault, OnText, Step, StepAnswer, Usage
+from carrel.gateway.model import PROMPT_TOO_LONG, Call, Gateway, GatewayFault, OnText, Step, StepAnswer, Usage
 from carrel.gateway.opening import open_gateway
 from carrel.kernel.settings import GatewaySettings
 
 __all__ = [
+    "PROMPT_TOO_LONG",
     "BuiltinGateway",
     "Call",
     "Gateway",

@@ -7,7 +7,7 @@ from http import HTTPStatus
 from math import isfinite
 from typing import Any
 
-from carrel.gateway.model import GatewayFault
+from carrel.gateway.model import PROMPT_TOO_LONG, GatewayFault
 from carrel.kernel import clip, one_line, redact
 from carrel.wire import WireFault, WireFaultKind
 
@@ -109,9 +109,9 @@ class Faults:
         )
 
     def _too_long(self, told: str) -> GatewayFault:
-        """The same transcript will be too long the next time as well, so who reads this must know what to do."""
+        """What is shown will be too long the next time as well, so who reads this must know what to do."""
         hint = "Its model cannot hold as much: lower delivery.history_chars_max, or begin the session afresh by /reset."
-        return self._fault("gateway_prompt_too_long", f"{told} {hint}", False)
+        return self._fault(PROMPT_TOO_LONG, f"{told} {hint}", False)
 
     def _fault(
         self, code: str, message: str, retryable: bool, retry_after_seconds: float | None = None

@@ -54,6 +54,10 @@ class StepAnswer(Struct, frozen=True, kw_only=True):
     incomplete_reason: str | None = None
 
 
+# The code of a step that shows a model more than it can hold; less of it may do.
+PROMPT_TOO_LONG = "gateway_prompt_too_long"
+
+
 class GatewayFault(Exception):
     """A step without an answer, in words that say what to do; never with a credential in them.
 
