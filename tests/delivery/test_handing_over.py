@@ -194,7 +194,6 @@ async def test_a_child_that_is_to_go_stays_until_what_it_was_told_to_do_again_is
         await handing.spawn(cleanup="delete")
         await handing.allow("deny")
         await handing.end(Failed(code="broken", message="It broke."))
-        await handing.end(Completed(reply="the shed was locked"))
         await handing.until(lambda exchange: exchange.attempts == 1)
         first = await handing.engine.run(handing.run_id)
         again = await handing.engine.db.write(lambda tx: retry(tx, handing.engine.access, first, handing.engine.rules))
@@ -296,6 +295,15 @@ async def test_a_child_that_asks_back_is_waited_for_and_one_that_does_so_in_its_
         handing.engine.db.bell(EXCHANGES).ring()
         await handing.engine.cancel(handing.run_id, "user_cancelled")
         assert (await handing.ended()).announcement.startswith("Status: cancelled")  # type: ignore[union-attr]
+
+
+@requirement("S2.subannounce.form")
+async def test_a_child_that_failed_before_it_heard_its_task_is_asked_nothing(sqlite_url: str, tmp_path: Path) -> None:
+    async with open_handing(sqlite_url, tmp_path) as handing:
+        await handing.spawn()
+        await handing.end(Failed(code="timeout", message="It took too long.", reason="timeout"))
+        told = await handing.end(Completed(reply="what a pity"))
+        assert told.startswith("Status: timed out\nResult: none\nNotes: none\n")
 
 
 async def test_a_child_that_is_stopped_while_it_says_its_notes_still_brings_its_result(

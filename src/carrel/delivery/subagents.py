@@ -54,8 +54,7 @@ class SubAgents:
         if run is not None and not run.ended:
             return structs.replace(exchange, due_at=None)
         outcome = _outcome(tx, exchange)
-        if outcome.run.state == "cancelled":
-            # Whoever stopped it wants it to be quiet, not to begin anew.
+        if not _has_something_to_say(outcome.run):
             return self._hand_over(tx, exchange)
         question, rules = notes_question(outcome), self._house.rules
         try:
@@ -112,6 +111,11 @@ class SubAgents:
             channel=channel_of(lane),
         )
         append_entry(tx, exchange.access, entry)
+
+
+def _has_something_to_say(child: Run) -> bool:
+    """False for one that was cancelled: who stopped it wants it to be quiet; and for one that never heard its task."""
+    return child.state == "completed" or (child.state == "failed" and child.session_id is not None)
 
 
 def _answer_there(tx: Tx, woken: Run, lane: Lane) -> None:
