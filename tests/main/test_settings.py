@@ -266,6 +266,7 @@ def test_variables_of_the_client_are_no_settings() -> None:
         ("server.public_url = 'example.org'", {}, "begins http:// or https://"),
         ("storage.url = 'mysql://x'", {}, "sqlite:///<file> or postgresql://"),
         ("[gateway.default]\nkind = 'responses'", {}, "gateway.default.base_url: is needed"),
+        ("[gateway.default]\nkind = 'a2a'\nbase_url = 'http://a'\nrun_tokens = true", {}, "only a gateway of the kind"),
         ("[gateway.Big]\nmodel = 'x'", {}, "lower-case letters"),
         ("[a2a.tasks]\nttlDays = 1\nttl_days = 2", {}, "given twice"),
         (

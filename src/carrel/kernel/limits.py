@@ -167,8 +167,8 @@ TELEGRAM_FILE_SECONDS_MAX = 30
 TELEGRAM_POSTS_AT_A_TIME = 8
 TELEGRAM_TOPIC_NAME_CHARS_MAX = 128
 
-# Schedules: how far ahead a window is looked for (the 29th of February of a chosen weekday comes once in 40 years), after
-# how many minutes a failed window is tried again, and how long at most nobody looks: a clock may be set meanwhile.
+# Schedules: how far ahead a window is looked for (the 29th of February of a chosen weekday comes once in 40 years),
+# after how many minutes a failed window is tried again, and how long at most nobody looks: clocks are set at times.
 SCHEDULES_PER_ACCOUNT_MAX = 1_000
 CRON_CHARS_MAX = 200
 CRON_YEARS_MAX = 41

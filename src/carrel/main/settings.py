@@ -5,7 +5,7 @@ wrong before anything starts.
 """
 
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -209,15 +209,19 @@ def _check(
                 notices.append(f"{given.spelling}: must be {known.form}{said}; tree is used.")
             else:
                 problems.append(f"{given.spelling}: must be {known.form}{said}.")
-    for name, value in values.items():
-        if (
-            name[0] == "gateway"
-            and name[2] == "kind"
-            and value in ("responses", "a2a")
-            and not values.get((*name[:2], "base_url"))
-        ):
-            problems.append(f"gateway.{name[1]}.base_url: is needed, because gateway.{name[1]}.kind is {value}.")
+    for gateway in sorted({name[1] for name in values if name[0] == "gateway"}):
+        fields = {name[2]: value for name, value in values.items() if name[:2] == ("gateway", gateway)}
+        problems += _gateway_problems(gateway, fields)
     return values
+
+
+def _gateway_problems(name: str, given: dict[str, object]) -> Iterator[str]:
+    """What does not go together in the settings of one gateway."""
+    kind = given.get("kind")
+    if kind in ("responses", "a2a") and not given.get("base_url"):
+        yield f"gateway.{name}.base_url: is needed, because gateway.{name}.kind is {kind}."
+    if given.get("run_tokens") and kind != "responses":
+        yield f"gateway.{name}.run_tokens: only a gateway of the kind responses is handed tokens of runs."
 
 
 def _quoted(value: object) -> str:

@@ -35,6 +35,10 @@ class House(Struct, frozen=True, kw_only=True):
     # Name of a gateway -> whether it answers now.
     gateways_up: Callable[[], Awaitable[dict[str, bool]]]
 
+    def base_url(self, asked: object) -> str:
+        """The address that callers know this server by: the one set for it, else the one they asked."""
+        return (self.settings.server.public_url or str(asked)).rstrip("/")
+
     @property
     def surroundings(self) -> Surroundings:
         """The house as tools see it."""

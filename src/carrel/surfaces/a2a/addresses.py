@@ -8,7 +8,7 @@ from starlette.routing import BaseRoute, Route
 
 from carrel.kernel import Access, Code, Refusal
 from carrel.surfaces.a2a.answering import answered
-from carrel.surfaces.a2a.calling import agent_in_reach, anybody, asked_version, base_url
+from carrel.surfaces.a2a.calling import agent_in_reach, anybody, asked_version
 from carrel.surfaces.a2a.cards import card_of, card_response
 from carrel.surfaces.a2a.jsonrpc import JsonRpc
 from carrel.surfaces.a2a.operations import Operations
@@ -49,7 +49,7 @@ async def _card(request: Request, house: House, wrong: WrongTokens) -> Response:
     access = await _reader(request, house, wrong)
     agent = await house.db.read(lambda tx: agent_in_reach(tx, access, request.path_params.get("agent")))
     version = asked_version(request) or "1.0"
-    return card_response(request, agent, card_of(house, agent, base_url(request, house)), version)
+    return card_response(request, agent, card_of(house, agent, house.base_url(request.base_url)), version)
 
 
 async def _reader(request: Request, house: House, wrong: WrongTokens) -> Access:

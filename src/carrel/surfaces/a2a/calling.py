@@ -39,12 +39,7 @@ async def caller_of(request: Request, house: House, wrong: WrongTokens) -> Calle
     access = require_caller(await identify(request, house, wrong))
     agent = await house.db.read(lambda tx: agent_in_reach(tx, access, request.path_params.get("agent")))
     extensions = known_extensions(request.headers, house)
-    return Caller(access=access, agent=agent, base_url=base_url(request, house), extensions=extensions)
-
-
-def base_url(request: Request, house: House) -> str:
-    """The address that callers know this server by: the one set for it, else the one they used."""
-    return (house.settings.server.public_url or str(request.base_url)).rstrip("/")
+    return Caller(access=access, agent=agent, base_url=house.base_url(request.base_url), extensions=extensions)
 
 
 def agent_in_reach(tx: Tx, access: Access, name: str | None) -> Agent:

@@ -6,14 +6,14 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from carrel.surfaces.house import House
-from carrel.surfaces.mcp.serving import MCP_PATH, METADATA_PATH, Endpoint, base_url
+from carrel.surfaces.mcp.serving import MCP_PATH, METADATA_PATH, Endpoint
 
 
 def routes(house: House, endpoint: Endpoint) -> list[BaseRoute]:
     """The routes of MCP."""
 
     async def metadata(request: Request) -> Response:
-        base = base_url(request, house)
+        base = house.base_url(request.base_url)
         # Tokens are made here, by their owner's hand: whoever looks for an issuer is sent to this server.
         told = {
             "resource": base + MCP_PATH,

@@ -30,11 +30,6 @@ LOAD_SECONDS_MAX = 30
 _log = getLogger("carrel.mcp")
 
 
-def base_url(request: Request, house: House) -> str:
-    """The address that callers know this server by: the one set for it, else the one they used."""
-    return (house.settings.server.public_url or str(request.base_url)).rstrip("/")
-
-
 class Endpoint:
     """One address for everything of MCP, as an ASGI application; it answers while `serve` goes on."""
 
@@ -109,7 +104,7 @@ class Endpoint:
             response.status_code = 403
         if refusal.code is Code.UNAUTHENTICATED:
             wrong = ', error="invalid_token"' if "authorization" in request.headers else ""
-            where = f'resource_metadata="{base_url(request, self._house)}{METADATA_PATH}"'
+            where = f'resource_metadata="{self._house.base_url(request.base_url)}{METADATA_PATH}"'
             response.headers["WWW-Authenticate"] = f"Bearer {where}{wrong}"
         return response
 
