@@ -125,6 +125,19 @@ def test_a_toml_file_gets_a_table_at_its_end_and_another_of_that_name_stays(
     assert path.read_text().startswith('model = "x" # mine')
 
 
+@pytest.mark.parametrize("before", ['mcp_servers = { other = { command = "x" } }\n', "mcp_servers = 3\n"])
+def test_a_toml_file_that_no_table_can_be_added_to_is_left_alone(
+    carrel: Carrel, clean_machine: Path, before: str
+) -> None:
+    path = clean_machine / ".codex" / "config.toml"
+    path.parent.mkdir()
+    path.write_text(before)
+    refused = carrel("mcp", "config", "codex", "--write")
+    assert (refused.code, path.read_text()) == (1, before)
+    assert "mcp_servers" in refused.err.splitlines()[0]
+    assert "by hand" in refused.err
+
+
 def test_without_write_the_entry_is_printed_and_nothing_is_touched(carrel: Carrel, clean_machine: Path) -> None:
     shown = carrel("mcp", "config", "claude", "--url", "http://desk:8787", "--token", "crl_owner_a_secret")
     assert json.loads(shown.out) == {

@@ -61,7 +61,7 @@ def write_entry(client: McpClient, words: list[str], screen: Screen) -> int:
         for line in shown:
             screen.line(line)
         _replace(path, after)
-    except (OSError, UnicodeDecodeError) as fault:
+    except (OSError, UnicodeError) as fault:
         raise Failure(Exit.FAILED, f"{path} cannot be changed ({fault}).") from fault
     screen.note(f"Written to {path}; start {client.name} anew.")
     return Exit.OK
@@ -86,17 +86,24 @@ def _merged(client: McpClient, before: str, entry: Item) -> str:
     except ValueError as fault:
         raise _by_hand(client, entry, f"cannot be read as it is ({fault})") from fault
     present: Any = known
+    place = "its top"
     for name in (*client.names, NAME):
         if not isinstance(present, dict):
-            raise _by_hand(client, entry, f"is not laid out as expected at {name}")
-        present = present.get(name, {})
+            raise _by_hand(client, entry, f"is not laid out as expected at {place}")
+        present, place = present.get(name, {}), name
     if present == entry:
         return before
     if not client.is_toml:
         return _json(_nested(client, known, entry))
     if present:
         raise _by_hand(client, entry, "has another entry of that name")
-    return (before.rstrip("\n") + "\n\n" if before.strip() else "") + _toml(client, entry)
+    after = (before.rstrip("\n") + "\n\n" if before.strip() else "") + _toml(client, entry)
+    try:
+        tomllib.loads(after)
+    except ValueError as fault:
+        # A table written between braces is closed: none can be added to it from outside.
+        raise _by_hand(client, entry, f"writes {client.names[-1]} between braces") from fault
+    return after
 
 
 def _nested(client: McpClient, known: Item, entry: Item) -> Item:
