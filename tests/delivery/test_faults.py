@@ -7,6 +7,7 @@ from functools import partial
 
 import pytest
 
+from carrel.kernel import NewAttachment
 from carrel.kernel.settings import RunsSettings, Settings
 from carrel.runs import Rules, retry
 from tests.delivery.floor import API_KEY, Floor, open_floor, to
@@ -115,11 +116,17 @@ async def test_the_gateways_key_appears_in_no_receipt_event_error_or_log(
     assert not [text for text in kept if API_KEY in text]
 
 
+# What a picture takes of a model's window is no matter of its bytes.
+PICTURE_CHARS = 50_000
+PICTURE = NewAttachment(name="all.png", mime_type="image/png", content=b"dots")
+
+
 def holding(chars: int) -> Callable[[Request], Answer]:
     """A model that can hold so much talk and no more."""
 
     def answer(request: Request) -> Answer:
-        talk = sum(len(part["text"]) for item in request.json["input"] for part in item["content"])
+        parts = [part for item in request.json["input"] for part in item["content"]]
+        talk = sum(len(part["text"]) if "text" in part else PICTURE_CHARS for part in parts)
         if talk > chars:
             return http_error(400, "the request exceeds the available context size", "exceed_context_size_error")
         return text("I remember.")
@@ -158,3 +165,28 @@ async def test_a_message_that_is_too_long_by_itself_fails_with_what_to_do(
     assert run.error_message is not None
     assert "delivery.history_chars_max" in run.error_message
     assert next_one.state == "completed"
+
+
+async def test_a_message_without_words_that_is_too_long_fails_also_behind_lines_without_words(
+    sqlite_url: str, gateway: ScriptedGateway
+) -> None:
+    gateway.rule = holding(1_000)
+    async with open_floor(sqlite_url, to(gateway)) as floor:
+        runs = [await floor.ask("", attachments=(PICTURE,)) for _ in range(3)]
+    assert {(run.state, run.error_code) for run in runs} == {("failed", "gateway_prompt_too_long")}
+    assert len(gateway.requests) == 1 + 2 + 2, "a first look, then one without the lines before"
+
+
+@pytest.mark.parametrize("holds", [PICTURE_CHARS // 2, PICTURE_CHARS + 1_000])
+async def test_a_picture_that_leaves_no_room_takes_none_from_other_sessions(
+    sqlite_url: str, gateway: ScriptedGateway, holds: int
+) -> None:
+    gateway.rule = holding(holds)
+    async with open_floor(sqlite_url, to(gateway)) as floor:
+        for at in range(4):
+            for lane in ("main", "hook:other"):
+                await floor.ask(f"{at} " + "word " * 100, lane)
+        await floor.ask("what is this?", attachments=(PICTURE,))
+        run = await floor.ask("what did I say?", "hook:other")
+        receipt = await floor.receipt(run)
+    assert [step.history_omitted for step in receipt.steps] == [0]

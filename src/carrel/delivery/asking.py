@@ -45,12 +45,16 @@ class Asking(Struct, frozen=True, kw_only=True):
 
 
 class Asked(Struct, frozen=True):
-    """The body, to the byte, how much of the talk it shows, and how many lines of the transcript had to stay out."""
+    """The body, to the byte, how much of the talk it shows, and how many lines of the transcript had to stay out.
+
+    `only_talk`: the sender has put nothing beside it that takes a part of what the model can hold.
+    """
 
     body: bytes
     shown_chars: int
     history_shown: int
     history_omitted: int
+    only_talk: bool
 
 
 def ask(asking: Asking) -> Asked:
@@ -74,7 +78,9 @@ def ask(asking: Asking) -> Asked:
     body |= _options(asking)
     body |= {"user": asking.address, "metadata": _metadata(asking)}
     shown_chars = sum(len(entry.content) for entry in (*own, *kept))
-    return Asked(msgspec.json.encode(body), shown_chars, len(kept), omitted)
+    extras = asking.extras
+    beside = (asking.attachments, extras.instructions, extras.functions, extras.before, extras.after, extras.parts)
+    return Asked(msgspec.json.encode(body), shown_chars, len(kept), omitted, not any(beside))
 
 
 def _options(asking: Asking) -> dict[str, Any]:
@@ -116,7 +122,8 @@ def _fitting(asking: Asking) -> tuple[list[Entry], list[Entry], int]:
         room -= len(msgspec.json.encode((extras.before, extras.after)))
     kept: list[Entry] = []
     for entry in reversed(earlier):
-        room -= len(entry.content)
+        # A line without words takes room too: whoever has none left shows nothing more.
+        room -= max(1, len(entry.content))
         if room < 0:
             break
         kept.append(entry)

@@ -61,6 +61,7 @@ class _Sent(Struct, frozen=True):
     desktop: Desktop
     asked: Asked
     model: str
+    room: int
 
 
 class _Pending(Struct, frozen=True):
@@ -83,7 +84,7 @@ class Turns:
         self._live = live
         self._watch = watch
         self._aside = aside
-        # How many characters a model of a gateway was found to hold at most; found again after a restart.
+        # How much talk a model of a gateway took where more was too much, in characters; found again after a restart.
         self._rooms: dict[tuple[str, str], int] = {}
 
     async def take(self, claim: Claim) -> Outcome:
@@ -91,14 +92,18 @@ class Turns:
         usage: Usage | None = None
         called: set[str] = set()
         token = ""
+        room: int | None = None
         while True:
-            following = await self._db.write(partial(self._prepare, claim=claim, token=token))
+            following = await self._db.write(partial(self._prepare, claim=claim, token=token, room=room))
             match following:
                 case _Sent():
                     # Only its hash is stored: the steps of one attempt share it, and the next attempt gets another.
                     token = following.step.run_token
                     # What earlier attempts spent, and the turn before a question, was spent on this run too.
                     outcome, usage = await self._step(claim, following, usage or spent_before(following.desktop.run))
+                    if _is_too_long(outcome) and following.asked.history_shown:
+                        # Shown half as much, it goes on, until it fits or nothing earlier is there to be left out.
+                        outcome, room = None, following.asked.shown_chars // 2
                 case _Pending():
                     called |= {(entry.details or {})["name"] for entry in following.calls}
                     outcome = await self._call(claim, following)
@@ -114,22 +119,19 @@ class Turns:
         except GatewayFault as fault:
             # What was heard of a step that fails is void.
             self._live.say(claim.account_id, Spoken("restart", claim.id, claim.key))
-            if fault.code == PROMPT_TOO_LONG and self._shorten(sent):
-                return None, usage
             return _failed(fault), usage
+        self._remember(sent)
         rounds_max = self._settings.tool_rounds_max
         outcome = await self._db.write(lambda tx: hear_answer(tx, claim, sent.desktop, sent.n, answer, rounds_max))
         if outcome is None:
             self._live.end_step(claim.account_id, claim.id)
         return outcome, summed(usage, answer.usage)
 
-    def _shorten(self, sent: _Sent) -> bool:
-        """Show that model half as much from now on; False when there is nothing earlier to leave out."""
-        if not sent.asked.history_shown:
-            return False
+    def _remember(self, sent: _Sent) -> None:
+        """Show that model no more from now on than it took now, unless something else than talk took its room."""
         at = (sent.desktop.door.gateway.name, sent.model)
-        self._rooms[at] = min(self._room(*at), sent.asked.shown_chars // 2)
-        return True
+        if sent.asked.only_talk and sent.room < self._room(*at):
+            self._rooms[at] = sent.room
 
     def _room(self, gateway: str, model: str) -> int:
         return self._rooms.get((gateway, model), self._settings.history_chars_max)
@@ -161,10 +163,11 @@ class Turns:
         with self._aside(), suppress(Refusal):
             await self._watch.rest(claim.access, wait.run_id, max(0, wait.until - now) / MS_PER_SECOND)
 
-    def _prepare(self, tx: Tx, claim: Claim, token: str) -> "_Sent | _Pending | Outcome":
+    def _prepare(self, tx: Tx, claim: Claim, token: str, room: int | None) -> "_Sent | _Pending | Outcome":
         """Hear what is unheard, then find what is next: an end is wanted, a reply is there, calls are open, or a step.
 
-        `token` is the run's, where this attempt has sent one already.
+        `token` is the run's, where this attempt has sent one already; `room` is how much talk is shown where this
+        attempt has found that more is too much.
         """
         desktop = self._sit_down(tx, claim)
         own = desktop.own
@@ -180,7 +183,7 @@ class Turns:
             return _Pending(ours, desktop)
         if calls:
             return senders_turn(calls)
-        asking = self._asking(tx, desktop)
+        asking = self._asking(tx, desktop, room)
         asked = ask(asking)
         n = next_step(tx, desktop.access, claim.id)
         insert_step(tx, desktop.access, claim, _row(asking, asked, n, tx.now))
@@ -188,7 +191,7 @@ class Turns:
         if desktop.door.settings.run_tokens and not token:
             token = mint_run_token(tx, desktop.access, desktop.agent.id, claim.id)
         step = Step(body=asked.body, address=asking.address, agent_id=desktop.agent.id, run_token=token)
-        return _Sent(step, n, desktop, asked, asking.model)
+        return _Sent(step, n, desktop, asked, asking.model, asking.room)
 
     def _sit_down(self, tx: Tx, claim: Claim) -> Desktop:
         access = claim.access
@@ -222,7 +225,7 @@ class Turns:
         # A gateway that the settings no longer name: the built-in agent answers, and says how to connect one.
         return self._doors.get(named) or self._doors[BUILTIN]
 
-    def _asking(self, tx: Tx, desktop: Desktop) -> Asking:
+    def _asking(self, tx: Tx, desktop: Desktop, room: int | None) -> Asking:
         run, agent, door = desktop.run, desktop.agent, desktop.door
         lane = lane_of(tx, desktop.access, run.session_key)
         assert lane is not None, "a run always has a lane"
@@ -237,7 +240,7 @@ class Turns:
             gateway=door.settings,
             settings=self._settings,
             model=model,
-            room=self._room(door.gateway.name, model),
+            room=self._room(door.gateway.name, model) if room is None else room,
             thinking=lane.thinking_level or agent.profile.thinking,
             instructions=with_request(
                 standing_instructions(agent, run.session_key, tools, errand_of(tx, run)), desktop.extras.instructions
@@ -282,6 +285,10 @@ def _log_end(claim: Claim, outcome: Outcome, called: set[str]) -> None:
     more = {"instruction_profile_version": PROFILE_VERSION, "task_history_called": "task_history" in called}
     failed = {"error_code": outcome.code} if isinstance(outcome, Failed) else {}
     _log.info("turn_finished", extra=told | more | failed)
+
+
+def _is_too_long(outcome: Outcome | None) -> bool:
+    return isinstance(outcome, Failed) and outcome.code == PROMPT_TOO_LONG
 
 
 def _failed(fault: GatewayFault) -> Failed:
