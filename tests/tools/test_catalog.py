@@ -44,6 +44,8 @@ def test_the_schemas_say_what_is_required_and_what_is_assumed() -> None:
         ("decline", "[]"),
         ("decline", "no JSON"),
         ("session_status", '{"session_key": "main"}'),
+        ("request_input", r'{"question": "a\u0000b"}'),
+        ("artifact_add", '{"data": ' + "[" * 100_000 + "]" * 100_000 + "}"),
     ],
 )
 def test_arguments_that_do_not_fit_are_refused_by_the_name_of_the_tool(name: str, arguments: str) -> None:
@@ -51,6 +53,11 @@ def test_arguments_that_do_not_fit_are_refused_by_the_name_of_the_tool(name: str
         CATALOG.find(name).read_params(arguments)
     assert refused.value.code == Code.INVALID_PARAMS
     assert name in refused.value.message
+
+
+def test_arguments_may_tell_how_a_nul_is_written() -> None:
+    asked = CATALOG.find("request_input").read_params(r'{"question": "Is it \\u0000?"}')
+    assert msgspec.to_builtins(asked)["question"] == r"Is it \u0000?"
 
 
 def test_arguments_may_be_left_out_where_nothing_is_required() -> None:

@@ -38,7 +38,7 @@ from carrel.kernel.keys import (
 )
 from carrel.kernel.messages import SCOPE_END, Envelope, Message, NewAttachment, Provenance, TurnExtras
 from carrel.kernel.metrics import METRICS, Sample
-from carrel.kernel.reading import wrong_value
+from carrel.kernel.reading import refuse_nul, wrong_value
 from carrel.kernel.silence import ANNOUNCE_SKIP, NO_REPLY, REPLY_SKIP, may_be_silence, spoken
 from carrel.kernel.text import REDACTED, clip, one_line, redact
 
@@ -98,6 +98,7 @@ __all__ = [
     "one_line",
     "parse_iso",
     "redact",
+    "refuse_nul",
     "secret_digest",
     "spoken",
     "state_name",

@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Struct, structs
 
 from carrel.gateway import Gateway
-from carrel.kernel import Access, Code, Refusal, SessionKey, wrong_value
+from carrel.kernel import Access, Code, Refusal, SessionKey, refuse_nul, wrong_value
 from carrel.kernel.settings import Settings
 from carrel.runs import Failed, NeedsInput, Rules, Run
 from carrel.sessions import Agent, Session, Sight
@@ -156,11 +156,10 @@ class Tool(Struct, frozen=True, kw_only=True):
 
     def read_params(self, arguments: str) -> Params:
         """The arguments as the model wrote them, checked."""
-        if r"\u0000" in arguments:
-            raise Refusal(Code.INVALID_PARAMS, f"{self.name}: a NUL character may stand in no text.")
+        refuse_nul(arguments.encode(), of=self.name)
         try:
             return msgspec.json.decode(arguments or "{}", type=self.params)
         except msgspec.ValidationError as error:
             raise wrong_value(error, of=self.name) from error
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise Refusal(Code.INVALID_PARAMS, f"{self.name}: {error}") from error
