@@ -29,6 +29,8 @@ class _AnsweredElsewhere(Exception):
 def read_key(headers: Headers) -> str | None:
     """The idempotency key of a request, None where it has none."""
     key = headers.get("x-idempotency-key")
+    if len(headers.getlist("x-idempotency-key")) > 1:
+        raise invalid("X-Idempotency-Key", "X-Idempotency-Key stands twice; send one.")
     if key is not None and not 1 <= len(key) <= IDEMPOTENCY_KEY_CHARS_MAX:
         raise invalid("X-Idempotency-Key", f"An idempotency key has 1 to {IDEMPOTENCY_KEY_CHARS_MAX} characters.")
     return key

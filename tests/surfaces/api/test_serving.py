@@ -104,6 +104,16 @@ async def test_talk_about_a_nul_is_not_a_nul(client: httpx.AsyncClient) -> None:
         assert (await client.post("/api/runs", content=start + escapes + b'?"}', headers=headers)).status_code == status
 
 
+async def test_a_nul_is_told_with_the_field_it_stands_in(client: httpx.AsyncClient) -> None:
+    for body, field in (
+        ({"agentId": "main", "message": "a\0b"}, "message"),
+        ({"agentId": "main", "message": "x", "a": [{"b": "x"}, {"b": ["\0"]}]}, "a.1.b.0"),
+        ({"agentId": "main", "message": "x", "a": {"\0": 1}}, "a"),
+    ):
+        error = (await client.post("/api/runs", json=body)).json()["error"]
+        assert (error["code"], error["field"]) == ("invalid_params", field)
+
+
 async def test_a_body_beyond_its_bound_is_refused(client: httpx.AsyncClient) -> None:
     large = b" " * (BODY_BYTES_MAX + 1)
     answer = await client.post("/api/users", content=large, headers={"Content-Type": "application/json"})
@@ -120,6 +130,9 @@ async def test_a_request_repeated_under_its_key_is_done_once(client: httpx.Async
     assert "idempotent-replay" not in first.headers
     other = await client.post("/api/users", json=body | {"name": "Eve"}, headers=key)
     assert (other.status_code, other.json()["error"]["code"]) == (409, "idempotency_mismatch")
+    two_keys = [("X-Idempotency-Key", "k1"), ("X-Idempotency-Key", "k2")]
+    ambiguous = await client.post("/api/users", json=body, headers=two_keys)
+    assert (ambiguous.status_code, ambiguous.json()["error"]["field"]) == (400, "X-Idempotency-Key")
     assert len((await client.get("/api/users")).json()["users"]) == 1
 
 
