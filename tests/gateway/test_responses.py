@@ -5,8 +5,11 @@ from collections.abc import AsyncIterator, Iterator
 from hashlib import sha256
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from carrel.gateway import Gateway, GatewayFault, GatewaySettings, Step, StepAnswer, open_gateway
+from carrel.gateway.striking import Striking
 from carrel.wire import Wire, WireLimits
 from tests.requirements.mark import requirement
 from tests.scripted_gateway import (
@@ -276,13 +279,33 @@ async def test_a_runs_token_is_sent_as_a_header_with_its_step_alone_and_struck_o
 ) -> None:
     server.script(text(f"I hold {RUN_TOKEN}.", as_json=as_json), text("I hold nothing."))
     gateway = opened(server, wire, run_tokens=True)
-    answer = await take(gateway, run_token=RUN_TOKEN)
+    heard: list[str] = []
+    answer = await take(gateway, heard=heard, run_token=RUN_TOKEN)
     assert (await take(gateway)).text == "I hold nothing."
     assert await gateway.check()
     assert [request.headers.get("x-carrel-run-token") for request in server.requests] == [RUN_TOKEN, None]
     assert server.requests[0].body == BODY
-    assert answer.text == "I hold [redacted]."
+    assert "".join(heard) == answer.text == "I hold [redacted]."
     assert RUN_TOKEN not in repr(answer)
+
+
+@requirement("S0.x.secrets")
+@given(st.lists(st.sampled_from([RUN_TOKEN, RUN_TOKEN[:9], RUN_TOKEN[9:], RUN_TOKEN[:-1], "c", "crl_run_", "é "])))
+def test_live_text_lacks_a_runs_token_however_it_is_cut_and_lacks_nothing_else(pieces: list[str]) -> None:
+    heard: list[str] = []
+    striking = Striking(RUN_TOKEN, heard.append)
+    for piece in pieces:
+        striking.hear(piece)
+    striking.end()
+    assert "".join(heard) == "".join(pieces).replace(RUN_TOKEN, "[redacted]")
+
+
+def test_live_text_waits_only_where_it_may_be_the_beginning_of_a_runs_token() -> None:
+    heard: list[str] = []
+    striking = Striking(RUN_TOKEN, heard.append)
+    for piece in ("The c", "ar stops. crl_run", RUN_TOKEN[7:], " was mine."):
+        striking.hear(piece)
+    assert heard == ["The ", "car stops. ", "[redacted]", " was mine."]
 
 
 @requirement("S0.x.secrets")

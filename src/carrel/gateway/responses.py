@@ -8,12 +8,10 @@ from contextlib import aclosing
 from hashlib import sha256
 from http import HTTPStatus
 
-import msgspec
-
 from carrel.gateway.faults import Faults
 from carrel.gateway.model import OnText, Step, StepAnswer
 from carrel.gateway.reading import AnswerReader, read_whole
-from carrel.kernel import REDACTED
+from carrel.gateway.striking import Striking, without
 from carrel.kernel.settings import GatewaySettings
 from carrel.wire import EventReader, StreamedReply, Wire, WireFault
 
@@ -55,7 +53,7 @@ class ResponsesGateway:
             ) as reply:
                 if reply.status not in (HTTPStatus.OK, HTTPStatus.CREATED):
                     raise self._faults.of_status(reply.status, dict(reply.headers), await reply.read())
-                return _without(step.run_token, await self._read(reply, sha256(step.body).hexdigest(), on_text))
+                return await self._heard(step, reply, on_text)
         except WireFault as fault:
             raise self._faults.of_wire(fault) from None
 
@@ -87,6 +85,16 @@ class ResponsesGateway:
     def _authorization(self) -> dict[str, str]:
         return {"Authorization": f"Bearer {self._settings.api_key}"} if self._settings.api_key else {}
 
+    async def _heard(self, step: Step, reply: StreamedReply, on_text: OnText) -> StepAnswer:
+        """The answer, heard and kept without the token that came with the step."""
+        seed = sha256(step.body).hexdigest()
+        if not step.run_token:
+            return await self._read(reply, seed, on_text)
+        striking = Striking(step.run_token, on_text)
+        answer = await self._read(reply, seed, striking.hear)
+        striking.end()
+        return without(step.run_token, answer)
+
     async def _read(self, reply: StreamedReply, seed: str, on_text: OnText) -> StepAnswer:
         reader = AnswerReader(seed=seed, faults=self._faults, on_text=on_text)
         if reply.media_type == _STREAM_TYPE:
@@ -111,16 +119,6 @@ class ResponsesGateway:
 def root_of(base_url: str) -> str:
     """The address that `/v1/…` is appended to, whether or not the operator wrote a slash, `/v1` or the whole path."""
     return base_url.strip().rstrip("/").removesuffix("/responses").removesuffix("/v1").rstrip("/")
-
-
-def _without(token: str, answer: StepAnswer) -> StepAnswer:
-    """The answer as it may be kept: agents show the calls they make, and some with the token they made them with."""
-    if not token:
-        return answer
-    text = msgspec.json.encode(answer)
-    if token.encode() not in text:
-        return answer
-    return msgspec.json.decode(text.replace(token.encode(), REDACTED.encode()), type=StepAnswer)
 
 
 def _listed(body: bytes) -> tuple[str, ...]:
