@@ -166,9 +166,8 @@ def _answer_inline(tx: Tx, desk: Desk, run: Run) -> bool:
     if exchange is None or exchange.answered_inline is not None:
         return exchange is None or bool(exchange.answered_inline)
     given = run.state == "completed"
-    settled = structs.replace(
-        exchange, answered_inline=int(given), due_at=tx.now if run.ended else None, expires_at=None
-    )
+    # Looked at again in any case: a run that ends in this very moment does not find it settled and tells nobody.
+    settled = structs.replace(exchange, answered_inline=int(given), due_at=tx.now, expires_at=None)
     keep_exchange(tx, desk.looking, settled)
     return given
 
