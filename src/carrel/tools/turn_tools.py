@@ -72,9 +72,8 @@ def _decline(_tx: Tx, _desk: Desk, params: Decline) -> Result:
 
 def _artifact_add(tx: Tx, desk: Desk, params: ArtifactAdd) -> Result:
     kind, content = _part(params)
+    # A file counts as the base64 it is kept as.
     size = len(content.encode())
-    if size > ARTIFACT_BYTES_MAX * 4 // 3:
-        raise Refusal(Code.TOO_LARGE, f"One part of an artifact has at most {ARTIFACT_BYTES_MAX} bytes.", field=kind)
     present = artifact_sizes(tx, desk.access, desk.own_run.id)
     if len(present) >= ARTIFACTS_PER_RUN_MAX:
         raise Refusal(Code.LIMIT_REACHED, f"A run has at most {ARTIFACTS_PER_RUN_MAX} artifact parts.")
@@ -110,6 +109,7 @@ def _artifact_add(tx: Tx, desk: Desk, params: ArtifactAdd) -> Result:
 
 
 def _part(params: ArtifactAdd) -> tuple[str, str]:
+    """The kind of the part and what is kept of it, within the bound of one part."""
     given = {
         "text": params.text,
         "bytes": params.base64_text,
@@ -120,12 +120,18 @@ def _part(params: ArtifactAdd) -> tuple[str, str]:
     if len(named) != 1:
         raise Refusal(Code.INVALID_PARAMS, "Give exactly one of text, dataBase64, url and data.")
     kind, content = named[0]
-    if kind == "bytes":
-        try:
-            base64.b64decode(content, validate=True)
-        except (binascii.Error, ValueError) as error:
-            raise invalid("dataBase64", f"This is no base64 ({error}).") from error
+    whole = _decoded(content) if kind == "bytes" else content.encode()
+    if len(whole) > ARTIFACT_BYTES_MAX:
+        field = "dataBase64" if kind == "bytes" else kind
+        raise Refusal(Code.TOO_LARGE, f"One part of an artifact has at most {ARTIFACT_BYTES_MAX} bytes.", field=field)
     return kind, content
+
+
+def _decoded(content: str) -> bytes:
+    try:
+        return base64.b64decode(content, validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise invalid("dataBase64", f"This is no base64 ({error}).") from error
 
 
 TURN_TOOLS = (

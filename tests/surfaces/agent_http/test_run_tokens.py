@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from base64 import b64encode
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any, NamedTuple
@@ -11,6 +12,7 @@ import pytest
 
 from carrel.journal import Entry, entries_of_run
 from carrel.kernel import Access
+from carrel.kernel.limits import ARTIFACT_BYTES_MAX
 from carrel.storage import Tx
 from tests.engine import events_of_run
 from tests.requirements.mark import requirement
@@ -215,3 +217,16 @@ async def test_a_token_is_handed_out_where_the_gateway_is_set_so_and_ends_with_i
     async with open_house(store_url) as plain, plain.client(held.house.owner) as owner:
         run = await hear(owner, "hello")
         assert plain.agent.tokens[run["id"]] == ""
+
+
+@pytest.mark.parametrize("name", ["text", "dataBase64"])
+async def test_a_part_of_an_artifact_has_as_many_bytes_as_is_said_whether_it_is_a_text_or_a_file(
+    sqlite_url: str, name: str
+) -> None:
+    async with held_run(sqlite_url) as held:
+        for over, status in ((0, 200), (1, 413)):
+            content = b"x" * (ARTIFACT_BYTES_MAX + over)
+            written = content if name == "text" else b64encode(content)
+            answer = await held.call("artifact_add", {name: written.decode()})
+            assert answer.status_code == status
+        assert answer.json()["error"]["field"] == name
