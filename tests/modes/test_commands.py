@@ -124,6 +124,7 @@ async def test_a_new_session_has_the_same_agent_and_is_put_in_front(desk: Desk) 
     assert pointed.key == done.key
     assert KEY.conversation in (await desk.type("/sessions")).reply
     assert (await desk.type("/sessions 1")).reply.count("\n") == 0
+    assert (await desk.type(f"/sessions {'9' * 5000}")).reply.count("\n") == 1
 
 
 @pytest.mark.anyio

@@ -17,6 +17,9 @@ from carrel.sessions import (
 )
 from carrel.storage import Tx
 
+# More digits say nothing that these do not, and Python does not read a number of any length.
+_COUNT_DIGITS_MAX = 9
+
 
 def new_session(tx: Tx, access: Access, scene: Scene, typed: Typed) -> tuple[str, SessionKey]:
     """A new session, made active; with the agent of this one unless another is named."""
@@ -30,7 +33,8 @@ def new_session(tx: Tx, access: Access, scene: Scene, typed: Typed) -> tuple[str
 
 def recent_sessions(tx: Tx, access: Access, scene: Scene, typed: Typed) -> str:
     """The caller's latest chats, this one marked."""
-    asked = int(typed.words[0]) if typed.words and typed.words[0].isdecimal() else RECENT_SESSIONS_DEFAULT
+    word = typed.words[0] if typed.words else ""
+    asked = int(word[:_COUNT_DIGITS_MAX]) if word.isdecimal() else RECENT_SESSIONS_DEFAULT
     wanted = LaneFilter(kinds=("chat",), made_by=access.actor_id, channel=scene.channel)
     rows = lane_rows(tx, access, wanted, before=None, limit=max(1, min(asked, RECENT_SESSIONS_MAX)))
     if not rows:

@@ -15,7 +15,14 @@ _log = getLogger("carrel.surfaces")
 PING = b": ping\n\n"
 # To many readers of lines these end one as well, the official A2A client among them; JSON can write them otherwise.
 _LINE_ENDS = ((b"\xc2\x85", b"\\u0085"), (b"\xe2\x80\xa8", b"\\u2028"), (b"\xe2\x80\xa9", b"\\u2029"))
+_SEEN_DIGITS_MAX = 18
 _HEADERS = {"Content-Type": "text/event-stream", "Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+
+
+def seen_event(text: str) -> int | None:
+    """The number of the last event that a reader says it has seen; None for what is no such number."""
+    is_number = text.isascii() and text.isdigit() and len(text) <= _SEEN_DIGITS_MAX
+    return int(text) if is_number else None
 
 
 class FrameStream(Response):

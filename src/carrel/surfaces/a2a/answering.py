@@ -16,10 +16,9 @@ from carrel.surfaces.a2a.tasks import Frames
 from carrel.surfaces.bodies import read_body
 from carrel.surfaces.house import House
 from carrel.surfaces.identity import WrongTokens, is_still_known
-from carrel.surfaces.streaming import PING, FrameStream
+from carrel.surfaces.streaming import PING, FrameStream, seen_event
 
 _TYPES = ("application/json", "application/a2a+json")
-_CURSOR_DIGITS_MAX = 18
 
 
 async def answered(request: Request, route: str, work: Callable[[], Awaitable[Response]],
@@ -51,9 +50,10 @@ def last_seen(headers: Headers) -> int | None:
     text = headers.get("last-event-id", "")
     if not text:
         return None
-    if not text.isascii() or not text.isdigit() or len(text) > _CURSOR_DIGITS_MAX:
+    seen = seen_event(text)
+    if seen is None:
         raise wrong("Last-Event-ID", "Last-Event-ID is the id of an event of this task.")
-    return int(text)
+    return seen
 
 
 def framed(

@@ -16,9 +16,7 @@ from carrel.storage import Tx
 from carrel.surfaces.api.endpoint import Ask, In, endpoint
 from carrel.surfaces.house import House
 from carrel.surfaces.identity import is_still_known
-from carrel.surfaces.streaming import PING, FrameStream
-
-_CURSOR_MAX = 1 << 62
+from carrel.surfaces.streaming import PING, FrameStream, seen_event
 
 
 class StreamQuery(In, frozen=True, kw_only=True):
@@ -37,21 +35,22 @@ class StreamQuery(In, frozen=True, kw_only=True):
 @endpoint("GET", "/api/stream", answers={200: str}, query=StreamQuery, media="text/event-stream")
 async def follow(ask: Ask[None, StreamQuery]) -> Response:
     """What happens, as it happens; a cursor brings what was missed first."""
-    cursor = read_cursor(ask)
+    cursor = _last_seen(ask)
     wanted = await ask.read(lambda tx, access: _filter(tx, access, ask.query))
     start = await ask.read(lambda tx, access: begin(tx, access, cursor))
     following = Following(ask, wanted, start)
     return FrameStream(following.frames(), closing=ask.house.closing, still_allowed=following.still_allowed)
 
 
-def read_cursor(ask: Ask[None, StreamQuery]) -> int | None:
+def _last_seen(ask: Ask[None, StreamQuery]) -> int | None:
     """The number of the last event the follower has seen; the header wins, as browsers send it on their own."""
     text = ask.request.headers.get("last-event-id") or (ask.query.last_event_id or "")
     if not text:
         return None
-    if not text.isascii() or not text.isdigit() or int(text) > _CURSOR_MAX:
+    seen = seen_event(text)
+    if seen is None:
         raise invalid("lastEventId", "The last event's id is the number of an event.")
-    return int(text)
+    return seen
 
 
 def _filter(tx: Tx, access: Access, query: StreamQuery) -> "Wanted":
