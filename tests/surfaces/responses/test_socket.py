@@ -17,9 +17,9 @@ pytestmark = pytest.mark.anyio
 
 
 @asynccontextmanager
-async def connected(house: OpenHouse, token: str = "") -> AsyncIterator[ClientConnection]:
+async def connected(house: OpenHouse, token: str = "", **more: str) -> AsyncIterator[ClientConnection]:
     url = house.url.replace("http", "ws", 1) + "/v1/responses"
-    headers = {"Authorization": f"Bearer {token or house.owner}"}
+    headers = {"Authorization": f"Bearer {token or house.owner}"} | more
     async with asyncio.timeout(WAIT_SECONDS_MAX), connect(url, additional_headers=headers) as socket:
         yield socket
 
@@ -81,3 +81,11 @@ async def test_nobody_without_a_token_is_let_in(house: OpenHouse) -> None:
         async with connected(house, "crl_owner_1_2"):
             pass
     assert refused.value.response.status_code == 401
+
+
+async def test_a_connection_takes_no_idempotency_key_for_it_carries_many_requests(house: OpenHouse) -> None:
+    with pytest.raises(InvalidStatus) as refused:
+        async with connected(house, **{"X-Idempotency-Key": "k1"}):
+            pass
+    assert refused.value.response.status_code == 400
+    assert json.loads(refused.value.response.body or b"")["error"]["param"] == "X-Idempotency-Key"

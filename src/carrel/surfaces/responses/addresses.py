@@ -14,6 +14,7 @@ from carrel.surfaces.answering import answered
 from carrel.surfaces.bodies import decode_body, read_body
 from carrel.surfaces.house import House
 from carrel.surfaces.identity import WrongTokens, identify, is_still_known, refuse_token_in_query, require_caller
+from carrel.surfaces.repeating import read_key
 from carrel.surfaces.responses.errors import ResponsesError, from_refusal
 from carrel.surfaces.responses.following import Events
 from carrel.surfaces.responses.requests import Compact, CreateResponse, Json
@@ -64,7 +65,7 @@ class _Http:
     async def _create(self, request: Request, access: Access) -> Response:
         raw = await read_body(request)
         asked: CreateResponse = decode_body(raw, CreateResponse)
-        begun = await self._responses.begin(access, request.headers, asked, raw, set())
+        begun = await self._responses.begin(access, request.headers, asked, raw, set(), read_key(request.headers))
         headers = {} if begun.is_new else {"Idempotent-Replay": "true"}
         if asked.stream:
             return FrameStream(

@@ -11,9 +11,8 @@ from carrel.kernel.limits import STOP_SECONDS_MAX
 from carrel.runs import Response, cancel, run_by_id
 from carrel.storage import Tx
 from carrel.surfaces.house import House
-from carrel.surfaces.repeating import read_key
 from carrel.surfaces.responses.compacting import compacted
-from carrel.surfaces.responses.creating import Asked, Created, create, read
+from carrel.surfaces.responses.creating import Created, create, read
 from carrel.surfaces.responses.errors import ResponsesError, no_response
 from carrel.surfaces.responses.following import Events, follow, rest_of
 from carrel.surfaces.responses.rendering import Json, render, see
@@ -40,19 +39,16 @@ class Responses:
         self._house = house
 
     async def begin(
-        self, access: Access, headers: Headers, request: CreateResponse, raw: bytes, kept: set[str]
+        self, access: Access, headers: Headers, request: CreateResponse, raw: bytes, kept: set[str], key: str | None
     ) -> Begun:
-        """Accept a request; `kept` are responses that are not stored but may be gone on from here."""
+        """Accept a request under its idempotency key; `kept` are not stored but may be gone on from here."""
         house = self._house
         refuse_when_draining(house)
         check(request)
-        asked = self._read(access, headers, request, raw)
+        wanted = wanted_by(headers, request.model, request.user, request.previous_response_id)
+        asked = read(access, wanted, request, sha256(raw).hexdigest(), key)
         created = await house.db.write(lambda tx: create(tx, asked, house.rules, kept))
         return self._begun(access, created)
-
-    def _read(self, access: Access, headers: Headers, request: CreateResponse, raw: bytes) -> Asked:
-        wanted = wanted_by(headers, request.model, request.user, request.previous_response_id)
-        return read(access, wanted, request, sha256(raw).hexdigest(), read_key(headers))
 
     def _begun(self, access: Access, created: Created) -> Begun:
         response = created.response

@@ -12,11 +12,12 @@ import msgspec
 from starlette.responses import Response
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from carrel.kernel import Access, Code, Refusal
+from carrel.kernel import Access, Code, Refusal, invalid
 from carrel.kernel.limits import BODY_BYTES_MAX, STREAM_END_SECONDS_MAX, STREAM_SEND_SECONDS_MAX
 from carrel.surfaces.bodies import decode_body
 from carrel.surfaces.house import House
 from carrel.surfaces.identity import WrongTokens, identify, refuse_token_in_query, require_caller
+from carrel.surfaces.repeating import read_key
 from carrel.surfaces.responses.errors import ResponsesError, from_refusal, wrong
 from carrel.surfaces.responses.requests import Json, SocketCreate
 from carrel.surfaces.responses.responding import Responses
@@ -47,6 +48,7 @@ class Socket:
         """Serve one connection from its greeting to its end."""
         try:
             await self._who(socket)
+            _refuse_key(socket)
         except Refusal as refusal:
             error = from_refusal(refusal)
             body = msgspec.json.encode({"error": error.body()})
@@ -101,7 +103,7 @@ class Socket:
         try:
             request = _request(raw)
             previous = request.previous_response_id
-            begun = await self._responses.begin(access, socket.headers, request, raw, kept)
+            begun = await self._responses.begin(access, socket.headers, request, raw, kept, None)
             async for event in begun.events():
                 if event is not None:
                     await _send(socket, event)
@@ -111,6 +113,12 @@ class Socket:
             error = refused if isinstance(refused, ResponsesError) else from_refusal(refused)
             kept.discard(previous or "")
             await _send(socket, {"type": "error", "status": error.status, "error": error.body()})
+
+
+def _refuse_key(socket: WebSocket) -> None:
+    """An idempotency key names one request, and a connection carries many."""
+    if read_key(socket.headers) is not None:
+        raise invalid("X-Idempotency-Key", "A WebSocket takes no idempotency key; send the request by POST.")
 
 
 def _request(raw: bytes) -> SocketCreate:
