@@ -10,8 +10,8 @@ from typing import TypeVar
 from carrel.kernel import Access, Envelope, Message, Provenance, SessionKey, elapsed_seconds, system_access
 from carrel.kernel.settings import Settings
 from carrel.runs import Claim, Completed, Dispatcher, Handler, Outcome, Rules, Run, deliver
-from carrel.sessions import ensure_default_account
 from carrel.storage import FEED, Database, Tx, open_database
+from tests.accounts import ensure_default_account
 
 T = TypeVar("T")
 CLIENTS = 32

@@ -38,8 +38,9 @@ from carrel.runs import (
     run_by_id,
     settle,
 )
-from carrel.sessions import Profile, ensure_default_account, make_agent, open_account, open_generation
+from carrel.sessions import Profile, make_agent, open_account, open_generation
 from carrel.storage import RUNS, Database, Tx, open_database
+from tests.accounts import ensure_default_account
 from tests.resting import wait_for_rest
 
 T = TypeVar("T")

@@ -19,9 +19,9 @@ from carrel.kernel import Access, Envelope, SessionKey, caller_hash
 from carrel.main import server
 from carrel.main.cli import main
 from carrel.runs import Claim, Completed, Failed, Outcome, Rules, claim, deliver, settle
-from carrel.sessions import ensure_default_account
 from carrel.storage import Tx, open_database
 from carrel.surfaces.a2a.reading import said
+from tests.accounts import ensure_default_account
 
 # At most one of a context in one transaction, for a lane starts one at a time.
 TASKS_AT_ONCE = 500

@@ -13,10 +13,11 @@ from carrel.journal import Entry, entries_of_run
 from carrel.kernel import Access, Envelope, Message, NewAttachment, Provenance, SessionKey, system_access
 from carrel.kernel.settings import DeliverySettings, GatewaySettings, RunsSettings, Settings
 from carrel.runs import Dispatcher, Rules, Run, Watch, answer, deliver, expire_leases, run_by_id
-from carrel.sessions import Profile, ensure_default_account, make_agent, open_account
+from carrel.sessions import Profile, make_agent, open_account
 from carrel.storage import Database, Tx, open_database
 from carrel.tools import OpenSideRoom, Surroundings
 from carrel.wire import Wire
+from tests.accounts import ensure_default_account
 from tests.resting import wait_for_rest
 from tests.scripted_gateway import MODEL, ScriptedGateway
 

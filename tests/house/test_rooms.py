@@ -1,6 +1,7 @@
 """Every room has a front door that says what the house may use, and what it offers is described."""
 
 import ast
+from functools import cache
 
 import pytest
 
@@ -50,6 +51,22 @@ def test_the_room_lists_what_the_house_may_use_and_describes_it(door: Source) ->
     found = {name: definition(door.module, name) for name in names}
     silent = [name for name, node in found.items() if node and not ast.get_docstring(node)]
     assert not silent, f"{door.module} exports without a docstring: {', '.join(silent)}"
+
+
+@cache
+def imported() -> set[tuple[str, str]]:
+    """Return every (module, name) that some file imports, the measurements and the tests among them."""
+    files = [path for folder in (PACKAGE, ROOT / "tests", ROOT / "bench") for path in folder.rglob("*.py")]
+    nodes = [
+        node for path in files for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.ImportFrom)
+    ]
+    return {(node.module or "", alias.name) for node in nodes for alias in node.names}
+
+
+@pytest.mark.parametrize("door", front_doors(), ids=lambda door: door.module)
+def test_what_the_room_offers_is_used(door: Source) -> None:
+    unused = [name for name in exported(door) or () if (door.module, name) not in imported()]
+    assert not unused, f"nobody imports from {door.module}: {', '.join(unused)}"
 
 
 @pytest.mark.parametrize("door", front_doors(), ids=lambda door: door.module)

@@ -19,7 +19,7 @@ from carrel.kernel import Access, SystemClock
 from carrel.kernel.settings import SettingRow, Settings
 from carrel.modes import Schedules
 from carrel.runs import Dispatcher, Rules, Watch
-from carrel.sessions import ensure_default_account, open_account
+from carrel.sessions import open_account
 from carrel.storage import Database, open_database
 from carrel.surfaces import WrongTokens
 from carrel.surfaces.a2a import routes as a2a_routes
@@ -32,6 +32,7 @@ from carrel.surfaces.responses import routes as responses_routes
 from carrel.surfaces.telegram import Telegram, side_rooms
 from carrel.surfaces.telegram import routes as telegram_routes
 from carrel.wire import Wire
+from tests.accounts import ensure_default_account
 from tests.surfaces.scripted_agent import ScriptedAgent
 
 WAIT_SECONDS_MAX = 20.0

@@ -21,10 +21,9 @@ from carrel.runs.exchange_store import (
 )
 from carrel.runs.extras_store import extras_of
 from carrel.runs.informing import crowded_hosts, keep_webhook, take_webhooks, webhook_failed, webhook_told
-from carrel.runs.lane_store import AttachmentHead, attachment_heads, delete_attachments, newest_end, queue_order
+from carrel.runs.lane_store import attachment_heads, delete_attachments, newest_end, queue_order
 from carrel.runs.lifeline import rescue_lost
 from carrel.runs.model import (
-    ENDS,
     Cancelled,
     Claim,
     ClaimLost,
@@ -102,12 +101,12 @@ from carrel.runs.webhook_store import (
     webhook_by_id,
     webhooks_of_run,
 )
-from carrel.runs.why import Reason, Why, explain
+from carrel.runs.why import Why, explain
 
 __all__ = [
-    "CARRIED", "ENDS", "REPLY_ARTIFACT", "RESTS", "Artifact", "Attachment", "AttachmentHead", "Call", "CallOutput",
+    "CARRIED", "REPLY_ARTIFACT", "RESTS", "Artifact", "Attachment", "Call", "CallOutput",
     "Cancelled", "Claim", "ClaimLost", "Completed", "Dispatcher", "Exchange", "Failed", "Handler", "NeedsInput",
-    "Outcome", "OutsideCall", "Reason", "Response", "Rules", "Run", "RunFilter", "TaskFilter", "WantedEnd", "Watch",
+    "Outcome", "OutsideCall", "Response", "Rules", "Run", "RunFilter", "TaskFilter", "WantedEnd", "Watch",
     "Waybill", "Webhook", "WebhookAddress", "Why",
     "about_run", "answer", "artifact_part", "artifact_sizes", "artifacts_of", "attachment_heads", "attachments_by_id",
     "awaits_child", "begin_exchange", "bind_session", "call_of", "cancel", "check_message", "claim", "claim_post",

@@ -5,7 +5,6 @@ from carrel.sessions.agent_store import agent_by_id, agent_by_slug, agent_enable
 from carrel.sessions.agents import (
     admit_owner,
     change_agent,
-    ensure_default_account,
     make_agent,
     open_account,
     require_agent,
@@ -33,7 +32,6 @@ from carrel.sessions.model import (
     SubagentRules,
     Thinking,
     ToolRules,
-    Wire,
     kinds_listed_as,
     shown_channel,
 )
@@ -91,7 +89,6 @@ __all__ = [
     "SubagentRules",
     "Thinking",
     "ToolRules",
-    "Wire",
     "account_settings",
     "active",
     "active_session",
@@ -114,7 +111,6 @@ __all__ = [
     "default_agent",
     "delete_lane",
     "delete_session",
-    "ensure_default_account",
     "every_agent",
     "find_lane",
     "find_place",

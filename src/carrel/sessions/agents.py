@@ -46,13 +46,6 @@ def _make_account(tx: Tx, name: str, slug: str) -> Account:
     return account
 
 
-def ensure_default_account(tx: Tx) -> str | None:
-    """Make account `default` at the first start; its owner token then, None ever after."""
-    if account_by_slug(tx, DEFAULT_ACCOUNT_SLUG) is not None:
-        return None
-    return open_account(tx, "Default", DEFAULT_ACCOUNT_SLUG)[1]
-
-
 def admit_owner(tx: Tx, token_id: str, secret: str) -> None:
     """Let the keeper of this machine in as owner of `default`, which is made where it is missing."""
     account = account_by_slug(tx, DEFAULT_ACCOUNT_SLUG) or _make_account(tx, "Default", DEFAULT_ACCOUNT_SLUG)

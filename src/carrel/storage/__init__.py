@@ -4,7 +4,7 @@ from carrel.storage.bells import EXCHANGES, FEED, LEFTOVERS, POSTS, RUNS, SCHEDU
 from carrel.storage.database import Database, Landing, Row, Tx
 from carrel.storage.migrating import NewerSchema, migrations
 from carrel.storage.opening import open_database, sqlite_path
-from carrel.storage.upkeep import Examined, back_up, examine, migrate, restore
+from carrel.storage.upkeep import back_up, examine, migrate, restore
 
 __all__ = [
     "EXCHANGES",
@@ -17,7 +17,6 @@ __all__ = [
     "WEBHOOKS",
     "Bell",
     "Database",
-    "Examined",
     "Landing",
     "NewerSchema",
     "Row",

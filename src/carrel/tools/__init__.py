@@ -9,7 +9,6 @@ from carrel.tools.calling import (
     hold_caller,
     ready_for,
     refuse_call,
-    refused,
 )
 from carrel.tools.desks import desk_at, run_desk
 from carrel.tools.model import Desk, NoSideRoom, OpenSideRoom, Params, Readied, Result, Surroundings, Tool, Wait
@@ -52,7 +51,6 @@ __all__ = [
     "message_shape",
     "ready_for",
     "refuse_call",
-    "refused",
     "run_desk",
     "session_row",
     "shown_key",

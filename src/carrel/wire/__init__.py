@@ -5,13 +5,12 @@ It knows nothing of models, runs or webhooks, and it tries nothing twice: whoeve
 
 from carrel.wire.client import StreamedReply, Wire
 from carrel.wire.guard import ForbiddenAddress, Resolver, public_target, resolve_by_system, web_host
-from carrel.wire.model import Reply, ServerEvent, WireFault, WireFaultKind, WireLimits
+from carrel.wire.model import ServerEvent, WireFault, WireFaultKind, WireLimits
 from carrel.wire.sse import EventReader
 
 __all__ = [
     "EventReader",
     "ForbiddenAddress",
-    "Reply",
     "Resolver",
     "ServerEvent",
     "StreamedReply",

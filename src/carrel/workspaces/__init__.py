@@ -4,12 +4,11 @@ It follows no symbolic link below a workspace, whoever made it. It knows no stor
 others to say.
 """
 
-from carrel.workspaces.model import MANIFEST, Attached, NewFile, Placed, Receipt, Workspace, receipt_of
+from carrel.workspaces.model import MANIFEST, NewFile, Placed, Receipt, Workspace
 from carrel.workspaces.placing import CannotPlace, held_folders, place_files, remove_folder
 
 __all__ = [
     "MANIFEST",
-    "Attached",
     "CannotPlace",
     "NewFile",
     "Placed",
@@ -17,6 +16,5 @@ __all__ = [
     "Workspace",
     "held_folders",
     "place_files",
-    "receipt_of",
     "remove_folder",
 ]
