@@ -15,7 +15,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from carrel.kernel import Clock, Ids, Refusal, SystemClock, system_chance
 from carrel.kernel.limits import REQUEST_ID_CHARS_MAX
-from carrel.surfaces.api.endpoint import Endpoint
 from carrel.surfaces.api.first_parts import FirstParts
 from carrel.surfaces.api.health import Readiness
 from carrel.surfaces.api.metrics import Recorder
@@ -43,9 +42,8 @@ def build_app(
     """
     clock = clock or SystemClock()
     wrong = wrong or WrongTokens(clock)
-    endpoints: list[Endpoint] = every_endpoint()
     app = Starlette(
-        routes=[FirstParts([*Server(house, wrong).routes(endpoints), *SOCKETS, *more_routes])],
+        routes=[FirstParts([*Server(house, wrong).routes(every_endpoint()), *SOCKETS, *more_routes])],
         middleware=[Middleware(RequestIds, ids=Ids(clock, system_chance()))],
         exception_handlers={HTTPException: http_error, Refusal: refused, Exception: unforeseen},
     )

@@ -2,7 +2,7 @@
 
 from starlette.routing import BaseRoute
 
-from carrel.surfaces.api import (
+from carrel.surfaces.api import (  # noqa: F401  (importing them enters their endpoints)
     active,
     administration,
     agents,
@@ -22,27 +22,10 @@ from carrel.surfaces.api import (
 )
 from carrel.surfaces.api.endpoint import ENDPOINTS, Endpoint
 
-MODULES = (
-    active,
-    administration,
-    agents,
-    auth,
-    changes,
-    chat,
-    health,
-    metrics,
-    notifications,
-    openapi,
-    runs,
-    schedules,
-    session_changes,
-    sessions,
-    stream,
-)
 # Routes that are no requests: WebSockets.
 SOCKETS: list[BaseRoute] = [websocket.SOCKET]
 
 
 def every_endpoint() -> list[Endpoint]:
-    """Every endpoint of the modules above."""
+    """Every endpoint that the modules above have entered."""
     return list(ENDPOINTS)

@@ -6,8 +6,7 @@ from carrel.kernel.limits import HISTORY_ROWS_MAX
 from carrel.storage import Tx
 from carrel.surfaces.responses.errors import wrong
 from carrel.surfaces.responses.items import Given, read_input
-from carrel.surfaces.responses.rendering import Json
-from carrel.surfaces.responses.requests import Compact
+from carrel.surfaces.responses.requests import Compact, Json
 from carrel.surfaces.responses.routing import Wanted, find_way
 from carrel.surfaces.responses.summaries import compact
 

@@ -10,7 +10,8 @@ from carrel.kernel.limits import RESPONSE_WAIT_SECONDS_MAX, SAFETY_POLL_SECONDS,
 from carrel.runs import Response
 from carrel.storage import Bell
 from carrel.surfaces.house import House
-from carrel.surfaces.responses.rendering import Json, Seen, look_for, render, see, status_of
+from carrel.surfaces.responses.rendering import Seen, look_for, render, see, status_of
+from carrel.surfaces.responses.requests import Json
 from carrel.surfaces.responses.telling import Hearing, Telling
 
 _TOLD = "told"

@@ -12,9 +12,9 @@ from msgspec import Struct
 from carrel.kernel import NewAttachment
 from carrel.kernel.limits import ATTACHMENT_BYTES_MAX, NAME_CHARS_MAX, RESPONSE_ITEMS_MAX, RESPONSE_OUTPUT_CHARS_MAX
 from carrel.surfaces.responses.errors import ResponsesError, wrong
+from carrel.surfaces.responses.requests import Json
 from carrel.surfaces.responses.summaries import read_compaction
 
-Json = dict[str, Any]
 _ADDRESS = re.compile(r"data:(?P<type>[\w.+-]+/[\w.+-]+)(?:;[\w=.+-]+)*;base64,(?P<content>.*)", re.DOTALL)
 _LINKS = ("http://", "https://")
 _ROLES = ("user", "assistant", "system", "developer")

@@ -1,7 +1,5 @@
 """Responses as Open Responses shows them: the resource, its items, and what it cost."""
 
-from typing import Any
-
 import msgspec
 from msgspec import Struct
 
@@ -11,8 +9,8 @@ from carrel.kernel import MS_PER_SECOND, Access
 from carrel.runs import RESTS, Response, Run, is_senders, next_response, open_calls, run_by_id
 from carrel.storage import Tx
 from carrel.surfaces.responses.errors import no_response
+from carrel.surfaces.responses.requests import Json
 
-Json = dict[str, Any]
 _decode = msgspec.json.Decoder(Json).decode
 # What a run notes that gave no reply for no reason of its own.
 _SILENT = "no_reply"

@@ -15,8 +15,8 @@ from carrel.surfaces.responses.compacting import compacted
 from carrel.surfaces.responses.creating import Created, create, read
 from carrel.surfaces.responses.errors import ResponsesError, no_response
 from carrel.surfaces.responses.following import Events, follow, rest_of
-from carrel.surfaces.responses.rendering import Json, render, see
-from carrel.surfaces.responses.requests import Compact, CreateResponse, check
+from carrel.surfaces.responses.rendering import render, see
+from carrel.surfaces.responses.requests import Compact, CreateResponse, Json, check
 from carrel.surfaces.responses.routing import own_response, wanted_by
 from carrel.surfaces.waits import refuse_when_draining
 from carrel.surfaces.waits import rest_of as run_rest_of

@@ -10,8 +10,7 @@ from typing import Any
 from msgspec import Struct
 
 from carrel.surfaces.responses.rendering import with_id
-
-Json = dict[str, Any]
+from carrel.surfaces.responses.requests import Json
 
 
 class Hearing(Struct, frozen=True):
