@@ -18,7 +18,7 @@ from carrel.delivery.channels import Channels, Post, channel_of
 from carrel.delivery.concluding import conclude, delivered, put_off
 from carrel.delivery.replying import ReplyBack
 from carrel.delivery.subagents import SubAgents
-from carrel.kernel import MS_PER_SECOND, Refusal
+from carrel.kernel import MS_PER_SECOND, Refusal, log_trouble
 from carrel.kernel.limits import (
     EXCHANGE_BROKEN_SECONDS,
     EXCHANGES_AT_A_TIME,
@@ -83,14 +83,14 @@ class Exchanges:
         try:
             return await self._db.read(_due)
         except Exception as error:  # boundary: the store may be away for a while; so are we, and try again
-            _log_trouble("exchanges_unread", error)
+            log_trouble(_log, "exchanges_unread", error)
             return [], SAFETY_POLL_SECONDS
 
     async def _step(self, seen: Exchange) -> tuple[Exchange, Post] | None:
         try:
             return await self._db.write(partial(self._go_on, seen=seen))
         except Exception as error:  # boundary: one broken exchange must not hold up the others
-            _log_trouble("exchange_broke_off", error, run_id=seen.first_run_id)
+            log_trouble(_log, "exchange_broke_off", error, run_id=seen.first_run_id)
         with suppress(Refusal):
             await self._db.write(partial(_leave_for_later, seen=seen))
         return None
@@ -182,11 +182,3 @@ def _leave_for_later(tx: Tx, seen: Exchange) -> None:
     if hold(tx, seen) == seen:
         later = structs.replace(seen, due_at=tx.now + EXCHANGE_BROKEN_SECONDS * MS_PER_SECOND)
         keep_exchange(tx, later.access, later)
-
-
-def _log_trouble(event: str, error: Exception, **more: str) -> None:
-    """One line for a refusal, which says what it is; the whole way there for anything else."""
-    if isinstance(error, Refusal):
-        _log.warning(event, extra={"error": error.message, **more})
-    else:
-        _log.error(event, exc_info=error, extra=more)

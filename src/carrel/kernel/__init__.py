@@ -15,7 +15,7 @@ from carrel.kernel.clock import (
     iso,
     parse_iso,
 )
-from carrel.kernel.errors import Code, Refusal, invalid, not_found
+from carrel.kernel.errors import Code, Refusal, invalid, log_trouble, not_found
 from carrel.kernel.ids import (
     Chance,
     Ids,
@@ -91,6 +91,7 @@ __all__ = [
     "iso",
     "key_text",
     "kind_of",
+    "log_trouble",
     "may_be_silence",
     "message_words",
     "new_secret",

@@ -4,6 +4,7 @@ No wire codes here: each surface owns one total table from Code to its protocol.
 """
 
 from enum import StrEnum
+from logging import Logger
 
 
 class Code(StrEnum):
@@ -66,3 +67,11 @@ def not_found(what: str) -> Refusal:
 def invalid(field: str, message: str) -> Refusal:
     """A field that does not hold what it should."""
     return Refusal(Code.INVALID_PARAMS, message, field=field)
+
+
+def log_trouble(log: Logger, event: str, error: Exception, **more: str) -> None:
+    """Log what a duty met: one line for a refusal, which says what it is; the whole way there for anything else."""
+    if isinstance(error, Refusal):
+        log.warning(event, extra={"error": error.message, **more})
+    else:
+        log.error(event, exc_info=error, extra=more)

@@ -13,7 +13,7 @@ from logging import getLogger
 from msgspec import UNSET
 
 from carrel.journal import append_event, json_text
-from carrel.kernel import MS_PER_SECOND, Access, Code, Envelope, Message, Provenance, Refusal, not_found
+from carrel.kernel import MS_PER_SECOND, Access, Code, Envelope, Message, Provenance, Refusal, log_trouble, not_found
 from carrel.kernel.limits import (
     SAFETY_POLL_SECONDS,
     SCHEDULE_BROKEN_SECONDS,
@@ -48,7 +48,7 @@ class Schedules:
             try:
                 wait_seconds = await self.move()
             except Exception as error:  # boundary: the store may be away for a while; so are we, and try again
-                _log_trouble("schedules_unread", error)
+                log_trouble(_log, "schedules_unread", error)
                 wait_seconds = SAFETY_POLL_SECONDS
             if wait_seconds:
                 await self._bell.wait(version, wait_seconds)
@@ -66,7 +66,7 @@ class Schedules:
         try:
             await self._db.write(partial(self._move, seen=seen))
         except Exception as error:  # boundary: one broken schedule must not keep the others from firing
-            _log_trouble("schedule_broke_off", error, schedule_id=seen.id)
+            log_trouble(_log, "schedule_broke_off", error, schedule_id=seen.id)
         else:
             return True
         with suppress(Refusal):
@@ -178,11 +178,3 @@ def _tell_fired(tx: Tx, schedule: Schedule, run: Run) -> Schedule:
 
 def _leave_for_later(tx: Tx, seen: Schedule) -> None:
     put_off(tx, seen.access, seen.id, tx.now + SCHEDULE_BROKEN_SECONDS * MS_PER_SECOND)
-
-
-def _log_trouble(event: str, error: Exception, **more: str) -> None:
-    """One line for a refusal, which says what it is; the whole way there for anything else."""
-    if isinstance(error, Refusal):
-        _log.warning(event, extra={"error": error.message, **more})
-    else:
-        _log.error(event, exc_info=error, extra=more)

@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from logging import getLogger
 
-from carrel.kernel import MS_PER_SECOND, Code, Refusal, elapsed_seconds
+from carrel.kernel import MS_PER_SECOND, Code, Refusal, elapsed_seconds, log_trouble
 from carrel.kernel.limits import DEADLINE_SECONDS, LIFELINE_SECONDS, PRUNE_SECONDS, SAFETY_POLL_SECONDS
 from carrel.kernel.settings import Settings
 from carrel.runs import queue_store
@@ -137,7 +137,7 @@ class Dispatcher:
             try:
                 claimed, wait_seconds = await self._db.write(partial(self._look, places=places))
             except Exception as error:  # boundary: the store may be away for a while; so are we, and try again
-                _log_failure("claim_failed", error)
+                log_trouble(_log, "claim_failed", error)
                 wait_seconds = SAFETY_POLL_SECONDS
             finally:
                 self._places.give_back(places - len(claimed))
@@ -177,7 +177,7 @@ class Dispatcher:
             return None
         except Refusal as refusal:
             # A store that was away is a bad way, not a bad turn: what was said is tried again.
-            _log_failure("turn_failed", refusal, run_id=run.id)
+            log_trouble(_log, "turn_failed", refusal, run_id=run.id)
             is_away = refusal.code is Code.STORAGE_UNAVAILABLE
             return Failed(code=str(refusal.code), message=refusal.message, retryable=is_away)
         except Exception as error:  # boundary: one broken turn must not take the other lanes with it
@@ -200,7 +200,7 @@ class Dispatcher:
                 while await self._db.write(duty):
                     pass
             except Exception as error:  # boundary: a duty that fails is tried again later and takes no other with it
-                _log_failure("duty_failed", error, duty=getattr(duty, "__name__", "prune"))
+                log_trouble(_log, "duty_failed", error, duty=getattr(duty, "__name__", "prune"))
 
     async def _watch_time(self) -> None:
         # One look at all turns now and then: a timer each would cost more than most turns' own bookkeeping.
@@ -219,16 +219,8 @@ class Dispatcher:
                     if run_id in self._slots:
                         self._slots[run_id].end(Cancelled(reason=reason))
             except Exception as error:  # boundary: what could not be read now is read at the next look
-                _log_failure("stops_unread", error)
+                log_trouble(_log, "stops_unread", error)
             await bell.wait(version, SAFETY_POLL_SECONDS)
-
-
-def _log_failure(event: str, error: Exception, **more: str) -> None:
-    """One line for a refusal, which says what it is; the whole way there for anything else."""
-    if isinstance(error, Refusal):
-        _log.warning(event, extra={"error": error.message, **more})
-    else:
-        _log.error(event, exc_info=error, extra=more)
 
 
 class _Slot:

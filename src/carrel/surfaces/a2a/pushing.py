@@ -12,7 +12,7 @@ from logging import getLogger
 import msgspec
 
 from carrel.journal import changes_of_run
-from carrel.kernel import METRICS, MS_PER_SECOND, Refusal
+from carrel.kernel import METRICS, MS_PER_SECOND, Refusal, log_trouble
 from carrel.kernel.limits import SAFETY_POLL_SECONDS, UNSETTLED_POLL_SECONDS, WEBHOOK_SECONDS_MAX, WEBHOOKS_AT_A_TIME
 from carrel.kernel.settings import A2aPushSettings
 from carrel.runs import (
@@ -75,7 +75,7 @@ class Pushing:
             # Looked at again soon where another server is just taking them.
             return await self._db.write(lambda tx: take_webhooks(tx, busy, places)), UNSETTLED_POLL_SECONDS
         except Exception as error:  # boundary: the store may be away for a while; so are we, and try again
-            _log_trouble("webhooks_unread", error)
+            log_trouble(_log, "webhooks_unread", error)
             return [], SAFETY_POLL_SECONDS
 
     async def _tend(self, webhook: Webhook) -> None:
@@ -85,7 +85,7 @@ class Pushing:
             while held is not None:
                 held = await self._tell(held)
         except Exception as error:  # boundary: one webhook takes no other with it; its lease brings it back
-            _log_trouble("webhook_held", error, run_id=webhook.run_id)
+            log_trouble(_log, "webhook_held", error, run_id=webhook.run_id)
         finally:
             self._busy -= Counter([webhook.host])
             self._bell.ring()
@@ -102,7 +102,7 @@ class Pushing:
         except Refusal:
             raise
         except Exception as error:  # boundary: what cannot be told is a failed attempt too, and not tried for ever
-            _log_trouble("webhook_broke_off", error, run_id=webhook.run_id)
+            log_trouble(_log, "webhook_broke_off", error, run_id=webhook.run_id)
             await self._fail(webhook, f"It broke off here: {type(error).__name__}.")
             return None
         return await self._db.write(lambda tx: webhook_told(tx, webhook, change))
@@ -158,11 +158,3 @@ def _headers(webhook: Webhook) -> dict[str, str]:
     if webhook.credentials:
         headers["Authorization"] = f"{webhook.scheme} {webhook.credentials}"
     return headers
-
-
-def _log_trouble(event: str, error: Exception, **more: str) -> None:
-    """One line for a refusal, which says what it is; the whole way there for anything else."""
-    if isinstance(error, Refusal):
-        _log.warning(event, extra={"error": error.message, **more})
-    else:
-        _log.error(event, exc_info=error, extra=more)

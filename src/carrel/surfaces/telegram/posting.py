@@ -6,12 +6,12 @@ the work. A chat that cannot be reached holds up nobody but itself.
 
 import asyncio
 from functools import partial
-from logging import getLogger
+from logging import INFO, WARNING, getLogger
 
 from msgspec import structs
 
 from carrel.delivery import ChannelFault, Post
-from carrel.kernel import METRICS, MS_PER_SECOND, Refusal, system_access
+from carrel.kernel import METRICS, MS_PER_SECOND, Refusal, log_trouble, system_access
 from carrel.kernel.limits import SAFETY_POLL_SECONDS, TELEGRAM_POSTS_AT_A_TIME, UNSETTLED_POLL_SECONDS
 from carrel.runs import (
     Rules,
@@ -75,7 +75,7 @@ class Posting:
             # Looked at again soon where another server is just taking them.
             return await self._db.write(partial(self._claim, limit=places)), UNSETTLED_POLL_SECONDS
         except Exception as error:  # boundary: the store may be away for a while; so are we, and try again
-            _log_trouble("posts_unread", error)
+            log_trouble(_log, "posts_unread", error)
             return [], SAFETY_POLL_SECONDS
 
     def _claim(self, tx: Tx, limit: int) -> list[Waybill]:
@@ -112,7 +112,7 @@ class Posting:
             while held is not None:
                 held = await self._say(held, parts)
         except Exception as error:  # boundary: one post takes no other with it; its lease brings it back
-            _log_trouble("post_held", error)
+            log_trouble(_log, "post_held", error)
         finally:
             self._busy -= 1
             self._bell.ring()
@@ -128,7 +128,7 @@ class Posting:
             came_to = await self._db.write(note)
             METRICS.count("posts.failed.count", channel=CHANNEL)
             told = {"run_id": post.run_id or "", "attempt": post.attempts + 1, "error": fault.message}
-            _log.log(30 if came_to == "dropped" else 20, f"post_{came_to}", extra=told)
+            _log.log(WARNING if came_to == "dropped" else INFO, f"post_{came_to}", extra=told)
             return None
         METRICS.count("posts.sent.count", channel=CHANNEL)
         return await self._db.write(partial(part_sent, post=post, parts=len(parts)))
@@ -164,11 +164,3 @@ class TelegramChannel:
 def _seconds_until_due(tx: Tx) -> float:
     due_at = next_post_due(tx, CHANNEL)
     return SAFETY_POLL_SECONDS if due_at is None else max(0, due_at - tx.now) / MS_PER_SECOND
-
-
-def _log_trouble(event: str, error: Exception, **more: str) -> None:
-    """One line for a refusal, which says what it is; the whole way there for anything else."""
-    if isinstance(error, Refusal):
-        _log.warning(event, extra={"error": error.message, **more})
-    else:
-        _log.error(event, exc_info=error, extra=more)
