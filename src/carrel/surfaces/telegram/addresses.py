@@ -22,8 +22,8 @@ from carrel.surfaces.waits import refuse_when_draining
 _log = getLogger("carrel.telegram")
 _ROUTE = "/channels/telegram/{secret}"
 _UNREADABLE = "I can read text, pictures and files here, and nothing else."
-# Worth another attempt by Telegram; everything else would only fail again.
-_PASSING = (Code.QUEUE_FULL, Code.CONFLICT, Code.DRAINING, Code.STORAGE_UNAVAILABLE)
+# Worth another attempt by Telegram, as is all that the server itself cannot do now; the rest would only fail again.
+_PASSING = (Code.QUEUE_FULL, Code.CONFLICT)
 
 
 def routes(house: House, bot: Bot) -> list[BaseRoute]:
@@ -85,8 +85,7 @@ class _Webhook:
 
     async def _is_for_another(self, said: Said) -> bool:
         """True for a command that names another bot, as it may in a group."""
-        first = said.text.split(maxsplit=1)[0] if said.text.strip() else ""
-        _, _, named = first.partition("@")
+        first, _, named = said.first_word.partition("@")
         return first.startswith("/") and bool(named) and named.lower() != await self._bot.name()
 
     def _refused(self, said: Said, refusal: Refusal) -> Response:

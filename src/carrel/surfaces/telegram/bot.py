@@ -14,7 +14,7 @@ from carrel.kernel.limits import (
     TELEGRAM_FILE_SECONDS_MAX,
 )
 from carrel.kernel.settings import TelegramSettings
-from carrel.surfaces.telegram.updates import WireFile, address_of
+from carrel.surfaces.telegram.updates import WireFile, address_of, place_text
 from carrel.wire import Wire, WireFault
 
 # A wrong token may be put right, and too many calls are too many for a moment only.
@@ -67,7 +67,7 @@ class Bot:
         made = await self.call("createForumTopic", {"chat_id": chat, "name": name})
         if not isinstance(made, dict) or not isinstance(made.get("message_thread_id"), int):
             raise BotFault("createForumTopic answered without a topic.", final=True)
-        return f"{chat}:{made['message_thread_id']}"
+        return place_text(chat, made["message_thread_id"])
 
     async def name(self) -> str:
         """The bot's user name in lower case, asked for once."""

@@ -61,8 +61,7 @@ def typed_in(said: Said) -> Typed | None:
     """The command that a line is; a line with a file is none."""
     if said.file is not None:
         return None
-    first = said.text.split(maxsplit=1)[0] if said.text.strip() else ""
-    return read_command("/help" if first.partition("@")[0] == _START else said.text)
+    return read_command("/help" if said.first_word.partition("@")[0] == _START else said.text)
 
 
 def hear(tx: Tx, house: House, bot_id: str, heard: Heard) -> None:
@@ -128,9 +127,7 @@ def _command(tx: Tx, house: House, access: Access, typed: Typed, said: Said, lan
     if access.kind != "owner":
         # People off the street may go to sessions of their own and speak to this agent, and see nothing else.
         access = structs.replace(access, kind="client", agent_ids=(lane.agent_id,))
-    scene = Scene(
-        lane=lane, settings=house.settings.sessions, channel=CHANNEL, client_instance_id=said.place
-    )  # fmt: skip
+    scene = Scene(lane=lane, settings=house.settings.sessions, channel=CHANNEL, client_instance_id=said.place)
     done = run_command(tx, access, scene, typed)
     # A session that a command made or went to is spoken in from here on.
     note_place(tx, access, str(done.key), said.place)

@@ -99,6 +99,11 @@ class Said(Struct, frozen=True, kw_only=True):
     file: WireFile | None = None
     is_unreadable: bool = False
 
+    @property
+    def first_word(self) -> str:
+        """What stands first in the text, up to the first space."""
+        return next(iter(self.text.split(maxsplit=1)), "")
+
 
 def said_in(update: Update) -> Said | None:
     """What a person says by an update; None for one that says nothing here."""
