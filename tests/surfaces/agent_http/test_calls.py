@@ -62,7 +62,7 @@ async def test_a_desk_that_nobody_has_spoken_at_is_there_all_the_same(
         ("session_status", b"[]", 400, "invalid_params", None),
         ("session_status", b"{nonsense", 400, "invalid_json", None),
         ("session_status", b'{"sessionKey": "\xff"}', 400, "invalid_json", None),
-        ("session_status", b'{"sessionKey": "a\\u0000"}', 400, "invalid_params", None),
+        ("session_status", b'{"sessionKey": "a\\u0000"}', 400, "invalid_params", "sessionKey"),
         ("session_status", b'{"sessionKey": "agent:main:task:none"}', 404, "not_found", None),
         ("no_such_tool", b"{}", 404, "not_found", None),
         ("artifact_add", b'{"text": "x"}', 403, "tool_not_allowed", None),
