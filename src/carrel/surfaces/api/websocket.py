@@ -1,23 +1,16 @@
 """The chat's WebSocket: lines in, words and events of bound sessions out. Words come live, all else from the feed."""
 
 import asyncio
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from logging import getLogger
 
-import msgspec
 from starlette.routing import WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from carrel.delivery import Spoken
 from carrel.journal import Event, begin, pages
 from carrel.kernel import Access, Code, Refusal, SessionKey
-from carrel.kernel.limits import (
-    CHAT_BINDINGS_MAX,
-    CHAT_FRAMES_WAITING_MAX,
-    STREAM_END_SECONDS_MAX,
-    STREAM_PING_SECONDS,
-    STREAM_SEND_SECONDS_MAX,
-)
+from carrel.kernel.limits import CHAT_BINDINGS_MAX, CHAT_FRAMES_WAITING_MAX, STREAM_PING_SECONDS
 from carrel.runs import stop_lane
 from carrel.sessions import ChatAddress, chat_session
 from carrel.storage import Tx
@@ -29,23 +22,21 @@ from carrel.surfaces.bodies import decode_body
 from carrel.surfaces.errors import refusal_response
 from carrel.surfaces.house import House
 from carrel.surfaces.identity import identify, refuse_token_in_query
+from carrel.surfaces.sockets import (
+    BROKEN,
+    DONE,
+    NOT_ALLOWED,
+    TRY_AGAIN_LATER,
+    Closing,
+    close_with,
+    code_in,
+    next_message,
+    say_goodbye,
+    send_value,
+)
 
 _BEARER = "bearer."
-_GOING_AWAY, _TRY_AGAIN_LATER, _BROKEN, _NOT_ALLOWED = 1001, 1013, 1011, 1008
 _log = getLogger("carrel.api")
-_encode = msgspec.json.Encoder().encode
-
-
-class TooSlow(Exception):
-    """The client does not take what it is sent."""
-
-
-class Closing(Exception):
-    """The connection is to end, with a code that says why."""
-
-    def __init__(self, code: int) -> None:
-        super().__init__(code)
-        self.code = code
 
 
 async def chat_socket(socket: WebSocket) -> None:
@@ -59,11 +50,7 @@ async def chat_socket(socket: WebSocket) -> None:
         return
     await socket.accept(subprotocol=offered)
     cursor = (await house.db.read(lambda tx: begin(tx, access, None))).after
-    code = await _Connection(socket, house, access, offered).serve(cursor)
-    # A client that takes nothing does not take the good-bye either: it is not waited for.
-    with suppress(RuntimeError, WebSocketDisconnect, TimeoutError):
-        async with asyncio.timeout(STREAM_END_SECONDS_MAX):
-            await socket.close(code)
+    await say_goodbye(socket, await _Connection(socket, house, access, offered).serve(cursor))
 
 
 SOCKET = WebSocketRoute("/ws/chat", chat_socket)
@@ -97,43 +84,35 @@ class _Connection:
 
     async def serve(self, cursor: int) -> int:
         """Talk until either side ends it; the code to close with."""
-        code = 1000
+        code = DONE
         try:
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._read(group))
                 group.create_task(self._write())
                 group.create_task(self._follow(cursor))
-                group.create_task(self._end_with_house())
+                group.create_task(close_with(self._house))
         except* WebSocketDisconnect:
-            code = 1000
-        except* Closing as closing:
-            code = next(error.code for error in closing.exceptions if isinstance(error, Closing))
-        except* TooSlow:
-            code = _TRY_AGAIN_LATER
+            code = DONE
+        except* Closing as closings:
+            code = code_in(closings)
         except* Refusal as refused:
             # Only a store that is away refuses here: what a frame asked for in vain was answered to the frame.
             _log.warning("chat_socket_broken_off", extra={"reason": str(refused.exceptions[0])})
-            code = _TRY_AGAIN_LATER
+            code = TRY_AGAIN_LATER
         except* Exception:  # boundary: one broken connection must not take the server's others with it
             _log.exception("chat_socket_failed", extra={"request_id": self._socket.state.request_id})
-            code = _BROKEN
+            code = BROKEN
         finally:
             for ear in self._ears.values():
                 ear.close()
         return code
 
-    async def _end_with_house(self) -> None:
-        await self._house.closing.wait()
-        raise Closing(_GOING_AWAY)
-
     async def _read(self, group: asyncio.TaskGroup) -> None:
         while True:
-            message = await self._socket.receive()
-            if message["type"] == "websocket.disconnect":
-                raise WebSocketDisconnect(message.get("code", 1000))
+            raw = await next_message(self._socket)
             await self._still_welcome()
             try:
-                frame = decode_body((message.get("text") or "").encode() or message.get("bytes") or b"null", InFrame)
+                frame = decode_body(raw, InFrame)
             except Refusal as refusal:
                 self._send(error_frame(self._front.conversation if self._front else None, refusal))
                 continue
@@ -146,7 +125,7 @@ class _Connection:
         except Refusal as refusal:
             if refusal.code is Code.STORAGE_UNAVAILABLE:
                 raise
-            raise Closing(_NOT_ALLOWED) from refusal
+            raise Closing(NOT_ALLOWED) from refusal
 
     async def _take(self, group: asyncio.TaskGroup, frame: InFrame) -> None:
         act = {"bind": self._bind, "message": self._say, "stop": self._stop}[frame.type]
@@ -243,16 +222,12 @@ class _Connection:
         try:
             self._out.put_nowait(frame)
         except asyncio.QueueFull:
-            raise TooSlow from None
+            # The client does not take what it is sent.
+            raise Closing(TRY_AGAIN_LATER) from None
 
     async def _write(self) -> None:
         while True:
-            frame = await self._out.get()
-            try:
-                async with asyncio.timeout(STREAM_SEND_SECONDS_MAX):
-                    await self._socket.send_text(_encode(frame).decode())
-            except TimeoutError:
-                raise TooSlow from None
+            await send_value(self._socket, await self._out.get())
 
 
 class _Ear:

@@ -5,7 +5,6 @@ vain ends that too: what the caller then thinks was said, was not.
 """
 
 import asyncio
-from contextlib import suppress
 from logging import getLogger
 
 import msgspec
@@ -13,27 +12,30 @@ from starlette.responses import Response
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from carrel.kernel import Access, Code, Refusal, invalid
-from carrel.kernel.limits import BODY_BYTES_MAX, STREAM_END_SECONDS_MAX, STREAM_SEND_SECONDS_MAX
+from carrel.kernel.limits import BODY_BYTES_MAX
 from carrel.surfaces.bodies import decode_body
 from carrel.surfaces.house import House
 from carrel.surfaces.identity import WrongTokens, identify, refuse_token_in_query, require_caller
 from carrel.surfaces.repeating import read_key
 from carrel.surfaces.responses.errors import ResponsesError, from_refusal, wrong
-from carrel.surfaces.responses.requests import Json, SocketCreate
+from carrel.surfaces.responses.requests import SocketCreate
 from carrel.surfaces.responses.responding import Responses
+from carrel.surfaces.sockets import (
+    BROKEN,
+    DONE,
+    NOT_ALLOWED,
+    TRY_AGAIN_LATER,
+    Closing,
+    close_with,
+    code_in,
+    next_message,
+    say_goodbye,
+    send_value,
+)
 
 _log = getLogger("carrel.responses")
-_GOING_AWAY, _TRY_AGAIN_LATER, _BROKEN, _NOT_ALLOWED = 1001, 1013, 1011, 1008
 # What belongs to the other transport.
 _NOT_HERE = ("stream", "stream_options", "background")
-
-
-class _Closing(Exception):
-    """The connection is to end, with a code that says why."""
-
-    def __init__(self, code: int) -> None:
-        super().__init__(code)
-        self.code = code
 
 
 class Socket:
@@ -55,10 +57,7 @@ class Socket:
             await socket.send_denial_response(Response(body, error.status, error.headers(), "application/json"))
             return
         await socket.accept()
-        code = await self._talk(socket)
-        with suppress(RuntimeError, WebSocketDisconnect, TimeoutError):
-            async with asyncio.timeout(STREAM_END_SECONDS_MAX):
-                await socket.close(code)
+        await say_goodbye(socket, await self._talk(socket))
 
     async def _who(self, socket: WebSocket) -> Access:
         refuse_token_in_query(socket)
@@ -66,35 +65,28 @@ class Socket:
 
     async def _talk(self, socket: WebSocket) -> int:
         """Answer requests until either side ends it; the code to close with."""
-        code = 1000
+        code = DONE
         try:
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._answer_all(socket))
-                group.create_task(self._end_with_house())
+                group.create_task(close_with(self._house))
         except* WebSocketDisconnect:
-            code = 1000
-        except* _Closing as closing:
-            code = next(error.code for error in closing.exceptions if isinstance(error, _Closing))
+            code = DONE
+        except* Closing as closings:
+            code = code_in(closings)
         except* Exception:  # boundary: one broken connection must not take the server's others with it
             _log.exception("responses_socket_failed", extra={"request_id": socket.state.request_id})
-            code = _BROKEN
+            code = BROKEN
         return code
-
-    async def _end_with_house(self) -> None:
-        await self._house.closing.wait()
-        raise _Closing(_GOING_AWAY)
 
     async def _answer_all(self, socket: WebSocket) -> None:
         kept: set[str] = set()
         while True:
-            message = await socket.receive()
-            if message["type"] == "websocket.disconnect":
-                raise WebSocketDisconnect(message.get("code", 1000))
-            raw = message.get("bytes") or (message.get("text") or "").encode()
+            raw = await next_message(socket)
             try:
                 access = await self._who(socket)
             except Refusal as refusal:
-                raise _Closing(_TRY_AGAIN_LATER if refusal.code is Code.STORAGE_UNAVAILABLE else _NOT_ALLOWED) from None
+                raise Closing(TRY_AGAIN_LATER if refusal.code is Code.STORAGE_UNAVAILABLE else NOT_ALLOWED) from None
             await self._answer(socket, access, raw, kept)
 
     async def _answer(self, socket: WebSocket, access: Access, raw: bytes, kept: set[str]) -> None:
@@ -106,13 +98,13 @@ class Socket:
             begun = await self._responses.begin(access, socket.headers, request, raw, kept, None)
             async for event in begun.events():
                 if event is not None:
-                    await _send(socket, event)
+                    await send_value(socket, event)
             if not begun.response.stored:
                 kept.add(begun.response.id)
         except (ResponsesError, Refusal) as refused:
             error = refused if isinstance(refused, ResponsesError) else from_refusal(refused)
             kept.discard(previous or "")
-            await _send(socket, {"type": "error", "status": error.status, "error": error.body()})
+            await send_value(socket, {"type": "error", "status": error.status, "error": error.body()})
 
 
 def _refuse_key(socket: WebSocket) -> None:
@@ -129,11 +121,3 @@ def _request(raw: bytes) -> SocketCreate:
     if given is not None:
         raise wrong(given, f"{given} is not for a WebSocket, which streams as it is.")
     return request
-
-
-async def _send(socket: WebSocket, event: Json) -> None:
-    try:
-        async with asyncio.timeout(STREAM_SEND_SECONDS_MAX):
-            await socket.send_text(msgspec.json.encode(event).decode())
-    except TimeoutError:
-        raise _Closing(_TRY_AGAIN_LATER) from None
