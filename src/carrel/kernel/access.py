@@ -5,6 +5,7 @@ from typing import Literal
 from msgspec import Struct
 
 from carrel.kernel.errors import Code, Refusal
+from carrel.kernel.keys import SessionKey
 
 Kind = Literal["owner", "user", "agent", "run", "client", "system"]
 
@@ -23,6 +24,8 @@ class Access(Struct, frozen=True, kw_only=True):
     agent_id: str | None = None
     user_id: str | None = None
     run_id: str | None = None
+    # The one lane in sight, for who is bound to one.
+    bound_to: SessionKey | None = None
     agent_ids: tuple[str, ...] = ()
     space_ids: tuple[str, ...] = ("*",)
 

@@ -137,7 +137,7 @@ def make_schedule(tx: Tx, access: Access, new: NewSchedule) -> Schedule:
 def find_schedule(tx: Tx, access: Access, schedule_id: str, *, hold: bool = False) -> Schedule:
     """The schedule of that id; what is out of the asker's sight is not found."""
     found = schedule_store.schedule_by_id(tx, access, schedule_id, hold=hold)
-    if found is None or not may_see(access, found.session_key.agent, found.made_by):
+    if found is None or not may_see(access, found.session_key, found.made_by):
         raise not_found("schedule")
     return found
 

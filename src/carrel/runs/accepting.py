@@ -73,7 +73,7 @@ def _enter(tx: Tx, access: Access, envelope: Envelope, rules: Rules) -> int:
     """
     key = str(envelope.key)
     depth, override, enabled, made_by = queue_store.hold_entry(tx, access, key) or _made(tx, access, envelope, rules)
-    if not may_see(access, envelope.key.agent, made_by):
+    if not may_see(access, envelope.key, made_by):
         raise not_found("session")
     _require_open(envelope, rules, enabled, override)
     # `depth` counts the running one too, which takes no place in the queue.

@@ -104,7 +104,7 @@ def _generation(tx: Tx, access: Access, key: SessionKey, generation: int) -> Ses
 def _bare(tx: Tx, access: Access, conversation: str, sight: Sight | None) -> Place:
     # Only what the caller may see counts, or the refusal itself would tell of the rest.
     found = store.lanes_by_conversation(tx, access, conversation)
-    lanes = [lane for lane in found if may_see(access, lane.agent_id, lane.made_by)]
+    lanes = [lane for lane in found if may_see(access, lane.session_key, lane.made_by)]
     if sight is not None and len(lanes) > 1:
         in_sight = [lane for lane in lanes if refusal_of(tx, access, sight, lane.session_key) is None]
         # Out of sight they are all alike: whichever it is, the rule that hides it is what the caller will be told.

@@ -4,18 +4,18 @@ from carrel.kernel import Access, SessionKey, not_found
 from carrel.sessions.model import Lane
 
 
-def may_see(access: Access, agent_id: str, made_by: str) -> bool:
-    """People see their account, an agent its own lanes, a program the lanes it made."""
+def may_see(access: Access, key: SessionKey, made_by: str) -> bool:
+    """People see their account, an agent its own lanes, who is bound to one lane that one, a program those it made."""
     if access.kind in ("owner", "user", "system"):
         return True
     if access.kind in ("agent", "run"):
-        return agent_id == access.agent_id
+        return key.agent == access.agent_id and access.bound_to in (None, key)
     return made_by == access.actor_id
 
 
 def require_sight(access: Access, lane: Lane) -> None:
     """Refuse a lane that is out of sight exactly as if it were missing."""
-    if not may_see(access, lane.agent_id, lane.made_by):
+    if not may_see(access, lane.session_key, lane.made_by):
         raise not_found("session")
 
 

@@ -321,6 +321,40 @@ async def test_current_is_the_lane_of_the_run_that_asks(house: OpenHouse, client
     house.agent.release("gate")
 
 
+async def test_a_run_reads_its_own_session_and_no_other_of_its_agent(
+    house: OpenHouse, client: httpx.AsyncClient
+) -> None:
+    elsewhere = await start(client, "quagga", sessionKey="agent:main:web:elsewhere")
+    await client.get(f"/api/runs/{elsewhere['runId']}/wait")
+    held = await start(client, "hold gate", taskId="task_7")
+    await house.agent.reached("gate")
+    access = await house.access()
+    new = NewToken(kind="run", name="run", agent_id="main", run_id=held["runId"])
+    _, token = await house.db.write(lambda tx: mint_token(tx, access, new))
+    async with house.client(token) as run:
+        listed = (await run.get("/api/sessions")).json()
+        assert [row["key"] for row in listed["sessions"]] == ["agent:main:task:task_7"]
+        assert listed["visibility"] == {"mode": "self", "hidden": True}
+        assert [one["id"] for one in (await run.get("/api/runs")).json()["runs"]] == [held["runId"]]
+        assert {log["sessionKey"] for log in (await run.get("/api/changes")).json()["logs"]} == {held["sessionKey"]}
+        other, lane = f"/api/runs/{elsewhere['runId']}", f"/api/sessions/{elsewhere['sessionKey']}"
+        for path in (other, f"{other}/wait", f"{other}/receipt", lane, f"{lane}/history", f"{lane}/queue"):
+            assert refused(await run.get(path))[:2] == (404, "not_found"), path
+        for path in ("/api/runs", "/api/stream"):
+            asked = await run.get(path, params={"sessionKey": elsewhere["sessionKey"]})
+            assert refused(asked)[:2] == (404, "not_found"), path
+        nowhere = await run.get("/api/runs", params={"sessionKey": "agent:main:web:nobody-was-here"})
+        assert nowhere.json()["runs"] == []
+        schedules = await run.get("/api/schedules", params={"sessionId": elsewhere["sessionKey"]})
+        assert refused(schedules)[:2] == (404, "not_found")
+        async with run.stream("GET", "/api/stream", params={"lastEventId": "0"}) as feed:
+            async for line in feed.aiter_lines():
+                assert "elsewhere" not in line
+                if "event: run.started" in line:
+                    break
+    house.agent.release("gate")
+
+
 async def test_a_program_reads_no_sessions(house: OpenHouse, client: httpx.AsyncClient) -> None:
     token = await house.token(client, kind="client", agentIds=["main"])
     async with house.client(token) as program:

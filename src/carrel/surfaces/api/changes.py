@@ -102,7 +102,7 @@ def _answer(
     deleted: Deleted | None = None,
 ) -> Changes:
     shown = entries if in_default_space(query.space_id, query.allowed_space_ids) else []
-    seen = [entry.wire() for entry in shown if access.agent_id in (None, entry.agent_id)]
+    seen = [entry.wire() for entry in shown if _in_view(access, entry.agent_id, entry.key)]
     deleted = deleted or Deleted()
     return Changes(
         seq=seq,
@@ -119,9 +119,14 @@ def _answer(
 
 
 def _deleted(tx: Tx, access: Access, after: int, upto: int) -> Deleted:
-    gone = [event for event in deletions_between(tx, access, after, upto) if access.agent_id in (None, event.agent_id)]
+    found = deletions_between(tx, access, after, upto)
+    gone = [event for event in found if _in_view(access, event.agent_id, event.key)]
     keys = [event.key for event in gone if event.key is not None]
     return Deleted(sessions=list(dict.fromkeys(keys)))
+
+
+def _in_view(access: Access, agent_id: str | None, key: str | None) -> bool:
+    return access.agent_id in (None, agent_id) and (access.bound_to is None or str(access.bound_to) == key)
 
 
 def _cursor(tx: Tx, access: Access, query: ChangesQuery) -> int:

@@ -163,7 +163,11 @@ async def list_runs(ask: Ask[None, RunsQuery]) -> RunList:
 
 def _filter(tx: Tx, access: Access, query: RunsQuery) -> RunFilter | None:
     """What the query means; None when nothing can match it."""
-    key = find_place(tx, access, query.session_key).key if query.session_key is not None else None
+    key = access.bound_to
+    if query.session_key is not None:
+        key = find_place(tx, access, query.session_key, access.bound_to).key
+        if access.bound_to not in (None, key):
+            return None
     agent_id = access.agent_id
     if query.agent_id is not None:
         agent = agent_by_slug(tx, access, query.agent_id)
@@ -185,7 +189,7 @@ def _filter(tx: Tx, access: Access, query: RunsQuery) -> RunFilter | None:
 def seen_run(tx: Tx, access: Access, run_id: str) -> Run:
     """A run that the caller may see; what is another's is answered as if it were missing."""
     run = run_by_id(tx, access, run_id)
-    if run is None or not may_see(access, run.agent_id, run.actor_id):
+    if run is None or not may_see(access, run.session_key, run.actor_id):
         raise not_found("run")
     return run
 

@@ -20,7 +20,6 @@ from carrel.modes import (
     schedules_of,
     shape_of,
 )
-from carrel.runs import run_by_id
 from carrel.sessions import find_place
 from carrel.storage import Tx
 from carrel.surfaces.api.cursors import clamp, read_cursor, write_cursor
@@ -189,9 +188,8 @@ def _required(reference: str | None) -> str:
 
 def _session(tx: Tx, access: Access, reference: str) -> str:
     """The key of the session that a reference means; `current` is that of the run whose token asks."""
-    own = run_by_id(tx, access, access.run_id) if access.run_id else None
     try:
-        return str(find_place(tx, access, reference, own.session_key if own else None).key)
+        return str(find_place(tx, access, reference, access.bound_to).key)
     except Refusal as refusal:
         # The rooms below call it a session key, this surface a session id.
         if refusal.field == "sessionKey":

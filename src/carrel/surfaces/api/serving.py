@@ -10,6 +10,8 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from carrel.kernel import Access, Code, Refusal, invalid, wrong_value
+from carrel.runs import run_by_id
+from carrel.storage import Tx
 from carrel.surfaces.answering import answered
 from carrel.surfaces.api.endpoint import Ask, Endpoint, Reply
 from carrel.surfaces.bodies import decode_body, read_body
@@ -62,7 +64,7 @@ class Server:
             return _NOBODY
         access = require_known(await identify(request, self._house, self._wrong))
         access.require(*endpoint.who)
-        return access
+        return access if access.run_id is None else await self._house.db.read(lambda tx: _bound(tx, access))
 
     async def _once(self, endpoint: Endpoint, ask: Ask[Any, Any], key: str, raw: bytes) -> Response:
         """The first answer under an idempotency key, whoever repeats it."""
@@ -105,6 +107,14 @@ def decode_query(request: Request, kind: type) -> Any:
 
 def _attribute(kind: type, name: str) -> str:
     return next(field.name for field in msgspec.structs.fields(kind) if field.encode_name == name)
+
+
+def _bound(tx: Tx, access: Access) -> Access:
+    """A run's access, with nothing but the lane of the run in sight."""
+    run = run_by_id(tx, access, access.run_id or "")
+    if run is None:
+        raise Refusal(Code.UNAUTHENTICATED, "The run of this token is no more.")
+    return msgspec.structs.replace(access, bound_to=run.session_key)
 
 
 async def http_error(request: Request, error: Exception) -> Response:

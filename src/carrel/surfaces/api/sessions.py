@@ -13,7 +13,7 @@ from carrel.kernel.limits import (
     ROW_MESSAGES_MAX,
     SESSION_REFERENCE_CHARS_MAX,
 )
-from carrel.runs import live_runs_of_lane, run_by_id
+from carrel.runs import live_runs_of_lane
 from carrel.sessions import (
     Lane,
     LaneFilter,
@@ -22,6 +22,7 @@ from carrel.sessions import (
     find_lane,
     generations_of,
     has_lanes_of_others,
+    is_narrowed,
     kinds_listed_as,
     lane_rows,
 )
@@ -55,7 +56,7 @@ class SessionsQuery(In, frozen=True, kw_only=True):
 class Visibility(Out, frozen=True, kw_only=True):
     """Whose sessions a list shows, and whether there are others."""
 
-    mode: Literal["all", "agent"]
+    mode: Literal["all", "agent", "self"]
     hidden: bool
 
 
@@ -103,8 +104,7 @@ class Queue(Out, frozen=True, kw_only=True):
 
 def find(tx: Tx, access: Access, reference: str) -> tuple[Lane, Session | None]:
     """The lane of a reference; `current` is the lane of the run whose token asks."""
-    own = run_by_id(tx, access, access.run_id) if access.run_id else None
-    return find_lane(tx, access, reference, own.session_key if own else None)
+    return find_lane(tx, access, reference, access.bound_to)
 
 
 @endpoint("GET", "/api/sessions", answers={200: SessionList}, query=SessionsQuery)
@@ -133,6 +133,8 @@ async def list_sessions(ask: Ask[None, SessionsQuery]) -> SessionList:
 def _visibility(tx: Tx, access: Access) -> Visibility:
     if access.is_person or access.agent_id is None:
         return Visibility(mode="all", hidden=False)
+    if access.bound_to is not None:
+        return Visibility(mode="self", hidden=is_narrowed(tx, access, LaneFilter(key=str(access.bound_to))))
     return Visibility(mode="agent", hidden=has_lanes_of_others(tx, access, access.agent_id))
 
 
@@ -153,6 +155,7 @@ def _filter(tx: Tx, access: Access, query: SessionsQuery) -> LaneFilter | None:
         channel=query.channel,
         state=query.state,
         updated_since=None if query.active_minutes is None else tx.now - int(query.active_minutes * MS_PER_MINUTE),
+        key=str(access.bound_to) if access.bound_to else None,
     )
 
 

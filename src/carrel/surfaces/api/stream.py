@@ -54,9 +54,9 @@ def _last_seen(ask: Ask[None, StreamQuery]) -> int | None:
 
 
 def _filter(tx: Tx, access: Access, query: StreamQuery) -> "Wanted":
-    key = chat = None
+    key, chat = str(access.bound_to) if access.bound_to else None, None
     if query.session_key:
-        key = find_lane(tx, access, query.session_key)[0].key
+        key = find_lane(tx, access, query.session_key, access.bound_to)[0].key
     if query.session_id:
         if query.session_id.startswith(("ses_", "agent:")):
             key = find_lane(tx, access, query.session_id)[0].key
