@@ -9,10 +9,12 @@ from pathlib import Path
 
 import pytest
 import uvicorn
-from websockets.exceptions import InvalidStatus
+from websockets.exceptions import ConnectionClosed, InvalidStatus
+from websockets.frames import CloseCode
 from websockets.sync.client import connect
+from websockets.typing import Subprotocol
 
-from carrel.kernel.limits import REQUEST_HEAD_BYTES_MAX
+from carrel.kernel.limits import BODY_BYTES_MAX, REQUEST_HEAD_BYTES_MAX
 from carrel.main import connections
 from carrel.main.connections import BoundedHttp
 from tests.running_server import RunningServer, Start, servers_in
@@ -129,3 +131,16 @@ def test_the_limit_of_open_files_is_raised_as_far_as_it_may(monkeypatch: pytest.
     monkeypatch.setattr(resource, "setrlimit", lambda _which, limits: asked.append(limits))
     connections.allow_many_connections()
     assert asked == [(4_096, 4_096)]
+
+
+def test_a_message_of_a_websocket_may_be_as_large_as_a_body_and_no_larger(start: Start) -> None:
+    server = start()
+    address = server.url.replace("http", "ws") + "/ws/chat"
+    with connect(address, subprotocols=[Subprotocol(f"bearer.{server.token}")], max_size=None) as socket:
+        socket.send(b"x" * BODY_BYTES_MAX)
+        assert "invalid_json" in str(socket.recv(WAIT_SECONDS_MAX))
+        socket.send(b"x" * (BODY_BYTES_MAX + 1))
+        with pytest.raises(ConnectionClosed) as ended:
+            socket.recv(WAIT_SECONDS_MAX)
+    assert ended.value.rcvd is not None
+    assert ended.value.rcvd.code == CloseCode.MESSAGE_TOO_BIG

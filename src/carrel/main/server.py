@@ -20,7 +20,7 @@ from carrel import __version__
 from carrel.access import account_by_slug, token_text
 from carrel.delivery import Exchanges, Live, Sweeping, Turns
 from carrel.kernel import DEFAULT_ACCOUNT_SLUG, Code, Ids, Refusal, SystemClock, system_chance
-from carrel.kernel.limits import KEEP_ALIVE_SECONDS
+from carrel.kernel.limits import BODY_BYTES_MAX, KEEP_ALIVE_SECONDS
 from carrel.main.connections import BoundedHttp, allow_many_connections
 from carrel.main.doors import Doors
 from carrel.main.logs import set_up_logs
@@ -180,6 +180,7 @@ class _Web(uvicorn.Server):
                 loop="none",
                 http=BoundedHttp,
                 ws="websockets-sansio",
+                ws_max_size=BODY_BYTES_MAX,
                 log_config=None,
                 access_log=False,
                 lifespan="off",

@@ -12,7 +12,6 @@ from starlette.responses import Response
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from carrel.kernel import Access, Code, Refusal, invalid
-from carrel.kernel.limits import BODY_BYTES_MAX
 from carrel.surfaces.bodies import decode_body
 from carrel.surfaces.house import House
 from carrel.surfaces.identity import WrongTokens, identify, refuse_token_in_query, require_caller
@@ -114,8 +113,6 @@ def _refuse_key(socket: WebSocket) -> None:
 
 
 def _request(raw: bytes) -> SocketCreate:
-    if len(raw) > BODY_BYTES_MAX:
-        raise Refusal(Code.TOO_LARGE, f"A message has at most {BODY_BYTES_MAX} bytes.")
     request: SocketCreate = decode_body(raw, SocketCreate)
     given = next((name for name in _NOT_HERE if getattr(request, name) is not None), None)
     if given is not None:
