@@ -10,9 +10,10 @@ import pytest
 from carrel.delivery import Door
 from carrel.delivery.desktop import Desktop
 from carrel.delivery.hearing import act, hear
-from carrel.gateway import BuiltinGateway, GatewaySettings
+from carrel.gateway import BuiltinGateway
 from carrel.journal import Entry
 from carrel.kernel import Provenance, TurnExtras
+from carrel.kernel.settings import GatewaySettings
 from carrel.runs import Claim, ClaimLost, cancel, run_by_id
 from carrel.sessions import agent_by_id, lane_of, lock_lane
 from carrel.storage import Tx
@@ -58,6 +59,7 @@ def sit_down(tx: Tx, engine: Engine, held: Claim, folder: Path) -> Desktop:
     return Desktop(
         desk=run_desk(house, access, agent, lane, run, session),
         run=run,
+        lane=lane,
         session=session,
         agent=agent,
         access=access,

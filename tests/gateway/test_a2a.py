@@ -15,9 +15,10 @@ from a2a.types import Part
 from google.protobuf.json_format import MessageToDict, ParseDict
 from google.protobuf.struct_pb2 import Value
 
-from carrel.gateway import Gateway, GatewayFault, GatewaySettings, Step, StepAnswer, open_gateway
+from carrel.gateway import Gateway, GatewayFault, Step, StepAnswer, open_gateway
 from carrel.gateway.a2a_reaching import leads_elsewhere
 from carrel.kernel.limits import TOOL_CALLS_PER_ROUND_MAX
+from carrel.kernel.settings import GatewaySettings
 from carrel.wire import Wire
 from tests.scripted_gateway import Gate
 from tests.sdk_agent import SdkAgent, Turn

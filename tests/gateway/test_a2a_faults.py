@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from carrel.gateway import Gateway, GatewayFault, GatewaySettings, Step, StepAnswer, open_gateway
+from carrel.gateway import Gateway, GatewayFault, Step, StepAnswer, open_gateway
+from carrel.kernel.settings import GatewaySettings
 from carrel.wire import Wire
 from tests.bridge.tiny_server import Asked, Frames, Raw, TinyServer, tiny_server
 from tests.requirements.mark import requirement

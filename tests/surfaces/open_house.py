@@ -14,9 +14,8 @@ from starlette.routing import BaseRoute
 
 from carrel.access import access_by_token
 from carrel.delivery import BUILTIN, Door, Exchanges, Live, Sweeping, Turns
-from carrel.gateway import GatewaySettings
 from carrel.kernel import Access, SystemClock
-from carrel.kernel.settings import SettingRow, Settings
+from carrel.kernel.settings import GatewaySettings, SettingRow, Settings
 from carrel.modes import Schedules
 from carrel.runs import Dispatcher, Rules, Watch
 from carrel.sessions import open_account

@@ -2,11 +2,12 @@
 
 from msgspec import Struct
 
-from carrel.gateway import Gateway, GatewaySettings
+from carrel.gateway import Gateway
 from carrel.journal import Entry
 from carrel.kernel import Access, TurnExtras
+from carrel.kernel.settings import GatewaySettings
 from carrel.runs import Run
-from carrel.sessions import Agent, Session
+from carrel.sessions import Agent, Lane, Session
 from carrel.tools import Desk, Toolset
 
 
@@ -22,6 +23,7 @@ class Desktop(Struct, frozen=True, kw_only=True):
 
     desk: Desk
     run: Run
+    lane: Lane
     session: Session
     agent: Agent
     access: Access

@@ -199,10 +199,13 @@ class Turns:
         agent = agent_by_id(tx, access, claim.agent_id)
         assert agent is not None, "a lane always has an agent"
         earlier, unread = talk_around_run(tx, access, session.id, run.id, limit=HISTORY_ROWS_MAX)
-        desk = self._desk(tx, run, session, agent)
+        lane = lane_of(tx, access, run.session_key)
+        assert lane is not None, "a run always has a lane"
+        desk = self._desk(run, session, agent, lane)
         return Desktop(
             desk=desk,
             run=run,
+            lane=lane,
             session=session,
             agent=agent,
             access=desk.access,
@@ -214,9 +217,7 @@ class Turns:
             extras=extras_of(tx, access, run.id) if run.extras else TurnExtras(),
         )
 
-    def _desk(self, tx: Tx, run: Run, session: Session, agent: Agent) -> Desk:
-        lane = lane_of(tx, run.access, run.session_key)
-        assert lane is not None, "a run always has a lane"
+    def _desk(self, run: Run, session: Session, agent: Agent, lane: Lane) -> Desk:
         access = msgspec.structs.replace(run.access, kind="run", actor_id=agent.id, agent_id=agent.id, run_id=run.id)
         return run_desk(self._house, access, agent, lane, run, session)
 
@@ -226,9 +227,7 @@ class Turns:
         return self._doors.get(named) or self._doors[BUILTIN]
 
     def _asking(self, tx: Tx, desktop: Desktop, room: int | None) -> Asking:
-        run, agent, door = desktop.run, desktop.agent, desktop.door
-        lane = lane_of(tx, desktop.access, run.session_key)
-        assert lane is not None, "a run always has a lane"
+        run, agent, door, lane = desktop.run, desktop.agent, desktop.door, desktop.lane
         slug = account_of(tx, desktop.access).slug
         tools = desktop.toolset.offered()
         heard = [name for entry in desktop.own for name in entry.attachment_ids]

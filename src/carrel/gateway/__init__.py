@@ -6,7 +6,6 @@ It keeps nothing, knows no session and no store, and tries nothing twice: a step
 from carrel.gateway.builtin import BuiltinGateway
 from carrel.gateway.model import PROMPT_TOO_LONG, Call, Gateway, GatewayFault, OnText, Step, StepAnswer, Usage
 from carrel.gateway.opening import open_gateway
-from carrel.kernel.settings import GatewaySettings
 
 __all__ = [
     "PROMPT_TOO_LONG",
@@ -14,7 +13,6 @@ __all__ = [
     "Call",
     "Gateway",
     "GatewayFault",
-    "GatewaySettings",
     "OnText",
     "Step",
     "StepAnswer",
