@@ -8,8 +8,10 @@ import msgspec
 from starlette.responses import Response
 
 from carrel import __version__
+from carrel.kernel.limits import IDEMPOTENCY_KEY_CHARS_MAX
 from carrel.surfaces.api.endpoint import ENDPOINTS, OPEN, Ask, Endpoint, NoQuery, endpoint
 from carrel.surfaces.errors import ErrorBody
+from carrel.surfaces.identity import COOKIE
 
 _REF = "#/components/schemas/{name}"
 _PARAMETER = re.compile(r"{(\w+)(?::\w+)?}")
@@ -66,7 +68,7 @@ def openapi_document() -> dict[str, Any]:
             "schemas": dict(sorted(components.items())),
             "securitySchemes": {
                 "bearer": {"type": "http", "scheme": "bearer"},
-                "cookie": {"type": "apiKey", "in": "cookie", "name": "carrel_session"},
+                "cookie": {"type": "apiKey", "in": "cookie", "name": COOKIE},
             },
         },
     }
@@ -108,7 +110,7 @@ def _parameters(one: Endpoint, shapes: dict[int, Any], components: dict[str, Any
             {"name": name, "in": "query", "required": name in query.get("required", ()), "schema": _told(schema)}
         )
     if one.creates:
-        key = {"type": "string", "minLength": 1, "maxLength": 200}
+        key = {"type": "string", "minLength": 1, "maxLength": IDEMPOTENCY_KEY_CHARS_MAX}
         found.append({"name": "X-Idempotency-Key", "in": "header", "required": False, "schema": key})
     return found
 
