@@ -22,11 +22,11 @@ from carrel.access import (
     slug_of,
     users,
 )
-from carrel.kernel import Access, invalid, iso, parse_iso
+from carrel.kernel import Access, iso
 from carrel.kernel.limits import AGENT_ID_CHARS_MAX, BRIEFING_CHARS_MAX, LIST_ROWS_MAX, NAME_CHARS_MAX, TOKEN_NAMES_MAX
 from carrel.sessions import account_settings, change_account, make_token, open_account
 from carrel.storage import Tx
-from carrel.surfaces.api.cursors import clamp, read_cursor, write_cursor
+from carrel.surfaces.api.cursors import clamp, cut, read_cursor, read_moment
 from carrel.surfaces.api.endpoint import OWNER, Ask, In, NoQuery, Out, endpoint
 from carrel.surfaces.api.health import require_operator
 
@@ -302,11 +302,8 @@ async def list_tokens(ask: Ask[None, TokensQuery]) -> TokensAnswer:
     place = read_cursor(ask.query.cursor, tuple[str])
     after = place[0] if place else ""
     found = await ask.read(lambda tx, access: live_tokens(tx, access, after=after, limit=limit + 1))
-    more = len(found) > limit
-    page = found[:limit]
-    return TokensAnswer(
-        tokens=[_token_out(token) for token in page], next_cursor=write_cursor(page[-1].id) if more else None
-    )
+    page, following = cut(found, limit, lambda token: (token.id,))
+    return TokensAnswer(tokens=[_token_out(token) for token in page], next_cursor=following)
 
 
 @endpoint("POST", "/api/tokens", answers={201: NewTokenAnswer}, who=OWNER, body=NewTokenBody, creates=True, secret=True)
@@ -320,7 +317,7 @@ async def create_token(ask: Ask[NewTokenBody, NoQuery]) -> NewTokenAnswer:
         user_id=body.user_id,
         agent_ids=tuple(body.agent_ids),
         space_ids=("*",) if body.space_ids is None else tuple(body.space_ids),
-        expires_at=_moment("expiresAt", body.expires_at),
+        expires_at=None if body.expires_at is None else read_moment("expiresAt", body.expires_at),
     )
 
     def work(tx: Tx, access: Access) -> tuple[Token, str]:
@@ -334,13 +331,3 @@ async def create_token(ask: Ask[NewTokenBody, NoQuery]) -> NewTokenAnswer:
 async def delete_token(ask: Ask[None, NoQuery]) -> None:
     """End a token at once."""
     await ask.write(lambda tx, access: revoke(tx, access, ask.path("id")))
-
-
-def _moment(name: str, text: str | None) -> int | None:
-    """Milliseconds of an ISO 8601 moment."""
-    if text is None:
-        return None
-    try:
-        return parse_iso(text)
-    except (ValueError, OverflowError) as error:
-        raise invalid(name, "A time reads like 2026-01-31T12:00:00Z.") from error

@@ -14,10 +14,10 @@ from carrel.journal import (
     newest_event,
     pruned_event,
 )
-from carrel.kernel import Access, invalid, parse_iso
+from carrel.kernel import Access, invalid
 from carrel.kernel.limits import CHANGES_ROWS_DEFAULT, CHANGES_ROWS_MAX
 from carrel.storage import Tx
-from carrel.surfaces.api.cursors import clamp
+from carrel.surfaces.api.cursors import clamp, read_moment
 from carrel.surfaces.api.endpoint import Ask, In, Out, endpoint
 from carrel.surfaces.api.stream import in_default_space
 
@@ -136,10 +136,7 @@ def _cursor(tx: Tx, access: Access, query: ChangesQuery) -> int:
         return query.since_seq
     if query.since is UNSET:
         return 0
-    try:
-        moment = parse_iso(query.since)
-    except (ValueError, OverflowError) as error:
-        raise invalid("since", "A time reads like 2026-01-31T12:00:00Z.") from error
+    moment = read_moment("since", query.since)
     after = first_event_since(tx, access, moment)
     if pruned_event(tx, access) and after <= first_event_since(tx, access, 0):
         # Everything that is kept happened since; what was pruned may have, too.

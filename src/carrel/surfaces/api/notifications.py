@@ -10,7 +10,7 @@ from carrel.journal import (
 )
 from carrel.kernel import Access
 from carrel.storage import Tx
-from carrel.surfaces.api.cursors import clamp, read_cursor, write_cursor
+from carrel.surfaces.api.cursors import clamp, cut, read_cursor
 from carrel.surfaces.api.endpoint import PEOPLE, Ask, In, NoQuery, Out, endpoint
 
 
@@ -51,11 +51,11 @@ async def list_notifications(ask: Ask[None, NotificationsQuery]) -> Notification
     def work(tx: Tx, access: Access) -> NotificationList:
         before, mailbox = place[0] if place else None, _mailbox(access)
         found = newest_notifications(tx, access, mailbox, limit=limit + 1, before=before, unread=ask.query.unread)
-        page = found[:limit]
+        page, following = cut(found, limit, lambda notification: (notification.id,))
         return NotificationList(
             notifications=[notification.shown() for notification in page],
             unread_count=count_unread(tx, access, mailbox),
-            next_cursor=write_cursor(page[-1].id) if len(found) > limit else None,
+            next_cursor=following,
         )
 
     return await ask.read(work)

@@ -28,7 +28,7 @@ from carrel.runs import (
 )
 from carrel.sessions import agent_by_slug, find_place, lane_for_work, may_see
 from carrel.storage import Tx
-from carrel.surfaces.api.cursors import clamp, read_cursor, write_cursor
+from carrel.surfaces.api.cursors import clamp, cut, read_cursor
 from carrel.surfaces.api.endpoint import PEOPLE, Ask, In, NoQuery, Out, endpoint
 from carrel.surfaces.api.shapes import RunShape, Waited, run_shape, run_shapes, waited
 from carrel.surfaces.waits import refuse_when_draining, rest_of
@@ -152,11 +152,8 @@ async def list_runs(ask: Ask[None, RunsQuery]) -> RunList:
             if wanted is None
             else runs_newest_first(tx, access, wanted, before=before[0] if before else None, limit=limit + 1)
         )
-        page = found[:limit]
-        return RunList(
-            runs=run_shapes(tx, access, page),
-            next_cursor=write_cursor(page[-1].id) if len(found) > limit else None,
-        )
+        page, following = cut(found, limit, lambda run: (run.id,))
+        return RunList(runs=run_shapes(tx, access, page), next_cursor=following)
 
     return await ask.read(work)
 

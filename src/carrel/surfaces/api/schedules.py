@@ -22,8 +22,8 @@ from carrel.modes import (
 )
 from carrel.sessions import find_place
 from carrel.storage import Tx
-from carrel.surfaces.api.cursors import clamp, read_cursor, write_cursor
-from carrel.surfaces.api.endpoint import PEOPLE, Ask, In, NoQuery, Out, Reply, endpoint
+from carrel.surfaces.api.cursors import clamp, cut, read_cursor
+from carrel.surfaces.api.endpoint import PEOPLE, Ask, In, NoQuery, Out, endpoint
 from carrel.surfaces.waits import refuse_when_draining
 
 Reference = Annotated[str, Meta(max_length=SESSION_REFERENCE_CHARS_MAX)]
@@ -101,8 +101,7 @@ async def list_schedules(ask: Ask[None, SchedulesQuery]) -> ScheduleList:
     def work(tx: Tx, access: Access) -> ScheduleList:
         key = _session(tx, access, reference)
         found = schedules_of(tx, access, key, after=place[0] if place else "", limit=limit + 1)
-        page = found[:limit]
-        following = write_cursor(page[-1].id) if len(found) > limit else None
+        page, following = cut(found, limit, lambda schedule: (schedule.id,))
         return ScheduleList(schedules=[shape_of(tx, one) for one in page], next_cursor=following)
 
     return await ask.read(work)
@@ -165,17 +164,15 @@ async def delete_schedule(ask: Ask[None, OfSession]) -> None:
     await ask.write(work)
 
 
-@endpoint(
-    "POST", "/api/schedules/{id}/run", answers={202: FiredSchedule}, who=PEOPLE, query=OfSession, creates=True
-)  # fmt: skip
-async def run_schedule(ask: Ask[None, OfSession]) -> Reply:
+@endpoint("POST", "/api/schedules/{id}/run", answers={202: FiredSchedule}, who=PEOPLE, query=OfSession, creates=True)
+async def run_schedule(ask: Ask[None, OfSession]) -> FiredSchedule:
     """Have a schedule fire now; when it comes next stays as it was."""
     refuse_when_draining(ask.house)
 
-    def work(tx: Tx, access: Access) -> Reply:
+    def work(tx: Tx, access: Access) -> FiredSchedule:
         found = _found(tx, access, ask.path("id"), ask.query.session_id)
         schedule, run = fire_now(tx, access, found.id, ask.house.rules)
-        return ask.promise(tx, Reply(202, FiredSchedule(schedule=shape_of(tx, schedule), run_id=run.id)))
+        return ask.promise(tx, FiredSchedule(schedule=shape_of(tx, schedule), run_id=run.id))
 
     return await ask.write(work)
 

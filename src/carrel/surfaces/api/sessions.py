@@ -27,7 +27,7 @@ from carrel.sessions import (
     lane_rows,
 )
 from carrel.storage import Tx
-from carrel.surfaces.api.cursors import clamp, read_cursor, write_cursor
+from carrel.surfaces.api.cursors import clamp, cut, read_cursor, write_cursor
 from carrel.surfaces.api.endpoint import Ask, In, NoQuery, Out, endpoint
 from carrel.surfaces.api.session_shapes import SessionShape, generation_shapes, session_shape, session_shapes
 from carrel.surfaces.api.shapes import RunShape, run_shapes
@@ -117,14 +117,13 @@ async def list_sessions(ask: Ask[None, SessionsQuery]) -> SessionList:
     def work(tx: Tx, access: Access) -> SessionList:
         wanted = _filter(tx, access, query)
         rows = [] if wanted is None else lane_rows(tx, access, wanted, before=before, limit=limit + 1)
-        page = rows[:limit]
-        last = page[-1].lane if len(rows) > limit else None
+        page, following = cut(rows, limit, lambda row: (row.lane.updated_at, row.lane.key))
         shapes = session_shapes(tx, access, page, clamp(query.message_limit, 0, ROW_MESSAGES_MAX, 0))
         return SessionList(
             count=len(page),
             sessions=shapes,
             visibility=_visibility(tx, access),
-            next_cursor=write_cursor(last.updated_at, last.key) if last else None,
+            next_cursor=following,
         )
 
     return await ask.read(work)
