@@ -66,6 +66,11 @@ def error_body(refusal: Refusal, request_id: str) -> ErrorBody:
     return ErrorBody(error=detail, request_id=request_id)
 
 
+def nothing_here() -> Refusal:
+    """What is told of an address that nothing answers at."""
+    return Refusal(Code.NOT_FOUND, "There is nothing at this address.")
+
+
 def broken() -> Refusal:
     """What is told of an error that nothing foresaw; the log knows it."""
     return Refusal(Code.INTERNAL, "Something went wrong here; the server's log knows more under this request id.")

@@ -15,7 +15,7 @@ from carrel.storage import Tx
 from carrel.surfaces.answering import answered
 from carrel.surfaces.api.endpoint import Ask, Endpoint, Reply
 from carrel.surfaces.bodies import decode_body, read_body
-from carrel.surfaces.errors import refusal_response
+from carrel.surfaces.errors import nothing_here, refusal_response
 from carrel.surfaces.house import House
 from carrel.surfaces.identity import WrongTokens, identify, is_loopback, refuse_token_in_query, require_known
 from carrel.surfaces.repeating import Keep, Repeats, read_key
@@ -126,4 +126,4 @@ async def http_error(request: Request, error: Exception) -> Response:
         )
         response.headers["Allow"] = (error.headers or {}).get("Allow", "")
         return response
-    return refusal_response(Refusal(Code.NOT_FOUND, "There is nothing at this address."), request.state.request_id)
+    return refusal_response(nothing_here(), request.state.request_id)

@@ -9,10 +9,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from carrel.kernel import Code, Refusal, not_found
+from carrel.kernel import Code, Refusal
 from carrel.surfaces.answering import answered
 from carrel.surfaces.bodies import decode_body, read_body
-from carrel.surfaces.errors import STATUS
+from carrel.surfaces.errors import STATUS, nothing_here
 from carrel.surfaces.house import House
 from carrel.surfaces.telegram.bot import Bot, BotFault
 from carrel.surfaces.telegram.hearing import Heard, hear, is_owner, typed_in
@@ -46,7 +46,7 @@ class _Webhook:
     async def _take(self, request: Request) -> Response:
         given = request.path_params["secret"].encode()
         if not self._settings.enabled or not compare_digest(given, self._settings.webhook_secret.encode()):
-            raise not_found("page")
+            raise nothing_here()
         try:
             update = decode_body(await read_body(request), Update)
         except Refusal as refusal:
