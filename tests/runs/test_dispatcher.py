@@ -235,6 +235,34 @@ async def test_a_run_whose_lease_ran_out_before_its_end_was_written_is_done_agai
             await engine.rest(run.id)
 
 
+@requirement("S1.x.stuck")
+async def test_a_turn_whose_lease_ran_out_is_given_up_by_the_server_that_takes_its_run_up_again(store_url: str) -> None:
+    async with open_engine(store_url, real=True) as engine:
+        begun, gone = asyncio.Queue[Claim](), asyncio.Queue[int]()
+        may_end = asyncio.Event()
+
+        async def turn(claim: Claim) -> Outcome:
+            begun.put_nowait(claim)
+            try:
+                await may_end.wait()
+            except asyncio.CancelledError:
+                gone.put_nowait(claim.attempt)
+                raise
+            return Completed(reply=f"attempt {claim.attempt}")
+
+        async with working(engine, turn):
+            run = await engine.say(MAIN, "work")
+            assert (await within(begun.get())).attempt == 1
+            await engine.db.write(expire_leases)
+            await engine.db.write(rescue_lost)
+            assert (await within(begun.get())).attempt == 2
+            assert await within(gone.get()) == 1
+            may_end.set()
+            assert (await engine.rest(run.id)).reply == "attempt 2"
+            other = await engine.say(lane_key("other"), "and this?")
+            assert (await engine.rest(other.id)).reply == "attempt 1", "the server is still at work"
+
+
 async def test_a_turn_that_meets_a_store_that_is_away_is_tried_again(sqlite_url: str) -> None:
     async def away(_: Claim) -> Outcome:
         raise Refusal(Code.STORAGE_UNAVAILABLE, "The database does not answer.")

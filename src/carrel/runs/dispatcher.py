@@ -25,6 +25,7 @@ from carrel.storage import RUNS, STOPS, Database, Landing, Tx
 Handler = Callable[[Claim], Awaitable[Outcome]]
 _log = getLogger("carrel.runs")
 _DRAIN_LOOK_SECONDS = 0.01
+_OVERTAKEN = Cancelled(reason="interrupted")
 _TIMED_OUT = Failed(code="timeout", message="The run took longer than its limit.", reason="timeout")
 
 
@@ -170,6 +171,10 @@ class Dispatcher:
             self._freed.set()
 
     async def _turn(self, run: Claim) -> Outcome | None:
+        earlier = self._slots.get(run.id)
+        if earlier is not None:
+            # Its lease ran out while it was worked on here. What that claim still brings is written nowhere.
+            earlier.end(_OVERTAKEN)
         slot = self._slots[run.id] = _Slot(run)
         try:
             return await slot.hold(self._handler(run))
@@ -184,7 +189,8 @@ class Dispatcher:
             _log.exception("turn_failed", extra={"run_id": run.id, "error_code": "internal"})
             return Failed(code="internal", message=f"The turn broke off: {type(error).__name__}.")
         finally:
-            del self._slots[run.id]
+            if self._slots.get(run.id) is slot:
+                del self._slots[run.id]
 
     def _renew(self, tx: Tx) -> int:
         # Only what is worked on here and now: a run whose end could not be written must not be held for ever.
