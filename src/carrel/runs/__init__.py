@@ -32,6 +32,7 @@ from carrel.runs.model import (
     NeedsInput,
     Outcome,
     Run,
+    outside_call,
     retry_delay_ms,
 )
 from carrel.runs.notifying import notify_people, subject_of
@@ -115,8 +116,8 @@ __all__ = [
     "finish_call", "go_on", "has_written", "hold_exchange", "insert_artifact", "insert_attachment", "insert_response",
     "is_senders", "keep_end", "keep_exchange", "keep_place", "keep_webhook", "live_runs_of_lane", "newest_end",
     "newest_response", "newest_tasks", "next_exchange_due", "next_post_due", "next_response", "next_webhook_due",
-    "note_instructions", "notify_people", "open_calls", "part_sent", "pass_over", "place_of_run", "post_by_id",
-    "post_failed", "post_words", "prune", "queue_order", "queue_position", "record_call", "release_key",
+    "note_instructions", "notify_people", "open_calls", "outside_call", "part_sent", "pass_over", "place_of_run",
+    "post_by_id", "post_failed", "post_words", "prune", "queue_order", "queue_position", "record_call", "release_key",
     "release_posts", "release_sender", "release_webhooks", "remove_lane", "require_cancelled", "rescue_lost",
     "response_by_id", "response_by_key", "retire_agent", "retry", "retry_delay_ms", "run_by_id", "run_by_sender",
     "running_of_lane", "runs_newest_first", "settle", "stop_lane", "stuck_lanes", "subject_of", "take_posts",

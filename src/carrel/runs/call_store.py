@@ -3,6 +3,7 @@
 from msgspec import Struct
 
 from carrel.kernel import Access
+from carrel.runs.model import outside_call
 from carrel.storage import Tx
 
 
@@ -79,10 +80,15 @@ def has_written(tx: Tx, access: Access, run_id: str) -> bool:
 
 
 def is_waiting(tx: Tx, access: Access, run_id: str) -> bool:
-    """True when a call of a run still waits for another run."""
+    """True when a turn stands between two steps, in a call of its own that still waits for another run.
+
+    One from outside comes in the middle of a step, and whoever made it does not wait on.
+    """
     row = tx.one(
-        "SELECT 1 FROM calls WHERE account_id = :account AND run_id = :run_id AND waits_for IS NOT NULL LIMIT 1",
+        "SELECT 1 FROM calls WHERE account_id = :account AND run_id = :run_id AND waits_for IS NOT NULL "
+        "AND call_id NOT LIKE :outside LIMIT 1",
         account=access.account_id,
         run_id=run_id,
+        outside=outside_call("%"),
     )
     return row is not None

@@ -170,3 +170,8 @@ def retry_delay_ms(attempt: int, chance: Chance | float) -> int:
     draw = chance if isinstance(chance, float) else chance.random()
     bound = min(RETRY_MAX_SECONDS, RETRY_BASE_SECONDS * 2 ** max(0, attempt - 1))
     return 1 + int(bound * 1000 * draw)
+
+
+def outside_call(name: str) -> str:
+    """The id of a call that is made from outside of its run's turn; the turn's own begin with a step's number."""
+    return f"outside:{name}"

@@ -7,7 +7,7 @@ import msgspec
 from msgspec import Struct
 
 from carrel.kernel import METRICS, MS_PER_SECOND, Code, Refusal, system_access
-from carrel.runs import OutsideCall, WantedEnd, call_of, finish_call, record_call, run_by_id, want_end
+from carrel.runs import OutsideCall, WantedEnd, call_of, finish_call, outside_call, record_call, run_by_id, want_end
 from carrel.sessions import lock_lane, make_lane
 from carrel.storage import Tx
 from carrel.surfaces.desks import Seat
@@ -88,7 +88,7 @@ class Outside(Struct, frozen=True, kw_only=True):
         # An answer that is waited for is kept as far as it is known, for one who asks again after a crash.
         text = bounded({"runId": wait[0], "status": "accepted"} if wait else result.value)
         if desk.run is not None:
-            name = self._known_as if self.call_id else tx.new_id("call")
+            name = self._known_as if self.call_id else outside_call(tx.new_id("call"))
             effect = effect_of(tool, result)
             record_call(tx, desk.access, desk.run.id, name, tool=tool.name, effect=effect, result=text, wait=wait)
             if result.ends is not None:
@@ -100,8 +100,7 @@ class Outside(Struct, frozen=True, kw_only=True):
 
     @property
     def _known_as(self) -> str:
-        # The calls of the run's own turn begin with the number of their step.
-        return f"outside:{self.call_id}"
+        return outside_call(self.call_id)
 
     async def _wait(self, wait: Wait) -> None:
         """Wait for another run, but not for one that is gone, nor longer than the server lives."""

@@ -13,6 +13,8 @@ import pytest
 from carrel.journal import Entry, entries_of_run
 from carrel.kernel import Access
 from carrel.kernel.limits import ARTIFACT_BYTES_MAX
+from carrel.kernel.settings import Settings, ToolsSessionsSettings, ToolsSettings
+from carrel.runs import rescue_lost
 from carrel.storage import Tx
 from tests.engine import events_of_run
 from tests.requirements.mark import requirement
@@ -48,9 +50,9 @@ class Held(NamedTuple):
 
 
 @asynccontextmanager
-async def held_run(url: str, message: str = "hold here") -> AsyncIterator[Held]:
+async def held_run(url: str, message: str = "hold here", *, settings: Settings | None = None) -> AsyncIterator[Held]:
     """A run that is held in its first step."""
-    async with open_house(url, run_tokens=True) as house, house.client() as owner:
+    async with open_house(url, run_tokens=True, settings=settings) as house, house.client() as owner:
         run_id = (await start(owner, message, sessionKey=TASK))["runId"]
         await house.agent.reached("here")
         async with house.client(house.agent.tokens[run_id]) as tools:
@@ -230,3 +232,27 @@ async def test_a_part_of_an_artifact_has_as_many_bytes_as_is_said_whether_it_is_
         assert (await held.call("artifact_add", {name: whole.decode()})).status_code == 200
         answer = await held.call("artifact_add", {name: more.decode()})
     assert (answer.status_code, answer.json()["error"]["field"]) == (413, name)
+
+
+@requirement("S0.x.tools.once")
+@pytest.mark.parametrize("dies", ["while the call waits", "after it"])
+async def test_a_server_that_dies_does_not_repeat_a_step_in_which_its_agent_has_sent_something(
+    store_url: str, dies: str
+) -> None:
+    waits = dies == "while the call waits"
+    message: Json = {"sessionKey": "main", "message": "hold there", "timeoutSeconds": 20 if waits else 1}
+    settings = Settings(tools=ToolsSettings(sessions=ToolsSessionsSettings(visibility="agent")))
+    async with held_run(store_url, settings=settings) as held, asyncio.TaskGroup() as group:
+        call = group.create_task(held.call("sessions_send", message))
+        await held.house.agent.reached("there")
+        if not waits:
+            assert (await call).json()["status"] == "timeout"
+        await held.house.db.write(lambda tx: expire_lease(tx, held.run_id))
+        await held.house.db.write(rescue_lost)
+        run = await rested(held.owner, held.run_id)
+        held.house.agent.release("there")
+    assert (run["state"], run["reason"]) == ("failed", "interrupted")
+
+
+def expire_lease(tx: Tx, run_id: str) -> None:
+    tx.run("UPDATE runs SET lease_until = 0 WHERE id = :id", id=run_id)
