@@ -52,8 +52,8 @@ def next_step(tx: Tx, access: Access, run_id: str) -> int:
 def answer_step(tx: Tx, access: Access, run_id: str, n: int, output: str) -> None:
     """Keep what came back."""
     tx.run(
-        "UPDATE steps SET answered_at = :now, output = :output WHERE account_id = :account AND "
-        "run_id = :run_id AND n = :n",
+        "UPDATE steps SET answered_at = :now, output = :output "
+        "WHERE account_id = :account AND run_id = :run_id AND n = :n",
         account=access.account_id,
         run_id=run_id,
         n=n,

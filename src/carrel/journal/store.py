@@ -11,6 +11,9 @@ from carrel.storage import FEED, Row, Tx
 
 _FIELDS = Entry.__struct_fields__
 _ENTRY = ", ".join(_FIELDS)
+_INSERT_ENTRY = (
+    f"INSERT INTO entries (account_id, {_ENTRY}) VALUES (:account, {', '.join(f':{name}' for name in _FIELDS)})"
+)
 _EVENT = "seq, name, at, key, conversation, generation, run_id, task_id, agent_id, body, recipient"
 _NO_TOOL_RESULTS = "AND role <> 'toolResult' "
 _provenance = msgspec.json.Decoder(Provenance).decode
@@ -22,12 +25,7 @@ def append_entry(tx: Tx, access: Access, entry: NewEntry) -> Entry:
     """Write one line of the journal and tell of it."""
     entry_id, seq = entry.id or tx.new_id("ent"), tx.tick()
     tx.run(
-        "INSERT INTO entries (account_id, seq, id, type, role, content, details, key, session_id, "
-        "run_id, agent_id, author, "
-        "provenance, message_id, channel, attachment_ids, created_at) VALUES (:account, :seq, :id, "
-        ":type, :role, :content, "
-        ":details, :key, :session_id, :run_id, :agent_id, :author, :provenance, :message_id, "
-        ":channel, :attachment_ids, :now)",
+        _INSERT_ENTRY,
         account=access.account_id,
         seq=seq,
         id=entry_id,
@@ -44,7 +42,7 @@ def append_entry(tx: Tx, access: Access, entry: NewEntry) -> Entry:
         message_id=entry.message_id,
         channel=entry.channel,
         attachment_ids=json_text(entry.attachment_ids),
-        now=tx.now,
+        created_at=tx.now,
     )
     written = Entry(**{**structs.asdict(entry), "seq": seq, "id": entry_id, "created_at": tx.now})
     append_event(tx, access, "log.appended", _about(written), json_text({"log": written.wire()}))

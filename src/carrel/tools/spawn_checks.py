@@ -7,14 +7,13 @@ from msgspec import Meta, Struct
 
 from carrel.gateway import GatewayFault
 from carrel.kernel import clip, is_agent_id
-from carrel.kernel.limits import LABEL_CHARS_MAX, MESSAGE_CHARS_MAX, NAME_CHARS_MAX
+from carrel.kernel.limits import LABEL_CHARS_MAX, MESSAGE_CHARS_MAX, NAME_CHARS_MAX, RUN_TIMEOUT_SECONDS_MAX
 from carrel.sessions import Agent, Thinking, agent_by_slug, count_live_children
 from carrel.storage import Tx
 from carrel.tools.attachments import InlineFile
 from carrel.tools.model import Desk, Params
 from carrel.tools.side_rooms import room_beside
 
-_YEAR_SECONDS = 31_536_000
 _SHOWN_CHARS_MAX = 80
 
 
@@ -32,7 +31,7 @@ class SessionsSpawn(Params, frozen=True, kw_only=True):
     agent_id: str | None = None
     model: Annotated[str, Meta(min_length=1, max_length=NAME_CHARS_MAX)] | None = None
     thinking: Thinking | None = None
-    run_timeout_seconds: Annotated[int, Meta(ge=0, le=_YEAR_SECONDS)] | None = None
+    run_timeout_seconds: Annotated[int, Meta(ge=0, le=RUN_TIMEOUT_SECONDS_MAX)] | None = None
     bound: bool = msgspec.field(name="thread", default=False)
     mode: Literal["run", "session"] | None = None
     cleanup: Literal["delete", "keep"] = "keep"

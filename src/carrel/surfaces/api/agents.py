@@ -6,7 +6,12 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType, structs
 
 from carrel.kernel import Access, invalid, iso
-from carrel.kernel.limits import AGENT_ID_CHARS_MAX, INSTRUCTIONS_EXTRA_CHARS_MAX, NAME_CHARS_MAX
+from carrel.kernel.limits import (
+    AGENT_ID_CHARS_MAX,
+    INSTRUCTIONS_EXTRA_CHARS_MAX,
+    NAME_CHARS_MAX,
+    RUN_TIMEOUT_SECONDS_MAX,
+)
 from carrel.runs import count_live, retire_agent
 from carrel.sessions import (
     Agent,
@@ -53,7 +58,7 @@ class SubagentsPatch(In, frozen=True, kw_only=True):
     """What an agent's children may be; null inherits from the settings."""
 
     allow_agents: Names | UnsetType = UNSET
-    run_timeout_seconds: Annotated[int, Meta(ge=0, le=31536000)] | UnsetType | None = UNSET
+    run_timeout_seconds: Annotated[int, Meta(ge=0, le=RUN_TIMEOUT_SECONDS_MAX)] | UnsetType | None = UNSET
     archive_after_minutes: Annotated[float, Meta(ge=0, le=525600)] | UnsetType | None = UNSET
     max_children: Annotated[int, Meta(ge=0, le=1000)] | UnsetType | None = UNSET
 

@@ -8,6 +8,7 @@ from carrel.delivery import Comparison, Receipt, compare_receipts, receipt_of, r
 from carrel.kernel import Access, Code, Envelope, Message, Provenance, Refusal, invalid, not_found
 from carrel.kernel.limits import (
     NAME_CHARS_MAX,
+    RUN_TIMEOUT_SECONDS_MAX,
     SESSION_REFERENCE_CHARS_MAX,
     STOP_SECONDS_MAX,
     WAIT_SECONDS_DEFAULT,
@@ -37,7 +38,6 @@ Words = Annotated[str, Meta(min_length=1, max_length=NAME_CHARS_MAX)]
 Reference = Annotated[str, Meta(min_length=1, max_length=SESSION_REFERENCE_CHARS_MAX)]
 TaskId = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$")]
 State = Literal["queued", "running", "waiting", "completed", "failed", "cancelled"]
-_TIMEOUT_SECONDS_MAX = 31_536_000
 
 
 class NewRun(In, frozen=True, kw_only=True):
@@ -47,7 +47,7 @@ class NewRun(In, frozen=True, kw_only=True):
     agent_id: Words | None = None
     session_key: Reference | None = None
     task_id: TaskId | None = None
-    timeout_seconds: Annotated[int, Meta(ge=0, le=_TIMEOUT_SECONDS_MAX)] = 0
+    timeout_seconds: Annotated[int, Meta(ge=0, le=RUN_TIMEOUT_SECONDS_MAX)] = 0
 
 
 class Accepted(Out, frozen=True, kw_only=True):
