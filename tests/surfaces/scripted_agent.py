@@ -13,7 +13,8 @@ WAIT_SECONDS_MAX = 20.0
 class ScriptedAgent:
     """Answers by the newest thing a person said.
 
-    `hold <name>` waits until `release(name)`; `ask <question>` asks back; `fail` fails for good, `flaky` for now;
+    `hold <name>` waits until `release(name)`; `ask <question>` asks back; `fail` fails for good, `flaky` for now, as
+    `trip <name>` does once it is released;
     `do <list>` calls one tool after the other, each a pair of name and arguments, where ["hold", <name>] waits;
     `silence` is answered by nothing, `say <words>` by just these; everything else is echoed.
     """
@@ -41,10 +42,10 @@ class ScriptedAgent:
         self.tokens[body["metadata"]["runId"]] = step.run_token
         said = newest_line(body["input"])
         word, _, rest = said.partition(" ")
-        if word == "hold":
+        if word in ("hold", "trip"):
             await self._hold(rest)
-        if word in ("fail", "flaky"):
-            raise GatewayFault("scripted", f"Told to {said}.", retryable=word == "flaky")
+        if word in ("fail", "flaky", "trip"):
+            raise GatewayFault("scripted", f"Told to {said}.", retryable=word != "fail")
         if word == "ask" and body["input"][-1].get("role") == "user":
             return _calling("request_input", {"question": rest or "What now?"}, len(self.bodies))
         if word in ("silence", "say"):

@@ -40,6 +40,7 @@ from carrel.runs import (
     note_instructions,
     open_calls,
     wanted_end,
+    wrote_from_outside,
 )
 from carrel.sessions import Agent, Lane, Session, agent_by_id, lane_of
 from carrel.storage import Database, Tx
@@ -62,6 +63,7 @@ class _Sent(Struct, frozen=True):
     asked: Asked
     model: str
     room: int
+    sent_at: int
 
 
 class _Pending(Struct, frozen=True):
@@ -119,13 +121,22 @@ class Turns:
         except GatewayFault as fault:
             # What was heard of a step that fails is void.
             self._live.say(claim.account_id, Spoken("restart", claim.id, claim.key))
-            return _failed(fault), usage
+            return await self._faulted(claim, sent, fault), usage
         self._remember(sent)
         rounds_max = self._settings.tool_rounds_max
         outcome = await self._db.write(lambda tx: hear_answer(tx, claim, sent.desktop, sent.n, answer, rounds_max))
         if outcome is None:
             self._live.end_step(claim.account_id, claim.id)
         return outcome, summed(usage, answer.usage)
+
+    async def _faulted(self, claim: Claim, sent: _Sent, fault: GatewayFault) -> Failed:
+        """What a fault makes of the turn. A step in which its agent has changed something is not put to it again."""
+        if not fault.retryable or not sent.step.run_token:
+            return _failed(fault)
+        if not await self._db.read(lambda tx: wrote_from_outside(tx, claim.access, claim.id, sent.sent_at)):
+            return _failed(fault)
+        message = f"{fault.message} The agent had changed something by then, so it is not asked again by itself."
+        return Failed(code=fault.code, message=message, reason="interrupted")
 
     def _remember(self, sent: _Sent) -> None:
         """Show that model no more from now on than it took now, unless something else than talk took its room."""
@@ -191,7 +202,7 @@ class Turns:
         if desktop.door.settings.run_tokens and not token:
             token = mint_run_token(tx, desktop.access, desktop.agent.id, claim.id)
         step = Step(body=asked.body, address=asking.address, agent_id=desktop.agent.id, run_token=token)
-        return _Sent(step, n, desktop, asked, asking.model, asking.room)
+        return _Sent(step, n, desktop, asked, asking.model, asking.room, tx.now)
 
     def _sit_down(self, tx: Tx, claim: Claim) -> Desktop:
         access = claim.access

@@ -5,7 +5,15 @@ The queue, the claim, the lifeline; no turn is taken here.
 
 from carrel.runs.accepting import Rules, check_message, deliver
 from carrel.runs.answering import CallOutput, answer, go_on, is_senders, open_calls, retry
-from carrel.runs.call_store import Call, call_of, finish_call, has_written, record_call, tools_called
+from carrel.runs.call_store import (
+    Call,
+    call_of,
+    finish_call,
+    has_written,
+    record_call,
+    tools_called,
+    wrote_from_outside,
+)
 from carrel.runs.carrying import CARRIED, part_sent, pass_over, post_failed, post_words, take_posts
 from carrel.runs.dispatcher import Dispatcher, Handler
 from carrel.runs.exchange_store import (
@@ -122,5 +130,5 @@ __all__ = [
     "response_by_id", "response_by_key", "retire_agent", "retry", "retry_delay_ms", "run_by_id", "run_by_sender",
     "running_of_lane", "runs_newest_first", "settle", "stop_lane", "stuck_lanes", "subject_of", "take_posts",
     "take_webhooks", "tell", "tools_called", "waiting_at", "want_end", "wanted_end", "webhook_by_id", "webhook_failed",
-    "webhook_told", "webhooks_of_run",
+    "webhook_told", "webhooks_of_run", "wrote_from_outside",
 ]  # fmt: skip

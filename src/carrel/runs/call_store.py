@@ -79,6 +79,19 @@ def has_written(tx: Tx, access: Access, run_id: str) -> bool:
     return row is not None
 
 
+def wrote_from_outside(tx: Tx, access: Access, run_id: str, since: int) -> bool:
+    """True when a call from outside of a run's turn has changed something since a moment."""
+    row = tx.one(
+        "SELECT 1 FROM calls WHERE account_id = :account AND run_id = :run_id AND effect = 'write' "
+        "AND call_id LIKE :outside AND called_at >= :since LIMIT 1",
+        account=access.account_id,
+        run_id=run_id,
+        outside=outside_call("%"),
+        since=since,
+    )
+    return row is not None
+
+
 def is_waiting(tx: Tx, access: Access, run_id: str) -> bool:
     """True when a turn stands between two steps, in a call of its own that still waits for another run.
 

@@ -13,7 +13,7 @@ import pytest
 from carrel.journal import Entry, entries_of_run
 from carrel.kernel import Access
 from carrel.kernel.limits import ARTIFACT_BYTES_MAX
-from carrel.kernel.settings import Settings, ToolsSessionsSettings, ToolsSettings
+from carrel.kernel.settings import RunsSettings, Settings, ToolsSessionsSettings, ToolsSettings
 from carrel.runs import rescue_lost
 from carrel.storage import Tx
 from tests.engine import events_of_run
@@ -252,6 +252,20 @@ async def test_a_server_that_dies_does_not_repeat_a_step_in_which_its_agent_has_
         run = await rested(held.owner, held.run_id)
         held.house.agent.release("there")
     assert (run["state"], run["reason"]) == ("failed", "interrupted")
+
+
+@requirement("S0.x.tools.once")
+@pytest.mark.parametrize(("tool", "reason"), [("artifact_add", "interrupted"), ("session_status", "dead_letter")])
+async def test_a_step_that_fails_for_now_is_not_put_to_an_agent_again_that_has_changed_something_in_it(
+    store_url: str, tool: str, reason: str
+) -> None:
+    # A fault that would be tried again makes a dead letter of the only attempt there is.
+    once = Settings(runs=RunsSettings(attempts_max=1))
+    async with held_run(store_url, "trip here", settings=once) as held:
+        answer = await held.call(tool, {"text": "half of it"} if tool == "artifact_add" else {})
+        answer.raise_for_status()
+        run = await held.return_step()
+    assert (run["state"], run["reason"]) == ("failed", reason)
 
 
 def expire_lease(tx: Tx, run_id: str) -> None:
