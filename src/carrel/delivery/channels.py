@@ -42,5 +42,5 @@ INTERNAL = "internal"
 
 
 def channel_of(lane: Lane) -> str:
-    """The channel of a lane: of its key, else where it was last spoken to."""
-    return lane.session_key.channel or lane.last_channel or INTERNAL
+    """The channel of what is said in a lane by the house."""
+    return lane.channel or INTERNAL

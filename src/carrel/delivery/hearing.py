@@ -51,9 +51,8 @@ def hear(tx: Tx, claim: Claim) -> tuple[Run, Session]:
         bound = session_by_id(tx, claim.access, run.session_id)
         assert bound is not None, "a generation with a run is never pruned"
         return run, bound
-    # Opening holds the lane, the fence the run: the lane comes first, as everywhere.
-    if run.provenance_kind == "cron" and run.session_key.rest == f"cron:{run.source().actor}":
-        # In a lane of its own a schedule begins afresh each time, so that what it shows a model does not grow.
+    # Opening and closing hold the lane, the fence the run: the lane comes first, as everywhere.
+    if run.begins_afresh:
         close_generation(tx, claim.access, run.session_key, "rotated")
     session = open_generation(tx, claim.access, run.session_key)
     fence(tx, claim)

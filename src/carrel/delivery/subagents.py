@@ -120,9 +120,8 @@ def _has_something_to_say(child: Run) -> bool:
 
 def _answer_there(tx: Tx, woken: Run, lane: Lane) -> None:
     """Have what the requester says to a result said where it is talked with: people wait there for what it brings."""
-    channel = channel_of(lane)
-    if channel in CARRIED and lane.last_to is not None:
-        keep_place(tx, woken.access, woken.id, channel, lane.last_to)
+    if lane.place is not None and lane.channel in CARRIED:
+        keep_place(tx, woken.access, woken.id, *lane.place)
 
 
 def _outcome(tx: Tx, exchange: Exchange) -> Outcome:

@@ -154,20 +154,14 @@ def _vanished(tx: Tx, schedule: Schedule) -> DisabledReason | None:
 
 def _say(tx: Tx, schedule: Schedule, rules: Rules) -> Run:
     """Deliver the message; what the agent answers goes where its session was last spoken in."""
-    place = _place(tx, schedule)
+    lane = lane_of(tx, schedule.access, schedule.lane_key)
+    place = None if lane is None else lane.place
     provenance = Provenance(kind="cron", source_channel=place[0] if place else UNSET, actor=schedule.id)
     message = Message(text=schedule.message, provenance=provenance)
     run = deliver(tx, schedule.access, Envelope(key=schedule.lane_key, message=message, channel=_CHANNEL), rules)
     if place:
         keep_place(tx, schedule.access, run.id, *place)
     return run
-
-
-def _place(tx: Tx, schedule: Schedule) -> tuple[str, str] | None:
-    """The channel of the lane and the place on it, where it is spoken in at one."""
-    lane = lane_of(tx, schedule.access, schedule.lane_key)
-    channel = None if lane is None else schedule.lane_key.channel or lane.last_channel
-    return (channel, lane.last_to) if lane is not None and channel and lane.last_to else None
 
 
 def _tell_fired(tx: Tx, schedule: Schedule, run: Run) -> Schedule:

@@ -108,6 +108,11 @@ class Run(Claim, frozen=True, kw_only=True):
         return self.state in ENDS
 
     @property
+    def begins_afresh(self) -> bool:
+        """True for what a schedule says in a lane of its own: a new generation hears it, or its talk would grow."""
+        return self.provenance_kind == "cron" and self.session_key.rest == f"cron:{self.source().actor}"
+
+    @property
     def sender_message(self) -> str | None:
         """The sender's own id for the message, without the scope within which it is unique."""
         return None if self.sender_id is None else self.sender_id.rpartition(SCOPE_END)[2]

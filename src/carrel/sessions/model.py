@@ -128,6 +128,16 @@ class Lane(Struct, frozen=True):
         """The key as a value."""
         return SessionKey.stored(self.key)
 
+    @property
+    def channel(self) -> str | None:
+        """The channel it is talked with on: its key's, else the one it was last spoken to by."""
+        return self.session_key.channel or self.last_channel
+
+    @property
+    def place(self) -> tuple[str, str] | None:
+        """(channel, place on it) where people talk with it; None where they do at no place of its own."""
+        return (self.channel, self.last_to) if self.channel and self.last_to else None
+
 
 class Session(Struct, frozen=True):
     """One generation of a key; closed for good."""

@@ -32,8 +32,7 @@ def room_beside(tx: Tx, desk: Desk) -> SideRoom | None:
     found = None if desk.run is None else place_of_run(tx, desk.looking, desk.run.id)
     if found is None:
         lane = lane_of(tx, desk.looking, desk.key)
-        channel = None if lane is None else desk.key.channel or lane.last_channel
-        found = (channel, lane.last_to) if lane is not None and channel and lane.last_to else None
+        found = None if lane is None else lane.place
     return SideRoom(*found) if found is not None and found[0] in desk.house.side_rooms else None
 
 
