@@ -33,6 +33,7 @@ from carrel.runs import (
     claim,
     deliver,
     fence,
+    hand_on,
     live_runs_of_lane,
     rescue_lost,
     run_by_id,
@@ -290,7 +291,6 @@ async def accounts_of(db: Database) -> list[str]:
     return [account.slug for account in await db.read(every_account)]
 
 
-def end_and_claim(tx: Tx, held: Claim, outcome: Outcome) -> list[Claim]:
-    """End a run and take the next due one in the same transaction, as a slot of the dispatcher does."""
-    settle(tx, held, outcome)
-    return claim(tx, "worker-1", LEASE_MS, 1)
+def end_and_claim(tx: Tx, *ended: Claim, outcome: Outcome = DONE) -> list[Claim]:
+    """End runs and take as many in the same transaction, as the slots of a dispatcher do."""
+    return hand_on(tx, [(held, outcome) for held in ended], "worker-1", LEASE_MS)

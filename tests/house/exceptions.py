@@ -50,6 +50,7 @@ STORE_SIGNATURES = {
     "carrel.runs.store.claimed_stop": HELD,
     "carrel.runs.store.run_from": "it reads a row, not the store",
     "carrel.runs.queue_store.insert_run": "the new run says whose it is",
+    "carrel.runs.queue_store.start": "the runs say whose they are",
     "carrel.runs.store.bind_session": HELD,
     "carrel.runs.store.note_instructions": HELD,
     "carrel.runs.store.change_of": HELD,

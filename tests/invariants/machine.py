@@ -4,6 +4,7 @@ import asyncio
 import random
 import tempfile
 from collections.abc import Coroutine
+from contextlib import suppress
 from typing import Any, TypeVar
 
 from hypothesis import strategies as st
@@ -19,8 +20,10 @@ from carrel.runs import (
     NeedsInput,
     Outcome,
     Rules,
+    Run,
     answer,
     prune,
+    run_by_id,
     stop_lane,
 )
 from carrel.sessions import close_generation
@@ -66,6 +69,9 @@ class Lanes(RuleBasedStateMachine):
     def sql(self, text: str) -> list[tuple[Any, ...]]:
         return self.do(self.engine.db.read(lambda tx: tx.all(text)))
 
+    def stored(self, held: Claim) -> Run | None:
+        return self.do(self.engine.db.read(lambda tx: run_by_id(tx, self.engine.access, held.id)))
+
     @initialize(seed=st.integers(0, 1_000))
     def open(self, seed: int) -> None:
         self.clock = FakeClock()
@@ -97,15 +103,17 @@ class Lanes(RuleBasedStateMachine):
     @rule(at=st.integers(0, 20), outcome=st.sampled_from(OUTCOMES), onward=st.booleans())
     def end(self, at: int, outcome: Outcome, onward: bool) -> None:
         held = self.held.pop(at % len(self.held))
-        try:
+        before = self.stored(held)
+        with suppress(ClaimLost):
             if onward:
-                self.held += self.do(self.engine.db.write(lambda tx: end_and_claim(tx, held, outcome)))
+                self.held += self.do(self.engine.db.write(lambda tx: end_and_claim(tx, held, outcome=outcome)))
             else:
                 self.do(self.engine.end(held, outcome))
-        except ClaimLost:
-            return
-        assert held.id not in self.answered, "ended twice"
-        if self.do(self.engine.run(held.id)).ended:
+        after = self.stored(held)
+        if before is None or before.ended or before.claim_no != held.claim_no:
+            assert after is None or after.reply == (before and before.reply), "a claim that was over has written"
+        elif after is not None and after.ended:
+            assert held.id not in self.answered, "ended twice"
             self.answered.add(held.id)
 
     @rule(key=lanes, outcome=st.sampled_from(OUTCOMES), onward=st.booleans())

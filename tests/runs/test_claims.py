@@ -19,7 +19,7 @@ from carrel.runs import (
     record_call,
 )
 from carrel.storage import Tx
-from tests.engine import DONE, MAIN, Engine, end_and_claim, lane_key, open_engine
+from tests.engine import MAIN, Engine, end_and_claim, lane_key, open_engine
 from tests.requirements.mark import requirement
 
 pytestmark = pytest.mark.anyio
@@ -41,13 +41,30 @@ async def test_the_end_of_a_run_and_the_next_claim_are_one_commit(store_url: str
     async with open_engine(store_url) as engine:
         first, second = await engine.say(MAIN, "first"), await engine.say(MAIN, "second")
         held = await engine.take_one()
-        (following,) = await engine.db.write(lambda tx: end_and_claim(tx, held, DONE))
+        (following,) = await engine.db.write(lambda tx: end_and_claim(tx, held))
         assert (following.id, following.state) == (second.id, "running")
         assert (await engine.run(first.id)).state == "completed"
         other = await engine.say(lane_key("older"), "due before the lane's next")
-        await engine.say(MAIN, "third")
-        (oldest,) = await engine.db.write(lambda tx: end_and_claim(tx, following, DONE))
+        third = await engine.say(MAIN, "third")
+        (oldest,) = await engine.db.write(lambda tx: end_and_claim(tx, following))
         assert oldest.id == other.id
+        assert (await engine.take_one()).id == third.id
+
+
+async def test_of_runs_that_end_together_only_those_whose_claim_holds_are_written_and_free_their_lanes(
+    store_url: str,
+) -> None:
+    async with open_engine(store_url) as engine:
+        lost = await engine.say(lane_key("lost"), "taken over")
+        overtaken = await engine.take_one()
+        first, second = await engine.say(MAIN, "first"), await engine.say(MAIN, "second")
+        engine.advance(60)
+        await engine.rescue()
+        held = {run.id: run for run in await engine.take(2)}
+        assert held.keys() == {lost.id, first.id}
+        (following,) = await engine.db.write(lambda tx: end_and_claim(tx, overtaken, held[first.id]))
+        assert following.id == second.id
+        assert (await engine.run(lost.id)).state == "running"
 
 
 @requirement("S1.x.restart.working", "S1.x.stuck")

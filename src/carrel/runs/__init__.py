@@ -87,7 +87,7 @@ from carrel.runs.response_store import (
     response_by_key,
 )
 from carrel.runs.retiring import retire_agent
-from carrel.runs.settling import claim, fence, settle
+from carrel.runs.settling import claim, fence, hand_on, settle
 from carrel.runs.stopping import cancel, require_cancelled, stop_lane
 from carrel.runs.store import (
     bind_session,
@@ -121,14 +121,14 @@ __all__ = [
     "awaits_child", "begin_exchange", "bind_session", "call_of", "cancel", "check_message", "claim", "claim_post",
     "count_change", "count_live", "count_tasks", "crowded_hosts", "delete_attachments", "delete_run", "delete_webhook",
     "deliver", "due_exchanges", "exchange_after", "exchange_of_run", "expire_leases", "explain", "extras_of", "fence",
-    "finish_call", "go_on", "has_written", "hold_exchange", "insert_artifact", "insert_attachment", "insert_response",
-    "is_senders", "keep_end", "keep_exchange", "keep_place", "keep_webhook", "live_runs_of_lane", "newest_end",
-    "newest_response", "newest_tasks", "next_exchange_due", "next_post_due", "next_response", "next_webhook_due",
-    "note_instructions", "notify_people", "open_calls", "outside_call", "part_sent", "pass_over", "place_of_run",
-    "post_by_id", "post_failed", "post_words", "prune", "queue_order", "queue_position", "record_call", "release_key",
-    "release_posts", "release_sender", "release_webhooks", "remove_lane", "require_cancelled", "rescue_lost",
-    "response_by_id", "response_by_key", "retire_agent", "retry", "retry_delay_ms", "run_by_id", "run_by_sender",
-    "running_of_lane", "runs_newest_first", "settle", "stop_lane", "stuck_lanes", "subject_of", "take_posts",
-    "take_webhooks", "tell", "tools_called", "waiting_at", "want_end", "wanted_end", "webhook_by_id", "webhook_failed",
-    "webhook_told", "webhooks_of_run", "wrote_from_outside",
+    "finish_call", "go_on", "hand_on", "has_written", "hold_exchange", "insert_artifact", "insert_attachment",
+    "insert_response", "is_senders", "keep_end", "keep_exchange", "keep_place", "keep_webhook", "live_runs_of_lane",
+    "newest_end", "newest_response", "newest_tasks", "next_exchange_due", "next_post_due", "next_response",
+    "next_webhook_due", "note_instructions", "notify_people", "open_calls", "outside_call", "part_sent", "pass_over",
+    "place_of_run", "post_by_id", "post_failed", "post_words", "prune", "queue_order", "queue_position", "record_call",
+    "release_key", "release_posts", "release_sender", "release_webhooks", "remove_lane", "require_cancelled",
+    "rescue_lost", "response_by_id", "response_by_key", "retire_agent", "retry", "retry_delay_ms", "run_by_id",
+    "run_by_sender", "running_of_lane", "runs_newest_first", "settle", "stop_lane", "stuck_lanes", "subject_of",
+    "take_posts", "take_webhooks", "tell", "tools_called", "waiting_at", "want_end", "wanted_end", "webhook_by_id",
+    "webhook_failed", "webhook_told", "webhooks_of_run", "wrote_from_outside",
 ]  # fmt: skip

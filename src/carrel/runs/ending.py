@@ -11,7 +11,7 @@ from typing import NamedTuple
 from carrel.kernel import Refusal
 from carrel.kernel.limits import STORE_AWAY_SECONDS
 from carrel.runs.model import Claim, ClaimLost, Failed, Outcome
-from carrel.runs.settling import claim, settle
+from carrel.runs.settling import hand_on, settle
 from carrel.storage import RUNS, Database, Tx
 
 _log = getLogger("carrel.runs")
@@ -96,8 +96,11 @@ class Endings:
 
     def _write(self, tx: Tx, ended: list[_Ending]) -> list[Claim]:
         # In the order of lanes: two that hold several wait for each other in one direction only.
-        for ending in sorted(ended, key=lambda ending: (ending.run.account_id, ending.run.key)):
+        ends = [ending[:2] for ending in sorted(ended, key=lambda ending: (ending.run.account_id, ending.run.key))]
+        if not self._draining():
+            return hand_on(tx, ends, self._worker, self._lease_ms)
+        for run, outcome in ends:
             # One whose claim is over has written nothing; the others' ends stand.
             with suppress(ClaimLost):
-                settle(tx, ending.run, ending.outcome)
-        return [] if self._draining() else claim(tx, self._worker, self._lease_ms, len(ended))
+                settle(tx, run, outcome)
+        return []

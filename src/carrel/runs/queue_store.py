@@ -76,7 +76,7 @@ def claim_due(tx: Tx, worker: str, lease_until: int, limit: int) -> list[Claim]:
         now=tx.now,
         limit=limit,
     )
-    return _start(tx, [Claim(*row) for row in rows], worker, lease_until)
+    return start(tx, [Claim(*row) for row in rows], worker, lease_until)
 
 
 _STARTED = ("account_id", "id", "state", "attempt", "claim_no", "started_at", "updated_at", "deadline_at")
@@ -87,8 +87,8 @@ _START = (
 )
 
 
-def _start(tx: Tx, due: list[Claim], worker: str, lease_until: int) -> list[Claim]:
-    """The one place where work starts."""
+def start(tx: Tx, heads: list[Claim], worker: str, lease_until: int) -> list[Claim]:
+    """The one place where work starts; the runs, or their lanes, must be held."""
     claimed = [
         structs.replace(
             run,
@@ -100,7 +100,7 @@ def _start(tx: Tx, due: list[Claim], worker: str, lease_until: int) -> list[Clai
             updated_at=tx.now,
             deadline_at=(run.deadline_at or tx.now + run.timeout_ms) if run.timeout_ms else None,
         )
-        for run in due
+        for run in heads
     ]
     if claimed:
         tx.run_many(_START, [_only(run, _STARTED) | {"worker": worker, "lease_until": lease_until} for run in claimed])
@@ -156,15 +156,22 @@ def expire_leases(tx: Tx) -> int:
 
 def promote_next(tx: Tx, access: Access, key: str) -> bool:
     """Make the oldest queued run of a free lane its head; the lane must be held."""
+    head = next_in_lane(tx, access, key)
+    if head is None:
+        return False
+    tx.run(f"UPDATE runs SET due_at = :now WHERE {_MINE}", account=access.account_id, id=head.id, now=tx.now)
+    return True
+
+
+def next_in_lane(tx: Tx, access: Access, key: str) -> Claim | None:
+    """The oldest queued run of a lane."""
     row = tx.one(
-        "SELECT id FROM runs WHERE account_id = :account AND key = :key AND state = 'queued' ORDER BY seq LIMIT 1",
+        f"SELECT {_CLAIM} FROM runs WHERE account_id = :account AND key = :key AND state = 'queued' "
+        "ORDER BY seq LIMIT 1",
         account=access.account_id,
         key=key,
     )
-    if row is None:
-        return False
-    tx.run(f"UPDATE runs SET due_at = :now WHERE {_MINE}", account=access.account_id, id=row[0], now=tx.now)
-    return True
+    return None if row is None else Claim(*row)
 
 
 def live_runs_of_lane(tx: Tx, access: Access, key: str) -> list[Run]:

@@ -28,15 +28,29 @@ def fence(tx: Tx, run: Claim) -> WantedEnd | None:
 
 def settle(tx: Tx, run: Claim, outcome: Outcome) -> None:
     """Write how a turn went and let the lane go on; ClaimLost, with nothing written, when the claim is over."""
-    # Lane before run, as everywhere: whoever waits for another waits in the same order.
-    queue_store.leave_lane(tx, run.access, run.key)
-    left = _write(tx, run, outcome)
-    if left:
-        promote(tx, run)
-        return
-    queue_store.stay_in_lane(tx, run.access, run.key)
+    left = _leave(tx, run, outcome)
     if left is None:
         raise ClaimLost(run.id)
+    if left:
+        promote(tx, run)
+
+
+def hand_on(tx: Tx, ended: list[tuple[Claim, Outcome]], worker: str, lease_ms: int) -> list[Claim]:
+    """Write how several turns went and start up to as many others; one whose claim is over writes nothing.
+
+    What was due before comes first. Then the lanes that were freed go on: their next run starts from where it stands,
+    since making it due only to claim it would change it twice.
+    """
+    freed = [run for run, outcome in ended if _leave(tx, run, outcome)]
+    lease_until = tx.now + lease_ms
+    claimed = queue_store.claim_due(tx, worker, lease_until, len(ended))
+    following: list[Claim] = []
+    for run in freed:
+        if len(claimed) + len(following) == len(ended):
+            promote(tx, run)
+        elif (head := queue_store.next_in_lane(tx, run.access, run.key)) is not None:
+            following.append(head)
+    return _started(tx, claimed + queue_store.start(tx, following, worker, lease_until))
 
 
 def free_lane(tx: Tx, run: Claim) -> None:
@@ -51,6 +65,16 @@ def promote(tx: Tx, run: Claim) -> None:
         tx.wake(RUNS)
 
 
+def _leave(tx: Tx, run: Claim, outcome: Outcome) -> bool | None:
+    """Write the outcome: True when the run left its lane, False when it stays its head, None when the claim is over."""
+    # Lane before run, as everywhere: whoever waits for another waits in the same order.
+    queue_store.leave_lane(tx, run.access, run.key)
+    left = _write(tx, run, outcome)
+    if not left:
+        queue_store.stay_in_lane(tx, run.access, run.key)
+    return left
+
+
 def _started(tx: Tx, claimed: list[Claim]) -> list[Claim]:
     for run in claimed:
         tell(tx, run, "run.started", state="running")
@@ -60,7 +84,7 @@ def _started(tx: Tx, claimed: list[Claim]) -> list[Claim]:
 
 
 def _write(tx: Tx, run: Claim, outcome: Outcome) -> bool | None:
-    """Write the outcome: True when the run left its lane, False when it stays its head, None when the claim is over."""
+    """Write the outcome of a run that was counted out of its lane; what it gives, `_leave` gives on."""
     # The common way first: the statement itself checks the claim, and only what it did not match is looked at closer.
     if isinstance(outcome, Completed) and _complete(tx, run, outcome):
         return True
