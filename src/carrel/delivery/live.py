@@ -11,6 +11,7 @@ from weakref import WeakValueDictionary
 
 from msgspec import Struct
 
+from carrel.kernel import Gathered
 from carrel.kernel.limits import CHAT_FRAMES_WAITING_MAX
 from carrel.storage import Bell
 
@@ -33,17 +34,26 @@ class Words:
     def __init__(self) -> None:
         self.bell = Bell()
         self.step = 0
-        self.text = ""
+        self._said = Gathered()
+
+    @property
+    def text(self) -> str:
+        """The text of the present step so far."""
+        return self._said.text
 
     def hear(self, spoken: Spoken) -> None:
         """Add a piece, or drop what was void."""
-        self.text = self.text + spoken.text if spoken.kind == "text" else ""
+        if spoken.kind == "text":
+            # No store keeps a NUL, so nobody is told one.
+            self._said.add(spoken.text.replace("\x00", ""))
+        else:
+            self._said = Gathered()
         self.bell.ring()
 
     def turn_page(self) -> None:
         """What comes next belongs to the next step."""
         self.step += 1
-        self.text = ""
+        self._said = Gathered()
 
 
 class Live:

@@ -20,6 +20,7 @@ from carrel.gateway.answers import (
 )
 from carrel.gateway.faults import Faults
 from carrel.gateway.model import Item, OnText, StepAnswer
+from carrel.kernel import Gathered
 from carrel.wire import ServerEvent
 
 _MESSAGE = "message"
@@ -35,7 +36,7 @@ class _Slot:
     has_id: bool = False
     has_index: bool = False
     item: Item = field(default_factory=dict)
-    parts: dict[int, str] = field(default_factory=dict)
+    parts: dict[int, Gathered] = field(default_factory=dict)
     ended_parts: set[int] = field(default_factory=set)
     refusal: str = ""
     arguments: str = ""
@@ -49,16 +50,19 @@ class _Slot:
             return self.is_done or self.are_arguments_whole
         return self.is_done or (bool(self.parts) and self.ended_parts >= self.parts.keys())
 
+    @property
+    def texts(self) -> dict[int, str]:
+        """The text of each part, in their order."""
+        return {index: part.text for index, part in sorted(self.parts.items())}
+
     def as_item(self) -> Item:
         """The item as the server completed it, with what only the stream said put in."""
         if self.kind == _CALL:
             given = self.item.get("arguments")
             return {**self.item, "type": _CALL, "arguments": self.arguments or ("" if given is None else given)}
-        if self.kind != _MESSAGE or (text_parts(self.item) == self.parts and not self.refusal):
+        if self.kind != _MESSAGE or (text_parts(self.item) == self.texts and not self.refusal):
             return self.item
-        content: list[Item] = [
-            {"type": "output_text", "text": text, "annotations": []} for _, text in sorted(self.parts.items())
-        ]
+        content: list[Item] = [{"type": "output_text", "text": text, "annotations": []} for text in self.texts.values()]
         if self.refusal:
             content.append({"type": "refusal", "refusal": self.refusal})
         return {"role": "assistant", **self.item, "type": _MESSAGE, "content": content}
@@ -195,7 +199,7 @@ class AnswerReader:
         if isinstance(delta, str) and delta:
             slot = self._slot(_MESSAGE, body)
             index = _part_index(slot, body)
-            slot.parts[index] = slot.parts.get(index, "") + delta
+            slot.parts.setdefault(index, Gathered()).add(delta)
             self._say(slot, delta)
 
     def _text_done(self, body: Item) -> None:
@@ -216,19 +220,19 @@ class AnswerReader:
 
     def _complete(self, slot: _Slot, index: int, whole: str) -> None:
         """Make one part's text what the server says it is in the end, and say what was not said yet."""
-        heard = slot.parts.get(index, "")
+        heard = slot.texts.get(index, "")
         if not whole or whole == heard:
             return
-        slot.parts[index] = whole
+        slot.parts[index] = Gathered(whole)
         if whole.startswith(heard):
             self._say(slot, whole[len(heard) :])
 
     def _settle(self, slot: _Slot, parts: dict[int, str]) -> None:
         """Make a message's whole text what the server says in the end, however the stream counted its parts."""
-        heard = "".join(text for _, text in sorted(slot.parts.items()))
+        heard = "".join(slot.texts.values())
         whole = "".join(parts.values())
         if whole:
-            slot.parts = parts
+            slot.parts = {index: Gathered(text) for index, text in parts.items()}
         if len(whole) > len(heard) and whole.startswith(heard):
             self._say(slot, whole[len(heard) :])
 

@@ -40,7 +40,7 @@ from carrel.kernel.messages import SCOPE_END, Envelope, Message, NewAttachment, 
 from carrel.kernel.metrics import METRICS, Sample
 from carrel.kernel.reading import refuse_nul, wrong_value
 from carrel.kernel.silence import ANNOUNCE_SKIP, NO_REPLY, REPLY_SKIP, may_be_silence, spoken
-from carrel.kernel.text import REDACTED, clip, one_line, redact
+from carrel.kernel.text import REDACTED, Gathered, clip, one_line, redact
 
 __all__ = [
     "ANNOUNCE_SKIP",
@@ -64,6 +64,7 @@ __all__ = [
     "Clock",
     "Code",
     "Envelope",
+    "Gathered",
     "Ids",
     "Kind",
     "Message",

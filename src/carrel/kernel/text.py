@@ -19,6 +19,26 @@ REDACTED = "[redacted]"
 CUT = "…"
 
 
+class Gathered:
+    """Text that comes in pieces; put together only when asked for, since at every piece the whole would be copied."""
+
+    __slots__ = ("_pieces",)
+
+    def __init__(self, text: str = "") -> None:
+        self._pieces = [text]
+
+    def add(self, piece: str) -> None:
+        """Add what comes next."""
+        self._pieces.append(piece)
+
+    @property
+    def text(self) -> str:
+        """All of it so far."""
+        if len(self._pieces) > 1:
+            self._pieces = ["".join(self._pieces)]
+        return self._pieces[0]
+
+
 def clip(text: str, chars_max: int) -> str:
     """`text`, never longer than `chars_max`, with a mark where it was cut."""
     if len(text) <= chars_max:

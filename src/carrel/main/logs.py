@@ -10,6 +10,7 @@ from carrel.kernel import iso, redact
 from carrel.kernel.settings import LogSettings
 
 _STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName", "color_message"}
+_MEANT_SO = tuple(f"ASGI callable returned without completing {what}." for what in ("handshake", "response"))
 
 
 def set_up_logs(settings: LogSettings) -> None:
@@ -25,8 +26,11 @@ def set_up_logs(settings: LogSettings) -> None:
 
 
 def _is_true(record: logging.LogRecord) -> bool:
-    """False for what uvicorn calls an error although it is none: a socket that was refused with an answer."""
-    return record.msg != "ASGI callable returned without completing handshake."
+    """False for what uvicorn calls an error although it is meant so.
+
+    That is a socket that was refused with an answer, and a stream that was cut off, of which a line of its own tells.
+    """
+    return record.msg not in _MEANT_SO
 
 
 def _fields(record: logging.LogRecord) -> dict[str, Any]:

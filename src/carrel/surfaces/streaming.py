@@ -80,6 +80,8 @@ class FrameStream(Response):
                 async with asyncio.timeout(STREAM_SEND_SECONDS_MAX):
                     await send({"type": "http.response.body", "body": _lined(frame), "more_body": True})
             except TimeoutError:
+                why = f"Its reader took nothing for {STREAM_SEND_SECONDS_MAX} seconds."
+                _log.warning("stream_broken_off", extra={"error_code": "timeout", "reason": why})
                 return False
             if elapsed_seconds() - seen >= STREAM_PING_SECONDS:
                 seen = elapsed_seconds()

@@ -249,7 +249,7 @@ async def test_a_revoked_token_hears_no_more(
 
 @requirement("S4.x.feed.slow")
 async def test_a_reader_that_does_not_read_is_cut_off_and_resumes(
-    house: OpenHouse, client: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
+    house: OpenHouse, client: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(streaming, "STREAM_SEND_SECONDS_MAX", 0.2)
     account = (await client.get("/api/auth/me")).json()["account"]["id"]
@@ -274,6 +274,7 @@ async def test_a_reader_that_does_not_read_is_cut_off_and_resumes(
     writer.close()
     assert received.count(b"event: test.large") < 100
     assert not received.endswith(b"0\r\n\r\n")
+    assert "stream_broken_off" in caplog.messages
     async with follow(client, last_event_id=0, events="test") as follower:
         await follower.next()
         assert len([await follower.next() for _ in range(100)]) == 100

@@ -81,8 +81,7 @@ def _version(words: Words | None) -> int:
 
 
 def _hearing(words: Words | None) -> Hearing | None:
-    # No store keeps a NUL, so nobody is told one.
-    return None if words is None else Hearing(words.step, words.text.replace("\x00", ""))
+    return None if words is None else Hearing(words.step, words.text)
 
 
 def _begun(seen: Seen, status: str) -> Json:
