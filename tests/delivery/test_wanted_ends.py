@@ -75,6 +75,22 @@ async def test_an_end_asked_for_from_outside_is_come_to_once_wherever_the_turn_d
     assert len(gateway.requests) == 1, "once the end is wanted no step is sent any more"
 
 
+@requirement("S0.x.tools.once")
+async def test_an_end_asked_for_in_the_last_attempt_is_come_to_though_its_worker_was_lost(
+    store_url: str, gateway: ScriptedGateway
+) -> None:
+    gate = Gate()
+    gateway.rule = lambda request: text("Beside it.", before=gate)
+    async with open_floor(store_url, to(gateway), working=False) as floor:
+        run = await floor.say("hello")
+        async with asyncio.timeout(20), asyncio.TaskGroup() as group:
+            group.create_task(ask_in_the_step(floor, run, gate, ASKED))
+            await live_through(floor, [(0, False)] * (run.attempts_max - 1) + [(1, False)])
+        ended = await floor.reread(run)
+    assert (ended.state, ended.question, ended.attempt) == ("waiting", "Which?", run.attempts_max + 1)
+    assert len(gateway.requests) == 1
+
+
 @pytest.mark.parametrize("after", [False, True])
 @pytest.mark.parametrize("writes", range(WRITES + 1))
 async def test_a_models_own_question_is_asked_once_wherever_the_turn_died(

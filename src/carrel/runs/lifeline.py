@@ -36,7 +36,8 @@ def _rescue(tx: Tx, seen: Run) -> bool:
             "interrupted",
             ("interrupted", "The server stopped in the middle of this turn after it had changed something."),
         )
-    elif run.attempt >= run.attempts_max:
+    elif run.attempt >= run.attempts_max + (run.wanted_end is not None):
+        # An end that was asked for needs one attempt more, which takes no step and only comes to it.
         end_unheld(
             tx, run, "failed", "dead_letter", ("interrupted", f"The worker of this run was lost {run.attempt} times.")
         )
