@@ -28,6 +28,7 @@ BUILT = ids(
     P.settings
     P.stop
     P.tool.ask P.tool.once
+    P.view.journal
     P.waiting
     S0.agent.before S0.agent.cleanup S0.agent.closed S0.agent.credential S0.agent.key S0.agent.many S0.agent.unknown
     S0.input.history
@@ -98,7 +99,6 @@ BUILT = ids(
 
 REASONS: Mapping[str, frozenset[str]] = {
     "commands act on the chat's own session, but there is no auto mode to act on yet": ids("S3.id.command.context"),
-    "only one view of the journal, a session's history, is built yet": ids("P.view.journal"),
     "tasks of the board and their lanes' ends are not built yet": ids(
         """
         S0.close.done S0.close.archived S0.close.transaction S0.close.transition.only S0.close.queued
