@@ -22,7 +22,7 @@ View = dict[str, str]
 
 async def talk(client: httpx.AsyncClient) -> tuple[str, View]:
     """Say a few things in one context; its session key, and what A2A shows of it by id, senders' ids included."""
-    view: View = {}
+    key, view = "", View()
     for text in ("hello", f"my key is {SECRET}", LONG, 'do [["session_status", {}]]'):
         sent = await ask(client, "SendMessage", message=message(text, contextId="views"))
         view |= {line["messageId"]: words_of(line) for line in sent["task"]["history"]}

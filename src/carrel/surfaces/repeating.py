@@ -70,33 +70,38 @@ class Repeats:
 
         def keep(tx: Tx, first: Response) -> None:
             promised[:] = [bytes(first.body)]
-            text, before = promised[0].decode(), tx.now - KEPT_MS
+            text, before = storable(first), tx.now - KEPT_MS
             if not keep_answer(tx, access, key, digest, first.status_code, text, replaces_before=before):
                 raise _AnsweredElsewhere
 
+        def storable(answer: Response) -> str:
+            text = bytes(answer.body).decode()
+            return redact(text) if secret else text
+
         try:
             response = await give(keep)
-        except _AnsweredElsewhere:
-            # What was done here is undone; another server was asked the same at the same time.
+        except (_AnsweredElsewhere, Refusal):
+            # Another server may have been asked the same at the same time. What was done here is undone, or was refused
+            # because it is done already.
             given = await self._given(access, key, digest)
-            assert given is not None, "it was there a moment ago"
+            if given is None:
+                raise
             return given
+        if secret:
+            self._remember(_owner(access, key), bytes(response.body))
         if promised == [response.body]:
             return response
-        text = bytes(response.body).decode()
-        if secret:
-            text = self._without_secret(_owner(access, key), text)
+        text = storable(response)
         await self._db.write(
             lambda tx: keep_answer(tx, access, key, digest, response.status_code, text, replaces_before=tx.now + 1)
         )
         return response
 
-    def _without_secret(self, owner: Repeated, text: str) -> str:
-        """What may be stored of an answer; the whole one is remembered here, for a sender who did not get it."""
-        self._secrets[owner] = text.encode()
+    def _remember(self, owner: Repeated, whole: bytes) -> None:
+        """Keep an answer with its secret here for a while, for a sender who did not get it."""
+        self._secrets[owner] = whole
         if len(self._secrets) > IDEMPOTENT_SECRETS_MAX:
             self._secrets.popitem(last=False)
-        return redact(text)
 
 
 def _owner(access: Access, key: str) -> Repeated:

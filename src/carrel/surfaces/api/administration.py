@@ -132,8 +132,12 @@ async def create_account(ask: Ask[NewAccount, NoQuery]) -> NewAccountAnswer:
     """Make an account with its agent `main` and its first owner token."""
     require_operator(ask.access)
     slug = slug_of(ask.body.name) if ask.body.slug is None else ask.body.slug
-    account, secret = await ask.write(lambda tx, access: open_account(tx, ask.body.name, slug))
-    return NewAccountAnswer(account=_account_out(account), owner_token=secret)
+
+    def work(tx: Tx, access: Access) -> NewAccountAnswer:
+        account, secret = open_account(tx, ask.body.name, slug)
+        return ask.promise(tx, NewAccountAnswer(account=_account_out(account), owner_token=secret))
+
+    return await ask.write(work)
 
 
 @endpoint("GET", "/api/account", answers={200: AccountAnswer})
@@ -211,10 +215,12 @@ async def create_user(ask: Ask[NewUser, NoQuery]) -> UserAnswer:
     """Make a person; a token for them is made apart."""
     new = ask.body
     slug = slug_of(new.name) if new.slug is None else new.slug
-    user = await ask.write(
-        lambda tx, access: make_user(tx, access, name=new.name, slug=slug, email=new.email, role=new.role)
-    )
-    return UserAnswer(user=_user_out(user))
+
+    def work(tx: Tx, access: Access) -> UserAnswer:
+        user = make_user(tx, access, name=new.name, slug=slug, email=new.email, role=new.role)
+        return ask.promise(tx, UserAnswer(user=_user_out(user)))
+
+    return await ask.write(work)
 
 
 @endpoint("PATCH", "/api/users/{id}", answers={200: UserAnswer}, who=OWNER, body=UserPatch)
@@ -320,11 +326,11 @@ async def create_token(ask: Ask[NewTokenBody, NoQuery]) -> NewTokenAnswer:
         expires_at=None if body.expires_at is None else read_moment("expiresAt", body.expires_at),
     )
 
-    def work(tx: Tx, access: Access) -> tuple[Token, str]:
-        return make_token(tx, access, new)
+    def work(tx: Tx, access: Access) -> NewTokenAnswer:
+        token, secret = make_token(tx, access, new)
+        return ask.promise(tx, NewTokenAnswer(token=_token_out(token), secret=secret))
 
-    token, secret = await ask.write(work)
-    return NewTokenAnswer(token=_token_out(token), secret=secret)
+    return await ask.write(work)
 
 
 @endpoint("DELETE", "/api/tokens/{id}", answers={204: None}, who=OWNER)

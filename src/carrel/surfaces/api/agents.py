@@ -151,12 +151,13 @@ async def create_agent(ask: Ask[NewAgent, NoQuery]) -> AgentAnswer:
     new = ask.body
     _check_gateway(ask, new)
 
-    def work(tx: Tx, access: Access) -> AgentOut:
+    def work(tx: Tx, access: Access) -> AgentAnswer:
         made = make_agent(tx, access, new.id, new.id if new.name is UNSET else new.name, _profile(Profile(), new))
-        changed = _renamed(made, new)
-        return agent_out(made if changed == made else change_agent(tx, access, changed), set())
+        renamed = _renamed(made, new)
+        agent = made if renamed == made else change_agent(tx, access, renamed)
+        return ask.promise(tx, AgentAnswer(agent=agent_out(agent, set())))
 
-    return AgentAnswer(agent=await ask.write(work))
+    return await ask.write(work)
 
 
 @endpoint("GET", "/api/agents/{id}", answers={200: AgentAnswer})
