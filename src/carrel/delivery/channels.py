@@ -9,7 +9,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from carrel.kernel import SessionKey
+from carrel.kernel import INTERNAL_CHANNEL, SessionKey
 from carrel.sessions import Lane
 
 
@@ -37,10 +37,8 @@ class Channel(Protocol):
 
 
 Channels = Mapping[str, Channel]
-# What lanes say to one another bears this channel where none is known.
-INTERNAL = "internal"
 
 
 def channel_of(lane: Lane) -> str:
     """The channel of what is said in a lane by the house."""
-    return lane.channel or INTERNAL
+    return lane.channel or INTERNAL_CHANNEL

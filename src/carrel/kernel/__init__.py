@@ -36,7 +36,7 @@ from carrel.kernel.keys import (
     key_text,
     kind_of,
 )
-from carrel.kernel.messages import SCOPE_END, Envelope, Message, NewAttachment, Provenance, TurnExtras
+from carrel.kernel.messages import INTERNAL_CHANNEL, SCOPE_END, Envelope, Message, NewAttachment, Provenance, TurnExtras
 from carrel.kernel.metrics import METRICS, Sample
 from carrel.kernel.reading import refuse_nul, wrong_value
 from carrel.kernel.silence import ANNOUNCE_SKIP, NO_REPLY, REPLY_SKIP, may_be_silence, spoken
@@ -45,6 +45,7 @@ from carrel.kernel.text import REDACTED, Gathered, clip, one_line, redact
 __all__ = [
     "ANNOUNCE_SKIP",
     "DEFAULT_ACCOUNT_SLUG",
+    "INTERNAL_CHANNEL",
     "INTERNAL_KINDS",
     "METRICS",
     "MS_PER_DAY",

@@ -8,6 +8,8 @@ from carrel.kernel.keys import SessionKey
 
 # A sender's id is unique within a scope (a chat, an agent spoken to); this ends the scope in front of it.
 SCOPE_END = "\x1f"
+# The channel of what lanes say to one another where no other is known.
+INTERNAL_CHANNEL = "internal"
 
 ProvenanceKind = Literal[
     "external_user", "inter_session", "notification", "a2a", "spawn", "cron", "hook", "auto", "heartbeat", "announce",

@@ -13,7 +13,18 @@ from logging import getLogger
 from msgspec import UNSET
 
 from carrel.journal import append_event, json_text
-from carrel.kernel import MS_PER_SECOND, Access, Code, Envelope, Message, Provenance, Refusal, log_trouble, not_found
+from carrel.kernel import (
+    INTERNAL_CHANNEL,
+    MS_PER_SECOND,
+    Access,
+    Code,
+    Envelope,
+    Message,
+    Provenance,
+    Refusal,
+    log_trouble,
+    not_found,
+)
 from carrel.kernel.limits import (
     SAFETY_POLL_SECONDS,
     SCHEDULE_BROKEN_SECONDS,
@@ -30,7 +41,6 @@ from carrel.storage import SCHEDULES, Database, Tx
 
 _log = getLogger("carrel.modes")
 # A schedule speaks on no channel: what people last used there stays what it was.
-_CHANNEL = "internal"
 
 
 class Schedules:
@@ -158,7 +168,9 @@ def _say(tx: Tx, schedule: Schedule, rules: Rules) -> Run:
     place = None if lane is None else lane.place
     provenance = Provenance(kind="cron", source_channel=place[0] if place else UNSET, actor=schedule.id)
     message = Message(text=schedule.message, provenance=provenance)
-    run = deliver(tx, schedule.access, Envelope(key=schedule.lane_key, message=message, channel=_CHANNEL), rules)
+    run = deliver(
+        tx, schedule.access, Envelope(key=schedule.lane_key, message=message, channel=INTERNAL_CHANNEL), rules
+    )
     if place:
         keep_place(tx, schedule.access, run.id, *place)
     return run

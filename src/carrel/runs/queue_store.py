@@ -2,15 +2,13 @@
 
 from msgspec import structs
 
-from carrel.kernel import Access
+from carrel.kernel import INTERNAL_CHANNEL, Access
 from carrel.runs.model import Claim, Run
 from carrel.runs.store import RUN_COLUMNS, run_from
 from carrel.storage import Row, Tx
 
 _CLAIM = ", ".join(Claim.__struct_fields__)
 _MINE = "account_id = :account AND id = :id"
-# The channel of what lanes say to one another where no other is known.
-INTERNAL = "internal"
 
 
 def hold_entry(tx: Tx, access: Access, key: str) -> Row | None:
@@ -28,12 +26,12 @@ def enter_lane(tx: Tx, access: Access, key: str, channel: str) -> None:
     """Count one more run in a lane, which must be held; what lanes say to one another leaves its channel as it is."""
     tx.run(
         "UPDATE lanes SET depth = depth + 1, updated_at = :now, "
-        f"last_channel = {'last_channel' if channel == INTERNAL else ':channel'}, archived_at = NULL "
+        f"last_channel = {'last_channel' if channel == INTERNAL_CHANNEL else ':channel'}, archived_at = NULL "
         "WHERE account_id = :account AND key = :key",
         account=access.account_id,
         key=key,
         now=tx.now,
-        **({} if channel == INTERNAL else {"channel": channel}),
+        **({} if channel == INTERNAL_CHANNEL else {"channel": channel}),
     )
 
 

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from carrel.kernel import INTERNAL_KINDS, SessionKey
+from carrel.kernel import INTERNAL_CHANNEL, INTERNAL_KINDS, SessionKey
 from carrel.kernel.limits import INSTRUCTIONS_EXTRA_CHARS_MAX, NAME_CHARS_MAX
 
 ClosedReason = Literal["task_done", "task_archived", "reset", "deleted", "archived", "agent_disabled", "rotated"]
@@ -212,7 +212,7 @@ def kinds_listed_as(words: list[str]) -> tuple[str, ...]:
 def shown_channel(key: SessionKey, last_channel: str | None) -> str:
     """The channel of a lane as people know it: of its key, else where it was last spoken to."""
     if key.kind in INTERNAL_KINDS:
-        return "internal"
+        return INTERNAL_CHANNEL
     channel = key.channel or last_channel or "unknown"
     return _SHOWN_CHANNELS.get(channel, channel)
 

@@ -2,7 +2,7 @@
 
 import re
 
-from carrel.kernel import INTERNAL_KINDS, Access, SessionKey
+from carrel.kernel import INTERNAL_CHANNEL, INTERNAL_KINDS, Access, SessionKey
 from carrel.sessions.model import CHANNEL_KINDS, Lane, LaneFilter, LaneRow, Session, stored_channel
 from carrel.storage import Row, Tx
 
@@ -315,7 +315,7 @@ def _conditions(access: Access, wanted: LaneFilter) -> tuple[list[str], dict[str
         values |= {name[1:]: kind for name, kind in zip(names, wanted.kinds, strict=True)}
     if wanted.channel is not None:
         where.append(_in_channel(wanted.channel))
-        values |= {} if wanted.channel in ("internal", "unknown") else {"channel": stored_channel(wanted.channel)}
+        values |= {} if wanted.channel in (INTERNAL_CHANNEL, "unknown") else {"channel": stored_channel(wanted.channel)}
     for column, value in (("agent_id", wanted.agent_id), ("made_by", wanted.made_by)):
         if value is not None:
             where.append(f"l.{column} = :{column}")
@@ -345,7 +345,7 @@ def _conditions(access: Access, wanted: LaneFilter) -> tuple[list[str], dict[str
 
 def _in_channel(channel: str) -> str:
     """Where a lane's shown channel is that one; the rule itself is `shown_channel` of the model."""
-    if channel == "internal":
+    if channel == INTERNAL_CHANNEL:
         return f"l.kind IN ({_quoted(INTERNAL_KINDS)})"
     if channel == "unknown":
         return f"l.kind NOT IN ({_quoted((*INTERNAL_KINDS, *CHANNEL_KINDS))}) AND l.last_channel IS NULL"

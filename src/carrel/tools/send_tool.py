@@ -7,7 +7,18 @@ from typing import Annotated, Any
 
 from msgspec import Meta, structs
 
-from carrel.kernel import MS_PER_SECOND, Code, Envelope, Message, Provenance, Refusal, SessionKey, invalid, spoken
+from carrel.kernel import (
+    INTERNAL_CHANNEL,
+    MS_PER_SECOND,
+    Code,
+    Envelope,
+    Message,
+    Provenance,
+    Refusal,
+    SessionKey,
+    invalid,
+    spoken,
+)
 from carrel.kernel.limits import (
     INLINE_GRACE_SECONDS,
     INLINE_LOOK_SECONDS,
@@ -24,7 +35,6 @@ from carrel.tools.session_rows import shown_key
 from carrel.tools.session_shapes import Sent
 
 _NAME = "sessions_send"
-_INTERNAL = "internal"
 _PENDING = {"status": "pending", "mode": "announce"}
 # What is refused by a rule, and what only did not work this time.
 _BY_RULE = (Code.FORBIDDEN, Code.SEND_DENIED)
@@ -111,7 +121,7 @@ def _deliver(tx: Tx, desk: Desk, place: Place, text: str) -> Run:
 
 
 def _channel(key: SessionKey, lane: Lane | None) -> str:
-    return key.channel or (lane.last_channel if lane else None) or _INTERNAL
+    return key.channel or (lane.last_channel if lane else None) or INTERNAL_CHANNEL
 
 
 def _exchange(tx: Tx, desk: Desk, run: Run, waits_until: int | None) -> Exchange:

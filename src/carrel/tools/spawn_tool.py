@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct, structs
 
-from carrel.kernel import Access, Envelope, Message, Provenance, Refusal, SessionKey, uuid_for
+from carrel.kernel import INTERNAL_CHANNEL, Access, Envelope, Message, Provenance, Refusal, SessionKey, uuid_for
 from carrel.kernel.settings import Settings
 from carrel.runs import Exchange, Run, begin_exchange, deliver
 from carrel.sessions import Agent, NewChild, delete_lane, insert_child, lane_of, make_lane
@@ -26,7 +26,6 @@ _NOTE = (
     "do not ask for it meanwhile."
 )
 # Nothing that a sub-agent says goes out on a channel by itself.
-_CHANNEL = "internal"
 
 
 class _Prepared(Struct, frozen=True, kw_only=True):
@@ -156,7 +155,7 @@ def _deliver(tx: Tx, desk: Desk, prepared: _Prepared, granted: Granted) -> Run:
     envelope = Envelope(
         key=key,
         message=Message(text=params.task, provenance=provenance),
-        channel=_CHANNEL,
+        channel=INTERNAL_CHANNEL,
         timeout_seconds=seconds,
         unlimited=seconds == 0,
         parent_run_id=desk.run.id if desk.run is not None else None,
