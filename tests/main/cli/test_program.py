@@ -9,6 +9,8 @@ import subprocess
 import sys
 import threading
 from argparse import Namespace
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -110,6 +112,16 @@ def test_a_reader_that_has_seen_enough_is_no_error(server: TinyServer, rows: int
         assert started.wait(timeout=20) == 0
 
 
+@contextmanager
+def heeding_interrupts() -> Iterator[None]:
+    """Start programs as people's shells do; one in the background has interrupts ignored, and hands that on."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 def test_an_interrupt_ends_with_130_and_without_a_traceback(server: TinyServer) -> None:
     asked, gate = threading.Event(), threading.Event()
 
@@ -120,7 +132,7 @@ def test_an_interrupt_ends_with_130_and_without_a_traceback(server: TinyServer) 
 
     server.does("GET", "/api/runs", hang)
     words = [*PROGRAM, "runs", "list", "--url", server.url, "--token", "t"]
-    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as started:
+    with heeding_interrupts(), subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as started:
         assert asked.wait(10)
         started.send_signal(signal.SIGINT)
         out, err = started.communicate(timeout=10)
