@@ -14,6 +14,7 @@ from carrel.runs import (
     NeedsInput,
     Outcome,
     OutsideCall,
+    Rules,
     Run,
     WantedEnd,
     artifacts_of,
@@ -50,6 +51,19 @@ async def ask_in_the_step(floor: Floor, run: Run, gate: Gate, outcome: NeedsInpu
     gate.open()
 
 
+async def asked_and_died(
+    floor: Floor, gateway: ScriptedGateway, outcome: NeedsInput | Failed, deaths: list[tuple[int, bool]]
+) -> Run:
+    """A run of which an end was asked for in its one step, once nothing is due; its workers die as they are told."""
+    gate = Gate()
+    gateway.rule = lambda request: text("Beside it.", before=gate)
+    run = await floor.say("hello")
+    async with asyncio.timeout(20), asyncio.TaskGroup() as group:
+        group.create_task(ask_in_the_step(floor, run, gate, outcome))
+        await live_through(floor, deaths)
+    return await floor.reread(run)
+
+
 @requirement("S0.x.tools.once")
 @pytest.mark.parametrize("outcome", [ASKED, DECLINED], ids=["asked", "declined"])
 @pytest.mark.parametrize("after", [False, True])
@@ -57,15 +71,9 @@ async def ask_in_the_step(floor: Floor, run: Run, gate: Gate, outcome: NeedsInpu
 async def test_an_end_asked_for_from_outside_is_come_to_once_wherever_the_turn_died(
     store_url: str, gateway: ScriptedGateway, writes: int, after: bool, outcome: NeedsInput | Failed
 ) -> None:
-    gate = Gate()
-    gateway.rule = lambda request: text("Beside it.", before=gate)
     async with open_floor(store_url, to(gateway), working=False) as floor:
-        run = await floor.say("hello")
-        async with asyncio.timeout(20), asyncio.TaskGroup() as group:
-            group.create_task(ask_in_the_step(floor, run, gate, outcome))
-            await live_through(floor, [(writes, after)])
-        ended, entries = await floor.reread(run), await floor.entries(run)
-        roles = [entry.role for entry in entries]
+        ended = await asked_and_died(floor, gateway, outcome, [(writes, after)])
+        roles = [entry.role for entry in await floor.entries(ended)]
     if outcome is ASKED:
         assert (ended.state, ended.question, ended.wanted_end) == ("waiting", "Which?", None)
         assert roles == ["user", "toolCall", "toolResult", "assistant"]
@@ -79,15 +87,10 @@ async def test_an_end_asked_for_from_outside_is_come_to_once_wherever_the_turn_d
 async def test_an_end_asked_for_in_the_last_attempt_is_come_to_though_its_worker_was_lost(
     store_url: str, gateway: ScriptedGateway
 ) -> None:
-    gate = Gate()
-    gateway.rule = lambda request: text("Beside it.", before=gate)
+    before_any_step = [(0, False)] * (Rules().runs.attempts_max - 1)
     async with open_floor(store_url, to(gateway), working=False) as floor:
-        run = await floor.say("hello")
-        async with asyncio.timeout(20), asyncio.TaskGroup() as group:
-            group.create_task(ask_in_the_step(floor, run, gate, ASKED))
-            await live_through(floor, [(0, False)] * (run.attempts_max - 1) + [(1, False)])
-        ended = await floor.reread(run)
-    assert (ended.state, ended.question, ended.attempt) == ("waiting", "Which?", run.attempts_max + 1)
+        ended = await asked_and_died(floor, gateway, ASKED, [*before_any_step, (1, False)])
+    assert (ended.state, ended.question, ended.attempt) == ("waiting", "Which?", ended.attempts_max + 1)
     assert len(gateway.requests) == 1
 
 
