@@ -9,8 +9,9 @@ from typing import TypeVar
 
 from carrel.kernel import Access, Envelope, Message, Provenance, SessionKey, elapsed_seconds, system_access
 from carrel.kernel.settings import Settings
+from carrel.main.assembly import open_store
 from carrel.runs import Claim, Completed, Dispatcher, Handler, Outcome, Rules, Run, deliver
-from carrel.storage import FEED, Database, Tx, open_database
+from carrel.storage import FEED, Database, Tx
 from tests.accounts import ensure_default_account
 
 T = TypeVar("T")
@@ -92,7 +93,7 @@ class Engine:
 async def engine(url: str | Path, durability: str) -> AsyncIterator[Engine]:
     """An engine on a store of its own: a folder for SQLite, else an address."""
     address = f"sqlite:///{url / 'bench.db'}" if isinstance(url, Path) else url
-    db = open_database(address, durability=durability)
+    db = open_store(address, durability=durability)
     try:
         await db.write(ensure_default_account)
         await db.write(

@@ -20,6 +20,7 @@ from carrel.kernel import (
     system_access,
 )
 from carrel.kernel.settings import RunsSettings, Settings
+from carrel.main.assembly import open_store
 from carrel.runs import (
     Claim,
     Completed,
@@ -30,17 +31,16 @@ from carrel.runs import (
     Run,
     bind_session,
     cancel,
-    claim,
     deliver,
     fence,
-    hand_on,
     live_runs_of_lane,
-    rescue_lost,
     run_by_id,
-    settle,
 )
+from carrel.runs.leases import rescue_lost
+from carrel.runs.model import RUNS
+from carrel.runs.outcomes import claim, hand_on, settle
 from carrel.sessions import Profile, make_agent, open_account, open_generation
-from carrel.storage import RUNS, Database, Tx, open_database
+from carrel.storage import Database, Tx
 from tests.accounts import ensure_default_account
 from tests.resting import wait_for_rest
 
@@ -204,7 +204,7 @@ async def engine_on(db: Database, clock: Clock, rules: Rules) -> Engine:
 @asynccontextmanager
 async def opened(url: str) -> AsyncIterator[Database]:
     """A bare store, open for the length of a block."""
-    db = open_database(url, durability="normal")
+    db = open_store(url, durability="normal")
     try:
         yield db
     finally:
@@ -217,7 +217,7 @@ async def open_engine(
 ) -> AsyncIterator[Engine]:
     """An Engine on the store at `url`, on a fake clock unless the real one is wanted."""
     clock = clock or (SystemClock() if real else FakeClock())
-    db = open_database(url, durability="normal", clock=clock, chance=random.Random(seed))
+    db = open_store(url, durability="normal", clock=clock, chance=random.Random(seed))
     try:
         yield await engine_on(db, clock, rules or Rules())
     finally:

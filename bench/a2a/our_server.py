@@ -16,11 +16,12 @@ from a2a.types import Message, Part, Role, SendMessageRequest
 from bench.a2a.shape import ANSWER, CONTEXTS, HELD, RELEASING, SAID, state_of
 from carrel.access import access_by_token
 from carrel.kernel import Access, Envelope, SessionKey, caller_hash
-from carrel.main import server
+from carrel.main import assembly
 from carrel.main.cli import main
-from carrel.runs import Claim, Completed, Failed, Outcome, Rules, claim, deliver, settle
+from carrel.runs import Claim, Completed, Failed, Outcome, Rules, deliver
+from carrel.runs.outcomes import claim, settle
 from carrel.storage import Tx, open_database
-from carrel.surfaces.a2a.reading import said
+from carrel.surfaces.a2a.messages import said
 from tests.accounts import ensure_default_account
 
 # At most one of a context in one transaction, for a lane starts one at a time.
@@ -82,5 +83,5 @@ def _envelope(access: Access, number: int) -> Envelope:
 if __name__ == "__main__":
     home = Path(sys.argv[1])
     uvloop.run(fill(home, sys.argv[2], int(sys.argv[3])))
-    server.Turns = AtOnce  # type: ignore[attr-defined, assignment]
+    assembly.Turns = AtOnce  # type: ignore[attr-defined, assignment]
     sys.exit(main(["serve", "--port", "0", "--data-dir", str(home)]))

@@ -14,13 +14,14 @@ from hypothesis import strategies as st
 import carrel.access.store
 import carrel.journal.store
 import carrel.runs.lane_store
-import carrel.runs.record_store
+import carrel.runs.list_store
 import carrel.runs.store
 import carrel.sessions.agent_store
 import carrel.sessions.store
 from carrel.journal import About, NewEntry, append_entry, append_event
 from carrel.kernel import Access, Provenance, SessionKey
-from carrel.runs import Artifact, RunFilter, insert_artifact, record_call
+from carrel.records import Artifact, insert_artifact, record_call
+from carrel.runs import RunFilter
 from carrel.sessions import LaneFilter, point
 from carrel.storage import Tx
 from tests.engine import lane_key, open_engine
@@ -29,7 +30,7 @@ STORES = (
     carrel.access.store,
     carrel.journal.store,
     carrel.runs.lane_store,
-    carrel.runs.record_store,
+    carrel.runs.list_store,
     carrel.runs.store,
     carrel.sessions.agent_store,
     carrel.sessions.store,

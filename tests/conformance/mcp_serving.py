@@ -13,10 +13,10 @@ from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from starlette.requests import Request
 from starlette.types import Send
 
-from carrel.main import server
+from carrel.main import assembly
 from carrel.main.cli import main
-from carrel.surfaces.mcp.serving import Endpoint
-from carrel.surfaces.mcp.speaking import Speaking
+from carrel.surfaces.mcp.endpoint import Endpoint
+from carrel.surfaces.mcp.protocol import Speaking
 from tests.conformance import mcp_asking, mcp_input_required
 from tests.conformance.mcp_fixtures import fixtures
 
@@ -50,5 +50,5 @@ class FixtureEndpoint(Endpoint):
 
 
 if __name__ == "__main__":
-    server.McpEndpoint = FixtureEndpoint  # type: ignore[attr-defined]
+    assembly.McpEndpoint = FixtureEndpoint  # type: ignore[attr-defined]
     sys.exit(main(["serve", "--port", "0", "--data-dir", sys.argv[1]]))

@@ -1,4 +1,4 @@
-"""Fixtures of the turns' tests: the scripted gateway, and a floor of desks before it."""
+"""Fixtures of the turns' tests: the scripted gateway, and a floor of callers before it."""
 
 from collections.abc import AsyncIterator, Iterator
 

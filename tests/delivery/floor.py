@@ -1,4 +1,4 @@
-"""A floor with desks: a real store, the dispatcher, and turns that reach the scripted gateway or the built-in agent."""
+"""A floor with callers: a real store, the dispatcher, and turns that reach the scripted gateway or the built-in agent."""
 
 import asyncio
 import random
@@ -7,15 +7,19 @@ from contextlib import AbstractContextManager, asynccontextmanager, nullcontext
 from typing import Any, TypeVar
 
 from carrel.access import account_by_slug, owner_of_default
-from carrel.delivery import BUILTIN, Channel, Door, Exchanges, Live, Receipt, Sweeping, Turns, receipt_of
+from carrel.delivery import BUILTIN, Connection, Live, Receipt, Turns, receipt_of
+from carrel.exchanges import Exchanges
 from carrel.gateway import open_gateway
 from carrel.journal import Entry, entries_of_run
 from carrel.kernel import Access, Envelope, Message, NewAttachment, Provenance, SessionKey, system_access
 from carrel.kernel.settings import DeliverySettings, GatewaySettings, RunsSettings, Settings
-from carrel.runs import Dispatcher, Rules, Run, Watch, answer, deliver, expire_leases, run_by_id
+from carrel.main.assembly import open_store
+from carrel.outbox import Channel
+from carrel.runs import Dispatcher, Rules, Run, Watch, answer, deliver, run_by_id
+from carrel.runs.queue_store import expire_leases
 from carrel.sessions import Profile, make_agent, open_account
-from carrel.storage import Database, Tx, open_database
-from carrel.tools import OpenSideRoom, Surroundings
+from carrel.storage import Database, Tx
+from carrel.tools import Cleanup, OpenSideRoom, Surroundings
 from carrel.wire import Wire
 from tests.accounts import ensure_default_account
 from tests.resting import wait_for_rest
@@ -47,8 +51,8 @@ class Floor:
         self.live = Live()
         self.settings = settings
         self.rules = Rules(runs=settings.runs, send_policy=settings.sessions.send_policy)
-        self.doors = {
-            name: Door(open_gateway(name, given, wire), given)
+        self.connections = {
+            name: Connection(open_gateway(name, given, wire), given)
             for name, given in {BUILTIN: GatewaySettings(), **gateways}.items()
         }
         self.watch = Watch(db)
@@ -63,12 +67,12 @@ class Floor:
     @property
     def surroundings(self) -> Surroundings:
         """The house as tools see it."""
-        gateways = {name: door.gateway for name, door in self.doors.items()}
+        gateways = {name: connection.gateway for name, connection in self.connections.items()}
         return Surroundings(settings=self.settings, rules=self.rules, gateways=gateways, side_rooms=self.side_rooms)
 
     def turns_on(self, db: Database) -> Turns:
         """The same turns on a store that may behave differently."""
-        return Turns(db, self.doors, self.surroundings, self.live, self.watch, self._aside)
+        return Turns(db, self.connections, self.surroundings, self.live, self.watch, self._aside)
 
     def _aside(self) -> AbstractContextManager[None]:
         return nullcontext() if self._dispatcher is None else self._dispatcher.aside()
@@ -91,11 +95,11 @@ class Floor:
 
     def exchanges(self) -> Exchanges:
         """Whoever goes on with the exchanges of this floor."""
-        return Exchanges(self.db, self.surroundings, self.channels)
+        return Exchanges(self.db, self.settings, self.rules, self.channels)
 
-    def sweeping(self) -> Sweeping:
+    def sweeping(self) -> Cleanup:
         """Whoever sweeps up after the sub-agents of this floor."""
-        return Sweeping(self.db, self.settings)
+        return Cleanup(self.db, self.settings)
 
     async def kill(self) -> None:
         """Take the dispatcher away in the middle of whatever it does; nothing more is written."""
@@ -191,7 +195,7 @@ async def open_floor(
     working: bool = True,
 ) -> AsyncIterator[Floor]:
     """A floor on the store at `url`; the built-in agent answers where no gateway is given."""
-    db = open_database(url, chance=NoDelay())
+    db = open_store(url, chance=NoDelay())
     wire = Wire()
     floor = Floor(db, wire, gateways or {}, settings or Settings())
     try:
@@ -201,7 +205,7 @@ async def open_floor(
         yield floor
     finally:
         await floor.kill()
-        for door in floor.doors.values():
-            await door.gateway.close()
+        for connection in floor.connections.values():
+            await connection.gateway.close()
         await wire.close()
         await db.close()

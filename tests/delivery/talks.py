@@ -11,7 +11,8 @@ from typing import Any
 
 import msgspec
 
-from carrel.delivery import Channel, Exchanges
+from carrel.exchanges import Exchange, Exchanges, exchange_after
+from carrel.exchanges.store import EXCHANGES
 from carrel.kernel import SessionKey
 from carrel.kernel.settings import (
     SessionsAgentToAgentSettings,
@@ -21,20 +22,11 @@ from carrel.kernel.settings import (
     ToolsSessionsSettings,
     ToolsSettings,
 )
-from carrel.runs import (
-    Claim,
-    Completed,
-    Exchange,
-    Outcome,
-    Run,
-    RunFilter,
-    exchange_after,
-    run_by_id,
-    runs_newest_first,
-)
+from carrel.outbox import Channel
+from carrel.runs import Claim, Completed, Outcome, Run, RunFilter, run_by_id, runs_newest_first
 from carrel.sessions import agent_by_id, lane_of
-from carrel.storage import EXCHANGES, Tx
-from carrel.tools import CATALOG, Desk, Result, Surroundings, call_tool, finish_waiting, run_desk
+from carrel.storage import Tx
+from carrel.tools import CATALOG, Caller, Result, Surroundings, call_tool, finish_waiting, run_caller
 from tests.engine import SECONDS_MAX, Engine, open_engine
 
 ASKER = SessionKey.of("asker", "main")
@@ -55,7 +47,7 @@ def talking_settings(rounds: int = 5, expiry_minutes: float = 10) -> Settings:
 
 
 class Talk:
-    """A requester at its desk, its run being worked on."""
+    """A requester at its caller, its run being worked on."""
 
     def __init__(self, engine: Engine, settings: Settings, asker: SessionKey) -> None:
         self.engine = engine
@@ -64,12 +56,14 @@ class Talk:
         self.channels: dict[str, Channel] = {}
         self.first = ""
         self.own: Claim | None = None
-        self._desk: Desk | None = None
+        self._caller: Caller | None = None
         self._serving: asyncio.Task[None] | None = None
 
     def start(self) -> None:
         """Let somebody go on with exchanges."""
-        self._serving = asyncio.create_task(Exchanges(self.engine.db, self.house, self.channels).serve())
+        self._serving = asyncio.create_task(
+            Exchanges(self.engine.db, self.house.settings, self.house.rules, self.channels).serve()
+        )
 
     async def stop(self) -> None:
         """Take him away, in the middle of whatever he does."""
@@ -82,9 +76,9 @@ class Talk:
         await self.engine.say(self.asker, "ask the other")
         self.own = await self.engine.take_one()
         await self.engine.hear(self.own)
-        self._desk = await self.engine.db.read(self._desk_of)
+        self._caller = await self.engine.db.read(self._caller_of)
 
-    def _desk_of(self, tx: Tx) -> Desk:
+    def _caller_of(self, tx: Tx) -> Caller:
         assert self.own is not None
         run, agent = run_by_id(tx, self.engine.access, self.own.id), agent_by_id(tx, self.engine.access, "asker")
         lane = lane_of(tx, self.engine.access, self.asker)
@@ -92,24 +86,24 @@ class Talk:
         assert agent is not None
         assert lane is not None
         access = msgspec.structs.replace(run.access, kind="run", actor_id=agent.id, agent_id=agent.id, run_id=run.id)
-        return run_desk(self.house, access, agent, lane, run, None)
+        return run_caller(self.house, access, agent, lane, run, None)
 
     def change_house(self, **changes: Any) -> None:
         """Let the requester sit in a house where something else holds."""
         self.house = msgspec.structs.replace(self.house, **changes)
-        self._desk = msgspec.structs.replace(self.desk, house=self.house)
+        self._caller = msgspec.structs.replace(self.caller, house=self.house)
 
     @property
-    def desk(self) -> Desk:
-        """The requester's desk."""
-        assert self._desk is not None
-        return self._desk
+    def caller(self) -> Caller:
+        """The requester's caller."""
+        assert self._caller is not None
+        return self._caller
 
     async def call(self, call_id: str = CALL, **arguments: Any) -> tuple[dict[str, Any], Result]:
-        """Call sessions_send from the desk; an empty answer while the call waits."""
+        """Call sessions_send from the caller; an empty answer while the call waits."""
         written = json.dumps({"sessionKey": str(TELLER), "message": "how many?"} | arguments)
         text, result = await self.engine.db.write(
-            lambda tx: call_tool(tx, CATALOG, self.desk, call_id, "sessions_send", written)
+            lambda tx: call_tool(tx, CATALOG, self.caller, call_id, "sessions_send", written)
         )
         if result.wait is not None:
             self.first = result.wait.run_id
@@ -120,7 +114,7 @@ class Talk:
 
     async def finish(self, call_id: str = CALL) -> dict[str, Any]:
         """What the waiting call gives back now."""
-        text, _ = await self.engine.db.write(lambda tx: finish_waiting(tx, CATALOG, self.desk, call_id))
+        text, _ = await self.engine.db.write(lambda tx: finish_waiting(tx, CATALOG, self.caller, call_id))
         answer: dict[str, Any] = json.loads(text)
         return answer
 
@@ -203,7 +197,7 @@ class Talk:
 async def open_talk(
     url: str, *, settings: Settings | None = None, asker: SessionKey = ASKER, working: bool = True
 ) -> AsyncIterator[Talk]:
-    """A requester at its desk on the store at `url`, with another agent to talk to."""
+    """A requester at its caller on the store at `url`, with another agent to talk to."""
     async with open_engine(url) as engine:
         await engine.make_agent("asker")
         await engine.make_agent("teller")

@@ -5,7 +5,8 @@ import json
 import pytest
 
 from carrel.kernel import Access
-from carrel.runs import Run, answer, artifacts_of
+from carrel.records import artifacts_of
+from carrel.runs import Run, answer
 from carrel.sessions import ToolRules
 from tests.delivery.floor import Floor
 from tests.engine import words

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from carrel.kernel.limits import ARTIFACT_BYTES_PER_RUN_MAX, ARTIFACTS_PER_RUN_MAX
-from carrel.runs import Artifact, artifact_sizes, insert_artifact
+from carrel.records import Artifact, artifact_sizes, insert_artifact
 from carrel.storage import Tx
 from tests.delivery.floor import open_floor, to
 from tests.scripted_gateway import ScriptedGateway, calls, text

@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from carrel.delivery import ChannelFault, Exchanges, Post
+from carrel.exchanges import Exchange, Exchanges
 from carrel.kernel import METRICS, SessionKey
-from carrel.runs import Cancelled, Exchange, Failed, NeedsInput, Outcome, remove_lane, retry
+from carrel.outbox import ChannelFault, ChannelMessage
+from carrel.runs import Cancelled, Failed, NeedsInput, Outcome, remove_lane, retry
 from carrel.sessions import LaneChange, change_lane, lane_of
 from carrel.storage import Tx
 from carrel.tools import CATALOG, finish_waiting
@@ -171,7 +172,7 @@ async def test_a_reply_that_comes_in_the_very_moment_in_which_the_wait_ends_is_b
         has_looked, has_ended = threading.Event(), threading.Event()
 
         def give_up(tx: Tx) -> str:
-            text, _ = finish_waiting(tx, CATALOG, talk.desk, CALL)
+            text, _ = finish_waiting(tx, CATALOG, talk.caller, CALL)
             has_looked.set()
             assert has_ended.wait(SECONDS_MAX)
             return text
@@ -196,7 +197,7 @@ async def test_a_call_that_comes_back_after_its_reply_went_another_way_does_not_
         second = await talk.next_run(ASKER)
         assert second.text == "three"
         assert await talk.engine.rescue() == 1
-        assert (await talk.engine.take_one()).id == talk.desk.own_run.id
+        assert (await talk.engine.take_one()).id == talk.caller.own_run.id
         answer = await talk.finish()
         assert answer["status"] == "timeout"
         assert "reply" not in answer
@@ -352,9 +353,9 @@ class Room:
 
     def __init__(self, failures: int) -> None:
         self.failures = failures
-        self.heard: list[Post] = []
+        self.heard: list[ChannelMessage] = []
 
-    async def post(self, post: Post) -> None:
+    async def post(self, post: ChannelMessage) -> None:
         if self.failures:
             self.failures -= 1
             raise ChannelFault("nobody there")
@@ -402,7 +403,7 @@ class SlowRoom(Room):
         super().__init__(0)
         self.waiting: asyncio.Queue[asyncio.Future[bool]] = asyncio.Queue()
 
-    async def post(self, post: Post) -> None:
+    async def post(self, post: ChannelMessage) -> None:
         answer: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         self.waiting.put_nowait(answer)
         if not await answer:
@@ -433,7 +434,9 @@ async def test_two_that_go_on_with_the_same_exchanges_post_once(store_url: str) 
     async with open_talk(store_url, settings=talking_settings(0)) as talk:
         room = Room(0)
         talk.channels["telegram"] = room
-        beside = asyncio.create_task(Exchanges(talk.engine.db, talk.house, talk.channels).serve())
+        beside = asyncio.create_task(
+            Exchanges(talk.engine.db, talk.house.settings, talk.house.rules, talk.channels).serve()
+        )
         try:
             await say_in_room(talk, room)
             assert (await talk.ended()).state == "delivered"
@@ -481,7 +484,7 @@ async def live_through(talk: Talk, deaths: list[tuple[int, bool]]) -> Exchange:
             writes, after = deaths.pop(0) if deaths else (1000, False)
             mortal = Mortal(talk.engine.db, writes, after=after)
             try:
-                await Exchanges(mortal, talk.house, talk.channels).serve()
+                await Exchanges(mortal, talk.house.settings, talk.house.rules, talk.channels).serve()
             except* Died:
                 pass
 
@@ -513,7 +516,7 @@ async def test_whoever_dies_between_two_steps_loses_and_repeats_nothing(
 
 async def test_two_that_go_on_with_the_same_exchanges_take_each_step_once(store_url: str) -> None:
     async with open_talk(store_url) as talk:
-        beside = asyncio.create_task(Exchanges(talk.engine.db, talk.house, {}).serve())
+        beside = asyncio.create_task(Exchanges(talk.engine.db, talk.house.settings, talk.house.rules, {}).serve())
         try:
             await talk.call(timeoutSeconds=0)
             await talk.end_turn()

@@ -9,24 +9,15 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
-from carrel.delivery import ChannelFault, Exchanges, Post, redeliver
+from carrel.exchanges import Exchange, Exchanges, exchange_after, redeliver
+from carrel.exchanges.store import EXCHANGES
 from carrel.journal import OWNERS, Notification, newest_notifications
 from carrel.kernel import SessionKey
-from carrel.runs import (
-    Cancelled,
-    Completed,
-    Exchange,
-    Failed,
-    NeedsInput,
-    Outcome,
-    exchange_after,
-    remove_lane,
-    retry,
-    run_by_id,
-)
+from carrel.outbox import ChannelFault, ChannelMessage
+from carrel.runs import Cancelled, Completed, Failed, NeedsInput, Outcome, remove_lane, retry, run_by_id
 from carrel.sessions import LaneChange, agent_by_id, change_lane, lane_of, make_lane
-from carrel.storage import EXCHANGES, Tx
-from carrel.tools import CATALOG, Desk, Surroundings, hold_caller, ready_for, run_desk
+from carrel.storage import Tx
+from carrel.tools import CATALOG, Caller, Surroundings, hold_caller, ready_for, run_caller
 from tests.engine import MAIN, SECONDS_MAX, Engine, events_of_run, open_engine
 from tests.requirements.mark import requirement
 from tests.tools.spawning import settings_in
@@ -40,9 +31,9 @@ class Room:
 
     def __init__(self) -> None:
         self.is_down = False
-        self.posts: list[Post] = []
+        self.posts: list[ChannelMessage] = []
 
-    async def post(self, post: Post) -> None:
+    async def post(self, post: ChannelMessage) -> None:
         if self.is_down:
             raise ChannelFault("the room is closed")
         self.posts.append(post)
@@ -63,21 +54,21 @@ class Handing:
         access = structs.replace(self.engine.access, kind="agent", actor_id="main", agent_id="main")
         await self.engine.db.write(lambda tx: make_lane(tx, self.engine.access, self.requester))
 
-        def sit(tx: Tx) -> Desk:
+        def sit(tx: Tx) -> Caller:
             agent, lane = agent_by_id(tx, access, "main"), lane_of(tx, access, self.requester)
             assert agent is not None
             assert lane is not None
-            return run_desk(self.house, access, agent, lane, None, None)
+            return run_caller(self.house, access, agent, lane, None, None)
 
-        desk, written = await self.engine.db.read(sit), json.dumps({"task": "count", "cleanup": cleanup})
+        caller, written = await self.engine.db.read(sit), json.dumps({"task": "count", "cleanup": cleanup})
         tool = CATALOG.find("sessions_spawn")
-        async with ready_for(self.engine.db, CATALOG, desk, tool.name, written) as readied:
+        async with ready_for(self.engine.db, CATALOG, caller, tool.name, written) as readied:
             assert readied is not None
             params = readied.params
 
             def act(tx: Tx) -> str:
-                hold_caller(tx, desk, readied)
-                return str(tool.act(tx, desk, params).value["runId"])
+                hold_caller(tx, caller, readied)
+                return str(tool.act(tx, caller, params).value["runId"])
 
             self.run_id = await self.engine.db.write(act)
 
@@ -149,7 +140,9 @@ class Handing:
 async def open_handing(url: str, folder: Path, requester: SessionKey = MAIN) -> AsyncIterator[Handing]:
     async with open_engine(url) as engine:
         handing = Handing(engine, folder, requester)
-        serving = asyncio.create_task(Exchanges(engine.db, handing.house, {"telegram": handing.room}).serve())
+        serving = asyncio.create_task(
+            Exchanges(engine.db, handing.house.settings, handing.house.rules, {"telegram": handing.room}).serve()
+        )
         try:
             yield handing
         finally:

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from carrel.delivery import Door
-from carrel.delivery.desktop import Desktop
-from carrel.delivery.hearing import act, hear
+from carrel.delivery import Connection
+from carrel.delivery.snapshot import Snapshot
+from carrel.delivery.transcript import act, hear
 from carrel.gateway import BuiltinGateway
 from carrel.journal import Entry
 from carrel.kernel import Provenance, TurnExtras
@@ -17,7 +17,7 @@ from carrel.kernel.settings import GatewaySettings
 from carrel.runs import Claim, ClaimLost, cancel, run_by_id
 from carrel.sessions import agent_by_id, lane_of, lock_lane
 from carrel.storage import Tx
-from carrel.tools import CATALOG, Surroundings, ready_for, run_desk
+from carrel.tools import CATALOG, Surroundings, ready_for, run_caller
 from tests.engine import MAIN, SECONDS_MAX, Engine, open_engine
 from tests.tools.spawning import settings_in
 
@@ -39,16 +39,16 @@ async def test_a_spawn_and_a_cancel_of_its_turn_never_wait_for_each_other(postgr
         run = await engine.say(MAIN, "hello")
         held = await engine.take_one()
         await engine.db.write(lambda tx: hear(tx, held))
-        desktop = await engine.db.read(lambda tx: sit_down(tx, engine, held, tmp_path))
+        snapshot = await engine.db.read(lambda tx: sit_down(tx, engine, held, tmp_path))
         call, arguments = spawning(), '{"task":"count the sheep"}'
-        async with ready_for(engine.db, CATALOG, desktop.desk, "sessions_spawn", arguments) as readied:
-            begun, calls = await meet(engine, run.id, lambda tx: act(tx, held, desktop, call, arguments, readied))
+        async with ready_for(engine.db, CATALOG, snapshot.caller, "sessions_spawn", arguments) as readied:
+            begun, calls = await meet(engine, run.id, lambda tx: act(tx, held, snapshot, call, arguments, readied))
         assert isinstance(begun, ClaimLost)
         assert sorted(calls) == ["begin", "cancel"]
 
 
-def sit_down(tx: Tx, engine: Engine, held: Claim, folder: Path) -> Desktop:
-    """The desk of a run that is being worked on."""
+def sit_down(tx: Tx, engine: Engine, held: Claim, folder: Path) -> Snapshot:
+    """The caller of a run that is being worked on."""
     access = engine.access
     run, agent, lane = run_by_id(tx, access, held.id), agent_by_id(tx, access, "main"), lane_of(tx, access, MAIN)
     assert run is not None
@@ -56,14 +56,14 @@ def sit_down(tx: Tx, engine: Engine, held: Claim, folder: Path) -> Desktop:
     assert lane is not None
     _, session = hear(tx, held)
     house = Surroundings(settings=settings_in(folder), rules=engine.rules)
-    return Desktop(
-        desk=run_desk(house, access, agent, lane, run, session),
+    return Snapshot(
+        caller=run_caller(house, access, agent, lane, run, session),
         run=run,
         lane=lane,
         session=session,
         agent=agent,
         access=access,
-        door=Door(BuiltinGateway("builtin"), GatewaySettings()),
+        connection=Connection(BuiltinGateway("builtin"), GatewaySettings()),
         toolset=CATALOG,
         own=[],
         earlier=[],

@@ -5,7 +5,8 @@ from a2a.types import Part
 
 from carrel.kernel import NewAttachment
 from carrel.kernel.settings import GatewaySettings
-from carrel.runs import answer, artifacts_of, cancel
+from carrel.records import artifacts_of
+from carrel.runs import answer, cancel
 from tests.delivery.floor import open_floor
 from tests.engine import words
 from tests.scripted_gateway import Gate

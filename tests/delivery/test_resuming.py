@@ -2,16 +2,20 @@
 
 import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import TypeVar
 
 import pytest
 
-from carrel.runs import Claim, Outcome, artifacts_of, claim, expire_leases, rescue_lost, settle, tools_called
-from carrel.storage import Bell, Database, Landing, Tx
+from carrel.records import artifacts_of, tools_called
+from carrel.runs import Claim, Outcome
+from carrel.runs.leases import rescue_lost
+from carrel.runs.outcomes import claim, settle
+from carrel.runs.queue_store import expire_leases
+from carrel.storage import Database, Tx
 from tests.delivery.floor import Floor, open_floor, to
 from tests.requirements.mark import requirement
 from tests.scripted_gateway import Answer, Gate, ScriptedGateway, calls, http_error, raw, text
+from tests.wrapped_database import WrappedDatabase
 
 pytestmark = pytest.mark.anyio
 T = TypeVar("T")
@@ -24,12 +28,11 @@ class Died(Exception):
     """The worker is gone."""
 
 
-class Mortal:
+class Mortal(WrappedDatabase):
     """A store whose worker dies before one of its transactions, or behind it when the answer is lost on the way."""
 
     def __init__(self, db: Database, writes: int, *, after: bool) -> None:
-        self.engine = db.engine
-        self._db = db
+        super().__init__(db)
         self._left = writes
         self._after = after
 
@@ -37,25 +40,10 @@ class Mortal:
         self._left -= 1
         if self._left < 0 and not self._after:
             raise Died
-        result = await self._db.write(work)
+        result = await super().write(work)
         if self._left < 0:
             raise Died
         return result
-
-    async def read(self, work: Callable[[Tx], T]) -> T:
-        return await self._db.read(work)
-
-    def bell(self, name: str) -> Bell:
-        return self._db.bell(name)
-
-    def join(self, bell: str, rider: Callable[[Tx], Landing | None]) -> None:
-        self._db.join(bell, rider)
-
-    def backup(self, target: Path) -> None:
-        self._db.backup(target)
-
-    async def close(self) -> None:
-        """It is another's."""
 
 
 async def take_up(floor: Floor) -> Claim | None:

@@ -1,4 +1,4 @@
-"""Which desk a run is heard at, and under which address the gateway learns of it."""
+"""Which caller a run is heard at, and under which address the gateway learns of it."""
 
 from functools import partial
 
@@ -6,7 +6,7 @@ import pytest
 
 from carrel.kernel import SessionKey
 from carrel.kernel.settings import DeliverySettings, SessionsSettings, Settings
-from carrel.sessions import close_generation, find_place, lane_for_work, open_session_of
+from carrel.sessions import close_generation, find_session, lane_for_work, open_session_of
 from tests.delivery.floor import Floor, open_floor, to
 from tests.requirements.mark import requirement
 from tests.scripted_gateway import Gate, ScriptedGateway, calls, text
@@ -80,7 +80,7 @@ async def test_the_main_desk_stays_usable_and_its_old_spelling_leads_to_it(
         settings = Settings(sessions=SessionsSettings(task_scoped=scoped))
         async with open_floor(sqlite_url, to(gateway), settings) as floor:
             spelled = f"agent:main:{floor.access.account_id}"
-            place = await floor.read(partial(find_place, access=floor.access, reference=spelled))
+            place = await floor.read(partial(find_session, access=floor.access, reference=spelled))
             run = await floor.ask("hello", place.key.rest)
             assert (run.key, run.state) == ("agent:main:main", "completed")
 
@@ -95,13 +95,13 @@ async def test_without_task_desks_work_goes_to_the_main_one_and_nothing_is_lost(
         async with open_floor(sqlite_url, to(gateway), settings) as floor:
             key = await lane_of(floor, task_id="task_1")
             await floor.ask(f"scoped is {scoped}", key.rest, task_id="task_1")
-            desk = await floor.read(partial(open_session_of, access=floor.access, key="agent:main:task:task_1"))
-            assert desk is not None
-            assert desk.generation == 1
+            caller = await floor.read(partial(open_session_of, access=floor.access, key="agent:main:task:task_1"))
+            assert caller is not None
+            assert caller.generation == 1
     assert addresses(gateway) == ["agent:main:task:task_1:v1", "agent:main:main:v1", "agent:main:task:task_1:v1"]
     assert gateway.requests[1].json["metadata"]["taskId"] == "task_1"
     assert b"scoped is False" not in gateway.requests[2].body
-    assert gateway.requests[2].body.count(b"scoped is True") == 2, "the desk remembers what was said there before"
+    assert gateway.requests[2].body.count(b"scoped is True") == 2, "the caller remembers what was said there before"
 
 
 @requirement("S0.route.flag.independent")

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from carrel.runs import answer, keep_place
+from carrel.outbox import keep_reply_address
+from carrel.runs import answer
 from carrel.sessions import ToolRules
 from tests.delivery.floor import Floor, open_floor, to
 from tests.delivery.plays import Play, spawn
@@ -73,7 +74,7 @@ async def say_in_forum(floor: Floor, said: str) -> Forum:
     forum = Forum()
     floor.side_rooms["telegram"] = forum.open
     run = await floor.say(said, channel="telegram")
-    await floor.db.write(lambda tx: keep_place(tx, floor.access, run.id, "telegram", "-42"))
+    await floor.db.write(lambda tx: keep_reply_address(tx, floor.access, run.id, "telegram", "-42"))
     return forum
 
 

@@ -11,6 +11,8 @@ import pytest
 from msgspec import structs
 
 from carrel.access import make_user
+from carrel.exchanges import Exchange, exchange_after
+from carrel.exchanges.store import EXCHANGES
 from carrel.journal import OWNERS, Entry, Notification, entries_of_session, newest_notifications
 from carrel.kernel import Access, SessionKey
 from carrel.kernel.settings import (
@@ -22,19 +24,9 @@ from carrel.kernel.settings import (
     ToolsSettings,
     ToolsSpawnSettings,
 )
-from carrel.runs import (
-    Exchange,
-    Run,
-    RunFilter,
-    exchange_after,
-    prune,
-    remove_lane,
-    retry,
-    runs_newest_first,
-    stop_lane,
-)
+from carrel.runs import Run, RunFilter, prune, remove_lane, retry, runs_newest_first, stop_lane
 from carrel.sessions import Lane, SubagentRules, close_generation, lane_of, open_session_of
-from carrel.storage import EXCHANGES, FEED
+from carrel.storage import FEED
 from carrel.tools import CATALOG
 from tests.delivery.floor import Floor, open_floor, to
 from tests.delivery.plays import Play, spawn
@@ -318,7 +310,7 @@ async def test_files_go_with_the_child_or_stay_where_they_are_to_be_retained(
         gate.open()
         await house.until_ended(answer["runId"])
         await floor.kill()
-        while await floor.sweeping().sweep_leftovers():
+        while await floor.sweeping().round() == 0:
             pass
         assert folder.exists() == stays
         assert outside.read_text() == "gold"

@@ -7,10 +7,12 @@ from typing import Any
 
 import pytest
 
+from carrel.exchanges import Exchange, exchange_after
+from carrel.exchanges.store import EXCHANGES
 from carrel.kernel import SessionKey
 from carrel.kernel.settings import RunsSettings
-from carrel.runs import Exchange, Run, RunFilter, exchange_after, runs_newest_first
-from carrel.storage import EXCHANGES, Tx
+from carrel.runs import Run, RunFilter, runs_newest_first
+from carrel.storage import Tx
 from tests.delivery.floor import REST_SECONDS, Floor, open_floor, to
 from tests.delivery.talks import ASKER, TELLER, talking_settings
 from tests.requirements.mark import requirement

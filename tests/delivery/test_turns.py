@@ -9,7 +9,8 @@ import pytest
 from carrel.delivery import PROFILE_VERSION
 from carrel.kernel import SessionKey
 from carrel.kernel.limits import HISTORY_ROWS_MAX, TOOL_CALLS_PER_ROUND_MAX
-from carrel.runs import answer, artifacts_of, cancel
+from carrel.records import artifacts_of
+from carrel.runs import answer, cancel
 from tests.delivery.floor import Floor, open_floor, to, tuned
 from tests.engine import words
 from tests.requirements.mark import requirement

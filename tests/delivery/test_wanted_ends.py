@@ -7,6 +7,7 @@ from typing import TypeVar
 
 import pytest
 
+from carrel.records import artifacts_of, record_call
 from carrel.runs import (
     Claim,
     Completed,
@@ -17,12 +18,10 @@ from carrel.runs import (
     Rules,
     Run,
     WantedEnd,
-    artifacts_of,
     cancel,
-    record_call,
-    settle,
     want_end,
 )
+from carrel.runs.outcomes import settle
 from carrel.storage import Database, Tx
 from tests.delivery.floor import Floor, open_floor, to
 from tests.delivery.test_resuming import Mortal, live_through, take_up

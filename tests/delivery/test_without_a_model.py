@@ -2,7 +2,8 @@
 
 import pytest
 
-from carrel.runs import answer, artifacts_of
+from carrel.records import artifacts_of
+from carrel.runs import answer
 from tests.delivery.floor import Floor, open_floor
 from tests.engine import words
 from tests.requirements.mark import requirement

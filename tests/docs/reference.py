@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from carrel.main.settings_known import Known, Name, known_gateway_names, known_names, shown
+from carrel.main.setting_names import Known, Name, known_gateway_names, known_names, shown
 from carrel.surfaces.api import openapi_document
-from carrel.surfaces.errors import STATUS
+from carrel.surfaces.http.errors import STATUS
 from tests.docs.meanings import ADVICE, API, ERRORS, ERRORS_END, MEANINGS, SETTINGS
 
 PAGES = Path(__file__).resolve().parents[2] / "docs" / "reference"

@@ -16,7 +16,7 @@ from google.protobuf.json_format import MessageToDict, ParseDict
 from google.protobuf.struct_pb2 import Value
 
 from carrel.gateway import Gateway, GatewayFault, Step, StepAnswer, open_gateway
-from carrel.gateway.a2a_reaching import leads_elsewhere
+from carrel.gateway.a2a.connection import leads_elsewhere
 from carrel.kernel.limits import TOOL_CALLS_PER_ROUND_MAX
 from carrel.kernel.settings import GatewaySettings
 from carrel.wire import Wire

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from carrel.gateway import BuiltinGateway, Call, GatewayFault, Step, StepAnswer, open_gateway
-from carrel.gateway.builtin_intents import INTENTS
+from carrel.gateway.builtin.intents import INTENTS
 from carrel.kernel.settings import GatewaySettings
 from carrel.wire import Wire
 

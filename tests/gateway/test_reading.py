@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from carrel.gateway import GatewayFault, StepAnswer, Usage
+from carrel.gateway.event_stream import AnswerReader, read_whole
 from carrel.gateway.faults import Faults, is_passing, retry_after
-from carrel.gateway.reading import AnswerReader, read_whole
 from carrel.wire import ServerEvent
 from tests.requirements.mark import requirement
 from tests.scripted_gateway import call_item, message_item

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from carrel.gateway import Gateway, GatewayFault, Step, StepAnswer, open_gateway
-from carrel.gateway.striking import Striking
+from carrel.gateway.secret_filter import Striking
 from carrel.kernel.settings import GatewaySettings
 from carrel.wire import Wire, WireLimits
 from tests.requirements.mark import requirement

@@ -4,8 +4,10 @@ A *room* is a package directly under the root (`carrel.runs`) or a surface (`car
 only for type checking count like all others: a name that is needed is a dependency.
 """
 
+import ast
 import importlib.util
 from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -14,17 +16,20 @@ from importlinter import Contract, ContractCheck, fields, output
 
 ROOT = "carrel"
 SURFACES = "carrel.surfaces"
+# The package under `surfaces` that is no surface: what all of them share.
+SHARED = "http"
 
 
 def surfaces_of(graph: grimp.ImportGraph) -> set[str]:
-    """Return the surfaces: the packages under `surfaces`. A plain file there is shared by all of them."""
+    """Return the surfaces: the packages under `surfaces`, but for the one that all of them share."""
     if SURFACES not in graph.modules:
         return set()
     # The graph does not tell a package that is one file from a module, so the folders are asked.
     spec = importlib.util.find_spec(ROOT)
     folders = [Path(place) / "surfaces" for place in (spec and spec.submodule_search_locations) or ()]
     names = {child.rpartition(".")[2]: child for child in graph.find_children(SURFACES)}
-    return {child for name, child in names.items() if any((folder / name).is_dir() for folder in folders)}
+    own = names.keys() - {SHARED}
+    return {names[name] for name in own if any((folder / name).is_dir() for folder in folders)}
 
 
 def rooms_of(graph: grimp.ImportGraph) -> set[str]:
@@ -35,6 +40,17 @@ def rooms_of(graph: grimp.ImportGraph) -> set[str]:
 def room_of(module: str, rooms: Iterable[str]) -> str | None:
     """Return the innermost room the module stands in, or None for the root itself and for foreign packages."""
     return max((room for room in rooms if is_within(module, room)), key=len, default=None)
+
+
+@cache
+def exports_of(room: str) -> frozenset[str]:
+    """Return the names in the `__all__` of the room, none where it has no such list."""
+    spec = importlib.util.find_spec(room)
+    tree = ast.parse(Path(spec.origin).read_text(encoding="utf-8")) if spec and spec.origin else ast.Module([], [])
+    lists = [
+        node.value for node in tree.body if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__"
+    ]
+    return frozenset(name for found in lists for name in ast.literal_eval(found))
 
 
 def is_within(module: str, package: str) -> bool:
@@ -86,6 +102,9 @@ class FrontDoors(HouseContract):
         for importer, imported in imports_of(graph):
             room = room_of(imported, rooms)
             if room is None or imported == room or is_within(importer, room) or imported in set(self.public):  # type: ignore[call-overload]
+                continue
+            # The graph cannot tell an exported name from a module that bears it.
+            if imported in {f"{room}.{name}" for name in exports_of(room)}:
                 continue
             yield f"{importer} imports {imported}; use what {room} exports"
 

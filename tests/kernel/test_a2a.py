@@ -22,7 +22,7 @@ from google.protobuf.struct_pb2 import Value
 from hypothesis import given
 from hypothesis import strategies as st
 
-from carrel.kernel import (
+from carrel.a2a import (
     A2aFault,
     A2aInterface,
     A2aSpeech,
@@ -32,7 +32,7 @@ from carrel.kernel import (
     state_name,
     state_word,
 )
-from carrel.kernel.a2a_shapes import read_event, read_task, write_message_03
+from carrel.a2a.shapes import read_event, read_task, write_message_03
 
 STATES = [TaskState.Name(state) for state in TaskState.values() if state]
 texts = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), min_size=1, max_size=20)

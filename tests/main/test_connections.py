@@ -15,8 +15,8 @@ from websockets.sync.client import connect
 from websockets.typing import Subprotocol
 
 from carrel.kernel.limits import BODY_BYTES_MAX, REQUEST_HEAD_BYTES_MAX
-from carrel.main import connections
-from carrel.main.connections import BoundedHttp
+from carrel.main import http_limits
+from carrel.main.http_limits import BoundedHttp
 from tests.running_server import RunningServer, Start, servers_in
 
 WAIT_SECONDS_MAX = 10.0
@@ -91,8 +91,8 @@ def test_a_body_of_many_parts_is_no_head(start: Start) -> None:
 async def test_a_request_that_does_not_arrive_ends_its_connection(
     monkeypatch: pytest.MonkeyPatch, sent: bytes, answered: bytes
 ) -> None:
-    monkeypatch.setattr(connections, "REQUEST_HEAD_SECONDS_MAX", 0.05)
-    monkeypatch.setattr(connections, "REQUEST_BODY_SECONDS_MAX", 0.05)
+    monkeypatch.setattr(http_limits, "REQUEST_HEAD_SECONDS_MAX", 0.05)
+    monkeypatch.setattr(http_limits, "REQUEST_BODY_SECONDS_MAX", 0.05)
     gone = asyncio.Event()
 
     async def app(_scope: object, receive: object, _send: object) -> None:
@@ -129,7 +129,7 @@ def test_the_limit_of_open_files_is_raised_as_far_as_it_may(monkeypatch: pytest.
     asked: list[tuple[int, int]] = []
     monkeypatch.setattr(resource, "getrlimit", lambda _which: (1_024, 4_096))
     monkeypatch.setattr(resource, "setrlimit", lambda _which, limits: asked.append(limits))
-    connections.allow_many_connections()
+    http_limits.allow_many_connections()
     assert asked == [(4_096, 4_096)]
 
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from carrel.kernel import Code, Refusal, parse_iso
-from carrel.modes.cron import read_cron, read_zone
+from carrel.modes.schedules.cron import read_cron, read_zone
 
 BERLIN = "Europe/Berlin"
 MINUTE = timedelta(minutes=1)

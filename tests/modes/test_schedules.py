@@ -22,6 +22,7 @@ from carrel.modes import (
     remove_schedule,
     shape_of,
 )
+from carrel.modes.schedules.model import SCHEDULES
 from carrel.runs import (
     Cancelled,
     Claim,
@@ -35,7 +36,7 @@ from carrel.runs import (
     runs_newest_first,
 )
 from carrel.sessions import lane_of
-from carrel.storage import SCHEDULES, Database, Tx, open_database
+from carrel.storage import Database, Tx, open_database
 from tests.engine import DONE, MAIN, Engine, FakeClock, engine_on, open_engine, until, within, working
 from tests.requirements.mark import requirement
 
@@ -108,7 +109,7 @@ class Desk:
 
     async def settle(self) -> float:
         """Do whatever is to be done now; how long nothing is then."""
-        while not (seconds := await self.schedules.move()):
+        while not (seconds := await self.schedules.round()):
             pass
         return seconds
 
@@ -509,7 +510,7 @@ async def test_a_server_that_dies_as_a_window_comes_neither_loses_nor_doubles_it
     clock.advance(3_600)
     dying = Schedules(cast(Database, Dying(desk.engine.db, after=after)), desk.engine.rules)
     with pytest.raises(ExceptionGroup):
-        await dying.move()
+        await dying.round()
     assert len(await desk.runs()) == int(after)
     await desk.settle()
     assert len(await desk.runs()) == 1
@@ -522,7 +523,7 @@ async def test_a_store_that_takes_nothing_is_asked_again_after_a_pause(desk: Des
     assert isinstance(clock, FakeClock)
     clock.advance(3_600)
     away = Dying(desk.engine.db, after=False, error=Refusal(Code.STORAGE_UNAVAILABLE, "The disk is full."))
-    assert await Schedules(cast(Database, away), desk.engine.rules).move() == SAFETY_POLL_SECONDS
+    assert await Schedules(cast(Database, away), desk.engine.rules).round() == SAFETY_POLL_SECONDS
     await desk.settle()
     assert len(await desk.runs()) == 1
 

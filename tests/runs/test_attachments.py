@@ -5,7 +5,8 @@ import pytest
 from carrel.journal import NewEntry, append_entry
 from carrel.kernel import Envelope, Message, NewAttachment, Provenance, SessionKey
 from carrel.kernel.settings import RunsSettings, SessionsSettings, Settings
-from carrel.runs import Run, attachment_heads, bind_session, deliver, fence, prune, remove_lane, run_by_id
+from carrel.records import attachment_heads
+from carrel.runs import Run, bind_session, deliver, fence, prune, remove_lane, run_by_id
 from carrel.sessions import close_generation, lane_of, open_generation
 from carrel.storage import Tx
 from tests.engine import Engine, lane_key, open_engine

@@ -6,18 +6,8 @@ from collections.abc import Callable
 import pytest
 
 from carrel.kernel.settings import RunsSettings
-from carrel.runs import (
-    Cancelled,
-    Claim,
-    ClaimLost,
-    Failed,
-    NeedsInput,
-    Rules,
-    call_of,
-    fence,
-    finish_call,
-    record_call,
-)
+from carrel.records import call_of, finish_call, record_call
+from carrel.runs import Cancelled, Claim, ClaimLost, Failed, NeedsInput, Rules, fence
 from carrel.storage import Tx
 from tests.engine import MAIN, Engine, end_and_claim, lane_key, open_engine
 from tests.requirements.mark import requirement

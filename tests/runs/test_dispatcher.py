@@ -12,19 +12,11 @@ import pytest
 
 from carrel.kernel import Code, Refusal
 from carrel.kernel.settings import RunsSettings
-from carrel.runs import (
-    Claim,
-    Completed,
-    Failed,
-    NeedsInput,
-    Outcome,
-    Rules,
-    answer,
-    expire_leases,
-    rescue_lost,
-    run_by_id,
-)
-from carrel.storage import FEED, RUNS, Tx, sqlite_path
+from carrel.runs import Claim, Completed, Failed, NeedsInput, Outcome, Rules, answer, run_by_id
+from carrel.runs.leases import rescue_lost
+from carrel.runs.model import RUNS
+from carrel.runs.queue_store import expire_leases
+from carrel.storage import FEED, Tx, sqlite_path
 from tests.engine import MAIN, SECONDS_MAX, Commanded, Engine, lane_key, open_engine, until, within, words, working
 from tests.requirements.mark import requirement
 from tests.resting import wait_for_rest

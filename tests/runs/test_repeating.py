@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from contextlib import suppress
-from pathlib import Path
 from typing import TypeVar
 
 import pytest
@@ -10,8 +9,9 @@ from msgspec import structs
 
 from carrel.kernel import Code, Refusal
 from carrel.runs import Completed
-from carrel.storage import Bell, Database, Landing, Tx
+from carrel.storage import Tx
 from tests.engine import DONE, Commanded, Engine, lane_key, open_engine, within, working
+from tests.wrapped_database import WrappedDatabase
 
 pytestmark = pytest.mark.anyio
 T = TypeVar("T")
@@ -21,12 +21,8 @@ class Undone(Exception):
     """Raised at the end of a unit of work so that nothing of it stays."""
 
 
-class Repeating:
+class Repeating(WrappedDatabase):
     """A store that undoes every unit of work once before it does it, as a full group or a deadlock may."""
-
-    def __init__(self, db: Database) -> None:
-        self._db = db
-        self.engine = db.engine
 
     async def write(self, work: Callable[[Tx], T]) -> T:
         def undone(tx: Tx) -> None:
@@ -34,23 +30,8 @@ class Repeating:
             raise Undone
 
         with suppress(Undone):
-            await self._db.write(undone)
-        return await self._db.write(work)
-
-    async def read(self, work: Callable[[Tx], T]) -> T:
-        return await self._db.read(work)
-
-    def bell(self, name: str) -> Bell:
-        return self._db.bell(name)
-
-    def join(self, bell: str, rider: Callable[[Tx], Landing | None]) -> None:
-        self._db.join(bell, rider)
-
-    def backup(self, target: Path) -> None:
-        self._db.backup(target)
-
-    async def close(self) -> None:
-        await self._db.close()
+            await super().write(undone)
+        return await super().write(work)
 
 
 async def test_a_claim_that_is_done_again_keeps_no_place(store_url: str) -> None:

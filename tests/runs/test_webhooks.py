@@ -13,25 +13,25 @@ from carrel.kernel.limits import (
     WEBHOOKS_PER_HOST_AT_A_TIME,
     WEBHOOKS_PER_RUN_MAX,
 )
-from carrel.runs import (
-    Claim,
-    Run,
+from carrel.outbox import (
     Webhook,
     WebhookAddress,
     crowded_hosts,
-    delete_run,
     delete_webhook,
     keep_webhook,
     next_webhook_due,
     release_webhooks,
-    settle,
     take_webhooks,
     webhook_by_id,
     webhook_failed,
     webhook_told,
     webhooks_of_run,
 )
-from carrel.storage import WEBHOOKS, Tx
+from carrel.outbox.webhook_store import WEBHOOKS
+from carrel.runs import Claim, Run
+from carrel.runs.outcomes import settle
+from carrel.runs.store import delete_run
+from carrel.storage import Tx
 from tests.engine import DONE, Engine, lane_key, open_engine, within
 from tests.requirements.mark import requirement
 

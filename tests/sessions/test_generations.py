@@ -15,7 +15,7 @@ from carrel.sessions import (
     archive,
     change_agent,
     close_generation,
-    find_place,
+    find_session,
     generations_of,
     lane_row,
     lane_rows,
@@ -101,7 +101,7 @@ async def test_twenty_that_open_at_once_open_one(store_url: str) -> None:
 async def test_queueing_reading_and_listing_open_no_session(store_url: str) -> None:
     async with open_engine(store_url) as engine:
         await engine.say(TASK, "hello")
-        await engine.db.read(lambda tx: find_place(tx, engine.access, str(TASK)))
+        await engine.db.read(lambda tx: find_session(tx, engine.access, str(TASK)))
         await engine.db.read(lambda tx: lane_row(tx, engine.access, str(TASK)))
         await engine.db.read(lambda tx: lane_rows(tx, engine.access, LaneFilter(), before=None, limit=50))
         await engine.take_one()

@@ -9,7 +9,7 @@ from carrel.sessions import (
     chosen_key,
     close_generation,
     find_lane,
-    find_place,
+    find_session,
     insert_lane,
     lane_for_work,
     require_agent,
@@ -30,7 +30,7 @@ async def make_lane(engine: Engine, key: SessionKey, access: Access | None = Non
 
 
 async def place(engine: Engine, reference: str, access: Access | None = None, current: SessionKey | None = None) -> str:
-    found = await engine.db.read(lambda tx: find_place(tx, access or engine.access, reference, current))
+    found = await engine.db.read(lambda tx: find_session(tx, access or engine.access, reference, current))
     return str(found.key)
 
 

@@ -12,6 +12,7 @@ from typing import TypeVar
 from carrel.journal import NewEntry, append_entry
 from carrel.kernel import Provenance
 from carrel.kernel.settings import RunsSettings
+from carrel.records import call_of, record_call
 from carrel.runs import (
     Claim,
     ClaimLost,
@@ -23,16 +24,13 @@ from carrel.runs import (
     Run,
     answer,
     bind_session,
-    call_of,
     cancel,
-    claim,
     deliver,
     fence,
-    record_call,
-    rescue_lost,
     run_by_id,
-    settle,
 )
+from carrel.runs.leases import rescue_lost
+from carrel.runs.outcomes import claim, settle
 from carrel.sessions import open_generation
 from carrel.storage import Tx
 from tests.engine import LEASE_MS, Engine, FakeClock, envelope, lane_key, words

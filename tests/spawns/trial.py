@@ -8,9 +8,9 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
-from carrel.delivery import Sweeping
 from carrel.kernel.settings import Settings, StorageSettings
 from carrel.storage import open_database
+from carrel.tools import Cleanup
 from tests.chaos.servers import Servers
 from tests.chaos.trials import Report, Tell
 from tests.spawns.checks import Evidence, read_evidence, violations
@@ -109,7 +109,7 @@ async def _swept(address: str, folder: Path) -> list[str]:
         os.utime(path, (0, 0))
     db = open_database(address)
     try:
-        await Sweeping(db, Settings(storage=StorageSettings(data_dir=folder))).sweep_strays()
+        await Cleanup(db, Settings(storage=StorageSettings(data_dir=folder))).sweep_strays()
     finally:
         await db.close()
     return [f"{path} is left" for path in folders if path.exists()]

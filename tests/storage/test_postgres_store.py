@@ -10,7 +10,8 @@ import pytest
 
 from carrel.journal import About, append_event, begin, events_after, newest_event, pages
 from carrel.kernel import Access, Code, Refusal, system_access
-from carrel.storage import FEED, RUNS, Database, Tx, open_database
+from carrel.runs.model import RUNS
+from carrel.storage import FEED, Database, Tx, open_database
 from tests.engine import MAIN, SECONDS_MAX, Commanded, open_engine, opened, within, working
 from tests.requirements.mark import requirement
 

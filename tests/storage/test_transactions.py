@@ -7,7 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from carrel.kernel import Code, Refusal
-from carrel.storage import FEED, RUNS, Database, Tx, open_database
+from carrel.runs.model import RUNS
+from carrel.storage import FEED, Database, Tx, open_database
 from tests.engine import SECONDS_MAX, accounts_of, within
 from tests.requirements.mark import requirement
 

@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import socket
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from typing import Any
 
 import httpx
@@ -13,27 +13,18 @@ from starlette.applications import Starlette
 from starlette.routing import BaseRoute
 
 from carrel.access import access_by_token
-from carrel.delivery import BUILTIN, Door, Exchanges, Live, Sweeping, Turns
-from carrel.kernel import Access, SystemClock
+from carrel.delivery import BUILTIN, Connection
+from carrel.kernel import Access
 from carrel.kernel.settings import GatewaySettings, SettingRow, Settings
-from carrel.modes import Schedules
-from carrel.runs import Dispatcher, Rules, Watch
+from carrel.main.assembly import Assembly, open_store
 from carrel.sessions import open_account
-from carrel.storage import Database, open_database
-from carrel.surfaces import WrongTokens
-from carrel.surfaces.a2a import routes as a2a_routes
-from carrel.surfaces.agent_http import routes as agent_routes
-from carrel.surfaces.api import build_app
-from carrel.surfaces.house import House
-from carrel.surfaces.mcp import Endpoint as McpEndpoint
-from carrel.surfaces.mcp import routes as mcp_routes
-from carrel.surfaces.responses import routes as responses_routes
-from carrel.surfaces.telegram import Telegram, side_rooms
-from carrel.surfaces.telegram import routes as telegram_routes
+from carrel.storage import Database
+from carrel.surfaces import House
 from carrel.wire import Wire
 from tests.accounts import ensure_default_account
 from tests.surfaces.scripted_agent import ScriptedAgent
 
+ROWS = (SettingRow(name="server.port", value=8787, default=8787, source="default"),)
 WAIT_SECONDS_MAX = 20.0
 
 
@@ -82,37 +73,26 @@ async def open_house(
 ) -> AsyncIterator[OpenHouse]:
     """Open a house on the store at `url`; the first time two accounts are made in it, `default` and `other`."""
     settings = settings or Settings()
-    db = open_database(url)
-    agent, live, drain, wire = ScriptedAgent(), Live(), asyncio.Event(), Wire()
+    db = open_store(url)
+    agent, drain, wire = ScriptedAgent(), asyncio.Event(), Wire()
     try:
         owner = await db.write(ensure_default_account) or ""
         other = (await db.write(lambda tx: open_account(tx, "Other", "other")))[1] if owner else ""
         speaking = GatewaySettings(kind="responses", base_url="http://127.0.0.1:9", run_tokens=run_tokens)
-        scripted = Door(agent, speaking)
-        house = _house(db, settings, live, works, drain, gateways_up or {BUILTIN: True}, agent, wire)
-        doors = {BUILTIN: scripted}
-        turns = Turns(db, doors, house.surroundings, live, house.watch, lambda: dispatcher.aside())
-        dispatcher = Dispatcher(db, turns.take, settings, "test-worker")
-        wrong = WrongTokens(SystemClock())
-        mcp = McpEndpoint(house, wrong)
-        tools_in = [*agent_routes(house, wrong), *mcp_routes(house, mcp)]
-        telegram = Telegram(db, wire, settings.channels.telegram, house.rules)
-        chats_in = telegram_routes(house, telegram.bot)
-        doors_in = [*a2a_routes(house, wrong), *tools_in, *responses_routes(house, wrong), *chats_in]
-        app = build_app(house, wrong=wrong, more_routes=[*doors_in, *more_routes])
+        # The gateway `spare` is there to be chosen; nothing is sent to it.
+        connections = {BUILTIN: Connection(agent, speaking), "spare": Connection(agent, speaking)}
+        assembly = Assembly(
+            db, wire, connections, settings, worker="test-worker", works=works, draining=drain.is_set,
+            gateways_up=_answering(gateways_up or {BUILTIN: True}), setting_rows=ROWS, more_routes=more_routes,
+        )  # fmt: skip
         async with asyncio.TaskGroup() as group:
-            duties = [group.create_task(house.watch.serve()), group.create_task(mcp.serve())]
-            if works:
-                duties.append(group.create_task(dispatcher.serve()))
-                duties.append(group.create_task(Exchanges(db, house.surroundings, telegram.channels).serve()))
-                duties.append(group.create_task(telegram.serve()))
-                duties.append(group.create_task(Sweeping(db, settings).serve()))
-                duties.append(group.create_task(Schedules(db, house.rules).serve()))
-            async with _served(app, group) as address:
+            duties = [group.create_task(serve()) for serve in assembly.duties()]
+            async with _served(assembly.app, group) as address:
                 yield OpenHouse(
-                    house=house, app=app, url=address, owner=owner, other_owner=other, agent=agent, drain=drain
+                    house=assembly.house, app=assembly.app, url=address, owner=owner, other_owner=other, agent=agent,
+                    drain=drain,
                 )  # fmt: skip
-                house.closing.set()
+                assembly.house.closing.set()
             for duty in duties:
                 duty.cancel()
     finally:
@@ -120,33 +100,11 @@ async def open_house(
         await db.close()
 
 
-def _house(
-    db: Database, settings: Settings, live: Live, works: bool, drain: asyncio.Event, up: dict[str, bool],
-    agent: ScriptedAgent, wire: Wire,
-) -> House:  # fmt: skip
+def _answering(up: dict[str, bool]) -> Callable[[], Awaitable[dict[str, bool]]]:
     async def gateways_up() -> dict[str, bool]:
         return up
 
-    return House(
-        db=db,
-        settings=settings,
-        setting_rows=(SettingRow(name="server.port", value=8787, default=8787, source="default"),),
-        rules=Rules(
-            runs=settings.runs,
-            send_policy=settings.sessions.send_policy,
-            a2a_timeout_minutes=settings.a2a.tasks.timeout_minutes,
-        ),
-        live=live,
-        watch=Watch(db),
-        version="0.0.test",
-        gateway_names=(BUILTIN, "spare"),
-        gateways={BUILTIN: agent},
-        side_rooms=side_rooms(wire, settings.channels.telegram),
-        works=works,
-        draining=drain.is_set,
-        closing=asyncio.Event(),
-        gateways_up=gateways_up,
-    )
+    return gateways_up
 
 
 @contextlib.asynccontextmanager

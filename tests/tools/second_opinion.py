@@ -77,7 +77,7 @@ def _ancestors(world: World, target: Place) -> set[str]:
 
 
 def verdict_on(world: World, settings: Settings, caller: Place, reference: str) -> Verdict:
-    """What must come of a send from a caller's desk to whatever a reference names."""
+    """What must come of a send from a caller's caller to whatever a reference names."""
     try:
         target = _meant(world, settings, caller, reference)
     except Nowhere as nowhere:

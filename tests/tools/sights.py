@@ -18,7 +18,7 @@ from carrel.kernel.settings import Settings
 from carrel.runs import Rules
 from carrel.sessions import agent_by_id, lane_of
 from carrel.storage import Tx
-from carrel.tools import CATALOG, Surroundings, run_desk
+from carrel.tools import CATALOG, Surroundings, run_caller
 from tests.engine import Engine, open_engine
 from tests.tools.second_opinion import Verdict, hidden_by, verdict_on
 from tests.tools.worlds import Place, World, a_reference, make_world, rules_of
@@ -38,10 +38,10 @@ def ask(
     assert agent is not None
     access = msgspec.structs.replace(engine.access, kind="agent", actor_id=agent.id, agent_id=agent.id)
     rules = Rules(send_policy=settings.sessions.send_policy)
-    desk = run_desk(Surroundings(settings=settings, rules=rules), access, agent, lane, None, None)
+    made_by = run_caller(Surroundings(settings=settings, rules=rules), access, agent, lane, None, None)
     found = CATALOG.find(tool)
     try:
-        return found.act(tx, desk, found.read_params(msgspec.json.encode(arguments).decode())).value
+        return found.act(tx, made_by, found.read_params(msgspec.json.encode(arguments).decode())).value
     except Refusal as refusal:
         return {"status": "refused", "code": str(refusal.code), "error": refusal.message}
 
@@ -68,7 +68,7 @@ def looks(tx: Tx, engine: Engine, world: World, settings: Settings, caller: Plac
 def sends(
     tx: Tx, engine: Engine, world: World, settings: Settings, caller: Place, reference: str
 ) -> tuple[str | None, list[str]]:
-    """Send once from a desk: where it went, if anywhere, and how what came of it differs from the second opinion."""
+    """Send once from a caller: where it went, if anywhere, and how what came of it differs from the second opinion."""
     expected = verdict_on(world, settings, caller, reference)
     before = _kept(tx)
     asked = {"sessionKey": reference, "message": TEXT, "timeoutSeconds": 0}

@@ -1,4 +1,4 @@
-"""What the tests of spawning share: a store without a worker, and a desk from which sub-agents are spawned."""
+"""What the tests of spawning share: a store without a worker, and a caller from which sub-agents are spawned."""
 
 import json
 from collections.abc import AsyncIterator
@@ -8,37 +8,38 @@ from typing import Any
 
 from msgspec import structs
 
+from carrel.exchanges import Exchange, exchange_after
 from carrel.kernel import Access, SessionKey
 from carrel.kernel.settings import GatewaySettings, Settings, StorageSettings
-from carrel.runs import Exchange, Run, cancel, exchange_after, run_by_id
+from carrel.runs import Run, cancel, run_by_id
 from carrel.sessions import Lane, agent_by_id, lane_of, make_lane
 from carrel.storage import Tx
-from carrel.tools import CATALOG, Desk, Readied, Toolset, hold_caller, ready_for, run_desk, toolset_for
+from carrel.tools import CATALOG, Caller, Readied, Toolset, hold_caller, ready_for, run_caller, toolset_for
 from tests.delivery.floor import Floor, open_floor
 
 
 class Requester:
     """An agent at one of its lanes, outside of any run."""
 
-    def __init__(self, floor: Floor, desk: Desk) -> None:
+    def __init__(self, floor: Floor, caller: Caller) -> None:
         self.floor = floor
-        self.desk = desk
+        self.caller = caller
 
     @property
     def toolset(self) -> Toolset:
-        return toolset_for(CATALOG, self.desk)
+        return toolset_for(CATALOG, self.caller)
 
     async def call(self, name: str, arguments: dict[str, Any], toolset: Toolset | None = None) -> dict[str, Any]:
-        """What a tool answers to a call from this desk; Refusal where it is refused."""
+        """What a tool answers to a call from this caller; Refusal where it is refused."""
         offered, written = toolset or self.toolset, json.dumps(arguments)
 
         def work(tx: Tx, readied: Readied | None) -> dict[str, Any]:
-            hold_caller(tx, self.desk, readied)
+            hold_caller(tx, self.caller, readied)
             tool = offered.find(name)
             params = readied.params if readied is not None else tool.read_params(written)
-            return tool.act(tx, self.desk, params).value
+            return tool.act(tx, self.caller, params).value
 
-        async with ready_for(self.floor.db, offered, self.desk, name, written) as readied:
+        async with ready_for(self.floor.db, offered, self.caller, name, written) as readied:
             return await self.floor.db.write(lambda tx: work(tx, readied))
 
     async def spawn(self, task: str = "count the sheep", **params: Any) -> dict[str, Any]:
@@ -47,7 +48,7 @@ class Requester:
 
     async def exchange(self, run_id: str) -> Exchange:
         """What follows after a spawn, by the child's run."""
-        found = await self.floor.read(lambda tx: exchange_after(tx, self.desk.access, run_id))
+        found = await self.floor.read(lambda tx: exchange_after(tx, self.caller.access, run_id))
         assert found is not None
         return found
 
@@ -57,13 +58,13 @@ class Requester:
 
     async def lane(self, key: str) -> Lane:
         """A lane by its key."""
-        found = await self.floor.read(lambda tx: lane_of(tx, self.desk.access, SessionKey.parse(key)))
+        found = await self.floor.read(lambda tx: lane_of(tx, self.caller.access, SessionKey.parse(key)))
         assert found is not None
         return found
 
     async def run(self, run_id: str) -> Run:
         """A run by its id."""
-        found = await self.floor.read(lambda tx: run_by_id(tx, self.desk.access, run_id))
+        found = await self.floor.read(lambda tx: run_by_id(tx, self.caller.access, run_id))
         assert found is not None
         return found
 
@@ -86,11 +87,11 @@ async def requester_at(floor: Floor, agent_id: str = "main", rest: str = "main",
     access: Access = structs.replace(floor.access, **actor)
     await floor.db.write(lambda tx: make_lane(tx, floor.access, key))
 
-    def sit(tx: Tx) -> Desk:
+    def sit(tx: Tx) -> Caller:
         agent, lane = agent_by_id(tx, access, agent_id), lane_of(tx, access, key)
         assert agent is not None
         assert lane is not None
-        return run_desk(floor.surroundings, access, agent, lane, None, None)
+        return run_caller(floor.surroundings, access, agent, lane, None, None)
 
     return Requester(floor, await floor.read(sit))
 

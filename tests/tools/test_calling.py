@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 from carrel.kernel.limits import TOOL_RESULT_BYTES_MAX
-from carrel.runs import Failed, NeedsInput, Run, artifacts_of, has_written, tools_called
+from carrel.records import artifacts_of, has_written, tools_called
+from carrel.runs import Failed, NeedsInput, Run
 from carrel.sessions import Session, agent_by_id, lane_of, session_by_id
 from carrel.storage import Tx
-from carrel.tools import CATALOG, Catalog, Desk, Params, Result, Surroundings, Tool, Toolset, call_tool, run_desk
+from carrel.tools import CATALOG, Caller, Catalog, Params, Result, Surroundings, Tool, Toolset, call_tool, run_caller
 from tests.delivery.floor import Floor, open_floor
 from tests.requirements.mark import requirement
 
@@ -19,19 +20,19 @@ pytestmark = pytest.mark.anyio
 
 
 class Office:
-    """A desk whose run is being worked on, and calls made from it."""
+    """A caller whose run is being worked on, and calls made from it."""
 
-    def __init__(self, floor: Floor, run: Run, desk: Desk) -> None:
+    def __init__(self, floor: Floor, run: Run, caller: Caller) -> None:
         self.floor = floor
         self.run = run
-        self.desk = desk
+        self.caller = caller
 
     async def call(
         self, name: str, arguments: Any, call_id: str = "1:call", toolset: Toolset = CATALOG
     ) -> tuple[dict[str, Any], Result]:
         """What a call answers, as the model reads it, and the result behind it."""
         written = arguments if isinstance(arguments, str) else json.dumps(arguments)
-        text, result = await self.floor.db.write(lambda tx: call_tool(tx, toolset, self.desk, call_id, name, written))
+        text, result = await self.floor.db.write(lambda tx: call_tool(tx, toolset, self.caller, call_id, name, written))
         answer: dict[str, Any] = json.loads(text)
         return answer, result
 
@@ -45,14 +46,14 @@ async def office(anyio_backend: str, store_url: str) -> AsyncIterator[Office]:
         yield Office(floor, run, await floor.read(lambda tx: desk_of(tx, floor, run, session)))
 
 
-def desk_of(tx: Tx, floor: Floor, run: Run, session: Session) -> Desk:
-    """The desk at which a run's agent sits."""
+def desk_of(tx: Tx, floor: Floor, run: Run, session: Session) -> Caller:
+    """The caller at which a run's agent sits."""
     agent = agent_by_id(tx, floor.access, run.agent_id)
     lane = lane_of(tx, floor.access, run.session_key)
     assert agent is not None
     assert lane is not None
     house = Surroundings(settings=floor.settings, rules=floor.rules)
-    return run_desk(house, floor.access, agent, lane, run, session)
+    return run_caller(house, floor.access, agent, lane, run, session)
 
 
 @requirement("S0.x.tools.once")
@@ -143,7 +144,7 @@ class Nothing(Params, frozen=True, kw_only=True):
     """Nothing is wanted."""
 
 
-def huge(_tx: Tx, _desk: Desk, _params: Nothing) -> Result:
+def huge(_tx: Tx, _caller: Caller, _params: Nothing) -> Result:
     return Result(value={"text": "ü" * TOOL_RESULT_BYTES_MAX})
 
 
@@ -155,9 +156,9 @@ async def test_a_result_beyond_its_bound_is_cut_and_says_so(office: Office) -> N
     assert len(json.dumps(answer, ensure_ascii=False).encode()) <= TOOL_RESULT_BYTES_MAX
 
 
-def breaking(tx: Tx, desk: Desk, _params: Nothing) -> Result:
+def breaking(tx: Tx, caller: Caller, _params: Nothing) -> Result:
     add = CATALOG.find("artifact_add")
-    add.act(tx, desk, add.read_params('{"text": "half"}'))
+    add.act(tx, caller, add.read_params('{"text": "half"}'))
     raise RuntimeError("in the middle")
 
 

@@ -14,7 +14,7 @@ from carrel.kernel.limits import TOOL_MESSAGE_CHARS_MAX, TOOL_RESULT_BYTES_MAX
 from carrel.kernel.settings import Settings, ToolsSessionsSettings, ToolsSettings
 from carrel.sessions import Profile, SubagentRules, agent_by_id, insert_lane, lane_of, make_agent, open_generation
 from carrel.storage import Tx
-from carrel.tools import CATALOG, Surroundings, run_desk
+from carrel.tools import CATALOG, Surroundings, run_caller
 from tests.engine import Engine, FakeClock, open_engine
 from tests.requirements.mark import requirement
 
@@ -68,9 +68,9 @@ class Office:
             assert agent is not None
             assert lane is not None
             access = msgspec.structs.replace(engine.access, kind="agent", actor_id="main", agent_id="main")
-            desk = run_desk(Surroundings(settings=AGENT, rules=engine.rules), access, agent, lane, None, None)
+            caller = run_caller(Surroundings(settings=AGENT, rules=engine.rules), access, agent, lane, None, None)
             found = CATALOG.find(tool)
-            return found.act(tx, desk, found.read_params(json.dumps(arguments))).value
+            return found.act(tx, caller, found.read_params(json.dumps(arguments))).value
 
         return await self.engine.db.read(work)
 

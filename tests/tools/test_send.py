@@ -123,7 +123,7 @@ async def test_the_message_says_where_it_comes_from(store_url: str) -> None:
         source = run.source()
         assert (source.kind, source.source_session_key) == ("inter_session", str(ASKER))
         assert (source.source_channel, source.source_tool, run.actor_id) == ("api", "sessions_send", "asker")
-        assert run.parent_run_id == talk.desk.own_run.id
+        assert run.parent_run_id == talk.caller.own_run.id
 
 
 @requirement("S2.send.params")

@@ -97,17 +97,17 @@ async def test_exactly_the_agents_that_are_listed_can_be_spawned(requester: Requ
         ("chef", {"chef", "baker"}),
         ("king", {*everyone[:3], "chef", "king"}),
     ):
-        desk = await requester_at(floor, requesting)
-        listed = await desk.call("agents_list", {})
+        caller = await requester_at(floor, requesting)
+        listed = await caller.call("agents_list", {})
         assert {row["id"] for row in listed["agents"]} == accepted
         assert listed["agents"][0]["id"] == requesting
         for name in everyone:
-            answer = await desk.spawn(agentId=name)
+            answer = await caller.spawn(agentId=name)
             expected = ("accepted", None) if name in accepted else ("forbidden", "agent_not_allowed")
             assert (answer["status"], answer.get("code")) == expected, f"{requesting} spawning {name!r}"
             if answer["status"] == "accepted":
                 assert answer["childSessionKey"].startswith(f"agent:{name}:subagent:")
-                await desk.cancel(answer["runId"])
+                await caller.cancel(answer["runId"])
     agents = await floor.read(
         lambda tx: tx.one("SELECT count(*) FROM agents WHERE account_id = :a", a=floor.access.account_id)
     )
@@ -150,8 +150,8 @@ async def test_a_child_has_the_time_it_was_given_else_that_of_the_agent_else_tha
         slow = await requester_at(floor, "slow")
         cases: list[tuple[Requester, dict[str, Any], int]]
         cases = [(requester, {}, 40), (slow, {}, 20), (slow, {"runTimeoutSeconds": 7}, 7)]
-        for desk, given, expected in cases:
-            run = await desk.run((await desk.spawn(**given))["runId"])
+        for caller, given, expected in cases:
+            run = await caller.run((await caller.spawn(**given))["runId"])
             assert run.timeout_ms == expected * 1000
         unlimited = await requester.run((await requester.spawn(runTimeoutSeconds=0))["runId"])
         assert unlimited.timeout_ms == 0, "0 is no limit, not even that of other runs"
@@ -178,7 +178,7 @@ async def test_a_sandbox_is_required_and_never_left(requester: Requester) -> Non
     await floor.agent("boxed", sandbox="on", subagents=SubagentRules(allow_agents=("*",)))
     await floor.agent("free", subagents=SubagentRules(allow_agents=("*",)))
     boxed, free = await requester_at(floor, "boxed"), await requester_at(floor, "free")
-    for desk, wanted, sandbox, expected in (
+    for caller, wanted, sandbox, expected in (
         (free, "free", "inherit", 0),
         (free, "boxed", "inherit", 1),
         (free, "boxed", "require", 1),
@@ -188,11 +188,11 @@ async def test_a_sandbox_is_required_and_never_left(requester: Requester) -> Non
         (boxed, "free", "inherit", None),
         (boxed, "free", "require", None),
     ):
-        answer = await desk.spawn(agentId=wanted, sandbox=sandbox)
+        answer = await caller.spawn(agentId=wanted, sandbox=sandbox)
         if expected is None:
             assert (answer["status"], answer["code"]) == ("forbidden", "sandbox_required")
         else:
-            assert (await desk.lane(answer["childSessionKey"])).sandboxed == expected
+            assert (await caller.lane(answer["childSessionKey"])).sandboxed == expected
 
 
 @requirement("S2.x.children.limit")
@@ -251,9 +251,9 @@ async def test_a_lane_that_may_not_be_spoken_in_is_not_made(sqlite_url: str, tmp
 async def test_a_spawn_remembers_in_the_same_moment_who_is_to_be_told(requester: Requester) -> None:
     floor = requester.floor
     person = await requester_at(floor, "main", "main", kind="owner")
-    for desk, cleanup, wakes in ((requester, "keep", 1), (requester, "delete", 1), (person, "keep", 0)):
-        answer = await desk.spawn(cleanup=cleanup)
-        exchange = await desk.exchange(answer["runId"])
+    for caller, cleanup, wakes in ((requester, "keep", 1), (requester, "delete", 1), (person, "keep", 0)):
+        answer = await caller.spawn(cleanup=cleanup)
+        exchange = await caller.exchange(answer["runId"])
         assert (exchange.kind, exchange.state, exchange.step) == ("spawn", "open", "primary")
         assert (exchange.requester_key, exchange.target_key) == ("agent:main:main", answer["childSessionKey"])
         assert (exchange.cleanup, exchange.wakes) == (cleanup, wakes)

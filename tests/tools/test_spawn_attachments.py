@@ -34,8 +34,8 @@ def bounds(folder: Path, **changes: Any) -> Any:
 
 def root_of(requester: Requester) -> Path:
     """The workspace of the requester's own agent."""
-    desk = requester.desk
-    return workspace_of(desk.house.settings, desk.access, desk.agent).root
+    caller = requester.caller
+    return workspace_of(caller.house.settings, caller.access, caller.agent).root
 
 
 def in_base64(content: bytes) -> str:
@@ -177,14 +177,14 @@ async def test_what_was_written_for_a_spawn_that_is_declined_in_the_end_is_remov
 
 @requirement("S2.spawn.attachments.atomic")
 async def test_what_was_written_for_a_spawn_that_breaks_is_removed(requester: Requester) -> None:
-    desk = requester.desk
+    caller = requester.caller
     broken = Requester(
         requester.floor,
-        type(desk)(
-            **{name: getattr(desk, name) for name in desk.__struct_fields__}
+        type(caller)(
+            **{name: getattr(caller, name) for name in caller.__struct_fields__}
             | {
                 # Rules that no store can be asked with: the transaction itself fails.
-                "house": Surroundings(settings=desk.house.settings, rules=None, gateways=desk.house.gateways),  # type: ignore[arg-type]
+                "house": Surroundings(settings=caller.house.settings, rules=None, gateways=caller.house.gateways),  # type: ignore[arg-type]
             }
         ),
     )

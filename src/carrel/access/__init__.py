@@ -13,7 +13,6 @@ from carrel.access.identity import (
     sign_out,
 )
 from carrel.access.model import TOKEN_PREFIX, Account, NewToken, Token, TokenKind, User, token_text
-from carrel.access.people import UserChange, change_user, make_user, remove_user, slug_of
 from carrel.access.store import (
     account_by_slug,
     account_of,
@@ -30,6 +29,7 @@ from carrel.access.store import (
     user_by_id,
     users,
 )
+from carrel.access.users import UserChange, change_user, make_user, remove_user, slug_of
 
 __all__ = [
     "TOKEN_PREFIX",

@@ -12,10 +12,10 @@ from contextlib import contextmanager
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
+from carrel.a2a import A2aFault, A2aRequest, A2aSpeech, card_addresses, choose_interface, does_stream
 from carrel.bridge.client import ANSWER_BYTES_MAX, CONNECT_SECONDS, LINE_BYTES_MAX
 from carrel.bridge.faults import BridgeFault, NotReachable, Refused, TimedOut
 from carrel.bridge.stream import read_events
-from carrel.kernel import A2aFault, A2aRequest, A2aSpeech, card_addresses, choose_interface, does_stream
 
 Item = dict[str, Any]
 

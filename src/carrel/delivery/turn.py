@@ -14,19 +14,20 @@ import msgspec
 from msgspec import Struct
 
 from carrel.access import account_of, mint_run_token
-from carrel.delivery.asking import Asked, Asking, ask
-from carrel.delivery.desktop import Desktop, Door
-from carrel.delivery.errands import errand_of
-from carrel.delivery.hearing import act, finish, given_reply, hear, hear_answer, may_be_made, senders_turn
-from carrel.delivery.instructions import PROFILE_VERSION, standing_instructions, with_request
-from carrel.delivery.keeping import whole_arguments
+from carrel.delivery.call_arguments import whole_arguments
 from carrel.delivery.live import Live, Spoken
-from carrel.delivery.spending import spent_before, summed, with_usage
+from carrel.delivery.prompt import PROFILE_VERSION, standing_instructions, with_request
+from carrel.delivery.request import Asked, Asking, ask
+from carrel.delivery.snapshot import Connection, Snapshot
 from carrel.delivery.store import StepRow, insert_step, next_step
+from carrel.delivery.transcript import act, finish, given_reply, hear, hear_answer, may_be_made, senders_turn
+from carrel.delivery.usage import spent_before, summed, with_usage
+from carrel.exchanges import briefing_of
 from carrel.gateway import PROMPT_TOO_LONG, GatewayFault, Step, Usage
 from carrel.journal import Entry, entries_of_run, talk_around_run
 from carrel.kernel import DEFAULT_ACCOUNT_SLUG, MS_PER_SECOND, Refusal, TurnExtras
 from carrel.kernel.limits import HISTORY_ROWS_MAX
+from carrel.records import attachments_by_id, wrote_from_outside
 from carrel.runs import (
     Claim,
     Completed,
@@ -34,17 +35,15 @@ from carrel.runs import (
     Outcome,
     Run,
     Watch,
-    attachments_by_id,
     extras_of,
     is_senders,
     note_instructions,
     open_calls,
     wanted_end,
-    wrote_from_outside,
 )
 from carrel.sessions import Agent, Lane, Session, agent_by_id, lane_of
 from carrel.storage import Database, Tx
-from carrel.tools import CATALOG, Desk, Result, Surroundings, Wait, ready_for, run_desk, toolset_for
+from carrel.tools import CATALOG, Caller, Result, Surroundings, Wait, ready_for, run_caller, toolset_for
 
 _log = getLogger("carrel.delivery")
 BUILTIN = "builtin"
@@ -59,7 +58,7 @@ class _Sent(Struct, frozen=True):
 
     step: Step
     n: int
-    desktop: Desktop
+    snapshot: Snapshot
     asked: Asked
     model: str
     room: int
@@ -70,17 +69,23 @@ class _Pending(Struct, frozen=True):
     """Calls that the model asked for and that are not made yet."""
 
     calls: list[Entry]
-    desktop: Desktop
+    snapshot: Snapshot
 
 
 class Turns:
     """The handler that the dispatcher is given."""
 
     def __init__(
-        self, db: Database, doors: Mapping[str, Door], house: Surroundings, live: Live, watch: Watch, aside: Aside
+        self,
+        db: Database,
+        connections: Mapping[str, Connection],
+        house: Surroundings,
+        live: Live,
+        watch: Watch,
+        aside: Aside,
     ) -> None:
         self._db = db
-        self._doors = doors
+        self._connections = connections
         self._house = house
         self._settings = house.settings.delivery
         self._live = live
@@ -102,7 +107,7 @@ class Turns:
                     # Only its hash is stored: the steps of one attempt share it, and the next attempt gets another.
                     token = following.step.run_token
                     # What earlier attempts spent, and the turn before a question, was spent on this run too.
-                    outcome, usage = await self._step(claim, following, usage or spent_before(following.desktop.run))
+                    outcome, usage = await self._step(claim, following, usage or spent_before(following.snapshot.run))
                     if _is_too_long(outcome) and following.asked.history_shown:
                         # Shown half as much, it goes on, until it fits or nothing earlier is there to be left out.
                         outcome, room = None, following.asked.shown_chars // 2
@@ -117,14 +122,14 @@ class Turns:
 
     async def _step(self, claim: Claim, sent: _Sent, usage: Usage) -> tuple[Outcome | None, Usage]:
         try:
-            answer = await sent.desktop.door.gateway.take(sent.step, lambda text: self._say(claim, text))
+            answer = await sent.snapshot.connection.gateway.take(sent.step, lambda text: self._say(claim, text))
         except GatewayFault as fault:
             # What was heard of a step that fails is void.
             self._live.say(claim.account_id, Spoken("restart", claim.id, claim.key))
             return await self._faulted(claim, sent, fault), usage
         self._remember(sent)
         rounds_max = self._settings.tool_rounds_max
-        outcome = await self._db.write(lambda tx: hear_answer(tx, claim, sent.desktop, sent.n, answer, rounds_max))
+        outcome = await self._db.write(lambda tx: hear_answer(tx, claim, sent.snapshot, sent.n, answer, rounds_max))
         if outcome is None:
             self._live.end_step(claim.account_id, claim.id)
         return outcome, summed(usage, answer.usage)
@@ -140,7 +145,7 @@ class Turns:
 
     def _remember(self, sent: _Sent) -> None:
         """Show that model no more from now on than it took now, unless something else than talk took its room."""
-        at = (sent.desktop.door.gateway.name, sent.model)
+        at = (sent.snapshot.connection.gateway.name, sent.model)
         if sent.asked.only_talk and sent.room < self._room(*at):
             self._rooms[at] = sent.room
 
@@ -149,23 +154,23 @@ class Turns:
 
     async def _call(self, claim: Claim, pending: _Pending) -> Outcome | None:
         for entry in pending.calls:
-            result = await self._make(claim, pending.desktop, entry)
+            result = await self._make(claim, pending.snapshot, entry)
             if result.wait is not None:
                 await self._wait(claim, result.wait)
-                result = await self._db.write(partial(finish, claim=claim, desktop=pending.desktop, call=entry))
+                result = await self._db.write(partial(finish, claim=claim, snapshot=pending.snapshot, call=entry))
             if result.ends is not None:
                 return result.ends
         return None
 
-    async def _make(self, claim: Claim, desktop: Desktop, call: Entry) -> Result:
+    async def _make(self, claim: Claim, snapshot: Snapshot, call: Entry) -> Result:
         """One call, with what it needs from outside made ready first, unless a person has yet to agree to it."""
         name, arguments = (call.details or {})["name"], (call.details or {})["arguments"]
         if call.attachment_ids:
-            arguments = await self._db.read(lambda tx: whole_arguments(tx, desktop.access, call))
-        made = partial(act, claim=claim, desktop=desktop, call=call, arguments=arguments)
-        if not may_be_made(desktop, call):
+            arguments = await self._db.read(lambda tx: whole_arguments(tx, snapshot.access, call))
+        made = partial(act, claim=claim, snapshot=snapshot, call=call, arguments=arguments)
+        if not may_be_made(snapshot, call):
             return await self._db.write(made)
-        async with ready_for(self._db, desktop.toolset, desktop.desk, name, arguments) as readied:
+        async with ready_for(self._db, snapshot.toolset, snapshot.caller, name, arguments) as readied:
             return await self._db.write(partial(made, readied=readied))
 
     async def _wait(self, claim: Claim, wait: Wait) -> None:
@@ -180,9 +185,9 @@ class Turns:
         `token` is the run's, where this attempt has sent one already; `room` is how much talk is shown where this
         attempt has found that more is too much.
         """
-        desktop = self._sit_down(tx, claim)
-        own = desktop.own
-        end = wanted_end(desktop.run.wanted_end)
+        snapshot = self._sit_down(tx, claim)
+        own = snapshot.own
+        end = wanted_end(snapshot.run.wanted_end)
         if end is not None:
             return end.outcome
         reply = given_reply(own)
@@ -191,20 +196,20 @@ class Turns:
         calls = open_calls(own)
         ours = [call for call in calls if not is_senders(call)]
         if ours:
-            return _Pending(ours, desktop)
+            return _Pending(ours, snapshot)
         if calls:
             return senders_turn(calls)
-        asking = self._asking(tx, desktop, room)
+        asking = self._asking(tx, snapshot, room)
         asked = ask(asking)
-        n = next_step(tx, desktop.access, claim.id)
-        insert_step(tx, desktop.access, claim, _row(asking, asked, n, tx.now))
+        n = next_step(tx, snapshot.access, claim.id)
+        insert_step(tx, snapshot.access, claim, _row(asking, asked, n, tx.now))
         note_instructions(tx, claim, asking.instructions.version, asking.instructions.sha256)
-        if desktop.door.settings.run_tokens and not token:
-            token = mint_run_token(tx, desktop.access, desktop.agent.id, claim.id)
-        step = Step(body=asked.body, address=asking.address, agent_id=desktop.agent.id, run_token=token)
-        return _Sent(step, n, desktop, asked, asking.model, asking.room, tx.now)
+        if snapshot.connection.settings.run_tokens and not token:
+            token = mint_run_token(tx, snapshot.access, snapshot.agent.id, claim.id)
+        step = Step(body=asked.body, address=asking.address, agent_id=snapshot.agent.id, run_token=token)
+        return _Sent(step, n, snapshot, asked, asking.model, asking.room, tx.now)
 
-    def _sit_down(self, tx: Tx, claim: Claim) -> Desktop:
+    def _sit_down(self, tx: Tx, claim: Claim) -> Snapshot:
         access = claim.access
         run, session = hear(tx, claim)
         agent = agent_by_id(tx, access, claim.agent_id)
@@ -212,66 +217,66 @@ class Turns:
         earlier, unread = talk_around_run(tx, access, session.id, run.id, limit=HISTORY_ROWS_MAX)
         lane = lane_of(tx, access, run.session_key)
         assert lane is not None, "a run always has a lane"
-        desk = self._desk(run, session, agent, lane)
-        return Desktop(
-            desk=desk,
+        caller = self._caller(run, session, agent, lane)
+        return Snapshot(
+            caller=caller,
             run=run,
             lane=lane,
             session=session,
             agent=agent,
-            access=desk.access,
-            door=self._door(agent),
-            toolset=toolset_for(CATALOG, desk),
+            access=caller.access,
+            connection=self._connection(agent),
+            toolset=toolset_for(CATALOG, caller),
             own=entries_of_run(tx, access, run.id),
             earlier=earlier,
             earlier_unread=unread,
             extras=extras_of(tx, access, run.id) if run.extras else TurnExtras(),
         )
 
-    def _desk(self, run: Run, session: Session, agent: Agent, lane: Lane) -> Desk:
+    def _caller(self, run: Run, session: Session, agent: Agent, lane: Lane) -> Caller:
         access = msgspec.structs.replace(run.access, kind="run", actor_id=agent.id, agent_id=agent.id, run_id=run.id)
-        return run_desk(self._house, access, agent, lane, run, session)
+        return run_caller(self._house, access, agent, lane, run, session)
 
-    def _door(self, agent: Agent) -> Door:
-        named = agent.profile.gateway or ("default" if "default" in self._doors else BUILTIN)
+    def _connection(self, agent: Agent) -> Connection:
+        named = agent.profile.gateway or ("default" if "default" in self._connections else BUILTIN)
         # A gateway that the settings no longer name: the built-in agent answers, and says how to connect one.
-        return self._doors.get(named) or self._doors[BUILTIN]
+        return self._connections.get(named) or self._connections[BUILTIN]
 
-    def _asking(self, tx: Tx, desktop: Desktop, room: int | None) -> Asking:
-        run, agent, door, lane = desktop.run, desktop.agent, desktop.door, desktop.lane
-        slug = account_of(tx, desktop.access).slug
-        tools = desktop.toolset.offered()
-        heard = [name for entry in desktop.own for name in entry.attachment_ids]
-        model = _model(door, lane, agent, desktop.extras)
+    def _asking(self, tx: Tx, snapshot: Snapshot, room: int | None) -> Asking:
+        run, agent, connection, lane = snapshot.run, snapshot.agent, snapshot.connection, snapshot.lane
+        slug = account_of(tx, snapshot.access).slug
+        tools = snapshot.toolset.offered()
+        heard = [name for entry in snapshot.own for name in entry.attachment_ids]
+        model = _model(connection, lane, agent, snapshot.extras)
         return Asking(
             run=run,
-            session=desktop.session,
-            address=desktop.session.address + ("" if slug == DEFAULT_ACCOUNT_SLUG else f"@{slug}"),
-            gateway=door.settings,
+            session=snapshot.session,
+            address=snapshot.session.address + ("" if slug == DEFAULT_ACCOUNT_SLUG else f"@{slug}"),
+            gateway=connection.settings,
             settings=self._settings,
             model=model,
-            room=self._room(door.gateway.name, model) if room is None else room,
+            room=self._room(connection.gateway.name, model) if room is None else room,
             thinking=lane.thinking_level or agent.profile.thinking,
             instructions=with_request(
-                standing_instructions(agent, run.session_key, tools, errand_of(tx, run)), desktop.extras.instructions
+                standing_instructions(agent, run.session_key, tools, briefing_of(tx, run)), snapshot.extras.instructions
             ),
             tools=tools,
-            own=desktop.own,
-            earlier=desktop.earlier,
-            earlier_unread=desktop.earlier_unread,
-            extras=desktop.extras,
-            attachments={kept.id: kept for kept in attachments_by_id(tx, desktop.access, tuple(heard))},
+            own=snapshot.own,
+            earlier=snapshot.earlier,
+            earlier_unread=snapshot.earlier_unread,
+            extras=snapshot.extras,
+            attachments={kept.id: kept for kept in attachments_by_id(tx, snapshot.access, tuple(heard))},
         )
 
     def _say(self, claim: Claim, text: str) -> None:
         self._live.say(claim.account_id, Spoken("text", claim.id, claim.key, text))
 
 
-def _model(door: Door, lane: Lane, agent: Agent, extras: TurnExtras) -> str:
+def _model(connection: Connection, lane: Lane, agent: Agent, extras: TurnExtras) -> str:
     """The model that is asked for; the built-in agent is none, whatever the agent would have been given elsewhere."""
-    if door.settings.kind == "builtin":
+    if connection.settings.kind == "builtin":
         return BUILTIN
-    return extras.model or lane.model or agent.profile.model or door.settings.model or _ANY_MODEL
+    return extras.model or lane.model or agent.profile.model or connection.settings.model or _ANY_MODEL
 
 
 def _row(asking: Asking, asked: Asked, n: int, now: int) -> StepRow:

@@ -3,9 +3,9 @@
 It keeps nothing, knows no session and no store, and tries nothing twice: a step is answered or it is a GatewayFault.
 """
 
-from carrel.gateway.builtin import BuiltinGateway
+from carrel.gateway.builtin.agent import BuiltinGateway
+from carrel.gateway.factory import open_gateway
 from carrel.gateway.model import PROMPT_TOO_LONG, Call, Gateway, GatewayFault, OnText, Step, StepAnswer, Usage
-from carrel.gateway.opening import open_gateway
 
 __all__ = [
     "PROMPT_TOO_LONG",

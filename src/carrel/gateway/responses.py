@@ -8,10 +8,10 @@ from contextlib import aclosing
 from hashlib import sha256
 from http import HTTPStatus
 
+from carrel.gateway.event_stream import AnswerReader, read_whole
 from carrel.gateway.faults import Faults
 from carrel.gateway.model import OnText, Step, StepAnswer
-from carrel.gateway.reading import AnswerReader, read_whole
-from carrel.gateway.striking import Striking, without
+from carrel.gateway.secret_filter import Striking, without
 from carrel.kernel.settings import GatewaySettings
 from carrel.wire import EventReader, StreamedReply, Wire, WireFault
 

@@ -25,7 +25,7 @@ from carrel.journal.notification_store import (
     newest_notifications,
     prune_notifications,
 )
-from carrel.journal.notifying import notify, read_notification, read_oldest_notifications
+from carrel.journal.notifications import notify, read_notification, read_oldest_notifications
 from carrel.journal.store import (
     any_event_after,
     append_entry,

@@ -1,9 +1,5 @@
 """Values only: ids, keys, access, messages, errors, limits, settings, clock, text. Cheap to import; opens nothing."""
 
-from carrel.kernel.a2a_cards import A2aInterface, card_addresses, choose_interface, does_stream, interfaces_of
-from carrel.kernel.a2a_following import RemoteRun, message_words
-from carrel.kernel.a2a_shapes import state_name, state_word
-from carrel.kernel.a2a_speaking import A2aFault, A2aRequest, A2aSpeech
 from carrel.kernel.access import DEFAULT_ACCOUNT_SLUG, PEOPLE, Access, Kind, system_access
 from carrel.kernel.clock import (
     MS_PER_DAY,
@@ -38,9 +34,9 @@ from carrel.kernel.keys import (
 )
 from carrel.kernel.messages import INTERNAL_CHANNEL, SCOPE_END, Envelope, Message, NewAttachment, Provenance, TurnExtras
 from carrel.kernel.metrics import METRICS, Sample
-from carrel.kernel.reading import refuse_nul, wrong_value
-from carrel.kernel.silence import ANNOUNCE_SKIP, NO_REPLY, REPLY_SKIP, may_be_silence, spoken
+from carrel.kernel.silent_replies import ANNOUNCE_SKIP, NO_REPLY, REPLY_SKIP, may_be_silence, spoken
 from carrel.kernel.text import REDACTED, Gathered, clip, one_line, redact
+from carrel.kernel.validation import refuse_nul, wrong_value
 
 __all__ = [
     "ANNOUNCE_SKIP",
@@ -56,10 +52,6 @@ __all__ = [
     "REDACTED",
     "REPLY_SKIP",
     "SCOPE_END",
-    "A2aFault",
-    "A2aInterface",
-    "A2aRequest",
-    "A2aSpeech",
     "Access",
     "Chance",
     "Clock",
@@ -72,19 +64,14 @@ __all__ = [
     "NewAttachment",
     "Provenance",
     "Refusal",
-    "RemoteRun",
     "Sample",
     "SessionKey",
     "SystemClock",
     "TurnExtras",
     "caller_hash",
-    "card_addresses",
-    "choose_interface",
     "clip",
-    "does_stream",
     "elapsed_seconds",
     "first_id",
-    "interfaces_of",
     "invalid",
     "is_agent_id",
     "is_conversation_key",
@@ -95,7 +82,6 @@ __all__ = [
     "kind_of",
     "log_trouble",
     "may_be_silence",
-    "message_words",
     "new_secret",
     "not_found",
     "one_line",
@@ -104,8 +90,6 @@ __all__ = [
     "refuse_nul",
     "secret_digest",
     "spoken",
-    "state_name",
-    "state_word",
     "system_access",
     "system_chance",
     "uuid_for",

@@ -16,31 +16,18 @@ import msgspec
 import uvicorn
 import uvloop
 
-from carrel import __version__
 from carrel.access import account_by_slug, token_text
-from carrel.delivery import Exchanges, Live, Sweeping, Turns
 from carrel.kernel import DEFAULT_ACCOUNT_SLUG, Code, Ids, Refusal, SystemClock, system_chance
 from carrel.kernel.limits import BODY_BYTES_MAX, KEEP_ALIVE_SECONDS
-from carrel.main.connections import BoundedHttp, allow_many_connections
-from carrel.main.doors import Doors
+from carrel.main.assembly import Assembly, open_store
+from carrel.main.file_lock import own_file
+from carrel.main.gateways import Gateways
+from carrel.main.http_limits import BoundedHttp, allow_many_connections
 from carrel.main.logs import set_up_logs
-from carrel.main.ownership import own_file
 from carrel.main.settings import Loaded
-from carrel.modes import Schedules
-from carrel.runs import Dispatcher, Rules, Watch
 from carrel.sessions import admit_owner
-from carrel.storage import Database, NewerSchema, open_database, sqlite_path
-from carrel.surfaces import House, WrongTokens
-from carrel.surfaces.a2a import Pushing, open_grpc
-from carrel.surfaces.a2a import routes as a2a_routes
-from carrel.surfaces.agent_http import routes as agent_routes
-from carrel.surfaces.api import Recorder, build_app
-from carrel.surfaces.dashboard import routes as dashboard_routes
-from carrel.surfaces.mcp import Endpoint as McpEndpoint
-from carrel.surfaces.mcp import routes as mcp_routes
-from carrel.surfaces.responses import routes as responses_routes
-from carrel.surfaces.telegram import Telegram, side_rooms
-from carrel.surfaces.telegram import routes as telegram_routes
+from carrel.storage import Database, NewerSchema, sqlite_path
+from carrel.surfaces.a2a import open_grpc
 
 _log = getLogger("carrel.main")
 # How long connections may linger once streams were told to end; uvicorn never exits on its own while one is open.
@@ -80,51 +67,37 @@ class _Server:
         settings = self._settings
         _prepare_folder(settings.storage.data_dir)
         sock = _listen(settings.server.host, settings.server.port)
-        db = open_database(settings.storage.url, durability=settings.storage.durability)
+        db = open_store(settings.storage.url, durability=settings.storage.durability)
         try:
             await _ensure_owner(db, settings.storage.data_dir / "owner_token")
-            async with Doors(settings.gateway) as doors:
-                await self._work(db, doors, sock)
+            async with Gateways(settings.gateway) as gateways:
+                await self._work(db, gateways, sock)
         finally:
             await db.close()
         return 0
 
-    async def _work(self, db: Database, doors: Doors, sock: socket.socket) -> None:
-        live = Live()
-        house = self._house(db, live, doors)
-        turns = Turns(db, doors.by_name, house.surroundings, live, house.watch, lambda: dispatcher.aside())
-        worker = f"{socket.gethostname()}:{os.getpid()}"
-        dispatcher = Dispatcher(db, turns.take, self._settings, worker)
-        recorder = Recorder(db, SystemClock())
-        wrong = WrongTokens(SystemClock())
-        mcp = McpEndpoint(house, wrong)
-        tools_in = [*agent_routes(house, wrong), *mcp_routes(house, mcp)]
-        telegram = Telegram(db, doors.wire, self._settings.channels.telegram, house.rules)
-        chats_in = telegram_routes(house, telegram.bot)
-        doors_in = [*a2a_routes(house, wrong), *tools_in, *responses_routes(house, wrong), *chats_in]
-        app = build_app(house, recorder=recorder, wrong=wrong, more_routes=[*doors_in, *dashboard_routes()])
-        web = _Web(app, sock, lambda: self._ready(sock))
+    async def _work(self, db: Database, gateways: Gateways, sock: socket.socket) -> None:
+        works = self._role != "api"
+        assembly = Assembly(
+            db, gateways.wire, gateways.connections, self._settings,
+            worker=f"{socket.gethostname()}:{os.getpid()}", works=works, draining=self._stopping.is_set,
+            gateways_up=gateways.up, setting_rows=tuple(self._loaded.rows),
+        )  # fmt: skip
+        house = assembly.house
+        web = _Web(assembly.app, sock, lambda: self._ready(sock))
         # Before the web answers: whoever was told that we are ready may come by either way.
-        grpc = await open_grpc(house, wrong, Ids(SystemClock(), system_chance()), _address(sock))
+        grpc = await open_grpc(house, assembly.wrong_tokens, Ids(SystemClock(), system_chance()), _address(sock))
         for number in (signal.SIGTERM, signal.SIGINT):
             asyncio.get_running_loop().add_signal_handler(number, self._stopping.set)
         async with asyncio.TaskGroup() as group:
             serving = [group.create_task(web.serve_until_told())]
             if grpc is not None:
                 serving.append(group.create_task(grpc.serve_until_closing()))
-            duties = [group.create_task(duty) for duty in (recorder.record(), house.watch.serve(), mcp.serve())]
-            if self._role != "api":
-                duties.append(group.create_task(dispatcher.serve()))
-                duties.append(group.create_task(Exchanges(db, house.surroundings, telegram.channels).serve()))
-                duties.append(group.create_task(telegram.serve()))
-                duties.append(group.create_task(Sweeping(db, self._settings).serve()))
-                duties.append(group.create_task(Schedules(db, house.rules).serve()))
-            if self._role != "api" and self._settings.a2a.enabled and self._settings.a2a.push.enabled:
-                duties.append(group.create_task(Pushing(db, doors.wire, self._settings.a2a.push).serve()))
+            duties = [group.create_task(serve()) for serve in assembly.duties()]
             await self._stopping.wait()
             _log.info("draining")
-            if self._role != "api":
-                await dispatcher.drain(self._settings.server.drain_seconds)
+            if works:
+                await assembly.dispatcher.drain(self._settings.server.drain_seconds)
             house.closing.set()
             web.tell_to_end()
             await asyncio.gather(*serving)
@@ -132,29 +105,6 @@ class _Server:
                 duty.cancel()
         _forget_address(self._settings.storage.data_dir)
         _log.info("stopped")
-
-    def _house(self, db: Database, live: Live, doors: Doors) -> House:
-        settings = self._settings
-        return House(
-            db=db,
-            settings=settings,
-            setting_rows=tuple(self._loaded.rows),
-            rules=Rules(
-                runs=settings.runs,
-                send_policy=settings.sessions.send_policy,
-                a2a_timeout_minutes=settings.a2a.tasks.timeout_minutes,
-            ),
-            live=live,
-            watch=Watch(db),
-            version=__version__,
-            gateway_names=tuple(doors.by_name),
-            gateways={name: door.gateway for name, door in doors.by_name.items()},
-            side_rooms=side_rooms(doors.wire, settings.channels.telegram),
-            works=self._role != "api",
-            draining=self._stopping.is_set,
-            closing=asyncio.Event(),
-            gateways_up=doors.up,
-        )
 
     def _ready(self, sock: socket.socket) -> None:
         """Say where we are, once we answer there."""

@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from carrel.kernel.settings import GatewaySettings, SettingRow, Settings
-from carrel.main.settings_known import (
+from carrel.main.setting_names import (
     GATEWAY_NAME,
     Known,
     Name,

@@ -1,10 +1,8 @@
 """How a session is steered: slash commands, and schedules that speak in it. A command never reaches an agent."""
 
-from carrel.modes.commands import read_command, run_command
-from carrel.modes.firing import Schedules, fire_now
-from carrel.modes.model import Done, Scene, Typed
-from carrel.modes.schedule_store import schedules_of
-from carrel.modes.scheduling import (
+from carrel.modes.commands.model import Done, Scene, Typed
+from carrel.modes.commands.table import read_command, run_command
+from carrel.modes.schedules.administration import (
     NewSchedule,
     ScheduleChange,
     ScheduleShape,
@@ -14,7 +12,9 @@ from carrel.modes.scheduling import (
     remove_schedule,
     shape_of,
 )
-from carrel.modes.windows import Schedule, ScheduleType
+from carrel.modes.schedules.duty import Schedules, fire_now, observe_runs
+from carrel.modes.schedules.model import Schedule, ScheduleType
+from carrel.modes.schedules.store import schedules_of
 
 __all__ = [
     "Done",
@@ -30,6 +30,7 @@ __all__ = [
     "find_schedule",
     "fire_now",
     "make_schedule",
+    "observe_runs",
     "read_command",
     "remove_schedule",
     "run_command",

@@ -11,16 +11,15 @@ from functools import partial
 from logging import getLogger
 
 from carrel.kernel import MS_PER_SECOND, Code, Refusal, elapsed_seconds, log_trouble
-from carrel.kernel.limits import DEADLINE_SECONDS, LIFELINE_SECONDS, PRUNE_SECONDS, SAFETY_POLL_SECONDS
+from carrel.kernel.limits import DEADLINE_SECONDS, LIFELINE_SECONDS, SAFETY_POLL_SECONDS
 from carrel.kernel.settings import Settings
 from carrel.runs import queue_store
-from carrel.runs.ending import Endings
-from carrel.runs.lifeline import rescue_lost
-from carrel.runs.model import Cancelled, Claim, ClaimLost, Failed, Outcome
-from carrel.runs.places import Places
-from carrel.runs.pruner import prune
-from carrel.runs.settling import claim
-from carrel.storage import RUNS, STOPS, Database, Landing, Tx
+from carrel.runs.leases import rescue_lost
+from carrel.runs.model import RUNS, STOPS, Cancelled, Claim, ClaimLost, Failed, Outcome
+from carrel.runs.outcome_writer import OutcomeWriter
+from carrel.runs.outcomes import claim
+from carrel.runs.slots import Slots
+from carrel.storage import Database, Landing, Tx, repeat
 
 Handler = Callable[[Claim], Awaitable[Outcome]]
 _log = getLogger("carrel.runs")
@@ -38,9 +37,9 @@ class Dispatcher:
         self._settings = settings
         self._worker = worker
         self._lease_ms = settings.runs.lease_seconds * MS_PER_SECOND
-        self._slots: dict[str, _Slot] = {}
-        self._endings = Endings(db, worker, self._lease_ms, lambda: self.draining)
-        self._places = Places(settings.runs.concurrency)
+        self._turns: dict[str, _Turn] = {}
+        self._outcomes = OutcomeWriter(db, worker, self._lease_ms, lambda: self.draining)
+        self._slots = Slots(settings.runs.concurrency)
         self._freed = asyncio.Event()
         self._draining = asyncio.Event()
         self._group: asyncio.TaskGroup | None = None
@@ -60,12 +59,11 @@ class Dispatcher:
         self._db.join(RUNS, self._ride)
         async with asyncio.TaskGroup() as group:
             group.create_task(self._claim())
-            group.create_task(self._every(self._lease_ms / 3 / MS_PER_SECOND, self._renew))
-            group.create_task(self._every(LIFELINE_SECONDS, rescue_lost))
-            group.create_task(self._every(PRUNE_SECONDS, lambda tx: prune(tx, self._settings)))
+            group.create_task(repeat(self._db, "renew", self._lease_ms / 3 / MS_PER_SECOND, self._renew))
+            group.create_task(repeat(self._db, "rescue", LIFELINE_SECONDS, rescue_lost))
             group.create_task(self._watch_stops())
             group.create_task(self._watch_time())
-            group.create_task(self._endings.serve())
+            group.create_task(self._outcomes.serve())
             self._group = group
             try:
                 await asyncio.Event().wait()
@@ -80,46 +78,46 @@ class Dispatcher:
         self._db.bell(RUNS).ring()
         try:
             async with asyncio.timeout(seconds_max):
-                # A claim that is under way has its places reserved, so it is waited for like a turn. It may give them
+                # A claim that is under way has its slots reserved, so it is waited for like a turn. It may give them
                 # back on the writer's thread, where no event of the loop can be set: hence a look now and then.
-                while self._places.taken:  # noqa: ASYNC110
+                while self._slots.taken:  # noqa: ASYNC110
                     await asyncio.sleep(_DRAIN_LOOK_SECONDS)
         except TimeoutError:
-            _log.warning("drain_timeout", extra={"running": len(self._slots)})
+            _log.warning("drain_timeout", extra={"running": len(self._turns)})
 
     @contextmanager
     def aside(self) -> Iterator[None]:
-        """A turn that only waits for another run takes no place meanwhile, or all places might wait for each other."""
-        self._places.lend()
+        """A turn that only waits for another run takes no place meanwhile, or all slots might wait for each other."""
+        self._slots.lend()
         self._freed.set()
         try:
             yield
         finally:
-            self._places.take_back()
+            self._slots.take_back()
 
     def _ride(self, tx: Tx) -> Landing | None:
         """Claim in the very transaction that made runs due: what is said to an idle server starts with one commit."""
         due = tx.woken[RUNS]
-        claimed, places = self._take(tx, due)
-        if places == due:
+        claimed, slots = self._take(tx, due)
+        if slots == due:
             # As many were taken as became due here; whoever made others due has rung for them.
             del tx.woken[RUNS]
         return partial(self._landed, claimed) if claimed else None
 
     def _take(self, tx: Tx, limit: int) -> tuple[list[Claim], int]:
-        """Claim into free places, which stay reserved for what was claimed; and how many places there were."""
-        places = 0 if self.draining or self._group is None else self._places.reserve(limit)
+        """Claim into free slots, which stay reserved for what was claimed; and how many slots there were."""
+        slots = 0 if self.draining or self._group is None else self._slots.reserve(limit)
         try:
-            claimed = claim(tx, self._worker, self._lease_ms, places) if places else []
+            claimed = claim(tx, self._worker, self._lease_ms, slots) if slots else []
         except BaseException:
-            self._places.give_back(places)
+            self._slots.give_back(slots)
             raise
-        self._places.give_back(places - len(claimed))
-        return claimed, places
+        self._slots.give_back(slots - len(claimed))
+        return claimed, slots
 
     def _landed(self, claimed: list[Claim], committed: bool) -> None:
         if not committed or self._group is None:
-            self._places.give_back(len(claimed))
+            self._slots.give_back(len(claimed))
             return
         for run in claimed:
             self._group.create_task(self._work(run), name=run.id)
@@ -130,31 +128,31 @@ class Dispatcher:
         while not self.draining:
             version = bell.version
             # Reserved outside the unit of work: that may be done again, and would reserve again.
-            places = self._places.reserve(self._settings.runs.concurrency)
-            if not places:
-                await self._place_free()
+            slots = self._slots.reserve(self._settings.runs.concurrency)
+            if not slots:
+                await self._slot_free()
                 continue
             claimed: list[Claim] = []
             try:
-                claimed, wait_seconds = await self._db.write(partial(self._look, places=places))
+                claimed, wait_seconds = await self._db.write(partial(self._look, slots=slots))
             except Exception as error:  # boundary: the store may be away for a while; so are we, and try again
                 log_trouble(_log, "claim_failed", error)
                 wait_seconds = SAFETY_POLL_SECONDS
             finally:
-                self._places.give_back(places - len(claimed))
+                self._slots.give_back(slots - len(claimed))
             self._landed(claimed, committed=True)
             if not claimed:
                 await bell.wait(version, wait_seconds)
 
-    async def _place_free(self) -> None:
-        """Wait for a turn to end; not for ever, since places that were reserved in vain come back without a sound."""
+    async def _slot_free(self) -> None:
+        """Wait for a turn to end; not for ever, since slots that were reserved in vain come back without a sound."""
         with suppress(TimeoutError):
             async with asyncio.timeout(SAFETY_POLL_SECONDS):
                 await self._freed.wait()
         self._freed.clear()
 
-    def _look(self, tx: Tx, places: int) -> tuple[list[Claim], float]:
-        claimed = [] if self.draining else claim(tx, self._worker, self._lease_ms, places)
+    def _look(self, tx: Tx, slots: int) -> tuple[list[Claim], float]:
+        claimed = [] if self.draining else claim(tx, self._worker, self._lease_ms, slots)
         due_at = None if claimed else queue_store.next_due(tx)
         wait_seconds = SAFETY_POLL_SECONDS if due_at is None else (due_at - tx.now) / MS_PER_SECOND
         return claimed, max(0.001, min(wait_seconds, SAFETY_POLL_SECONDS))
@@ -165,19 +163,19 @@ class Dispatcher:
             while run is not None:
                 outcome = await self._turn(run)
                 # The slot's next run comes with the commit that ends the last; a claim that was lost ends nothing.
-                run = None if outcome is None else await self._endings.end(run, outcome)
+                run = None if outcome is None else await self._outcomes.end(run, outcome)
         finally:
-            self._places.give_back(1)
+            self._slots.give_back(1)
             self._freed.set()
 
     async def _turn(self, run: Claim) -> Outcome | None:
-        earlier = self._slots.get(run.id)
+        earlier = self._turns.get(run.id)
         if earlier is not None:
             # Its lease ran out while it was worked on here. What that claim still brings is written nowhere.
             earlier.end(_OVERTAKEN)
-        slot = self._slots[run.id] = _Slot(run)
+        turn = self._turns[run.id] = _Turn(run)
         try:
-            return await slot.hold(self._handler(run))
+            return await turn.hold(self._handler(run))
         except ClaimLost:
             return None
         except Refusal as refusal:
@@ -189,32 +187,22 @@ class Dispatcher:
             _log.exception("turn_failed", extra={"run_id": run.id, "error_code": "internal"})
             return Failed(code="internal", message=f"The turn broke off: {type(error).__name__}.")
         finally:
-            if self._slots.get(run.id) is slot:
-                del self._slots[run.id]
+            if self._turns.get(run.id) is turn:
+                del self._turns[run.id]
 
     def _renew(self, tx: Tx) -> int:
         # Only what is worked on here and now: a run whose end could not be written must not be held for ever.
-        held = [slot.run for slot in list(self._slots.values())]
+        held = [turn.run for turn in list(self._turns.values())]
         queue_store.renew_leases(tx, self._worker, held, tx.now + self._lease_ms)
         return 0
-
-    async def _every(self, seconds: float, duty: Callable[[Tx], int]) -> None:
-        """Do a duty now and then, a handful at a time until it finds nothing more."""
-        while True:
-            await asyncio.sleep(seconds)
-            try:
-                while await self._db.write(duty):
-                    pass
-            except Exception as error:  # boundary: a duty that fails is tried again later and takes no other with it
-                log_trouble(_log, "duty_failed", error, duty=getattr(duty, "__name__", "prune"))
 
     async def _watch_time(self) -> None:
         # One look at all turns now and then: a timer each would cost more than most turns' own bookkeeping.
         while True:
             await asyncio.sleep(DEADLINE_SECONDS)
-            for slot in list(self._slots.values()):
-                if slot.ends_at is not None and slot.ends_at <= elapsed_seconds():
-                    slot.end(_TIMED_OUT)
+            for turn in list(self._turns.values()):
+                if turn.ends_at is not None and turn.ends_at <= elapsed_seconds():
+                    turn.end(_TIMED_OUT)
 
     async def _watch_stops(self) -> None:
         bell = self._db.bell(STOPS)
@@ -222,14 +210,14 @@ class Dispatcher:
             version = bell.version
             try:
                 for run_id, reason in await self._db.read(lambda tx: queue_store.stopping_runs(tx, self._worker)):
-                    if run_id in self._slots:
-                        self._slots[run_id].end(Cancelled(reason=reason))
+                    if run_id in self._turns:
+                        self._turns[run_id].end(Cancelled(reason=reason))
             except Exception as error:  # boundary: what could not be read now is read at the next look
                 log_trouble(_log, "stops_unread", error)
             await bell.wait(version, SAFETY_POLL_SECONDS)
 
 
-class _Slot:
+class _Turn:
     """One turn under way, and the way to end it early."""
 
     def __init__(self, run: Claim) -> None:

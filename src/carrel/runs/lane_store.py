@@ -1,24 +1,11 @@
 """The SQL of a lane's runs seen together: their order, what came with their messages, and their removal."""
 
-from collections.abc import Iterable
-
 import msgspec
-from msgspec import Struct
 
 from carrel.kernel import Access
 from carrel.storage import Tx
 
 _ids = msgspec.json.Decoder(list[str]).decode
-
-
-class AttachmentHead(Struct, frozen=True, kw_only=True):
-    """What is known of a file that came with a message, without its content."""
-
-    id: str
-    name: str
-    mime_type: str
-    size_bytes: int
-    sha256: str
 
 
 def queue_order(tx: Tx, access: Access, key: str) -> dict[str, int]:
@@ -42,20 +29,6 @@ def newest_end(tx: Tx, access: Access, key: str) -> str | None:
     return row[0] if row else None
 
 
-def attachment_heads(tx: Tx, access: Access, ids: tuple[str, ...]) -> list[AttachmentHead]:
-    """What is known of those files, in that order."""
-    found = []
-    for attachment_id in ids:
-        row = tx.one(
-            "SELECT id, name, mime_type, size_bytes, sha256 FROM attachments WHERE account_id = :account AND id = :id",
-            account=access.account_id,
-            id=attachment_id,
-        )
-        if row is not None:
-            found.append(AttachmentHead(**dict(zip(AttachmentHead.__struct_fields__, row, strict=True))))
-    return found
-
-
 def attached_to_runs(tx: Tx, access: Access, key: str) -> list[str]:
     """The ids of every file that came with a run of a lane, heard or not."""
     rows = tx.all(
@@ -64,16 +37,6 @@ def attached_to_runs(tx: Tx, access: Access, key: str) -> list[str]:
         key=key,
     )
     return [name for row in rows for name in _ids(row[0])]
-
-
-def delete_attachments(tx: Tx, access: Access, ids: Iterable[str]) -> None:
-    """Remove files that came with messages."""
-    for attachment_id in ids:
-        tx.run(
-            "DELETE FROM attachments WHERE account_id = :account AND id = :id",
-            account=access.account_id,
-            id=attachment_id,
-        )
 
 
 def delete_runs_of_lane(tx: Tx, access: Access, key: str) -> int:

@@ -6,8 +6,12 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
-from carrel.kernel import SCOPE_END, Access, Chance, Code, Provenance, Refusal, SessionKey, clip, redact, system_access
-from carrel.kernel.limits import ERROR_CHARS_MAX, RETRY_BASE_SECONDS, RETRY_MAX_SECONDS
+from carrel.kernel import SCOPE_END, Access, Code, Provenance, Refusal, SessionKey, clip, redact, system_access
+from carrel.kernel.limits import ERROR_CHARS_MAX
+
+# Bells: a run became due; a running one is asked to stop.
+RUNS = "runs"
+STOPS = "stops"
 
 State = Literal["queued", "running", "waiting", "completed", "failed", "cancelled"]
 WaitingFor = Literal["input", "auth", "tool_output", "approval"]
@@ -168,15 +172,3 @@ class Cancelled(Struct, frozen=True, kw_only=True):
 
 
 Outcome = Completed | NeedsInput | Failed | Cancelled
-
-
-def retry_delay_ms(attempt: int, chance: Chance | float) -> int:
-    """How long to wait after a failed attempt: 5 s doubled each time, at most 300 s, full jitter."""
-    draw = chance if isinstance(chance, float) else chance.random()
-    bound = min(RETRY_MAX_SECONDS, RETRY_BASE_SECONDS * 2 ** max(0, attempt - 1))
-    return 1 + int(bound * 1000 * draw)
-
-
-def outside_call(name: str) -> str:
-    """The id of a call that is made from outside of its run's turn; the turn's own begin with a step's number."""
-    return f"outside:{name}"

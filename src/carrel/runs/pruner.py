@@ -1,12 +1,15 @@
 """The pruner: removes what is past its time, a bounded handful at a go."""
 
+from collections.abc import Callable, Sequence
+
 from carrel.access import every_account, prune_answers, prune_run_tokens
 from carrel.journal import attached_in_session, delete_session_entries, prune_events, prune_notifications
 from carrel.kernel import METRICS, MS_PER_DAY, MS_PER_MINUTE, Access, system_access
-from carrel.kernel.limits import IDEMPOTENCY_KEPT_HOURS, NOTIFICATIONS_KEPT_MAX, POSTS_KEPT_HOURS, PRUNE_ROWS_MAX
+from carrel.kernel.limits import IDEMPOTENCY_KEPT_HOURS, NOTIFICATIONS_KEPT_MAX, PRUNE_ROWS_MAX, PRUNE_SECONDS
 from carrel.kernel.settings import Settings
-from carrel.runs import lane_store, post_store, store, task_store
-from carrel.runs.stopping import end_unheld
+from carrel.records import delete_attachments
+from carrel.runs import caller_store, store
+from carrel.runs.cancellation import end_unheld
 from carrel.sessions import (
     Lane,
     archive,
@@ -16,10 +19,26 @@ from carrel.sessions import (
     idle_children,
     lock_lane,
 )
-from carrel.storage import FEED, Tx
+from carrel.storage import FEED, Database, Tx, repeat
+
+# Removes a handful of what another room keeps for an account; how much that was.
+Prune = Callable[[Tx, Access], int]
 
 
-def prune(tx: Tx, settings: Settings) -> int:
+class Pruner:
+    """Prunes one store now and then; `more` is what other rooms remove."""
+
+    def __init__(self, db: Database, settings: Settings, more: Sequence[Prune] = ()) -> None:
+        self._db = db
+        self._settings = settings
+        self._more = more
+
+    async def serve(self) -> None:
+        """Prune until cancelled."""
+        await repeat(self._db, "prune", PRUNE_SECONDS, lambda tx: prune(tx, self._settings, self._more))
+
+
+def prune(tx: Tx, settings: Settings, more: Sequence[Prune] = ()) -> int:
     """Remove one handful of everything that is past its time; how much was found, 0 when all is done."""
     removed = _expire_waits(tx, _ago(tx, settings.runs.waiting_days))
     for account in every_account(tx):
@@ -34,7 +53,7 @@ def prune(tx: Tx, settings: Settings) -> int:
         removed += prune_notifications(tx, access, told_before, keep=NOTIFICATIONS_KEPT_MAX, limit=PRUNE_ROWS_MAX)
         removed += prune_answers(tx, access, _ago(tx, IDEMPOTENCY_KEPT_HOURS / 24))
         removed += prune_run_tokens(tx, access, limit=PRUNE_ROWS_MAX)
-        removed += post_store.prune_posts(tx, access, _ago(tx, POSTS_KEPT_HOURS / 24), limit=PRUNE_ROWS_MAX)
+        removed += sum(prune_more(tx, access) for prune_more in more)
     return removed
 
 
@@ -47,10 +66,10 @@ def _prune_runs(tx: Tx, access: Access, before: int, *, a2a: bool) -> int:
     old = store.ended_runs(tx, access, before, a2a=a2a, limit=PRUNE_ROWS_MAX)
     for run in old:
         if store.delete_run(tx, access, run.id) and a2a:
-            task_store.task_forgotten(tx, access, run)
+            caller_store.task_forgotten(tx, access, run)
         if run.session_id is None:
             # Never heard: nothing else names its files. What was heard keeps them as long as its entry.
-            lane_store.delete_attachments(tx, access, run.attached())
+            delete_attachments(tx, access, run.attached())
     if old:
         METRICS.count("runs.purged.count", len(old))
         # Nothing is told of it, and yet whoever has counted runs must count them again.
@@ -93,7 +112,7 @@ def _archive(tx: Tx, access: Access, seen: Lane, before: int) -> bool:
 def _prune_sessions(tx: Tx, access: Access, before: int) -> int:
     old = closed_sessions_before(tx, access, before, limit=PRUNE_ROWS_MAX)
     for session in old:
-        lane_store.delete_attachments(tx, access, attached_in_session(tx, access, session.id))
+        delete_attachments(tx, access, attached_in_session(tx, access, session.id))
         delete_session_entries(tx, access, session.id)
         delete_session(tx, access, session.id)
     return len(old)

@@ -1,6 +1,6 @@
 """Agents, lanes and their generations: who is spoken to, under which name, and who may see it. No queue lives here."""
 
-from carrel.sessions.administering import account_settings, change_account, make_token
+from carrel.sessions.administration import account_settings, change_account, make_token
 from carrel.sessions.agent_store import agent_by_id, agent_by_slug, agent_enabled, every_agent
 from carrel.sessions.agents import (
     admit_owner,
@@ -9,8 +9,10 @@ from carrel.sessions.agents import (
     open_account,
     require_agent,
 )
+from carrel.sessions.chat_address_store import note_chat_address
 from carrel.sessions.chats import ChatAddress, active_session, chat_session, name_chat, shared_key
 from carrel.sessions.child_store import (
+    LEFTOVERS,
     NewChild,
     count_live_children,
     forget_leftover,
@@ -19,7 +21,7 @@ from carrel.sessions.child_store import (
     leave_files,
     leftovers_of,
 )
-from carrel.sessions.lifecycle import archive, change_lane, close_generation, make_lane, open_generation
+from carrel.sessions.generations import archive, change_lane, close_generation, make_lane, open_generation
 from carrel.sessions.model import (
     Agent,
     BehaviorFlags,
@@ -35,7 +37,6 @@ from carrel.sessions.model import (
     kinds_listed_as,
     shown_channel,
 )
-from carrel.sessions.place_store import note_place
 from carrel.sessions.pointers import (
     Active,
     active,
@@ -47,9 +48,8 @@ from carrel.sessions.pointers import (
     require_makeable,
     transport_name,
 )
-from carrel.sessions.policy import decide, require_sending
-from carrel.sessions.routing import Place, default_agent, find_lane, find_place, lane_for_work, named_agent
-from carrel.sessions.sight import Sight, agents_in_sight, refusal_of, sight_of, whole_sight
+from carrel.sessions.routing import FoundSession, default_agent, find_lane, find_session, lane_for_work, named_agent
+from carrel.sessions.send_policy import decide, require_sending
 from carrel.sessions.spellings import Spelling, read_spelling
 from carrel.sessions.store import (
     children_of,
@@ -69,19 +69,21 @@ from carrel.sessions.store import (
     open_session_of,
     session_by_id,
 )
+from carrel.sessions.tool_visibility import Sight, agents_in_sight, refusal_of, sight_of, whole_sight
 from carrel.sessions.visibility import may_address, may_see
 
 __all__ = [
+    "LEFTOVERS",
     "Active",
     "Agent",
     "BehaviorFlags",
     "ChatAddress",
+    "FoundSession",
     "Lane",
     "LaneChange",
     "LaneFilter",
     "LaneRow",
     "NewChild",
-    "Place",
     "Profile",
     "Session",
     "Sight",
@@ -113,7 +115,7 @@ __all__ = [
     "delete_session",
     "every_agent",
     "find_lane",
-    "find_place",
+    "find_session",
     "forget_leftover",
     "fresh_key",
     "generations_of",
@@ -138,7 +140,7 @@ __all__ = [
     "may_see",
     "name_chat",
     "named_agent",
-    "note_place",
+    "note_chat_address",
     "note_tokens",
     "open_account",
     "open_generation",

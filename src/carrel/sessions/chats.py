@@ -6,10 +6,10 @@ from carrel.kernel import Access, SessionKey, clip, one_line, redact
 from carrel.kernel.limits import CHAT_TITLE_CHARS_MAX
 from carrel.kernel.settings import SessionsSettings
 from carrel.sessions import store
-from carrel.sessions.lifecycle import change_lane
+from carrel.sessions.generations import change_lane
 from carrel.sessions.model import LaneChange
 from carrel.sessions.pointers import Active, active, chosen_key, fresh_key
-from carrel.sessions.routing import find_place, named_agent
+from carrel.sessions.routing import find_session, named_agent
 from carrel.sessions.spellings import read_spelling
 from carrel.storage import Tx
 
@@ -58,9 +58,9 @@ def shared_key(settings: SessionsSettings, key: SessionKey) -> SessionKey:
 def _named(tx: Tx, access: Access, address: ChatAddress, reference: str) -> SessionKey:
     name = read_spelling(reference).bare
     if name is None:
-        return find_place(tx, access, reference).key
+        return find_session(tx, access, reference).key
     if address.agent is None and store.lanes_by_conversation(tx, access, name):
-        return find_place(tx, access, reference).key
+        return find_session(tx, access, reference).key
     return chosen_key(tx, access, address.channel, name, address.agent)
 
 

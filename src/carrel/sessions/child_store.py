@@ -4,8 +4,10 @@ from msgspec import Struct
 
 from carrel.kernel import Access, SessionKey
 from carrel.sessions.model import Lane
-from carrel.storage import LEFTOVERS, Tx
+from carrel.storage import Tx
 
+# Rung when a folder of files is wanted no more.
+LEFTOVERS = "leftovers"
 _LANE = ", ".join(Lane.__struct_fields__)
 
 

@@ -134,7 +134,7 @@ class Lane(Struct, frozen=True):
         return self.session_key.channel or self.last_channel
 
     @property
-    def place(self) -> tuple[str, str] | None:
+    def chat_address(self) -> tuple[str, str] | None:
         """(channel, place on it) where people talk with it; None where they do at no place of its own."""
         return (self.channel, self.last_to) if self.channel and self.last_to else None
 

@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from carrel.journal import about_lane, append_event, json_text
 from carrel.kernel import METRICS, Access, Code, Refusal, SessionKey, is_conversation_key, is_new_conversation_key
-from carrel.sessions import place_store, store
+from carrel.sessions import chat_address_store, store
 from carrel.sessions.model import Lane
 from carrel.sessions.routing import default_agent, named_agent
 from carrel.sessions.visibility import require_sight
@@ -107,7 +107,7 @@ def repair(tx: Tx, access: Access, lane: Lane) -> None:
         if transport.startswith("telegram|"):
             # Others may read along there: what was never said at that place must not appear in it.
             place = transport.rpartition("|")[2]
-            other = place_store.newest_chat_at(tx, access, place, lane.made_by, but=lane.key)
+            other = chat_address_store.newest_chat_at(tx, access, place, lane.made_by, but=lane.key)
         else:
             other = store.newest_chat(tx, access, channel, lane.made_by, but=lane.key)
         if other is not None:

@@ -6,13 +6,13 @@ from carrel.access import account_of
 from carrel.kernel import Access, Code, Refusal, SessionKey, invalid, not_found
 from carrel.sessions import agent_store, store
 from carrel.sessions.model import MAIN_AGENT, Agent, Lane, Session
-from carrel.sessions.sight import Sight, refusal_of
 from carrel.sessions.spellings import Spelling, read_spelling
+from carrel.sessions.tool_visibility import Sight, refusal_of
 from carrel.sessions.visibility import may_address, may_see, require_sight
 from carrel.storage import Tx
 
 
-class Place(Struct, frozen=True):
+class FoundSession(Struct, frozen=True):
     """Where a reference leads: a lane that may not exist yet, and the generation it asked for, if it asked."""
 
     key: SessionKey
@@ -34,9 +34,9 @@ def named_agent(tx: Tx, access: Access, name: str) -> Agent:
     return agent
 
 
-def find_place(
+def find_session(
     tx: Tx, access: Access, reference: str, current: SessionKey | None = None, sight: Sight | None = None
-) -> Place:
+) -> FoundSession:
     """The lane a reference means, made or not; what is another's is not found.
 
     Where a name fits several lanes, those out of `sight` do not count beside those in it.
@@ -65,7 +65,7 @@ def find_lane(
     tx: Tx, access: Access, reference: str, current: SessionKey | None = None, sight: Sight | None = None
 ) -> tuple[Lane, Session | None]:
     """An existing lane and the generation meant: the one named, else the open one, else the newest."""
-    place = find_place(tx, access, reference, current, sight)
+    place = find_session(tx, access, reference, current, sight)
     if place.lane is None:
         raise not_found("session")
     if place.session is not None:
@@ -79,7 +79,7 @@ def lane_for_work(
 ) -> SessionKey:
     """The lane something said to an agent is for: the one named, else its Task's, else the agent's main lane."""
     if reference is not None:
-        key = find_place(tx, access, reference).key
+        key = find_session(tx, access, reference).key
         if task_id is not None and key.task_id not in (None, task_id):
             raise invalid("taskId", f"{key} is the lane of Task {key.task_id}; another Task has a lane of its own.")
         return key
@@ -101,7 +101,7 @@ def _generation(tx: Tx, access: Access, key: SessionKey, generation: int) -> Ses
     return found
 
 
-def _bare(tx: Tx, access: Access, conversation: str, sight: Sight | None) -> Place:
+def _bare(tx: Tx, access: Access, conversation: str, sight: Sight | None) -> FoundSession:
     # Only what the caller may see counts, or the refusal itself would tell of the rest.
     found = store.lanes_by_conversation(tx, access, conversation)
     lanes = [lane for lane in found if may_see(access, lane.session_key, lane.made_by)]
@@ -120,13 +120,13 @@ def _bare(tx: Tx, access: Access, conversation: str, sight: Sight | None) -> Pla
     return _place(tx, access, lanes[0].session_key, None)
 
 
-def _place(tx: Tx, access: Access, key: SessionKey, session: Session | None) -> Place:
+def _place(tx: Tx, access: Access, key: SessionKey, session: Session | None) -> FoundSession:
     lane = store.lane_of(tx, access, key)
     if lane is not None:
         require_sight(access, lane)
     elif not may_address(access, key):
         raise not_found("session")
-    return Place(key, lane, session)
+    return FoundSession(key, lane, session)
 
 
 def _unknown(name: str) -> Refusal:

@@ -1,23 +1,19 @@
 """The only room that opens a database: transactions, migrations, bells, backup. It knows no table by name."""
 
-from carrel.storage.bells import EXCHANGES, FEED, LEFTOVERS, POSTS, RUNS, SCHEDULES, STOPS, WEBHOOKS, Bell
+from carrel.storage.bells import FEED, Bell
 from carrel.storage.database import Database, Landing, Row, Tx
-from carrel.storage.migrating import NewerSchema, migrations
-from carrel.storage.opening import open_database, sqlite_path
-from carrel.storage.upkeep import back_up, examine, migrate, restore
+from carrel.storage.duties import Duty, LeasedDuty, repeat
+from carrel.storage.engines import open_database, sqlite_path
+from carrel.storage.maintenance import back_up, examine, migrate, restore
+from carrel.storage.schema import NewerSchema, migrations
 
 __all__ = [
-    "EXCHANGES",
     "FEED",
-    "LEFTOVERS",
-    "POSTS",
-    "RUNS",
-    "SCHEDULES",
-    "STOPS",
-    "WEBHOOKS",
     "Bell",
     "Database",
+    "Duty",
     "Landing",
+    "LeasedDuty",
     "NewerSchema",
     "Row",
     "Tx",
@@ -26,6 +22,7 @@ __all__ = [
     "migrate",
     "migrations",
     "open_database",
+    "repeat",
     "restore",
     "sqlite_path",
 ]

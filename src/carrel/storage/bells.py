@@ -5,15 +5,8 @@ A bell carries no news; who hears it looks at the tables.
 
 import asyncio
 
+# The one bell that storage rings itself: a number of the feed was settled. Every other is named by the room it is for.
 FEED = "feed"
-RUNS = "runs"
-STOPS = "stops"
-WEBHOOKS = "webhooks"
-EXCHANGES = "exchanges"
-POSTS = "posts"
-LEFTOVERS = "leftovers"
-SCHEDULES = "schedules"
-BELLS = (FEED, RUNS, STOPS, WEBHOOKS, EXCHANGES, POSTS, LEFTOVERS, SCHEDULES)
 
 
 class Bell:

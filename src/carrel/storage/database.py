@@ -12,9 +12,12 @@ from typing import Any, Protocol, TypeVar
 from carrel.storage.bells import Bell
 
 T = TypeVar("T")
+C = TypeVar("C")
 # Called on the loop once it is known whether the transaction was committed.
 Landing = Callable[[bool], None]
 Row = tuple[Any, ...]
+# Type of a change -> who is called when one is published, in order.
+Observers = dict[type[Any], list[Callable[["Tx", Any], None]]]
 
 
 class Tx(Protocol):
@@ -60,6 +63,10 @@ class Tx(Protocol):
         """Ring that bell once this transaction has been committed."""
         ...
 
+    def publish(self, change: object) -> None:
+        """Call everyone who observes this type of change, in the order of registration, inside this transaction."""
+        ...
+
     def horizon(self) -> int:
         """The number up to which every row there will ever be can be seen; above, some may still be on their way."""
         ...
@@ -87,6 +94,13 @@ class Database(Protocol):
 
     def bell(self, name: str) -> Bell:
         """The bell of that name; rung for changes of every process that shares the store."""
+        ...
+
+    def observe(self, change: type[C], observer: Callable[[Tx, C], None]) -> None:
+        """Have `observer` called inside every transaction that publishes a change of this type.
+
+        Observers are registered while the server is put together. What one raises undoes the transaction.
+        """
         ...
 
     def join(self, bell: str, rider: "Callable[[Tx], Landing | None]") -> None:

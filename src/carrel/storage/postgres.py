@@ -6,7 +6,7 @@ process announces, a few milliseconds later at most and for everybody at once, w
 
 import asyncio
 import threading
-from collections import Counter, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -15,14 +15,15 @@ from typing import TypeVar
 import psycopg
 
 from carrel.kernel import Chance, Clock, Code, Ids, Refusal
-from carrel.storage.bells import BELLS, FEED, Bell
-from carrel.storage.copying import copy_to_sqlite
-from carrel.storage.database import Landing, Row, Tx
+from carrel.storage.backup import copy_to_sqlite
+from carrel.storage.bell_relay import Ringer
+from carrel.storage.bells import FEED, Bell
+from carrel.storage.database import Landing, Observers, Row, Tx
 from carrel.storage.dialect import for_postgres
-from carrel.storage.migrating import pending
-from carrel.storage.ringing import Ringer
+from carrel.storage.schema import pending
 
 T = TypeVar("T")
+C = TypeVar("C")
 Connection = psycopg.Connection[Row]
 _CONNECTIONS = 8
 _TRIES = 5
@@ -70,11 +71,14 @@ class Horizon:
 class PostgresTx:
     """A transaction on one pooled connection."""
 
-    def __init__(self, connection: Connection, now: int, ids: Ids, chance: Chance, horizon: Horizon) -> None:
+    def __init__(
+        self, connection: Connection, now: int, ids: Ids, chance: Chance, horizon: Horizon, observers: Observers
+    ) -> None:
         self._connection = connection
         self._ids = ids
         self._chance = chance
         self._horizon = horizon
+        self._observers = observers
         self.now = now
         self.woken: Counter[str] = Counter()
         self._later: dict[str, list[dict[str, object]]] = {}
@@ -119,6 +123,10 @@ class PostgresTx:
     def wake(self, bell: str) -> None:
         self.woken[bell] += 1
 
+    def publish(self, change: object) -> None:
+        for observer in self._observers.get(type(change), ()):
+            observer(self, change)
+
     def horizon(self) -> int:
         return self._horizon.look(self._connection)
 
@@ -133,7 +141,8 @@ class PostgresDatabase:
         self._durability = durability
         self._clock, self._ids, self._chance = clock, ids, chance
         self._loop = asyncio.get_running_loop()
-        self._bells = {name: Bell() for name in BELLS}
+        self._bells: defaultdict[str, Bell] = defaultdict(Bell)
+        self._observers: Observers = {}
         self._horizon = Horizon()
         self._riders: dict[str, Callable[[Tx], Landing | None]] = {}
         self._local = threading.local()
@@ -164,6 +173,9 @@ class PostgresDatabase:
     def bell(self, name: str) -> Bell:
         return self._bells[name]
 
+    def observe(self, change: type[C], observer: Callable[[Tx, C], None]) -> None:
+        self._observers.setdefault(change, []).append(observer)
+
     def join(self, bell: str, rider: Callable[[Tx], Landing | None]) -> None:
         self._riders[bell] = rider
 
@@ -181,11 +193,12 @@ class PostgresDatabase:
         for connection in self._connections:
             connection.close()
 
-    def _heard(self, names: set[str]) -> None:
+    def _heard(self, names: set[str] | None) -> None:
+        """Ring what another process rang; every bell when it is not known which."""
         self._loop.call_soon_threadsafe(self._ring, names)
 
-    def _ring(self, names: set[str]) -> None:
-        for name in names:
+    def _ring(self, names: set[str] | None) -> None:
+        for name in list(self._bells) if names is None else names:
             self._bells[name].ring()
 
     def _require_open(self) -> None:
@@ -221,7 +234,7 @@ class PostgresDatabase:
 
     def _attempt(self, work: Callable[[Tx], T]) -> T:
         connection = self._begin()
-        tx = PostgresTx(connection, self._clock.now_ms(), self._ids, self._chance, self._horizon)
+        tx = self._tx(connection)
         landings: list[Landing] = []
         try:
             result = work(tx)
@@ -270,7 +283,11 @@ class PostgresDatabase:
             raise _unavailable(error) from error
 
     def _look(self, connection: Connection, work: Callable[[Tx], T]) -> T:
-        return work(PostgresTx(connection, self._clock.now_ms(), self._ids, self._chance, self._horizon))
+        return work(self._tx(connection))
+
+    def _tx(self, connection: Connection) -> PostgresTx:
+        now = self._clock.now_ms()
+        return PostgresTx(connection, now, self._ids, self._chance, self._horizon, self._observers)
 
 
 def _unavailable(error: Exception) -> Refusal:

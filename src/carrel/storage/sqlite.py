@@ -6,7 +6,7 @@ fsync per group instead of one per change.
 
 import asyncio
 import threading
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from logging import getLogger
 from pathlib import Path
@@ -16,12 +16,13 @@ from typing import TypeVar, cast
 import apsw
 
 from carrel.kernel import Chance, Clock, Code, Ids, Refusal
-from carrel.storage.bells import BELLS, Bell
-from carrel.storage.database import Landing, Row, Tx
+from carrel.storage.bells import Bell
+from carrel.storage.database import Landing, Observers, Row, Tx
 from carrel.storage.dialect import for_sqlite, schema_for_sqlite
-from carrel.storage.migrating import pending
+from carrel.storage.schema import pending
 
 T = TypeVar("T")
+C = TypeVar("C")
 _log = getLogger("carrel.storage")
 _GROUP_MAX = 256
 _NO_HORIZON = 1 << 62
@@ -30,13 +31,16 @@ _NO_HORIZON = 1 << 62
 class SqliteTx:
     """A transaction on one connection; reused for every unit of work on it."""
 
-    def __init__(self, connection: apsw.Connection, clock: Clock, ids: Ids, chance: Chance) -> None:
+    def __init__(
+        self, connection: apsw.Connection, clock: Clock, ids: Ids, chance: Chance, observers: Observers
+    ) -> None:
         self._connection = connection
         # One cursor for all statements, each read to its end: a new one would cost as much as a short statement.
         self._cursor = connection.cursor()
         self._clock = clock
         self._ids = ids
         self._chance = chance
+        self._observers = observers
         self.now = 0
         self.ticks = 0
         self.woken: Counter[str] = Counter()
@@ -89,6 +93,10 @@ class SqliteTx:
     def wake(self, bell: str) -> None:
         self.woken[bell] += 1
 
+    def publish(self, change: object) -> None:
+        for observer in self._observers.get(type(change), ()):
+            observer(self, change)
+
     def horizon(self) -> int:
         # One writer numbers and commits: nothing can appear below what is seen.
         return _NO_HORIZON
@@ -114,14 +122,15 @@ class SqliteDatabase:
     def __init__(self, path: Path, *, durability: str, clock: Clock, ids: Ids, chance: Chance) -> None:
         self.path = path
         self._loop = asyncio.get_running_loop()
-        self._bells = {name: Bell() for name in BELLS}
+        self._bells: defaultdict[str, Bell] = defaultdict(Bell)
+        self._observers: Observers = {}
         self._writing = open_file(path, durability)
         migrate_file(self._writing)
-        self._write_tx = SqliteTx(self._writing, clock, ids, chance)
+        self._write_tx = SqliteTx(self._writing, clock, ids, chance, self._observers)
         self._write_tx.ticks = next(iter(self._writing.execute("SELECT value FROM ticks")))[0]
         self._writing.create_scalar_function("tick", lambda *_: self._write_tx.tick(), 0)
         self._reading = open_file(path, durability)
-        self._read_tx = SqliteTx(self._reading, clock, ids, chance)
+        self._read_tx = SqliteTx(self._reading, clock, ids, chance, self._observers)
         self._riders: dict[str, Callable[[Tx], Landing | None]] = {}
         self._landings: list[Landing] = []
         self._queue: SimpleQueue[_Work | None] = SimpleQueue()
@@ -157,6 +166,9 @@ class SqliteDatabase:
 
     def bell(self, name: str) -> Bell:
         return self._bells[name]
+
+    def observe(self, change: type[C], observer: Callable[[Tx, C], None]) -> None:
+        self._observers.setdefault(change, []).append(observer)
 
     def join(self, bell: str, rider: Callable[[Tx], Landing | None]) -> None:
         self._riders[bell] = rider

@@ -1,6 +1,8 @@
 """What agents may do: one definition per tool, toolsets narrowed by wrapping, calls made once."""
 
-from carrel.tools.calling import (
+from carrel.tools.caller import caller_at, run_caller
+from carrel.tools.cleanup import Cleanup
+from carrel.tools.invocation import (
     bounded,
     call_tool,
     effect_of,
@@ -10,23 +12,23 @@ from carrel.tools.calling import (
     ready_for,
     refuse_call,
 )
-from carrel.tools.desks import desk_at, run_desk
-from carrel.tools.model import Desk, NoSideRoom, OpenSideRoom, Params, Readied, Result, Surroundings, Tool, Wait
-from carrel.tools.send_tool import SEND_TOOLS
-from carrel.tools.session_rows import session_row, shown_key
-from carrel.tools.session_shapes import PlanMode, SessionHistory, SessionRow
-from carrel.tools.session_tools import SESSION_TOOLS
-from carrel.tools.spawn_tool import SPAWN_TOOLS, workspace_of
+from carrel.tools.model import Caller, NoSideRoom, OpenSideRoom, Params, Readied, Result, Surroundings, Tool, Wait
+from carrel.tools.sessions.lookup import SESSION_TOOLS
+from carrel.tools.sessions.rows import session_row, shown_key
+from carrel.tools.sessions.send import SEND_TOOLS
+from carrel.tools.sessions.shapes import PlanMode, SessionHistory, SessionRow
+from carrel.tools.sessions.spawn import SPAWN_TOOLS, workspace_of
 from carrel.tools.toolset import Catalog, Permitted, Toolset, Without, toolset_for
 from carrel.tools.transcript import message_shape
-from carrel.tools.turn_tools import TURN_TOOLS
+from carrel.tools.turns import TURN_TOOLS
 
 CATALOG = Catalog((*SEND_TOOLS, *SESSION_TOOLS, *SPAWN_TOOLS, *TURN_TOOLS))
 
 __all__ = [
     "CATALOG",
+    "Caller",
     "Catalog",
-    "Desk",
+    "Cleanup",
     "NoSideRoom",
     "OpenSideRoom",
     "Params",
@@ -43,7 +45,7 @@ __all__ = [
     "Without",
     "bounded",
     "call_tool",
-    "desk_at",
+    "caller_at",
     "effect_of",
     "finish_waiting",
     "finished",
@@ -51,7 +53,7 @@ __all__ = [
     "message_shape",
     "ready_for",
     "refuse_call",
-    "run_desk",
+    "run_caller",
     "session_row",
     "shown_key",
     "toolset_for",

@@ -57,7 +57,7 @@ class Surroundings(Struct, frozen=True, kw_only=True):
         return named if named in self.gateways else BUILTIN
 
 
-class Desk(Struct, frozen=True, kw_only=True):
+class Caller(Struct, frozen=True, kw_only=True):
     """Where a call is made from: who asks, as which agent, at which lane; and the run it belongs to, if it does."""
 
     access: Access
@@ -125,14 +125,14 @@ class Tool(Struct, frozen=True, kw_only=True):
     description: str
     params: type[Params]
     effect: Effect
-    act: Callable[[Tx, Desk, Any], Result]
+    act: Callable[[Tx, Caller, Any], Result]
     only_in_run: bool = False
     # The shape of what it gives back.
     gives: type[Struct] | None = None
     # What a call that has waited gives back: for the run it waited for by its id, None when that is no more.
-    finish: Callable[[Tx, Desk, str, Run | None], dict[str, Any]] | None = None
+    finish: Callable[[Tx, Caller, str, Run | None], dict[str, Any]] | None = None
     # What must be known or written before it acts and takes no transaction; its caller's lane is then held first.
-    ready: Callable[[Database, Desk, Any], Awaitable[Readied]] | None = None
+    ready: Callable[[Database, Caller, Any], Awaitable[Readied]] | None = None
     # Its arguments as they may be kept; None for all of them.
     kept: Callable[[str], str] | None = None
 

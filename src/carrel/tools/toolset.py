@@ -7,11 +7,11 @@ from typing import Protocol
 from carrel.kernel import Code, Refusal
 from carrel.kernel.settings import ToolNamesSettings
 from carrel.sessions import Profile
-from carrel.tools.model import Desk, Tool
+from carrel.tools.model import Caller, Tool
 
 
 class Toolset(Protocol):
-    """What an agent may do at its desk."""
+    """What an agent may do at its caller."""
 
     def offered(self) -> tuple[Tool, ...]:
         """The tools, in a stable order."""
@@ -89,13 +89,13 @@ class Without:
 _NOT_FOR_SUBAGENTS = ("sessions_list", "sessions_history", "sessions_send", "agents_list")
 
 
-def toolset_for(catalog: Toolset, desk: Desk) -> Toolset:
-    """The tools at a desk: what the agent's profile allows, short of what its place takes away."""
-    found: Toolset = Permitted(catalog, desk.agent.profile)
-    if desk.run is None:
+def toolset_for(catalog: Toolset, caller: Caller) -> Toolset:
+    """The tools at a caller: what the agent's profile allows, short of what its place takes away."""
+    found: Toolset = Permitted(catalog, caller.agent.profile)
+    if caller.run is None:
         found = Without(found, lambda tool: tool.only_in_run, "it ends or feeds a turn, and this is none.")
-    if desk.key.kind == "subagent":
-        names = desk.house.settings.tools.subagents.tools
+    if caller.key.kind == "subagent":
+        names = caller.house.settings.tools.subagents.tools
         found = Without(found, lambda tool: _hidden_from_subagent(tool.name, names), "this is a sub-agent's session.")
     return found
 

@@ -4,8 +4,8 @@ It follows no symbolic link below a workspace, whoever made it. It knows no stor
 others to say.
 """
 
+from carrel.workspaces.files import CannotPlace, held_folders, place_files, remove_folder
 from carrel.workspaces.model import MANIFEST, NewFile, Placed, Receipt, Workspace
-from carrel.workspaces.placing import CannotPlace, held_folders, place_files, remove_folder
 
 __all__ = [
     "MANIFEST",

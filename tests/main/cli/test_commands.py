@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from carrel.kernel import SystemClock, iso
+from carrel.main.cli.output import age, safe
 from carrel.main.cli.receipts import bar
-from carrel.main.cli.screen import age, safe
-from carrel.main.cli.starting import CONFIG_TEXT
+from carrel.main.cli.serve import CONFIG_TEXT
 from carrel.main.settings import load
 from tests.bridge.tiny_server import Asked, Frames, TinyServer
 from tests.main.cli.conftest import Carrel, run_of

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from websockets.sync.server import ServerConnection, serve
 
 from carrel.bridge import Client
-from carrel.main.cli.live import listen
+from carrel.main.cli.live_text import listen
 
 
 @contextmanager

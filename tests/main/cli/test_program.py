@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
+from carrel.main.cli.connection import reach
 from carrel.main.cli.program import COMMANDS
-from carrel.main.cli.reaching import reach
 from tests.bridge.tiny_server import TinyServer
 from tests.main.cli.conftest import Carrel, run_of
 

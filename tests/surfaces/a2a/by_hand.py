@@ -2,18 +2,9 @@
 
 from collections.abc import Callable
 
-from carrel.runs import (
-    Artifact,
-    Claim,
-    Outcome,
-    bind_session,
-    claim,
-    count_change,
-    fence,
-    insert_artifact,
-    settle,
-    tell,
-)
+from carrel.records import Artifact, insert_artifact
+from carrel.runs import Claim, Outcome, bind_session, count_change, fence, publish_change
+from carrel.runs.outcomes import claim, settle
 from carrel.sessions import open_generation
 from carrel.storage import Database, Tx
 
@@ -49,7 +40,7 @@ def adding(held: Claim, text: str, artifact_id: str, *, append: bool = False) ->
             change=count_change(tx, held),
         )
         insert_artifact(tx, held.access, held.id, part)
-        tell(tx, held, "run.artifact", state="running", artifactId=artifact_id, append=append, part=part.seq)
+        publish_change(tx, held, "run.artifact", state="running", artifactId=artifact_id, append=append, part=part.seq)
 
     return work
 

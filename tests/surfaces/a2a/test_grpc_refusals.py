@@ -18,8 +18,8 @@ from a2a.types.a2a_pb2 import DESCRIPTOR
 
 from carrel.kernel.limits import BODY_BYTES_MAX, WRONG_TOKENS_PER_MINUTE_MAX
 from carrel.kernel.settings import A2aPushSettings, A2aSettings, RunsSettings
-from carrel.runs import Artifact, insert_artifact
-from carrel.surfaces.a2a.grpc_calls import address_of_peer
+from carrel.records import Artifact, insert_artifact
+from carrel.surfaces.a2a.grpc.calls import address_of_peer
 from carrel.surfaces.a2a.operations import OPERATIONS
 from tests.requirements.mark import requirement
 from tests.surfaces.a2a.grpc_house import GrpcHouse, bearing, open_grpc_house, saying, told

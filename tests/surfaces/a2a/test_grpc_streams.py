@@ -8,9 +8,10 @@ import grpc
 import pytest
 from a2a.types import ListTasksRequest, SubscribeToTaskRequest, TaskState
 
-from carrel.runs import Artifact, count_change, insert_artifact, run_by_id, tell
+from carrel.records import Artifact, insert_artifact
+from carrel.runs import count_change, publish_change, run_by_id
 from carrel.storage import Tx
-from carrel.surfaces.a2a import following, grpc_calls
+from carrel.surfaces.a2a import task_stream
 from tests.requirements.mark import requirement
 from tests.surfaces.a2a.grpc_house import WAIT_SECONDS_MAX, GrpcHouse, bearing, open_grpc_house, saying, told
 
@@ -129,7 +130,7 @@ async def test_streams_end_when_the_server_stops_and_say_when_to_come_back(sqlit
 
 
 async def test_a_revoked_token_hears_no_more(place: GrpcHouse, calls: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (following, grpc_calls):
+    for module in (task_stream, grpc_calls):
         monkeypatch.setattr(module, "STREAM_PING_SECONDS", 0.02)
     async with place.opened.client() as owner:
         made = (await owner.post("/api/tokens", json={"kind": "client", "name": "x", "agentIds": ["main"]})).json()
@@ -160,7 +161,9 @@ async def test_a_reader_that_does_not_read_holds_up_nobody_and_comes_back(
         for seq in range(1, 101):
             part = text_part(f"a-{seq}", seq, "x" * 100_000, count_change(tx, run))
             insert_artifact(tx, access, task_id, part)
-            tell(tx, run, "run.artifact", state="running", artifactId=part.artifact_id, append=False, part=seq)
+            publish_change(
+                tx, run, "run.artifact", state="running", artifactId=part.artifact_id, append=False, part=seq
+            )
 
     await place.opened.db.write(fill)
     await gone(streams)

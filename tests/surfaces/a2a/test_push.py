@@ -14,9 +14,10 @@ import pytest
 from carrel.kernel import METRICS, Envelope, Message, Provenance
 from carrel.kernel.limits import RETRY_MAX_SECONDS, WEBHOOK_LEASE_SECONDS, WEBHOOKS_PER_HOST_AT_A_TIME
 from carrel.kernel.settings import A2aPushSettings
-from carrel.runs import Completed, Run, Webhook, WebhookAddress, deliver, keep_webhook, webhook_by_id
-from carrel.storage import WEBHOOKS
-from carrel.surfaces.a2a import Pushing
+from carrel.outbox import Webhook, WebhookAddress, keep_webhook, webhook_by_id
+from carrel.outbox.webhook_store import WEBHOOKS
+from carrel.runs import Completed, Run, deliver
+from carrel.surfaces.a2a import PushDuty
 from carrel.wire import Resolver, Wire, web_host
 from tests.engine import Commanded, Engine, FakeClock, lane_key, open_engine, until, within, working
 from tests.requirements.mark import requirement
@@ -71,7 +72,7 @@ async def pushing(
     wire = Wire(resolve=resolve) if resolve else Wire()
     try:
         async with asyncio.TaskGroup() as group:
-            serving = group.create_task(Pushing(engine.db, wire, settings).serve())
+            serving = group.create_task(PushDuty(engine.db, wire, settings).serve())
             yield
             serving.cancel()
     finally:

@@ -36,7 +36,7 @@ NEW_WAYS = [way for way in WAYS if way[1] == "1.0"]
 
 
 @dataclass
-class Place:
+class FoundSession:
     """A running server and the gates that hold what is said to be held."""
 
     server: RunningServer
@@ -49,9 +49,9 @@ class Place:
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FoundSession]:
     with ScriptedGateway() as gateway, servers_in(tmp_path_factory.mktemp("carrel")) as start:
-        made = Place(start(**reaching(gateway)), {})
+        made = FoundSession(start(**reaching(gateway)), {})
         gateway.rule = made.answer
         yield made
 
@@ -64,21 +64,21 @@ def way(request: pytest.FixtureRequest) -> tuple[str, str]:
 
 
 @pytest.fixture
-async def talking(place: Place, way: tuple[str, str]) -> AsyncIterator[Client]:
+async def talking(place: FoundSession, way: tuple[str, str]) -> AsyncIterator[Client]:
     """A client that streams what it sends."""
     async with client_of(place, way, streaming=True) as client:
         yield client
 
 
 @pytest.fixture
-async def waiting(place: Place, way: tuple[str, str]) -> AsyncIterator[Client]:
+async def waiting(place: FoundSession, way: tuple[str, str]) -> AsyncIterator[Client]:
     """A client that waits for the end of what it sends."""
     async with client_of(place, way, streaming=False) as client:
         yield client
 
 
 @asynccontextmanager
-async def client_of(place: Place, way: tuple[str, str], *, streaming: bool) -> AsyncIterator[Client]:
+async def client_of(place: FoundSession, way: tuple[str, str], *, streaming: bool) -> AsyncIterator[Client]:
     """A client made from the server's own card, with nothing left on it but the way it is to take."""
     headers = {"Authorization": f"Bearer {place.server.token}"}
     async with httpx.AsyncClient(headers=headers, timeout=WAIT_SECONDS) as http:
@@ -153,7 +153,9 @@ async def test_the_client_lists_the_tasks_of_a_context_page_by_page(waiting: Cli
 
 
 @requirement("S1.send.immediate", "S1.cancel.working", "S1.cancel.terminal")
-async def test_the_client_cancels_what_is_being_worked_on(place: Place, waiting: Client, way: tuple[str, str]) -> None:
+async def test_the_client_cancels_what_is_being_worked_on(
+    place: FoundSession, waiting: Client, way: tuple[str, str]
+) -> None:
     name = f"cancelled {way}"
     gate = place.gates[name] = Gate()
     task = await sent(waiting, saying(f"hold {name}", f"cancel {way}", at_once=True))
@@ -166,7 +168,7 @@ async def test_the_client_cancels_what_is_being_worked_on(place: Place, waiting:
 
 @requirement("S1.stream.subscribe", "S1.stream.terminal")
 async def test_the_client_comes_back_to_a_task_and_hears_the_rest(
-    place: Place, waiting: Client, talking: Client, way: tuple[str, str]
+    place: FoundSession, waiting: Client, talking: Client, way: tuple[str, str]
 ) -> None:
     name = f"resubscribed {way}"
     gate = place.gates[name] = Gate()

@@ -6,8 +6,8 @@ import httpx
 import pytest
 
 from carrel.runs import Claim, Completed, run_by_id
-from carrel.surfaces import streaming as framing
-from carrel.surfaces.a2a.rendering import Shown, render
+from carrel.surfaces.a2a.task_view import Shown, render
+from carrel.surfaces.http import streaming as framing
 from tests.requirements.mark import requirement
 from tests.surfaces.a2a.by_hand import add, begin, end
 from tests.surfaces.a2a.speaking import (

@@ -14,7 +14,8 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, note, settings
 from hypothesis import strategies as st
 
-from carrel.runs import Claim, Completed, Failed, NeedsInput, cancel, rescue_lost
+from carrel.runs import Claim, Completed, Failed, NeedsInput, cancel
+from carrel.runs.leases import rescue_lost
 from carrel.storage import Tx
 from tests.requirements.mark import requirement
 from tests.surfaces.a2a.by_hand import add, begin, end

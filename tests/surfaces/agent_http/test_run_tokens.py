@@ -14,7 +14,7 @@ from carrel.journal import Entry, entries_of_run
 from carrel.kernel import Access
 from carrel.kernel.limits import ARTIFACT_BYTES_MAX
 from carrel.kernel.settings import RunsSettings, Settings, ToolsSessionsSettings, ToolsSettings
-from carrel.runs import rescue_lost
+from carrel.runs.leases import rescue_lost
 from carrel.storage import Tx
 from tests.engine import events_of_run
 from tests.requirements.mark import requirement

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 import httpx
 import pytest
 
-from carrel.storage import EXCHANGES
+from carrel.exchanges.store import EXCHANGES
 from tests.requirements.mark import requirement
 from tests.surfaces.open_house import WAIT_SECONDS_MAX, OpenHouse
 from tests.surfaces.talking import Json, hear, refused, rested, run_of

@@ -8,7 +8,7 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
 
 from carrel.kernel.settings import AuthSettings, Settings
-from carrel.surfaces.identity import COOKIE
+from carrel.surfaces.http.identity import COOKIE
 from tests.requirements.mark import requirement
 from tests.surfaces.open_house import OpenHouse, open_house
 

@@ -8,7 +8,7 @@ import pytest
 
 from carrel.journal import entries_since
 from carrel.kernel import SessionKey
-from carrel.runs import attachments_by_id
+from carrel.records import attachments_by_id
 from carrel.sessions import insert_lane
 from tests.requirements.mark import requirement
 from tests.surfaces.open_house import OpenHouse

@@ -7,7 +7,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route
 from starlette.testclient import TestClient
 
-from carrel.surfaces.api.first_parts import FirstParts
+from carrel.surfaces.api.route_index import FirstParts
 
 PATHS = ("/", "/a", "/a/", "/a/one", "/a/two", "/a/two/three", "/b/one", "/c", "/a?b=c", "/%61/one", "//a")
 

@@ -9,7 +9,7 @@ import pytest
 
 from carrel.kernel import Code, redact
 from carrel.kernel.limits import BODY_BYTES_MAX
-from carrel.surfaces.errors import STATUS
+from carrel.surfaces.http.errors import STATUS
 from tests.surfaces.open_house import OpenHouse, open_house
 
 pytestmark = pytest.mark.anyio

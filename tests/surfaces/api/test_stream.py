@@ -11,8 +11,8 @@ from carrel.journal import About, append_event, prune_events
 from carrel.kernel import system_access
 from carrel.kernel.settings import EventsSettings, Settings
 from carrel.storage import Tx
-from carrel.surfaces import streaming
 from carrel.surfaces.api import stream
+from carrel.surfaces.http import streaming
 from tests.requirements.mark import requirement
 from tests.surfaces.api.following import Follower, follow
 from tests.surfaces.open_house import OpenHouse, open_house

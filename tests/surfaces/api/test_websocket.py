@@ -13,7 +13,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from carrel.delivery import Spoken
 from carrel.surfaces.api import websocket
-from carrel.surfaces.api.hushing import Hush
+from carrel.surfaces.api.silent_text import Hush
 from tests.requirements.mark import requirement
 from tests.surfaces.open_house import OpenHouse, open_house
 from tests.surfaces.talking import rested, session_of, start, texts

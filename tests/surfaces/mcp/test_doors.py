@@ -14,7 +14,7 @@ from tests.surfaces.open_house import OpenHouse
 from tests.surfaces.talking import hear, start
 
 pytestmark = pytest.mark.anyio
-LANE = "agent:main:task:desk"
+LANE = "agent:main:task:caller"
 OTHER = "agent:main:task:other"
 ENDS_OR_FEEDS = {"request_input", "decline", "artifact_add"}
 HERE = {"x-openclaw-session-key": LANE}

@@ -92,11 +92,11 @@ async def test_what_feeds_a_turn_is_offered_to_the_token_of_a_run_alone(
         ({"Host": "192.0.2.7:8787"}, 200),
         ({"Host": "carrel.example"}, 200),
         ({"Host": "carrel.example", "Origin": "https://carrel.example"}, 200),
-        ({"Host": "desk.lan:8787"}, 200),
+        ({"Host": "caller.lan:8787"}, 200),
     ],
 )
 async def test_a_foreign_name_does_not_lead_here(sqlite_url: str, headers: dict[str, str], status: int) -> None:
-    server = ServerSettings(public_url="https://carrel.example", host="desk.lan")
+    server = ServerSettings(public_url="https://carrel.example", host="caller.lan")
     settings = structs.replace(Settings(), server=server)
     async with open_house(sqlite_url, settings=settings, works=False) as house, house.client() as owner:
         assert (await ask(owner, "tools/list", headers=headers)).status_code == status

@@ -8,7 +8,7 @@ from msgspec import convert
 
 from carrel.kernel.limits import TELEGRAM_MESSAGE_UNITS_MAX
 from carrel.runs import Run
-from carrel.surfaces.telegram.wording import outcome_words, parts_of
+from carrel.surfaces.telegram.phrases import outcome_words, parts_of
 from tests.requirements.mark import requirement
 from tests.surfaces.talking import rested
 from tests.surfaces.telegram.bot_api import TOKEN, Answer, BotApi
@@ -144,11 +144,11 @@ def test_an_agent_that_has_nothing_to_say_is_not_quoted(reply: str | None) -> No
 def ended_run(reply: str | None) -> Run:
     at = {"created_at": 1, "updated_at": 2}
     bounds = {"seq": 1, "attempts_max": 5, "timeout_ms": 0}
-    place = {"account_id": "acc_1", "key": DIRECT, "agent_id": "main", "channel": "telegram"}
+    chat_address = {"account_id": "acc_1", "key": DIRECT, "agent_id": "main", "channel": "telegram"}
     said = {"actor_id": "telegram:1", "message_id": "ent_1", "text": "hello"}
     source = {"provenance": "{}", "provenance_kind": "external_user"}
     return convert(
-        {"id": "run_1", "state": "completed", "reply": reply, **at, **bounds, **place, **said, **source}, Run
+        {"id": "run_1", "state": "completed", "reply": reply, **at, **bounds, **chat_address, **said, **source}, Run
     )
 
 

@@ -2,7 +2,8 @@
 
 import asyncio
 
-from carrel.storage import FEED, POSTS, Database, Tx
+from carrel.outbox.post_store import POSTS
+from carrel.storage import FEED, Database, Tx
 from tests.surfaces.telegram.bot_api import WAIT_SECONDS_MAX
 
 

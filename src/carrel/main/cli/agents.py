@@ -6,8 +6,8 @@ from typing import Any
 
 from carrel.bridge import segment
 from carrel.main.cli.command import Command, Exit, Failure, option
-from carrel.main.cli.reaching import reach
-from carrel.main.cli.screen import Screen
+from carrel.main.cli.connection import reach
+from carrel.main.cli.output import Screen
 
 _ID = option("agent_id", metavar="AGENT", help="id of the agent")
 _WORDS = {

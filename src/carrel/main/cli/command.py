@@ -5,7 +5,7 @@ from collections.abc import Callable
 from enum import IntEnum
 from typing import Any, NamedTuple
 
-from carrel.main.cli.screen import Screen
+from carrel.main.cli.output import Screen
 
 
 class Exit(IntEnum):

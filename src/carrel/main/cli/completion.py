@@ -5,7 +5,7 @@ from argparse import Namespace
 from collections.abc import Callable
 
 from carrel.main.cli.command import Command, Exit, option
-from carrel.main.cli.screen import Screen
+from carrel.main.cli.output import Screen
 
 Words = dict[str, list[str]]
 

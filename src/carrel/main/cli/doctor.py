@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from carrel.bridge import BridgeFault, Client, NotReachable, Refused
 from carrel.kernel import Code, Refusal
 from carrel.main.cli.command import Command, Exit, Failure
-from carrel.main.cli.reaching import local_settings, reach, running_url
-from carrel.main.cli.screen import Screen
+from carrel.main.cli.connection import local_settings, reach, running_url
+from carrel.main.cli.output import Screen
 
 if TYPE_CHECKING:
     from carrel.kernel.settings import Settings

@@ -6,8 +6,8 @@ from typing import Any
 
 from carrel.bridge import StreamEvent
 from carrel.main.cli.command import Command, Exit, Failure, option
-from carrel.main.cli.reaching import reach
-from carrel.main.cli.screen import Screen
+from carrel.main.cli.connection import reach
+from carrel.main.cli.output import Screen
 
 # Stored events come at once; when they stop coming for this long there are no more that pass the filters.
 _IDLE_SECONDS = 2.0

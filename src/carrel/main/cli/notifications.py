@@ -4,8 +4,8 @@ from argparse import Namespace
 
 from carrel.bridge import segment
 from carrel.main.cli.command import Command, Exit, option
-from carrel.main.cli.reaching import reach
-from carrel.main.cli.screen import Screen, age, safe
+from carrel.main.cli.connection import reach
+from carrel.main.cli.output import Screen, age, safe
 
 
 def list_notifications(args: Namespace, screen: Screen) -> int:

@@ -11,34 +11,34 @@ from carrel import __version__
 from carrel.bridge import NotReachable, Refused, TimedOut
 from carrel.kernel import Refusal
 from carrel.main.cli import (
-    a2a,
     agents,
-    chatting,
+    chat,
     completion,
     doctor,
     events,
-    mcp,
+    maintenance,
     notifications,
     receipts,
     runs,
     schedules,
-    sending,
+    send,
+    serve,
     sessions,
-    standing,
-    starting,
+    status,
     tokens,
-    upkeep,
 )
+from carrel.main.cli.a2a import command as a2a
 from carrel.main.cli.command import Command, Exit, Failure
-from carrel.main.cli.reaching import SERVER_OPTIONS
-from carrel.main.cli.screen import Screen
+from carrel.main.cli.connection import SERVER_OPTIONS
+from carrel.main.cli.mcp import command as mcp
+from carrel.main.cli.output import Screen
 
 COMMANDS: tuple[Command, ...] = (
-    *starting.COMMANDS,
-    *standing.COMMANDS,
+    *serve.COMMANDS,
+    *status.COMMANDS,
     *doctor.COMMANDS,
-    *chatting.COMMANDS,
-    *sending.COMMANDS,
+    *chat.COMMANDS,
+    *send.COMMANDS,
     *sessions.COMMANDS,
     *runs.COMMANDS,
     *receipts.COMMANDS,
@@ -49,7 +49,7 @@ COMMANDS: tuple[Command, ...] = (
     *tokens.COMMANDS,
     *a2a.COMMANDS,
     *mcp.COMMANDS,
-    *upkeep.COMMANDS,
+    *maintenance.COMMANDS,
 )
 GROUPS = {
     "sessions": "the lanes agents work in",

@@ -6,9 +6,9 @@ from typing import Any
 
 from carrel.bridge import segment
 from carrel.main.cli.command import Command, Exit, Failure, option
-from carrel.main.cli.reaching import reach
+from carrel.main.cli.connection import reach
+from carrel.main.cli.output import Screen, age, first_line
 from carrel.main.cli.runs import RUN
-from carrel.main.cli.screen import Screen, age, first_line
 
 _BAR_CELLS = 24
 _SHOWN_LINES = 6

@@ -4,9 +4,9 @@ from argparse import Namespace
 
 from carrel.bridge import segment
 from carrel.main.cli.command import Command, Exit, Failure, option
-from carrel.main.cli.reaching import reach
-from carrel.main.cli.screen import Screen, age, first_line
-from carrel.main.cli.waiting import read_run, tell, wait_for
+from carrel.main.cli.connection import reach
+from carrel.main.cli.output import Screen, age, first_line
+from carrel.main.cli.wait import read_run, tell, wait_for
 
 RUN = option("run_id", metavar="RUN", help="id of the run")
 WAIT_SECONDS = 600.0

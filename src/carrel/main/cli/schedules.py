@@ -5,10 +5,10 @@ from typing import Any
 
 from carrel.bridge import segment
 from carrel.main.cli.command import Command, Exit, option
-from carrel.main.cli.reaching import reach
+from carrel.main.cli.connection import reach
+from carrel.main.cli.output import Screen, first_line
 from carrel.main.cli.runs import WAIT_SECONDS
-from carrel.main.cli.screen import Screen, first_line
-from carrel.main.cli.waiting import tell, wait_for
+from carrel.main.cli.wait import tell, wait_for
 
 _ID = option("schedule_id", metavar="SCHEDULE", help="id of the schedule")
 _HEADERS = ("SCHEDULE", "STATE", "WHEN", "NEXT", "LAST", "TIMES", "MESSAGE")

@@ -5,8 +5,8 @@ from typing import Any
 
 from carrel.bridge import Client, segment
 from carrel.main.cli.command import Command, Exit, Failure, option
-from carrel.main.cli.reaching import reach
-from carrel.main.cli.screen import Screen, age, first_line
+from carrel.main.cli.connection import reach
+from carrel.main.cli.output import Screen, age, first_line
 
 _KEY = option("key", metavar="SESSION", help="session key, or a session id")
 _LIST_OPTIONS = (

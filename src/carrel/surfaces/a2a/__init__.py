@@ -1,7 +1,7 @@
 """A2A: agents of other vendors talk to ours. A task is a run; this room reads, shows and follows runs, no more."""
 
-from carrel.surfaces.a2a.addresses import routes
-from carrel.surfaces.a2a.grpc import open_grpc
-from carrel.surfaces.a2a.pushing import Pushing
+from carrel.surfaces.a2a.grpc.port import open_grpc
+from carrel.surfaces.a2a.push import PushDuty
+from carrel.surfaces.a2a.routes import routes
 
-__all__ = ["Pushing", "open_grpc", "routes"]
+__all__ = ["PushDuty", "open_grpc", "routes"]

@@ -14,10 +14,10 @@ from starlette.responses import Response
 from carrel.kernel.limits import A2A_CARD_SECONDS
 from carrel.kernel.settings import A2aSettings
 from carrel.sessions import Agent
-from carrel.surfaces.a2a.calling import Version
-from carrel.surfaces.a2a.reading import FILE_TYPES
-from carrel.surfaces.a2a.rendering import Json
-from carrel.surfaces.house import House
+from carrel.surfaces.a2a.caller import Version
+from carrel.surfaces.a2a.messages import FILE_TYPES
+from carrel.surfaces.a2a.task_view import Json
+from carrel.surfaces.http.house import House
 from carrel.tools import CATALOG, Permitted
 
 _BINDINGS = ("JSONRPC", "HTTP+JSON")

@@ -6,15 +6,15 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from carrel.surfaces.a2a.answering import answered, framed, last_seen, read_json
-from carrel.surfaces.a2a.calling import Caller, asked_version, caller_of, require_extensions, unsupported_version
+from carrel.surfaces.a2a.binding import answered, framed, last_seen, read_json
+from carrel.surfaces.a2a.caller import Caller, asked_version, caller_of, require_extensions, unsupported_version
 from carrel.surfaces.a2a.errors import INVALID_REQUEST, METHOD_NOT_FOUND, A2aError
-from carrel.surfaces.a2a.legacy import LEGACY, Legacy
+from carrel.surfaces.a2a.legacy.jsonrpc import LEGACY, Legacy
 from carrel.surfaces.a2a.operations import OPERATIONS, Operation, Operations
 from carrel.surfaces.a2a.params import read_params
-from carrel.surfaces.a2a.rendering import Json
-from carrel.surfaces.house import House
-from carrel.surfaces.identity import WrongTokens
+from carrel.surfaces.a2a.task_view import Json
+from carrel.surfaces.http.house import House
+from carrel.surfaces.http.identity import WrongTokens
 
 _ROUTE = "/a2a/{agent}"
 

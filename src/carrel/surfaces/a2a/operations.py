@@ -9,14 +9,14 @@ from msgspec import Struct
 
 from carrel.runs import Run
 from carrel.storage import Tx
-from carrel.surfaces.a2a.calling import Caller
+from carrel.surfaces.a2a.caller import Caller
 from carrel.surfaces.a2a.cards import card_of
 from carrel.surfaces.a2a.errors import NO_EXTENDED_CARD, PUSH_NOT_SUPPORTED, A2aError
-from carrel.surfaces.a2a.rendering import Json
-from carrel.surfaces.a2a.sending import own_run
+from carrel.surfaces.a2a.send import own_run
+from carrel.surfaces.a2a.task_view import Json
 from carrel.surfaces.a2a.tasks import Frames, Tasks
 from carrel.surfaces.a2a.webhooks import add_webhook, check_address, list_webhooks, read_webhook, remove_webhook
-from carrel.surfaces.house import House
+from carrel.surfaces.http.house import House
 
 
 class Operations:

@@ -9,9 +9,9 @@ from google.protobuf.message import DecodeError
 from google.protobuf.message import Message as WireType
 
 from carrel.surfaces.a2a.errors import wrong
-from carrel.surfaces.a2a.extent import check_extent
-from carrel.surfaces.a2a.rendering import Json
-from carrel.surfaces.a2a.shapes import check_shape
+from carrel.surfaces.a2a.json_limits import check_extent
+from carrel.surfaces.a2a.json_shapes import check_shape
+from carrel.surfaces.a2a.task_view import Json
 
 R = TypeVar("R", bound=WireType)
 _FIELD = re.compile(r"Failed to parse (\w+) field")

@@ -10,16 +10,16 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from carrel.surfaces.a2a import legacy_rest as old
-from carrel.surfaces.a2a.answering import answered, framed, last_seen, read_json
-from carrel.surfaces.a2a.calling import Version, asked_version, caller_of, require_extensions, unsupported_version
+from carrel.surfaces.a2a.binding import answered, framed, last_seen, read_json
+from carrel.surfaces.a2a.caller import Version, asked_version, caller_of, require_extensions, unsupported_version
 from carrel.surfaces.a2a.cards import legacy_card
 from carrel.surfaces.a2a.errors import A2aError
+from carrel.surfaces.a2a.legacy import rest as old
 from carrel.surfaces.a2a.operations import OPERATIONS, Operations
 from carrel.surfaces.a2a.params import check_scope, read_params
-from carrel.surfaces.a2a.rendering import Json
-from carrel.surfaces.house import House
-from carrel.surfaces.identity import WrongTokens
+from carrel.surfaces.a2a.task_view import Json
+from carrel.surfaces.http.house import House
+from carrel.surfaces.http.identity import WrongTokens
 
 _OWN_TYPE = "application/a2a+json"
 _WORDS_OF_TRUTH = {"true": True, "false": False, "1": True, "0": False}

@@ -15,16 +15,16 @@ from msgspec import structs
 from carrel.kernel.limits import STOP_SECONDS_MAX
 from carrel.runs import RESTS, Run, cancel
 from carrel.storage import Tx
-from carrel.surfaces.a2a.calling import Caller
+from carrel.surfaces.a2a.caller import Caller
 from carrel.surfaces.a2a.errors import PUSH_NOT_SUPPORTED, TASK_NOT_CANCELABLE, UNSUPPORTED_OPERATION, A2aError, wrong
-from carrel.surfaces.a2a.following import follow
-from carrel.surfaces.a2a.listing import Totals, list_page
-from carrel.surfaces.a2a.reading import check_message
-from carrel.surfaces.a2a.rendering import Json, Shown, Update, render
-from carrel.surfaces.a2a.sending import BY_CALLER, own_run, send
+from carrel.surfaces.a2a.messages import check_message
+from carrel.surfaces.a2a.send import BY_CALLER, own_run, send
+from carrel.surfaces.a2a.task_list import Totals, list_page
+from carrel.surfaces.a2a.task_stream import follow
+from carrel.surfaces.a2a.task_view import Json, Shown, Update, render
 from carrel.surfaces.a2a.webhooks import add_webhook, check_address
-from carrel.surfaces.house import House
-from carrel.surfaces.waits import refuse_when_draining, rest_of
+from carrel.surfaces.http.house import House
+from carrel.surfaces.http.waits import refuse_when_draining, rest_of
 
 _WEBHOOK = "configuration.taskPushNotificationConfig."
 Frames = AsyncGenerator[Update | None, None]

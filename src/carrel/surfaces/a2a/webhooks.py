@@ -17,18 +17,11 @@ from carrel.kernel.limits import (
     WEBHOOK_URL_CHARS_MAX,
 )
 from carrel.kernel.settings import A2aPushSettings
-from carrel.runs import (
-    Run,
-    Webhook,
-    WebhookAddress,
-    delete_webhook,
-    keep_webhook,
-    webhook_by_id,
-    webhooks_of_run,
-)
+from carrel.outbox import Webhook, WebhookAddress, delete_webhook, keep_webhook, webhook_by_id, webhooks_of_run
+from carrel.runs import Run
 from carrel.storage import Tx
 from carrel.surfaces.a2a.errors import TASK_NOT_FOUND, A2aError
-from carrel.surfaces.a2a.rendering import Json
+from carrel.surfaces.a2a.task_view import Json
 from carrel.wire import ForbiddenAddress, Resolver, WireFault, public_target, resolve_by_system, web_host
 
 # What a header can carry; a line break in one would begin another.

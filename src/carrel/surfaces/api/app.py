@@ -15,14 +15,14 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from carrel.kernel import Clock, Ids, Refusal, SystemClock, system_chance
 from carrel.kernel.limits import REQUEST_ID_CHARS_MAX
-from carrel.surfaces.api.first_parts import FirstParts
+from carrel.surfaces.api.endpoints import SOCKETS, every_endpoint
 from carrel.surfaces.api.health import Readiness
 from carrel.surfaces.api.metrics import Recorder
-from carrel.surfaces.api.serving import Server, http_error
-from carrel.surfaces.api.table import SOCKETS, every_endpoint
-from carrel.surfaces.errors import broken, refusal_response
-from carrel.surfaces.house import House
-from carrel.surfaces.identity import WrongTokens
+from carrel.surfaces.api.route_index import FirstParts
+from carrel.surfaces.api.server import Server, http_error
+from carrel.surfaces.http.errors import broken, refusal_response
+from carrel.surfaces.http.house import House
+from carrel.surfaces.http.identity import WrongTokens
 
 _log = getLogger("carrel.api")
 _REQUEST_ID = re.compile(rf"[A-Za-z0-9_.:-]{{1,{REQUEST_ID_CHARS_MAX}}}")

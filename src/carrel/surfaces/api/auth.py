@@ -9,7 +9,7 @@ from carrel.access import access_by_login, account_of, sign_in, sign_out
 from carrel.kernel import Access, Code, Kind, Refusal
 from carrel.kernel.limits import LOGIN_DAYS
 from carrel.surfaces.api.endpoint import EVERYONE, OPEN, Ask, In, NoQuery, Out, Reply, endpoint
-from carrel.surfaces.identity import COOKIE, from_own_pages, identify
+from carrel.surfaces.http.identity import COOKIE, from_own_pages, identify
 
 _RIGHTS: dict[str, tuple[str, ...]] = {"owner": ("read", "write", "administer"), "user": ("read", "write")}
 

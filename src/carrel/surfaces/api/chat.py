@@ -34,9 +34,9 @@ from carrel.sessions import (
 )
 from carrel.storage import Tx
 from carrel.surfaces.api.endpoint import PEOPLE, Ask, In, NoQuery, Out, Reply, endpoint
-from carrel.surfaces.api.session_changes import Channel, ClientId, Name, Reference
-from carrel.surfaces.house import House
-from carrel.surfaces.waits import refuse_when_draining
+from carrel.surfaces.api.sessions.changes import Channel, ClientId, Name, Reference
+from carrel.surfaces.http.house import House
+from carrel.surfaces.http.waits import refuse_when_draining
 
 
 class NewFile(In, frozen=True, kw_only=True):

@@ -8,7 +8,7 @@ from starlette.requests import Request
 
 from carrel.kernel import Access, Kind
 from carrel.storage import Tx
-from carrel.surfaces.house import House
+from carrel.surfaces.http.house import House
 
 B = TypeVar("B")
 Q = TypeVar("Q")

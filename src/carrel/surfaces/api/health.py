@@ -9,7 +9,7 @@ from carrel.kernel.limits import GATEWAY_CHECK_SECONDS
 from carrel.runs import count_live, stuck_lanes
 from carrel.storage import Tx
 from carrel.surfaces.api.endpoint import OPEN, OWNER, Ask, NoQuery, Out, Reply, endpoint
-from carrel.surfaces.house import House
+from carrel.surfaces.http.house import House
 
 Level = Literal["ok", "degraded", "failed"]
 

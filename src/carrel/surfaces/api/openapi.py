@@ -10,8 +10,8 @@ from starlette.responses import Response
 from carrel import __version__
 from carrel.kernel.limits import IDEMPOTENCY_KEY_CHARS_MAX
 from carrel.surfaces.api.endpoint import ENDPOINTS, OPEN, Ask, Endpoint, NoQuery, endpoint
-from carrel.surfaces.errors import ErrorBody
-from carrel.surfaces.identity import COOKIE
+from carrel.surfaces.http.errors import ErrorBody
+from carrel.surfaces.http.identity import COOKIE
 
 _REF = "#/components/schemas/{name}"
 _PARAMETER = re.compile(r"{(\w+)(?::\w+)?}")

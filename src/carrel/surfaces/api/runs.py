@@ -4,7 +4,8 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from carrel.delivery import Comparison, Receipt, compare_receipts, receipt_of, redeliver
+from carrel.delivery import Comparison, Receipt, compare_receipts, receipt_of
+from carrel.exchanges import redeliver
 from carrel.kernel import Access, Code, Envelope, Message, Provenance, Refusal, invalid, not_found
 from carrel.kernel.limits import (
     NAME_CHARS_MAX,
@@ -27,12 +28,12 @@ from carrel.runs import (
     run_by_id,
     runs_newest_first,
 )
-from carrel.sessions import agent_by_slug, find_place, lane_for_work, may_see
+from carrel.sessions import agent_by_slug, find_session, lane_for_work, may_see
 from carrel.storage import Tx
 from carrel.surfaces.api.cursors import clamp, cut, read_cursor
 from carrel.surfaces.api.endpoint import PEOPLE, Ask, In, NoQuery, Out, endpoint
 from carrel.surfaces.api.shapes import RunShape, Waited, run_shape, run_shapes, waited
-from carrel.surfaces.waits import refuse_when_draining, rest_of
+from carrel.surfaces.http.waits import refuse_when_draining, rest_of
 
 Words = Annotated[str, Meta(min_length=1, max_length=NAME_CHARS_MAX)]
 Reference = Annotated[str, Meta(min_length=1, max_length=SESSION_REFERENCE_CHARS_MAX)]
@@ -162,7 +163,7 @@ def _filter(tx: Tx, access: Access, query: RunsQuery) -> RunFilter | None:
     """What the query means; None when nothing can match it."""
     key = access.bound_to
     if query.session_key is not None:
-        key = find_place(tx, access, query.session_key, access.bound_to).key
+        key = find_session(tx, access, query.session_key, access.bound_to).key
         if access.bound_to not in (None, key):
             return None
     agent_id = access.agent_id

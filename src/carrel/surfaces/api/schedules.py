@@ -20,11 +20,11 @@ from carrel.modes import (
     schedules_of,
     shape_of,
 )
-from carrel.sessions import find_place
+from carrel.sessions import find_session
 from carrel.storage import Tx
 from carrel.surfaces.api.cursors import clamp, cut, read_cursor
 from carrel.surfaces.api.endpoint import PEOPLE, Ask, In, NoQuery, Out, endpoint
-from carrel.surfaces.waits import refuse_when_draining
+from carrel.surfaces.http.waits import refuse_when_draining
 
 Reference = Annotated[str, Meta(max_length=SESSION_REFERENCE_CHARS_MAX)]
 CronText = Annotated[str, Meta(max_length=CRON_CHARS_MAX)]
@@ -186,7 +186,7 @@ def _required(reference: str | None) -> str:
 def _session(tx: Tx, access: Access, reference: str) -> str:
     """The key of the session that a reference means; `current` is that of the run whose token asks."""
     try:
-        return str(find_place(tx, access, reference, access.bound_to).key)
+        return str(find_session(tx, access, reference, access.bound_to).key)
     except Refusal as refusal:
         # The rooms below call it a session key, this surface a session id.
         if refusal.field == "sessionKey":

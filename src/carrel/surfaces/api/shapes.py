@@ -6,8 +6,10 @@ from typing import Any, Literal
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
+from carrel.exchanges import exchange_after
 from carrel.kernel import Access, Provenance, iso
-from carrel.runs import Run, attachment_heads, exchange_after, queue_order, tools_called
+from carrel.records import attachment_heads, tools_called
+from carrel.runs import Run, queue_order
 from carrel.storage import Tx
 from carrel.surfaces.api.endpoint import Out
 

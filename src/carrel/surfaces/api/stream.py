@@ -14,9 +14,9 @@ from carrel.kernel.limits import STREAM_PAGE_ROWS, STREAM_PING_SECONDS
 from carrel.sessions import find_lane
 from carrel.storage import Tx
 from carrel.surfaces.api.endpoint import Ask, In, endpoint
-from carrel.surfaces.house import House
-from carrel.surfaces.identity import is_still_known
-from carrel.surfaces.streaming import PING, FrameStream, seen_event
+from carrel.surfaces.http.house import House
+from carrel.surfaces.http.identity import is_still_known
+from carrel.surfaces.http.streaming import PING, FrameStream, seen_event
 
 
 class StreamQuery(In, frozen=True, kw_only=True):

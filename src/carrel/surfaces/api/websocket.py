@@ -16,13 +16,13 @@ from carrel.sessions import ChatAddress, chat_session
 from carrel.storage import Tx
 from carrel.surfaces.api.chat import ChatLine, require_known_or_makeable, say
 from carrel.surfaces.api.endpoint import PEOPLE
-from carrel.surfaces.api.frames import Frame, InFrame, error_frame, frame_of, system_frame
-from carrel.surfaces.api.hushing import Hush
-from carrel.surfaces.bodies import decode_body
-from carrel.surfaces.errors import refusal_response
-from carrel.surfaces.house import House
-from carrel.surfaces.identity import identify, refuse_token_in_query
-from carrel.surfaces.sockets import (
+from carrel.surfaces.api.silent_text import Hush
+from carrel.surfaces.api.websocket_frames import Frame, InFrame, error_frame, frame_of, system_frame
+from carrel.surfaces.http.bodies import decode_body
+from carrel.surfaces.http.errors import refusal_response
+from carrel.surfaces.http.house import House
+from carrel.surfaces.http.identity import identify, refuse_token_in_query
+from carrel.surfaces.http.websockets import (
     BROKEN,
     DONE,
     NOT_ALLOWED,

@@ -3,7 +3,7 @@
 from typing import Any
 
 from carrel.kernel import Refusal
-from carrel.surfaces.errors import STATUS
+from carrel.surfaces.http.errors import STATUS
 
 _TYPES = {401: "authentication_error", 403: "permission_error", 404: "not_found_error", 429: "rate_limit_error"}
 

@@ -7,11 +7,12 @@ from starlette.datastructures import Headers
 
 from carrel.kernel import Access, Code, Refusal, SessionKey, caller_hash, key_text
 from carrel.kernel.limits import NAME_CHARS_MAX
-from carrel.runs import Response, Run, response_by_id, run_by_id, running_of_lane
-from carrel.sessions import Agent, Place, default_agent, find_place, named_agent
+from carrel.runs import Run, run_by_id, running_of_lane
+from carrel.sessions import Agent, FoundSession, default_agent, find_session, named_agent
 from carrel.storage import Tx
-from carrel.surfaces.desks import SESSION_HEADER
+from carrel.surfaces.http.tool_callers import SESSION_HEADER
 from carrel.surfaces.responses.errors import ResponsesError, no_previous_response, wrong
+from carrel.surfaces.responses.store import Response, response_by_id
 
 _MODEL = re.compile(r"(?:carrel|openclaw)(?:/(?P<path>.+))?|(?:openclaw|agent):(?P<name>.+)")
 _CHANNEL = re.compile(r"[a-z][a-z0-9-]{0,31}")
@@ -134,12 +135,12 @@ def _conflict(param: str, message: str) -> ResponsesError:
     return ResponsesError(409, "conflict", message, param=param)
 
 
-def _session(tx: Tx, access: Access, reference: str, named: Agent | None) -> Place:
+def _session(tx: Tx, access: Access, reference: str, named: Agent | None) -> FoundSession:
     """The lane that the header names; one that is not the caller's is as if it were not there."""
     # A key without an agent means the agent that is asked.
     asking = access if named is None else structs.replace(access, agent_id=named.id)
     try:
-        place = find_place(tx, asking, reference)
+        place = find_session(tx, asking, reference)
     except Refusal as refusal:
         if refusal.code is Code.NOT_FOUND:
             raise _unknown_session() from refusal
@@ -158,7 +159,7 @@ def _session(tx: Tx, access: Access, reference: str, named: Agent | None) -> Pla
     return place
 
 
-def _may_enter(access: Access, place: Place) -> bool:
+def _may_enter(access: Access, place: FoundSession) -> bool:
     """People enter any lane that they see; a program one that it made, or makes now under a name of its own."""
     if access.kind != "client" or place.lane is not None:
         return True

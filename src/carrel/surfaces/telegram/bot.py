@@ -14,7 +14,7 @@ from carrel.kernel.limits import (
     TELEGRAM_FILE_SECONDS_MAX,
 )
 from carrel.kernel.settings import TelegramSettings
-from carrel.surfaces.telegram.updates import WireFile, address_of, place_text
+from carrel.surfaces.telegram.updates import WireFile, address_of, chat_address_text
 from carrel.wire import Wire, WireFault
 
 # A wrong token may be put right, and too many calls are too many for a moment only.
@@ -57,17 +57,17 @@ class Bot:
         """The bot's own number, which stands open in its token."""
         return self._token.partition(":")[0]
 
-    async def say(self, place: str, text: str) -> None:
-        """Say one message at a place."""
-        await self.call("sendMessage", {**address_of(place), "text": text})
+    async def say(self, chat_address: str, text: str) -> None:
+        """Say one message at a chat_address."""
+        await self.call("sendMessage", {**address_of(chat_address), "text": text})
 
-    async def open_topic(self, place: str, name: str) -> str:
-        """Make a topic in the forum of a place; the new place."""
-        chat = address_of(place)["chat_id"]
+    async def open_topic(self, chat_address: str, name: str) -> str:
+        """Make a topic in the forum of a chat_address; the new chat_address."""
+        chat = address_of(chat_address)["chat_id"]
         made = await self.call("createForumTopic", {"chat_id": chat, "name": name})
         if not isinstance(made, dict) or not isinstance(made.get("message_thread_id"), int):
             raise BotFault("createForumTopic answered without a topic.", final=True)
-        return place_text(chat, made["message_thread_id"])
+        return chat_address_text(chat, made["message_thread_id"])
 
     async def name(self) -> str:
         """The bot's user name in lower case, asked for once."""

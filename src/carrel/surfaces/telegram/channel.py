@@ -2,14 +2,14 @@
 
 from collections.abc import Mapping
 
-from carrel.delivery import Channels
 from carrel.kernel.limits import TELEGRAM_TOPIC_NAME_CHARS_MAX
 from carrel.kernel.settings import TelegramSettings
+from carrel.outbox import Channels
 from carrel.runs import Rules
 from carrel.storage import Database
 from carrel.surfaces.telegram.bot import Bot, BotFault
-from carrel.surfaces.telegram.hearing import CHANNEL
-from carrel.surfaces.telegram.posting import Posting, TelegramChannel
+from carrel.surfaces.telegram.messages import CHANNEL
+from carrel.surfaces.telegram.posts import PostDuty, TelegramChannel
 from carrel.tools import NoSideRoom, OpenSideRoom
 from carrel.wire import Wire
 
@@ -18,9 +18,9 @@ def side_rooms(wire: Wire, settings: TelegramSettings) -> Mapping[str, OpenSideR
     """How threads are opened on Telegram: as topics of a group that is a forum."""
     bot = Bot(wire, settings)
 
-    async def open_topic(place: str, name: str) -> str:
+    async def open_topic(chat_address: str, name: str) -> str:
         try:
-            return await bot.open_topic(place, name[:TELEGRAM_TOPIC_NAME_CHARS_MAX])
+            return await bot.open_topic(chat_address, name[:TELEGRAM_TOPIC_NAME_CHARS_MAX])
         except BotFault as fault:
             raise NoSideRoom(fault.message) from None
 
@@ -33,7 +33,7 @@ class Telegram:
     def __init__(self, db: Database, wire: Wire, settings: TelegramSettings, rules: Rules) -> None:
         self.bot = Bot(wire, settings)
         self._enabled = settings.enabled
-        self._posting = Posting(db, self.bot, rules)
+        self._posting = PostDuty(db, self.bot, rules)
         self.channels: Channels = {CHANNEL: TelegramChannel(db)} if settings.enabled else {}
 
     async def serve(self) -> None:

@@ -11,7 +11,7 @@ from msgspec import Struct, field
 from carrel.kernel.limits import NAME_CHARS_MAX
 
 _ROOMS = {"private": "direct", "group": "group", "supergroup": "group", "channel": "channel"}
-_PLACE = re.compile(r"-?[0-9]{1,20}(?::[0-9]{1,20})?")
+_CHAT_ADDRESS = re.compile(r"-?[0-9]{1,20}(?::[0-9]{1,20})?")
 _UNREADABLE = (
     "animation", "audio", "contact", "dice", "location", "poll", "sticker", "story", "venue", "video", "video_note",
     "voice",
@@ -84,12 +84,12 @@ class Update(Struct, frozen=True, kw_only=True):
 class Said(Struct, frozen=True, kw_only=True):
     """What an update says: by whom, where, and in which words.
 
-    `place` is the chat, with the topic inside of it where there is one; `rest` is the end of the session key of a chat
+    `chat_address` is the chat, with the topic inside of it where there is one; `rest` is the end of the session key of a chat
     that was never put in front of another session.
     """
 
     update_id: int
-    place: str
+    chat_address: str
     rest: str
     is_private: bool
     sender_id: int
@@ -126,7 +126,7 @@ def said_in(update: Update) -> Said | None:
     rest = f"telegram:{_ROOMS[chat.type]}:{chat.id}"
     return Said(
         update_id=update.update_id,
-        place=place_text(chat.id, topic),
+        chat_address=chat_address_text(chat.id, topic),
         rest=rest if topic is None else f"{rest}:thread:{topic}",
         is_private=chat.type == "private",
         sender_id=speaker.id,
@@ -138,26 +138,26 @@ def said_in(update: Update) -> Said | None:
     )
 
 
-def place_text(chat: int | str, topic: int | str | None) -> str:
-    """A place as it is kept: the chat, and behind a colon the topic."""
+def chat_address_text(chat: int | str, topic: int | str | None) -> str:
+    """A chat_address as it is kept: the chat, and behind a colon the topic."""
     return str(chat) if topic is None else f"{chat}:{topic}"
 
 
-def address_of(place: str) -> dict[str, int]:
-    """A place as the Bot API is told of it."""
-    chat, _, topic = place.partition(":")
+def address_of(chat_address: str) -> dict[str, int]:
+    """A chat_address as the Bot API is told of it."""
+    chat, _, topic = chat_address.partition(":")
     return {"chat_id": int(chat)} | ({"message_thread_id": int(topic)} if topic else {})
 
 
-def place_of_rest(rest: str) -> str | None:
-    """The place that a session key itself names; None for a key that names no chat that can be spoken in."""
+def chat_address_in_key(rest: str) -> str | None:
+    """The chat_address that a session key itself names; None for a key that names no chat that can be spoken in."""
     channel, _, behind = rest.partition(":")
     room, _, chat = behind.partition(":")
     if channel != "telegram" or room not in _ROOMS.values():
         return None
     chat, _, topic = chat.partition(":thread:")
-    place = place_text(chat, topic or None)
-    return place if _PLACE.fullmatch(place) else None
+    chat_address = chat_address_text(chat, topic or None)
+    return chat_address if _CHAT_ADDRESS.fullmatch(chat_address) else None
 
 
 def _file(message: ChatMessage) -> WireFile | None:

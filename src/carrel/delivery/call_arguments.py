@@ -1,0 +1,47 @@
+"""Calls whose arguments may not be kept whole: the transcript gets what may be read again, and the call is still made.
+
+Between its being heard and its being made a call may wait for a restart or for a person, so the whole arguments lie
+beside the transcript as a file that nobody is shown, and go with the call.
+"""
+
+from typing import Any
+
+import msgspec
+
+from carrel.gateway import Call
+from carrel.journal import Entry
+from carrel.kernel import Access, NewAttachment
+from carrel.records import attachments_by_id, delete_attachments, insert_attachment
+from carrel.storage import Tx
+from carrel.tools import CATALOG
+
+
+def kept_output(output: list[dict[str, Any]]) -> str:
+    """What a gateway sent as JSON text, with calls as they may be kept."""
+    items = [
+        item | {"arguments": CATALOG.kept(str(item.get("name")), str(item.get("arguments", "")))}
+        if item.get("type") == "function_call"
+        else item
+        for item in output
+    ]
+    return msgspec.json.encode(items).decode()
+
+
+def keep_arguments(tx: Tx, access: Access, call: Call) -> tuple[str, tuple[str, ...]]:
+    """A call's arguments for the transcript, and the file that holds the whole where that is not all of them."""
+    kept = CATALOG.kept(call.name, call.arguments)
+    if kept == call.arguments:
+        return kept, ()
+    whole = NewAttachment(name="arguments", mime_type="application/json", content=call.arguments.encode())
+    return kept, (insert_attachment(tx, access, whole),)
+
+
+def whole_arguments(tx: Tx, access: Access, call: Entry) -> str:
+    """What a call that has not been made yet is to be made with."""
+    files = attachments_by_id(tx, access, call.attachment_ids)
+    return files[0].content.decode() if files else str((call.details or {})["arguments"])
+
+
+def forget_arguments(tx: Tx, access: Access, call: Entry) -> None:
+    """The call was made, or never will be."""
+    delete_attachments(tx, access, call.attachment_ids)

@@ -1,0 +1,31 @@
+"""Errands: what a run is told of its place between two lanes, beside the standing instructions of its agent."""
+
+from carrel.exchanges.prompts import announce_briefing, reply_briefing, sent_briefing
+from carrel.exchanges.steps import TOOLS
+from carrel.exchanges.store import exchange_of_run
+from carrel.exchanges.subagent_prompts import notes_briefing, result_briefing, spawned_briefing
+from carrel.kernel import INTERNAL_CHANNEL
+from carrel.outbox import channel_of
+from carrel.runs import Run
+from carrel.sessions import lane_of
+from carrel.storage import Tx
+
+
+def briefing_of(tx: Tx, run: Run) -> str:
+    """What is said to a run that another lane has caused; nothing to every other."""
+    match run.provenance_kind:
+        case "inter_session":
+            return sent_briefing(run)
+        case "reply_back":
+            return reply_briefing(run, exchange_of_run(tx, run.access, run.id))
+        case "spawn":
+            lane = lane_of(tx, run.access, run.session_key)
+            return spawned_briefing(run, lane.files if lane else None)
+        case "announce" if run.source().source_tool == TOOLS["spawn"]:
+            return notes_briefing(run) if run.session_key.kind == "subagent" else result_briefing(run)
+        case "announce":
+            exchange = exchange_of_run(tx, run.access, run.id)
+            lane = lane_of(tx, run.access, run.session_key)
+            if exchange is not None and exchange.kind == "send":
+                return announce_briefing(run, channel_of(lane) if lane else INTERNAL_CHANNEL)
+    return ""

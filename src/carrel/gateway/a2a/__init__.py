@@ -1,0 +1,1 @@
+"""A remote agent behind A2A."""

@@ -1,0 +1,1 @@
+"""The agent that needs no model."""

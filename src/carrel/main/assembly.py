@@ -1,0 +1,131 @@
+"""The composition root: the one place where store, rooms, observers, duties and routes are put together.
+
+The server, the harnesses of the tests and the benchmarks all use it. A new room adds its line here and nowhere below.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
+from typing import Any
+
+from starlette.routing import BaseRoute
+
+from carrel import __version__, exchanges, modes, outbox, runs
+from carrel.delivery import Connection, Live, Turns
+from carrel.exchanges import Exchanges
+from carrel.kernel import Chance, Clock, SystemClock
+from carrel.kernel.settings import SettingRow, Settings
+from carrel.modes import Schedules
+from carrel.outbox import prune_posts
+from carrel.runs import Dispatcher, Pruner, Rules, Watch
+from carrel.storage import Database, open_database
+from carrel.surfaces import House, WrongTokens
+from carrel.surfaces.a2a import PushDuty
+from carrel.surfaces.a2a import routes as a2a_routes
+from carrel.surfaces.agent_http import routes as agent_routes
+from carrel.surfaces.api import Recorder, build_app
+from carrel.surfaces.dashboard import routes as dashboard_routes
+from carrel.surfaces.mcp import Endpoint as McpEndpoint
+from carrel.surfaces.mcp import routes as mcp_routes
+from carrel.surfaces.responses import routes as responses_routes
+from carrel.surfaces.telegram import Telegram, side_rooms
+from carrel.surfaces.telegram import routes as telegram_routes
+from carrel.tools import Cleanup
+from carrel.wire import Wire
+
+# Who is called inside the transaction of a run's change, in this order.
+OBSERVERS: tuple[Callable[[Database], None], ...] = (
+    outbox.observe_runs,
+    exchanges.observe_runs,
+    modes.observe_runs,
+    runs.observe_runs,
+)
+# What the pruner removes for rooms above it.
+PRUNED = (prune_posts,)
+
+Duty = Callable[[], Coroutine[Any, Any, None]]
+
+
+def open_store(
+    url: str, *, durability: str = "full", clock: Clock | None = None, chance: Chance | None = None
+) -> Database:
+    """Open the store at `url` with everyone who observes it."""
+    db = open_database(url, durability=durability, clock=clock, chance=chance)
+    for observe in OBSERVERS:
+        observe(db)
+    return db
+
+
+def rules_of(settings: Settings) -> Rules:
+    """The rules of delivery that the settings ask for."""
+    return Rules(
+        runs=settings.runs,
+        send_policy=settings.sessions.send_policy,
+        a2a_timeout_minutes=settings.a2a.tasks.timeout_minutes,
+    )
+
+
+class Assembly:
+    """One server put together, not yet at work: its application, its dispatcher and its duties."""
+
+    def __init__(
+        self, db: Database, wire: Wire, connections: Mapping[str, Connection], settings: Settings, *,
+        worker: str, works: bool, draining: Callable[[], bool], gateways_up: Callable[[], Awaitable[dict[str, bool]]],
+        setting_rows: tuple[SettingRow, ...] = (), more_routes: Iterable[BaseRoute] = (),
+    ) -> None:  # fmt: skip
+        self.house = House(
+            db=db,
+            settings=settings,
+            setting_rows=setting_rows,
+            rules=rules_of(settings),
+            live=Live(),
+            watch=Watch(db),
+            version=__version__,
+            gateway_names=tuple(connections),
+            gateways={name: connection.gateway for name, connection in connections.items()},
+            side_rooms=side_rooms(wire, settings.channels.telegram),
+            works=works,
+            draining=draining,
+            closing=asyncio.Event(),
+            gateways_up=gateways_up,
+        )
+        house = self.house
+        self.wrong_tokens = WrongTokens(SystemClock())
+        self._wire = wire
+        self._recorder = Recorder(db, SystemClock())
+        self._mcp = McpEndpoint(house, self.wrong_tokens)
+        self._telegram = Telegram(db, wire, settings.channels.telegram, house.rules)
+        turns = Turns(db, connections, house.surroundings, house.live, house.watch, lambda: self.dispatcher.aside())
+        self.dispatcher = Dispatcher(db, turns.take, settings, worker)
+        self.app = build_app(
+            house, recorder=self._recorder, wrong=self.wrong_tokens, more_routes=[*self._routes(), *more_routes]
+        )
+
+    def _routes(self) -> list[BaseRoute]:
+        """The routes of every surface but the API, which brings its own."""
+        house, wrong = self.house, self.wrong_tokens
+        return [
+            *a2a_routes(house, wrong),
+            *agent_routes(house, wrong),
+            *mcp_routes(house, self._mcp),
+            *responses_routes(house, wrong),
+            *telegram_routes(house, self._telegram.bot),
+            *dashboard_routes(),
+        ]
+
+    def duties(self) -> list[Duty]:
+        """What this process does besides answering requests, each until it is cancelled."""
+        house, db, settings = self.house, self.house.db, self.house.settings
+        always: list[Duty] = [self._recorder.record, house.watch.serve, self._mcp.serve]
+        if not house.works:
+            return always
+        working = [
+            self.dispatcher.serve,
+            Pruner(db, settings, PRUNED).serve,
+            Exchanges(db, settings, house.rules, self._telegram.channels).serve,
+            self._telegram.serve,
+            Cleanup(db, settings).serve,
+            Schedules(db, house.rules).serve,
+        ]
+        if settings.a2a.enabled and settings.a2a.push.enabled:
+            working.append(PushDuty(db, self._wire, settings.a2a.push).serve)
+        return [*always, *working]

@@ -1,0 +1,38 @@
+"""The gateways of this server, opened once by name; the built-in agent is always among them."""
+
+import asyncio
+from collections.abc import Mapping
+from typing import Self
+
+from carrel.delivery import BUILTIN, Connection
+from carrel.gateway import open_gateway
+from carrel.kernel import Code, Refusal
+from carrel.kernel.settings import GatewaySettings
+from carrel.wire import Wire
+
+
+class Gateways:
+    """An open connection for every gateway of the settings."""
+
+    def __init__(self, gateways: Mapping[str, GatewaySettings]) -> None:
+        self.wire = Wire()
+        self.connections: dict[str, Connection] = {}
+        for name, settings in {BUILTIN: GatewaySettings(), **gateways}.items():
+            try:
+                self.connections[name] = Connection(open_gateway(name, settings, self.wire), settings)
+            except ValueError as error:
+                raise Refusal(Code.INVALID_PARAMS, str(error)) from error
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        for connection in self.connections.values():
+            await connection.gateway.close()
+        await self.wire.close()
+
+    async def up(self) -> dict[str, bool]:
+        """Which of them answer now."""
+        names = list(self.connections)
+        found = await asyncio.gather(*(self.connections[name].gateway.check() for name in names))
+        return dict(zip(names, found, strict=True))

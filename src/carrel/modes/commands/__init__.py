@@ -1,0 +1,1 @@
+"""Slash commands: one table, and what each command does."""

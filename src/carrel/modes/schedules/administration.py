@@ -1,0 +1,199 @@
+"""What people do with schedules: making, changing and removing them; and how one is shown."""
+
+from typing import Final
+
+from msgspec import UNSET, Struct, UnsetType, structs
+
+from carrel.journal import about_lane, append_event, json_text
+from carrel.kernel import Access, Code, Message, Provenance, Refusal, invalid, iso, not_found
+from carrel.kernel.limits import SCHEDULE_EXECUTIONS_MAX, SCHEDULES_PER_ACCOUNT_MAX
+from carrel.modes.schedules import store
+from carrel.modes.schedules.model import FOR_EVER, UNENDED, DisabledReason, Schedule, ScheduleType, disabled, enabled
+from carrel.runs import check_message, run_by_id
+from carrel.sessions import find_session, make_lane, may_see, require_makeable
+from carrel.storage import Tx
+
+# What a schedule can say when it fires. A type enters here once there is something to say for it.
+TYPES: Final[tuple[ScheduleType, ...]] = ("message",)
+NOT_YET = "Schedules say messages in this version; goals and Tasks are not built yet. Use type message."
+
+
+class NewSchedule(Struct, frozen=True, kw_only=True):
+    """A schedule to be made; `session` is a reference."""
+
+    session: str
+    type: ScheduleType
+    message: str
+    cron: str
+    timezone: str = "UTC"
+    isolated: bool = False
+    enabled: bool = True
+    max_executions: int = FOR_EVER
+
+
+class ScheduleChange(Struct, frozen=True, kw_only=True):
+    """What is to be different about a schedule; what is unset stays."""
+
+    message: str | UnsetType = UNSET
+    cron: str | UnsetType = UNSET
+    timezone: str | UnsetType = UNSET
+    isolated: bool | UnsetType = UNSET
+    enabled: bool | UnsetType = UNSET
+    max_executions: int | UnsetType = UNSET
+
+
+class ScheduleShape(Struct, frozen=True, kw_only=True, rename="camel"):
+    """A schedule as the API and the feed show it."""
+
+    id: str
+    type: ScheduleType
+    target_id: str | None
+    message: str | None
+    session_id: str
+    session_key: str
+    agent_id: str
+    cron: str
+    timezone: str
+    isolated: bool
+    enabled: bool
+    disabled_reason: DisabledReason | None
+    max_executions: int
+    execution_count: int
+    next_at: str | None
+    retry_at: str | None
+    last_at: str | None
+    last_status: str | None
+    last_error: str | None
+    last_run_id: str | None
+    created_at: str | None
+    updated_at: str | None
+
+
+def shape_of(tx: Tx, schedule: Schedule) -> ScheduleShape:
+    """The schedule as it is shown: with the state of its run while that has not ended."""
+    run = None
+    if schedule.run_id is not None and schedule.last_status in UNENDED:
+        run = run_by_id(tx, schedule.access, schedule.run_id)
+    return ScheduleShape(
+        id=schedule.id,
+        type=schedule.type,
+        target_id=None,
+        message=schedule.message,
+        session_id=schedule.session_key.conversation,
+        session_key=schedule.key,
+        agent_id=schedule.session_key.agent,
+        cron=schedule.cron,
+        timezone=schedule.timezone,
+        isolated=bool(schedule.isolated),
+        enabled=bool(schedule.enabled),
+        disabled_reason=schedule.disabled_reason,
+        max_executions=schedule.max_executions,
+        execution_count=schedule.execution_count,
+        next_at=None if schedule.exhausted else iso(schedule.next_at),
+        retry_at=iso(schedule.retry_at),
+        last_at=iso(schedule.last_at),
+        last_status=run.state if run is not None else schedule.last_status,
+        last_error=schedule.last_error,
+        last_run_id=schedule.run_id,
+        created_at=iso(schedule.created_at),
+        updated_at=iso(schedule.updated_at),
+    )
+
+
+def make_schedule(tx: Tx, access: Access, new: NewSchedule) -> Schedule:
+    """Make a schedule, and its session where that was not."""
+    if new.type not in TYPES:
+        raise invalid("type", NOT_YET)
+    place = find_session(tx, access, new.session)
+    made = Schedule(
+        account_id=access.account_id,
+        id=tx.new_id("sch"),
+        key=str(place.key),
+        type=new.type,
+        message=new.message,
+        cron=new.cron,
+        timezone=new.timezone,
+        isolated=int(new.isolated),
+        enabled=0,
+        disabled_reason="requested",
+        max_executions=new.max_executions,
+        made_by=access.actor_id,
+        created_at=tx.now,
+        updated_at=tx.now,
+    )
+    _check(made)
+    first = _require_window(made, tx.now)
+    if store.count_schedules(tx, access) >= SCHEDULES_PER_ACCOUNT_MAX:
+        raise Refusal(Code.LIMIT_REACHED, f"An account has at most {SCHEDULES_PER_ACCOUNT_MAX} schedules; delete some.")
+    if place.lane is None:
+        require_makeable(place.key)
+        make_lane(tx, access, place.key)
+    if new.enabled:
+        made = enabled(made, first)
+    store.insert_schedule(tx, access, made)
+    return made
+
+
+def find_schedule(tx: Tx, access: Access, schedule_id: str, *, hold: bool = False) -> Schedule:
+    """The schedule of that id; what is out of the asker's sight is not found."""
+    found = store.schedule_by_id(tx, access, schedule_id, hold=hold)
+    if found is None or not may_see(access, found.session_key, found.made_by):
+        raise not_found("schedule")
+    return found
+
+
+def change_schedule(tx: Tx, access: Access, schedule_id: str, change: ScheduleChange) -> Schedule:
+    """Change what is named. A new expression or time zone, and being enabled, count the next window from now."""
+    before = find_schedule(tx, access, schedule_id, hold=True)
+    wanted = {name: value for name, value in structs.asdict(change).items() if value is not UNSET}
+    fires = wanted.pop("enabled", bool(before.enabled))
+    if "isolated" in wanted:
+        wanted["isolated"] = int(wanted["isolated"])
+    after = structs.replace(before, **wanted)
+    _check(after)
+    if change.enabled is True:
+        require_left(after)
+    if change.enabled is True or {"cron", "timezone"} & wanted.keys():
+        first = _require_window(after, tx.now)
+        after = enabled(after, first) if fires else after
+    if before.enabled and not fires:
+        after = disabled(after, "requested")
+    if after.enabled and after.is_over:
+        after = disabled(after, "exhausted")
+    return keep(tx, before, after)
+
+
+def require_left(schedule: Schedule) -> None:
+    """Refuse what would have a schedule fire more often than it may."""
+    if schedule.exhausted:
+        told = f"It has fired {schedule.execution_count} times, as often as it may; raise maxExecutions first."
+        raise Refusal(Code.LIMIT_REACHED, told, field="maxExecutions")
+
+
+def remove_schedule(tx: Tx, access: Access, schedule_id: str) -> None:
+    """Forget a schedule; what it has said stays, and so does a lane of its own."""
+    found = find_schedule(tx, access, schedule_id)
+    store.delete_schedule(tx, access, found.id)
+
+
+def keep(tx: Tx, before: Schedule, after: Schedule) -> Schedule:
+    """Write a held schedule as it has become, and tell the feed if it is disabled by that."""
+    after = structs.replace(after, updated_at=tx.now)
+    store.keep_schedule(tx, after.access, after)
+    if before.enabled and not after.enabled:
+        body = json_text({"schedule": shape_of(tx, after)})
+        append_event(tx, after.access, "schedule.disabled", about_lane(after.session_key), body)
+    return after
+
+
+def _check(schedule: Schedule) -> None:
+    check_message(Message(text=schedule.message, provenance=Provenance(kind="cron")))
+    if schedule.max_executions != FOR_EVER and not 1 <= schedule.max_executions <= SCHEDULE_EXECUTIONS_MAX:
+        raise invalid("maxExecutions", f"{FOR_EVER} is for ever; else it is 1 to {SCHEDULE_EXECUTIONS_MAX}.")
+
+
+def _require_window(schedule: Schedule, now: int) -> int:
+    first = schedule.window_after(now)
+    if first is None:
+        raise invalid("cron", f"'{schedule.cron}' never comes: there is no such day.")
+    return first

@@ -1,0 +1,139 @@
+"""Carrying: what is to leave on a channel, who is at it, and what follows a failure.
+
+Nothing is sent here; whoever speaks on a channel takes posts, says them part by part, and notes how that went.
+"""
+
+from typing import Literal
+
+import msgspec
+from msgspec import structs
+
+from carrel.kernel import MS_PER_SECOND, Access, Provenance, clip
+from carrel.kernel.limits import (
+    ERROR_CHARS_MAX,
+    POST_LEASE_SECONDS,
+    POSTING_HOURS_MAX,
+    POSTS_KEPT_HOURS,
+    PRUNE_ROWS_MAX,
+)
+from carrel.outbox import post_store
+from carrel.outbox.post_store import POSTS, About, Post
+from carrel.runs import Claim, RunChanged, RunRetried, retry_delay_ms
+from carrel.storage import Tx
+
+# The channels that must be carried to; every other one shows what is stored.
+CARRIED = ("telegram",)
+_TOLD: dict[str, About] = {"completed": "completed", "failed": "failed", "waiting": "waiting"}
+_LEASE_MS = POST_LEASE_SECONDS * MS_PER_SECOND
+_HOUR_MS = 3_600_000
+_source = msgspec.json.Decoder(Provenance).decode
+
+
+def post_words(
+    tx: Tx, access: Access, channel: str, chat_address: str, text: str, *, post_id: str | None = None
+) -> str:
+    """Say something at a chat_address of a channel, soon and once for one id; the id it is kept under."""
+    post = Post(
+        account_id=access.account_id,
+        id=post_id or tx.new_id("pst"),
+        channel=channel,
+        chat_address=chat_address,
+        seq=tx.tick(),
+        text=text,
+        due_at=tx.now,
+        created_at=tx.now,
+    )
+    if post_store.insert_post(tx, access, post):
+        tx.wake(POSTS)
+    return post.id
+
+
+def post_outcome(tx: Tx, changed: RunChanged) -> None:
+    """Have what a run has come to said where its answers belong, if they belong anywhere."""
+    run, about = changed.run, _TOLD.get(changed.state)
+    if about is None or not _may_have_place(run):
+        return
+    found = post_store.reply_address_of(tx, run.access, run.id)
+    if found is None:
+        return
+    post = Post(
+        account_id=run.account_id,
+        id=tx.new_id("pst"),
+        channel=found[0],
+        chat_address=found[1],
+        seq=tx.tick(),
+        run_id=run.id,
+        about=about,
+        due_at=tx.now,
+        created_at=tx.now,
+    )
+    post_store.insert_post(tx, run.access, post)
+    tx.wake(POSTS)
+
+
+def _may_have_place(run: Claim) -> bool:
+    """True for what came from such a channel, and for a result that came to a lane; no other run pays for the look."""
+    return run.provenance_kind == "announce" or _source(run.provenance).source_channel in CARRIED
+
+
+def post_again(tx: Tx, retried: RunRetried) -> None:
+    """Send the answers of a repetition where those of the first run belonged."""
+    run, again = retried.run, retried.again
+    found = post_store.reply_address_of(tx, run.access, run.id)
+    if found is not None:
+        post_store.keep_reply_address(tx, run.access, again.id, *found)
+
+
+def take_posts(tx: Tx, channel: str, limit: int) -> list[Post]:
+    """Take up to `limit` posts of a channel that may go out now; their words are for the taker to find and keep."""
+    claim = tx.new_id("pcl")
+    held = post_store.due_posts(tx, channel, limit)
+    return [structs.replace(post, claim=claim, due_at=tx.now + _LEASE_MS) for post in held]
+
+
+def pass_over(tx: Tx, post: Post, why: str) -> None:
+    """Drop a post that was taken and is not to be said after all."""
+    noted = structs.replace(post, state="dropped", due_at=None, ended_at=tx.now, error=clip(why, ERROR_CHARS_MAX))
+    post_store.note_post(tx, post.access, noted)
+    tx.wake(POSTS)
+
+
+def part_sent(tx: Tx, post: Post, parts: int) -> Post | None:
+    """Note that one more part of so many was said; the post while there is more and the claim holds."""
+    sent = post.parts_sent + 1
+    noted = structs.replace(post, parts_sent=sent, attempts=0, error=None, due_at=tx.now + _LEASE_MS)
+    if sent >= parts:
+        noted = structs.replace(noted, state="sent", due_at=None, ended_at=tx.now)
+    is_ours = post_store.note_post(tx, post.access, noted)
+    if noted.state != "open":
+        # Who waits for it, and the next post of its chat_address.
+        tx.wake(POSTS)
+    return noted if is_ours and noted.state == "open" else None
+
+
+def post_failed(
+    tx: Tx, post: Post, reason: str, *, final: bool = False, after_seconds: float = 0
+) -> Literal["again", "dropped"]:
+    """Note that a part could not be said: it is tried again later, or dropped when that is in vain or its time is up.
+
+    What lies behind it at the same chat_address waits as long, but not for one that is dropped.
+    """
+    attempts = post.attempts + 1
+    delay_ms = max(retry_delay_ms(attempts, tx.chance()), int(after_seconds * MS_PER_SECOND))
+    is_over = final or tx.now + delay_ms > post.created_at + POSTING_HOURS_MAX * _HOUR_MS
+    noted = structs.replace(
+        post,
+        attempts=attempts,
+        error=clip(reason, ERROR_CHARS_MAX),
+        state="dropped" if is_over else "open",
+        due_at=None if is_over else tx.now + delay_ms,
+        ended_at=tx.now if is_over else None,
+    )
+    post_store.note_post(tx, post.access, noted)
+    tx.wake(POSTS)
+    return "dropped" if is_over else "again"
+
+
+def prune_posts(tx: Tx, access: Access) -> int:
+    """Forget a handful of posts that ended long enough ago; how many."""
+    return post_store.prune_posts(tx, access, tx.now - POSTS_KEPT_HOURS * _HOUR_MS, limit=PRUNE_ROWS_MAX)

@@ -1,0 +1,104 @@
+"""Informing others of a run's changes: who is to be told, who is at it, and what follows a failure.
+
+Nothing is posted here; whoever posts takes webhooks, tells them, and notes how it went.
+"""
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Literal
+
+from msgspec import structs
+
+from carrel.kernel import MS_PER_SECOND, Access, Code, Refusal, clip, not_found
+from carrel.kernel.limits import (
+    ERROR_CHARS_MAX,
+    WEBHOOK_LEASE_SECONDS,
+    WEBHOOKS_PER_HOST_AT_A_TIME,
+    WEBHOOKS_PER_RUN_MAX,
+)
+from carrel.outbox import webhook_store
+from carrel.outbox.webhook_store import WEBHOOKS, Webhook, WebhookAddress
+from carrel.runs import RunChanged, hold_run, retry_delay_ms
+from carrel.storage import Tx
+
+_LEASE_MS = WEBHOOK_LEASE_SECONDS * MS_PER_SECOND
+
+
+def keep_webhook(
+    tx: Tx, access: Access, run_id: str, webhook_id: str, address: WebhookAddress, *, after: int | None = None
+) -> Webhook:
+    """Tell an address of a run's changes behind `after`, else of those still to come.
+
+    One of the same id is replaced and goes on where that one stood, even if it had been given up.
+    """
+    # Held, so that no change comes between reading how far the run is and being among those who are told.
+    run = hold_run(tx, access, run_id)
+    if run is None:
+        raise not_found("run")
+    known = webhook_store.webhooks_of_run(tx, access, run_id)
+    same = next((webhook for webhook in known if webhook.id == webhook_id), None)
+    if same is None and len(known) >= WEBHOOKS_PER_RUN_MAX:
+        raise Refusal(Code.LIMIT_REACHED, f"A run has at most {WEBHOOKS_PER_RUN_MAX} webhooks; delete one first.")
+    sent = same.sent_change if same else run.changes if after is None else after
+    webhook = Webhook(
+        **structs.asdict(address),
+        account_id=access.account_id,
+        run_id=run_id,
+        id=webhook_id,
+        sent_change=sent,
+        wanted_change=run.changes,
+        due_at=tx.now if sent < run.changes else None,
+        created_at=same.created_at if same else tx.now,
+    )
+    write = webhook_store.replace_webhook if same else webhook_store.insert_webhook
+    write(tx, access, webhook)
+    if webhook.due_at is not None:
+        tx.wake(WEBHOOKS)
+    return webhook
+
+
+def want_webhooks(tx: Tx, changed: RunChanged) -> None:
+    """Have the webhooks of a run told of its newest change."""
+    run, change = changed.run, changed.change
+    if change is not None and webhook_store.want_webhooks(tx, run.access, run.id, change):
+        tx.wake(WEBHOOKS)
+
+
+def crowded_hosts(busy: Mapping[str, int]) -> list[str]:
+    """Hosts at which as many webhooks are being told as may be."""
+    return [host for host, count in busy.items() if count >= WEBHOOKS_PER_HOST_AT_A_TIME]
+
+
+def take_webhooks(tx: Tx, busy: Mapping[str, int], limit: int) -> list[Webhook]:
+    """Take up to `limit` webhooks that are due, of whatever account, for a caller who is at so many of each host."""
+    at_work = Counter(busy)
+    taken: list[Webhook] = []
+    claim = tx.new_id("whc")
+    for webhook in webhook_store.due_webhooks(tx, limit, but=crowded_hosts(busy)):
+        if at_work[webhook.host] < WEBHOOKS_PER_HOST_AT_A_TIME:
+            at_work[webhook.host] += 1
+            taken.append(structs.replace(webhook, claim=claim, due_at=tx.now + _LEASE_MS))
+    webhook_store.claim_webhooks(tx, taken)
+    return taken
+
+
+def webhook_told(tx: Tx, webhook: Webhook, change: int) -> Webhook | None:
+    """Note that a webhook was told of a change; the webhook while there is more to tell and the claim holds."""
+    return webhook_store.note_told(tx, webhook.access, webhook, change, tx.now + _LEASE_MS)
+
+
+def webhook_failed(
+    tx: Tx, webhook: Webhook, reason: str, attempts_max: int
+) -> Literal["again", "given_up", "lost"]:  # fmt: skip
+    """Note that a webhook could not be told: it is tried again later, or given up; `lost` when the claim is over."""
+    attempt = webhook.attempt + 1
+    is_last = attempt >= attempts_max
+    noted = webhook_store.note_failed(
+        tx,
+        webhook.access,
+        webhook,
+        attempt=attempt,
+        due_at=None if is_last else tx.now + retry_delay_ms(attempt, tx.chance()),
+        given_up=clip(reason, ERROR_CHARS_MAX) if is_last else None,
+    )
+    return "lost" if not noted else "given_up" if is_last else "again"

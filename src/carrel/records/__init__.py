@@ -1,0 +1,39 @@
+"""What belongs to a run besides the run itself: attachments, artifacts and the record of its tool calls.
+
+Everything here is kept under the id of a run or a message; runs themselves are one room up.
+"""
+
+from carrel.records.artifact_store import (
+    REPLY_ARTIFACT,
+    Artifact,
+    artifact_part,
+    artifact_sizes,
+    artifacts_of,
+    insert_artifact,
+)
+from carrel.records.attachment_store import (
+    Attachment,
+    AttachmentHead,
+    attachment_heads,
+    attachments_by_id,
+    delete_attachments,
+    insert_attachment,
+)
+from carrel.records.call_store import (
+    Call,
+    call_of,
+    finish_call,
+    has_written,
+    is_waiting,
+    outside_call,
+    record_call,
+    tools_called,
+    wrote_from_outside,
+)
+
+__all__ = [
+    "REPLY_ARTIFACT", "Artifact", "Attachment", "AttachmentHead", "Call",
+    "artifact_part", "artifact_sizes", "artifacts_of", "attachment_heads", "attachments_by_id", "call_of",
+    "delete_attachments", "finish_call", "has_written", "insert_artifact", "insert_attachment", "is_waiting",
+    "outside_call", "record_call", "tools_called", "wrote_from_outside",
+]  # fmt: skip

@@ -1,0 +1,122 @@
+"""Going on by hand: a waiting run is given what it waits for, or a failed one is said again."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from carrel.journal import Entry, NewEntry, append_entry
+from carrel.kernel import Access, Code, Message, Provenance, Refusal, TurnExtras, not_found
+from carrel.records import insert_attachment
+from carrel.runs import extras_store, queue_store, store
+from carrel.runs.changes import publish_change
+from carrel.runs.model import RUNS, Run
+from carrel.runs.queue import check_message
+from carrel.storage import Tx
+
+
+class CallOutput(Struct, frozen=True, kw_only=True):
+    """What a sender's own function brought; `parts` is the output in the sender's form where it is more than text."""
+
+    call: Entry
+    text: str
+    parts: list[dict[str, Any]] | None = None
+
+
+def answer(tx: Tx, access: Access, run_id: str, message: Message, *, approved: bool | None = None) -> Run:
+    """Give a waiting run what it asked for; it joins its lane again as its own continuation.
+
+    `approved` is the decision where it asked for one, and the message a word that goes with it.
+    """
+    return go_on(tx, access, run_id, message=message, approved=approved)[0]
+
+
+def go_on(
+    tx: Tx, access: Access, run_id: str, *, outputs: Sequence[CallOutput] = (), message: Message | None = None,
+    extras: TurnExtras | None = None, approved: bool | None = None,
+) -> tuple[Run, int]:  # fmt: skip
+    """Let a waiting run go on with what its sender's functions brought and what is said beside; and the last entry.
+
+    Whoever gives outputs holds the lane and has seen that they belong to the run's pending calls.
+    """
+    if message is not None:
+        check_message(message)
+    known = store.run_by_id(tx, access, run_id)
+    if known is None:
+        raise not_found("run")
+    entry = queue_store.hold_entry(tx, access, known.key)
+    run = store.hold_run(tx, access, run_id)
+    if run is None or run.state != "waiting" or entry is None:
+        raise Refusal(Code.CONFLICT, "This run is not waiting for an answer.")
+    queue_store.enter_lane(tx, access, run.key, run.channel)
+    heard = [append_entry(tx, access, _brought(access, run, output)) for output in outputs]
+    if message is not None:
+        heard.append(append_entry(tx, access, _said(tx, access, run, message, approved)))
+    if extras is not None:
+        extras_store.keep_extras(tx, access, run.id, extras)
+    store.requeue_waiting(tx, access, run.id, head=entry[0] == 0)
+    queued = store.run_by_id(tx, access, run.id)
+    assert queued is not None
+    publish_change(tx, queued, "run.queued", state="queued", queuePosition=queue_store.queue_position(tx, queued))
+    if queued.due_at is not None:
+        tx.wake(RUNS)
+    return queued, heard[-1].seq
+
+
+def _said(tx: Tx, access: Access, run: Run, message: Message, approved: bool | None) -> NewEntry:
+    return NewEntry(
+        type="conversation",
+        role="user",
+        content=message.text,
+        details=_details(message, approved),
+        author="user" if access.is_person else access.actor_id,
+        provenance=message.provenance,
+        message_id=message.sender_id,
+        attachment_ids=tuple(insert_attachment(tx, access, new) for new in message.attachments),
+        key=run.key,
+        session_id=run.session_id,
+        run_id=run.id,
+        agent_id=run.agent_id,
+        channel=run.channel,
+    )
+
+
+def _brought(access: Access, run: Run, output: CallOutput) -> NewEntry:
+    details = output.call.details or {}
+    shown = {} if output.parts is None else {"output": output.parts}
+    return NewEntry(
+        type="action",
+        role="toolResult",
+        content=output.text,
+        details={name: details[name] for name in ("callId", "name", "step")} | {"sender": True} | shown,
+        author="user" if access.is_person else access.actor_id,
+        provenance=Provenance(kind="external_user", actor=access.actor_id),
+        key=run.key,
+        session_id=run.session_id,
+        run_id=run.id,
+        agent_id=run.agent_id,
+        channel=run.channel,
+    )
+
+
+def open_calls(own: Sequence[Entry]) -> list[Entry]:
+    """The calls of a run that are written down and not answered."""
+    answered = {_call_name(entry) for entry in own if entry.role == "toolResult"}
+    return [entry for entry in own if entry.role == "toolCall" and _call_name(entry) not in answered]
+
+
+def is_senders(call: Entry) -> bool:
+    """True for a call, or its result, of a function that the run's sender makes itself."""
+    return bool((call.details or {}).get("sender"))
+
+
+def _call_name(entry: Entry) -> tuple[object, object]:
+    details = entry.details or {}
+    return details.get("step"), details.get("callId")
+
+
+def _details(message: Message, approved: bool | None) -> dict[str, object] | None:
+    if approved is not None:
+        return {"approval": approved}
+    # The sender's own form of it is kept beside the words, for whoever is to see it again just as it was.
+    return None if message.original is None else {"original": message.original.decode()}

@@ -1,0 +1,66 @@
+"""Cancelling: a queued or waiting run ends at once, a running one is asked to stop and ends when its turn has."""
+
+from carrel.kernel import Access, Code, Refusal
+from carrel.runs import queue_store, store
+from carrel.runs.changes import LaneStopped, count_end, publish_change
+from carrel.runs.model import STOPS, Run, require_move
+from carrel.runs.outcomes import free_lane
+from carrel.sessions import children_of, lock_lane
+from carrel.storage import Tx
+
+
+def cancel(tx: Tx, access: Access, run_id: str, reason: str) -> Run | None:
+    """Cancel one run; None when it has ended already.
+
+    A running one is left to its worker, or ended here if that is lost.
+    """
+    known = store.run_by_id(tx, access, run_id)
+    if known is None or known.ended:
+        return None
+    # Lane before run, as everywhere: a claim takes only the run, so the two never wait for each other.
+    lock_lane(tx, access, known.key)
+    run = store.hold_run(tx, access, run_id)
+    if run is None or run.ended:
+        return None
+    if run.state == "running" and (run.lease_until or 0) > tx.now:
+        store.ask_to_stop(tx, access, run.id, reason)
+        tx.wake(STOPS)
+    else:
+        end_unheld(tx, run, "cancelled", reason)
+    return store.run_by_id(tx, access, run_id)
+
+
+def end_unheld(tx: Tx, run: Run, state: str, reason: str, error: tuple[str, str] | None = None) -> None:
+    """End a run that no worker holds and let its lane go on."""
+    require_move(run.state, state)
+    code, message = error or (None, None)
+    store.end_unclaimed(tx, run.access, run.id, state=state, reason=reason, error_code=code, error_message=message)
+    more = {"error": {"code": code, "message": message}} if error else {}
+    publish_change(tx, run, f"run.{state}", state=state, reason=reason, **more)
+    count_end(run, state, reason, tx.now)
+    if run.state == "waiting":
+        return
+    was_head = run.due_at is not None or run.state == "running"
+    if was_head:
+        free_lane(tx, run)
+    else:
+        queue_store.leave_lane(tx, run.access, run.key)
+
+
+def stop_lane(tx: Tx, access: Access, key: str, reason: str, *, descendants: bool = True) -> list[str]:
+    """Cancel everything said to a lane so far, and to the lanes spawned from it; the ids of the runs."""
+    lock_lane(tx, access, key)
+    # Newest first: the head goes last, so that nothing behind it is started on the way.
+    live = reversed(queue_store.live_runs_of_lane(tx, access, key))
+    stopped = [run.id for run in live if cancel(tx, access, run.id, reason) is not None]
+    tx.publish(LaneStopped(access, key))
+    for child in children_of(tx, access, key) if descendants else []:
+        stopped += stop_lane(tx, access, child, reason)
+    return stopped
+
+
+def require_cancelled(run: Run | None) -> Run:
+    """The run, or the refusal for one that had ended before."""
+    if run is None:
+        raise Refusal(Code.ALREADY_ENDED, "This run has already ended.")
+    return run

@@ -1,0 +1,76 @@
+"""A run's changes: the event in the feed, and whoever observes runs, all in the transaction of the change.
+
+Rooms above register observers while the server is put together; nothing here knows who they are.
+"""
+
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from carrel.journal import About, append_event
+from carrel.kernel import METRICS, Access
+from carrel.runs.model import Claim, Run
+from carrel.runs.store import change_of
+from carrel.storage import Tx
+
+_encode = msgspec.json.Encoder().encode
+
+
+class RunChanged(Struct, frozen=True):
+    """A run has come to a state. `change` is its number, for runs whose changes are followed by number."""
+
+    run: Claim
+    state: str
+    change: int | None
+
+
+class RunRetried(Struct, frozen=True):
+    """The message of a failed run was delivered again, as another run."""
+
+    run: Run
+    again: Run
+
+
+class LaneStopped(Struct, frozen=True):
+    """Everything in a lane was cancelled."""
+
+    access: Access
+    key: str
+
+
+def about_run(run: Claim) -> About:
+    """What a run's events concern."""
+    key = run.session_key
+    return About(
+        key=run.key,
+        conversation=key.conversation,
+        generation=run.generation,
+        run_id=run.id,
+        task_id=run.task_id or key.task_id,
+        agent_id=run.agent_id,
+    )
+
+
+def publish_change(tx: Tx, run: Claim, name: str, *, state: str, reason: str | None = None, **more: Any) -> None:
+    """Write a run's event and call the observers, in the transaction of the change."""
+    body = {
+        "state": state,
+        "reason": reason,
+        "attempt": run.attempt,
+        "provenance": msgspec.Raw(run.provenance.encode()),
+        **more,
+    }
+    # Only A2A follows a run's changes by number, so no other run pays for the look.
+    change = change_of(tx, run) if run.provenance_kind == "a2a" else None
+    append_event(tx, run.access, name, about_run(run), _encode(body).decode(), change=change)
+    tx.publish(RunChanged(run, state, change))
+
+
+def count_end(run: Claim, state: str, reason: str | None, now: int) -> None:
+    """Count an ended run and how long it worked."""
+    METRICS.count("runs.ended.count", state=state, reason=reason or "")
+    if reason == "dead_letter":
+        METRICS.count("runs.dead_letter.count")
+    if run.started_at is not None:
+        METRICS.observe("runs.duration.seconds", (now - run.started_at) / 1000, provenance=run.provenance_kind)

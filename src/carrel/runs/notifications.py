@@ -1,0 +1,57 @@
+"""Telling people of a run: the account's owners, and the person whose message it answers."""
+
+from collections.abc import Iterable
+
+from carrel.access import account_of, user_by_id
+from carrel.journal import OWNERS, NewNotification, NotificationType, notify
+from carrel.kernel import Access, clip, one_line, redact
+from carrel.kernel.limits import NOTIFICATION_SUBJECT_CHARS_MAX
+from carrel.runs.changes import RunChanged
+from carrel.runs.model import Run
+from carrel.runs.store import run_by_id
+from carrel.storage import Database, Tx
+
+
+def observe_runs(db: Database) -> None:
+    """Register the notification of people about failed runs."""
+    db.observe(RunChanged, notify_failed)
+
+
+def notify_people(tx: Tx, access: Access, runs: Iterable[Run], new: NewNotification) -> None:
+    """Tell the owners, and the people whose messages these runs answer, unless the account wants no such thing."""
+    if _is_wanted(tx, access, new.type):
+        senders = {run.actor_id for run in runs if run.actor_id.startswith("usr_")}
+        people = [sender for sender in sorted(senders) if user_by_id(tx, access, sender) is not None]
+        notify(tx, access, [OWNERS, *people], new)
+
+
+def notify_failed(tx: Tx, changed: RunChanged) -> None:
+    """Tell that a run has failed; it is stored with its reasons by now."""
+    if changed.state != "failed":
+        return
+    ended = changed.run
+    run = run_by_id(tx, ended.access, ended.id)
+    assert run is not None, "what is told of is there"
+    new = NewNotification(
+        type="run_failed",
+        title=f"{run.agent_id} {'declined' if run.reason == 'rejected' else 'failed'}: {subject_of(run)}",
+        body=run.error_message or run.reason or "No reason was given.",
+        key=run.key,
+        task_id=run.task_id or run.session_key.task_id,
+        # Its message is an entry once it was heard.
+        entry_id=run.message_id if run.session_id else None,
+        run_id=run.id,
+        session_id=run.session_id,
+    )
+    notify_people(tx, run.access, [run], new)
+
+
+def subject_of(run: Run) -> str:
+    """What a run was about, in the first words of its message."""
+    return clip(one_line(redact(run.text)), NOTIFICATION_SUBJECT_CHARS_MAX) or "a message without words"
+
+
+def _is_wanted(tx: Tx, access: Access, kind: NotificationType) -> bool:
+    """False where the account's settings say that nobody is to be told of this."""
+    preferences = account_of(tx, access).settings.get("notificationPreferences") or {}
+    return preferences.get(kind) is not False

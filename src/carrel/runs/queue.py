@@ -1,0 +1,145 @@
+"""deliver: the one door. Whatever is said to an agent becomes a queued run here, in one transaction, or is refused."""
+
+from msgspec import Struct
+
+from carrel.journal import json_text
+from carrel.kernel import MS_PER_SECOND, Access, Code, Envelope, Message, Refusal, invalid, not_found
+from carrel.kernel.limits import ATTACHMENT_BYTES_MAX, ATTACHMENTS_MAX, MESSAGE_CHARS_MAX
+from carrel.kernel.settings import RunsSettings, SendPolicySettings
+from carrel.records import insert_attachment
+from carrel.runs import caller_store, extras_store, queue_store, store
+from carrel.runs.changes import publish_change
+from carrel.runs.model import RUNS, Run
+from carrel.sessions import agent_enabled, insert_lane, may_address, may_see, require_makeable, require_sending
+from carrel.storage import Row, Tx
+
+
+class Rules(Struct, frozen=True, kw_only=True):
+    """The settings that decide what may be delivered and how long it may take."""
+
+    runs: RunsSettings = RunsSettings()
+    send_policy: SendPolicySettings = SendPolicySettings()
+    a2a_timeout_minutes: float = 30
+
+    def timeout_ms(self, envelope: Envelope) -> int:
+        """How long the work may take; 0 means without limit."""
+        if envelope.unlimited:
+            return 0
+        if envelope.timeout_seconds:
+            return envelope.timeout_seconds * MS_PER_SECOND
+        is_a2a = envelope.message.provenance.kind == "a2a"
+        return int((self.a2a_timeout_minutes if is_a2a else self.runs.timeout_minutes) * 60_000)
+
+
+def deliver(tx: Tx, access: Access, envelope: Envelope, rules: Rules) -> Run:
+    """Put an envelope into its lane. The same sender's message twice is the same run."""
+    message = envelope.message
+    if message.sender_id is not None:
+        known = store.run_by_sender(tx, access, message.sender_id)
+        if known is not None:
+            return known
+    check_message(message)
+    if not may_address(access, envelope.key):
+        raise not_found("session")
+    position = _enter(tx, access, envelope, rules)
+    attachments = tuple(insert_attachment(tx, access, new) for new in message.attachments)
+    run = _new_run(tx, access, envelope, rules, attachments, head=position == 0)
+    queue_store.insert_run(tx, run)
+    if envelope.extras is not None:
+        extras_store.keep_extras(tx, access, run.id, envelope.extras)
+    if run.provenance_kind == "a2a":
+        caller_store.task_made(tx, access, run)
+    publish_change(tx, run, "run.queued", state="queued", queuePosition=max(1, position))
+    if position == 0:
+        tx.wake(RUNS)
+    return run
+
+
+def check_message(message: Message) -> None:
+    """Refuse a message that says nothing or is beyond its bounds."""
+    if not message.text.strip() and not message.attachments:
+        raise invalid("message", "A message needs some text.")
+    if len(message.text) > MESSAGE_CHARS_MAX:
+        raise Refusal(Code.TOO_LONG, f"A message has at most {MESSAGE_CHARS_MAX} characters.", field="message")
+    if len(message.attachments) > ATTACHMENTS_MAX:
+        raise Refusal(Code.LIMIT_REACHED, f"A message has at most {ATTACHMENTS_MAX} attachments.", field="attachments")
+    if any(len(attachment.content) > ATTACHMENT_BYTES_MAX for attachment in message.attachments):
+        raise Refusal(Code.TOO_LARGE, f"An attachment has at most {ATTACHMENT_BYTES_MAX} bytes.", field="attachments")
+
+
+def _enter(tx: Tx, access: Access, envelope: Envelope, rules: Rules) -> int:
+    """Take a place in the lane, made at its first line; the place in its queue, 0 when nothing is before it.
+
+    What is refused has changed nothing yet: whoever can live with the refusal may go on in the same transaction.
+    """
+    key = str(envelope.key)
+    depth, override, enabled, made_by = queue_store.hold_entry(tx, access, key) or _made(tx, access, envelope, rules)
+    if not may_see(access, envelope.key, made_by):
+        raise not_found("session")
+    _require_open(envelope, rules, enabled, override)
+    # `depth` counts the running one too, which takes no place in the queue.
+    position = depth + 1 - queue_store.lane_is_busy(tx, access, key) if depth else 0
+    if position > rules.runs.lane_queue_max:
+        raise Refusal(
+            Code.QUEUE_FULL,
+            f"{rules.runs.lane_queue_max} messages already wait in {envelope.key}; try again later.",
+            retry_after_seconds=5,
+        )
+    queue_store.enter_lane(tx, access, key, envelope.channel)
+    return position
+
+
+def _require_open(envelope: Envelope, rules: Rules, enabled: bool, override: str | None) -> None:
+    """Refuse what an agent that is disabled or a policy does not let in."""
+    if not enabled:
+        raise Refusal(Code.FORBIDDEN, f"Agent {envelope.key.agent} is disabled; enable it first.")
+    require_sending(rules.send_policy, envelope.key, envelope.channel, override)
+
+
+def _made(tx: Tx, access: Access, envelope: Envelope, rules: Rules) -> Row:
+    """Make a lane and hold it, unless what is said there would be refused."""
+    key = envelope.key
+    enabled = agent_enabled(tx, access, key.agent)
+    if enabled is None:
+        raise not_found("agent")
+    require_makeable(key)
+    _require_open(envelope, rules, enabled, None)
+    insert_lane(tx, access, key)
+    made = queue_store.hold_entry(tx, access, str(key))
+    if made is None:
+        # It was there, so none was made, and it was deleted before it could be entered.
+        raise Refusal(Code.CONFLICT, f"{key} was deleted a moment ago; try again.")
+    return made
+
+
+def _new_run(
+    tx: Tx, access: Access, envelope: Envelope, rules: Rules, attachments: tuple[str, ...], *, head: bool
+) -> Run:  # fmt: skip
+    message, run_id = envelope.message, tx.new_id("run")
+    return Run(
+        account_id=access.account_id,
+        id=run_id,
+        key=str(envelope.key),
+        agent_id=envelope.key.agent,
+        seq=tx.tick(),
+        state="queued",
+        due_at=tx.now if head else None,
+        attempts_max=rules.runs.attempts_max,
+        timeout_ms=rules.timeout_ms(envelope),
+        actor_id=access.actor_id,
+        sender_id=message.sender_id,
+        original=message.original,
+        # The entry that the session will hear bears this id, so that it can be named before it is heard.
+        message_id="ent_" + run_id.removeprefix("run_"),
+        text=message.text,
+        attachment_ids=json_text(attachments) if attachments else "[]",
+        provenance=json_text(message.provenance),
+        provenance_kind=message.provenance.kind,
+        channel=envelope.channel,
+        task_id=envelope.task_id,
+        parent_run_id=envelope.parent_run_id,
+        retried_from=envelope.retried_from,
+        label=envelope.label,
+        created_at=tx.now,
+        updated_at=tx.now,
+    )

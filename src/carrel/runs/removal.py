@@ -1,0 +1,67 @@
+"""What is taken away: a lane with everything said in it, and an agent with everything that waits for it."""
+
+from typing import Final
+
+from msgspec import structs
+
+from carrel.journal import about_lane, append_event, attached_in_lane, delete_lane_entries, json_text
+from carrel.kernel import METRICS, Access
+from carrel.records import delete_attachments
+from carrel.runs import caller_store, lane_store, queue_store
+from carrel.runs.cancellation import stop_lane
+from carrel.sessions import (
+    Agent,
+    Lane,
+    change_agent,
+    close_generation,
+    delete_lane,
+    lanes_of_agent,
+    leave_files,
+    lock_lane,
+    repair,
+    require_agent,
+)
+from carrel.storage import Tx
+
+_DISABLED: Final = "agent_disabled"
+
+
+def remove_lane(tx: Tx, access: Access, lane: Lane) -> str | None:
+    """Cancel what lives in a lane and forget it all; the id of a run whose turn must end first, if there is one.
+
+    Called again once that run rests, it finishes what it began. A lane that is gone by then is what was wanted.
+    """
+    held = lock_lane(tx, access, lane.key)
+    if held is None:
+        return None
+    stop_lane(tx, access, lane.key, "stopped")
+    running = queue_store.running_of_lane(tx, access, lane.key)
+    if running is not None:
+        return running.id
+    close_generation(tx, access, lane.session_key, "deleted")
+    repair(tx, access, lane)
+    # What was heard is an entry's, also when its run is long pruned; what was never heard is only its run's.
+    files = {*attached_in_lane(tx, access, lane.key), *lane_store.attached_to_runs(tx, access, lane.key)}
+    delete_lane_entries(tx, access, lane.key)
+    caller_store.lane_forgotten(tx, access, lane.key)
+    lane_store.delete_runs_of_lane(tx, access, lane.key)
+    delete_attachments(tx, access, files)
+    leave_files(tx, access, held)
+    delete_lane(tx, access, lane.key)
+    METRICS.count("sessions.deleted.count", kind=lane.kind)
+    body = {"generation": lane.generation, "resolution": None, "reason": "deleted"}
+    append_event(
+        tx, access, "session.deleted", about_lane(lane.session_key, generation=lane.generation), json_text(body)
+    )
+    return None
+
+
+def retire_agent(tx: Tx, access: Access, agent_id: str) -> Agent:
+    """Disable an agent, cancel what was said to it and has not ended, and close its sessions."""
+    agent = require_agent(tx, access, agent_id)
+    retired = change_agent(tx, access, structs.replace(agent, enabled=False)) if agent.enabled else agent
+    for lane in lanes_of_agent(tx, access, agent.id):
+        # Lanes spawned from these may belong to agents that stay.
+        stop_lane(tx, access, lane.key, _DISABLED, descendants=False)
+        close_generation(tx, access, lane.session_key, _DISABLED)
+    return retired

@@ -1,0 +1,45 @@
+"""Retries: how long the next attempt waits, and a failed run whose message is delivered again by hand."""
+
+from carrel.kernel import Access, Chance, Code, Envelope, Message, NewAttachment, Refusal
+from carrel.kernel.limits import RETRY_BASE_SECONDS, RETRY_MAX_SECONDS
+from carrel.records import attachments_by_id
+from carrel.runs import extras_store
+from carrel.runs.changes import RunRetried
+from carrel.runs.model import Run
+from carrel.runs.queue import Rules, deliver
+from carrel.sessions import lock_lane
+from carrel.storage import Tx
+
+
+def retry_delay_ms(attempt: int, chance: Chance | float) -> int:
+    """How long to wait after a failed attempt: 5 s doubled each time, at most 300 s, full jitter."""
+    draw = chance if isinstance(chance, float) else chance.random()
+    bound = min(RETRY_MAX_SECONDS, RETRY_BASE_SECONDS * 2 ** max(0, attempt - 1))
+    return 1 + int(bound * 1000 * draw)
+
+
+def retry(tx: Tx, access: Access, run: Run, rules: Rules) -> Run:
+    """Say a failed run's message again, as a new run of the same lane."""
+    if run.state != "failed":
+        raise Refusal(Code.CONFLICT, f"Only a failed run can be retried; this one is {run.state}.")
+    lock_lane(tx, access, run.key)
+    attachments = tuple(
+        NewAttachment(name=kept.name, mime_type=kept.mime_type, content=kept.content)
+        for kept in attachments_by_id(tx, access, run.attached())
+    )
+    message = Message(text=run.text, provenance=run.source(), attachments=attachments, original=run.original)
+    envelope = Envelope(
+        key=run.session_key,
+        message=message,
+        channel=run.channel,
+        task_id=run.task_id,
+        timeout_seconds=run.timeout_ms // 1000,
+        unlimited=run.timeout_ms == 0,
+        parent_run_id=run.parent_run_id,
+        retried_from=run.id,
+        label=run.label,
+        extras=extras_store.extras_of(tx, access, run.id) if run.extras else None,
+    )
+    again = deliver(tx, access, envelope, rules)
+    tx.publish(RunRetried(run, again))
+    return again

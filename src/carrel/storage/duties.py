@@ -1,0 +1,142 @@
+"""Duties: background work. One loop for all of it: wait for a bell, look, take, do, and keep others alive.
+
+A duty says what is due and how it is done; everything around that is here. Several servers may work on the same duty
+side by side: an item is leased in the store when it is taken, or held again in the transaction that moves it.
+"""
+
+import asyncio
+from collections.abc import Callable
+from logging import getLogger
+from typing import Generic, TypeVar
+
+from carrel.kernel import MS_PER_SECOND, log_trouble
+from carrel.kernel.limits import SAFETY_POLL_SECONDS, UNSETTLED_POLL_SECONDS
+from carrel.storage.database import Database, Tx
+
+Item = TypeVar("Item")
+_log = getLogger("carrel.duties")
+
+
+class Duty(Generic[Item]):
+    """Work on items that are only read when they are taken; the next look comes when all of them are done.
+
+    `do` holds its item and sees whether it is still due, since another server may have been faster.
+    """
+
+    # What log lines call it.
+    name: str
+    # The bell that is rung when something may be due.
+    bell: str
+    # How many items are worked on at a time.
+    items_max: int
+    # How long to wait for the bell at the most: a ring may be lost with a connection.
+    wait_seconds_max: float = SAFETY_POLL_SECONDS
+
+    def __init__(self, db: Database) -> None:
+        self.db = db
+
+    def next_due(self, tx: Tx) -> int | None:
+        """When something is next due, in whatever account; None when nothing is known to become due."""
+        raise AssertionError("each duty says when it is due")
+
+    def take(self, tx: Tx, limit: int) -> list[Item]:
+        """Up to `limit` items that are due now, in whatever account."""
+        raise AssertionError("each duty says what is due")
+
+    async def do(self, item: Item) -> None:
+        """Work on one item."""
+        raise AssertionError("each duty says how it is done")
+
+    async def serve(self) -> None:
+        """Do what is due, until cancelled."""
+        bell = self.db.bell(self.bell)
+        while True:
+            version = bell.version
+            wait_seconds = await self.round()
+            if wait_seconds:
+                await bell.wait(version, wait_seconds)
+
+    async def round(self) -> float:
+        """Do what is due now; how long to wait then, 0 when there may be more."""
+        taken, wait_seconds = await self._look(self.items_max)
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(self._done(item)) for item in taken]
+        # An item that failed would be found again at once, so there is a pause before the next look.
+        return 0 if taken and all(task.result() for task in tasks) else wait_seconds
+
+    async def _look(self, limit: int) -> tuple[list[Item], float]:
+        """What to do now; and how long to wait before the next look."""
+        try:
+            wait_seconds = await self.db.read(self._seconds_until_due)
+            if wait_seconds > 0:
+                return [], wait_seconds
+            return await self._take(limit)
+        except Exception as error:  # boundary: the store may be away for a while; the next look finds what is due
+            log_trouble(_log, f"{self.name}_unread", error)
+            return [], SAFETY_POLL_SECONDS
+
+    def _seconds_until_due(self, tx: Tx) -> float:
+        due_at = self.next_due(tx)
+        left = self.wait_seconds_max if due_at is None else max(0, due_at - tx.now) / MS_PER_SECOND
+        return min(left, self.wait_seconds_max)
+
+    async def _take(self, limit: int) -> tuple[list[Item], float]:
+        return await self.db.read(lambda tx: self.take(tx, limit)), SAFETY_POLL_SECONDS
+
+    async def _done(self, item: Item) -> bool:
+        try:
+            await self.do(item)
+        except Exception as error:  # boundary: one broken item takes no other with it, and the next look finds it again
+            log_trouble(_log, f"{self.name}_broke_off", error)
+            return False
+        return True
+
+
+class LeasedDuty(Duty[Item]):
+    """Work on items that `take` leases, in a write; they are worked on in the background while the loop goes on."""
+
+    def __init__(self, db: Database) -> None:
+        super().__init__(db)
+        # What is being worked on here.
+        self.busy: list[Item] = []
+
+    def release(self, tx: Tx) -> object:
+        """End the leases of a server that is gone; called when the only server of a store starts."""
+
+    async def serve(self) -> None:
+        """Do what is due, until cancelled."""
+        if self.db.engine == "sqlite":
+            await self.db.write(self.release)
+        bell = self.db.bell(self.bell)
+        async with asyncio.TaskGroup() as group:
+            while True:
+                version = bell.version
+                limit = self.items_max - len(self.busy)
+                taken, wait_seconds = await self._look(limit) if limit > 0 else ([], self.wait_seconds_max)
+                for item in taken:
+                    self.busy.append(item)
+                    group.create_task(self._work(item))
+                if not taken:
+                    await bell.wait(version, wait_seconds)
+
+    async def _take(self, limit: int) -> tuple[list[Item], float]:
+        # Where another server takes the same items at this moment, the next look comes soon.
+        return await self.db.write(lambda tx: self.take(tx, limit)), UNSETTLED_POLL_SECONDS
+
+    async def _work(self, item: Item) -> None:
+        try:
+            await self._done(item)
+        finally:
+            self.busy.remove(item)
+            self.db.bell(self.bell).ring()
+
+
+async def repeat(db: Database, name: str, seconds: float, work: Callable[[Tx], int]) -> None:
+    """Do `work` every so often, and again at once while it finds something; until cancelled."""
+    while True:
+        await asyncio.sleep(seconds)
+        try:
+            while await db.write(work):
+                pass
+        except Exception as error:  # boundary: work that fails is tried again later and takes no other with it
+            log_trouble(_log, "duty_failed", error, duty=name)

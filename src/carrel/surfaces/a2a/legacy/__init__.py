@@ -1,0 +1,1 @@
+"""A2A 0.3, as older clients speak it."""

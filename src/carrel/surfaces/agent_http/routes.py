@@ -1,0 +1,99 @@
+"""The two addresses of the tools: the list of those the caller may use, and each of them by its name."""
+
+from collections.abc import Awaitable, Callable
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+
+from carrel.kernel import not_found
+from carrel.storage import Tx
+from carrel.surfaces.http.bodies import decode_body, read_body
+from carrel.surfaces.http.house import House
+from carrel.surfaces.http.idempotency import Keep, Repeats, read_key
+from carrel.surfaces.http.identity import WrongTokens
+from carrel.surfaces.http.outside_calls import Outside
+from carrel.surfaces.http.responder import answered
+from carrel.surfaces.http.tool_callers import SESSION_HEADER, Seat, seat_of
+from carrel.tools import CATALOG, Tool
+
+
+def routes(house: House, wrong: WrongTokens) -> list[BaseRoute]:
+    """The routes of the tools."""
+    tools = _Tools(house, wrong)
+    return [
+        _route("GET", "/agent", tools.offered),
+        _route("POST", "/agent/{tool}", tools.called),
+    ]
+
+
+def _route(method: str, path: str, work: Callable[[Request], Awaitable[Response]]) -> Route:
+    async def serve(request: Request) -> Response:
+        return await answered(request, path, lambda: work(request))
+
+    return Route(path, serve, methods=[method])
+
+
+class _Tools:
+    """Answers for the tools of one house."""
+
+    def __init__(self, house: House, wrong: WrongTokens) -> None:
+        self._house = house
+        self._wrong = wrong
+        self._repeats = Repeats(house.db)
+        self._names = {name: tool for tool in CATALOG.offered() for name in (tool.name, *_aliases(tool))}
+
+    async def offered(self, request: Request) -> Response:
+        """The tools that the caller may use from where it sits."""
+        seat = await seat_of(request, self._house, self._wrong)
+        return _json(msgspec.json.encode({"tools": [_shown(tool) for tool in seat.toolset.offered()]}))
+
+    async def called(self, request: Request) -> Response:
+        """What a tool gives; under an idempotency key what it gave the first time."""
+        seat = await seat_of(request, self._house, self._wrong)
+        tool = self._names.get(request.path_params["tool"])
+        if tool is None:
+            raise not_found("tool of that name")
+        raw = await read_body(request)
+        decode_body(raw, dict)
+        key = None if tool.effect == "read" else read_key(request.headers)
+        if key is None:
+            return _json(await self._call(seat, tool, raw))
+        return await self._once(request, seat, tool, raw, key)
+
+    async def _call(self, seat: Seat, tool: Tool, raw: bytes, key: str = "", keep: Keep | None = None) -> bytes:
+        def kept(tx: Tx, text: str) -> None:
+            if keep is not None:
+                keep(tx, _json(text.encode()))
+
+        arguments = raw.decode()
+        call = Outside(house=self._house, seat=seat, name=tool.name, arguments=arguments, call_id=key, keep=kept)
+        return (await call.make()).encode()
+
+    async def _once(self, request: Request, seat: Seat, tool: Tool, raw: bytes, key: str) -> Response:
+        async def give(keep: Keep) -> Response:
+            return _json(await self._call(seat, tool, raw, key, keep))
+
+        session = request.headers.get(SESSION_HEADER, "")
+        asked = f"POST /agent/{tool.name} {session}\n".encode() + raw
+        return await self._repeats.once(seat.caller.access, key, asked, give)
+
+
+def _aliases(tool: Tool) -> list[str]:
+    hyphened = tool.name.replace("_", "-")
+    return [hyphened] if hyphened != tool.name else []
+
+
+def _shown(tool: Tool) -> dict[str, object]:
+    return {
+        "name": tool.name,
+        "aliases": _aliases(tool),
+        "description": tool.description,
+        "effect": tool.effect,
+        "parameters": tool.schema(),
+    }
+
+
+def _json(body: bytes) -> Response:
+    return Response(body, media_type="application/json")

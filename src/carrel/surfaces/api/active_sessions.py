@@ -1,0 +1,89 @@
+"""Which chat a transport has in front of it, and which it had lately."""
+
+from typing import Literal
+
+from carrel.kernel import Access, invalid
+from carrel.kernel.limits import RECENT_SESSIONS_DEFAULT, RECENT_SESSIONS_MAX
+from carrel.sessions import Active, LaneFilter, active_session, find_lane, lane_rows, point
+from carrel.storage import Tx
+from carrel.surfaces.api.cursors import clamp
+from carrel.surfaces.api.endpoint import PEOPLE, Ask, In, NoQuery, Out, endpoint
+from carrel.surfaces.api.sessions.changes import Channel, ClientId, Reference
+from carrel.surfaces.api.sessions.reads import Sessions
+from carrel.surfaces.api.sessions.shapes import session_shapes
+
+
+class ActiveQuery(In, frozen=True, kw_only=True):
+    """Which transport asks."""
+
+    channel_type: Channel = "web"
+    client_instance_id: ClientId = ""
+
+
+class RecentQuery(ActiveQuery, frozen=True, kw_only=True):
+    """Which transport asks, and for how many."""
+
+    limit: int | None = None
+
+
+class ActiveChoice(In, frozen=True, kw_only=True):
+    """The session a transport is to have in front of it."""
+
+    channel_type: Channel = "web"
+    client_instance_id: ClientId
+    session_id: Reference
+
+
+class ActiveSession(Out, frozen=True, kw_only=True):
+    """The session in front of a transport, and how it was found."""
+
+    session_id: str
+    session_key: str
+    source: Literal["pointer", "repaired", "default"]
+
+
+@endpoint("GET", "/api/sessions/active", answers={200: ActiveSession}, query=ActiveQuery)
+async def read_active(ask: Ask[None, ActiveQuery]) -> ActiveSession:
+    """The session in front of a transport; where there is none, a fresh key that its first line will make."""
+    query, settings = ask.query, ask.house.settings.sessions
+    _require_name(query.channel_type, query.client_instance_id)
+    found = await ask.read(
+        lambda tx, access: active_session(tx, access, settings, query.channel_type, query.client_instance_id)
+    )
+    return _shown(found)
+
+
+@endpoint("POST", "/api/sessions/active", answers={200: ActiveSession}, who=PEOPLE, body=ActiveChoice)
+async def choose_active(ask: Ask[ActiveChoice, NoQuery]) -> ActiveSession:
+    """Put a session in front of a transport."""
+    choice, settings = ask.body, ask.house.settings.sessions
+    _require_name(choice.channel_type, choice.client_instance_id)
+
+    def work(tx: Tx, access: Access) -> Active:
+        lane, _ = find_lane(tx, access, choice.session_id)
+        point(tx, access, choice.channel_type, choice.client_instance_id, lane, "chosen")
+        return active_session(tx, access, settings, choice.channel_type, choice.client_instance_id)
+
+    return _shown(await ask.write(work))
+
+
+@endpoint("GET", "/api/sessions/recent", answers={200: Sessions}, query=RecentQuery)
+async def read_recent(ask: Ask[None, RecentQuery]) -> Sessions:
+    """The caller's latest chats on a channel, the newest first."""
+    limit = clamp(ask.query.limit, RECENT_SESSIONS_DEFAULT, RECENT_SESSIONS_MAX)
+
+    def work(tx: Tx, access: Access) -> Sessions:
+        wanted = LaneFilter(kinds=("chat",), made_by=access.actor_id, channel=ask.query.channel_type)
+        rows = lane_rows(tx, access, wanted, before=None, limit=limit)
+        return Sessions(sessions=session_shapes(tx, access, rows, 0))
+
+    return await ask.read(work)
+
+
+def _require_name(channel: str, client_instance_id: str) -> None:
+    if channel == "web" and not client_instance_id:
+        raise invalid("clientInstanceId", "A browser says which one it is: send clientInstanceId.")
+
+
+def _shown(found: Active) -> ActiveSession:
+    return ActiveSession(session_id=found.key.conversation, session_key=str(found.key), source=found.source)

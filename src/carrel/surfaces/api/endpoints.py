@@ -1,0 +1,31 @@
+"""The whole table of endpoints: importing a module of endpoints enters them, and this imports them all."""
+
+from starlette.routing import BaseRoute
+
+from carrel.surfaces.api import (  # noqa: F401
+    active_sessions,
+    administration,
+    agents,
+    auth,
+    changes,
+    chat,
+    health,
+    metrics,
+    notifications,
+    openapi,
+    runs,
+    schedules,
+    stream,
+    websocket,
+)
+from carrel.surfaces.api.endpoint import ENDPOINTS, Endpoint
+from carrel.surfaces.api.sessions import changes as session_changes  # noqa: F401
+from carrel.surfaces.api.sessions import reads  # noqa: F401
+
+# Routes that are no requests: WebSockets.
+SOCKETS: list[BaseRoute] = [websocket.SOCKET]
+
+
+def every_endpoint() -> list[Endpoint]:
+    """Every endpoint that the modules above have entered."""
+    return list(ENDPOINTS)

@@ -1,0 +1,129 @@
+"""Serving endpoints: limits, identity, strict reading, idempotency, and the error body for all of it."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from carrel.kernel import Access, Code, Refusal, invalid, wrong_value
+from carrel.runs import run_by_id
+from carrel.storage import Tx
+from carrel.surfaces.api.endpoint import Ask, Endpoint, Reply
+from carrel.surfaces.http.bodies import decode_body, read_body
+from carrel.surfaces.http.errors import nothing_here, refusal_response
+from carrel.surfaces.http.house import House
+from carrel.surfaces.http.idempotency import Keep, Repeats, read_key
+from carrel.surfaces.http.identity import WrongTokens, identify, is_loopback, refuse_token_in_query, require_known
+from carrel.surfaces.http.responder import answered
+
+_NOBODY = Access(account_id="", account_slug="", kind="client", actor_id="")
+
+
+class Server:
+    """Makes routes of endpoints."""
+
+    def __init__(self, house: House, wrong: WrongTokens) -> None:
+        self._house = house
+        self._wrong = wrong
+        self._repeats = Repeats(house.db)
+
+    def routes(self, endpoints: Iterable[Endpoint]) -> list[Route]:
+        """One route a path, literal paths before those with parameters, whatever order they were written in."""
+        by_path: dict[str, dict[str, Endpoint]] = {}
+        for endpoint in endpoints:
+            by_path.setdefault(endpoint.path, {})[endpoint.method] = endpoint
+        paths = sorted(by_path, key=lambda path: [("{" in part, part) for part in path.split("/")])
+        return [self._route(path, by_path[path]) for path in paths]
+
+    def _route(self, path: str, by_method: dict[str, Endpoint]) -> Route:
+        async def serve(request: Request) -> Response:
+            endpoint = by_method["GET" if request.method == "HEAD" else request.method]
+            return await answered(request, path, lambda: self._serve(endpoint, request))
+
+        return Route(path, serve, methods=list(by_method), name=path)
+
+    async def _serve(self, endpoint: Endpoint, request: Request) -> Response:
+        refuse_token_in_query(request)
+        access = await self._access(endpoint, request)
+        raw = await read_body(request) if endpoint.body is not None else b""
+        body = decode_body(raw, endpoint.body) if endpoint.body is not None else None
+        query = decode_query(request, endpoint.query)
+        ask: Ask[Any, Any] = Ask(request, self._house, access, body, query)
+        key = read_key(request.headers) if endpoint.creates else None
+        if key is not None:
+            return await self._once(endpoint, ask, key, raw)
+        return respond(endpoint, await endpoint.handler(ask))
+
+    async def _access(self, endpoint: Endpoint, request: Request) -> Access:
+        """Who asks. What is open asks nobody: it must answer even when the store does not."""
+        if not endpoint.who or (endpoint.open_on_loopback and is_loopback(request)):
+            return _NOBODY
+        access = require_known(await identify(request, self._house, self._wrong))
+        access.require(*endpoint.who)
+        return access if access.run_id is None else await self._house.db.read(lambda tx: _bound(tx, access))
+
+    async def _once(self, endpoint: Endpoint, ask: Ask[Any, Any], key: str, raw: bytes) -> Response:
+        """The first answer under an idempotency key, whoever repeats it."""
+
+        async def give(keep: Keep) -> Response:
+            ask.keep = lambda tx, answer: keep(tx, respond(endpoint, answer))
+            return respond(endpoint, await endpoint.handler(ask))
+
+        asked = f"{endpoint.method} {ask.request.url.path}\n".encode() + raw
+        return await self._repeats.once(ask.access, key, asked, give, secret=endpoint.secret)
+
+
+def respond(endpoint: Endpoint, result: object) -> Response:
+    """A handler's result as a response; a Response passes as it is."""
+    if isinstance(result, Response):
+        return result
+    reply = result if isinstance(result, Reply) else Reply(next(iter(endpoint.answers)), result)
+    if reply.value is None:
+        return Response(status_code=reply.status, headers=reply.headers)
+    return Response(msgspec.json.encode(reply.value), reply.status, reply.headers, "application/json")
+
+
+def decode_query(request: Request, kind: type) -> Any:
+    """The query parameters as their type; each may stand once."""
+    items = request.query_params.multi_items()
+    names = [name for name, _ in items]
+    repeated = next((name for name in names if names.count(name) > 1), None)
+    if repeated is not None:
+        raise invalid(repeated, f"The parameter {repeated} stands twice.")
+    try:
+        query: Any = msgspec.convert(dict(items), kind, strict=False)
+    except msgspec.ValidationError as error:
+        raise wrong_value(error) from error
+    # Lenient reading takes the word null for nothing; a parameter that is nothing is left out instead.
+    empty = next((name for name in names if getattr(query, _attribute(kind, name)) is None), None)
+    if empty is not None:
+        raise invalid(empty, f"The parameter {empty} is null; leave it out instead.")
+    return query
+
+
+def _attribute(kind: type, name: str) -> str:
+    return next(field.name for field in msgspec.structs.fields(kind) if field.encode_name == name)
+
+
+def _bound(tx: Tx, access: Access) -> Access:
+    """A run's access, with nothing but the lane of the run in sight."""
+    run = run_by_id(tx, access, access.run_id or "")
+    if run is None:
+        raise Refusal(Code.UNAUTHENTICATED, "The run of this token is no more.")
+    return msgspec.structs.replace(access, bound_to=run.session_key)
+
+
+async def http_error(request: Request, error: Exception) -> Response:
+    """Starlette's own refusals (no such path, wrong method) in our words."""
+    assert isinstance(error, HTTPException)
+    if error.status_code == 405:
+        response = refusal_response(
+            Refusal(Code.METHOD_NOT_ALLOWED, "This path does not take that method."), request.state.request_id
+        )
+        response.headers["Allow"] = (error.headers or {}).get("Allow", "")
+        return response
+    return refusal_response(nothing_here(), request.state.request_id)

@@ -1,0 +1,211 @@
+"""Changing sessions: making, naming, speaking in, resetting, stopping, archiving and deleting them."""
+
+from typing import Annotated, Literal
+
+from msgspec import UNSET, Meta, UnsetType, structs
+
+from carrel.kernel import Access, Code, Envelope, Message, Provenance, Refusal
+from carrel.kernel.limits import (
+    CLIENT_ID_CHARS_MAX,
+    LABEL_CHARS_MAX,
+    NAME_CHARS_MAX,
+    SESSION_REFERENCE_CHARS_MAX,
+    STOP_SECONDS_MAX,
+    WAIT_SECONDS_MAX,
+)
+from carrel.runs import deliver, remove_lane, stop_lane
+from carrel.sessions import (
+    LaneChange,
+    Thinking,
+    archive,
+    change_lane,
+    chosen_key,
+    close_generation,
+    find_session,
+    fresh_key,
+    make_lane,
+    point,
+    shared_key,
+)
+from carrel.storage import Tx
+from carrel.surfaces.api.cursors import clamp
+from carrel.surfaces.api.endpoint import PEOPLE, Ask, In, NoQuery, Out, Reply, endpoint
+from carrel.surfaces.api.sessions.reads import OneSession, find
+from carrel.surfaces.api.sessions.shapes import session_shape
+from carrel.surfaces.api.shapes import Waited, waited
+from carrel.surfaces.http.waits import refuse_when_draining, rest_of
+
+Channel = Literal["web", "telegram", "cli"]
+Reference = Annotated[str, Meta(min_length=1, max_length=SESSION_REFERENCE_CHARS_MAX)]
+ClientId = Annotated[str, Meta(max_length=CLIENT_ID_CHARS_MAX)]
+Name = Annotated[str, Meta(max_length=NAME_CHARS_MAX)]
+# A run that is stopped again and again because others keep speaking is given up after so many times.
+_DELETE_ATTEMPTS = 3
+
+
+class NewSession(In, frozen=True, kw_only=True):
+    """A session to begin."""
+
+    agent_id: Name | None = None
+    channel_type: Channel = "web"
+    conversation_key: Name | None = None
+    client_instance_id: ClientId | None = None
+    display_name: Name | None = None
+
+
+class SessionNamed(Out, frozen=True, kw_only=True):
+    """A chat by both its names."""
+
+    session_id: str
+    session_key: str
+
+
+class SessionPatch(In, frozen=True, kw_only=True):
+    """What may be set on a session; null inherits, what is left out stays."""
+
+    send_policy: Literal["allow", "deny"] | UnsetType | None = UNSET
+    label: Annotated[str, Meta(max_length=LABEL_CHARS_MAX)] | UnsetType | None = UNSET
+    display_name: Name | UnsetType | None = UNSET
+    model: Name | UnsetType | None = UNSET
+    thinking_level: Thinking | UnsetType | None = UNSET
+    verbose_level: Name | UnsetType | None = UNSET
+
+
+class SessionMessage(In, frozen=True, kw_only=True):
+    """Something to say in a session, and how long to wait for the answer."""
+
+    message: str
+    timeout_seconds: int = 0
+
+
+class ResetSession(Out, frozen=True, kw_only=True):
+    """What a reset closed, and the number that the next line opens."""
+
+    closed_session_id: str | None
+    next_generation: int
+
+
+class StoppedRuns(Out, frozen=True, kw_only=True):
+    """The runs that were cancelled."""
+
+    cancelled_runs: list[str]
+
+
+@endpoint("POST", "/api/sessions", answers={201: SessionNamed}, who=PEOPLE, body=NewSession, creates=True)
+async def make_session(ask: Ask[NewSession, NoQuery]) -> SessionNamed:
+    """Begin a chat with an agent; a browser that names itself then has it in front of it."""
+    new, settings = ask.body, ask.house.settings.sessions
+
+    def work(tx: Tx, access: Access) -> SessionNamed:
+        if new.conversation_key is not None:
+            key = shared_key(settings, chosen_key(tx, access, new.channel_type, new.conversation_key, new.agent_id))
+        else:
+            key = shared_key(settings, fresh_key(tx, access, new.channel_type, new.agent_id))
+        lane = make_lane(tx, access, key)
+        if new.display_name is not None:
+            change_lane(tx, access, key, LaneChange(display_name=new.display_name))
+        if new.client_instance_id:
+            point(tx, access, new.channel_type, new.client_instance_id, lane, "created")
+        return ask.promise(tx, SessionNamed(session_id=key.conversation, session_key=str(key)))
+
+    return await ask.write(work)
+
+
+@endpoint("PATCH", "/api/sessions/{key}", answers={200: OneSession}, who=PEOPLE, body=SessionPatch)
+async def patch_session(ask: Ask[SessionPatch, NoQuery]) -> OneSession:
+    """Set what people may set on a session."""
+
+    def work(tx: Tx, access: Access) -> OneSession:
+        lane, session = find(tx, access, ask.path("key"))
+        changed = change_lane(tx, access, lane.session_key, LaneChange(**structs.asdict(ask.body)))
+        return OneSession(session=session_shape(tx, access, changed, session))
+
+    return await ask.write(work)
+
+
+@endpoint(
+    "POST",
+    "/api/sessions/{key}/send",
+    answers={202: Waited, 200: Waited},
+    who=PEOPLE,
+    body=SessionMessage,
+    creates=True,
+)
+async def send_to_session(ask: Ask[SessionMessage, NoQuery]) -> Reply:
+    """Say something in a session; with a time to wait, the answer comes along if it comes in time."""
+    refuse_when_draining(ask.house)
+    said = ask.body
+
+    def work(tx: Tx, access: Access) -> Waited:
+        key = find_session(tx, access, ask.path("key")).key
+        message = Message(text=said.message, provenance=Provenance(kind="external_user", actor=access.actor_id))
+        run = deliver(tx, access, Envelope(key=key, message=message, channel="api"), ask.house.rules)
+        accepted = Waited(run_id=run.id, status="accepted", session_key=run.key)
+        ask.promise(tx, Reply(202, accepted))
+        return accepted
+
+    accepted = await ask.write(work)
+    seconds = clamp(said.timeout_seconds, 0, WAIT_SECONDS_MAX, 0)
+    if not seconds:
+        return Reply(202, accepted)
+    rested = await rest_of(ask.house, ask.access, accepted.run_id, seconds)
+    return Reply(200, waited(rested, with_key=True))
+
+
+@endpoint("POST", "/api/sessions/{key}/reset", answers={200: ResetSession}, who=PEOPLE)
+async def reset_session(ask: Ask[None, NoQuery]) -> ResetSession:
+    """Close the open generation; the next line that is heard opens the next one."""
+
+    def work(tx: Tx, access: Access) -> ResetSession:
+        lane, _ = find(tx, access, ask.path("key"))
+        closed = close_generation(tx, access, lane.session_key, "reset")
+        return ResetSession(closed_session_id=closed.id if closed else None, next_generation=lane.generation + 1)
+
+    return await ask.write(work)
+
+
+@endpoint("POST", "/api/sessions/{key}/stop", answers={200: StoppedRuns}, who=PEOPLE)
+async def stop_session(ask: Ask[None, NoQuery]) -> StoppedRuns:
+    """Cancel everything said in a session so far, and in the sessions spawned from it."""
+
+    def work(tx: Tx, access: Access) -> StoppedRuns:
+        lane, _ = find(tx, access, ask.path("key"))
+        return StoppedRuns(cancelled_runs=stop_lane(tx, access, lane.key, "stopped"))
+
+    return await ask.write(work)
+
+
+@endpoint("POST", "/api/sessions/{key}/archive", answers={200: OneSession}, who=PEOPLE)
+async def archive_session(ask: Ask[None, NoQuery]) -> OneSession:
+    """Put a session out of sight and close its generation; its transcript is kept."""
+    return await _archive(ask, archived=True)
+
+
+@endpoint("POST", "/api/sessions/{key}/unarchive", answers={200: OneSession}, who=PEOPLE)
+async def unarchive_session(ask: Ask[None, NoQuery]) -> OneSession:
+    """Bring a session back into sight."""
+    return await _archive(ask, archived=False)
+
+
+async def _archive(ask: Ask[None, NoQuery], *, archived: bool) -> OneSession:
+    def work(tx: Tx, access: Access) -> OneSession:
+        lane, _ = find(tx, access, ask.path("key"))
+        archive(tx, access, lane, archived=archived)
+        lane, session = find(tx, access, lane.key)
+        return OneSession(session=session_shape(tx, access, lane, session))
+
+    return await ask.write(work)
+
+
+@endpoint("DELETE", "/api/sessions/{key}", answers={204: None}, who=PEOPLE)
+async def delete_session(ask: Ask[None, NoQuery]) -> None:
+    """Cancel what lives in a session and remove it with its transcript; whoever had it in front gets another."""
+    lane, _ = await ask.read(lambda tx, access: find(tx, access, ask.path("key")))
+    for _ in range(_DELETE_ATTEMPTS):
+        running = await ask.write(lambda tx, access: remove_lane(tx, access, lane))
+        if running is None:
+            return
+        await ask.house.watch.rest(ask.access, running, STOP_SECONDS_MAX)
+    raise Refusal(
+        Code.CONFLICT, "A run of this session has not come to its end yet; delete the session again in a moment."
+    )

@@ -1,0 +1,233 @@
+"""Reading sessions: lists, one of them, its generations, its transcript, its queue. Nothing here changes anything."""
+
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta
+
+from carrel.journal import entries_of_session
+from carrel.kernel import MS_PER_MINUTE, Access
+from carrel.kernel.limits import (
+    HISTORY_ROWS_DEFAULT,
+    HISTORY_ROWS_MAX,
+    ROW_MESSAGES_MAX,
+    SESSION_REFERENCE_CHARS_MAX,
+)
+from carrel.runs import live_runs_of_lane
+from carrel.sessions import (
+    Lane,
+    LaneFilter,
+    Session,
+    agent_by_slug,
+    find_lane,
+    generations_of,
+    has_lanes_of_others,
+    is_narrowed,
+    kinds_listed_as,
+    lane_rows,
+)
+from carrel.storage import Tx
+from carrel.surfaces.api.cursors import clamp, cut, read_cursor, write_cursor
+from carrel.surfaces.api.endpoint import Ask, In, NoQuery, Out, endpoint
+from carrel.surfaces.api.sessions.shapes import SessionShape, generation_shapes, session_shape, session_shapes
+from carrel.surfaces.api.shapes import RunShape, run_shapes
+from carrel.tools import SessionHistory, message_shape, shown_key
+
+Words = Annotated[str, Meta(max_length=SESSION_REFERENCE_CHARS_MAX)]
+_encode = msgspec.json.Encoder().encode
+
+
+class SessionsQuery(In, frozen=True, kw_only=True):
+    """Which sessions a list wants."""
+
+    q: Words | None = None
+    archived: bool = False
+    kinds: Words | None = None
+    agent_id: Words | None = None
+    task_id: Words | None = None
+    channel: Words | None = None
+    state: Literal["idle", "busy", "closed"] | None = None
+    active_minutes: Annotated[float, Meta(ge=1, le=52_560_000)] | None = None
+    message_limit: int = 0
+    limit: int | None = None
+    cursor: str | None = None
+
+
+class Visibility(Out, frozen=True, kw_only=True):
+    """Whose sessions a list shows, and whether there are others."""
+
+    mode: Literal["all", "agent", "self"]
+    hidden: bool
+
+
+class SessionList(Out, frozen=True, kw_only=True):
+    """A page of sessions, the newest first."""
+
+    count: int
+    sessions: list[SessionShape]
+    visibility: Visibility
+    next_cursor: str | None
+
+
+class OneSession(Out, frozen=True, kw_only=True):
+    """One session."""
+
+    session: SessionShape
+
+
+class Sessions(Out, frozen=True, kw_only=True):
+    """Sessions that come as they are, without pages."""
+
+    sessions: list[SessionShape]
+
+
+class HistoryQuery(In, frozen=True, kw_only=True):
+    """How much of a transcript."""
+
+    limit: int | None = None
+    include_tools: bool = False
+    cursor: str | None = None
+
+
+class History(SessionHistory, frozen=True, kw_only=True):
+    """The newest messages of one generation, oldest first, with the way to older ones."""
+
+    next_cursor: str | None
+
+
+class Queue(Out, frozen=True, kw_only=True):
+    """What a lane works on and what waits in it."""
+
+    running: RunShape | None
+    runs: list[RunShape]
+
+
+def find(tx: Tx, access: Access, reference: str) -> tuple[Lane, Session | None]:
+    """The lane of a reference; `current` is the lane of the run whose token asks."""
+    return find_lane(tx, access, reference, access.bound_to)
+
+
+@endpoint("GET", "/api/sessions", answers={200: SessionList}, query=SessionsQuery)
+async def list_sessions(ask: Ask[None, SessionsQuery]) -> SessionList:
+    """The sessions the caller may see, the most recently used first."""
+    query = ask.query
+    limit = clamp(query.limit)
+    before = read_cursor(query.cursor, tuple[int, str])
+
+    def work(tx: Tx, access: Access) -> SessionList:
+        wanted = _filter(tx, access, query)
+        rows = [] if wanted is None else lane_rows(tx, access, wanted, before=before, limit=limit + 1)
+        page, following = cut(rows, limit, lambda row: (row.lane.updated_at, row.lane.key))
+        shapes = session_shapes(tx, access, page, clamp(query.message_limit, 0, ROW_MESSAGES_MAX, 0))
+        return SessionList(
+            count=len(page),
+            sessions=shapes,
+            visibility=_visibility(tx, access),
+            next_cursor=following,
+        )
+
+    return await ask.read(work)
+
+
+def _visibility(tx: Tx, access: Access) -> Visibility:
+    if access.is_person or access.agent_id is None:
+        return Visibility(mode="all", hidden=False)
+    if access.bound_to is not None:
+        return Visibility(mode="self", hidden=is_narrowed(tx, access, LaneFilter(key=str(access.bound_to))))
+    return Visibility(mode="agent", hidden=has_lanes_of_others(tx, access, access.agent_id))
+
+
+def _filter(tx: Tx, access: Access, query: SessionsQuery) -> LaneFilter | None:
+    """What the query means; None when nothing can match it."""
+    agent_id = access.agent_id
+    if query.agent_id is not None:
+        agent = agent_by_slug(tx, access, query.agent_id)
+        if agent is None or (agent_id is not None and agent.id != agent_id):
+            return None
+        agent_id = agent.id
+    return LaneFilter(
+        q=query.q,
+        archived=query.archived,
+        kinds=kinds_listed_as([word.strip() for word in (query.kinds or "").split(",")]),
+        agent_id=agent_id,
+        task_id=query.task_id,
+        channel=query.channel,
+        state=query.state,
+        updated_since=None if query.active_minutes is None else tx.now - int(query.active_minutes * MS_PER_MINUTE),
+        key=str(access.bound_to) if access.bound_to else None,
+    )
+
+
+@endpoint("GET", "/api/sessions/{key}", answers={200: OneSession})
+async def read_session(ask: Ask[None, NoQuery]) -> OneSession:
+    """One session: the generation that is named, else the open one, else the newest."""
+
+    def work(tx: Tx, access: Access) -> OneSession:
+        lane, session = find(tx, access, ask.path("key"))
+        return OneSession(session=session_shape(tx, access, lane, session))
+
+    return await ask.read(work)
+
+
+@endpoint("GET", "/api/sessions/{key}/generations", answers={200: Sessions})
+async def read_generations(ask: Ask[None, NoQuery]) -> Sessions:
+    """Every generation of a session that is kept, the newest first."""
+
+    def work(tx: Tx, access: Access) -> Sessions:
+        lane, _ = find(tx, access, ask.path("key"))
+        return Sessions(sessions=generation_shapes(tx, access, lane, generations_of(tx, access, lane.key)))
+
+    return await ask.read(work)
+
+
+@endpoint("GET", "/api/sessions/{key}/history", answers={200: History}, query=HistoryQuery)
+async def read_history(ask: Ask[None, HistoryQuery]) -> History:
+    """The transcript of one generation: the newest messages, oldest first."""
+    query = ask.query
+    limit = clamp(query.limit, HISTORY_ROWS_DEFAULT, HISTORY_ROWS_MAX)
+    before = read_cursor(query.cursor, tuple[int])
+
+    def work(tx: Tx, access: Access) -> History:
+        lane, session = find(tx, access, ask.path("key"))
+        found = (
+            entries_of_session(
+                tx,
+                access,
+                session.id,
+                limit=limit + 1,
+                before=before[0] if before else None,
+                tool_results=query.include_tools,
+            )
+            if session
+            else []
+        )
+        entries = found[-limit:]
+        redacted = not access.is_person
+        messages = [message_shape(entry, redacted=redacted) for entry in entries]
+        return History(
+            session_key=shown_key(access.agent_id, lane.session_key),
+            session_id=session.id if session else None,
+            messages=messages,
+            truncated=False,
+            dropped_messages=0,
+            content_truncated=False,
+            content_redacted=redacted and messages != [message_shape(entry, redacted=False) for entry in entries],
+            bytes=len(_encode(messages)),
+            next_cursor=write_cursor(entries[0].seq) if len(found) > limit else None,
+        )
+
+    return await ask.read(work)
+
+
+@endpoint("GET", "/api/sessions/{key}/queue", answers={200: Queue})
+async def read_queue(ask: Ask[None, NoQuery]) -> Queue:
+    """What a session works on now and what waits in it, in the order in which it will be heard."""
+
+    def work(tx: Tx, access: Access) -> Queue:
+        lane, _ = find(tx, access, ask.path("key"))
+        live = live_runs_of_lane(tx, access, lane.key)
+        running = run_shapes(tx, access, [run for run in live if run.state == "running"])
+        queued = run_shapes(tx, access, [run for run in live if run.state == "queued"])
+        return Queue(running=running[0] if running else None, runs=queued)
+
+    return await ask.read(work)

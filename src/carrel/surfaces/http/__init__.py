@@ -1,0 +1,1 @@
+"""What all surfaces share: identity, errors, bodies, idempotency, streaming and WebSockets over HTTP."""

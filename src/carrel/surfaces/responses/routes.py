@@ -1,0 +1,114 @@
+"""Every address of Open Responses, over HTTP and as a WebSocket."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from functools import partial
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route, WebSocketRoute
+
+from carrel.kernel import Access, Refusal
+from carrel.surfaces.http.bodies import decode_body, read_body
+from carrel.surfaces.http.house import House
+from carrel.surfaces.http.idempotency import read_key
+from carrel.surfaces.http.identity import WrongTokens, identify, is_still_known, refuse_token_in_query, require_caller
+from carrel.surfaces.http.responder import answered
+from carrel.surfaces.http.streaming import PING, FrameStream
+from carrel.surfaces.responses.errors import ResponsesError, from_refusal
+from carrel.surfaces.responses.operations import Responses
+from carrel.surfaces.responses.requests import Compact, CreateResponse, Json
+from carrel.surfaces.responses.stream import Events
+from carrel.surfaces.responses.websocket import Socket
+
+_ROOT = "/v1/responses"
+Handler = Callable[[Request, Access], Awaitable[Response]]
+
+
+def routes(house: House, wrong: WrongTokens) -> list[BaseRoute]:
+    """The routes of Open Responses."""
+    return _Http(house, wrong).routes()
+
+
+class _Http:
+    """Answers requests by their addresses."""
+
+    def __init__(self, house: House, wrong: WrongTokens) -> None:
+        self._house = house
+        self._wrong = wrong
+        self._responses = Responses(house)
+
+    def routes(self) -> list[BaseRoute]:
+        """Fixed addresses before those with an id in them."""
+        return [
+            WebSocketRoute(_ROOT, Socket(self._house, self._wrong, self._responses).serve),
+            self._route("POST", _ROOT, self._create),
+            self._route("POST", f"{_ROOT}/compact", self._compact),
+            self._route("POST", f"{_ROOT}/{{id}}/cancel", self._cancel),
+            self._route("GET", f"{_ROOT}/{{id}}", self._get),
+        ]
+
+    def _route(self, method: str, path: str, handler: Handler) -> Route:
+        async def serve(request: Request) -> Response:
+            return await answered(request, path, lambda: self._serve(request, handler), _told)
+
+        return Route(path, serve, methods=[method], name=f"{method} {path}")
+
+    async def _serve(self, request: Request, handler: Handler) -> Response:
+        try:
+            refuse_token_in_query(request)
+            return await handler(request, require_caller(await identify(request, self._house, self._wrong)))
+        except ResponsesError as error:
+            return _refused(error)
+
+    async def _create(self, request: Request, access: Access) -> Response:
+        raw = await read_body(request)
+        asked: CreateResponse = decode_body(raw, CreateResponse)
+        begun = await self._responses.begin(access, request.headers, asked, raw, set(), read_key(request.headers))
+        headers = {} if begun.is_new else {"Idempotent-Replay": "true"}
+        if asked.stream:
+            return FrameStream(
+                _frames(begun.events()),
+                closing=self._house.closing,
+                still_allowed=partial(is_still_known, request, self._house, self._wrong),
+                headers=headers,
+            )
+        if asked.background:
+            return _answer(await self._responses.shown(access, begun.response), headers)
+        return _answer(await self._responses.rested(access, begun.response), headers)
+
+    async def _compact(self, request: Request, access: Access) -> Response:
+        asked: Compact = decode_body(await read_body(request), Compact)
+        return _answer(await self._responses.compact(access, request.headers, asked))
+
+    async def _get(self, request: Request, access: Access) -> Response:
+        return _answer(await self._responses.read(access, request.path_params["id"]))
+
+    async def _cancel(self, request: Request, access: Access) -> Response:
+        return _answer(await self._responses.cancel(access, request.path_params["id"]))
+
+
+def _answer(value: Json, headers: dict[str, str] | None = None) -> Response:
+    return Response(msgspec.json.encode(value), 200, headers, "application/json")
+
+
+def _told(refusal: Refusal) -> Response:
+    return _refused(from_refusal(refusal))
+
+
+def _refused(error: ResponsesError) -> Response:
+    body = msgspec.json.encode({"error": error.body()})
+    return Response(body, error.status, error.headers(), "application/json")
+
+
+async def _frames(events: Events) -> AsyncIterator[bytes]:
+    """Each event in one piece, and the sign that none follows."""
+    async for event in events:
+        if event is None:
+            yield PING
+            continue
+        yield b"event: %s\ndata: %s\n\n" % (event["type"].encode(), msgspec.json.encode(event))
+        # Others get their turn between two events.
+        await asyncio.sleep(0)
+    yield b"data: [DONE]\n\n"

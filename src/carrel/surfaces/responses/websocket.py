@@ -1,0 +1,120 @@
+"""The WebSocket transport: one request at a time, each answered by its events; what is not stored is known here alone.
+
+A response that its caller does not want stored can be gone on from on the connection that made it. Going on from it in
+vain ends that too: what the caller then thinks was said, was not.
+"""
+
+import asyncio
+from logging import getLogger
+
+import msgspec
+from starlette.responses import Response
+from starlette.websockets import WebSocket, WebSocketDisconnect
+
+from carrel.kernel import Access, Code, Refusal, invalid
+from carrel.surfaces.http.bodies import decode_body
+from carrel.surfaces.http.house import House
+from carrel.surfaces.http.idempotency import read_key
+from carrel.surfaces.http.identity import WrongTokens, identify, refuse_token_in_query, require_caller
+from carrel.surfaces.http.websockets import (
+    BROKEN,
+    DONE,
+    NOT_ALLOWED,
+    TRY_AGAIN_LATER,
+    Closing,
+    close_with,
+    code_in,
+    next_message,
+    say_goodbye,
+    send_value,
+)
+from carrel.surfaces.responses.errors import ResponsesError, from_refusal, wrong
+from carrel.surfaces.responses.operations import Responses
+from carrel.surfaces.responses.requests import SocketCreate
+
+_log = getLogger("carrel.responses")
+# What belongs to the other transport.
+_NOT_HERE = ("stream", "stream_options", "background")
+
+
+class Socket:
+    """Serves connections."""
+
+    def __init__(self, house: House, wrong_tokens: WrongTokens, responses: Responses) -> None:
+        self._house = house
+        self._wrong = wrong_tokens
+        self._responses = responses
+
+    async def serve(self, socket: WebSocket) -> None:
+        """Serve one connection from its greeting to its end."""
+        try:
+            await self._who(socket)
+            _refuse_key(socket)
+        except Refusal as refusal:
+            error = from_refusal(refusal)
+            body = msgspec.json.encode({"error": error.body()})
+            await socket.send_denial_response(Response(body, error.status, error.headers(), "application/json"))
+            return
+        await socket.accept()
+        await say_goodbye(socket, await self._talk(socket))
+
+    async def _who(self, socket: WebSocket) -> Access:
+        refuse_token_in_query(socket)
+        return require_caller(await identify(socket, self._house, self._wrong))
+
+    async def _talk(self, socket: WebSocket) -> int:
+        """Answer requests until either side ends it; the code to close with."""
+        code = DONE
+        try:
+            async with asyncio.TaskGroup() as group:
+                group.create_task(self._answer_all(socket))
+                group.create_task(close_with(self._house))
+        except* WebSocketDisconnect:
+            code = DONE
+        except* Closing as closings:
+            code = code_in(closings)
+        except* Exception:  # boundary: one broken connection must not take the server's others with it
+            _log.exception("responses_socket_failed", extra={"request_id": socket.state.request_id})
+            code = BROKEN
+        return code
+
+    async def _answer_all(self, socket: WebSocket) -> None:
+        kept: set[str] = set()
+        while True:
+            raw = await next_message(socket)
+            try:
+                access = await self._who(socket)
+            except Refusal as refusal:
+                raise Closing(TRY_AGAIN_LATER if refusal.code is Code.STORAGE_UNAVAILABLE else NOT_ALLOWED) from None
+            await self._answer(socket, access, raw, kept)
+
+    async def _answer(self, socket: WebSocket, access: Access, raw: bytes, kept: set[str]) -> None:
+        """Answer one request: by its events, or by the error that says why not."""
+        previous: str | None = None
+        try:
+            request = _request(raw)
+            previous = request.previous_response_id
+            begun = await self._responses.begin(access, socket.headers, request, raw, kept, None)
+            async for event in begun.events():
+                if event is not None:
+                    await send_value(socket, event)
+            if not begun.response.stored:
+                kept.add(begun.response.id)
+        except (ResponsesError, Refusal) as refused:
+            error = refused if isinstance(refused, ResponsesError) else from_refusal(refused)
+            kept.discard(previous or "")
+            await send_value(socket, {"type": "error", "status": error.status, "error": error.body()})
+
+
+def _refuse_key(socket: WebSocket) -> None:
+    """An idempotency key names one request, and a connection carries many."""
+    if read_key(socket.headers) is not None:
+        raise invalid("X-Idempotency-Key", "A WebSocket takes no idempotency key; send the request by POST.")
+
+
+def _request(raw: bytes) -> SocketCreate:
+    request: SocketCreate = decode_body(raw, SocketCreate)
+    given = next((name for name in _NOT_HERE if getattr(request, name) is not None), None)
+    if given is not None:
+        raise wrong(given, f"{given} is not for a WebSocket, which streams as it is.")
+    return request

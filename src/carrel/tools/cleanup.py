@@ -1,0 +1,106 @@
+"""Cleanup: removes files of sub-agents that nobody wants any more, and those that were written in vain.
+
+What is wanted no more was written down in the transaction that decided so. What a server wrote before it died, and no
+lane came to own, is found by looking through the workspaces: its name tells that this account made it.
+"""
+
+import asyncio
+from functools import partial
+from logging import getLogger
+
+import msgspec
+
+from carrel.access import every_account
+from carrel.kernel import MS_PER_MINUTE, Access, SessionKey, is_uuid_of, log_trouble, system_access
+from carrel.kernel.limits import STRAY_FOLDER_MINUTES, SWEEP_SECONDS, SWEPT_AT_A_TIME
+from carrel.kernel.settings import Settings
+from carrel.sessions import LEFTOVERS, Agent, every_agent, forget_leftover, lane_of, leftovers_of
+from carrel.storage import Database, Duty, Tx
+from carrel.tools.sessions.spawn import workspace_of
+from carrel.workspaces import Placed, Workspace, held_folders, remove_folder
+
+_log = getLogger("carrel.delivery")
+_placed = msgspec.json.Decoder(Placed).decode
+
+
+Leftover = tuple[Access, str, str]
+
+
+class Cleanup(Duty[Leftover]):
+    """Removes what sub-agents left behind; several servers may do so side by side."""
+
+    name = "cleanup"
+    bell = LEFTOVERS
+    items_max = SWEPT_AT_A_TIME
+    wait_seconds_max = SWEEP_SECONDS
+
+    def __init__(self, db: Database, settings: Settings) -> None:
+        super().__init__(db)
+        self._settings = settings
+
+    async def serve(self) -> None:
+        """Clean up until cancelled."""
+        async with asyncio.TaskGroup() as group:
+            group.create_task(super().serve())
+            group.create_task(self._serve_strays())
+
+    async def _serve_strays(self) -> None:
+        while True:
+            try:
+                await self.sweep_strays()
+            except Exception as error:  # boundary: what could not be removed now is found again at the next look
+                log_trouble(_log, "strays_unread", error)
+            await asyncio.sleep(SWEEP_SECONDS)
+
+    def next_due(self, tx: Tx) -> int | None:
+        """At once when anything is left behind."""
+        return tx.now if self.take(tx, 1) else None
+
+    def take(self, tx: Tx, limit: int) -> list[Leftover]:
+        """What is wanted no more."""
+        accounts = [system_access(account.id, account.slug) for account in every_account(tx)]
+        return [(access, *row) for access in accounts for row in leftovers_of(tx, access, limit=limit)]
+
+    async def do(self, item: Leftover) -> None:
+        """Remove one folder."""
+        access, leftover_id, files = item
+        placed = _placed(files)
+        await asyncio.to_thread(_remove, placed.workspace, placed.folder)
+        await self.db.write(partial(forget_leftover, access=access, leftover_id=leftover_id))
+
+    async def sweep_strays(self) -> int:
+        """Remove what was written for a spawn that never came to be; how much that was."""
+        removed = 0
+        for access, agent in await self.db.read(_agents):
+            workspace = workspace_of(self._settings, access, agent)
+            held = await asyncio.to_thread(held_folders, workspace)
+            strays = await self.db.read(partial(_strays, access=access, agent=agent, held=held)) if held else []
+            for folder in strays:
+                await asyncio.to_thread(_remove, workspace, folder)
+            removed += len(strays)
+        return removed
+
+
+def _agents(tx: Tx) -> list[tuple[Access, Agent]]:
+    accounts = [system_access(account.id, account.slug) for account in every_account(tx)]
+    return [(access, agent) for access in accounts for agent in every_agent(tx, access)]
+
+
+def _strays(tx: Tx, access: Access, agent: Agent, held: list[tuple[str, int]]) -> list[str]:
+    """The folders that this account made, long enough ago, and that no lane owns."""
+    before = tx.now - STRAY_FOLDER_MINUTES * MS_PER_MINUTE
+    ours = [name for name, changed_at in held if changed_at < before and is_uuid_of(name, access.account_id)]
+    return [name for name in ours if not _is_owned(tx, access, agent, name)]
+
+
+def _is_owned(tx: Tx, access: Access, agent: Agent, name: str) -> bool:
+    lane = lane_of(tx, access, SessionKey.of(agent.id, f"subagent:{name}"))
+    return lane is not None and lane.files is not None
+
+
+def _remove(workspace: Workspace, folder: str) -> None:
+    try:
+        remove_folder(workspace, folder)
+    except (OSError, ValueError) as error:
+        # A link on the way, or rights that somebody took away: trying again would not help.
+        _log.warning("files_left", extra={"error": str(error)})

@@ -1,0 +1,1 @@
+"""The session tools: list, read, send and spawn."""

@@ -1,0 +1,195 @@
+"""The tools that look at sessions: list them, read one, ask how one stands, and which agents may be spawned."""
+
+from typing import Annotated, Any
+
+from msgspec import Meta, to_builtins
+
+from carrel.journal import entries_by_session, entries_of_session
+from carrel.kernel import MS_PER_MINUTE, Code, Refusal, iso
+from carrel.kernel.limits import (
+    HISTORY_ROWS_DEFAULT,
+    HISTORY_ROWS_MAX,
+    LIST_ROWS_DEFAULT,
+    LIST_ROWS_MAX,
+    ROW_MESSAGES_MAX,
+    SESSION_REFERENCE_CHARS_MAX,
+)
+from carrel.runs import live_runs_of_lane
+from carrel.sessions import (
+    Lane,
+    LaneFilter,
+    Session,
+    agent_by_id,
+    agents_in_sight,
+    children_of,
+    every_agent,
+    find_lane,
+    is_narrowed,
+    kinds_listed_as,
+    lane_rows,
+    refusal_of,
+)
+from carrel.storage import Tx
+from carrel.tools.model import Caller, Params, Result, Tool
+from carrel.tools.sessions.rows import messages_within, session_row, shown_key
+from carrel.tools.sessions.shapes import KnownAgents, ListedSessions, SessionHistory, Standing
+from carrel.tools.sessions.spawn_rules import may_spawn
+
+Reference = Annotated[str, Meta(min_length=1, max_length=SESSION_REFERENCE_CHARS_MAX)]
+
+
+class SessionsList(Params, frozen=True, kw_only=True):
+    """Which sessions; numbers beyond their bounds count as the bound."""
+
+    kinds: tuple[str, ...] = ()
+    limit: int = LIST_ROWS_DEFAULT
+    active_minutes: Annotated[float, Meta(ge=1, le=52_560_000)] | None = None
+    message_limit: int = 0
+
+
+class SessionsHistory(Params, frozen=True, kw_only=True):
+    """Whose transcript, and how much of it."""
+
+    session_key: Reference
+    limit: int = HISTORY_ROWS_DEFAULT
+    include_tools: bool = False
+
+
+class SessionStatus(Params, frozen=True, kw_only=True):
+    """Which session; the caller's own when left out."""
+
+    session_key: Reference = "current"
+
+
+class AgentsList(Params, frozen=True, kw_only=True):
+    """Nothing is asked for."""
+
+
+def lane_in_sight(tx: Tx, caller: Caller, reference: str) -> tuple[Lane, Session | None]:
+    """The lane a reference means, if the caller may see it; the refusal names the rule."""
+    lane, session = find_lane(tx, caller.looking, reference, caller.key, caller.sight)
+    why = refusal_of(tx, caller.access, caller.sight, lane.session_key)
+    if why is not None:
+        raise Refusal(Code.FORBIDDEN, why)
+    return lane, session
+
+
+def _filter(tx: Tx, caller: Caller) -> LaneFilter:
+    """What the caller may see, as a filter."""
+    own, sight = str(caller.key), caller.sight
+    if sight.mode == "self" and not sight.whole:
+        return LaneFilter(key=own)
+    return LaneFilter(under=own, agent_ids=agents_in_sight(tx, caller.access, sight))
+
+
+def _sessions_list(tx: Tx, caller: Caller, params: SessionsList) -> Result:
+    seen = _filter(tx, caller)
+    since = None if params.active_minutes is None else tx.now - int(params.active_minutes * MS_PER_MINUTE)
+    wanted = LaneFilter(
+        key=seen.key,
+        under=seen.under,
+        agent_ids=seen.agent_ids,
+        kinds=kinds_listed_as(list(params.kinds)),
+        updated_since=since,
+    )
+    rows = lane_rows(tx, caller.access, wanted, before=None, limit=max(1, min(params.limit, LIST_ROWS_MAX)))
+    shown = [to_builtins(session_row(tx, caller.access, caller.key.agent, row)) for row in rows]
+    count = max(0, min(params.message_limit, ROW_MESSAGES_MAX))
+    if count:
+        said = entries_by_session(tx, caller.access, [row.session.id for row in rows if row.session], limit=count)
+        for row, line in zip(rows, shown, strict=True):
+            line["messages"] = messages_within(said.get(row.session.id if row.session else "", [])).messages
+    mode = "all" if caller.sight.whole else caller.sight.mode
+    hidden = is_narrowed(tx, caller.access, seen)
+    return Result(value={"count": len(shown), "sessions": shown, "visibility": {"mode": mode, "hidden": hidden}})
+
+
+def _sessions_history(tx: Tx, caller: Caller, params: SessionsHistory) -> Result:
+    lane, session = lane_in_sight(tx, caller, params.session_key)
+    limit = max(1, min(params.limit, HISTORY_ROWS_MAX))
+    entries = (
+        entries_of_session(tx, caller.access, session.id, limit=limit, tool_results=params.include_tools)
+        if session
+        else []
+    )
+    told = messages_within(entries)
+    return Result(
+        value={
+            "sessionKey": shown_key(caller.key.agent, lane.session_key),
+            "sessionId": session.id if session else None,
+            "messages": told.messages,
+            "truncated": told.dropped > 0 or told.clipped,
+            "droppedMessages": told.dropped,
+            "contentTruncated": told.clipped,
+            "contentRedacted": told.redacted,
+            "bytes": told.bytes,
+        }
+    )
+
+
+def _session_status(tx: Tx, caller: Caller, params: SessionStatus) -> Result:
+    lane, session = lane_in_sight(tx, caller, params.session_key)
+    live = live_runs_of_lane(tx, caller.access, lane.key)
+    agent = caller.agent if lane.agent_id == caller.agent.id else agent_by_id(tx, caller.access, lane.agent_id)
+    busy = any(run.state == "running" for run in live)
+    closed = session is not None and session.closed_at is not None
+    return Result(
+        value={
+            "sessionKey": shown_key(caller.key.agent, lane.session_key),
+            "sessionId": session.id if session else None,
+            "generation": session.generation if session else 0,
+            "state": "busy" if busy else "closed" if closed else "idle",
+            "queuedRuns": sum(run.state == "queued" for run in live),
+            "model": lane.model or (agent.profile.model if agent else "") or None,
+            "contextTokens": lane.last_tokens,
+            "totalTokens": lane.total_tokens,
+            "planMode": {"enabled": False, "activePlanId": None},
+            "autoRuns": [],
+            "children": len(children_of(tx, caller.access, lane.key)),
+            "lastActivityAt": iso(lane.updated_at),
+        }
+    )
+
+
+def _agents_list(tx: Tx, caller: Caller, _params: AgentsList) -> Result:
+    agents = [agent for agent in every_agent(tx, caller.access) if agent.enabled and may_spawn(caller, agent.id)]
+    agents.sort(key=lambda agent: (agent.id != caller.agent.id, agent.id))
+    shown: list[dict[str, Any]] = [{"id": agent.id, "name": agent.name, "configured": True} for agent in agents]
+    allow_any = "*" in caller.agent.profile.subagents.allow_agents
+    return Result(value={"requester": caller.agent.id, "allowAny": allow_any, "agents": shown})
+
+
+SESSION_TOOLS = (
+    Tool(
+        name="sessions_list",
+        description="The sessions you may see, the most recently used first, on demand with their last messages.",
+        params=SessionsList,
+        effect="read",
+        act=_sessions_list,
+        gives=ListedSessions,
+    ),
+    Tool(
+        name="sessions_history",
+        description="The transcript of a session you may see: the newest messages, oldest first.",
+        params=SessionsHistory,
+        effect="read",
+        act=_sessions_history,
+        gives=SessionHistory,
+    ),
+    Tool(
+        name="session_status",
+        description="How a session stands: its state, generation, queue and use of tokens. Yours when none is named.",
+        params=SessionStatus,
+        effect="read",
+        act=_session_status,
+        gives=Standing,
+    ),
+    Tool(
+        name="agents_list",
+        description="The agents you may spawn, yourself first.",
+        params=AgentsList,
+        effect="read",
+        act=_agents_list,
+        gives=KnownAgents,
+    ),
+)

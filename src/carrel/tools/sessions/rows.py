@@ -1,0 +1,96 @@
+"""Sessions and transcripts as the tools show them: rows of a list, and messages within their bounds."""
+
+from typing import Any
+
+import msgspec
+from msgspec import UNSET
+
+from carrel.journal import Entry
+from carrel.kernel import REDACTED, Access, SessionKey, clip
+from carrel.kernel.limits import TOOL_MESSAGE_CHARS_MAX, TOOL_RESULT_BYTES_MAX
+from carrel.runs import newest_end
+from carrel.sessions import LaneRow, shown_channel
+from carrel.storage import Tx
+from carrel.tools.sessions.shapes import DeliveryContext, SessionRow
+from carrel.tools.transcript import message_shape
+
+# What the rest of a result takes beside its messages.
+_FRAME_BYTES = 2 * 1024
+
+
+def shown_key(agent_id: str | None, key: SessionKey) -> str:
+    """The key as its reader knows it: an agent's own main lane is `main` to that agent."""
+    return "main" if agent_id is not None and key == SessionKey(agent_id, "main") else str(key)
+
+
+def session_row(tx: Tx, access: Access, agent_id: str | None, row: LaneRow) -> SessionRow:
+    """One session of a list, as the agent knows it for whom it is made; for people that is None."""
+    lane, session = row.lane, row.session
+    key = lane.session_key
+    return SessionRow(
+        key=shown_key(agent_id, key),
+        kind=key.listed_kind,  # type: ignore[arg-type]
+        channel=shown_channel(key, lane.last_channel),
+        display_name=lane.display_name,
+        updated_at=lane.updated_at,
+        session_id=session.id if session else None,
+        model=lane.model,
+        context_tokens=lane.last_tokens,
+        total_tokens=lane.total_tokens,
+        thinking_level=lane.thinking_level,
+        verbose_level=lane.verbose_level,
+        system_sent=session is not None,
+        aborted_last_run=newest_end(tx, access, lane.key) == "cancelled",
+        send_policy=lane.send_policy,  # type: ignore[arg-type]
+        last_channel=lane.last_channel,
+        last_to=lane.last_to,
+        transcript_path=f"/api/sessions/{session.id}/history" if session else None,
+        label=lane.label,
+        delivery_context=(
+            DeliveryContext(channel=lane.last_channel, to=lane.last_to, account_id=access.account_id)
+            if lane.last_channel
+            else UNSET
+        ),
+    )
+
+
+class Told(msgspec.Struct, frozen=True, kw_only=True):
+    """Messages within their bounds, and what the bounds took away."""
+
+    messages: list[Any]
+    dropped: int = 0
+    clipped: bool = False
+    redacted: bool = False
+    bytes: int = 0
+
+
+def messages_within(entries: list[Entry]) -> Told:
+    """Entries as messages: secrets taken out, long texts cut, and of too many the oldest left out."""
+    plain = [msgspec.to_builtins(message_shape(entry, redacted=True)) for entry in entries]
+    hidden = any(REDACTED in str(message["content"]) for message in plain)
+    clipped = [_clip_blocks(message) for message in plain]
+    room, kept = TOOL_RESULT_BYTES_MAX - _FRAME_BYTES, []
+    for message in reversed(plain):
+        room -= len(msgspec.json.encode(message)) + 1
+        if room < 0:
+            break
+        kept.append(message)
+    kept.reverse()
+    size = len(msgspec.json.encode(kept))
+    return Told(
+        messages=kept, dropped=len(plain) - len(kept), clipped=any(clipped), redacted=hidden, bytes=size
+    )  # fmt: skip
+
+
+def _clip_blocks(message: dict[str, Any]) -> bool:
+    """Cut what is too long in one message; whether anything was."""
+    cut = False
+    for block in message["content"]:
+        for name in ("text", "arguments"):
+            words = block.get(name)
+            if words is None:
+                continue
+            text = words if isinstance(words, str) else msgspec.json.encode(words).decode()
+            if len(text) > TOOL_MESSAGE_CHARS_MAX:
+                block[name], cut = clip(text, TOOL_MESSAGE_CHARS_MAX), True
+    return cut

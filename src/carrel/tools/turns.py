@@ -1,0 +1,157 @@
+"""The tools that end or feed a turn: ask back, decline, add an artifact."""
+
+import base64
+import binascii
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta
+
+from carrel.kernel import Code, Refusal, invalid
+from carrel.kernel.limits import (
+    ARTIFACT_BYTES_MAX,
+    ARTIFACT_BYTES_PER_RUN_MAX,
+    ARTIFACTS_PER_RUN_MAX,
+    NAME_CHARS_MAX,
+    QUESTION_CHARS_MAX,
+)
+from carrel.records import REPLY_ARTIFACT, Artifact, artifact_sizes, insert_artifact
+from carrel.runs import Failed, NeedsInput, count_change, publish_change
+from carrel.storage import Tx
+from carrel.tools.model import Caller, Params, Result, Tool
+from carrel.tools.sessions.shapes import Added
+
+Short = Annotated[str, Meta(min_length=1, max_length=NAME_CHARS_MAX)]
+Words = Annotated[str, Meta(min_length=1, max_length=QUESTION_CHARS_MAX)]
+
+
+class RequestInput(Params, frozen=True, kw_only=True):
+    """The question a person is to answer."""
+
+    question: Words
+    kind: Literal["input", "auth"] = "input"
+
+
+class Decline(Params, frozen=True, kw_only=True):
+    """Why the agent will not do it."""
+
+    reason: Words
+
+
+class ArtifactAdd(Params, frozen=True, kw_only=True):
+    """One part of a result: exactly one of text, dataBase64, url and data."""
+
+    text: str | None = None
+    base64_text: str | None = msgspec.field(name="dataBase64", default=None)
+    url: Annotated[str, Meta(max_length=4000)] | None = None
+    structured: Any = msgspec.field(name="data", default=msgspec.UNSET)
+    filename: Short | None = None
+    name: Short | None = None
+    media_type: Short | None = None
+    append: bool = False
+    artifact_id: Short | None = None
+
+
+def _request_input(_tx: Tx, _caller: Caller, params: RequestInput) -> Result:
+    ends = NeedsInput(question=params.question, waiting_for=params.kind)
+    return Result(value={"ok": True, "waitingFor": params.kind}, ends=ends)
+
+
+def _decline(_tx: Tx, _caller: Caller, params: Decline) -> Result:
+    ends = Failed(code="rejected", message=params.reason, reason="rejected")
+    return Result(value={"ok": True, "declined": True}, ends=ends)
+
+
+def _artifact_add(tx: Tx, caller: Caller, params: ArtifactAdd) -> Result:
+    kind, content = _part(params)
+    # A file counts as the base64 it is kept as.
+    size = len(content.encode())
+    present = artifact_sizes(tx, caller.access, caller.own_run.id)
+    if len(present) >= ARTIFACTS_PER_RUN_MAX:
+        raise Refusal(Code.LIMIT_REACHED, f"A run has at most {ARTIFACTS_PER_RUN_MAX} artifact parts.")
+    room = ARTIFACT_BYTES_PER_RUN_MAX - sum(taken for _, taken in present)
+    if size > room:
+        raise Refusal(
+            Code.LIMIT_REACHED,
+            f"The artifacts of a run have at most {ARTIFACT_BYTES_PER_RUN_MAX} bytes together, and this part takes "
+            f"{size} where {max(0, room)} are left; give a link to it instead.",
+        )
+    known = {artifact_id for artifact_id, _ in present}
+    if params.artifact_id == REPLY_ARTIFACT:
+        raise invalid("artifactId", f"'{REPLY_ARTIFACT}' is the name of the reply itself; choose another.")
+    if params.append and params.artifact_id not in known:
+        raise invalid("artifactId", "append needs the artifactId of an artifact of this run.")
+    if params.artifact_id in known and not params.append:
+        raise invalid("artifactId", "This artifact is already there; set append to add to it.")
+    artifact_id = params.artifact_id or tx.new_id("art")
+    part = Artifact(
+        artifact_id=artifact_id,
+        seq=tx.tick(),
+        name=params.name,
+        media_type=params.media_type,
+        filename=params.filename,
+        kind=kind,
+        content=content,
+        added_at=tx.now,
+        change=count_change(tx, caller.own_run),
+    )
+    insert_artifact(tx, caller.access, caller.own_run.id, part)
+    publish_change(
+        tx, caller.own_run, "run.artifact", state="running", artifactId=artifact_id, append=params.append, part=part.seq
+    )
+    return Result(value={"artifactId": artifact_id})
+
+
+def _part(params: ArtifactAdd) -> tuple[str, str]:
+    """The kind of the part and what is kept of it, within the bound of one part."""
+    given = {
+        "text": params.text,
+        "bytes": params.base64_text,
+        "url": params.url,
+        "data": None if params.structured is msgspec.UNSET else msgspec.json.encode(params.structured).decode(),
+    }
+    named = [(kind, content) for kind, content in given.items() if content is not None]
+    if len(named) != 1:
+        raise Refusal(Code.INVALID_PARAMS, "Give exactly one of text, dataBase64, url and data.")
+    kind, content = named[0]
+    whole = _decoded(content) if kind == "bytes" else content.encode()
+    if len(whole) > ARTIFACT_BYTES_MAX:
+        field = "dataBase64" if kind == "bytes" else kind
+        raise Refusal(Code.TOO_LARGE, f"One part of an artifact has at most {ARTIFACT_BYTES_MAX} bytes.", field=field)
+    return kind, content
+
+
+def _decoded(content: str) -> bytes:
+    try:
+        return base64.b64decode(content, validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise invalid("dataBase64", f"This is no base64 ({error}).") from error
+
+
+TURN_TOOLS = (
+    Tool(
+        name="request_input",
+        description="Ask the person what you cannot go on without. Ends this turn; the answer continues the same run.",
+        params=RequestInput,
+        effect="write",
+        act=_request_input,
+        only_in_run=True,
+    ),
+    Tool(
+        name="decline",
+        description="Refuse this request for good, with a reason the sender can understand. Ends this turn.",
+        params=Decline,
+        effect="write",
+        act=_decline,
+        only_in_run=True,
+    ),
+    Tool(
+        name="artifact_add",
+        description="Add a result to this run: a text, a file (base64), a link or data; append adds to one you began.",
+        params=ArtifactAdd,
+        effect="write",
+        act=_artifact_add,
+        gives=Added,
+        only_in_run=True,
+    ),
+)

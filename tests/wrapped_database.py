@@ -1,0 +1,39 @@
+"""A store in front of another: it does what that one does, and a test overrides what shall go differently."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+from carrel.storage import Bell, Database, Landing, Tx
+
+T = TypeVar("T")
+C = TypeVar("C")
+
+
+class WrappedDatabase:
+    """Hands everything on to the store behind it."""
+
+    def __init__(self, db: Database) -> None:
+        self.db = db
+        self.engine = db.engine
+
+    async def write(self, work: Callable[[Tx], T]) -> T:
+        return await self.db.write(work)
+
+    async def read(self, work: Callable[[Tx], T]) -> T:
+        return await self.db.read(work)
+
+    def bell(self, name: str) -> Bell:
+        return self.db.bell(name)
+
+    def observe(self, change: type[C], observer: Callable[[Tx, C], None]) -> None:
+        self.db.observe(change, observer)
+
+    def join(self, bell: str, rider: Callable[[Tx], Landing | None]) -> None:
+        self.db.join(bell, rider)
+
+    def backup(self, target: Path) -> None:
+        self.db.backup(target)
+
+    async def close(self) -> None:
+        await self.db.close()
