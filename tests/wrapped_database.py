@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-from carrel.storage import Bell, Database, Landing, Tx
+from carrel.storage import Bell, Database, Landing, LongTx, Tx
 
 T = TypeVar("T")
 C = TypeVar("C")
@@ -22,6 +22,9 @@ class WrappedDatabase:
 
     async def read(self, work: Callable[[Tx], T]) -> T:
         return await self.db.read(work)
+
+    async def long_read(self, work: Callable[[LongTx], T], *, seconds_max: float = 30) -> T:
+        return await self.db.long_read(work, seconds_max=seconds_max)
 
     def bell(self, name: str) -> Bell:
         return self.db.bell(name)

@@ -1,4 +1,4 @@
-"""A floor with callers: a real store, the dispatcher, and turns that reach the scripted gateway or the built-in agent."""
+"""A real store, the dispatcher, and turns that reach the scripted gateway or the built-in agent."""
 
 import asyncio
 import random

@@ -67,9 +67,11 @@ def test_what_runs_between_two_lanes_are_told_changes_only_with_the_version() ->
     files = json.dumps({"receipt": {"relDir": "files", "count": 1, "totalBytes": 2, "files": [{"name": "a.txt"}]}})
     ends = [msgspec.structs.replace(spawned, state=state, reply=None) for state in ("completed", "failed")]
     told = [
-        sent_briefing(sent), reply_briefing(back, EXCHANGE), reply_briefing(back, None), announce_briefing(announce, "api"),
+        sent_briefing(sent), reply_briefing(back, EXCHANGE), reply_briefing(back, None),
+        announce_briefing(announce, "api"),
         inline_notice(EXCHANGE), announce_message(EXCHANGE, sent),
-        spawned_briefing(spawned, None), spawned_briefing(spawned, files), notes_briefing(announce), result_briefing(announce),
+        spawned_briefing(spawned, None), spawned_briefing(spawned, files), notes_briefing(announce),
+        result_briefing(announce),
         *(notes_question(Outcome(run=ended, result="a list", notes="")) for ended in ends),
     ]  # fmt: skip
     assert ERRANDS[PROFILE_VERSION] == sha256("\n\n".join(told).encode()).hexdigest(), (

@@ -7,28 +7,30 @@ from pathlib import Path
 
 import pytest
 
-from carrel.delivery import Connection
-from carrel.delivery.snapshot import Snapshot
-from carrel.delivery.transcript import act, hear
+from carrel.delivery import BUILTIN, Connection, Snapshot
+from carrel.delivery.request import build_request
+from carrel.delivery.snapshot import read_snapshot
+from carrel.delivery.step import make_call, prepare
 from carrel.gateway import BuiltinGateway
 from carrel.journal import Entry
-from carrel.kernel import Provenance, TurnExtras
-from carrel.kernel.settings import GatewaySettings
-from carrel.runs import Claim, ClaimLost, cancel, run_by_id
-from carrel.sessions import agent_by_id, lane_of, lock_lane
+from carrel.kernel import Provenance
+from carrel.kernel.settings import DeliverySettings, GatewaySettings
+from carrel.runs import Claim, ClaimLost, cancel
+from carrel.sessions import lock_lane
 from carrel.storage import Tx
-from carrel.tools import CATALOG, Surroundings, ready_for, run_caller
+from carrel.tools import CATALOG, Surroundings, ready_for
 from tests.engine import MAIN, SECONDS_MAX, Engine, open_engine
 from tests.tools.spawning import settings_in
 
 pytestmark = pytest.mark.anyio
 
 
-async def test_a_first_hearing_and_a_cancel_never_wait_for_each_other(postgres_url: str) -> None:
+async def test_a_first_hearing_and_a_cancel_never_wait_for_each_other(postgres_url: str, tmp_path: Path) -> None:
     async with open_engine(postgres_url) as engine:
         run = await engine.say(MAIN, "hello")
         held = await engine.take_one()
-        begun, calls = await meet(engine, run.id, lambda tx: hear(tx, held))
+        hear = await hearing(engine, held, tmp_path)
+        begun, calls = await meet(engine, run.id, hear)
         assert isinstance(begun, ClaimLost)
         assert sorted(calls) == ["begin", "cancel"]
         assert (await engine.run(run.id)).session_id is None
@@ -38,38 +40,29 @@ async def test_a_spawn_and_a_cancel_of_its_turn_never_wait_for_each_other(postgr
     async with open_engine(postgres_url) as engine:
         run = await engine.say(MAIN, "hello")
         held = await engine.take_one()
-        await engine.db.write(lambda tx: hear(tx, held))
-        snapshot = await engine.db.read(lambda tx: sit_down(tx, engine, held, tmp_path))
+        await engine.db.write(await hearing(engine, held, tmp_path))
+        snapshot = await snapshot_of(engine, held, tmp_path)
         call, arguments = spawning(), '{"task":"count the sheep"}'
         async with ready_for(engine.db, CATALOG, snapshot.caller, "sessions_spawn", arguments) as readied:
-            begun, calls = await meet(engine, run.id, lambda tx: act(tx, held, snapshot, call, arguments, readied))
+            begun, calls = await meet(
+                engine, run.id, lambda tx: make_call(tx, held, snapshot, call, arguments, readied)
+            )
         assert isinstance(begun, ClaimLost)
         assert sorted(calls) == ["begin", "cancel"]
 
 
-def sit_down(tx: Tx, engine: Engine, held: Claim, folder: Path) -> Snapshot:
-    """The caller of a run that is being worked on."""
-    access = engine.access
-    run, agent, lane = run_by_id(tx, access, held.id), agent_by_id(tx, access, "main"), lane_of(tx, access, MAIN)
-    assert run is not None
-    assert agent is not None
-    assert lane is not None
-    _, session = hear(tx, held)
-    house = Surroundings(settings=settings_in(folder), rules=engine.rules)
-    return Snapshot(
-        caller=run_caller(house, access, agent, lane, run, session),
-        run=run,
-        lane=lane,
-        session=session,
-        agent=agent,
-        access=access,
-        connection=Connection(BuiltinGateway("builtin"), GatewaySettings()),
-        toolset=CATALOG,
-        own=[],
-        earlier=[],
-        earlier_unread=0,
-        extras=TurnExtras(),
-    )
+async def snapshot_of(engine: Engine, held: Claim, folder: Path) -> Snapshot:
+    """What is stored of a run that is being worked on."""
+    services = Surroundings(settings=settings_in(folder), rules=engine.rules)
+    connections = {BUILTIN: Connection(BuiltinGateway("builtin"), GatewaySettings())}
+    return await engine.db.long_read(lambda tx: read_snapshot(tx, held, services, connections))
+
+
+async def hearing(engine: Engine, held: Claim, folder: Path) -> Callable[[Tx], object]:
+    """The transaction by which a run's first step is prepared."""
+    snapshot = await snapshot_of(engine, held, folder)
+    request = build_request(snapshot, DeliverySettings(), history_chars_max=1_000)
+    return lambda tx: prepare(tx, held, snapshot, request, "")
 
 
 def spawning() -> Entry:

@@ -24,7 +24,7 @@ LEASE_MS = 60_000
 WRITES = 11
 
 
-class Died(Exception):
+class Died(BaseException):
     """The worker is gone."""
 
 

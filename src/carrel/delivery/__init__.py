@@ -1,4 +1,4 @@
-"""A run is heard and answered: instructions, input, the turn loop, receipts.
+"""A run is heard and answered: snapshot, request, the steps of a turn, receipts, live text.
 
 It owns no queue and opens no connection.
 """
@@ -7,8 +7,8 @@ from carrel.delivery.approvals import is_about_approval
 from carrel.delivery.live import Live, Spoken, Words
 from carrel.delivery.prompt import PROFILE_VERSION, standing_instructions
 from carrel.delivery.receipts import Comparison, Receipt, compare_receipts, receipt_of
-from carrel.delivery.snapshot import Connection
-from carrel.delivery.turn import BUILTIN, Turns
+from carrel.delivery.snapshot import BUILTIN, Connection, Snapshot
+from carrel.delivery.turn import Turns
 
 __all__ = [
     "BUILTIN",
@@ -17,6 +17,7 @@ __all__ = [
     "Connection",
     "Live",
     "Receipt",
+    "Snapshot",
     "Spoken",
     "Turns",
     "Words",

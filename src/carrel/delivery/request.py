@@ -1,4 +1,4 @@
-"""What is put to the gateway: the transcript and the new message as items, and the exact body around them. Pure."""
+"""The request of one step: transcript and message as items, and the exact body around them. Pure."""
 
 import base64
 import math
@@ -9,154 +9,169 @@ import msgspec
 from msgspec import Struct
 
 from carrel.delivery.approvals import is_about_approval
-from carrel.delivery.prompt import Instructions
+from carrel.delivery.prompt import Instructions, standing_instructions, with_request
+from carrel.delivery.snapshot import BUILTIN, Snapshot
 from carrel.delivery.transcript import since_heard
 from carrel.journal import Entry
 from carrel.kernel import TurnExtras, clip
-from carrel.kernel.settings import DeliverySettings, GatewaySettings
+from carrel.kernel.settings import DeliverySettings
 from carrel.records import Attachment
 from carrel.runs import Run, is_senders
-from carrel.sessions import Session
-from carrel.tools import Tool
 
 Item = dict[str, Any]
-_NOTHING = TurnExtras()
+_NO_EXTRAS = TurnExtras()
 _IMAGES = ("image/png", "image/jpeg", "image/webp", "image/gif")
+# The model asked for where nobody named one: the field is required, and servers with one model ignore it.
+_ANY_MODEL = "default"
 
 
-class Asking(Struct, frozen=True, kw_only=True):
-    """Everything one step of a turn is made from."""
+class Request(Struct, frozen=True, kw_only=True):
+    """A request, to the byte, and how much of the transcript it shows.
 
-    run: Run
-    session: Session
-    address: str
-    gateway: GatewaySettings
-    settings: DeliverySettings
-    model: str
-    # How many characters of talk are shown at most.
-    room: int
-    thinking: str | None
-    instructions: Instructions
-    tools: tuple[Tool, ...]
-    own: list[Entry]
-    earlier: list[Entry]
-    earlier_unread: int
-    attachments: dict[str, Attachment]
-    extras: TurnExtras
-
-
-class Asked(Struct, frozen=True):
-    """The body, to the byte, how much of the talk it shows, and how many lines of the transcript had to stay out.
-
-    `only_talk`: the sender has put nothing beside it that takes a part of what the model can hold.
+    `only_talk`: the sender added nothing that takes a part of the model's context window.
     """
 
     body: bytes
+    model: str
+    instructions: Instructions
+    history_chars_max: int
     shown_chars: int
     history_shown: int
     history_omitted: int
     only_talk: bool
 
 
-def ask(asking: Asking) -> Asked:
-    """The request of one step."""
-    own, kept, omitted = _fitting(asking)
-    items = _items(asking, own, kept)
-    is_inline = asking.settings.instructions == "inline"
-    if is_inline:
-        _lead(items, asking.instructions.text)
-    body: dict[str, Any] = {"model": asking.model}
-    if not is_inline:
-        body["instructions"] = asking.instructions.text
-    body["input"] = _as_text(items) if asking.gateway.history == "gateway" and len(items) == 1 else items
+def model_of(snapshot: Snapshot) -> str:
+    """The model that is asked for; the built-in agent is none, whatever the agent would be given elsewhere."""
+    settings = snapshot.connection.settings
+    if settings.kind == "builtin":
+        return BUILTIN
+    named = snapshot.extras.model or snapshot.lane.model or snapshot.agent.profile.model
+    return named or settings.model or _ANY_MODEL
+
+
+def build_request(
+    snapshot: Snapshot, settings: DeliverySettings, *, history_chars_max: int, block: str = ""
+) -> Request:  # fmt: skip
+    """Build the request of one step; `block` is the context that was gathered for it."""
+    extras, gateway = snapshot.extras, snapshot.connection.settings
+    instructions, model = _instructions(snapshot), model_of(snapshot)
+    own, kept, omitted = _within(snapshot, history_chars_max - len(block))
+    items = _items(snapshot, settings, own, kept, block)
+    inline = settings.instructions == "inline"
+    if inline:
+        _prepend(items, instructions.text)
+    body: dict[str, Any] = {"model": model}
+    if not inline:
+        body["instructions"] = instructions.text
+    body["input"] = _as_text(items) if gateway.history == "gateway" and len(items) == 1 else items
     body |= {
-        "tools": [*(tool.function() for tool in asking.tools), *asking.extras.functions],
+        "tools": [*(tool.function() for tool in snapshot.toolset.offered()), *extras.functions],
         "tool_choice": "auto",
-        "stream": asking.gateway.stream,
+        "stream": gateway.stream,
     }
-    if asking.thinking and asking.thinking != "off":
-        body["reasoning"] = {"effort": asking.thinking}
-    body |= _options(asking)
-    body |= {"user": asking.address, "metadata": _metadata(asking)}
-    shown_chars = sum(len(entry.content) for entry in (*own, *kept))
-    extras = asking.extras
-    beside = (asking.attachments, extras.instructions, extras.functions, extras.before, extras.after, extras.parts)
-    return Asked(msgspec.json.encode(body), shown_chars, len(kept), omitted, not any(beside))
+    thinking = snapshot.lane.thinking_level or snapshot.agent.profile.thinking
+    if thinking and thinking != "off":
+        body["reasoning"] = {"effort": thinking}
+    body |= _options(snapshot)
+    body |= {"user": snapshot.address, "metadata": _metadata(snapshot, instructions)}
+    added = (snapshot.attachments, extras.instructions, extras.functions, extras.before, extras.after, extras.parts)
+    return Request(
+        body=msgspec.json.encode(body),
+        model=model,
+        instructions=instructions,
+        history_chars_max=history_chars_max,
+        shown_chars=sum(len(entry.content) for entry in (*own, *kept)),
+        history_shown=len(kept),
+        history_omitted=omitted,
+        only_talk=not any(added),
+    )
 
 
-def _options(asking: Asking) -> dict[str, Any]:
+def _instructions(snapshot: Snapshot) -> Instructions:
+    key, tools = snapshot.run.session_key, snapshot.toolset.offered()
+    standing = standing_instructions(snapshot.agent, key, tools, snapshot.briefing)
+    return with_request(standing, snapshot.extras.instructions)
+
+
+def _options(snapshot: Snapshot) -> dict[str, Any]:
     """What the sender wants of the model. A call that it insists on is made once, or the turn would never end."""
-    options = dict(asking.extras.options)
+    options = dict(snapshot.extras.options)
     choice = options.get("tool_choice", "auto")
-    if choice in ("auto", "none") or not any(entry.role == "toolCall" for entry in since_heard(asking.own)):
+    if choice in ("auto", "none") or not any(entry.role == "toolCall" for entry in since_heard(snapshot.own)):
         return options
     is_list = isinstance(choice, dict) and choice.get("type") == "allowed_tools"
     return options | {"tool_choice": choice | {"mode": "auto"} if is_list else "auto"}
 
 
-def _metadata(asking: Asking) -> dict[str, str]:
-    run, heard = asking.run, [entry for entry in asking.own if not is_about_approval(entry)]
+def _metadata(snapshot: Snapshot, instructions: Instructions) -> dict[str, str]:
+    run, heard = snapshot.run, [entry for entry in snapshot.own if not is_about_approval(entry)]
     named = {
         "runId": run.id,
-        "sessionId": asking.session.id,
+        "sessionId": snapshot.session.id,
         "taskId": run.task_id or run.session_key.task_id,
-        # What was said last: an answer has an id of its own.
-        "messageId": next((said.message_id for said in reversed(heard) if said.role == "user"), None),
-        "deliveryInstructionProfileVersion": asking.instructions.version,
+        # The newest message: an answer has an id of its own.
+        "messageId": next((entry.message_id for entry in reversed(heard) if entry.role == "user"), None),
+        "deliveryInstructionProfileVersion": instructions.version,
     }
     return {name: value for name, value in named.items() if value is not None}
 
 
-def _fitting(asking: Asking) -> tuple[list[Entry], list[Entry], int]:
-    """What this run heard and did, the transcript before it within its bound, and how many lines had to stay out.
+def _within(snapshot: Snapshot, chars_max: int) -> tuple[list[Entry], list[Entry], int]:
+    """The run's own entries, the transcript before it within the limit, and how many entries had to be left out.
 
     The oldest are left out first, and whole.
     """
-    own = [entry for entry in asking.own if not is_about_approval(entry)]
-    earlier = [entry for entry in asking.earlier if not is_about_approval(entry)]
-    unread = asking.earlier_unread
-    if asking.gateway.history == "gateway":
+    own = [entry for entry in snapshot.own if not is_about_approval(entry)]
+    earlier = [entry for entry in snapshot.earlier if not is_about_approval(entry)]
+    unread = snapshot.earlier_unread
+    if snapshot.connection.settings.history == "gateway":
         earlier, unread = [], 0
-    extras = asking.extras
-    room = asking.room - sum(len(entry.content) for entry in own)
+    extras = snapshot.extras
+    left = chars_max - sum(len(entry.content) for entry in own)
     if extras.before or extras.after:
-        room -= len(msgspec.json.encode((extras.before, extras.after)))
+        left -= len(msgspec.json.encode((extras.before, extras.after)))
     kept: list[Entry] = []
     for entry in reversed(earlier):
-        # A line without words takes room too: whoever has none left shows nothing more.
-        room -= max(1, len(entry.content))
-        if room < 0:
+        # An empty entry counts too: once nothing is left, nothing more is shown.
+        left -= max(1, len(entry.content))
+        if left < 0:
             break
         kept.append(entry)
     return own, kept, unread + len(earlier) - len(kept)
 
 
-def _items(asking: Asking, own: list[Entry], kept: list[Entry]) -> list[Item]:
-    """The transcript, and what this run heard and did in its place."""
-    shown = [entry for _, entry in sorted([*((entry.seq, entry) for entry in kept), *_places(own)], key=itemgetter(0))]
+def _items(
+    snapshot: Snapshot, settings: DeliverySettings, own: list[Entry], kept: list[Entry], block: str
+) -> list[Item]:  # fmt: skip
+    """The transcript with the run's own entries in their order, and the context before its message."""
+    positioned = [*((entry.seq, entry) for entry in kept), *_positions(own)]
     items: list[Item] = []
-    for entry in shown:
-        around = asking.extras if entry.id == asking.run.message_id else _NOTHING
-        items += [*around.before, _item(asking, entry), *around.after]
+    for _, entry in sorted(positioned, key=itemgetter(0)):
+        is_message = entry.id == snapshot.run.message_id
+        if is_message and block:
+            items.append({"type": "message", "role": "developer", "content": [_text(block)]})
+        around = snapshot.extras if is_message else _NO_EXTRAS
+        items += [*around.before, _item(snapshot, settings, entry), *around.after]
     return items
 
 
-def _places(own: list[Entry]) -> list[tuple[float, Entry]]:
-    """What this run heard and did, each with its place in the talk.
+def _positions(own: list[Entry]) -> list[tuple[float, Entry]]:
+    """The run's own entries, each with its position in the transcript.
 
-    An answer is written down when it comes and heard when its turn begins: other runs of the lane may have had theirs
-    in between, and what they said is not what is answered now. So it stands right before what the run did next. What
-    a sender's function brought is such an answer too, and its call stands with it.
+    An answer is stored when it arrives and read when its turn begins; other runs of the lane may have had theirs in
+    between, and what they said is not what is answered now. So it goes right before what the run did next. The output
+    of a sender's function is such an answer too, and its call goes with it.
     """
-    placed: list[tuple[float, Entry]] = []
-    place = math.inf
+    positioned: list[tuple[float, Entry]] = []
+    position = math.inf
     for entry in reversed(own):
-        place = place if entry.role == "user" or is_senders(entry) else entry.seq
-        placed.append((place, entry))
-    return placed[::-1]
+        position = position if entry.role == "user" or is_senders(entry) else entry.seq
+        positioned.append((position, entry))
+    return positioned[::-1]
 
 
-def _item(asking: Asking, entry: Entry) -> Item:
+def _item(snapshot: Snapshot, settings: DeliverySettings, entry: Entry) -> Item:
     details = entry.details or {}
     match entry.role:
         case "toolCall":
@@ -174,14 +189,16 @@ def _item(asking: Asking, entry: Entry) -> Item:
             part: Item = {"type": "output_text", "text": entry.content, "annotations": []}
             return {"type": "message", "role": "assistant", "status": "completed", "content": [part]}
         case role:
-            if entry.run_id != asking.run.id:
+            run = snapshot.run
+            if entry.run_id != run.id:
                 return {"type": "message", "role": role, "content": [_text(entry.content)]}
-            files = [_file(asking.attachments[name]) for name in entry.attachment_ids if name in asking.attachments]
-            if entry.id == asking.run.message_id:
-                files += asking.extras.parts
-            said = _text(clip(entry.content, asking.settings.input_chars_max))
-            # What was said stands alone and last, so that nothing put beside it can be taken for it.
-            return {"type": "message", "role": role, "content": [*files, *_anchors(asking.run), said]}
+            kept = snapshot.attachments
+            files = [_file(kept[name]) for name in entry.attachment_ids if name in kept]
+            if entry.id == run.message_id:
+                files += snapshot.extras.parts
+            text = _text(clip(entry.content, settings.input_chars_max))
+            # The message is a part of its own and the last, so that nothing beside it can be mistaken for it.
+            return {"type": "message", "role": role, "content": [*files, *_anchors(run), text]}
 
 
 def _text(text: str) -> Item:
@@ -189,7 +206,7 @@ def _text(text: str) -> Item:
 
 
 def _anchors(run: Run) -> list[Item]:
-    """What a task lane's message is tied to; a plain chat needs none."""
+    """The ids that a task's message is tied to; a plain chat needs none."""
     task_id = run.task_id or run.session_key.task_id
     return [_text(f"[message {run.message_id} · task {task_id}]")] if task_id else []
 
@@ -201,8 +218,8 @@ def _file(attachment: Attachment) -> Item:
     return {"type": "input_file", "filename": attachment.name, "file_data": address}
 
 
-def _lead(items: list[Item], text: str) -> None:
-    """Put the policy in front of the newest user message; for gateways that know no instructions."""
+def _prepend(items: list[Item], text: str) -> None:
+    """Put the instructions in front of the newest user message, for gateways without an instructions field."""
     newest = next(item for item in reversed(items) if item.get("role") == "user")
     newest["content"].insert(0, _text(text))
 

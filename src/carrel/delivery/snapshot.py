@@ -1,35 +1,110 @@
-"""The caller of one run: everything a step of its turn needs, as one transaction read it. Values only."""
+"""The snapshot of a run: everything a step of its turn needs, read at one moment, outside the loop and the writer."""
 
-from msgspec import Struct
+from collections.abc import Mapping
 
+from msgspec import Struct, structs
+
+from carrel.access import account_of
+from carrel.delivery.transcript import message_entry
+from carrel.exchanges import briefing_of
 from carrel.gateway import Gateway
-from carrel.journal import Entry
-from carrel.kernel import Access, TurnExtras
+from carrel.journal import Entry, entries_of_run, talk_around_run
+from carrel.kernel import DEFAULT_ACCOUNT_SLUG, Access, TurnExtras
+from carrel.kernel.limits import HISTORY_ROWS_MAX
 from carrel.kernel.settings import GatewaySettings
-from carrel.runs import Run
-from carrel.sessions import Agent, Lane, Session
-from carrel.tools import Caller, Toolset
+from carrel.records import Attachment, attachments_by_id
+from carrel.runs import Claim, ClaimLost, Run, extras_of, run_by_id
+from carrel.sessions import Agent, Lane, Session, agent_by_id, lane_of, next_session, open_session_of, session_by_id
+from carrel.storage import LongTx
+from carrel.tools import CATALOG, Caller, Surroundings, Toolset, run_caller, toolset_for
+
+BUILTIN = "builtin"
 
 
 class Connection(Struct, frozen=True):
-    """A gateway and how it is to be spoken to."""
+    """An open gateway, and the settings it is used with."""
 
     gateway: Gateway
     settings: GatewaySettings
 
 
 class Snapshot(Struct, frozen=True, kw_only=True):
-    """One run at its caller: everything a step needs, read in one transaction."""
+    """One run, its session and its agent, as they are stored.
 
-    caller: Caller
+    Before the run is heard, `session` is the one that will hear it, which may not be open yet, and `own` holds its
+    message as it will be written.
+    """
+
     run: Run
+    unheard: bool
     lane: Lane
     session: Session
     agent: Agent
     access: Access
+    caller: Caller
     connection: Connection
     toolset: Toolset
     own: list[Entry]
     earlier: list[Entry]
     earlier_unread: int
+    attachments: dict[str, Attachment]
     extras: TurnExtras
+    # What the run is told when another session caused it.
+    briefing: str
+    address: str
+
+
+def read_snapshot(
+    tx: LongTx, claim: Claim, services: Surroundings, connections: Mapping[str, Connection]
+) -> Snapshot:  # fmt: skip
+    """Read everything a step of this claim needs; ClaimLost when the claim is over."""
+    access = claim.access
+    run, agent = run_by_id(tx, access, claim.id), agent_by_id(tx, access, claim.agent_id)
+    if run is None or run.state != "running" or run.claim_no != claim.claim_no or run.stopping is not None:
+        raise ClaimLost(claim.id)
+    lane = lane_of(tx, access, run.session_key)
+    assert agent is not None, "a lane always has an agent"
+    assert lane is not None, "a run always has a lane"
+    session = _session(tx, access, run, lane, agent)
+    unheard = run.session_id is None
+    own = [message_entry(run, session)] if unheard else entries_of_run(tx, access, run.id)
+    earlier, unread = talk_around_run(tx, access, session.id, run.id, limit=HISTORY_ROWS_MAX)
+    as_agent = structs.replace(access, kind="run", actor_id=agent.id, agent_id=agent.id, run_id=run.id)
+    caller = run_caller(services, as_agent, agent, lane, run, session)
+    attached = tuple(name for entry in own for name in entry.attachment_ids)
+    slug = account_of(tx, access).slug
+    return Snapshot(
+        run=run,
+        unheard=unheard,
+        lane=lane,
+        session=session,
+        agent=agent,
+        access=as_agent,
+        caller=caller,
+        connection=_connection(connections, agent),
+        toolset=toolset_for(CATALOG, caller),
+        own=own,
+        earlier=earlier,
+        earlier_unread=unread,
+        attachments={kept.id: kept for kept in attachments_by_id(tx, access, attached)},
+        extras=extras_of(tx, access, run.id) if run.extras else TurnExtras(),
+        briefing=briefing_of(tx, run),
+        address=session.address + ("" if slug == DEFAULT_ACCOUNT_SLUG else f"@{slug}"),
+    )
+
+
+def _session(tx: LongTx, access: Access, run: Run, lane: Lane, agent: Agent) -> Session:
+    """The session that hears the run: the one it is bound to, else the open one, else the next, not opened yet."""
+    if run.session_id is not None:
+        # A run that is taken up again ends in the generation it began in, even if that was closed meanwhile.
+        bound = session_by_id(tx, access, run.session_id)
+        assert bound is not None, "a generation with a run is never pruned"
+        return bound
+    present = None if run.begins_afresh else open_session_of(tx, access, lane.key)
+    return present or next_session(tx, lane, agent)
+
+
+def _connection(connections: Mapping[str, Connection], agent: Agent) -> Connection:
+    named = agent.profile.gateway or ("default" if "default" in connections else BUILTIN)
+    # When the settings no longer name that gateway, the built-in agent answers and says how to connect one.
+    return connections.get(named) or connections[BUILTIN]

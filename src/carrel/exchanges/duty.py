@@ -109,7 +109,7 @@ class _Steps(Duty[Exchange]):
         keep(tx, self._courses, exchange)
 
     def _leave(self, tx: Tx, exchange: Exchange) -> Exchange:
-        """What becomes of a result that is to leave on a channel: where the channel shows what is stored, it is there."""
+        """What becomes of a result that is to be said on a channel: most channels show what is stored."""
         lane = lock_lane(tx, exchange.access, str(exchange.announced_in))
         channel = None if lane is None else channel_of(lane)
         if lane is None or channel not in self._channels:

@@ -104,7 +104,8 @@ def due_exchanges(tx: Tx, limit: int, *, carried: bool) -> list[Exchange]:
     `carried` asks for those whose result is to leave on a channel, else for those with another step to take.
     """
     rows = tx.all(
-        f"SELECT {_COLUMNS} FROM exchanges WHERE due_at <= :now AND step {_CARRY[carried]} ORDER BY due_at LIMIT :limit",
+        f"SELECT {_COLUMNS} FROM exchanges WHERE due_at <= :now AND step {_CARRY[carried]} "
+        "ORDER BY due_at LIMIT :limit",
         now=tx.now,
         limit=limit,
     )

@@ -66,7 +66,8 @@ def _values(post: Post) -> dict[str, object]:
 def keep_reply_address(tx: Tx, access: Access, run_id: str, channel: str, chat_address: str) -> None:
     """Remember where on a channel the answers of a run belong."""
     tx.run(
-        "INSERT INTO reply_addresses (account_id, run_id, channel, chat_address) VALUES (:account, :run_id, :channel, :chat_address)",
+        "INSERT INTO reply_addresses (account_id, run_id, channel, chat_address) "
+        "VALUES (:account, :run_id, :channel, :chat_address)",
         account=access.account_id,
         run_id=run_id,
         channel=channel,

@@ -25,5 +25,13 @@ from carrel.runs.watch import RESTS, Watch
 from carrel.runs.why import Why, explain
 
 __all__ = [
-    "RESTS", "CallOutput", "Cancelled", "Claim", "ClaimLost", "Completed", "Dispatcher", "Failed", "Handler", "LaneStopped", "NeedsInput", "Outcome", "OutsideCall", "Pruner", "Rules", "Run", "RunChanged", "RunFilter", "RunRetried", "TaskFilter", "WantedEnd", "Watch", "Why", "about_run", "answer", "bind_session", "cancel", "check_message", "count_change", "count_live", "count_tasks", "deliver", "explain", "extras_of", "fence", "go_on", "hold_run", "is_senders", "keep_end", "live_runs_of_lane", "newest_end", "newest_tasks", "note_instructions", "notify_people", "observe_runs", "open_calls", "prune", "publish_change", "queue_order", "queue_position", "release_sender", "remove_lane", "require_cancelled", "retire_agent", "retry", "retry_delay_ms", "run_by_id", "run_by_sender", "running_of_lane", "runs_newest_first", "stop_lane", "stuck_lanes", "subject_of", "want_end", "wanted_end",
+    "RESTS", "CallOutput", "Cancelled", "Claim", "ClaimLost", "Completed", "Dispatcher", "Failed", "Handler",
+    "LaneStopped", "NeedsInput", "Outcome", "OutsideCall", "Pruner", "Rules", "Run", "RunChanged", "RunFilter",
+    "RunRetried", "TaskFilter", "WantedEnd", "Watch", "Why", "about_run", "answer", "bind_session", "cancel",
+    "check_message", "count_change", "count_live", "count_tasks", "deliver", "explain", "extras_of", "fence",
+    "go_on", "hold_run", "is_senders", "keep_end", "live_runs_of_lane", "newest_end", "newest_tasks",
+    "note_instructions", "notify_people", "observe_runs", "open_calls", "prune", "publish_change", "queue_order",
+    "queue_position", "release_sender", "remove_lane", "require_cancelled", "retire_agent", "retry",
+    "retry_delay_ms", "run_by_id", "run_by_sender", "running_of_lane", "runs_newest_first", "stop_lane",
+    "stuck_lanes", "subject_of", "want_end", "wanted_end",
 ]  # fmt: skip

@@ -21,7 +21,7 @@ from carrel.sessions.child_store import (
     leave_files,
     leftovers_of,
 )
-from carrel.sessions.generations import archive, change_lane, close_generation, make_lane, open_generation
+from carrel.sessions.generations import archive, change_lane, close_generation, make_lane, next_session, open_generation
 from carrel.sessions.model import (
     Agent,
     BehaviorFlags,
@@ -140,6 +140,7 @@ __all__ = [
     "may_see",
     "name_chat",
     "named_agent",
+    "next_session",
     "note_chat_address",
     "note_tokens",
     "open_account",

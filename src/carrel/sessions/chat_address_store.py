@@ -18,7 +18,8 @@ def newest_chat_at(tx: Tx, access: Access, chat_address: str, made_by: str, but:
     """The most recent chat of one maker that was spoken in at a chat_address, leaving one key out."""
     row = tx.one(
         "SELECT key FROM lanes WHERE account_id = :account AND kind = 'chat' AND made_by = :made_by "
-        "AND last_to = :chat_address AND archived_at IS NULL AND key <> :but ORDER BY updated_at DESC, key DESC LIMIT 1",
+        "AND last_to = :chat_address AND archived_at IS NULL AND key <> :but "
+        "ORDER BY updated_at DESC, key DESC LIMIT 1",
         account=access.account_id,
         made_by=made_by,
         chat_address=chat_address,

@@ -9,12 +9,29 @@ from carrel.journal import about_lane, append_event, json_text
 from carrel.kernel import METRICS, Access, Code, Refusal, SessionKey, not_found
 from carrel.sessions import store
 from carrel.sessions.agent_store import agent_by_id
-from carrel.sessions.model import ClosedReason, Lane, LaneChange, Session
+from carrel.sessions.model import Agent, ClosedReason, Lane, LaneChange, Session
 from carrel.storage import Tx
 
 
-def open_generation(tx: Tx, access: Access, key: SessionKey) -> Session:
-    """The open generation of a key, or the next one, opened now. Only the start of a run calls this."""
+def next_session(tx: Tx, lane: Lane, agent: Agent) -> Session:
+    """The generation of a lane that would be opened next; nothing is written."""
+    key = lane.session_key
+    return Session(
+        id=tx.new_id("ses"),
+        key=lane.key,
+        generation=lane.generation + 1,
+        agent_id=agent.id,
+        agent_slug=agent.slug,
+        task_id=key.task_id,
+        resolution="task-scoped" if key.kind == "task" else "base",
+        opened_at=tx.now,
+        closed_at=None,
+        closed_reason=None,
+    )
+
+
+def open_generation(tx: Tx, access: Access, key: SessionKey, planned: Session | None = None) -> Session:
+    """Return the open generation of a key, or open the next one, under the id that was planned for it."""
     # The lock comes first: of many that start at once one opens, the others find it open.
     lane = store.lock_lane(tx, access, str(key))
     if lane is None:
@@ -25,17 +42,10 @@ def open_generation(tx: Tx, access: Access, key: SessionKey) -> Session:
         return present
     agent = agent_by_id(tx, access, key.agent)
     assert agent is not None, "a lane always has an agent"
-    session = Session(
-        id=tx.new_id("ses"),
-        key=lane.key,
+    session = structs.replace(
+        next_session(tx, lane, agent) if planned is None else planned,
         generation=store.issue_generation(tx, access, lane.key),
-        agent_id=agent.id,
-        agent_slug=agent.slug,
-        task_id=key.task_id,
-        resolution="task-scoped" if key.kind == "task" else "base",
         opened_at=tx.now,
-        closed_at=None,
-        closed_reason=None,
     )
     store.insert_session(tx, access, session)
     _tell(

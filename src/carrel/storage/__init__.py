@@ -1,7 +1,7 @@
 """The only room that opens a database: transactions, migrations, bells, backup. It knows no table by name."""
 
 from carrel.storage.bells import FEED, Bell
-from carrel.storage.database import Database, Landing, Row, Tx
+from carrel.storage.database import Database, Landing, LongTx, Row, Tx
 from carrel.storage.duties import Duty, LeasedDuty, repeat
 from carrel.storage.engines import open_database, sqlite_path
 from carrel.storage.maintenance import back_up, examine, migrate, restore
@@ -14,6 +14,7 @@ __all__ = [
     "Duty",
     "Landing",
     "LeasedDuty",
+    "LongTx",
     "NewerSchema",
     "Row",
     "Tx",

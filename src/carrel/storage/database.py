@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
+from carrel.kernel.limits import LONG_READ_SECONDS_MAX
 from carrel.storage.bells import Bell
 
 T = TypeVar("T")
@@ -72,6 +73,15 @@ class Tx(Protocol):
         ...
 
 
+class LongTx(Tx, Protocol):
+    """A transaction of a long read. What reads much asks for this type, so that it cannot run on the loop."""
+
+    @property
+    def seconds_left(self) -> float:
+        """How much time the read has left."""
+        ...
+
+
 class Database(Protocol):
     """One store of everything. `write` is durable when it returns."""
 
@@ -85,10 +95,19 @@ class Database(Protocol):
         ...
 
     async def read(self, work: Callable[[Tx], T]) -> T:
-        """Do `work`, which must change nothing, on what is committed.
+        """Do `work`, which must change nothing and read little, on what is committed.
 
-        Each statement sees one moment. On PostgreSQL the next statement may see a later one: what a first look found
-        may be gone at the second, and what a bound was read for must be read after the bound.
+        On SQLite it runs on the loop, where microseconds count; `long_read` is for everything else. Each statement sees
+        one moment. On PostgreSQL the next statement may see a later one: what a first look found may be gone at the
+        second, and what a bound was read for must be read after the bound.
+        """
+        ...
+
+    async def long_read(self, work: Callable[[LongTx], T], *, seconds_max: float = LONG_READ_SECONDS_MAX) -> T:
+        """Do `work`, which must change nothing, on one moment of what is committed, outside the loop.
+
+        For whatever may take longer than a short read: search, context, statistics, exports. It is refused once
+        `seconds_max` have passed, and stops when its caller has gone.
         """
         ...
 

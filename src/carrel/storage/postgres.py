@@ -15,11 +15,13 @@ from typing import TypeVar
 import psycopg
 
 from carrel.kernel import Chance, Clock, Code, Ids, Refusal
+from carrel.kernel.limits import LONG_READ_SECONDS_MAX
 from carrel.storage.backup import copy_to_sqlite
 from carrel.storage.bell_relay import Ringer
 from carrel.storage.bells import FEED, Bell
-from carrel.storage.database import Landing, Observers, Row, Tx
+from carrel.storage.database import Landing, LongTx, Observers, Row, Tx
 from carrel.storage.dialect import for_postgres
+from carrel.storage.long_reads import Deadline, LongReads
 from carrel.storage.schema import pending
 
 T = TypeVar("T")
@@ -131,6 +133,20 @@ class PostgresTx:
         return self._horizon.look(self._connection)
 
 
+class LongPostgresTx(PostgresTx):
+    """A transaction of a long read: every statement looks at the deadline first."""
+
+    deadline: Deadline
+
+    @property
+    def seconds_left(self) -> float:
+        return self.deadline.seconds_left
+
+    def _execute(self, sql: str, values: dict[str, object]) -> psycopg.Cursor[Row]:
+        self.deadline.check()
+        return super()._execute(sql, values)
+
+
 class PostgresDatabase:
     """The shared store of several processes."""
 
@@ -155,6 +171,7 @@ class PostgresDatabase:
                 migrate_postgres(connection)
         except psycopg.OperationalError as error:
             raise _unavailable(error) from error
+        self._long_reads = LongReads(lambda: connect(url, durability), self._long_read)
         self._ringer = Ringer(lambda: connect(url, durability), self._heard)
 
     async def write(self, work: Callable[[Tx], T]) -> T:
@@ -169,6 +186,28 @@ class PostgresDatabase:
     async def read(self, work: Callable[[Tx], T]) -> T:
         self._require_open()
         return await self._loop.run_in_executor(self._pool, self._read, work)
+
+    async def long_read(self, work: Callable[[LongTx], T], *, seconds_max: float = LONG_READ_SECONDS_MAX) -> T:
+        self._require_open()
+        return await self._long_reads.run(work, seconds_max)
+
+    def _long_read(self, connection: Connection, work: Callable[[LongTx], T], deadline: Deadline) -> T:
+        now = self._clock.now_ms()
+        tx = LongPostgresTx(connection, now, self._ids, self._chance, self._horizon, self._observers)
+        tx.deadline = deadline
+        deadline.cancel = connection.cancel
+        milliseconds = max(1, int(deadline.seconds_left * 1000))
+        try:
+            with connection.transaction():
+                connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+                connection.execute(f"SET LOCAL statement_timeout = {milliseconds}")
+                return work(tx)
+        except psycopg.errors.QueryCanceled:
+            raise deadline.refusal() from None
+        except psycopg.OperationalError as error:
+            raise _unavailable(error) from error
+        finally:
+            deadline.cancel = None
 
     def bell(self, name: str) -> Bell:
         return self._bells[name]
@@ -189,6 +228,7 @@ class PostgresDatabase:
         self._closed = True
         # What was accepted is finished first, so that what it wakes is still announced.
         await asyncio.to_thread(self._pool.shutdown)
+        await asyncio.to_thread(self._long_reads.close)
         await asyncio.to_thread(self._ringer.close)
         for connection in self._connections:
             connection.close()

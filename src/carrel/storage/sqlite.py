@@ -16,15 +16,19 @@ from typing import TypeVar, cast
 import apsw
 
 from carrel.kernel import Chance, Clock, Code, Ids, Refusal
+from carrel.kernel.limits import LONG_READ_SECONDS_MAX
 from carrel.storage.bells import Bell
-from carrel.storage.database import Landing, Observers, Row, Tx
+from carrel.storage.database import Landing, LongTx, Observers, Row, Tx
 from carrel.storage.dialect import for_sqlite, schema_for_sqlite
+from carrel.storage.long_reads import Deadline, LongReads
 from carrel.storage.schema import pending
 
 T = TypeVar("T")
 C = TypeVar("C")
+AnySqliteTx = TypeVar("AnySqliteTx", bound="SqliteTx")
 _log = getLogger("carrel.storage")
 _GROUP_MAX = 256
+_STEPS_BETWEEN_CHECKS = 10_000
 _NO_HORIZON = 1 << 62
 
 
@@ -102,6 +106,16 @@ class SqliteTx:
         return _NO_HORIZON
 
 
+class LongSqliteTx(SqliteTx):
+    """A transaction of a long read."""
+
+    deadline: Deadline
+
+    @property
+    def seconds_left(self) -> float:
+        return self.deadline.seconds_left
+
+
 class _Work:
     """A unit of work on its way through the writer."""
 
@@ -131,6 +145,8 @@ class SqliteDatabase:
         self._writing.create_scalar_function("tick", lambda *_: self._write_tx.tick(), 0)
         self._reading = open_file(path, durability)
         self._read_tx = SqliteTx(self._reading, clock, ids, chance, self._observers)
+        self._sources = (clock, ids, chance)
+        self._long_reads = LongReads(lambda: open_file(path, durability), self._long_read)
         self._riders: dict[str, Callable[[Tx], Landing | None]] = {}
         self._landings: list[Landing] = []
         self._queue: SimpleQueue[_Work | None] = SimpleQueue()
@@ -148,17 +164,23 @@ class SqliteDatabase:
     async def read(self, work: Callable[[Tx], T]) -> T:
         """Do `work` on the loop's own connection: a read takes microseconds, a change of threads takes more."""
         self._require_open()
-        self._read_tx.begin()
+        return _look(self._reading, self._read_tx, work)
+
+    async def long_read(self, work: Callable[[LongTx], T], *, seconds_max: float = LONG_READ_SECONDS_MAX) -> T:
+        """Do `work` on another connection, in a thread."""
+        self._require_open()
+        return await self._long_reads.run(work, seconds_max)
+
+    def _long_read(self, connection: apsw.Connection, work: Callable[[LongTx], T], deadline: Deadline) -> T:
+        tx = LongSqliteTx(connection, *self._sources, self._observers)
+        tx.deadline = deadline
+        # The first ends a statement that runs on, the second the work between two statements.
+        connection.set_progress_handler(lambda: deadline.passed, _STEPS_BETWEEN_CHECKS)
+        connection.exec_trace = lambda *_: not deadline.passed
         try:
-            self._reading.execute("BEGIN")
-            try:
-                return work(self._read_tx)
-            finally:
-                # SQLite may have ended the transaction itself over an error that must not be hidden by another.
-                if self._reading.in_transaction:
-                    self._reading.execute("COMMIT")
-        except _TROUBLE as error:
-            raise Refusal(Code.STORAGE_UNAVAILABLE, f"The database could not be read ({error}).") from error
+            return _look(connection, tx, work)
+        except (apsw.InterruptError, apsw.ExecTraceAbort):
+            raise deadline.refusal() from None
 
     def _require_open(self) -> None:
         if self._closed:
@@ -182,6 +204,7 @@ class SqliteDatabase:
         self._closed = True
         self._queue.put(None)
         await asyncio.to_thread(self._writer.join)
+        await asyncio.to_thread(self._long_reads.close)
         self._reading.close()
         self._writing.close()
 
@@ -271,6 +294,22 @@ class SqliteDatabase:
 
 # What says that the store itself is in trouble, not the work on it.
 _TROUBLE = (apsw.FullError, apsw.IOError, apsw.CorruptError, apsw.NotADBError, apsw.ReadOnlyError, apsw.CantOpenError)
+
+
+def _look(connection: apsw.Connection, tx: AnySqliteTx, work: Callable[[AnySqliteTx], T]) -> T:
+    """Do `work` on one moment of what is committed."""
+    tx.begin()
+    try:
+        connection.execute("BEGIN")
+        try:
+            return work(tx)
+        finally:
+            # SQLite may have ended the transaction itself over an error that must not be hidden by another.
+            if connection.in_transaction:
+                connection.exec_trace = None
+                connection.execute("COMMIT")
+    except _TROUBLE as error:
+        raise Refusal(Code.STORAGE_UNAVAILABLE, f"The database could not be read ({error}).") from error
 
 
 def _do(_connection: apsw.Connection, tx: SqliteTx, item: _Work) -> bool:

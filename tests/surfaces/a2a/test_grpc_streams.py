@@ -12,6 +12,7 @@ from carrel.records import Artifact, insert_artifact
 from carrel.runs import count_change, publish_change, run_by_id
 from carrel.storage import Tx
 from carrel.surfaces.a2a import task_stream
+from carrel.surfaces.a2a.grpc import calls as grpc_calls
 from tests.requirements.mark import requirement
 from tests.surfaces.a2a.grpc_house import WAIT_SECONDS_MAX, GrpcHouse, bearing, open_grpc_house, saying, told
 

@@ -1,4 +1,4 @@
-"""Who calls a tool from outside of a turn, and at which caller: from token and session header to a seat, once a request.
+"""Who calls a tool from outside of a turn, by token and session header.
 
 Tools over HTTP and over MCP both begin here, so that a key that opens one of them opens the other.
 """

@@ -115,7 +115,7 @@ class TelegramChannel:
         self._bell = db.bell(POSTS)
 
     async def post(self, message: ChannelMessage) -> None:
-        """Have it said where the lane was last spoken in; ChannelFault when it was dropped or there is no such chat_address.
+        """Have it said where the lane was last spoken in; ChannelFault when it was dropped or has no chat.
 
         Offered again under the same id it is not said again: the wait goes on. Whoever calls bounds it.
         """

@@ -1,0 +1,194 @@
+"""The transactions of a turn: each carries the run's claim and writes one step, one answer or one tool call.
+
+What a step needs was read and built before; a transaction only sees whether it still holds and writes it down.
+"""
+
+from hashlib import sha256
+from logging import getLogger
+
+from msgspec import structs
+
+from carrel.access import mint_run_token
+from carrel.delivery.approvals import APPROVAL, ASKS, decision_on, must_be_asked, question_of
+from carrel.delivery.call_arguments import forget_arguments, keep_arguments, kept_output
+from carrel.delivery.request import Request
+from carrel.delivery.snapshot import Snapshot
+from carrel.delivery.store import StepRow, answer_step, insert_step, next_step
+from carrel.delivery.transcript import call_key, new_message, rounds_of, write
+from carrel.gateway import Step, StepAnswer
+from carrel.journal import Entry, append_entry
+from carrel.kernel.limits import TOOL_CALLS_PER_ROUND_MAX
+from carrel.runs import (
+    Claim,
+    Completed,
+    Failed,
+    NeedsInput,
+    Outcome,
+    WantedEnd,
+    bind_session,
+    fence,
+    keep_end,
+    note_instructions,
+)
+from carrel.sessions import close_generation, open_generation
+from carrel.storage import Tx
+from carrel.tools import Readied, Result, call_tool, finish_waiting, hold_caller, refuse_call
+
+_log = getLogger("carrel.delivery")
+_TOO_MANY_ROUNDS = "tool_rounds_exceeded"
+
+
+class Stale(Exception):
+    """The session that a request was built for is not the one that hears the run; it must be built again."""
+
+
+def prepare(tx: Tx, claim: Claim, snapshot: Snapshot, request: Request, token: str) -> tuple[Step, int] | Outcome:
+    """Hear the message if that is not done, and keep the step that is about to be sent; or the end asked for.
+
+    `token` is the run's, where this attempt has sent one already.
+    """
+    end = _hear(tx, claim, snapshot)
+    if end is not None:
+        return end.outcome
+    access, agent = snapshot.access, snapshot.agent
+    n = next_step(tx, access, claim.id)
+    insert_step(tx, access, claim, _row(snapshot, request, n, tx.now))
+    note_instructions(tx, claim, request.instructions.version, request.instructions.sha256)
+    if snapshot.connection.settings.run_tokens and not token:
+        token = mint_run_token(tx, access, agent.id, claim.id)
+    return Step(body=request.body, address=snapshot.address, agent_id=agent.id, run_token=token), n
+
+
+def _hear(tx: Tx, claim: Claim, snapshot: Snapshot) -> WantedEnd | None:
+    """Write down what the run brings, in the session it was read for; the end that was asked for meanwhile, if any."""
+    if not snapshot.unheard:
+        return fence(tx, claim)
+    run, planned = snapshot.run, snapshot.session
+    # Opening and closing lock the lane, the fence locks the run: the lane comes first, as everywhere.
+    if run.begins_afresh:
+        close_generation(tx, claim.access, run.session_key, "rotated")
+    session = open_generation(tx, claim.access, run.session_key, planned)
+    if session.address != planned.address or session.id != planned.id:
+        raise Stale
+    end = fence(tx, claim)
+    bind_session(tx, claim, session.id, session.generation)
+    append_entry(tx, claim.access, new_message(run, session))
+    _log.info(
+        "turn_started",
+        extra={"run_id": run.id, "session_key": run.key, "session_id": session.id, "generation": session.generation}
+        | {"session_resolution": session.resolution},
+    )
+    return end
+
+
+def _row(snapshot: Snapshot, request: Request, n: int, now: int) -> StepRow:
+    return StepRow(
+        n=n,
+        attempt=snapshot.run.attempt,
+        gateway=snapshot.connection.settings.kind,
+        address=snapshot.address,
+        model=request.model,
+        instructions_version=request.instructions.version,
+        instructions_sha256=request.instructions.sha256,
+        body=request.body.decode(),
+        body_sha256=sha256(request.body).hexdigest(),
+        history_omitted=request.history_omitted,
+        sent_at=now,
+    )
+
+
+def keep_answer(
+    tx: Tx, claim: Claim, snapshot: Snapshot, n: int, answer: StepAnswer, rounds_max: int
+) -> Outcome | None:  # fmt: skip
+    """Keep what the gateway answered: a reply ends the turn, tool calls are written down before any is made."""
+    end = fence(tx, claim)
+    answer_step(tx, claim.access, claim.id, n, kept_output(answer.output))
+    # PostgreSQL cannot store a NUL in text, and a reply needs none.
+    text = answer.text.replace("\x00", "")
+    if end is not None:
+        # A call from outside asked for the end during this step; its text is kept beside that call.
+        keep_end(tx, claim, structs.replace(end, said=text if text.strip() else ""))
+        return end.outcome
+    if not answer.calls:
+        if not text.strip():
+            return Completed(reply="", note=answer.incomplete_reason or "no_reply")
+        write(tx, snapshot.access, snapshot.run, snapshot.session, "assistant", text)
+        return Completed(reply=text, note=answer.incomplete_reason)
+    if rounds_of(snapshot.own) >= rounds_max:
+        message = f"The agent used all {rounds_max} rounds of tool calls without coming to an answer."
+        return Failed(code=_TOO_MANY_ROUNDS, message=message)
+    _write_calls(tx, snapshot, n, answer, text)
+    return None
+
+
+def _write_calls(tx: Tx, snapshot: Snapshot, n: int, answer: StepAnswer, text: str) -> None:
+    # Text beside tool calls is not a reply; it is kept with the first call.
+    beside = {"said": text} if text.strip() else {}
+    for call in answer.calls[:TOOL_CALLS_PER_ROUND_MAX]:
+        arguments, files = keep_arguments(tx, snapshot.access, call)
+        details = {"callId": call.call_id, "name": call.name, "arguments": arguments, "step": n} | beside
+        if call.name in snapshot.extras.function_names:
+            details["sender"] = True
+        content = f"Tool call: {call.name}"
+        write(tx, snapshot.access, snapshot.run, snapshot.session, "toolCall", content, details, files)
+        beside = {}
+
+
+def may_be_made(snapshot: Snapshot, call: Entry) -> bool:
+    """True when a call needs no approval, or was approved."""
+    if not must_be_asked(snapshot.agent, call):
+        return True
+    decision = decision_on(snapshot.own, call_key(call))
+    return decision is not None and bool((decision.details or {})[APPROVAL])
+
+
+def make_call(
+    tx: Tx, claim: Claim, snapshot: Snapshot, call: Entry, arguments: str, readied: Readied | None = None
+) -> Result:  # fmt: skip
+    """Make one tool call: effect, record and entry in one transaction. Where approval is needed, ask for it first."""
+    hold_caller(tx, snapshot.caller, readied)
+    wanted = fence(tx, claim)
+    if wanted is not None:
+        # The turn ends as was asked from outside; a call that is still open is made when the run goes on.
+        return Result(value={}, ends=wanted.outcome)
+    result = _approved_call(tx, snapshot, call, arguments, readied)
+    if result.ends is not None:
+        keep_end(tx, claim, WantedEnd(outcome=result.ends))
+    return result
+
+
+def _approved_call(tx: Tx, snapshot: Snapshot, call: Entry, arguments: str, readied: Readied | None) -> Result:
+    name, key = (call.details or {})["name"], call_key(call)
+    if must_be_asked(snapshot.agent, call):
+        decision = decision_on(snapshot.own, key)
+        if decision is None:
+            asked = question_of(call)
+            details = {"question": True, ASKS: key}
+            write(tx, snapshot.access, snapshot.run, snapshot.session, "assistant", asked.question, details)
+            return Result(value={}, ends=asked)
+        if not (decision.details or {})[APPROVAL]:
+            text, result = refuse_call(tx, snapshot.caller, key, name, decision.content)
+            forget_arguments(tx, snapshot.access, call)
+            _write_result(tx, snapshot, call, text, result)
+            return result
+    text, result = call_tool(tx, snapshot.toolset, snapshot.caller, key, name, arguments, readied)
+    forget_arguments(tx, snapshot.access, call)
+    if result.wait is None:
+        _write_result(tx, snapshot, call, text, result)
+    return result
+
+
+def finish_call(tx: Tx, claim: Claim, snapshot: Snapshot, call: Entry) -> Result:
+    """Write the result of a call that waited for another run."""
+    fence(tx, claim)
+    text, result = finish_waiting(tx, snapshot.toolset, snapshot.caller, call_key(call))
+    _write_result(tx, snapshot, call, text, result)
+    return result
+
+
+def _write_result(tx: Tx, snapshot: Snapshot, call: Entry, text: str, result: Result) -> None:
+    details = {name: (call.details or {})[name] for name in ("callId", "name", "step")}
+    write(tx, snapshot.access, snapshot.run, snapshot.session, "toolResult", text, details)
+    if isinstance(result.ends, NeedsInput):
+        asked = result.ends.question
+        write(tx, snapshot.access, snapshot.run, snapshot.session, "assistant", asked, {"question": True})
