@@ -109,7 +109,7 @@ def _metadata(snapshot: Snapshot, instructions: Instructions) -> dict[str, str]:
     named = {
         "runId": run.id,
         "sessionId": snapshot.session.id,
-        "taskId": run.task_id or run.session_key.task_id,
+        "taskId": run.task_id,
         # The newest message: an answer has an id of its own.
         "messageId": next((entry.message_id for entry in reversed(heard) if entry.role == "user"), None),
         "deliveryInstructionProfileVersion": instructions.version,
@@ -207,8 +207,7 @@ def _text(text: str) -> Item:
 
 def _anchors(run: Run) -> list[Item]:
     """The ids that a task's message is tied to; a plain chat needs none."""
-    task_id = run.task_id or run.session_key.task_id
-    return [_text(f"[message {run.message_id} · task {task_id}]")] if task_id else []
+    return [_text(f"[message {run.message_id} · task {run.task_id}]")] if run.task_id else []
 
 
 def _file(attachment: Attachment) -> Item:

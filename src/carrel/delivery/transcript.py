@@ -5,8 +5,6 @@ Everything is an entry of the run, written under its claim, so that a turn can b
 
 from typing import Any
 
-from msgspec import structs
-
 from carrel.delivery.approvals import is_about_approval
 from carrel.journal import Entry, NewEntry, append_entry
 from carrel.kernel import Access, Provenance, clip
@@ -34,12 +32,13 @@ def new_message(run: Run, session: Session) -> NewEntry:
         message_id=run.sender_message,
         channel=run.channel,
         attachment_ids=run.attached(),
+        task_id=run.task_id,
     )
 
 
 def message_entry(run: Run, session: Session) -> Entry:
     """The same entry as it will be read once it is written; it has no number yet."""
-    return Entry(**structs.asdict(new_message(run, session)) | {"seq": 0, "created_at": run.created_at})
+    return new_message(run, session).written(0, run.message_id, run.created_at)
 
 
 def write(
@@ -60,6 +59,8 @@ def write(
         agent_id=run.agent_id,
         channel=run.channel,
         attachment_ids=files,
+        task_id=run.task_id,
+        author_kind="agent",
     )
     append_entry(tx, access, entry)
 

@@ -4,6 +4,8 @@ Histories, transcripts and timelines are where-clauses over it.
 """
 
 from carrel.journal.feed import Begin, begin, pages
+from carrel.journal.follower_store import events_behind
+from carrel.journal.followers import Follower, FollowerDuty
 from carrel.journal.model import (
     OWNERS,
     About,
@@ -59,6 +61,8 @@ __all__ = [
     "Entry",
     "Event",
     "EventFilter",
+    "Follower",
+    "FollowerDuty",
     "NewEntry",
     "NewNotification",
     "Notification",
@@ -81,6 +85,7 @@ __all__ = [
     "entries_of_session",
     "entries_since",
     "events_after",
+    "events_behind",
     "first_entry_since",
     "first_event_since",
     "forget_mailbox",

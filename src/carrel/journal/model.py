@@ -6,7 +6,7 @@ Never merge them.
 from typing import Any, Literal
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from carrel.kernel import Access, Provenance, SessionKey, iso
 
@@ -16,6 +16,16 @@ encode = msgspec.json.Encoder().encode
 def json_text(value: object) -> str:
     """`value` as JSON text."""
     return encode(value).decode()
+
+
+AuthorKind = Literal["user", "agent", "system"]
+# By whose doing something was said -> who said it. What lanes say to one another is said by agents.
+_AUTHORS: dict[str, AuthorKind] = {
+    "external_user": "user",
+    "a2a": "user",
+    "cron": "system",
+    "internal_system": "system",
+}
 
 
 class Entry(Struct, frozen=True, kw_only=True):
@@ -37,6 +47,10 @@ class Entry(Struct, frozen=True, kw_only=True):
     channel: str | None
     attachment_ids: tuple[str, ...]
     created_at: int
+    task_id: str | None = None
+    topic_id: str | None = None
+    space_id: str | None = None
+    author_kind: AuthorKind = "user"
 
     def wire(self) -> dict[str, Any]:
         """The entry as lists, histories and events show it."""
@@ -47,9 +61,9 @@ class Entry(Struct, frozen=True, kw_only=True):
             "role": self.role,
             "content": self.content,
             "summary": None,
-            "spaceId": None,
-            "topicId": None,
-            "taskId": SessionKey.stored(self.key).task_id if self.key else None,
+            "spaceId": self.space_id,
+            "topicId": self.topic_id,
+            "taskId": self.task_id,
             "sessionKey": self.key,
             "sessionId": self.session_id,
             "runId": self.run_id,
@@ -77,6 +91,27 @@ class NewEntry(Struct, frozen=True, kw_only=True):
     message_id: str | None = None
     channel: str | None = None
     attachment_ids: tuple[str, ...] = ()
+    # The task, topic and space it belongs to; a task lane's entries belong to its task in any case.
+    task_id: str | None = None
+    topic_id: str | None = None
+    space_id: str | None = None
+    # Who wrote it; read off the provenance where it is not given.
+    author_kind: AuthorKind | None = None
+
+    @property
+    def task(self) -> str | None:
+        """The task it belongs to."""
+        return self.task_id or (SessionKey.stored(self.key).task_id if self.key else None)
+
+    def written(self, seq: int, entry_id: str, now: int) -> Entry:
+        """The entry once it is written."""
+        known = {"seq": seq, "id": entry_id, "created_at": now, "task_id": self.task, "author_kind": self.written_by}
+        return Entry(**structs.asdict(self) | known)
+
+    @property
+    def written_by(self) -> AuthorKind:
+        """Whether a user, an agent or the system wrote it."""
+        return self.author_kind or _AUTHORS.get(self.provenance.kind, "agent")
 
 
 class About(Struct, frozen=True, kw_only=True):

@@ -43,15 +43,19 @@ def append_entry(tx: Tx, access: Access, entry: NewEntry) -> Entry:
         channel=entry.channel,
         attachment_ids=json_text(entry.attachment_ids),
         created_at=tx.now,
+        task_id=entry.task,
+        topic_id=entry.topic_id,
+        space_id=entry.space_id,
+        author_kind=entry.written_by,
     )
-    written = Entry(**{**structs.asdict(entry), "seq": seq, "id": entry_id, "created_at": tx.now})
+    written = entry.written(seq, entry_id, tx.now)
     append_event(tx, access, "log.appended", _about(written), json_text({"log": written.wire()}))
     return written
 
 
 def _about(entry: Entry) -> About:
     lane = about_lane(SessionKey.stored(entry.key)) if entry.key else About(agent_id=entry.agent_id)
-    return structs.replace(lane, run_id=entry.run_id)
+    return structs.replace(lane, run_id=entry.run_id, task_id=entry.task_id)
 
 
 def append_event(

@@ -78,6 +78,7 @@ def _said(tx: Tx, access: Access, run: Run, message: Message, approved: bool | N
         run_id=run.id,
         agent_id=run.agent_id,
         channel=run.channel,
+        task_id=run.task_id,
     )
 
 
@@ -96,6 +97,7 @@ def _brought(access: Access, run: Run, output: CallOutput) -> NewEntry:
         run_id=run.id,
         agent_id=run.agent_id,
         channel=run.channel,
+        task_id=run.task_id,
     )
 
 

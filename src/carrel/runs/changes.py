@@ -47,7 +47,7 @@ def about_run(run: Claim) -> About:
         conversation=key.conversation,
         generation=run.generation,
         run_id=run.id,
-        task_id=run.task_id or key.task_id,
+        task_id=run.task_id,
         agent_id=run.agent_id,
     )
 

@@ -37,7 +37,7 @@ def notify_failed(tx: Tx, changed: RunChanged) -> None:
         title=f"{run.agent_id} {'declined' if run.reason == 'rejected' else 'failed'}: {subject_of(run)}",
         body=run.error_message or run.reason or "No reason was given.",
         key=run.key,
-        task_id=run.task_id or run.session_key.task_id,
+        task_id=run.task_id,
         # Its message is an entry once it was heard.
         entry_id=run.message_id if run.session_id else None,
         run_id=run.id,

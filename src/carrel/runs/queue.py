@@ -136,7 +136,7 @@ def _new_run(
         provenance=json_text(message.provenance),
         provenance_kind=message.provenance.kind,
         channel=envelope.channel,
-        task_id=envelope.task_id,
+        task_id=envelope.task_id or envelope.key.task_id,
         parent_run_id=envelope.parent_run_id,
         retried_from=envelope.retried_from,
         label=envelope.label,

@@ -92,5 +92,7 @@ def _write_down(tx: Tx, claim: Claim, end: WantedEnd, call: OutsideCall) -> None
                 run_id=run.id,
                 agent_id=run.agent_id,
                 channel=run.channel,
+                task_id=run.task_id,
+                author_kind="agent",
             ),
         )

@@ -14,6 +14,7 @@ from msgspec import UNSET, UnsetType
 from starlette.responses import PlainTextResponse
 
 from carrel.access import every_account
+from carrel.journal import events_behind
 from carrel.kernel import (
     DEFAULT_ACCOUNT_SLUG,
     METRICS,
@@ -178,7 +179,9 @@ def _gauges(tx: Tx, access: Access) -> list[Sample]:
         if state in ("queued", "running")
     ]
     stuck = sorted(stuck_lanes(tx, access).items())
-    return [*found, *(Sample("lanes.stuck", "gauge", (("agent", agent),), count) for agent, count in stuck)]
+    found += [Sample("lanes.stuck", "gauge", (("agent", agent),), count) for agent, count in stuck]
+    behind = sorted(events_behind(tx, access).items())
+    return found + [Sample("followers.lag.events", "gauge", (("follower", name),), count) for name, count in behind]
 
 
 def _summed(gauges: Iterable[list[Sample]]) -> list[Sample]:

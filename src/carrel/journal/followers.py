@@ -1,0 +1,94 @@
+"""Followers: rooms that react to the feed, exactly once for each event, whatever dies in between.
+
+How far a follower has come is stored, and moves in the transaction of its effects. One process works on a follower of
+an account at a time; when it dies, another takes over once its lease has run out.
+"""
+
+from typing import Generic, TypeVar
+
+from carrel.journal import follower_store
+from carrel.journal.follower_store import Position
+from carrel.journal.model import Event
+from carrel.journal.store import events_after
+from carrel.kernel import MS_PER_SECOND, Access, system_access
+from carrel.kernel.limits import FOLLOWER_ACCOUNTS_AT_A_TIME, FOLLOWER_LEASE_SECONDS, STREAM_PAGE_ROWS
+from carrel.storage import FEED, Database, LeasedDuty, Tx
+
+Prepared = TypeVar("Prepared")
+
+
+class Follower(Generic[Prepared]):
+    """What a room does with events: prepare outside of any transaction, then apply in the one that moves the cursor."""
+
+    # Under this name its cursors are stored; another name begins anew.
+    name: str
+
+    async def prepare(self, access: Access, events: list[Event]) -> Prepared:
+        """Make ready what takes long or must be awaited, such as embeddings. It may be called again after a crash."""
+        raise AssertionError("each follower says what it prepares")
+
+    def apply(self, tx: Tx, access: Access, events: list[Event], prepared: Prepared) -> None:
+        """Write the effects of these events; called in the transaction that moves the cursor past them."""
+        raise AssertionError("each follower says what it does")
+
+
+class _LeaseLost(Exception):
+    """Another process works on this follower by now: nothing is written."""
+
+
+class FollowerDuty(LeasedDuty[Position], Generic[Prepared]):
+    """Keeps one follower up with the feed, in every account."""
+
+    bell = FEED
+    items_max = FOLLOWER_ACCOUNTS_AT_A_TIME
+
+    def __init__(self, db: Database, follower: Follower[Prepared], worker: str) -> None:
+        super().__init__(db)
+        self.name = follower.name
+        self._follower = follower
+        self._worker = worker
+
+    def release(self, tx: Tx) -> object:
+        """End the leases of a server that is gone."""
+        return follower_store.release_positions(tx, self.name)
+
+    def next_due(self, tx: Tx) -> int | None:
+        """At once when any account has events to handle."""
+        return tx.now if follower_store.accounts_behind(tx, self.name, 1) else None
+
+    def take(self, tx: Tx, limit: int) -> list[Position]:
+        """Lease the positions that are behind."""
+        until = _lease(tx)
+        behind = map(system_access, follower_store.accounts_behind(tx, self.name, limit))
+        taken = [follower_store.take_position(tx, access, self.name, self._worker, until) for access in behind]
+        return [position for position in taken if position is not None]
+
+    async def do(self, item: Position) -> None:
+        """Handle the events of one account, page by page, until it is up to date or the lease is lost."""
+        position: Position | None = item
+        while position is not None:
+            position = await self._handle_page(position)
+
+    async def _handle_page(self, position: Position) -> Position | None:
+        access = position.access
+        events = await self.db.long_read(lambda tx: events_after(tx, access, position.cursor, limit=STREAM_PAGE_ROWS))
+        prepared = await self._follower.prepare(access, events)
+        try:
+            return await self.db.write(lambda tx: self._advance(tx, position, events, prepared))
+        except _LeaseLost:
+            return None
+
+    def _advance(self, tx: Tx, position: Position, events: list[Event], prepared: Prepared) -> Position | None:
+        """Move past a page and write its effects; the position while there may be more."""
+        access, is_last = position.access, len(events) < STREAM_PAGE_ROWS
+        cursor = events[-1].seq if events else position.cursor
+        # The cursor first: it is the fence of everything that follows.
+        if not follower_store.advance_position(tx, access, position, cursor, None if is_last else _lease(tx)):
+            raise _LeaseLost
+        if events:
+            self._follower.apply(tx, access, events, prepared)
+        return None if is_last else Position(position.account_id, position.name, cursor, position.worker)
+
+
+def _lease(tx: Tx) -> int:
+    return tx.now + FOLLOWER_LEASE_SECONDS * MS_PER_SECOND

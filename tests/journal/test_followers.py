@@ -1,0 +1,168 @@
+"""Followers of the feed: every event once, whatever dies, and one process at a time."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+
+import pytest
+
+from carrel.journal import Event, Follower, FollowerDuty, append_event, events_behind
+from carrel.journal.model import About
+from carrel.kernel import Access
+from carrel.kernel.limits import FOLLOWER_LEASE_SECONDS
+from carrel.storage import FEED, Database, Tx, open_database
+from tests.engine import SECONDS_MAX, Engine, FakeClock, open_engine, within
+
+pytestmark = pytest.mark.anyio
+
+
+class Counting(Follower[str]):
+    """Writes down every event it was given; the table refuses a number twice."""
+
+    name = "counting"
+
+    def __init__(self, before: Callable[[], None] | None = None) -> None:
+        self.prepared = 0
+        self.gate = asyncio.Event()
+        self.gate.set()
+        self._before = before
+
+    async def prepare(self, access: Access, events: list[Event]) -> str:
+        self.prepared += 1
+        await self.gate.wait()
+        return f"{len(events)} events"
+
+    def apply(self, tx: Tx, access: Access, events: list[Event], prepared: str) -> None:
+        assert prepared == f"{len(events)} events"
+        for event in events:
+            tx.run(
+                "INSERT INTO counted (account_id, seq, name) VALUES (:account, :seq, :name)",
+                account=access.account_id, seq=event.seq, name=event.name,
+            )  # fmt: skip
+        if self._before is not None:
+            self._before()
+
+
+@pytest.fixture
+async def engine(store_url: str) -> AsyncIterator[Engine]:
+    async with open_engine(store_url) as opened:
+        await opened.db.write(
+            lambda tx: tx.run(
+                "CREATE TABLE counted (account_id TEXT, seq BIGINT, name TEXT, PRIMARY KEY (account_id, seq))"
+            )
+        )
+        yield opened
+
+
+async def tell(engine: Engine, *names: str, access: Access | None = None) -> None:
+    """Write events, each in a transaction of its own."""
+    for name in names:
+        await engine.db.write(lambda tx, name=name: append_event(tx, access or engine.access, name, About(), "{}"))  # type: ignore[misc]
+
+
+async def counted(db: Database, access: Access) -> list[str]:
+    rows = await db.read(
+        lambda tx: tx.all(
+            "SELECT name FROM counted WHERE account_id = :account AND name LIKE 'told.%' ORDER BY seq",
+            account=access.account_id,
+        )
+    )
+    return [row[0] for row in rows]
+
+
+async def until_counted(engine: Engine, wanted: list[str], access: Access | None = None) -> None:
+    """Wait, bounded, until exactly these events were written down."""
+    bell = engine.db.bell(FEED)
+    async with asyncio.timeout(SECONDS_MAX):
+        while True:
+            version = bell.version
+            if await counted(engine.db, access or engine.access) == wanted:
+                return
+            await bell.wait(version, 0.05)
+
+
+@asynccontextmanager
+async def following(db: Database, follower: Counting, worker: str = "one") -> AsyncIterator[None]:
+    async with asyncio.TaskGroup() as group:
+        serving = group.create_task(FollowerDuty(db, follower, worker).serve())
+        yield
+        serving.cancel()
+
+
+async def test_every_event_is_applied_once_across_restarts(engine: Engine) -> None:
+    await tell(engine, "told.1", "told.2")
+    async with following(engine.db, Counting()):
+        await until_counted(engine, ["told.1", "told.2"])
+    await tell(engine, "told.3")
+    async with following(engine.db, Counting(), worker="two"):
+        await tell(engine, "told.4")
+        await until_counted(engine, ["told.1", "told.2", "told.3", "told.4"])
+
+
+async def test_effects_that_fail_leave_the_cursor_where_it_was(engine: Engine) -> None:
+    failed, works = asyncio.Event(), asyncio.Event()
+    loop = asyncio.get_running_loop()
+
+    def fail_at_first() -> None:
+        if not works.is_set():
+            loop.call_soon_threadsafe(failed.set)
+            raise RuntimeError("not yet")
+
+    await tell(engine, "told.1")
+    async with following(engine.db, Counting(before=fail_at_first)):
+        await within(failed.wait())
+        assert await counted(engine.db, engine.access) == []
+        works.set()
+        engine.advance(FOLLOWER_LEASE_SECONDS + 1)
+        engine.db.bell(FEED).ring()
+        await until_counted(engine, ["told.1"])
+
+
+async def test_each_account_has_a_cursor_of_its_own(engine: Engine) -> None:
+    other = await engine.another_account("other")
+    await tell(engine, "told.mine")
+    async with following(engine.db, Counting()):
+        await until_counted(engine, ["told.mine"])
+        await tell(engine, "told.theirs", access=other)
+        await until_counted(engine, ["told.theirs"], other)
+        assert await counted(engine.db, engine.access) == ["told.mine"]
+
+
+async def test_another_process_takes_over_when_a_lease_has_run_out_and_the_first_writes_nothing_more(
+    postgres_url: str,
+) -> None:
+    clock = FakeClock()
+    async with open_engine(postgres_url, clock=clock) as engine:
+        await engine.db.write(
+            lambda tx: tx.run(
+                "CREATE TABLE counted (account_id TEXT, seq BIGINT, name TEXT, PRIMARY KEY (account_id, seq))"
+            )
+        )
+        beside = open_database(postgres_url, durability="normal", clock=clock)
+        slow, quick = Counting(), Counting()
+        slow.gate.clear()
+        try:
+            await tell(engine, "told.1")
+            async with following(engine.db, slow, worker="slow"):
+                async with asyncio.timeout(SECONDS_MAX):
+                    while not slow.prepared:
+                        await engine.db.bell(FEED).wait(engine.db.bell(FEED).version, 0.01)
+                async with following(beside, quick, worker="quick"):
+                    assert quick.prepared == 0
+                    clock.advance(FOLLOWER_LEASE_SECONDS + 1)
+                    beside.bell(FEED).ring()
+                    await until_counted(engine, ["told.1"])
+                    slow.gate.set()
+                    await tell(engine, "told.2")
+                    await until_counted(engine, ["told.1", "told.2"])
+        finally:
+            await beside.close()
+
+
+async def test_the_lag_says_how_many_events_are_left(engine: Engine) -> None:
+    async with following(engine.db, Counting()):
+        await tell(engine, "told.1")
+        await until_counted(engine, ["told.1"])
+    await tell(engine, "told.2", "told.3")
+    behind = await engine.db.read(lambda tx: events_behind(tx, engine.access))
+    assert behind == {"counting": 2}
