@@ -5,13 +5,14 @@ import sys
 
 import msgspec
 
-from bench import a2a, idle, lanes, tools, turns
+from bench import a2a, context, idle, lanes, tools, turns
 from bench.figures import Figure
 
 BENCHMARKS = {
     "lanes": lanes.measure,
     "idle": idle.measure,
     "turns": turns.measure,
+    "context": context.measure,
     "a2a": a2a.measure,
     "a2a_load": a2a.measure_load,
     "tools": tools.measure,

@@ -1,0 +1,102 @@
+"""Context: turns whose context takes long to gather, beside commits of other lanes and short reads on the loop."""
+
+import asyncio
+import statistics
+import tempfile
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, nullcontext
+from pathlib import Path
+
+import uvloop
+
+from bench.engine import CLIENTS, Engine, by_clients, engine
+from bench.figures import Figure, at_least, at_most, compared, plain, tell
+from carrel.delivery import BUILTIN, Connection, Live, Snapshot, Turns
+from carrel.gateway import BuiltinGateway
+from carrel.kernel import elapsed_seconds
+from carrel.kernel.settings import GatewaySettings, Settings
+from carrel.main.assembly import rules_of
+from carrel.runs import Watch
+from carrel.tools import Surroundings
+
+NAME = "context"
+REPEATS = 5
+TURNS = 32
+GATHER_SECONDS = 0.2
+SECONDS = 3.0
+READ_EVERY_SECONDS = 0.002
+
+
+def measure(durability: str) -> list[Figure]:
+    """Commits beside 32 turns that gather for 200 ms each, and how long a short read takes meanwhile."""
+    with tempfile.TemporaryDirectory(prefix="carrel-bench-context-") as name:
+        return uvloop.run(_measure(Path(name), durability))
+
+
+async def _measure(folder: Path, durability: str) -> list[Figure]:
+    pairs, reads = [], []
+    async with engine(folder, durability) as made:
+        for at in range(REPEATS):
+            tell(f"context: commits beside {TURNS} gathering turns, {at + 1} of {REPEATS}")
+            async with _turning(made, f"at-once-{at}", 0):
+                at_once, _ = await _rates(made)
+            async with _turning(made, f"slow-{at}", GATHER_SECONDS):
+                beside, waited = await _rates(made)
+            pairs.append((beside, at_once))
+            reads += waited
+    p99 = statistics.quantiles(reads, n=100)[98] * 1000
+    return [
+        compared(
+            NAME, f"commits beside {TURNS} turns that gather for {GATHER_SECONDS * 1000:.0f} ms", "commits/s", pairs,
+            yardstick="beside turns that gather nothing", bar=at_least(0.9),
+        ),
+        plain(NAME, "short read meanwhile, p99", "ms", p99, bar=at_most(10), note=f"{len(reads):,} reads"),
+    ]  # fmt: skip
+
+
+async def _rates(made: Engine) -> tuple[float, list[float]]:
+    """Commits a second by 32 clients for a while, and how long each of many short reads took beside them."""
+    count, ends_at, reads = 0, elapsed_seconds() + SECONDS, []
+
+    async def commit(_: object) -> None:
+        nonlocal count
+        while elapsed_seconds() < ends_at:
+            await made.insert()
+            count += 1
+
+    async def read() -> None:
+        while elapsed_seconds() < ends_at:
+            due_at = elapsed_seconds() + READ_EVERY_SECONDS
+            await asyncio.sleep(READ_EVERY_SECONDS)
+            await made.db.read(lambda tx: tx.one("SELECT count(*) FROM accounts"))
+            # From the moment it should have begun: a loop that is held up delays that too.
+            reads.append(elapsed_seconds() - due_at)
+
+    await asyncio.gather(read(), by_clients([None] * CLIENTS, commit))
+    return count / SECONDS, reads
+
+
+@asynccontextmanager
+async def _turning(made: Engine, name: str, seconds: float) -> AsyncIterator[None]:
+    """Start a turn in each of 32 lanes again and again, for the length of the block; each gathers for so long."""
+
+    async def gather(_snapshot: Snapshot) -> str:
+        await asyncio.sleep(seconds)
+        return "What was found."
+
+    settings = Settings()
+    services = Surroundings(settings=settings, rules=rules_of(settings))
+    connections = {BUILTIN: Connection(BuiltinGateway(BUILTIN), GatewaySettings())}
+    turns = Turns(made.db, connections, services, Live(), Watch(made.db), nullcontext, gather)
+    working = True
+
+    async def client(lane: int) -> None:
+        while working:
+            await made.deliver(f"{name}-{lane}")
+            await asyncio.sleep(2 * GATHER_SECONDS)
+
+    async with made.working(turns.take), asyncio.TaskGroup() as group:
+        for lane in range(TURNS):
+            group.create_task(client(lane))
+        yield
+        working = False
