@@ -15,7 +15,7 @@ from carrel.sessions import LaneChange, change_lane, lane_of
 from carrel.storage import Tx
 from carrel.tools import CATALOG, finish_waiting
 from tests.delivery.talks import ASKER, CALL, TELLER, Talk, open_talk, talking_settings
-from tests.delivery.test_resuming import Died, Mortal
+from tests.delivery.test_resuming import Mortal
 from tests.engine import SECONDS_MAX, events_of_run
 from tests.requirements.mark import requirement
 
@@ -476,16 +476,26 @@ async def test_a_channel_that_fails_for_half_an_hour_leaves_the_result_undeliver
         assert given_up() == before + 1
 
 
+class Killed(BaseException):
+    """The whole server is gone: nothing in it lives on to catch this."""
+
+
+class Server(Mortal):
+    """A store whose server is killed around one of its transactions."""
+
+    death = Killed
+
+
 async def live_through(talk: Talk, deaths: list[tuple[int, bool]]) -> Exchange:
     """Play a whole exchange while whoever goes on with it dies again and again."""
 
     async def serve() -> None:
         while True:
             writes, after = deaths.pop(0) if deaths else (1000, False)
-            mortal = Mortal(talk.engine.db, writes, after=after)
+            mortal = Server(talk.engine.db, writes, after=after)
             try:
                 await Exchanges(mortal, talk.house.settings, talk.house.rules, talk.channels).serve()
-            except* Died:
+            except* Killed:
                 pass
 
     async with asyncio.timeout(SECONDS_MAX), asyncio.TaskGroup() as group:

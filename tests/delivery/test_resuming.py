@@ -21,15 +21,17 @@ pytestmark = pytest.mark.anyio
 T = TypeVar("T")
 LEASE_MS = 60_000
 # The transactions of a turn of three steps with two calls, and the one that ends its run.
-WRITES = 11
+WRITES = 9
 
 
-class Died(BaseException):
+class Died(Exception):
     """The worker is gone."""
 
 
 class Mortal(WrappedDatabase):
     """A store whose worker dies before one of its transactions, or behind it when the answer is lost on the way."""
+
+    death: type[BaseException] = Died
 
     def __init__(self, db: Database, writes: int, *, after: bool) -> None:
         super().__init__(db)
@@ -39,10 +41,10 @@ class Mortal(WrappedDatabase):
     async def write(self, work: Callable[[Tx], T]) -> T:
         self._left -= 1
         if self._left < 0 and not self._after:
-            raise Died
+            raise self.death
         result = await super().write(work)
         if self._left < 0:
-            raise Died
+            raise self.death
         return result
 
 

@@ -18,9 +18,9 @@ from tests.tools.spawning import settings_in
 
 pytestmark = pytest.mark.anyio
 # The transactions of a turn that makes one call.
-WRITES = 6
+WRITES = 5
 # The one before which a thread has just been opened.
-OPENING = 3
+OPENING = 2
 SECRET = "TOP SECRET SHEEP"
 SPAWN = spawn({"task": "count", "attachments": [{"name": "sheep.txt", "content": SECRET}]})
 

@@ -168,8 +168,8 @@ async def test_calls_under_way_stop_where_an_end_is_asked_for_and_are_made_when_
         run = await floor.say("hello")
         held = await take_up(floor)
         assert held is not None
-        # The step is prepared, its answer is heard, its calls are found open, the first of them is made.
-        meddled = Interrupting(floor.db, 4, partial(ask_for, floor=floor, run=run, outcome=ASKED))
+        # The step is prepared, its answer is kept, the first of its calls is made.
+        meddled = Interrupting(floor.db, 3, partial(ask_for, floor=floor, run=run, outcome=ASKED))
         outcome = await floor.turns_on(meddled).take(held)
         await floor.db.write(lambda tx: settle(tx, held, outcome))
         made = await floor.read(lambda tx: artifacts_of(tx, floor.access, run.id))

@@ -1,0 +1,115 @@
+"""A step is read, gathered and built outside of any transaction, and written down in one."""
+
+import asyncio
+from collections.abc import Callable
+from contextlib import nullcontext
+from typing import TypeVar
+
+import pytest
+
+from carrel.delivery import Snapshot, Turns
+from carrel.kernel import SessionKey
+from carrel.runs import Claim, Completed
+from carrel.runs.outcomes import claim
+from carrel.sessions import close_generation, generations_of, open_generation
+from carrel.storage import Database, Tx
+from tests.delivery.floor import Floor, open_floor, to
+from tests.scripted_gateway import ScriptedGateway, calls, text
+from tests.wrapped_database import WrappedDatabase
+
+pytestmark = pytest.mark.anyio
+T = TypeVar("T")
+MAIN = SessionKey.of("main", "main")
+
+
+class Counted(WrappedDatabase):
+    """Counts the transactions that are open and those that were committed."""
+
+    def __init__(self, db: Database) -> None:
+        super().__init__(db)
+        self.open = 0
+        self.commits = 0
+
+    async def write(self, work: Callable[[Tx], T]) -> T:
+        self.open += 1
+        try:
+            done = await super().write(work)
+        finally:
+            self.open -= 1
+        self.commits += 1
+        return done
+
+
+async def held(floor: Floor) -> Claim:
+    (taken,) = await floor.db.write(lambda tx: claim(tx, "worker", 60_000, 1))
+    return taken
+
+
+def turns(floor: Floor, db: Database, gather: Callable[[Snapshot], object]) -> Turns:
+    async def gathered(snapshot: Snapshot) -> str:
+        await asyncio.sleep(0)
+        return str(gather(snapshot) or "")
+
+    return Turns(db, floor.connections, floor.surroundings, floor.live, floor.watch, nullcontext, gathered)
+
+
+async def test_context_is_gathered_while_no_transaction_is_open_and_shown_before_the_message(
+    store_url: str, gateway: ScriptedGateway
+) -> None:
+    gateway.script(text("Noon."))
+    async with open_floor(store_url, to(gateway), working=False) as floor:
+        counted, seen = Counted(floor.db), []
+        await floor.say("when do we meet?")
+
+        def gather(snapshot: Snapshot) -> str:
+            seen.append((counted.open, snapshot.run.text, snapshot.unheard))
+            return "The meeting is at noon."
+
+        outcome = await turns(floor, counted, gather).take(await held(floor))
+        assert isinstance(outcome, Completed)
+        assert seen == [(0, "when do we meet?", True)]
+        roles = [(item["role"], item["content"][-1]["text"]) for item in gateway.requests[0].json["input"]]
+        assert roles == [("developer", "The meeting is at noon."), ("user", "when do we meet?")]
+
+
+async def test_a_turn_with_a_tool_call_takes_one_commit_for_each_thing_it_writes(
+    store_url: str, gateway: ScriptedGateway
+) -> None:
+    gateway.script(calls(("sessions_list", {})), text("Two."))
+    async with open_floor(store_url, to(gateway), working=False) as floor:
+        counted = Counted(floor.db)
+        await floor.say("how many sessions?")
+        await turns(floor, counted, lambda _: None).take(await held(floor))
+        # Step, answer, call, step, answer.
+        assert counted.commits == 5
+
+
+async def test_a_request_that_was_built_for_another_generation_is_built_again(
+    store_url: str, gateway: ScriptedGateway
+) -> None:
+    gateway.script(text("Here."))
+    async with open_floor(store_url, to(gateway), working=False) as floor:
+        run = await floor.say("hello")
+        planned: list[str] = []
+
+        def gather(snapshot: Snapshot) -> None:
+            planned.append(snapshot.session.address)
+
+        class Meddled(Counted):
+            """Somebody opens and closes a generation between the reading and the writing of the first step."""
+
+            async def write(self, work: Callable[[Tx], T]) -> T:
+                if not self.commits and len(planned) == 1:
+                    await super().write(lambda tx: open_generation(tx, floor.access, MAIN))
+                    await super().write(lambda tx: close_generation(tx, floor.access, MAIN, "reset"))
+                return await super().write(work)
+
+        await turns(floor, Meddled(floor.db), gather).take(await held(floor))
+        assert planned == [f"{MAIN}:v1", f"{MAIN}:v2"]
+        assert [request.json["user"] for request in gateway.requests] == [f"{MAIN}:v2"]
+        generations = await floor.read(lambda tx: generations_of(tx, floor.access, str(MAIN)))
+        assert sorted(session.generation for session in generations) == [1, 2]
+        entries = await floor.entries(run)
+        assert [(entry.role, entry.session_id) for entry in entries] == [
+            ("user", generations[0].id), ("assistant", generations[0].id),
+        ]  # fmt: skip
