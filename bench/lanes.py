@@ -58,7 +58,7 @@ async def _figures(durability: str) -> list[Figure]:
             yardstick=_CLIENT_WRITES,
             bar=_bar(fsync_ms),
             note=f"an fsync takes {fsync_ms:.2g} ms",
-        ),  # fmt: skip
+        ),
         compared(NAME, "10,000 lanes with one run each", "runs/s", many, yardstick="64 lanes", bar=at_least(0.5)),
         compared(
             NAME, "other lanes beside 9,999 waiting in one", "runs/s", beside, yardstick="without", bar=at_least(0.5)
