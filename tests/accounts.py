@@ -1,8 +1,8 @@
 """The account that every store under test begins with."""
 
 from carrel.access import account_by_slug
+from carrel.agents import open_account
 from carrel.kernel import DEFAULT_ACCOUNT_SLUG
-from carrel.sessions import open_account
 from carrel.storage import Tx
 
 

@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from typing import TypeVar
 
 from carrel.access import account_by_slug, every_account
+from carrel.agents import Profile, make_agent, open_account
 from carrel.journal import Event
 from carrel.kernel import (
     DEFAULT_ACCOUNT_SLUG,
@@ -39,7 +40,7 @@ from carrel.runs import (
 from carrel.runs.leases import rescue_lost
 from carrel.runs.model import RUNS
 from carrel.runs.outcomes import claim, hand_on, settle
-from carrel.sessions import Profile, make_agent, open_account, open_generation
+from carrel.sessions import open_generation
 from carrel.storage import Database, Tx
 from tests.accounts import ensure_default_account
 from tests.resting import wait_for_rest

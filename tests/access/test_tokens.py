@@ -20,10 +20,10 @@ from carrel.access import (
     sign_out,
     touch_token,
 )
+from carrel.agents import change_agent, require_agent
 from carrel.kernel import MS_PER_DAY, Access, Code, Refusal, redact
 from carrel.kernel.settings import Settings
 from carrel.runs import prune
-from carrel.sessions import change_agent, require_agent
 from tests.engine import MAIN, Engine, open_engine
 from tests.requirements.mark import requirement
 

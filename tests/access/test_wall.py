@@ -12,11 +12,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import carrel.access.store
+import carrel.agents.store
 import carrel.journal.store
 import carrel.runs.lane_store
 import carrel.runs.list_store
 import carrel.runs.store
-import carrel.sessions.agent_store
 import carrel.sessions.store
 from carrel.journal import About, NewEntry, append_entry, append_event
 from carrel.kernel import Access, Provenance, SessionKey
@@ -32,7 +32,7 @@ STORES = (
     carrel.runs.lane_store,
     carrel.runs.list_store,
     carrel.runs.store,
-    carrel.sessions.agent_store,
+    carrel.agents.store,
     carrel.sessions.store,
 )
 WRITES = (

@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager, asynccontextmanager, nullcontext
 from typing import Any, TypeVar
 
 from carrel.access import account_by_slug, owner_of_default
+from carrel.agents import Profile, make_agent, open_account
 from carrel.delivery import BUILTIN, Connection, Live, Receipt, Turns, receipt_of
 from carrel.exchanges import Exchanges
 from carrel.gateway import open_gateway
@@ -17,7 +18,6 @@ from carrel.main.assembly import open_store
 from carrel.outbox import Channel
 from carrel.runs import Dispatcher, Rules, Run, Watch, answer, deliver, run_by_id
 from carrel.runs.queue_store import expire_leases
-from carrel.sessions import Profile, make_agent, open_account
 from carrel.storage import Database, Tx
 from carrel.tools import Cleanup, OpenSideRoom, Surroundings
 from carrel.wire import Wire

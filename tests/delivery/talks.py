@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from carrel.agents import agent_by_id
 from carrel.exchanges import Exchange, Exchanges, exchange_after
 from carrel.exchanges.store import EXCHANGES
 from carrel.kernel import SessionKey
@@ -24,7 +25,7 @@ from carrel.kernel.settings import (
 )
 from carrel.outbox import Channel
 from carrel.runs import Claim, Completed, Outcome, Run, RunFilter, run_by_id, runs_newest_first
-from carrel.sessions import agent_by_id, lane_of
+from carrel.sessions import lane_of
 from carrel.storage import Tx
 from carrel.tools import CATALOG, Caller, Result, Surroundings, call_tool, finish_waiting, run_caller
 from tests.engine import SECONDS_MAX, Engine, open_engine

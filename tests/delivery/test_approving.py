@@ -4,10 +4,10 @@ import json
 
 import pytest
 
+from carrel.agents import ToolRules
 from carrel.kernel import Access
 from carrel.records import artifacts_of
 from carrel.runs import Run, answer
-from carrel.sessions import ToolRules
 from tests.delivery.floor import Floor
 from tests.engine import words
 from tests.requirements.mark import requirement

@@ -9,13 +9,14 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
+from carrel.agents import agent_by_id
 from carrel.exchanges import Exchange, Exchanges, exchange_after, redeliver
 from carrel.exchanges.store import EXCHANGES
 from carrel.journal import OWNERS, Notification, newest_notifications
 from carrel.kernel import SessionKey
 from carrel.outbox import ChannelFault, ChannelMessage
 from carrel.runs import Cancelled, Completed, Failed, NeedsInput, Outcome, remove_lane, retry, run_by_id
-from carrel.sessions import LaneChange, agent_by_id, change_lane, lane_of, make_lane
+from carrel.sessions import LaneChange, change_lane, lane_of, make_lane
 from carrel.storage import Tx
 from carrel.tools import CATALOG, Caller, Surroundings, hold_caller, ready_for, run_caller
 from tests.engine import MAIN, SECONDS_MAX, Engine, events_of_run, open_engine

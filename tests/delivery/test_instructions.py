@@ -5,13 +5,13 @@ from hashlib import sha256
 
 import msgspec
 
+from carrel.agents import Agent, Profile
 from carrel.delivery import PROFILE_VERSION, standing_instructions
 from carrel.exchanges import Exchange
 from carrel.exchanges.prompts import announce_briefing, announce_message, inline_notice, reply_briefing, sent_briefing
 from carrel.exchanges.subagent_prompts import Outcome, notes_briefing, notes_question, result_briefing, spawned_briefing
 from carrel.kernel import SessionKey
 from carrel.runs import Run
-from carrel.sessions import Agent, Profile
 from carrel.tools import CATALOG
 from tests.requirements.mark import requirement
 

@@ -5,9 +5,9 @@ from hashlib import sha256
 import msgspec
 import pytest
 
+from carrel.agents import ToolRules, change_agent, require_agent
 from carrel.delivery import PROFILE_VERSION, compare_receipts
 from carrel.kernel import Code, Refusal
-from carrel.sessions import ToolRules, change_agent, require_agent
 from carrel.storage import Tx
 from tests.delivery.floor import Floor, open_floor
 from tests.requirements.mark import requirement

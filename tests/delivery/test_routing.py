@@ -80,8 +80,8 @@ async def test_the_main_desk_stays_usable_and_its_old_spelling_leads_to_it(
         settings = Settings(sessions=SessionsSettings(task_scoped=scoped))
         async with open_floor(sqlite_url, to(gateway), settings) as floor:
             spelled = f"agent:main:{floor.access.account_id}"
-            place = await floor.read(partial(find_session, access=floor.access, reference=spelled))
-            run = await floor.ask("hello", place.key.rest)
+            found = await floor.read(partial(find_session, access=floor.access, reference=spelled))
+            run = await floor.ask("hello", found.key.rest)
             assert (run.key, run.state) == ("agent:main:main", "completed")
 
 

@@ -6,11 +6,11 @@ import json
 import msgspec
 import pytest
 
+from carrel.agents import ToolRules
 from carrel.journal import NewEntry, append_entry
 from carrel.kernel import NewAttachment, Provenance
 from carrel.kernel.limits import HISTORY_ROWS_MAX
 from carrel.kernel.settings import DeliverySettings, Settings
-from carrel.sessions import ToolRules
 from carrel.storage import Tx
 from carrel.tools import CATALOG
 from tests.delivery.floor import API_KEY, Floor, open_floor, to, tuned

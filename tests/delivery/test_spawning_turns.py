@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from carrel.agents import ToolRules
 from carrel.outbox import keep_reply_address
 from carrel.runs import answer
-from carrel.sessions import ToolRules
 from tests.delivery.floor import Floor, open_floor, to
 from tests.delivery.plays import Play, spawn
 from tests.delivery.test_resuming import live_through

@@ -11,6 +11,7 @@ import pytest
 from msgspec import structs
 
 from carrel.access import make_user
+from carrel.agents import SubagentRules
 from carrel.exchanges import Exchange, exchange_after
 from carrel.exchanges.store import EXCHANGES
 from carrel.journal import OWNERS, Entry, Notification, entries_of_session, newest_notifications
@@ -25,7 +26,7 @@ from carrel.kernel.settings import (
     ToolsSpawnSettings,
 )
 from carrel.runs import Run, RunFilter, prune, remove_lane, retry, runs_newest_first, stop_lane
-from carrel.sessions import Lane, SubagentRules, close_generation, lane_of, open_session_of
+from carrel.sessions import Lane, close_generation, lane_of, open_session_of
 from carrel.storage import FEED
 from carrel.tools import CATALOG
 from tests.delivery.floor import Floor, open_floor, to

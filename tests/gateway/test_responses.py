@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from carrel.gateway import Gateway, GatewayFault, Step, StepAnswer, open_gateway
-from carrel.gateway.secret_filter import Striking
+from carrel.gateway.secret_filter import SecretFilter
 from carrel.kernel.settings import GatewaySettings
 from carrel.wire import Wire, WireLimits
 from tests.requirements.mark import requirement
@@ -294,18 +294,18 @@ async def test_a_runs_token_is_sent_as_a_header_with_its_step_alone_and_struck_o
 @given(st.lists(st.sampled_from([RUN_TOKEN, RUN_TOKEN[:9], RUN_TOKEN[9:], RUN_TOKEN[:-1], "c", "crl_run_", "é "])))
 def test_live_text_lacks_a_runs_token_however_it_is_cut_and_lacks_nothing_else(pieces: list[str]) -> None:
     heard: list[str] = []
-    striking = Striking(RUN_TOKEN, heard.append)
+    filtered = SecretFilter(RUN_TOKEN, heard.append)
     for piece in pieces:
-        striking.hear(piece)
-    striking.end()
+        filtered.feed(piece)
+    filtered.end()
     assert "".join(heard) == "".join(pieces).replace(RUN_TOKEN, "[redacted]")
 
 
 def test_live_text_waits_only_where_it_may_be_the_beginning_of_a_runs_token() -> None:
     heard: list[str] = []
-    striking = Striking(RUN_TOKEN, heard.append)
+    filtered = SecretFilter(RUN_TOKEN, heard.append)
     for piece in ("The c", "ar stops. crl_run", RUN_TOKEN[7:], " was mine."):
-        striking.hear(piece)
+        filtered.feed(piece)
     assert heard == ["The ", "car stops. ", "[redacted]", " was mine."]
 
 

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from carrel.kernel import (
     Access,
     Code,
-    Gathered,
     Ids,
     Refusal,
     SystemClock,
+    TextBuffer,
     clip,
     first_id,
     iso,
@@ -89,13 +89,13 @@ def test_clipped_text_is_never_longer_than_asked_and_says_where_it_was_cut(text:
 
 
 @given(st.lists(st.tuples(st.text(max_size=5), st.booleans())))
-def test_text_gathered_piece_by_piece_is_whole_whenever_it_is_asked_for(pieces: list[tuple[str, bool]]) -> None:
-    gathered, whole = Gathered(), ""
+def test_a_text_buffer_returns_the_whole_text_at_any_time(pieces: list[tuple[str, bool]]) -> None:
+    buffer, whole = TextBuffer(), ""
     for piece, is_asked in pieces:
-        gathered.add(piece)
+        buffer.add(piece)
         whole += piece
-        assert not is_asked or gathered.text == whole
-    assert gathered.text == whole
+        assert not is_asked or buffer.text == whole
+    assert buffer.text == whole
 
 
 @given(st.text(alphabet="ab=-<>`# \n\r\u2028\x00[]/CLAWBOARD_CONTEXT_BEGIN", max_size=80))

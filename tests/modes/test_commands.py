@@ -10,7 +10,8 @@ from carrel.access import account_by_slug
 from carrel.kernel import Access, Code, Refusal, SessionKey
 from carrel.kernel.settings import SessionsSettings
 from carrel.modes import Done, NewSchedule, Scene, Schedule, make_schedule, read_command, run_command
-from carrel.sessions import active, insert_lane, lane_of
+from carrel.sessions import insert_lane, lane_of
+from carrel.sessions.pointers import active
 from carrel.storage import Database, Tx, open_database
 from tests.accounts import ensure_default_account
 from tests.requirements.mark import requirement

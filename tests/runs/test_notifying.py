@@ -4,10 +4,10 @@ import pytest
 from msgspec import structs
 
 from carrel.access import make_user
+from carrel.agents import change_account
 from carrel.journal import OWNERS, Notification, newest_notifications
 from carrel.kernel import Access
 from carrel.runs import Cancelled, Failed, Outcome, Run
-from carrel.sessions import change_account
 from tests.engine import DONE, MAIN, Engine, open_engine
 
 pytestmark = pytest.mark.anyio

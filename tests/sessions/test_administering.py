@@ -6,7 +6,7 @@ import threading
 import pytest
 
 from carrel.access import account_of
-from carrel.sessions import account_settings, change_account
+from carrel.agents import account_settings, change_account
 from carrel.storage import Tx
 from tests.engine import SECONDS_MAX, open_engine
 

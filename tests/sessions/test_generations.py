@@ -5,6 +5,7 @@ import asyncio
 import pytest
 from msgspec import structs
 
+from carrel.agents import change_agent, require_agent
 from carrel.journal import events_after
 from carrel.kernel import SessionKey
 from carrel.kernel.settings import RunsSettings, SessionsSettings, Settings
@@ -13,7 +14,6 @@ from carrel.sessions import (
     LaneFilter,
     Session,
     archive,
-    change_agent,
     close_generation,
     find_session,
     generations_of,
@@ -21,7 +21,6 @@ from carrel.sessions import (
     lane_rows,
     open_generation,
     open_session_of,
-    require_agent,
 )
 from tests.engine import Engine, open_engine
 from tests.requirements.mark import requirement

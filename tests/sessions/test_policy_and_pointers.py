@@ -13,16 +13,16 @@ from carrel.runs import Rules, remove_lane
 from carrel.sessions import (
     ChatAddress,
     LaneChange,
-    active,
     archive,
     change_lane,
     chat_session,
     chosen_key,
-    decide,
     insert_lane,
     lane_of,
     point,
 )
+from carrel.sessions.pointers import active
+from carrel.sessions.send_policy import decide
 from carrel.storage import Tx
 from tests.engine import MAIN, SECONDS_MAX, Engine, open_engine
 from tests.requirements.mark import requirement

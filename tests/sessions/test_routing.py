@@ -3,17 +3,9 @@
 import pytest
 from msgspec import structs
 
+from carrel.agents import change_agent, require_agent
 from carrel.kernel import Access, Code, Refusal, SessionKey
-from carrel.sessions import (
-    change_agent,
-    chosen_key,
-    close_generation,
-    find_lane,
-    find_session,
-    insert_lane,
-    lane_for_work,
-    require_agent,
-)
+from carrel.sessions import chosen_key, close_generation, find_lane, find_session, insert_lane, lane_for_work
 from tests.engine import MAIN, Engine, open_engine
 from tests.requirements.mark import requirement
 
@@ -29,14 +21,16 @@ async def make_lane(engine: Engine, key: SessionKey, access: Access | None = Non
     await engine.db.write(lambda tx: insert_lane(tx, access or engine.access, key))
 
 
-async def place(engine: Engine, reference: str, access: Access | None = None, current: SessionKey | None = None) -> str:
+async def resolved(
+    engine: Engine, reference: str, access: Access | None = None, current: SessionKey | None = None
+) -> str:
     found = await engine.db.read(lambda tx: find_session(tx, access or engine.access, reference, current))
     return str(found.key)
 
 
 async def refusal(engine: Engine, reference: str, access: Access | None = None) -> Code:
     with pytest.raises(Refusal) as caught:
-        await place(engine, reference, access)
+        await resolved(engine, reference, access)
     return caught.value.code
 
 
@@ -78,10 +72,10 @@ async def test_a_session_is_found_by_address_by_key_by_id_and_as_current(store_u
 async def test_a_key_without_an_agent_means_the_callers_own_or_the_accounts_default(store_url: str) -> None:
     async with open_engine(store_url) as engine:
         await engine.make_agent("writer")
-        assert await place(engine, "main") == "agent:main:main"
+        assert await resolved(engine, "main") == "agent:main:main"
         writer = as_kind(engine, "agent", agent_id="writer")
-        assert await place(engine, "main", writer) == "agent:writer:main"
-        assert await place(engine, "task:task_1", writer) == "agent:writer:task:task_1"
+        assert await resolved(engine, "main", writer) == "agent:writer:main"
+        assert await resolved(engine, "task:task_1", writer) == "agent:writer:task:task_1"
         assert await refusal(engine, "agent:main:main", writer) == Code.NOT_FOUND
         assert await refusal(engine, "agent:nobody:main") == Code.NOT_FOUND
 
@@ -94,7 +88,7 @@ async def test_what_belongs_to_another_account_is_not_found(store_url: str) -> N
         assert await refusal(engine, f"agent:main:{engine.access.account_id}", other) == Code.NOT_FOUND
         assert await refusal(engine, "agent:main:task:task_1:v1@default", other) == Code.NOT_FOUND
         assert await refusal(engine, "agent:main:task:task_1:v1", other) == Code.NOT_FOUND
-        assert await place(engine, f"agent:main:{other.account_id}", other) == "agent:main:main"
+        assert await resolved(engine, f"agent:main:{other.account_id}", other) == "agent:main:main"
 
 
 @requirement("S3.id.sessionid")
@@ -103,11 +97,11 @@ async def test_a_bare_key_that_fits_two_lanes_is_ambiguous_and_says_which(store_
         for rest in ("web:holidays", "cli:holidays"):
             await make_lane(engine, SessionKey.of("main", rest))
         await make_lane(engine, SessionKey.of("main", "web:worklife"))
-        assert await place(engine, "worklife") == "agent:main:web:worklife"
-        assert await place(engine, "web:holidays") == "agent:main:web:holidays"
+        assert await resolved(engine, "worklife") == "agent:main:web:worklife"
+        assert await resolved(engine, "web:holidays") == "agent:main:web:holidays"
         assert await refusal(engine, "nothing-here") == Code.NOT_FOUND
         with pytest.raises(Refusal) as caught:
-            await place(engine, "holidays")
+            await resolved(engine, "holidays")
         assert caught.value.code == Code.AMBIGUOUS_SESSION
         assert caught.value.details == {"sessionKeys": ["agent:main:cli:holidays", "agent:main:web:holidays"]}
 
@@ -117,7 +111,7 @@ async def test_a_lane_out_of_sight_makes_no_bare_key_ambiguous_and_is_not_told_o
         program = as_kind(engine, "client", actor_id="tok_1", agent_ids=("main",))
         await make_lane(engine, SessionKey.of("main", "web:holidays"), program)
         await make_lane(engine, SessionKey.of("main", "cli:holidays"))
-        assert await place(engine, "holidays", program) == "agent:main:web:holidays"
+        assert await resolved(engine, "holidays", program) == "agent:main:web:holidays"
         assert await refusal(engine, "cli:holidays", program) == Code.NOT_FOUND
 
 
@@ -186,7 +180,7 @@ async def test_a_program_reaches_its_own_lanes_of_its_own_agents_only(store_url:
         program = as_kind(engine, "client", actor_id="tok_1", agent_ids=("writer",))
         await make_lane(engine, SessionKey.of("writer", "hook:mine"), program)
         await make_lane(engine, SessionKey.of("writer", "hook:theirs"))
-        assert await place(engine, "agent:writer:hook:mine", program) == "agent:writer:hook:mine"
+        assert await resolved(engine, "agent:writer:hook:mine", program) == "agent:writer:hook:mine"
         assert await refusal(engine, "agent:writer:hook:theirs", program) == Code.NOT_FOUND
         assert await refusal(engine, "agent:main:main", program) == Code.NOT_FOUND
         with pytest.raises(Refusal) as caught:

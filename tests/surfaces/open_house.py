@@ -13,11 +13,11 @@ from starlette.applications import Starlette
 from starlette.routing import BaseRoute
 
 from carrel.access import access_by_token
+from carrel.agents import open_account
 from carrel.delivery import BUILTIN, Connection
 from carrel.kernel import Access
 from carrel.kernel.settings import GatewaySettings, SettingRow, Settings
 from carrel.main.assembly import Assembly, open_store
-from carrel.sessions import open_account
 from carrel.storage import Database
 from carrel.surfaces import House
 from carrel.wire import Wire

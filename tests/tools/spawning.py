@@ -8,11 +8,12 @@ from typing import Any
 
 from msgspec import structs
 
+from carrel.agents import agent_by_id
 from carrel.exchanges import Exchange, exchange_after
 from carrel.kernel import Access, SessionKey
 from carrel.kernel.settings import GatewaySettings, Settings, StorageSettings
 from carrel.runs import Run, cancel, run_by_id
-from carrel.sessions import Lane, agent_by_id, lane_of, make_lane
+from carrel.sessions import Lane, lane_of, make_lane
 from carrel.storage import Tx
 from carrel.tools import CATALOG, Caller, Readied, Toolset, hold_caller, ready_for, run_caller, toolset_for
 from tests.delivery.floor import Floor, open_floor

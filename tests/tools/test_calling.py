@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
+from carrel.agents import agent_by_id
 from carrel.kernel.limits import TOOL_RESULT_BYTES_MAX
 from carrel.records import artifacts_of, has_written, tools_called
 from carrel.runs import Failed, NeedsInput, Run
-from carrel.sessions import Session, agent_by_id, lane_of, session_by_id
+from carrel.sessions import Session, lane_of, session_by_id
 from carrel.storage import Tx
 from carrel.tools import CATALOG, Caller, Catalog, Params, Result, Surroundings, Tool, Toolset, call_tool, run_caller
 from tests.delivery.floor import Floor, open_floor

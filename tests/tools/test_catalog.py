@@ -3,8 +3,8 @@
 import msgspec
 import pytest
 
+from carrel.agents import Profile, ToolRules
 from carrel.kernel import Code, Refusal
-from carrel.sessions import Profile, ToolRules
 from carrel.tools import CATALOG, Permitted
 from tests.requirements.mark import requirement
 

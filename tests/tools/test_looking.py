@@ -8,11 +8,12 @@ from typing import Any
 import msgspec
 import pytest
 
+from carrel.agents import Profile, SubagentRules, agent_by_id, make_agent
 from carrel.journal import NewEntry, append_entry
 from carrel.kernel import Code, Provenance, Refusal, SessionKey
 from carrel.kernel.limits import TOOL_MESSAGE_CHARS_MAX, TOOL_RESULT_BYTES_MAX
 from carrel.kernel.settings import Settings, ToolsSessionsSettings, ToolsSettings
-from carrel.sessions import Profile, SubagentRules, agent_by_id, insert_lane, lane_of, make_agent, open_generation
+from carrel.sessions import insert_lane, lane_of, open_generation
 from carrel.storage import Tx
 from carrel.tools import CATALOG, Surroundings, run_caller
 from tests.engine import Engine, FakeClock, open_engine

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from carrel.agents import SubagentRules
 from carrel.kernel import Refusal
 from carrel.kernel.settings import (
     AgentDefaultsSettings,
@@ -18,7 +19,6 @@ from carrel.kernel.settings import (
     Settings,
     SubagentDefaultsSettings,
 )
-from carrel.sessions import SubagentRules
 from carrel.tools import CATALOG
 from tests.delivery.floor import to
 from tests.requirements.mark import requirement

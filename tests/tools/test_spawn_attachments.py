@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
+from carrel.agents import SubagentRules
 from carrel.kernel import REDACTED
 from carrel.kernel.settings import SpawnAttachmentsSettings, ToolsSettings, ToolsSpawnSettings
-from carrel.sessions import SubagentRules
 from carrel.tools import CATALOG, Surroundings, workspace_of
 from tests.requirements.mark import requirement
 from tests.tools.spawning import Requester, open_requester, requester_at, settings_in

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
+from carrel.agents import Profile, make_agent, open_account
 from carrel.kernel import Access, SessionKey, system_access
 from carrel.kernel.settings import (
     AgentDefaultsSettings,
@@ -22,7 +23,7 @@ from carrel.kernel.settings import (
     ToolsSessionsSettings,
     ToolsSettings,
 )
-from carrel.sessions import Profile, close_generation, insert_lane, make_agent, open_account, open_generation
+from carrel.sessions import close_generation, insert_lane, open_generation
 from carrel.storage import Tx
 
 Mode = Literal["self", "tree", "agent", "all"]

@@ -6,11 +6,11 @@ model sees neither, only the result of the call.
 
 from fnmatch import fnmatchcase
 
+from carrel.agents import Agent
 from carrel.journal import Entry
 from carrel.kernel import clip
 from carrel.kernel.limits import QUESTION_CHARS_MAX
 from carrel.runs import NeedsInput
-from carrel.sessions import Agent
 
 # How such entries are marked in their details.
 ASKS = "asks"

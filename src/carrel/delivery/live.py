@@ -11,7 +11,7 @@ from weakref import WeakValueDictionary
 
 from msgspec import Struct
 
-from carrel.kernel import Gathered
+from carrel.kernel import TextBuffer
 from carrel.kernel.limits import CHAT_FRAMES_WAITING_MAX
 from carrel.storage import Bell
 
@@ -34,7 +34,7 @@ class Words:
     def __init__(self) -> None:
         self.bell = Bell()
         self.step = 0
-        self._said = Gathered()
+        self._said = TextBuffer()
 
     @property
     def text(self) -> str:
@@ -47,13 +47,13 @@ class Words:
             # No store keeps a NUL, so nobody is told one.
             self._said.add(spoken.text.replace("\x00", ""))
         else:
-            self._said = Gathered()
+            self._said = TextBuffer()
         self.bell.ring()
 
     def turn_page(self) -> None:
         """What comes next belongs to the next step."""
         self.step += 1
-        self._said = Gathered()
+        self._said = TextBuffer()
 
 
 class Live:

@@ -8,8 +8,8 @@ from hashlib import sha256
 
 from msgspec import Struct
 
+from carrel.agents import Agent
 from carrel.kernel import SessionKey, one_line
-from carrel.sessions import Agent
 from carrel.tools import Tool
 
 PROFILE_VERSION = "2026-11-2"

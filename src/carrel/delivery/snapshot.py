@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from msgspec import Struct, structs
 
 from carrel.access import account_of
+from carrel.agents import Agent, agent_by_id
 from carrel.delivery.transcript import message_entry
 from carrel.exchanges import briefing_of
 from carrel.gateway import Gateway
@@ -14,7 +15,7 @@ from carrel.kernel.limits import HISTORY_ROWS_MAX
 from carrel.kernel.settings import GatewaySettings
 from carrel.records import Attachment, attachments_by_id
 from carrel.runs import Claim, ClaimLost, Run, extras_of, run_by_id
-from carrel.sessions import Agent, Lane, Session, agent_by_id, lane_of, next_session, open_session_of, session_by_id
+from carrel.sessions import Lane, Session, lane_of, next_session, open_session_of, session_by_id
 from carrel.storage import LongTx
 from carrel.tools import CATALOG, Caller, Surroundings, Toolset, run_caller, toolset_for
 

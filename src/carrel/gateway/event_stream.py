@@ -20,7 +20,7 @@ from carrel.gateway.answers import (
 )
 from carrel.gateway.faults import Faults
 from carrel.gateway.model import Item, OnText, StepAnswer
-from carrel.kernel import Gathered
+from carrel.kernel import TextBuffer
 from carrel.wire import ServerEvent
 
 _MESSAGE = "message"
@@ -36,7 +36,7 @@ class _Slot:
     has_id: bool = False
     has_index: bool = False
     item: Item = field(default_factory=dict)
-    parts: dict[int, Gathered] = field(default_factory=dict)
+    parts: dict[int, TextBuffer] = field(default_factory=dict)
     ended_parts: set[int] = field(default_factory=set)
     refusal: str = ""
     arguments: str = ""
@@ -199,7 +199,7 @@ class AnswerReader:
         if isinstance(delta, str) and delta:
             slot = self._slot(_MESSAGE, body)
             index = _part_index(slot, body)
-            slot.parts.setdefault(index, Gathered()).add(delta)
+            slot.parts.setdefault(index, TextBuffer()).add(delta)
             self._say(slot, delta)
 
     def _text_done(self, body: Item) -> None:
@@ -223,7 +223,7 @@ class AnswerReader:
         heard = slot.texts.get(index, "")
         if not whole or whole == heard:
             return
-        slot.parts[index] = Gathered(whole)
+        slot.parts[index] = TextBuffer(whole)
         if whole.startswith(heard):
             self._say(slot, whole[len(heard) :])
 
@@ -232,7 +232,7 @@ class AnswerReader:
         heard = "".join(slot.texts.values())
         whole = "".join(parts.values())
         if whole:
-            slot.parts = {index: Gathered(text) for index, text in parts.items()}
+            slot.parts = {index: TextBuffer(text) for index, text in parts.items()}
         if len(whole) > len(heard) and whole.startswith(heard):
             self._say(slot, whole[len(heard) :])
 

@@ -11,7 +11,7 @@ from http import HTTPStatus
 from carrel.gateway.event_stream import AnswerReader, read_whole
 from carrel.gateway.faults import Faults
 from carrel.gateway.model import OnText, Step, StepAnswer
-from carrel.gateway.secret_filter import Striking, without
+from carrel.gateway.secret_filter import SecretFilter, without_secret
 from carrel.kernel.settings import GatewaySettings
 from carrel.wire import EventReader, StreamedReply, Wire, WireFault
 
@@ -90,10 +90,10 @@ class ResponsesGateway:
         seed = sha256(step.body).hexdigest()
         if not step.run_token:
             return await self._read(reply, seed, on_text)
-        striking = Striking(step.run_token, on_text)
-        answer = await self._read(reply, seed, striking.hear)
-        striking.end()
-        return without(step.run_token, answer)
+        filtered = SecretFilter(step.run_token, on_text)
+        answer = await self._read(reply, seed, filtered.feed)
+        filtered.end()
+        return without_secret(step.run_token, answer)
 
     async def _read(self, reply: StreamedReply, seed: str, on_text: OnText) -> StepAnswer:
         reader = AnswerReader(seed=seed, faults=self._faults, on_text=on_text)

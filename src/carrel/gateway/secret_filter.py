@@ -1,4 +1,7 @@
-"""Striking out a secret that an agent repeats: in what it says while it says it, and in the whole of its answer."""
+"""Removal of one known secret, the run token, from a model's answer: while it streams, and in the whole answer.
+
+Secrets that are known only by their shape are redacted by `carrel.kernel.secret_filter`.
+"""
 
 import msgspec
 
@@ -6,31 +9,31 @@ from carrel.gateway.model import OnText, StepAnswer
 from carrel.kernel import REDACTED
 
 
-class Striking:
-    """Passes text on without a secret. Pieces may split it, so an end that may be its beginning waits for the next."""
+class SecretFilter:
+    """Passes streamed text on without a secret. A piece may end inside it, so a possible beginning is held back."""
 
     def __init__(self, secret: str, on_text: OnText) -> None:
         self._secret = secret
         self._on_text = on_text
         self._held = ""
 
-    def hear(self, piece: str) -> None:
-        """Take the next piece and pass on what is sure to hold no part of the secret."""
+    def feed(self, piece: str) -> None:
+        """Take the next piece and pass on what cannot be part of the secret."""
         text = (self._held + piece).replace(self._secret, REDACTED)
         length = min(len(text), len(self._secret) - 1)
         held = next((size for size in range(length, 0, -1) if text.endswith(self._secret[:size])), 0)
-        sure, self._held = text[: len(text) - held], text[len(text) - held :]
-        if sure:
-            self._on_text(sure)
+        safe, self._held = text[: len(text) - held], text[len(text) - held :]
+        if safe:
+            self._on_text(safe)
 
     def end(self) -> None:
-        """Pass on what was held back: nothing follows that could make it the secret."""
+        """Pass on what was held back: nothing follows that could complete the secret."""
         if self._held:
             self._on_text(self._held)
 
 
-def without(secret: str, answer: StepAnswer) -> StepAnswer:
-    """The answer as it may be kept: agents show the calls they make, and some with the token they made them with."""
+def without_secret(secret: str, answer: StepAnswer) -> StepAnswer:
+    """Return the answer as it may be stored: some agents show the token in the calls they made with it."""
     text = msgspec.json.encode(answer)
     if secret.encode() not in text:
         return answer

@@ -34,8 +34,9 @@ from carrel.kernel.keys import (
 )
 from carrel.kernel.messages import INTERNAL_CHANNEL, SCOPE_END, Envelope, Message, NewAttachment, Provenance, TurnExtras
 from carrel.kernel.metrics import METRICS, Sample
+from carrel.kernel.secret_filter import REDACTED, redact
 from carrel.kernel.silent_replies import ANNOUNCE_SKIP, NO_REPLY, REPLY_SKIP, may_be_silence, spoken
-from carrel.kernel.text import REDACTED, Gathered, clip, one_line, redact
+from carrel.kernel.text import TextBuffer, clip, one_line
 from carrel.kernel.validation import refuse_nul, wrong_value
 
 __all__ = [
@@ -57,7 +58,6 @@ __all__ = [
     "Clock",
     "Code",
     "Envelope",
-    "Gathered",
     "Ids",
     "Kind",
     "Message",
@@ -67,6 +67,7 @@ __all__ = [
     "Sample",
     "SessionKey",
     "SystemClock",
+    "TextBuffer",
     "TurnExtras",
     "caller_hash",
     "clip",

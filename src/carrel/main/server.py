@@ -17,6 +17,7 @@ import uvicorn
 import uvloop
 
 from carrel.access import account_by_slug, token_text
+from carrel.agents import admit_owner
 from carrel.kernel import DEFAULT_ACCOUNT_SLUG, Code, Ids, Refusal, SystemClock, system_chance
 from carrel.kernel.limits import BODY_BYTES_MAX, KEEP_ALIVE_SECONDS
 from carrel.main.assembly import Assembly, open_store
@@ -25,7 +26,6 @@ from carrel.main.gateways import Gateways
 from carrel.main.http_limits import BoundedHttp, allow_many_connections
 from carrel.main.logs import set_up_logs
 from carrel.main.settings import Loaded
-from carrel.sessions import admit_owner
 from carrel.storage import Database, NewerSchema, sqlite_path
 from carrel.surfaces.a2a import open_grpc
 

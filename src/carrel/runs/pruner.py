@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from carrel.access import every_account, prune_answers, prune_run_tokens
+from carrel.agents import every_agent
 from carrel.journal import attached_in_session, delete_session_entries, prune_events, prune_notifications
 from carrel.kernel import METRICS, MS_PER_DAY, MS_PER_MINUTE, Access, system_access
 from carrel.kernel.limits import IDEMPOTENCY_KEPT_HOURS, NOTIFICATIONS_KEPT_MAX, PRUNE_ROWS_MAX, PRUNE_SECONDS
@@ -10,15 +11,7 @@ from carrel.kernel.settings import Settings
 from carrel.records import delete_attachments
 from carrel.runs import caller_store, store
 from carrel.runs.cancellation import end_unheld
-from carrel.sessions import (
-    Lane,
-    archive,
-    closed_sessions_before,
-    delete_session,
-    every_agent,
-    idle_children,
-    lock_lane,
-)
+from carrel.sessions import Lane, archive, closed_sessions_before, delete_session, idle_children, lock_lane
 from carrel.storage import FEED, Database, Tx, repeat
 
 # Removes a handful of what another room keeps for an account; how much that was.

@@ -2,6 +2,7 @@
 
 from msgspec import Struct
 
+from carrel.agents import agent_enabled, may_address
 from carrel.journal import json_text
 from carrel.kernel import MS_PER_SECOND, Access, Code, Envelope, Message, Refusal, invalid, not_found
 from carrel.kernel.limits import ATTACHMENT_BYTES_MAX, ATTACHMENTS_MAX, MESSAGE_CHARS_MAX
@@ -10,7 +11,7 @@ from carrel.records import insert_attachment
 from carrel.runs import caller_store, extras_store, queue_store, store
 from carrel.runs.changes import publish_change
 from carrel.runs.model import RUNS, Run
-from carrel.sessions import agent_enabled, insert_lane, may_address, may_see, require_makeable, require_sending
+from carrel.sessions import insert_lane, may_see, require_makeable, require_sending
 from carrel.storage import Row, Tx
 
 
@@ -39,7 +40,7 @@ def deliver(tx: Tx, access: Access, envelope: Envelope, rules: Rules) -> Run:
         if known is not None:
             return known
     check_message(message)
-    if not may_address(access, envelope.key):
+    if not may_address(access, envelope.key.agent):
         raise not_found("session")
     position = _enter(tx, access, envelope, rules)
     attachments = tuple(insert_attachment(tx, access, new) for new in message.attachments)

@@ -4,23 +4,13 @@ from typing import Final
 
 from msgspec import structs
 
+from carrel.agents import Agent, change_agent, require_agent
 from carrel.journal import about_lane, append_event, attached_in_lane, delete_lane_entries, json_text
 from carrel.kernel import METRICS, Access
 from carrel.records import delete_attachments
 from carrel.runs import caller_store, lane_store, queue_store
 from carrel.runs.cancellation import stop_lane
-from carrel.sessions import (
-    Agent,
-    Lane,
-    change_agent,
-    close_generation,
-    delete_lane,
-    lanes_of_agent,
-    leave_files,
-    lock_lane,
-    repair,
-    require_agent,
-)
+from carrel.sessions import Lane, close_generation, delete_lane, lanes_of_agent, leave_files, lock_lane, repair
 from carrel.storage import Tx
 
 _DISABLED: Final = "agent_disabled"

@@ -2,10 +2,10 @@
 
 from msgspec import Struct
 
+from carrel.agents import agent_by_id
 from carrel.kernel import Access, SessionKey, iso
 from carrel.runs import queue_store
 from carrel.runs.model import Run
-from carrel.sessions import agent_by_id
 from carrel.storage import Tx
 
 

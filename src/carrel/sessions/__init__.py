@@ -1,14 +1,5 @@
 """Agents, lanes and their generations: who is spoken to, under which name, and who may see it. No queue lives here."""
 
-from carrel.sessions.administration import account_settings, change_account, make_token
-from carrel.sessions.agent_store import agent_by_id, agent_by_slug, agent_enabled, every_agent
-from carrel.sessions.agents import (
-    admit_owner,
-    change_agent,
-    make_agent,
-    open_account,
-    require_agent,
-)
 from carrel.sessions.chat_address_store import note_chat_address
 from carrel.sessions.chats import ChatAddress, active_session, chat_session, name_chat, shared_key
 from carrel.sessions.child_store import (
@@ -23,23 +14,16 @@ from carrel.sessions.child_store import (
 )
 from carrel.sessions.generations import archive, change_lane, close_generation, make_lane, next_session, open_generation
 from carrel.sessions.model import (
-    Agent,
-    BehaviorFlags,
     Lane,
     LaneChange,
     LaneFilter,
     LaneRow,
-    Profile,
     Session,
-    SubagentRules,
-    Thinking,
-    ToolRules,
     kinds_listed_as,
     shown_channel,
 )
 from carrel.sessions.pointers import (
     Active,
-    active,
     chosen_key,
     fresh_key,
     point,
@@ -48,9 +32,9 @@ from carrel.sessions.pointers import (
     require_makeable,
     transport_name,
 )
-from carrel.sessions.routing import FoundSession, default_agent, find_lane, find_session, lane_for_work, named_agent
-from carrel.sessions.send_policy import decide, require_sending
-from carrel.sessions.spellings import Spelling, read_spelling
+from carrel.sessions.references import parse_reference
+from carrel.sessions.routing import FoundSession, find_lane, find_session, lane_for_work
+from carrel.sessions.send_policy import require_sending
 from carrel.sessions.store import (
     children_of,
     closed_sessions_before,
@@ -69,14 +53,12 @@ from carrel.sessions.store import (
     open_session_of,
     session_by_id,
 )
-from carrel.sessions.tool_visibility import Sight, agents_in_sight, refusal_of, sight_of, whole_sight
-from carrel.sessions.visibility import may_address, may_see
+from carrel.sessions.tool_visibility import ToolVisibility, full_visibility, visibility_of, visible_agents, why_hidden
+from carrel.sessions.visibility import may_see
 
 __all__ = [
     "LEFTOVERS",
     "Active",
-    "Agent",
-    "BehaviorFlags",
     "ChatAddress",
     "FoundSession",
     "Lane",
@@ -84,24 +66,10 @@ __all__ = [
     "LaneFilter",
     "LaneRow",
     "NewChild",
-    "Profile",
     "Session",
-    "Sight",
-    "Spelling",
-    "SubagentRules",
-    "Thinking",
-    "ToolRules",
-    "account_settings",
-    "active",
+    "ToolVisibility",
     "active_session",
-    "admit_owner",
-    "agent_by_id",
-    "agent_by_slug",
-    "agent_enabled",
-    "agents_in_sight",
     "archive",
-    "change_account",
-    "change_agent",
     "change_lane",
     "chat_session",
     "children_of",
@@ -109,15 +77,13 @@ __all__ = [
     "close_generation",
     "closed_sessions_before",
     "count_live_children",
-    "decide",
-    "default_agent",
     "delete_lane",
     "delete_session",
-    "every_agent",
     "find_lane",
     "find_session",
     "forget_leftover",
     "fresh_key",
+    "full_visibility",
     "generations_of",
     "has_lanes_of_others",
     "idle_children",
@@ -133,31 +99,25 @@ __all__ = [
     "leave_files",
     "leftovers_of",
     "lock_lane",
-    "make_agent",
     "make_lane",
-    "make_token",
-    "may_address",
     "may_see",
     "name_chat",
-    "named_agent",
     "next_session",
     "note_chat_address",
     "note_tokens",
-    "open_account",
     "open_generation",
     "open_session_of",
+    "parse_reference",
     "point",
     "pointed_lane",
-    "read_spelling",
-    "refusal_of",
     "repair",
-    "require_agent",
     "require_makeable",
     "require_sending",
     "session_by_id",
     "shared_key",
     "shown_channel",
-    "sight_of",
     "transport_name",
-    "whole_sight",
+    "visibility_of",
+    "visible_agents",
+    "why_hidden",
 ]  # fmt: skip

@@ -2,6 +2,7 @@
 
 from msgspec import Struct
 
+from carrel.agents import named_agent
 from carrel.kernel import Access, SessionKey, clip, one_line, redact
 from carrel.kernel.limits import CHAT_TITLE_CHARS_MAX
 from carrel.kernel.settings import SessionsSettings
@@ -9,8 +10,8 @@ from carrel.sessions import store
 from carrel.sessions.generations import change_lane
 from carrel.sessions.model import LaneChange
 from carrel.sessions.pointers import Active, active, chosen_key, fresh_key
-from carrel.sessions.routing import find_session, named_agent
-from carrel.sessions.spellings import read_spelling
+from carrel.sessions.references import parse_reference
+from carrel.sessions.routing import find_session
 from carrel.storage import Tx
 
 # The lanes that are one person's chat with one agent.
@@ -56,7 +57,7 @@ def shared_key(settings: SessionsSettings, key: SessionKey) -> SessionKey:
 
 
 def _named(tx: Tx, access: Access, address: ChatAddress, reference: str) -> SessionKey:
-    name = read_spelling(reference).bare
+    name = parse_reference(reference).bare
     if name is None:
         return find_session(tx, access, reference).key
     if address.agent is None and store.lanes_by_conversation(tx, access, name):

@@ -5,11 +5,11 @@ Reset, reopen and respawn are one thing: close, and open the next at the next he
 
 from msgspec import UNSET, structs
 
+from carrel.agents import Agent, agent_by_id
 from carrel.journal import about_lane, append_event, json_text
 from carrel.kernel import METRICS, Access, Code, Refusal, SessionKey, not_found
 from carrel.sessions import store
-from carrel.sessions.agent_store import agent_by_id
-from carrel.sessions.model import Agent, ClosedReason, Lane, LaneChange, Session
+from carrel.sessions.model import ClosedReason, Lane, LaneChange, Session
 from carrel.storage import Tx
 
 

@@ -4,12 +4,12 @@ from typing import Literal
 
 from msgspec import Struct
 
+from carrel.agents import default_agent, named_agent
 from carrel.journal import about_lane, append_event, json_text
 from carrel.kernel import METRICS, Access, Code, Refusal, SessionKey, is_conversation_key, is_new_conversation_key
 from carrel.sessions import chat_address_store, store
 from carrel.sessions.model import Lane
-from carrel.sessions.routing import default_agent, named_agent
-from carrel.sessions.visibility import require_sight
+from carrel.sessions.visibility import require_visible
 from carrel.storage import Tx
 
 Source = Literal["pointer", "repaired", "default"]
@@ -70,7 +70,7 @@ def chosen_key(tx: Tx, access: Access, channel: str, conversation: str, agent: s
     if lane is None:
         require_makeable(key)
     else:
-        require_sight(access, lane)
+        require_visible(access, lane)
     return key
 
 

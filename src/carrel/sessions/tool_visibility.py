@@ -1,6 +1,7 @@
-"""What an agent's tools may see: one rule for every tool that lists, reads, addresses or asks after sessions.
+"""Tool visibility: which sessions an agent's tools may list, read, send to or ask about.
 
-A surface has decided before who asks; this narrows what that agent sees from where it sits.
+Session visibility (`visibility`) has decided before what the caller may see at all; this narrows it by
+`tools.sessions.visibility`, the agent's profile and the sandbox, seen from the lane of the call.
 """
 
 from fnmatch import fnmatchcase
@@ -8,35 +9,34 @@ from typing import Literal
 
 from msgspec import Struct
 
+from carrel.agents import Agent, every_agent
 from carrel.kernel import Access, SessionKey
 from carrel.kernel.settings import SandboxDefaultsSettings, ToolsSettings
-from carrel.sessions.agent_store import every_agent
-from carrel.sessions.model import Agent
 from carrel.sessions.store import spawned_from
 from carrel.storage import Tx
 
 Mode = Literal["self", "tree", "agent", "all"]
 
 
-class Sight(Struct, frozen=True, kw_only=True):
-    """How far one caller sees from one lane.
+class ToolVisibility(Struct, frozen=True, kw_only=True):
+    """What the tools show a caller at one lane.
 
-    Each mode sees what the one before it sees, and more: the lane itself; what was spawned from it; every lane of its
-    agent; lanes of other agents, where agents may see one another.
+    Each mode includes the one before it: `self` is the lane itself, `tree` adds what was spawned from it, `agent` adds
+    every lane of its agent, `all` adds lanes of other agents where agents may see one another.
     """
 
     mode: Mode
     key: SessionKey
-    # What says so, in words that name the setting.
+    # The rule that decided the mode, naming its setting; quoted in refusals.
     rule: str
-    # Everything of the account, whatever the mode says: a person asks.
-    whole: bool = False
+    # Set for people: they see the whole account in every mode.
+    whole_account: bool = False
     others_enabled: bool = False
     others_allowed: tuple[str, ...] = ()
 
-    def reaches(self, agent_id: str) -> bool:
-        """True when every lane of that agent may be seen."""
-        if self.whole:
+    def covers_agent(self, agent_id: str) -> bool:
+        """Return whether every lane of that agent is visible."""
+        if self.whole_account:
             return True
         if agent_id == self.key.agent:
             return self.mode in ("agent", "all")
@@ -47,16 +47,16 @@ class Sight(Struct, frozen=True, kw_only=True):
         return not patterns or any(fnmatchcase(agent_id, pattern.lower()) for pattern in patterns)
 
 
-def sight_of(
+def visibility_of(
     agent: Agent, key: SessionKey, *, sandboxed: bool, tools: ToolsSettings, sandbox: SandboxDefaultsSettings
-) -> Sight:
-    """The sight of an agent at a lane; a sandbox only ever narrows it."""
+) -> ToolVisibility:
+    """Return the visibility of an agent at a lane; a sandbox can only narrow it."""
     mode: Mode = agent.profile.visibility or tools.sessions.visibility
     own = f"agent {agent.id}'s visibility" if agent.profile.visibility else "tools.sessions.visibility"
     rule = f"{own} is {mode}"
     if sandboxed and sandbox.session_tools_visibility == "spawned" and mode in ("agent", "all"):
         mode, rule = "tree", "agents.defaults.sandbox.session_tools_visibility is spawned for a sandboxed agent"
-    return Sight(
+    return ToolVisibility(
         mode=mode,
         key=key,
         rule=rule,
@@ -65,28 +65,28 @@ def sight_of(
     )
 
 
-def whole_sight(key: SessionKey) -> Sight:
-    """The sight of a person: the whole account."""
-    return Sight(mode="all", key=key, rule="a person sees the whole account", whole=True)
+def full_visibility(key: SessionKey) -> ToolVisibility:
+    """Return the visibility of a person: the whole account."""
+    return ToolVisibility(mode="all", key=key, rule="a person sees the whole account", whole_account=True)
 
 
-def refusal_of(tx: Tx, access: Access, sight: Sight, key: SessionKey) -> str | None:
-    """Why a lane, made or not, is out of sight, naming the rule; None when it is in sight."""
-    if key == sight.key or sight.reaches(key.agent):
+def why_hidden(tx: Tx, access: Access, visibility: ToolVisibility, key: SessionKey) -> str | None:
+    """Return why a lane, existing or not, is hidden, naming the rule; None if it is visible."""
+    if key == visibility.key or visibility.covers_agent(key.agent):
         return None
-    if sight.mode == "self":
-        return f"{sight.rule}: this agent sees the session it sits in and no other."
-    if spawned_from(tx, access, str(key), str(sight.key)):
+    if visibility.mode == "self":
+        return f"{visibility.rule}: this agent sees only its own session."
+    if spawned_from(tx, access, str(key), str(visibility.key)):
         return None
-    if sight.mode == "tree":
-        return f"{sight.rule}: this agent sees its session and what was spawned from it."
-    if sight.mode == "agent":
-        return f"{sight.rule}: sessions of other agents are seen with all only."
-    if not sight.others_enabled:
-        return "tools.agent_to_agent.enabled is off: agents do not see one another's sessions."
-    return "tools.agent_to_agent.allow does not name both agents."
+    if visibility.mode == "tree":
+        return f"{visibility.rule}: this agent sees only its own session and the sessions spawned from it."
+    if visibility.mode == "agent":
+        return f"{visibility.rule}: sessions of other agents are visible only with visibility all."
+    if not visibility.others_enabled:
+        return "tools.agent_to_agent.enabled is off: agents cannot see one another's sessions."
+    return "tools.agent_to_agent.allow does not include both agents."
 
 
-def agents_in_sight(tx: Tx, access: Access, sight: Sight) -> tuple[str, ...]:
-    """The ids of the agents all of whose lanes may be seen."""
-    return tuple(agent.id for agent in every_agent(tx, access) if sight.reaches(agent.id))
+def visible_agents(tx: Tx, access: Access, visibility: ToolVisibility) -> tuple[str, ...]:
+    """Return the ids of the agents whose lanes are all visible."""
+    return tuple(agent.id for agent in every_agent(tx, access) if visibility.covers_agent(agent.id))

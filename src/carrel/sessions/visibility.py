@@ -1,11 +1,18 @@
-"""Who may see which lane: one rule for every surface. Narrower rules of the session tools wrap this one."""
+"""Session visibility: which lanes a caller may see on any surface.
+
+The session tools narrow it further for agents; those rules are in `tool_visibility`.
+"""
 
 from carrel.kernel import Access, SessionKey, not_found
 from carrel.sessions.model import Lane
 
 
 def may_see(access: Access, key: SessionKey, made_by: str) -> bool:
-    """People see their account, an agent its own lanes, who is bound to one lane that one, a program those it made."""
+    """Return whether the caller may see a lane.
+
+    People see the whole account, an agent its own lanes, a caller bound to one lane that lane, a client the lanes it
+    created.
+    """
     if access.kind in ("owner", "user", "system"):
         return True
     if access.kind in ("agent", "run"):
@@ -13,14 +20,7 @@ def may_see(access: Access, key: SessionKey, made_by: str) -> bool:
     return made_by == access.actor_id
 
 
-def require_sight(access: Access, lane: Lane) -> None:
-    """Refuse a lane that is out of sight exactly as if it were missing."""
+def require_visible(access: Access, lane: Lane) -> None:
+    """Refuse a lane that the caller may not see, exactly as if it did not exist."""
     if not may_see(access, lane.session_key, lane.made_by):
         raise not_found("session")
-
-
-def may_address(access: Access, key: SessionKey) -> bool:
-    """True when the caller may speak in a lane of that agent, whether or not the lane exists yet."""
-    if access.kind in ("agent", "run"):
-        return key.agent == access.agent_id
-    return access.kind != "client" or key.agent in access.agent_ids

@@ -1,8 +1,9 @@
-"""Desks: from where a call is made, with the sight that goes with the place."""
+"""Desks: from where a call is made, with the visibility that comes with it."""
 
+from carrel.agents import Agent
 from carrel.kernel import Access, SessionKey
 from carrel.runs import Run
-from carrel.sessions import Agent, Lane, Session, sight_of, whole_sight
+from carrel.sessions import Lane, Session, full_visibility, visibility_of
 from carrel.tools.model import Caller, Surroundings
 
 
@@ -27,11 +28,12 @@ def caller_at(
     """The caller of an agent at a key whose lane may not have been made yet; `sandboxed` is what the lane says."""
     sandboxed = sandboxed or agent.profile.sandbox == "on"
     tools, sandbox = house.settings.tools, house.settings.agents.defaults.sandbox
-    sight = (
-        whole_sight(key)
+    visibility = (
+        full_visibility(key)
         if access.is_person
-        else sight_of(agent, key, sandboxed=sandboxed, tools=tools, sandbox=sandbox)
+        else visibility_of(agent, key, sandboxed=sandboxed, tools=tools, sandbox=sandbox)
     )
     return Caller(
-        access=access, agent=agent, key=key, sight=sight, house=house, sandboxed=sandboxed, run=run, session=session
+        access=access, agent=agent, key=key, visibility=visibility, house=house, sandboxed=sandboxed, run=run,
+        session=session,
     )  # fmt: skip

@@ -11,10 +11,11 @@ from logging import getLogger
 import msgspec
 
 from carrel.access import every_account
+from carrel.agents import Agent, every_agent
 from carrel.kernel import MS_PER_MINUTE, Access, SessionKey, is_uuid_of, log_trouble, system_access
 from carrel.kernel.limits import STRAY_FOLDER_MINUTES, SWEEP_SECONDS, SWEPT_AT_A_TIME
 from carrel.kernel.settings import Settings
-from carrel.sessions import LEFTOVERS, Agent, every_agent, forget_leftover, lane_of, leftovers_of
+from carrel.sessions import LEFTOVERS, forget_leftover, lane_of, leftovers_of
 from carrel.storage import Database, Duty, Tx
 from carrel.tools.sessions.spawn import workspace_of
 from carrel.workspaces import Placed, Workspace, held_folders, remove_folder

@@ -10,11 +10,12 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct, structs
 
+from carrel.agents import Agent
 from carrel.gateway import Gateway
 from carrel.kernel import Access, Code, Refusal, SessionKey, refuse_nul, wrong_value
 from carrel.kernel.settings import Settings
 from carrel.runs import Failed, NeedsInput, Rules, Run
-from carrel.sessions import Agent, Session, Sight
+from carrel.sessions import Session, ToolVisibility
 from carrel.storage import Database, Tx
 
 Effect = Literal["read", "write"]
@@ -63,7 +64,7 @@ class Caller(Struct, frozen=True, kw_only=True):
     access: Access
     agent: Agent
     key: SessionKey
-    sight: Sight
+    visibility: ToolVisibility
     house: Surroundings
     sandboxed: bool = False
     run: Run | None = None
@@ -71,7 +72,7 @@ class Caller(Struct, frozen=True, kw_only=True):
 
     @property
     def looking(self) -> Access:
-        """The access to look with: the whole account, as this agent spells things; `sight` decides what is shown."""
+        """Access to the whole account, as this agent names things; `visibility` decides what is shown."""
         return structs.replace(self.access, kind="system")
 
     @property

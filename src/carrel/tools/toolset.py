@@ -4,9 +4,9 @@ from collections.abc import Callable
 from fnmatch import fnmatchcase
 from typing import Protocol
 
+from carrel.agents import Profile
 from carrel.kernel import Code, Refusal
 from carrel.kernel.settings import ToolNamesSettings
-from carrel.sessions import Profile
 from carrel.tools.model import Caller, Tool
 
 

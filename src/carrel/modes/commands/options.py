@@ -2,10 +2,11 @@
 
 from typing import Any, get_args
 
+from carrel.agents import Thinking
 from carrel.kernel import Access
 from carrel.kernel.limits import NAME_CHARS_MAX
 from carrel.modes.commands.model import Scene, Typed
-from carrel.sessions import LaneChange, Thinking, change_lane
+from carrel.sessions import LaneChange, change_lane
 from carrel.storage import Tx
 
 _SENDING = {"on": "allow", "off": "deny", "inherit": None}

@@ -104,11 +104,11 @@ def make_schedule(tx: Tx, access: Access, new: NewSchedule) -> Schedule:
     """Make a schedule, and its session where that was not."""
     if new.type not in TYPES:
         raise invalid("type", NOT_YET)
-    place = find_session(tx, access, new.session)
+    found = find_session(tx, access, new.session)
     made = Schedule(
         account_id=access.account_id,
         id=tx.new_id("sch"),
-        key=str(place.key),
+        key=str(found.key),
         type=new.type,
         message=new.message,
         cron=new.cron,
@@ -125,9 +125,9 @@ def make_schedule(tx: Tx, access: Access, new: NewSchedule) -> Schedule:
     first = _require_window(made, tx.now)
     if store.count_schedules(tx, access) >= SCHEDULES_PER_ACCOUNT_MAX:
         raise Refusal(Code.LIMIT_REACHED, f"An account has at most {SCHEDULES_PER_ACCOUNT_MAX} schedules; delete some.")
-    if place.lane is None:
-        require_makeable(place.key)
-        make_lane(tx, access, place.key)
+    if found.lane is None:
+        require_makeable(found.key)
+        make_lane(tx, access, found.key)
     if new.enabled:
         made = enabled(made, first)
     store.insert_schedule(tx, access, made)

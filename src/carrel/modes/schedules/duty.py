@@ -11,6 +11,7 @@ from logging import getLogger
 
 from msgspec import UNSET
 
+from carrel.agents import agent_enabled
 from carrel.journal import append_event, json_text
 from carrel.kernel import (
     INTERNAL_CHANNEL,
@@ -43,7 +44,7 @@ from carrel.modes.schedules.model import (
 from carrel.modes.schedules.store import next_schedule_due, put_off, schedule_by_id, schedules_to_move
 from carrel.outbox import keep_reply_address
 from carrel.runs import Rules, Run, RunChanged, about_run, deliver, run_by_id
-from carrel.sessions import agent_enabled, lane_of, lock_lane
+from carrel.sessions import lane_of, lock_lane
 from carrel.storage import Database, Duty, Tx
 
 _log = getLogger("carrel.modes")

@@ -7,8 +7,8 @@ from starlette.datastructures import Headers
 from starlette.requests import Request
 
 from carrel.access import account_by_slug
+from carrel.agents import Agent, default_agent, named_agent
 from carrel.kernel import DEFAULT_ACCOUNT_SLUG, Access, not_found, system_access
-from carrel.sessions import Agent, default_agent, named_agent
 from carrel.storage import Tx
 from carrel.surfaces.a2a.errors import EXTENSION_REQUIRED, VERSION_NOT_SUPPORTED, A2aError
 from carrel.surfaces.http.house import House

@@ -11,9 +11,9 @@ from google.protobuf.json_format import ParseDict
 from starlette.requests import Request
 from starlette.responses import Response
 
+from carrel.agents import Agent
 from carrel.kernel.limits import A2A_CARD_SECONDS
 from carrel.kernel.settings import A2aSettings
-from carrel.sessions import Agent
 from carrel.surfaces.a2a.caller import Version
 from carrel.surfaces.a2a.messages import FILE_TYPES
 from carrel.surfaces.a2a.task_view import Json

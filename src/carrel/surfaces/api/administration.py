@@ -22,9 +22,9 @@ from carrel.access import (
     slug_of,
     users,
 )
+from carrel.agents import account_settings, change_account, make_token, open_account
 from carrel.kernel import Access, iso
 from carrel.kernel.limits import AGENT_ID_CHARS_MAX, BRIEFING_CHARS_MAX, LIST_ROWS_MAX, NAME_CHARS_MAX, TOKEN_NAMES_MAX
-from carrel.sessions import account_settings, change_account, make_token, open_account
 from carrel.storage import Tx
 from carrel.surfaces.api.cursors import clamp, cut, read_cursor, read_moment
 from carrel.surfaces.api.endpoint import OWNER, Ask, In, NoQuery, Out, endpoint

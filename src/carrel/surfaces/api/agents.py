@@ -5,15 +5,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import UNSET, Meta, UnsetType, structs
 
-from carrel.kernel import Access, invalid, iso
-from carrel.kernel.limits import (
-    AGENT_ID_CHARS_MAX,
-    INSTRUCTIONS_EXTRA_CHARS_MAX,
-    NAME_CHARS_MAX,
-    RUN_TIMEOUT_SECONDS_MAX,
-)
-from carrel.runs import count_live, retire_agent
-from carrel.sessions import (
+from carrel.agents import (
     Agent,
     BehaviorFlags,
     Profile,
@@ -25,6 +17,14 @@ from carrel.sessions import (
     make_agent,
     require_agent,
 )
+from carrel.kernel import Access, invalid, iso
+from carrel.kernel.limits import (
+    AGENT_ID_CHARS_MAX,
+    INSTRUCTIONS_EXTRA_CHARS_MAX,
+    NAME_CHARS_MAX,
+    RUN_TIMEOUT_SECONDS_MAX,
+)
+from carrel.runs import count_live, retire_agent
 from carrel.storage import Tx
 from carrel.surfaces.api.endpoint import OWNER, Ask, In, NoQuery, Out, endpoint
 

@@ -4,6 +4,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
+from carrel.agents import agent_by_slug
 from carrel.delivery import Comparison, Receipt, compare_receipts, receipt_of
 from carrel.exchanges import redeliver
 from carrel.kernel import Access, Code, Envelope, Message, Provenance, Refusal, invalid, not_found
@@ -28,7 +29,7 @@ from carrel.runs import (
     run_by_id,
     runs_newest_first,
 )
-from carrel.sessions import agent_by_slug, find_session, lane_for_work, may_see
+from carrel.sessions import find_session, lane_for_work, may_see
 from carrel.storage import Tx
 from carrel.surfaces.api.cursors import clamp, cut, read_cursor
 from carrel.surfaces.api.endpoint import PEOPLE, Ask, In, NoQuery, Out, endpoint

@@ -9,19 +9,17 @@ from msgspec import Struct
 from starlette.requests import Request
 
 from carrel.access import every_account
+from carrel.agents import Agent, agent_by_id, default_agent
 from carrel.kernel import DEFAULT_ACCOUNT_SLUG, Access, Code, Refusal, SessionKey, system_access
 from carrel.runs import Run, live_runs_of_lane, run_by_id
 from carrel.sessions import (
-    Agent,
     FoundSession,
     Session,
-    agent_by_id,
-    default_agent,
     find_session,
     generations_of,
     lane_of,
     open_session_of,
-    read_spelling,
+    parse_reference,
     session_by_id,
 )
 from carrel.storage import Tx
@@ -72,7 +70,7 @@ def _reference(request: Request) -> str | None:
 def _access_by_key(tx: Tx, reference: str) -> Access:
     """The agent whose session is named, where the settings let a key speak for itself on this machine."""
     try:
-        named = read_spelling(reference).account or DEFAULT_ACCOUNT_SLUG
+        named = parse_reference(reference).account or DEFAULT_ACCOUNT_SLUG
         account = next((found for found in every_account(tx) if named in (found.id, found.slug)), None)
         if account is None:
             raise _unknown()
@@ -93,17 +91,17 @@ def _access_by_key(tx: Tx, reference: str) -> Access:
 def _seat(tx: Tx, house: House, access: Access, reference: str | None) -> Seat:
     access.require("owner", "agent", "run")
     own, run, agent = _own(tx, access)
-    place = FoundSession(own, lane_of(tx, access, own)) if reference is None else _named(tx, access, reference, own)
-    if agent is None or agent.id != place.key.agent:
-        agent = agent_by_id(tx, access, place.key.agent)
-    if agent is None or not agent.enabled or (run is not None and place.key != own):
+    found = FoundSession(own, lane_of(tx, access, own)) if reference is None else _named(tx, access, reference, own)
+    if agent is None or agent.id != found.key.agent:
+        agent = agent_by_id(tx, access, found.key.agent)
+    if agent is None or not agent.enabled or (run is not None and found.key != own):
         raise _unknown()
-    if place.lane is None and place.key != agent.base_key:
+    if found.lane is None and found.key != agent.base_key:
         raise _unknown()
-    session = _generation(tx, access, place, agent, run)
-    sandboxed = place.lane is not None and bool(place.lane.sandboxed)
-    caller = caller_at(house.surroundings, access, agent, place.key, sandboxed=sandboxed, run=run, session=session)
-    return Seat(caller, place.lane is not None)
+    session = _generation(tx, access, found, agent, run)
+    sandboxed = found.lane is not None and bool(found.lane.sandboxed)
+    caller = caller_at(house.surroundings, access, agent, found.key, sandboxed=sandboxed, run=run, session=session)
+    return Seat(caller, found.lane is not None)
 
 
 def _own(tx: Tx, access: Access) -> tuple[SessionKey, Run | None, Agent | None]:
@@ -126,23 +124,23 @@ def _named(tx: Tx, access: Access, reference: str, own: SessionKey) -> FoundSess
         raise _unknown() from refusal
 
 
-def _generation(tx: Tx, access: Access, place: FoundSession, agent: Agent, run: Run | None) -> Session | None:
+def _generation(tx: Tx, access: Access, found: FoundSession, agent: Agent, run: Run | None) -> Session | None:
     """The generation one sits in, if there is one; Refusal when it is closed and nothing runs there any more."""
     if run is not None:
         return session_by_id(tx, access, run.session_id) if run.session_id is not None else None
-    if place.lane is None:
+    if found.lane is None:
         return None
-    session = place.session or open_session_of(tx, access, place.lane.key)
-    if session is None and place.lane.generation:
-        session = generations_of(tx, access, place.lane.key)[0]
+    session = found.session or open_session_of(tx, access, found.lane.key)
+    if session is None and found.lane.generation:
+        session = generations_of(tx, access, found.lane.key)[0]
     if session is None or session.closed_at is None:
         return session
-    live = live_runs_of_lane(tx, access, place.lane.key)
-    if place.session is not None:
+    live = live_runs_of_lane(tx, access, found.lane.key)
+    if found.session is not None:
         is_over = not any(one.state == "running" and one.session_id == session.id for one in live)
     else:
         # What waits in the lane will be heard by its next generation; the base lane always has a next one.
-        is_over = not live and place.key != agent.base_key
+        is_over = not live and found.key != agent.base_key
     if is_over:
         raise Refusal(Code.SESSION_CLOSED, f"{session.address} is closed, and nothing runs there any more.")
     return session

@@ -5,10 +5,11 @@ import re
 from msgspec import Struct, structs
 from starlette.datastructures import Headers
 
+from carrel.agents import Agent, default_agent, named_agent
 from carrel.kernel import Access, Code, Refusal, SessionKey, caller_hash, key_text
 from carrel.kernel.limits import NAME_CHARS_MAX
 from carrel.runs import Run, run_by_id, running_of_lane
-from carrel.sessions import Agent, FoundSession, default_agent, find_session, named_agent
+from carrel.sessions import FoundSession, find_session
 from carrel.storage import Tx
 from carrel.surfaces.http.tool_callers import SESSION_HEADER
 from carrel.surfaces.responses.errors import ResponsesError, no_previous_response, wrong
@@ -140,32 +141,32 @@ def _session(tx: Tx, access: Access, reference: str, named: Agent | None) -> Fou
     # A key without an agent means the agent that is asked.
     asking = access if named is None else structs.replace(access, agent_id=named.id)
     try:
-        place = find_session(tx, asking, reference)
+        found = find_session(tx, asking, reference)
     except Refusal as refusal:
         if refusal.code is Code.NOT_FOUND:
             raise _unknown_session() from refusal
         refusal.field = SESSION_HEADER
         raise
-    if place.key.kind in _RESERVED:
-        message = f"A {place.key.kind} session is spoken to by its own maker alone."
+    if found.key.kind in _RESERVED:
+        message = f"A {found.key.kind} session is spoken to by its own maker alone."
         raise wrong(SESSION_HEADER, message, str(Code.RESERVED_SESSION_KEY))
-    if (named is not None and place.key.agent != named.id) or not _may_enter(access, place):
+    if (named is not None and found.key.agent != named.id) or not _may_enter(access, found):
         raise _unknown_session()
-    session = place.session
-    if session is not None and session.closed_at is not None and running_of_lane(tx, access, str(place.key)) is None:
+    session = found.session
+    if session is not None and session.closed_at is not None and running_of_lane(tx, access, str(found.key)) is None:
         raise ResponsesError(
             403, str(Code.SESSION_CLOSED), "This generation of the session is closed.", param=SESSION_HEADER
         )
-    return place
+    return found
 
 
-def _may_enter(access: Access, place: FoundSession) -> bool:
+def _may_enter(access: Access, found: FoundSession) -> bool:
     """People enter any lane that they see; a program one that it made, or makes now under a name of its own."""
-    if access.kind != "client" or place.lane is not None:
+    if access.kind != "client" or found.lane is not None:
         return True
-    if place.key.kind == "openresponses-user":
-        return place.key.rest.split(":")[1] == caller_hash(access.actor_id)
-    return place.key.kind in _OWN_KINDS
+    if found.key.kind == "openresponses-user":
+        return found.key.rest.split(":")[1] == caller_hash(access.actor_id)
+    return found.key.kind in _OWN_KINDS
 
 
 def _unknown_session() -> ResponsesError:

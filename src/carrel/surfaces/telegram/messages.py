@@ -6,6 +6,7 @@ The same update twice is heard once. What is answered goes to the chat it came f
 from msgspec import Struct, structs
 
 from carrel.access import account_by_slug, answer_given, keep_answer
+from carrel.agents import default_agent, named_agent
 from carrel.kernel import (
     DEFAULT_ACCOUNT_SLUG,
     MS_PER_DAY,
@@ -26,10 +27,8 @@ from carrel.sessions import (
     Lane,
     LaneChange,
     change_lane,
-    default_agent,
     make_lane,
     name_chat,
-    named_agent,
     note_chat_address,
     point,
     pointed_lane,

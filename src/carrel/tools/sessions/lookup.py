@@ -4,6 +4,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta, to_builtins
 
+from carrel.agents import agent_by_id, every_agent
 from carrel.journal import entries_by_session, entries_of_session
 from carrel.kernel import MS_PER_MINUTE, Code, Refusal, iso
 from carrel.kernel.limits import (
@@ -19,15 +20,13 @@ from carrel.sessions import (
     Lane,
     LaneFilter,
     Session,
-    agent_by_id,
-    agents_in_sight,
     children_of,
-    every_agent,
     find_lane,
     is_narrowed,
     kinds_listed_as,
     lane_rows,
-    refusal_of,
+    visible_agents,
+    why_hidden,
 )
 from carrel.storage import Tx
 from carrel.tools.model import Caller, Params, Result, Tool
@@ -65,10 +64,10 @@ class AgentsList(Params, frozen=True, kw_only=True):
     """Nothing is asked for."""
 
 
-def lane_in_sight(tx: Tx, caller: Caller, reference: str) -> tuple[Lane, Session | None]:
+def visible_lane(tx: Tx, caller: Caller, reference: str) -> tuple[Lane, Session | None]:
     """The lane a reference means, if the caller may see it; the refusal names the rule."""
-    lane, session = find_lane(tx, caller.looking, reference, caller.key, caller.sight)
-    why = refusal_of(tx, caller.access, caller.sight, lane.session_key)
+    lane, session = find_lane(tx, caller.looking, reference, caller.key, caller.visibility)
+    why = why_hidden(tx, caller.access, caller.visibility, lane.session_key)
     if why is not None:
         raise Refusal(Code.FORBIDDEN, why)
     return lane, session
@@ -76,10 +75,10 @@ def lane_in_sight(tx: Tx, caller: Caller, reference: str) -> tuple[Lane, Session
 
 def _filter(tx: Tx, caller: Caller) -> LaneFilter:
     """What the caller may see, as a filter."""
-    own, sight = str(caller.key), caller.sight
-    if sight.mode == "self" and not sight.whole:
+    own, visibility = str(caller.key), caller.visibility
+    if visibility.mode == "self" and not visibility.whole_account:
         return LaneFilter(key=own)
-    return LaneFilter(under=own, agent_ids=agents_in_sight(tx, caller.access, sight))
+    return LaneFilter(under=own, agent_ids=visible_agents(tx, caller.access, visibility))
 
 
 def _sessions_list(tx: Tx, caller: Caller, params: SessionsList) -> Result:
@@ -99,13 +98,13 @@ def _sessions_list(tx: Tx, caller: Caller, params: SessionsList) -> Result:
         said = entries_by_session(tx, caller.access, [row.session.id for row in rows if row.session], limit=count)
         for row, line in zip(rows, shown, strict=True):
             line["messages"] = messages_within(said.get(row.session.id if row.session else "", [])).messages
-    mode = "all" if caller.sight.whole else caller.sight.mode
+    mode = "all" if caller.visibility.whole_account else caller.visibility.mode
     hidden = is_narrowed(tx, caller.access, seen)
     return Result(value={"count": len(shown), "sessions": shown, "visibility": {"mode": mode, "hidden": hidden}})
 
 
 def _sessions_history(tx: Tx, caller: Caller, params: SessionsHistory) -> Result:
-    lane, session = lane_in_sight(tx, caller, params.session_key)
+    lane, session = visible_lane(tx, caller, params.session_key)
     limit = max(1, min(params.limit, HISTORY_ROWS_MAX))
     entries = (
         entries_of_session(tx, caller.access, session.id, limit=limit, tool_results=params.include_tools)
@@ -128,7 +127,7 @@ def _sessions_history(tx: Tx, caller: Caller, params: SessionsHistory) -> Result
 
 
 def _session_status(tx: Tx, caller: Caller, params: SessionStatus) -> Result:
-    lane, session = lane_in_sight(tx, caller, params.session_key)
+    lane, session = visible_lane(tx, caller, params.session_key)
     live = live_runs_of_lane(tx, caller.access, lane.key)
     agent = caller.agent if lane.agent_id == caller.agent.id else agent_by_id(tx, caller.access, lane.agent_id)
     busy = any(run.state == "running" for run in live)

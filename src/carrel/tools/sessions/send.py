@@ -29,7 +29,7 @@ from carrel.kernel.limits import (
     WAIT_SECONDS_MAX,
 )
 from carrel.runs import Run, deliver
-from carrel.sessions import FoundSession, Lane, find_session, lane_of, refusal_of, shown_channel
+from carrel.sessions import FoundSession, Lane, find_session, lane_of, shown_channel, why_hidden
 from carrel.storage import Tx
 from carrel.tools.model import Caller, Params, Result, Tool, Wait
 from carrel.tools.sessions.rows import shown_key
@@ -67,9 +67,9 @@ def _send(tx: Tx, caller: Caller, params: SessionsSend) -> Result:
     try:
         if caller.house.draining():
             raise _Refused(str(Code.DRAINING), "The server is stopping and takes nothing new; try again shortly.")
-        place = _target(tx, caller, params.session_key)
-        shown = shown_key(caller.key.agent, place.key)
-        run = _deliver(tx, caller, place, params.message)
+        found = _target(tx, caller, params.session_key)
+        shown = shown_key(caller.key.agent, found.key)
+        run = _deliver(tx, caller, found, params.message)
     except _Refused as refused:
         # Whoever reads results by their run finds one here too, of a run that never was.
         value = {"runId": tx.new_id("run"), "status": refused.status, "error": refused.why, "code": refused.code}
@@ -84,22 +84,22 @@ def _send(tx: Tx, caller: Caller, params: SessionsSend) -> Result:
 def _target(tx: Tx, caller: Caller, reference: str) -> FoundSession:
     """The lane a reference means, if something may be sent there: one that exists, or an agent's main lane."""
     try:
-        place = find_session(tx, caller.looking, reference, caller.key, caller.sight)
+        found = find_session(tx, caller.looking, reference, caller.key, caller.visibility)
     except Refusal as refusal:
         if refusal.code not in (Code.NOT_FOUND, Code.AMBIGUOUS_SESSION):
             raise
         raise _Refused(str(refusal.code), f"'{reference}': {refusal.message}") from refusal
-    if place.key == caller.key:
+    if found.key == caller.key:
         raise _Refused("self_send", "This is your own session; say it in your answer instead.", by_rule=True)
-    why = refusal_of(tx, caller.access, caller.sight, place.key)
+    why = why_hidden(tx, caller.access, caller.visibility, found.key)
     if why is not None:
         raise _Refused(str(Code.FORBIDDEN), why, by_rule=True)
-    if place.lane is None and place.key.kind != "main":
-        raise _Refused(str(Code.NOT_FOUND), f"There is no session {place.key}; sessions_list names those there are.")
-    return place
+    if found.lane is None and found.key.kind != "main":
+        raise _Refused(str(Code.NOT_FOUND), f"There is no session {found.key}; sessions_list names those there are.")
+    return found
 
 
-def _deliver(tx: Tx, caller: Caller, place: FoundSession, text: str) -> Run:
+def _deliver(tx: Tx, caller: Caller, found: FoundSession, text: str) -> Run:
     own = lane_of(tx, caller.looking, caller.key)
     provenance = Provenance(
         kind="inter_session",
@@ -109,13 +109,13 @@ def _deliver(tx: Tx, caller: Caller, place: FoundSession, text: str) -> Run:
         actor=caller.access.actor_id,
     )
     envelope = Envelope(
-        key=place.key,
+        key=found.key,
         message=Message(text=text, provenance=provenance),
-        channel=_channel(place.key, place.lane),
+        channel=_channel(found.key, found.lane),
         parent_run_id=caller.run.id if caller.run else None,
     )
     try:
-        # Sight has allowed it, which reaches further than what an agent may address by itself.
+        # Tool visibility has allowed it, which reaches further than what an agent may address by itself.
         return deliver(tx, caller.looking, envelope, caller.house.rules)
     except Refusal as refusal:
         raise _Refused(str(refusal.code), refusal.message, by_rule=refusal.code in _BY_RULE) from refusal

@@ -8,11 +8,12 @@ from typing import Any
 import msgspec
 from msgspec import Struct, structs
 
+from carrel.agents import Agent
 from carrel.exchanges import Exchange, begin_exchange
 from carrel.kernel import INTERNAL_CHANNEL, Access, Envelope, Message, Provenance, Refusal, SessionKey, uuid_for
 from carrel.kernel.settings import Settings
 from carrel.runs import Run, deliver
-from carrel.sessions import Agent, NewChild, delete_lane, insert_child, lane_of, make_lane
+from carrel.sessions import NewChild, delete_lane, insert_child, lane_of, make_lane
 from carrel.storage import Database, Tx
 from carrel.tools.model import Caller, NoSideRoom, Readied, Result, Tool
 from carrel.tools.sessions.channel_threads import SideRoom, bind_side_room, open_side_room

@@ -5,10 +5,11 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta, Struct
 
+from carrel.agents import Agent, Thinking, agent_by_slug
 from carrel.gateway import GatewayFault
 from carrel.kernel import clip, is_agent_id
 from carrel.kernel.limits import LABEL_CHARS_MAX, MESSAGE_CHARS_MAX, NAME_CHARS_MAX, RUN_TIMEOUT_SECONDS_MAX
-from carrel.sessions import Agent, Thinking, agent_by_slug, count_live_children
+from carrel.sessions import count_live_children
 from carrel.storage import Tx
 from carrel.tools.model import Caller, Params
 from carrel.tools.sessions.channel_threads import room_beside

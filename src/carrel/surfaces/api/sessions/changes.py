@@ -4,6 +4,7 @@ from typing import Annotated, Literal
 
 from msgspec import UNSET, Meta, UnsetType, structs
 
+from carrel.agents import Thinking
 from carrel.kernel import Access, Code, Envelope, Message, Provenance, Refusal
 from carrel.kernel.limits import (
     CLIENT_ID_CHARS_MAX,
@@ -16,7 +17,6 @@ from carrel.kernel.limits import (
 from carrel.runs import deliver, remove_lane, stop_lane
 from carrel.sessions import (
     LaneChange,
-    Thinking,
     archive,
     change_lane,
     chosen_key,

@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
+from carrel.agents import agent_by_slug
 from carrel.journal import entries_of_session
 from carrel.kernel import MS_PER_MINUTE, Access
 from carrel.kernel.limits import (
@@ -18,7 +19,6 @@ from carrel.sessions import (
     Lane,
     LaneFilter,
     Session,
-    agent_by_slug,
     find_lane,
     generations_of,
     has_lanes_of_others,

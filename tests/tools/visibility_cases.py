@@ -1,6 +1,6 @@
 """The session tools in random worlds, compared with a second opinion on what each must answer.
 
-`python -m tests.tools.sights --cases 10000` compares the tools with that opinion; the suite does a share of it.
+`python -m tests.tools.visibility_cases --cases 10000` compares the tools with that opinion; the suite runs some.
 """
 
 import argparse
@@ -13,10 +13,11 @@ from typing import Any
 
 import msgspec
 
+from carrel.agents import agent_by_id
 from carrel.kernel import Refusal, SessionKey
 from carrel.kernel.settings import Settings
 from carrel.runs import Rules
-from carrel.sessions import agent_by_id, lane_of
+from carrel.sessions import lane_of
 from carrel.storage import Tx
 from carrel.tools import CATALOG, Surroundings, run_caller
 from tests.engine import Engine, open_engine
@@ -135,7 +136,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=random.randrange(1 << 30))
     wanted = parser.parse_args()
     for at in range(0, wanted.cases, CASES_OF_A_WORLD):
-        with tempfile.TemporaryDirectory(prefix="carrel-sights-") as folder:
+        with tempfile.TemporaryDirectory(prefix="carrel-visibility-") as folder:
             cases = min(CASES_OF_A_WORLD, wanted.cases - at)
             wrong = asyncio.run(compare(f"sqlite:///{folder}/world.db", wanted.seed + at, cases))
         if wrong:

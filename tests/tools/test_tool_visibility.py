@@ -4,11 +4,12 @@ from typing import Any
 
 import pytest
 
+from carrel.agents import Agent, Profile
 from carrel.kernel import SessionKey
 from carrel.kernel.settings import SandboxDefaultsSettings, ToolsSessionsSettings, ToolsSettings
-from carrel.sessions import Agent, Profile, sight_of
+from carrel.sessions import visibility_of
 from tests.requirements.mark import requirement
-from tests.tools.sights import compare
+from tests.tools.visibility_cases import compare
 
 
 @requirement(
@@ -34,9 +35,9 @@ async def test_every_tool_shows_and_sends_exactly_what_the_rule_says(store_url: 
         (None, "tree", True, "tools.sessions.visibility is tree"),
     ],
 )
-def test_a_sight_names_the_setting_that_decides_it(own: Any, house: Any, sandboxed: bool, rule: str) -> None:
+def test_a_tool_visibility_names_the_setting_that_decides_it(own: Any, house: Any, sandboxed: bool, rule: str) -> None:
     profile = Profile(visibility=own)
     agent = Agent(id="main", slug="main", name="Main", enabled=True, profile=profile, created_at=0, updated_at=0)
     tools = ToolsSettings(sessions=ToolsSessionsSettings(visibility=house))
     key, sandbox = SessionKey.of("main", "main"), SandboxDefaultsSettings()
-    assert sight_of(agent, key, sandboxed=sandboxed, tools=tools, sandbox=sandbox).rule == rule
+    assert visibility_of(agent, key, sandboxed=sandboxed, tools=tools, sandbox=sandbox).rule == rule

@@ -2,8 +2,8 @@
 
 import msgspec
 
+from carrel.agents.model import Agent, Profile
 from carrel.kernel import Access
-from carrel.sessions.model import Agent, Profile
 from carrel.storage import Row, Tx
 
 _AGENT = "id, slug, name, enabled, profile, created_at, updated_at"

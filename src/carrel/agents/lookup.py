@@ -1,0 +1,36 @@
+"""Finding the agent that a caller means, within what the caller may address."""
+
+from carrel.access import account_of
+from carrel.agents.model import MAIN_AGENT, Agent
+from carrel.agents.store import agent_by_slug
+from carrel.kernel import Access, not_found
+from carrel.storage import Tx
+
+
+def may_address(access: Access, agent_id: str) -> bool:
+    """Return whether the caller may send to an agent's lanes, existing or not."""
+    if access.kind in ("agent", "run"):
+        return agent_id == access.agent_id
+    return access.kind != "client" or agent_id in access.agent_ids
+
+
+def named_agent(tx: Tx, access: Access, name: str) -> Agent:
+    """Return the agent with that id, slug or former slug, if the caller may address it."""
+    agent = agent_by_slug(tx, access, name)
+    if agent is None or not may_address(access, agent.id):
+        raise not_found("agent")
+    return agent
+
+
+def default_agent(tx: Tx, access: Access) -> Agent:
+    """Return the caller's own agent, else the account's default agent."""
+    agent_id = access.agent_id or account_of(tx, access).settings.get("defaultAgentId") or MAIN_AGENT
+    return named_agent(tx, access, str(agent_id))
+
+
+def require_agent(tx: Tx, access: Access, agent_id: str) -> Agent:
+    """Return the agent with that id, slug or former slug; an agent finds only itself."""
+    agent = agent_by_slug(tx, access, agent_id)
+    if agent is None or (access.kind in ("agent", "run") and agent.id != access.agent_id):
+        raise not_found("agent")
+    return agent

@@ -1,0 +1,81 @@
+"""Agents and their profiles as values."""
+
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct
+
+from carrel.kernel import SessionKey
+from carrel.kernel.limits import INSTRUCTIONS_EXTRA_CHARS_MAX, NAME_CHARS_MAX
+
+Thinking = Literal["off", "minimal", "low", "medium", "high"]
+MAIN_AGENT = "main"
+ShortText = Annotated[str, Meta(max_length=NAME_CHARS_MAX)]
+
+
+class Wire(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """A value that appears on the wire under camelCase names."""
+
+
+class BehaviorFlags(Wire, frozen=True, kw_only=True):
+    """What an agent may do of its own accord; None inherits from the account, then from the house."""
+
+    can_create_tasks: bool | None = None
+    can_modify_task_status: bool | None = None
+    can_mention_agents: bool | None = None
+    can_review_tasks: bool | None = None
+    can_mark_done: bool | None = None
+    can_promote_memory: bool | None = None
+
+
+class ToolRules(Wire, frozen=True, kw_only=True):
+    """Which tools an agent is offered; `deny` wins."""
+
+    allow: tuple[str, ...] = ("*",)
+    deny: tuple[str, ...] = ()
+    ask: tuple[str, ...] = ()
+
+
+class SubagentRules(Wire, frozen=True, kw_only=True):
+    """What an agent's children may be."""
+
+    allow_agents: tuple[str, ...] = ()
+    run_timeout_seconds: Annotated[int, Meta(ge=0)] | None = None
+    archive_after_minutes: Annotated[float, Meta(ge=0)] | None = None
+    max_children: Annotated[int, Meta(ge=0, le=1000)] | None = None
+
+
+class Profile(Wire, frozen=True, kw_only=True):
+    """Everything about an agent that an owner may set besides its names."""
+
+    description: Annotated[str, Meta(max_length=2000)] = ""
+    gateway: ShortText = ""
+    model: ShortText = ""
+    thinking: Thinking | None = None
+    behavior_flags: BehaviorFlags = BehaviorFlags()
+    space_ids: tuple[str, ...] = ("*",)
+    tools: ToolRules = ToolRules()
+    subagents: SubagentRules = SubagentRules()
+    sandbox: Literal["off", "on"] = "off"
+    runtime: Literal["subagent", "acp"] = "subagent"
+    visibility: Literal["self", "tree", "agent", "all"] | None = None
+    instructions_extra: Annotated[str, Meta(max_length=INSTRUCTIONS_EXTRA_CHARS_MAX)] = ""
+    workspace: Annotated[str, Meta(max_length=1000)] = ""
+    heartbeat_minutes: Annotated[float, Meta(ge=0)] = 0
+
+
+class Agent(Struct, frozen=True, kw_only=True):
+    """A configured speaker. `id` never changes; `slug` may, and former ones stay aliases."""
+
+    id: str
+    slug: str
+    name: str
+    enabled: bool
+    profile: Profile
+    created_at: int
+    updated_at: int
+    aliases: tuple[str, ...] = ()
+
+    @property
+    def base_key(self) -> SessionKey:
+        """The agent's main lane."""
+        return SessionKey(self.id, "main")

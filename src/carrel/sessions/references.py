@@ -1,0 +1,90 @@
+"""Session references: every form in which a client may name a session, parsed here and nowhere else.
+
+Pure: text in, a SessionReference out. Whether it names something the caller may see is decided in `routing`.
+"""
+
+import re
+
+from msgspec import Struct
+
+from carrel.kernel import Code, Refusal, invalid, is_conversation_key, kind_of
+from carrel.kernel.limits import SESSION_REFERENCE_CHARS_MAX
+
+_GENERATION = re.compile(r"(.+):v([1-9][0-9]{0,8})(?:@([a-z0-9-]{1,64}))?")
+_OLD_TASK = re.compile(r"task:([^:]+):agent:([^:]+):([^:]+):v([1-9][0-9]{0,8})")
+_SESSION_ID = re.compile(r"ses_[0-9a-z]{26}")
+_ACCOUNT_ID = re.compile(r"acc_[0-9a-z]{26}")
+_RESERVED = ("global", "unknown")
+
+
+class SessionReference(Struct, frozen=True, kw_only=True):
+    """The parts of a reference. Exactly one of `rest`, `session_id`, `bare` and `current` is set."""
+
+    slug: str | None = None
+    rest: str | None = None
+    session_id: str | None = None
+    bare: str | None = None
+    current: bool = False
+    generation: int | None = None
+    account: str | None = None
+
+
+def parse_reference(text: str) -> SessionReference:
+    """Parse a reference in any of its forms; raise Refusal if it is none."""
+    if not text or len(text) > SESSION_REFERENCE_CHARS_MAX:
+        raise invalid("sessionKey", f"A session reference must have 1 to {SESSION_REFERENCE_CHARS_MAX} characters.")
+    if text in _RESERVED:
+        raise _reserved(text)
+    if text == "current":
+        return SessionReference(current=True)
+    if _SESSION_ID.fullmatch(text):
+        return SessionReference(session_id=text)
+    old_task = _OLD_TASK.fullmatch(text)
+    if old_task:
+        task, slug, account, generation = old_task.groups()
+        return SessionReference(slug=slug.lower(), rest=f"task:{task}", account=account, generation=int(generation))
+    parsed = _canonical(text) or _with_generation(text)
+    if parsed is not None:
+        return parsed
+    if is_conversation_key(text):
+        return SessionReference(bare=text)
+    raise invalid("sessionKey", f"'{text[:80]}' is not a session reference; a full key reads agent:<agent>:<rest>.")
+
+
+def _with_generation(text: str) -> SessionReference | None:
+    suffixed = _GENERATION.fullmatch(text)
+    if suffixed is None:
+        return None
+    found = _canonical(suffixed[1])
+    if found is None:
+        return None
+    account = suffixed[3] or found.account
+    return SessionReference(slug=found.slug, rest=found.rest, generation=int(suffixed[2]), account=account)
+
+
+def _canonical(text: str) -> SessionReference | None:
+    head, _, tail = text.partition(":")
+    if head.lower() == "agent":
+        slug, _, rest = tail.partition(":")
+        if _ACCOUNT_ID.fullmatch(rest):
+            return SessionReference(slug=slug.lower(), rest="main", account=rest)
+        rest = _rest(rest)
+        if rest in _RESERVED:
+            raise _reserved(rest)
+        return SessionReference(slug=slug.lower(), rest=rest) if kind_of(rest) else None
+    rest = _rest(text)
+    return SessionReference(rest=rest) if kind_of(rest) else None
+
+
+def _rest(rest: str) -> str:
+    """The canonical `rest`: the board's names for its lanes translated, and lower case up to the id."""
+    head, _, tail = rest.partition(":")
+    head = head.lower() if not head.startswith("node-") else head
+    if head == "clawboard":
+        kind, _, ids = tail.partition(":")
+        return f"{kind}:{ids.rpartition(':')[2]}" if kind in ("task", "topic") else rest
+    return f"{head}:{tail}" if tail else head
+
+
+def _reserved(name: str) -> Refusal:
+    return Refusal(Code.RESERVED_SESSION_KEY, f"'{name}' is reserved and cannot name a session.", field="sessionKey")
