@@ -1,4 +1,4 @@
-"""Values only: ids, keys, access, messages, errors, limits, settings, clock, text. Cheap to import; opens nothing."""
+"""Values that every room uses: ids, keys, access, messages, errors, limits, settings, clock, text. No I/O."""
 
 from carrel.kernel.access import DEFAULT_ACCOUNT_SLUG, PEOPLE, Access, Kind, system_access
 from carrel.kernel.clock import (

@@ -1,4 +1,4 @@
-"""The clock: the only place in the house that reads time. Everything else is handed a moment or a Clock."""
+"""The clock: the only module that reads the time. Everything else is given a moment or a Clock."""
 
 import time
 from datetime import UTC, datetime, timedelta
@@ -12,7 +12,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Clock(Protocol):
-    """Tells the time in milliseconds since 1970, UTC."""
+    """The time in milliseconds since 1970, UTC."""
 
     def now_ms(self) -> int: ...
 
@@ -25,27 +25,27 @@ class SystemClock:
 
 
 def elapsed_seconds() -> float:
-    """A reading that only ever grows, for measuring durations."""
+    """Return a monotonic reading, for measuring durations."""
     return time.perf_counter()
 
 
 def iso(ms: int | None) -> str | None:
-    """ISO 8601 in UTC with milliseconds and Z; None stays None."""
+    """Format a moment as ISO 8601 in UTC with milliseconds and Z; None stays None."""
     if ms is None:
         return None
     return f"{_to_the_second(ms // 1000)}{ms % 1000:03d}Z"
 
 
-# A list shows many moments of few seconds, and spelling one out costs more than the rest of its row.
+# Lists repeat the same few seconds, and formatting one costs more than the rest of its row.
 @lru_cache(maxsize=4_096)
 def _to_the_second(seconds: int) -> str:
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S.")
 
 
 def parse_iso(text: str) -> int:
-    """Milliseconds of an ISO 8601 moment; ValueError when it is none or carries no offset."""
+    """Parse an ISO 8601 moment into milliseconds; raise ValueError if it is malformed or has no offset."""
     moment = datetime.fromisoformat(text)
     if moment.tzinfo is None:
         raise ValueError("a time needs an offset, e.g. 2026-01-31T12:00:00Z")
-    # In whole numbers: as a fraction of seconds some milliseconds come out one too small.
+    # Integer arithmetic: as a float of seconds, some moments come out one millisecond too small.
     return (moment - _EPOCH) // timedelta(milliseconds=1)

@@ -1,6 +1,6 @@
 """Errors for callers: a code, a sentence that says what to do, and the field it concerns.
 
-No wire codes here: each surface owns one total table from Code to its protocol.
+Each surface maps every Code to its own protocol.
 """
 
 from enum import StrEnum
@@ -12,7 +12,7 @@ class Code(StrEnum):
 
     INVALID_PARAMS = "invalid_params"
     INVALID_JSON = "invalid_json"
-    TOKEN_IN_QUERY = "token_in_query"  # noqa: S105  (a code, no secret)
+    TOKEN_IN_QUERY = "token_in_query"  # noqa: S105  (a code, not a secret)
     SESSION_REQUIRED = "session_required"
     INVALID_CONVERSATION_KEY = "invalid_conversation_key"
     RESERVED_SESSION_KEY = "reserved_session_key"
@@ -40,7 +40,7 @@ class Code(StrEnum):
 
 
 class Refusal(Exception):
-    """A request that cannot be granted, told in words its caller can act on."""
+    """A request that is refused, with a message the caller can act on."""
 
     def __init__(
         self,
@@ -60,17 +60,17 @@ class Refusal(Exception):
 
 
 def not_found(what: str) -> Refusal:
-    """The one answer for what is missing and for what is not yours."""
-    return Refusal(Code.NOT_FOUND, f"There is no {what} here, or it is not yours to see.")
+    """Return the refusal for what does not exist; the same for what the caller may not see."""
+    return Refusal(Code.NOT_FOUND, f"There is no such {what}, or you may not see it.")
 
 
 def invalid(field: str, message: str) -> Refusal:
-    """A field that does not hold what it should."""
+    """Return the refusal of a field with an invalid value."""
     return Refusal(Code.INVALID_PARAMS, message, field=field)
 
 
 def log_trouble(log: Logger, event: str, error: Exception, **more: str) -> None:
-    """Log what a duty met: one line for a refusal, which says what it is; the whole way there for anything else."""
+    """Log what went wrong in a duty: one line for a refusal, a traceback for anything else."""
     if isinstance(error, Refusal):
         log.warning(event, extra={"error": error.message, **more})
     else:

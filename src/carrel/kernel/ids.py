@@ -1,4 +1,4 @@
-"""Ids and chance: where new names come from. Handed around as arguments so that a test can replay them."""
+"""Ids, secrets and randomness. Clock and randomness are arguments, so that a test can replay them."""
 
 import random
 import secrets
@@ -23,22 +23,22 @@ class Chance(Protocol):
 
 
 def system_chance() -> Chance:
-    """Randomness of the operating system, fit for ids."""
+    """Return the operating system's source of randomness."""
     return random.SystemRandom()
 
 
 def new_secret() -> str:
-    """A secret of 256 bits as text without underscores, so that tokens split cleanly."""
+    """Return a new 256-bit secret in hex; it has no underscore, so tokens can be split at theirs."""
     return secrets.token_hex(32)
 
 
 def secret_digest(secret: str) -> str:
-    """What is stored of a secret."""
+    """Return the digest under which a secret is stored."""
     return sha256(secret.encode()).hexdigest()
 
 
 class Ids:
-    """Makes ids `<prefix>_` + 26 characters that sort by the time they were made."""
+    """Creates ids of the form `<prefix>_` + 26 characters that sort by the time they were created."""
 
     def __init__(self, clock: Clock, chance: Chance) -> None:
         self._clock = clock
@@ -47,9 +47,9 @@ class Ids:
         self._last = 0
 
     def new(self, prefix: str) -> str:
-        """The next id; later ids of one Ids sort behind earlier ones."""
+        """Return the next id; it sorts after every earlier one of this Ids."""
         with self._lock:
-            # One draw a millisecond, then counting up: order within the millisecond without a draw each.
+            # One random draw per millisecond, then counting up, keeps the order within the millisecond.
             fresh = self._clock.now_ms() << 80
             if fresh > self._last + (1 << 79):
                 self._last = fresh | self._chance.getrandbits(79)
@@ -60,7 +60,7 @@ class Ids:
 
 
 def first_id(prefix: str, moment_ms: int) -> str:
-    """The id before all that are made at or after a moment."""
+    """Return an id that sorts before all ids created at or after a moment."""
     return f"{prefix}_{_encode(moment_ms << 80)}"
 
 
@@ -69,13 +69,13 @@ def _encode(value: int) -> str:
 
 
 def uuid_for(fresh_id: str, owner: str) -> str:
-    """The UUID under which a fresh id appears in a session key; it can be told from one that another owner made."""
+    """Return the UUID of a new id for use in a session key; `is_uuid_of` recognises its owner."""
     head = UUID(bytes=sha256(fresh_id.encode()).digest()[:16], version=4).bytes[:_UUID_HEAD_BYTES]
     return str(UUID(bytes=head + _uuid_tail(head, owner)))
 
 
 def is_uuid_of(text: str, owner: str) -> bool:
-    """True for a UUID that was made for this owner."""
+    """Return whether a UUID was created by `uuid_for` for this owner."""
     try:
         found = UUID(text).bytes
     except ValueError:
@@ -89,10 +89,10 @@ def _uuid_tail(head: bytes, owner: str) -> bytes:
 
 
 def caller_hash(actor_id: str) -> str:
-    """The 12 hex digits under which a caller appears in a session key."""
+    """Return the 12 hex digits that stand for a caller in a session key."""
     return sha256(actor_id.encode()).hexdigest()[:12]
 
 
 def text_hash(text: str) -> str:
-    """The 32 hex digits under which text of foreign shape appears in a session key."""
+    """Return the 32 hex digits that replace text that does not fit into a session key."""
     return sha256(text.encode()).hexdigest()[:32]

@@ -1,6 +1,6 @@
-"""SessionKey: the stable name of a lane, `agent:<agent>:<rest>`, and nothing else.
+"""SessionKey: the stable name of a lane, `agent:<agent>:<rest>`.
 
-Only the canonical grammar lives here. Foreign spellings are read in `carrel.sessions`, at the edge.
+Only the canonical grammar is defined here; `carrel.sessions` parses every other form of a session reference.
 """
 
 import re
@@ -38,50 +38,50 @@ _FORMS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("chat", re.compile(f"(?:{'|'.join(CHAT_CHANNELS)}):[a-zA-Z0-9_-]{{1,64}}")),
     *((room, re.compile(f"[a-z][a-z0-9-]{{1,31}}:{room}:{_ID}(?::thread:{_ID})?")) for room in _ROOMS),
 )
-# The kinds a list filters by; every other kind is `other`.
+# The kinds that lists filter by; every other kind is listed as `other`.
 _LISTED_KINDS = {"main": "main", "group": "group", "channel": "group", "cron": "cron", "hook": "hook", "node": "node"}
 INTERNAL_KINDS = ("cron", "hook", "node")
 
 
 class SessionKey(Struct, frozen=True, order=True):
-    """The canonical name of a lane; made by `parse` or `of`, never from parts that were not checked."""
+    """The canonical name of a lane; create it with `parse` or `of`, which check its parts."""
 
     agent: str
     rest: str
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """The key that `text` spells canonically; Refusal otherwise."""
+        """Parse a canonical key; raise Refusal for anything else."""
         head, _, tail = text.partition(":")
         agent, _, rest = tail.partition(":")
         if head != "agent" or not rest:
             raise Refusal(
                 Code.INVALID_PARAMS,
-                f"'{text[:80]}' is no session key: it reads agent:<agent>:<rest>",
+                f"'{text[:80]}' is not a session key; write agent:<agent>:<rest>.",
                 field="sessionKey",
             )
         return cls.of(agent, rest)
 
     @classmethod
     def of(cls, agent: str, rest: str) -> Self:
-        """The key of `agent` and `rest`, both checked."""
+        """Return the key of `agent` and `rest`; raise Refusal if either is invalid."""
         if rest in _RESERVED:
             raise Refusal(
-                Code.RESERVED_SESSION_KEY, f"'{rest}' is a reserved name and no session can bear it", field="sessionKey"
+                Code.RESERVED_SESSION_KEY, f"'{rest}' is reserved and cannot name a session.", field="sessionKey"
             )
         if not is_agent_id(agent):
             raise Refusal(
                 Code.INVALID_PARAMS,
-                f"'{agent[:80]}' is no agent id: lower-case letters, digits, _ and -",
+                f"'{agent[:80]}' is not an agent id; use lower-case letters, digits, _ and -.",
                 field="sessionKey",
             )
         if kind_of(rest) is None:
-            raise Refusal(Code.INVALID_PARAMS, f"'{rest[:80]}' names no kind of session", field="sessionKey")
+            raise Refusal(Code.INVALID_PARAMS, f"'{rest[:80]}' does not name a kind of session.", field="sessionKey")
         return cls(agent, rest)
 
     @classmethod
     def stored(cls, text: str) -> Self:
-        """The key that our own table holds; checked when it went in."""
+        """Return a key read from the database; it was checked before it was stored."""
         _, agent, rest = text.split(":", 2)
         return cls(agent, rest)
 
@@ -102,7 +102,7 @@ class SessionKey(Struct, frozen=True, order=True):
 
     @property
     def identity(self) -> tuple[str, str]:
-        """(channelType, conversationKey): for lanes that are no chats the kind and the rest behind it."""
+        """(channelType, conversationKey); for lanes that are not chats, the kind and what follows it."""
         kind = self.kind
         if kind == "main":
             return ("main", "main")
@@ -113,54 +113,54 @@ class SessionKey(Struct, frozen=True, order=True):
 
     @property
     def conversation(self) -> str:
-        """The `sessionId` of plans, chats and events: the conversation key of a chat, else `<kind>:<rest>`."""
+        """The `sessionId` of plans, chats and events: the conversation key of a chat, else `<kind>:<id>`."""
         return self.rest.partition(":")[2] if self.kind == "chat" else self.rest
 
     @property
     def channel(self) -> str | None:
-        """The channel that the key itself names; None where it names none."""
+        """The channel named by the key itself, if any."""
         if self.kind == "chat" or self.kind in _ROOMS:
             return self.rest.partition(":")[0]
         return None
 
     @property
     def chat_type(self) -> str:
-        """direct, group or channel, as send policies match it."""
+        """The type that send policies match: direct, group or channel."""
         kind = self.kind
         return kind if kind in ("group", "channel") else "direct"
 
     @property
     def task_id(self) -> str | None:
-        """The Task of a task lane."""
+        """The Task id of a task lane."""
         return self.rest.removeprefix("task:") if self.kind == "task" else None
 
     @property
     def topic_id(self) -> str | None:
-        """The Topic of a topic lane."""
+        """The Topic id of a topic lane."""
         return self.rest.removeprefix("topic:") if self.kind == "topic" else None
 
 
 @lru_cache(maxsize=16_384)
 def kind_of(rest: str) -> str | None:
-    """The kind that `rest` spells, None when it spells none."""
+    """Return the kind of session that `rest` names, or None."""
     return next((kind for kind, form in _FORMS if form.fullmatch(rest)), None)
 
 
 def is_agent_id(text: str) -> bool:
-    """True for a well-formed agent id; a malformed one is refused, never mended."""
+    """Return whether an agent id is well formed; malformed ones are refused, never corrected."""
     return _AGENT.fullmatch(text) is not None
 
 
 def is_new_conversation_key(text: str) -> bool:
-    """True for a conversation key that may be made today."""
+    """Return whether a new chat may be created under this conversation key."""
     return _NEW_CONVERSATION.fullmatch(text) is not None and not text.startswith("ses_")
 
 
 def is_conversation_key(text: str) -> bool:
-    """True for a conversation key that may exist, old short ones included."""
+    """Return whether a conversation key may exist, including short ones from older versions."""
     return _OLD_CONVERSATION.fullmatch(text) is not None
 
 
 def key_text(text: str) -> str:
-    """Text from outside as it enters a key: itself when it fits, else its hash."""
+    """Return external text as part of a key: unchanged if it fits, else its hash."""
     return text if _PLAIN.fullmatch(text) else text_hash(text)

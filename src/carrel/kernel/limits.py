@@ -1,11 +1,11 @@
-"""Every bound of the house, with its unit last in the name. What an operator may change is a setting instead."""
+"""Every fixed limit, named with its unit. What an operator may change is a setting instead."""
 
 # Requests
 BODY_BYTES_MAX = 20 * 1024 * 1024
 REQUEST_HEAD_BYTES_MAX = 64 * 1024
 REQUEST_HEAD_SECONDS_MAX = 20
 REQUEST_BODY_SECONDS_MAX = 300
-# Longer than clients and proxies keep an idle connection themselves: who closes first cuts nobody's next request off.
+# Longer than clients and proxies keep idle connections: if the server closed first, it could cut off a new request.
 KEEP_ALIVE_SECONDS = 75
 OPEN_FILES_WANTED = 65_536
 IDEMPOTENCY_KEY_CHARS_MAX = 200
@@ -23,7 +23,7 @@ CHANGES_ROWS_DEFAULT = 500
 CHANGES_ROWS_MAX = 5000
 WAIT_SECONDS_DEFAULT = 30
 WAIT_SECONDS_MAX = 600
-# What a run may be given at most: a year.
+# The longest time limit of a run: one year.
 RUN_TIMEOUT_SECONDS_MAX = 31_536_000
 STOP_SECONDS_MAX = 5
 RECENT_SESSIONS_DEFAULT = 5
@@ -46,20 +46,20 @@ TOKEN_NAMES_MAX = 200
 ATTACHMENTS_MAX = 8
 ATTACHMENT_BYTES_MAX = 10 * 1024 * 1024
 
-# Files handed to a sub-agent: a folder that no lane owns is swept up once no call can still be about to take it.
+# Files for a sub-agent: a folder that no lane owns is removed once no call can still be about to claim it.
 FILE_NAME_BYTES_MAX = 255
 STRAY_FOLDER_MINUTES = 15
 SWEEP_SECONDS = 60
 SWEPT_AT_A_TIME = 100
 
-# A sub-agent's result: how long the child may take for its notes, and how much of either is announced.
+# A sub-agent's result: how long the child may take to write its notes, and how much of result and notes is announced.
 ANNOUNCE_SECONDS_MAX = 120
 ANNOUNCED_RESULT_CHARS_MAX = 8_000
 
 # Turns
 ARTIFACT_BYTES_MAX = 10 * 1024 * 1024
 ARTIFACTS_PER_RUN_MAX = 1000
-# Files count as the base64 they are kept as.
+# Files count by their size in base64, as they are stored.
 ARTIFACT_BYTES_PER_RUN_MAX = 64 * 1024 * 1024
 TOOL_RESULT_BYTES_MAX = 80 * 1024
 TOOL_MESSAGE_CHARS_MAX = 4_000
@@ -67,7 +67,7 @@ TOOL_CALLS_PER_ROUND_MAX = 64
 QUESTION_CHARS_MAX = 4_000
 ERROR_CHARS_MAX = 2_000
 
-# Retries of a run: 5 s doubled each time, never more than 300 s
+# Retries of a run: 5 s, doubled each time, up to 300 s
 RETRY_BASE_SECONDS = 5
 RETRY_MAX_SECONDS = 300
 
@@ -89,7 +89,7 @@ STREAM_END_SECONDS_MAX = 1
 CHAT_FRAMES_WAITING_MAX = 1_000
 CHAT_BINDINGS_MAX = 20
 
-# Notifications: how many a mailbox keeps, the newest first, and how many are marked as read in one transaction.
+# Notifications: how many a mailbox keeps (the newest), and how many are marked as read in one transaction.
 NOTIFICATIONS_KEPT_MAX = 1_000
 NOTIFICATIONS_READ_AT_A_TIME = 500
 NOTIFICATION_SUBJECT_CHARS_MAX = 80
@@ -116,13 +116,13 @@ RESPONSE_WAIT_SECONDS_MAX = 3_600
 COMPACTION_CHARS_MAX = 20_000
 COMPACTION_LINE_CHARS_MAX = 2_000
 
-# gRPC: one connection carries many calls, so calls are bounded as open files bound connections.
+# gRPC: one connection carries many calls, so calls need a limit of their own; open files only limit connections.
 GRPC_CALLS_MAX = 20_000
 GRPC_CALLS_PER_CONNECTION_MAX = 5_000
 GRPC_PING_SECONDS_MIN = 5
 GRPC_END_SECONDS_MAX = 3
 
-# Webhooks of A2A tasks. The lease outlasts the longest request: nobody else takes a webhook that is being told.
+# Webhooks of A2A tasks. The lease outlasts the longest request, so no other server sends the same notification.
 WEBHOOKS_PER_RUN_MAX = 20
 WEBHOOKS_AT_A_TIME = 64
 WEBHOOKS_PER_HOST_AT_A_TIME = 8
@@ -131,23 +131,23 @@ WEBHOOK_LEASE_SECONDS = 30
 WEBHOOK_URL_CHARS_MAX = 2_048
 WEBHOOK_SECRET_CHARS_MAX = 8_192
 
-# Names that strangers give us to resolve
+# Resolving host names given by clients
 NAME_LOOKUPS_AT_A_TIME = 32
 NAME_LOOKUP_SECONDS_MAX = 5
 
-# Guessing tokens
+# Protection against token guessing
 WRONG_TOKENS_PER_MINUTE_MAX = 30
 
-# Figures kept in memory, and how often gateways are looked at
+# Metrics kept in memory, and how often gateways are checked
 METRIC_MINUTES_MAX = 1_440
 METRIC_SERIES_MAX = 5_000
 GATEWAY_CHECK_SECONDS = 10
 
-# Signing in by cookie
+# Sign-in cookies
 LOGIN_DAYS = 30
 
-# Exchanges between lanes: how long a call's own end is waited for before its reply goes another way, and how often and
-# how long a result that nobody takes is offered again.
+# Exchanges between lanes: how long to wait for the end of a call before its reply takes another way, and how often and
+# how long an undelivered result is offered again.
 INLINE_GRACE_SECONDS = 5
 INLINE_LOOK_SECONDS = 5
 OFFER_AGAIN_SECONDS = 15
@@ -156,24 +156,24 @@ OFFERING_SECONDS_MAX = 1_800
 EXCHANGES_AT_A_TIME = 50
 POSTS_AT_A_TIME = 16
 POST_SECONDS_MAX = 30
-# Outlasts the longest post: nobody else takes one that is under way.
+# Outlasts the longest post, so no other server sends the same one.
 POST_LEASE_SECONDS = 60
 EXCHANGE_BROKEN_SECONDS = 60
 ANNOUNCED_PART_CHARS_MAX = 3_500
 
-# Posts to channels outside of the house: how long one is tried, and how long it is remembered after its end.
+# Posts to external channels: how long one is retried, and how long it is kept after its end.
 POSTING_HOURS_MAX = 24
 POSTS_KEPT_HOURS = 24
 
-# Telegram. A message is counted in UTF-16 units, as its servers count it.
+# Telegram. Message length is counted in UTF-16 units, as Telegram counts it.
 TELEGRAM_MESSAGE_UNITS_MAX = 4_096
 TELEGRAM_CALL_SECONDS_MAX = 15
 TELEGRAM_FILE_SECONDS_MAX = 30
 TELEGRAM_POSTS_AT_A_TIME = 8
 TELEGRAM_TOPIC_NAME_CHARS_MAX = 128
 
-# Schedules: how far ahead a window is looked for (the 29th of February of a chosen weekday comes once in 40 years),
-# after how many minutes a failed window is tried again, and how long at most nobody looks: clocks are set at times.
+# Schedules: how far ahead the next window is searched (29 February on a given weekday may be 40 years away), after how
+# many minutes a failed window is retried, and how often to look even if nothing is due, since clocks may be changed.
 SCHEDULES_PER_ACCOUNT_MAX = 1_000
 CRON_CHARS_MAX = 200
 CRON_YEARS_MAX = 41

@@ -1,4 +1,4 @@
-"""Messages: one thing said, by whose doing, and the envelope that carries it to a lane."""
+"""Messages, their provenance, and the envelope that addresses one to a lane."""
 
 from typing import Any, Literal
 
@@ -6,9 +6,9 @@ from msgspec import UNSET, Struct, UnsetType
 
 from carrel.kernel.keys import SessionKey
 
-# A sender's id is unique within a scope (a chat, an agent spoken to); this ends the scope in front of it.
+# A sender's message id is unique within a scope (a chat, an addressed agent); this separates the two.
 SCOPE_END = "\x1f"
-# The channel of what lanes say to one another where no other is known.
+# The channel of messages between lanes when no other is known.
 INTERNAL_CHANNEL = "internal"
 
 ProvenanceKind = Literal[
@@ -18,7 +18,7 @@ ProvenanceKind = Literal[
 
 
 class Provenance(Struct, frozen=True, kw_only=True, rename="camel"):
-    """By whose doing something was said; what does not apply is left out on the wire."""
+    """Where a message came from; fields that do not apply are left out on the wire."""
 
     kind: ProvenanceKind
     source_session_key: str | UnsetType = UNSET
@@ -30,7 +30,7 @@ class Provenance(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class NewAttachment(Struct, frozen=True, kw_only=True):
-    """A file said along with a message."""
+    """A file sent with a message."""
 
     name: str
     mime_type: str
@@ -38,9 +38,9 @@ class NewAttachment(Struct, frozen=True, kw_only=True):
 
 
 class Message(Struct, frozen=True, kw_only=True):
-    """One thing said. `sender_id` is the sender's own id for it, by which a repetition is known.
+    """One message. `sender_id` is the sender's own id for it, by which duplicates are recognised.
 
-    `original` is the message in the form of the protocol it came by, for whoever is to see it again just as it was.
+    `original` is the message as its protocol sent it, for clients that must get it back unchanged.
     """
 
     text: str
@@ -51,10 +51,10 @@ class Message(Struct, frozen=True, kw_only=True):
 
 
 class TurnExtras(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a sender adds to the turn that hears its message, beside what the agent has of its own.
+    """What a sender adds to the turn of its message, besides what the agent has itself.
 
-    `functions` are the sender's: a call of one is answered by the sender itself. `options` go to the model as they are.
-    `before` and `after` are items of earlier talk around the message, `parts` belong to the message's own content.
+    `functions` belong to the sender, who answers calls to them. `options` go to the model unchanged. `before` and
+    `after` are items of earlier conversation around the message; `parts` belong to its own content.
     """
 
     instructions: str | None = None
@@ -72,13 +72,13 @@ class TurnExtras(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Envelope(Struct, frozen=True, kw_only=True):
-    """A message with the lane it is for."""
+    """A message addressed to a lane."""
 
     key: SessionKey
     message: Message
     channel: str = "api"
     task_id: str | None = None
-    # 0 is what the settings say; without a limit at all it may take as long as it takes.
+    # 0 means the limit of the settings; `unlimited` means none.
     timeout_seconds: int = 0
     unlimited: bool = False
     parent_run_id: str | None = None

@@ -1,6 +1,6 @@
-"""Counters and histograms of this very program, by dotted name; what is so now is read from the store instead.
+"""Counters and histograms of this process, by dotted name; current values (gauges) are read from the database.
 
-The one thing in the kernel that remembers: like a log, it is written from every room and read by one surface.
+The only state in the kernel: like a log, every room writes it and one surface reads it.
 """
 
 import threading
@@ -17,7 +17,7 @@ Labels = tuple[tuple[str, str], ...]
 
 
 class Sample(Struct, frozen=True):
-    """One reading: a name, its labels and its value; a histogram also has counts up to each bound."""
+    """One reading: name, labels and value; a histogram also has the counts up to each bound."""
 
     name: str
     type: Literal["counter", "gauge", "histogram"]
@@ -28,7 +28,7 @@ class Sample(Struct, frozen=True):
 
 
 class Metrics:
-    """A registry; `count` and `observe` may be called from any thread."""
+    """The registry; `count` and `observe` may be called from any thread."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -53,7 +53,7 @@ class Metrics:
             slots[bisect_left(_BUCKETS, value) + 1] += 1
 
     def samples(self) -> Iterator[Sample]:
-        """Every reading, by name."""
+        """Yield every reading, sorted by name."""
         with self._lock:
             counters = dict(self._counters)
             histograms = {key: list(slots) for key, slots in self._histograms.items()}
@@ -66,7 +66,7 @@ class Metrics:
     def _labels(self, labels: dict[str, str]) -> Labels:
         session = labels.get("session")
         if session is not None and session not in self._sessions:
-            # A label per session would grow for ever; beyond the bound they share one.
+            # One label per session would grow without bound; beyond the limit, sessions share one.
             if len(self._sessions) >= _SESSION_VALUES_MAX:
                 labels["session"] = "other"
             else:

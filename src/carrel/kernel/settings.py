@@ -1,7 +1,7 @@
-"""The settings as values: every name, its type, its bounds and its default.
+"""The settings as values: every name, its type, its limits and its default.
 
-Each room takes its own section as an argument. Reading files and the environment is `carrel.main`'s affair; nothing
-here looks at the machine. The names are those of the settings reference, a section being a struct and a name a field.
+Each room is given its own section. `carrel.main` reads the file and the environment. The names are those of the
+settings reference: a section is a struct, a setting is a field.
 """
 
 from pathlib import Path
@@ -10,10 +10,10 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta, Struct, structs
 
 Port = Annotated[int, Meta(ge=0, le=65535)]
-# The upper ends keep a slip of the keyboard (and TOML's `inf`) from overflowing a date or a 32-bit column.
+# The upper limits keep a typo (or TOML's `inf`) from overflowing a date or a 32-bit column.
 Count = Annotated[int, Meta(ge=1, le=1_000_000_000)]
 Seconds = Annotated[int, Meta(ge=1, le=31_536_000)]
-# 0 switches a limit of minutes or days off.
+# 0 switches a limit in minutes or days off.
 Minutes = Annotated[float, Meta(ge=0, le=525_600)]
 Days = Annotated[float, Meta(ge=0, le=36_500)]
 Secret = Annotated[str, Meta(extra={"secret": True})]
@@ -21,8 +21,8 @@ WebAddress = Annotated[
     str,
     Meta(
         pattern=r"^$|^https?://[^\s/]",
-        # An address may carry a password, so it is shown as one.
-        extra={"form": "an address that begins http:// or https://", "address": True},
+        # `address`: it may contain a password, which is hidden when the setting is shown.
+        extra={"form": "a URL that starts with http:// or https://", "address": True},
     ),
 ]
 DatabaseAddress = Annotated[
@@ -35,11 +35,11 @@ DatabaseAddress = Annotated[
 
 
 class Section(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A group of settings that are named and handed out together."""
+    """A group of settings."""
 
 
 class ServerSettings(Section, frozen=True, kw_only=True):
-    """Where the server listens and how long it takes to stop."""
+    """Where the server listens, and how long it may take to stop."""
 
     host: Annotated[str, Meta(min_length=1)] = "127.0.0.1"
     port: Port = 8787
@@ -48,26 +48,26 @@ class ServerSettings(Section, frozen=True, kw_only=True):
 
 
 class StorageSettings(Section, frozen=True, kw_only=True):
-    """Where everything is kept; without a `url` it is the SQLite file `carrel.db` in `data_dir`."""
+    """Where everything is stored; without a `url`, in the SQLite file `carrel.db` in `data_dir`."""
 
     url: DatabaseAddress = ""
     durability: Literal["full", "normal"] = "full"
     data_dir: Path = Path("~/.carrel")
 
     def __post_init__(self) -> None:
-        """Name the database, so that no reader has to know what an empty address means."""
+        """Fill in the default database, so that no reader has to know what an empty URL means."""
         if not self.url:
             structs.force_setattr(self, "url", f"sqlite:///{self.data_dir / 'carrel.db'}")
 
 
 class AuthSettings(Section, frozen=True, kw_only=True):
-    """Whether a caller on this machine may come without a token."""
+    """Whether callers on this machine need a token."""
 
     mode: Literal["required", "loopback"] = "required"
 
 
 class GatewaySettings(Section, frozen=True, kw_only=True):
-    """One way to a model; `builtin` needs none."""
+    """One connection to a model; `builtin` needs no model."""
 
     kind: Literal["builtin", "responses", "a2a"] = "builtin"
     base_url: WebAddress = ""
@@ -81,7 +81,7 @@ class GatewaySettings(Section, frozen=True, kw_only=True):
 
 
 class DeliverySettings(Section, frozen=True, kw_only=True):
-    """How a turn is put to a model, and its bounds."""
+    """How a turn is presented to a model, and its limits."""
 
     instructions: Literal["v2", "inline"] = "v2"
     input_chars_max: Count = 12_000
@@ -91,7 +91,7 @@ class DeliverySettings(Section, frozen=True, kw_only=True):
 
 
 class SendMatch(Section, frozen=True, kw_only=True, rename="camel"):
-    """What a send rule looks at; what is left empty matches everything."""
+    """What a send rule matches; an empty field matches everything."""
 
     channel: str = ""
     chat_type: str = ""
@@ -99,7 +99,7 @@ class SendMatch(Section, frozen=True, kw_only=True, rename="camel"):
 
 
 class SendRule(Section, frozen=True, kw_only=True, rename="camel"):
-    """Allow or deny what the match describes; of the rules that match, one that denies wins."""
+    """Allow or deny what `match` describes; if several rules match, `deny` wins."""
 
     action: Literal["allow", "deny"]
     match: SendMatch = SendMatch()
@@ -113,19 +113,19 @@ class SendPolicySettings(Section, frozen=True, kw_only=True):
 
 
 class SessionsAgentToAgentSettings(Section, frozen=True, kw_only=True):
-    """How two agents go on talking after one has sent the other something."""
+    """How two agents continue after one has sent the other a message."""
 
     max_ping_pong_turns: Annotated[int, Meta(ge=0, le=5)] = 5
 
 
 class ThreadBindingsSettings(Section, frozen=True, kw_only=True):
-    """Whether a spawned session may go on in a thread of its requester's channel."""
+    """Whether a spawned session may continue in a thread of its requester's channel."""
 
     enabled: bool = True
 
 
 class SessionsSettings(Section, frozen=True, kw_only=True):
-    """How lanes are told apart and how long closed generations are kept."""
+    """How conversations map to lanes, and how long closed generations are kept."""
 
     task_scoped: bool = True
     scope: Literal["per-conversation", "global"] = "per-conversation"
@@ -138,7 +138,7 @@ class SessionsSettings(Section, frozen=True, kw_only=True):
 
 
 class RunsSettings(Section, frozen=True, kw_only=True):
-    """How runs are worked off; `concurrency` counts per server."""
+    """How runs are executed; `concurrency` is per server."""
 
     concurrency: Count = 64
     lease_seconds: Seconds = 60
@@ -150,14 +150,14 @@ class RunsSettings(Section, frozen=True, kw_only=True):
 
 
 class A2aTasksSettings(Section, frozen=True, kw_only=True):
-    """Bounds of runs that came in over A2A."""
+    """Limits of runs that came in over A2A."""
 
     ttl_days: Days = 7
     timeout_minutes: Minutes = 30
 
 
 class A2aPushSettings(Section, frozen=True, kw_only=True):
-    """Telling webhooks of a task's changes."""
+    """Push notifications to webhooks when a task changes."""
 
     enabled: bool = True
     allow_private_addresses: bool = False
@@ -165,7 +165,7 @@ class A2aPushSettings(Section, frozen=True, kw_only=True):
 
 
 class A2aSettings(Section, frozen=True, kw_only=True):
-    """The A2A surface: what its cards say, and what the server does accordingly."""
+    """The A2A surface: what its agent cards announce and the server then does."""
 
     enabled: bool = True
     public_card: bool = True
@@ -173,40 +173,40 @@ class A2aSettings(Section, frozen=True, kw_only=True):
     streaming: bool = True
     extended_card: bool = True
     required_extensions: tuple[str, ...] = ()
-    # 0 leaves gRPC off.
+    # 0 disables gRPC.
     grpc_port: Port = 0
     push: A2aPushSettings = A2aPushSettings()
     tasks: A2aTasksSettings = A2aTasksSettings()
 
 
 class ToolsSessionsSettings(Section, frozen=True, kw_only=True):
-    """What the session tools let an agent see."""
+    """Which sessions the session tools show an agent."""
 
     visibility: Literal["self", "tree", "agent", "all"] = "tree"
 
 
 class ToolsAgentToAgentSettings(Section, frozen=True, kw_only=True):
-    """Whether agents may look at and speak to one another's sessions; an empty `allow` means every agent."""
+    """Whether agents may read and send to one another's sessions; an empty `allow` means every agent."""
 
     enabled: bool = False
     allow: tuple[str, ...] = ()
 
 
 class ToolNamesSettings(Section, frozen=True, kw_only=True):
-    """Names of tools; `deny` wins."""
+    """Tool names that are allowed or denied; `deny` wins."""
 
     allow: tuple[str, ...] = ()
     deny: tuple[str, ...] = ()
 
 
 class ToolsSubagentsSettings(Section, frozen=True, kw_only=True):
-    """What a sub-agent is offered beside or short of its agent's tools."""
+    """Tools that a sub-agent gets in addition to its agent's, or is denied."""
 
     tools: ToolNamesSettings = ToolNamesSettings()
 
 
 class SpawnAttachmentsSettings(Section, frozen=True, kw_only=True):
-    """Files handed to a sub-agent."""
+    """Files passed to a sub-agent."""
 
     enabled: bool = True
     max_files: Count = 50
@@ -232,7 +232,7 @@ class ToolsSettings(Section, frozen=True, kw_only=True):
 
 
 class SubagentDefaultsSettings(Section, frozen=True, kw_only=True):
-    """Bounds of sub-agents where their agent sets none of its own; 0 seconds and 0 minutes are no limit."""
+    """Limits of sub-agents whose agent sets none; 0 seconds or minutes mean no limit."""
 
     run_timeout_seconds: Annotated[int, Meta(ge=0, le=31_536_000)] = 0
     archive_after_minutes: Minutes = 60
@@ -240,35 +240,35 @@ class SubagentDefaultsSettings(Section, frozen=True, kw_only=True):
 
 
 class SandboxDefaultsSettings(Section, frozen=True, kw_only=True):
-    """What a sandboxed agent may see: only what it spawned, or what its visibility says."""
+    """What a sandboxed agent may see: only what it spawned, or what its visibility allows."""
 
     session_tools_visibility: Literal["spawned", "all"] = "spawned"
 
 
 class AgentDefaultsSettings(Section, frozen=True, kw_only=True):
-    """What holds for every agent that says nothing else."""
+    """Defaults for every agent that does not override them."""
 
     subagents: SubagentDefaultsSettings = SubagentDefaultsSettings()
     sandbox: SandboxDefaultsSettings = SandboxDefaultsSettings()
 
 
 class AgentsSettings(Section, frozen=True, kw_only=True):
-    """Agents in general."""
+    """Settings for all agents."""
 
     defaults: AgentDefaultsSettings = AgentDefaultsSettings()
 
 
 class AgentHttpSettings(Section, frozen=True, kw_only=True):
-    """Whether a program on this machine may call tools with a session key alone."""
+    """Whether a program on this machine may call tools with only a session key."""
 
     session_key_auth: Literal["off", "loopback"] = "off"
 
 
 class TelegramSettings(Section, frozen=True, kw_only=True):
-    """A Telegram bot through which people talk to an agent; without a token and a webhook secret there is none."""
+    """A Telegram bot through which people talk to an agent; it needs a token and a webhook secret."""
 
     bot_token: Secret = ""
-    # It is a part of the address that Telegram posts to.
+    # It is part of the URL that Telegram posts to.
     webhook_secret: Annotated[
         str,
         Meta(
@@ -276,7 +276,7 @@ class TelegramSettings(Section, frozen=True, kw_only=True):
             extra={"form": "up to 256 letters, digits, _ and -", "secret": True},
         ),
     ] = ""
-    # Empty is the account's default agent.
+    # Empty means the account's default agent.
     agent_id: str = ""
     api_base_url: WebAddress = "https://api.telegram.org"
     owner_ids: Annotated[
@@ -287,25 +287,25 @@ class TelegramSettings(Section, frozen=True, kw_only=True):
 
     @property
     def enabled(self) -> bool:
-        """Whether there is a bot."""
+        """Whether the bot is configured."""
         return bool(self.bot_token and self.webhook_secret)
 
 
 class ChannelsSettings(Section, frozen=True, kw_only=True):
-    """Chats outside of the house."""
+    """External chat channels."""
 
     telegram: TelegramSettings = TelegramSettings()
 
 
 class EventsSettings(Section, frozen=True, kw_only=True):
-    """How far back a follower of the feed may go."""
+    """How far back a follower of the feed may start."""
 
     retention_days: Days = 7
     replay_max: Count = 5_000
 
 
 class LogSettings(Section, frozen=True, kw_only=True):
-    """What is written to stderr, and in which form."""
+    """What is logged to stderr, and in which format."""
 
     level: Literal["debug", "info", "warning", "error"] = "info"
     format: Literal["json", "text"] = "json"
@@ -331,7 +331,7 @@ class Settings(Section, frozen=True, kw_only=True):
 
 
 class SettingRow(Struct, frozen=True, kw_only=True):
-    """One setting as people may see it: no secrets, and where the value comes from."""
+    """One setting as people may see it: secrets hidden, and with the source of its value."""
 
     name: str
     value: Any

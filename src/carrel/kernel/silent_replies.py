@@ -1,4 +1,4 @@
-"""Silence: what an agent answers when it has nothing to say; kept like every reply, and shown to nobody as one."""
+"""Silent replies: what an agent answers when it has nothing to say. They are stored but not shown as replies."""
 
 REPLY_SKIP = "REPLY_SKIP"
 ANNOUNCE_SKIP = "ANNOUNCE_SKIP"
@@ -7,11 +7,11 @@ _SILENT = (REPLY_SKIP, ANNOUNCE_SKIP, NO_REPLY)
 
 
 def spoken(reply: str | None) -> str | None:
-    """What a reply says; None for one that says nothing or says that it says nothing."""
+    """Return the text of a reply; None if it is empty or a silent reply."""
     words = (reply or "").strip()
     return words if words and words not in _SILENT else None
 
 
 def may_be_silence(begun: str) -> bool:
-    """True while a reply that begins so may still come to say nothing."""
+    """Return whether a reply that starts like this may still turn out to be silent."""
     return any(word.startswith(begun.strip()) for word in _SILENT)

@@ -1,4 +1,4 @@
-"""What was wrong with something that came in: a failed reading as a refusal that names the field."""
+"""Validation errors of incoming JSON as refusals that name the field."""
 
 import re
 from typing import Any
@@ -8,12 +8,12 @@ import msgspec
 from carrel.kernel.errors import Code, Refusal
 
 _ITEM = re.compile(r"\[(\d+)\]")
-# An even number of backslashes before it is text about backslashes, not the beginning of an escape.
+# Only after an even number of backslashes is it an escape; after an odd number it is literal text.
 _NUL = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000")
 
 
 def wrong_value(error: msgspec.ValidationError, *, of: str = "") -> Refusal:
-    """The validation error as a refusal that names the field by its dotted path; `of` is what it was meant for."""
+    """Return the refusal for a validation error, naming the field by its dotted path; `of` is what was being read."""
     message, _, path = str(error).partition(" - at `")
     at = _ITEM.sub(r".\1", path.rstrip("`").removeprefix("$").replace("[...]", "")).removeprefix(".")
     quoted = message.split("`")
@@ -23,24 +23,24 @@ def wrong_value(error: msgspec.ValidationError, *, of: str = "") -> Refusal:
 
 
 def refuse_nul(raw: bytes, *, of: str = "") -> None:
-    """Refuse JSON in which some text holds a NUL; `of` is what it was meant for."""
-    # The search for the six characters alone is the fast one; whether they stand for a NUL takes a closer look.
+    """Refuse JSON that contains a NUL character; `of` is what was being read."""
+    # Searching for the six characters is fast; the pattern then tells whether they are an escape.
     if rb"\u0000" in raw and _NUL.search(raw):
-        message = "A NUL character may stand in no text."
-        raise Refusal(Code.INVALID_PARAMS, f"{of}: {message}" if of else message, field=_place_of_nul(raw))
+        message = "Text must not contain NUL characters."
+        raise Refusal(Code.INVALID_PARAMS, f"{of}: {message}" if of else message, field=_path_of_nul(raw))
 
 
-def _place_of_nul(raw: bytes) -> str | None:
+def _path_of_nul(raw: bytes) -> str | None:
     try:
-        looked_at: list[tuple[str, Any]] = [("", msgspec.json.decode(raw))]
+        pending: list[tuple[str, Any]] = [("", msgspec.json.decode(raw))]
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
-    while looked_at:
-        at, value = looked_at.pop()
+    while pending:
+        at, value = pending.pop()
         if isinstance(value, str) and "\0" in value:
             return at or None
         inner = dict(enumerate(value)) if isinstance(value, list) else value if isinstance(value, dict) else {}
         if any("\0" in str(name) for name in inner):
             return at or None
-        looked_at += [(f"{at}.{name}" if at else str(name), one) for name, one in inner.items()]
+        pending += [(f"{at}.{name}" if at else str(name), one) for name, one in inner.items()]
     return None
