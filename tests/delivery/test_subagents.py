@@ -14,7 +14,8 @@ from carrel.access import make_user
 from carrel.agents import SubagentRules
 from carrel.exchanges import Exchange, exchange_after
 from carrel.exchanges.store import EXCHANGES
-from carrel.journal import OWNERS, Entry, Notification, entries_of_session, newest_notifications
+from carrel.journal import OWNERS, Entry, entries_of_session, newest_notifications
+from carrel.journal.model import Notification
 from carrel.kernel import Access, SessionKey
 from carrel.kernel.settings import (
     AgentDefaultsSettings,

@@ -12,14 +12,14 @@ from carrel.journal import (
     NewEntry,
     append_entry,
     append_event,
-    begin,
     entries_of_run,
     entries_of_session,
     entries_since,
     events_after,
+    feed_pages,
+    feed_start,
     first_event_since,
     newest_event,
-    pages,
     prune_events,
     pruned_event,
 )
@@ -90,7 +90,7 @@ async def test_after_a_restart_a_cursor_yields_exactly_what_was_missed(store_url
         await engine.db.write(telling(engine, "c", "d"))
     async with open_engine(store_url) as engine:
         await engine.db.write(telling(engine, "e"))
-        found = await engine.db.read(lambda tx: begin(tx, engine.access, cursor))
+        found = await engine.db.read(lambda tx: feed_start(tx, engine.access, cursor))
         assert (found.after, found.reset) == (cursor, None)
         missed = await engine.db.read(lambda tx: events_after(tx, engine.access, cursor, limit=100))
         assert [event.name for event in missed] == ["c", "d", "e"]
@@ -111,7 +111,7 @@ async def test_a_cursor_ahead_of_the_feed_or_pruned_begins_anew(store_url: str) 
         assert await engine.db.write(lambda tx: prune_events(tx, engine.access, before, limit=500)) == 0
 
         async def reset_of(cursor: int | None) -> tuple[int, str | None]:
-            found = await engine.db.read(lambda tx: begin(tx, engine.access, cursor))
+            found = await engine.db.read(lambda tx: feed_start(tx, engine.access, cursor))
             return found.after, found.reset
 
         assert await reset_of(None) == (young, None)
@@ -129,7 +129,7 @@ async def test_when_everything_is_pruned_the_newest_cursor_still_holds(store_url
         engine.advance(10)
         now = engine.clock.now_ms()
         await engine.db.write(lambda tx: prune_events(tx, engine.access, now, limit=500))
-        found = await engine.db.read(lambda tx: begin(tx, engine.access, cursor))
+        found = await engine.db.read(lambda tx: feed_start(tx, engine.access, cursor))
         assert (found.after, found.reset) == (cursor, None)
 
 
@@ -145,7 +145,7 @@ async def test_a_follower_gets_every_event_once_and_in_order_while_many_write(st
 
         async def follow() -> list[Event]:
             seen: list[Event] = []
-            async for page in pages(engine.db, engine.access, start, wait_seconds=SECONDS_MAX):
+            async for page in feed_pages(engine.db, engine.access, start, wait_seconds=SECONDS_MAX):
                 seen += page
                 if len(seen) >= total:
                     break
@@ -164,7 +164,7 @@ async def test_a_follower_gets_every_event_once_and_in_order_while_many_write(st
 async def test_a_quiet_feed_says_so_after_the_time_that_was_asked_for(sqlite_url: str) -> None:
     async with open_engine(sqlite_url) as engine:
         start = await newest(engine)
-        async for page in pages(engine.db, engine.access, start, wait_seconds=0.05):
+        async for page in feed_pages(engine.db, engine.access, start, wait_seconds=0.05):
             assert page == []
             break
 
@@ -197,16 +197,16 @@ async def test_the_events_of_a_run_tell_how_it_got_where_it_is(store_url: str) -
 
 def test_a_filter_wants_what_it_names_and_no_more() -> None:
     event = Event(1, "run.queued", 0, "agent:main:main", "main", 1, "run_1", "task_1", "main", "{}")
-    assert EventFilter().wants(event)
-    assert EventFilter(names=("run",), key="agent:main:main", agent_id="main", task_id="task_1").wants(event)
-    assert EventFilter(names=("log", "run.*")).wants(event)
-    assert EventFilter(names=("run.queued",), conversation="main").wants(event)
-    assert not EventFilter(names=("ru",)).wants(event)
-    assert not EventFilter(names=("run.queued.late",)).wants(event)
+    assert EventFilter().matches(event)
+    assert EventFilter(names=("run",), key="agent:main:main", agent_id="main", task_id="task_1").matches(event)
+    assert EventFilter(names=("log", "run.*")).matches(event)
+    assert EventFilter(names=("run.queued",), conversation="main").matches(event)
+    assert not EventFilter(names=("ru",)).matches(event)
+    assert not EventFilter(names=("run.queued.late",)).matches(event)
     for other in (
         EventFilter(key="agent:main:task:t"),
         EventFilter(conversation="x"),
         EventFilter(task_id="x"),
         EventFilter(agent_id="x"),
     ):
-        assert not other.wants(event)
+        assert not other.matches(event)

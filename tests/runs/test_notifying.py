@@ -5,7 +5,8 @@ from msgspec import structs
 
 from carrel.access import make_user
 from carrel.agents import change_account
-from carrel.journal import OWNERS, Notification, newest_notifications
+from carrel.journal import OWNERS, newest_notifications
+from carrel.journal.model import Notification
 from carrel.kernel import Access
 from carrel.runs import Cancelled, Failed, Outcome, Run
 from tests.engine import DONE, MAIN, Engine, open_engine

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import psycopg
 import pytest
 
-from carrel.journal import About, append_event, begin, events_after, newest_event, pages
+from carrel.journal import About, append_event, events_after, feed_pages, feed_start, newest_event
 from carrel.kernel import Access, Code, Refusal, system_access
 from carrel.runs.model import RUNS
 from carrel.storage import FEED, Database, Tx, open_database
@@ -110,7 +110,7 @@ async def test_an_event_is_seen_soon_although_a_neighbour_that_tells_nothing_hel
         silent = Held(db, nothing, nothing)
         await silent.reached()
         async with asyncio.timeout(SECONDS_MAX):
-            following = pages(db, access, 0, wait_seconds=SECONDS_MAX)
+            following = feed_pages(db, access, 0, wait_seconds=SECONDS_MAX)
             await db.write(lambda tx: tell(tx, access, "told"))
             first = asyncio.ensure_future(anext(following))
             version = db.bell(FEED).version
@@ -129,9 +129,9 @@ async def test_a_cursor_from_another_server_is_not_ahead_of_one_that_has_just_st
         slow = Held(old, nothing, nothing)
         await slow.reached()
         async with opened(postgres_url) as new:
-            found = await new.read(lambda tx: begin(tx, access, cursor))
+            found = await new.read(lambda tx: feed_start(tx, access, cursor))
             assert (found.after, found.reset) == (cursor, None)
-            ahead = await new.read(lambda tx: begin(tx, access, cursor + 1))
+            ahead = await new.read(lambda tx: feed_start(tx, access, cursor + 1))
             assert ahead.reset == "ahead"
             await slow.release()
 

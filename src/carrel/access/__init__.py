@@ -1,4 +1,4 @@
-"""Accounts, people and tokens: who asks, and the wall between accounts. Spaces come with the board."""
+"""Accounts, users and tokens: who the caller is. No read crosses from one account into another."""
 
 from carrel.access.identity import (
     access_and_touch,

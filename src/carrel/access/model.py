@@ -1,18 +1,18 @@
-"""Accounts, people and tokens as values."""
+"""Accounts, users and tokens as values."""
 
 from typing import Any, Literal
 
 from msgspec import Struct
 
-from carrel.kernel import new_secret, secret_digest
+from carrel.kernel import new_secret
 
 TokenKind = Literal["owner", "user", "agent", "run", "client"]
 Role = Literal["owner", "member"]
-TOKEN_PREFIX = "crl_"  # noqa: S105  (a prefix, no secret)
+TOKEN_PREFIX = "crl_"  # noqa: S105  (a prefix, not a secret)
 
 
 class Account(Struct, frozen=True, kw_only=True):
-    """The tenant: a wall no read crosses."""
+    """A tenant; no read crosses from one into another."""
 
     id: str
     slug: str
@@ -22,7 +22,7 @@ class Account(Struct, frozen=True, kw_only=True):
 
 
 class User(Struct, frozen=True, kw_only=True):
-    """One person of an account."""
+    """A person with access to an account."""
 
     id: str
     slug: str
@@ -33,7 +33,7 @@ class User(Struct, frozen=True, kw_only=True):
 
 
 class NewToken(Struct, frozen=True, kw_only=True):
-    """What a token is to be."""
+    """A token to be created."""
 
     kind: TokenKind
     name: str
@@ -46,7 +46,7 @@ class NewToken(Struct, frozen=True, kw_only=True):
 
 
 class Token(Struct, frozen=True, kw_only=True):
-    """A token as it may be shown: everything but its secret."""
+    """A token without its secret, as it may be shown."""
 
     id: str
     kind: TokenKind
@@ -61,10 +61,5 @@ class Token(Struct, frozen=True, kw_only=True):
 
 
 def token_text(kind: str, token_id: str) -> str:
-    """A new token as its bearer gets it, once."""
+    """Return the text of a new token, which its bearer sees only once."""
     return f"{TOKEN_PREFIX}{kind}_{token_id.removeprefix('tok_')}_{new_secret()}"
-
-
-def digest(secret: str) -> str:
-    """What is stored of it."""
-    return secret_digest(secret)

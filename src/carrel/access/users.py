@@ -1,4 +1,4 @@
-"""People of an account: made, changed and removed by its owner."""
+"""Creating, changing and removing the users of an account."""
 
 import re
 
@@ -15,7 +15,7 @@ _OTHER = re.compile(r"[^a-z0-9]+")
 
 
 class UserChange(Struct, frozen=True, kw_only=True):
-    """What is to be different about a person; what is unset stays."""
+    """Changes to a user; unset fields stay as they are."""
 
     name: str | UnsetType = UNSET
     slug: str | UnsetType = UNSET
@@ -24,12 +24,12 @@ class UserChange(Struct, frozen=True, kw_only=True):
 
 
 def slug_of(name: str) -> str:
-    """The slug a name gives: lower case, each run of other characters one hyphen; empty when nothing is left."""
+    """Derive a slug from a name: lower case, other characters collapsed to hyphens; may be empty."""
     return _OTHER.sub("-", name.lower()).strip("-")[:64].strip("-")
 
 
 def make_user(tx: Tx, access: Access, *, name: str, slug: str, email: str | None, role: Role) -> User:
-    """A new person under a slug that is free."""
+    """Create a user; the slug must be free."""
     _check_slug(slug)
     user = User(id=tx.new_id("usr"), slug=slug, name=name, email=email, role=role, created_at=tx.now)
     if not store.insert_user(tx, access, user):
@@ -38,7 +38,7 @@ def make_user(tx: Tx, access: Access, *, name: str, slug: str, email: str | None
 
 
 def change_user(tx: Tx, access: Access, user_id: str, change: UserChange) -> User:
-    """Change a person's name, slug, address or role."""
+    """Change a user's name, slug, email or role."""
     user = store.user_by_id(tx, access, user_id)
     if user is None:
         raise not_found("user")
@@ -58,7 +58,7 @@ def change_user(tx: Tx, access: Access, user_id: str, change: UserChange) -> Use
 
 
 def remove_user(tx: Tx, access: Access, user_id: str) -> None:
-    """Remove a person with every token that stood for them, and what they were told."""
+    """Remove a user with their tokens and notifications."""
     if not store.delete_user(tx, access, user_id):
         raise not_found("user")
     forget_mailbox(tx, access, user_id)
@@ -66,8 +66,10 @@ def remove_user(tx: Tx, access: Access, user_id: str) -> None:
 
 def _check_slug(slug: str) -> None:
     if not _SLUG.fullmatch(slug):
-        raise invalid("slug", "A slug has 1 to 64 lower-case letters, digits, _ and -, first a letter or digit.")
+        raise invalid(
+            "slug", "A slug must be 1 to 64 lower-case letters, digits, _ or -, starting with a letter or digit."
+        )
 
 
 def _taken(slug: str) -> Refusal:
-    return Refusal(Code.CONFLICT, f"Another person of this account is called '{slug}'.", field="slug")
+    return Refusal(Code.CONFLICT, f"Another user of this account has the slug '{slug}'; choose another.", field="slug")

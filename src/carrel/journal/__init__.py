@@ -1,9 +1,9 @@
-"""One journal of entries, one feed of events, and what of them people are told in their mailboxes.
+"""The journal of entries, the feed of events, and the notifications in people's mailboxes.
 
-Histories, transcripts and timelines are where-clauses over it.
+Histories, transcripts and timelines are queries over the journal.
 """
 
-from carrel.journal.feed import Begin, begin, pages
+from carrel.journal.feed import FeedStart, feed_pages, feed_start
 from carrel.journal.follower_store import events_behind
 from carrel.journal.followers import Follower, FollowerDuty
 from carrel.journal.model import (
@@ -14,7 +14,6 @@ from carrel.journal.model import (
     EventFilter,
     NewEntry,
     NewNotification,
-    Notification,
     NotificationShape,
     NotificationType,
     about_lane,
@@ -57,15 +56,14 @@ from carrel.journal.store import (
 __all__ = [
     "OWNERS",
     "About",
-    "Begin",
     "Entry",
     "Event",
     "EventFilter",
+    "FeedStart",
     "Follower",
     "FollowerDuty",
     "NewEntry",
     "NewNotification",
-    "Notification",
     "NotificationShape",
     "NotificationType",
     "about_lane",
@@ -74,7 +72,6 @@ __all__ = [
     "append_event",
     "attached_in_lane",
     "attached_in_session",
-    "begin",
     "changes_of_run",
     "count_unread",
     "delete_lane_entries",
@@ -86,6 +83,8 @@ __all__ = [
     "entries_since",
     "events_after",
     "events_behind",
+    "feed_pages",
+    "feed_start",
     "first_entry_since",
     "first_event_since",
     "forget_mailbox",
@@ -95,7 +94,6 @@ __all__ = [
     "newest_event",
     "newest_notifications",
     "notify",
-    "pages",
     "prune_events",
     "prune_notifications",
     "pruned_event",

@@ -1,4 +1,4 @@
-"""Following the feed: from a cursor, in order, without a gap, for as long as the follower likes."""
+"""Following the feed from a cursor: in order, without gaps."""
 
 from collections.abc import AsyncIterator
 from typing import Literal
@@ -13,61 +13,61 @@ from carrel.kernel.limits import SAFETY_POLL_SECONDS, STREAM_PAGE_ROWS, UNSETTLE
 from carrel.storage import FEED, Database, Tx
 
 
-class Begin(Struct, frozen=True):
-    """Where a follower begins: behind `after`; `reset` says why its own cursor could not be used."""
+class FeedStart(Struct, frozen=True):
+    """Where a follower starts: after `after`; `reset` says why its own cursor could not be used."""
 
     after: int
     newest: int
     reset: Literal["ahead", "pruned", "overflow"] | None = None
 
 
-def begin(tx: Tx, access: Access, cursor: int | None) -> Begin:
-    """The beginning for a cursor; None means from now on."""
+def feed_start(tx: Tx, access: Access, cursor: int | None) -> FeedStart:
+    """Return where to start for a cursor; None means from now on."""
     newest = store.newest_event(tx, access)
     if cursor is None:
-        return Begin(newest, newest)
-    # Another server may have seen further than this one yet: only what was never written is ahead.
+        return FeedStart(newest, newest)
+    # The cursor may come from a server that has seen more: it is ahead only if no such event was written.
     if cursor > newest and not store.any_event_after(tx, access, cursor - 1):
-        return Begin(newest, newest, "ahead")
+        return FeedStart(newest, newest, "ahead")
     if cursor < store.pruned_event(tx, access):
-        return Begin(newest, newest, "pruned")
-    return Begin(cursor, newest)
+        return FeedStart(newest, newest, "pruned")
+    return FeedStart(cursor, newest)
 
 
-async def pages(db: Database, access: Access, after: int, *, wait_seconds: float) -> AsyncIterator[list[Event]]:
-    """Pages of events behind `after`, for ever; an empty page says that `wait_seconds` passed without one."""
+async def feed_pages(db: Database, access: Access, after: int, *, wait_seconds: float) -> AsyncIterator[list[Event]]:
+    """Yield pages of events after `after`, forever; an empty page means that `wait_seconds` passed without one."""
     bell = db.bell(FEED)
-    told = elapsed_seconds()
+    yielded_at = elapsed_seconds()
     while True:
         version = bell.version
         page, unsettled = await _page(db, access, after)
-        left = told + wait_seconds - elapsed_seconds()
+        left = yielded_at + wait_seconds - elapsed_seconds()
         if page or left <= 0:
             after = page[-1].seq if page else after
             yield page
-            told = elapsed_seconds()
+            yielded_at = elapsed_seconds()
             continue
-        # What holds an event back may end without a sound: a write that tells nothing, or another server's.
+        # No bell rings when the transaction that holds an event back ends without events, or on another server.
         await bell.wait(version, min(UNSETTLED_POLL_SECONDS if unsettled else SAFETY_POLL_SECONDS, left))
 
 
-# The page read last, by store and account: followers stand at the same place mostly, and one of them reads for all.
-_read_last: WeakKeyDictionary[Database, dict[str, tuple[int, list[Event]]]] = WeakKeyDictionary()
+# The last page read, by database and account: most followers are at the same cursor, so one of them reads for all.
+_last_pages: WeakKeyDictionary[Database, dict[str, tuple[int, list[Event]]]] = WeakKeyDictionary()
 
 
 async def _page(db: Database, access: Access, after: int) -> tuple[list[Event], bool]:
-    """The events behind `after`; and when there are none to be shown, whether one is there that must wait."""
-    last = _read_last.setdefault(db, {})
+    """Return the events after `after`; if there are none, also whether one exists that is not settled yet."""
+    last = _last_pages.setdefault(db, {})
     known = last.get(access.account_id)
     if known is not None and known[0] == after:
         return known[1], False
-    page, unsettled = await db.read(lambda tx: _look(tx, access, after))
+    page, unsettled = await db.read(lambda tx: _read_page(tx, access, after))
     if page:
-        # An empty page says nothing of a moment later; behind a number nothing ever comes between what was seen there.
+        # Only pages with events are kept: what follows a cursor never changes, but an empty page may fill up.
         last[access.account_id] = (after, page)
     return page, unsettled
 
 
-def _look(tx: Tx, access: Access, after: int) -> tuple[list[Event], bool]:
+def _read_page(tx: Tx, access: Access, after: int) -> tuple[list[Event], bool]:
     page = store.events_after(tx, access, after, limit=STREAM_PAGE_ROWS)
     return page, not page and store.any_event_after(tx, access, after)

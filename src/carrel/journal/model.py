@@ -1,6 +1,6 @@
-"""Entries, events and notifications as values: for agents to read, for programs to react to, for people to be told.
+"""Entries, events and notifications as values. Never merge them.
 
-Never merge them.
+Entries are read by agents, events are for programs to react to, notifications are for people.
 """
 
 from typing import Any, Literal
@@ -14,7 +14,7 @@ encode = msgspec.json.Encoder().encode
 
 
 def json_text(value: object) -> str:
-    """`value` as JSON text."""
+    """Return `value` as JSON text."""
     return encode(value).decode()
 
 
@@ -29,7 +29,7 @@ _AUTHORS: dict[str, AuthorKind] = {
 
 
 class Entry(Struct, frozen=True, kw_only=True):
-    """One line of what was heard, said or done."""
+    """One line of the journal: a message, a reply, or a tool call or its result."""
 
     seq: int
     id: str
@@ -53,7 +53,7 @@ class Entry(Struct, frozen=True, kw_only=True):
     author_kind: AuthorKind = "user"
 
     def wire(self) -> dict[str, Any]:
-        """The entry as lists, histories and events show it."""
+        """Return the entry as lists, histories and events show it."""
         return {
             "id": self.id,
             "seq": self.seq,
@@ -75,7 +75,7 @@ class Entry(Struct, frozen=True, kw_only=True):
 
 
 class NewEntry(Struct, frozen=True, kw_only=True):
-    """An entry before it is written. `role` is user, assistant, toolCall, toolResult or system."""
+    """An entry to be written. `role` is user, assistant, toolCall, toolResult or system."""
 
     type: str
     role: str
@@ -115,7 +115,7 @@ class NewEntry(Struct, frozen=True, kw_only=True):
 
 
 class About(Struct, frozen=True, kw_only=True):
-    """What an event concerns; every part may be missing."""
+    """What an event is about; every field is optional."""
 
     key: str | None = None
     conversation: str | None = None
@@ -126,7 +126,7 @@ class About(Struct, frozen=True, kw_only=True):
 
 
 def about_lane(key: SessionKey, *, generation: int | None = None) -> About:
-    """The About of something that happened to a lane."""
+    """Return the About of an event that concerns a lane."""
     return About(
         key=str(key), conversation=key.conversation, generation=generation, task_id=key.task_id, agent_id=key.agent
     )
@@ -145,11 +145,11 @@ class Event(Struct, frozen=True):
     task_id: str | None
     agent_id: str | None
     body: str
-    # Whose mailbox it is about; None for what all may hear.
+    # The mailbox it is about; None if every follower may see it.
     recipient: str | None = None
 
     def wire(self) -> bytes:
-        """The event as the streams send it."""
+        """Return the event as the streams send it."""
         return encode(
             {
                 "seq": self.seq,
@@ -169,45 +169,45 @@ class Event(Struct, frozen=True):
 
 
 class EventFilter(Struct, frozen=True, kw_only=True):
-    """Which events a follower wants; what is None is not asked for."""
+    """Which events a follower wants; None matches everything."""
 
     key: str | None = None
     conversation: str | None = None
     task_id: str | None = None
     agent_id: str | None = None
     names: tuple[str, ...] = ()
-    # Of what is about a mailbox only what is about this one is heard.
+    # Events about a mailbox match only if it is this one.
     mailbox: str | None = None
 
-    def wants(self, event: Event) -> bool:
-        """True when the event is one of those asked for."""
+    def matches(self, event: Event) -> bool:
+        """Return whether the follower wants this event."""
         return (
             (event.recipient is None or event.recipient == self.mailbox)
             and (self.key is None or event.key == self.key)
             and (self.conversation is None or event.conversation == self.conversation)
             and (self.task_id is None or event.task_id == self.task_id)
             and (self.agent_id is None or event.agent_id == self.agent_id)
-            and (not self.names or any(_named(event.name, wanted) for wanted in self.names))
+            and (not self.names or any(_matches_name(event.name, pattern) for pattern in self.names))
         )
 
 
-def _named(name: str, wanted: str) -> bool:
-    prefix = wanted.removesuffix("*").removesuffix(".")
+def _matches_name(name: str, pattern: str) -> bool:
+    prefix = pattern.removesuffix("*").removesuffix(".")
     return name == prefix or name.startswith(prefix + ".")
 
 
-# The mailbox that all owner tokens of an account share: whoever holds one is the owner, and what one has read is read.
+# The mailbox that all owner tokens of an account share: every holder is the same owner.
 OWNERS = "owners"
 NotificationType = Literal["run_failed", "run_undelivered"]
 
 
 def mailbox_of(access: Access) -> str | None:
-    """The mailbox of whoever asks; only people have one."""
+    """Return the mailbox of the caller; only people have one."""
     return {"owner": OWNERS, "user": access.user_id}.get(access.kind)
 
 
 class NewNotification(Struct, frozen=True, kw_only=True):
-    """Something that people are to be told, before it is in anybody's mailbox."""
+    """A notification to be put into mailboxes."""
 
     type: NotificationType
     title: str
@@ -220,7 +220,7 @@ class NewNotification(Struct, frozen=True, kw_only=True):
 
 
 class Notification(NewNotification, frozen=True, kw_only=True):
-    """A notification as it is kept; its fields are the columns of its table."""
+    """A stored notification; its fields are the columns of its table."""
 
     id: str
     recipient: str
@@ -228,7 +228,7 @@ class Notification(NewNotification, frozen=True, kw_only=True):
     read_at: int | None = None
 
     def shown(self) -> "NotificationShape":
-        """The notification as lists and events show it."""
+        """Return the notification as lists and events show it."""
         return NotificationShape(
             id=self.id,
             type=self.type,
@@ -245,7 +245,7 @@ class Notification(NewNotification, frozen=True, kw_only=True):
 
 
 class NotificationShape(Struct, frozen=True, kw_only=True, rename="camel"):
-    """Something a person was told, with a mark once it is read."""
+    """A notification; `readAt` is set once it was read."""
 
     id: str
     type: NotificationType

@@ -1,6 +1,6 @@
-"""Telling people: a notification is written, and marked as read, together with the event that says so.
+"""Notifications: written, and marked as read, together with the event that says so.
 
-Who is to be told, and in which words, is decided by whoever knows what happened.
+The callers decide who is notified, and of what.
 """
 
 from collections.abc import Iterable
@@ -16,20 +16,20 @@ from carrel.storage import Tx
 
 
 def notify(tx: Tx, access: Access, recipients: Iterable[str], new: NewNotification) -> None:
-    """Put a notification into mailboxes, in the transaction of what it tells of."""
+    """Put a notification into mailboxes, in the transaction of what it reports."""
     for recipient in recipients:
-        made = Notification(
+        created = Notification(
             **structs.asdict(new), id=tx.new_id("ntf"), recipient=recipient, created_at=tx.now, read_at=None
         )
-        notification_store.insert_notification(tx, access, made)
-        _tell(tx, access, "notification.created", made)
+        notification_store.insert_notification(tx, access, created)
+        _append_event(tx, access, "notification.created", created)
 
 
 def read_notification(tx: Tx, access: Access, recipient: str, notification_id: str) -> Notification:
-    """Mark one as read; one that was read before stays as it is."""
+    """Mark a notification as read; one that was read before stays unchanged."""
     marked = notification_store.mark_read(tx, access, recipient, notification_id)
     if marked is not None:
-        _tell(tx, access, "notification.read", marked)
+        _append_event(tx, access, "notification.read", marked)
         return marked
     known = notification_store.notification_by_id(tx, access, recipient, notification_id)
     if known is None:
@@ -38,20 +38,22 @@ def read_notification(tx: Tx, access: Access, recipient: str, notification_id: s
 
 
 def read_oldest_notifications(tx: Tx, access: Access, recipient: str) -> tuple[int, bool]:
-    """Mark a handful of those that are not read yet; how many that was, and whether there may be more."""
+    """Mark a batch of unread notifications as read; return how many, and whether there may be more."""
     marked = notification_store.mark_oldest_read(tx, access, recipient, limit=NOTIFICATIONS_READ_AT_A_TIME)
     for notification in marked:
-        _tell(tx, access, "notification.read", notification)
+        _append_event(tx, access, "notification.read", notification)
     return len(marked), len(marked) == NOTIFICATIONS_READ_AT_A_TIME
 
 
-def _tell(tx: Tx, access: Access, name: str, told: Notification) -> None:
-    key = None if told.key is None else SessionKey.stored(told.key)
+def _append_event(tx: Tx, access: Access, name: str, notification: Notification) -> None:
+    key = None if notification.key is None else SessionKey.stored(notification.key)
     about = About(
-        key=told.key,
+        key=notification.key,
         conversation=key.conversation if key else None,
-        run_id=told.run_id,
-        task_id=told.task_id,
+        run_id=notification.run_id,
+        task_id=notification.task_id,
         agent_id=key.agent if key else None,
     )
-    append_event(tx, access, name, about, json_text({"notification": told.shown()}), recipient=told.recipient)
+    append_event(
+        tx, access, name, about, json_text({"notification": notification.shown()}), recipient=notification.recipient
+    )

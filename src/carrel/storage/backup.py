@@ -1,4 +1,4 @@
-"""Copying between the engines: a backup is always a SQLite file of the same schema, whatever the store."""
+"""Copying between the engines: a backup is always a SQLite file with the same schema."""
 
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ _ROWS_AT_A_TIME = 1_000
 
 
 def copy_to_sqlite(source: "psycopg.Connection[Any]", target: Path) -> None:
-    """Write every table as one moment saw it into a new SQLite file."""
+    """Write a consistent snapshot of every table into a new SQLite file."""
     writing = open_file(target, "full")
     try:
         migrate_file(writing)
@@ -48,7 +48,7 @@ def copy_from_sqlite(source: Path, target: "psycopg.Connection[Any]") -> None:
 
 
 def table_names(connection: apsw.Connection) -> list[str]:
-    """Every table of ours, in the order they were made, which is an order their references allow."""
+    """Return our tables in the order of their creation, which satisfies their references."""
     found = connection.execute(
         "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY rowid"
     )

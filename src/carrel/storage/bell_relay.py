@@ -1,4 +1,4 @@
-"""Ringing across processes: one thread announces on PostgreSQL which bells rang here, one listens for the others'."""
+"""Relays bells between servers over PostgreSQL: one thread announces ours, one listens for the others'."""
 
 import threading
 from collections.abc import Callable
@@ -15,54 +15,54 @@ _RECONNECT_SECONDS = 1.0
 
 
 class Ringer:
-    """Announces our bells and hears the others', each on a connection of its own."""
+    """Announces our bells and listens for those of other servers, each on its own connection."""
 
-    def __init__(self, connect: Connect, heard: Callable[[set[str] | None], None]) -> None:
+    def __init__(self, connect: Connect, on_bells: Callable[[set[str] | None], None]) -> None:
         self._connect = connect
-        self._heard = heard
+        self._on_bells = on_bells
         self._waiting: set[str] = set()
-        self._wanted = threading.Condition()
+        self._changed = threading.Condition()
         self._closed = threading.Event()
         self._own_pid = 0
         self._threads = [
-            threading.Thread(target=self._stay, args=(duty,), name=f"carrel-{name}", daemon=True)
+            threading.Thread(target=self._keep_connected, args=(duty,), name=f"carrel-{name}", daemon=True)
             for name, duty in (("announcer", self._announce), ("listener", self._listen))
         ]
         for thread in self._threads:
             thread.start()
 
     def announce(self, names: set[str]) -> None:
-        """Tell the other processes, soon."""
-        with self._wanted:
+        """Announce bells to the other servers soon."""
+        with self._changed:
             self._waiting |= names
-            self._wanted.notify()
+            self._changed.notify()
 
     def close(self) -> None:
-        """Announce what is left and stop both threads."""
+        """Announce what is left, then stop both threads."""
         self._closed.set()
-        with self._wanted:
-            self._wanted.notify()
+        with self._changed:
+            self._changed.notify()
         for thread in self._threads:
             thread.join()
 
-    def _stay(self, duty: Callable[[psycopg.Connection[Any]], None]) -> None:
+    def _keep_connected(self, duty: Callable[[psycopg.Connection[Any]], None]) -> None:
         while not self._closed.is_set():
             try:
                 with self._connect() as connection:
                     duty(connection)
             except psycopg.Error:
-                # Whatever was missed meanwhile is found by looking: wake everyone once we are back.
+                # Announcements may have been missed meanwhile, so every task is woken to read the tables.
                 self._closed.wait(_RECONNECT_SECONDS)
-                self._heard(None)
+                self._on_bells(None)
 
     def _announce(self, connection: psycopg.Connection[Any]) -> None:
         self._own_pid = connection.info.backend_pid
         while True:
-            with self._wanted:
-                self._wanted.wait_for(lambda: self._waiting or self._closed.is_set())
+            with self._changed:
+                self._changed.wait_for(lambda: self._waiting or self._closed.is_set())
                 names, self._waiting = self._waiting, set()
             if not names:
-                # A last word to nobody in particular: our own listener hears it and sees that we are closed.
+                # Wakes our own listener, so that it notices we are closed.
                 connection.execute("SELECT pg_notify(%s, '')", (_CHANNEL,))
                 return
             connection.execute("SELECT pg_notify(%s, %s)", (_CHANNEL, ",".join(sorted(names))))
@@ -73,4 +73,4 @@ class Ringer:
         while not self._closed.is_set():
             for notice in connection.notifies(timeout=_LISTEN_SECONDS, stop_after=1):
                 if notice.pid != self._own_pid:
-                    self._heard(set(notice.payload.split(",")) - {""})
+                    self._on_bells(set(notice.payload.split(",")) - {""})

@@ -1,23 +1,23 @@
-"""Bells: how a committed change wakes those who wait for it.
+"""Bells: how a committed change wakes the tasks that wait for it.
 
-A bell carries no news; who hears it looks at the tables.
+A bell carries no message; a task that it wakes reads the tables.
 """
 
 import asyncio
 
-# The one bell that storage rings itself: a number of the feed was settled. Every other is named by the room it is for.
+# The only bell that storage rings itself, when an event of the feed was settled. Other bells are named by their rooms.
 FEED = "feed"
 
 
 class Bell:
-    """A version that only grows; take it, look, then wait for it to pass."""
+    """A version number that only grows: note it, read the tables, then wait until it has passed."""
 
     def __init__(self) -> None:
         self.version = 0
         self._waiting: set[asyncio.Future[None]] = set()
 
     def ring(self) -> None:
-        """Wake everyone who waits. Only on the loop's own thread."""
+        """Wake every waiting task. Call it on the loop's own thread only."""
         self.version += 1
         waiting, self._waiting = self._waiting, set()
         for future in waiting:
@@ -25,7 +25,7 @@ class Bell:
                 future.set_result(None)
 
     async def wait(self, seen: int, seconds_max: float) -> None:
-        """Return once the version has passed `seen`, at the latest after `seconds_max`."""
+        """Wait until the version has passed `seen`, for at most `seconds_max`."""
         if self.version != seen:
             return
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()

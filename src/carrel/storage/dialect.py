@@ -1,4 +1,4 @@
-"""The few words in which the two engines differ. SQL is written for PostgreSQL; this makes SQLite's of it."""
+"""Translation between SQL dialects: SQL is written for PostgreSQL and translated for SQLite here."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -13,10 +13,10 @@ _TABLE_END = re.compile(r"^\);( -- clustered)?$", re.MULTILINE)
 
 @lru_cache(maxsize=4096)
 def for_sqlite(sql: str) -> tuple[str, Callable[[Values], Sequence[object]]]:
-    """SQLite's text and what puts named values into its order.
+    """Return the SQL for SQLite and a function that puts named values into its order.
 
-    Row locks fall away: one writer holds the whole store anyway. Parameters are numbered, because the driver looks up
-    every name in every execution, and a run binds about a hundred values.
+    Row locks are dropped: there is only one writer anyway. Parameters are numbered because the driver looks up every
+    name at every execution, and a run binds about a hundred values.
     """
     names = list(dict.fromkeys(_NAMED.findall(sql)))
     numbered = _NAMED.sub(lambda found: f"?{names.index(found[1]) + 1}", _LOCKS.sub("", sql))
@@ -27,11 +27,11 @@ def for_sqlite(sql: str) -> tuple[str, Callable[[Values], Sequence[object]]]:
 
 @lru_cache(maxsize=4096)
 def for_postgres(sql: str) -> str:
-    """Parameters in the driver's spelling."""
+    """Return the SQL with parameters as the driver writes them."""
     return _NAMED.sub(r"%(\1)s", sql.replace("%", "%%"))
 
 
 def schema_for_sqlite(script: str) -> str:
-    """A migration with SQLite's types; STRICT, so that a wrong type is refused there as well."""
+    """Return a migration with SQLite's types; STRICT, so that SQLite refuses wrong types as well."""
     script = script.replace("BIGINT", "INTEGER").replace("DOUBLE PRECISION", "REAL").replace("BYTEA", "BLOB")
     return _TABLE_END.sub(lambda end: ") STRICT, WITHOUT ROWID;" if end[1] else ") STRICT;", script)

@@ -1,4 +1,4 @@
-"""Upkeep of a store without a server: migrate, back up, restore. Blocking; for the command line."""
+"""Database maintenance without a server: migrate, check, back up, restore. Blocking; for the command line."""
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -13,7 +13,7 @@ from carrel.storage.sqlite import copy_file, migrate_file, open_file
 
 
 def migrate(url: str) -> list[str]:
-    """Apply what is pending; the names of the migrations applied."""
+    """Apply pending migrations and return their names."""
     path = sqlite_path(url)
     if path is None:
         from carrel.storage.postgres import connect, migrate_postgres
@@ -29,7 +29,7 @@ def migrate(url: str) -> list[str]:
 
 
 class Examined(Struct, frozen=True):
-    """How a store stands: whether it is sound, its schema, and the newest one this version knows."""
+    """The state of a database: whether it is intact, its schema, and the newest schema this version knows."""
 
     sound: bool
     applied: int
@@ -37,7 +37,7 @@ class Examined(Struct, frozen=True):
 
 
 def examine(url: str) -> Examined:
-    """Look at a store without changing it; Refusal when it cannot be opened."""
+    """Check a database without changing it; raise Refusal if it cannot be opened."""
     known = migrations()[-1].number
     path = sqlite_path(url)
     if path is None:
@@ -45,7 +45,7 @@ def examine(url: str) -> Examined:
 
         return Examined(True, schema_of(url), known)
     if not path.exists():
-        raise Refusal(Code.NOT_FOUND, f"There is no database at {path} yet; the first start makes it.")
+        raise Refusal(Code.NOT_FOUND, f"There is no database at {path} yet; the first start creates it.")
     try:
         file = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
         try:
@@ -58,9 +58,9 @@ def examine(url: str) -> Examined:
 
 
 def back_up(url: str, target: Path) -> None:
-    """Write a consistent copy of the store to a new SQLite file, while a server may be working on it."""
+    """Write a consistent copy of the database to a new SQLite file; a server may be using it meanwhile."""
     if target.exists():
-        raise Refusal(Code.CONFLICT, f"{target} is already there; name a new file.")
+        raise Refusal(Code.CONFLICT, f"{target} already exists; choose a new file.")
     path = sqlite_path(url)
     if path is None:
         from carrel.storage.backup import copy_to_sqlite
@@ -72,12 +72,12 @@ def back_up(url: str, target: Path) -> None:
         copy_file(path, target)
     else:
         raise Refusal(
-            Code.NOT_FOUND, f"There is no database at {path}; start a server once, or name its data directory."
+            Code.NOT_FOUND, f"There is no database at {path}; start the server once, or give its data directory."
         )
 
 
 def restore(source: Path, url: str) -> None:
-    """Fill an empty store from a backup file; refuses one that already holds accounts."""
+    """Restore a backup into an empty database; refuse one that already has accounts."""
     check_backup(source)
     path = sqlite_path(url)
     if path is None:
@@ -87,23 +87,23 @@ def restore(source: Path, url: str) -> None:
         migrate(url)
         with connect(url, "full") as connection, TemporaryDirectory() as folder:
             if connection.execute("SELECT 1 FROM accounts LIMIT 1").fetchone():
-                raise Refusal(Code.CONFLICT, "The target database already holds accounts; restore into an empty one.")
-            # An older backup is brought to this version's schema first, and the file itself stays as it is.
-            present = Path(folder) / "carrel.db"
-            copy_file(source, present)
-            migrate(f"sqlite:///{present}")
-            copy_from_sqlite(present, connection)
+                raise Refusal(Code.CONFLICT, "The target database already has accounts; restore into an empty one.")
+            # An older backup is migrated as a copy first, so that the file itself stays unchanged.
+            migrated = Path(folder) / "carrel.db"
+            copy_file(source, migrated)
+            migrate(f"sqlite:///{migrated}")
+            copy_from_sqlite(migrated, connection)
     elif path.exists():
-        raise Refusal(Code.CONFLICT, f"{path} is already there; move it away first.")
+        raise Refusal(Code.CONFLICT, f"{path} already exists; move it away first.")
     else:
         path.parent.mkdir(parents=True, exist_ok=True)
         copy_file(source, path)
 
 
 def check_backup(source: Path) -> None:
-    """Refuse a file that is no sound backup of ours."""
+    """Refuse a file that is not an intact backup of Carrel."""
     if not source.is_file():
         raise Refusal(Code.NOT_FOUND, f"There is no file {source}.")
     found = examine(f"sqlite:///{source}")
     if not found.sound or not found.applied:
-        raise Refusal(Code.INVALID_PARAMS, f"{source} is damaged or no backup of Carrel.")
+        raise Refusal(Code.INVALID_PARAMS, f"{source} is damaged or not a backup of Carrel.")

@@ -1,4 +1,4 @@
-"""Migrations: numbered SQL scripts, forward only, each applied once in a transaction."""
+"""Migrations: numbered SQL scripts, forward only, each applied once, in a transaction."""
 
 from importlib import resources
 
@@ -14,7 +14,7 @@ class Migration(Struct, frozen=True):
 
 
 def migrations() -> list[Migration]:
-    """Every migration that this version knows, in order."""
+    """Return every migration that this version knows, in order."""
     folder = resources.files("carrel.storage") / "migrations"
     found = sorted(item.name for item in folder.iterdir() if item.name.endswith(".sql"))
     return [
@@ -24,7 +24,7 @@ def migrations() -> list[Migration]:
 
 
 class NewerSchema(Exception):
-    """The store was written by a newer version of Carrel."""
+    """The database was written by a newer version of Carrel."""
 
     def __init__(self, found: int, known: int) -> None:
         super().__init__(
@@ -34,7 +34,7 @@ class NewerSchema(Exception):
 
 
 def pending(applied: int) -> list[Migration]:
-    """What still has to be applied to a store at schema `applied`."""
+    """Return the migrations that a database at schema `applied` still needs."""
     known = migrations()
     if applied > known[-1].number:
         raise NewerSchema(applied, known[-1].number)

@@ -1,6 +1,6 @@
-"""The only room that makes HTTP requests: one client with bounds and time-outs, and a guard for foreign addresses.
+"""Outgoing HTTP: one client with limits and time-outs, and a guard against requests into private networks.
 
-It knows nothing of models, runs or webhooks, and it tries nothing twice: whoever asked decides about that.
+Only this room makes requests (besides the bridge). It retries nothing; that is up to the caller.
 """
 
 from carrel.wire.client import StreamedReply, Wire

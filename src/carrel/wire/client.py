@@ -1,7 +1,7 @@
-"""The one HTTP client of the house: bounded in connections, time and size; follows no redirect; reads event streams.
+"""The HTTP client: limited in connections, time and size; follows no redirects; reads event streams.
 
-Answers of any status are answers; only a request without a usable answer is a WireFault. No environment variable
-sends a request through a proxy, because behind one the guard would check nothing.
+A response of any status is returned; only a request without a usable response raises WireFault. Proxies from the
+environment are ignored, because the guard cannot check what a proxy connects to.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ from carrel.wire.sse import EventReader
 
 
 class StreamedReply:
-    """An answer whose head has come and whose body is still being read; use `events` or `read`, once."""
+    """A response whose body is still arriving; call `events` or `read`, once."""
 
     def __init__(self, response: httpx.Response, pieces: AsyncIterator[bytes], limits: WireLimits) -> None:
         self.status = response.status_code
@@ -27,15 +27,15 @@ class StreamedReply:
 
     @property
     def media_type(self) -> str:
-        """The type of the body without its parameters, in lower case."""
+        """The content type without parameters, in lower case."""
         return self.headers.get("content-type", "").partition(";")[0].strip().lower()
 
     async def read(self) -> bytes:
-        """The whole body."""
+        """Return the whole body."""
         return b"".join([piece async for piece in self._pieces])
 
     async def events(self) -> AsyncGenerator[ServerEvent, None]:
-        """The server-sent events of the body as they come."""
+        """Yield the server-sent events of the body as they arrive."""
         reader = EventReader(self._limits.event_bytes_max)
         async for piece in self._pieces:
             for event in reader.feed(piece):
@@ -44,7 +44,7 @@ class StreamedReply:
             yield event
 
     async def drain(self) -> None:
-        """Give a stream that has said its last word a moment to end: to its server, hanging up looks like giving up."""
+        """Give a finished stream a moment to end by itself; to its server, hanging up looks like a cancellation."""
         with suppress(TimeoutError, WireFault):
             async with asyncio.timeout(self._limits.drain_seconds):
                 async for _ in self._pieces:
@@ -52,19 +52,18 @@ class StreamedReply:
 
 
 class Wire:
-    """Sends requests within `limits`; one instance serves the whole program and is closed once."""
+    """Sends requests within `limits`; one instance serves the whole process."""
 
     def __init__(self, limits: WireLimits | None = None, resolve: Resolver = resolve_by_system) -> None:
         self._limits = limits or WireLimits()
         self._resolve = resolve
         self._client = httpx.AsyncClient(
-            # Each request has a connection of its own. Some servers close one after a stream without a word, and the
-            # next request on it would be lost; and a guarded connection, made to a number, has shown its certificate
-            # for one name only.
+            # One connection per request: some servers silently close theirs after a stream, which would lose the next
+            # request on it, and the certificate of a guarded connection was checked for one name only.
             limits=httpx.Limits(max_connections=self._limits.connections_max, max_keepalive_connections=0),
             timeout=httpx.Timeout(None, connect=self._limits.connect_seconds),
             headers={"User-Agent": "carrel", "Accept-Encoding": "identity", "Connection": "close"},
-            # The certificates an operator adds by SSL_CERT_FILE are honoured, proxies and .netrc are not.
+            # Certificates from SSL_CERT_FILE are honoured; proxies and .netrc are not.
             verify=httpx.create_ssl_context(),
             trust_env=False,
             follow_redirects=False,
@@ -80,7 +79,7 @@ class Wire:
         timeout_seconds: float,
         public_only: bool = False,
     ) -> Reply:
-        """The whole answer to one request, within `timeout_seconds`; `public_only` sets the guard before it."""
+        """Send a request and return the whole response; `public_only` refuses addresses that are not public."""
         async with self.stream(
             method, url, headers=headers, body=body, timeout_seconds=timeout_seconds, public_only=public_only
         ) as reply:
@@ -97,9 +96,9 @@ class Wire:
         timeout_seconds: float,
         public_only: bool = False,
     ) -> AsyncIterator[StreamedReply]:
-        """The answer to one request while it comes; leaving early closes the connection at once.
+        """Send a request and read its response while it arrives; leaving early closes the connection at once.
 
-        `timeout_seconds` bounds everything from resolving the name to the end of the `async with` block.
+        `timeout_seconds` covers everything from resolving the host to the end of the `async with` block.
         """
         where = _origin(url)
         bound = asyncio.timeout(timeout_seconds)
@@ -109,15 +108,15 @@ class Wire:
                 async with aclosing(response), aclosing(_bounded(response, self._limits, where)) as pieces:
                     yield StreamedReply(response, pieces, self._limits)
         except TimeoutError:
-            # The caller's own time-outs inside the block are the caller's.
+            # A time-out set by the caller inside the block is not ours.
             if not bound.expired():
                 raise
             raise WireFault(
-                WireFaultKind.TIMEOUT, f"{where} did not finish its answer within {timeout_seconds:g} seconds."
+                WireFaultKind.TIMEOUT, f"{where} did not finish its response within {timeout_seconds:g} seconds."
             ) from None
 
     async def close(self) -> None:
-        """Close every connection; requests under way fail."""
+        """Close every connection; pending requests fail."""
         await self._client.aclose()
 
     async def _send(
@@ -139,27 +138,27 @@ class Wire:
             httpx.URL(url).copy_with(host=target.address),
             headers={**headers, "Host": target.host_header},
             content=body,
-            # The certificate is still checked against the name, although the connection goes to the number.
+            # The certificate is checked against the name although the connection goes to the IP address.
             extensions={"sni_hostname": target.host},
         )
 
 
 async def _bounded(response: httpx.Response, limits: WireLimits, where: str) -> AsyncGenerator[bytes, None]:
-    """The body piece by piece, never more than the bound in all."""
+    """Yield the body piece by piece, up to the size limit."""
     size = 0
     bytes_max = limits.response_bytes_max
     try:
         async for piece in response.aiter_bytes():
             size += len(piece)
             if size > bytes_max:
-                raise WireFault(WireFaultKind.TOO_LARGE, f"The answer of {where} is larger than {bytes_max} bytes.")
+                raise WireFault(WireFaultKind.TOO_LARGE, f"The response of {where} is larger than {bytes_max} bytes.")
             yield piece
     except httpx.HTTPError as error:
         raise _fault(error, where) from None
 
 
 def _fault(error: Exception, where: str) -> WireFault:
-    """What went wrong in words of our own: the library's words can quote a header, and with it a key."""
+    """Describe an error in our own words: the library's message may quote a header, and with it a key."""
     match error:
         case httpx.ConnectTimeout():
             return WireFault(WireFaultKind.TIMEOUT, f"{where} did not accept a connection in time.")
@@ -171,21 +170,19 @@ def _fault(error: Exception, where: str) -> WireFault:
                 if "https:" in where
                 else "nothing answers there"
             )
-            return WireFault(WireFaultKind.CONNECT, f"No connection to {where}: {why}.")
+            return WireFault(WireFaultKind.CONNECT, f"Could not connect to {where}: {why}.")
         case httpx.LocalProtocolError() | httpx.UnsupportedProtocol() | httpx.InvalidURL() | UnicodeError():
-            return WireFault(
-                WireFaultKind.INVALID, f"The request to {where} has an address or header HTTP cannot carry."
-            )
+            return WireFault(WireFaultKind.INVALID, f"The request to {where} has an invalid URL or header.")
         case _:
-            return WireFault(WireFaultKind.BROKEN, f"The connection to {where} broke before the answer was complete.")
+            return WireFault(WireFaultKind.BROKEN, f"The connection to {where} broke before the response was complete.")
 
 
 def _origin(url: str) -> str:
-    """The address without path, query and credentials, fit to be shown."""
+    """Return scheme, host and port of a URL, which are safe to show."""
     try:
         parts = urlsplit(url)
         host = parts.hostname or "an unnamed host"
         port = f":{parts.port}" if parts.port else ""
     except ValueError:
-        return "an unreadable address"
+        return "an invalid URL"
     return f"{parts.scheme}://[{host}]{port}" if ":" in host else f"{parts.scheme}://{host}{port}"

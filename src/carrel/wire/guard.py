@@ -1,8 +1,8 @@
-"""The guard against requests into our own network: which addresses a stranger may make us call.
+"""The guard against server-side request forgery: refuses URLs that lead into a private network.
 
-Used for addresses that others give us (webhooks). What the operator configures may be private and is not guarded.
-The host is resolved once, every address of it is checked, and the request goes to a checked address: a name that
-resolves differently a moment later gains nothing.
+Used for URLs that clients give us (webhooks); what the operator configures may be private and is not checked. The host
+is resolved once, all its addresses are checked, and the request goes to a checked address, so a name that resolves
+differently a moment later (DNS rebinding) gains nothing.
 """
 
 import asyncio
@@ -22,23 +22,23 @@ Resolver = Callable[[str, int], Awaitable[list[str]]]
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 _PRIVATE_NAMES = ("localhost", "local", "internal", "intranet", "lan", "home", "corp", "home.arpa", "localdomain")
-# Public by their number, yet answered by the host of a virtual machine and not by the internet.
+# Public addresses that are answered by the host of a virtual machine, not by the internet.
 _METADATA = frozenset({ipaddress.ip_address("168.63.129.16"), ipaddress.ip_address("192.0.0.192")})
 _TUNNELS = tuple(ipaddress.IPv6Network(text) for text in ("2002::/16", "2001::/32", "64:ff9b::/96", "64:ff9b:1::/48"))
 _PORTS = {"http": 80, "https": 443}
-# The loop's own lookups share a few places, and a stranger's dead name server could hold up our way to the models.
+# A pool of its own: the event loop's has few threads, and a client's dead name server could block calls to models.
 _lookups = ThreadPoolExecutor(NAME_LOOKUPS_AT_A_TIME, thread_name_prefix="carrel-names")
 
 
 class ForbiddenAddress(WireFault):
-    """An address that a stranger may not make us call, with the reason."""
+    """A URL that the guard refuses, with the reason."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(WireFaultKind.FORBIDDEN, reason)
 
 
 class Target(Struct, frozen=True, kw_only=True):
-    """A checked way to a public host: the number to connect to and the name to speak to."""
+    """A checked public host: the IP address to connect to and the host name to send."""
 
     address: str
     host: str
@@ -47,43 +47,43 @@ class Target(Struct, frozen=True, kw_only=True):
 
     @property
     def host_header(self) -> str:
-        """The host as a request names it."""
+        """The value of the Host header."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return host if self.is_default_port else f"{host}:{self.port}"
 
 
 async def resolve_by_system(host: str, port: int) -> list[str]:
-    """The numbers of `host`, as this machine's resolver gives them."""
+    """Resolve `host` to IP addresses with this machine's resolver."""
     look = partial(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM)
     found = await asyncio.get_running_loop().run_in_executor(_lookups, look)
     return [str(entry[4][0]) for entry in found]
 
 
 def web_host(url: str) -> str:
-    """The host and port of a plain web address; raises ForbiddenAddress for anything else. Asks no name server."""
+    """Return the host and port of a web URL, without resolving it; raise ForbiddenAddress for anything else."""
     host, port, _ = _parse(url)
     return f"{host}:{port}"
 
 
 async def public_target(url: str, resolve: Resolver = resolve_by_system) -> Target:
-    """Where a request to `url` may go; raises ForbiddenAddress unless every address of its host is public."""
+    """Resolve and check the host of `url`; raise ForbiddenAddress unless all its addresses are public."""
     host, port, is_default_port = _parse(url)
     literal = _as_address(host)
     if literal is not None:
         _check(literal)
         return Target(address=str(literal), host=host, port=port, is_default_port=is_default_port)
     if any(host == name or host.endswith("." + name) for name in _PRIVATE_NAMES):
-        raise ForbiddenAddress(f"{host} is a name of a private network. Use the address of a public host.")
+        raise ForbiddenAddress(f"{host} is a name in a private network. Use a public host.")
     try:
-        numbers = await resolve(host, port)
+        resolved = await resolve(host, port)
     except (OSError, UnicodeError):
-        raise WireFault(WireFaultKind.CONNECT, f"The host {host} could not be found.") from None
-    addresses = [_as_address(number) for number in numbers]
+        raise WireFault(WireFaultKind.CONNECT, f"The host {host} was not found.") from None
+    addresses = [_as_address(text) for text in resolved]
     if not addresses:
-        raise WireFault(WireFaultKind.CONNECT, f"The host {host} could not be found.")
+        raise WireFault(WireFaultKind.CONNECT, f"The host {host} was not found.")
     for address in addresses:
         if address is None:
-            raise ForbiddenAddress(f"{host} resolves to something that is no address.")
+            raise ForbiddenAddress(f"{host} does not resolve to an IP address.")
         _check(address)
     return Target(address=str(addresses[0]), host=host, port=port, is_default_port=is_default_port)
 
@@ -93,18 +93,18 @@ def _parse(url: str) -> tuple[str, int, bool]:
         parts = urlsplit(url)
         port = parts.port
     except ValueError:
-        raise ForbiddenAddress("The address cannot be read.") from None
+        raise ForbiddenAddress("The URL is malformed.") from None
     if parts.scheme not in _PORTS:
-        raise ForbiddenAddress("Only http and https addresses can be called.")
+        raise ForbiddenAddress("The URL must start with http:// or https://.")
     if parts.username is not None or parts.password is not None:
-        raise ForbiddenAddress("An address must not carry a user name or password.")
+        raise ForbiddenAddress("The URL must not contain a user name or password.")
     host = (parts.hostname or "").rstrip(".").lower()
     if not host:
-        raise ForbiddenAddress("The address names no host.")
+        raise ForbiddenAddress("The URL has no host.")
     if "%" in host:
-        raise ForbiddenAddress("An address with a zone belongs to a local network.")
+        raise ForbiddenAddress("The URL has an IPv6 zone, which only exists in local networks.")
     if port == 0:
-        raise ForbiddenAddress("Port 0 cannot be called.")
+        raise ForbiddenAddress("The URL has port 0, which cannot be called.")
     default_port = _PORTS[parts.scheme]
     return host, port or default_port, port in (None, default_port)
 
@@ -125,5 +125,5 @@ def _check(address: Address) -> None:
 
 
 def _is_tunnel(address: Address) -> bool:
-    """Whether a router on the way would unpack another address from this one and call that."""
+    """Return whether a router would extract another address from this one and forward to that."""
     return isinstance(address, ipaddress.IPv6Address) and any(address in network for network in _TUNNELS)

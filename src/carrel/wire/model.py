@@ -1,4 +1,4 @@
-"""What goes over the wire and what can go wrong on it, as values. No sockets here."""
+"""Limits, responses, events and faults of HTTP requests, as values."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -7,18 +7,18 @@ from msgspec import Struct
 
 
 class WireLimits(Struct, frozen=True, kw_only=True):
-    """The bounds of one client: how many connections, how long, how much."""
+    """The limits of one client."""
 
     connections_max: int = 512
     connect_seconds: float = 10.0
     response_bytes_max: int = 32 * 1024 * 1024
     event_bytes_max: int = 8 * 1024 * 1024
-    # A stream that said its last word is given this long to end by itself before we hang up.
+    # How long a finished stream may take to end by itself before the connection is closed.
     drain_seconds: float = 0.5
 
 
 class WireFaultKind(StrEnum):
-    """The ways a request can fail before it has an answer; `INVALID` and `FORBIDDEN` will fail again."""
+    """Why a request has no usable response; `INVALID` and `FORBIDDEN` requests would fail again."""
 
     CONNECT = "connect"
     TIMEOUT = "timeout"
@@ -29,7 +29,7 @@ class WireFaultKind(StrEnum):
 
 
 class WireFault(Exception):
-    """A request without a usable answer. The message never holds headers, credentials, query strings or bodies."""
+    """A request without a usable response. The message never contains headers, credentials, queries or bodies."""
 
     def __init__(self, kind: WireFaultKind, message: str) -> None:
         super().__init__(message)
@@ -38,7 +38,7 @@ class WireFault(Exception):
 
 
 class Reply(Struct, frozen=True, kw_only=True):
-    """A whole answer; header names are in lower case."""
+    """A complete response; header names are in lower case."""
 
     status: int
     headers: Mapping[str, str]
@@ -46,7 +46,7 @@ class Reply(Struct, frozen=True, kw_only=True):
 
 
 class ServerEvent(Struct, frozen=True):
-    """One server-sent event: its name (empty when the server gave none) and its text."""
+    """One server-sent event: its name (empty if the server sent none) and its text."""
 
     name: str
     text: str

@@ -1,4 +1,4 @@
-"""Reading server-sent events from bytes that may be cut anywhere. It does not know what the events mean."""
+"""A parser for server-sent events from bytes that may be cut anywhere."""
 
 import re
 
@@ -9,7 +9,7 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 class EventReader:
-    """Turns pieces of a byte stream into events; holds at most `event_bytes_max` bytes of an unfinished one."""
+    """Turns pieces of a byte stream into events; buffers at most `event_bytes_max` bytes of an unfinished one."""
 
     def __init__(self, event_bytes_max: int) -> None:
         self._event_bytes_max = event_bytes_max
@@ -21,13 +21,13 @@ class EventReader:
         self._at_start = True
 
     def feed(self, piece: bytes) -> list[ServerEvent]:
-        """The events that `piece` completes, in order."""
+        """Return the events that `piece` completes, in order."""
         if self._after_return and piece.startswith(b"\n"):
             piece = piece[1:]
             self._after_return = False
         if not piece:
             return []
-        # A return at the very end may be the first half of a CRLF whose second half is still on its way.
+        # A carriage return at the end may be half of a CRLF whose other half has not arrived yet.
         self._after_return = piece.endswith(b"\r")
         head, *rest = _BREAK.split(piece)
         self._grow(head)
@@ -40,7 +40,7 @@ class EventReader:
         return events
 
     def close(self) -> list[ServerEvent]:
-        """The event left unfinished at the end of the stream: some servers forget the last empty line."""
+        """Return the event left unfinished at the end of the stream: some servers omit the last empty line."""
         last_lines = (self._end_line() if self._line else None, self._end_event())
         return [event for event in last_lines if event is not None]
 
@@ -48,7 +48,7 @@ class EventReader:
         self._line += part
         if self._event_bytes + len(self._line) > self._event_bytes_max:
             raise WireFault(
-                WireFaultKind.TOO_LARGE, f"One event of the stream is larger than {self._event_bytes_max} bytes."
+                WireFaultKind.TOO_LARGE, f"An event of the stream is larger than {self._event_bytes_max} bytes."
             )
 
     def _end_line(self) -> ServerEvent | None:

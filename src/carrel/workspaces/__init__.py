@@ -1,7 +1,6 @@
-"""Folders that agents work in: the only room that writes files for them or removes any.
+"""Workspaces: the folders that agents work in. Only this room writes or removes files for them.
 
-It follows no symbolic link below a workspace, whoever made it. It knows no store: which files are still wanted is for
-others to say.
+It follows no symbolic link below a workspace. Its callers decide which files are still needed.
 """
 
 from carrel.workspaces.files import CannotPlace, held_folders, place_files, remove_folder

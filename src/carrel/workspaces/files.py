@@ -1,7 +1,7 @@
-"""Placing files in a workspace and removing them. Blocking; to be called in a thread.
+"""Placing files in a workspace and removing them. Blocking; call it in a thread.
 
-Whoever works in the workspace may put symbolic links anywhere below its root. So every name on the way is opened from
-the folder before it, without following links, and everything is done relative to what was opened.
+An agent may have put symbolic links anywhere in its workspace. So every folder on a path is opened from its parent
+without following links, and all work is done relative to the opened folders.
 """
 
 import contextlib
@@ -21,11 +21,11 @@ _MS_PER_SECOND = 1_000
 
 
 class CannotPlace(Exception):
-    """The files could not be placed; nothing of them is left."""
+    """The files could not be placed; none of them is left behind."""
 
 
 def place_files(workspace: Workspace, folder: str, files: tuple[NewFile, ...]) -> Placed:
-    """Write files and their manifest into a new folder, readable by nobody else, and safe on the disk."""
+    """Write files and their manifest into a new private folder and sync them to disk."""
     try:
         receipt = receipt_of(workspace, folder, files)
         manifest = NewFile(MANIFEST, msgspec.json.format(msgspec.json.encode(receipt), indent=2))
@@ -43,13 +43,11 @@ def place_files(workspace: Workspace, folder: str, files: tuple[NewFile, ...]) -
                 raise
     except (OSError, ValueError) as error:
         raise CannotPlace(str(error)) from error
-    return Placed(
-        root=str(workspace.root), attachments=workspace.attachments, folder=folder, receipt=receipt
-    )  # fmt: skip
+    return Placed(root=str(workspace.root), attachments=workspace.attachments, folder=folder, receipt=receipt)
 
 
 def remove_folder(workspace: Workspace, folder: str) -> bool:
-    """Remove one folder of attachments; False when there was none. What links in it lead to stays untouched."""
+    """Remove one folder of attachments, but not what links in it point to; return False if there was none."""
     try:
         with _attachments(workspace, make=False) as parent:
             try:
@@ -57,7 +55,7 @@ def remove_folder(workspace: Workspace, folder: str) -> bool:
             except NotADirectoryError:
                 os.unlink(folder, dir_fd=parent)
             except OSError:
-                # A link in the folder's place is taken away itself; anything else is what went wrong.
+                # If the folder was replaced by a link, remove the link; any other error is real.
                 if not _is_link(folder, parent):
                     raise
                 os.unlink(folder, dir_fd=parent)
@@ -67,23 +65,23 @@ def remove_folder(workspace: Workspace, folder: str) -> bool:
 
 
 def held_folders(workspace: Workspace) -> list[tuple[str, int]]:
-    """The folders of attachments that lie in a workspace, each with the moment it was last changed."""
+    """Return the attachment folders in a workspace, each with the time it was last changed."""
     try:
         with _attachments(workspace, make=False) as parent, os.scandir(parent) as found:
             return [
                 (entry.name, int(entry.stat(follow_symlinks=False).st_mtime * _MS_PER_SECOND)) for entry in found
             ]  # fmt: skip
     except (OSError, ValueError):
-        # None was ever made, or a link lies on the way: either way there is nothing of ours that could be reached.
+        # None was ever created, or a link is in the way: either way nothing of ours can be reached.
         return []
 
 
 @contextlib.contextmanager
 def _attachments(workspace: Workspace, *, make: bool) -> Iterator[int]:
-    """The folder in which folders of attachments lie, opened; every name on the way is a folder and no link."""
+    """Open the parent folder of all attachments, making sure that no folder on the path is a link."""
     with contextlib.ExitStack() as opened:
         at = opened.enter_context(_opened(str(Path(workspace.root).resolve()), None))
-        for name in workspace.steps:
+        for name in workspace.path_parts:
             if make:
                 with contextlib.suppress(FileExistsError):
                     os.mkdir(name, _FOLDER_MODE, dir_fd=at)
@@ -93,19 +91,19 @@ def _attachments(workspace: Workspace, *, make: bool) -> Iterator[int]:
 
 @contextlib.contextmanager
 def _opened(name: str, parent: int | None) -> Iterator[int]:
-    number = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=parent)
+    descriptor = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=parent)
     try:
-        yield number
+        yield descriptor
     finally:
-        os.close(number)
+        os.close(descriptor)
 
 
 def _write(file: NewFile, parent: int) -> None:
-    number = os.open(file.name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, _FILE_MODE, dir_fd=parent)
-    with os.fdopen(number, "wb") as opened:
+    descriptor = os.open(file.name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, _FILE_MODE, dir_fd=parent)
+    with os.fdopen(descriptor, "wb") as opened:
         opened.write(file.content)
         opened.flush()
-        os.fsync(number)
+        os.fsync(descriptor)
 
 
 def _is_link(name: str, parent: int) -> bool:

@@ -1,4 +1,4 @@
-"""Workspaces and what is placed in them, as values. Pure."""
+"""Workspaces and the files placed in them, as values."""
 
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
@@ -9,14 +9,14 @@ MANIFEST = "manifest.json"
 
 
 class NewFile(Struct, frozen=True):
-    """A file to be placed, its name checked by whoever took it in."""
+    """A file to be placed; its name was checked before."""
 
     name: str
     content: bytes
 
 
 class Attached(Struct, frozen=True):
-    """A placed file as its receipt names it."""
+    """A placed file as its receipt lists it."""
 
     name: str
     bytes: int
@@ -24,7 +24,7 @@ class Attached(Struct, frozen=True):
 
 
 class Receipt(Struct, frozen=True, kw_only=True, rename="camel"):
-    """What was placed, and where in the workspace; the manifest beside the files says the same."""
+    """What was placed, and where in the workspace; the manifest next to the files has the same content."""
 
     count: int
     total_bytes: int
@@ -33,7 +33,7 @@ class Receipt(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Placed(Struct, frozen=True, kw_only=True):
-    """Files in a workspace: all that must be known to find them again, whatever becomes of settings and profiles."""
+    """Files in a workspace, with all it takes to find them again even if settings and profiles change."""
 
     root: str
     attachments: str
@@ -42,31 +42,31 @@ class Placed(Struct, frozen=True, kw_only=True):
 
     @property
     def workspace(self) -> "Workspace":
-        """The workspace they lie in."""
+        """The workspace that contains them."""
         return Workspace(root=Path(self.root), attachments=self.attachments)
 
 
 class Workspace(Struct, frozen=True, kw_only=True):
-    """The folder of one agent, and where in it folders of attachments lie."""
+    """The folder of one agent, and the path in it below which attachment folders are created."""
 
     root: Path
     attachments: str
 
     @property
-    def steps(self) -> tuple[str, ...]:
-        """The names on the way from the root to the folders; ValueError where they would lead out of it."""
+    def path_parts(self) -> tuple[str, ...]:
+        """The folder names from the root to the attachments; raises ValueError if they lead out of the workspace."""
         path = PurePosixPath(self.attachments)
         if path.is_absolute() or not path.parts or ".." in path.parts:
-            raise ValueError(f"'{self.attachments}' does not lie inside a workspace")
+            raise ValueError(f"'{self.attachments}' is not inside a workspace")
         return path.parts
 
     def rel_dir(self, folder: str) -> str:
-        """The path of one folder from the root."""
-        return "/".join((*self.steps, folder))
+        """Return the path of one folder, relative to the root."""
+        return "/".join((*self.path_parts, folder))
 
 
 def receipt_of(workspace: Workspace, folder: str, files: tuple[NewFile, ...]) -> Receipt:
-    """The receipt for files that lie in a folder."""
+    """Return the receipt for files placed in a folder."""
     placed = [Attached(file.name, len(file.content), sha256(file.content).hexdigest()) for file in files]
     return Receipt(
         count=len(placed),

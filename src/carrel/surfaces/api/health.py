@@ -3,7 +3,7 @@
 from typing import Any, Literal
 
 from carrel.access import every_account
-from carrel.journal import begin
+from carrel.journal import feed_start
 from carrel.kernel import DEFAULT_ACCOUNT_SLUG, MS_PER_SECOND, Access, Clock, Code, Refusal, system_access
 from carrel.kernel.limits import GATEWAY_CHECK_SECONDS
 from carrel.runs import count_live, stuck_lanes
@@ -138,7 +138,7 @@ class Readiness:
 
 def _read_feed(tx: Tx) -> None:
     for account in every_account(tx)[:1]:
-        begin(tx, system_access(account.id), None)
+        feed_start(tx, system_access(account.id), None)
 
 
 def _readiness(ask: Ask[None, NoQuery]) -> Readiness:

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 from starlette.responses import Response
 
-from carrel.journal import Begin, Event, EventFilter, begin, events_after, mailbox_of, pages
+from carrel.journal import Event, EventFilter, FeedStart, events_after, feed_pages, feed_start, mailbox_of
 from carrel.kernel import METRICS, Access, elapsed_seconds, invalid
 from carrel.kernel.limits import STREAM_PAGE_ROWS, STREAM_PING_SECONDS
 from carrel.sessions import find_lane
@@ -37,7 +37,7 @@ async def follow(ask: Ask[None, StreamQuery]) -> Response:
     """What happens, as it happens; a cursor brings what was missed first."""
     cursor = _last_seen(ask)
     wanted = await ask.read(lambda tx, access: _filter(tx, access, ask.query))
-    start = await ask.read(lambda tx, access: begin(tx, access, cursor))
+    start = await ask.read(lambda tx, access: feed_start(tx, access, cursor))
     following = Following(ask, wanted, start)
     return FrameStream(following.frames(), closing=ask.house.closing, still_allowed=following.still_allowed)
 
@@ -91,13 +91,13 @@ class Wanted:
         self._nothing = nothing
 
     def __call__(self, event: Event) -> bool:
-        return not self._nothing and self._only.wants(event)
+        return not self._nothing and self._only.matches(event)
 
 
 class Following:
     """One follower of the feed: what it is sent, and whether it may still hear it."""
 
-    def __init__(self, ask: Ask[None, StreamQuery], wanted: Wanted, start: Begin) -> None:
+    def __init__(self, ask: Ask[None, StreamQuery], wanted: Wanted, start: FeedStart) -> None:
         self._house: House = ask.house
         self._access = ask.access
         self._request = ask.request
@@ -115,7 +115,7 @@ class Following:
             METRICS.count("events.reset.count", reason=reason)
             yield _frame("stream.reset", {"reason": reason, "seq": start.newest})
         told = elapsed_seconds()
-        async for page in pages(self._house.db, self._access, after, wait_seconds=STREAM_PING_SECONDS):
+        async for page in feed_pages(self._house.db, self._access, after, wait_seconds=STREAM_PING_SECONDS):
             for event in filter(self._wanted, page):
                 yield _event_frame(event)
                 told = elapsed_seconds()

@@ -8,7 +8,7 @@ from starlette.routing import WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from carrel.delivery import Spoken
-from carrel.journal import Event, begin, pages
+from carrel.journal import Event, feed_pages, feed_start
 from carrel.kernel import Access, Code, Refusal, SessionKey
 from carrel.kernel.limits import CHAT_BINDINGS_MAX, CHAT_FRAMES_WAITING_MAX, STREAM_PING_SECONDS
 from carrel.runs import stop_lane
@@ -49,7 +49,7 @@ async def chat_socket(socket: WebSocket) -> None:
         await socket.send_denial_response(refusal_response(refusal, socket.state.request_id))
         return
     await socket.accept(subprotocol=offered)
-    cursor = (await house.db.read(lambda tx: begin(tx, access, None))).after
+    cursor = (await house.db.read(lambda tx: feed_start(tx, access, None))).after
     await say_goodbye(socket, await _Connection(socket, house, access, offered).serve(cursor))
 
 
@@ -201,7 +201,7 @@ class _Connection:
             self._send(Frame(type="assistant_chunk", session_id=ear.session_id, run_id=run_id, text=text))
 
     async def _follow(self, after: int) -> None:
-        async for page in pages(self._house.db, self._access, after, wait_seconds=STREAM_PING_SECONDS):
+        async for page in feed_pages(self._house.db, self._access, after, wait_seconds=STREAM_PING_SECONDS):
             if not page:
                 await self._still_welcome()
             async with self._binding:
