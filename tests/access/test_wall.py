@@ -22,7 +22,7 @@ from carrel.journal import About, NewEntry, append_entry, append_event
 from carrel.kernel import Access, Provenance, SessionKey
 from carrel.records import Artifact, insert_artifact, record_call
 from carrel.runs import RunFilter
-from carrel.sessions import LaneFilter, point
+from carrel.sessions import LaneFilter, move_pointer
 from carrel.storage import Tx
 from tests.engine import lane_key, open_engine
 
@@ -104,7 +104,7 @@ def build(tx: Tx, access: Access, secret: str, chance: random.Random) -> None:
         insert_artifact(tx, access, run_id, Artifact("a", 1, secret, None, None, "text", secret, 0, 1))
         kept = carrel.sessions.store.lane_of(tx, access, SessionKey.stored(key))
         assert kept is not None
-        point(tx, access, "web", secret, kept, "user")
+        move_pointer(tx, access, "web", secret, kept, "user")
 
 
 @settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -11,7 +11,7 @@ from carrel.kernel import Access, Code, Refusal, SessionKey
 from carrel.kernel.settings import SessionsSettings
 from carrel.modes import Done, NewSchedule, Scene, Schedule, make_schedule, read_command, run_command
 from carrel.sessions import insert_lane, lane_of
-from carrel.sessions.pointers import active
+from carrel.sessions.pointers import pointed_session
 from carrel.storage import Database, Tx, open_database
 from tests.accounts import ensure_default_account
 from tests.requirements.mark import requirement
@@ -113,8 +113,8 @@ async def test_what_cannot_be_done_is_told_in_the_reply_and_changes_nothing(desk
         done = await desk.type(text)
         assert done.key == KEY
         assert done.reply
-    pointed = await desk.db.read(lambda tx: active(tx, desk.owner, "web", "tab"))
-    assert not pointed.made
+    pointed = await desk.db.read(lambda tx: pointed_session(tx, desk.owner, "web", "tab"))
+    assert not pointed.exists
 
 
 @pytest.mark.anyio
@@ -122,7 +122,7 @@ async def test_a_new_session_has_the_same_agent_and_is_put_in_front(desk: Desk) 
     done = await desk.type("/new")
     assert (done.key.agent, done.key.channel) == ("main", "web")
     assert done.key != KEY
-    pointed = await desk.db.read(lambda tx: active(tx, desk.owner, "web", "tab"))
+    pointed = await desk.db.read(lambda tx: pointed_session(tx, desk.owner, "web", "tab"))
     assert pointed.key == done.key
     assert KEY.conversation in (await desk.type("/sessions")).reply
     assert (await desk.type("/sessions 1")).reply.count("\n") == 0

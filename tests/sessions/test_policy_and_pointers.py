@@ -13,16 +13,16 @@ from carrel.runs import Rules, remove_lane
 from carrel.sessions import (
     ChatAddress,
     LaneChange,
-    archive,
     change_lane,
     chat_session,
     chosen_key,
     insert_lane,
     lane_of,
-    point,
+    move_pointer,
+    set_archived,
 )
-from carrel.sessions.pointers import active
-from carrel.sessions.send_policy import decide
+from carrel.sessions.pointers import pointed_session
+from carrel.sessions.send_policy import is_send_allowed
 from carrel.storage import Tx
 from tests.engine import MAIN, SECONDS_MAX, Engine, open_engine
 from tests.requirements.mark import requirement
@@ -40,7 +40,7 @@ def rule(action: str, **match: str) -> SendRule:
 
 
 def allowed(settings: SendPolicySettings, key: SessionKey, channel: str = "api", override: str | None = None) -> bool:
-    return decide(settings, key, channel, override)
+    return is_send_allowed(settings, key, channel, override)
 
 
 @requirement("S2.policy.rules", "S2.policy.kind")
@@ -152,12 +152,12 @@ async def make_chat(engine: Engine, access: Access, name: str) -> SessionKey:
 async def point_to(engine: Engine, access: Access, key: SessionKey, instance: str = "tab-1") -> None:
     lane = await engine.db.read(lambda tx: lane_of(tx, engine.access, key))
     assert lane is not None
-    await engine.db.write(lambda tx: point(tx, access, "web", instance, lane, "user"))
+    await engine.db.write(lambda tx: move_pointer(tx, access, "web", instance, lane, "user"))
 
 
 async def in_front(engine: Engine, access: Access, instance: str = "tab-1") -> tuple[str, str, bool]:
-    found = await engine.db.read(lambda tx: active(tx, access, "web", instance))
-    return str(found.key), found.source, found.made
+    found = await engine.db.read(lambda tx: pointed_session(tx, access, "web", instance))
+    return str(found.key), found.source, found.exists
 
 
 @requirement("S3.id.pointer")
@@ -202,7 +202,7 @@ async def test_a_pointer_to_an_archived_session_is_repaired_by_reading(store_url
         await point_to(engine, ann, second)
         lane = await engine.db.read(lambda tx: lane_of(tx, ann, second))
         assert lane is not None
-        await engine.db.write(lambda tx: archive(tx, ann, lane, archived=True))
+        await engine.db.write(lambda tx: set_archived(tx, ann, lane, archived=True))
         assert await in_front(engine, ann) == (str(first), "repaired", True)
 
 

@@ -13,11 +13,11 @@ ShortText = Annotated[str, Meta(max_length=NAME_CHARS_MAX)]
 
 
 class Wire(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """A value that appears on the wire under camelCase names."""
+    """A value with camelCase names on the wire."""
 
 
 class BehaviorFlags(Wire, frozen=True, kw_only=True):
-    """What an agent may do of its own accord; None inherits from the account, then from the house."""
+    """What an agent may do on its own; None inherits from the account, then from the server."""
 
     can_create_tasks: bool | None = None
     can_modify_task_status: bool | None = None
@@ -28,7 +28,7 @@ class BehaviorFlags(Wire, frozen=True, kw_only=True):
 
 
 class ToolRules(Wire, frozen=True, kw_only=True):
-    """Which tools an agent is offered; `deny` wins."""
+    """Which tools an agent may use; `deny` wins."""
 
     allow: tuple[str, ...] = ("*",)
     deny: tuple[str, ...] = ()
@@ -36,7 +36,7 @@ class ToolRules(Wire, frozen=True, kw_only=True):
 
 
 class SubagentRules(Wire, frozen=True, kw_only=True):
-    """What an agent's children may be."""
+    """Which sub-agents an agent may spawn, and their limits."""
 
     allow_agents: tuple[str, ...] = ()
     run_timeout_seconds: Annotated[int, Meta(ge=0)] | None = None
@@ -45,7 +45,7 @@ class SubagentRules(Wire, frozen=True, kw_only=True):
 
 
 class Profile(Wire, frozen=True, kw_only=True):
-    """Everything about an agent that an owner may set besides its names."""
+    """An agent's configuration, apart from its names."""
 
     description: Annotated[str, Meta(max_length=2000)] = ""
     gateway: ShortText = ""
@@ -64,7 +64,7 @@ class Profile(Wire, frozen=True, kw_only=True):
 
 
 class Agent(Struct, frozen=True, kw_only=True):
-    """A configured speaker. `id` never changes; `slug` may, and former ones stay aliases."""
+    """A configured agent. `id` never changes; `slug` may, and former slugs stay aliases."""
 
     id: str
     slug: str

@@ -11,7 +11,7 @@ from carrel.kernel.settings import Settings
 from carrel.records import delete_attachments
 from carrel.runs import caller_store, store
 from carrel.runs.cancellation import end_unheld
-from carrel.sessions import Lane, archive, closed_sessions_before, delete_session, idle_children, lock_lane
+from carrel.sessions import Lane, closed_sessions_before, delete_session, idle_children, lock_lane, set_archived
 from carrel.storage import FEED, Database, Tx, repeat
 
 # Removes a handful of what another room keeps for an account; how much that was.
@@ -98,7 +98,7 @@ def _archive(tx: Tx, access: Access, seen: Lane, before: int) -> bool:
     lane = lock_lane(tx, access, seen.key)
     if lane is None or lane.depth or lane.updated_at >= before or lane.archived_at is not None:
         return False
-    archive(tx, access, lane, archived=True)
+    set_archived(tx, access, lane, archived=True)
     return True
 
 

@@ -11,7 +11,7 @@ from carrel.records import insert_attachment
 from carrel.runs import caller_store, extras_store, queue_store, store
 from carrel.runs.changes import publish_change
 from carrel.runs.model import RUNS, Run
-from carrel.sessions import insert_lane, may_see, require_makeable, require_sending
+from carrel.sessions import insert_lane, may_see, require_sending, require_valid_new_key
 from carrel.storage import Row, Tx
 
 
@@ -103,7 +103,7 @@ def _made(tx: Tx, access: Access, envelope: Envelope, rules: Rules) -> Row:
     enabled = agent_enabled(tx, access, key.agent)
     if enabled is None:
         raise not_found("agent")
-    require_makeable(key)
+    require_valid_new_key(key)
     _require_open(envelope, rules, enabled, None)
     insert_lane(tx, access, key)
     made = queue_store.hold_entry(tx, access, str(key))

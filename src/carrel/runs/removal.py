@@ -10,7 +10,7 @@ from carrel.kernel import METRICS, Access
 from carrel.records import delete_attachments
 from carrel.runs import caller_store, lane_store, queue_store
 from carrel.runs.cancellation import stop_lane
-from carrel.sessions import Lane, close_generation, delete_lane, lanes_of_agent, leave_files, lock_lane, repair
+from carrel.sessions import Lane, close_generation, delete_lane, lanes_of_agent, leave_files, lock_lane, repair_pointers
 from carrel.storage import Tx
 
 _DISABLED: Final = "agent_disabled"
@@ -29,7 +29,7 @@ def remove_lane(tx: Tx, access: Access, lane: Lane) -> str | None:
     if running is not None:
         return running.id
     close_generation(tx, access, lane.session_key, "deleted")
-    repair(tx, access, lane)
+    repair_pointers(tx, access, lane)
     # What was heard is an entry's, also when its run is long pruned; what was never heard is only its run's.
     files = {*attached_in_lane(tx, access, lane.key), *lane_store.attached_to_runs(tx, access, lane.key)}
     delete_lane_entries(tx, access, lane.key)

@@ -1,4 +1,4 @@
-"""Agents, lanes and their generations: who is spoken to, under which name, and who may see it. No queue lives here."""
+"""Lanes and their generations, session references, chat pointers, session visibility and send policy."""
 
 from carrel.sessions.chat_address_store import note_chat_address
 from carrel.sessions.chats import ChatAddress, active_session, chat_session, name_chat, shared_key
@@ -12,7 +12,14 @@ from carrel.sessions.child_store import (
     leave_files,
     leftovers_of,
 )
-from carrel.sessions.generations import archive, change_lane, close_generation, make_lane, next_session, open_generation
+from carrel.sessions.generations import (
+    change_lane,
+    close_generation,
+    make_lane,
+    next_session,
+    open_generation,
+    set_archived,
+)
 from carrel.sessions.model import (
     Lane,
     LaneChange,
@@ -23,13 +30,13 @@ from carrel.sessions.model import (
     shown_channel,
 )
 from carrel.sessions.pointers import (
-    Active,
+    PointedSession,
     chosen_key,
     fresh_key,
-    point,
+    move_pointer,
     pointed_lane,
-    repair,
-    require_makeable,
+    repair_pointers,
+    require_valid_new_key,
     transport_name,
 )
 from carrel.sessions.references import parse_reference
@@ -58,7 +65,6 @@ from carrel.sessions.visibility import may_see
 
 __all__ = [
     "LEFTOVERS",
-    "Active",
     "ChatAddress",
     "FoundSession",
     "Lane",
@@ -66,10 +72,10 @@ __all__ = [
     "LaneFilter",
     "LaneRow",
     "NewChild",
+    "PointedSession",
     "Session",
     "ToolVisibility",
     "active_session",
-    "archive",
     "change_lane",
     "chat_session",
     "children_of",
@@ -101,6 +107,7 @@ __all__ = [
     "lock_lane",
     "make_lane",
     "may_see",
+    "move_pointer",
     "name_chat",
     "next_session",
     "note_chat_address",
@@ -108,12 +115,12 @@ __all__ = [
     "open_generation",
     "open_session_of",
     "parse_reference",
-    "point",
     "pointed_lane",
-    "repair",
-    "require_makeable",
+    "repair_pointers",
     "require_sending",
+    "require_valid_new_key",
     "session_by_id",
+    "set_archived",
     "shared_key",
     "shown_channel",
     "transport_name",

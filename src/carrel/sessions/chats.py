@@ -1,4 +1,4 @@
-"""Which session a chat line is for: the one it names, else the one its transport has in front of it."""
+"""Which session a chat message is for: the one it names, else the one its transport points to."""
 
 from msgspec import Struct
 
@@ -9,17 +9,17 @@ from carrel.kernel.settings import SessionsSettings
 from carrel.sessions import store
 from carrel.sessions.generations import change_lane
 from carrel.sessions.model import LaneChange
-from carrel.sessions.pointers import Active, active, chosen_key, fresh_key
+from carrel.sessions.pointers import PointedSession, chosen_key, fresh_key, pointed_session
 from carrel.sessions.references import parse_reference
 from carrel.sessions.routing import find_session
 from carrel.storage import Tx
 
-# The lanes that are one person's chat with one agent.
+# The kinds of lanes that are one person's chat with one agent.
 _DIRECT = ("chat", "direct")
 
 
 class ChatAddress(Struct, frozen=True, kw_only=True):
-    """What a chat line says of where it belongs; every part but the channel may be missing."""
+    """What a chat message says about its session; everything but the channel is optional."""
 
     channel: str
     client_instance_id: str | None = None
@@ -28,21 +28,25 @@ class ChatAddress(Struct, frozen=True, kw_only=True):
 
 
 def chat_session(tx: Tx, access: Access, settings: SessionsSettings, address: ChatAddress) -> SessionKey:
-    """The lane a line is for, made or not. Reads only."""
+    """Return the lane a message is for, whether or not it exists. Writes nothing."""
     if address.reference is not None:
         return shared_key(settings, _named(tx, access, address, address.reference))
-    return _in_front(tx, access, settings, address).key
+    return _default_session(tx, access, settings, address).key
 
 
-def active_session(tx: Tx, access: Access, settings: SessionsSettings, channel: str, client_instance_id: str) -> Active:
-    """The session in front of a transport; the shared one where all chats are one."""
-    found = active(tx, access, channel, client_instance_id)
+def active_session(
+    tx: Tx, access: Access, settings: SessionsSettings, channel: str, client_instance_id: str
+) -> PointedSession:
+    """Return the session of a transport; with `sessions.scope = "global"`, the shared one."""
+    found = pointed_session(tx, access, channel, client_instance_id)
     key = shared_key(settings, found.key)
-    return found if key == found.key else Active(key, found.source, made=store.lane_of(tx, access, key) is not None)
+    if key == found.key:
+        return found
+    return PointedSession(key, found.source, exists=store.lane_of(tx, access, key) is not None)
 
 
 def name_chat(tx: Tx, access: Access, key: SessionKey, text: str) -> None:
-    """Let a chat that nobody has named bear its first words, which tell more than its key."""
+    """Name a new chat after its first message, which tells more than its key."""
     lane = store.lane_of(tx, access, key)
     if lane is None or key.kind != "chat" or lane.generation or lane.display_name or lane.label:
         return
@@ -52,7 +56,7 @@ def name_chat(tx: Tx, access: Access, key: SessionKey, text: str) -> None:
 
 
 def shared_key(settings: SessionsSettings, key: SessionKey) -> SessionKey:
-    """The key itself, or where all direct chats of an agent are one the agent's main lane."""
+    """Return the key itself, or the agent's main lane if `sessions.scope` merges its direct chats."""
     return SessionKey.of(key.agent, "main") if settings.scope == "global" and key.kind in _DIRECT else key
 
 
@@ -65,11 +69,11 @@ def _named(tx: Tx, access: Access, address: ChatAddress, reference: str) -> Sess
     return chosen_key(tx, access, address.channel, name, address.agent)
 
 
-def _in_front(tx: Tx, access: Access, settings: SessionsSettings, address: ChatAddress) -> Active:
-    """The transport's session, unless the line asks for another agent or its browser does not say which it is."""
+def _default_session(tx: Tx, access: Access, settings: SessionsSettings, address: ChatAddress) -> PointedSession:
+    """Return the transport's session, or a new one if the message names another agent or its browser has no id."""
     if address.channel != "web" or address.client_instance_id:
         found = active_session(tx, access, settings, address.channel, address.client_instance_id or "")
         if address.agent is None or named_agent(tx, access, address.agent).id == found.key.agent:
             return found
     fresh = fresh_key(tx, access, address.channel, address.agent)
-    return Active(shared_key(settings, fresh), "default", made=False)
+    return PointedSession(shared_key(settings, fresh), "default", exists=False)

@@ -1,6 +1,6 @@
-"""How generations come and go.
+"""Opening and closing generations, and changing lanes.
 
-Reset, reopen and respawn are one thing: close, and open the next at the next hearing.
+Reset, reopen and respawn are the same: close the generation; the next message opens the next one.
 """
 
 from msgspec import UNSET, structs
@@ -14,7 +14,7 @@ from carrel.storage import Tx
 
 
 def next_session(tx: Tx, lane: Lane, agent: Agent) -> Session:
-    """The generation of a lane that would be opened next; nothing is written."""
+    """Return the generation of a lane that would be opened next, without writing it."""
     key = lane.session_key
     return Session(
         id=tx.new_id("ses"),
@@ -32,10 +32,10 @@ def next_session(tx: Tx, lane: Lane, agent: Agent) -> Session:
 
 def open_generation(tx: Tx, access: Access, key: SessionKey, planned: Session | None = None) -> Session:
     """Return the open generation of a key, or open the next one, under the id that was planned for it."""
-    # The lock comes first: of many that start at once one opens, the others find it open.
+    # Lock first: if several runs start at once, one opens the generation and the others find it open.
     lane = store.lock_lane(tx, access, str(key))
     if lane is None:
-        # Deleted with its runs: whoever still wants to be heard there has come too late.
+        # The lane was deleted together with its runs.
         raise not_found("session")
     present = store.open_session_of(tx, access, lane.key)
     if present is not None:
@@ -48,9 +48,7 @@ def open_generation(tx: Tx, access: Access, key: SessionKey, planned: Session | 
         opened_at=tx.now,
     )
     store.insert_session(tx, access, session)
-    _tell(
-        tx, access, "session.opened", key, session, {"generation": session.generation, "resolution": session.resolution}
-    )
+    _append_event(tx, access, "session.opened", session)
     METRICS.count("sessions.opened.count", resolution=session.resolution)
     return session
 
@@ -61,52 +59,53 @@ def close_generation(tx: Tx, access: Access, key: SessionKey, reason: ClosedReas
     session = store.open_session_of(tx, access, str(key))
     if session is None or not store.close_session(tx, access, session.id, reason):
         return None
-    body = {"generation": session.generation, "resolution": session.resolution, "reason": reason}
-    _tell(tx, access, "session.closed", key, session, body)
+    _append_event(tx, access, "session.closed", session, reason=reason)
     METRICS.count("sessions.closed.count", reason=reason)
     return structs.replace(session, closed_at=tx.now, closed_reason=reason)
 
 
 def make_lane(tx: Tx, access: Access, key: SessionKey) -> Lane:
-    """The lane of a key, made where it was not, and held until the end of the transaction."""
+    """Return the lane of a key, created if needed, and locked until the end of the transaction."""
     store.insert_lane(tx, access, key)
     lane = store.lock_lane(tx, access, str(key))
     if lane is None:
-        # It was there, so none was made, and it was deleted before it could be held.
-        raise Refusal(Code.CONFLICT, f"{key} was deleted a moment ago; try again.")
+        # It existed, so it was not inserted, and was deleted before it could be locked.
+        raise Refusal(Code.CONFLICT, f"{key} was deleted just now; try again.")
     return lane
 
 
 def change_lane(tx: Tx, access: Access, key: SessionKey, change: LaneChange) -> Lane:
-    """Set what people may set on a lane and say which fields changed."""
-    # Held before it is looked at: what somebody else sets at the same time is not taken back.
+    """Change the settings of a lane and append an event with the changed fields."""
+    # Lock before reading, so that a concurrent change is not undone.
     lane = store.lock_lane(tx, access, str(key))
     if lane is None:
         raise not_found("session")
-    wanted = {name: value for name, value in structs.asdict(change).items() if value is not UNSET}
-    different = {name: value for name, value in wanted.items() if getattr(lane, name) != value}
+    changes = {name: value for name, value in structs.asdict(change).items() if value is not UNSET}
+    different = {name: value for name, value in changes.items() if getattr(lane, name) != value}
     if not different:
         return lane
     changed = structs.replace(lane, **different)
     store.update_lane(tx, access, changed)
-    _updated(tx, access, lane, list(different))
+    _append_updated(tx, access, lane, list(different))
     return changed
 
 
-def archive(tx: Tx, access: Access, lane: Lane, *, archived: bool) -> None:
-    """Hide a lane from lists and close its generation, or show it again; the transcript is kept either way."""
+def set_archived(tx: Tx, access: Access, lane: Lane, *, archived: bool) -> None:
+    """Archive a lane (hide it from lists and close its generation) or unarchive it; the transcript is kept."""
     if archived == (lane.archived_at is not None):
         return
     store.archive_lane(tx, access, lane.key, tx.now if archived else None)
     if archived:
         close_generation(tx, access, lane.session_key, "archived")
-    _updated(tx, access, lane, ["archivedAt"])
+    _append_updated(tx, access, lane, ["archivedAt"])
 
 
-def _updated(tx: Tx, access: Access, lane: Lane, fields: list[str]) -> None:
+def _append_updated(tx: Tx, access: Access, lane: Lane, fields: list[str]) -> None:
     body = json_text({"generation": lane.generation, "resolution": None, "fields": fields})
     append_event(tx, access, "session.updated", about_lane(lane.session_key, generation=lane.generation), body)
 
 
-def _tell(tx: Tx, access: Access, name: str, key: SessionKey, session: Session, body: dict[str, object]) -> None:
-    append_event(tx, access, name, about_lane(key, generation=session.generation), json_text(body))
+def _append_event(tx: Tx, access: Access, name: str, session: Session, **more: str) -> None:
+    about = about_lane(SessionKey.stored(session.key), generation=session.generation)
+    body = {"generation": session.generation, "resolution": session.resolution, **more}
+    append_event(tx, access, name, about, json_text(body))

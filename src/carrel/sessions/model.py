@@ -10,8 +10,8 @@ ClosedReason = Literal["task_done", "task_archived", "reset", "deleted", "archiv
 SendPolicy = Literal["allow", "deny"]
 # The kinds whose key names the channel itself.
 CHANNEL_KINDS = ("chat", "group", "channel", "direct")
-# The kinds that lists gather under one word.
-_GATHERED = {
+# The kinds behind each word of a list's filter.
+_KINDS_BY_FILTER = {
     "main": ("main",),
     "group": ("group", "channel"),
     "cron": ("cron",),
@@ -23,7 +23,7 @@ _SHOWN_CHANNELS = {"web": "webchat"}
 
 
 class Lane(Struct, frozen=True):
-    """The queue of runs bearing one session key, with what people set on it."""
+    """The queue of runs under one session key, with its settings."""
 
     key: str
     agent_id: str
@@ -51,22 +51,22 @@ class Lane(Struct, frozen=True):
 
     @property
     def session_key(self) -> SessionKey:
-        """The key as a value."""
+        """The session key."""
         return SessionKey.stored(self.key)
 
     @property
     def channel(self) -> str | None:
-        """The channel it is talked with on: its key's, else the one it was last spoken to by."""
+        """The channel of its key, else the one its last message came from."""
         return self.session_key.channel or self.last_channel
 
     @property
     def chat_address(self) -> tuple[str, str] | None:
-        """(channel, place on it) where people talk with it; None where they do at no place of its own."""
+        """(channel, chat address) where people talk to it, if it has one."""
         return (self.channel, self.last_to) if self.channel and self.last_to else None
 
 
 class Session(Struct, frozen=True):
-    """One generation of a key; closed for good."""
+    """One generation of a key; once closed, it is never reopened."""
 
     id: str
     key: str
@@ -81,12 +81,12 @@ class Session(Struct, frozen=True):
 
     @property
     def address(self) -> str:
-        """`<key>:v<n>`, the name of this very generation."""
+        """`<key>:v<n>`, the name of this generation."""
         return f"{self.key}:v{self.generation}"
 
 
 class LaneRow(Struct, frozen=True):
-    """A lane as lists show it: with its open generation, else its newest, else none."""
+    """A lane as lists show it, with its open generation, else its newest, if any."""
 
     lane: Lane
     session: Session | None
@@ -102,7 +102,7 @@ class LaneRow(Struct, frozen=True):
 
 
 class LaneFilter(Struct, frozen=True, kw_only=True):
-    """Which lanes a list wants; what is None or empty is not asked for."""
+    """Which lanes to list; None and empty values match everything."""
 
     q: str | None = None
     archived: bool = False
@@ -113,14 +113,14 @@ class LaneFilter(Struct, frozen=True, kw_only=True):
     channel: str | None = None
     state: str | None = None
     updated_since: int | None = None
-    # One lane alone; or a lane with whatever was spawned from it, and beside it the lanes of those agents.
+    # `key` is one lane only; `under` is a lane with all spawned from it, plus the lanes of `agent_ids`.
     key: str | None = None
     under: str | None = None
     agent_ids: tuple[str, ...] = ()
 
 
 class LaneChange(Struct, frozen=True, kw_only=True):
-    """What is to be different about a lane; None inherits, what is unset stays."""
+    """Changes to a lane; None inherits the default, unset fields stay as they are."""
 
     label: str | UnsetType | None = UNSET
     display_name: str | UnsetType | None = UNSET
@@ -131,12 +131,12 @@ class LaneChange(Struct, frozen=True, kw_only=True):
 
 
 def kinds_listed_as(words: list[str]) -> tuple[str, ...]:
-    """The kinds behind the words of a list's filter; unknown words are ignored, and none at all means no filter."""
-    return tuple(kind for word in dict.fromkeys(words) for kind in _GATHERED.get(word, ()))
+    """Return the kinds that a list's filter words stand for; unknown words are ignored, no words mean no filter."""
+    return tuple(kind for word in dict.fromkeys(words) for kind in _KINDS_BY_FILTER.get(word, ()))
 
 
 def shown_channel(key: SessionKey, last_channel: str | None) -> str:
-    """The channel of a lane as people know it: of its key, else where it was last spoken to."""
+    """Return the channel of a lane as people know it: of its key, else of its last message."""
     if key.kind in INTERNAL_KINDS:
         return INTERNAL_CHANNEL
     channel = key.channel or last_channel or "unknown"
@@ -144,5 +144,5 @@ def shown_channel(key: SessionKey, last_channel: str | None) -> str:
 
 
 def stored_channel(shown: str) -> str:
-    """The channel that is shown under a name."""
+    """Return the stored name of a channel from the name that is shown."""
     return next((stored for stored, name in _SHOWN_CHANNELS.items() if name == shown), shown)

@@ -1,4 +1,4 @@
-"""Pointers: which conversation a transport (a browser, a chat) has in front of it. Everything said there goes to it."""
+"""Pointers: which session the messages of a transport (a browser, a terminal, a chat) go to."""
 
 from typing import Literal
 
@@ -15,67 +15,67 @@ from carrel.storage import Tx
 Source = Literal["pointer", "repaired", "default"]
 
 
-class Active(Struct, frozen=True):
-    """The session in front of a transport, and how it was found.
+class PointedSession(Struct, frozen=True):
+    """The session a transport points to, and how it was found.
 
-    `made` is False for one that its first line will make.
+    `exists` is False if its first message will create it.
     """
 
     key: SessionKey
     source: Source
-    made: bool
+    exists: bool
 
 
 def transport_name(access: Access, channel: str, client_instance_id: str) -> str:
-    """The name of a transport; a browser or terminal belongs to its user, a Telegram chat to whoever is in it."""
+    """Return the name of a transport; browsers and terminals belong to one user, a Telegram chat to all its members."""
     return f"{channel}|{'' if channel == 'telegram' else access.actor_id}|{client_instance_id or '_'}"
 
 
-def active(tx: Tx, access: Access, channel: str, client_instance_id: str) -> Active:
-    """The session a transport points to. Reads only: where there is none it names one that does not exist yet."""
+def pointed_session(tx: Tx, access: Access, channel: str, client_instance_id: str) -> PointedSession:
+    """Return the session a transport points to; if there is none, a new key. Writes nothing."""
     pointed = store.pointer(tx, access, transport_name(access, channel, client_instance_id))
     if pointed is not None:
         lane = store.lane_of(tx, access, SessionKey.stored(pointed))
         if lane is not None and lane.archived_at is None:
-            return Active(lane.session_key, "pointer", made=True)
+            return PointedSession(lane.session_key, "pointer", exists=True)
         recent = store.newest_chat(tx, access, channel, access.actor_id, but=pointed)
         if recent is not None:
-            return Active(SessionKey.stored(recent), "repaired", made=True)
+            return PointedSession(SessionKey.stored(recent), "repaired", exists=True)
     key = fresh_key(tx, access, channel, None)
-    return Active(key, "repaired" if pointed is not None else "default", made=False)
+    return PointedSession(key, "repaired" if pointed is not None else "default", exists=False)
 
 
 def pointed_lane(tx: Tx, access: Access, channel: str, client_instance_id: str) -> Lane | None:
-    """The lane that a transport was put in front of and that still can be spoken in."""
+    """Return the lane a transport points to, if messages can still be sent to it."""
     pointed = store.pointer(tx, access, transport_name(access, channel, client_instance_id))
     lane = None if pointed is None else store.lane_of(tx, access, SessionKey.stored(pointed))
-    # A sub-agent is put away when it is idle, and comes back when somebody speaks in its place.
-    is_there = lane is not None and (lane.archived_at is None or lane.kind == "subagent")
-    return lane if is_there else None
+    # A sub-agent is archived when idle; a message to its chat address brings it back.
+    is_usable = lane is not None and (lane.archived_at is None or lane.kind == "subagent")
+    return lane if is_usable else None
 
 
 def fresh_key(tx: Tx, access: Access, channel: str, agent: str | None) -> SessionKey:
-    """A conversation key that nobody has."""
+    """Return a new, unused key for a chat."""
     agent_id = named_agent(tx, access, agent).id if agent else default_agent(tx, access).id
     return SessionKey.of(agent_id, f"{channel}:{tx.new_id('c').replace('_', '-')}")
 
 
 def chosen_key(tx: Tx, access: Access, channel: str, conversation: str, agent: str | None) -> SessionKey:
-    """The key for a conversation key of the client's choosing; a short one only where it already exists."""
+    """Return the key for a conversation key that the client chose; short ones must already exist."""
     agent_id = named_agent(tx, access, agent).id if agent else default_agent(tx, access).id
     if not is_conversation_key(conversation):
         raise _malformed()
     key = SessionKey.of(agent_id, f"{channel}:{conversation}")
     lane = store.lane_of(tx, access, key)
     if lane is None:
-        require_makeable(key)
+        require_valid_new_key(key)
     else:
         require_visible(access, lane)
     return key
 
 
-def require_makeable(key: SessionKey) -> None:
-    """Refuse to make a chat under a key that none may be made under today; old ones stay usable."""
+def require_valid_new_key(key: SessionKey) -> None:
+    """Refuse a conversation key that new chats may not use; existing chats keep theirs."""
     if key.kind == "chat" and not is_new_conversation_key(key.conversation):
         raise _malformed()
 
@@ -83,13 +83,13 @@ def require_makeable(key: SessionKey) -> None:
 def _malformed() -> Refusal:
     return Refusal(
         Code.INVALID_CONVERSATION_KEY,
-        "A new conversation key has 8 to 64 letters, digits, _ or - and does not begin with ses_.",
+        "A new conversation key must be 8 to 64 letters, digits, _ or -, and must not start with ses_.",
         field="conversationKey",
     )
 
 
-def point(tx: Tx, access: Access, channel: str, client_instance_id: str, lane: Lane, source: str) -> None:
-    """Let a transport point to a lane; pointing where it points already changes nothing."""
+def move_pointer(tx: Tx, access: Access, channel: str, client_instance_id: str, lane: Lane, source: str) -> None:
+    """Point a transport to a lane; do nothing if it already does."""
     transport = transport_name(access, channel, client_instance_id)
     before = store.pointer(tx, access, transport)
     if before == lane.key:
@@ -100,14 +100,14 @@ def point(tx: Tx, access: Access, channel: str, client_instance_id: str, lane: L
     append_event(tx, access, "pointer.changed", about_lane(lane.session_key), json_text(body))
 
 
-def repair(tx: Tx, access: Access, lane: Lane) -> None:
-    """Before a lane goes: whoever points to it points to the most recent other one of the same maker, or to nothing."""
+def repair_pointers(tx: Tx, access: Access, lane: Lane) -> None:
+    """Before a lane is deleted, point its transports to its creator's most recent other chat, if there is one."""
     channel = lane.session_key.channel or ""
     for transport in store.transports_to(tx, access, lane.key):
         if transport.startswith("telegram|"):
-            # Others may read along there: what was never said at that place must not appear in it.
-            place = transport.rpartition("|")[2]
-            other = chat_address_store.newest_chat_at(tx, access, place, lane.made_by, but=lane.key)
+            # Others may read this chat, so only sessions that were held in it may appear there.
+            chat_address = transport.rpartition("|")[2]
+            other = chat_address_store.newest_chat_at(tx, access, chat_address, lane.made_by, but=lane.key)
         else:
             other = store.newest_chat(tx, access, channel, lane.made_by, but=lane.key)
         if other is not None:

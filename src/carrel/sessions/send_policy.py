@@ -1,12 +1,12 @@
-"""May this lane be spoken in? Decided before a session is opened, by channel and kind of chat, never by session id."""
+"""The send policy: whether a message may be sent to a lane, by channel, chat type and key, never by session id."""
 
 from carrel.kernel import Code, Refusal, SessionKey
 from carrel.kernel.settings import SendPolicySettings, SendRule
 from carrel.sessions.model import stored_channel
 
 
-def decide(settings: SendPolicySettings, key: SessionKey, channel: str, override: str | None) -> bool:
-    """True when sending is allowed: the lane's own word, then a matching deny, then an allow, then the default."""
+def is_send_allowed(settings: SendPolicySettings, key: SessionKey, channel: str, override: str | None) -> bool:
+    """Return whether sending is allowed, by the lane's own setting, else a deny, else an allow, else the default."""
     if override is not None:
         return override == "allow"
     matching = [rule.action for rule in settings.rules if _matches(rule, key, channel)]
@@ -16,8 +16,8 @@ def decide(settings: SendPolicySettings, key: SessionKey, channel: str, override
 
 
 def require_sending(settings: SendPolicySettings, key: SessionKey, channel: str, override: str | None) -> None:
-    """Refuse what the policy does not allow, saying which rule it was."""
-    if not decide(settings, key, channel, override):
+    """Refuse what the policy denies, naming the setting that denies it."""
+    if not is_send_allowed(settings, key, channel, override):
         rule = f"this session's own setting (sendPolicy {override})" if override else "sessions.send_policy"
         raise Refusal(Code.SEND_DENIED, f"Sending to {key} is denied by {rule}.")
 

@@ -12,7 +12,7 @@ from carrel.sessions import (
     fresh_key,
     lane_rows,
     make_lane,
-    point,
+    move_pointer,
     shared_key,
 )
 from carrel.storage import Tx
@@ -58,7 +58,7 @@ def switch(tx: Tx, access: Access, scene: Scene, typed: Typed) -> str | tuple[st
 
 def _go(tx: Tx, access: Access, scene: Scene, lane: Lane) -> None:
     if scene.client_instance_id is not None:
-        point(tx, access, scene.channel, scene.client_instance_id, lane, "command")
+        move_pointer(tx, access, scene.channel, scene.client_instance_id, lane, "command")
 
 
 def reset(tx: Tx, access: Access, scene: Scene, _typed: Typed) -> str:

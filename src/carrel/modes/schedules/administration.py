@@ -10,7 +10,7 @@ from carrel.kernel.limits import SCHEDULE_EXECUTIONS_MAX, SCHEDULES_PER_ACCOUNT_
 from carrel.modes.schedules import store
 from carrel.modes.schedules.model import FOR_EVER, UNENDED, DisabledReason, Schedule, ScheduleType, disabled, enabled
 from carrel.runs import check_message, run_by_id
-from carrel.sessions import find_session, make_lane, may_see, require_makeable
+from carrel.sessions import find_session, make_lane, may_see, require_valid_new_key
 from carrel.storage import Tx
 
 # What a schedule can say when it fires. A type enters here once there is something to say for it.
@@ -126,7 +126,7 @@ def make_schedule(tx: Tx, access: Access, new: NewSchedule) -> Schedule:
     if store.count_schedules(tx, access) >= SCHEDULES_PER_ACCOUNT_MAX:
         raise Refusal(Code.LIMIT_REACHED, f"An account has at most {SCHEDULES_PER_ACCOUNT_MAX} schedules; delete some.")
     if found.lane is None:
-        require_makeable(found.key)
+        require_valid_new_key(found.key)
         make_lane(tx, access, found.key)
     if new.enabled:
         made = enabled(made, first)

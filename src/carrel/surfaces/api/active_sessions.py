@@ -4,7 +4,7 @@ from typing import Literal
 
 from carrel.kernel import Access, invalid
 from carrel.kernel.limits import RECENT_SESSIONS_DEFAULT, RECENT_SESSIONS_MAX
-from carrel.sessions import Active, LaneFilter, active_session, find_lane, lane_rows, point
+from carrel.sessions import LaneFilter, PointedSession, active_session, find_lane, lane_rows, move_pointer
 from carrel.storage import Tx
 from carrel.surfaces.api.cursors import clamp
 from carrel.surfaces.api.endpoint import PEOPLE, Ask, In, NoQuery, Out, endpoint
@@ -59,9 +59,9 @@ async def choose_active(ask: Ask[ActiveChoice, NoQuery]) -> ActiveSession:
     choice, settings = ask.body, ask.house.settings.sessions
     _require_name(choice.channel_type, choice.client_instance_id)
 
-    def work(tx: Tx, access: Access) -> Active:
+    def work(tx: Tx, access: Access) -> PointedSession:
         lane, _ = find_lane(tx, access, choice.session_id)
-        point(tx, access, choice.channel_type, choice.client_instance_id, lane, "chosen")
+        move_pointer(tx, access, choice.channel_type, choice.client_instance_id, lane, "chosen")
         return active_session(tx, access, settings, choice.channel_type, choice.client_instance_id)
 
     return _shown(await ask.write(work))
@@ -85,5 +85,5 @@ def _require_name(channel: str, client_instance_id: str) -> None:
         raise invalid("clientInstanceId", "A browser says which one it is: send clientInstanceId.")
 
 
-def _shown(found: Active) -> ActiveSession:
+def _shown(found: PointedSession) -> ActiveSession:
     return ActiveSession(session_id=found.key.conversation, session_key=str(found.key), source=found.source)

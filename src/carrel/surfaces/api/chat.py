@@ -27,9 +27,9 @@ from carrel.sessions import (
     chat_session,
     lane_of,
     make_lane,
+    move_pointer,
     name_chat,
-    point,
-    require_makeable,
+    require_valid_new_key,
     transport_name,
 )
 from carrel.storage import Tx
@@ -158,7 +158,7 @@ async def say(
 def require_known_or_makeable(tx: Tx, access: Access, key: SessionKey) -> None:
     """Refuse a key under which there is no session and none may be made."""
     if lane_of(tx, access, key) is None:
-        require_makeable(key)
+        require_valid_new_key(key)
 
 
 def _deliver(
@@ -203,7 +203,7 @@ def _put_in_front(tx: Tx, access: Access, line: ChatLine, key: SessionKey) -> No
         return
     lane = lane_of(tx, access, key)
     assert lane is not None, "what was spoken in is there"
-    point(tx, access, line.channel_type, instance, lane, "message")
+    move_pointer(tx, access, line.channel_type, instance, lane, "message")
 
 
 def _file(new: NewFile, at: int) -> NewAttachment:

@@ -28,9 +28,9 @@ from carrel.sessions import (
     LaneChange,
     change_lane,
     make_lane,
+    move_pointer,
     name_chat,
     note_chat_address,
-    point,
     pointed_lane,
     shared_key,
 )
@@ -115,7 +115,7 @@ def _is_first(tx: Tx, access: Access, name: str) -> bool:
 def _in_front(tx: Tx, access: Access, said: Said, key: SessionKey) -> Lane:
     """The lane, made where it was not, with the chat in front of it and a name that people know."""
     lane = make_lane(tx, access, key)
-    point(tx, access, CHANNEL, said.chat_address, lane, "message")
+    move_pointer(tx, access, CHANNEL, said.chat_address, lane, "message")
     if lane.last_to != said.chat_address:
         note_chat_address(tx, access, lane.key, said.chat_address)
     if key.rest == said.rest and not lane.display_name and not lane.label:

@@ -13,7 +13,7 @@ from carrel.kernel.limits import NAME_CHARS_MAX
 from carrel.outbox import keep_reply_address, reply_address_of
 from carrel.records import call_of, finish_call, record_call
 from carrel.runs import Run
-from carrel.sessions import lane_of, note_chat_address, point, pointed_lane
+from carrel.sessions import lane_of, move_pointer, note_chat_address, pointed_lane
 from carrel.storage import Database, Tx
 from carrel.tools.model import Caller, NoSideRoom
 
@@ -81,4 +81,4 @@ def bind_side_room(tx: Tx, access: Access, room: SideRoom, run: Run) -> None:
     assert child is not None, "the run was just delivered to it"
     keep_reply_address(tx, access, run.id, room.channel, room.chat_address)
     note_chat_address(tx, access, run.key, room.chat_address)
-    point(tx, access, room.channel, room.chat_address, child, "spawn")
+    move_pointer(tx, access, room.channel, room.chat_address, child, "spawn")

@@ -17,14 +17,14 @@ from carrel.kernel.limits import (
 from carrel.runs import deliver, remove_lane, stop_lane
 from carrel.sessions import (
     LaneChange,
-    archive,
     change_lane,
     chosen_key,
     close_generation,
     find_session,
     fresh_key,
     make_lane,
-    point,
+    move_pointer,
+    set_archived,
     shared_key,
 )
 from carrel.storage import Tx
@@ -105,7 +105,7 @@ async def make_session(ask: Ask[NewSession, NoQuery]) -> SessionNamed:
         if new.display_name is not None:
             change_lane(tx, access, key, LaneChange(display_name=new.display_name))
         if new.client_instance_id:
-            point(tx, access, new.channel_type, new.client_instance_id, lane, "created")
+            move_pointer(tx, access, new.channel_type, new.client_instance_id, lane, "created")
         return ask.promise(tx, SessionNamed(session_id=key.conversation, session_key=str(key)))
 
     return await ask.write(work)
@@ -190,7 +190,7 @@ async def unarchive_session(ask: Ask[None, NoQuery]) -> OneSession:
 async def _archive(ask: Ask[None, NoQuery], *, archived: bool) -> OneSession:
     def work(tx: Tx, access: Access) -> OneSession:
         lane, _ = find(tx, access, ask.path("key"))
-        archive(tx, access, lane, archived=archived)
+        set_archived(tx, access, lane, archived=archived)
         lane, session = find(tx, access, lane.key)
         return OneSession(session=session_shape(tx, access, lane, session))
 
