@@ -1,4 +1,4 @@
-"""Who asks: tokens of five kinds, cookies that stand for them, and what ends both."""
+"""Tokens of five kinds, sign-in cookies, and what invalidates both."""
 
 import pytest
 from msgspec import structs
@@ -89,7 +89,7 @@ async def test_only_hashes_of_secrets_are_stored_and_their_text_is_redacted(stor
         assert secret_part not in redact(f"failed with {secret}")
 
 
-async def test_a_wrong_changed_or_foreign_secret_belongs_to_nobody(store_url: str) -> None:
+async def test_a_wrong_changed_or_foreign_secret_gives_no_access(store_url: str) -> None:
     async with open_engine(store_url) as engine:
         _, secret = await mint(engine, "owner")
         _, cookie = await engine.db.write(lambda tx: sign_in(tx, secret))
@@ -98,7 +98,7 @@ async def test_a_wrong_changed_or_foreign_secret_belongs_to_nobody(store_url: st
         assert await engine.db.read(lambda tx: access_by_login(tx, secret)) is None
 
 
-async def test_a_token_ends_when_it_expires(store_url: str) -> None:
+async def test_an_expired_token_is_invalid(store_url: str) -> None:
     async with open_engine(store_url) as engine:
         _, secret = await mint(engine, "owner", expires_at=engine.clock.now_ms() + 5_000)
         _, cookie = await engine.db.write(lambda tx: sign_in(tx, secret))
@@ -109,7 +109,7 @@ async def test_a_token_ends_when_it_expires(store_url: str) -> None:
         assert await engine.db.read(lambda tx: access_by_login(tx, cookie)) is None
 
 
-async def test_a_revoked_token_and_its_cookies_end_at_once(store_url: str) -> None:
+async def test_a_revoked_token_and_its_cookies_are_invalid_at_once(store_url: str) -> None:
     async with open_engine(store_url) as engine:
         token, secret = await mint(engine, "owner")
         _, cookie = await engine.db.write(lambda tx: sign_in(tx, secret))
@@ -123,7 +123,7 @@ async def test_a_revoked_token_and_its_cookies_end_at_once(store_url: str) -> No
         assert again.value.code == Code.NOT_FOUND
 
 
-async def test_the_last_owner_token_stays(store_url: str) -> None:
+async def test_the_last_owner_token_cannot_be_revoked(store_url: str) -> None:
     async with open_engine(store_url) as engine:
         (first,) = await engine.db.read(lambda tx: live_tokens(tx, engine.access, after="", limit=50))
         await mint(engine, "owner", expires_at=engine.clock.now_ms() + 1)
@@ -145,7 +145,7 @@ async def test_a_token_of_another_account_cannot_be_revoked(store_url: str) -> N
         assert await holder(engine, secret) is not None
 
 
-async def test_the_tokens_of_a_disabled_agent_end_and_come_back_with_it(store_url: str) -> None:
+async def test_the_tokens_of_an_agent_are_invalid_while_it_is_disabled(store_url: str) -> None:
     async with open_engine(store_url) as engine:
         _, secret = await mint(engine, "agent", agent_id="main")
         agent = await engine.db.read(lambda tx: require_agent(tx, engine.access, "main"))
@@ -155,7 +155,7 @@ async def test_the_tokens_of_a_disabled_agent_end_and_come_back_with_it(store_ur
         assert await holder(engine, secret) is not None
 
 
-async def test_a_run_token_lives_while_its_run_moves(store_url: str) -> None:
+async def test_a_run_token_is_valid_until_its_run_ends(store_url: str) -> None:
     async with open_engine(store_url) as engine:
         run = await engine.say(MAIN, "go")
         _, secret = await mint(engine, "run", agent_id="main", run_id=run.id)
@@ -178,7 +178,7 @@ async def test_a_run_whose_token_was_used_to_sign_in_can_still_be_pruned(store_u
         assert await engine.db.write(lambda tx: prune(tx, Settings())) >= 1
 
 
-async def test_a_cookie_signs_in_until_it_is_signed_out_or_old(store_url: str) -> None:
+async def test_a_cookie_is_valid_until_sign_out_or_expiry(store_url: str) -> None:
     async with open_engine(store_url) as engine:
         _, secret = await mint(engine, "owner")
         access, first = await engine.db.write(lambda tx: sign_in(tx, secret))
@@ -194,7 +194,7 @@ async def test_a_cookie_signs_in_until_it_is_signed_out_or_old(store_url: str) -
         assert caught.value.code == Code.UNAUTHENTICATED
 
 
-async def test_a_removed_person_takes_tokens_and_cookies_along(store_url: str) -> None:
+async def test_removing_a_user_removes_their_tokens_and_cookies(store_url: str) -> None:
     async with open_engine(store_url) as engine:
         user = await engine.db.write(
             lambda tx: make_user(tx, engine.access, name="Ann", slug="ann", email=None, role="member")
@@ -206,7 +206,7 @@ async def test_a_removed_person_takes_tokens_and_cookies_along(store_url: str) -
         assert await engine.db.read(lambda tx: access_by_login(tx, cookie)) is None
 
 
-async def test_the_last_use_of_a_token_is_noted_once_a_minute(store_url: str) -> None:
+async def test_the_last_use_of_a_token_is_recorded_once_a_minute(store_url: str) -> None:
     async with open_engine(store_url) as engine:
         token, secret = await mint(engine, "owner")
         access = await holder(engine, secret)

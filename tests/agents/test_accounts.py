@@ -1,4 +1,4 @@
-"""What owners decide about their account."""
+"""Changing the settings of an account."""
 
 import asyncio
 import threading
@@ -13,7 +13,7 @@ from tests.engine import SECONDS_MAX, open_engine
 pytestmark = pytest.mark.anyio
 
 
-async def test_two_owners_who_change_different_settings_at_once_both_get_their_way(store_url: str) -> None:
+async def test_concurrent_changes_of_different_settings_are_both_kept(store_url: str) -> None:
     async with open_engine(store_url) as engine:
         first_is_done = threading.Event()
 

@@ -1,1 +1,1 @@
-"""How a turn reaches a model, against a real HTTP server that plays a script."""
+"""Tests of the room gateway, against a real HTTP server that plays a script."""

@@ -70,7 +70,7 @@ def step_of(*items: dict[str, Any], run: str = "run_1", session: str = "ses_1", 
 
 
 def made(answer: StepAnswer, *outputs: dict[str, Any]) -> list[dict[str, Any]]:
-    """The items that the next step carries once the calls of an answer have been made."""
+    """The items of the next step after the calls of an answer were made."""
     given = outputs or ({"ok": True},) * len(answer.calls)
     results = [
         {"type": "function_call_output", "call_id": call.call_id, "output": json.dumps(output)}
@@ -91,7 +91,7 @@ async def fault_of(gateway: Gateway, *items: dict[str, Any]) -> GatewayFault:
 
 
 def message_of(agent: SdkAgent, place: int = 0) -> dict[str, Any]:
-    """A message as it reached the remote over JSON-RPC."""
+    """The message that reached the remote over JSON-RPC."""
     sent = [call for call in agent.calls if call.method in ("SendMessage", "SendStreamingMessage")]
     message: dict[str, Any] = sent[place].body["params"]["message"]
     return message
@@ -108,7 +108,7 @@ async def test_the_reply_is_the_text_of_the_remotes_artifacts(
 
 
 @pytest.mark.parametrize("tail", ["", "/", "/.well-known/agent-card.json"])
-async def test_the_address_may_be_the_agents_or_its_cards(start: Start, wire: Wire, tail: str) -> None:
+async def test_the_base_url_may_be_the_agents_or_its_cards(start: Start, wire: Wire, tail: str) -> None:
     agent = start()
     assert (await take(opened(agent, wire, base_url=agent.url + tail), said("hi"))).text == "You said: hi"
 
@@ -128,7 +128,7 @@ async def test_a_card_is_read_once_and_again_after_a_fault(start: Start, wire: W
     assert [call.method for call in agent.calls].count("card") == 2
 
 
-async def test_text_is_heard_while_the_remote_is_still_speaking(start: Start, wire: Wire) -> None:
+async def test_text_arrives_while_the_remote_is_still_streaming(start: Start, wire: Wire) -> None:
     gate, heard = Gate(), asyncio.Queue[str]()
 
     async def speak(turn: Turn) -> None:
@@ -149,7 +149,7 @@ async def test_text_is_heard_while_the_remote_is_still_speaking(start: Start, wi
     assert [heard.get_nowait() for _ in range(heard.qsize())] == ["two.", "\n\nThree."]
 
 
-async def test_only_what_was_said_goes_to_the_remote_and_what_is_for_models_does_not(start: Start, wire: Wire) -> None:
+async def test_only_the_message_goes_to_the_remote_and_not_what_is_for_models(start: Start, wire: Wire) -> None:
     agent = start()
     anchor = {"type": "input_text", "text": "[message ent_1 · task task_1]"}
     earlier = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Earlier."}]}
@@ -159,13 +159,13 @@ async def test_only_what_was_said_goes_to_the_remote_and_what_is_for_models_does
     assert "agent:writer" not in json.dumps(message_of(agent))
 
 
-async def test_a_string_as_input_is_what_was_said(start: Start, wire: Wire) -> None:
+async def test_a_string_as_input_is_the_message(start: Start, wire: Wire) -> None:
     gateway = opened(start(), wire)
     step = Step(body=b'{"input": "plain", "metadata": {"runId": "run_1"}}', address=ADDRESS)
     assert (await gateway.take(step, print)).text == "You said: plain"
 
 
-async def test_a_generation_is_one_context_and_a_step_taken_again_the_same_message(start: Start, wire: Wire) -> None:
+async def test_a_generation_is_one_context_and_a_repeated_step_the_same_message(start: Start, wire: Wire) -> None:
     agent = start()
     gateway = opened(agent, wire)
     taken: list[dict[str, Any]] = [
@@ -186,7 +186,7 @@ async def test_a_generation_is_one_context_and_a_step_taken_again_the_same_messa
     assert len(set(ids)) == 4
 
 
-async def test_files_of_a_message_go_along_as_they_are(start: Start, wire: Wire, dialect: dict[str, Any]) -> None:
+async def test_files_of_a_message_are_sent_unchanged(start: Start, wire: Wire, dialect: dict[str, Any]) -> None:
     got: list[dict[str, Any]] = []
 
     async def look(turn: Turn) -> None:
@@ -213,7 +213,7 @@ async def test_without_artifacts_the_reply_is_the_last_status_message(start: Sta
     assert (answer.text, heard) == ("All done.", ["All done."])
 
 
-async def test_a_remote_that_makes_no_task_answers_with_its_message(
+async def test_a_remote_that_creates_no_task_answers_with_its_message(
     start: Start, wire: Wire, dialect: dict[str, Any]
 ) -> None:
     async def greet(turn: Turn) -> None:
@@ -250,9 +250,7 @@ async def test_a_question_becomes_ours_and_its_answer_goes_to_the_same_task(
     assert len(sends) == 2
 
 
-async def test_an_answer_that_leads_to_another_question_is_not_given_to_it_when_the_step_is_taken_again(
-    start: Start, wire: Wire
-) -> None:
+async def test_a_repeated_step_does_not_send_its_answer_to_the_next_question(start: Start, wire: Wire) -> None:
     async def ask(turn: Turn) -> None:
         await turn.updater.requires_input(turn.words(f"And after {turn.text}?"))
 
@@ -277,9 +275,7 @@ async def test_an_authorization_is_asked_for_with_the_link_to_it(start: Start, w
     assert json.loads(call.arguments) == {"question": "Sign in:\nhttps://login.example/x", "kind": "auth"}
 
 
-async def test_a_question_without_words_and_one_that_may_not_be_asked_still_make_sense(
-    start: Start, wire: Wire
-) -> None:
+async def test_an_empty_question_and_one_that_may_not_be_asked_still_make_sense(start: Start, wire: Wire) -> None:
     async def ask(turn: Turn) -> None:
         await turn.updater.requires_input()
 
@@ -287,12 +283,12 @@ async def test_a_question_without_words_and_one_that_may_not_be_asked_still_make
     first = said("go")
     asked = await take(gateway, first)
     question = json.loads(asked.calls[0].arguments)["question"]
-    assert "needs to be told more" in question
+    assert "needs more information" in question
     refused = made(asked, {"ok": False, "error": {"code": "tool_not_allowed"}})
     assert (await take(gateway, first, *refused)).text == question
 
 
-async def test_a_refusal_becomes_ours_and_where_that_is_not_allowed_a_fault(start: Start, wire: Wire) -> None:
+async def test_a_refusal_becomes_ours_or_a_fault_if_that_is_not_allowed(start: Start, wire: Wire) -> None:
     async def refuse(turn: Turn) -> None:
         await turn.updater.reject(turn.words("Not my business."))
 
@@ -305,9 +301,7 @@ async def test_a_refusal_becomes_ours_and_where_that_is_not_allowed_a_fault(star
     assert (fault.code, fault.retryable) == ("remote_rejected", False)
 
 
-async def test_a_failure_is_told_with_its_reason_and_not_tried_again(
-    start: Start, wire: Wire, dialect: dict[str, Any]
-) -> None:
+async def test_a_failure_has_its_reason_and_is_not_retryable(start: Start, wire: Wire, dialect: dict[str, Any]) -> None:
     async def fail(turn: Turn) -> None:
         await turn.updater.failed(turn.words("The printer is on fire."))
 
@@ -350,7 +344,7 @@ async def test_what_is_not_text_is_kept_first_and_the_text_comes_after(
     assert (rest.text, rest.calls, silent) == ("Here it is.", (), [])
 
 
-async def test_more_files_than_one_round_takes_are_kept_in_the_next(start: Start, wire: Wire) -> None:
+async def test_files_beyond_the_limit_of_one_round_are_kept_in_the_next(start: Start, wire: Wire) -> None:
     async def pour(turn: Turn) -> None:
         links = [Part(url=f"https://example.com/{number}") for number in range(TOOL_CALLS_PER_ROUND_MAX + 2)]
         await turn.updater.add_artifact(links)
@@ -398,7 +392,7 @@ async def test_files_in_a_bare_message_are_kept_and_its_text_is_not_lost(start: 
     assert len(agent.methods()) == 1
 
 
-async def test_text_that_no_store_takes_is_mended(start: Start, wire: Wire) -> None:
+async def test_text_that_cannot_be_stored_is_repaired(start: Start, wire: Wire) -> None:
     async def ask(turn: Turn) -> None:
         await turn.updater.requires_input(turn.words("Which\x00one?" + "!" * 9000))
 
@@ -410,7 +404,7 @@ async def test_text_that_no_store_takes_is_mended(start: Start, wire: Wire) -> N
 
 @pytest.mark.parametrize("streaming", [True, False])
 @pytest.mark.parametrize("interface", [("JSONRPC", "1.0"), ("HTTP+JSON", "1.0")], ids=str)
-async def test_cancelling_a_step_cancels_the_remotes_work(
+async def test_cancelling_a_step_cancels_the_remote_task(
     start: Start, wire: Wire, streaming: bool, interface: tuple[str, str]
 ) -> None:
     gate = Gate()
@@ -429,7 +423,7 @@ async def test_cancelling_a_step_cancels_the_remotes_work(
     gate.open()
 
 
-async def test_a_remote_that_cannot_be_told_of_the_cancelling_holds_nobody_up(start: Start, wire: Wire) -> None:
+async def test_a_remote_that_cannot_be_cancelled_blocks_nobody(start: Start, wire: Wire) -> None:
     gate = Gate()
 
     async def dawdle(turn: Turn) -> None:
@@ -444,7 +438,7 @@ async def test_a_remote_that_cannot_be_told_of_the_cancelling_holds_nobody_up(st
     gate.open()
 
 
-async def test_work_that_takes_longer_than_allowed_is_called_off_and_not_begun_again(start: Start, wire: Wire) -> None:
+async def test_a_remote_task_that_times_out_is_cancelled_and_not_started_again(start: Start, wire: Wire) -> None:
     gate = Gate()
 
     async def dawdle(turn: Turn) -> None:
@@ -459,9 +453,7 @@ async def test_work_that_takes_longer_than_allowed_is_called_off_and_not_begun_a
     gate.open()
 
 
-async def test_the_key_goes_as_a_bearer_token_and_without_it_the_fault_names_the_setting(
-    start: Start, wire: Wire
-) -> None:
+async def test_the_key_is_sent_as_a_bearer_token_and_a_missing_one_names_the_setting(start: Start, wire: Wire) -> None:
     agent = start(token=KEY)
     assert (await take(opened(agent, wire, api_key=KEY), said("hi"))).text == "You said: hi"
     keyless = opened(agent, wire)
@@ -472,7 +464,7 @@ async def test_the_key_goes_as_a_bearer_token_and_without_it_the_fault_names_the
     assert await opened(agent, wire, api_key=KEY).check()
 
 
-async def test_a_remote_that_is_away_is_a_retryable_fault_and_no_good_gateway(wire: Wire) -> None:
+async def test_an_unreachable_remote_is_a_retryable_fault_and_fails_the_check(wire: Wire) -> None:
     with SdkAgent() as agent:
         gateway = opened(agent, wire)
         assert await gateway.check()
@@ -483,7 +475,7 @@ async def test_a_remote_that_is_away_is_a_retryable_fault_and_no_good_gateway(wi
     assert "gateway.remote.base_url" in fault.message
 
 
-async def test_a_card_that_leads_nowhere_says_what_would(start: Start, wire: Wire) -> None:
+async def test_a_card_without_a_usable_interface_says_what_is_supported(start: Start, wire: Wire) -> None:
     agent = start(interfaces=[("GRPC", "1.0"), ("JSONRPC", "2.7")])
     fault = await fault_of(opened(agent, wire))
     assert (fault.code, fault.retryable) == ("gateway_misconfigured", False)
@@ -508,7 +500,7 @@ async def test_a_card_that_is_missing_names_the_setting(start: Start, wire: Wire
         ("http://127.0.0.1:9999", "http://10.0.0.8/a2a", "", False),
     ],
 )
-async def test_a_public_card_may_not_lead_into_our_own_network(
+async def test_a_public_card_must_not_name_a_host_in_our_own_network(
     base_url: str, url: str, numbers: str, expected: bool
 ) -> None:
     async def resolve(host: str, port: int) -> list[str]:
@@ -518,6 +510,6 @@ async def test_a_public_card_may_not_lead_into_our_own_network(
 
 
 @pytest.mark.parametrize("base_url", ["", "not an address", "http://"])
-async def test_an_address_that_cannot_work_is_refused_at_the_start(wire: Wire, base_url: str) -> None:
+async def test_a_base_url_that_cannot_work_is_refused_at_the_start(wire: Wire, base_url: str) -> None:
     with pytest.raises(ValueError, match=r"gateway\.remote\.base_url must be the address of an A2A agent"):
         open_gateway("remote", GatewaySettings(kind="a2a", base_url=base_url), wire)

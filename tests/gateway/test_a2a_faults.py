@@ -1,4 +1,4 @@
-"""What a remote agent may do wrong: hang up, answer nonsense, forget, refuse. A hand-written server plays it."""
+"""What a remote agent may do wrong: hang up, answer nonsense, lose tasks, refuse. Played by a small server."""
 
 import asyncio
 import json
@@ -44,7 +44,7 @@ def opened(server: TinyServer, wire: Wire, *, streaming: bool, **more: Any) -> G
 
 
 def plays(server: TinyServer, **answers: Any) -> None:
-    """Let each method of the protocol be answered: by a value, or by one of a list after the other."""
+    """Script the answer of each method of the protocol: one value, or a list of values in turn."""
     scripts = {name: iter(answer) if isinstance(answer, list) else None for name, answer in answers.items()}
 
     def answer(asked: Asked) -> tuple[int, Any]:
@@ -62,7 +62,7 @@ def plays(server: TinyServer, **answers: Any) -> None:
 
 
 def streamed(*events: dict[str, Any]) -> Frames:
-    """A stream that ends, or breaks off, after these."""
+    """A stream of these events, which then ends or breaks off."""
     return Frames(iter([f"data: {json.dumps({'jsonrpc': '2.0', 'result': event})}\n\n".encode() for event in events]))
 
 
@@ -87,7 +87,7 @@ async def fault_of(gateway: Gateway, *items: dict[str, Any]) -> GatewayFault:
     return caught.value
 
 
-async def test_a_stream_that_is_cut_is_followed_by_looking(server: TinyServer, wire: Wire) -> None:
+async def test_a_stream_that_is_cut_is_followed_by_polling(server: TinyServer, wire: Wire) -> None:
     gateway = opened(server, wire, streaming=True)
     plays(
         server,
@@ -98,10 +98,10 @@ async def test_a_stream_that_is_cut_is_followed_by_looking(server: TinyServer, w
     assert methods(server) == ["SendStreamingMessage", "GetTask", "GetTask", "GetTask"]
 
 
-async def test_a_line_that_breaks_in_the_middle_of_a_stream_is_followed_by_looking(
+async def test_a_connection_that_breaks_in_the_middle_of_a_stream_is_followed_by_polling(
     server: TinyServer, wire: Wire
 ) -> None:
-    """The tiny server ends its streams well, so another one breaks this one off in the middle of a chunk."""
+    """The tiny server ends its streams properly, so another server breaks this one off inside a chunk."""
     gateway = opened(server, wire, streaming=True)
     frame = f"data: {json.dumps({'jsonrpc': '2.0', 'result': {'task': WORKING}})}\n\n".encode()
     head = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -125,7 +125,7 @@ async def test_a_line_that_breaks_in_the_middle_of_a_stream_is_followed_by_looki
         assert (await take(gateway)).text == "Done."
 
 
-async def test_a_file_is_kept_once_however_the_remote_puts_its_pieces_together(server: TinyServer, wire: Wire) -> None:
+async def test_a_file_is_kept_once_however_the_remote_joins_its_pieces(server: TinyServer, wire: Wire) -> None:
     pieces = [[{"text": "One "}], [{"text": "two."}], [{"url": "https://example.com/a"}]]
     updates = [
         {"artifactUpdate": {"taskId": "t1", "artifact": {"artifactId": "a", "parts": parts}, "append": place > 0}}
@@ -141,14 +141,14 @@ async def test_a_file_is_kept_once_however_the_remote_puts_its_pieces_together(s
     assert (rest.text, rest.calls) == ("One two.", ())
 
 
-async def test_an_answer_that_came_too_early_is_followed_by_looking(server: TinyServer, wire: Wire) -> None:
+async def test_an_answer_that_came_too_early_is_followed_by_polling(server: TinyServer, wire: Wire) -> None:
     gateway = opened(server, wire, streaming=False)
     plays(server, SendMessage={"result": {"task": WORKING}}, GetTask=[{"result": WORKING}, {"result": DONE}])
     assert (await take(gateway)).text == "Done."
     assert server.asked[1].body["params"]["configuration"] == {"returnImmediately": False}
 
 
-async def test_a_remote_that_stays_away_while_it_is_followed_is_a_retryable_fault(
+async def test_a_remote_that_stays_unreachable_while_polling_is_a_retryable_fault(
     server: TinyServer, wire: Wire
 ) -> None:
     gateway = opened(server, wire, streaming=False)
@@ -157,8 +157,8 @@ async def test_a_remote_that_stays_away_while_it_is_followed_is_a_retryable_faul
     assert (fault.code, fault.retryable) == ("gateway_unavailable", True)
 
 
-async def test_what_was_called_off_before_is_said_anew_under_another_name(server: TinyServer, wire: Wire) -> None:
-    """A remote that knows a message by its id tells its end again: after a stop of this server, that is `canceled`."""
+async def test_a_message_cancelled_before_is_sent_again_under_another_id(server: TinyServer, wire: Wire) -> None:
+    """A remote that recognises a message id reports its old end: after a stop of this server, `canceled`."""
     gateway = opened(server, wire, streaming=True)
     plays(server, SendStreamingMessage=[streamed({"task": CANCELED}), streamed({"task": WORKING}, {"task": DONE})])
     assert (await take(gateway)).text == "Done."
@@ -166,7 +166,7 @@ async def test_what_was_called_off_before_is_said_anew_under_another_name(server
     assert len(set(ids)) == 2
 
 
-async def test_work_that_is_cancelled_at_the_remote_is_not_begun_again(server: TinyServer, wire: Wire) -> None:
+async def test_a_task_cancelled_at_the_remote_is_not_started_again(server: TinyServer, wire: Wire) -> None:
     gateway = opened(server, wire, streaming=True)
     plays(server, SendStreamingMessage=streamed({"task": WORKING}, {"task": CANCELED}))
     fault = await fault_of(gateway)
@@ -174,13 +174,13 @@ async def test_work_that_is_cancelled_at_the_remote_is_not_begun_again(server: T
     assert methods(server) == ["SendStreamingMessage"]
 
 
-async def test_a_remote_that_has_forgotten_its_work_is_told_so(server: TinyServer, wire: Wire) -> None:
+async def test_a_remote_that_lost_its_task_is_reported(server: TinyServer, wire: Wire) -> None:
     gateway = opened(server, wire, streaming=False)
     plays(server, GetTask={"error": {"code": -32001, "message": "Task not found"}})
     call = {"type": "function_call", "call_id": "a2a_f00000000_t1", "name": "artifact_add", "arguments": "{}"}
     fault = await fault_of(gateway, call)
     assert (fault.code, fault.retryable) == ("remote_lost", False)
-    assert "say it again" in fault.message
+    assert "send the message again" in fault.message
 
 
 @pytest.mark.parametrize(
@@ -210,7 +210,7 @@ async def test_a_remote_that_has_forgotten_its_work_is_told_so(server: TinyServe
     ],
 )
 @pytest.mark.parametrize("streaming", [True, False])
-async def test_each_refusal_says_whether_trying_again_may_help(
+async def test_each_error_says_whether_a_retry_may_help(
     server: TinyServer, wire: Wire, answer: Any, code: str, retryable: bool, streaming: bool
 ) -> None:
     gateway = opened(server, wire, streaming=streaming)
@@ -230,7 +230,7 @@ async def test_each_refusal_says_whether_trying_again_may_help(
         [b"data: nonsense\n\n"],
     ],
 )
-async def test_a_stream_that_says_nothing_to_the_point_is_a_retryable_fault(
+async def test_a_stream_without_content_is_a_retryable_fault(
     server: TinyServer, wire: Wire, frames: list[bytes]
 ) -> None:
     gateway = opened(server, wire, streaming=True)
@@ -238,7 +238,7 @@ async def test_a_stream_that_says_nothing_to_the_point_is_a_retryable_fault(
     assert (await fault_of(gateway)).retryable
 
 
-async def test_a_streaming_remote_may_answer_whole(server: TinyServer, wire: Wire) -> None:
+async def test_a_streaming_remote_may_answer_without_a_stream(server: TinyServer, wire: Wire) -> None:
     gateway = opened(server, wire, streaming=True)
     plays(server, SendStreamingMessage={"result": {"task": DONE}})
     assert (await take(gateway)).text == "Done."

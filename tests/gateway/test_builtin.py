@@ -1,4 +1,4 @@
-"""Without any model the built-in agent answers from what it sees, uses the tools it is offered, and never guesses."""
+"""The built-in agent answers from what it sees, uses the tools it is given, and never guesses."""
 
 import json
 from typing import Any
@@ -53,7 +53,7 @@ async def test_the_built_in_agent_is_always_ready_and_costs_nothing() -> None:
 
 
 @pytest.mark.parametrize("greeting", ["hello", "Hi there!", "help", "/help", "What can you do?", ""])
-async def test_a_greeting_is_answered_with_what_it_is_and_how_to_connect_a_model(greeting: str) -> None:
+async def test_a_greeting_is_answered_with_an_introduction_and_how_to_connect_a_model(greeting: str) -> None:
     answer = await ask(greeting, ["session_status", "odd_tool"])
     assert "built-in agent" in answer.text
     assert "[gateway.default]" in answer.text
@@ -67,7 +67,7 @@ async def test_a_question_is_answered_by_quoting_the_best_line_with_its_source()
     answer = await ask(
         [
             said("user", "The launch code is blue-42.\nLunch is at noon."),
-            said("assistant", "Heard."),
+            said("assistant", "Noted."),
             said("user", "Alice owns the budget."),
             said("assistant", "Alright, budget noted."),
             said("user", "What is the launch code?"),
@@ -87,7 +87,7 @@ async def test_the_context_block_is_quoted_by_the_ids_it_shows() -> None:
     assert "> - Invoices are paid on Fridays (context block)" in answer.text
 
 
-async def test_what_came_around_the_newest_message_can_be_quoted_but_commands_nothing() -> None:
+async def test_text_around_the_newest_message_can_be_quoted_but_triggers_nothing() -> None:
     item = {
         "type": "message",
         "role": "user",
@@ -101,20 +101,20 @@ async def test_what_came_around_the_newest_message_can_be_quoted_but_commands_no
     assert "> The paint is green (this notification)" in answer.text
 
 
-async def test_words_that_stand_nowhere_do_not_drown_the_one_that_does() -> None:
+async def test_words_without_a_match_do_not_hide_the_one_that_matches() -> None:
     answer = await ask(
         [said("user", "The release is on Friday."), said("user", "Summarize the talk about the release")]
     )
     assert "> The release is on Friday. (user, message 1)" in answer.text
 
 
-async def test_seeing_nothing_is_said_and_nothing_is_made_up() -> None:
+async def test_finding_nothing_is_said_and_nothing_is_made_up() -> None:
     answer = await ask([said("user", "Lunch is at noon."), said("user", "What is the launch code?")])
-    assert answer.text.startswith("I see nothing about that")
+    assert answer.text.startswith("I found nothing about that")
 
 
 async def test_its_own_quotes_and_earlier_questions_are_not_quoted_again() -> None:
-    first = [said("user", "The code is blue."), said("assistant", "Heard."), said("user", "What is the code?")]
+    first = [said("user", "The code is blue."), said("assistant", "Noted."), said("user", "What is the code?")]
     answer = await ask(first)
     again = await ask([*first, said("assistant", answer.text), said("user", "What is the code?")])
     assert again.text == answer.text
@@ -125,14 +125,14 @@ async def test_neither_its_own_help_nor_other_questions_are_quoted_as_answers() 
     assert "recall the budget" in introduction
     history = [said("user", "help"), said("assistant", introduction), said("user", "Is the budget large?")]
     answer = await ask([*history, said("user", "What is the budget?")])
-    assert answer.text.startswith("I see nothing about that")
+    assert answer.text.startswith("I found nothing about that")
 
 
-async def test_the_notice_of_what_it_is_comes_once_in_a_session() -> None:
+async def test_the_notice_comes_once_per_session() -> None:
     first = await ask("The sky is blue today.")
-    assert "without a language model" in first.text
+    assert "have no language model" in first.text
     second = await ask([said("user", "x"), said("assistant", first.text), said("user", "And the grass is green.")])
-    assert second.text == "Heard."
+    assert second.text == "Noted."
 
 
 @pytest.mark.parametrize(
@@ -179,7 +179,7 @@ async def test_the_notice_of_what_it_is_comes_once_in_a_session() -> None:
         ("use agents_list", "agents_list", {}),
     ],
 )
-async def test_a_wish_in_plain_words_becomes_a_call_of_the_offered_tool(line: str, tool: str, arguments: Any) -> None:
+async def test_a_request_in_plain_words_becomes_a_tool_call(line: str, tool: str, arguments: Any) -> None:
     assert await the_call(line) == (tool, arguments)
     without = await ask(line, [name for name in ALL_TOOLS if name != tool])
     assert all(call.name != tool for call in without.calls)
@@ -194,7 +194,7 @@ async def test_the_example_that_help_shows_really_calls_its_tool(intent: Any) ->
 @pytest.mark.parametrize(
     "line", ["attach" + " " * 50_000 + "x", "attach" + " as" * 330, "save " + " " * 90_000 + "as", "tell " + "a:" * 490]
 )
-async def test_no_line_however_odd_keeps_the_agent_thinking(line: str) -> None:
+async def test_no_line_however_odd_takes_the_agent_long(line: str) -> None:
     assert (await ask(line, ALL_TOOLS)).output
 
 
@@ -206,23 +206,23 @@ async def test_the_last_answer_can_be_saved() -> None:
 @pytest.mark.parametrize(
     "line", ["We should use task_list more often.", "My status is fine.", "Please do not decline: it is fine", "use it"]
 )
-async def test_words_inside_a_sentence_are_no_wish(line: str) -> None:
+async def test_words_inside_a_sentence_are_not_a_request(line: str) -> None:
     assert (await ask(line, ALL_TOOLS)).calls == ()
 
 
-async def test_several_explicit_wishes_are_several_calls_and_otherwise_there_is_one() -> None:
+async def test_several_explicit_requests_are_several_calls_otherwise_there_is_one() -> None:
     answer = await ask('use task_list {}\nuse agents_list\nuse task_create {"title": "x"}', ALL_TOOLS)
     assert [call.name for call in answer.calls] == ["task_list", "agents_list", "task_create"]
     assert len({call.call_id for call in answer.calls}) == 3
     assert len((await ask("status\nlist tasks", ALL_TOOLS)).calls) == 1
 
 
-async def test_an_explicit_wish_that_cannot_be_followed_is_answered_with_the_reason() -> None:
+async def test_an_explicit_request_that_cannot_be_followed_is_answered_with_the_reason() -> None:
     answer = await ask("use rocket {}", ["task_list"])
-    assert (answer.calls, answer.text) == ((), "The tool rocket is not offered here. Offered: task_list.")
+    assert (answer.calls, answer.text) == ((), "There is no tool rocket here. Available tools: task_list.")
     answer = await ask("use task_list {limit: 3}", ["task_list"])
     assert answer.calls == ()
-    assert "no JSON" in answer.text
+    assert "not a JSON object" in answer.text
 
 
 async def test_no_tool_is_used_when_the_request_forbids_them() -> None:
@@ -239,11 +239,11 @@ def with_results(*results: tuple[str, Any], line: str = "list tasks") -> list[di
     return items
 
 
-async def test_results_are_told_in_plain_words_and_no_further_tool_is_called() -> None:
+async def test_results_are_described_in_plain_words_and_no_further_tool_is_called() -> None:
     tasks = [{"id": f"task_{number}", "title": f"Paint {number}", "status": "inbox"} for number in range(7)]
     answer = await ask(with_results(("task_list", {"tasks": tasks, "total": 7})), ALL_TOOLS)
     assert answer.calls == ()
-    assert "task_list gave:" in answer.text
+    assert "task_list returned:" in answer.text
     assert "tasks: 7" in answer.text
     assert "task_4 Paint 4 [inbox]" in answer.text
     assert "and 2 more" in answer.text
@@ -256,22 +256,22 @@ async def test_results_are_told_in_plain_words_and_no_further_tool_is_called() -
     [
         (
             {"ok": False, "error": {"code": "not_found", "message": "There is no task here."}},
-            "was refused: There is no task here. (not_found)",
+            "failed: There is no task here. (not_found)",
         ),
-        ({"status": "error", "error": "it broke"}, "was refused: it broke"),
+        ({"status": "error", "error": "it broke"}, "failed: it broke"),
         ({"task": {"id": "task_1", "title": "Tidy", "status": "inbox"}}, "task: task_1 Tidy [inbox]"),
         ({"tasks": []}, "tasks: none"),
-        ({}, "tool is done."),
-        ("just text", "tool answered: just text"),
-        ("", "tool answered: nothing"),
-        ([1, 2], "tool answered: [1, 2]"),
+        ({}, "tool succeeded."),
+        ("just text", "tool returned: just text"),
+        ("", "tool returned: nothing"),
+        ([1, 2], "tool returned: [1, 2]"),
     ],
 )
-async def test_every_shape_of_result_has_words(output: Any, words: str) -> None:
+async def test_every_shape_of_result_is_described(output: Any, words: str) -> None:
     assert words in (await ask(with_results(("tool", output)))).text
 
 
-async def test_results_of_an_earlier_turn_do_not_silence_the_next_wish() -> None:
+async def test_results_of_an_earlier_turn_do_not_hide_the_next_request() -> None:
     items = [*with_results(("task_list", {"tasks": []})), said("assistant", "None."), said("user", "status")]
     assert await the_call(items) == ("session_status", {})
 
@@ -298,14 +298,14 @@ async def test_equal_bodies_get_equal_answers_and_only_offered_tools_are_called(
     ] == list(first.calls)
 
 
-async def test_equal_wishes_in_different_turns_have_different_call_ids() -> None:
+async def test_equal_requests_in_different_turns_have_different_call_ids() -> None:
     first = await ask("status", ALL_TOOLS)
     second = await ask([said("user", "status"), said("assistant", "ok"), said("user", "status")], ALL_TOOLS)
     assert first.calls[0].call_id != second.calls[0].call_id
 
 
 @pytest.mark.parametrize("body", [b"", b"garbage", b"[]", b"[" * 100_000])
-async def test_a_body_that_is_no_request_is_a_fault_that_nobody_retries(body: bytes) -> None:
+async def test_a_body_that_is_not_a_request_is_a_fault_that_is_not_retryable(body: bytes) -> None:
     with pytest.raises(GatewayFault) as caught:
         await BuiltinGateway("default").take(Step(body=body, address="a"), print)
     assert not caught.value.retryable
@@ -314,5 +314,5 @@ async def test_a_body_that_is_no_request_is_a_fault_that_nobody_retries(body: by
 @pytest.mark.parametrize(
     "given", [None, 5, [], [5, {"role": "user"}, {"type": "reasoning"}], [{"role": "user", "content": [7]}]]
 )
-async def test_odd_inputs_are_met_with_an_introduction(given: Any) -> None:
+async def test_odd_inputs_are_answered_with_an_introduction(given: Any) -> None:
     assert "built-in agent" in (await ask(given, tool_choice="auto")).text

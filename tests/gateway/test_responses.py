@@ -1,4 +1,4 @@
-"""A step reaches a real server byte for byte, and comes back as an answer or as a fault that says what to do."""
+"""A step reaches a real server unchanged and returns an answer, or a fault that says what to do."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
@@ -63,7 +63,7 @@ async def fault_of(gateway: Gateway) -> GatewayFault:
     return caught.value
 
 
-async def test_the_server_receives_exactly_the_bytes_the_step_holds(server: ScriptedGateway, wire: Wire) -> None:
+async def test_the_server_receives_exactly_the_bytes_of_the_step(server: ScriptedGateway, wire: Wire) -> None:
     server.script(text("Yes."))
     await take(opened(server, wire))
     (request,) = server.requests
@@ -88,7 +88,7 @@ async def test_the_headers_name_key_session_and_agent(server: ScriptedGateway, w
 
 
 @pytest.mark.parametrize("tail", ["", "/", "/v1", "/v1/", "/v1/responses", "/behind/a/proxy", "/behind/a/proxy/v1"])
-async def test_the_address_may_be_written_with_or_without_its_version(
+async def test_the_base_url_may_be_written_with_or_without_its_version(
     server: ScriptedGateway, wire: Wire, tail: str
 ) -> None:
     server.script(text("Yes."))
@@ -97,7 +97,7 @@ async def test_the_address_may_be_written_with_or_without_its_version(
     assert server.requests[0].path == ("/behind/a/proxy" if "proxy" in tail else "") + "/v1/responses"
 
 
-async def test_text_is_heard_while_the_model_is_still_speaking(server: ScriptedGateway, wire: Wire) -> None:
+async def test_text_arrives_while_the_model_is_still_streaming(server: ScriptedGateway, wire: Wire) -> None:
     gate, heard = Gate(), asyncio.Queue[str]()
     server.script(text("One ", gate, "two."))
     step = Step(body=BODY, address=ADDRESS)
@@ -111,7 +111,7 @@ async def test_text_is_heard_while_the_model_is_still_speaking(server: ScriptedG
 
 
 @pytest.mark.parametrize("body", [BODY, BODY.replace(b"true", b"false")])
-async def test_plain_json_is_read_whether_or_not_a_stream_was_asked_for(
+async def test_plain_json_is_read_whether_or_not_a_stream_was_requested(
     server: ScriptedGateway, wire: Wire, body: bytes
 ) -> None:
     server.script(text("Plain.", as_json=True))
@@ -120,7 +120,7 @@ async def test_plain_json_is_read_whether_or_not_a_stream_was_asked_for(
     assert heard == ["Plain."]
 
 
-async def test_a_stream_that_lost_its_type_on_the_way_is_read_all_the_same(server: ScriptedGateway, wire: Wire) -> None:
+async def test_a_stream_without_its_content_type_is_read_all_the_same(server: ScriptedGateway, wire: Wire) -> None:
     server.script(
         raw(b'data: {"type":"response.output_text.delta","delta":"Hi"}\r\n\r\ndata: [DONE]', content_type="text/plain")
     )
@@ -146,7 +146,9 @@ async def test_a_server_that_closes_after_each_stream_loses_no_step(server: Scri
     assert server.connections == 3
 
 
-async def test_a_finished_stream_is_read_to_its_end_before_we_hang_up(server: ScriptedGateway, wire: Wire) -> None:
+async def test_a_finished_stream_is_read_to_its_end_before_the_connection_is_closed(
+    server: ScriptedGateway, wire: Wire
+) -> None:
     gate = Gate()
     completed = {"type": "response.completed", "response": {"output": []}}
     server.script(stream_of({"type": "response.output_text.delta", "delta": "Yes."}, completed, gate, "[DONE]"))
@@ -175,9 +177,7 @@ async def test_a_finished_stream_is_read_to_its_end_before_we_hang_up(server: Sc
         (stream_of({"type": "response.failed", "response": {"error": {"code": "server_error"}}}), "gateway_failed"),
     ],
 )
-async def test_what_may_pass_by_itself_is_retryable(
-    server: ScriptedGateway, wire: Wire, answer: Answer, code: str
-) -> None:
+async def test_transient_errors_are_retryable(server: ScriptedGateway, wire: Wire, answer: Answer, code: str) -> None:
     server.script(answer)
     fault = await fault_of(opened(server, wire))
     assert (fault.code, fault.retryable) == (code, True)
@@ -196,7 +196,7 @@ async def test_what_may_pass_by_itself_is_retryable(
         (raw(b'{"error":{"code":"invalid_prompt","message":"no"}}'), "gateway_failed"),
     ],
 )
-async def test_what_would_fail_again_is_not_retryable(
+async def test_errors_that_would_occur_again_are_not_retryable(
     server: ScriptedGateway, wire: Wire, answer: Answer, code: str
 ) -> None:
     server.script(answer)
@@ -216,7 +216,7 @@ async def test_what_would_fail_again_is_not_retryable(
         stream_of({"type": "response.failed", "response": {"error": {"code": "context_length_exceeded"}}}),
     ],
 )
-async def test_what_is_too_long_for_a_model_is_said_with_what_to_do_about_it(
+async def test_a_prompt_too_long_for_its_model_says_what_to_do(
     server: ScriptedGateway, wire: Wire, answer: Answer
 ) -> None:
     server.script(answer)
@@ -225,7 +225,7 @@ async def test_what_is_too_long_for_a_model_is_said_with_what_to_do_about_it(
     assert "delivery.history_chars_max" in fault.message
 
 
-async def test_a_server_that_is_not_there_is_a_retryable_fault_that_names_the_setting(wire: Wire) -> None:
+async def test_an_unreachable_server_is_a_retryable_fault_that_names_the_setting(wire: Wire) -> None:
     with ScriptedGateway() as gone:
         gateway = opened(gone, wire)
     fault = await fault_of(gateway)
@@ -233,7 +233,7 @@ async def test_a_server_that_is_not_there_is_a_retryable_fault_that_names_the_se
     assert "gateway.default.base_url" in fault.message
 
 
-async def test_the_wait_the_server_asks_for_is_handed_on(server: ScriptedGateway, wire: Wire) -> None:
+async def test_retry_after_of_the_server_is_passed_on(server: ScriptedGateway, wire: Wire) -> None:
     server.script(http_error(429, "slow down", retry_after="7"), http_error(503, retry_after="2"))
     faults = [await fault_of(opened(server, wire)) for _ in range(2)]
     assert [fault.retry_after_seconds for fault in faults] == [7.0, 2.0]
@@ -241,7 +241,7 @@ async def test_the_wait_the_server_asks_for_is_handed_on(server: ScriptedGateway
 
 
 @pytest.mark.parametrize("answer", [text("late", before=Gate()), text("Half", Gate(), "late")])
-async def test_a_step_that_takes_longer_than_allowed_is_given_up(
+async def test_a_step_that_takes_longer_than_allowed_times_out(
     server: ScriptedGateway, wire: Wire, answer: Answer
 ) -> None:
     server.script(answer)
@@ -263,7 +263,7 @@ async def test_cancelling_a_step_closes_its_connection_at_once(server: ScriptedG
 
 @requirement("S0.x.secrets")
 @pytest.mark.parametrize("status", [200, 400, 401, 404, 429, 500])
-async def test_no_error_text_holds_the_key_even_when_the_server_repeats_it(
+async def test_no_error_message_contains_the_key_even_if_the_server_repeats_it(
     server: ScriptedGateway, wire: Wire, status: int
 ) -> None:
     server.script(http_error(status, f"your header was Authorization: Bearer {KEY}", code=KEY))
@@ -275,7 +275,7 @@ async def test_no_error_text_holds_the_key_even_when_the_server_repeats_it(
 
 @requirement("S0.x.secrets")
 @pytest.mark.parametrize("as_json", [False, True])
-async def test_a_runs_token_is_sent_as_a_header_with_its_step_alone_and_struck_out_of_the_answer(
+async def test_a_run_token_is_sent_only_with_its_step_and_removed_from_the_answer(
     server: ScriptedGateway, wire: Wire, as_json: bool
 ) -> None:
     server.script(text(f"I hold {RUN_TOKEN}.", as_json=as_json), text("I hold nothing."))
@@ -292,7 +292,7 @@ async def test_a_runs_token_is_sent_as_a_header_with_its_step_alone_and_struck_o
 
 @requirement("S0.x.secrets")
 @given(st.lists(st.sampled_from([RUN_TOKEN, RUN_TOKEN[:9], RUN_TOKEN[9:], RUN_TOKEN[:-1], "c", "crl_run_", "é "])))
-def test_live_text_lacks_a_runs_token_however_it_is_cut_and_lacks_nothing_else(pieces: list[str]) -> None:
+def test_live_text_lacks_the_run_token_however_it_is_cut_and_nothing_else(pieces: list[str]) -> None:
     heard: list[str] = []
     filtered = SecretFilter(RUN_TOKEN, heard.append)
     for piece in pieces:
@@ -301,7 +301,7 @@ def test_live_text_lacks_a_runs_token_however_it_is_cut_and_lacks_nothing_else(p
     assert "".join(heard) == "".join(pieces).replace(RUN_TOKEN, "[redacted]")
 
 
-def test_live_text_waits_only_where_it_may_be_the_beginning_of_a_runs_token() -> None:
+def test_live_text_is_held_back_only_if_it_may_start_a_run_token() -> None:
     heard: list[str] = []
     filtered = SecretFilter(RUN_TOKEN, heard.append)
     for piece in ("The c", "ar stops. crl_run", RUN_TOKEN[7:], " was mine."):
@@ -311,7 +311,7 @@ def test_live_text_waits_only_where_it_may_be_the_beginning_of_a_runs_token() ->
 
 @requirement("S0.x.secrets")
 @pytest.mark.parametrize("status", [200, 400, 401, 404, 429, 500])
-async def test_no_error_text_holds_a_runs_token_even_when_the_server_repeats_it(
+async def test_no_error_message_contains_a_run_token_even_if_the_server_repeats_it(
     server: ScriptedGateway, wire: Wire, status: int
 ) -> None:
     server.script(http_error(status, f"your token was {RUN_TOKEN}", code=RUN_TOKEN))
@@ -320,7 +320,7 @@ async def test_no_error_text_holds_a_runs_token_even_when_the_server_repeats_it(
     assert RUN_TOKEN not in repr(caught.value) + str(caught.value) + caught.value.message + caught.value.code
 
 
-async def test_readiness_is_asked_without_a_step(server: ScriptedGateway, wire: Wire) -> None:
+async def test_readiness_is_checked_without_a_step(server: ScriptedGateway, wire: Wire) -> None:
     assert await opened(server, wire).check()
     assert server.requests == []
     with ScriptedGateway() as gone:

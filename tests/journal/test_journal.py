@@ -1,4 +1,4 @@
-"""Entries keep their order, and the feed is followed from a cursor without a gap."""
+"""Entries keep their order, and the feed can be followed from a cursor without gaps."""
 
 import asyncio
 from collections.abc import Callable
@@ -71,7 +71,7 @@ async def test_entries_of_the_same_moment_keep_their_order_everywhere(store_url:
         assert [entry.content for entry in paged] == said[10:20]
 
 
-async def test_an_entry_is_found_with_all_it_was_written_with(store_url: str) -> None:
+async def test_an_entry_is_read_back_as_it_was_written(store_url: str) -> None:
     async with open_engine(store_url) as engine:
         new = line(
             "hello", details={"step": 1, "ä": [None]}, message_id="m-1", channel="web", attachment_ids=("att_1",)
@@ -83,7 +83,7 @@ async def test_an_entry_is_found_with_all_it_was_written_with(store_url: str) ->
 
 
 @requirement("S4.x.feed.durable")
-async def test_after_a_restart_a_cursor_yields_exactly_what_was_missed(store_url: str) -> None:
+async def test_after_a_restart_a_cursor_yields_exactly_the_missed_events(store_url: str) -> None:
     async with open_engine(store_url) as engine:
         await engine.db.write(telling(engine, "a", "b"))
         cursor = await newest(engine)
@@ -97,7 +97,7 @@ async def test_after_a_restart_a_cursor_yields_exactly_what_was_missed(store_url
 
 
 @requirement("S4.x.feed.durable")
-async def test_a_cursor_ahead_of_the_feed_or_pruned_begins_anew(store_url: str) -> None:
+async def test_a_cursor_ahead_of_the_feed_or_pruned_is_reset(store_url: str) -> None:
     async with open_engine(store_url) as engine:
         assert isinstance(engine.clock, FakeClock)
         await engine.db.write(telling(engine, "old", "old"))
@@ -122,7 +122,7 @@ async def test_a_cursor_ahead_of_the_feed_or_pruned_begins_anew(store_url: str) 
         assert await engine.db.read(lambda tx: pruned_event(tx, engine.access)) == old
 
 
-async def test_when_everything_is_pruned_the_newest_cursor_still_holds(store_url: str) -> None:
+async def test_when_everything_is_pruned_the_newest_cursor_is_still_valid(store_url: str) -> None:
     async with open_engine(store_url) as engine:
         await engine.db.write(telling(engine, "a"))
         cursor = await newest(engine)
@@ -161,7 +161,7 @@ async def test_a_follower_gets_every_event_once_and_in_order_while_many_write(st
             assert [event.seq for event in seen] == sorted(event.seq for event in seen)
 
 
-async def test_a_quiet_feed_says_so_after_the_time_that_was_asked_for(sqlite_url: str) -> None:
+async def test_a_quiet_feed_yields_an_empty_page_after_the_given_time(sqlite_url: str) -> None:
     async with open_engine(sqlite_url) as engine:
         start = await newest(engine)
         async for page in feed_pages(engine.db, engine.access, start, wait_seconds=0.05):
@@ -169,7 +169,7 @@ async def test_a_quiet_feed_says_so_after_the_time_that_was_asked_for(sqlite_url
             break
 
 
-async def test_a_moment_gives_the_cursor_behind_which_everything_is_younger(store_url: str) -> None:
+async def test_a_moment_maps_to_the_cursor_before_its_first_event(store_url: str) -> None:
     async with open_engine(store_url) as engine:
         await engine.db.write(telling(engine, "a"))
         cursor = await newest(engine)
@@ -185,7 +185,7 @@ async def test_a_moment_gives_the_cursor_behind_which_everything_is_younger(stor
         assert later == behind[-1].seq
 
 
-async def test_the_events_of_a_run_tell_how_it_got_where_it_is(store_url: str) -> None:
+async def test_the_events_of_a_run_show_its_history(store_url: str) -> None:
     async with open_engine(store_url) as engine:
         run = await engine.say(MAIN, "go")
         await engine.end(await engine.take_one())
@@ -195,7 +195,7 @@ async def test_the_events_of_a_run_tell_how_it_got_where_it_is(store_url: str) -
         assert {event.key for event in events} == {str(MAIN)}
 
 
-def test_a_filter_wants_what_it_names_and_no_more() -> None:
+def test_a_filter_matches_what_it_names_and_no_more() -> None:
     event = Event(1, "run.queued", 0, "agent:main:main", "main", 1, "run_1", "task_1", "main", "{}")
     assert EventFilter().matches(event)
     assert EventFilter(names=("run",), key="agent:main:main", agent_id="main", task_id="task_1").matches(event)

@@ -1,4 +1,4 @@
-"""Mailboxes: newest first, read once, bounded; and an event about one is for its reader alone."""
+"""Mailboxes: newest first, read once, limited in size; an event about one is only for its reader."""
 
 import pytest
 
@@ -61,7 +61,7 @@ async def test_a_mailbox_is_read_newest_first_page_by_page(store_url: str) -> No
         assert await mailbox(engine, access=await engine.another_account("acme")) == []
 
 
-async def test_one_is_read_once_and_only_by_whom_it_is_for(store_url: str) -> None:
+async def test_a_notification_is_read_once_and_only_by_its_recipient(store_url: str) -> None:
     async with open_engine(store_url) as engine:
         await tell(engine, "broken", recipients=(OWNERS, ADA))
         (owners,) = await mailbox(engine)
@@ -80,7 +80,7 @@ async def test_one_is_read_once_and_only_by_whom_it_is_for(store_url: str) -> No
                 )
 
 
-async def test_all_are_read_in_handfuls_and_each_is_told_of(store_url: str) -> None:
+async def test_all_are_marked_as_read_in_batches_with_an_event_each(store_url: str) -> None:
     async with open_engine(store_url) as engine:
         titles = [f"n{number}" for number in range(NOTIFICATIONS_READ_AT_A_TIME + 1)]
         await tell(engine, *titles)
@@ -94,7 +94,7 @@ async def test_all_are_read_in_handfuls_and_each_is_told_of(store_url: str) -> N
         assert left == []
 
 
-async def test_a_mailbox_keeps_its_newest_and_nothing_that_is_past_its_time(store_url: str) -> None:
+async def test_a_mailbox_keeps_its_newest_and_nothing_expired(store_url: str) -> None:
     async with open_engine(store_url) as engine:
         await tell(engine, "old")
         engine.advance(2 * 86_400)
@@ -112,7 +112,7 @@ async def test_a_mailbox_keeps_its_newest_and_nothing_that_is_past_its_time(stor
         assert await mailbox(engine, ADA) == []
 
 
-async def test_an_event_about_a_mailbox_is_wanted_by_its_reader_alone(sqlite_url: str) -> None:
+async def test_an_event_about_a_mailbox_matches_only_its_reader(sqlite_url: str) -> None:
     async with open_engine(sqlite_url) as engine:
         await tell(engine, "broken", recipients=(ADA,))
         (told,) = await events(engine, "notification.created")

@@ -1,4 +1,4 @@
-"""Session keys: one grammar, and nothing that only looks like it."""
+"""Session keys: one grammar, and what only looks like a key is refused."""
 
 import pytest
 
@@ -48,7 +48,7 @@ FORMS = {
 
 @requirement("S2.key.group", "S2.key.internal", "S3.id.identity", "S3.id.lanes")
 @pytest.mark.parametrize(("rest", "meaning"), FORMS.items(), ids=FORMS.keys())
-def test_every_form_of_a_key_is_read_and_written_alike(rest: str, meaning: tuple[object, ...]) -> None:
+def test_every_form_of_a_key_parses_and_formats_back(rest: str, meaning: tuple[object, ...]) -> None:
     key = SessionKey.parse(f"agent:writer:{rest}")
     assert (key.agent, key.rest) == ("writer", rest)
     assert (key.kind, key.listed_kind, key.identity, key.conversation) == meaning
@@ -86,7 +86,7 @@ def test_every_form_of_a_key_is_read_and_written_alike(rest: str, meaning: tuple
         "agent:writer:main:v2",
     ],
 )
-def test_what_is_no_key_is_refused(text: str) -> None:
+def test_what_is_not_a_key_is_refused(text: str) -> None:
     with pytest.raises(Refusal) as caught:
         SessionKey.parse(text)
     assert (caught.value.code, caught.value.field) == (Code.INVALID_PARAMS, "sessionKey")
@@ -94,13 +94,13 @@ def test_what_is_no_key_is_refused(text: str) -> None:
 
 @requirement("S2.key.reserved")
 @pytest.mark.parametrize("name", ["global", "unknown"])
-def test_reserved_names_are_no_sessions(name: str) -> None:
+def test_reserved_names_cannot_name_sessions(name: str) -> None:
     with pytest.raises(Refusal) as caught:
         SessionKey.of("main", name)
     assert caught.value.code == Code.RESERVED_SESSION_KEY
 
 
-def test_a_key_knows_its_task_its_topic_its_channel_and_its_kind_of_chat() -> None:
+def test_a_key_knows_its_task_topic_channel_and_chat_type() -> None:
     seen = {rest: SessionKey.of("main", rest) for rest in FORMS}
     assert {rest for rest, key in seen.items() if key.task_id} == {"task:task_1"}
     assert seen["task:task_1"].task_id == "task_1"
@@ -127,16 +127,16 @@ def test_a_key_knows_its_task_its_topic_its_channel_and_its_kind_of_chat() -> No
         ("abcdefgh\n", False, False),
     ],
 )
-def test_a_new_conversation_key_is_longer_than_an_old_one_may_be(text: str, new: bool, old: bool) -> None:
+def test_a_new_conversation_key_must_be_longer_than_old_ones(text: str, new: bool, old: bool) -> None:
     assert (is_new_conversation_key(text), is_conversation_key(text)) == (new, old)
 
 
-def test_an_agent_id_is_lower_case_and_never_mended() -> None:
+def test_an_agent_id_is_lower_case_and_never_corrected() -> None:
     assert all(map(is_agent_id, ("a", "0", "writer", "w-1_x", "a" * 64)))
     assert not any(map(is_agent_id, ("", "-a", "_a", "A", "a b", "a" * 65, "a:b", "ä", "a\n")))
 
 
-def test_text_from_outside_enters_a_key_as_it_is_or_as_its_hash() -> None:
+def test_external_text_enters_a_key_unchanged_or_as_its_hash() -> None:
     assert key_text("ctx-1.a@b_C") == "ctx-1.a@b_C"
     for strange in ("a b", "a" * 65, "a:b", "", "ü"):
         hashed = key_text(strange)
@@ -146,7 +146,7 @@ def test_text_from_outside_enters_a_key_as_it_is_or_as_its_hash() -> None:
     assert key_text("a b") != key_text("a  b")
 
 
-def test_a_caller_appears_under_twelve_hex_digits_of_its_own() -> None:
+def test_a_caller_hash_has_twelve_hex_digits_and_is_stable() -> None:
     assert caller_hash("tok_1") == caller_hash("tok_1")
     assert caller_hash("tok_1") != caller_hash("tok_2")
     assert len(caller_hash("tok_1")) == 12

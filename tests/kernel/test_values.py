@@ -1,4 +1,4 @@
-"""Ids, moments, texts, figures and retries: small values with promises of their own."""
+"""Ids, moments, texts, redaction, metrics, retries and access."""
 
 import random
 
@@ -31,7 +31,7 @@ moments = st.integers(min_value=0, max_value=4_102_444_800_000)
 
 
 @given(steps=st.lists(st.integers(min_value=-5, max_value=3), min_size=2, max_size=60), seed=st.integers(0, 99))
-def test_ids_sort_in_the_order_they_were_made_whatever_the_clock_does(steps: list[int], seed: int) -> None:
+def test_ids_sort_in_the_order_of_creation_whatever_the_clock_does(steps: list[int], seed: int) -> None:
     clock = FakeClock()
     ids = Ids(clock, random.Random(seed))
     made = []
@@ -52,7 +52,7 @@ def test_ids_of_different_moments_sort_by_their_moment(before: int, after: int) 
     assert first_id("run", early) <= old < first_id("run", late) <= new
 
 
-def test_an_id_is_its_prefix_and_26_characters_that_are_not_mistaken_for_one_another() -> None:
+def test_an_id_is_its_prefix_and_26_unambiguous_characters() -> None:
     prefix, _, body = Ids(SystemClock(), random.Random()).new("ses").partition("_")
     assert (prefix, len(body)) == ("ses", 26)
     assert not set(body) & set("ilouILOU")
@@ -60,7 +60,7 @@ def test_an_id_is_its_prefix_and_26_characters_that_are_not_mistaken_for_one_ano
 
 @given(moments)
 @example(1_096_714_990_850)
-def test_a_moment_written_and_read_again_is_the_same_millisecond(ms: int) -> None:
+def test_a_moment_formatted_and_parsed_is_the_same_millisecond(ms: int) -> None:
     text = iso(ms)
     assert text is not None
     assert len(text) == 24
@@ -68,7 +68,7 @@ def test_a_moment_written_and_read_again_is_the_same_millisecond(ms: int) -> Non
     assert parse_iso(text) == ms
 
 
-def test_moments_are_read_with_any_offset_and_never_without() -> None:
+def test_moments_are_parsed_with_any_offset_but_not_without_one() -> None:
     assert iso(0) == "1970-01-01T00:00:00.000Z"
     assert iso(None) is None
     assert parse_iso("2026-01-31T13:00:00+01:00") == parse_iso("2026-01-31T12:00:00.000Z")
@@ -78,7 +78,7 @@ def test_moments_are_read_with_any_offset_and_never_without() -> None:
 
 
 @given(st.text(max_size=60), st.integers(min_value=0, max_value=70))
-def test_clipped_text_is_never_longer_than_asked_and_says_where_it_was_cut(text: str, chars_max: int) -> None:
+def test_clipped_text_is_never_too_long_and_is_marked_where_it_was_cut(text: str, chars_max: int) -> None:
     clipped = clip(text, chars_max)
     assert len(clipped) <= chars_max
     if len(text) <= chars_max:
@@ -121,12 +121,12 @@ SECRETS = [
 
 @requirement("S0.x.secrets")
 @pytest.mark.parametrize("secret", SECRETS)
-def test_secrets_of_known_shapes_are_taken_out_of_text(secret: str) -> None:
+def test_secrets_of_known_shapes_are_redacted(secret: str) -> None:
     shown = redact(f"before {secret}")
     assert shown == "before [redacted]"
 
 
-def test_what_people_write_is_kept_as_written() -> None:
+def test_ordinary_text_is_not_redacted() -> None:
     for plain in ("crl_ is our prefix", "a bearer of news", "sk-short", "-- AKIA --", "tok_0123456789"):
         assert redact(plain) == plain
 
@@ -139,7 +139,7 @@ def test_a_secret_has_256_bits_and_only_its_digest_is_comparable() -> None:
     assert new_secret() != secret
 
 
-def test_counters_add_and_histograms_count_up_to_each_bound() -> None:
+def test_counters_add_up_and_histograms_count_up_to_each_bound() -> None:
     metrics = Metrics()
     metrics.count("runs.started.count", agent="a")
     metrics.count("runs.started.count", 2, agent="a")
@@ -153,7 +153,7 @@ def test_counters_add_and_histograms_count_up_to_each_bound() -> None:
     assert (bounds[0.001], bounds[0.1], bounds[0.5], bounds[5], bounds[1800]) == (1, 1, 2, 3, 3)
 
 
-def test_labels_with_sessions_are_bounded() -> None:
+def test_the_number_of_session_labels_is_limited() -> None:
     metrics = Metrics()
     for n in range(300):
         metrics.count("memory.blocked.count", session=f"s{n}")
@@ -162,7 +162,7 @@ def test_labels_with_sessions_are_bounded() -> None:
     assert (("session", "other"),) in labels
 
 
-def test_labels_are_one_series_in_whatever_order_they_are_given() -> None:
+def test_labels_in_any_order_are_the_same_series() -> None:
     metrics = Metrics()
     metrics.count("x", a="1", b="2")
     metrics.count("x", b="2", a="1")
@@ -171,7 +171,7 @@ def test_labels_are_one_series_in_whatever_order_they_are_given() -> None:
 
 
 @pytest.mark.parametrize(("attempt", "bound_seconds"), [(1, 5), (2, 10), (3, 20), (4, 40), (7, 300), (50, 300)])
-def test_the_pause_before_a_retry_doubles_up_to_its_bound_with_full_jitter(attempt: int, bound_seconds: int) -> None:
+def test_the_delay_before_a_retry_doubles_up_to_its_limit_with_full_jitter(attempt: int, bound_seconds: int) -> None:
     assert retry_delay_ms(attempt, 0.0) == 1
     assert retry_delay_ms(attempt, 0.5) == bound_seconds * 500 + 1
     chance = random.Random(3)

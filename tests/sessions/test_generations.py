@@ -34,7 +34,7 @@ async def generations(engine: Engine, key: SessionKey = TASK) -> list[Session]:
 
 
 async def hear(engine: Engine, key: SessionKey = TASK) -> int:
-    """Say something, let it be heard and answered; the generation that heard it."""
+    """Send a message, run it, and return the generation it ran in."""
     await engine.say(key, "hello")
     held = await engine.take_one()
     generation = await engine.hear(held)
@@ -70,7 +70,7 @@ async def test_while_a_generation_is_open_every_later_run_is_bound_to_it(store_u
 
 
 @requirement("S0.session.next", "S2.x.reset.generation")
-async def test_after_a_close_the_next_run_opens_the_next_and_the_old_is_left_alone(store_url: str) -> None:
+async def test_after_a_close_the_next_run_opens_the_next_generation(store_url: str) -> None:
     async with open_engine(store_url) as engine:
         await hear(engine)
         closed = await close(engine)
@@ -84,7 +84,7 @@ async def test_after_a_close_the_next_run_opens_the_next_and_the_old_is_left_alo
 
 
 @requirement("S0.session.unique")
-async def test_twenty_that_open_at_once_open_one(store_url: str) -> None:
+async def test_twenty_concurrent_opens_open_one_generation(store_url: str) -> None:
     async with open_engine(store_url) as engine:
         runs = await asyncio.gather(*(engine.say(TASK, f"line {n}") for n in range(20)))
         assert len({run.id for run in runs}) == 20
@@ -123,7 +123,7 @@ async def test_closed_sessions_are_pruned_and_their_numbers_never_issued_again(s
         assert await hear(engine) == 3
 
 
-async def test_zero_days_of_retention_keep_closed_sessions_for_ever(sqlite_url: str) -> None:
+async def test_zero_days_of_retention_keep_closed_sessions_forever(sqlite_url: str) -> None:
     for_ever = Settings(sessions=SessionsSettings(closed_retention_days=0), runs=RunsSettings(retention_days=1))
     async with open_engine(sqlite_url) as engine:
         await hear(engine)
@@ -133,7 +133,7 @@ async def test_zero_days_of_retention_keep_closed_sessions_for_ever(sqlite_url: 
         assert len(await generations(engine)) == 1
 
 
-async def test_opening_and_closing_are_told_once_each(store_url: str) -> None:
+async def test_opening_and_closing_append_one_event_each(store_url: str) -> None:
     async with open_engine(store_url) as engine:
         await hear(engine)
         await hear(engine)
@@ -144,7 +144,7 @@ async def test_opening_and_closing_are_told_once_each(store_url: str) -> None:
         assert names == ["session.opened", "session.closed"]
 
 
-async def test_an_archived_lane_is_hidden_closed_and_shown_again_by_its_next_line(store_url: str) -> None:
+async def test_an_archived_lane_is_hidden_and_shown_again_by_its_next_message(store_url: str) -> None:
     async with open_engine(store_url) as engine:
         await hear(engine)
         row = await engine.db.read(lambda tx: lane_row(tx, engine.access, str(TASK)))
@@ -184,7 +184,7 @@ async def test_lists_page_newest_first_without_repeats_or_gaps(store_url: str) -
         assert seen[0] == str(keys[-1])
 
 
-async def test_a_search_takes_signs_of_patterns_literally(store_url: str) -> None:
+async def test_a_search_takes_pattern_characters_literally(store_url: str) -> None:
     async with open_engine(store_url) as engine:
         for name in ("a_b", "aXb"):
             await engine.say(SessionKey.of("main", f"hook:{name}"), "hello")
@@ -195,7 +195,7 @@ async def test_a_search_takes_signs_of_patterns_literally(store_url: str) -> Non
             assert [row.lane.conversation.removeprefix("hook:") for row in rows] == wanted
 
 
-async def test_the_slug_of_a_session_is_the_one_its_agent_bore_when_it_was_opened(store_url: str) -> None:
+async def test_the_slug_of_a_session_is_its_agents_slug_when_it_was_opened(store_url: str) -> None:
     async with open_engine(store_url) as engine:
         await hear(engine)
         agent = await engine.db.read(lambda tx: require_agent(tx, engine.access, "main"))

@@ -1,4 +1,4 @@
-"""May a lane be spoken in, and which lane does a browser or chat have in front of it?"""
+"""The send policy, and which lane a browser or chat points to."""
 
 import asyncio
 import threading
@@ -44,7 +44,7 @@ def allowed(settings: SendPolicySettings, key: SessionKey, channel: str = "api",
 
 
 @requirement("S2.policy.rules", "S2.policy.kind")
-def test_the_first_deny_refuses_else_an_allow_allows_else_the_default_decides() -> None:
+def test_a_deny_rule_wins_over_an_allow_rule_and_the_default() -> None:
     assert allowed(SendPolicySettings(), GROUP)
     assert not allowed(SendPolicySettings(default="deny"), GROUP)
     mixed = SendPolicySettings(rules=(rule("allow", channel="slack"), rule("deny", chat_type="group")), default="deny")
@@ -71,13 +71,13 @@ def test_the_first_deny_refuses_else_an_allow_allows_else_the_default_decides() 
         ({}, {GROUP, CHANNEL, DIRECT, WEB, MAIN}),
     ],
 )
-def test_a_rule_matches_by_channel_kind_of_chat_and_prefix(match: dict[str, str], refused: set[SessionKey]) -> None:
+def test_a_rule_matches_by_channel_chat_type_and_prefix(match: dict[str, str], refused: set[SessionKey]) -> None:
     settings = SendPolicySettings(rules=(rule("deny", **match),))
     assert {key for key in (GROUP, CHANNEL, DIRECT, WEB, MAIN) if not allowed(settings, key)} == refused
 
 
 @requirement("S2.policy.override")
-def test_a_sessions_own_word_beats_the_rules_and_unset_inherits() -> None:
+def test_a_sessions_own_setting_overrides_the_rules() -> None:
     denying = SendPolicySettings(rules=(rule("deny"),))
     assert allowed(denying, GROUP, override="allow")
     assert not allowed(SendPolicySettings(), GROUP, override="deny")
@@ -95,7 +95,7 @@ async def test_what_the_policy_denies_is_refused_and_leaves_nothing(store_url: s
         await engine.say(DIRECT, "hello")
 
 
-async def test_a_lane_told_not_to_be_spoken_in_refuses_until_it_is_told_otherwise(store_url: str) -> None:
+async def test_a_lane_with_send_policy_deny_refuses_until_it_is_changed(store_url: str) -> None:
     async with open_engine(store_url) as engine:
         await engine.say(MAIN, "hello")
 
@@ -112,7 +112,7 @@ async def test_a_lane_told_not_to_be_spoken_in_refuses_until_it_is_told_otherwis
         assert await engine.depth(MAIN) == 2
 
 
-async def test_two_who_change_a_lane_at_once_do_not_take_each_others_change_back(store_url: str) -> None:
+async def test_concurrent_changes_of_a_lane_are_both_kept(store_url: str) -> None:
     async with open_engine(store_url) as engine:
         await engine.say(MAIN, "hello")
         first_is_done = threading.Event()
@@ -131,7 +131,7 @@ async def test_two_who_change_a_lane_at_once_do_not_take_each_others_change_back
         assert (lane.label, lane.model) == ("ours", "large")
 
 
-async def test_a_lane_that_is_gone_cannot_be_changed(store_url: str) -> None:
+async def test_a_deleted_lane_cannot_be_changed(store_url: str) -> None:
     async with open_engine(store_url) as engine:
         with pytest.raises(Refusal) as caught:
             await engine.db.write(lambda tx: change_lane(tx, engine.access, MAIN, LaneChange(label="mine")))
@@ -176,7 +176,7 @@ async def test_a_transport_points_to_one_session_and_two_people_never_share_one(
 
 
 @requirement("S3.id.delete")
-async def test_deleting_the_session_in_front_moves_the_pointer_to_the_makers_most_recent(store_url: str) -> None:
+async def test_deleting_the_pointed_session_moves_the_pointer_to_the_creators_most_recent(store_url: str) -> None:
     async with open_engine(store_url) as engine:
         ann, bob = person(engine, "ann"), person(engine, "bob")
         keys = [await make_chat(engine, ann, f"chat-000{n}") for n in range(3)]
@@ -207,7 +207,7 @@ async def test_a_pointer_to_an_archived_session_is_repaired_by_reading(store_url
 
 
 @requirement("S3.id.legacy", "S3.id.newkey")
-async def test_an_old_short_key_is_usable_where_it_exists_and_cannot_be_made(store_url: str) -> None:
+async def test_an_old_short_key_is_usable_if_it_exists_and_cannot_be_created(store_url: str) -> None:
     async with open_engine(store_url) as engine:
         short, wrong = SessionKey.of("main", "web:old"), "not.a.key"
         with pytest.raises(Refusal) as caught:
@@ -223,7 +223,7 @@ async def test_an_old_short_key_is_usable_where_it_exists_and_cannot_be_made(sto
 
 
 @requirement("S2.key.scope.global")
-async def test_where_all_chats_are_one_every_direct_chat_is_the_main_lane(store_url: str) -> None:
+async def test_with_scope_global_every_direct_chat_is_the_main_lane(store_url: str) -> None:
     async with open_engine(store_url) as engine:
         shared, apart = SessionsSettings(scope="global"), SessionsSettings()
 

@@ -35,7 +35,7 @@ async def refusal(engine: Engine, reference: str, access: Access | None = None) 
 
 
 async def hear_in(engine: Engine, key: SessionKey, *, close: bool = False) -> str:
-    """Let a lane hear one run; the id of the generation that did."""
+    """Run one message in a lane and return the id of its generation."""
     run = await engine.say(key, "hello")
     held = await engine.take_one()
     await engine.hear(held)
@@ -69,7 +69,7 @@ async def test_a_session_is_found_by_address_by_key_by_id_and_as_current(store_u
         assert await refusal(engine, "current") == Code.INVALID_PARAMS
 
 
-async def test_a_key_without_an_agent_means_the_callers_own_or_the_accounts_default(store_url: str) -> None:
+async def test_a_key_without_an_agent_means_the_callers_agent_or_the_default(store_url: str) -> None:
     async with open_engine(store_url) as engine:
         await engine.make_agent("writer")
         assert await resolved(engine, "main") == "agent:main:main"
@@ -92,7 +92,7 @@ async def test_what_belongs_to_another_account_is_not_found(store_url: str) -> N
 
 
 @requirement("S3.id.sessionid")
-async def test_a_bare_key_that_fits_two_lanes_is_ambiguous_and_says_which(store_url: str) -> None:
+async def test_a_bare_key_that_matches_two_lanes_is_ambiguous_and_lists_them(store_url: str) -> None:
     async with open_engine(store_url) as engine:
         for rest in ("web:holidays", "cli:holidays"):
             await make_lane(engine, SessionKey.of("main", rest))
@@ -106,7 +106,7 @@ async def test_a_bare_key_that_fits_two_lanes_is_ambiguous_and_says_which(store_
         assert caught.value.details == {"sessionKeys": ["agent:main:cli:holidays", "agent:main:web:holidays"]}
 
 
-async def test_a_lane_out_of_sight_makes_no_bare_key_ambiguous_and_is_not_told_of(store_url: str) -> None:
+async def test_an_invisible_lane_makes_no_bare_key_ambiguous_and_is_not_revealed(store_url: str) -> None:
     async with open_engine(store_url) as engine:
         program = as_kind(engine, "client", actor_id="tok_1", agent_ids=("main",))
         await make_lane(engine, SessionKey.of("main", "web:holidays"), program)
@@ -116,7 +116,7 @@ async def test_a_lane_out_of_sight_makes_no_bare_key_ambiguous_and_is_not_told_o
 
 
 @requirement("S0.session.rename")
-async def test_renaming_an_agent_changes_no_key_and_old_spellings_find_their_lane(store_url: str) -> None:
+async def test_renaming_an_agent_changes_no_key_and_old_slugs_find_their_lane(store_url: str) -> None:
     async with open_engine(store_url) as engine:
         await engine.make_agent("writer")
         key = SessionKey.of("writer", "task:task_1")
@@ -138,7 +138,7 @@ async def test_renaming_an_agent_changes_no_key_and_old_spellings_find_their_lan
 
 
 @requirement("S0.route.task", "S0.route.base", "S0.route.precedence", "S0.session.pair.agents")
-async def test_work_goes_to_the_lane_named_else_to_its_task_else_to_the_base_lane(store_url: str) -> None:
+async def test_a_message_goes_to_the_named_lane_else_its_task_else_the_main_lane(store_url: str) -> None:
     async with open_engine(store_url) as engine:
         await engine.make_agent("writer")
 
@@ -158,7 +158,7 @@ async def test_work_goes_to_the_lane_named_else_to_its_task_else_to_the_base_lan
         assert await lane("writer", None, "task_1", scoped=False) == "agent:writer:main"
 
 
-async def test_a_program_chooses_no_conversation_key_that_is_anothers(store_url: str) -> None:
+async def test_a_client_cannot_choose_a_conversation_key_of_another(store_url: str) -> None:
     async with open_engine(store_url) as engine:
         program = as_kind(engine, "client", actor_id="tok_1", agent_ids=("main",))
         await make_lane(engine, SessionKey.of("main", "web:holidays-mine"), program)
@@ -174,7 +174,7 @@ async def test_a_program_chooses_no_conversation_key_that_is_anothers(store_url:
         assert caught.value.code == Code.NOT_FOUND
 
 
-async def test_a_program_reaches_its_own_lanes_of_its_own_agents_only(store_url: str) -> None:
+async def test_a_client_reaches_only_its_own_lanes_of_its_own_agents(store_url: str) -> None:
     async with open_engine(store_url) as engine:
         await engine.make_agent("writer")
         program = as_kind(engine, "client", actor_id="tok_1", agent_ids=("writer",))

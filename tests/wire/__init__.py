@@ -1,1 +1,1 @@
-"""The room that makes HTTP requests, against real sockets."""
+"""Tests of the room wire, against real sockets."""

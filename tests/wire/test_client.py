@@ -1,4 +1,4 @@
-"""One client, bounded in time and size, that closes what nobody waits for any more."""
+"""The HTTP client: limited in time and size, and closing what nobody waits for."""
 
 import asyncio
 from contextlib import aclosing
@@ -20,7 +20,7 @@ async def fault_of(wire: Wire, url: str, *, timeout_seconds: float = 10, **heade
     return caught.value
 
 
-async def test_a_request_arrives_byte_for_byte_and_its_answer_comes_back_whole() -> None:
+async def test_a_request_arrives_unchanged_and_its_response_is_returned_whole() -> None:
     wire = Wire()
     with ScriptedGateway() as gateway:
         gateway.script(raw(b"first ", b"second", content_type="text/plain"))
@@ -34,7 +34,7 @@ async def test_a_request_arrives_byte_for_byte_and_its_answer_comes_back_whole()
     await wire.close()
 
 
-async def test_an_error_status_and_a_redirect_are_answers_and_nothing_is_followed() -> None:
+async def test_error_statuses_and_redirects_are_returned_and_not_followed() -> None:
     wire = Wire()
     with ScriptedGateway() as gateway:
         gateway.script(http_error(503), http_error(307, location=gateway.base_url + PATH))
@@ -44,7 +44,7 @@ async def test_an_error_status_and_a_redirect_are_answers_and_nothing_is_followe
     await wire.close()
 
 
-async def test_events_are_given_while_the_answer_is_still_coming() -> None:
+async def test_events_are_yielded_while_the_response_is_still_arriving() -> None:
     wire, gate = Wire(), Gate()
     with ScriptedGateway() as gateway:
         gateway.script(stream_of("one", gate, "two"))
@@ -61,7 +61,7 @@ async def test_events_are_given_while_the_answer_is_still_coming() -> None:
     await wire.close()
 
 
-async def test_every_request_has_a_connection_of_its_own_and_says_so() -> None:
+async def test_every_request_has_its_own_connection_and_says_so() -> None:
     wire = Wire()
     with ScriptedGateway() as gateway:
         gateway.script(raw(b"{}"), raw(b"{}"))
@@ -72,7 +72,7 @@ async def test_every_request_has_a_connection_of_its_own_and_says_so() -> None:
     await wire.close()
 
 
-async def test_a_stream_that_said_its_last_word_may_end_before_we_hang_up() -> None:
+async def test_a_finished_stream_may_end_before_the_connection_is_closed() -> None:
     wire, gate = Wire(WireLimits(drain_seconds=10)), Gate()
     with ScriptedGateway() as gateway:
         gateway.script(stream_of("last word", gate, "[DONE]"))
@@ -85,7 +85,7 @@ async def test_a_stream_that_said_its_last_word_may_end_before_we_hang_up() -> N
     await wire.close()
 
 
-async def test_a_server_that_never_ends_its_stream_holds_nobody_up() -> None:
+async def test_a_server_that_never_ends_its_stream_blocks_nobody() -> None:
     wire, gate = Wire(WireLimits(drain_seconds=0.01)), Gate()
     with ScriptedGateway() as gateway:
         gateway.script(stream_of("last word", gate))
@@ -110,7 +110,7 @@ async def test_cancelling_a_request_closes_its_connection_at_once() -> None:
     await wire.close()
 
 
-async def test_a_silent_server_is_given_up_after_the_time_out() -> None:
+async def test_a_silent_server_times_out() -> None:
     with ScriptedGateway() as gateway:
         gateway.script(stream_of("never", before=Gate()))
         fault = await fault_of(Wire(), gateway.base_url + PATH, timeout_seconds=0.05)
@@ -118,7 +118,7 @@ async def test_a_silent_server_is_given_up_after_the_time_out() -> None:
         await asyncio.to_thread(gateway.wait_for_disconnects, 1)
 
 
-async def test_a_time_out_of_the_callers_own_stays_the_callers() -> None:
+async def test_a_time_out_set_by_the_caller_is_raised_unchanged() -> None:
     wire = Wire()
     with ScriptedGateway() as gateway:
         gateway.script(stream_of("one"))
@@ -128,7 +128,7 @@ async def test_a_time_out_of_the_callers_own_stays_the_callers() -> None:
     await wire.close()
 
 
-async def test_an_answer_beyond_the_bound_is_refused() -> None:
+async def test_a_response_beyond_the_size_limit_is_refused() -> None:
     with ScriptedGateway() as gateway:
         gateway.script(raw(b"x" * 50, b"y" * 60))
         fault = await fault_of(Wire(WireLimits(response_bytes_max=100)), gateway.base_url + PATH)
@@ -136,14 +136,14 @@ async def test_an_answer_beyond_the_bound_is_refused() -> None:
 
 
 @pytest.mark.parametrize("answer", [dropped(), stream_of("one", DROP)])
-async def test_a_broken_connection_is_told_as_such(answer: Answer) -> None:
+async def test_a_broken_connection_is_reported_as_such(answer: Answer) -> None:
     with ScriptedGateway() as gateway:
         gateway.script(answer)
         fault = await fault_of(Wire(), gateway.base_url + PATH)
         assert fault.kind is WireFaultKind.BROKEN
 
 
-async def test_a_port_where_nobody_listens_is_told_as_such() -> None:
+async def test_a_port_without_a_server_is_reported_as_such() -> None:
     with ScriptedGateway() as gateway:
         url = gateway.base_url
     assert (await fault_of(Wire(), url)).kind is WireFaultKind.CONNECT
@@ -162,5 +162,5 @@ async def test_a_header_that_cannot_be_sent_is_not_quoted(key: str) -> None:
 
 
 @pytest.mark.parametrize("url", ["ftp://example.com/", "http://", "http://[::1", "nonsense"])
-async def test_an_address_that_cannot_be_called_is_invalid(url: str) -> None:
+async def test_a_url_that_cannot_be_called_is_invalid(url: str) -> None:
     assert (await fault_of(Wire(), url)).kind is WireFaultKind.INVALID

@@ -1,4 +1,4 @@
-"""Strangers cannot make us call our own network, by number, by name, or by a name that changes its mind."""
+"""The guard against requests into private networks: by IP address, by name, or by DNS rebinding."""
 
 import pytest
 
@@ -47,7 +47,7 @@ def resolver(*numbers: str) -> Resolver:
         "[2001:db8::1]",
     ],
 )
-async def test_addresses_that_are_not_public_are_refused_by_number(host: str) -> None:
+async def test_ip_addresses_that_are_not_public_are_refused(host: str) -> None:
     with pytest.raises(ForbiddenAddress):
         await public_target(f"http://{host}/hook", resolver("93.184.216.34"))
     number = host.strip("[]").replace("%25", "%")
@@ -67,13 +67,13 @@ async def test_addresses_that_are_not_public_are_refused_by_number(host: str) ->
         "x.home.arpa",
     ],
 )
-async def test_names_of_private_networks_are_refused_without_asking(host: str) -> None:
+async def test_names_of_private_networks_are_refused_without_resolving_them(host: str) -> None:
     with pytest.raises(ForbiddenAddress):
         await public_target(f"http://{host}/", resolver("93.184.216.34"))
 
 
 @pytest.mark.parametrize("host", ["2130706433", "0x7f.1", "0177.0.0.1", "127.1"])
-async def test_odd_spellings_of_loopback_are_refused_once_the_system_has_read_them(host: str) -> None:
+async def test_odd_notations_of_loopback_are_refused_once_resolved(host: str) -> None:
     with pytest.raises(WireFault) as caught:
         await public_target(f"http://{host}/")
     assert caught.value.kind in (WireFaultKind.FORBIDDEN, WireFaultKind.CONNECT)
@@ -97,7 +97,7 @@ async def test_one_private_address_among_public_ones_is_enough_to_refuse() -> No
         "example.com",
     ],
 )
-async def test_addresses_that_are_no_plain_web_addresses_are_refused_without_quoting_them(url: str) -> None:
+async def test_urls_that_are_not_plain_web_urls_are_refused_without_quoting_them(url: str) -> None:
     with pytest.raises(ForbiddenAddress) as caught:
         await public_target(url, resolver("93.184.216.34"))
     assert "secret" not in caught.value.message
@@ -109,23 +109,23 @@ async def test_a_public_host_is_pinned_to_the_address_that_was_checked() -> None
     assert target.host_header == "example.com:8443"
 
 
-def test_the_host_of_a_web_address_is_read_without_asking_anybody() -> None:
+def test_the_host_of_a_web_url_is_read_without_resolving_it() -> None:
     hosts = [web_host(url) for url in ("https://Example.com/hook", "http://example.com.:8080/", "http://[::1]/")]
     assert hosts == ["example.com:443", "example.com:8080", "::1:80"]
     with pytest.raises(ForbiddenAddress):
         web_host("https://user:secret@example.com/")
 
 
-async def test_a_public_number_needs_no_resolver() -> None:
+async def test_a_public_ip_address_needs_no_resolver() -> None:
     target = await public_target("http://[2606:2800:21f::1]/", resolver())
     assert (target.address, target.host_header) == ("2606:2800:21f::1", "[2606:2800:21f::1]")
 
 
-async def test_a_public_number_in_ipv6_clothes_is_public() -> None:
+async def test_a_public_ipv4_address_mapped_to_ipv6_is_public() -> None:
     assert (await public_target("http://[::ffff:93.184.216.34]/", resolver())).port == 80
 
 
-async def test_an_unknown_host_is_a_fault_of_the_way_and_not_a_refusal() -> None:
+async def test_an_unknown_host_is_a_connection_fault_and_not_forbidden() -> None:
     async def fail(host: str, port: int) -> list[str]:
         raise OSError("no such host")
 
@@ -148,9 +148,9 @@ async def test_a_guarded_request_never_reaches_a_server_on_this_machine() -> Non
         assert gateway.connections == 0
 
 
-async def test_a_guarded_request_goes_to_the_checked_number_and_speaks_to_the_name() -> None:
+async def test_a_guarded_request_connects_to_the_checked_address_and_sends_the_host_name() -> None:
     wire = Wire(resolve=resolver("93.184.216.34"))
-    # No public server can be run in a test, so the request is looked at before it leaves.
+    # A test cannot run a public server, so the request is checked before it is sent.
     request = await wire._pinned("POST", "https://example.com:8443/hook?x=1", {"X-Own": "1"}, b"{}")
     assert str(request.url) == "https://93.184.216.34:8443/hook?x=1"
     assert (request.headers["host"], request.headers["x-own"]) == ("example.com:8443", "1")

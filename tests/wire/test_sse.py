@@ -1,4 +1,4 @@
-"""Server-sent events are read whatever the line ends and wherever the network cuts them."""
+"""Server-sent events are parsed with any line ending and wherever the network cuts them."""
 
 from itertools import pairwise
 
@@ -25,7 +25,7 @@ def test_a_line_end_cut_in_two_is_still_one_line_end() -> None:
     assert read(*(stream[at : at + 1] for at in range(len(stream)))) == [ServerEvent("a", "one\ntwo")]
 
 
-def test_comments_unknown_fields_and_empty_events_are_passed_over() -> None:
+def test_comments_unknown_fields_and_empty_events_are_skipped() -> None:
     assert read(b": ping\n\nid: 7\nretry: 10\n\nevent: lonely\n\ndata:x\n\n") == [ServerEvent("", "x")]
 
 
@@ -33,7 +33,7 @@ def test_only_one_space_after_the_colon_belongs_to_the_field() -> None:
     assert read(b"data:  two\n\ndata\n\n") == [ServerEvent("", " two"), ServerEvent("", "")]
 
 
-def test_an_event_without_a_closing_empty_line_is_given_at_the_end() -> None:
+def test_an_event_without_a_closing_empty_line_is_returned_at_the_end() -> None:
     assert read(b"data: one\n\ndata: [DONE]") == [ServerEvent("", "one"), ServerEvent("", "[DONE]")]
 
 
@@ -41,18 +41,18 @@ def test_a_byte_order_mark_at_the_start_is_ignored() -> None:
     assert read(b"\xef\xbb", b"\xbfdata: x\n\n") == [ServerEvent("", "x")]
 
 
-def test_bytes_that_are_no_text_are_replaced_and_not_fatal() -> None:
+def test_invalid_utf8_is_replaced_and_not_fatal() -> None:
     assert read(b"data: \xff\n\n") == [ServerEvent("", "\ufffd")]
 
 
 @pytest.mark.parametrize("stream", [b"data: " + b"x" * 200, b"data: 12345678901234567890\n" * 10, b": " + b"c" * 200])
-def test_an_event_beyond_the_bound_is_refused(stream: bytes) -> None:
+def test_an_event_beyond_the_size_limit_is_refused(stream: bytes) -> None:
     with pytest.raises(WireFault) as caught:
         read(stream, event_bytes_max=100)
     assert caught.value.kind is WireFaultKind.TOO_LARGE
 
 
-def test_the_bound_is_for_one_event_and_not_for_the_stream() -> None:
+def test_the_size_limit_is_per_event_and_not_per_stream() -> None:
     assert len(read(b"data: 12345678901234567890\n\n" * 50, event_bytes_max=100)) == 50
 
 

@@ -1,1 +1,1 @@
-"""The room of workspaces."""
+"""Tests of the room workspaces."""

@@ -1,6 +1,6 @@
-"""How a turn reaches a model: the protocol, the Open Responses client and the built-in agent.
+"""Gateways to models: the protocol, the Open Responses and A2A clients, and the built-in agent.
 
-It keeps nothing, knows no session and no store, and tries nothing twice: a step is answered or it is a GatewayFault.
+A gateway keeps no state and retries nothing: a step is answered, or it raises GatewayFault.
 """
 
 from carrel.gateway.builtin.agent import BuiltinGateway

@@ -1,4 +1,4 @@
-"""From a model's raw output items to a StepAnswer: text, calls, usage. Pure; the same for streams and plain JSON."""
+"""From a model's raw output items to a StepAnswer: text, calls, usage. Pure; used for streams and plain JSON."""
 
 import json
 from hashlib import sha256
@@ -10,22 +10,22 @@ from carrel.kernel import clip, one_line
 
 BETWEEN_MESSAGES = "\n\n"
 REASON_CHARS_MAX = 100
-# No step costs more; a larger figure is nonsense that no column could hold.
+# No step costs more; larger figures are wrong and would not fit into a column.
 TOKENS_MAX = 1_000_000_000_000
 USD_MAX = 1_000_000_000
 
 
 def build_answer(output: list[Item], response: Item, *, seed: str, faults: Faults) -> StepAnswer:
-    """The answer that `output` gives; `response` is the resource around it, as far as the server sent one.
+    """Build the answer from `output`; `response` is the resource around it, as far as the server sent one.
 
-    `seed` makes up the call ids that a server left out or gave twice, so that equal answers to equal steps stay equal.
+    Call ids that a server omitted or repeated are derived from `seed`, so that equal answers get equal ids.
     """
     items = [dict(item) for item in _with_whole_characters(output)]
     reason = incomplete_reason(response)
     if reason is not None:
         items = [item for item in items if not is_call(item) or is_json(item.get("arguments"))]
         _mark_incomplete(items, reason)
-    calls = _settle_calls(items, seed, faults)
+    calls = _complete_calls(items, seed, faults)
     text = text_of(items)
     refusal = _refusal_of(items)
     if refusal and not text and not calls:
@@ -42,7 +42,7 @@ def build_answer(output: list[Item], response: Item, *, seed: str, faults: Fault
 
 
 def whole_characters(text: str) -> str:
-    """`text` with halves of characters joined, and what has no other half replaced: no store or stream takes halves."""
+    """Return `text` with surrogate pairs joined and lone surrogates replaced, since they cannot be encoded."""
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
@@ -51,23 +51,23 @@ def _with_whole_characters(output: list[Item]) -> list[Item]:
     try:
         text.encode()
     except UnicodeEncodeError:
-        mended: list[Item] = json.loads(whole_characters(text))
-        return mended
+        repaired: list[Item] = json.loads(whole_characters(text))
+        return repaired
     return output
 
 
 def is_call(item: Item) -> bool:
-    """Whether the item asks for one of our tools."""
+    """Return whether the item is a call of one of our tools."""
     return item.get("type") == "function_call"
 
 
 def is_message(item: Item) -> bool:
-    """Whether the item is something the model says; servers leave out the type of plain messages."""
+    """Return whether the item is a message; some servers omit the type of plain messages."""
     return item.get("type") == "message" or ("type" not in item and "content" in item)
 
 
 def is_json(text: Any) -> bool:
-    """Whether `text` is whole JSON, and not cut off somewhere."""
+    """Return whether `text` is complete, valid JSON."""
     try:
         json.loads(text)
     except (ValueError, TypeError, RecursionError):
@@ -76,7 +76,7 @@ def is_json(text: Any) -> bool:
 
 
 def text_parts(item: Item) -> dict[int, str]:
-    """The texts of a message by their place in its content."""
+    """Return the texts of a message by their index in its content."""
     content = item.get("content")
     if isinstance(content, str):
         return {0: content}
@@ -88,28 +88,28 @@ def text_parts(item: Item) -> dict[int, str]:
 
 
 def text_of(items: list[Item]) -> str:
-    """Everything the items say, one message after the other."""
-    said = ("".join(text_parts(item).values()) for item in items if is_message(item))
-    return BETWEEN_MESSAGES.join(text for text in said if text)
+    """Return the text of all messages among the items."""
+    texts = ("".join(text_parts(item).values()) for item in items if is_message(item))
+    return BETWEEN_MESSAGES.join(text for text in texts if text)
 
 
-def usage_of(told: Any) -> Usage:
-    """The usage a server tells, in the names of either generation of the protocol."""
-    if not isinstance(told, dict):
+def usage_of(usage: Any) -> Usage:
+    """Return the usage a server reports, in the field names of the current or the older protocol."""
+    if not isinstance(usage, dict):
         return Usage()
-    input_tokens = _count(told.get("input_tokens", told.get("prompt_tokens")))
-    output_tokens = _count(told.get("output_tokens", told.get("completion_tokens")))
-    cost = told.get("cost_usd", told.get("cost"))
+    input_tokens = _count(usage.get("input_tokens", usage.get("prompt_tokens")))
+    output_tokens = _count(usage.get("output_tokens", usage.get("completion_tokens")))
+    cost = usage.get("cost_usd", usage.get("cost"))
     return Usage(
         input_tokens=input_tokens,
         output_tokens=output_tokens,
-        total_tokens=_count(told.get("total_tokens")) or input_tokens + output_tokens,
+        total_tokens=_count(usage.get("total_tokens")) or input_tokens + output_tokens,
         cost_usd=float(cost) if isinstance(cost, int | float) and 0 <= cost <= USD_MAX else None,
     )
 
 
 def incomplete_reason(response: Item) -> str | None:
-    """Why the answer was cut short, or None when it was not."""
+    """Return why the answer was cut short, or None if it was not."""
     if response.get("status") != "incomplete":
         return None
     details = response.get("incomplete_details")
@@ -123,21 +123,21 @@ def _mark_incomplete(items: list[Item], reason: str) -> None:
     items[-1] = {**items[-1], "status": "incomplete", "incomplete_details": {"reason": reason}}
 
 
-def _settle_calls(items: list[Item], seed: str, faults: Faults) -> tuple[Call, ...]:
-    """The calls among `items`, whose call ids, names and arguments are made whole in place."""
+def _complete_calls(items: list[Item], seed: str, faults: Faults) -> tuple[Call, ...]:
+    """Return the calls among `items`, completing their call ids, names and arguments in place."""
     calls: dict[str, Call] = {}
     for position, item in enumerate(items):
         if not is_call(item):
             continue
         name = _plain(item.get("name"))
         if not name:
-            raise faults.unreadable("it calls a function without naming it.")
+            raise faults.unreadable("it calls a function without a name.")
         given = item.get("arguments")
         arguments = given if isinstance(given, str) else json.dumps(given if given is not None else {})
         call_id = _plain(item.get("call_id") or item.get("id"))
         if not call_id or call_id in calls:
-            made_from = json.dumps([seed, position, name, arguments])
-            call_id = "call_" + sha256(made_from.encode()).hexdigest()[:24]
+            source = json.dumps([seed, position, name, arguments])
+            call_id = "call_" + sha256(source.encode()).hexdigest()[:24]
         call = Call(call_id=call_id, name=name, arguments=arguments if arguments.strip() else "{}")
         item.update(call_id=call.call_id, name=call.name, arguments=call.arguments)
         calls[call_id] = call
@@ -145,7 +145,7 @@ def _settle_calls(items: list[Item], seed: str, faults: Faults) -> tuple[Call, .
 
 
 def _plain(name: Any) -> str:
-    """A name without the character that no text column takes; empty when it is none."""
+    """Return a name without NUL characters, which no text column accepts; empty if it is not a string."""
     return name.replace("\x00", "") if isinstance(name, str) else ""
 
 

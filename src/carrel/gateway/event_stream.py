@@ -1,7 +1,7 @@
-"""From a model's event stream to its answer: a reducer, pure, and forgiving in what servers leave out.
+"""From a model's event stream to its answer: a pure reducer, tolerant of what servers leave out.
 
-Servers differ: fields are missing, ids change between events, deltas or their summaries do not come, the last event
-is forgotten. Text is taken from the deltas and completed from whatever repeats it later; calls likewise.
+Servers differ: fields are missing, ids change between events, deltas or their summaries are omitted, the last event
+never comes. Text is taken from the deltas and completed from later events that repeat it; calls likewise.
 """
 
 import json
@@ -29,7 +29,7 @@ _CALL = "function_call"
 
 @dataclass(eq=False)
 class _Slot:
-    """One output item on its way."""
+    """One output item while it arrives."""
 
     kind: str
     is_announced: bool = False
@@ -45,18 +45,18 @@ class _Slot:
 
     @property
     def is_whole(self) -> bool:
-        """Whether nothing more can be missing from it."""
+        """Whether the item is complete."""
         if self.kind == _CALL:
             return self.is_done or self.are_arguments_whole
         return self.is_done or (bool(self.parts) and self.ended_parts >= self.parts.keys())
 
     @property
     def texts(self) -> dict[int, str]:
-        """The text of each part, in their order."""
+        """The text of each part, in order."""
         return {index: part.text for index, part in sorted(self.parts.items())}
 
     def as_item(self) -> Item:
-        """The item as the server completed it, with what only the stream said put in."""
+        """Return the item as the server completed it, plus what only the stream contained."""
         if self.kind == _CALL:
             given = self.item.get("arguments")
             return {**self.item, "type": _CALL, "arguments": self.arguments or ("" if given is None else given)}
@@ -69,7 +69,7 @@ class _Slot:
 
 
 class AnswerReader:
-    """Takes the events of one stream and gives the answer at its end; `on_text` hears text as it becomes known."""
+    """Reads the events of one stream into an answer; `on_text` is called with text as it arrives."""
 
     def __init__(self, *, seed: str, faults: Faults, on_text: OnText) -> None:
         self.is_finished = False
@@ -77,13 +77,13 @@ class AnswerReader:
         self._faults = faults
         self._on_text = on_text
         self._slots: list[_Slot] = []
-        self._speaking: _Slot | None = None
+        self._emitting: _Slot | None = None
         self._half = ""
         self._by_id: dict[str, _Slot] = {}
         self._by_index: dict[int, _Slot] = {}
         self._response: Item | None = None
         self._head: Item = {}
-        self._is_told_done = False
+        self._is_done_sent = False
         self._handlers: dict[str, Callable[[Item], None]] = {
             "response.created": self._created,
             "response.output_item.added": self._item_added,
@@ -102,15 +102,15 @@ class AnswerReader:
             "error": self._failed,
         }
 
-    def take(self, event: ServerEvent) -> None:
-        """Take in one event; raises GatewayFault when it tells a failure. After `is_finished` nothing is needed."""
+    def feed(self, event: ServerEvent) -> None:
+        """Read one event; raise GatewayFault if it reports a failure. Not needed once `is_finished`."""
         if event.text.strip() == "[DONE]":
-            self._is_told_done = self.is_finished = True
+            self._is_done_sent = self.is_finished = True
             return
         try:
             body = json.loads(event.text)
         except (ValueError, RecursionError):
-            # Some servers send pings that are no JSON; what is really missing shows at the end.
+            # Some servers send pings that are not JSON; if anything is really missing, `end` notices.
             return
         if not isinstance(body, dict):
             return
@@ -120,18 +120,18 @@ class AnswerReader:
             handler(body)
 
     def end(self) -> StepAnswer:
-        """The answer, once the stream is over; raises GatewayFault when it broke off before it was whole."""
+        """Return the answer after the stream has ended; raise GatewayFault if it ended too early."""
         if self._response is None and not self._is_enough():
             raise self._faults.unreadable("its stream ended before the answer was complete.")
         output = [slot.as_item() for slot in self._slots]
         return build_answer(output, {**self._head, **(self._response or {})}, seed=self._seed, faults=self._faults)
 
     def _is_enough(self) -> bool:
-        """Whether an answer without its closing event can still be trusted."""
-        said = [slot for slot in self._slots if slot.kind in (_MESSAGE, _CALL)]
-        if self._is_told_done:
-            return bool(said) and all(slot.kind == _MESSAGE or is_json(slot.as_item()["arguments"]) for slot in said)
-        return bool(said) and all(slot.is_whole for slot in said)
+        """Whether an answer without its closing event is complete anyway."""
+        slots = [slot for slot in self._slots if slot.kind in (_MESSAGE, _CALL)]
+        if self._is_done_sent:
+            return bool(slots) and all(slot.kind == _MESSAGE or is_json(slot.as_item()["arguments"]) for slot in slots)
+        return bool(slots) and all(slot.is_whole for slot in slots)
 
     def _created(self, body: Item) -> None:
         response = body.get("response")
@@ -156,13 +156,13 @@ class AnswerReader:
         slot.item = {**slot.item, **{name: value for name, value in item.items() if value is not None}}
         slot.is_done = True
         if slot.kind == _MESSAGE:
-            self._settle(slot, text_parts(item))
+            self._finish_text(slot, text_parts(item))
         elif slot.kind == _CALL and item.get("arguments") not in (None, ""):
             given = item["arguments"]
             slot.arguments = given if isinstance(given, str) else json.dumps(given)
 
     def _slot(self, kind: str, body: Item, item: Item | None = None) -> _Slot:
-        """The slot an event is about: by its ids, else by its index, else the newest unfinished one that may be it."""
+        """Return the slot of an event: by its ids, else by its index, else the newest unfinished one that fits."""
         named = _ids_of(body, item or {})
         found = [self._by_id.get(item_id) for item_id in named]
         index = body.get("output_index")
@@ -171,19 +171,19 @@ class AnswerReader:
             slot
             for slot in reversed(self._slots)
             if not slot.is_done
-            # A slot that another name was given to is another item; only an announced one may have changed its id.
+            # A slot with another id or index is another item; only an announced one may have changed its id.
             and not (isinstance(index, int) and slot.has_index)
             and not (named and slot.has_id and not slot.is_announced)
         )
         slot = next((slot for slot in found if slot is not None and slot.kind == kind), None)
-        return self._open(kind, body, item or {}) if slot is None else self._name(slot, body, item or {})
+        return self._open(kind, body, item or {}) if slot is None else self._index(slot, body, item or {})
 
     def _open(self, kind: str, body: Item, item: Item) -> _Slot:
         slot = _Slot(kind=kind)
         self._slots.append(slot)
-        return self._name(slot, body, item)
+        return self._index(slot, body, item)
 
-    def _name(self, slot: _Slot, body: Item, item: Item) -> _Slot:
+    def _index(self, slot: _Slot, body: Item, item: Item) -> _Slot:
         for item_id in _ids_of(body, item):
             self._by_id[item_id] = slot
             slot.has_id = True
@@ -200,7 +200,7 @@ class AnswerReader:
             slot = self._slot(_MESSAGE, body)
             index = _part_index(slot, body)
             slot.parts.setdefault(index, TextBuffer()).add(delta)
-            self._say(slot, delta)
+            self._emit(slot, delta)
 
     def _text_done(self, body: Item) -> None:
         if isinstance(body.get("text"), str):
@@ -219,28 +219,28 @@ class AnswerReader:
             self._text_done({**body, "text": part.get("text")})
 
     def _complete(self, slot: _Slot, index: int, whole: str) -> None:
-        """Make one part's text what the server says it is in the end, and say what was not said yet."""
-        heard = slot.texts.get(index, "")
-        if not whole or whole == heard:
+        """Replace one part's text by its final text, and emit what was not emitted yet."""
+        known = slot.texts.get(index, "")
+        if not whole or whole == known:
             return
         slot.parts[index] = TextBuffer(whole)
-        if whole.startswith(heard):
-            self._say(slot, whole[len(heard) :])
+        if whole.startswith(known):
+            self._emit(slot, whole[len(known) :])
 
-    def _settle(self, slot: _Slot, parts: dict[int, str]) -> None:
-        """Make a message's whole text what the server says in the end, however the stream counted its parts."""
-        heard = "".join(slot.texts.values())
+    def _finish_text(self, slot: _Slot, parts: dict[int, str]) -> None:
+        """Replace a message's text by its final text, however the stream numbered its parts."""
+        known = "".join(slot.texts.values())
         whole = "".join(parts.values())
         if whole:
             slot.parts = {index: TextBuffer(text) for index, text in parts.items()}
-        if len(whole) > len(heard) and whole.startswith(heard):
-            self._say(slot, whole[len(heard) :])
+        if len(whole) > len(known) and whole.startswith(known):
+            self._emit(slot, whole[len(known) :])
 
-    def _say(self, slot: _Slot, text: str) -> None:
-        if self._speaking is not None and self._speaking is not slot:
+    def _emit(self, slot: _Slot, text: str) -> None:
+        if self._emitting is not None and self._emitting is not slot:
             self._on_text(BETWEEN_MESSAGES)
-        self._speaking = slot
-        # Some servers cut a character in two: its first half waits for the second.
+        self._emitting = slot
+        # Some servers split a surrogate pair: its first half waits for the second.
         text, self._half = self._half + text, ""
         if "\ud800" <= text[-1] <= "\udbff":
             text, self._half = text[:-1], text[-1]
@@ -285,7 +285,7 @@ class AnswerReader:
         self.is_finished = True
 
     def _take_final(self, output: list[Item]) -> None:
-        """Complete the items from the closing event: matched by id, else by their order among their kind."""
+        """Complete the items from the closing event, matched by id, else by order among their kind."""
         waiting = list(self._slots)
         for item in output:
             kind = _kind_of(item)
@@ -302,19 +302,19 @@ class AnswerReader:
 
 
 def read_whole(body: bytes, *, seed: str, faults: Faults, on_text: OnText) -> StepAnswer:
-    """The answer in a plain JSON body; raises GatewayFault when there is none."""
+    """Return the answer in a plain JSON body; raise GatewayFault if it contains none."""
     try:
         response = json.loads(body)
     except (ValueError, RecursionError):
-        raise faults.unreadable("its body is no JSON.") from None
+        raise faults.unreadable("its body is not JSON.") from None
     if not isinstance(response, dict):
-        raise faults.unreadable("its body is no object.")
+        raise faults.unreadable("its body is not a JSON object.")
     status = response.get("status", "completed")
     if response.get("error") or status in ("failed", "cancelled"):
         raise faults.of_error(response.get("error"))
     output = response.get("output")
     if not isinstance(output, list) or status not in ("completed", "incomplete"):
-        raise faults.unreadable("its body holds no finished response.")
+        raise faults.unreadable("its body does not contain a finished response.")
     items = [item for item in output if isinstance(item, dict)]
     answer = build_answer(items, response, seed=seed, faults=faults)
     if answer.text:
@@ -329,14 +329,14 @@ def _kind_of(item: Item) -> str:
 
 
 def _ids_of(body: Item, item: Item) -> list[str]:
-    """The names an event or item goes by, the most telling first."""
+    """Return the ids of an event or item, the most specific first."""
     named = (item.get("call_id"), body.get("item_id"), item.get("id"))
     return [item_id for item_id in named if isinstance(item_id, str) and item_id]
 
 
 def _part_index(slot: _Slot, body: Item) -> int:
-    """The place of a text in its message; servers that do not count are counted for."""
-    told = body.get("content_index")
-    if isinstance(told, int):
-        return told
+    """Return the index of a text in its message; if the server omits it, count for it."""
+    index = body.get("content_index")
+    if isinstance(index, int):
+        return index
     return max(slot.parts, default=0) + (1 if max(slot.parts, default=0) in slot.ended_parts else 0)

@@ -1,4 +1,4 @@
-"""From a gateway's settings to a gateway; what cannot work is refused here, before the first step."""
+"""Opening a gateway from its settings; settings that cannot work are refused before the first step."""
 
 from urllib.parse import urlsplit
 
@@ -9,14 +9,14 @@ from carrel.gateway.responses import ResponsesGateway
 from carrel.kernel.settings import GatewaySettings
 from carrel.wire import Wire
 
-_WANTED = {
+_EXPECTED = {
     "a2a": "an A2A agent or of its card, such as https://agent.example/.well-known/agent-card.json",
     "responses": "an Open Responses server, such as http://127.0.0.1:11434",
 }
 
 
 def open_gateway(name: str, settings: GatewaySettings, wire: Wire) -> Gateway:
-    """The gateway that `settings` describe; raises ValueError, naming the setting, when they cannot work."""
+    """Return the gateway that `settings` describe; raise ValueError, naming the setting, if they cannot work."""
     if settings.kind == "builtin":
         return BuiltinGateway(name)
     _check(name, settings)
@@ -33,12 +33,12 @@ def _check(name: str, settings: GatewaySettings) -> None:
     except ValueError:
         host, has_user = None, False
     if not host:
-        raise ValueError(f"gateway.{name}.base_url must be the address of {_WANTED[settings.kind]}")
+        raise ValueError(f"gateway.{name}.base_url must be the address of {_EXPECTED[settings.kind]}")
     if has_user and settings.api_key:
-        raise ValueError(f"gateway.{name}.base_url must not carry a user name beside gateway.{name}.api_key")
+        raise ValueError(f"gateway.{name}.base_url must not contain a user name if gateway.{name}.api_key is set")
     if (
         not settings.api_key.isascii()
         or not settings.api_key.isprintable()
         or settings.api_key.strip() != settings.api_key
     ):
-        raise ValueError(f"gateway.{name}.api_key holds characters or spaces that a header cannot carry")
+        raise ValueError(f"gateway.{name}.api_key contains characters or spaces that are not allowed in an HTTP header")

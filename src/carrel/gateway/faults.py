@@ -1,4 +1,4 @@
-"""From what went wrong to a GatewayFault: which errors may pass by themselves, and words that never hold a key."""
+"""From an error to a GatewayFault: whether it is transient, and a message that never contains a key."""
 
 import json
 import re
@@ -16,9 +16,9 @@ RETRY_AFTER_SECONDS_MAX = 3600.0
 _KEY_CHARS_MIN = 4
 
 _TOO_LONG_CODES = frozenset({"context_length_exceeded", "exceed_context_size_error"})
-# Servers without a code for it say it in these words; some call it an error of their own.
+# Servers without a code for it use these words; some report it as a server error.
 _TOO_LONG_WORDS = re.compile(r"\bcontext[ _](size|length|window)\b", re.IGNORECASE)
-_PASSING_CODES = frozenset(
+_TRANSIENT_CODES = frozenset(
     {
         "api_error",
         "cancelled",
@@ -47,14 +47,14 @@ _PASSING_CODES = frozenset(
 
 
 class Faults:
-    """Tells the faults of one gateway by its name, with its key struck out wherever a server repeats it."""
+    """Builds the faults of one gateway, with its key removed wherever a server repeats it."""
 
     def __init__(self, name: str, api_key: str) -> None:
         self._name = name
         self._api_key = api_key
 
     def of_wire(self, fault: WireFault) -> GatewayFault:
-        """A request without an answer."""
+        """Return the fault of a request without a response."""
         head = f'The gateway "{self._name}"'
         match fault.kind:
             case WireFaultKind.CONNECT:
@@ -64,108 +64,108 @@ class Faults:
                 hint = f"Raise gateway.{self._name}.timeout_seconds if its model needs longer."
                 return self._fault("gateway_timeout", f"{head} took too long. {fault.message} {hint}", True)
             case WireFaultKind.BROKEN | WireFaultKind.TOO_LARGE:
-                return self._fault("gateway_unreadable", f"{head} gave no readable answer. {fault.message}", True)
+                return self._fault("gateway_unreadable", f"{head} returned no readable answer. {fault.message}", True)
             case WireFaultKind.INVALID | WireFaultKind.FORBIDDEN:
                 hint = f"Check gateway.{self._name}.base_url and .api_key."
-                return self._fault("gateway_misconfigured", f"{head} cannot be asked. {fault.message} {hint}", False)
+                return self._fault("gateway_misconfigured", f"{head} cannot be called. {fault.message} {hint}", False)
 
     def of_status(self, status: int, headers: dict[str, str], body: bytes) -> GatewayFault:
-        """An answer whose status says that it is none."""
+        """Return the fault of a response with an error status."""
         head = f'The gateway "{self._name}" answered HTTP {status}'
         error = _error_in(body)
-        said = self._quote(_message_of(error))
+        quoted = self._quote(_message_of(error))
         if status not in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN) and is_too_long(error):
-            return self._too_long(f"{head}{said}")
+            return self._too_long(f"{head}{quoted}")
         if status in (HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_MANY_REQUESTS) or status >= 500:
             code = "gateway_rate_limited" if status == HTTPStatus.TOO_MANY_REQUESTS else "gateway_unavailable"
-            return self._fault(code, f"{head}{said}", True, retry_after(headers))
+            return self._fault(code, f"{head}{quoted}", True, retry_after(headers))
         if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
-            # What a server says here often repeats a part of the key, so it is not quoted.
+            # The server's message often repeats part of the key, so it is not quoted.
             return self._fault("gateway_unauthorized", f"{head}. Check gateway.{self._name}.api_key.", False)
         if status == HTTPStatus.NOT_FOUND:
             hint = f"Check gateway.{self._name}.base_url and the model's name."
-            return self._fault("gateway_not_found", f"{head}{said} {hint}", False)
+            return self._fault("gateway_not_found", f"{head}{quoted} {hint}", False)
         if 300 <= status < 400:
-            hint = f"Redirects are not followed: set gateway.{self._name}.base_url to where it really is."
+            hint = f"Redirects are not followed: set gateway.{self._name}.base_url to the final address."
             return self._fault("gateway_misconfigured", f"{head}. {hint}", False)
-        return self._fault("gateway_refused", f"{head}{said}", False)
+        return self._fault("gateway_refused", f"{head}{quoted}", False)
 
     def of_error(self, error: Any) -> GatewayFault:
-        """An error told inside an answer; without a code it counts as the server's own trouble."""
-        told = f'The gateway "{self._name}" failed{self._quote(_message_of(error))}'
+        """Return the fault of an error inside a response; without a code it counts as a server error."""
+        message = f'The gateway "{self._name}" failed{self._quote(_message_of(error))}'
         if is_too_long(error):
-            return self._too_long(told)
-        return self._fault("gateway_failed", told, is_passing(error))
+            return self._too_long(message)
+        return self._fault("gateway_failed", message, is_transient(error))
 
     def of_refusal(self, refusal: str) -> GatewayFault:
-        """The model's refusal to answer."""
+        """Return the fault of a model that refused to answer."""
         return self._fault("model_refused", f"The model refused to answer{self._quote(refusal)}", False)
 
     def unreadable(self, why: str) -> GatewayFault:
-        """An answer nobody can make sense of."""
-        hint = f"Check that gateway.{self._name}.base_url speaks Open Responses."
+        """Return the fault of a response that cannot be understood."""
+        hint = f"Check that gateway.{self._name}.base_url is an Open Responses server."
         return self._fault(
-            "gateway_unreadable", f'The gateway "{self._name}" gave no readable answer: {why} {hint}', True
+            "gateway_unreadable", f'The gateway "{self._name}" returned no readable answer: {why} {hint}', True
         )
 
-    def _too_long(self, told: str) -> GatewayFault:
-        """What is shown will be too long the next time as well, so who reads this must know what to do."""
-        hint = "Its model cannot hold as much: lower delivery.history_chars_max, or begin the session afresh by /reset."
-        return self._fault(PROMPT_TOO_LONG, f"{told} {hint}", False)
+    def _too_long(self, message: str) -> GatewayFault:
+        """Return the fault of a prompt that is too long; it would be again, so the message says what to change."""
+        hint = "This is too long for its model: lower delivery.history_chars_max, or reset the session with /reset."
+        return self._fault(PROMPT_TOO_LONG, f"{message} {hint}", False)
 
     def _fault(
         self, code: str, message: str, retryable: bool, retry_after_seconds: float | None = None
     ) -> GatewayFault:
         return GatewayFault(code, message, retryable=retryable, retry_after_seconds=retry_after_seconds)
 
-    def _quote(self, said: str) -> str:
-        """What the server said, as the end of a sentence: one short line without anything secret."""
+    def _quote(self, message: str) -> str:
+        """Return the server's message as the end of a sentence: one short line without secrets."""
         if len(self._api_key) >= _KEY_CHARS_MIN:
-            said = said.replace(self._api_key, "[redacted]")
-        shown = clip(redact(one_line(said)), QUOTE_CHARS_MAX)
+            message = message.replace(self._api_key, "[redacted]")
+        shown = clip(redact(one_line(message)), QUOTE_CHARS_MAX)
         return f": {shown}{'' if shown[-1] in '.!?…' else '.'}" if shown else "."
 
 
 def is_too_long(error: Any) -> bool:
-    """Whether an error says that the model cannot hold what it was shown."""
+    """Return whether an error says that the prompt exceeds the model's context."""
     codes = [error.get("code"), error.get("type")] if isinstance(error, dict) else []
     if any(isinstance(code, str) and code in _TOO_LONG_CODES for code in codes):
         return True
     return _TOO_LONG_WORDS.search(_message_of(error)) is not None
 
 
-def is_passing(error: Any) -> bool:
-    """Whether an error told in a body is the server's own or a matter of rate, so that a later attempt may do."""
+def is_transient(error: Any) -> bool:
+    """Return whether an error in a body is a server error or a rate limit, so that a retry may succeed."""
     if not isinstance(error, dict):
         return True
-    told = [error[field] for field in ("code", "type", "status") if error.get(field) not in (None, "", "error")]
-    if not told:
+    codes = [error[field] for field in ("code", "type", "status") if error.get(field) not in (None, "", "error")]
+    if not codes:
         return True
-    return any(_is_passing_code(code) for code in told)
+    return any(_is_transient_code(code) for code in codes)
 
 
 def retry_after(headers: dict[str, str]) -> float | None:
-    """How long the server asks us to wait; a date is read against the server's own clock."""
+    """Return how long the server asks us to wait; a date is compared with the server's own clock."""
     milliseconds = _number(headers.get("retry-after-ms", ""))
     if milliseconds is not None:
         return _bounded(milliseconds / 1000)
-    told = headers.get("retry-after", "").strip()
-    seconds = _number(told)
+    value = headers.get("retry-after", "").strip()
+    seconds = _number(value)
     if seconds is not None:
         return _bounded(seconds)
     try:
-        wait = parsedate_to_datetime(told) - parsedate_to_datetime(headers.get("date", ""))
+        wait = parsedate_to_datetime(value) - parsedate_to_datetime(headers.get("date", ""))
     except (ValueError, TypeError):
         return None
     return _bounded(wait.total_seconds())
 
 
-def _is_passing_code(code: Any) -> bool:
+def _is_transient_code(code: Any) -> bool:
     if isinstance(code, str) and code.isdigit():
         code = int(code)
     if isinstance(code, int):
         return code >= 500 or code in (HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_MANY_REQUESTS)
-    return isinstance(code, str) and code.lower() in _PASSING_CODES
+    return isinstance(code, str) and code.lower() in _TRANSIENT_CODES
 
 
 def _bounded(seconds: float) -> float:
@@ -182,11 +182,11 @@ def _number(text: str) -> float | None:
 
 def _error_in(body: bytes) -> Any:
     try:
-        told = json.loads(body)
+        parsed = json.loads(body)
     except (ValueError, RecursionError):
-        # An error page is for browsers; its markup says nothing useful here.
+        # An HTML error page says nothing useful here.
         return "" if body.lstrip()[:1] == b"<" else body[: QUOTE_CHARS_MAX * 4].decode("utf-8", "replace")
-    return told.get("error") or told.get("detail") or told if isinstance(told, dict) else ""
+    return parsed.get("error") or parsed.get("detail") or parsed if isinstance(parsed, dict) else ""
 
 
 def _message_of(error: Any) -> str:

@@ -1,4 +1,4 @@
-"""What passes between a turn and a model: the step, its answer, and what can go wrong. No HTTP and no storage here."""
+"""The gateway protocol: a step, its answer, and its faults. No HTTP and no storage here."""
 
 from collections.abc import Callable
 from typing import Any, Protocol
@@ -10,10 +10,10 @@ Item = dict[str, Any]
 
 
 class Step(Struct, frozen=True, kw_only=True):
-    """One request to a model. `body` is exactly the JSON text that goes over the wire; its builder has recorded it.
+    """One request to a model. `body` is the exact JSON text to send; it was stored before.
 
-    `address` names the session at the gateway; `agent_id` is empty for requests that belong to no run. `run_token` is
-    for gateways that are to call tools as this run; nobody else ever sees it.
+    `address` names the session at the gateway; `agent_id` is empty for requests outside a run. `run_token` lets the
+    gateway call tools as this run; it is shown to nobody else.
     """
 
     body: bytes
@@ -23,7 +23,7 @@ class Step(Struct, frozen=True, kw_only=True):
 
 
 class Call(Struct, frozen=True, kw_only=True):
-    """A tool the model wants used; `arguments` is the JSON text as the model wrote it, which may be no JSON at all."""
+    """A tool call of the model; `arguments` is its JSON text as the model wrote it, which may be invalid JSON."""
 
     call_id: str
     name: str
@@ -31,7 +31,7 @@ class Call(Struct, frozen=True, kw_only=True):
 
 
 class Usage(Struct, frozen=True, kw_only=True):
-    """What a step cost, as far as the gateway tells."""
+    """The cost of a step, as far as the gateway reports it."""
 
     input_tokens: int = 0
     output_tokens: int = 0
@@ -40,10 +40,10 @@ class Usage(Struct, frozen=True, kw_only=True):
 
 
 class StepAnswer(Struct, frozen=True, kw_only=True):
-    """What the model said and wants done.
+    """The text and tool calls of a model's answer.
 
-    `output` holds the raw items; each call in `calls` has its item there, with the same call id. When the answer was
-    cut short, `incomplete_reason` says why, and the last item of `output` says it too.
+    `output` contains the raw items, including one per call in `calls` with the same call id. If the answer was cut
+    short, `incomplete_reason` says why, and so does the last item of `output`.
     """
 
     text: str
@@ -54,14 +54,14 @@ class StepAnswer(Struct, frozen=True, kw_only=True):
     incomplete_reason: str | None = None
 
 
-# The code of a step that shows a model more than it can hold; less of it may do.
+# The code of a step that is longer than the model's context; a shorter one may succeed.
 PROMPT_TOO_LONG = "gateway_prompt_too_long"
 
 
 class GatewayFault(Exception):
-    """A step without an answer, in words that say what to do; never with a credential in them.
+    """A step without an answer. The message says what to do and never contains a credential.
 
-    `retryable`: the way failed and may work later. Otherwise the same step would fail again.
+    If `retryable`, the same step may succeed later; otherwise it would fail again.
     """
 
     def __init__(self, code: str, message: str, *, retryable: bool, retry_after_seconds: float | None = None) -> None:
@@ -73,25 +73,25 @@ class GatewayFault(Exception):
 
 
 class Gateway(Protocol):
-    """A way to a model, or to the built-in agent."""
+    """A connection to a model, a remote agent, or the built-in agent."""
 
     name: str
 
     async def take(self, step: Step, on_text: OnText) -> StepAnswer:
-        """The answer to `step`, or GatewayFault; `on_text` hears the text while it comes.
+        """Return the answer to `step`, or raise GatewayFault; `on_text` is called with the text as it arrives.
 
-        What `on_text` heard of a step that then fails is void. Cancelling closes the connection at once.
+        If the step fails, that text is void. Cancelling closes the connection at once.
         """
         ...
 
     async def check(self) -> bool:
-        """Whether a step could be taken now, found out without asking a model."""
+        """Return whether a step could be taken now, without calling a model."""
         ...
 
     async def models(self) -> tuple[str, ...]:
-        """The models that may be named here: the configured ones, then those the gateway lists."""
+        """Return the models that can be used: the configured ones, then those the gateway lists."""
         ...
 
     async def close(self) -> None:
-        """Give back what is held. The wire stays open; it is not ours."""
+        """Release what the gateway holds; the shared HTTP client stays open."""
         ...

@@ -1,6 +1,6 @@
-"""A model behind Open Responses: one POST per step, answered by an event stream or by plain JSON.
+"""The client for Open Responses: one POST per step, answered by an event stream or plain JSON.
 
-It sends the step's body byte for byte and reads what comes back; building and recording the body is the caller's.
+It sends the step's body unchanged; the caller has built and stored it.
 """
 
 import json
@@ -17,7 +17,7 @@ from carrel.wire import EventReader, StreamedReply, Wire, WireFault
 
 CHECK_SECONDS = 5.0
 MODELS_MAX = 1000
-RUN_TOKEN_HEADER = "x-carrel-run-token"  # noqa: S105  (a name, no secret)
+RUN_TOKEN_HEADER = "x-carrel-run-token"  # noqa: S105  (a name, not a secret)
 _STREAM_TYPE = "text/event-stream"
 
 
@@ -32,7 +32,7 @@ class ResponsesGateway:
         self._faults = Faults(name, settings.api_key)
 
     async def take(self, step: Step, on_text: OnText) -> StepAnswer:
-        """The model's answer to `step`, read whichever way the server sends it."""
+        """Return the model's answer to `step`, streamed or not."""
         headers = {
             **self._authorization(),
             "Content-Type": "application/json",
@@ -53,12 +53,12 @@ class ResponsesGateway:
             ) as reply:
                 if reply.status not in (HTTPStatus.OK, HTTPStatus.CREATED):
                     raise self._faults.of_status(reply.status, dict(reply.headers), await reply.read())
-                return await self._heard(step, reply, on_text)
+                return await self._read_filtered(step, reply, on_text)
         except WireFault as fault:
             raise self._faults.of_wire(fault) from None
 
     async def check(self) -> bool:
-        """Whether the gateway answers and knows our key; a list of models it keeps to itself does no harm."""
+        """Return whether the gateway answers and accepts our key; it need not list its models."""
         try:
             reply = await self._wire.request(
                 "GET", f"{self._root}/v1/models", headers=self._authorization(), timeout_seconds=CHECK_SECONDS
@@ -68,7 +68,7 @@ class ResponsesGateway:
         return reply.status < 500 and reply.status != HTTPStatus.UNAUTHORIZED
 
     async def models(self) -> tuple[str, ...]:
-        """The configured models, then those the gateway lists; raises GatewayFault when it cannot be asked."""
+        """Return the configured models, then those the gateway lists; raise GatewayFault if it cannot be reached."""
         try:
             reply = await self._wire.request(
                 "GET", f"{self._root}/v1/models", headers=self._authorization(), timeout_seconds=CHECK_SECONDS
@@ -80,13 +80,13 @@ class ResponsesGateway:
         return tuple(dict.fromkeys(model for model in (*configured, *listed) if model))[:MODELS_MAX]
 
     async def close(self) -> None:
-        """Nothing is held between steps."""
+        """Do nothing: nothing is kept between steps."""
 
     def _authorization(self) -> dict[str, str]:
         return {"Authorization": f"Bearer {self._settings.api_key}"} if self._settings.api_key else {}
 
-    async def _heard(self, step: Step, reply: StreamedReply, on_text: OnText) -> StepAnswer:
-        """The answer, heard and kept without the token that came with the step."""
+    async def _read_filtered(self, step: Step, reply: StreamedReply, on_text: OnText) -> StepAnswer:
+        """Read the answer, with the run token removed from the streamed text and from the result."""
         seed = sha256(step.body).hexdigest()
         if not step.run_token:
             return await self._read(reply, seed, on_text)
@@ -100,7 +100,7 @@ class ResponsesGateway:
         if reply.media_type == _STREAM_TYPE:
             async with aclosing(reply.events()) as events:
                 async for event in events:
-                    reader.take(event)
+                    reader.feed(event)
                     if reader.is_finished:
                         break
             await reply.drain()
@@ -108,24 +108,24 @@ class ResponsesGateway:
         body = await reply.read()
         if not body.lstrip().startswith((b"event:", b"data:")):
             return read_whole(body, seed=seed, faults=self._faults, on_text=on_text)
-        # Some proxies take the type of a stream away from it.
-        whole = EventReader(len(body) + 1)
-        for event in (*whole.feed(body), *whole.close()):
+        # Some proxies drop the content type of a stream.
+        events = EventReader(len(body) + 1)
+        for event in (*events.feed(body), *events.close()):
             if not reader.is_finished:
-                reader.take(event)
+                reader.feed(event)
         return reader.end()
 
 
 def root_of(base_url: str) -> str:
-    """The address that `/v1/…` is appended to, whether or not the operator wrote a slash, `/v1` or the whole path."""
+    """Return the URL to append `/v1/…` to, whether the setting ends in a slash, `/v1` or the whole path."""
     return base_url.strip().rstrip("/").removesuffix("/responses").removesuffix("/v1").rstrip("/")
 
 
 def _listed(body: bytes) -> tuple[str, ...]:
     try:
-        told = json.loads(body)
+        parsed = json.loads(body)
     except (ValueError, RecursionError):
         return ()
-    rows = told.get("data") if isinstance(told, dict) else None
+    rows = parsed.get("data") if isinstance(parsed, dict) else None
     ids = (row.get("id") for row in rows if isinstance(row, dict)) if isinstance(rows, list) else ()
     return tuple(model for model in ids if isinstance(model, str))

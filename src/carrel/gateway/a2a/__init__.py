@@ -1,1 +1,1 @@
-"""A remote agent behind A2A."""
+"""The gateway to a remote A2A agent."""

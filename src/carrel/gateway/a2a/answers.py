@@ -1,7 +1,7 @@
-"""From a remote run that rests to the answer of a step: its text, or the calls of our tools that say the same. Pure.
+"""From a remote task that has finished or waits to the answer of a step: its text, or equivalent tool calls. Pure.
 
-Files, links and structured results become artifacts of our run, a question becomes a question of ours, a refusal a
-refusal. Only text ends a step, so what is to be kept beside it goes first, and the text is read again afterwards.
+Files, links and structured results become artifacts of our run, a question becomes our question, a refusal ours. Only
+text ends a turn, so calls that keep the rest come first, and the text is read again afterwards.
 """
 
 import json
@@ -10,7 +10,7 @@ from hashlib import sha256
 
 from carrel.a2a import RemoteRun
 from carrel.gateway.a2a.faults import RemoteFaults
-from carrel.gateway.a2a.message import DECLINE, FILE, MESSAGE, QUESTION, Saying, call_id_of
+from carrel.gateway.a2a.message import DECLINE, FILE, MESSAGE, QUESTION, OutgoingMessage, call_id_of
 from carrel.gateway.answers import build_answer
 from carrel.gateway.model import Item, StepAnswer
 from carrel.kernel import clip
@@ -18,43 +18,43 @@ from carrel.kernel.limits import NAME_CHARS_MAX, QUESTION_CHARS_MAX, TOOL_CALLS_
 
 _KINDS = {"input-required": "input", "auth-required": "auth"}
 _NO_QUESTION = {
-    "input": "The remote agent needs to be told more before it can go on.",
-    "auth": "The remote agent needs an authorization before it can go on.",
+    "input": "The remote agent needs more information before it can continue.",
+    "auth": "The remote agent needs authorization before it can continue.",
 }
 _MESSAGE_TEXT = "0"
 
 
-def answer_of(run: RemoteRun, saying: Saying, model: str, faults: RemoteFaults) -> StepAnswer:
-    """The answer that a remote run gives by resting; GatewayFault when it came to no good end."""
+def answer_of(run: RemoteRun, message: OutgoingMessage, model: str, faults: RemoteFaults) -> StepAnswer:
+    """Return the answer of a remote task that has finished or waits; raise GatewayFault if it failed."""
     match run.state:
         case "completed" if run.message is not None:
             items = _message_items(run)
         case "completed":
-            items = _file_items(run, saying)[:TOOL_CALLS_PER_ROUND_MAX] or spoken(run.text)
+            items = _file_items(run, message)[:TOOL_CALLS_PER_ROUND_MAX] or as_message(run.text)
         case "input-required" | "auth-required":
-            items = _asking_items(run, saying)
-        case "rejected" if saying.last_kind != DECLINE:
-            reason = clip(_clean(run.said) or "The remote agent refused without a reason.", QUESTION_CHARS_MAX)
+            items = _question_items(run, message)
+        case "rejected" if message.last_kind != DECLINE:
+            reason = clip(_clean(run.said) or "The remote agent refused without giving a reason.", QUESTION_CHARS_MAX)
             items = [_call(call_id_of(DECLINE, "", run.id), "decline", {"reason": reason})]
         case _:
             raise faults.of_end(run.state, run.said)
-    return finished(items, saying, model, faults)
+    return as_answer(items, message, model, faults)
 
 
-def finished(items: list[Item], saying: Saying, model: str, faults: RemoteFaults) -> StepAnswer:
-    """The items as an answer."""
-    return build_answer(items, {"model": model}, seed=saying.seed, faults=faults)
+def as_answer(items: list[Item], message: OutgoingMessage, model: str, faults: RemoteFaults) -> StepAnswer:
+    """Return the items as an answer."""
+    return build_answer(items, {"model": model}, seed=message.seed, faults=faults)
 
 
-def spoken(text: str) -> list[Item]:
-    """A text as what an agent says; nothing at all is said by no item."""
+def as_message(text: str) -> list[Item]:
+    """Return a text as an output message; no item for an empty text."""
     content = [{"type": "output_text", "text": text, "annotations": []}]
     return [{"type": "message", "role": "assistant", "status": "completed", "content": content}] if text else []
 
 
-def kept_message(saying: Saying) -> str:
-    """The text of a message whose other parts have been kept: it stands in the first of the calls that kept them."""
-    item = saying.calls.get(call_id_of(MESSAGE, _MESSAGE_TEXT, ""), {})
+def kept_message(message: OutgoingMessage) -> str:
+    """Return the text of a message whose other parts were kept; it is in the first of those calls."""
+    item = message.calls.get(call_id_of(MESSAGE, _MESSAGE_TEXT, ""), {})
     try:
         arguments = json.loads(item.get("arguments", ""))
     except ValueError:
@@ -63,44 +63,44 @@ def kept_message(saying: Saying) -> str:
     return text if isinstance(text, str) else ""
 
 
-def _asking_items(run: RemoteRun, saying: Saying) -> list[Item]:
+def _question_items(run: RemoteRun, message: OutgoingMessage) -> list[Item]:
     kind = _KINDS[run.state]
     question = clip(_clean(run.said) or _NO_QUESTION[kind], QUESTION_CHARS_MAX)
-    if saying.is_going_on and saying.last_kind == QUESTION:
-        # This agent may not ask: then its question is its answer.
-        return spoken(question)
-    # Numbered by those asked before, so that it has the same name however often the step is taken.
-    asked = call_id_of(QUESTION, str(saying.questions), run.id)
-    asking = _call(asked, "request_input", {"question": question, "kind": kind})
-    return [*_file_items(run, saying)[: TOOL_CALLS_PER_ROUND_MAX - 1], asking]
+    if message.is_continuation and message.last_kind == QUESTION:
+        # Our agent is not allowed to ask, so the question becomes its answer.
+        return as_message(question)
+    # Numbered by the questions before it, so that the id is the same however often the step is taken.
+    asked = call_id_of(QUESTION, str(message.questions), run.id)
+    question_call = _call(asked, "request_input", {"question": question, "kind": kind})
+    return [*_file_items(run, message)[: TOOL_CALLS_PER_ROUND_MAX - 1], question_call]
 
 
-def _file_items(run: RemoteRun, saying: Saying) -> list[Item]:
-    """The calls that keep what is not text, without those that were made already."""
-    made: list[Item] = []
+def _file_items(run: RemoteRun, message: OutgoingMessage) -> list[Item]:
+    """Return the calls that keep what is not text, except those already made."""
+    calls: list[Item] = []
     for artifact in run.artifacts:
-        for place, arguments in _kept_parts(artifact):
-            # By artifact and place in it, so that what comes later changes no earlier name.
-            mark = sha256(f"{artifact.get('artifactId')}\n{place}".encode()).hexdigest()[:8]
+        for index, arguments in _kept_parts(artifact):
+            # By artifact and part index, so that later parts do not change earlier ids.
+            mark = sha256(f"{artifact.get('artifactId')}\n{index}".encode()).hexdigest()[:8]
             call_id = call_id_of(FILE, mark, run.id)
-            if call_id not in saying.calls:
-                made.append(_call(call_id, "artifact_add", arguments))
-    return made
+            if call_id not in message.calls:
+                calls.append(_call(call_id, "artifact_add", arguments))
+    return calls
 
 
 def _message_items(run: RemoteRun) -> list[Item]:
-    """A message with files has no task to read its text from again, so the text is kept beside them."""
+    """Return the items of a direct message; with files, its text is kept too, since no task holds it."""
     files = list(_kept_parts(run.message or {}))
     text = _clean(run.said)
     if not files:
-        return spoken(run.said)
-    calls = [_call(call_id_of(MESSAGE, f"{place + 1:x}", ""), "artifact_add", arguments) for place, arguments in files]
+        return as_message(run.said)
+    calls = [_call(call_id_of(MESSAGE, f"{index + 1:x}", ""), "artifact_add", arguments) for index, arguments in files]
     kept = [_call(call_id_of(MESSAGE, _MESSAGE_TEXT, ""), "artifact_add", {"text": text, "name": "message"})]
     return [*(kept if text else []), *calls][:TOOL_CALLS_PER_ROUND_MAX]
 
 
 def _kept_parts(whole: Item) -> Iterator[tuple[int, Item]]:
-    for place, part in enumerate(whole["parts"]):
+    for index, part in enumerate(whole["parts"]):
         match part:
             case {"raw": str() as raw}:
                 arguments: Item = {"dataBase64": _plain_base64(raw)}
@@ -113,14 +113,14 @@ def _kept_parts(whole: Item) -> Iterator[tuple[int, Item]]:
         named = {"filename": part.get("filename"), "mediaType": part.get("mediaType")}
         named["name"] = whole.get("name") or part.get("filename")
         yield (
-            place,
+            index,
             arguments
             | {name: clip(value, NAME_CHARS_MAX) for name, value in named.items() if isinstance(value, str) and value},
         )
 
 
 def _plain_base64(raw: str) -> str:
-    """Base64 in its common alphabet and padded: senders may use the other one and leave the padding out."""
+    """Return base64 in the standard alphabet with padding; senders may use the URL-safe one without."""
     plain = raw.replace("-", "+").replace("_", "/").rstrip("=")
     return plain + "=" * (-len(plain) % 4)
 
@@ -131,5 +131,5 @@ def _call(call_id: str, name: str, arguments: Item) -> Item:
 
 
 def _clean(text: str) -> str:
-    """Text without the character that no tool takes."""
+    """Return text without NUL characters, which no tool accepts."""
     return text.replace("\x00", "").strip()

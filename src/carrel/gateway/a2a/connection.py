@@ -1,6 +1,6 @@
-"""The way to a remote agent: its card, the interface that the card leads to, and one request at a time over the wire.
+"""The connection to a remote agent: its card, the interface the card names, and the requests of the protocol.
 
-It knows the protocol's requests and faults, and nothing of steps, runs or tools.
+It knows nothing of steps, runs or tools.
 """
 
 import json
@@ -23,21 +23,21 @@ Read = Callable[[int, bytes], Item]
 CARD_SECONDS = 5.0
 LISTED_MAX = 20
 _HEADERS = {"A2A-Version": "1.0", "Accept": "application/json"}
-# Said by the way to the agent and not by the agent, whatever stands in the body.
-_OF_THE_WAY = (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN, HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_MANY_REQUESTS)
+# Statuses that come from the connection, not from the agent, whatever the body says.
+_TRANSPORT = (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN, HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_MANY_REQUESTS)
 
 
 class Remote(Struct, frozen=True, kw_only=True):
-    """A remote agent as its card tells of it. `is_foreign`: only public addresses of it are called."""
+    """A remote agent as its card describes it. If `public_only`, only its public addresses may be called."""
 
     name: str
     speech: A2aSpeech
     is_streaming: bool
-    is_foreign: bool
+    public_only: bool
 
 
-class Reach:
-    """Finds the remote agent of one gateway and makes requests of it."""
+class RemoteConnection:
+    """Finds the remote agent of one gateway and sends it requests."""
 
     def __init__(self, settings: GatewaySettings, wire: Wire, faults: RemoteFaults) -> None:
         self._settings = settings
@@ -46,90 +46,88 @@ class Reach:
         self._remote: Remote | None = None
 
     async def remote(self) -> Remote:
-        """The agent; its card is read once, and again after anything that may mean it has changed."""
+        """Return the agent; its card is read once, and again after a fault that may mean it has changed."""
         if self._remote is None:
-            self._remote = await self.look()
+            return await self.refresh()
         return self._remote
 
     def forget(self) -> None:
-        """Read the card anew next time."""
+        """Discard the card, so that it is read again."""
         self._remote = None
 
-    def remember(self, remote: Remote) -> None:
-        """Take the agent to be as it was just found."""
-        self._remote = remote
-
-    async def look(self) -> Remote:
-        """The agent as its card tells of it now."""
+    async def refresh(self) -> Remote:
+        """Read the card and return the agent."""
         card, card_url = await self._card()
         try:
             interface = choose_interface(card, card_url)
         except ValueError as error:
             raise self._faults.of_card(str(error)) from None
-        return Remote(
+        self._remote = Remote(
             name=clip(one_line(str(card.get("name") or "")), NAME_CHARS_MAX),
             speech=A2aSpeech(interface),
             is_streaming=does_stream(card),
-            is_foreign=await leads_elsewhere(self._settings.base_url, interface.url),
+            public_only=await leads_elsewhere(self._settings.base_url, interface.url),
         )
+        return self._remote
 
     async def task(self, remote: Remote, task_id: str, *, history: int = 0) -> Item:
-        """A run of the remote as it stands, with its newest messages."""
-        return await self._ask(remote, remote.speech.get(task_id, history=history), remote.speech.read_task)
+        """Return a remote task in its current state, with its newest messages."""
+        return await self._request(remote, remote.speech.get(task_id, history=history), remote.speech.read_task)
 
-    async def working_in(self, remote: Remote, context_id: str) -> list[str]:
-        """The runs of the remote that work, or wait for their turn, in a context."""
-        asked = remote.speech.list({"contextId": context_id, "pageSize": LISTED_MAX})
-        listed = await self._ask(remote, asked, remote.speech.read_list)
-        runs = [RemoteRun({"task": task}) for task in listed["tasks"]]
-        return [run.id for run in runs if run.id and not run.is_resting]
+    async def active_tasks(self, remote: Remote, context_id: str) -> list[str]:
+        """Return the ids of the remote tasks of a context that are running or queued."""
+        request = remote.speech.list({"contextId": context_id, "pageSize": LISTED_MAX})
+        listed = await self._request(remote, request, remote.speech.read_list)
+        tasks = [RemoteRun({"task": task}) for task in listed["tasks"]]
+        return [run.id for run in tasks if run.id and not run.is_resting]
 
     async def cancel(self, remote: Remote, task_id: str) -> None:
-        """Ask the remote to stop a run."""
-        await self._ask(remote, remote.speech.cancel(task_id), remote.speech.read_task)
+        """Ask the remote to cancel a task."""
+        await self._request(remote, remote.speech.cancel(task_id), remote.speech.read_task)
 
     def stream(self, remote: Remote, request: A2aRequest) -> AbstractAsyncContextManager[StreamedReply]:
-        """The answer to one request while it comes."""
+        """Send a request and read its response while it arrives."""
         return self._wire.stream(
             request.method,
             request.url,
             headers={**request.headers, **self._authorization()},
             body=request.body,
-            # The whole step has this bound too, and that one knows better what to do when it is reached.
+            # The whole step has the same limit and handles it better, so it must expire first.
             timeout_seconds=self._settings.timeout_seconds + 1,
-            public_only=remote.is_foreign,
+            public_only=remote.public_only,
         )
 
-    async def understand(self, reply: StreamedReply, read: Read) -> Item:
-        """What a whole answer says, in the words of the protocol; GatewayFault when it says no."""
+    async def read_reply(self, reply: StreamedReply, read: Read) -> Item:
+        """Read a whole response with a reader of the protocol; raise GatewayFault if it is an error."""
         body = await reply.read()
-        if reply.status in _OF_THE_WAY or reply.status >= 500:
+        if reply.status in _TRANSPORT or reply.status >= 500:
             raise self._faults.of_status(reply.status, dict(reply.headers), body)
         try:
             return read(reply.status, body)
         except A2aFault as fault:
             if fault.reason:
-                raise self._faults.of_told(fault) from None
+                raise self._faults.of_protocol(fault) from None
             if reply.status >= 300:
                 raise self._faults.of_status(reply.status, dict(reply.headers), body) from None
             raise self._faults.unreadable(fault.message) from None
 
-    def understand_event(self, text: str, remote: Remote) -> Item:
-        """What one event of a stream says."""
+    def read_event(self, text: str, remote: Remote) -> Item:
+        """Read one event of a stream; raise GatewayFault if it is an error."""
         try:
             return remote.speech.read_streamed(text)
         except A2aFault as fault:
-            raise (self._faults.of_told(fault) if fault.reason else self._faults.unreadable(fault.message)) from None
+            known = fault.reason
+            raise (self._faults.of_protocol(fault) if known else self._faults.unreadable(fault.message)) from None
 
-    async def _ask(self, remote: Remote, request: A2aRequest, read: Read) -> Item:
+    async def _request(self, remote: Remote, request: A2aRequest, read: Read) -> Item:
         try:
             async with self.stream(remote, request) as reply:
-                return await self.understand(reply, read)
+                return await self.read_reply(reply, read)
         except WireFault as fault:
             raise self._faults.of_wire(fault) from None
 
     async def _card(self) -> tuple[Item, str]:
-        """The card and where it lies: at the first of its usual places that has one."""
+        """Return the card and its URL: the first of the usual URLs that has one."""
         missing: GatewayFault | None = None
         for url in card_addresses(self._settings.base_url):
             try:
@@ -143,7 +141,7 @@ class Reach:
             missing = missing or self._faults.of_status(reply.status, dict(reply.headers), reply.body)
             if reply.status != HTTPStatus.NOT_FOUND:
                 break
-        assert missing is not None, "a card has at least one address"
+        assert missing is not None, "a card has at least one URL"
         raise missing
 
     def _parsed(self, body: bytes) -> Item:
@@ -152,7 +150,7 @@ class Reach:
         except (ValueError, RecursionError):
             card = None
         if not isinstance(card, dict):
-            raise self._faults.unreadable("its card is no JSON object.")
+            raise self._faults.unreadable("its card is not a JSON object.")
         return card
 
     def _authorization(self) -> dict[str, str]:
@@ -160,12 +158,12 @@ class Reach:
 
 
 async def leads_elsewhere(base_url: str, url: str, resolve: Resolver | None = None) -> bool:
-    """Whether a card on the public internet leads to another host: then it may not lead into our own network."""
+    """Return whether a public card names another host: that host must not be in our own network."""
     if urlsplit(base_url.strip()).hostname == urlsplit(url).hostname:
         return False
     try:
         await (public_target(base_url.strip(), resolve) if resolve else public_target(base_url.strip()))
     except WireFault:
-        # The operator's own network, or not to be found; there the card knows the way as well as its operator.
+        # The card itself is in a private network (or not found), so it may name private hosts.
         return False
     return True

@@ -1,4 +1,4 @@
-"""What goes wrong with a remote agent, in words that say what to do."""
+"""The faults of a remote agent, with messages that say what to do."""
 
 from http import HTTPStatus
 
@@ -6,62 +6,62 @@ from carrel.a2a import A2aFault
 from carrel.gateway.faults import Faults
 from carrel.gateway.model import GatewayFault
 
-_PASSING = frozenset({"INTERNAL", "UNAVAILABLE", "QUEUE_FULL", "RESOURCE_EXHAUSTED", "DEADLINE_EXCEEDED"})
+_TRANSIENT = frozenset({"INTERNAL", "UNAVAILABLE", "QUEUE_FULL", "RESOURCE_EXHAUSTED", "DEADLINE_EXCEEDED"})
 _ENDS = {
     "failed": ("remote_failed", "The remote agent failed"),
     "rejected": ("remote_rejected", "The remote agent refused"),
-    "canceled": ("remote_canceled", "The remote agent's work was cancelled at its side"),
+    "canceled": ("remote_canceled", "The remote agent's work was cancelled on its side"),
 }
 
 
 class RemoteFaults(Faults):
-    """Tells the faults of one gateway to a remote agent."""
+    """Builds the faults of one gateway to a remote agent."""
 
     def unreadable(self, why: str) -> GatewayFault:
-        """An answer nobody can make sense of."""
+        """Return the fault of a response that cannot be understood."""
         hint = f"Check that gateway.{self._name}.base_url is the address of an A2A agent or of its card."
         return self._fault(
-            "gateway_unreadable", f'The gateway "{self._name}" gave no readable answer: {why} {hint}', True
+            "gateway_unreadable", f'The gateway "{self._name}" returned no readable answer: {why} {hint}', True
         )
 
     def of_status(self, status: int, headers: dict[str, str], body: bytes) -> GatewayFault:
-        """An answer whose status says that it is none."""
+        """Return the fault of a response with an error status."""
         if status == HTTPStatus.NOT_FOUND:
             hint = f"Check gateway.{self._name}.base_url: no A2A agent answers there."
             return self._fault("gateway_not_found", f'The gateway "{self._name}" answered HTTP {status}. {hint}', False)
         return super().of_status(status, headers, body)
 
-    def of_told(self, fault: A2aFault) -> GatewayFault:
-        """A refusal in the words of the protocol."""
+    def of_protocol(self, fault: A2aFault) -> GatewayFault:
+        """Return the fault of an error reported by the A2A protocol."""
         head = f'The remote agent of gateway "{self._name}"'
-        said = self._quote(fault.message)
+        quoted = self._quote(fault.message)
         match fault.reason:
             case "TASK_NOT_FOUND":
-                return self._fault("remote_lost", f"{head} has forgotten its work; say it again{said}", False)
+                return self._fault("remote_lost", f"{head} lost its task; send the message again{quoted}", False)
             case "CONTENT_TYPE_NOT_SUPPORTED":
-                return self._fault("gateway_refused", f"{head} takes no such content{said}", False)
+                return self._fault("gateway_refused", f"{head} does not accept this type of content{quoted}", False)
             case "VERSION_NOT_SUPPORTED" | "EXTENSION_SUPPORT_REQUIRED" | "METHOD_NOT_FOUND":
-                return self._fault("gateway_misconfigured", f"{head} cannot be spoken to from here{said}", False)
-            case reason if reason in _PASSING:
-                return self._fault("gateway_failed", f"{head} could not take the message now{said}", True)
+                return self._fault("gateway_misconfigured", f"{head} is not compatible with Carrel{quoted}", False)
+            case reason if reason in _TRANSIENT:
+                return self._fault("gateway_failed", f"{head} could not accept the message now{quoted}", True)
             case _:
-                return self._fault("gateway_refused", f"{head} refused the message{said}", False)
+                return self._fault("gateway_refused", f"{head} refused the message{quoted}", False)
 
     def of_card(self, why: str) -> GatewayFault:
-        """A card that leads nowhere."""
-        return self._fault("gateway_misconfigured", f'The gateway "{self._name}" cannot be spoken to. {why}', False)
+        """Return the fault of a card without a usable interface."""
+        return self._fault("gateway_misconfigured", f'The gateway "{self._name}" cannot be used. {why}', False)
 
     def of_end(self, state: str, said: str) -> GatewayFault:
-        """A remote run that ended, and not well; taking the step again would only find the same end."""
+        """Return the fault of a remote task that failed; a retry would find the same end."""
         code, head = _ENDS.get(state, ("remote_failed", f"The remote agent ended as {state}"))
         return self._fault(code, f'{head} (gateway "{self._name}"){self._quote(said)}', False)
 
-    def of_time(self, seconds: float, *, is_begun: bool) -> GatewayFault:
-        """A remote run that rests too late; what was begun is not begun a second time."""
+    def of_timeout(self, seconds: float, *, is_started: bool) -> GatewayFault:
+        """Return the fault of a remote task that took too long; work that was started is not started again."""
+        head = f'The remote agent of gateway "{self._name}" did not finish within {seconds:g} seconds.'
         hint = f"Raise gateway.{self._name}.timeout_seconds if its work needs longer."
-        head = f'The remote agent of gateway "{self._name}"'
-        return self._fault("gateway_timeout", f"{head} did not finish within {seconds:g} seconds. {hint}", not is_begun)
+        return self._fault("gateway_timeout", f"{head} {hint}", not is_started)
 
-    def of_silence(self) -> GatewayFault:
-        """A stream that broke off before it named what it tells of."""
-        return self.unreadable("its stream ended before it said anything.")
+    def of_empty_stream(self) -> GatewayFault:
+        """Return the fault of a stream that ended before it named its task."""
+        return self.unreadable("its stream ended without any content.")

@@ -1,7 +1,7 @@
-"""A remote agent behind A2A: a step is a message to it, and its answer is what came of the work it made of that.
+"""The gateway to a remote A2A agent: a step is sent as a message, and the remote task it starts becomes its answer.
 
-The remote keeps the talk, under a name that each generation of a session has of its own. Nothing is kept here: what is
-open at the remote is read from the step, so that any server can take the next one.
+The remote keeps the conversation, in one context per generation of a session. Nothing is kept here: which remote task
+is open is read from the step, so that any server can take the next one.
 """
 
 import asyncio
@@ -10,194 +10,194 @@ from dataclasses import dataclass, field
 from http import HTTPStatus
 
 from carrel.a2a import RemoteRun
-from carrel.gateway.a2a.answers import answer_of, finished, kept_message, spoken
-from carrel.gateway.a2a.connection import Reach, Remote
+from carrel.gateway.a2a.answers import answer_of, as_answer, as_message, kept_message
+from carrel.gateway.a2a.connection import Remote, RemoteConnection
 from carrel.gateway.a2a.faults import RemoteFaults
-from carrel.gateway.a2a.message import MESSAGE, Saying, read_step
+from carrel.gateway.a2a.message import MESSAGE, OutgoingMessage, read_step
 from carrel.gateway.answers import whole_characters
 from carrel.gateway.model import GatewayFault, Item, OnText, Step, StepAnswer
 from carrel.kernel.settings import GatewaySettings
 from carrel.wire import StreamedReply, Wire, WireFault
 
-CALL_OFF_SECONDS = 3.0
+CANCEL_SECONDS = 3.0
 HISTORY_MAX = 50
-LOOK_FIRST_SECONDS = 0.1
-LOOK_MAX_SECONDS = 2.0
-LOOK_GROWTH = 1.5
-LOOKS_FAILED_MAX = 5
-LOOKS_FOR_NAME_MAX = 5
-SAID_AGAIN_MAX = 5
+POLL_FIRST_SECONDS = 0.1
+POLL_MAX_SECONDS = 2.0
+POLL_GROWTH = 1.5
+POLLS_FAILED_MAX = 5
+TASK_LOOKUPS_MAX = 5
+SENDS_MAX = 5
 _STREAM_TYPE = "text/event-stream"
 
 
 @dataclass(eq=False)
-class _Visit:
-    """One step at the remote: what is said there, and what is known of the run that came of it."""
+class _RemoteStep:
+    """One step at the remote: the message, and what is known of the task it started."""
 
-    saying: Saying
+    message: OutgoingMessage
     on_text: OnText
     remote: Remote
     run: RemoteRun = field(default_factory=RemoteRun)
-    is_begun: bool = False
-    has_spoken: bool = False
+    is_started: bool = False
+    has_emitted: bool = False
 
-    def hear(self, event: Item) -> None:
-        """Take in what the remote says, and hand its text on."""
-        self.speak(self.run.take(event))
+    def receive(self, event: Item) -> None:
+        """Apply an event of the remote and emit its text."""
+        self.emit(self.run.take(event))
 
-    def speak(self, text: str) -> None:
-        """Hand text on to whoever listens."""
+    def emit(self, text: str) -> None:
+        """Pass text on to the caller of the step."""
         if text:
             self.on_text(whole_characters(text))
-            self.has_spoken = True
+            self.has_emitted = True
 
 
 class A2aGateway:
-    """Takes steps at the agent whose card is found by `base_url`."""
+    """Takes steps at the agent whose card is found at `base_url`."""
 
     def __init__(self, name: str, settings: GatewaySettings, wire: Wire) -> None:
         self.name = name
         self._settings = settings
         self._faults = RemoteFaults(name, settings.api_key)
-        self._reach = Reach(settings, wire, self._faults)
+        self._connection = RemoteConnection(settings, wire, self._faults)
 
     async def take(self, step: Step, on_text: OnText) -> StepAnswer:
-        """What the remote agent made of the step; cancelling calls its work off."""
-        saying = read_step(step)
-        if saying.is_going_on and saying.last_kind == MESSAGE:
-            return finished(spoken(kept_message(saying)), saying, "", self._faults)
+        """Return the remote agent's answer to the step; cancelling also cancels its task."""
+        message = read_step(step)
+        if message.is_continuation and message.last_kind == MESSAGE:
+            return as_answer(as_message(kept_message(message)), message, "", self._faults)
         try:
-            visit = _Visit(saying, on_text, await self._reach.remote())
-            return await self._bounded(visit)
+            remote_step = _RemoteStep(message, on_text, await self._connection.remote())
+            return await self._bounded(remote_step)
         except GatewayFault:
-            self._reach.forget()
+            self._connection.forget()
             raise
 
     async def check(self) -> bool:
-        """Whether the agent's card can be read and leads somewhere."""
+        """Return whether the agent's card can be read and names a usable interface."""
         try:
-            self._reach.remember(await self._reach.look())
+            await self._connection.refresh()
         except GatewayFault:
             return False
         return True
 
     async def models(self) -> tuple[str, ...]:
-        """None: which model a remote agent uses is its own affair."""
+        """Return nothing: a remote agent chooses its own model."""
         return ()
 
     async def close(self) -> None:
-        """Nothing is held between steps."""
+        """Do nothing: nothing is kept between steps."""
 
-    async def _bounded(self, visit: _Visit) -> StepAnswer:
+    async def _bounded(self, step: _RemoteStep) -> StepAnswer:
         seconds = self._settings.timeout_seconds
         bound = asyncio.timeout(seconds)
         try:
             async with bound:
-                return await self._visit(visit)
+                return await self._answer(step)
         except TimeoutError:
             if not bound.expired():
                 raise
-            await self._call_off(visit)
-            raise self._faults.of_time(seconds, is_begun=visit.is_begun) from None
+            await self._cancel_remote(step)
+            raise self._faults.of_timeout(seconds, is_started=step.is_started) from None
         except asyncio.CancelledError:
-            await self._call_off(visit)
+            await self._cancel_remote(step)
             raise
 
-    async def _visit(self, visit: _Visit) -> StepAnswer:
-        saying = visit.saying
-        if saying.remote_id:
-            await self._look(visit, saying.remote_id, history=HISTORY_MAX)
-        if not saying.remote_id or (not saying.is_going_on and _is_unheard(visit.run, saying)):
-            await self._say(visit)
-            if visit.run.has_files and visit.run.id:
-                # Pieces of a stream may be put together otherwise than the remote does it, and it is asked again later.
-                await self._look(visit, visit.run.id)
-        await self._follow(visit)
-        answer = answer_of(visit.run, saying, visit.remote.name, self._faults)
-        if not visit.has_spoken and not saying.is_going_on:
-            visit.speak(answer.text)
+    async def _answer(self, step: _RemoteStep) -> StepAnswer:
+        message = step.message
+        if message.remote_id:
+            await self._refresh(step, message.remote_id, history=HISTORY_MAX)
+        if not message.remote_id or (not message.is_continuation and _awaits(step.run, message)):
+            await self._send(step)
+            if step.run.has_files and step.run.id:
+                # The remote may join the pieces of a stream differently, and later steps read its version.
+                await self._refresh(step, step.run.id)
+        await self._poll(step)
+        answer = answer_of(step.run, message, step.remote.name, self._faults)
+        if not step.has_emitted and not message.is_continuation:
+            step.emit(answer.text)
         return answer
 
-    async def _say(self, visit: _Visit) -> None:
-        """Say it, under another name where the same was said and called off before, as when a server is stopped."""
-        saying, context_id = visit.saying, visit.run.context_id or visit.saying.context_id
-        known = {"taskId": saying.remote_id} if saying.remote_id else {}
-        for again in range(SAID_AGAIN_MAX):
-            message = {"messageId": saying.message_id(again), "contextId": context_id, **known}
-            visit.run = RemoteRun()
-            if not await self._send(visit, {**message, "role": "ROLE_USER", "parts": saying.parts}):
+    async def _send(self, step: _RemoteStep) -> None:
+        """Send the message; under a new id if an earlier attempt was cancelled, as when a server stops."""
+        message, context_id = step.message, step.run.context_id or step.message.context_id
+        task = {"taskId": message.remote_id} if message.remote_id else {}
+        for attempt in range(SENDS_MAX):
+            head = {"messageId": message.message_id(attempt), "contextId": context_id, **task}
+            step.run = RemoteRun()
+            if not await self._send_once(step, {**head, "role": "ROLE_USER", "parts": message.parts}):
                 return
 
-    async def _send(self, visit: _Visit, message: Item) -> bool:
-        """Send it and hear what comes; whether that is the end of an earlier sending that was called off."""
-        speech = visit.remote.speech
-        request = speech.send(message, stream=visit.remote.is_streaming and self._settings.stream)
-        visit.is_begun = True
+    async def _send_once(self, step: _RemoteStep, message: Item) -> bool:
+        """Send the message and read the response; return whether it shows an earlier, cancelled attempt."""
+        speech = step.remote.speech
+        request = speech.send(message, stream=step.remote.is_streaming and self._settings.stream)
+        step.is_started = True
         try:
-            async with self._reach.stream(visit.remote, request) as reply:
+            async with self._connection.stream(step.remote, request) as reply:
                 if reply.status == HTTPStatus.OK and reply.media_type == _STREAM_TYPE:
-                    return await self._hear_stream(visit, reply)
-                visit.hear(await self._reach.understand(reply, speech.read_sent))
+                    return await self._read_stream(step, reply)
+                step.receive(await self._connection.read_reply(reply, speech.read_sent))
         except WireFault as fault:
-            # A line that is cut cuts no work off: what is known by name is looked at instead.
-            if not visit.run.id:
+            # A broken connection does not end the remote task: if its id is known, it is polled instead.
+            if not step.run.id:
                 raise self._faults.of_wire(fault) from None
         return False
 
-    async def _hear_stream(self, visit: _Visit, reply: StreamedReply) -> bool:
+    async def _read_stream(self, step: _RemoteStep, reply: StreamedReply) -> bool:
         first_state = ""
         async with aclosing(reply.events()) as events:
             async for event in events:
-                visit.hear(self._reach.understand_event(event.text, visit.remote))
-                first_state = first_state or visit.run.state
-                if visit.run.is_resting:
+                step.receive(self._connection.read_event(event.text, step.remote))
+                first_state = first_state or step.run.state
+                if step.run.is_resting:
                     break
         await reply.drain()
         if not first_state:
-            raise self._faults.of_silence()
+            raise self._faults.of_empty_stream()
         return first_state == "canceled"
 
-    async def _follow(self, visit: _Visit) -> None:
-        """Look at the run now and then until it rests."""
-        failed, seconds = 0, LOOK_FIRST_SECONDS
-        while not visit.run.is_resting:
+    async def _poll(self, step: _RemoteStep) -> None:
+        """Poll the task until it has finished or waits."""
+        failed, seconds = 0, POLL_FIRST_SECONDS
+        while not step.run.is_resting:
             await asyncio.sleep(seconds)
-            seconds = min(seconds * LOOK_GROWTH, LOOK_MAX_SECONDS)
+            seconds = min(seconds * POLL_GROWTH, POLL_MAX_SECONDS)
             try:
-                await self._look(visit, visit.run.id)
+                await self._refresh(step, step.run.id)
                 failed = 0
             except GatewayFault as fault:
                 failed += 1
-                if not fault.retryable or failed > LOOKS_FAILED_MAX:
+                if not fault.retryable or failed > POLLS_FAILED_MAX:
                     raise
 
-    async def _look(self, visit: _Visit, task_id: str, *, history: int = 0) -> None:
-        visit.run.take({"task": await self._reach.task(visit.remote, task_id, history=history)})
-        visit.is_begun = True
+    async def _refresh(self, step: _RemoteStep, task_id: str, *, history: int = 0) -> None:
+        step.run.take({"task": await self._connection.task(step.remote, task_id, history=history)})
+        step.is_started = True
 
-    async def _call_off(self, visit: _Visit) -> None:
-        """Tell the remote that nobody waits any more; a remote that does not listen is left alone."""
-        if not visit.is_begun or visit.run.is_resting:
+    async def _cancel_remote(self, step: _RemoteStep) -> None:
+        """Cancel the remote task, since nobody waits for it any more; ignore a remote that does not respond."""
+        if not step.is_started or step.run.is_resting:
             return
         with suppress(GatewayFault, TimeoutError):
-            async with asyncio.timeout(CALL_OFF_SECONDS):
-                for task_id in await self._working(visit):
-                    await self._reach.cancel(visit.remote, task_id)
+            async with asyncio.timeout(CANCEL_SECONDS):
+                for task_id in await self._open_tasks(step):
+                    await self._connection.cancel(step.remote, task_id)
 
-    async def _working(self, visit: _Visit) -> list[str]:
-        """The remote's run by its name; one that has not been told yet is the only one at work in its context."""
-        known = visit.run.id or visit.saying.remote_id
+    async def _open_tasks(self, step: _RemoteStep) -> list[str]:
+        """Return the remote task's id; if it is not known yet, look for active tasks in its context."""
+        known = step.run.id or step.message.remote_id
         if known:
             return [known]
-        for _ in range(LOOKS_FOR_NAME_MAX):
-            working = await self._reach.working_in(visit.remote, visit.saying.context_id)
-            if working:
-                return working
-            await asyncio.sleep(LOOK_FIRST_SECONDS)
+        for _ in range(TASK_LOOKUPS_MAX):
+            active = await self._connection.active_tasks(step.remote, step.message.context_id)
+            if active:
+                return active
+            await asyncio.sleep(POLL_FIRST_SECONDS)
         return []
 
 
-def _is_unheard(run: RemoteRun, saying: Saying) -> bool:
-    """Whether a run still waits for what the step says, and has not heard it when the step was taken before."""
-    heard = (message.get("messageId") for message in run.history)
-    return run.is_asking and saying.message_id() not in heard
+def _awaits(run: RemoteRun, message: OutgoingMessage) -> bool:
+    """Return whether a task still waits for this message, and did not get it when the step was taken before."""
+    received = (known.get("messageId") for known in run.history)
+    return run.is_asking and message.message_id() not in received

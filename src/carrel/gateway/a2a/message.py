@@ -1,7 +1,7 @@
-"""From a step's body to what is said to a remote agent: the message, its ids, and what was begun before. Pure.
+"""From a step's body to the message for a remote agent: its parts, its ids, and the task it continues. Pure.
 
-A remote agent keeps its own transcript, so only the newest message goes to it. What is open at the remote is told by
-the ids of the calls that its earlier answers were turned into: they stand in the body and name the remote's task.
+A remote agent keeps its own transcript, so only the newest message is sent. Which remote task is open follows from the
+call ids in the body: earlier answers of the remote were turned into calls, and their ids contain its task.
 """
 
 import json
@@ -22,68 +22,68 @@ _CALL = re.compile(r"a2a_(?P<kind>[qfdm])(?P<mark>[0-9a-f]*)_(?P<remote>.*)", re
 _EMBEDDED = re.compile(r"data:(?P<type>[^;,]*)(?:;[^,]*)?;base64,(?P<raw>.*)", re.DOTALL)
 
 
-class Saying(Struct, frozen=True, kw_only=True):
-    """What a step wants of the remote.
+class OutgoingMessage(Struct, frozen=True, kw_only=True):
+    """The message of a step for the remote.
 
-    `remote_id` is the remote's task that the step belongs to, empty for a new one. `is_going_on`: nothing new is said,
-    the calls of the last answer have been made. `calls` are those calls and all earlier ones of the run.
+    `remote_id` is the remote task that the step continues, empty for a new one. If `is_continuation`, there is no new
+    message: the calls of the last answer were made. `calls` are those and all earlier calls of the run.
     """
 
     parts: list[Item]
     context_id: str
     remote_id: str
-    is_going_on: bool
+    is_continuation: bool
     calls: dict[str, Item]
     seed: str
 
-    def message_id(self, again: int = 0) -> str:
-        """The id under which this is said: the same whenever the same step is taken, however often."""
-        return _name_of(self.seed, str(self.questions), *([str(again)] if again else []))
+    def message_id(self, attempt: int = 0) -> str:
+        """Return the message id: the same however often the same step is taken."""
+        return _stable_id(self.seed, str(self.questions), *([str(attempt)] if attempt else []))
 
     @property
     def questions(self) -> int:
-        """How many questions the remote has asked in this run."""
+        """The number of questions the remote has asked in this run."""
         return sum(kind_of_call(call_id) == QUESTION for call_id in self.calls)
 
     @property
     def last_kind(self) -> str:
-        """What the newest call of the run was made from; empty when there is none."""
+        """The kind of the newest call of the run; empty if there is none."""
         return kind_of_call(next(reversed(self.calls), ""))
 
 
-def read_step(step: Step) -> Saying:
-    """What the step says; raises ValueError when its body is no request."""
+def read_step(step: Step) -> OutgoingMessage:
+    """Read the message of a step; raise ValueError if its body is not a request."""
     request = json.loads(step.body)
     if not isinstance(request, dict):
-        raise ValueError("a request is an object")
+        raise ValueError("a request must be a JSON object")
     given = request.get("input", "")
     items = given if isinstance(given, list) else [{"role": "user", "content": given}]
     items = [item for item in items if isinstance(item, dict)]
-    newest = max((place for place, item in enumerate(items) if item.get("role") == "user"), default=-1)
-    calls = {str(item["call_id"]): (place, item) for place, item in enumerate(items) if _is_ours(item)}
+    newest = max((index for index, item in enumerate(items) if item.get("role") == "user"), default=-1)
+    calls = {str(item["call_id"]): (index, item) for index, item in enumerate(items) if _is_ours(item)}
     last_id, (last, _) = next(reversed(calls.items()), ("", (-1, {})))
     found = request.get("metadata")
     metadata = found if isinstance(found, dict) else {}
-    # An answer belongs to the task that asked; after anything else the run has nothing open at the remote.
+    # An answer continues the task that asked; otherwise the run has no open task at the remote.
     is_open = last > newest or kind_of_call(last_id) == QUESTION
-    return Saying(
+    return OutgoingMessage(
         parts=_parts(items[newest].get("content")) if newest >= 0 else [{"text": ""}],
-        # The session's id keeps two installations apart whose lanes bear the same name.
-        context_id=_name_of(step.address, str(metadata.get("sessionId", ""))),
+        # The session's id distinguishes installations whose lanes have the same name.
+        context_id=_stable_id(step.address, str(metadata.get("sessionId", ""))),
         remote_id=_remote_of(last_id) if is_open else "",
-        is_going_on=last > newest,
+        is_continuation=last > newest,
         calls={call_id: item for call_id, (_, item) in calls.items()},
         seed=str(metadata.get("runId") or sha256(step.body).hexdigest()),
     )
 
 
 def call_id_of(kind: str, mark: str, remote_id: str) -> str:
-    """The id of a call that carries the remote's task with it."""
+    """Return a call id that contains the id of the remote task."""
     return f"a2a_{kind}{mark}_{quote(remote_id, safe='')}"
 
 
 def kind_of_call(call_id: str) -> str:
-    """What a call was made from; empty for one that is not ours."""
+    """Return the kind of one of our call ids; empty for any other."""
     found = _CALL.fullmatch(call_id)
     return found["kind"] if found else ""
 
@@ -97,19 +97,19 @@ def _is_ours(item: Item) -> bool:
     return item.get("type") == "function_call" and bool(kind_of_call(str(item.get("call_id"))))
 
 
-def _name_of(*parts: str) -> str:
+def _stable_id(*parts: str) -> str:
     return "carrel-" + sha256("\n".join(parts).encode()).hexdigest()[:32]
 
 
 def _parts(content: Any) -> list[Item]:
-    """The files of a message and what was said; what stands between them was put there for models."""
+    """Return the files and the last text of a message; other texts are context for models."""
     if isinstance(content, str):
         return [{"text": content}]
     given = [part for part in content if isinstance(part, dict)] if isinstance(content, list) else []
     files = [part for part in map(_file, given) if part is not None]
     texts = [part["text"] for part in given if isinstance(part.get("text"), str)]
-    said = [{"text": texts[-1]}] if texts and texts[-1] else []
-    return [*files, *said] or [{"text": ""}]
+    text = [{"text": texts[-1]}] if texts and texts[-1] else []
+    return [*files, *text] or [{"text": ""}]
 
 
 def _file(part: Item) -> Item | None:

@@ -1,1 +1,1 @@
-"""The agent that needs no model."""
+"""The built-in agent, which needs no model."""

@@ -1,6 +1,6 @@
-"""The agent that needs no model: it quotes what it can see and uses tools when told to.
+"""The built-in agent: it needs no model, quotes what it can see, and uses tools when asked to.
 
-Equal bodies get equal answers: there is no clock, no chance and no memory here but the request itself.
+Equal requests get equal answers: it uses no clock, no randomness and no memory.
 """
 
 import asyncio
@@ -8,11 +8,11 @@ import json
 import re
 from hashlib import sha256
 
-from carrel.gateway.builtin.intents import Misspelt, Wish, examples, find_wishes
-from carrel.gateway.builtin.phrases import CONNECT, FOUND, HEARD, INTRODUCTION, NOTHING, NOTICE
+from carrel.gateway.builtin.intents import InvalidRequest, ToolRequest, examples, find_requests
+from carrel.gateway.builtin.phrases import CONNECT, FOUND, INTRODUCTION, NOTED, NOTHING, NOTICE
 from carrel.gateway.builtin.recall import best_lines
-from carrel.gateway.builtin.results import in_words
-from carrel.gateway.builtin.view import Seen, see
+from carrel.gateway.builtin.results import describe
+from carrel.gateway.builtin.view import View, read_view
 from carrel.gateway.model import Call, GatewayFault, Item, OnText, Step, StepAnswer, Usage
 from carrel.kernel import clip
 
@@ -31,85 +31,85 @@ _QUESTION = re.compile(
 
 
 class BuiltinGateway:
-    """Answers every step by itself; nothing can be down."""
+    """Answers every step by itself, without a model."""
 
     def __init__(self, name: str) -> None:
         self.name = name
 
     async def take(self, step: Step, on_text: OnText) -> StepAnswer:
-        """The answer that follows from the step's body alone."""
+        """Return the answer, which depends on the step's body only."""
         try:
-            seen = see(step.body)
+            view = read_view(step.body)
         except (ValueError, RecursionError):
             raise GatewayFault(
-                "invalid_request", "The built-in agent was sent something that is no request.", retryable=False
+                "invalid_request", "The built-in agent received an invalid request.", retryable=False
             ) from None
-        text, wishes = answer(seen)
+        text, requests = answer(view)
         for chunk in _chunks(text):
             on_text(chunk)
             await asyncio.sleep(0)
-        return _as_answer(text, wishes, sha256(step.body).hexdigest())
+        return _as_answer(text, requests, sha256(step.body).hexdigest())
 
     async def check(self) -> bool:
-        """Always ready."""
+        """Return True: it is always ready."""
         return True
 
     async def models(self) -> tuple[str, ...]:
-        """None: there is no model to choose."""
+        """Return nothing: there is no model to choose."""
         return ()
 
     async def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing: nothing is kept between steps."""
 
 
-def answer(seen: Seen) -> tuple[str, list[Wish]]:
-    """What is said to what is seen, or which tools are wanted first; never both, and never a tool after a result."""
-    if seen.results:
-        return "\n\n".join(in_words(result) for result in seen.results), []
+def answer(view: View) -> tuple[str, list[ToolRequest]]:
+    """Return the text of the answer, or the tools to call first; never both, and no tool after a result."""
+    if view.results:
+        return "\n\n".join(describe(result) for result in view.results), []
     try:
-        wishes = find_wishes(seen)
-    except Misspelt as misspelt:
-        return str(misspelt), []
-    return ("", wishes) if wishes else (_words(seen), [])
+        requests = find_requests(view)
+    except InvalidRequest as error:
+        return str(error), []
+    return ("", requests) if requests else (_reply(view), [])
 
 
-def _words(seen: Seen) -> str:
-    said = seen.said
-    if not said or _GREETING.fullmatch(said):
-        return _help(seen)
-    quotes = [f"> {clip(line.text, QUOTE_CHARS_MAX)} ({line.source})" for line in best_lines(said, seen.lines)]
-    if said.endswith("?") or _QUESTION.fullmatch(said):
-        return "\n".join([FOUND, *quotes]) if quotes else _noticed(NOTHING, seen)
-    return "\n".join([_noticed(HEARD, seen), *([FOUND, *quotes] if quotes else [])])
+def _reply(view: View) -> str:
+    message = view.message
+    if not message or _GREETING.fullmatch(message):
+        return _help(view)
+    quotes = [f"> {clip(line.text, QUOTE_CHARS_MAX)} ({line.source})" for line in best_lines(message, view.lines)]
+    if message.endswith("?") or _QUESTION.fullmatch(message):
+        return "\n".join([FOUND, *quotes]) if quotes else _with_notice(NOTHING, view)
+    return "\n".join([_with_notice(NOTED, view), *([FOUND, *quotes] if quotes else [])])
 
 
-def _noticed(sentence: str, seen: Seen) -> str:
-    """The sentence, with the notice of what this agent is when the session has not read it yet."""
-    return sentence if any(NOTICE in said for said in seen.answers) else f"{sentence} {NOTICE}"
+def _with_notice(sentence: str, view: View) -> str:
+    """Return the sentence, followed by the notice about this agent if the session has not seen it yet."""
+    return sentence if any(NOTICE in text for text in view.answers) else f"{sentence} {NOTICE}"
 
 
-def _help(seen: Seen) -> str:
-    ways = [f"- {example}" for example in examples(seen.tools)]
-    if seen.tools:
-        ways.append(f'- use <tool> {{"argument": "value"}}, with one of: {", ".join(sorted(seen.tools))}')
+def _help(view: View) -> str:
+    ways = [f"- {example}" for example in examples(view.tools)]
+    if view.tools:
+        ways.append(f'- use <tool> {{"argument": "value"}}, with one of: {", ".join(sorted(view.tools))}')
     return "\n".join([INTRODUCTION, *(["", "You can say:", *ways] if ways else []), "", CONNECT])
 
 
 def _chunks(text: str) -> list[str]:
-    """The text in a few pieces cut between words, as a model would stream it."""
+    """Split the text between words into a few pieces, as a model would stream it."""
     words = re.findall(r"\s*\S+\s*", text)
     size = -(-len(words) // CHUNKS_MAX) or 1
     return ["".join(words[start : start + size]) for start in range(0, len(words), size)]
 
 
-def _as_answer(text: str, wishes: list[Wish], seed: str) -> StepAnswer:
+def _as_answer(text: str, requests: list[ToolRequest], seed: str) -> StepAnswer:
     calls = tuple(
         Call(
             call_id="call_" + sha256(f"{seed}:{number}".encode()).hexdigest()[:24],
-            name=wish.tool,
-            arguments=json.dumps(wish.arguments, ensure_ascii=False),
+            name=request.tool,
+            arguments=json.dumps(request.arguments, ensure_ascii=False),
         )
-        for number, wish in enumerate(wishes)
+        for number, request in enumerate(requests)
     )
     output: list[Item] = [
         {"type": "function_call", "call_id": call.call_id, "name": call.name, "arguments": call.arguments}

@@ -1,7 +1,7 @@
-"""What the built-in agent understands as a wish to use a tool: a table, one entry for each way of saying it.
+"""The phrases that the built-in agent understands as requests to use a tool, as a table.
 
-An entry whose tool is not offered does not exist for that step. A wish must begin what was said, its last paragraph or
-its last line, so that text quoted in the middle of a message commands nothing.
+A phrase counts only if its tool is available in the step. It must start the message, its last paragraph or its last
+line, so that quoted text inside a message triggers nothing.
 """
 
 import json
@@ -11,75 +11,75 @@ from typing import Any
 
 from msgspec import Struct
 
-from carrel.gateway.builtin.view import Seen
+from carrel.gateway.builtin.view import View
 
 CALLS_MAX = 8
-WISH_CHARS_MAX = 1_000
+REQUEST_CHARS_MAX = 1_000
 _THIS = frozenset({"", "this", "that", "it", "the following", "your answer"})
 _USE = re.compile(r"use[ \t]+(?P<tool>[A-Za-z][\w.-]*)[ \t]*(?P<brace>\{)?", re.IGNORECASE)
 
 
-class Wish(Struct, frozen=True):
-    """A tool to use and its arguments."""
+class ToolRequest(Struct, frozen=True):
+    """A tool to call and its arguments."""
 
     tool: str
     arguments: dict[str, Any]
 
 
-class Misspelt(Exception):
-    """An explicit wish that cannot be followed, with the sentence that says why."""
+class InvalidRequest(Exception):
+    """An explicit request that cannot be followed, with the sentence that says why."""
 
 
-class Spoken(Struct, frozen=True):
-    """A line that matched, what stood below it, and all that can be seen."""
+class IntentMatch(Struct, frozen=True):
+    """A line that matched, the text below it, and the whole request."""
 
     match: re.Match[str]
     below: str
-    seen: Seen
+    view: View
 
     def __getitem__(self, group: str) -> str:
-        """What a named part of the pattern caught, trimmed; empty when it caught nothing."""
+        """Return the trimmed text of a named group; empty if it did not match."""
         return (self.match.groupdict().get(group) or "").strip()
 
 
 class Intent(Struct, frozen=True):
-    """One way of wishing for a tool: `pattern` must match the whole first line."""
+    """One phrase that requests a tool: `pattern` must match the whole first line."""
 
     tool: str
     pattern: re.Pattern[str]
     example: str
-    arguments: Callable[[Spoken], dict[str, Any]]
+    arguments: Callable[[IntentMatch], dict[str, Any]]
 
 
-def _intent(tool: str, pattern: str, example: str, arguments: Callable[[Spoken], dict[str, Any]]) -> Intent:
+def _intent(tool: str, pattern: str, example: str, arguments: Callable[[IntentMatch], dict[str, Any]]) -> Intent:
     return Intent(tool, re.compile(pattern + r"\s*[.!?]?", re.IGNORECASE), example, arguments)
 
 
-def _nothing(_: Spoken) -> dict[str, Any]:
+def _nothing(_: IntentMatch) -> dict[str, Any]:
     return {}
 
 
-def _artifact(spoken: Spoken) -> dict[str, Any]:
-    text = spoken["text"].strip("\"'")
+def _artifact(found: IntentMatch) -> dict[str, Any]:
+    text = found["text"].strip("\"'")
     if text.lower() in _THIS:
-        text = spoken.below or (spoken.seen.answers[-1] if spoken.seen.answers else spoken.seen.said)
-    return {"text": text, "name": spoken["name"]}
+        text = found.below or (found.view.answers[-1] if found.view.answers else found.view.message)
+    return {"text": text, "name": found["name"]}
 
 
-def _described(name: str) -> Callable[[Spoken], dict[str, Any]]:
-    def arguments(spoken: Spoken) -> dict[str, Any]:
-        return {name: spoken["rest"]} | ({"description": spoken.below} if spoken.below else {})
+def _described(name: str) -> Callable[[IntentMatch], dict[str, Any]]:
+    def arguments(found: IntentMatch) -> dict[str, Any]:
+        return {name: found["rest"]} | ({"description": found.below} if found.below else {})
 
     return arguments
 
 
-def _status_move(spoken: Spoken) -> dict[str, Any]:
-    status = re.sub(r"[ -]", "_", spoken["status"].lower())
-    return {"taskId": spoken["task"], "status": status} | ({"blockedReason": spoken["rest"]} if spoken["rest"] else {})
+def _status_move(found: IntentMatch) -> dict[str, Any]:
+    status = re.sub(r"[ -]", "_", found["status"].lower())
+    return {"taskId": found["task"], "status": status} | ({"blockedReason": found["rest"]} if found["rest"] else {})
 
 
-def _plan(spoken: Spoken) -> dict[str, Any]:
-    steps = spoken.below.splitlines() or spoken["rest"].split(";")
+def _plan(found: IntentMatch) -> dict[str, Any]:
+    steps = found.below.splitlines() or found["rest"].split(";")
     titles = [title for title in (re.sub(r"^\s*(?:[-*]|\d+[.)])\s*", "", step).strip() for step in steps) if title]
     markdown = "\n".join(f"{number}. {title}" for number, title in enumerate(titles, 1))
     return {"markdown": markdown, "tasks": [{"title": title} for title in titles]}
@@ -91,13 +91,13 @@ INTENTS: tuple[Intent, ...] = (
         "request_input",
         r"(?:ask me|need input|i need input)\b[:,]?\s*(?P<rest>.+?)",
         "ask me which colour you want",
-        lambda spoken: {"question": spoken["rest"]},
+        lambda found: {"question": found["rest"]},
     ),
     _intent(
         "decline",
         r"(?:decline|refuse)\b(?: to)?[:,]?\s*(?P<rest>.*?)",
         "decline: not my field",
-        lambda spoken: {"reason": spoken["rest"] or "declined on request"},
+        lambda found: {"reason": found["rest"] or "declined on request"},
     ),
     _intent(
         "artifact_add",
@@ -114,13 +114,13 @@ INTENTS: tuple[Intent, ...] = (
         "task_history",
         r"(?:show )?(?:the )?history of (?P<task>task_\w+)",
         "history of task_1",
-        lambda spoken: {"taskId": spoken["task"]},
+        lambda found: {"taskId": found["task"]},
     ),
     _intent(
         "sessions_history",
         r"(?:show )?(?:the )?history of (?P<key>\S+?)",
         "history of main",
-        lambda spoken: {"sessionKey": spoken["key"]},
+        lambda found: {"sessionKey": found["key"]},
     ),
     _intent(
         "task_create", r"(?:create|add|new) (?:a )?task\b:?\s*(?P<rest>.+?)", "create task Tidy up", _described("title")
@@ -137,76 +137,76 @@ INTENTS: tuple[Intent, ...] = (
         "memory_search",
         r"(?:search (?:your |the )?memory for|recall)\b:?\s*(?P<rest>.+?)",
         "recall the budget",
-        lambda spoken: {"query": spoken["rest"]},
+        lambda found: {"query": found["rest"]},
     ),
     _intent(
         "memory_add",
         r"remember\b(?: that)?:?\s*(?P<rest>.+?)",
         "remember that Monday is free",
-        lambda spoken: {"content": spoken["rest"], "type": "fact"},
+        lambda found: {"content": found["rest"], "type": "fact"},
     ),
     _intent(
         "clawboard_search",
         r"search(?: the board)?(?: for)?\b:?\s*(?P<rest>.+?)",
         "search for invoices",
-        lambda spoken: {"q": spoken["rest"]},
+        lambda found: {"q": found["rest"]},
     ),
     _intent(
         "sessions_send",
         r"(?:tell|send(?: to)?) (?P<key>[\w.@-]+(?::[\w.@-]+)*):\s+(?P<rest>.+)",
         "tell main: good morning",
-        lambda spoken: {"sessionKey": spoken["key"], "message": spoken["rest"]},
+        lambda found: {"sessionKey": found["key"], "message": found["rest"]},
     ),
     _intent(
         "sessions_spawn",
         r"(?:spawn|delegate):\s*(?P<rest>.+)",
         "delegate: look it up",
-        lambda spoken: {"task": spoken["rest"]},
+        lambda found: {"task": found["rest"]},
     ),
     _intent("plan_set_content", r"plan:\s*(?P<rest>.*?)", "plan: draft; review; send", _plan),
 )
 
 
-def find_wishes(seen: Seen) -> list[Wish]:
-    """The tools that were wished for, all of them offered; raises Misspelt for an explicit wish that cannot be."""
-    for span in _spans(seen.said):
-        wishes = list(_explicit(span, seen)) or _spoken(span, seen)
-        if wishes:
-            return wishes[:CALLS_MAX]
+def find_requests(view: View) -> list[ToolRequest]:
+    """Return the requested tool calls; raise InvalidRequest for an explicit one that cannot be followed."""
+    for span in _spans(view.message):
+        requests = list(_explicit(span, view)) or _phrased(span, view)
+        if requests:
+            return requests[:CALLS_MAX]
     return []
 
 
 def examples(tools: frozenset[str]) -> list[str]:
-    """A way of saying each wish that can be followed with `tools`."""
+    """Return an example phrase for each request that `tools` allow."""
     return [intent.example for intent in INTENTS if intent.tool in tools]
 
 
-def _spans(said: str) -> Iterator[str]:
-    yield said
-    yield re.split(r"\n[ \t]*\n", said)[-1].strip()
-    yield said.rpartition("\n")[2].strip()
+def _spans(message: str) -> Iterator[str]:
+    yield message
+    yield re.split(r"\n[ \t]*\n", message)[-1].strip()
+    yield message.rpartition("\n")[2].strip()
 
 
-def _spoken(span: str, seen: Seen) -> list[Wish]:
+def _phrased(span: str, view: View) -> list[ToolRequest]:
     first, _, below = span.partition("\n")
-    # Short and with single spaces: the time a pattern takes can grow with the square of what it looks at.
+    # Short and with single spaces: the time of a pattern may grow with the square of the line's length.
     line = " ".join(first.split())
-    if len(line) > WISH_CHARS_MAX:
+    if len(line) > REQUEST_CHARS_MAX:
         return []
     for intent in INTENTS:
-        match = intent.pattern.fullmatch(line) if intent.tool in seen.tools else None
+        match = intent.pattern.fullmatch(line) if intent.tool in view.tools else None
         if match is not None:
-            return [Wish(intent.tool, intent.arguments(Spoken(match, below.strip(), seen)))]
+            return [ToolRequest(intent.tool, intent.arguments(IntentMatch(match, below.strip(), view)))]
     return []
 
 
-def _explicit(span: str, seen: Seen) -> Iterator[Wish]:
-    """The wishes written `use <tool> {arguments}`, as many as follow one another."""
+def _explicit(span: str, view: View) -> Iterator[ToolRequest]:
+    """Yield the consecutive requests written as `use <tool> {arguments}`."""
     while (match := _USE.match(span)) is not None:
         tool, has_arguments = match["tool"], match["brace"] is not None
-        if tool not in seen.tools:
+        if tool not in view.tools:
             if has_arguments:
-                raise Misspelt(f"The tool {tool} is not offered here. Offered: {_listing(seen.tools)}.")
+                raise InvalidRequest(f"There is no tool {tool} here. Available tools: {_listing(view.tools)}.")
             return
         arguments: dict[str, Any] = {}
         end = match.end()
@@ -214,10 +214,10 @@ def _explicit(span: str, seen: Seen) -> Iterator[Wish]:
             try:
                 arguments, end = json.JSONDecoder().raw_decode(span, match.start("brace"))
             except (ValueError, RecursionError):
-                raise Misspelt(f"The arguments of {tool} are no JSON object; nothing was done.") from None
+                raise InvalidRequest(f"The arguments of {tool} are not a JSON object, so I did nothing.") from None
         elif span[end:].partition("\n")[0].strip():
             return
-        yield Wish(tool, arguments)
+        yield ToolRequest(tool, arguments)
         span = span[end:].lstrip()
 
 

@@ -1,4 +1,4 @@
-"""The lines that best match a question, by the words they share: rare words count more. No model, no chance."""
+"""Finding the lines that best match a question by shared words; rare words count more. Deterministic."""
 
 import re
 from collections import Counter
@@ -21,7 +21,7 @@ what when where which who whom whose why will with would you your
 
 
 def best_lines(question: str, lines: tuple[Line, ...]) -> list[Line]:
-    """At most three lines that answer `question` best, the best first; none when nothing fits well enough."""
+    """Return up to three lines that match `question` best, the best first; none if no match is good enough."""
     asked = _terms(question)
     candidates = _candidates(question, lines)
     if not asked or not candidates:
@@ -29,7 +29,7 @@ def best_lines(question: str, lines: tuple[Line, ...]) -> list[Line]:
     shared = [asked & _terms(line.text) for line in candidates]
     lines_with = Counter(term for terms in shared for term in terms)
     weights = {term: _weight(lines_with[term], len(candidates)) for term in asked}
-    # Sums of floats depend on their order, and the order of a set differs from one start of the program to the next.
+    # fsum, because a plain sum of floats depends on the order of a set, which differs between processes.
     whole = fsum(weights.values())
     scored = [(fsum(weights[term] for term in terms) / whole, index) for index, terms in enumerate(shared)]
     scored.sort(key=lambda pair: (-round(pair[0], 9), -pair[1]))
@@ -38,12 +38,12 @@ def best_lines(question: str, lines: tuple[Line, ...]) -> list[Line]:
 
 
 def _weight(lines_with_it: int, lines: int) -> float:
-    """How telling a word is: the rarer, the more; one that stands nowhere counts half, as it may only be wording."""
+    """Return the weight of a word: rarer ones count more; a word in no line counts half, as it may be mere wording."""
     return log(1 + lines / lines_with_it) if lines_with_it else log(1 + lines) / 2
 
 
 def _candidates(question: str, lines: tuple[Line, ...]) -> list[Line]:
-    """Lines that tell something: no questions, no quotes of quotes, each text once and in its newest place."""
+    """Return the lines worth quoting: no questions, no quotes, and each text once, at its newest position."""
     newest = {
         line.text.casefold(): line
         for line in lines

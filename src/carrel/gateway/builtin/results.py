@@ -1,4 +1,4 @@
-"""A tool's result in plain words: what it gave, what it refused, the first few of what it lists."""
+"""A tool's result in plain words: its fields, its error, the first few rows of its lists."""
 
 import json
 from typing import Any
@@ -14,28 +14,28 @@ _TITLES = ("title", "name", "label", "displayName", "content", "text", "summary"
 _NAMES = ("id", "key", "sessionKey", "slug")
 
 
-def in_words(result: Result) -> str:
-    """What a person wants to know of `result`."""
+def describe(result: Result) -> str:
+    """Return a result as text for a person."""
     try:
-        told = json.loads(result.output)
+        parsed = json.loads(result.output)
     except (ValueError, RecursionError):
-        return f"{result.tool} answered: {clip(result.output.strip(), TEXT_CHARS_MAX) or 'nothing'}"
-    if not isinstance(told, dict):
-        return f"{result.tool} answered: {clip(_value(told), TEXT_CHARS_MAX)}"
-    error = told.get("error")
-    if told.get("ok") is False or error:
-        return f"{result.tool} was refused: {_reason(error)}"
-    lists = [(name, rows) for name, rows in told.items() if isinstance(rows, list)]
-    objects = [(name, row) for name, row in told.items() if isinstance(row, dict)]
-    plain = [(name, row) for name, row in told.items() if not isinstance(row, list | dict) and row is not None]
-    told_lines = [f"- {name}: {_row(row)}" for name, row in objects]
+        return f"{result.tool} returned: {clip(result.output.strip(), TEXT_CHARS_MAX) or 'nothing'}"
+    if not isinstance(parsed, dict):
+        return f"{result.tool} returned: {clip(_value(parsed), TEXT_CHARS_MAX)}"
+    error = parsed.get("error")
+    if parsed.get("ok") is False or error:
+        return f"{result.tool} failed: {_reason(error)}"
+    lists = [(name, rows) for name, rows in parsed.items() if isinstance(rows, list)]
+    objects = [(name, row) for name, row in parsed.items() if isinstance(row, dict)]
+    plain = [(name, row) for name, row in parsed.items() if not isinstance(row, list | dict) and row is not None]
+    lines = [f"- {name}: {_row(row)}" for name, row in objects]
     for name, rows in lists:
-        told_lines.append(f"- {name}: {len(rows) or 'none'}")
-        told_lines.extend(f"  - {_row(row)}" for row in rows[:ROWS_SHOWN_MAX])
+        lines.append(f"- {name}: {len(rows) or 'none'}")
+        lines.extend(f"  - {_row(row)}" for row in rows[:ROWS_SHOWN_MAX])
         if len(rows) > ROWS_SHOWN_MAX:
-            told_lines.append(f"  - and {len(rows) - ROWS_SHOWN_MAX} more")
-    told_lines.extend(f"- {name}: {_value(value)}" for name, value in plain[:FIELDS_SHOWN_MAX])
-    return "\n".join([f"{result.tool} is done." if not told_lines else f"{result.tool} gave:", *told_lines])
+            lines.append(f"  - and {len(rows) - ROWS_SHOWN_MAX} more")
+    lines.extend(f"- {name}: {_value(value)}" for name, value in plain[:FIELDS_SHOWN_MAX])
+    return "\n".join([f"{result.tool} returned:" if lines else f"{result.tool} succeeded.", *lines])
 
 
 def _reason(error: Any) -> str:

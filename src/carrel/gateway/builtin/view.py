@@ -1,4 +1,4 @@
-"""What the built-in agent can see: a request's body taken apart into lines, tools and results. It judges nothing."""
+"""What the built-in agent can see: a request's body split into message, lines, tools and results."""
 
 import json
 import re
@@ -15,41 +15,41 @@ _NO_CONTENT = re.compile(r"\W*|\[/?[A-Z_]+\]|#+ .*|[^:]{1,40}:")
 
 
 class Line(Struct, frozen=True):
-    """One line that may be quoted, with where it stands."""
+    """One line that may be quoted, with its source."""
 
     source: str
     text: str
 
 
 class Result(Struct, frozen=True):
-    """What a tool gave back since the last thing said."""
+    """What a tool returned since the newest message."""
 
     tool: str
     output: str
 
 
-class Seen(Struct, frozen=True, kw_only=True):
-    """All an answer may be made from: `said` is the newest message, `answers` are the agent's own earlier ones."""
+class View(Struct, frozen=True, kw_only=True):
+    """Everything an answer may use: `message` is the newest one, `answers` are the agent's own earlier ones."""
 
-    said: str
+    message: str
     lines: tuple[Line, ...]
     answers: tuple[str, ...]
     tools: frozenset[str]
     results: tuple[Result, ...]
 
 
-def see(body: bytes) -> Seen:
-    """What a request's body shows; raises ValueError when it is no request."""
+def read_view(body: bytes) -> View:
+    """Read a request's body; raise ValueError if it is not a request."""
     request = json.loads(body)
     if not isinstance(request, dict):
-        raise ValueError("a request is an object")
+        raise ValueError("a request must be a JSON object")
     given = request.get("input", "")
     items = given if isinstance(given, list) else [{"role": "user", "content": given}]
     items = [item for item in items if isinstance(item, dict)]
     newest = max((index for index, item in enumerate(items) if item.get("role") == "user"), default=-1)
-    *around, said = _texts(items[newest]) if newest >= 0 else [""]
-    return Seen(
-        said=said.strip(),
+    *around, message = _texts(items[newest]) if newest >= 0 else [""]
+    return View(
+        message=message.strip(),
         lines=(*_lines(items, newest), *_split("this notification", "\n".join(around)))[-LINES_MAX:],
         answers=tuple("\n".join(_texts(item)) for item in items[: max(newest, 0)] if item.get("role") == "assistant"),
         tools=_tools(request),
@@ -74,7 +74,7 @@ def _lines(items: list[Item], newest: int) -> list[Line]:
 
 
 def _split(source: str, text: str) -> list[Line]:
-    """The lines worth quoting: headings, labels and rulers are none. A line that shows an id is quoted by it."""
+    """Return the lines worth quoting, without headings, labels and rulers; an id in a line is added to its source."""
     lines = []
     for line in (line.strip() for line in text.splitlines()):
         if not _NO_CONTENT.fullmatch(line):

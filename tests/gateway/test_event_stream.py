@@ -1,4 +1,4 @@
-"""Whatever a server leaves out of its stream, the answer is read from what it did say, or not at all."""
+"""Reading event streams and JSON bodies, whatever servers leave out of them."""
 
 import json
 from typing import Any
@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from carrel.gateway import GatewayFault, StepAnswer, Usage
 from carrel.gateway.event_stream import AnswerReader, read_whole
-from carrel.gateway.faults import Faults, is_passing, retry_after
+from carrel.gateway.faults import Faults, is_transient, retry_after
 from carrel.wire import ServerEvent
 from tests.requirements.mark import requirement
 from tests.scripted_gateway import call_item, message_item
@@ -19,12 +19,12 @@ DONE = "[DONE]"
 
 
 def read(*events: dict[str, Any] | str) -> tuple[StepAnswer, list[str]]:
-    """The answer of a stream, and what was heard while it came."""
+    """The answer of a stream, and the text that was emitted meanwhile."""
     heard: list[str] = []
     reader = AnswerReader(seed="seed", faults=FAULTS, on_text=heard.append)
     for event in events:
         if not reader.is_finished:
-            reader.take(ServerEvent("", event if isinstance(event, str) else json.dumps(event)))
+            reader.feed(ServerEvent("", event if isinstance(event, str) else json.dumps(event)))
     return reader.end(), heard
 
 
@@ -42,7 +42,7 @@ def completed(*output: dict[str, Any], **more: Any) -> dict[str, Any]:
     return {"type": "response.completed", "response": {"status": "completed", "output": list(output), **more}}
 
 
-def test_a_stream_by_the_book_gives_text_usage_and_model() -> None:
+def test_a_standard_stream_yields_text_usage_and_model() -> None:
     item = message_item("Hello you")
     at = {"output_index": 0, "item_id": item["id"], "content_index": 0}
     answer, heard = read(
@@ -100,14 +100,14 @@ def test_a_stream_without_indices_ids_and_done_mark_is_read_as_llama_cpp_sends_i
         [{"type": "response.output_item.done", "item": {"role": "assistant", "content": "whole"}}, completed()],
     ],
 )
-def test_text_comes_from_deltas_and_is_completed_from_whatever_repeats_it(events: list[Any]) -> None:
+def test_text_comes_from_deltas_and_is_completed_from_later_events(events: list[Any]) -> None:
     answer, heard = read(*events)
     assert answer.text == "whole"
     assert "".join(heard) == "whole"
     assert len(answer.output) == 1
 
 
-def test_two_messages_are_kept_apart_in_the_text_and_for_the_listener() -> None:
+def test_two_messages_are_kept_apart_in_the_answer_and_in_the_live_text() -> None:
     first, second = message_item("One."), {**message_item("Two."), "id": "msg_2"}
     answer, heard = read(
         {"type": "response.output_item.added", "item": {**first, "content": []}, "output_index": 0},
@@ -180,7 +180,7 @@ def test_interleaved_calls_without_announcement_are_kept_apart() -> None:
     assert [(call.name, call.arguments) for call in answer.calls] == [("one", '{"x":1}'), ("two", '{"y":2}')]
 
 
-def test_interleaved_calls_told_apart_by_their_index_alone_are_kept_apart() -> None:
+def test_interleaved_calls_with_only_an_index_are_kept_apart() -> None:
     events: list[dict[str, Any]] = [
         {"type": "response.function_call_arguments.delta", "delta": text, "output_index": index}
         for index, text in ((0, '{"x":'), (1, '{"y":'), (0, "1}"), (1, "2}"))
@@ -190,7 +190,7 @@ def test_interleaved_calls_told_apart_by_their_index_alone_are_kept_apart() -> N
     assert [(call.name, call.arguments) for call in answer.calls] == [("one", '{"x":1}'), ("two", '{"y":2}')]
 
 
-def test_missing_and_repeated_call_ids_are_made_whole_and_stay_equal_for_equal_answers() -> None:
+def test_missing_and_repeated_call_ids_are_replaced_the_same_way_for_equal_answers() -> None:
     nameless = {"type": "function_call", "name": "a", "arguments": {"x": 1}}
     events = completed(nameless, CALL, {**CALL, "id": "fc_2", "arguments": ""})
     answer, _ = read(events)
@@ -202,7 +202,7 @@ def test_missing_and_repeated_call_ids_are_made_whole_and_stay_equal_for_equal_a
     assert read(events)[0] == answer
 
 
-def test_reasoning_and_unknown_items_are_kept_raw_and_say_nothing() -> None:
+def test_reasoning_and_unknown_items_are_kept_raw_and_add_no_text() -> None:
     reasoning = {"type": "reasoning", "id": "rs_1", "summary": [{"type": "summary_text", "text": "hidden"}]}
     answer, heard = read(
         {"type": "response.output_item.done", "item": reasoning, "output_index": 0},
@@ -215,7 +215,7 @@ def test_reasoning_and_unknown_items_are_kept_raw_and_say_nothing() -> None:
     assert answer.output[0] == reasoning
 
 
-def test_a_cut_short_answer_is_an_answer_and_tells_why() -> None:
+def test_an_incomplete_answer_is_an_answer_with_its_reason() -> None:
     answer, _ = read(
         delta("Half a sen"),
         {
@@ -248,7 +248,7 @@ def test_an_empty_but_finished_answer_is_an_answer() -> None:
         [completed({"type": "function_call", "call_id": "c", "arguments": "{}"})],
     ],
 )
-def test_a_stream_that_breaks_off_is_unreadable_and_may_be_tried_again(events: list[Any]) -> None:
+def test_a_stream_that_breaks_off_is_unreadable_and_retryable(events: list[Any]) -> None:
     fault = fault_of(*events)
     assert (fault.code, fault.retryable) == ("gateway_unreadable", True)
 
@@ -268,7 +268,7 @@ def test_a_stream_that_breaks_off_is_unreadable_and_may_be_tried_again(events: l
         ({"code": "insufficient_quota", "message": "pay"}, False),
     ],
 )
-def test_a_told_failure_is_retryable_only_when_it_is_the_servers_own(error: Any, retryable: bool) -> None:
+def test_a_reported_failure_is_retryable_only_if_it_is_a_server_error(error: Any, retryable: bool) -> None:
     streams = [{"type": "response.failed", "response": {"status": "failed", "error": error}}, {"error": error}]
     streams.append({"type": "error", "error": error})
     if isinstance(error, dict) and "type" not in error:
@@ -281,7 +281,7 @@ def test_a_told_failure_is_retryable_only_when_it_is_the_servers_own(error: Any,
     assert caught.value.retryable is retryable
 
 
-def test_a_refusal_is_a_fault_that_nobody_retries() -> None:
+def test_a_refusal_is_a_fault_that_is_not_retryable() -> None:
     item = {**message_item(""), "content": [{"type": "refusal", "refusal": "I will not."}]}
     for events in ([completed(item)], [{"type": "response.refusal.done", "refusal": "I will not."}, completed()]):
         fault = fault_of(*events)
@@ -290,7 +290,7 @@ def test_a_refusal_is_a_fault_that_nobody_retries() -> None:
 
 
 @requirement("S0.x.secrets")
-def test_a_key_the_server_repeats_is_struck_out_of_the_error() -> None:
+def test_a_key_repeated_by_the_server_is_removed_from_the_error() -> None:
     fault = fault_of({"error": {"code": "bad", "message": "Key sk-secret-key is\nwrong " + "x" * 900}})
     assert "sk-secret-key" not in fault.message
     assert "wrong" in fault.message
@@ -311,19 +311,19 @@ def test_a_key_the_server_repeats_is_struck_out_of_the_error() -> None:
         b"[" * 100_000,
     ],
 )
-def test_a_body_that_is_no_finished_response_is_unreadable(body: bytes) -> None:
+def test_a_body_without_a_finished_response_is_unreadable(body: bytes) -> None:
     with pytest.raises(GatewayFault) as caught:
         read_whole(body, seed="", faults=FAULTS, on_text=print)
     assert (caught.value.code, caught.value.retryable) == ("gateway_unreadable", True)
 
 
-def test_a_character_cut_in_two_is_heard_and_kept_whole() -> None:
+def test_a_split_character_is_streamed_and_stored_whole() -> None:
     halves = "\ud83d", "\ude00"
     answer, heard = read(delta("Hi " + halves[0]), delta(halves[1] + "!"), DONE)
     assert answer.text == "".join(heard) == "Hi \U0001f600!"
 
 
-def test_half_a_character_without_its_other_half_is_replaced() -> None:
+def test_a_lone_half_of_a_character_is_replaced() -> None:
     said = message_item("odd \ude00 end"), {**call_item("look", {}), "call_id": "c-\ud83d"}
     answer, heard = read(delta("odd \ude00 end"), completed(*said))
     assert answer.text == "".join(heard) == "odd \ufffd end"
@@ -331,7 +331,7 @@ def test_half_a_character_without_its_other_half_is_replaced() -> None:
     json.dumps(answer.output, ensure_ascii=False).encode()
 
 
-def test_names_and_reasons_hold_nothing_that_no_text_column_takes() -> None:
+def test_names_and_reasons_contain_no_nul_characters() -> None:
     cut = {"status": "incomplete", "incomplete_details": {"reason": "max\x00tokens" + "x" * 5_000}}
     answer, _ = read(completed({**call_item("lo\x00ok", {}), "call_id": "c\x001"}, **cut))
     (call,) = answer.calls
@@ -342,7 +342,7 @@ def test_names_and_reasons_hold_nothing_that_no_text_column_takes() -> None:
     assert len(answer.incomplete_reason) == 100
 
 
-def test_figures_that_no_store_could_hold_count_as_none() -> None:
+def test_figures_that_are_too_large_to_store_count_as_none() -> None:
     told = {"input_tokens": 10**30, "output_tokens": 2, "total_tokens": 10**19, "cost": 10**400}
     assert read(completed(usage=told))[0].usage == Usage(output_tokens=2, total_tokens=2)
     assert read(completed(usage={"cost": float("inf")}))[0].usage == Usage()
@@ -410,12 +410,10 @@ def test_no_stream_however_odd_raises_anything_but_a_gateway_fault(events: list[
         ({}, None),
     ],
 )
-def test_the_wait_a_server_asks_for_is_read_in_seconds_and_bounded(
-    headers: dict[str, str], seconds: float | None
-) -> None:
+def test_retry_after_is_read_in_seconds_and_limited(headers: dict[str, str], seconds: float | None) -> None:
     assert retry_after(headers) == seconds
 
 
-def test_an_error_that_is_no_object_counts_as_the_servers_trouble() -> None:
-    assert is_passing(None)
-    assert is_passing(["odd"])
+def test_an_error_that_is_not_an_object_counts_as_transient() -> None:
+    assert is_transient(None)
+    assert is_transient(["odd"])

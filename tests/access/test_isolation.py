@@ -1,4 +1,4 @@
-"""The wall between accounts: whatever is stored, no read with one account's access returns a row of another's."""
+"""Isolation of accounts: whatever is stored, no read with one account's access returns a row of another's."""
 
 import asyncio
 import inspect
@@ -42,7 +42,7 @@ WRITES = (
 
 
 def reads_of(module: types.ModuleType) -> Iterator[tuple[str, Callable[..., object]]]:
-    """Every function of a store that reads on somebody's behalf."""
+    """Every function of a store that reads for an access."""
     for name, function in inspect.getmembers(module, inspect.isfunction):
         parameters = list(inspect.signature(function).parameters)
         own = function.__module__ == module.__name__ and not name.startswith("_")
@@ -54,7 +54,7 @@ READS = dict(pair for module in STORES for pair in reads_of(module))
 
 
 def arguments_for(function: Callable[..., object], known: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Every way to ask with what somebody of another account might know."""
+    """Every way to call a function with what someone in another account might know."""
     wanted = list(inspect.signature(function).parameters.values())[2:]
     ids = [*known["ids"], "call-1"]
     fixed: dict[str, dict[str, Any]] = {
@@ -85,7 +85,7 @@ def arguments_for(function: Callable[..., object], known: dict[str, Any]) -> Ite
 
 
 def build(tx: Tx, access: Access, secret: str, chance: random.Random) -> None:
-    """Fill an account with everything a lane can hold, each piece bearing the account's secret."""
+    """Fill an account with everything a lane can contain, each piece marked with the account's secret."""
     runs = tx.all("SELECT id, key, session_id FROM runs WHERE account_id = :account", account=access.account_id)
     for run_id, key, session_id in runs:
         said = NewEntry(
@@ -159,6 +159,6 @@ def _parts(value: object) -> list[str]:
     return [str(part) for part in value] if isinstance(value, tuple) else []
 
 
-def test_the_wall_looks_at_every_store_there_is() -> None:
+def test_the_isolation_test_covers_every_store() -> None:
     assert len(READS) > 35
     assert {name.rpartition(".")[0] for name in READS} == {module.__name__ for module in STORES}

@@ -1,4 +1,4 @@
-"""Workspaces: whoever works in one may put links anywhere, and none of them leads us out of it."""
+"""Workspaces: an agent may put links anywhere, and none of them leads us out of its workspace."""
 
 from pathlib import Path
 
@@ -15,7 +15,7 @@ def workspace_in(folder: Path, attachments: str = ".openclaw/attachments") -> Wo
 
 
 def treasure_in(folder: Path) -> Path:
-    """A folder outside of the workspace that must stay as it is."""
+    """A folder outside the workspace that must stay unchanged."""
     outside = folder / "outside"
     (outside / "deep").mkdir(parents=True)
     (outside / "deep" / "gold").write_text("gold")
@@ -26,7 +26,7 @@ def assert_untouched(outside: Path) -> None:
     assert sorted(str(path.relative_to(outside)) for path in outside.rglob("*")) == ["deep", "deep/gold"]
 
 
-def test_a_folder_is_placed_held_and_removed(tmp_path: Path) -> None:
+def test_a_folder_is_placed_listed_and_removed(tmp_path: Path) -> None:
     workspace = workspace_in(tmp_path)
     assert held_folders(workspace) == []
     assert not remove_folder(workspace, "one")
@@ -38,7 +38,7 @@ def test_a_folder_is_placed_held_and_removed(tmp_path: Path) -> None:
     assert [name for name, _ in held_folders(workspace)] == ["two"]
 
 
-def test_a_folder_that_is_there_is_not_written_into(tmp_path: Path) -> None:
+def test_an_existing_folder_is_not_written_into(tmp_path: Path) -> None:
     workspace = workspace_in(tmp_path)
     placed = place_files(workspace, "one", FILES)
     with pytest.raises(CannotPlace):
@@ -49,7 +49,7 @@ def test_a_folder_that_is_there_is_not_written_into(tmp_path: Path) -> None:
     ]
 
 
-def test_of_files_that_cannot_all_be_placed_none_is(tmp_path: Path) -> None:
+def test_if_one_file_cannot_be_placed_none_is(tmp_path: Path) -> None:
     workspace = workspace_in(tmp_path)
     with pytest.raises(CannotPlace):
         place_files(workspace, "one", (*FILES, NewFile("x" * 300, b"")))
@@ -57,7 +57,7 @@ def test_of_files_that_cannot_all_be_placed_none_is(tmp_path: Path) -> None:
 
 
 @requirement("S2.spawn.attachments.cleanup")
-def test_links_inside_a_folder_are_removed_and_what_they_lead_to_stays(tmp_path: Path) -> None:
+def test_links_inside_a_folder_are_removed_but_not_their_targets(tmp_path: Path) -> None:
     workspace, outside = workspace_in(tmp_path), treasure_in(tmp_path)
     folder = workspace.root / place_files(workspace, "one", FILES).receipt.rel_dir
     (folder / "to folder").symlink_to(outside)
@@ -71,7 +71,7 @@ def test_links_inside_a_folder_are_removed_and_what_they_lead_to_stays(tmp_path:
 
 
 @requirement("S2.spawn.attachments.cleanup")
-def test_a_link_in_the_place_of_a_folder_is_removed_itself(tmp_path: Path) -> None:
+def test_a_link_that_replaced_a_folder_is_removed_itself(tmp_path: Path) -> None:
     workspace, outside = workspace_in(tmp_path), treasure_in(tmp_path)
     place_files(workspace, "one", FILES)
     (workspace.root / ".openclaw/attachments/two").symlink_to(outside)
@@ -84,7 +84,7 @@ def test_a_link_in_the_place_of_a_folder_is_removed_itself(tmp_path: Path) -> No
 
 @requirement("S2.spawn.attachments.cleanup")
 @pytest.mark.parametrize("at", [".openclaw", ".openclaw/attachments"])
-def test_a_link_on_the_way_is_not_followed(tmp_path: Path, at: str) -> None:
+def test_a_link_on_the_path_is_not_followed(tmp_path: Path, at: str) -> None:
     workspace, outside = workspace_in(tmp_path), treasure_in(tmp_path)
     link = workspace.root / at
     link.parent.mkdir(parents=True)
@@ -100,7 +100,7 @@ def test_a_link_on_the_way_is_not_followed(tmp_path: Path, at: str) -> None:
 
 
 @pytest.mark.parametrize("attachments", ["/etc", "../up", "a/../../b", ""])
-def test_a_setting_that_leads_out_of_the_workspace_places_nothing(tmp_path: Path, attachments: str) -> None:
+def test_a_path_out_of_the_workspace_places_nothing(tmp_path: Path, attachments: str) -> None:
     with pytest.raises(CannotPlace):
         place_files(workspace_in(tmp_path, attachments), "one", FILES)
     assert [path.name for path in tmp_path.rglob("*") if path.is_file()] == []
