@@ -1,6 +1,6 @@
-"""A step becomes a message to a remote agent, and what the agent made of it comes back as an answer of the step.
+"""Steps sent to a remote A2A agent, and the answers they return.
 
-The remote is the official SDK's server, in every way it can be spoken to.
+The remote is the official SDK's server, with every binding it supports.
 """
 
 import asyncio

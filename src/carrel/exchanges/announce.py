@@ -11,7 +11,7 @@ from carrel.exchanges.steps import provenance_of, say
 from carrel.exchanges.store import awaits_child
 from carrel.exchanges.subagent_prompts import Outcome, announcement, notes_question
 from carrel.journal import NewEntry, append_entry, entries_of_run
-from carrel.kernel import ANNOUNCE_SKIP, MS_PER_SECOND, Refusal, spoken
+from carrel.kernel import ANNOUNCE_SKIP, MS_PER_SECOND, Refusal, visible_reply
 from carrel.kernel.limits import ANNOUNCE_SECONDS_MAX
 from carrel.kernel.settings import Settings
 from carrel.outbox import CARRIED, channel_of, keep_reply_address
@@ -74,7 +74,7 @@ class SubAgents:
         said = (run.reply or "").strip() if run is not None and run.state == "completed" else ""
         if said == ANNOUNCE_SKIP:
             return skipped(tx, exchange)
-        return self._hand_over(tx, moved(exchange, last_reply=spoken(said)))
+        return self._hand_over(tx, moved(exchange, last_reply=visible_reply(said)))
 
     def _hand_over(self, tx: Tx, exchange: Exchange) -> Exchange:
         """Put the result into the requester's lane; it is then carried to the requester's channel."""
@@ -128,7 +128,7 @@ def _answer_there(tx: Tx, woken: Run, lane: Lane) -> None:
 def _outcome(tx: Tx, exchange: Exchange) -> Outcome:
     run = run_by_id(tx, exchange.access, exchange.first_run_id)
     assert run is not None, "an exchange is forgotten with its first run"
-    result = spoken(run.reply)
+    result = visible_reply(run.reply)
     if result is None:
         results = (entry for entry in entries_of_run(tx, exchange.access, run.id) if entry.role == "toolResult")
         result = next((entry.content for entry in reversed(list(results))), "")

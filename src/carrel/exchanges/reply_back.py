@@ -8,7 +8,7 @@ from carrel.exchanges.conclusion import again_later, conclude, offering, put_off
 from carrel.exchanges.model import Exchange, moved
 from carrel.exchanges.prompts import announce_message, inline_notice
 from carrel.exchanges.steps import say
-from carrel.kernel import MS_PER_MINUTE, MS_PER_SECOND, REPLY_SKIP, Code, Refusal, spoken
+from carrel.kernel import MS_PER_MINUTE, MS_PER_SECOND, REPLY_SKIP, Code, Refusal, visible_reply
 from carrel.kernel.limits import INLINE_LOOK_SECONDS
 from carrel.kernel.settings import Settings
 from carrel.runs import Rules, Run, cancel, run_by_id
@@ -61,7 +61,7 @@ class ReplyBack:
         said = (run.reply or "").strip()
         if said == REPLY_SKIP:
             return self._announce(tx, exchange)
-        reply = spoken(said)
+        reply = visible_reply(said)
         if reply is None:
             return skipped(tx, exchange)
         return self._next_round(tx, moved(exchange, last_reply=reply, expires_at=self._expiry(tx, exchange)))
@@ -77,7 +77,7 @@ class ReplyBack:
                 return moved(exchange, due_at=exchange.expires_at)
             self._let_go(tx, exchange, run)
             return self._announce(tx, exchange)
-        reply = spoken(run.reply) if run is not None and run.state == "completed" else None
+        reply = visible_reply(run.reply) if run is not None and run.state == "completed" else None
         if reply is None:
             return self._announce(tx, exchange)
         heard = moved(exchange, last_reply=reply)
@@ -135,7 +135,7 @@ class ReplyBack:
         if run.state == "failed":
             why = f"The announcement failed: {run.error_message or run.reason}"
             return conclude(tx, moved(exchange, attempts=exchange.attempts + 1), "undelivered", why)
-        announcement = spoken(run.reply) if run.state == "completed" else None
+        announcement = visible_reply(run.reply) if run.state == "completed" else None
         if announcement is None:
             return skipped(tx, exchange)
         return offering(tx, moved(exchange, step="carry", announcement=announcement, due_at=tx.now))

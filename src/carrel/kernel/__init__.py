@@ -35,7 +35,7 @@ from carrel.kernel.keys import (
 from carrel.kernel.messages import INTERNAL_CHANNEL, SCOPE_END, Envelope, Message, NewAttachment, Provenance, TurnExtras
 from carrel.kernel.metrics import METRICS, Sample
 from carrel.kernel.secret_filter import REDACTED, redact
-from carrel.kernel.silent_replies import ANNOUNCE_SKIP, NO_REPLY, REPLY_SKIP, may_be_silence, spoken
+from carrel.kernel.silent_replies import ANNOUNCE_SKIP, NO_REPLY, REPLY_SKIP, may_be_silent, visible_reply
 from carrel.kernel.text import TextBuffer, clip, one_line
 from carrel.kernel.validation import refuse_nul, wrong_value
 
@@ -82,7 +82,7 @@ __all__ = [
     "key_text",
     "kind_of",
     "log_trouble",
-    "may_be_silence",
+    "may_be_silent",
     "new_secret",
     "not_found",
     "one_line",
@@ -90,9 +90,9 @@ __all__ = [
     "redact",
     "refuse_nul",
     "secret_digest",
-    "spoken",
     "system_access",
     "system_chance",
     "uuid_for",
+    "visible_reply",
     "wrong_value",
 ]

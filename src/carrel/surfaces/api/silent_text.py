@@ -1,6 +1,6 @@
 """Hushing: words that only say that nothing is said are not passed on to people, not even while they come."""
 
-from carrel.kernel import may_be_silence, spoken
+from carrel.kernel import may_be_silent, visible_reply
 
 
 class Hush:
@@ -13,7 +13,7 @@ class Hush:
     def hear(self, run_id: str, piece: str) -> str:
         """What may be passed on now that a piece came: it with what was held back before it, or nothing yet."""
         text = self._take(run_id) + piece
-        if not may_be_silence(text):
+        if not may_be_silent(text):
             return text
         self._run_id, self._held = run_id, text
         return ""
@@ -21,7 +21,7 @@ class Hush:
     def end(self, run_id: str, reply: str | None) -> str:
         """What is still to be passed on of a run that came to a reply; nothing of one that came to none."""
         held = self._take(run_id)
-        return held if spoken(reply) else ""
+        return held if visible_reply(reply) else ""
 
     def _take(self, run_id: str) -> str:
         held = self._held if run_id == self._run_id else ""

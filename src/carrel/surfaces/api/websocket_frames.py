@@ -6,7 +6,7 @@ import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
 from carrel.journal import Event
-from carrel.kernel import Refusal, spoken
+from carrel.kernel import Refusal, visible_reply
 from carrel.surfaces.api.chat import NewFile
 from carrel.surfaces.api.endpoint import In
 from carrel.surfaces.api.sessions.changes import ClientId, Reference
@@ -82,7 +82,7 @@ def _done_frame(event: Event) -> Frame:
         type="assistant_done",
         session_id=event.conversation,
         run_id=event.run_id,
-        text=reply if spoken(reply) else "",
+        text=reply if visible_reply(reply) else "",
         said=UNSET if provenance["kind"] == "external_user" else {"provenance": provenance},
         seq=event.seq,
     )

@@ -1,6 +1,6 @@
 """The words of posts: what a run has come to, said to people, and a long text in parts that Telegram takes. Pure."""
 
-from carrel.kernel import spoken
+from carrel.kernel import visible_reply
 from carrel.kernel.limits import TELEGRAM_MESSAGE_UNITS_MAX
 from carrel.runs import Run
 
@@ -11,7 +11,7 @@ _NO = ("no", "n", "deny", "reject")
 def outcome_words(run: Run, about: str) -> str | None:
     """What is said of a run's outcome; None when that is nothing."""
     if about == "completed":
-        return spoken(run.reply)
+        return visible_reply(run.reply)
     if about == "failed":
         return f"That did not work: {run.error_message or run.reason or 'it failed.'}"
     if run.state != "waiting":

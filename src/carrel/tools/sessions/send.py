@@ -18,7 +18,7 @@ from carrel.kernel import (
     Refusal,
     SessionKey,
     invalid,
-    spoken,
+    visible_reply,
 )
 from carrel.kernel.limits import (
     INLINE_GRACE_SECONDS,
@@ -155,7 +155,7 @@ def _finish(tx: Tx, caller: Caller, run_id: str, run: Run | None) -> dict[str, A
     given = _answer_inline(tx, caller, run)
     value: dict[str, Any] = {"runId": run.id, "sessionKey": shown_key(caller.key.agent, run.session_key)}
     if run.state == "completed" and given:
-        reply = run.reply if spoken(run.reply) else ""
+        reply = run.reply if visible_reply(run.reply) else ""
         return value | {"status": "ok", "reply": reply, "delivery": _PENDING}
     if run.state == "completed":
         return value | {"status": "timeout", "error": "The reply came too late for this call; it comes as a message."}
