@@ -109,8 +109,8 @@ class ResponsesGateway:
         if not body.lstrip().startswith((b"event:", b"data:")):
             return read_whole(body, seed=seed, faults=self._faults, on_text=on_text)
         # Some proxies drop the content type of a stream.
-        events = EventReader(len(body) + 1)
-        for event in (*events.feed(body), *events.close()):
+        parser = EventReader(len(body) + 1)
+        for event in (*parser.feed(body), *parser.close()):
             if not reader.is_finished:
                 reader.feed(event)
         return reader.end()
