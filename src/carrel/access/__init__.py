@@ -18,6 +18,7 @@ from carrel.access.store import (
     account_of,
     answer_given,
     every_account,
+    every_user,
     hold_account,
     insert_account,
     keep_answer,
@@ -27,7 +28,6 @@ from carrel.access.store import (
     touch_token,
     update_account,
     user_by_id,
-    users,
 )
 from carrel.access.users import UserChange, change_user, make_user, remove_user, slug_of
 
@@ -48,6 +48,7 @@ __all__ = [
     "answer_given",
     "change_user",
     "every_account",
+    "every_user",
     "hold_account",
     "insert_account",
     "keep_answer",
@@ -67,5 +68,4 @@ __all__ = [
     "touch_token",
     "update_account",
     "user_by_id",
-    "users",
 ]

@@ -123,7 +123,7 @@ def update_account(tx: Tx, access: Access, name: str, settings: dict[str, Any]) 
     )
 
 
-def users(tx: Tx, access: Access) -> list[User]:
+def every_user(tx: Tx, access: Access) -> list[User]:
     """The account's people."""
     rows = tx.all(
         f"SELECT {_USER} FROM users WHERE account_id = :account ORDER BY created_at, id", account=access.account_id
@@ -133,7 +133,7 @@ def users(tx: Tx, access: Access) -> list[User]:
 
 def user_by_id(tx: Tx, access: Access, user_id: str) -> User | None:
     """One person."""
-    return next((user for user in users(tx, access) if user.id == user_id), None)
+    return next((user for user in every_user(tx, access) if user.id == user_id), None)
 
 
 def insert_user(tx: Tx, access: Access, user: User) -> bool:

@@ -240,7 +240,7 @@ async def test_a_crowd_at_a_slow_host_leaves_places_to_others_and_is_served_in_t
 @requirement("S1.push.deliver")
 async def test_a_store_that_goes_away_in_the_middle_costs_a_repetition_and_no_change(postgres_url: str) -> None:
     gate = Gate()
-    with ScriptedGateway() as receiver, Heard("webhook_held") as held, Heard("webhooks_unread") as unread:
+    with ScriptedGateway() as receiver, Heard("webhooks_broke_off") as held, Heard("webhooks_unread") as unread:
         receiver.script(Answer(status=204, pieces=[], before=gate))
         accepting(receiver)
         async with open_engine(postgres_url) as engine, pushing(engine):

@@ -96,4 +96,4 @@ def test_only_the_door_writes_new_runs() -> None:
         for path in rooms.rglob("*.py")
         if "insert_run(" in path.read_text() or "INSERT INTO runs " in path.read_text()
     }
-    assert users == {"runs/accepting.py", "runs/queue_store.py"}
+    assert users == {"runs/queue.py", "runs/queue_store.py"}

@@ -5,6 +5,7 @@ import asyncio
 import httpx
 import pytest
 
+import carrel
 from carrel.kernel import METRICS, SystemClock
 from carrel.surfaces.api import Recorder
 from tests.surfaces.open_house import OpenHouse, open_house
@@ -14,7 +15,7 @@ pytestmark = pytest.mark.anyio
 
 async def test_a_living_server_says_so_to_anybody(nobody: httpx.AsyncClient) -> None:
     answer = await nobody.get("/healthz")
-    assert (answer.status_code, answer.json()) == (200, {"status": "ok", "version": "0.0.test"})
+    assert (answer.status_code, answer.json()) == (200, {"status": "ok", "version": carrel.__version__})
 
 
 async def test_a_ready_server_names_every_check(nobody: httpx.AsyncClient) -> None:

@@ -15,12 +15,12 @@ from carrel.access import (
     account_of,
     change_user,
     every_account,
+    every_user,
     live_tokens,
     make_user,
     remove_user,
     revoke,
     slug_of,
-    users,
 )
 from carrel.agents import account_settings, change_account, make_token, open_account
 from carrel.kernel import Access, iso
@@ -206,7 +206,7 @@ def _user_out(user: User) -> UserOut:
 @endpoint("GET", "/api/users", answers={200: UsersAnswer}, who=OWNER)
 async def list_users(ask: Ask[None, NoQuery]) -> UsersAnswer:
     """The account's people."""
-    found = await ask.read(users)
+    found = await ask.read(every_user)
     return UsersAnswer(users=[_user_out(user) for user in found], next_cursor=None)
 
 
