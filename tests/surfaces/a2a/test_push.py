@@ -270,11 +270,11 @@ class Heard(logging.Handler):
             self.event.set()
 
     def __enter__(self) -> Self:
-        logging.getLogger("carrel.a2a").addHandler(self)
+        logging.getLogger("carrel").addHandler(self)
         return self
 
     def __exit__(self, *_: object) -> None:
-        logging.getLogger("carrel.a2a").removeHandler(self)
+        logging.getLogger("carrel").removeHandler(self)
 
 
 def let_nobody_in(url: str) -> None:
