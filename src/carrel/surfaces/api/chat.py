@@ -36,7 +36,6 @@ from carrel.storage import Tx
 from carrel.surfaces.api.endpoint import PEOPLE, Ask, In, NoQuery, Out, Reply, endpoint
 from carrel.surfaces.api.sessions.changes import Channel, ClientId, Name, Reference
 from carrel.surfaces.http.house import House
-from carrel.surfaces.http.waits import refuse_when_draining
 
 
 class NewFile(In, frozen=True, kw_only=True):
@@ -123,7 +122,7 @@ async def say(
         raise invalid("text", "A line needs some text.")
     typed = None if files else read_command(line.text)
     if typed is None:
-        refuse_when_draining(house)
+        house.refuse_when_draining()
 
     def work(tx: Tx) -> Heard:
         heard = hear(tx)

@@ -115,7 +115,7 @@ class TelegramChannel:
         self._bell = db.bell(POSTS)
 
     async def post(self, message: ChannelMessage) -> None:
-        """Have it said where the lane was last spoken in; ChannelFault when it was dropped or has no chat.
+        """Post a message to the last chat address of its lane; ChannelFault when it is dropped or there is none.
 
         Offered again under the same id it is not said again: the wait goes on. Whoever calls bounds it.
         """

@@ -14,7 +14,6 @@ from carrel.surfaces.http.bodies import decode_body, read_body
 from carrel.surfaces.http.errors import STATUS, nothing_here
 from carrel.surfaces.http.house import House
 from carrel.surfaces.http.responder import answered
-from carrel.surfaces.http.waits import refuse_when_draining
 from carrel.surfaces.telegram.bot import Bot, BotFault
 from carrel.surfaces.telegram.messages import Heard, hear, is_owner, typed_in
 from carrel.surfaces.telegram.updates import Said, Update, address_of, said_in
@@ -77,7 +76,7 @@ class _Webhook:
         heard = Heard(said=said, typed=typed_in(said), files=files)
         try:
             if heard.typed is None:
-                refuse_when_draining(self._house)
+                self._house.refuse_when_draining()
             await self._house.db.write(lambda tx: hear(tx, self._house, self._bot.id, heard))
         except Refusal as refusal:
             return self._refused(said, refusal)

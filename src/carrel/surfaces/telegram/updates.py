@@ -84,8 +84,8 @@ class Update(Struct, frozen=True, kw_only=True):
 class Said(Struct, frozen=True, kw_only=True):
     """What an update says: by whom, where, and in which words.
 
-    `chat_address` is the chat, with its topic where there is one; `rest` is the end of the session key of a chat that
-    was never switched to another session.
+    `chat_address` is the chat, with the topic in it if any; `rest` is the end of the session key of a chat
+    that never pointed to another session.
     """
 
     update_id: int
