@@ -1,6 +1,7 @@
 """How a session is steered: slash commands, and schedules that speak in it. A command never reaches an agent."""
 
-from carrel.modes.commands.model import Done, Scene, Typed
+from carrel.modes.chat import ChannelChat, ChatMessage, Received, receive, require_usable
+from carrel.modes.commands.model import Done, Scene
 from carrel.modes.commands.table import read_command, run_command
 from carrel.modes.schedules.administration import (
     NewSchedule,
@@ -17,22 +18,26 @@ from carrel.modes.schedules.model import Schedule, ScheduleType
 from carrel.modes.schedules.store import schedules_of
 
 __all__ = [
+    "ChannelChat",
+    "ChatMessage",
     "Done",
     "NewSchedule",
+    "Received",
     "Scene",
     "Schedule",
     "ScheduleChange",
     "ScheduleShape",
     "ScheduleType",
     "Schedules",
-    "Typed",
     "change_schedule",
     "find_schedule",
     "fire_now",
     "make_schedule",
     "observe_runs",
     "read_command",
+    "receive",
     "remove_schedule",
+    "require_usable",
     "run_command",
     "schedules_of",
     "shape_of",

@@ -16,7 +16,16 @@ from carrel.outbox.post_store import (
     reply_address_of,
     waiting_at,
 )
-from carrel.outbox.posts import CARRIED, part_sent, pass_over, post_failed, post_words, prune_posts, take_posts
+from carrel.outbox.posts import (
+    CARRIED,
+    part_sent,
+    pass_over,
+    post_failed,
+    post_words,
+    postable_run,
+    prune_posts,
+    take_posts,
+)
 from carrel.outbox.webhook_store import (
     WEBHOOKS,
     Webhook,
@@ -54,6 +63,7 @@ __all__ = [
     "post_by_id",
     "post_failed",
     "post_words",
+    "postable_run",
     "prune_posts",
     "release_posts",
     "release_webhooks",

@@ -18,7 +18,8 @@ from carrel.kernel.limits import (
 )
 from carrel.outbox import post_store
 from carrel.outbox.post_store import POSTS, About, Post
-from carrel.runs import Claim, RunChanged, RunRetried, retry_delay_ms
+from carrel.runs import Claim, Rules, Run, RunChanged, RunRetried, retry_delay_ms, run_by_id
+from carrel.sessions import lane_of, require_sending
 from carrel.storage import Tx
 
 # The channels that must be carried to; every other one shows what is stored.
@@ -89,6 +90,15 @@ def take_posts(tx: Tx, channel: str, limit: int) -> list[Post]:
     claim = tx.new_id("pcl")
     held = post_store.due_posts(tx, channel, limit)
     return [structs.replace(post, claim=claim, due_at=tx.now + _LEASE_MS) for post in held]
+
+
+def postable_run(tx: Tx, post: Post, rules: Rules) -> Run | None:
+    """Return the run that a post is about, None when it was deleted; Refusal when the send policy now denies it."""
+    run = None if post.run_id is None else run_by_id(tx, post.access, post.run_id)
+    if run is not None:
+        lane = lane_of(tx, post.access, run.session_key)
+        require_sending(rules.send_policy, run.session_key, post.channel, lane.send_policy if lane else None)
+    return run
 
 
 def pass_over(tx: Tx, post: Post, why: str) -> None:

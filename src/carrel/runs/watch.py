@@ -3,6 +3,7 @@
 With a look of their own at every commit, a thousand who wait for a thousand runs would do nothing but look.
 """
 
+import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -62,8 +63,10 @@ class Watch:
         finally:
             self._leave(account_id, run_id)
 
-    async def rest(self, access: Access, run_id: str, seconds_max: float) -> Run:
-        """The run once it rests, or as it is when the time is up."""
+    async def rest(
+        self, access: Access, run_id: str, seconds_max: float, closing: asyncio.Event | None = None
+    ) -> Run:  # fmt: skip
+        """The run once it rests, or as it is when the time is up or `closing` is set."""
         deadline = elapsed_seconds() + seconds_max
         with self.over(access.account_id, run_id) as bell:
             while True:
@@ -72,7 +75,7 @@ class Watch:
                 if run is None:
                     raise not_found("run")
                 left = deadline - elapsed_seconds()
-                if run.state in RESTS or left <= 0:
+                if run.state in RESTS or left <= 0 or (closing is not None and closing.is_set()):
                     return run
                 await bell.wait(version, min(left, SAFETY_POLL_SECONDS))
 

@@ -52,6 +52,15 @@ class Surroundings(Struct, frozen=True, kw_only=True):
     # Whether this server has begun to stop and takes nothing new.
     draining: Callable[[], bool] = _never
 
+    def refuse_when_draining(self) -> None:
+        """Refuse new messages while the server is stopping; another server, or the next one, will take them."""
+        if self.draining():
+            raise Refusal(
+                Code.DRAINING,
+                "The server is stopping and accepts no new work; try again shortly.",
+                retry_after_seconds=5,
+            )
+
     def gateway_of(self, agent: Agent) -> str:
         """The name of the gateway that an agent's turns reach; one that the settings no longer name is the built-in."""
         named = agent.profile.gateway or "default"

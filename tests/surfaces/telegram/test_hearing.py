@@ -208,7 +208,7 @@ async def test_what_cannot_be_read_is_refused_politely(sqlite_url: str, api: Bot
         update = message()
         update["message"][kind] = {"file_id": "x"}
         told = await post(client, update)
-        assert told["text"] == "I can read text, pictures and files here, and nothing else."
+        assert told["text"] == "I can only read text, pictures and files here."
         assert await runs_of(client) == []
 
 

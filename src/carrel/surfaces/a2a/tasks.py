@@ -24,7 +24,6 @@ from carrel.surfaces.a2a.task_stream import follow
 from carrel.surfaces.a2a.task_view import Json, Shown, Update, render
 from carrel.surfaces.a2a.webhooks import add_webhook, check_address
 from carrel.surfaces.http.house import House
-from carrel.surfaces.http.waits import refuse_when_draining, rest_of
 
 _WEBHOOK = "configuration.taskPushNotificationConfig."
 Frames = AsyncGenerator[Update | None, None]
@@ -43,7 +42,7 @@ class Tasks:
         run = await self._accept(caller, request)
         if not request.configuration.return_immediately and run.state not in RESTS:
             seconds = self._house.settings.a2a.blocking_wait_seconds
-            run = await rest_of(self._house, caller.access, run.id, seconds)
+            run = await self._house.wait_for_run(caller.access, run.id, seconds)
         return await self._read(caller, run.id, shown)
 
     async def stream(self, caller: Caller, request: SendMessageRequest) -> Frames:
@@ -75,7 +74,7 @@ class Tasks:
 
         run = await self._house.db.write(work)
         if not run.ended:
-            await rest_of(self._house, caller.access, run.id, STOP_SECONDS_MAX)
+            await self._house.wait_for_run(caller.access, run.id, STOP_SECONDS_MAX)
         return await self._read(caller, run.id, Shown())
 
     async def subscribe(self, caller: Caller, request: SubscribeToTaskRequest, after: int | None = None) -> Frames:
@@ -88,7 +87,7 @@ class Tasks:
         return follow(self._house, caller, run, Shown(), after=last, until_rest=False)
 
     async def _accept(self, caller: Caller, request: SendMessageRequest) -> Run:
-        refuse_when_draining(self._house)
+        self._house.refuse_when_draining()
         check_message(request.message)
         webhook = await self._webhook(request)
 

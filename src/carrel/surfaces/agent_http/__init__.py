@@ -1,5 +1,5 @@
 """Tools over plain HTTP: `/agent` lists them, `POST /agent/<tool>` calls one."""
 
-from carrel.surfaces.agent_http.routes import routes
+from carrel.surfaces.agent_http.http_routes import routes
 
 __all__ = ["routes"]

@@ -34,7 +34,6 @@ from carrel.storage import Tx
 from carrel.surfaces.api.cursors import clamp, cut, read_cursor
 from carrel.surfaces.api.endpoint import PEOPLE, Ask, In, NoQuery, Out, endpoint
 from carrel.surfaces.api.shapes import RunShape, Waited, run_shape, run_shapes, waited
-from carrel.surfaces.http.waits import refuse_when_draining, rest_of
 
 Words = Annotated[str, Meta(min_length=1, max_length=NAME_CHARS_MAX)]
 Reference = Annotated[str, Meta(min_length=1, max_length=SESSION_REFERENCE_CHARS_MAX)]
@@ -122,7 +121,7 @@ class CompareQuery(In, frozen=True, kw_only=True, rename={"other": "with"}):
 @endpoint("POST", "/api/runs", answers={202: Accepted}, who=PEOPLE, body=NewRun, creates=True)
 async def start_run(ask: Ask[NewRun, NoQuery]) -> Accepted:
     """Say something to an agent; it is safe once this answers, and heard when its lane is free."""
-    refuse_when_draining(ask.house)
+    ask.house.refuse_when_draining()
     new = ask.body
     if new.agent_id is not None and new.session_key is not None:
         raise invalid("agentId", "Name the agent or the session, not both: the session says which agent it is.")
@@ -204,7 +203,7 @@ async def wait_for_run(ask: Ask[None, WaitQuery]) -> Waited:
     """Wait until a run has ended or asks for something, at the longest as long as it says."""
     run = await ask.read(lambda tx, access: seen_run(tx, access, ask.path("id")))
     seconds = clamp(ask.query.timeout_seconds, WAIT_SECONDS_DEFAULT, WAIT_SECONDS_MAX, 0)
-    return waited(await rest_of(ask.house, ask.access, run.id, seconds))
+    return waited(await ask.house.wait_for_run(ask.access, run.id, seconds))
 
 
 @endpoint("POST", "/api/runs/{id}/cancel", answers={200: OneRun}, who=PEOPLE)
@@ -217,14 +216,14 @@ async def cancel_run(ask: Ask[None, NoQuery]) -> OneRun:
 
     run = await ask.write(work)
     if not run.ended:
-        await rest_of(ask.house, ask.access, run.id, STOP_SECONDS_MAX)
+        await ask.house.wait_for_run(ask.access, run.id, STOP_SECONDS_MAX)
     return await read_run(ask)  # type: ignore[no-any-return]
 
 
 @endpoint("POST", "/api/runs/{id}/answer", answers={202: OneRun}, who=PEOPLE, body=Answered)
 async def answer_run(ask: Ask[Answered, NoQuery]) -> OneRun:
     """Give a waiting run what it asked for; it goes on in its lane."""
-    refuse_when_draining(ask.house)
+    ask.house.refuse_when_draining()
 
     def work(tx: Tx, access: Access) -> OneRun:
         run = seen_run(tx, access, ask.path("id"))
@@ -258,7 +257,7 @@ async def why_run(ask: Ask[None, NoQuery]) -> Why:
 @endpoint("POST", "/api/runs/{id}/retry", answers={202: Retried}, who=PEOPLE, creates=True)
 async def retry_run(ask: Ask[None, NoQuery]) -> Retried:
     """Say a failed run's message again, as a new run of the same lane."""
-    refuse_when_draining(ask.house)
+    ask.house.refuse_when_draining()
 
     def work(tx: Tx, access: Access) -> Retried:
         failed = seen_run(tx, access, ask.path("id"))
@@ -271,7 +270,7 @@ async def retry_run(ask: Ask[None, NoQuery]) -> Retried:
 @endpoint("POST", "/api/runs/{id}/announce", answers={202: OneRun}, who=PEOPLE)
 async def announce_again(ask: Ask[None, NoQuery]) -> OneRun:
     """Deliver a result again that could not be delivered."""
-    refuse_when_draining(ask.house)
+    ask.house.refuse_when_draining()
 
     def work(tx: Tx, access: Access) -> OneRun:
         run = seen_run(tx, access, ask.path("id"))

@@ -24,7 +24,6 @@ from carrel.sessions import find_session
 from carrel.storage import Tx
 from carrel.surfaces.api.cursors import clamp, cut, read_cursor
 from carrel.surfaces.api.endpoint import PEOPLE, Ask, In, NoQuery, Out, endpoint
-from carrel.surfaces.http.waits import refuse_when_draining
 
 Reference = Annotated[str, Meta(max_length=SESSION_REFERENCE_CHARS_MAX)]
 CronText = Annotated[str, Meta(max_length=CRON_CHARS_MAX)]
@@ -167,7 +166,7 @@ async def delete_schedule(ask: Ask[None, OfSession]) -> None:
 @endpoint("POST", "/api/schedules/{id}/run", answers={202: FiredSchedule}, who=PEOPLE, query=OfSession, creates=True)
 async def run_schedule(ask: Ask[None, OfSession]) -> FiredSchedule:
     """Have a schedule fire now; when it comes next stays as it was."""
-    refuse_when_draining(ask.house)
+    ask.house.refuse_when_draining()
 
     def work(tx: Tx, access: Access) -> FiredSchedule:
         found = _found(tx, access, ask.path("id"), ask.query.session_id)

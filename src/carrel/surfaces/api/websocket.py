@@ -11,10 +11,11 @@ from carrel.delivery import Spoken
 from carrel.journal import Event, feed_pages, feed_start
 from carrel.kernel import Access, Code, Refusal, SessionKey
 from carrel.kernel.limits import CHAT_BINDINGS_MAX, CHAT_FRAMES_WAITING_MAX, STREAM_PING_SECONDS
+from carrel.modes import require_usable
 from carrel.runs import stop_lane
 from carrel.sessions import ChatAddress, chat_session
 from carrel.storage import Tx
-from carrel.surfaces.api.chat import ChatLine, require_known_or_makeable, say
+from carrel.surfaces.api.chat import ChatLine, send_line
 from carrel.surfaces.api.endpoint import PEOPLE
 from carrel.surfaces.api.silent_text import Hush
 from carrel.surfaces.api.websocket_frames import Frame, InFrame, error_frame, frame_of, system_frame
@@ -144,16 +145,16 @@ class _Connection:
         reference = frame.session_id or (str(self._front) if self._front and not frame.client_instance_id else None)
         address = ChatAddress(channel="web", client_instance_id=frame.client_instance_id, reference=reference)
         key = chat_session(tx, self._access, self._house.settings.sessions, address)
-        require_known_or_makeable(tx, self._access, key)
+        require_usable(tx, self._access, key)
         return key
 
     async def _say(self, group: asyncio.TaskGroup, frame: InFrame) -> None:
         async with self._binding:
-            heard = await say(self._house, self._access, self._line(frame))
-            self._listen(group, heard.key)
-        if heard.done is not None:
-            done = Frame(type="assistant_done", session_id=heard.key.conversation, text=heard.done.reply, command=True)
-            self._send(done)
+            received = await send_line(self._house, self._access, self._line(frame))
+            self._listen(group, received.key)
+        if received.done is not None:
+            session_id, reply = received.key.conversation, received.done.reply
+            self._send(Frame(type="assistant_done", session_id=session_id, text=reply, command=True))
 
     def _line(self, frame: InFrame) -> ChatLine:
         named = frame.session_id or (str(self._front) if self._front is not None else None)

@@ -7,8 +7,9 @@ from msgspec import Struct
 
 from carrel.delivery import Live
 from carrel.gateway import Gateway
+from carrel.kernel import Access
 from carrel.kernel.settings import SettingRow, Settings
-from carrel.runs import Rules, Watch
+from carrel.runs import Rules, Run, Watch
 from carrel.storage import Database
 from carrel.tools import OpenSideRoom, Surroundings
 
@@ -38,6 +39,14 @@ class House(Struct, frozen=True, kw_only=True):
     def base_url(self, asked: object) -> str:
         """The address that callers know this server by: the one set for it, else the one they asked."""
         return (self.settings.server.public_url or str(asked)).rstrip("/")
+
+    def refuse_when_draining(self) -> None:
+        """Refuse new work while the server is stopping."""
+        self.surroundings.refuse_when_draining()
+
+    async def wait_for_run(self, access: Access, run_id: str, seconds_max: float) -> Run:
+        """Return the run once it has ended or is waiting, or as it is when the time is up or the server stops."""
+        return await self.watch.rest(access, run_id, seconds_max, self.closing)
 
     @property
     def surroundings(self) -> Surroundings:

@@ -134,8 +134,13 @@ async def identify_program(asker: Asker, house: House, wrong: WrongTokens) -> Ac
 def require_known(access: Access | None) -> Access:
     """The Access of one who said who it is; Refusal for one who sent nothing."""
     if access is None:
-        raise Refusal(Code.UNAUTHENTICATED, "Send a token: Authorization: Bearer <token>.")
+        raise no_token()
     return access
+
+
+def no_token() -> Refusal:
+    """What a caller is told who sent no token."""
+    return Refusal(Code.UNAUTHENTICATED, "Send a token: Authorization: Bearer <token>.")
 
 
 def require_caller(access: Access | None) -> Access:

@@ -17,7 +17,7 @@ from carrel.kernel import METRICS, Code, Refusal
 from carrel.surfaces.http.errors import refusal_response
 from carrel.surfaces.http.house import House
 from carrel.surfaces.http.identity import WrongTokens
-from carrel.surfaces.http.tool_callers import seat_of
+from carrel.surfaces.http.tool_callers import tool_caller
 from carrel.surfaces.mcp.allowed_hosts import require_known_host
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class Endpoint:
         answer = _Answer(send)
         try:
             require_known_host(request.headers, self._house.settings.server)
-            request.state.seat = await seat_of(request, self._house, self._wrong)
+            request.state.caller = await tool_caller(request, self._house, self._wrong)
             await self._speak(request, answer)
         except Refusal as refusal:
             await self._refused(request, refusal)(scope, receive, answer)

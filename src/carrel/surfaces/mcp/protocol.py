@@ -33,9 +33,7 @@ from carrel.kernel import Code, Refusal
 from carrel.kernel.limits import BODY_BYTES_MAX, TOOL_RESULT_BYTES_MAX
 from carrel.surfaces.http.errors import error_body
 from carrel.surfaces.http.house import House
-from carrel.surfaces.http.outside_calls import Outside
-from carrel.surfaces.http.tool_callers import Seat
-from carrel.tools import CATALOG, Tool
+from carrel.tools import CATALOG, NewCall, OutsideCaller, OutsideCalls, Tool
 
 # The SDK tells of every request that begins and ends.
 getLogger("mcp").setLevel(WARNING)
@@ -51,7 +49,8 @@ class Speaking:
     """Answers requests of MCP in one house."""
 
     def __init__(self, house: House) -> None:
-        self._house = house
+        self._version = house.version
+        self._calls = OutsideCalls(house.db, house.watch, house.closing)
         server = self._server()
         self._plain = self._answering(server, json_response=True)
         self._streaming = self._answering(server, json_response=False)
@@ -59,7 +58,7 @@ class Speaking:
     def _server(self) -> Server[Any]:
         server: Server[Any] = Server(
             "carrel",
-            version=self._house.version,
+            version=self._version,
             title="Carrel",
             instructions=_INSTRUCTIONS,
             get_tool_input_schema=lambda name: _TOOLS[name].schema() if name in _TOOLS else None,
@@ -93,9 +92,9 @@ class Speaking:
         if params.name not in _TOOLS:
             raise MCPError(INVALID_PARAMS, f"Unknown tool: {params.name[:80]}")
         arguments = msgspec.json.encode(params.arguments or {}).decode()
-        call = Outside(house=self._house, seat=_seat(asked), name=params.name, arguments=arguments)
+        call = NewCall(caller=_caller(asked), tool=params.name, arguments=arguments)
         try:
-            text = await call.make()
+            text = await self._calls.make(call)
         except Refusal as refusal:
             return _refused(asked, refusal)
         given = msgspec.json.decode(text)
@@ -116,14 +115,14 @@ def _wants_stream(request: Request) -> bool:
     return method == "tools/call" and (tool is None or tool.finish is not None)
 
 
-def _seat(asked: Asked) -> Seat:
+def _caller(asked: Asked) -> OutsideCaller:
     assert asked.request is not None, "every request comes over HTTP"
-    seat: Seat = asked.request.state.seat
-    return seat
+    caller: OutsideCaller = asked.request.state.caller
+    return caller
 
 
 async def _offered(asked: Asked, _params: PaginatedRequestParams | None) -> ListToolsResult:
-    return ListToolsResult(tools=[_shown(tool) for tool in _seat(asked).toolset.offered()])
+    return ListToolsResult(tools=[_shown(tool) for tool in _caller(asked).toolset.offered()])
 
 
 def _shown(tool: Tool) -> ShownTool:

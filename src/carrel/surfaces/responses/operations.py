@@ -11,8 +11,6 @@ from carrel.kernel.limits import STOP_SECONDS_MAX
 from carrel.runs import cancel, run_by_id
 from carrel.storage import Tx
 from carrel.surfaces.http.house import House
-from carrel.surfaces.http.waits import refuse_when_draining
-from carrel.surfaces.http.waits import rest_of as run_rest_of
 from carrel.surfaces.responses.compaction import compacted
 from carrel.surfaces.responses.create import Created, create, read
 from carrel.surfaces.responses.errors import ResponsesError, no_response
@@ -44,7 +42,7 @@ class Responses:
     ) -> Begun:
         """Accept a request under its idempotency key; `kept` are not stored but may be gone on from here."""
         house = self._house
-        refuse_when_draining(house)
+        house.refuse_when_draining()
         check(request)
         wanted = wanted_by(headers, request.model, request.user, request.previous_response_id)
         asked = read(access, wanted, request, sha256(raw).hexdigest(), key)
@@ -86,7 +84,7 @@ class Responses:
             return response
 
         response = await self._house.db.write(work)
-        await run_rest_of(self._house, access, response.run_id, STOP_SECONDS_MAX)
+        await self._house.wait_for_run(access, response.run_id, STOP_SECONDS_MAX)
         return await self.shown(access, response)
 
     async def compact(self, access: Access, headers: Headers, request: Compact) -> Json:

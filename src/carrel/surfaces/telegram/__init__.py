@@ -1,6 +1,6 @@
-"""Telegram: a bot's webhook as a way in, and what agents say as a way out. It decides nothing about either."""
+"""Telegram: messages come in by a bot's webhook, replies go out by the Bot API."""
 
 from carrel.surfaces.telegram.channel import Telegram, side_rooms
-from carrel.surfaces.telegram.routes import routes
+from carrel.surfaces.telegram.webhook import routes
 
 __all__ = ["Telegram", "routes", "side_rooms"]

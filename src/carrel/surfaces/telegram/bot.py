@@ -1,4 +1,4 @@
-"""The Bot API as far as it is used: one call at a time, tried once. The bot's token appears in no error and no log."""
+"""The parts of the Bot API in use. Each call is tried once; the bot's token appears in no error and no log."""
 
 from typing import Any
 from urllib.parse import quote
@@ -17,13 +17,13 @@ from carrel.kernel.settings import TelegramSettings
 from carrel.surfaces.telegram.updates import WireFile, address_of, chat_address_text
 from carrel.wire import Wire, WireFault
 
-# A wrong token may be put right, and too many calls are too many for a moment only.
-_PASSING = (401, 404, 408, 409, 429)
+# A wrong token may be corrected, and a rate limit passes.
+_TEMPORARY = (401, 404, 408, 409, 429)
 _PHOTO = ("photo.jpg", "image/jpeg")
 
 
 class BotFault(Exception):
-    """A call that was not done; `final` when it never will be, however often it is made."""
+    """A call that failed; `final` when repeating it cannot help."""
 
     def __init__(self, message: str, *, final: bool = False, after_seconds: float = 0) -> None:
         super().__init__(message)
@@ -44,7 +44,7 @@ class _Answer(Struct, frozen=True, kw_only=True):
 
 
 class Bot:
-    """One bot, spoken for by its token."""
+    """One bot, identified by its token."""
 
     def __init__(self, wire: Wire, settings: TelegramSettings) -> None:
         self._wire = wire
@@ -54,46 +54,46 @@ class Bot:
 
     @property
     def id(self) -> str:
-        """The bot's own number, which stands open in its token."""
+        """The bot's own id, which its token begins with."""
         return self._token.partition(":")[0]
 
-    async def say(self, chat_address: str, text: str) -> None:
-        """Say one message at a chat_address."""
+    async def send(self, chat_address: str, text: str) -> None:
+        """Send one message to a chat address."""
         await self.call("sendMessage", {**address_of(chat_address), "text": text})
 
     async def open_topic(self, chat_address: str, name: str) -> str:
-        """Make a topic in the forum of a chat_address; the new chat_address."""
+        """Create a topic in the forum of a chat address; return its chat address."""
         chat = address_of(chat_address)["chat_id"]
-        made = await self.call("createForumTopic", {"chat_id": chat, "name": name})
-        if not isinstance(made, dict) or not isinstance(made.get("message_thread_id"), int):
-            raise BotFault("createForumTopic answered without a topic.", final=True)
-        return chat_address_text(chat, made["message_thread_id"])
+        topic = await self.call("createForumTopic", {"chat_id": chat, "name": name})
+        if not isinstance(topic, dict) or not isinstance(topic.get("message_thread_id"), int):
+            raise BotFault("createForumTopic returned no topic.", final=True)
+        return chat_address_text(chat, topic["message_thread_id"])
 
     async def name(self) -> str:
-        """The bot's user name in lower case, asked for once."""
+        """Return the bot's user name in lower case; it is looked up once."""
         if self._name is None:
             found = await self.call("getMe", {})
             if not isinstance(found, dict):
-                raise BotFault("getMe answered without a bot.")
+                raise BotFault("getMe returned no bot.")
             self._name = str(found.get("username", "")).lower()
         return self._name
 
-    async def fetch(self, wanted: WireFile) -> NewAttachment:
-        """A file that was sent to the bot; a fault that is final for one that is too large."""
-        if wanted.file_size is not None and wanted.file_size > ATTACHMENT_BYTES_MAX:
+    async def fetch(self, file: WireFile) -> NewAttachment:
+        """Return a file that was sent to the bot; a final BotFault for one that is too large."""
+        if file.file_size is not None and file.file_size > ATTACHMENT_BYTES_MAX:
             raise _too_large()
-        found = await self.call("getFile", {"file_id": wanted.file_id})
+        found = await self.call("getFile", {"file_id": file.file_id})
         path = found.get("file_path") if isinstance(found, dict) else None
         if not isinstance(path, str):
-            raise BotFault("getFile answered without a path.", final=True)
+            raise BotFault("getFile returned no path.", final=True)
         content = await self._read(f"{self._base}/file/bot{self._token}/{quote(path)}")
         if len(content) > ATTACHMENT_BYTES_MAX:
             raise _too_large()
-        name, kind = (wanted.file_name or "file", wanted.mime_type) if wanted.mime_type else _PHOTO
+        name, kind = (file.file_name or "file", file.mime_type) if file.mime_type else _PHOTO
         return NewAttachment(name=name[:NAME_CHARS_MAX], mime_type=kind[:NAME_CHARS_MAX], content=content)
 
     async def call(self, method: str, body: dict[str, Any]) -> Any:
-        """The result of one call; BotFault when there is none."""
+        """Return the result of one call; BotFault when it fails."""
         try:
             reply = await self._wire.request(
                 "POST",
@@ -107,12 +107,12 @@ class Bot:
         try:
             answer = msgspec.json.decode(reply.body, type=_Answer)
         except msgspec.DecodeError:
-            raise BotFault(f"{method} was answered with {reply.status} and no JSON of the Bot API.") from None
+            raise BotFault(f"{method} returned status {reply.status} and not the JSON of the Bot API.") from None
         if answer.ok:
             return answer.result
         raise BotFault(
-            f"{method} was refused with {reply.status}: {answer.description}",
-            final=400 <= reply.status < 500 and reply.status not in _PASSING,
+            f"{method} failed with status {reply.status}: {answer.description}",
+            final=400 <= reply.status < 500 and reply.status not in _TEMPORARY,
             after_seconds=answer.parameters.retry_after,
         )
 
@@ -120,11 +120,11 @@ class Bot:
         try:
             reply = await self._wire.request("GET", url, timeout_seconds=TELEGRAM_FILE_SECONDS_MAX)
         except WireFault as fault:
-            raise BotFault(f"The file could not be fetched: {fault.message}") from None
+            raise BotFault(f"Fetching the file failed: {fault.message}") from None
         if reply.status != 200:
-            raise BotFault(f"The file was answered with {reply.status}.", final=reply.status == 404)
+            raise BotFault(f"Fetching the file failed with status {reply.status}.", final=reply.status == 404)
         return reply.body
 
 
 def _too_large() -> BotFault:
-    return BotFault(f"A file may have at most {ATTACHMENT_BYTES_MAX // (1024 * 1024)} MiB.", final=True)
+    return BotFault(f"A file may be at most {ATTACHMENT_BYTES_MAX // (1024 * 1024)} MiB.", final=True)

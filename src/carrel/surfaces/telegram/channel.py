@@ -1,4 +1,4 @@
-"""The bot of one server put together: its way in, its way out, and what it does beside both."""
+"""The bot of one server: its connection, its outgoing channel, and how it opens topics."""
 
 from collections.abc import Mapping
 
@@ -15,7 +15,7 @@ from carrel.wire import Wire
 
 
 def side_rooms(wire: Wire, settings: TelegramSettings) -> Mapping[str, OpenSideRoom]:
-    """How threads are opened on Telegram: as topics of a group that is a forum."""
+    """Return how threads are opened on Telegram: as topics of a forum group."""
     bot = Bot(wire, settings)
 
     async def open_topic(chat_address: str, name: str) -> str:
@@ -28,7 +28,7 @@ def side_rooms(wire: Wire, settings: TelegramSettings) -> Mapping[str, OpenSideR
 
 
 class Telegram:
-    """A bot where the settings have one; else nothing that answers or says anything."""
+    """The bot of the settings; without one, it has no channel and does nothing."""
 
     def __init__(self, db: Database, wire: Wire, settings: TelegramSettings, rules: Rules) -> None:
         self.bot = Bot(wire, settings)
@@ -37,6 +37,6 @@ class Telegram:
         self.channels: Channels = {CHANNEL: TelegramChannel(db)} if settings.enabled else {}
 
     async def serve(self) -> None:
-        """Say what is to be said, until cancelled; without a bot there is nothing to do."""
+        """Send posts until cancelled; without a bot there is nothing to do."""
         if self._enabled:
             await self._posting.serve()

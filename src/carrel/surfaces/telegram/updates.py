@@ -1,6 +1,6 @@
-"""Updates of Telegram's Bot API: the parts that are looked at, and what one of them says. Pure.
+"""Updates of Telegram's Bot API: the fields that are read, and the message of a person that an update holds.
 
-Who speaks and in which chat is read off the update alone; no word of the text changes either.
+The sender and the chat come from the update's own fields; nothing in the text can change either.
 """
 
 import re
@@ -10,7 +10,7 @@ from msgspec import Struct, field
 
 from carrel.kernel.limits import NAME_CHARS_MAX
 
-_ROOMS = {"private": "direct", "group": "group", "supergroup": "group", "channel": "channel"}
+_KINDS = {"private": "direct", "group": "group", "supergroup": "group", "channel": "channel"}
 _CHAT_ADDRESS = re.compile(r"-?[0-9]{1,20}(?::[0-9]{1,20})?")
 _UNREADABLE = (
     "animation", "audio", "contact", "dice", "location", "poll", "sticker", "story", "venue", "video", "video_note",
@@ -29,7 +29,7 @@ class Person(Struct, frozen=True, kw_only=True):
 
 
 class Chat(Struct, frozen=True, kw_only=True):
-    """A private chat, a group or a channel; also who speaks in a chat's own name."""
+    """A private chat, a group or a channel; also the sender of a message sent in the chat's own name."""
 
     id: int
     type: str
@@ -47,8 +47,8 @@ class WireFile(Struct, frozen=True, kw_only=True):
     mime_type: str = ""
 
 
-class ChatMessage(Struct, frozen=True, kw_only=True):
-    """One message. Of what cannot be read here only that it is there is known."""
+class WireMessage(Struct, frozen=True, kw_only=True):
+    """One message. Of content that cannot be read here, only its presence is known."""
 
     chat: Chat
     sender: Person | None = field(name="from", default=None)
@@ -74,23 +74,23 @@ class ChatMessage(Struct, frozen=True, kw_only=True):
 
 
 class Update(Struct, frozen=True, kw_only=True):
-    """Something that happened; edits, reactions and the like are not looked at."""
+    """One update; edits, reactions and the like are ignored."""
 
     update_id: int
-    message: ChatMessage | None = None
-    channel_post: ChatMessage | None = None
+    message: WireMessage | None = None
+    channel_post: WireMessage | None = None
 
 
-class Said(Struct, frozen=True, kw_only=True):
-    """What an update says: by whom, where, and in which words.
+class UserMessage(Struct, frozen=True, kw_only=True):
+    """A message of a person: who sent it, in which chat, and what it says.
 
-    `chat_address` is the chat, with its topic where there is one; `rest` is the end of the session key of a chat that
-    was never switched to another session.
+    `chat_address` is the chat with its topic, if any. `session_rest` is the end of the key of the chat's own session,
+    which is used unless the chat was switched to another one.
     """
 
     update_id: int
     chat_address: str
-    rest: str
+    session_rest: str
     is_private: bool
     sender_id: int
     sender_name: str
@@ -101,69 +101,69 @@ class Said(Struct, frozen=True, kw_only=True):
 
     @property
     def first_word(self) -> str:
-        """What stands first in the text, up to the first space."""
+        """The text up to the first space."""
         return next(iter(self.text.split(maxsplit=1)), "")
 
 
-def said_in(update: Update) -> Said | None:
-    """What a person says by an update; None for one that says nothing here."""
+def user_message(update: Update) -> UserMessage | None:
+    """Return the message of a person that an update holds; None when it holds none."""
     message = update.message or update.channel_post
-    if message is None or message.chat.type not in _ROOMS:
+    if message is None or message.chat.type not in _KINDS:
         return None
     if message.sender is not None and message.sender.is_bot and message.sender_chat is None:
-        # Two bots that answer each other would never end.
+        # Two bots answering each other would never stop.
         return None
-    speaker = message.sender_chat or message.sender
-    if speaker is None:
+    sender = message.sender_chat or message.sender
+    if sender is None:
         return None
-    said_text, attached = message.text or message.caption, _file(message)
+    text, attached = message.text or message.caption, _file(message)
     is_unreadable = attached is None and any(getattr(message, name) is not None for name in _UNREADABLE)
-    if not said_text and attached is None and not is_unreadable:
+    if not text and attached is None and not is_unreadable:
         return None
-    # Outside of forums a reply bears a number of this name as well, and is no topic.
+    # Outside forums a reply has a thread id too, which is not a topic.
     topic = message.message_thread_id if message.is_topic_message else None
     chat = message.chat
-    rest = f"telegram:{_ROOMS[chat.type]}:{chat.id}"
-    return Said(
+    rest = f"telegram:{_KINDS[chat.type]}:{chat.id}"
+    return UserMessage(
         update_id=update.update_id,
         chat_address=chat_address_text(chat.id, topic),
-        rest=rest if topic is None else f"{rest}:thread:{topic}",
+        session_rest=rest if topic is None else f"{rest}:thread:{topic}",
         is_private=chat.type == "private",
-        sender_id=speaker.id,
-        sender_name=_name(speaker),
+        sender_id=sender.id,
+        sender_name=_name(sender),
         title=_name(chat),
-        text=said_text,
+        text=text,
         file=attached,
         is_unreadable=is_unreadable,
     )
 
 
 def chat_address_text(chat: int | str, topic: int | str | None) -> str:
-    """A chat_address as it is kept: the chat, and behind a colon the topic."""
+    """Return a chat address as it is stored: the chat and, after a colon, the topic."""
     return str(chat) if topic is None else f"{chat}:{topic}"
 
 
 def address_of(chat_address: str) -> dict[str, int]:
-    """A chat_address as the Bot API is told of it."""
+    """Return a chat address as parameters of the Bot API."""
     chat, _, topic = chat_address.partition(":")
     return {"chat_id": int(chat)} | ({"message_thread_id": int(topic)} if topic else {})
 
 
 def chat_address_in_key(rest: str) -> str | None:
-    """The chat_address that a session key itself names; None for a key that names no chat that can be spoken in."""
+    """Return the chat address that the end of a session key names; None for a key that names no chat."""
     channel, _, behind = rest.partition(":")
-    room, _, chat = behind.partition(":")
-    if channel != "telegram" or room not in _ROOMS.values():
+    kind, _, chat = behind.partition(":")
+    if channel != "telegram" or kind not in _KINDS.values():
         return None
     chat, _, topic = chat.partition(":thread:")
     chat_address = chat_address_text(chat, topic or None)
     return chat_address if _CHAT_ADDRESS.fullmatch(chat_address) else None
 
 
-def _file(message: ChatMessage) -> WireFile | None:
+def _file(message: WireMessage) -> WireFile | None:
     if message.document is not None and message.animation is None:
         return message.document
-    # The same picture in several sizes, the largest last.
+    # The same photo in several sizes, the largest last.
     return message.photo[-1] if message.photo else None
 
 

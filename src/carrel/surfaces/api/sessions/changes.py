@@ -33,7 +33,6 @@ from carrel.surfaces.api.endpoint import PEOPLE, Ask, In, NoQuery, Out, Reply, e
 from carrel.surfaces.api.sessions.reads import OneSession, find
 from carrel.surfaces.api.sessions.shapes import session_shape
 from carrel.surfaces.api.shapes import Waited, waited
-from carrel.surfaces.http.waits import refuse_when_draining, rest_of
 
 Channel = Literal["web", "telegram", "cli"]
 Reference = Annotated[str, Meta(min_length=1, max_length=SESSION_REFERENCE_CHARS_MAX)]
@@ -133,7 +132,7 @@ async def patch_session(ask: Ask[SessionPatch, NoQuery]) -> OneSession:
 )
 async def send_to_session(ask: Ask[SessionMessage, NoQuery]) -> Reply:
     """Say something in a session; with a time to wait, the answer comes along if it comes in time."""
-    refuse_when_draining(ask.house)
+    ask.house.refuse_when_draining()
     said = ask.body
 
     def work(tx: Tx, access: Access) -> Waited:
@@ -148,7 +147,7 @@ async def send_to_session(ask: Ask[SessionMessage, NoQuery]) -> Reply:
     seconds = clamp(said.timeout_seconds, 0, WAIT_SECONDS_MAX, 0)
     if not seconds:
         return Reply(202, accepted)
-    rested = await rest_of(ask.house, ask.access, accepted.run_id, seconds)
+    rested = await ask.house.wait_for_run(ask.access, accepted.run_id, seconds)
     return Reply(200, waited(rested, with_key=True))
 
 

@@ -13,10 +13,9 @@ from carrel.surfaces.http.bodies import decode_body, read_body
 from carrel.surfaces.http.house import House
 from carrel.surfaces.http.idempotency import Keep, Repeats, read_key
 from carrel.surfaces.http.identity import WrongTokens
-from carrel.surfaces.http.outside_calls import Outside
 from carrel.surfaces.http.responder import answered
-from carrel.surfaces.http.tool_callers import SESSION_HEADER, Seat, seat_of
-from carrel.tools import CATALOG, Tool
+from carrel.surfaces.http.tool_callers import SESSION_HEADER, tool_caller
+from carrel.tools import CATALOG, NewCall, OutsideCaller, OutsideCalls, Tool
 
 
 def routes(house: House, wrong: WrongTokens) -> list[BaseRoute]:
@@ -41,17 +40,18 @@ class _Tools:
     def __init__(self, house: House, wrong: WrongTokens) -> None:
         self._house = house
         self._wrong = wrong
+        self._calls = OutsideCalls(house.db, house.watch, house.closing)
         self._repeats = Repeats(house.db)
         self._names = {name: tool for tool in CATALOG.offered() for name in (tool.name, *_aliases(tool))}
 
     async def offered(self, request: Request) -> Response:
         """The tools that the caller may use from where it sits."""
-        seat = await seat_of(request, self._house, self._wrong)
-        return _json(msgspec.json.encode({"tools": [_shown(tool) for tool in seat.toolset.offered()]}))
+        caller = await tool_caller(request, self._house, self._wrong)
+        return _json(msgspec.json.encode({"tools": [_shown(tool) for tool in caller.toolset.offered()]}))
 
     async def called(self, request: Request) -> Response:
         """What a tool gives; under an idempotency key what it gave the first time."""
-        seat = await seat_of(request, self._house, self._wrong)
+        caller = await tool_caller(request, self._house, self._wrong)
         tool = self._names.get(request.path_params["tool"])
         if tool is None:
             raise not_found("tool of that name")
@@ -59,25 +59,26 @@ class _Tools:
         decode_body(raw, dict)
         key = None if tool.effect == "read" else read_key(request.headers)
         if key is None:
-            return _json(await self._call(seat, tool, raw))
-        return await self._once(request, seat, tool, raw, key)
+            return _json(await self._call(caller, tool, raw))
+        return await self._once(request, caller, tool, raw, key)
 
-    async def _call(self, seat: Seat, tool: Tool, raw: bytes, key: str = "", keep: Keep | None = None) -> bytes:
+    async def _call(
+        self, caller: OutsideCaller, tool: Tool, raw: bytes, key: str = "", keep: Keep | None = None
+    ) -> bytes:
         def kept(tx: Tx, text: str) -> None:
             if keep is not None:
                 keep(tx, _json(text.encode()))
 
-        arguments = raw.decode()
-        call = Outside(house=self._house, seat=seat, name=tool.name, arguments=arguments, call_id=key, keep=kept)
-        return (await call.make()).encode()
+        call = NewCall(caller=caller, tool=tool.name, arguments=raw.decode(), call_id=key, keep=kept)
+        return (await self._calls.make(call)).encode()
 
-    async def _once(self, request: Request, seat: Seat, tool: Tool, raw: bytes, key: str) -> Response:
+    async def _once(self, request: Request, caller: OutsideCaller, tool: Tool, raw: bytes, key: str) -> Response:
         async def give(keep: Keep) -> Response:
-            return _json(await self._call(seat, tool, raw, key, keep))
+            return _json(await self._call(caller, tool, raw, key, keep))
 
         session = request.headers.get(SESSION_HEADER, "")
         asked = f"POST /agent/{tool.name} {session}\n".encode() + raw
-        return await self._repeats.once(seat.caller.access, key, asked, give)
+        return await self._repeats.once(caller.caller.access, key, asked, give)
 
 
 def _aliases(tool: Tool) -> list[str]:

@@ -1,0 +1,193 @@
+"""Receiving a chat message: find or create its session, then run a command, answer a run, or deliver the message."""
+
+from msgspec import Struct, structs
+
+from carrel.agents import default_agent, named_agent
+from carrel.kernel import SCOPE_END, Access, Envelope, Message, NewAttachment, Provenance, SessionKey
+from carrel.kernel.settings import SessionsSettings
+from carrel.modes.commands.model import Done, Scene, Typed
+from carrel.modes.commands.table import read_command, run_command
+from carrel.outbox import keep_reply_address, post_words, waiting_at
+from carrel.runs import Rules, Run, answer, deliver, run_by_sender
+from carrel.sessions import (
+    ChatAddress,
+    Lane,
+    LaneChange,
+    change_lane,
+    chat_session,
+    lane_of,
+    make_lane,
+    move_pointer,
+    name_chat,
+    note_chat_address,
+    pointed_lane,
+    require_valid_new_key,
+    shared_key,
+    transport_name,
+)
+from carrel.storage import Tx
+
+_YES = ("yes", "y", "ok", "approve", "allow")
+_NO = ("no", "n", "deny", "reject")
+
+
+class ChannelChat(Struct, frozen=True, kw_only=True):
+    """A chat of a messaging channel. It has a session of its own, and replies are posted to its address.
+
+    `session_rest` is the end of that session's key and `title` its name; `message_id` is unique on the channel. A
+    stranger is a person whom nobody admitted to the account: their commands reach their own sessions alone.
+    """
+
+    address: str
+    session_rest: str
+    title: str
+    message_id: str
+    is_stranger: bool
+
+
+class ChatMessage(Struct, frozen=True, kw_only=True):
+    """A message that a person sent in a chat, and what it says about its session.
+
+    A client may name the session or the agent, itself, and the message: under the same `client_message_id` it is the
+    same run. A channel sends its `chat` instead.
+    """
+
+    text: str
+    channel: str
+    files: tuple[NewAttachment, ...] = ()
+    agent: str | None = None
+    reference: str | None = None
+    client_instance_id: str | None = None
+    client_message_id: str | None = None
+    chat: ChannelChat | None = None
+
+    @property
+    def command(self) -> Typed | None:
+        """The command that the message is; None for ordinary text, and for a message with files."""
+        return None if self.files else read_command(self.text)
+
+    @property
+    def transport(self) -> str | None:
+        """The chat, browser or terminal whose active session this becomes; None for a browser that has no name."""
+        if self.chat is not None:
+            return self.chat.address
+        return self.client_instance_id or (None if self.channel == "web" else "")
+
+
+class Received(Struct, frozen=True):
+    """What became of a message: the run that it started or answered, or the command that it ran."""
+
+    key: SessionKey
+    run: Run | None = None
+    done: Done | None = None
+
+
+def receive(tx: Tx, access: Access, settings: SessionsSettings, rules: Rules, message: ChatMessage) -> Received:
+    """Receive one chat message in one transaction."""
+    key = _session(tx, access, settings, message)
+    if message.command is not None:
+        return _run_command(tx, access, settings, message, message.command, key)
+    sender_id = _sender_id(access, message, key)
+    known = None if sender_id is None else run_by_sender(tx, access, sender_id)
+    if known is not None:
+        # A repeated message changes nothing, not even the session that is active by now.
+        return Received(known.session_key, run=known)
+    sent = Message(
+        text=message.text,
+        provenance=Provenance(kind="external_user", source_channel=message.channel, actor=access.actor_id),
+        sender_id=sender_id,
+        attachments=message.files,
+    )
+    answered = _answer(tx, access, message, sent, key)
+    if answered is not None:
+        return Received(key, run=answered)
+    run = deliver(tx, access, Envelope(key=key, message=sent, channel=message.channel), rules)
+    if message.chat is not None:
+        keep_reply_address(tx, access, run.id, message.channel, message.chat.address)
+    lane = lane_of(tx, access, key)
+    assert lane is not None, "a lane with a run exists"
+    _activate(tx, access, message, lane)
+    name_chat(tx, access, key, message.text)
+    return Received(key, run=run)
+
+
+def require_usable(tx: Tx, access: Access, key: SessionKey) -> None:
+    """Refuse a key that has no session and under which none may be created."""
+    if lane_of(tx, access, key) is None:
+        require_valid_new_key(key)
+
+
+def _session(tx: Tx, access: Access, settings: SessionsSettings, message: ChatMessage) -> SessionKey:
+    """Return the key of the session that the message is for, whether or not it exists yet."""
+    if message.chat is None:
+        address = ChatAddress(
+            channel=message.channel,
+            client_instance_id=message.client_instance_id,
+            reference=message.reference,
+            agent=message.agent,
+        )
+        return chat_session(tx, access, settings, address)
+    agent = named_agent(tx, access, message.agent) if message.agent else default_agent(tx, access)
+    active = pointed_lane(tx, access, message.channel, message.chat.address)
+    return shared_key(settings, active.session_key if active else SessionKey.of(agent.id, message.chat.session_rest))
+
+
+def _sender_id(access: Access, message: ChatMessage, key: SessionKey) -> str | None:
+    if message.chat is not None:
+        return message.chat.message_id
+    if message.client_message_id is None:
+        return None
+    scope = str(key) if message.reference else transport_name(access, message.channel, message.client_instance_id or "")
+    return f"chat:{scope}{SCOPE_END}{message.client_message_id}"
+
+
+def _activate(tx: Tx, access: Access, message: ChatMessage, lane: Lane) -> None:
+    """Make a lane the active session of the transport that used it; from clients only chats become active."""
+    if message.transport is None or (message.chat is None and lane.session_key.kind != "chat"):
+        return
+    move_pointer(tx, access, message.channel, message.transport, lane, "message")
+    chat = message.chat
+    if chat is None:
+        return
+    if lane.last_to != chat.address:
+        note_chat_address(tx, access, lane.key, chat.address)
+    if lane.session_key.rest == chat.session_rest and not lane.display_name and not lane.label:
+        change_lane(tx, access, lane.session_key, LaneChange(display_name=chat.title))
+
+
+def _run_command(
+    tx: Tx, access: Access, settings: SessionsSettings, message: ChatMessage, typed: Typed, key: SessionKey
+) -> Received:
+    require_usable(tx, access, key)
+    lane, chat = make_lane(tx, access, key), message.chat
+    _activate(tx, access, message, lane)
+    if chat is not None and chat.is_stranger:
+        access = structs.replace(access, kind="client", agent_ids=(lane.agent_id,))
+    scene = Scene(lane=lane, settings=settings, channel=message.channel, client_instance_id=message.transport)
+    done = run_command(tx, access, scene, typed)
+    if chat is not None:
+        # The chat goes on in the session that the command created or switched to.
+        note_chat_address(tx, access, str(done.key), chat.address)
+        post_words(tx, access, message.channel, chat.address, done.reply)
+    return Received(done.key, done=done)
+
+
+def _answer(tx: Tx, access: Access, message: ChatMessage, sent: Message, key: SessionKey) -> Run | None:
+    """Answer the run that asked something in this chat; None where there is none or this is not an answer to it."""
+    if message.chat is None:
+        return None
+    asking = waiting_at(tx, access, str(key), message.channel, message.chat.address)
+    if asking is None or asking.waiting_for == "tool_output":
+        return None
+    if asking.waiting_for != "approval":
+        return answer(tx, access, asking.id, sent)
+    approved = _decision(message.text)
+    if access.kind != "owner" or approved is None:
+        return None
+    return answer(tx, access, asking.id, sent, approved=approved)
+
+
+def _decision(text: str) -> bool | None:
+    """Return yes or no as people write it; None for anything else."""
+    word = text.strip().rstrip(".!").lower()
+    return True if word in _YES else False if word in _NO else None

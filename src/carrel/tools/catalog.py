@@ -1,0 +1,9 @@
+"""CATALOG: every tool there is."""
+
+from carrel.tools.sessions.lookup import SESSION_TOOLS
+from carrel.tools.sessions.send import SEND_TOOLS
+from carrel.tools.sessions.spawn import SPAWN_TOOLS
+from carrel.tools.toolset import Catalog
+from carrel.tools.turns import TURN_TOOLS
+
+CATALOG = Catalog((*SEND_TOOLS, *SESSION_TOOLS, *SPAWN_TOOLS, *TURN_TOOLS))

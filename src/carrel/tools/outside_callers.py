@@ -1,0 +1,130 @@
+"""Callers of tools outside a turn: from an access and a session reference to a lane and the tools allowed there.
+
+Every surface that offers tools uses this, so a token or key that works on one of them works on all.
+"""
+
+from fnmatch import fnmatchcase
+
+from msgspec import Struct
+
+from carrel.access import every_account
+from carrel.agents import Agent, agent_by_id, default_agent
+from carrel.kernel import DEFAULT_ACCOUNT_SLUG, Access, Code, Refusal, SessionKey, system_access
+from carrel.runs import Run, live_runs_of_lane, run_by_id
+from carrel.sessions import (
+    FoundSession,
+    Session,
+    find_session,
+    generations_of,
+    lane_of,
+    open_session_of,
+    parse_reference,
+    session_by_id,
+)
+from carrel.storage import Tx
+from carrel.tools.caller import caller_at
+from carrel.tools.catalog import CATALOG
+from carrel.tools.model import Caller, Surroundings
+from carrel.tools.toolset import Toolset, Without, toolset_for
+
+
+class OutsideCaller(Struct, frozen=True):
+    """A caller outside a turn, and whether its lane exists: an agent's main lane may not have been used yet."""
+
+    caller: Caller
+    has_lane: bool
+
+    @property
+    def toolset(self) -> Toolset:
+        """The tools that may be called from here."""
+        found: Toolset = toolset_for(CATALOG, self.caller)
+        if self.caller.access.is_person:
+            return found
+        asks = self.caller.agent.profile.tools.ask
+        why = "it needs a person's approval, which can only be requested within a turn."
+        return Without(found, lambda tool: any(fnmatchcase(tool.name, pattern) for pattern in asks), why)
+
+
+def access_by_session_key(tx: Tx, reference: str) -> Access:
+    """Return the access of the agent whose session is named, for callers that are trusted with a session key alone."""
+    try:
+        named = parse_reference(reference).account or DEFAULT_ACCOUNT_SLUG
+        account = next((found for found in every_account(tx) if named in (found.id, found.slug)), None)
+        if account is None:
+            raise _unknown()
+        agent_id = find_session(tx, system_access(account.id, account.slug), reference).key.agent
+    except Refusal as refusal:
+        raise _unknown() from refusal
+    return Access(
+        account_id=account.id,
+        account_slug=account.slug,
+        kind="agent",
+        actor_id=agent_id,
+        name=agent_id,
+        agent_id=agent_id,
+    )
+
+
+def outside_caller(tx: Tx, surroundings: Surroundings, access: Access, reference: str | None) -> OutsideCaller:
+    """Return the caller at the session that is named, else at the caller's own; Refusal for a session of another."""
+    access.require("owner", "agent", "run")
+    own, run, agent = _own_session(tx, access)
+    found = FoundSession(own, lane_of(tx, access, own)) if reference is None else _named(tx, access, reference, own)
+    if agent is None or agent.id != found.key.agent:
+        agent = agent_by_id(tx, access, found.key.agent)
+    if agent is None or not agent.enabled or (run is not None and found.key != own):
+        raise _unknown()
+    if found.lane is None and found.key != agent.base_key:
+        raise _unknown()
+    session = _generation(tx, access, found, agent, run)
+    sandboxed = found.lane is not None and bool(found.lane.sandboxed)
+    caller = caller_at(surroundings, access, agent, found.key, sandboxed=sandboxed, run=run, session=session)
+    return OutsideCaller(caller, found.lane is not None)
+
+
+def _own_session(tx: Tx, access: Access) -> tuple[SessionKey, Run | None, Agent | None]:
+    """Return the session of the caller's run, else the main lane of the caller's agent, and whichever of both it is."""
+    if access.run_id is None:
+        agent = default_agent(tx, access)
+        return agent.base_key, None, agent
+    run = run_by_id(tx, access, access.run_id)
+    if run is None:
+        raise Refusal(Code.UNAUTHENTICATED, "The run of this token no longer exists.")
+    return run.session_key, run, None
+
+
+def _named(tx: Tx, access: Access, reference: str, own: SessionKey) -> FoundSession:
+    try:
+        return find_session(tx, access, reference, own)
+    except Refusal as refusal:
+        if refusal.code is Code.AMBIGUOUS_SESSION:
+            raise
+        raise _unknown() from refusal
+
+
+def _generation(tx: Tx, access: Access, found: FoundSession, agent: Agent, run: Run | None) -> Session | None:
+    """Return the generation the caller is in, if any; Refusal when it is closed and nothing runs there any more."""
+    if run is not None:
+        return session_by_id(tx, access, run.session_id) if run.session_id is not None else None
+    if found.lane is None:
+        return None
+    session = found.session or open_session_of(tx, access, found.lane.key)
+    if session is None and found.lane.generation:
+        session = generations_of(tx, access, found.lane.key)[0]
+    if session is None or session.closed_at is None:
+        return session
+    live = live_runs_of_lane(tx, access, found.lane.key)
+    if found.session is not None:
+        is_over = not any(one.state == "running" and one.session_id == session.id for one in live)
+    else:
+        # Messages queued in the lane go to its next generation; the base lane always has a next one.
+        is_over = not live and found.key != agent.base_key
+    if is_over:
+        raise Refusal(Code.SESSION_CLOSED, f"{session.address} is closed and nothing runs there any more.")
+    return session
+
+
+def _unknown() -> Refusal:
+    return Refusal(
+        Code.UNKNOWN_SESSION, "The session key names no session of this token's agent; name one, or leave it out."
+    )

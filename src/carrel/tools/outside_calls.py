@@ -1,0 +1,124 @@
+"""Calls of tools from outside a turn: made in one transaction, waited for outside any, finished in another."""
+
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+
+import msgspec
+from msgspec import Struct
+
+from carrel.kernel import METRICS, MS_PER_SECOND, Code, Refusal, system_access
+from carrel.records import call_of, finish_call, outside_call, record_call
+from carrel.runs import OutsideCall, WantedEnd, Watch, run_by_id, want_end
+from carrel.sessions import lock_lane, make_lane
+from carrel.storage import Database, Tx
+from carrel.tools.invocation import bounded, effect_of, finished, hold_caller, ready_for
+from carrel.tools.model import Caller, Readied, Result, Tool, Wait
+from carrel.tools.outside_callers import OutsideCaller
+
+
+class NewCall(Struct, frozen=True, kw_only=True):
+    """A call to make. `call_id` identifies it within its run; `keep` stores its answer in the same transaction."""
+
+    caller: OutsideCaller
+    tool: str
+    arguments: str
+    call_id: str = ""
+    keep: Callable[[Tx, str], None] | None = None
+
+
+class OutsideCalls:
+    """Makes calls from outside a turn; those that wait for a run give up once `closing` is set."""
+
+    def __init__(self, db: Database, watch: Watch, closing: asyncio.Event) -> None:
+        self._db = db
+        self._watch = watch
+        self._closing = closing
+
+    async def make(self, call: NewCall) -> str:
+        """Make a call and return its result as JSON text within its bound; Refusal where it is refused."""
+        try:
+            text = await self._make(call)
+        except Refusal:
+            METRICS.count("tools.called.count", tool="other", status="refused")
+            raise
+        METRICS.count("tools.called.count", tool=call.tool, status="ok")
+        return text
+
+    async def _make(self, call: NewCall) -> str:
+        caller = call.caller.caller
+        tool = call.caller.toolset.find(call.tool)
+        params = tool.read_params(call.arguments)
+        if not call.caller.has_lane:
+            await self._db.write(lambda tx: make_lane(tx, caller.access, caller.key))
+        if tool.effect == "read" and caller.run is None:
+            return bounded((await self._db.read(lambda tx: tool.act(tx, caller, params))).value)
+        if caller.run is None:
+            # A run's call belongs to a turn, and a stopping server waits for the turns under way.
+            caller.house.refuse_when_draining()
+        async with ready_for(self._db, call.caller.toolset, caller, call.tool, call.arguments) as readied:
+            result = await self._db.write(lambda tx: _act_once(tx, call, tool, readied))
+        if result.wait is None:
+            return bounded(result.value)
+        run_id = result.wait.run_id
+        await self._wait(caller, result.wait)
+        return await self._db.write(lambda tx: _finish(tx, call, tool, run_id))
+
+    async def _wait(self, caller: Caller, wait: Wait) -> None:
+        """Wait for another run, but not for one that was deleted, nor longer than the server lives."""
+        now = await self._db.read(lambda tx: tx.now)
+        seconds = max(0, wait.until - now) / MS_PER_SECOND
+        access = system_access(caller.access.account_id, caller.access.account_slug)
+        with suppress(Refusal):
+            await self._watch.rest(access, wait.run_id, seconds, self._closing)
+
+
+def _act_once(tx: Tx, call: NewCall, tool: Tool, readied: Readied | None) -> Result:
+    """Act and record what was done: under the run of the call, and under its idempotency key."""
+    caller = call.caller.caller
+    hold_caller(tx, caller, readied)
+    if caller.run is not None:
+        _require_live_run(tx, caller, caller.run.id, tool)
+    known = (
+        call_of(tx, caller.access, caller.run.id, outside_call(call.call_id))
+        if caller.run is not None and call.call_id
+        else None
+    )
+    if known is not None and known.waits_for is not None and known.waits_until is not None:
+        return Result(value={}, wait=Wait(known.waits_for, known.waits_until))
+    if known is not None:
+        return Result(value=msgspec.json.decode(known.result))
+    result = tool.act(tx, caller, readied.params if readied is not None else tool.read_params(call.arguments))
+    wait = (result.wait.run_id, result.wait.until) if result.wait else None
+    # Of an answer that is still to come, what is known now is kept for a caller who repeats the call after a crash.
+    text = bounded({"runId": wait[0], "status": "accepted"} if wait else result.value)
+    if caller.run is not None:
+        name = outside_call(call.call_id or tx.new_id("call"))
+        effect = effect_of(tool, result)
+        record_call(tx, caller.access, caller.run.id, name, tool=tool.name, effect=effect, result=text, wait=wait)
+        if result.ends is not None:
+            made = OutsideCall(name=tool.name, arguments=call.arguments, result=text)
+            want_end(tx, caller.access, caller.run.id, WantedEnd(outcome=result.ends, call=made))
+    if call.keep is not None:
+        call.keep(tx, text)
+    return result
+
+
+def _finish(tx: Tx, call: NewCall, tool: Tool, run_id: str) -> str:
+    caller = call.caller.caller
+    text = bounded(finished(tx, tool, caller, run_id))
+    if caller.run is not None and call.call_id:
+        finish_call(tx, caller.access, caller.run.id, outside_call(call.call_id), text)
+    return text
+
+
+def _require_live_run(tx: Tx, caller: Caller, run_id: str, tool: Tool) -> None:
+    """Refuse a call after the end of its run, and a call that feeds a turn while there is none."""
+    if tool.only_in_run:
+        # Ending or parking a run takes its lane first: from here on the run stays as it is.
+        lock_lane(tx, caller.access, str(caller.key))
+    run = run_by_id(tx, caller.access, run_id)
+    if run is None or run.ended:
+        raise Refusal(Code.ALREADY_ENDED, "The run of this token has ended.")
+    if tool.only_in_run and run.state != "running":
+        raise Refusal(Code.CONFLICT, f"{tool.name} only works during a turn, and this run is {run.state}.")
