@@ -152,7 +152,7 @@ async def test_a_session_lists_and_ends_its_own_schedules(desk: Desk) -> None:
     assert others.id not in listed
     assert "another session" in (await desk.type(f"/schedule delete {others.id}")).reply
     assert (await desk.type(f"/schedule delete {own.id}")).reply == f"Deleted {own.id}."
-    assert "no schedule here" in (await desk.type(f"/schedule delete {own.id}")).reply
+    assert "no such schedule" in (await desk.type(f"/schedule delete {own.id}")).reply
     assert "not built yet" in (await desk.type("/schedule goal goal_1 0 9 * * *")).reply
     assert "not built yet" in (await desk.type("/schedule task task_1 0 9 * * * 3")).reply
     for asked in ("/schedule", "/schedule help", "/schedule delete"):

@@ -29,7 +29,7 @@ from carrel.access.store import (
     update_account,
     user_by_id,
 )
-from carrel.access.users import UserChange, change_user, make_user, remove_user, slug_of
+from carrel.access.user_administration import UserChange, change_user, make_user, remove_user, slug_of
 
 __all__ = [
     "TOKEN_PREFIX",

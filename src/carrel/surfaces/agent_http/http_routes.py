@@ -54,7 +54,7 @@ class _Tools:
         caller = await tool_caller(request, self._house, self._wrong)
         tool = self._names.get(request.path_params["tool"])
         if tool is None:
-            raise not_found("tool of that name")
+            raise not_found("tool")
         raw = await read_body(request)
         decode_body(raw, dict)
         key = None if tool.effect == "read" else read_key(request.headers)
