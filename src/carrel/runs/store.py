@@ -4,16 +4,13 @@ from carrel.kernel import Access, first_id
 from carrel.runs.model import Claim, Run
 from carrel.storage import Row, Tx
 
-_FIELDS = Run.__struct_fields__
-RUN_COLUMNS = ", ".join(_FIELDS)
-_POSITIONAL = len(Claim.__struct_fields__)
-_NAMED = _FIELDS[_POSITIONAL:]
+RUN_COLUMNS = ", ".join(Run.__struct_fields__)
 _MINE = "account_id = :account AND id = :id"
 
 
 def run_from(row: Row) -> Run:
     """A row of the columns of Run, in their order."""
-    return Run(*row[:_POSITIONAL], **dict(zip(_NAMED, row[_POSITIONAL:], strict=True)))
+    return Run(*row)
 
 
 def expired_waits(tx: Tx, before: int, limit: int) -> list[Run]:
