@@ -48,7 +48,6 @@ STORE_SIGNATURES = {
     "carrel.runs.store.park_claimed": HELD,
     "carrel.runs.store.back_to_head": HELD,
     "carrel.runs.store.claimed_stop": HELD,
-    "carrel.runs.store.run_from": "it reads a row, not the store",
     "carrel.runs.queue_store.insert_run": "the new run says whose it is",
     "carrel.runs.queue_store.start": "the runs say whose they are",
     "carrel.runs.store.bind_session": HELD,

@@ -20,7 +20,7 @@ class Codec(NamedTuple):
     """How one column's values are written and read; None is always NULL."""
 
     encode: Callable[[Any], object]
-    decode: Callable[[Any], object]
+    decode: Callable[[Any], Any]
 
 
 # A bool, which both databases store as 0 or 1.
