@@ -48,6 +48,8 @@ STORE_SIGNATURES = {
     "carrel.runs.store.park_claimed": HELD,
     "carrel.runs.store.back_to_head": HELD,
     "carrel.runs.store.claimed_stop": HELD,
+    "carrel.records.call_store.outside_call": "it writes an id and reads nothing",
+    "carrel.runs.store.may_move": "it writes a condition and reads nothing",
     "carrel.runs.queue_store.insert_run": "the new run says whose it is",
     "carrel.runs.queue_store.start": "the runs say whose they are",
     "carrel.runs.store.bind_session": HELD,

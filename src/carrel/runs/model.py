@@ -33,6 +33,11 @@ _stored_key = lru_cache(maxsize=16_384)(SessionKey.stored)
 _decode_names = msgspec.json.Decoder(tuple[str, ...]).decode
 
 
+def states_before(after: str) -> tuple[str, ...]:
+    """Return the states from which a run may become `after`."""
+    return tuple(before for before, onward in MOVES.items() if after in onward)
+
+
 def require_move(before: str, after: str) -> None:
     """Refuse a move that the table does not have."""
     if after not in MOVES[before]:

@@ -3,8 +3,8 @@
 from msgspec import structs
 
 from carrel.kernel import INTERNAL_CHANNEL, Access
-from carrel.runs.model import Claim, Run
-from carrel.runs.store import RUN_TABLE, SELECT_RUN
+from carrel.runs.model import Claim, Run, require_move
+from carrel.runs.store import RUN_TABLE, SELECT_RUN, may_move
 from carrel.storage import Row, Table, Tx
 
 _CLAIMS = Table("runs", Claim)
@@ -56,12 +56,14 @@ def claim_due(tx: Tx, worker: str, lease_until: int, limit: int) -> list[Claim]:
 _START = (
     "UPDATE runs SET state = 'running', due_at = NULL, attempt = :attempt, claim_no = :claim_no, worker = :worker, "
     "lease_until = :lease_until, started_at = :started_at, updated_at = :updated_at, changes = changes + 1, "
-    "deadline_at = :deadline_at WHERE account_id = :account_id AND id = :id"
+    f"deadline_at = :deadline_at WHERE account_id = :account_id AND id = :id AND {may_move('queued', to='running')}"
 )
 
 
 def start(tx: Tx, heads: list[Claim], worker: str, lease_until: int) -> list[Claim]:
     """Start runs; every claim is made here. The runs, or their lanes, must be locked."""
+    for run in heads:
+        require_move(run.state, "running")
     claimed = [
         structs.replace(
             run,

@@ -1,7 +1,7 @@
 """The SQL of single runs: finding them, and every move except the start. The decisions are made elsewhere."""
 
 from carrel.kernel import Access, first_id
-from carrel.runs.model import Claim, Run
+from carrel.runs.model import ENDS, Claim, Run, require_move, states_before
 from carrel.storage import Row, Table, Tx
 
 RUN_TABLE = Table(
@@ -17,7 +17,15 @@ RUN_TABLE = Table(
 SELECT_RUN = f"SELECT {RUN_TABLE.columns} FROM runs"
 _ONE = "account_id = :account AND id = :id"
 _RUN_BY_ID = f"{SELECT_RUN} WHERE {_ONE}"
-_HELD_BY_CLAIM = f"{_ONE} AND state = 'running' AND claim_no = :claim_no AND lease_until > :now"
+_FENCE = "claim_no = :claim_no AND lease_until > :now"
+
+
+def may_move(*before: str, to: str) -> str:
+    """Return the condition that an UPDATE to this state needs; it can only name moves that MOVES has."""
+    for state in before:
+        require_move(state, to)
+    quoted = ", ".join(f"'{state}'" for state in before)
+    return f"state IN ({quoted})"
 
 
 def expired_waits(tx: Tx, before: int, limit: int) -> list[Run]:
@@ -56,8 +64,20 @@ def run_by_sender(tx: Tx, access: Access, sender_id: str) -> Run | None:
 
 def claimed_stop(tx: Tx, run: Claim) -> Row | None:
     """Lock a claimed run and return (why to stop, wanted end), each None if not asked for; None for a lost claim."""
-    sql = f"SELECT stopping, wanted_end FROM runs WHERE {_HELD_BY_CLAIM} FOR UPDATE"
+    sql = f"SELECT stopping, wanted_end FROM runs WHERE {_ONE} AND state = 'running' AND {_FENCE} FOR UPDATE"
     return tx.one(sql, run, id=run.id, claim_no=run.claim_no, now=tx.now)
+
+
+_END_CLAIMED = {
+    end: (
+        "UPDATE runs SET state = :state, reason = :reason, reply = :reply, note = :note, error_code = :error_code, "
+        "error_message = :error_message, usage = COALESCE(:usage, usage), worker = NULL, lease_until = NULL, "
+        "ended_at = :now, updated_at = :now, changes = changes + :changes "
+        f"WHERE {_ONE} AND {may_move('running', to=end)} AND {_FENCE} "
+        "AND (stopping IS NULL OR :state = 'cancelled') AND (wanted_end IS NULL OR :state <> 'completed')"
+    )
+    for end in ENDS
+}
 
 
 def end_claimed(tx: Tx, run: Claim, *, state: str, reason: str | None, reply: str | None, note: str | None,
@@ -68,58 +88,70 @@ def end_claimed(tx: Tx, run: Claim, *, state: str, reason: str | None, reply: st
     A run that was asked to stop can only become cancelled, and one with a wanted end cannot be completed.
     """
     ended = tx.run(
-        "UPDATE runs SET state = :state, reason = :reason, reply = :reply, note = :note, error_code = :error_code, "
-        "error_message = :error_message, usage = COALESCE(:usage, usage), worker = NULL, lease_until = NULL, "
-        f"ended_at = :now, updated_at = :now, changes = changes + :changes WHERE {_HELD_BY_CLAIM} "
-        "AND (stopping IS NULL OR :state = 'cancelled') AND (wanted_end IS NULL OR :state <> 'completed')",
-        run, id=run.id, claim_no=run.claim_no, now=tx.now, state=state, reason=reason, reply=reply, note=note,
-        error_code=error_code, error_message=error_message, usage=usage, changes=changes,
+        _END_CLAIMED[state], run, id=run.id, claim_no=run.claim_no, now=tx.now, state=state, reason=reason,
+        reply=reply, note=note, error_code=error_code, error_message=error_message, usage=usage, changes=changes,
     )  # fmt: skip
     return ended > 0
+
+
+_END_UNCLAIMED = {
+    end: (
+        "UPDATE runs SET state = :state, reason = :reason, error_code = :error_code, error_message = :error_message, "
+        "due_at = NULL, worker = NULL, lease_until = NULL, ended_at = :now, updated_at = :now, changes = changes + 1 "
+        f"WHERE {_ONE} AND {may_move(*states_before(end), to=end)}"
+    )
+    for end in ENDS
+}
 
 
 def end_unclaimed(tx: Tx, access: Access, run_id: str, *, state: str, reason: str, error_code: str | None = None,
                   error_message: str | None = None) -> None:  # fmt: skip
     """End a run that no worker holds; this transaction must have locked it."""
-    sql = (
-        "UPDATE runs SET state = :state, reason = :reason, error_code = :error_code, error_message = :error_message, "
-        "due_at = NULL, worker = NULL, lease_until = NULL, ended_at = :now, updated_at = :now, "
-        f"changes = changes + 1 WHERE {_ONE}"
-    )
     error = {"error_code": error_code, "error_message": error_message}
-    tx.run(sql, access, id=run_id, now=tx.now, state=state, reason=reason, **error)
+    _require(tx.run(_END_UNCLAIMED[state], access, id=run_id, now=tx.now, state=state, reason=reason, **error))
+
+
+_PARK = (
+    "UPDATE runs SET state = 'waiting', waiting_for = :waiting_for, question = :question, "
+    "usage = COALESCE(:usage, usage), worker = NULL, wanted_end = NULL, lease_until = NULL, deadline_at = NULL, "
+    f"updated_at = :now, changes = changes + 1 WHERE {_ONE} AND {may_move('running', to='waiting')}"
+)
 
 
 def park_claimed(tx: Tx, run: Claim, *, waiting_for: str, question: str, usage: str | None) -> None:
     """Let a run wait for an answer; its claim must have been checked."""
-    sql = (
-        "UPDATE runs SET state = 'waiting', waiting_for = :waiting_for, question = :question, "
-        "usage = COALESCE(:usage, usage), worker = NULL, wanted_end = NULL, lease_until = NULL, deadline_at = NULL, "
-        f"updated_at = :now, changes = changes + 1 WHERE {_ONE}"
-    )
-    tx.run(sql, run, id=run.id, now=tx.now, waiting_for=waiting_for, question=question, usage=usage)
+    _require(tx.run(_PARK, run, id=run.id, now=tx.now, waiting_for=waiting_for, question=question, usage=usage))
+
+
+_BACK_TO_HEAD = (
+    "UPDATE runs SET state = 'queued', due_at = :due_at, worker = NULL, lease_until = NULL, "
+    "error_code = :error_code, error_message = :error_message, usage = COALESCE(:usage, usage), "
+    f"updated_at = :now, changes = changes + 1 WHERE {_ONE} AND {may_move('running', to='queued')}"
+)
 
 
 def back_to_head(
     tx: Tx, run: Claim, *, due_at: int, error_code: str | None, error_message: str | None, usage: str | None = None
 ) -> None:
     """Return a running run to the head of its lane, due at a moment; this transaction must have locked it."""
-    sql = (
-        "UPDATE runs SET state = 'queued', due_at = :due_at, worker = NULL, lease_until = NULL, "
-        "error_code = :error_code, error_message = :error_message, usage = COALESCE(:usage, usage), "
-        f"updated_at = :now, changes = changes + 1 WHERE {_ONE}"
-    )
     error = {"error_code": error_code, "error_message": error_message}
-    tx.run(sql, run, id=run.id, now=tx.now, due_at=due_at, usage=usage, **error)
+    _require(tx.run(_BACK_TO_HEAD, run, id=run.id, now=tx.now, due_at=due_at, usage=usage, **error))
+
+
+_REQUEUE = (
+    "UPDATE runs SET state = 'queued', seq = tick(), due_at = :due_at, attempt = 0, waiting_for = NULL, "
+    "question = NULL, updated_at = :now, changes = changes + 1 "
+    f"WHERE {_ONE} AND {may_move('waiting', to='queued')}"
+)
 
 
 def requeue_waiting(tx: Tx, access: Access, run_id: str, *, head: bool) -> None:
     """Put an answered run back into its lane, behind what is queued there now, with a new count of attempts."""
-    sql = (
-        "UPDATE runs SET state = 'queued', seq = tick(), due_at = :due_at, attempt = 0, waiting_for = NULL, "
-        f"question = NULL, updated_at = :now, changes = changes + 1 WHERE {_ONE}"
-    )
-    tx.run(sql, access, id=run_id, due_at=tx.now if head else None, now=tx.now)
+    _require(tx.run(_REQUEUE, access, id=run_id, due_at=tx.now if head else None, now=tx.now))
+
+
+def _require(moved: int) -> None:
+    assert moved, "a locked run is only moved from a state that has this move"
 
 
 def ask_to_stop(tx: Tx, access: Access, run_id: str, reason: str) -> None:
