@@ -4,7 +4,7 @@ A row records whose turn is next and how far the exchange has come, so that any 
 next is decided elsewhere. The end of the run that an exchange waits for is noted in the transaction of that end.
 """
 
-from carrel.exchanges.model import Exchange
+from carrel.exchanges.model import MOVES, Exchange, states_before
 from carrel.kernel import Access
 from carrel.storage import Table, Tx
 
@@ -13,6 +13,11 @@ EXCHANGES = "exchanges"
 _TABLE = Table("exchanges", Exchange)
 _SELECT = f"SELECT {_TABLE.columns} FROM exchanges"
 _MINE = f"{_SELECT} WHERE account_id = :account"
+# How an exchange comes to each state; from any state that MOVES does not allow, nothing is written.
+_KEEP = {
+    after: f"{_TABLE.update} AND state IN ({', '.join(repr(before) for before in states_before(after))})"
+    for after in MOVES
+}
 _CARRY = {True: "step = 'carry'", False: "step <> 'carry'"}
 
 
@@ -23,7 +28,7 @@ def begin_exchange(tx: Tx, access: Access, exchange: Exchange) -> None:
 
 def keep_exchange(tx: Tx, access: Access, exchange: Exchange) -> None:
     """Write an exchange as it is now; this transaction must have locked it."""
-    tx.run(_TABLE.update, access, **_TABLE.values(exchange))
+    tx.run(_KEEP[exchange.state], access, **_TABLE.values(exchange))
     tx.wake(EXCHANGES)
 
 
