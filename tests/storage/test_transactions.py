@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from carrel.kernel import Code, Refusal
+from carrel.kernel import Code, Refusal, system_access
 from carrel.runs.model import RUNS
 from carrel.storage import FEED, Database, Tx, open_database
 from tests.engine import SECONDS_MAX, accounts_of, within
@@ -200,3 +200,18 @@ async def test_an_address_of_no_known_engine_is_refused() -> None:
     with pytest.raises(Refusal) as caught:
         open_database("mysql://somewhere")
     assert caught.value.code == Code.STORAGE_UNAVAILABLE
+
+
+async def test_an_access_binds_the_account_in_every_kind_of_statement(db: Database) -> None:
+    mine, count = system_access("acc_mine"), "SELECT count(*) FROM accounts WHERE id = :account AND name = :name"
+
+    def work(tx: Tx) -> list[object]:
+        insert(tx, "mine")
+        insert(tx, "theirs")
+        tx.later("UPDATE accounts SET name = :name WHERE id = :account", mine, name="later")
+        renamed = tx.run("UPDATE accounts SET name = :name WHERE id = :account", mine, name="now")
+        return [renamed, tx.one(count, mine, name="now"), tx.all(count, mine, name="later")]
+
+    assert await db.write(work) == [1, (1,), [(0,)]]
+    assert await db.read(lambda tx: tx.one(count, mine, name="later")) == (1,)
+    assert await db.read(lambda tx: tx.one(count, account="acc_theirs", name="theirs")) == (1,)

@@ -4,11 +4,11 @@ from msgspec import Struct
 
 from carrel.kernel import Access
 from carrel.runs import Claim
-from carrel.storage import Tx
+from carrel.storage import Table, Tx
 
 
 class StepRow(Struct, frozen=True):
-    """One step as it was sent, and what came back."""
+    """One step as it was sent, and the answer to it."""
 
     n: int
     attempt: int
@@ -25,48 +25,28 @@ class StepRow(Struct, frozen=True):
     output: str | None = None
 
 
-_FIELDS = StepRow.__struct_fields__
+_TABLE = Table("steps", StepRow, key=("account_id", "run_id", "n"))
+_OF_RUN = "account_id = :account AND run_id = :run_id"
 
 
 def insert_step(tx: Tx, access: Access, run: Claim, row: StepRow) -> None:
-    """Keep what is about to be sent."""
-    tx.run(
-        f"INSERT INTO steps (account_id, run_id, {', '.join(_FIELDS)}) "
-        f"VALUES (:account, :run_id, {', '.join(f':{name}' for name in _FIELDS)})",
-        account=access.account_id,
-        run_id=run.id,
-        **{name: getattr(row, name) for name in _FIELDS},
-    )
+    """Record what is about to be sent."""
+    tx.run(_TABLE.insert, access, run_id=run.id, **_TABLE.values(row))
 
 
 def next_step(tx: Tx, access: Access, run_id: str) -> int:
-    """The number of a run's next step, from 1, over all its attempts."""
-    row = tx.one(
-        "SELECT max(n) FROM steps WHERE account_id = :account AND run_id = :run_id",
-        account=access.account_id,
-        run_id=run_id,
-    )
+    """Return the number of a run's next step; steps count from 1 across all attempts."""
+    row = tx.one(f"SELECT max(n) FROM steps WHERE {_OF_RUN}", access, run_id=run_id)
     return ((row[0] if row else None) or 0) + 1
 
 
 def answer_step(tx: Tx, access: Access, run_id: str, n: int, output: str) -> None:
-    """Keep what came back."""
-    tx.run(
-        "UPDATE steps SET answered_at = :now, output = :output "
-        "WHERE account_id = :account AND run_id = :run_id AND n = :n",
-        account=access.account_id,
-        run_id=run_id,
-        n=n,
-        output=output,
-        now=tx.now,
-    )
+    """Record the answer to a step."""
+    sql = f"UPDATE steps SET answered_at = :now, output = :output WHERE {_OF_RUN} AND n = :n"
+    tx.run(sql, access, run_id=run_id, n=n, output=output, now=tx.now)
 
 
 def steps_of(tx: Tx, access: Access, run_id: str) -> list[StepRow]:
-    """Every step of a run, in order."""
-    rows = tx.all(
-        f"SELECT {', '.join(_FIELDS)} FROM steps WHERE account_id = :account AND run_id = :run_id ORDER BY n",
-        account=access.account_id,
-        run_id=run_id,
-    )
-    return [StepRow(*row) for row in rows]
+    """Return every step of a run, in order."""
+    sql = f"SELECT {_TABLE.columns} FROM steps WHERE {_OF_RUN} ORDER BY n"
+    return _TABLE.rows(tx.all(sql, access, run_id=run_id))

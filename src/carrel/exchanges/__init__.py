@@ -5,7 +5,7 @@ Each step is a queued run like any other; this room decides which step follows w
 
 from carrel.exchanges.briefing import briefing_of
 from carrel.exchanges.duty import Exchanges
-from carrel.exchanges.model import Exchange
+from carrel.exchanges.model import Exchange, moved
 from carrel.exchanges.observers import observe_runs
 from carrel.exchanges.redelivery import redeliver
 from carrel.exchanges.store import (
@@ -30,6 +30,7 @@ __all__ = [
     "exchange_of_run",
     "hold_exchange",
     "keep_exchange",
+    "moved",
     "next_exchange_due",
     "observe_runs",
     "redeliver",

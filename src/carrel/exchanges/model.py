@@ -81,6 +81,11 @@ class Exchange(Struct, frozen=True, kw_only=True):
         return self.requester if self.kind == "spawn" else self.target
 
 
+def states_before(after: str) -> tuple[str, ...]:
+    """Return the states from which an exchange may become `after`."""
+    return tuple(before for before, onward in MOVES.items() if after in onward)
+
+
 def moved(exchange: Exchange, **changes: Any) -> Exchange:
     """The exchange with these changes; refused where the tables have no such move."""
     after = structs.replace(exchange, **changes)

@@ -1,120 +1,94 @@
 """The SQL of exchanges: what follows after a lane has sent something to another, or has spawned one.
 
-A row says who is to speak next and how far it has come, so that whoever takes it up goes on from what is stored. What
-comes next is decided elsewhere; that the run it waits for has ended is written down with that very end.
+A row records whose turn is next and how far the exchange has come, so that any server can go on from it. What comes
+next is decided elsewhere. The end of the run that an exchange waits for is noted in the transaction of that end.
 """
 
-from carrel.exchanges.model import Exchange
+from carrel.exchanges.model import MOVES, Exchange, states_before
 from carrel.kernel import Access
-from carrel.storage import Row, Tx
+from carrel.storage import Table, Tx
 
 # Rung when something is to be done in an exchange.
 EXCHANGES = "exchanges"
-
-
-_NAMES = Exchange.__struct_fields__
-_COLUMNS = ", ".join(_NAMES)
-_KEY = ("account_id", "id")
-_INSERT = f"INSERT INTO exchanges ({_COLUMNS}) VALUES ({', '.join(f':{name}' for name in _NAMES)})"
-_UPDATE = (
-    f"UPDATE exchanges SET {', '.join(f'{name} = :{name}' for name in _NAMES if name not in _KEY)} "
-    "WHERE account_id = :account_id AND id = :id"
-)
-_CARRY = {True: "= 'carry'", False: "<> 'carry'"}
-_ONE = f"SELECT {_COLUMNS} FROM exchanges WHERE account_id = :account"
-
-
-def _exchange(row: Row | None) -> Exchange | None:
-    return None if row is None else Exchange(**dict(zip(_NAMES, row, strict=True)))
-
-
-def _values(exchange: Exchange, access: Access) -> dict[str, object]:
-    return {name: getattr(exchange, name) for name in _NAMES} | {"account_id": access.account_id}
+_TABLE = Table("exchanges", Exchange)
+_SELECT = f"SELECT {_TABLE.columns} FROM exchanges"
+_MINE = f"{_SELECT} WHERE account_id = :account"
+# How an exchange comes to each state; from any state that MOVES does not allow, nothing is written.
+_KEEP = {
+    after: f"{_TABLE.update} AND state IN ({', '.join(repr(before) for before in states_before(after))})"
+    for after in MOVES
+}
+_CARRY = {True: "step = 'carry'", False: "step <> 'carry'"}
 
 
 def begin_exchange(tx: Tx, access: Access, exchange: Exchange) -> None:
-    """Remember, in the transaction that delivers the first run, that something follows after it."""
-    tx.run(_INSERT, **_values(exchange, access))
+    """Write a new exchange, in the transaction that delivers its first run."""
+    tx.run(_TABLE.insert, access, **_TABLE.values(exchange))
 
 
 def keep_exchange(tx: Tx, access: Access, exchange: Exchange) -> None:
-    """Write an exchange as it is now; it must be held."""
-    tx.run(_UPDATE, **_values(exchange, access))
+    """Write an exchange as it is now; this transaction must have locked it."""
+    tx.run(_KEEP[exchange.state], access, **_TABLE.values(exchange))
     tx.wake(EXCHANGES)
 
 
 def hold_exchange(tx: Tx, access: Access, exchange_id: str) -> Exchange | None:
-    """One exchange, held until the end of the transaction. The lanes it concerns must be held before it."""
-    return _exchange(tx.one(f"{_ONE} AND id = :id FOR UPDATE", account=access.account_id, id=exchange_id))
+    """Return one exchange, locked until the end of the transaction; its lanes must be locked first."""
+    return _TABLE.row(tx.one(f"{_MINE} AND id = :id FOR UPDATE", access, id=exchange_id))
 
 
 def exchange_after(tx: Tx, access: Access, run_id: str, *, hold: bool = False) -> Exchange | None:
-    """What follows after a run that was sent or spawned, whatever has become of it."""
-    held = " FOR UPDATE" if hold else ""
-    return _exchange(tx.one(f"{_ONE} AND first_run_id = :run_id{held}", account=access.account_id, run_id=run_id))
+    """Return the exchange that a sent or spawned run began, in any state."""
+    lock = " FOR UPDATE" if hold else ""
+    return _TABLE.row(tx.one(f"{_MINE} AND first_run_id = :run_id{lock}", access, run_id=run_id))
 
 
 def exchange_of_run(tx: Tx, access: Access, run_id: str) -> Exchange | None:
-    """The open exchange that waits for a run."""
-    wanted = "AND current_run_id = :run_id AND state = 'open'"
-    return _exchange(tx.one(f"{_ONE} {wanted}", account=access.account_id, run_id=run_id))
+    """Return the open exchange that waits for a run."""
+    return _TABLE.row(tx.one(f"{_MINE} AND current_run_id = :run_id AND state = 'open'", access, run_id=run_id))
 
 
 def awaits_child(tx: Tx, access: Access, requester_key: str, child_key: str) -> bool:
-    """True while a lane is still to hear of something that a child of its does."""
-    row = tx.one(
+    """Return True while a lane has yet to receive a result from one of its children."""
+    sql = (
         "SELECT 1 FROM exchanges WHERE account_id = :account AND requester_key = :requester AND target_key = :child "
-        "AND kind = 'spawn' AND state = 'open' LIMIT 1",
-        account=access.account_id,
-        requester=requester_key,
-        child=child_key,
+        "AND kind = 'spawn' AND state = 'open' LIMIT 1"
     )
-    return row is not None
+    return tx.one(sql, access, requester=requester_key, child=child_key) is not None
 
 
 def note_run_ended(tx: Tx, access: Access, run_id: str) -> None:
-    """Say that a run has ended to the exchange that waits for it, if one does.
+    """Make the exchange that waits for a run due, if there is one, now that the run has ended.
 
-    While the requester still waits for the reply itself, it is its call that says so: see `answer_inline`.
+    While the requester's own call still waits for the reply, that call does so itself.
     """
-    told = tx.run(
+    sql = (
         "UPDATE exchanges SET due_at = :now WHERE account_id = :account AND current_run_id = :run_id "
-        "AND state = 'open' AND answered_inline IS NOT NULL",
-        account=access.account_id,
-        run_id=run_id,
-        now=tx.now,
+        "AND state = 'open' AND answered_inline IS NOT NULL"
     )
-    if told:
+    if tx.run(sql, access, run_id=run_id, now=tx.now):
         tx.wake(EXCHANGES)
 
 
 def silence_exchanges(tx: Tx, access: Access, requester_key: str) -> None:
-    """Let results that are still to come to a lane wake nobody there: it was told to stop."""
-    tx.run(
+    """Let results that are still to come to a stopped lane start no run there."""
+    sql = (
         "UPDATE exchanges SET wakes = 0 WHERE account_id = :account AND requester_key = :key AND kind = 'spawn' "
-        "AND state = 'open'",
-        account=access.account_id,
-        key=requester_key,
+        "AND state = 'open'"
     )
+    tx.run(sql, access, key=requester_key)
 
 
 def due_exchanges(tx: Tx, limit: int, *, carried: bool) -> list[Exchange]:
-    """Exchanges in which something is due now, of whatever account, the longest due first. Holds none.
+    """Return due exchanges across all accounts, the longest due first. Locks none.
 
-    `carried` asks for those whose result is to leave on a channel, else for those with another step to take.
+    With `carried`, those whose result is to leave on a channel; otherwise those with another step to take.
     """
-    rows = tx.all(
-        f"SELECT {_COLUMNS} FROM exchanges WHERE due_at <= :now AND step {_CARRY[carried]} "
-        "ORDER BY due_at LIMIT :limit",
-        now=tx.now,
-        limit=limit,
-    )
-    return [found for found in map(_exchange, rows) if found is not None]
+    sql = f"{_SELECT} WHERE due_at <= :now AND {_CARRY[carried]} ORDER BY due_at LIMIT :limit"
+    return _TABLE.rows(tx.all(sql, now=tx.now, limit=limit))
 
 
 def next_exchange_due(tx: Tx, *, carried: bool) -> int | None:
-    """When something is next due in an exchange of that sort, in whatever account."""
-    row = tx.one(
-        f"SELECT due_at FROM exchanges WHERE due_at IS NOT NULL AND step {_CARRY[carried]} ORDER BY due_at LIMIT 1"
-    )
+    """Return when the next exchange of that sort is due, across all accounts."""
+    row = tx.one(f"SELECT due_at FROM exchanges WHERE due_at IS NOT NULL AND {_CARRY[carried]} ORDER BY due_at LIMIT 1")
     return None if row is None else int(row[0])

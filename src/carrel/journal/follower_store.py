@@ -1,12 +1,12 @@
-"""The SQL of followers: how far each has come, and who works on it."""
+"""The SQL of followers: how far each has come, and which worker holds it."""
 
 from msgspec import Struct
 
 from carrel.kernel import Access, system_access
 from carrel.storage import Tx
 
-# A follower that was never at work in an account begins with the oldest event that is kept.
-_STATE = (
+# A follower that is new to an account begins with the oldest event that is kept.
+_BEHIND = (
     "FROM accounts a LEFT JOIN followers f ON f.account_id = a.id AND f.name = :name "
     "WHERE (f.lease_until IS NULL OR f.lease_until <= :now) AND EXISTS (SELECT 1 FROM events e "
     "WHERE e.account_id = a.id AND e.seq > COALESCE(f.cursor, 0) AND e.seq <= :horizon)"
@@ -14,7 +14,7 @@ _STATE = (
 
 
 class Position(Struct, frozen=True):
-    """How far a follower has come in one account, in the hands of one worker."""
+    """How far a follower has come in one account, held by one worker."""
 
     account_id: str
     name: str
@@ -28,56 +28,42 @@ class Position(Struct, frozen=True):
 
 
 def accounts_behind(tx: Tx, name: str, limit: int) -> list[str]:
-    """Accounts with settled events that a follower has not handled and nobody works on."""
-    sql = f"SELECT a.id {_STATE} ORDER BY a.id LIMIT :limit"
+    """Return accounts with settled events that a follower has not handled and no worker holds."""
+    sql = f"SELECT a.id {_BEHIND} ORDER BY a.id LIMIT :limit"
     return [row[0] for row in tx.all(sql, name=name, now=tx.now, horizon=tx.horizon(), limit=limit)]
 
 
 def take_position(tx: Tx, access: Access, name: str, worker: str, lease_until: int) -> Position | None:
-    """Lease a follower's position in an account; None when somebody else was faster."""
-    row = tx.one(
+    """Lease a follower's position in an account; None when another worker was faster."""
+    sql = (
         "INSERT INTO followers (account_id, name, cursor, worker, lease_until, updated_at) "
         "VALUES (:account, :name, 0, :worker, :lease_until, :now) ON CONFLICT (account_id, name) DO UPDATE "
         "SET worker = :worker, lease_until = :lease_until, updated_at = :now "
-        "WHERE followers.lease_until IS NULL OR followers.lease_until <= :now RETURNING cursor",
-        account=access.account_id,
-        name=name,
-        worker=worker,
-        lease_until=lease_until,
-        now=tx.now,
+        "WHERE followers.lease_until IS NULL OR followers.lease_until <= :now RETURNING cursor"
     )
+    row = tx.one(sql, access, name=name, worker=worker, lease_until=lease_until, now=tx.now)
     return None if row is None else Position(access.account_id, name, row[0], worker)
 
 
 def advance_position(tx: Tx, access: Access, position: Position, cursor: int, lease_until: int | None) -> bool:
-    """Move a position on, and keep its lease or give it up; False, with nothing written, when the lease is over."""
-    return (
-        tx.run(
-            "UPDATE followers SET cursor = :cursor, lease_until = :lease_until, updated_at = :now "
-            "WHERE account_id = :account AND name = :name AND worker = :worker AND cursor = :before "
-            "AND lease_until > :now",
-            account=access.account_id,
-            name=position.name,
-            worker=position.worker,
-            before=position.cursor,
-            cursor=cursor,
-            lease_until=lease_until,
-            now=tx.now,
-        )
-        > 0
+    """Advance a position and extend its lease, or end it; False, with nothing written, when the lease is over."""
+    sql = (
+        "UPDATE followers SET cursor = :cursor, lease_until = :lease_until, updated_at = :now "
+        "WHERE account_id = :account AND name = :name AND worker = :worker AND cursor = :before AND lease_until > :now"
     )
+    held = {"name": position.name, "worker": position.worker, "before": position.cursor}
+    return tx.run(sql, access, cursor=cursor, lease_until=lease_until, now=tx.now, **held) > 0
 
 
 def release_positions(tx: Tx, name: str) -> int:
-    """End every lease of a follower: for the only server of a store, which has just started."""
+    """End every lease of a follower: for the only server of a store, which has just started and holds none."""
     return tx.run("UPDATE followers SET lease_until = NULL WHERE name = :name AND lease_until IS NOT NULL", name=name)
 
 
 def events_behind(tx: Tx, access: Access) -> dict[str, int]:
-    """How many events each follower of an account has still to handle."""
-    rows = tx.all(
+    """Return how many events each follower of an account has still to handle."""
+    sql = (
         "SELECT f.name, (SELECT count(*) FROM events e WHERE e.account_id = f.account_id AND e.seq > f.cursor) "
-        "FROM followers f WHERE f.account_id = :account",
-        account=access.account_id,
+        "FROM followers f WHERE f.account_id = :account"
     )
-    return {row[0]: row[1] for row in rows}
+    return {row[0]: row[1] for row in tx.all(sql, access)}

@@ -28,7 +28,7 @@ _AUTHORS: dict[str, AuthorKind] = {
 }
 
 
-class Entry(Struct, frozen=True, kw_only=True):
+class Entry(Struct, frozen=True):
     """One line of the journal: a message, a reply, or a tool call or its result."""
 
     seq: int

@@ -1,117 +1,78 @@
-"""The SQL of notifications: mailboxes, read newest first, each with a bound on what it keeps."""
+"""The SQL of notifications: mailboxes, read newest first, each with a limit on what it keeps."""
 
 from msgspec import structs
 
 from carrel.journal.model import Notification
 from carrel.kernel import Access, first_id
-from carrel.storage import Row, Tx
+from carrel.storage import Table, Tx
 
-_NAMES = Notification.__struct_fields__
-_COLUMNS = ", ".join(_NAMES)
+_TABLE = Table("notifications", Notification)
+_SELECT = f"SELECT {_TABLE.columns} FROM notifications"
 _MAILBOX = "account_id = :account AND recipient = :recipient"
 _UNREAD = f"{_MAILBOX} AND read_at IS NULL"
 
 
 def insert_notification(tx: Tx, access: Access, notification: Notification) -> None:
     """Put a notification into its recipient's mailbox."""
-    tx.run(
-        f"INSERT INTO notifications (account_id, {_COLUMNS}) "
-        f"VALUES (:account, {', '.join(f':{name}' for name in _NAMES)})",
-        account=access.account_id,
-        **{name: getattr(notification, name) for name in _NAMES},
-    )
+    tx.run(_TABLE.insert, access, **_TABLE.values(notification))
 
 
 def newest_notifications(
     tx: Tx, access: Access, recipient: str, *, limit: int, before: str | None = None, unread: bool = False
 ) -> list[Notification]:
-    """A mailbox below an id, the newest first; on demand only what is not read yet."""
-    rows = tx.all(
-        f"SELECT {_COLUMNS} FROM notifications WHERE {_UNREAD if unread else _MAILBOX} "
-        f"{'' if before is None else 'AND id < :before '}ORDER BY id DESC LIMIT :limit",
-        account=access.account_id,
-        recipient=recipient,
-        limit=limit,
-        **({} if before is None else {"before": before}),
+    """Return a mailbox below an id, newest first; with `unread` only what is not read yet."""
+    older = {} if before is None else {"before": before}
+    sql = (
+        f"{_SELECT} WHERE {_UNREAD if unread else _MAILBOX} {'AND id < :before ' if older else ''}"
+        "ORDER BY id DESC LIMIT :limit"
     )
-    return [_notification(row) for row in rows]
+    return _TABLE.rows(tx.all(sql, access, recipient=recipient, limit=limit, **older))
 
 
 def count_unread(tx: Tx, access: Access, recipient: str) -> int:
-    """How many notifications of a mailbox are not read yet."""
-    row = tx.one(f"SELECT count(*) FROM notifications WHERE {_UNREAD}", account=access.account_id, recipient=recipient)
+    """Return how many notifications of a mailbox are not read yet."""
+    row = tx.one(f"SELECT count(*) FROM notifications WHERE {_UNREAD}", access, recipient=recipient)
     return int(row[0]) if row else 0
 
 
 def notification_by_id(tx: Tx, access: Access, recipient: str, notification_id: str) -> Notification | None:
-    """One notification of a mailbox."""
-    row = tx.one(
-        f"SELECT {_COLUMNS} FROM notifications WHERE {_MAILBOX} AND id = :id",
-        account=access.account_id,
-        recipient=recipient,
-        id=notification_id,
-    )
-    return None if row is None else _notification(row)
+    """Return one notification of a mailbox."""
+    sql = f"{_SELECT} WHERE {_MAILBOX} AND id = :id"
+    return _TABLE.row(tx.one(sql, access, recipient=recipient, id=notification_id))
 
 
 def mark_read(tx: Tx, access: Access, recipient: str, notification_id: str) -> Notification | None:
-    """Mark one notification of a mailbox; None when there is none that was unread."""
-    row = tx.one(
-        f"UPDATE notifications SET read_at = :now WHERE {_UNREAD} AND id = :id RETURNING {_COLUMNS}",
-        account=access.account_id,
-        recipient=recipient,
-        id=notification_id,
-        now=tx.now,
-    )
-    return None if row is None else _notification(row)
+    """Mark one notification of a mailbox as read; None when no unread one has that id."""
+    sql = f"UPDATE notifications SET read_at = :now WHERE {_UNREAD} AND id = :id RETURNING {_TABLE.columns}"
+    return _TABLE.row(tx.one(sql, access, recipient=recipient, id=notification_id, now=tx.now))
 
 
 def mark_oldest_read(tx: Tx, access: Access, recipient: str, *, limit: int) -> list[Notification]:
-    """Mark the oldest unread ones of a mailbox; those that were marked."""
-    rows = tx.all(
-        f"SELECT {_COLUMNS} FROM notifications WHERE {_UNREAD} ORDER BY id LIMIT :limit FOR UPDATE",
-        account=access.account_id,
-        recipient=recipient,
-        limit=limit,
-    )
-    marked = [structs.replace(_notification(row), read_at=tx.now) for row in rows]
+    """Mark the oldest unread notifications of a mailbox as read and return them."""
+    sql = f"{_SELECT} WHERE {_UNREAD} ORDER BY id LIMIT :limit FOR UPDATE"
+    unread = _TABLE.rows(tx.all(sql, access, recipient=recipient, limit=limit))
     tx.run_many(
         "UPDATE notifications SET read_at = :now WHERE account_id = :account AND id = :id",
-        [{"account": access.account_id, "id": each.id, "now": tx.now} for each in marked],
+        [{"account": access.account_id, "id": each.id, "now": tx.now} for each in unread],
     )
-    return marked
+    return [structs.replace(each, read_at=tx.now) for each in unread]
 
 
 def prune_notifications(tx: Tx, access: Access, before: int, *, keep: int, limit: int) -> int:
-    """Remove up to `limit` that are older than a moment, and of each mailbox those beyond its newest `keep`."""
-    removed = tx.run(
-        "DELETE FROM notifications WHERE account_id = :account AND id IN (SELECT id FROM notifications "
-        "WHERE account_id = :account AND id < :upto ORDER BY id LIMIT :limit)",
-        account=access.account_id,
-        upto=first_id("ntf", before),
-        limit=limit,
-    )
-    full = tx.all(
+    """Delete up to `limit` that are older than a moment, and from each mailbox those beyond its newest `keep`."""
+    delete = "DELETE FROM notifications WHERE account_id = :account AND id IN (SELECT id FROM notifications WHERE"
+    old = f"{delete} account_id = :account AND id < :upto ORDER BY id LIMIT :limit)"
+    removed = tx.run(old, access, upto=first_id("ntf", before), limit=limit)
+    full = (
         "SELECT recipient, count(*) FROM notifications WHERE account_id = :account "
-        "GROUP BY recipient HAVING count(*) > :keep",
-        account=access.account_id,
-        keep=keep,
+        "GROUP BY recipient HAVING count(*) > :keep"
     )
-    for recipient, count in full:
-        removed += tx.run(
-            "DELETE FROM notifications WHERE account_id = :account AND id IN (SELECT id FROM notifications "
-            f"WHERE {_MAILBOX} ORDER BY id LIMIT :limit)",
-            account=access.account_id,
-            recipient=recipient,
-            limit=min(limit, count - keep),
-        )
+    for recipient, count in tx.all(full, access, keep=keep):
+        surplus = f"{delete} {_MAILBOX} ORDER BY id LIMIT :limit)"
+        removed += tx.run(surplus, access, recipient=recipient, limit=min(limit, count - keep))
     return removed
 
 
 def forget_mailbox(tx: Tx, access: Access, recipient: str) -> None:
-    """Remove a mailbox with all that is in it."""
-    tx.run(f"DELETE FROM notifications WHERE {_MAILBOX}", account=access.account_id, recipient=recipient)
-
-
-def _notification(row: Row) -> Notification:
-    return Notification(**dict(zip(_NAMES, row, strict=True)))
+    """Delete a mailbox with everything in it."""
+    tx.run(f"DELETE FROM notifications WHERE {_MAILBOX}", access, recipient=recipient)

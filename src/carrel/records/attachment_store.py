@@ -6,82 +6,51 @@ from hashlib import sha256
 from msgspec import Struct
 
 from carrel.kernel import Access, NewAttachment
-from carrel.storage import Tx
+from carrel.storage import Table, Tx
 
 
-class Attachment(Struct, frozen=True):
-    """A file that came with a message."""
+class AttachmentHead(Struct, frozen=True):
+    """A file that came with a message, without its content."""
 
     id: str
     name: str
     mime_type: str
     size_bytes: int
     sha256: str
+
+
+class Attachment(AttachmentHead, frozen=True):
+    """A file that came with a message."""
+
     content: bytes
 
 
+_HEADS = Table("attachments", AttachmentHead)
+_TABLE = Table("attachments", Attachment, also=("created_at",))
+_ONE = "account_id = :account AND id = :id"
+
+
 def insert_attachment(tx: Tx, access: Access, new: NewAttachment) -> str:
-    """Keep a file that came with a message; its id."""
-    attachment_id = tx.new_id("att")
-    tx.run(
-        "INSERT INTO attachments (account_id, id, name, mime_type, size_bytes, sha256, content, created_at) "
-        "VALUES (:account, :id, :name, :mime_type, :size_bytes, :sha256, :content, :now)",
-        account=access.account_id,
-        id=attachment_id,
-        name=new.name,
-        mime_type=new.mime_type,
-        size_bytes=len(new.content),
-        sha256=sha256(new.content).hexdigest(),
-        content=new.content,
-        now=tx.now,
-    )
-    return attachment_id
+    """Keep a file that came with a message and return its id."""
+    digest = sha256(new.content).hexdigest()
+    file = Attachment(tx.new_id("att"), new.name, new.mime_type, len(new.content), digest, new.content)
+    tx.run(_TABLE.insert, access, created_at=tx.now, **_TABLE.values(file))
+    return file.id
 
 
 def attachments_by_id(tx: Tx, access: Access, ids: tuple[str, ...]) -> list[Attachment]:
-    """The files of those ids, in that order."""
-    found = []
-    for attachment_id in ids:
-        row = tx.one(
-            "SELECT id, name, mime_type, size_bytes, sha256, content FROM attachments WHERE "
-            "account_id = :account AND id = :id",
-            account=access.account_id,
-            id=attachment_id,
-        )
-        if row is not None:
-            found.append(Attachment(row[0], row[1], row[2], row[3], row[4], bytes(row[5])))
-    return found
-
-
-class AttachmentHead(Struct, frozen=True, kw_only=True):
-    """What is known of a file that came with a message, without its content."""
-
-    id: str
-    name: str
-    mime_type: str
-    size_bytes: int
-    sha256: str
+    """Return the files with those ids, in that order."""
+    rows = (tx.one(f"SELECT {_TABLE.columns} FROM attachments WHERE {_ONE}", access, id=file_id) for file_id in ids)
+    return _TABLE.rows(filter(None, rows))
 
 
 def attachment_heads(tx: Tx, access: Access, ids: tuple[str, ...]) -> list[AttachmentHead]:
-    """What is known of those files, in that order."""
-    found = []
-    for attachment_id in ids:
-        row = tx.one(
-            "SELECT id, name, mime_type, size_bytes, sha256 FROM attachments WHERE account_id = :account AND id = :id",
-            account=access.account_id,
-            id=attachment_id,
-        )
-        if row is not None:
-            found.append(AttachmentHead(**dict(zip(AttachmentHead.__struct_fields__, row, strict=True))))
-    return found
+    """Return the files with those ids, in that order, without their content."""
+    rows = (tx.one(f"SELECT {_HEADS.columns} FROM attachments WHERE {_ONE}", access, id=file_id) for file_id in ids)
+    return _HEADS.rows(filter(None, rows))
 
 
 def delete_attachments(tx: Tx, access: Access, ids: Iterable[str]) -> None:
-    """Remove files that came with messages."""
-    for attachment_id in ids:
-        tx.run(
-            "DELETE FROM attachments WHERE account_id = :account AND id = :id",
-            account=access.account_id,
-            id=attachment_id,
-        )
+    """Delete files that came with messages."""
+    for file_id in ids:
+        tx.run(f"DELETE FROM attachments WHERE {_ONE}", access, id=file_id)

@@ -3,16 +3,16 @@
 from msgspec import Struct
 
 from carrel.kernel import Access
-from carrel.storage import Tx
+from carrel.storage import Table, Tx
 
 
 def outside_call(name: str) -> str:
-    """The id of a call that is made from outside of its run's turn; the turn's own begin with a step's number."""
+    """Return the id of a call made from outside its run's turn; ids of the turn's own begin with a step's number."""
     return f"outside:{name}"
 
 
 class Call(Struct, frozen=True):
-    """A recorded call; while it waits for another run its result is empty."""
+    """A recorded call; its result is empty while it waits for another run."""
 
     tool: str
     result: str
@@ -20,92 +20,57 @@ class Call(Struct, frozen=True):
     waits_until: int | None
 
 
+_TABLE = Table("calls", Call, key=("account_id", "run_id", "call_id"), also=("effect", "called_at"))
+_OF_RUN = "account_id = :account AND run_id = :run_id"
+
+
 def call_of(tx: Tx, access: Access, run_id: str, call_id: str) -> Call | None:
-    """What is recorded of a call; None when it was not made."""
-    row = tx.one(
-        "SELECT tool, result, waits_for, waits_until FROM calls WHERE account_id = :account AND run_id = :run_id "
-        "AND call_id = :call_id",
-        account=access.account_id,
-        run_id=run_id,
-        call_id=call_id,
-    )
-    return None if row is None else Call(*row)
+    """Return a recorded call; None when it was not made."""
+    sql = f"SELECT {_TABLE.columns} FROM calls WHERE {_OF_RUN} AND call_id = :call_id"
+    return _TABLE.row(tx.one(sql, access, run_id=run_id, call_id=call_id))
 
 
 def record_call(tx: Tx, access: Access, run_id: str, call_id: str, *, tool: str, effect: str, result: str,
                 wait: tuple[str, int] | None = None) -> None:  # fmt: skip
-    """Remember a call with its answer, or with (the run, the moment) it waits for, in the transaction of its effect."""
-    waits_for, waits_until = wait or (None, None)
-    tx.run(
-        "INSERT INTO calls (account_id, run_id, call_id, tool, effect, result, waits_for, waits_until, called_at) "
-        "VALUES (:account, :run_id, :call_id, :tool, :effect, :result, :waits_for, :waits_until, :now)",
-        account=access.account_id,
-        run_id=run_id,
-        call_id=call_id,
-        tool=tool,
-        effect=effect,
-        result=result,
-        waits_for=waits_for,
-        waits_until=waits_until,
-        now=tx.now,
-    )
+    """Record a call with its result, or with the (run, moment) it waits for, in the transaction of its effect."""
+    values = _TABLE.values(Call(tool, result, *(wait or (None, None))))
+    tx.run(_TABLE.insert, access, run_id=run_id, call_id=call_id, effect=effect, called_at=tx.now, **values)
 
 
 def finish_call(tx: Tx, access: Access, run_id: str, call_id: str, result: str) -> None:
-    """Give a call that has waited its result."""
-    tx.run(
-        "UPDATE calls SET result = :result, waits_for = NULL, waits_until = NULL WHERE account_id = :account AND "
-        "run_id = :run_id AND call_id = :call_id",
-        account=access.account_id,
-        run_id=run_id,
-        call_id=call_id,
-        result=result,
+    """Write the result of a call that has waited."""
+    sql = (
+        "UPDATE calls SET result = :result, waits_for = NULL, waits_until = NULL "
+        f"WHERE {_OF_RUN} AND call_id = :call_id"
     )
+    tx.run(sql, access, run_id=run_id, call_id=call_id, result=result)
 
 
 def tools_called(tx: Tx, access: Access, run_id: str) -> list[str]:
-    """The names of the tools a run has called, in order, each once."""
-    rows = tx.all(
-        "SELECT tool FROM calls WHERE account_id = :account AND run_id = :run_id ORDER BY called_at, call_id",
-        account=access.account_id,
-        run_id=run_id,
-    )
+    """Return the names of the tools a run has called, in order, each once."""
+    rows = tx.all(f"SELECT tool FROM calls WHERE {_OF_RUN} ORDER BY called_at, call_id", access, run_id=run_id)
     return list(dict.fromkeys(row[0] for row in rows))
 
 
 def has_written(tx: Tx, access: Access, run_id: str) -> bool:
-    """True when a run has made a call that changed something."""
-    row = tx.one(
-        "SELECT 1 FROM calls WHERE account_id = :account AND run_id = :run_id AND effect = 'write' LIMIT 1",
-        account=access.account_id,
-        run_id=run_id,
-    )
-    return row is not None
+    """Return True when a run has made a call that changed something."""
+    sql = f"SELECT 1 FROM calls WHERE {_OF_RUN} AND effect = 'write' LIMIT 1"
+    return tx.one(sql, access, run_id=run_id) is not None
 
 
 def wrote_from_outside(tx: Tx, access: Access, run_id: str, since: int) -> bool:
-    """True when a call from outside of a run's turn has changed something since a moment."""
-    row = tx.one(
-        "SELECT 1 FROM calls WHERE account_id = :account AND run_id = :run_id AND effect = 'write' "
-        "AND call_id LIKE :outside AND called_at >= :since LIMIT 1",
-        account=access.account_id,
-        run_id=run_id,
-        outside=outside_call("%"),
-        since=since,
+    """Return True when a call from outside a run's turn has changed something since a moment."""
+    sql = (
+        f"SELECT 1 FROM calls WHERE {_OF_RUN} AND effect = 'write' AND call_id LIKE :outside "
+        "AND called_at >= :since LIMIT 1"
     )
-    return row is not None
+    return tx.one(sql, access, run_id=run_id, outside=outside_call("%"), since=since) is not None
 
 
 def is_waiting(tx: Tx, access: Access, run_id: str) -> bool:
-    """True when a turn stands between two steps, in a call of its own that still waits for another run.
+    """Return True when a turn is between two steps, in a call of its own that still waits for another run.
 
-    One from outside comes in the middle of a step, and whoever made it does not wait on.
+    A call from outside comes in the middle of a step, and its caller does not keep waiting.
     """
-    row = tx.one(
-        "SELECT 1 FROM calls WHERE account_id = :account AND run_id = :run_id AND waits_for IS NOT NULL "
-        "AND call_id NOT LIKE :outside LIMIT 1",
-        account=access.account_id,
-        run_id=run_id,
-        outside=outside_call("%"),
-    )
-    return row is not None
+    sql = f"SELECT 1 FROM calls WHERE {_OF_RUN} AND waits_for IS NOT NULL AND call_id NOT LIKE :outside LIMIT 1"
+    return tx.one(sql, access, run_id=run_id, outside=outside_call("%")) is not None

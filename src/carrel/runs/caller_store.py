@@ -1,4 +1,4 @@
-"""The SQL of lists of runs as A2A shows them: one caller's tasks with one agent, by their newest change."""
+"""The SQL of runs as A2A lists them: one caller's tasks with one agent, by their newest change."""
 
 from typing import Any
 from zlib import crc32
@@ -7,12 +7,12 @@ from msgspec import Struct
 
 from carrel.kernel import Access
 from carrel.runs.model import Run
-from carrel.runs.store import RUN_COLUMNS, run_from
+from carrel.runs.store import RUN_TABLE, SELECT_RUN
 from carrel.storage import Tx
 
 _MINE = "account_id = :account AND actor_id = :actor AND agent_id = :agent AND provenance_kind = 'a2a'"
 _STRIPES = 16
-# A context is one caller's with one agent already; dressed up so, the other columns choose no index of their own.
+# A context belongs to one caller and one agent already; COALESCE keeps the other columns from choosing another index.
 _IN_LANE = (
     "account_id = :account AND key = :key AND COALESCE(actor_id, '') = :actor AND COALESCE(agent_id, '') = :agent "
     "AND provenance_kind = 'a2a'"
@@ -20,11 +20,11 @@ _IN_LANE = (
 
 
 class TaskFilter(Struct, frozen=True, kw_only=True):
-    """Which tasks of a caller a list wants; what is None is not asked for."""
+    """Which of a caller's tasks to list; a field that is None does not narrow the list."""
 
     agent_id: str
     key: str | None = None
-    # A condition on state and what goes with it, of the constants of whoever asks; no text from outside.
+    # A condition on the state, built from the caller's constants and never from a request.
     condition: str | None = None
     updated_from: int | None = None
 
@@ -32,30 +32,25 @@ class TaskFilter(Struct, frozen=True, kw_only=True):
 def newest_tasks(
     tx: Tx, access: Access, wanted: TaskFilter, *, before: tuple[int, str] | None, limit: int
 ) -> list[Run]:  # fmt: skip
-    """Tasks behind a place in the list, newest change first."""
+    """Return tasks behind a cursor of (updated_at, id), newest change first."""
     where, values = _where(access, wanted)
     if before is not None:
         where.append("(updated_at < :at OR (updated_at = :at AND id < :id)) AND updated_at <= :at")
         values |= {"at": before[0], "id": before[1]}
-    rows = tx.all(
-        f"SELECT {RUN_COLUMNS} FROM runs WHERE {' AND '.join(where)} ORDER BY updated_at DESC, id DESC LIMIT :limit",
-        limit=limit,
-        **values,
-    )
-    return [run_from(row) for row in rows]
+    sql = f"{SELECT_RUN} WHERE {' AND '.join(where)} ORDER BY updated_at DESC, id DESC LIMIT :limit"
+    return RUN_TABLE.rows(tx.all(sql, access, limit=limit, **values))
 
 
 def count_tasks(tx: Tx, access: Access, wanted: TaskFilter) -> int:
-    """How many tasks there are in the whole list; where it is narrowed they are counted one by one."""
+    """Return the length of the whole list; a narrowed list is counted row by row."""
     where, values = _where(access, wanted)
+    sql = f"SELECT count(*) FROM runs WHERE {' AND '.join(where)}"
     if where == [_MINE]:
-        kept = tx.one(
-            "SELECT COALESCE(sum(n), 0) FROM task_counts WHERE account_id = :account AND actor_id = :actor AND "
-            "agent_id = :agent",
-            **values,
+        sql = (
+            "SELECT COALESCE(sum(n), 0) FROM task_counts WHERE account_id = :account AND actor_id = :actor "
+            "AND agent_id = :agent"
         )
-        return int(kept[0]) if kept else 0
-    row = tx.one(f"SELECT count(*) FROM runs WHERE {' AND '.join(where)}", **values)
+    row = tx.one(sql, access, **values)
     return int(row[0]) if row else 0
 
 
@@ -70,33 +65,27 @@ def task_forgotten(tx: Tx, access: Access, run: Run) -> None:
 
 
 def lane_forgotten(tx: Tx, access: Access, key: str) -> None:
-    """Count every task of a lane off, before its runs are deleted."""
-    rows = tx.all(
-        "SELECT actor_id, agent_id, count(*) FROM runs WHERE account_id = :account AND key = :key AND "
-        "provenance_kind = 'a2a' GROUP BY actor_id, agent_id ORDER BY actor_id, agent_id",
-        account=access.account_id,
-        key=key,
+    """Subtract every task of a lane, before its runs are deleted."""
+    sql = (
+        "SELECT actor_id, agent_id, count(*) FROM runs WHERE account_id = :account AND key = :key "
+        "AND provenance_kind = 'a2a' GROUP BY actor_id, agent_id ORDER BY actor_id, agent_id"
     )
-    for actor_id, agent_id, count in rows:
+    for actor_id, agent_id, count in tx.all(sql, access, key=key):
         _count(tx, access, actor_id, agent_id, key, -count)
 
 
 def _count(tx: Tx, access: Access, actor_id: str, agent_id: str, key: str, more: int) -> None:
-    # At the end of its unit of work: others who count wait for this row no longer than they must.
-    tx.later(
+    sql = (
         "INSERT INTO task_counts (account_id, actor_id, agent_id, stripe, n) VALUES (:account, :actor, :agent, "
-        ":stripe, :more) ON CONFLICT (account_id, actor_id, agent_id, stripe) DO UPDATE SET n = task_counts.n + :more",
-        account=access.account_id,
-        actor=actor_id,
-        agent=agent_id,
-        stripe=crc32(key.encode()) % _STRIPES,
-        more=more,
+        ":stripe, :more) ON CONFLICT (account_id, actor_id, agent_id, stripe) DO UPDATE SET n = task_counts.n + :more"
     )
+    # At the end of the unit of work, so that this row is locked as briefly as possible.
+    tx.later(sql, access, actor=actor_id, agent=agent_id, stripe=crc32(key.encode()) % _STRIPES, more=more)
 
 
 def _where(access: Access, wanted: TaskFilter) -> tuple[list[str], dict[str, Any]]:
     where = [_MINE if wanted.key is None else _IN_LANE]
-    values: dict[str, Any] = {"account": access.account_id, "actor": access.actor_id, "agent": wanted.agent_id}
+    values: dict[str, Any] = {"actor": access.actor_id, "agent": wanted.agent_id}
     if wanted.key is not None:
         values["key"] = wanted.key
     if wanted.condition is not None:
@@ -108,10 +97,6 @@ def _where(access: Access, wanted: TaskFilter) -> tuple[list[str], dict[str, Any
 
 
 def release_sender(tx: Tx, access: Access, run: Run, sender_id: str) -> None:
-    """Give a run another sender's id, so that the one it had can be used again."""
-    tx.run(
-        "UPDATE runs SET sender_id = :sender_id WHERE account_id = :account AND id = :id",
-        account=access.account_id,
-        id=run.id,
-        sender_id=sender_id,
-    )
+    """Give a run another sender id, so that its own can be used again."""
+    sql = "UPDATE runs SET sender_id = :sender_id WHERE account_id = :account AND id = :id"
+    tx.run(sql, access, id=run.id, sender_id=sender_id)

@@ -1,17 +1,17 @@
-"""The SQL of what belongs to a run: artifacts and attachments; and the lists of runs."""
+"""The SQL of lists and counts of runs."""
 
-from msgspec import Struct
+from typing import Any
+
+from msgspec import Struct, structs
 
 from carrel.kernel import Access
 from carrel.runs.model import Run
-from carrel.runs.store import run_from
+from carrel.runs.store import RUN_TABLE, SELECT_RUN
 from carrel.storage import Tx
-
-_RUN = ", ".join(f"r.{name}" for name in Run.__struct_fields__)
 
 
 class RunFilter(Struct, frozen=True, kw_only=True):
-    """Which runs a list wants; what is None is not asked for."""
+    """Which runs to list; a field that is None does not narrow the list."""
 
     key: str | None = None
     agent_id: str | None = None
@@ -22,39 +22,29 @@ class RunFilter(Struct, frozen=True, kw_only=True):
 
 
 def runs_newest_first(tx: Tx, access: Access, wanted: RunFilter, *, before: str | None, limit: int) -> list[Run]:
-    """Runs behind a cursor, newest first."""
-    where, values = ["r.account_id = :account"], {"account": access.account_id}
-    for name in RunFilter.__struct_fields__:
-        value = getattr(wanted, name)
-        if value is not None:
-            where.append(f"r.{name} = :{name}")
-            values[name] = value
+    """Return runs behind a cursor, newest first."""
+    values: dict[str, Any] = {name: value for name, value in structs.asdict(wanted).items() if value is not None}
+    where = ["account_id = :account", *(f"{name} = :{name}" for name in values)]
     if before is not None:
-        where.append("r.id < :before")
+        where.append("id < :before")
         values["before"] = before
-    rows = tx.all(
-        f"SELECT {_RUN} FROM runs r WHERE {' AND '.join(where)} ORDER BY r.id DESC LIMIT :limit", limit=limit, **values
-    )
-    return [run_from(row) for row in rows]
+    sql = f"{SELECT_RUN} WHERE {' AND '.join(where)} ORDER BY id DESC LIMIT :limit"
+    return RUN_TABLE.rows(tx.all(sql, access, limit=limit, **values))
 
 
 def count_live(tx: Tx, access: Access) -> dict[tuple[str, str], int]:
-    """How many runs are queued, running and waiting, by (state, agent)."""
-    rows = tx.all(
-        "SELECT state, agent_id, count(*) FROM runs WHERE account_id = :account AND state IN "
-        "('queued', 'running', 'waiting') "
-        "GROUP BY state, agent_id",
-        account=access.account_id,
+    """Return how many runs are queued, running and waiting, by (state, agent)."""
+    sql = (
+        "SELECT state, agent_id, count(*) FROM runs WHERE account_id = :account "
+        "AND state IN ('queued', 'running', 'waiting') GROUP BY state, agent_id"
     )
-    return {(row[0], row[1]): row[2] for row in rows}
+    return {(row[0], row[1]): row[2] for row in tx.all(sql, access)}
 
 
 def stuck_lanes(tx: Tx, access: Access) -> dict[str, int]:
-    """How many lanes are held by a run whose lease ran out, by agent."""
-    rows = tx.all(
+    """Return how many lanes are blocked by a run whose lease has expired, by agent."""
+    sql = (
         "SELECT agent_id, count(*) FROM runs WHERE account_id = :account AND state = 'running' AND lease_until <= :now "
-        "GROUP BY agent_id",
-        account=access.account_id,
-        now=tx.now,
+        "GROUP BY agent_id"
     )
-    return {row[0]: row[1] for row in rows}
+    return {row[0]: row[1] for row in tx.all(sql, access, now=tx.now)}

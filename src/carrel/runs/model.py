@@ -33,6 +33,11 @@ _stored_key = lru_cache(maxsize=16_384)(SessionKey.stored)
 _decode_names = msgspec.json.Decoder(tuple[str, ...]).decode
 
 
+def states_before(after: str) -> tuple[str, ...]:
+    """Return the states from which a run may become `after`."""
+    return tuple(before for before, onward in MOVES.items() if after in onward)
+
+
 def require_move(before: str, after: str) -> None:
     """Refuse a move that the table does not have."""
     if after not in MOVES[before]:
@@ -55,12 +60,12 @@ class Claim(Struct, frozen=True):
     provenance_kind: str
     created_at: int
     updated_at: int
-    attempt: int = 0
-    claim_no: int = 0
-    deadline_at: int | None = None
-    generation: int | None = None
-    started_at: int | None = None
-    task_id: str | None = None
+    attempt: int
+    claim_no: int
+    deadline_at: int | None
+    generation: int | None
+    started_at: int | None
+    task_id: str | None
 
     @property
     def session_key(self) -> SessionKey:
@@ -73,7 +78,7 @@ class Claim(Struct, frozen=True):
         return _house_access(self.account_id)
 
 
-class Run(Claim, frozen=True, kw_only=True):
+class Run(Claim, frozen=True):
     """One durable piece of work in a lane; A2A calls it a task. Its fields are the columns of its table."""
 
     actor_id: str

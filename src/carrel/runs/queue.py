@@ -143,4 +143,9 @@ def _new_run(
         label=envelope.label,
         created_at=tx.now,
         updated_at=tx.now,
+        attempt=0,
+        claim_no=0,
+        deadline_at=None,
+        generation=None,
+        started_at=None,
     )

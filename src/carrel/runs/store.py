@@ -1,239 +1,204 @@
-"""The SQL of runs by their ids: looking them up and every move but the start. It writes what was decided elsewhere."""
+"""The SQL of single runs: finding them, and every move except the start. The decisions are made elsewhere."""
 
 from carrel.kernel import Access, first_id
-from carrel.runs.model import Claim, Run
-from carrel.storage import Row, Tx
+from carrel.runs.model import ENDS, Claim, Run, require_move, states_before
+from carrel.storage import Row, Table, Tx
 
-_FIELDS = Run.__struct_fields__
-RUN_COLUMNS = ", ".join(_FIELDS)
-_POSITIONAL = len(Claim.__struct_fields__)
-_NAMED = _FIELDS[_POSITIONAL:]
-_MINE = "account_id = :account AND id = :id"
+RUN_TABLE = Table(
+    "runs",
+    Run,
+    # What a new run sets; the schema has defaults for the rest.
+    inserted=(
+        "account_id", "id", "key", "agent_id", "seq", "state", "attempts_max", "timeout_ms", "provenance",
+        "provenance_kind", "created_at", "updated_at", "task_id", "actor_id", "message_id", "text", "channel",
+        "attachment_ids", "due_at", "label", "parent_run_id", "retried_from", "sender_id", "original",
+    ),
+)  # fmt: skip
+SELECT_RUN = f"SELECT {RUN_TABLE.columns} FROM runs"
+_ONE = "account_id = :account AND id = :id"
+_RUN_BY_ID = f"{SELECT_RUN} WHERE {_ONE}"
+_FENCE = "claim_no = :claim_no AND lease_until > :now"
 
 
-def run_from(row: Row) -> Run:
-    """A row of the columns of Run, in their order."""
-    return Run(*row[:_POSITIONAL], **dict(zip(_NAMED, row[_POSITIONAL:], strict=True)))
+def may_move(*before: str, to: str) -> str:
+    """Return the condition that an UPDATE to this state needs; it can only name moves that MOVES has."""
+    for state in before:
+        require_move(state, to)
+    quoted = ", ".join(f"'{state}'" for state in before)
+    return f"state IN ({quoted})"
 
 
 def expired_waits(tx: Tx, before: int, limit: int) -> list[Run]:
-    """Runs that have waited for a person since before a moment, of whatever account, in the order of lanes."""
-    rows = tx.all(
-        f"SELECT {RUN_COLUMNS} FROM runs WHERE account_id IN (SELECT id FROM accounts) AND state = 'waiting' "
-        "AND updated_at < :before ORDER BY account_id, key LIMIT :limit",
-        before=before,
-        limit=limit,
+    """Return runs across all accounts that have waited for a person since before a moment, in lane order."""
+    sql = (
+        f"{SELECT_RUN} WHERE account_id IN (SELECT id FROM accounts) AND state = 'waiting' AND updated_at < :before "
+        "ORDER BY account_id, key LIMIT :limit"
     )
-    return [run_from(row) for row in rows]
+    return RUN_TABLE.rows(tx.all(sql, before=before, limit=limit))
 
 
 def ended_runs(tx: Tx, access: Access, before: int, *, a2a: bool, limit: int) -> list[Run]:
-    """Runs that ended before a moment, oldest first. Ids sort by time, so what is younger is never looked at."""
-    rows = tx.all(
-        f"SELECT {RUN_COLUMNS} FROM runs WHERE account_id = :account AND id < :upto AND ended_at < :before "
-        f"AND provenance_kind {'=' if a2a else '<>'} 'a2a' ORDER BY id LIMIT :limit",
-        account=access.account_id,
-        upto=first_id("run", before),
-        before=before,
-        limit=limit,
+    """Return runs that ended before a moment, oldest first. Ids sort by time, so younger runs are never read."""
+    sql = (
+        f"{SELECT_RUN} WHERE account_id = :account AND id < :upto AND ended_at < :before "
+        f"AND provenance_kind {'=' if a2a else '<>'} 'a2a' ORDER BY id LIMIT :limit"
     )
-    return [run_from(row) for row in rows]
+    return RUN_TABLE.rows(tx.all(sql, access, upto=first_id("run", before), before=before, limit=limit))
 
 
 def run_by_id(tx: Tx, access: Access, run_id: str) -> Run | None:
-    """One run."""
-    row = tx.one(f"SELECT {RUN_COLUMNS} FROM runs WHERE {_MINE}", account=access.account_id, id=run_id)
-    return None if row is None else run_from(row)
+    """Return one run."""
+    return RUN_TABLE.row(tx.one(_RUN_BY_ID, access, id=run_id))
 
 
 def hold_run(tx: Tx, access: Access, run_id: str) -> Run | None:
-    """One run, held until the end of the transaction."""
-    row = tx.one(f"SELECT {RUN_COLUMNS} FROM runs WHERE {_MINE} FOR UPDATE", account=access.account_id, id=run_id)
-    return None if row is None else run_from(row)
+    """Return one run, locked until the end of the transaction."""
+    return RUN_TABLE.row(tx.one(f"{_RUN_BY_ID} FOR UPDATE", access, id=run_id))
 
 
 def run_by_sender(tx: Tx, access: Access, sender_id: str) -> Run | None:
-    """The run that this caller's message of that id became."""
-    row = tx.one(
-        f"SELECT {RUN_COLUMNS} FROM runs WHERE account_id = :account AND actor_id = :actor AND sender_id = :sender_id",
-        account=access.account_id,
-        actor=access.actor_id,
-        sender_id=sender_id,
-    )
-    return None if row is None else run_from(row)
+    """Return the run created from this caller's message with that id."""
+    sql = f"{SELECT_RUN} WHERE account_id = :account AND actor_id = :actor AND sender_id = :sender_id"
+    return RUN_TABLE.row(tx.one(sql, access, actor=access.actor_id, sender_id=sender_id))
 
 
 def claimed_stop(tx: Tx, run: Claim) -> Row | None:
-    """(why it should stop, the end wanted of it), each if so, while the claim holds; else None. Holds the run."""
-    return tx.one(
-        f"SELECT stopping, wanted_end FROM runs WHERE {_MINE} AND state = 'running' AND claim_no = :claim_no AND "
-        "lease_until > :now FOR UPDATE",
-        account=run.account_id,
-        id=run.id,
-        claim_no=run.claim_no,
-        now=tx.now,
+    """Lock a claimed run and return (why to stop, wanted end), each None if not asked for; None for a lost claim."""
+    sql = f"SELECT stopping, wanted_end FROM runs WHERE {_ONE} AND state = 'running' AND {_FENCE} FOR UPDATE"
+    return tx.one(sql, run, id=run.id, claim_no=run.claim_no, now=tx.now)
+
+
+_END_CLAIMED = {
+    end: (
+        "UPDATE runs SET state = :state, reason = :reason, reply = :reply, note = :note, error_code = :error_code, "
+        "error_message = :error_message, usage = COALESCE(:usage, usage), worker = NULL, lease_until = NULL, "
+        "ended_at = :now, updated_at = :now, changes = changes + :changes "
+        f"WHERE {_ONE} AND {may_move('running', to=end)} AND {_FENCE} "
+        "AND (stopping IS NULL OR :state = 'cancelled') AND (wanted_end IS NULL OR :state <> 'completed')"
     )
+    for end in ENDS
+}
 
 
 def end_claimed(tx: Tx, run: Claim, *, state: str, reason: str | None, reply: str | None, note: str | None,
                 error_code: str | None, error_message: str | None, usage: str | None,
                 changes: int) -> bool:  # fmt: skip
-    """End a run that is still this very claim's and was not asked to stop; a stopped one can only become cancelled.
+    """End a run while this claim holds it; False, with nothing written, otherwise.
 
-    One of which another end is wanted is not completed.
+    A run that was asked to stop can only become cancelled, and one with a wanted end cannot be completed.
     """
-    return bool(
-        tx.run(
-            "UPDATE runs SET state = :state, reason = :reason, reply = :reply, note = :note, error_code = :error_code, "
-            "error_message = :error_message, usage = COALESCE(:usage, usage), worker = NULL, lease_until = NULL, "
-            "ended_at = :now, "
-            f"updated_at = :now, changes = changes + :changes WHERE {_MINE} AND state = 'running' "
-            "AND claim_no = :claim_no AND lease_until > :now AND (stopping IS NULL OR :state = 'cancelled') "
-            "AND (wanted_end IS NULL OR :state <> 'completed')",
-            account=run.account_id,
-            id=run.id,
-            claim_no=run.claim_no,
-            now=tx.now,
-            state=state,
-            reason=reason,
-            reply=reply,
-            note=note,
-            error_code=error_code,
-            error_message=error_message,
-            usage=usage,
-            changes=changes,
-        )
+    ended = tx.run(
+        _END_CLAIMED[state], run, id=run.id, claim_no=run.claim_no, now=tx.now, state=state, reason=reason,
+        reply=reply, note=note, error_code=error_code, error_message=error_message, usage=usage, changes=changes,
+    )  # fmt: skip
+    return ended > 0
+
+
+_END_UNCLAIMED = {
+    end: (
+        "UPDATE runs SET state = :state, reason = :reason, error_code = :error_code, error_message = :error_message, "
+        "due_at = NULL, worker = NULL, lease_until = NULL, ended_at = :now, updated_at = :now, changes = changes + 1 "
+        f"WHERE {_ONE} AND {may_move(*states_before(end), to=end)}"
     )
+    for end in ENDS
+}
 
 
 def end_unclaimed(tx: Tx, access: Access, run_id: str, *, state: str, reason: str, error_code: str | None = None,
                   error_message: str | None = None) -> None:  # fmt: skip
-    """End a run that no worker holds; the run must be held by this transaction."""
-    tx.run(
-        "UPDATE runs SET state = :state, reason = :reason, error_code = :error_code, error_message = "
-        ":error_message, due_at = NULL, "
-        f"worker = NULL, lease_until = NULL, ended_at = :now, updated_at = :now, changes = changes + 1 WHERE {_MINE}",
-        account=access.account_id,
-        id=run_id,
-        now=tx.now,
-        state=state,
-        reason=reason,
-        error_code=error_code,
-        error_message=error_message,
-    )
+    """End a run that no worker holds; this transaction must have locked it."""
+    error = {"error_code": error_code, "error_message": error_message}
+    _require(tx.run(_END_UNCLAIMED[state], access, id=run_id, now=tx.now, state=state, reason=reason, **error))
+
+
+_PARK = (
+    "UPDATE runs SET state = 'waiting', waiting_for = :waiting_for, question = :question, "
+    "usage = COALESCE(:usage, usage), worker = NULL, wanted_end = NULL, lease_until = NULL, deadline_at = NULL, "
+    f"updated_at = :now, changes = changes + 1 WHERE {_ONE} AND {may_move('running', to='waiting')}"
+)
 
 
 def park_claimed(tx: Tx, run: Claim, *, waiting_for: str, question: str, usage: str | None) -> None:
-    """Let a run whose claim was found to hold wait for somebody."""
-    tx.run(
-        "UPDATE runs SET state = 'waiting', waiting_for = :waiting_for, question = :question, "
-        "usage = COALESCE(:usage, usage), worker = NULL, "
-        "wanted_end = NULL, "
-        f"lease_until = NULL, deadline_at = NULL, updated_at = :now, changes = changes + 1 WHERE {_MINE}",
-        account=run.account_id,
-        id=run.id,
-        now=tx.now,
-        waiting_for=waiting_for,
-        question=question,
-        usage=usage,
-    )
+    """Let a run wait for an answer; its claim must have been checked."""
+    _require(tx.run(_PARK, run, id=run.id, now=tx.now, waiting_for=waiting_for, question=question, usage=usage))
+
+
+_BACK_TO_HEAD = (
+    "UPDATE runs SET state = 'queued', due_at = :due_at, worker = NULL, lease_until = NULL, "
+    "error_code = :error_code, error_message = :error_message, usage = COALESCE(:usage, usage), "
+    f"updated_at = :now, changes = changes + 1 WHERE {_ONE} AND {may_move('running', to='queued')}"
+)
 
 
 def back_to_head(
     tx: Tx, run: Claim, *, due_at: int, error_code: str | None, error_message: str | None, usage: str | None = None
 ) -> None:
-    """Return a running run to the head of its lane, due at a moment; the run must be held."""
-    tx.run(
-        "UPDATE runs SET state = 'queued', due_at = :due_at, worker = NULL, lease_until = NULL, "
-        "error_code = :error_code, "
-        "error_message = :error_message, usage = COALESCE(:usage, usage), updated_at = :now, "
-        f"changes = changes + 1 WHERE {_MINE}",
-        account=run.account_id,
-        id=run.id,
-        now=tx.now,
-        due_at=due_at,
-        error_code=error_code,
-        error_message=error_message,
-        usage=usage,
-    )
+    """Return a running run to the head of its lane, due at a moment; this transaction must have locked it."""
+    error = {"error_code": error_code, "error_message": error_message}
+    _require(tx.run(_BACK_TO_HEAD, run, id=run.id, now=tx.now, due_at=due_at, usage=usage, **error))
+
+
+_REQUEUE = (
+    "UPDATE runs SET state = 'queued', seq = tick(), due_at = :due_at, attempt = 0, waiting_for = NULL, "
+    "question = NULL, updated_at = :now, changes = changes + 1 "
+    f"WHERE {_ONE} AND {may_move('waiting', to='queued')}"
+)
 
 
 def requeue_waiting(tx: Tx, access: Access, run_id: str, *, head: bool) -> None:
-    """Put an answered run into its lane again, behind what is queued there now; a fresh count of attempts."""
-    tx.run(
-        "UPDATE runs SET state = 'queued', seq = tick(), due_at = :due_at, attempt = 0, waiting_for "
-        "= NULL, question = NULL, "
-        f"updated_at = :now, changes = changes + 1 WHERE {_MINE}",
-        account=access.account_id,
-        id=run_id,
-        due_at=tx.now if head else None,
-        now=tx.now,
-    )
+    """Put an answered run back into its lane, behind what is queued there now, with a new count of attempts."""
+    _require(tx.run(_REQUEUE, access, id=run_id, due_at=tx.now if head else None, now=tx.now))
+
+
+def _require(moved: int) -> None:
+    assert moved, "a locked run is only moved from a state that has this move"
 
 
 def ask_to_stop(tx: Tx, access: Access, run_id: str, reason: str) -> None:
-    """Mark a running run as to be stopped; from now on its turn writes nothing more. It changes when it has stopped."""
-    tx.run(
-        f"UPDATE runs SET stopping = COALESCE(stopping, :reason) WHERE {_MINE} AND state = 'running'",
-        account=access.account_id,
-        id=run_id,
-        reason=reason,
-    )
+    """Ask a running run to stop: from now on its turn writes nothing. Its state changes once the turn has stopped."""
+    sql = f"UPDATE runs SET stopping = COALESCE(stopping, :reason) WHERE {_ONE} AND state = 'running'"
+    tx.run(sql, access, id=run_id, reason=reason)
 
 
 def want_end(tx: Tx, access: Access, run_id: str, end: str) -> bool:
-    """Keep the end that is asked of a running run; False when one is wanted already, or it is to stop."""
-    return bool(
-        tx.run(
-            f"UPDATE runs SET wanted_end = :end WHERE {_MINE} AND state = 'running' AND stopping IS NULL "
-            "AND wanted_end IS NULL",
-            account=access.account_id,
-            id=run_id,
-            end=end,
-        )
+    """Keep the end that is asked of a running run; False when it has one already or was asked to stop."""
+    sql = (
+        f"UPDATE runs SET wanted_end = :end WHERE {_ONE} AND state = 'running' AND stopping IS NULL "
+        "AND wanted_end IS NULL"
     )
+    return tx.run(sql, access, id=run_id, end=end) > 0
 
 
 def keep_end(tx: Tx, access: Access, run_id: str, end: str) -> None:
-    """Keep the end that is wanted of a run; the run must be held."""
-    tx.run(f"UPDATE runs SET wanted_end = :end WHERE {_MINE}", account=access.account_id, id=run_id, end=end)
+    """Replace the wanted end of a run; this transaction must have locked it."""
+    tx.run(f"UPDATE runs SET wanted_end = :end WHERE {_ONE}", access, id=run_id, end=end)
 
 
 def bind_session(tx: Tx, run: Claim, session_id: str, generation: int) -> None:
-    """Say which generation hears a run."""
-    tx.run(
-        f"UPDATE runs SET session_id = :session_id, generation = :generation WHERE {_MINE}",
-        account=run.account_id,
-        id=run.id,
-        session_id=session_id,
-        generation=generation,
-    )
+    """Record the generation in which a run is heard."""
+    sql = f"UPDATE runs SET session_id = :session_id, generation = :generation WHERE {_ONE}"
+    tx.run(sql, run, id=run.id, session_id=session_id, generation=generation)
 
 
 def note_instructions(tx: Tx, run: Claim, version: str, sha256: str) -> None:
-    """Remember under which instructions a run was put to its agent."""
-    tx.run(
-        f"UPDATE runs SET instructions_version = :version, instructions_sha256 = :sha256 WHERE {_MINE}",
-        account=run.account_id,
-        id=run.id,
-        version=version,
-        sha256=sha256,
-    )
+    """Record the instructions that a run was sent to its agent with."""
+    sql = f"UPDATE runs SET instructions_version = :version, instructions_sha256 = :sha256 WHERE {_ONE}"
+    tx.run(sql, run, id=run.id, version=version, sha256=sha256)
 
 
 def count_change(tx: Tx, run: Claim) -> int:
-    """Count one more change of a run and give its number."""
-    tx.run(f"UPDATE runs SET changes = changes + 1 WHERE {_MINE}", account=run.account_id, id=run.id)
+    """Count one more change of a run and return its number."""
+    tx.run(f"UPDATE runs SET changes = changes + 1 WHERE {_ONE}", run, id=run.id)
     return change_of(tx, run)
 
 
 def change_of(tx: Tx, run: Claim) -> int:
-    """The number of a run's newest change."""
-    row = tx.one(f"SELECT changes FROM runs WHERE {_MINE}", account=run.account_id, id=run.id)
-    assert row is not None, "what is told of is there"
+    """Return the number of a run's newest change."""
+    row = tx.one(f"SELECT changes FROM runs WHERE {_ONE}", run, id=run.id)
+    assert row is not None, "a change is only published for a run that exists"
     return int(row[0])
 
 
 def delete_run(tx: Tx, access: Access, run_id: str) -> bool:
-    """Forget a run with its calls, artifacts and steps; whether it was there."""
-    return bool(tx.run(f"DELETE FROM runs WHERE {_MINE}", account=access.account_id, id=run_id))
+    """Delete a run with its calls, artifacts and steps; False when there was none."""
+    return tx.run(f"DELETE FROM runs WHERE {_ONE}", access, id=run_id) > 0

@@ -6,9 +6,11 @@ from carrel.storage.duties import Duty, LeasedDuty, repeat
 from carrel.storage.engines import open_database, sqlite_path
 from carrel.storage.maintenance import back_up, examine, migrate, restore
 from carrel.storage.schema import NewerSchema, migrations
+from carrel.storage.table import FLAG, Table, json_column
 
 __all__ = [
     "FEED",
+    "FLAG",
     "Bell",
     "Database",
     "Duty",
@@ -17,9 +19,11 @@ __all__ = [
     "LongTx",
     "NewerSchema",
     "Row",
+    "Table",
     "Tx",
     "back_up",
     "examine",
+    "json_column",
     "migrate",
     "migrations",
     "open_database",

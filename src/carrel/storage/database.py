@@ -21,31 +21,43 @@ Row = tuple[Any, ...]
 Observers = dict[type[Any], list[Callable[["Tx", Any], None]]]
 
 
+class InAccount(Protocol):
+    """Anything that belongs to one account, such as an Access or a claim."""
+
+    @property
+    def account_id(self) -> str:
+        """The account's id."""
+        ...
+
+
 class Tx(Protocol):
-    """One open transaction. SQL is written once, for PostgreSQL, with `:name` parameters; rows are tuples."""
+    """One open transaction. SQL is written once, for PostgreSQL, with `:name` parameters; rows are tuples.
+
+    An `access`, or anything else in an account, binds `:account`.
+    """
 
     now: int
     # How often each bell was asked for in this transaction.
     woken: Counter[str]
 
-    def all(self, sql: str, **values: object) -> list[Row]:
-        """Every row."""
+    def all(self, sql: str, access: InAccount | None = None, /, **values: object) -> list[Row]:
+        """Return every row."""
         ...
 
-    def one(self, sql: str, **values: object) -> Row | None:
-        """The first row, None when there is none."""
+    def one(self, sql: str, access: InAccount | None = None, /, **values: object) -> Row | None:
+        """Return the first row, None when there is none."""
         ...
 
-    def run(self, sql: str, **values: object) -> int:
-        """Execute and count the rows that changed."""
+    def run(self, sql: str, access: InAccount | None = None, /, **values: object) -> int:
+        """Execute and return the number of rows changed."""
         ...
 
     def run_many(self, sql: str, rows: list[dict[str, object]]) -> None:
         """Execute once for each set of values."""
         ...
 
-    def later(self, sql: str, **values: object) -> None:
-        """Execute at the end of this unit of work, together with whatever else was put off under the same SQL."""
+    def later(self, sql: str, access: InAccount | None = None, /, **values: object) -> None:
+        """Execute at the end of this unit of work, in one batch with everything else deferred under the same SQL."""
         ...
 
     def tick(self) -> int:

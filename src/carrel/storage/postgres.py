@@ -19,7 +19,7 @@ from carrel.kernel.limits import LONG_READ_SECONDS_MAX
 from carrel.storage.backup import copy_to_sqlite
 from carrel.storage.bell_relay import Ringer
 from carrel.storage.bells import FEED, Bell
-from carrel.storage.database import Landing, LongTx, Observers, Row, Tx
+from carrel.storage.database import InAccount, Landing, LongTx, Observers, Row, Tx
 from carrel.storage.dialect import for_postgres
 from carrel.storage.long_reads import Deadline, LongReads
 from carrel.storage.schema import pending
@@ -85,30 +85,34 @@ class PostgresTx:
         self.woken: Counter[str] = Counter()
         self._later: dict[str, list[dict[str, object]]] = {}
 
-    def _execute(self, sql: str, values: dict[str, object]) -> psycopg.Cursor[Row]:
+    def _execute(self, sql: str, access: InAccount | None, values: dict[str, object]) -> psycopg.Cursor[Row]:
+        if access is not None:
+            values["account"] = access.account_id
         return self._connection.execute(for_postgres(sql), values)
 
-    def all(self, sql: str, **values: object) -> list[Row]:
-        return self._execute(sql, values).fetchall()
+    def all(self, sql: str, access: InAccount | None = None, /, **values: object) -> list[Row]:
+        return self._execute(sql, access, values).fetchall()
 
-    def one(self, sql: str, **values: object) -> Row | None:
-        return self._execute(sql, values).fetchone()
+    def one(self, sql: str, access: InAccount | None = None, /, **values: object) -> Row | None:
+        return self._execute(sql, access, values).fetchone()
 
-    def run(self, sql: str, **values: object) -> int:
-        return self._execute(sql, values).rowcount
+    def run(self, sql: str, access: InAccount | None = None, /, **values: object) -> int:
+        return self._execute(sql, access, values).rowcount
 
     def run_many(self, sql: str, rows: list[dict[str, object]]) -> None:
         if len(rows) == 1:
-            # The driver makes a pipeline of many, which for one row costs more than the row.
-            self._execute(sql, rows[0])
+            # The driver opens a pipeline for many rows, which for one row costs more than the row itself.
+            self._execute(sql, None, rows[0])
         else:
             self._connection.cursor().executemany(for_postgres(sql), rows)
 
-    def later(self, sql: str, **values: object) -> None:
+    def later(self, sql: str, access: InAccount | None = None, /, **values: object) -> None:
+        if access is not None:
+            values["account"] = access.account_id
         self._later.setdefault(sql, []).append(values)
 
     def finish(self) -> None:
-        """Do what was put off, each kind in one trip."""
+        """Execute what was deferred, each statement in one round trip."""
         for sql, rows in self._later.items():
             self.run_many(sql, rows)
         self._later.clear()
@@ -142,9 +146,9 @@ class LongPostgresTx(PostgresTx):
     def seconds_left(self) -> float:
         return self.deadline.seconds_left
 
-    def _execute(self, sql: str, values: dict[str, object]) -> psycopg.Cursor[Row]:
+    def _execute(self, sql: str, access: InAccount | None, values: dict[str, object]) -> psycopg.Cursor[Row]:
         self.deadline.check()
-        return super()._execute(sql, values)
+        return super()._execute(sql, access, values)
 
 
 class PostgresDatabase:

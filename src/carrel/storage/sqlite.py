@@ -18,7 +18,7 @@ import apsw
 from carrel.kernel import Chance, Clock, Code, Ids, Refusal
 from carrel.kernel.limits import LONG_READ_SECONDS_MAX
 from carrel.storage.bells import Bell
-from carrel.storage.database import Landing, LongTx, Observers, Row, Tx
+from carrel.storage.database import InAccount, Landing, LongTx, Observers, Row, Tx
 from carrel.storage.dialect import for_sqlite, schema_for_sqlite
 from carrel.storage.long_reads import Deadline, LongReads
 from carrel.storage.schema import pending
@@ -55,17 +55,23 @@ class SqliteTx:
         self._later.clear()
         self.now = self._clock.now_ms()
 
-    def all(self, sql: str, **values: object) -> list[Row]:
+    def all(self, sql: str, access: InAccount | None = None, /, **values: object) -> list[Row]:
+        if access is not None:
+            values["account"] = access.account_id
         text, ordered = for_sqlite(sql)
         return self._cursor.execute(text, ordered(values)).fetchall()
 
-    def one(self, sql: str, **values: object) -> Row | None:
-        # Read to the end: a statement left half way keeps its effects and its locks.
+    def one(self, sql: str, access: InAccount | None = None, /, **values: object) -> Row | None:
+        if access is not None:
+            values["account"] = access.account_id
+        # Read to the end: a statement abandoned half way holds on to its effects and its locks.
         text, ordered = for_sqlite(sql)
         rows = self._cursor.execute(text, ordered(values)).fetchall()
         return rows[0] if rows else None
 
-    def run(self, sql: str, **values: object) -> int:
+    def run(self, sql: str, access: InAccount | None = None, /, **values: object) -> int:
+        if access is not None:
+            values["account"] = access.account_id
         text, ordered = for_sqlite(sql)
         self._cursor.execute(text, ordered(values))
         return self._connection.changes()
@@ -74,12 +80,14 @@ class SqliteTx:
         text, ordered = for_sqlite(sql)
         self._cursor.executemany(text, map(ordered, rows))
 
-    def later(self, sql: str, **values: object) -> None:
+    def later(self, sql: str, access: InAccount | None = None, /, **values: object) -> None:
+        if access is not None:
+            values["account"] = access.account_id
         text, ordered = for_sqlite(sql)
         self._later.setdefault(text, []).append(ordered(values))
 
     def finish(self) -> None:
-        """Do what was put off."""
+        """Execute what was deferred."""
         for text, rows in self._later.items():
             self._cursor.executemany(text, rows)
         self._later.clear()

@@ -1,16 +1,16 @@
-"""The SQL of responses: stretches of runs under the names that senders over Open Responses know them by."""
+"""The SQL of responses: stretches of runs, under the ids by which Open Responses clients know them."""
 
-from msgspec import Struct, structs
+from msgspec import Struct
 
 from carrel.kernel import Access
-from carrel.storage import Row, Tx
+from carrel.storage import Table, Tx
 
 
 class Response(Struct, frozen=True, kw_only=True):
-    """One stretch of a run. Its fields are the columns of its table, but for the account.
+    """One stretch of a run. Its fields are the columns of its table, apart from the account.
 
-    `after_seq` is the entry behind which it begins, `spent` what the run had used by then, `rested_at` when the stretch
-    before came to rest. `request` is what the answer repeats of the request.
+    It shows the entries after `after_seq`. `spent` is what the run had used by then, `rested_at` is when the previous
+    stretch ended, and `request` is what the answer repeats of the request.
     """
 
     id: str
@@ -28,73 +28,39 @@ class Response(Struct, frozen=True, kw_only=True):
     idempotency_key: str | None = None
 
 
-_FIELDS = Response.__struct_fields__
-_COLUMNS = ", ".join(_FIELDS)
-_MINE = "account_id = :account AND actor_id = :actor"
+_TABLE = Table("responses", Response)
+_SELECT = f"SELECT {_TABLE.columns} FROM responses WHERE account_id = :account"
 
 
 def insert_response(tx: Tx, access: Access, response: Response) -> None:
     """Write a new response."""
-    tx.run(
-        f"INSERT INTO responses (account_id, {_COLUMNS}) "
-        f"VALUES (:account, {', '.join(f':{name}' for name in _FIELDS)})",
-        account=access.account_id,
-        **structs.asdict(response),
-    )
+    tx.run(_TABLE.insert, access, **_TABLE.values(response))
 
 
 def response_by_id(tx: Tx, access: Access, response_id: str) -> Response | None:
-    """A response of this caller; another's is none."""
-    row = tx.one(
-        f"SELECT {_COLUMNS} FROM responses WHERE {_MINE} AND id = :id",
-        account=access.account_id,
-        actor=access.actor_id,
-        id=response_id,
-    )
-    return None if row is None else _response(row)
+    """Return a response of this caller."""
+    sql = f"{_SELECT} AND actor_id = :actor AND id = :id"
+    return _TABLE.row(tx.one(sql, access, actor=access.actor_id, id=response_id))
 
 
 def response_by_key(tx: Tx, access: Access, idempotency_key: str) -> Response | None:
-    """The response that this caller was given under an idempotency key."""
-    row = tx.one(
-        f"SELECT {_COLUMNS} FROM responses WHERE {_MINE} AND idempotency_key = :key",
-        account=access.account_id,
-        actor=access.actor_id,
-        key=idempotency_key,
-    )
-    return None if row is None else _response(row)
+    """Return the response that this caller was given under an idempotency key."""
+    sql = f"{_SELECT} AND actor_id = :actor AND idempotency_key = :key"
+    return _TABLE.row(tx.one(sql, access, actor=access.actor_id, key=idempotency_key))
 
 
 def release_key(tx: Tx, access: Access, response_id: str) -> None:
     """Let a response's idempotency key be used again."""
-    tx.run(
-        "UPDATE responses SET idempotency_key = NULL WHERE account_id = :account AND id = :id",
-        account=access.account_id,
-        id=response_id,
-    )
+    sql = "UPDATE responses SET idempotency_key = NULL WHERE account_id = :account AND id = :id"
+    tx.run(sql, access, id=response_id)
 
 
 def next_response(tx: Tx, access: Access, response: Response) -> Response | None:
-    """The stretch of the same run that follows."""
-    row = tx.one(
-        f"SELECT {_COLUMNS} FROM responses WHERE account_id = :account AND run_id = :run_id AND stretch = :stretch",
-        account=access.account_id,
-        run_id=response.run_id,
-        stretch=response.stretch + 1,
-    )
-    return None if row is None else _response(row)
+    """Return the next stretch of the same run."""
+    sql = f"{_SELECT} AND run_id = :run_id AND stretch = :stretch"
+    return _TABLE.row(tx.one(sql, access, run_id=response.run_id, stretch=response.stretch + 1))
 
 
 def newest_response(tx: Tx, access: Access, run_id: str) -> Response | None:
-    """The last stretch of a run; None for a run that is no response."""
-    row = tx.one(
-        f"SELECT {_COLUMNS} FROM responses WHERE account_id = :account AND run_id = :run_id "
-        "ORDER BY stretch DESC LIMIT 1",
-        account=access.account_id,
-        run_id=run_id,
-    )
-    return None if row is None else _response(row)
-
-
-def _response(row: Row) -> Response:
-    return Response(**dict(zip(_FIELDS, row, strict=True)))
+    """Return the last stretch of a run; None for a run without responses."""
+    return _TABLE.row(tx.one(f"{_SELECT} AND run_id = :run_id ORDER BY stretch DESC LIMIT 1", access, run_id=run_id))

@@ -5,9 +5,9 @@ What only the house can judge about the target is no error of the call: it is to
 
 from typing import Annotated, Any
 
-from msgspec import Meta, structs
+from msgspec import Meta
 
-from carrel.exchanges import Exchange, begin_exchange, exchange_after, keep_exchange
+from carrel.exchanges import Exchange, begin_exchange, exchange_after, keep_exchange, moved
 from carrel.kernel import (
     INTERNAL_CHANNEL,
     MS_PER_SECOND,
@@ -178,7 +178,7 @@ def _answer_inline(tx: Tx, caller: Caller, run: Run) -> bool:
         return exchange is None or bool(exchange.answered_inline)
     given = run.state == "completed"
     # Looked at again in any case: a run that ends in this very moment does not find it settled and tells nobody.
-    settled = structs.replace(exchange, answered_inline=int(given), due_at=tx.now, expires_at=None)
+    settled = moved(exchange, answered_inline=int(given), due_at=tx.now, expires_at=None)
     keep_exchange(tx, caller.looking, settled)
     return given
 
