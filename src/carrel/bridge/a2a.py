@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
-from carrel.a2a import A2aFault, A2aRequest, A2aSpeech, card_addresses, choose_interface, does_stream
+from carrel.a2a import A2aCodec, A2aFault, A2aRequest, card_urls, choose_interface, supports_streaming
 from carrel.bridge.client import ANSWER_BYTES_MAX, CONNECT_SECONDS, LINE_BYTES_MAX
 from carrel.bridge.faults import BridgeFault, NotReachable, Refused, TimedOut
 from carrel.bridge.stream import read_events
@@ -43,52 +43,52 @@ class A2aClient:
     @property
     def streams(self) -> bool:
         """Whether the agent says that it streams."""
-        return does_stream(self.card()[0])
+        return supports_streaming(self.card()[0])
 
     def send(self, message: Item, *, wait: bool = True, timeout_seconds: float | None = None) -> Item:
         """Say something; `{"task": …}` or `{"message": …}`, when the work rests or, without `wait`, at once."""
-        speech = self._speech()
-        return self._ask(speech.send(message, wait=wait), speech.read_sent, timeout_seconds)
+        codec = self._speech()
+        return self._ask(codec.send(message, wait=wait), codec.read_sent, timeout_seconds)
 
     def stream(self, message: Item, *, timeout_seconds: float | None = None) -> Iterator[Item]:
         """Say something and yield what comes of it, event by event; the time is how long the agent may be silent."""
-        speech = self._speech()
-        with self._asked(speech.send(message, stream=True), timeout_seconds) as response:
+        codec = self._speech()
+        with self._asked(codec.send(message, stream=True), timeout_seconds) as response:
             kind = response.headers.get("Content-Type", "")
             if response.status != 200 or not kind.startswith("text/event-stream"):
-                yield _understood(response, speech.read_sent)
+                yield _understood(response, codec.read_sent)
                 return
             for heard in read_events(iter(lambda: response.readline(LINE_BYTES_MAX), b"")):
-                event = _heard(speech, heard.body)
+                event = _heard(codec, heard.body)
                 if event:
                     yield event
 
     def task(self, task_id: str, *, history: int | None = None) -> Item:
         """Look at one task."""
-        speech = self._speech()
-        return self._ask(speech.get(task_id, history=history), speech.read_task)
+        codec = self._speech()
+        return self._ask(codec.get(task_id, history=history), codec.read_task)
 
     def tasks(self, filters: Item) -> Item:
         """Look at the caller's tasks, a page at a time."""
-        speech = self._speech()
-        return self._ask(speech.list(filters), speech.read_list)
+        codec = self._speech()
+        return self._ask(codec.list(filters), codec.read_list)
 
     def cancel(self, task_id: str) -> Item:
         """Ask for a task to be cancelled; the task as it stands then."""
-        speech = self._speech()
-        return self._ask(speech.cancel(task_id), speech.read_task)
+        codec = self._speech()
+        return self._ask(codec.cancel(task_id), codec.read_task)
 
-    def _speech(self) -> A2aSpeech:
+    def _speech(self) -> A2aCodec:
         card, card_url = self.card()
         try:
-            return A2aSpeech(choose_interface(card, card_url))
+            return A2aCodec(choose_interface(card, card_url))
         except ValueError as fault:
             raise Refused(200, "no_interface", str(fault)) from None
 
     def _look(self) -> tuple[Item, str]:
         """The card at the first of its usual places that has one."""
         missing: Refused | None = None
-        for url in card_addresses(self.url):
+        for url in card_urls(self.url):
             headers = {"A2A-Version": "1.0", "Accept": "application/json"}
             with self._asked(A2aRequest(method="GET", url=url, headers=headers), None) as response:
                 answer, status = response.read(ANSWER_BYTES_MAX), response.status
@@ -172,9 +172,9 @@ def _understood(response: http.client.HTTPResponse, read: Any) -> Item:
     return told
 
 
-def _heard(speech: A2aSpeech, told: object) -> Item:
+def _heard(codec: A2aCodec, told: object) -> Item:
     try:
-        return speech.read_told(told)
+        return codec.read_event(told)
     except A2aFault as fault:
         raise _refusal(fault) from None
 
