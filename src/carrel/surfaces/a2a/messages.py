@@ -46,7 +46,7 @@ def to_message(request: SendMessageRequest, actor_id: str, sender_id: str) -> Me
                 _check_text_type(field, part)
                 texts.append(part.text)
             case "data":
-                texts.append(_data_text(part))
+                texts.append(_json_text(part))
             case "url":
                 _check_file_type(field, part, needed=False)
                 texts.append(_link(field, part))
@@ -101,7 +101,7 @@ def _unsupported(field: str, message: str) -> A2aError:
     return A2aError(CONTENT_TYPE_NOT_SUPPORTED, message, field=f"{field}.mediaType")
 
 
-def _data_text(part: Part) -> str:
+def _json_text(part: Part) -> str:
     value = to_json(part)["data"]
     return f"```json\n{msgspec.json.encode(value).decode()}\n```"
 

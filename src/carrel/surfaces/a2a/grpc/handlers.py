@@ -38,7 +38,7 @@ Call: TypeAlias = "grpc.aio.ServicerContext[bytes, bytes]"
 Method: TypeAlias = "grpc.RpcMethodHandler[bytes, bytes]"
 
 _log = getLogger("carrel.a2a")
-_SERVICE = a2a_pb2.DESCRIPTOR.services_by_name["A2AService"]
+_DESCRIPTOR = a2a_pb2.DESCRIPTOR.services_by_name["A2AService"]
 # Metadata is ASCII by definition; anything else cannot be a value that we know.
 _ENCODING = "latin-1"
 # Deeper than any request, so that every stored message can be returned.
@@ -61,10 +61,10 @@ class GrpcHandlers:
             name: self._stream(name, operation) if operation.streams else self._unary(name, operation)
             for name, operation in self._operations.items()
         }
-        return grpc.method_handlers_generic_handler(_SERVICE.full_name, methods)
+        return grpc.method_handlers_generic_handler(_DESCRIPTOR.full_name, methods)
 
     def _unary(self, name: str, operation: Operation) -> Method:
-        result_type = GetMessageClass(_SERVICE.methods_by_name[name].output_type)
+        result_type = GetMessageClass(_DESCRIPTOR.methods_by_name[name].output_type)
 
         async def serve(raw: bytes, call: Call) -> bytes:
             async def work() -> bytes:
@@ -93,7 +93,7 @@ class GrpcHandlers:
 
     async def _respond(self, call: Call, name: str, work: Callable[[], Awaitable[T]]) -> T:
         """Return the result of `work`; an error that it raises ends the call."""
-        request_id, route = self._ids.new("req"), f"/{_SERVICE.full_name}/{name}"
+        request_id, route = self._ids.new("req"), f"/{_DESCRIPTOR.full_name}/{name}"
         id_metadata = ("x-request-id", request_id)
         call.set_trailing_metadata((id_metadata,))
         try:
