@@ -21,7 +21,7 @@ from carrel.main.cli import main
 from carrel.runs import Claim, Completed, Failed, Outcome, Rules, deliver
 from carrel.runs.outcomes import claim, settle
 from carrel.storage import Tx, open_database
-from carrel.surfaces.a2a.messages import said
+from carrel.surfaces.a2a.messages import to_message
 from tests.accounts import ensure_default_account
 
 # At most one of a context in one transaction, for a lane starts one at a time.
@@ -75,7 +75,7 @@ def _seed(tx: Tx, access: Access, numbers: range) -> None:
 def _envelope(access: Access, number: int) -> Envelope:
     context_id = f"context-{number % CONTEXTS}"
     message = Message(message_id=f"said-{number}", role=Role.ROLE_USER, parts=[Part(text=SAID)], context_id=context_id)
-    words = said(SendMessageRequest(message=message), access.actor_id, f"seed:{number}")
+    words = to_message(SendMessageRequest(message=message), access.actor_id, f"seed:{number}")
     key = SessionKey.of("main", f"a2a:{caller_hash(access.actor_id)}:{context_id}")
     return Envelope(key=key, message=words, channel="api")
 

@@ -1,21 +1,24 @@
-"""What both sides of A2A speak: shapes, cards, requests and remote tasks as values. Nothing is sent from here."""
+"""The A2A protocol as values, shared by everything here that is an A2A client.
 
-from carrel.a2a.card import A2aInterface, card_addresses, choose_interface, does_stream, interfaces_of
-from carrel.a2a.remote_task import RemoteRun, message_words
-from carrel.a2a.requests import A2aFault, A2aRequest, A2aSpeech
-from carrel.a2a.shapes import state_name, state_word
+`card` reads agent cards and chooses an interface, `requests` builds requests and reads responses, `shapes` converts
+between protocol 0.3 and 1.0, and `remote_task` assembles a task from responses and events. Nothing is sent from here:
+the gateway and the bridge each bring their own HTTP connection.
+"""
+
+from carrel.a2a.card import card_urls, choose_interface, interfaces_of, supports_streaming
+from carrel.a2a.remote_task import RemoteTask, message_text
+from carrel.a2a.requests import A2aCodec, A2aFault, A2aRequest
+from carrel.a2a.shapes import state_name
 
 __all__ = [
+    "A2aCodec",
     "A2aFault",
-    "A2aInterface",
     "A2aRequest",
-    "A2aSpeech",
-    "RemoteRun",
-    "card_addresses",
+    "RemoteTask",
+    "card_urls",
     "choose_interface",
-    "does_stream",
     "interfaces_of",
-    "message_words",
+    "message_text",
     "state_name",
-    "state_word",
+    "supports_streaming",
 ]

@@ -1,4 +1,4 @@
-"""An agent's card as a client reads it: where it may lie, and which of its interfaces to speak to. Pure."""
+"""An agent card as a client reads it: where to find it and which of its interfaces to use."""
 
 from typing import Any
 from urllib.parse import urljoin, urlsplit
@@ -8,15 +8,15 @@ from msgspec import Struct
 from carrel.a2a.shapes import Item, items_of
 
 WELL_KNOWN = "/.well-known/agent-card.json"
-# Where servers of the first protocol versions keep it.
+# Where servers of the first protocol versions publish it.
 WELL_KNOWN_OLD = "/.well-known/agent.json"
 JSON_RPC = "JSONRPC"
 HTTP_JSON = "HTTP+JSON"
-_SPOKEN = ((JSON_RPC, "1.0"), (HTTP_JSON, "1.0"), (JSON_RPC, "0.3"))
+_PREFERRED = ((JSON_RPC, "1.0"), (HTTP_JSON, "1.0"), (JSON_RPC, "0.3"))
 
 
 class A2aInterface(Struct, frozen=True, kw_only=True):
-    """One address at which an agent listens, and how it wants to be spoken to there."""
+    """One URL at which an agent listens, with the binding and protocol version it expects there."""
 
     url: str
     binding: str
@@ -24,8 +24,8 @@ class A2aInterface(Struct, frozen=True, kw_only=True):
     tenant: str = ""
 
 
-def card_addresses(url: str) -> tuple[str, ...]:
-    """Where the card of the agent at `url` may lie, in the order to look; an address of a card is its own."""
+def card_urls(url: str) -> tuple[str, ...]:
+    """Return where to look for the card of the agent at `url`, in order; the URL of a card is used as it is."""
     plain = url.strip().partition("#")[0]
     if urlsplit(plain).path.endswith(".json"):
         return (plain,)
@@ -34,30 +34,30 @@ def card_addresses(url: str) -> tuple[str, ...]:
 
 
 def choose_interface(card: Item, card_url: str) -> A2aInterface:
-    """The interface to use: JSON-RPC before HTTP+JSON, 1.0 before 0.3; ValueError, in words, when there is none.
+    """Return the interface to use: JSON-RPC before HTTP+JSON, 1.0 before 0.3; ValueError when there is none.
 
-    An agent whose card came encrypted is not spoken to in the clear, whatever its card says.
+    A card fetched over HTTPS never leads to a plain HTTP interface.
     """
     offered = [interface for interface in interfaces_of(card, card_url) if _is_safe(interface.url, card_url)]
-    for binding, version in _SPOKEN:
+    for binding, version in _PREFERRED:
         for interface in offered:
             if (interface.binding, interface.version) == (binding, version):
                 return interface
-    seen = ", ".join(f"{one.binding} {one.version} at {one.url}" for one in interfaces_of(card, card_url)) or "none"
+    listed = ", ".join(f"{one.binding} {one.version} at {one.url}" for one in interfaces_of(card, card_url)) or "none"
     raise ValueError(
-        f"Its card names no interface that can be used here, which would be JSONRPC 1.0, HTTP+JSON 1.0 or JSONRPC 0.3, "
-        f"encrypted if the card is. It names: {seen[:500]}."
+        f"The agent card lists no supported interface (JSONRPC 1.0, HTTP+JSON 1.0 or JSONRPC 0.3; HTTPS if the card "
+        f"came over HTTPS). It lists: {listed[:500]}."
     )
 
 
-def does_stream(card: Item) -> bool:
-    """Whether the agent says that it streams."""
+def supports_streaming(card: Item) -> bool:
+    """Return whether the card says that the agent streams."""
     capabilities = card.get("capabilities")
     return isinstance(capabilities, dict) and capabilities.get("streaming") is True
 
 
 def interfaces_of(card: Item, card_url: str) -> list[A2aInterface]:
-    """The interfaces a card names, in its order; relative addresses are relative to the card."""
+    """Return the interfaces of a card in its own order, with URLs resolved against the card's."""
     declared = items_of(card.get("supportedInterfaces"))
     if not declared:
         version = card.get("protocolVersion") or "0.3"
@@ -67,18 +67,18 @@ def interfaces_of(card: Item, card_url: str) -> list[A2aInterface]:
     return [_interface(one, card_url) for one in declared if isinstance(one.get("url"), str) and one["url"]]
 
 
-def _interface(told: Item, card_url: str) -> A2aInterface:
+def _interface(declared: Item, card_url: str) -> A2aInterface:
     return A2aInterface(
-        url=urljoin(card_url, told["url"]),
-        binding=str(told.get("protocolBinding") or JSON_RPC).upper(),
-        version=_version(told.get("protocolVersion")),
-        tenant=str(told.get("tenant") or ""),
+        url=urljoin(card_url, declared["url"]),
+        binding=str(declared.get("protocolBinding") or JSON_RPC).upper(),
+        version=_version(declared.get("protocolVersion")),
+        tenant=str(declared.get("tenant") or ""),
     )
 
 
-def _version(told: Any) -> str:
-    """Major and minor, as the protocol compares them; patches differ in nothing, and 0.2 spoke what 0.3 speaks."""
-    text = str(told or "0.3")
+def _version(value: Any) -> str:
+    """Return major and minor only, as the protocol compares versions; 0.2 is compatible with 0.3."""
+    text = str(value or "0.3")
     if text in ("0", "0.2") or text.startswith(("0.2.", "0.3.")):
         return "0.3"
     return "1.0" if text == "1" or text.startswith("1.0.") else text
@@ -86,7 +86,7 @@ def _version(told: Any) -> str:
 
 def _is_safe(url: str, card_url: str) -> bool:
     try:
-        scheme, asked = urlsplit(url).scheme, urlsplit(card_url).scheme
+        scheme, card_scheme = urlsplit(url).scheme, urlsplit(card_url).scheme
     except ValueError:
         return False
-    return scheme == "https" or (scheme == "http" and asked != "https")
+    return scheme == "https" or (scheme == "http" and card_scheme != "https")

@@ -1,18 +1,18 @@
-"""A run of another server, put together from its answers and events. Pure; who fetches those is the caller's affair."""
+"""A task on another server, assembled from its responses and events; fetching those is the caller's part."""
 
 from typing import Any
 
-from carrel.a2a.shapes import Item, items_of, state_word
+from carrel.a2a.shapes import Item, items_of, short_state
 
 BETWEEN_ARTIFACTS = "\n\n"
 _ENDED = frozenset({"completed", "failed", "canceled", "rejected"})
 _ASKING = frozenset({"input-required", "auth-required"})
 
 
-class RemoteRun:
-    """A run of another server (A2A calls it a task), put together from whatever tells of it.
+class RemoteTask:
+    """A task on another server, assembled from every response and event about it.
 
-    Some servers answer with a message and make no task of it; then `id` stays empty and the run has ended at once.
+    Some servers reply with a message and create no task; then `id` stays empty and the task counts as completed.
     """
 
     def __init__(self, event: Item | None = None) -> None:
@@ -22,108 +22,109 @@ class RemoteRun:
         self.artifacts: list[Item] = []
         self.history: list[Item] = []
         self.message: Item | None = None
-        self._places: dict[str, int] = {}
-        self._speaking: int | None = None
+        self._index: dict[str, int] = {}
+        # The artifact whose text was returned last; earlier ones add nothing any more.
+        self._current: int | None = None
         if event is not None:
-            self.take(event)
+            self.apply(event)
 
     @property
     def state(self) -> str:
-        """The state in a word, such as `working` or `input-required`; a message is a completed answer."""
-        return "completed" if self.message is not None else state_word(str(self.status.get("state", "")))
+        """The short state, such as `working` or `input-required`; a message counts as completed."""
+        return "completed" if self.message is not None else short_state(str(self.status.get("state", "")))
 
     @property
     def has_ended(self) -> bool:
-        """Whether nothing will change any more."""
+        """Whether the task is in a final state."""
         return self.state in _ENDED
 
     @property
     def is_asking(self) -> bool:
-        """Whether it waits for somebody to say something."""
+        """Whether the task waits for input or authorization."""
         return self.state in _ASKING
 
     @property
     def is_resting(self) -> bool:
-        """Whether nothing more comes of it by itself."""
+        """Whether the task has ended or waits for its caller."""
         return self.has_ended or self.is_asking
 
     @property
     def text(self) -> str:
-        """What came out of it: the texts of its artifacts in order, else of what it says itself."""
+        """The result: the texts of the artifacts in order, or the status text if there are none."""
         texts = [_text(artifact) for artifact in self.artifacts]
-        return BETWEEN_ARTIFACTS.join(text for text in texts if text) or self.said
+        return BETWEEN_ARTIFACTS.join(text for text in texts if text) or self.status_text
 
     @property
     def has_files(self) -> bool:
-        """Whether something other than text came out of it."""
+        """Whether any artifact has a part that is not text."""
         return any("text" not in part for artifact in self.artifacts for part in artifact["parts"])
 
     @property
-    def said(self) -> str:
-        """The text that goes with its state: the question, the reason, or the whole answer of a message."""
+    def status_text(self) -> str:
+        """The text that goes with the state: the question, the reason, or all of a message reply."""
         message = self.message if self.message is not None else self.status.get("message")
-        return message_words(message) if isinstance(message, dict) else ""
+        return message_text(message) if isinstance(message, dict) else ""
 
-    def take(self, event: Item) -> str:
-        """Take in one event, or a task or message that was read; gives the text that it adds to the result."""
+    def apply(self, event: Item) -> str:
+        """Apply one event, or a task or message that was read, and return the text it adds to the result."""
         match event:
             case {"task": task}:
-                return self._take_task(task)
+                return self._apply_task(task)
             case {"message": message}:
                 self.message = message
-                return message_words(message)
+                return message_text(message)
             case {"statusUpdate": update}:
-                self._name(update.get("taskId"), update.get("contextId"))
+                self._set_ids(update.get("taskId"), update.get("contextId"))
                 self.status = update["status"]
             case {"artifactUpdate": update}:
-                self._name(update.get("taskId"), update.get("contextId"))
-                return self._take_artifact(update["artifact"], append=update.get("append") is True)
+                self._set_ids(update.get("taskId"), update.get("contextId"))
+                return self._apply_artifact(update["artifact"], append=update.get("append") is True)
         return ""
 
-    def _take_task(self, task: Item) -> str:
-        self._name(task.get("id"), task.get("contextId"))
+    def _apply_task(self, task: Item) -> str:
+        self._set_ids(task.get("id"), task.get("contextId"))
         self.status = task["status"]
         self.history = items_of(task.get("history"))
-        was_silent = self._speaking is None
-        self._places.clear()
+        is_first_text = self._current is None
+        self._index.clear()
         self.artifacts = []
-        told = [self._take_artifact(artifact, append=False) for artifact in items_of(task.get("artifacts"))]
-        return "".join(told) if was_silent else ""
+        added = [self._apply_artifact(artifact, append=False) for artifact in items_of(task.get("artifacts"))]
+        return "".join(added) if is_first_text else ""
 
-    def _take_artifact(self, artifact: Item, *, append: bool) -> str:
+    def _apply_artifact(self, artifact: Item, *, append: bool) -> str:
         artifact_id = str(artifact.get("artifactId") or "")
-        place = self._places.get(artifact_id) if artifact_id else None
-        # Kept apart from the event, because pieces that come later are put into it.
-        kept = artifact | {"parts": list(artifact["parts"])}
-        if place is None:
-            place = self._places[artifact_id] = len(self.artifacts)
-            self.artifacts.append(kept)
+        index = self._index.get(artifact_id) if artifact_id else None
+        # A copy, because later chunks are appended to it and the event is the caller's.
+        copy = artifact | {"parts": list(artifact["parts"])}
+        if index is None:
+            index = self._index[artifact_id] = len(self.artifacts)
+            self.artifacts.append(copy)
         elif append:
-            self.artifacts[place]["parts"].extend(artifact["parts"])
+            self.artifacts[index]["parts"].extend(artifact["parts"])
         else:
-            self.artifacts[place] = kept
+            self.artifacts[index] = copy
             return ""
-        return self._speak(place, _text(artifact))
+        return self._added_text(index, _text(artifact))
 
-    def _speak(self, place: int, text: str) -> str:
-        """The text with the gap before it that the whole will have there; nothing for what comes out of order."""
-        if not text or (self._speaking is not None and place < self._speaking):
+    def _added_text(self, index: int, text: str) -> str:
+        """Return the text with the separator it needs at that point; empty for text that arrives out of order."""
+        if not text or (self._current is not None and index < self._current):
             return ""
-        gap = BETWEEN_ARTIFACTS if self._speaking not in (None, place) else ""
-        self._speaking = place
-        return gap + text
+        separator = BETWEEN_ARTIFACTS if self._current not in (None, index) else ""
+        self._current = index
+        return separator + text
 
-    def _name(self, task_id: Any, context_id: Any) -> None:
+    def _set_ids(self, task_id: Any, context_id: Any) -> None:
         self.id = self.id or (task_id if isinstance(task_id, str) else "")
         self.context_id = self.context_id or (context_id if isinstance(context_id, str) else "")
 
 
-def _text(whole: Item) -> str:
-    """The text in the parts of a message or artifact: one text, because streams cut it anywhere."""
-    return "".join(part["text"] for part in items_of(whole.get("parts")) if isinstance(part.get("text"), str))
+def _text(owner: Item) -> str:
+    """Return the text parts of a message or artifact joined without separators, because streams split anywhere."""
+    return "".join(part["text"] for part in items_of(owner.get("parts")) if isinstance(part.get("text"), str))
 
 
-def message_words(message: Item) -> str:
-    """What a message says to a person: its texts, and the links it gives, a line each."""
-    told = [part.get("text") or part.get("url") for part in items_of(message.get("parts"))]
-    return "\n".join(line for line in told if isinstance(line, str) and line)
+def message_text(message: Item) -> str:
+    """Return a message as a person reads it: its texts and links, one per line."""
+    lines = [part.get("text") or part.get("url") for part in items_of(message.get("parts"))]
+    return "\n".join(line for line in lines if isinstance(line, str) and line)

@@ -1,7 +1,4 @@
-"""Speaking A2A as a client, without a connection: requests as values, and answers from their bytes.
-
-Whoever has a connection sends the request and hands the bytes back; what is built here works for any of them.
-"""
+"""The client side of A2A without a connection: builds requests as values and reads responses from bytes."""
 
 import json
 from collections.abc import Mapping
@@ -11,7 +8,7 @@ from urllib.parse import quote, urlencode
 from msgspec import Struct
 
 from carrel.a2a.card import JSON_RPC, A2aInterface
-from carrel.a2a.shapes import Item, items_of, read_event, read_task, state_word, write_message_03
+from carrel.a2a.shapes import Item, items_of, read_event, read_task, short_state, write_message_03
 
 _METHODS_03 = {
     "SendMessage": "message/send",
@@ -39,9 +36,9 @@ _REASONS = {
 
 
 class A2aFault(Exception):
-    """An answer that is a refusal or none at all: the HTTP status, the protocol's reason and what the server said.
+    """An error response, with the HTTP status, the protocol's reason and the server's message.
 
-    Without a `reason` it is no answer of this protocol, and `message` says what is wrong with it.
+    An empty `reason` means that the response is not A2A at all, and `message` says what is wrong with it.
     """
 
     def __init__(self, status: int, reason: str, message: str) -> None:
@@ -52,7 +49,7 @@ class A2aFault(Exception):
 
 
 class A2aRequest(Struct, frozen=True, kw_only=True):
-    """One HTTP request; who sends it adds the credential."""
+    """One HTTP request; the sender adds the credentials."""
 
     method: str
     url: str
@@ -60,8 +57,8 @@ class A2aRequest(Struct, frozen=True, kw_only=True):
     body: bytes = b""
 
 
-class A2aSpeech:
-    """How to say things at one interface, and how to read what it says."""
+class A2aCodec:
+    """Builds the requests for one interface and reads its responses, in the form of A2A 1.0."""
 
     def __init__(self, interface: A2aInterface) -> None:
         self.interface = interface
@@ -69,94 +66,92 @@ class A2aSpeech:
         self._is_old = interface.version == "0.3"
 
     def send(self, message: Item, *, stream: bool = False, wait: bool = True) -> A2aRequest:
-        """Say something; `wait` asks the server to answer only when the work rests."""
+        """Build a send; `wait` asks the server to respond only once the task has ended or waits for input."""
         if self._is_old:
             body: Item = {"message": write_message_03(message), "configuration": {"blocking": wait}}
         else:
             body = {"message": message, "configuration": {"returnImmediately": not wait}}
         method, path = ("SendStreamingMessage", ":stream") if stream else ("SendMessage", ":send")
-        return self._ask(method, body, "POST", f"/message{path}", stream=stream)
+        return self._request(method, body, "POST", f"/message{path}", stream=stream)
 
     def get(self, task_id: str, *, history: int | None = None) -> A2aRequest:
-        """Look at a task, with its newest messages where a number is given."""
+        """Build a read of one task, with up to `history` of its newest messages."""
         given = {} if history is None else {"historyLength": history}
-        return self._ask("GetTask", {"id": task_id} | given, "GET", f"/tasks/{_segment(task_id)}", given)
+        return self._request("GetTask", {"id": task_id} | given, "GET", f"/tasks/{_segment(task_id)}", given)
 
     def list(self, filters: Item) -> A2aRequest:
-        """Look at the caller's tasks."""
+        """Build a read of the caller's tasks."""
         if self._is_old and "status" in filters:
-            filters = filters | {"status": state_word(filters["status"])}
-        return self._ask("ListTasks", filters, "GET", "/tasks", filters)
+            filters = filters | {"status": short_state(filters["status"])}
+        return self._request("ListTasks", filters, "GET", "/tasks", filters)
 
     def cancel(self, task_id: str) -> A2aRequest:
-        """Ask for a task to be cancelled."""
-        return self._ask("CancelTask", {"id": task_id}, "POST", f"/tasks/{_segment(task_id)}:cancel")
+        """Build a request to cancel a task."""
+        return self._request("CancelTask", {"id": task_id}, "POST", f"/tasks/{_segment(task_id)}:cancel")
 
     def read_sent(self, status: int, body: bytes) -> Item:
-        """What a send gave back: `{"task": …}` or `{"message": …}`."""
+        """Return the result of a send: `{"task": …}` or `{"message": …}`."""
         event = read_event(self.read(status, body))
         if not event:
-            raise A2aFault(status, "", "it holds neither a task nor a message.")
+            raise A2aFault(status, "", "it has neither a task nor a message.")
         return event
 
     def read_task(self, status: int, body: bytes) -> Item:
-        """The task in an answer."""
+        """Return the task in a response."""
         return read_task(self.read(status, body))
 
     def read_list(self, status: int, body: bytes) -> Item:
-        """The tasks in an answer, and where the next page begins."""
-        told = self.read(status, body)
-        return told | {"tasks": [read_task(task) for task in items_of(told.get("tasks"))]}
+        """Return the page of tasks in a response."""
+        page = self.read(status, body)
+        return page | {"tasks": [read_task(task) for task in items_of(page.get("tasks"))]}
 
-    def read_streamed(self, text: str) -> Item:
-        """One item of a stream; empty for what is none, such as a ping."""
-        return self.read_told(_parsed(text)) if text.strip() else {}
+    def read_event_text(self, text: str) -> Item:
+        """Return the event in the text of a stream frame; empty if there is none, as in a ping."""
+        return self.read_event(_parsed(text)) if text.strip() else {}
 
-    def read_told(self, told: Any) -> Item:
-        """The same, parsed already."""
-        return read_event(self._result(200, told))
+    def read_event(self, value: Any) -> Item:
+        """Return the event in a stream frame whose JSON is already parsed."""
+        return read_event(self._result(200, value))
 
     def read(self, status: int, body: bytes) -> Item:
-        """The result in an answer; A2aFault when it tells an error or is no answer of this protocol."""
+        """Return the result in a response; A2aFault when it is an error or not A2A."""
         return self._result(status, _parsed(body))
 
-    def _result(self, status: int, told: Any) -> Item:
-        error = told.get("error") if isinstance(told, dict) else None
+    def _result(self, status: int, value: Any) -> Item:
+        error = value.get("error") if isinstance(value, dict) else None
         if isinstance(error, dict):
             raise _fault(status, error)
         if status >= 300:
             raise A2aFault(status, "", f"it is HTTP {status} without a reason.")
-        result = told.get("result") if self._is_rpc and isinstance(told, dict) else told
+        result = value.get("result") if self._is_rpc and isinstance(value, dict) else value
         if not isinstance(result, dict):
-            raise A2aFault(status, "", "it is none of the A2A protocol.")
+            raise A2aFault(status, "", "it is not an A2A response.")
         return result
 
-    def _ask(
+    def _request(
         self, name: str, params: Item, method: str, path: str, query: Item | None = None, *, stream: bool = False
     ) -> A2aRequest:
-        """The request of one operation: by name over JSON-RPC, by method, path and query over HTTP+JSON."""
+        """Build one operation: by name for JSON-RPC, by method, path and query for HTTP+JSON."""
         accept = "text/event-stream, application/json" if stream else "application/json, application/a2a+json"
         headers = {"A2A-Version": self.interface.version, "Accept": accept, "Content-Type": "application/json"}
         tenant = self.interface.tenant
         if self._is_rpc:
-            named = _METHODS_03[name] if self._is_old else name
-            whole = {"jsonrpc": "2.0", "id": "1", "method": named, "params": params}
-            if tenant and not self._is_old:
-                whole["params"] = params | {"tenant": tenant}
-            return A2aRequest(method="POST", url=self.interface.url, headers=headers, body=_json(whole))
+            call: Item = {"jsonrpc": "2.0", "id": "1", "method": _METHODS_03[name] if self._is_old else name}
+            call["params"] = params | ({"tenant": tenant} if tenant and not self._is_old else {})
+            return A2aRequest(method="POST", url=self.interface.url, headers=headers, body=_json(call))
         base = self.interface.url.rstrip("/") + (f"/{_segment(tenant)}" if tenant else "")
         if method == "GET":
-            asked = "?" + urlencode({key: _plain(value) for key, value in query.items()}) if query else ""
-            return A2aRequest(method=method, url=base + path + asked, headers=headers)
+            search = "?" + urlencode({key: _plain(value) for key, value in query.items()}) if query else ""
+            return A2aRequest(method=method, url=base + path + search, headers=headers)
         return A2aRequest(method=method, url=base + path, headers=headers, body=_json(params))
 
 
 def _fault(status: int, error: Item) -> A2aFault:
     code = error.get("code")
     details = items_of(error.get("data")) or items_of(error.get("details"))
-    named = [one["reason"] for one in details if isinstance(one.get("reason"), str)]
-    known = _REASONS.get(code) if isinstance(code, int) else None
-    reason = (named[0] if named else "") or known or str(error.get("status") or code or "ERROR")
+    given = [one["reason"] for one in details if isinstance(one.get("reason"), str)]
+    by_code = _REASONS.get(code) if isinstance(code, int) else None
+    reason = (given[0] if given else "") or by_code or str(error.get("status") or code or "ERROR")
     return A2aFault(status, reason, str(error.get("message") or reason))
 
 

@@ -1,7 +1,7 @@
-"""What A2A says, in one form: answers of protocol 0.3 are read into the shapes of 1.0, and messages written back.
+"""The JSON shapes of A2A: values of protocol 0.3 are read into the shapes of 1.0, and messages written back.
 
-Pure and lenient: a reader looks at the shape of each value and not at the version that was promised, because servers
-mix the two. Unknown fields stay. Nothing is sent from here, and nothing is judged.
+Readers are lenient: they look at the shape of each value and not at the declared version, because servers mix the two.
+Unknown fields are kept.
 """
 
 from typing import Any
@@ -12,32 +12,32 @@ _ROLE = "ROLE_"
 _EVENTS = {"task": "task", "message": "message", "status-update": "statusUpdate", "artifact-update": "artifactUpdate"}
 
 
-def read_event(told: Item) -> Item:
-    """One item of a stream, or what a send gave back, as 1.0 wraps it; empty when it is neither."""
+def read_event(value: Item) -> Item:
+    """Return a stream event or the result of a send as 1.0 wraps it; empty when it is neither."""
     for name, read in _READERS.items():
-        if isinstance(told.get(name), dict):
-            return {name: read(told[name])}
-    kind = _EVENTS.get(str(told.get("kind")))
+        if isinstance(value.get(name), dict):
+            return {name: read(value[name])}
+    kind = _EVENTS.get(str(value.get("kind")))
     if kind is None:
-        # Servers forget the word that tells the shapes apart; the shapes do it too.
-        kind = "message" if "messageId" in told else "task" if "id" in told and "status" in told else None
-    return {} if kind is None else {kind: _READERS[kind](told)}
+        # Some servers omit `kind`; the fields tell the shapes apart too.
+        kind = "message" if "messageId" in value else "task" if "id" in value and "status" in value else None
+    return {} if kind is None else {kind: _READERS[kind](value)}
 
 
-def read_task(told: Item) -> Item:
-    """A task in the form of 1.0."""
-    task = _without_kind(told)
-    task["status"] = read_status(told.get("status"))
-    if "artifacts" in told:
-        task["artifacts"] = [read_artifact(artifact) for artifact in items_of(told["artifacts"])]
-    if "history" in told:
-        task["history"] = [read_message(message) for message in items_of(told["history"])]
+def read_task(value: Item) -> Item:
+    """Return a task in the form of 1.0."""
+    task = _without_kind(value)
+    task["status"] = read_status(value.get("status"))
+    if "artifacts" in value:
+        task["artifacts"] = [read_artifact(artifact) for artifact in items_of(value["artifacts"])]
+    if "history" in value:
+        task["history"] = [read_message(message) for message in items_of(value["history"])]
     return task
 
 
-def read_status(told: Any) -> Item:
-    """A status; one that is missing is unspecified."""
-    status = dict(told) if isinstance(told, dict) else {}
+def read_status(value: Any) -> Item:
+    """Return a status in the form of 1.0; a missing one is unspecified."""
+    status = dict(value) if isinstance(value, dict) else {}
     state = str(status.get("state") or "unspecified")
     status["state"] = state if state.startswith(_STATE) else state_name(state)
     if isinstance(status.get("message"), dict):
@@ -47,36 +47,36 @@ def read_status(told: Any) -> Item:
     return status
 
 
-def state_name(word: str) -> str:
-    """The full name of a state that is written short: `input-required` is TASK_STATE_INPUT_REQUIRED."""
-    plain = word.strip().upper().replace("-", "_")
+def state_name(short: str) -> str:
+    """Return the full name of a state: `input-required` is TASK_STATE_INPUT_REQUIRED."""
+    plain = short.strip().upper().replace("-", "_")
     return plain if plain.startswith(_STATE) else _STATE + plain
 
 
-def state_word(name: str) -> str:
-    """A state as people write it: TASK_STATE_INPUT_REQUIRED is `input-required`."""
+def short_state(name: str) -> str:
+    """Return the short form of a state: TASK_STATE_INPUT_REQUIRED is `input-required`."""
     return name.removeprefix(_STATE).lower().replace("_", "-")
 
 
-def read_message(told: Item) -> Item:
-    """A message in the form of 1.0."""
-    message = _without_kind(told)
-    role = str(told.get("role") or "agent")
+def read_message(value: Item) -> Item:
+    """Return a message in the form of 1.0."""
+    message = _without_kind(value)
+    role = str(value.get("role") or "agent")
     message["role"] = role if role.startswith(_ROLE) else _ROLE + role.upper()
-    message["parts"] = [read_part(part) for part in items_of(told.get("parts"))]
+    message["parts"] = [read_part(part) for part in items_of(value.get("parts"))]
     return message
 
 
-def read_artifact(told: Item) -> Item:
-    """An artifact in the form of 1.0."""
-    artifact = _without_kind(told)
-    artifact["parts"] = [read_part(part) for part in items_of(told.get("parts"))]
+def read_artifact(value: Item) -> Item:
+    """Return an artifact in the form of 1.0."""
+    artifact = _without_kind(value)
+    artifact["parts"] = [read_part(part) for part in items_of(value.get("parts"))]
     return artifact
 
 
-def read_part(told: Item) -> Item:
-    """A part in the flat form of 1.0: one of text, raw, url and data."""
-    part = _without_kind(told)
+def read_part(value: Item) -> Item:
+    """Return a part in the flat form of 1.0: one of text, raw, url and data."""
+    part = _without_kind(value)
     file = part.pop("file", None)
     if isinstance(file, dict):
         moved = {"raw": file.get("bytes"), "url": file.get("uri")}
@@ -86,7 +86,7 @@ def read_part(told: Item) -> Item:
 
 
 def write_message_03(message: Item) -> Item:
-    """A message of 1.0 as protocol 0.3 writes it."""
+    """Return a message of 1.0 as protocol 0.3 writes it."""
     role = str(message.get("role", "")).removeprefix(_ROLE).lower()
     return message | {
         "kind": "message",
@@ -96,7 +96,7 @@ def write_message_03(message: Item) -> Item:
 
 
 def items_of(value: Any) -> list[Item]:
-    """The objects in a list; empty when it is none."""
+    """Return the objects in a list; empty when the value is not a list."""
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
@@ -111,17 +111,17 @@ def _write_part_03(part: Item) -> Item:
     return kept | {"kind": "file", "file": {name: value for name, value in moved.items() if value is not None}}
 
 
-def _read_status_update(told: Item) -> Item:
-    return _without_kind(told) | {"status": read_status(told.get("status"))}
+def _read_status_update(value: Item) -> Item:
+    return _without_kind(value) | {"status": read_status(value.get("status"))}
 
 
-def _read_artifact_update(told: Item) -> Item:
-    artifact = told.get("artifact")
-    return _without_kind(told) | {"artifact": read_artifact(artifact if isinstance(artifact, dict) else {})}
+def _read_artifact_update(value: Item) -> Item:
+    artifact = value.get("artifact")
+    return _without_kind(value) | {"artifact": read_artifact(artifact if isinstance(artifact, dict) else {})}
 
 
-def _without_kind(told: Item) -> Item:
-    return {name: value for name, value in told.items() if name != "kind" and value is not None}
+def _without_kind(value: Item) -> Item:
+    return {name: inner for name, inner in value.items() if name != "kind" and inner is not None}
 
 
 _READERS = {

@@ -1,4 +1,4 @@
-"""The clients that programs and our own command line import; they know public protocols and nothing of the server."""
+"""Clients for other programs and our own command line: they use public protocols only and import no server code."""
 
 from carrel.bridge.a2a import A2aClient
 from carrel.bridge.client import Client, segment

@@ -1,6 +1,6 @@
-"""One connection to a Carrel server: JSON requests and a stream that finds its way back after a cut.
+"""A client for a Carrel server: JSON requests, and event streams that reconnect and resume.
 
-Plain standard library, so that importing it costs a program nothing. A client serves one thread at a time.
+Standard library only, so that importing it is cheap. Use a client from one thread at a time.
 """
 
 import http.client
@@ -19,7 +19,7 @@ from carrel.bridge.stream import StreamEvent, read_events
 ANSWER_BYTES_MAX = 64 * 1024 * 1024
 LINE_BYTES_MAX = 4 * 1024 * 1024
 CONNECT_SECONDS = 5.0
-# The server says something at least every 25 seconds; twice that in silence is a cut line.
+# The server sends at least a ping every 25 seconds; twice that in silence means a lost connection.
 SILENCE_SECONDS = 60.0
 RECONNECTS_MAX = 8
 RECONNECT_SECONDS = 0.25
@@ -28,12 +28,12 @@ Query = Mapping[str, object]
 
 
 class Client:
-    """Speaks to one server with one token; every method returns the parsed answer or raises a `BridgeFault`."""
+    """Calls one server with one token; every method returns the parsed response or raises a `BridgeFault`."""
 
     def __init__(self, url: str, token: str = "", *, timeout_seconds: float = 30.0) -> None:
         parts = urlsplit(url if "://" in url else f"http://{url}")
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise NotReachable(f"{url} is no address of a server; it should read like http://127.0.0.1:8787.")
+            raise NotReachable(f"{url} is not the URL of a server; use one like http://127.0.0.1:8787.")
         self.url = f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/')}"
         self.token = token
         self._timeout_seconds = timeout_seconds
@@ -49,43 +49,45 @@ class Client:
         self.close()
 
     def close(self) -> None:
-        """Hang up; the next request dials again."""
+        """Close the connection; the next request opens another."""
         if self._connection:
             self._connection.close()
             self._connection = None
 
     def get(self, path: str, query: Query | None = None, *, timeout_seconds: float | None = None) -> Any:
-        """Read something."""
-        return self._ask("GET", path, query=query, timeout_seconds=timeout_seconds)
+        """Send a GET request."""
+        return self._request("GET", path, query=query, timeout_seconds=timeout_seconds)
 
     def post(
         self, path: str, body: object = None, *, idempotency_key: str = "", timeout_seconds: float | None = None
     ) -> Any:
-        """Make or do something; with an idempotency key it may safely be said twice."""
+        """Send a POST request; with an idempotency key it is safe to send it twice."""
         extra = {"X-Idempotency-Key": idempotency_key} if idempotency_key else {}
-        return self._ask("POST", path, body={} if body is None else body, extra=extra, timeout_seconds=timeout_seconds)
+        return self._request(
+            "POST", path, body={} if body is None else body, extra=extra, timeout_seconds=timeout_seconds
+        )
 
     def patch(self, path: str, body: object) -> Any:
-        """Change something."""
-        return self._ask("PATCH", path, body=body)
+        """Send a PATCH request."""
+        return self._request("PATCH", path, body=body)
 
     def delete(self, path: str) -> Any:
-        """Remove something."""
-        return self._ask("DELETE", path)
+        """Send a DELETE request."""
+        return self._request("DELETE", path)
 
     def stream(
         self, path: str, query: Query | None = None, *, last_event_id: str = "", idle_seconds: float | None = None
     ) -> Iterator[StreamEvent]:
-        """Yield events as they come, taking up after the last one seen whenever the line is cut.
+        """Yield events as they arrive; after a lost connection, reconnect and resume after the last one seen.
 
-        With `idle_seconds` the stream ends quietly once nothing has come for that long. A server that stays away for
-        `RECONNECTS_MAX` attempts in a row raises `NotReachable`.
+        With `idle_seconds` the stream ends without an error once nothing has arrived for that long. After
+        `RECONNECTS_MAX` failed attempts in a row it raises `NotReachable`.
         """
         failures = 0
         while failures <= RECONNECTS_MAX:
             failures += 1
             try:
-                for event in self._listen(path, query, last_event_id, idle_seconds or SILENCE_SECONDS):
+                for event in self._events(path, query, last_event_id, idle_seconds or SILENCE_SECONDS):
                     failures = 0
                     last_event_id = _cursor_after(event, last_event_id)
                     yield event
@@ -96,33 +98,33 @@ class Client:
                 if failures > RECONNECTS_MAX:
                     raise
             time.sleep(RECONNECT_SECONDS * 2 ** min(failures, 5))
-        raise NotReachable(f"{self.url} hangs up on every attempt to follow it.")
+        raise NotReachable(f"{self.url} closes the event stream at every attempt.")
 
-    def _listen(
+    def _events(
         self, path: str, query: Query | None, last_event_id: str, silence_seconds: float
     ) -> Iterator[StreamEvent]:
-        """Yield the events of one connection, which is its own: requests may be made between two of them."""
-        connection = self._dial(CONNECT_SECONDS)
+        """Yield the events of one connection of its own, so that requests can be made between two of them."""
+        connection = self._connect(CONNECT_SECONDS)
         try:
             headers = self._headers() | {"Accept": "text/event-stream"}
             if last_event_id:
                 headers["Last-Event-ID"] = last_event_id
-            # Kept by hand: the connection lets go of its socket when the server announces that it will close.
-            line = connection.sock
+            # Kept here, because the connection drops its socket when the server announces that it will close.
+            sock = connection.sock
             connection.request("GET", self._target(path, query), headers=headers)
             response = connection.getresponse()
             if response.status != 200:
                 self._parse(response.status, response.read(ANSWER_BYTES_MAX))
-            line.settimeout(silence_seconds)
+            sock.settimeout(silence_seconds)
             yield from read_events(_lines(response))
         except TimeoutError as fault:
-            raise TimedOut(f"{self.url} has been silent for {silence_seconds:g} seconds.") from fault
+            raise TimedOut(f"{self.url} has sent nothing for {silence_seconds:g} seconds.") from fault
         except (OSError, http.client.HTTPException) as fault:
             raise self._unreachable(fault) from fault
         finally:
             connection.close()
 
-    def _ask(
+    def _request(
         self,
         method: str,
         path: str,
@@ -136,11 +138,11 @@ class Client:
         status, answer = self._exchange(method, self._target(path, query), text, dict(extra or {}), timeout_seconds)
         return self._parse(status, answer)
 
-    def say(
-        self, path: str, text: bytes, headers: Mapping[str, str], *, timeout_seconds: float | None = None
+    def post_raw(
+        self, path: str, body: bytes, headers: Mapping[str, str], *, timeout_seconds: float | None = None
     ) -> tuple[int, bytes]:
-        """Post a text that is another protocol's, and return status and answer as they are."""
-        return self._exchange("POST", self._target(path, None), text, headers, timeout_seconds)
+        """Post JSON as it is and return the status and the raw response."""
+        return self._exchange("POST", self._target(path, None), body, headers, timeout_seconds)
 
     def _exchange(
         self, method: str, target: str, text: bytes | None, extra: Mapping[str, str], timeout_seconds: float | None
@@ -150,7 +152,7 @@ class Client:
         if text is not None:
             headers["Content-Type"] = "application/json"
         try:
-            connection = self._connected(seconds)
+            connection = self._open_connection(seconds)
             connection.request(method, target, body=text, headers=headers)
             response = connection.getresponse()
             answer = response.read(ANSWER_BYTES_MAX)
@@ -161,28 +163,28 @@ class Client:
             self.close()
             raise self._unreachable(fault) from fault
         except BaseException:
-            # A request that was broken off leaves half an answer on the line.
+            # An interrupted request leaves half a response on the connection.
             self.close()
             raise
         if response.will_close:
             self.close()
         return response.status, answer
 
-    def _connected(self, seconds: float) -> http.client.HTTPConnection:
-        """Return the open connection, or a fresh one when the server has hung up meanwhile.
+    def _open_connection(self, seconds: float) -> http.client.HTTPConnection:
+        """Return the open connection, or a new one if the server has closed it.
 
-        Looking before speaking is what makes it needless to send a request twice.
+        Checking before sending means that no request has to be sent twice.
         """
         held = self._connection
         if held and held.sock and select.select([held.sock], [], [], 0)[0]:
             self.close()
         if not self._connection or not self._connection.sock:
-            self._connection = self._dial(min(seconds, CONNECT_SECONDS))
+            self._connection = self._connect(min(seconds, CONNECT_SECONDS))
         assert self._connection.sock is not None
         self._connection.sock.settimeout(seconds)
         return self._connection
 
-    def _dial(self, seconds: float) -> http.client.HTTPConnection:
+    def _connect(self, seconds: float) -> http.client.HTTPConnection:
         host, port = self._parts.hostname or "", self._parts.port
         connection: http.client.HTTPConnection
         if self._parts.scheme == "https":
@@ -214,7 +216,7 @@ class Client:
             parsed = json.loads(answer) if answer else None
         except ValueError as fault:
             if status < 400:
-                raise NotReachable(f"{self.url} answers, but not like a Carrel server.") from fault
+                raise NotReachable(f"{self.url} responds, but not like a Carrel server.") from fault
             parsed = None
         if status >= 400:
             raise _refusal(status, parsed)
@@ -229,13 +231,13 @@ def segment(text: str) -> str:
 def _refusal(status: int, parsed: object) -> BridgeFault:
     error = parsed.get("error") if isinstance(parsed, dict) else None
     if not isinstance(error, dict):
-        return Refused(status, "unreadable", f"The server answered {status} without saying why.", answer=parsed)
-    message = str(error.get("message") or f"The server answered {status}.")
+        return Refused(status, "unreadable", f"The server responded with {status} and no reason.", answer=parsed)
+    message = str(error.get("message") or f"The server responded with {status}.")
     return Refused(status, str(error.get("code") or ""), message, error.get("field"), answer=parsed)
 
 
 def _cursor_after(event: StreamEvent, cursor: str) -> str:
-    """Return the id to take up after; the opening frame tells it when nothing has been seen yet."""
+    """Return the id to resume after; before any other event, it is the one in the opening frame."""
     if event.id:
         return event.id
     seq = event.body.get("seq") if isinstance(event.body, dict) else None

@@ -1,20 +1,20 @@
-"""What can go wrong between a program and the server, as exceptions a caller can tell apart."""
+"""What can go wrong between a client and a server, as exceptions to tell apart."""
 
 
 class BridgeFault(Exception):
-    """A request that brought no answer to work with."""
+    """A request that failed."""
 
 
 class NotReachable(BridgeFault):
-    """No Carrel server answers at the address."""
+    """No server answers at the URL, or not one of the expected kind."""
 
 
 class TimedOut(BridgeFault):
-    """The server was reached and did not answer in time; what was asked may have been done."""
+    """The server did not respond in time; it may have carried out the request."""
 
 
 class Refused(BridgeFault):
-    """The server answered that it will not, in its own words."""
+    """The server refused the request; the message is its own."""
 
     def __init__(
         self, status: int, code: str, message: str, field: str | None = None, *, answer: object = None

@@ -1,6 +1,6 @@
-"""Messages of MCP carried to a server and its answers back, for programs that speak over pipes.
+"""A relay of MCP messages to a Carrel server, for programs that speak MCP over stdio.
 
-What a message says is not looked into, but for what must stand in headers: the version and the names.
+It reads only as much of a message as the HTTP headers need: the version, the method and the name.
 """
 
 import json
@@ -16,46 +16,46 @@ SESSION_HEADER = "x-openclaw-session-key"
 # A call may wait ten minutes for another session's reply.
 ANSWER_SECONDS = 660.0
 _VERSION = "io.modelcontextprotocol/protocolVersion"
-_NAMED_BY = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
-_NOT_CARRIED, _WRONG, _BROKEN = -32000, -32600, -32700
+_NAME_PARAMS = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
+_RELAY_FAILED, _INVALID_REQUEST, _PARSE_ERROR = -32000, -32600, -32700
 
 Item = dict[str, Any]
 
 
 class McpRelay:
-    """Carries messages, from several threads at once if need be; each has a connection of its own."""
+    """Relays messages, from several threads at once if needed; each has its own connection."""
 
-    def __init__(self, reach: Callable[[], Client], session: str = "") -> None:
-        self._reach = reach
+    def __init__(self, connect: Callable[[], Client], session: str = "") -> None:
+        self._connect = connect
         self._session = session
-        # What a handshake has settled on; later messages do not say it again.
+        # Negotiated by `initialize`; later messages do not repeat it.
         self._version = ""
         self._local = threading.local()
 
-    def carry(self, line: str) -> str:
-        """Carry one message and return the answer as one line, empty where none is due."""
+    def send(self, line: str) -> str:
+        """Send one message and return the response as one line; empty if there is none."""
         try:
             message = json.loads(line)
         except (ValueError, RecursionError):
-            return _told(None, _BROKEN, "This line is no JSON.")
+            return _error(None, _PARSE_ERROR, "This line is not valid JSON.")
         if not isinstance(message, dict):
-            return _told(None, _WRONG, "Send one message a line, as an object.")
+            return _error(None, _INVALID_REQUEST, "Send one message per line, as a JSON object.")
         try:
-            status, answer = self._client().say(
+            status, answer = self._client().post_raw(
                 PATH, line.encode("utf-8", "replace"), self._headers(message), timeout_seconds=ANSWER_SECONDS
             )
         except BridgeFault as fault:
             self._local.client = None
             hint = " Start one with `carrel up`." if isinstance(fault, NotReachable) else ""
-            return self._fault(message, _NOT_CARRIED, f"{fault}{hint}")
+            return self._failure(message, _RELAY_FAILED, f"{fault}{hint}")
         except ValueError as fault:
-            return self._fault(message, _WRONG, f"The message cannot be carried ({fault}).")
-        return self._answer(message, status, answer)
+            return self._failure(message, _INVALID_REQUEST, f"The message cannot be sent ({fault}).")
+        return self._response(message, status, answer)
 
     def _client(self) -> Client:
         held = getattr(self._local, "client", None)
         if held is None:
-            held = self._local.client = self._reach()
+            held = self._local.client = self._connect()
         client: Client = held
         return client
 
@@ -68,32 +68,32 @@ class McpRelay:
         version = meta.get(_VERSION) if isinstance(meta, dict) else None
         if isinstance(version, str):
             headers |= {"MCP-Protocol-Version": version, "Mcp-Method": method}
-            name = params.get(_NAMED_BY.get(method, ""))
+            name = params.get(_NAME_PARAMS.get(method, ""))
             return headers | ({"Mcp-Name": name} if isinstance(name, str) else {})
         is_later = bool(self._version) and method != "initialize"
         return headers | ({"MCP-Protocol-Version": self._version} if is_later else {})
 
-    def _answer(self, message: Item, status: int, answer: bytes) -> str:
+    def _response(self, message: Item, status: int, answer: bytes) -> str:
         if not answer.strip():
-            return "" if status < 400 else self._fault(message, _NOT_CARRIED, f"The server answered {status}.")
+            return "" if status < 400 else self._failure(message, _RELAY_FAILED, f"The server responded with {status}.")
         try:
-            told = json.loads(answer)
+            parsed = json.loads(answer)
         except ValueError:
-            return self._fault(message, _NOT_CARRIED, f"The server answered {status}, but not as MCP does.")
-        if not isinstance(told, dict) or "jsonrpc" not in told:
-            refusal = told.get("error") if isinstance(told, dict) else None
-            why = refusal.get("message") if isinstance(refusal, dict) else f"The server answered {status}."
-            return self._fault(message, _NOT_CARRIED, str(why), told)
-        result = told.get("result")
+            return self._failure(message, _RELAY_FAILED, f"The server responded with {status}, but not with MCP.")
+        if not isinstance(parsed, dict) or "jsonrpc" not in parsed:
+            refusal = parsed.get("error") if isinstance(parsed, dict) else None
+            why = refusal.get("message") if isinstance(refusal, dict) else f"The server responded with {status}."
+            return self._failure(message, _RELAY_FAILED, str(why), parsed)
+        result = parsed.get("result")
         if message.get("method") == "initialize" and isinstance(result, dict):
             self._version = str(result.get("protocolVersion", ""))
-        return json.dumps(told, ensure_ascii=False, separators=(",", ":"))
+        return json.dumps(parsed, ensure_ascii=False, separators=(",", ":"))
 
-    def _fault(self, message: Item, code: int, why: str, more: object = None) -> str:
-        # A message without an id waits for no answer, not even for this one.
-        return _told(message["id"], code, why, more) if "id" in message else ""
+    def _failure(self, message: Item, code: int, why: str, more: object = None) -> str:
+        # A message without an id is a notification, which gets no response.
+        return _error(message["id"], code, why, more) if "id" in message else ""
 
 
-def _told(message_id: object, code: int, why: str, more: object = None) -> str:
+def _error(message_id: object, code: int, why: str, more: object = None) -> str:
     error: Item = {"code": code, "message": why} | ({"data": more} if more is not None else {})
     return json.dumps({"jsonrpc": "2.0", "id": message_id, "error": error}, ensure_ascii=False)

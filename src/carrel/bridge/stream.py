@@ -1,4 +1,4 @@
-"""Server-sent events, read line by line; where the lines come from is the client's affair."""
+"""Server-sent events, parsed from lines."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 
 class StreamEvent(NamedTuple):
-    """One event of a stream: its id (empty when it has none), its name and what it says."""
+    """One event of a stream: its id (empty if it has none), its name and its parsed body."""
 
     id: str
     name: str
@@ -14,22 +14,22 @@ class StreamEvent(NamedTuple):
 
 
 def read_events(lines: Iterable[bytes]) -> Iterator[StreamEvent]:
-    """Yield the events in the lines; an event the stream broke off in is dropped, as the standard wants it."""
-    event_id, name, said = "", "message", list[str]()
+    """Yield the events in the lines; an incomplete event at the end is dropped, as the standard requires."""
+    event_id, name, text = "", "message", list[str]()
     for raw in lines:
         line = raw.decode("utf-8", "replace").rstrip("\r\n")
         if not line:
-            if said:
-                yield StreamEvent(event_id, name, _parsed("\n".join(said)))
-            event_id, name, said = "", "message", []
+            if text:
+                yield StreamEvent(event_id, name, _parsed("\n".join(text)))
+            event_id, name, text = "", "message", []
             continue
-        word, _, value = line.partition(":")
+        field, _, value = line.partition(":")
         value = value.removeprefix(" ")
-        if word == "data":
-            said.append(value)
-        elif word == "event":
+        if field == "data":
+            text.append(value)
+        elif field == "event":
             name = value
-        elif word == "id":
+        elif field == "id":
             event_id = value
 
 

@@ -94,7 +94,7 @@ async def test_every_error_names_its_reason_and_whose_it_is(client: httpx.AsyncC
 
 @requirement("S1.wire.errors")
 def test_every_refusal_of_the_house_has_a_code_of_the_protocol() -> None:
-    told = {code: from_refusal(Refusal(code, "words")).fault for code in Code}
+    told = {code: from_refusal(Refusal(code, "words")).kind for code in Code}
     assert all(-32768 <= fault.rpc <= -32000 for fault in told.values())
     assert {fault.http // 100 for code, fault in told.items() if fault.http >= 500} == {5}
     # Codes that A2A has assigned mean what A2A means by them.

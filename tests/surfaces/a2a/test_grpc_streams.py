@@ -12,7 +12,7 @@ from carrel.records import Artifact, insert_artifact
 from carrel.runs import count_change, publish_change, run_by_id
 from carrel.storage import Tx
 from carrel.surfaces.a2a import task_stream
-from carrel.surfaces.a2a.grpc import calls as grpc_calls
+from carrel.surfaces.a2a.grpc import handlers as grpc_handlers
 from tests.requirements.mark import requirement
 from tests.surfaces.a2a.grpc_house import WAIT_SECONDS_MAX, GrpcHouse, bearing, open_grpc_house, saying, told
 
@@ -56,7 +56,7 @@ async def held(place: GrpcHouse, calls: Any, name: str) -> str:
 
 def followers() -> set[asyncio.Task[Any]]:
     """The streams that are being sent in this program."""
-    return {one for one in asyncio.all_tasks() if "GrpcCalls._send_all" in str(one.get_coro())}
+    return {one for one in asyncio.all_tasks() if "GrpcHandlers._send_all" in str(one.get_coro())}
 
 
 async def gone(streams: set[asyncio.Task[Any]]) -> None:
@@ -131,7 +131,7 @@ async def test_streams_end_when_the_server_stops_and_say_when_to_come_back(sqlit
 
 
 async def test_a_revoked_token_hears_no_more(place: GrpcHouse, calls: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (task_stream, grpc_calls):
+    for module in (task_stream, grpc_handlers):
         monkeypatch.setattr(module, "STREAM_PING_SECONDS", 0.02)
     async with place.opened.client() as owner:
         made = (await owner.post("/api/tokens", json={"kind": "client", "name": "x", "agentIds": ["main"]})).json()
@@ -148,7 +148,7 @@ async def test_a_revoked_token_hears_no_more(place: GrpcHouse, calls: Any, monke
 async def test_a_reader_that_does_not_read_holds_up_nobody_and_comes_back(
     place: GrpcHouse, calls: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(grpc_calls, "STREAM_SEND_SECONDS_MAX", 0.2)
+    monkeypatch.setattr(grpc_handlers, "STREAM_SEND_SECONDS_MAX", 0.2)
     task_id = await held(place, calls, "it")
     request = SubscribeToTaskRequest(id=task_id)
     call = calls.SubscribeToTask(request, metadata=place.owner)
@@ -172,7 +172,7 @@ async def test_a_reader_that_does_not_read_holds_up_nobody_and_comes_back(
     error = await ended(call)
     assert error.code() is grpc.StatusCode.UNAVAILABLE
     generation = str(int(first.task.metadata["generation"]))
-    monkeypatch.setattr(grpc_calls, "STREAM_SEND_SECONDS_MAX", 0)
+    monkeypatch.setattr(grpc_handlers, "STREAM_SEND_SECONDS_MAX", 0)
     again = calls.SubscribeToTask(request, metadata=place.owner)
     # Even where the very first update is more than was taken in time, the call has an end.
     assert (await ended(again)).code() is grpc.StatusCode.UNAVAILABLE

@@ -240,7 +240,7 @@ async def test_a_crowd_at_a_slow_host_leaves_places_to_others_and_is_served_in_t
 @requirement("S1.push.deliver")
 async def test_a_store_that_goes_away_in_the_middle_costs_a_repetition_and_no_change(postgres_url: str) -> None:
     gate = Gate()
-    with ScriptedGateway() as receiver, Heard("webhooks_broke_off") as held, Heard("webhooks_unread") as unread:
+    with ScriptedGateway() as receiver, Logged("webhooks_broke_off") as broke_off, Logged("webhooks_unread") as unread:
         receiver.script(Answer(status=204, pieces=[], before=gate))
         accepting(receiver)
         async with open_engine(postgres_url) as engine, pushing(engine):
@@ -249,7 +249,7 @@ async def test_a_store_that_goes_away_in_the_middle_costs_a_repetition_and_no_ch
             await gate.reached()
             let_nobody_in(postgres_url)
             gate.open()
-            await within(held.event.wait())
+            await within(broke_off.event.wait())
             await within(unread.event.wait())
             let_in(postgres_url)
             later(engine, WEBHOOK_LEASE_SECONDS)
@@ -257,8 +257,8 @@ async def test_a_store_that_goes_away_in_the_middle_costs_a_repetition_and_no_ch
             assert (await webhook_when(engine, run, lambda one: one.sent_change == 1)).attempt == 0
 
 
-class Heard(logging.Handler):
-    """Notices one line of the log."""
+class Logged(logging.Handler):
+    """Notices one log event of the duties."""
 
     def __init__(self, line: str) -> None:
         super().__init__()
@@ -366,7 +366,7 @@ async def test_what_cannot_be_told_is_given_up_and_takes_no_other_webhook_with_i
                 await webhook_when(engine, broken, lambda one, n=attempt: one.attempt == n)  # type: ignore[misc]
                 later(engine, RETRY_MAX_SECONDS)
             given_up = await webhook_when(engine, broken, lambda one: one.given_up is not None)
-            assert given_up.given_up == "It broke off here: KeyError."
+            assert given_up.given_up == "Delivery failed on this server: KeyError."
             await follow(engine, await say(engine, "whole"), hook_of(receiver))
             assert await heard(receiver, 1) == EVERYTHING[:1]
 

@@ -9,7 +9,7 @@ import pytest
 from carrel.kernel import Refusal
 from carrel.kernel.limits import WEBHOOK_SECRET_CHARS_MAX, WEBHOOK_URL_CHARS_MAX, WEBHOOKS_PER_RUN_MAX
 from carrel.kernel.settings import A2aPushSettings, A2aSettings, Settings
-from carrel.surfaces.a2a.webhooks import check_address
+from carrel.surfaces.a2a.push_configs import check_push_url
 from tests.requirements.mark import requirement
 from tests.surfaces.open_house import OpenHouse, open_house
 
@@ -231,11 +231,11 @@ async def test_a_name_is_resolved_before_it_is_believed() -> None:
         raise OSError("no such host")
 
     with pytest.raises(Refusal) as caught:
-        await check_address("https://receiver.example.com/", A2aPushSettings(), resolve=inside)
+        await check_push_url("https://receiver.example.com/", A2aPushSettings(), resolve=inside)
     assert caught.value.field == "url"
     # What cannot be found now is looked for again when there is something to tell.
-    await check_address("https://receiver.example.com/", A2aPushSettings(), resolve=nowhere)
-    await check_address("http://receiver.lan/", A2aPushSettings(allow_private_addresses=True), resolve=inside)
+    await check_push_url("https://receiver.example.com/", A2aPushSettings(), resolve=nowhere)
+    await check_push_url("http://receiver.lan/", A2aPushSettings(allow_private_addresses=True), resolve=inside)
 
 
 @requirement("S1.push.guard")

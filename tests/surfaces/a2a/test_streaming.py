@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from carrel.runs import Claim, Completed, run_by_id
-from carrel.surfaces.a2a.task_view import Shown, render
+from carrel.surfaces.a2a.task_json import Detail, task_json
 from carrel.surfaces.http import streaming as framing
 from tests.requirements.mark import requirement
 from tests.surfaces.a2a.by_hand import add, begin, end
@@ -214,7 +214,7 @@ async def test_a_task_as_it_was_shows_nothing_that_came_later(sqlite_url: str) -
         run = await house.db.read(lambda tx: run_by_id(tx, access, task["id"]))
         assert run is not None
         await add(house.db, held, "two", "a", append=True)
-        before = await house.db.read(lambda tx: render(tx, access, run, Shown()))
+        before = await house.db.read(lambda tx: task_json(tx, access, run, Detail()))
         assert [said(one) for one in before["artifacts"]] == ["one"]
         assert [said(one) for one in (await get(client, task))["artifacts"]] == ["onetwo"]
 

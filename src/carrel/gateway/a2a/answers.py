@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterator
 from hashlib import sha256
 
-from carrel.a2a import RemoteRun
+from carrel.a2a import RemoteTask
 from carrel.gateway.a2a.faults import RemoteFaults
 from carrel.gateway.a2a.message import DECLINE, FILE, MESSAGE, QUESTION, OutgoingMessage, call_id_of
 from carrel.gateway.answers import build_answer
@@ -24,7 +24,7 @@ _NO_QUESTION = {
 _MESSAGE_TEXT = "0"
 
 
-def answer_of(run: RemoteRun, message: OutgoingMessage, model: str, faults: RemoteFaults) -> StepAnswer:
+def answer_of(run: RemoteTask, message: OutgoingMessage, model: str, faults: RemoteFaults) -> StepAnswer:
     """Return the answer of a remote task that has finished or waits; raise GatewayFault if it failed."""
     match run.state:
         case "completed" if run.message is not None:
@@ -34,10 +34,11 @@ def answer_of(run: RemoteRun, message: OutgoingMessage, model: str, faults: Remo
         case "input-required" | "auth-required":
             items = _question_items(run, message)
         case "rejected" if message.last_kind != DECLINE:
-            reason = clip(_clean(run.said) or "The remote agent refused without giving a reason.", QUESTION_CHARS_MAX)
+            reason = _clean(run.status_text) or "The remote agent refused without giving a reason."
+            reason = clip(reason, QUESTION_CHARS_MAX)
             items = [_call(call_id_of(DECLINE, "", run.id), "decline", {"reason": reason})]
         case _:
-            raise faults.of_end(run.state, run.said)
+            raise faults.of_end(run.state, run.status_text)
     return as_answer(items, message, model, faults)
 
 
@@ -63,9 +64,9 @@ def kept_message(message: OutgoingMessage) -> str:
     return text if isinstance(text, str) else ""
 
 
-def _question_items(run: RemoteRun, message: OutgoingMessage) -> list[Item]:
+def _question_items(run: RemoteTask, message: OutgoingMessage) -> list[Item]:
     kind = _KINDS[run.state]
-    question = clip(_clean(run.said) or _NO_QUESTION[kind], QUESTION_CHARS_MAX)
+    question = clip(_clean(run.status_text) or _NO_QUESTION[kind], QUESTION_CHARS_MAX)
     if message.is_continuation and message.last_kind == QUESTION:
         # Our agent is not allowed to ask, so the question becomes its answer.
         return as_message(question)
@@ -75,7 +76,7 @@ def _question_items(run: RemoteRun, message: OutgoingMessage) -> list[Item]:
     return [*_file_items(run, message)[: TOOL_CALLS_PER_ROUND_MAX - 1], question_call]
 
 
-def _file_items(run: RemoteRun, message: OutgoingMessage) -> list[Item]:
+def _file_items(run: RemoteTask, message: OutgoingMessage) -> list[Item]:
     """Return the calls that keep what is not text, except those already made."""
     calls: list[Item] = []
     for artifact in run.artifacts:
@@ -88,12 +89,12 @@ def _file_items(run: RemoteRun, message: OutgoingMessage) -> list[Item]:
     return calls
 
 
-def _message_items(run: RemoteRun) -> list[Item]:
+def _message_items(run: RemoteTask) -> list[Item]:
     """Return the items of a direct message; with files, its text is kept too, since no task holds it."""
     files = list(_kept_parts(run.message or {}))
-    text = _clean(run.said)
+    text = _clean(run.status_text)
     if not files:
-        return as_message(run.said)
+        return as_message(run.status_text)
     calls = [_call(call_id_of(MESSAGE, f"{index + 1:x}", ""), "artifact_add", arguments) for index, arguments in files]
     kept = [_call(call_id_of(MESSAGE, _MESSAGE_TEXT, ""), "artifact_add", {"text": text, "name": "message"})]
     return [*(kept if text else []), *calls][:TOOL_CALLS_PER_ROUND_MAX]

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from msgspec import Struct
 
-from carrel.a2a import A2aFault, A2aRequest, A2aSpeech, RemoteRun, card_addresses, choose_interface, does_stream
+from carrel.a2a import A2aCodec, A2aFault, A2aRequest, RemoteTask, card_urls, choose_interface, supports_streaming
 from carrel.gateway.a2a.faults import RemoteFaults
 from carrel.gateway.model import GatewayFault, Item
 from carrel.kernel import clip, one_line
@@ -31,7 +31,7 @@ class Remote(Struct, frozen=True, kw_only=True):
     """A remote agent as its card describes it. If `public_only`, only its public addresses may be called."""
 
     name: str
-    speech: A2aSpeech
+    codec: A2aCodec
     is_streaming: bool
     public_only: bool
 
@@ -64,26 +64,26 @@ class RemoteConnection:
             raise self._faults.of_card(str(error)) from None
         self._remote = Remote(
             name=clip(one_line(str(card.get("name") or "")), NAME_CHARS_MAX),
-            speech=A2aSpeech(interface),
-            is_streaming=does_stream(card),
+            codec=A2aCodec(interface),
+            is_streaming=supports_streaming(card),
             public_only=await leads_elsewhere(self._settings.base_url, interface.url),
         )
         return self._remote
 
     async def task(self, remote: Remote, task_id: str, *, history: int = 0) -> Item:
         """Return a remote task in its current state, with its newest messages."""
-        return await self._request(remote, remote.speech.get(task_id, history=history), remote.speech.read_task)
+        return await self._request(remote, remote.codec.get(task_id, history=history), remote.codec.read_task)
 
     async def active_tasks(self, remote: Remote, context_id: str) -> list[str]:
         """Return the ids of the remote tasks of a context that are running or queued."""
-        request = remote.speech.list({"contextId": context_id, "pageSize": LISTED_MAX})
-        listed = await self._request(remote, request, remote.speech.read_list)
-        tasks = [RemoteRun({"task": task}) for task in listed["tasks"]]
+        request = remote.codec.list({"contextId": context_id, "pageSize": LISTED_MAX})
+        listed = await self._request(remote, request, remote.codec.read_list)
+        tasks = [RemoteTask({"task": task}) for task in listed["tasks"]]
         return [run.id for run in tasks if run.id and not run.is_resting]
 
     async def cancel(self, remote: Remote, task_id: str) -> None:
         """Ask the remote to cancel a task."""
-        await self._request(remote, remote.speech.cancel(task_id), remote.speech.read_task)
+        await self._request(remote, remote.codec.cancel(task_id), remote.codec.read_task)
 
     def stream(self, remote: Remote, request: A2aRequest) -> AbstractAsyncContextManager[StreamedReply]:
         """Send a request and read its response while it arrives."""
@@ -114,7 +114,7 @@ class RemoteConnection:
     def read_event(self, text: str, remote: Remote) -> Item:
         """Read one event of a stream; raise GatewayFault if it is an error."""
         try:
-            return remote.speech.read_streamed(text)
+            return remote.codec.read_event_text(text)
         except A2aFault as fault:
             known = fault.reason
             raise (self._faults.of_protocol(fault) if known else self._faults.unreadable(fault.message)) from None
@@ -129,7 +129,7 @@ class RemoteConnection:
     async def _card(self) -> tuple[Item, str]:
         """Return the card and its URL: the first of the usual URLs that has one."""
         missing: GatewayFault | None = None
-        for url in card_addresses(self._settings.base_url):
+        for url in card_urls(self._settings.base_url):
             try:
                 reply = await self._wire.request(
                     "GET", url, headers={**_HEADERS, **self._authorization()}, timeout_seconds=CARD_SECONDS

@@ -9,7 +9,7 @@ from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
 from http import HTTPStatus
 
-from carrel.a2a import RemoteRun
+from carrel.a2a import RemoteTask
 from carrel.gateway.a2a.answers import answer_of, as_answer, as_message, kept_message
 from carrel.gateway.a2a.connection import Remote, RemoteConnection
 from carrel.gateway.a2a.faults import RemoteFaults
@@ -37,13 +37,13 @@ class _RemoteStep:
     message: OutgoingMessage
     on_text: OnText
     remote: Remote
-    run: RemoteRun = field(default_factory=RemoteRun)
+    run: RemoteTask = field(default_factory=RemoteTask)
     is_started: bool = False
     has_emitted: bool = False
 
     def receive(self, event: Item) -> None:
         """Apply an event of the remote and emit its text."""
-        self.emit(self.run.take(event))
+        self.emit(self.run.apply(event))
 
     def emit(self, text: str) -> None:
         """Pass text on to the caller of the step."""
@@ -124,20 +124,20 @@ class A2aGateway:
         task = {"taskId": message.remote_id} if message.remote_id else {}
         for attempt in range(SENDS_MAX):
             head = {"messageId": message.message_id(attempt), "contextId": context_id, **task}
-            step.run = RemoteRun()
+            step.run = RemoteTask()
             if not await self._send_once(step, {**head, "role": "ROLE_USER", "parts": message.parts}):
                 return
 
     async def _send_once(self, step: _RemoteStep, message: Item) -> bool:
         """Send the message and read the response; return whether it shows an earlier, cancelled attempt."""
-        speech = step.remote.speech
-        request = speech.send(message, stream=step.remote.is_streaming and self._settings.stream)
+        codec = step.remote.codec
+        request = codec.send(message, stream=step.remote.is_streaming and self._settings.stream)
         step.is_started = True
         try:
             async with self._connection.stream(step.remote, request) as reply:
                 if reply.status == HTTPStatus.OK and reply.media_type == _STREAM_TYPE:
                     return await self._read_stream(step, reply)
-                step.receive(await self._connection.read_reply(reply, speech.read_sent))
+                step.receive(await self._connection.read_reply(reply, codec.read_sent))
         except WireFault as fault:
             # A broken connection does not end the remote task: if its id is known, it is polled instead.
             if not step.run.id:
@@ -172,7 +172,7 @@ class A2aGateway:
                     raise
 
     async def _refresh(self, step: _RemoteStep, task_id: str, *, history: int = 0) -> None:
-        step.run.take({"task": await self._connection.task(step.remote, task_id, history=history)})
+        step.run.apply({"task": await self._connection.task(step.remote, task_id, history=history)})
         step.is_started = True
 
     async def _cancel_remote(self, step: _RemoteStep) -> None:
@@ -197,7 +197,7 @@ class A2aGateway:
         return []
 
 
-def _awaits(run: RemoteRun, message: OutgoingMessage) -> bool:
+def _awaits(run: RemoteTask, message: OutgoingMessage) -> bool:
     """Return whether a task still waits for this message, and did not get it when the step was taken before."""
     received = (known.get("messageId") for known in run.history)
     return run.is_asking and message.message_id() not in received

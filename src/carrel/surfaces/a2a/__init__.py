@@ -1,6 +1,10 @@
-"""A2A: agents of other vendors talk to ours. A task is a run; this room reads, shows and follows runs, no more."""
+"""The A2A server: other vendors' agents and clients send messages to our agents.
 
-from carrel.surfaces.a2a.grpc.port import open_grpc
+A task is a run. `operations` lists what A2A can do, `jsonrpc`, `rest` and `grpc` are its three bindings, `legacy`
+converts A2A 0.3, and `push` delivers push notifications.
+"""
+
+from carrel.surfaces.a2a.grpc.server import open_grpc
 from carrel.surfaces.a2a.push import PushDuty
 from carrel.surfaces.a2a.routes import routes
 

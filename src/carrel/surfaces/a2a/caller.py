@@ -1,6 +1,4 @@
-"""Who calls which agent, in which version and with which extensions: known before anything is read of the request."""
-
-from typing import Literal
+"""The caller of one agent: its access, the extensions it declared, and the tasks and contexts that are its own."""
 
 from msgspec import Struct
 from starlette.datastructures import Headers
@@ -8,83 +6,77 @@ from starlette.requests import Request
 
 from carrel.access import account_by_slug
 from carrel.agents import Agent, default_agent, named_agent
-from carrel.kernel import DEFAULT_ACCOUNT_SLUG, Access, not_found, system_access
+from carrel.kernel import DEFAULT_ACCOUNT_SLUG, Access, SessionKey, caller_hash, key_text, not_found, system_access
+from carrel.runs import Run, run_by_id
 from carrel.storage import Tx
-from carrel.surfaces.a2a.errors import EXTENSION_REQUIRED, VERSION_NOT_SUPPORTED, A2aError
+from carrel.surfaces.a2a.errors import EXTENSION_REQUIRED, A2aError, task_not_found
 from carrel.surfaces.http.house import House
 from carrel.surfaces.http.identity import WrongTokens, identify, refuse_token_in_query, require_caller
 
-Version = Literal["1.0", "0.3"]
-_VERSIONS: tuple[Version, ...] = ("1.0", "0.3")
-
 
 class Caller(Struct, frozen=True, kw_only=True):
-    """One caller of one agent; `extensions` are those declared that this server knows."""
+    """A caller of one agent; `extensions` are the declared ones that this server knows."""
 
     access: Access
     agent: Agent
-    # Under which address this server was reached, for what it says of its own.
+    # The address under which this server was reached, for URLs in its responses.
     base_url: str
     extensions: tuple[str, ...] = ()
 
     @property
     def headers(self) -> dict[str, str]:
-        """What every answer says of the extensions in use."""
+        """The response headers that name the extensions in use."""
         return {"A2A-Extensions": ", ".join(self.extensions)} if self.extensions else {}
 
 
-async def caller_of(request: Request, house: House, wrong: WrongTokens) -> Caller:
-    """Who asks, and of which agent; Refusal for no token, a wrong one, or an agent out of reach."""
+async def identify_caller(request: Request, house: House, wrong_tokens: WrongTokens) -> Caller:
+    """Return who calls which agent; Refusal for a missing or wrong token, or an agent that the caller cannot reach."""
     refuse_token_in_query(request)
-    access = require_caller(await identify(request, house, wrong))
-    agent = await house.db.read(lambda tx: agent_in_reach(tx, access, request.path_params.get("agent")))
+    access = require_caller(await identify(request, house, wrong_tokens))
+    agent = await house.db.read(lambda tx: reachable_agent(tx, access, request.path_params.get("agent")))
     extensions = known_extensions(request.headers, house)
     return Caller(access=access, agent=agent, base_url=house.base_url(request.base_url), extensions=extensions)
 
 
-def agent_in_reach(tx: Tx, access: Access, name: str | None) -> Agent:
-    """The agent of that name, the account's default one where none is named."""
+def reachable_agent(tx: Tx, access: Access, name: str | None) -> Agent:
+    """Return the agent of that name, or the account's default agent."""
     return default_agent(tx, access) if name is None else named_agent(tx, access, name)
 
 
-def anybody(tx: Tx) -> Access:
-    """What a card is read with where no token is asked for: the house's access to the default account."""
+def public_access(tx: Tx) -> Access:
+    """Return the access that reads a card for a client without a token: the system's, to the default account."""
     account = account_by_slug(tx, DEFAULT_ACCOUNT_SLUG)
     if account is None:
         raise not_found("account")
     return system_access(account.id, account.slug)
 
 
-def asked_version(request: Request) -> Version | None:
-    """The version the caller names, in the header or the query; None when it names none."""
-    return read_version(request.headers.get("a2a-version") or request.query_params.get("A2A-Version") or "")
-
-
-def read_version(text: str) -> Version | None:
-    """The version of that name; None for no name."""
-    named = text.strip()
-    if not named:
-        return None
-    found = next((version for version in _VERSIONS if named == version or named.startswith(f"{version}.")), None)
-    if found is None:
-        raise unsupported_version(f"A2A {named[:20]} is not spoken here")
-    return found
-
-
-def unsupported_version(what: str) -> A2aError:
-    """The refusal of a version, with those there are."""
-    return A2aError(VERSION_NOT_SUPPORTED, f"{what}; this server speaks A2A 1.0 and 0.3 (header A2A-Version).")
-
-
 def known_extensions(headers: Headers, house: House) -> tuple[str, ...]:
-    """The declared extensions that this server knows; names it does not know are ignored."""
+    """Return the declared extensions that this server knows; others are ignored."""
     declared = ",".join(headers.getlist("a2a-extensions") + headers.getlist("x-a2a-extensions"))
     names = {name.strip().lower() for name in declared.split(",")}
     return tuple(uri for uri in house.settings.a2a.required_extensions if uri.lower() in names)
 
 
 def require_extensions(caller: Caller, house: House) -> None:
-    """Refuse a caller that has not declared what every request must."""
+    """Refuse a caller that has not declared every required extension."""
     missing = [uri for uri in house.settings.a2a.required_extensions if uri not in caller.extensions]
     if missing:
         raise A2aError(EXTENSION_REQUIRED, f"Declare the extension {missing[0]} in the header A2A-Extensions.")
+
+
+def own_run(tx: Tx, caller: Caller, task_id: str) -> Run:
+    """Return the run of a task that this caller has with this agent; another caller's counts as missing."""
+    # PostgreSQL refuses any query with a NUL in a string.
+    run = run_by_id(tx, caller.access, task_id) if "\x00" not in task_id else None
+    if run is None or run.provenance_kind != "a2a":
+        raise task_not_found()
+    if (run.actor_id, run.agent_id) != (caller.access.actor_id, caller.agent.id):
+        raise task_not_found()
+    return run
+
+
+def lane_of_context(caller: Caller, context_id: str) -> SessionKey:
+    """Return the lane of a context; its key contains the caller, so no caller can enter another's context."""
+    owner = caller_hash(caller.access.actor_id)
+    return SessionKey.of(caller.agent.id, f"a2a:{owner}:{key_text(context_id)}")

@@ -1,4 +1,4 @@
-"""The one total table from what can go wrong to A2A's codes, for JSON-RPC, HTTP and gRPC, and the two error bodies."""
+"""A2A's errors: one table of their codes in JSON-RPC, HTTP and gRPC, and the error bodies."""
 
 from typing import Any
 
@@ -12,8 +12,8 @@ _REASON = "type.googleapis.com/google.rpc.ErrorInfo"
 _BAD_REQUEST = "type.googleapis.com/google.rpc.BadRequest"
 
 
-class Fault(Struct, frozen=True):
-    """A kind of error: its reason, and its code in each binding."""
+class ErrorKind(Struct, frozen=True):
+    """A kind of error: its reason and its code in each binding."""
 
     reason: str
     rpc: int
@@ -22,29 +22,29 @@ class Fault(Struct, frozen=True):
     domain: str = _A2A
 
 
-TASK_NOT_FOUND = Fault("TASK_NOT_FOUND", -32001, 404, "NOT_FOUND")
-TASK_NOT_CANCELABLE = Fault("TASK_NOT_CANCELABLE", -32002, 400, "FAILED_PRECONDITION")
-PUSH_NOT_SUPPORTED = Fault("PUSH_NOTIFICATION_NOT_SUPPORTED", -32003, 400, "FAILED_PRECONDITION")
-UNSUPPORTED_OPERATION = Fault("UNSUPPORTED_OPERATION", -32004, 400, "FAILED_PRECONDITION")
-CONTENT_TYPE_NOT_SUPPORTED = Fault("CONTENT_TYPE_NOT_SUPPORTED", -32005, 400, "INVALID_ARGUMENT")
-NO_EXTENDED_CARD = Fault("EXTENDED_AGENT_CARD_NOT_CONFIGURED", -32007, 400, "FAILED_PRECONDITION")
-EXTENSION_REQUIRED = Fault("EXTENSION_SUPPORT_REQUIRED", -32008, 400, "FAILED_PRECONDITION")
-VERSION_NOT_SUPPORTED = Fault("VERSION_NOT_SUPPORTED", -32009, 400, "FAILED_PRECONDITION")
-INVALID_PARAMS = Fault("INVALID_PARAMS", -32602, 400, "INVALID_ARGUMENT", _OWN)
-INVALID_JSON = Fault("INVALID_JSON", -32700, 400, "INVALID_ARGUMENT", _OWN)
-INVALID_REQUEST = Fault("INVALID_REQUEST", -32600, 400, "INVALID_ARGUMENT", _OWN)
-METHOD_NOT_FOUND = Fault("METHOD_NOT_FOUND", -32601, 404, "UNIMPLEMENTED", _OWN)
-QUEUE_FULL = Fault("QUEUE_FULL", -32000, 429, "RESOURCE_EXHAUSTED", _OWN)
-_UNAUTHENTICATED = Fault("UNAUTHENTICATED", -32000, 401, "UNAUTHENTICATED", _OWN)
-_FORBIDDEN = Fault("FORBIDDEN", -32000, 403, "PERMISSION_DENIED", _OWN)
-_NOT_FOUND = Fault("NOT_FOUND", -32000, 404, "NOT_FOUND", _OWN)
-_CONFLICT = Fault("CONFLICT", -32000, 409, "ABORTED", _OWN)
-_TOO_LARGE = Fault("TOO_LARGE", -32602, 413, "INVALID_ARGUMENT", _OWN)
-_RATE_LIMITED = Fault("RATE_LIMITED", -32000, 429, "RESOURCE_EXHAUSTED", _OWN)
-_INTERNAL = Fault("INTERNAL", -32603, 500, "INTERNAL", _OWN)
-UNAVAILABLE = Fault("UNAVAILABLE", -32603, 503, "UNAVAILABLE", _OWN)
+TASK_NOT_FOUND = ErrorKind("TASK_NOT_FOUND", -32001, 404, "NOT_FOUND")
+TASK_NOT_CANCELABLE = ErrorKind("TASK_NOT_CANCELABLE", -32002, 400, "FAILED_PRECONDITION")
+PUSH_NOT_SUPPORTED = ErrorKind("PUSH_NOTIFICATION_NOT_SUPPORTED", -32003, 400, "FAILED_PRECONDITION")
+UNSUPPORTED_OPERATION = ErrorKind("UNSUPPORTED_OPERATION", -32004, 400, "FAILED_PRECONDITION")
+CONTENT_TYPE_NOT_SUPPORTED = ErrorKind("CONTENT_TYPE_NOT_SUPPORTED", -32005, 400, "INVALID_ARGUMENT")
+NO_EXTENDED_CARD = ErrorKind("EXTENDED_AGENT_CARD_NOT_CONFIGURED", -32007, 400, "FAILED_PRECONDITION")
+EXTENSION_REQUIRED = ErrorKind("EXTENSION_SUPPORT_REQUIRED", -32008, 400, "FAILED_PRECONDITION")
+VERSION_NOT_SUPPORTED = ErrorKind("VERSION_NOT_SUPPORTED", -32009, 400, "FAILED_PRECONDITION")
+INVALID_PARAMS = ErrorKind("INVALID_PARAMS", -32602, 400, "INVALID_ARGUMENT", _OWN)
+INVALID_JSON = ErrorKind("INVALID_JSON", -32700, 400, "INVALID_ARGUMENT", _OWN)
+INVALID_REQUEST = ErrorKind("INVALID_REQUEST", -32600, 400, "INVALID_ARGUMENT", _OWN)
+METHOD_NOT_FOUND = ErrorKind("METHOD_NOT_FOUND", -32601, 404, "UNIMPLEMENTED", _OWN)
+QUEUE_FULL = ErrorKind("QUEUE_FULL", -32000, 429, "RESOURCE_EXHAUSTED", _OWN)
+_UNAUTHENTICATED = ErrorKind("UNAUTHENTICATED", -32000, 401, "UNAUTHENTICATED", _OWN)
+_FORBIDDEN = ErrorKind("FORBIDDEN", -32000, 403, "PERMISSION_DENIED", _OWN)
+_NOT_FOUND = ErrorKind("NOT_FOUND", -32000, 404, "NOT_FOUND", _OWN)
+_CONFLICT = ErrorKind("CONFLICT", -32000, 409, "ABORTED", _OWN)
+_TOO_LARGE = ErrorKind("TOO_LARGE", -32602, 413, "INVALID_ARGUMENT", _OWN)
+_RATE_LIMITED = ErrorKind("RATE_LIMITED", -32000, 429, "RESOURCE_EXHAUSTED", _OWN)
+_INTERNAL = ErrorKind("INTERNAL", -32603, 500, "INTERNAL", _OWN)
+UNAVAILABLE = ErrorKind("UNAVAILABLE", -32603, 503, "UNAVAILABLE", _OWN)
 
-_FAULTS: dict[Code, Fault] = {
+_KINDS: dict[Code, ErrorKind] = {
     Code.INVALID_PARAMS: INVALID_PARAMS,
     Code.INVALID_JSON: INVALID_JSON,
     Code.TOKEN_IN_QUERY: INVALID_PARAMS,
@@ -76,61 +76,59 @@ _FAULTS: dict[Code, Fault] = {
 
 
 class A2aError(Exception):
-    """A request that cannot be granted, as A2A says it."""
+    """A refused request, with A2A's reason and codes."""
 
     def __init__(
-        self, fault: Fault, message: str, *, field: str | None = None, retry_after_seconds: int | None = None
+        self, kind: ErrorKind, message: str, *, field: str | None = None, retry_after_seconds: int | None = None
     ) -> None:
         super().__init__(message)
-        self.fault = fault
+        self.kind = kind
         self.message = message
         self.field = field
         self.retry_after_seconds = retry_after_seconds
 
     def details(self) -> list[dict[str, Any]]:
-        """The ErrorInfo, and which field is wrong where one is."""
+        """Return the ErrorInfo and, if a field is wrong, which one."""
         metadata = {} if self.field is None else {"field": self.field}
-        found: list[dict[str, Any]] = [
-            {"@type": _REASON, "reason": self.fault.reason, "domain": self.fault.domain, "metadata": metadata}
+        details: list[dict[str, Any]] = [
+            {"@type": _REASON, "reason": self.kind.reason, "domain": self.kind.domain, "metadata": metadata}
         ]
         if self.field is not None:
             violation = {"field": self.field, "description": self.message}
-            found.append({"@type": _BAD_REQUEST, "fieldViolations": [violation]})
-        return found
+            details.append({"@type": _BAD_REQUEST, "fieldViolations": [violation]})
+        return details
 
     def rpc_body(self) -> dict[str, Any]:
-        """The error member of a JSON-RPC answer."""
-        return {"code": self.fault.rpc, "message": self.message, "data": self.details()}
+        """Return the error member of a JSON-RPC response."""
+        return {"code": self.kind.rpc, "message": self.message, "data": self.details()}
 
     def http_body(self) -> dict[str, Any]:
-        """The body of an HTTP answer."""
-        status = {"code": self.fault.http, "status": self.fault.grpc, "message": self.message}
+        """Return the body of an HTTP response."""
+        status = {"code": self.kind.http, "status": self.kind.grpc, "message": self.message}
         return {"error": status | {"details": self.details()}}
 
     def legacy_http_body(self) -> dict[str, Any]:
-        """The same as 0.3's client reads it: it knows an error by the name of its class."""
-        name = self.fault.reason.title().replace("_", "") + "Error"
+        """Return the body for a 0.3 client, which recognizes an error by its class name."""
+        name = self.kind.reason.title().replace("_", "") + "Error"
         return {"type": name, "message": self.message} | self.http_body()
 
     def headers(self) -> dict[str, str]:
-        """What the answer's head says beside the status."""
-        found = {} if self.retry_after_seconds is None else {"Retry-After": str(self.retry_after_seconds)}
-        return found | ({"WWW-Authenticate": "Bearer"} if self.fault is _UNAUTHENTICATED else {})
+        """Return the headers that go with the error."""
+        retry = {} if self.retry_after_seconds is None else {"Retry-After": str(self.retry_after_seconds)}
+        return retry | ({"WWW-Authenticate": "Bearer"} if self.kind is _UNAUTHENTICATED else {})
 
 
 def from_refusal(refusal: Refusal) -> A2aError:
-    """A refusal of the house in A2A's codes."""
-    fault = _FAULTS[refusal.code]
-    return A2aError(
-        fault, refusal.message, field=refusal.field, retry_after_seconds=refusal.retry_after_seconds
-    )  # fmt: skip
+    """Return a refusal of the server in A2A's codes."""
+    kind, seconds = _KINDS[refusal.code], refusal.retry_after_seconds
+    return A2aError(kind, refusal.message, field=refusal.field, retry_after_seconds=seconds)
 
 
 def task_not_found() -> A2aError:
-    """The one answer for a task that is missing and for one that is another's."""
-    return A2aError(TASK_NOT_FOUND, "There is no such task here, or it is not yours.")
+    """Return the error for a task that is missing or belongs to another caller; the two look alike."""
+    return A2aError(TASK_NOT_FOUND, "No such task, or it is not yours.")
 
 
-def wrong(field: str, message: str) -> A2aError:
-    """A field that does not hold what it should."""
+def invalid_params(field: str, message: str) -> A2aError:
+    """Return the error for a field with an invalid value."""
     return A2aError(INVALID_PARAMS, message, field=field)

@@ -1,27 +1,27 @@
-"""How far free-form JSON may reach: so many levels, for protobuf holds a hundred and makes three of one; so many
-values, for the protocol's library takes its time over each, and everybody else waits meanwhile.
+"""Limits on free-form JSON: its depth, because protobuf stops at 100 levels and turns one of ours into three; and the
+number of values, because the SDK is slow at each and all other requests wait meanwhile.
 """
 
 import sys
 
 from carrel.kernel.limits import A2A_LEVELS_MAX, A2A_VALUES_MAX
-from carrel.surfaces.a2a.errors import wrong
+from carrel.surfaces.a2a.errors import invalid_params
 
-# So much of a path is told of what reaches too far.
-_TOLD_MAX, _NAME_CHARS_MAX = 3, 40
-
-
-def check_extent(value: object) -> None:
-    """Refuse JSON that reaches further than it may, naming where it does."""
-    place = place_beyond(value, A2A_LEVELS_MAX, A2A_VALUES_MAX)
-    if place is not None:
-        named = ".".join(name[:_NAME_CHARS_MAX] for name in place[:_TOLD_MAX]) or "params"
-        bound = f"{A2A_LEVELS_MAX} levels and {A2A_VALUES_MAX} values"
-        raise wrong(named, f"{named} is too deep or too much; a request has at most {bound}.")
+# How much of the path an error names.
+_PATH_NAMES_MAX, _NAME_CHARS_MAX = 3, 40
 
 
-def place_beyond(value: object, levels: int, values: int = sys.maxsize) -> tuple[str, ...] | None:
-    """The way to the first place beyond so many levels, or beyond so many values in all; None when there is none."""
+def check_json_limits(value: object) -> None:
+    """Refuse JSON that is too deep or has too many values, naming where."""
+    path = path_beyond(value, A2A_LEVELS_MAX, A2A_VALUES_MAX)
+    if path is not None:
+        field = ".".join(name[:_NAME_CHARS_MAX] for name in path[:_PATH_NAMES_MAX]) or "params"
+        limits = f"{A2A_LEVELS_MAX} levels and {A2A_VALUES_MAX} values"
+        raise invalid_params(field, f"{field} is too deep or too large; a request has at most {limits}.")
+
+
+def path_beyond(value: object, levels: int, values: int = sys.maxsize) -> tuple[str, ...] | None:
+    """Return the path of the first value below that many levels or after that many values; None if there is none."""
     return _Walk(values).beyond(value, levels)
 
 
@@ -38,7 +38,7 @@ class _Walk:
         if not levels:
             return ()
         for name, inner in value.items() if isinstance(value, dict) else enumerate(value):
-            place = self.beyond(inner, levels - 1)
-            if place is not None:
-                return (str(name), *place)
+            path = self.beyond(inner, levels - 1)
+            if path is not None:
+                return (str(name), *path)
         return None

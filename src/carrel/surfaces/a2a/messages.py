@@ -1,4 +1,4 @@
-"""From an A2A message to what is said to an agent: its words, its files, and the message itself to be shown again."""
+"""A2A messages as messages to an agent: the text, the files, and the original for the task's history."""
 
 import msgspec
 from a2a.types import Message as WireMessage
@@ -6,89 +6,91 @@ from a2a.types import Part, Role, SendMessageRequest
 
 from carrel.kernel import SCOPE_END, Message, NewAttachment, Provenance
 from carrel.kernel.limits import A2A_ID_CHARS_MAX, ATTACHMENT_BYTES_MAX, ATTACHMENTS_MAX, MESSAGE_CHARS_MAX
-from carrel.surfaces.a2a.errors import CONTENT_TYPE_NOT_SUPPORTED, A2aError, wrong
-from carrel.surfaces.a2a.json_limits import check_extent
-from carrel.surfaces.a2a.params import as_json
+from carrel.surfaces.a2a.errors import CONTENT_TYPE_NOT_SUPPORTED, A2aError, invalid_params
+from carrel.surfaces.a2a.json_limits import check_json_limits
+from carrel.surfaces.a2a.protobuf_json import to_json
 
 FILE_TYPES = ("image/png", "image/jpeg", "image/webp", "image/gif", "application/pdf")
-_WORD_TYPES = ("application/json", "application/x-www-form-urlencoded")
+_TEXT_TYPES = ("application/json", "application/x-www-form-urlencoded")
 
 
 def check_message(message: WireMessage) -> None:
-    """Refuse a message that is no message, naming the field."""
+    """Refuse a message without a valid id, role or parts."""
     _check_id("message.messageId", message.message_id, needed=True)
     _check_id("message.contextId", message.context_id)
     _check_id("message.taskId", message.task_id)
     if message.role != Role.ROLE_USER:
-        raise wrong("message.role", "A message to an agent has the role ROLE_USER.")
+        raise invalid_params("message.role", "The role of a message to an agent must be ROLE_USER.")
     if not message.parts:
-        raise wrong("message.parts", "A message needs at least one part.")
+        raise invalid_params("message.parts", "A message needs at least one part.")
 
 
 def _check_id(field: str, text: str, *, needed: bool = False) -> None:
     if needed and not text:
-        raise wrong(field, f"{field} is missing.")
+        raise invalid_params(field, f"{field} is missing.")
     if len(text) > A2A_ID_CHARS_MAX or SCOPE_END in text or "\x00" in text:
-        raise wrong(field, f"{field} has at most {A2A_ID_CHARS_MAX} characters, none of them a control character.")
+        raise invalid_params(
+            field, f"{field} must be at most {A2A_ID_CHARS_MAX} characters, without control characters."
+        )
 
 
-def said(request: SendMessageRequest, actor_id: str, sender_id: str) -> Message:
-    """What the message says, for `deliver`; files leave the original and become attachments."""
-    words: list[str] = []
+def to_message(request: SendMessageRequest, actor_id: str, sender_id: str) -> Message:
+    """Return the message for `deliver`; files are taken out of the original and become attachments."""
+    texts: list[str] = []
     files: list[NewAttachment] = []
     original = SendMessageRequest(message=request.message, metadata=request.metadata)
     for n, part in enumerate(original.message.parts):
         field = f"message.parts.{n}"
         match part.WhichOneof("content"):
             case "text":
-                _check_words(field, part)
-                words.append(part.text)
+                _check_text_type(field, part)
+                texts.append(part.text)
             case "data":
-                words.append(_as_words(part))
+                texts.append(_json_text(part))
             case "url":
                 _check_file_type(field, part, needed=False)
-                words.append(_link(field, part))
+                texts.append(_link(field, part))
             case "raw":
                 files.append(_file(field, part))
                 part.raw = b""
             case _:
-                raise wrong(field, "A part has one of text, raw, url and data.")
-    text = "\n\n".join(word for word in words if word)
+                raise invalid_params(field, "A part needs one of text, raw, url and data.")
+    text = "\n\n".join(filter(None, texts))
     _check_bounds(text, files)
-    shown = as_json(original)
-    # By gRPC it came without passing as JSON, and as JSON it goes on.
-    check_extent(shown)
+    kept = to_json(original)
+    # A message sent over gRPC has not been checked as JSON yet.
+    check_json_limits(kept)
     return Message(
         text=text,
         provenance=Provenance(kind="a2a", actor=actor_id),
         sender_id=sender_id,
         attachments=tuple(files),
-        original=msgspec.json.encode(shown),
+        original=msgspec.json.encode(kept),
     )
 
 
 def _check_bounds(text: str, files: list[NewAttachment]) -> None:
-    """What `deliver` would refuse too, in the terms of whoever sent it."""
+    """Refuse what `deliver` would refuse too, but with the names of A2A's fields."""
     if "\x00" in text:
-        raise wrong("message.parts", "A NUL character may stand in no text.")
+        raise invalid_params("message.parts", "Text must not contain NUL characters.")
     if not text.strip() and not files:
-        raise wrong("message.parts", "A message needs some text.")
+        raise invalid_params("message.parts", "A message needs some text.")
     if len(text) > MESSAGE_CHARS_MAX:
-        raise wrong("message.parts", f"A message has at most {MESSAGE_CHARS_MAX} characters.")
+        raise invalid_params("message.parts", f"A message has at most {MESSAGE_CHARS_MAX} characters.")
     if len(files) > ATTACHMENTS_MAX:
-        raise wrong("message.parts", f"A message has at most {ATTACHMENTS_MAX} files.")
+        raise invalid_params("message.parts", f"A message has at most {ATTACHMENTS_MAX} files.")
 
 
-def _check_words(field: str, part: Part) -> None:
+def _check_text_type(field: str, part: Part) -> None:
     kind = _bare_type(part)
-    if kind and not kind.startswith("text/") and kind not in _WORD_TYPES:
-        raise _unsupported(field, f"A text part of type {kind[:100]} is not understood here.")
+    if kind and not kind.startswith("text/") and kind not in _TEXT_TYPES:
+        raise _unsupported(field, f"Text parts of type {kind[:100]} are not supported.")
 
 
 def _check_file_type(field: str, part: Part, *, needed: bool) -> None:
     kind = _bare_type(part)
     if (needed or kind) and kind not in FILE_TYPES:
-        raise _unsupported(field, f"A file is one of {', '.join(FILE_TYPES)}, not '{kind[:100]}'.")
+        raise _unsupported(field, f"A file must be one of {', '.join(FILE_TYPES)}, not '{kind[:100]}'.")
 
 
 def _bare_type(part: Part) -> str:
@@ -99,23 +101,23 @@ def _unsupported(field: str, message: str) -> A2aError:
     return A2aError(CONTENT_TYPE_NOT_SUPPORTED, message, field=f"{field}.mediaType")
 
 
-def _as_words(part: Part) -> str:
-    value = as_json(part)["data"]
+def _json_text(part: Part) -> str:
+    value = to_json(part)["data"]
     return f"```json\n{msgspec.json.encode(value).decode()}\n```"
 
 
 def _link(field: str, part: Part) -> str:
     if not part.url.startswith(("http://", "https://")):
-        raise wrong(f"{field}.url", "A file's address begins http:// or https://.")
+        raise invalid_params(f"{field}.url", "The URL of a file must start with http:// or https://.")
     return f"File: {part.filename} {part.url}" if part.filename else f"File: {part.url}"
 
 
 def _file(field: str, part: Part) -> NewAttachment:
     _check_file_type(field, part, needed=True)
     if not part.raw:
-        raise wrong(f"{field}.raw", "This file is empty.")
+        raise invalid_params(f"{field}.raw", "This file is empty.")
     if len(part.raw) > ATTACHMENT_BYTES_MAX:
-        raise wrong(f"{field}.raw", f"A file has at most {ATTACHMENT_BYTES_MAX} bytes.")
+        raise invalid_params(f"{field}.raw", f"A file has at most {ATTACHMENT_BYTES_MAX} bytes.")
     if "\x00" in part.filename:
-        raise wrong(f"{field}.filename", "A NUL character may stand in no text.")
+        raise invalid_params(f"{field}.filename", "Text must not contain NUL characters.")
     return NewAttachment(name=part.filename or "file", mime_type=_bare_type(part), content=part.raw)

@@ -1,7 +1,7 @@
-"""Pushing: posts every change of a task to its webhooks, in order and at least once, beside the turns and never in one.
+"""A2A push delivery: posts every change of a task to its webhooks, in order and at least once, outside of turns.
 
-How far each webhook has come stands in the store, so a restart goes on where the last server stood, and several
-servers share the work. A webhook that answers slowly takes a place of its own host, and nobody else's.
+The store keeps how far each webhook has got, so a restarted server continues there and several servers share the work.
+Each host has its own limit of concurrent webhooks, so a slow one holds up no other.
 """
 
 from collections import Counter
@@ -26,18 +26,18 @@ from carrel.outbox import (
 )
 from carrel.runs import run_by_id
 from carrel.storage import Database, LeasedDuty, Tx
-from carrel.surfaces.a2a.task_view import updates
+from carrel.surfaces.a2a.task_json import updates_of_event
 from carrel.wire import Wire, WireFault
 
 _log = getLogger("carrel.a2a")
 
 
-class _NotTaken(Exception):
-    """The receiver answered, and did not take what was posted."""
+class _NotAccepted(Exception):
+    """The receiver responded with something other than success."""
 
 
 class PushDuty(LeasedDuty[Webhook]):
-    """Tells the webhooks of one store; several servers may do so side by side."""
+    """Delivers to the webhooks of one store; several servers may do so side by side."""
 
     name = "webhooks"
     bell = WEBHOOKS
@@ -49,41 +49,41 @@ class PushDuty(LeasedDuty[Webhook]):
         self._settings = settings
 
     def release(self, tx: Tx) -> object:
-        """End every claim of a server that is gone."""
+        """End the claims of a server that is gone."""
         return release_webhooks(tx)
 
     def next_due(self, tx: Tx) -> int | None:
-        """When a webhook is next due at a host that has room for another."""
+        """Return when a webhook is next due at a host that is not at its limit."""
         return next_webhook_due(tx, but=crowded_hosts(self._hosts()))
 
     def take(self, tx: Tx, limit: int) -> list[Webhook]:
-        """Webhooks that have something to be told, so many of each host as may be."""
+        """Lease webhooks with undelivered changes, up to the limit of each host."""
         return take_webhooks(tx, self._hosts(), limit)
 
     async def do(self, item: Webhook) -> None:
-        """Tell one webhook everything that is left to tell."""
+        """Deliver all that is due to one webhook."""
         held: Webhook | None = item
         while held is not None:
-            held = await self._tell(held)
+            held = await self._deliver_next(held)
 
     def _hosts(self) -> Counter[str]:
-        """How many webhooks of each host are being told."""
+        """Return how many webhooks of each host are being delivered to."""
         return Counter(webhook.host for webhook in list(self.busy))
 
-    async def _tell(self, webhook: Webhook) -> Webhook | None:
-        """Tell a webhook of the next change; the webhook while there is more and it is still ours."""
+    async def _deliver_next(self, webhook: Webhook) -> Webhook | None:
+        """Deliver the next change; return the webhook while there is more and the lease is still ours."""
         try:
             change, body = await self.db.read(partial(_next_update, webhook=webhook))
             if body is not None:
                 await self._post(webhook, body)
-        except (WireFault, _NotTaken) as fault:
+        except (WireFault, _NotAccepted) as fault:
             await self._fail(webhook, str(fault))
             return None
         except Refusal:
             raise
-        except Exception as error:  # boundary: what cannot be told is a failed attempt too, and not tried for ever
+        except Exception as error:  # boundary: whatever else fails is a failed attempt too, not retried for ever
             log_trouble(_log, "webhook_broke_off", error, run_id=webhook.run_id)
-            await self._fail(webhook, f"It broke off here: {type(error).__name__}.")
+            await self._fail(webhook, f"Delivery failed on this server: {type(error).__name__}.")
             return None
         return await self.db.write(lambda tx: webhook_told(tx, webhook, change))
 
@@ -98,29 +98,29 @@ class PushDuty(LeasedDuty[Webhook]):
         ) as reply:
             await reply.drain()
         if not 200 <= reply.status < 300:
-            raise _NotTaken(f"The receiver answered {reply.status}.")
+            raise _NotAccepted(f"The receiver responded with {reply.status}.")
         METRICS.count("webhooks.told.count")
 
     async def _fail(self, webhook: Webhook, reason: str) -> None:
-        came_to = await self.db.write(lambda tx: webhook_failed(tx, webhook, reason, self._settings.attempts_max))
+        outcome = await self.db.write(lambda tx: webhook_failed(tx, webhook, reason, self._settings.attempts_max))
         METRICS.count("webhooks.failed.count")
-        told = {"run_id": webhook.run_id, "host": webhook.host, "attempt": webhook.attempt + 1, "error": reason}
-        if came_to == "given_up":
+        about = {"run_id": webhook.run_id, "host": webhook.host, "attempt": webhook.attempt + 1, "error": reason}
+        if outcome == "given_up":
             METRICS.count("webhooks.given_up.count")
-            _log.warning("webhook_given_up", extra=told)
+            _log.warning("webhook_given_up", extra=about)
         else:
-            _log.info("webhook_failed", extra=told)
+            _log.info("webhook_failed", extra=about)
 
 
 def _next_update(tx: Tx, webhook: Webhook) -> tuple[int, bytes | None]:
-    """The first change that the webhook was not told of, and what it is told; None when that is nothing."""
+    """Return the number of the next change to deliver and its body; None when there is nothing to post for it."""
     run = run_by_id(tx, webhook.access, webhook.run_id)
-    found = changes_of_run(tx, webhook.access, webhook.run_id, webhook.sent_change, limit=1)
-    if run is None or not found:
-        # The feed does not reach back so far any more.
+    events = changes_of_run(tx, webhook.access, webhook.run_id, webhook.sent_change, limit=1)
+    if run is None or not events:
+        # The feed no longer reaches back that far.
         return webhook.wanted_change, None
-    change, event = found[0]
-    for number, update in updates(tx, webhook.access, run, change, event):
+    change, event = events[0]
+    for number, update in updates_of_event(tx, webhook.access, run, change, event):
         if number > webhook.sent_change:
             return number, msgspec.json.encode(update)
     return change, None

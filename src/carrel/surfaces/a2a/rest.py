@@ -1,4 +1,4 @@
-"""HTTP+JSON: an address for every operation; 1.0 under the agent's own, 0.3 under its `/v1`."""
+"""The HTTP+JSON binding: a URL for every operation; 1.0 under the agent's own URL, 0.3 under its `/v1`."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -10,28 +10,33 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from carrel.surfaces.a2a.binding import answered, framed, last_seen, read_json
-from carrel.surfaces.a2a.caller import Version, asked_version, caller_of, require_extensions, unsupported_version
-from carrel.surfaces.a2a.cards import legacy_card
+from carrel.surfaces.a2a.agent_card import legacy_card
+from carrel.surfaces.a2a.caller import identify_caller, require_extensions
 from carrel.surfaces.a2a.errors import A2aError
-from carrel.surfaces.a2a.legacy import rest as old
-from carrel.surfaces.a2a.operations import OPERATIONS, Operations
-from carrel.surfaces.a2a.params import check_scope, read_params
-from carrel.surfaces.a2a.task_view import Json
+from carrel.surfaces.a2a.http_binding import event_stream, last_event_id, read_json, respond
+from carrel.surfaces.a2a.legacy import rest as legacy
+from carrel.surfaces.a2a.operations import Operations
+from carrel.surfaces.a2a.protobuf_json import Json
+from carrel.surfaces.a2a.requests import check_scope, parse_params
+from carrel.surfaces.a2a.version import Version, requested_version, unsupported_version
 from carrel.surfaces.http.house import House
 from carrel.surfaces.http.identity import WrongTokens
 
-_OWN_TYPE = "application/a2a+json"
-_WORDS_OF_TRUTH = {"true": True, "false": False, "1": True, "0": False}
+_A2A_TYPE = "application/a2a+json"
+_BOOLEANS = {"true": True, "false": False, "1": True, "0": False}
 
 
-class Address(Struct, frozen=True):
-    """One address: how a request there is read, which operation it is, and how 0.3 says the answer."""
+# Reads a request as the type that the operation takes.
+Reader = Callable[[Request, Any], Awaitable[Any]]
+
+
+class Endpoint(Struct, frozen=True):
+    """One URL: how to read a request there, the operation it calls, and how to write the result for 0.3."""
 
     methods: tuple[str, ...]
     path: str
     operation: str
-    read: Callable[[Request], Awaitable[Any]]
+    read: Reader
     write: Callable[[Json], object] | None = None
 
 
@@ -40,164 +45,141 @@ async def _body(request: Request) -> object:
     return {} if body is None else body
 
 
-def _query(request: Request) -> Json:
-    return dict(request.query_params)
+def _from_body(**path: str) -> Reader:
+    """Return a reader of the body; `path` maps fields of the request to parameters of the path."""
 
-
-def _reads_body(operation: str, **path: str) -> Callable[[Request], Awaitable[Any]]:
-    """A reader of the body, with parts of the path under their names in the request."""
-
-    async def read(request: Request) -> Any:
+    async def read(request: Request, kind: Any) -> Any:
         body = await _body(request)
-        named = {name: request.path_params[part] for name, part in path.items()}
-        return read_params(OPERATIONS[operation].request, body | named if isinstance(body, dict) else body)
+        fields = {name: request.path_params[part] for name, part in path.items()}
+        return parse_params(kind, body | fields if isinstance(body, dict) else body)
 
     return read
 
 
-def _reads_query(operation: str, **path: str) -> Callable[[Request], Awaitable[Any]]:
-    """A reader of the query parameters, with parts of the path under their names in the request."""
+def _from_query(**path: str) -> Reader:
+    """Return a reader of the query; `path` maps fields of the request to parameters of the path."""
 
-    async def read(request: Request) -> Any:
-        query = _query(request)
+    async def read(request: Request, kind: Any) -> Any:
+        query: Json = dict(request.query_params)
         check_scope(query)
-        if query.get("includeArtifacts") in _WORDS_OF_TRUTH:
-            query["includeArtifacts"] = _WORDS_OF_TRUTH[query["includeArtifacts"]]
-        named = {name: request.path_params[part] for name, part in path.items()}
-        return read_params(OPERATIONS[operation].request, query | named)
+        if query.get("includeArtifacts") in _BOOLEANS:
+            query["includeArtifacts"] = _BOOLEANS[query["includeArtifacts"]]
+        fields = {name: request.path_params[part] for name, part in path.items()}
+        return parse_params(kind, query | fields)
 
     return read
 
 
-async def _read_old_message(request: Request) -> wire.SendMessageRequest:
-    return old.read_sent(await _body(request))
+async def _from_nothing(_request: Request, kind: Any) -> Any:
+    return kind()
 
 
-async def _read_old_webhook(request: Request) -> wire.TaskPushNotificationConfig:
-    return old.read_webhook(request.path_params["id"], await _body(request))
+async def _legacy_message(request: Request, _kind: Any) -> wire.SendMessageRequest:
+    return legacy.read_sent(await _body(request))
 
 
-async def _reads_nothing(_request: Request) -> wire.GetExtendedAgentCardRequest:
-    return wire.GetExtendedAgentCardRequest()
+async def _legacy_push_config(request: Request, _kind: Any) -> wire.TaskPushNotificationConfig:
+    return legacy.read_push_config(request.path_params["id"], await _body(request))
 
 
-_WEBHOOKS = "/tasks/{id}/pushNotificationConfigs"
-_NEW: tuple[Address, ...] = (
-    Address(("POST",), "/message:send", "SendMessage", _reads_body("SendMessage")),
-    Address(("POST",), "/message:stream", "SendStreamingMessage", _reads_body("SendStreamingMessage")),
-    Address(("GET",), "/tasks", "ListTasks", _reads_query("ListTasks")),
-    Address(("POST",), "/tasks/{id}:cancel", "CancelTask", _reads_body("CancelTask", id="id")),
-    Address(("POST", "GET"), "/tasks/{id}:subscribe", "SubscribeToTask", _reads_query("SubscribeToTask", id="id")),
-    Address(("GET",), "/tasks/{id}", "GetTask", _reads_query("GetTask", id="id")),
-    Address(
-        ("POST",),
-        _WEBHOOKS,
-        "CreateTaskPushNotificationConfig",
-        _reads_body("CreateTaskPushNotificationConfig", taskId="id"),
-    ),
-    Address(
-        ("GET",),
-        _WEBHOOKS,
-        "ListTaskPushNotificationConfigs",
-        _reads_query("ListTaskPushNotificationConfigs", taskId="id"),
-    ),
-    Address(
-        ("GET",),
-        f"{_WEBHOOKS}/{{webhook}}",
-        "GetTaskPushNotificationConfig",
-        _reads_query("GetTaskPushNotificationConfig", taskId="id", id="webhook"),
-    ),
-    Address(
-        ("DELETE",),
-        f"{_WEBHOOKS}/{{webhook}}",
-        "DeleteTaskPushNotificationConfig",
-        _reads_query("DeleteTaskPushNotificationConfig", taskId="id", id="webhook"),
-    ),
-    Address(("GET",), "/extendedAgentCard", "GetExtendedAgentCard", _reads_nothing),
+_CONFIGS = "/tasks/{id}/pushNotificationConfigs"
+_CONFIG = f"{_CONFIGS}/{{webhook}}"
+_ENDPOINTS: tuple[Endpoint, ...] = (
+    Endpoint(("POST",), "/message:send", "SendMessage", _from_body()),
+    Endpoint(("POST",), "/message:stream", "SendStreamingMessage", _from_body()),
+    Endpoint(("GET",), "/tasks", "ListTasks", _from_query()),
+    Endpoint(("POST",), "/tasks/{id}:cancel", "CancelTask", _from_body(id="id")),
+    Endpoint(("POST", "GET"), "/tasks/{id}:subscribe", "SubscribeToTask", _from_query(id="id")),
+    Endpoint(("GET",), "/tasks/{id}", "GetTask", _from_query(id="id")),
+    Endpoint(("POST",), _CONFIGS, "CreateTaskPushNotificationConfig", _from_body(taskId="id")),
+    Endpoint(("GET",), _CONFIGS, "ListTaskPushNotificationConfigs", _from_query(taskId="id")),
+    Endpoint(("GET",), _CONFIG, "GetTaskPushNotificationConfig", _from_query(taskId="id", id="webhook")),
+    Endpoint(("DELETE",), _CONFIG, "DeleteTaskPushNotificationConfig", _from_query(taskId="id", id="webhook")),
+    Endpoint(("GET",), "/extendedAgentCard", "GetExtendedAgentCard", _from_nothing),
 )
-_WRITERS: dict[str, Callable[[Json], object]] = {
-    "SendMessage": old.write_sent,
-    "SendStreamingMessage": old.write_update,
-    "GetTask": old.write_task,
-    "CancelTask": old.write_task,
-    "SubscribeToTask": old.write_update,
-    "CreateTaskPushNotificationConfig": old.write_webhook,
-    "GetTaskPushNotificationConfig": old.write_webhook,
-    "ListTaskPushNotificationConfigs": old.write_webhooks,
+_LEGACY_WRITERS: dict[str, Callable[[Json], object]] = {
+    "SendMessage": legacy.write_sent,
+    "SendStreamingMessage": legacy.write_update,
+    "GetTask": legacy.write_task,
+    "CancelTask": legacy.write_task,
+    "SubscribeToTask": legacy.write_update,
+    "CreateTaskPushNotificationConfig": legacy.write_push_config,
+    "GetTaskPushNotificationConfig": legacy.write_push_config,
+    "ListTaskPushNotificationConfigs": legacy.write_push_configs,
     "DeleteTaskPushNotificationConfig": lambda _: {},
     "GetExtendedAgentCard": legacy_card,
-    "ListTasks": lambda answer: answer | {"tasks": [old.write_task(task) for task in answer["tasks"]]},
+    "ListTasks": lambda answer: answer | {"tasks": [legacy.write_task(task) for task in answer["tasks"]]},
 }
-_OLD_READERS: dict[str, Callable[[Request], Awaitable[Any]]] = {
-    "SendMessage": _read_old_message,
-    "SendStreamingMessage": _read_old_message,
-    "CreateTaskPushNotificationConfig": _read_old_webhook,
+_LEGACY_READERS: dict[str, Reader] = {
+    "SendMessage": _legacy_message,
+    "SendStreamingMessage": _legacy_message,
+    "CreateTaskPushNotificationConfig": _legacy_push_config,
 }
 
 
-def _old(address: Address) -> Address:
-    """The address that 0.3 has for the same operation."""
-    return Address(
-        address.methods,
-        "/card" if address.operation == "GetExtendedAgentCard" else address.path,
-        address.operation,
-        _OLD_READERS.get(address.operation, address.read),
-        _WRITERS[address.operation],
+def _legacy_endpoint(endpoint: Endpoint) -> Endpoint:
+    """Return the endpoint that 0.3 has for the same operation."""
+    return Endpoint(
+        endpoint.methods,
+        "/card" if endpoint.operation == "GetExtendedAgentCard" else endpoint.path,
+        endpoint.operation,
+        _LEGACY_READERS.get(endpoint.operation, endpoint.read),
+        _LEGACY_WRITERS[endpoint.operation],
     )
 
 
 class Rest:
-    """Answers requests by their addresses."""
+    """Serves HTTP+JSON requests."""
 
-    def __init__(self, house: House, wrong: WrongTokens, operations: Operations) -> None:
+    def __init__(self, house: House, wrong_tokens: WrongTokens, operations: Operations) -> None:
         self._house = house
-        self._wrong = wrong
+        self._wrong_tokens = wrong_tokens
         self._operations = operations
 
     def routes(self) -> list[BaseRoute]:
-        """Every address of both versions."""
-        new = [self._route("/a2a/{agent}", address, "1.0") for address in _NEW]
-        return [*[self._route("/a2a/{agent}/v1", _old(address), "0.3") for address in _NEW], *new]
+        """Return the routes of both versions."""
+        new = [self._route("/a2a/{agent}", endpoint, "1.0") for endpoint in _ENDPOINTS]
+        return [*[self._route("/a2a/{agent}/v1", _legacy_endpoint(one), "0.3") for one in _ENDPOINTS], *new]
 
-    def _route(self, above: str, address: Address, version: Version) -> BaseRoute:
-        path = above + address.path
+    def _route(self, base: str, endpoint: Endpoint, version: Version) -> BaseRoute:
+        path = base + endpoint.path
 
         async def serve(request: Request) -> Response:
-            return await answered(
+            return await respond(
                 request,
                 path,
-                lambda: self._serve(request, address, version),
-                lambda error: refused(request, error, version),
+                lambda: self._serve(request, endpoint, version),
+                lambda error: error_response(request, error, version),
             )
 
-        return Route(path, serve, methods=list(address.methods), name=f"{address.operation} {version} {path}")
+        return Route(path, serve, methods=list(endpoint.methods), name=f"{endpoint.operation} {version} {path}")
 
-    async def _serve(self, request: Request, address: Address, version: Version) -> Response:
-        caller = await caller_of(request, self._house, self._wrong)
-        if asked_version(request) not in (None, version):
-            raise unsupported_version(f"This address belongs to A2A {version}")
+    async def _serve(self, request: Request, endpoint: Endpoint, version: Version) -> Response:
+        caller = await identify_caller(request, self._house, self._wrong_tokens)
+        if requested_version(request) not in (None, version):
+            raise unsupported_version(f"This URL belongs to A2A {version}")
         require_extensions(caller, self._house)
-        operation, write = OPERATIONS[address.operation], address.write
-        asked = await address.read(request)
+        operation, write = self._operations[endpoint.operation], endpoint.write
+        parsed = await endpoint.read(request, operation.request)
         if operation.streams:
-            frames = await operation.act(self._operations, caller, asked, last_seen(request.headers))
-            return framed(request, self._house, self._wrong, frames, write or _as_it_is, caller.headers)
-        result = await operation.act(self._operations, caller, asked)
+            updates = await operation.perform(caller, parsed, last_event_id(request.headers))
+            return event_stream(request, self._house, self._wrong_tokens, updates, write or _unchanged, caller.headers)
+        result = await operation.perform(caller, parsed)
         return _response(request, write(result) if write else result, 200, caller.headers)
 
 
-def _as_it_is(update: Json) -> Json:
+def _unchanged(update: Json) -> Json:
     return update
 
 
-def refused(request: Request, error: A2aError, version: Version = "1.0") -> Response:
-    """The error as an answer over HTTP."""
+def error_response(request: Request, error: A2aError, version: Version = "1.0") -> Response:
+    """Return the error as an HTTP response."""
     body = error.legacy_http_body() if version == "0.3" else error.http_body()
-    return _response(request, body, error.fault.http, error.headers())
+    return _response(request, body, error.kind.http, error.headers())
 
 
 def _response(request: Request, value: object, status: int, headers: dict[str, str]) -> Response:
-    """The answer in the media type that the caller uses: plain JSON, unless it speaks of A2A's own."""
-    asked = request.headers.get("accept", "") + request.headers.get("content-type", "")
-    media = _OWN_TYPE if _OWN_TYPE in asked else "application/json"
+    """Return the response as plain JSON, or in A2A's own media type if the request mentions it."""
+    mentioned = request.headers.get("accept", "") + request.headers.get("content-type", "")
+    media = _A2A_TYPE if _A2A_TYPE in mentioned else "application/json"
     return Response(msgspec.json.encode(value), status, headers, media)

@@ -1,4 +1,4 @@
-"""Following one task: the task first, then its changes by number, from the stored feed and from nowhere else."""
+"""Streams of one task: the task first, then its changes by number, read from the stored feed."""
 
 from collections.abc import AsyncGenerator
 from functools import partial
@@ -8,51 +8,55 @@ from carrel.kernel.limits import STREAM_PAGE_ROWS, STREAM_PING_SECONDS
 from carrel.runs import RESTS, Run, run_by_id
 from carrel.storage import Tx
 from carrel.surfaces.a2a.caller import Caller
-from carrel.surfaces.a2a.task_view import ENDED, RESTING, Json, Shown, Update, render, updates
+from carrel.surfaces.a2a.protobuf_json import Json
+from carrel.surfaces.a2a.task_json import ENDED, RESTING, Detail, Update, task_json, updates_of_event
 from carrel.surfaces.http.house import House
 
+# None is a ping.
+UpdateStream = AsyncGenerator[Update | None, None]
 
-async def follow(
-    house: House, caller: Caller, run: Run, shown: Shown, *, after: int, until_rest: bool
-) -> AsyncGenerator[Update | None, None]:
-    """The task as `run` has it, then what came behind the change `after`; None now and then, as a sign of life.
 
-    It ends when the task ends or asks for something. A task that rests already is followed on, unless `until_rest`.
+async def follow_task(
+    house: House, caller: Caller, run: Run, detail: Detail, *, after: int, until_rest: bool
+) -> UpdateStream:
+    """Yield the task as `run` has it, then every change after the number `after`, and None as a ping.
+
+    The stream ends when the task ends or asks for something. A task that is already waiting is followed on, unless
+    `until_rest`.
     """
     access = caller.access
     with house.watch.over(access.account_id, run.id) as bell:
-        task = await house.db.read(lambda tx: render(tx, access, run, shown))
-        # Numbered by what its reader has seen: whoever is cut off right here must still be told of what comes next.
+        task = await house.db.read(lambda tx: task_json(tx, access, run, detail))
+        # Numbered by what the client has seen: if it is cut off right here, it must still get the next change.
         yield (after, {"task": task})
         if until_rest and run.state in RESTS and after >= run.changes:
             return
         while True:
             version = bell.version
-            found = await house.db.read(partial(_behind, caller=caller, run_id=run.id, after=after))
-            if found is None:
+            updates = await house.db.read(partial(_updates_after, caller=caller, run_id=run.id, after=after))
+            if updates is None:
                 return
-            for update in found:
+            for update in updates:
                 yield update
                 after = update[0]
-                # A question from before this stream began was answered, unless it is the newest change there was.
-                if _rests(update[1], ENDED if after < run.changes else RESTING):
+                # A question from before this stream has been answered, unless it is the newest change.
+                if _has_state(update[1], ENDED if after < run.changes else RESTING):
                     return
-            if not found:
+            if not updates:
                 await bell.wait(version, STREAM_PING_SECONDS)
                 if bell.version == version:
                     yield None
 
 
-def _behind(tx: Tx, caller: Caller, run_id: str, after: int) -> list[Update] | None:
-    """What came behind a change; None once the task is no more."""
+def _updates_after(tx: Tx, caller: Caller, run_id: str, after: int) -> list[Update] | None:
+    """Return the updates after a change; None once the task no longer exists."""
     run = run_by_id(tx, caller.access, run_id)
     if run is None:
         return None
-    told = changes_of_run(tx, caller.access, run_id, after, limit=STREAM_PAGE_ROWS)
-    found = [update for change, event in told for update in updates(tx, caller.access, run, change, event)]
-    return [update for update in found if update[0] > after]
+    events = changes_of_run(tx, caller.access, run_id, after, limit=STREAM_PAGE_ROWS)
+    updates = [update for change, event in events for update in updates_of_event(tx, caller.access, run, change, event)]
+    return [update for update in updates if update[0] > after]
 
 
-def _rests(update: Json, states: tuple[str, ...]) -> bool:
-    """True for an update to one of those states."""
+def _has_state(update: Json, states: tuple[str, ...]) -> bool:
     return "statusUpdate" in update and update["statusUpdate"]["status"]["state"] in states

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from carrel.a2a import RemoteRun, state_name
+from carrel.a2a import RemoteTask, state_name
 from carrel.bridge import A2aClient, NotReachable, Refused
 from carrel.kernel import Ids, SystemClock, system_chance
 from carrel.kernel.limits import BODY_BYTES_MAX
@@ -37,7 +37,7 @@ def send(args: Namespace, screen: Screen) -> int:
         answer = client.send(_message(args), wait=not args.no_wait, timeout_seconds=args.timeout)
     if screen.as_json:
         screen.json(answer)
-    run = RemoteRun(answer)
+    run = RemoteTask(answer)
     if args.no_wait and not run.is_resting:
         if not screen.as_json:
             screen.line(run.id)
@@ -47,20 +47,20 @@ def send(args: Namespace, screen: Screen) -> int:
 
 def stream(args: Namespace, screen: Screen) -> int:
     """Say something to an agent and show what comes of it while it comes; JSON is one event per line."""
-    run = RemoteRun()
+    run = RemoteTask()
     has_spoken = False
     with _agent(args) as client:
         if not client.streams:
             raise Failure(Exit.FAILED, "This agent does not stream; use `carrel a2a send`.")
         for event in client.stream(_message(args), timeout_seconds=args.timeout):
-            before, text = run.state, run.take(event)
+            before, text = run.state, run.apply(event)
             has_spoken = has_spoken or bool(text)
             show_event(event, text, run, screen, is_new_state=run.state != before)
             if run.is_resting:
                 break
         if run.id and not run.is_resting:
             # A stream that is cut ends no work; how it stands is told instead.
-            run = RemoteRun({"task": client.task(run.id, history=0)})
+            run = RemoteTask({"task": client.task(run.id, history=0)})
     if has_spoken and not screen.as_json:
         screen.line()
     return tell(run, args.agent_url, screen, with_text=not has_spoken)
@@ -88,7 +88,7 @@ def cancel(args: Namespace, screen: Screen) -> int:
         task = client.cancel(args.task_id)
     if screen.as_json:
         return screen.json(task)
-    screen.line(RemoteRun({"task": task}).state)
+    screen.line(RemoteTask({"task": task}).state)
     return Exit.OK
 
 

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from carrel.a2a import RemoteRun, interfaces_of, message_words
+from carrel.a2a import RemoteTask, interfaces_of, message_text
 from carrel.main.cli.command import Exit
 from carrel.main.cli.output import Screen, age, first_line
 
@@ -31,7 +31,7 @@ def show_card(card: Item, url: str, screen: Screen) -> int:
 
 def show_task(task: Item, screen: Screen) -> int:
     """Show everything about one task."""
-    run = RemoteRun({"task": task})
+    run = RemoteTask({"task": task})
     files = _files(run)
     screen.facts(
         [
@@ -39,7 +39,7 @@ def show_task(task: Item, screen: Screen) -> int:
             ("context", run.context_id),
             ("state", run.state),
             ("since", run.status.get("timestamp")),
-            ("says", first_line(run.said) if run.said != run.text else ""),
+            ("says", first_line(run.status_text) if run.status_text != run.text else ""),
             *(("file", name) for name in files),
         ]
     )
@@ -49,15 +49,16 @@ def show_task(task: Item, screen: Screen) -> int:
     for message in run.history:
         screen.line()
         who = str(message["role"]).removeprefix("ROLE_").lower()
-        screen.line(f"{who}: {message_words(message)}")
+        screen.line(f"{who}: {message_text(message)}")
     return Exit.OK
 
 
 def show_tasks(answer: Item, screen: Screen) -> int:
     """Show tasks, a line each, and how to see more of them."""
-    runs = [RemoteRun({"task": task}) for task in answer["tasks"]]
+    runs = [RemoteTask({"task": task}) for task in answer["tasks"]]
     rows = [
-        (run.id, run.state, run.context_id, _age(run.status.get("timestamp")), first_line(run.said)) for run in runs
+        (run.id, run.state, run.context_id, _age(run.status.get("timestamp")), first_line(run.status_text))
+        for run in runs
     ]
     screen.table(("TASK", "STATE", "CONTEXT", "SINCE", "SAYS"), rows, empty="No tasks.")
     if answer.get("nextPageToken"):
@@ -65,7 +66,7 @@ def show_tasks(answer: Item, screen: Screen) -> int:
     return Exit.OK
 
 
-def show_event(event: Item, text: str, run: RemoteRun, screen: Screen, *, is_new_state: bool) -> None:
+def show_event(event: Item, text: str, run: RemoteTask, screen: Screen, *, is_new_state: bool) -> None:
     """Show one event: its text on stdout, a new state on stderr."""
     if screen.as_json:
         screen.line(json.dumps(event, ensure_ascii=False))
@@ -74,11 +75,11 @@ def show_event(event: Item, text: str, run: RemoteRun, screen: Screen, *, is_new
     if text:
         screen.piece(text)
     if is_new_state and run.message is None:
-        is_word = not run.is_resting and run.said
-        screen.note(f"{run.state}: {first_line(run.said)}" if is_word else run.state)
+        is_word = not run.is_resting and run.status_text
+        screen.note(f"{run.state}: {first_line(run.status_text)}" if is_word else run.state)
 
 
-def tell(run: RemoteRun, url: str, screen: Screen, *, with_text: bool = True) -> int:
+def tell(run: RemoteTask, url: str, screen: Screen, *, with_text: bool = True) -> int:
     """Show what came of a task and return the number to end with; the answer alone goes to stdout."""
     is_shown = not screen.as_json
     if run.state == "completed":
@@ -89,11 +90,11 @@ def tell(run: RemoteRun, url: str, screen: Screen, *, with_text: bool = True) ->
         return Exit.OK
     if run.is_asking:
         if is_shown:
-            screen.line(run.said or "It waits for more input.")
+            screen.line(run.status_text or "It waits for more input.")
         screen.note(f"It waits ({run.state}); answer with `carrel a2a send {url} TEXT --task {run.id}`.")
         return Exit.OK
     if run.has_ended:
-        screen.note(f"The task {run.state}: {run.said or 'no reason was given'}")
+        screen.note(f"The task {run.state}: {run.status_text or 'no reason was given'}")
         return Exit.FAILED
     screen.note(f"Not finished yet ({run.state or 'unknown'}); `carrel a2a get {url} {run.id}` looks again.")
     return Exit.TIMED_OUT
@@ -104,7 +105,7 @@ def _skill(skill: Item) -> str:
     return f"{named}: {skill['description']}" if skill.get("description") else named
 
 
-def _files(run: RemoteRun) -> list[str]:
+def _files(run: RemoteTask) -> list[str]:
     """What came besides text, by name."""
     wholes = [*run.artifacts, *([run.message] if run.message is not None else [])]
     return [

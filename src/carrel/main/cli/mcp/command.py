@@ -65,7 +65,7 @@ class _Pipes:
 
     def _carry(self, line: str) -> None:
         try:
-            answer = self._relay.carry(line)
+            answer = self._relay.send(line)
             # Whoever has gone away waits for nothing.
             with self._writing, contextlib.suppress(BrokenPipeError, ValueError):
                 if answer:

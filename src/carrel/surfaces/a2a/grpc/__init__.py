@@ -1,1 +1,1 @@
-"""A2A over gRPC."""
+"""The gRPC binding."""

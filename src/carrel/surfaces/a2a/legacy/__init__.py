@@ -1,1 +1,1 @@
-"""A2A 0.3, as older clients speak it."""
+"""A2A 0.3, for older clients: its requests converted to 1.0 and the results back."""

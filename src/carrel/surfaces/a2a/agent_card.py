@@ -1,4 +1,4 @@
-"""Agent cards: what an agent is, where and how it is spoken to, as A2A 1.0 and 0.3 say it."""
+"""Agent cards: what an agent is and where to reach it, in the form of A2A 1.0 and 0.3."""
 
 from email.utils import formatdate
 from hashlib import sha256
@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 from a2a.compat.v0_3.conversions import to_compat_agent_card
-from a2a.types import AgentCard
+from a2a.types import AgentCard, GetExtendedAgentCardRequest
 from google.protobuf.json_format import ParseDict
 from starlette.requests import Request
 from starlette.responses import Response
@@ -14,19 +14,21 @@ from starlette.responses import Response
 from carrel.agents import Agent
 from carrel.kernel.limits import A2A_CARD_SECONDS
 from carrel.kernel.settings import A2aSettings
-from carrel.surfaces.a2a.caller import Version
+from carrel.surfaces.a2a.caller import Caller
+from carrel.surfaces.a2a.errors import NO_EXTENDED_CARD, A2aError
 from carrel.surfaces.a2a.messages import FILE_TYPES
-from carrel.surfaces.a2a.task_view import Json
+from carrel.surfaces.a2a.protobuf_json import Json
+from carrel.surfaces.a2a.version import Version
 from carrel.surfaces.http.house import House
 from carrel.tools import CATALOG, Permitted
 
 _BINDINGS = ("JSONRPC", "HTTP+JSON")
 
 
-def card_of(house: House, agent: Agent, base_url: str, *, extended: bool = False) -> Json:
-    """The agent's card in 1.0; the extended one shows every tool the agent may use as a skill."""
+def agent_card(house: House, agent: Agent, base_url: str, *, extended: bool = False) -> Json:
+    """Return the agent's card in 1.0; the extended one lists every tool the agent may use as a skill."""
     settings = house.settings
-    about = agent.profile.description or f"{agent.name}, an agent at a Carrel server."
+    about = agent.profile.description or f"{agent.name}, an agent on a Carrel server."
     return {
         "name": agent.name,
         "description": about,
@@ -41,15 +43,22 @@ def card_of(house: House, agent: Agent, base_url: str, *, extended: bool = False
     }
 
 
+async def extended_card(house: House, caller: Caller, _request: GetExtendedAgentCardRequest) -> Json:
+    """GetExtendedAgentCard."""
+    if not house.settings.a2a.extended_card:
+        raise A2aError(NO_EXTENDED_CARD, "This agent has no extended card.")
+    return agent_card(house, caller.agent, caller.base_url, extended=True)
+
+
 def legacy_card(card: Json) -> Json:
-    """The same card as 0.3 says it."""
+    """Return a card in the form of 0.3."""
     core = ParseDict(card, AgentCard())
-    shown: Json = to_compat_agent_card(core).model_dump(mode="json", by_alias=True, exclude_none=True)
-    return shown
+    converted: Json = to_compat_agent_card(core).model_dump(mode="json", by_alias=True, exclude_none=True)
+    return converted
 
 
 def card_response(request: Request, agent: Agent, card: Json, version: Version) -> Response:
-    """A card that may be kept for a while and asked for again cheaply."""
+    """Return a card as a response that clients may cache and revalidate."""
     body = msgspec.json.encode(legacy_card(card) if version == "0.3" else card)
     tag = f'"{sha256(body).hexdigest()[:32]}"'
     headers = {
@@ -65,7 +74,7 @@ def card_response(request: Request, agent: Agent, card: Json, version: Version) 
 
 def _interfaces(settings: A2aSettings, agent: Agent, base_url: str) -> list[Json]:
     url = f"{base_url}/a2a/{agent.id}"
-    found: list[Json] = [
+    interfaces: list[Json] = [
         {"url": url, "protocolBinding": binding, "protocolVersion": version}
         for version in ("1.0", "0.3")
         for binding in _BINDINGS
@@ -73,19 +82,19 @@ def _interfaces(settings: A2aSettings, agent: Agent, base_url: str) -> list[Json
     if settings.grpc_port:
         host = urlsplit(base_url).hostname or ""
         address = f"{f'[{host}]' if ':' in host else host}:{settings.grpc_port}"
-        found.insert(2, {"url": address, "protocolBinding": "GRPC", "protocolVersion": "1.0", "tenant": agent.id})
-    return found
+        interfaces.insert(2, {"url": address, "protocolBinding": "GRPC", "protocolVersion": "1.0", "tenant": agent.id})
+    return interfaces
 
 
 def _capabilities(settings: A2aSettings) -> Json:
-    found: Json = {
+    capabilities: Json = {
         "streaming": settings.streaming,
         "pushNotifications": settings.push.enabled,
         "extendedAgentCard": settings.extended_card,
     }
     if settings.required_extensions:
-        found["extensions"] = [{"uri": uri, "required": True} for uri in settings.required_extensions]
-    return found
+        capabilities["extensions"] = [{"uri": uri, "required": True} for uri in settings.required_extensions]
+    return capabilities
 
 
 def _talk(about: str) -> Json:

@@ -1,4 +1,4 @@
-"""The port for A2A over gRPC: opened where the settings name one, and nothing of gRPC is imported otherwise."""
+"""The gRPC server, started if the settings name a port; gRPC is not imported otherwise."""
 
 import asyncio
 import os
@@ -23,46 +23,46 @@ from carrel.surfaces.http.identity import WrongTokens
 if TYPE_CHECKING:
     from grpc.aio import Server
 
-# The library writes lines of its own to stderr, which is for our log; what matters it tells us by exceptions, too.
+# The library writes to stderr, which is for our log; it reports what matters by exceptions as well.
 _QUIET = {"GRPC_VERBOSITY": "NONE"}
 _OPTIONS = (
-    # Two servers on one port would share its calls without a word.
+    # Without this, two servers on one port would silently share its calls.
     ("grpc.so_reuseport", 0),
     ("grpc.max_receive_message_length", BODY_BYTES_MAX),
-    # What may be stored may be shown: the caller says how much it takes.
+    # What could be stored can be read: the client sets its own limit.
     ("grpc.max_send_message_length", -1),
     ("grpc.max_metadata_size", REQUEST_HEAD_BYTES_MAX),
     ("grpc.absolute_max_metadata_size", REQUEST_HEAD_BYTES_MAX),
     ("grpc.max_concurrent_streams", GRPC_CALLS_PER_CONNECTION_MAX),
     ("grpc.server_handshake_timeout_ms", REQUEST_HEAD_SECONDS_MAX * 1000),
     ("grpc.max_connection_idle_ms", KEEP_ALIVE_SECONDS * 1000),
-    # Streams carry no signs of life of their own: the connection finds out who has vanished without a word.
+    # Streams have no pings of their own: keepalive finds clients that are gone.
     ("grpc.keepalive_time_ms", STREAM_PING_SECONDS * 1000),
     ("grpc.keepalive_timeout_ms", STREAM_SEND_SECONDS_MAX * 1000),
-    # Callers may look after their connections, too, which is by default a reason to hang up.
+    # Clients may send keepalive pings too; by default the server would close the connection.
     ("grpc.http2.min_ping_interval_without_data_ms", GRPC_PING_SECONDS_MIN * 1000),
 )
 
 
-class GrpcPort:
-    """An open port; calls are answered until the house closes."""
+class GrpcServer:
+    """A started gRPC server."""
 
     def __init__(self, server: "Server", closing: asyncio.Event) -> None:
         self._server = server
         self._closing = closing
 
     async def serve_until_closing(self) -> None:
-        """Return once the house closes and the calls have ended or were given time to."""
+        """Serve until Carrel stops and the calls have ended or run out of time."""
         try:
             await self._closing.wait()
         finally:
             await self._server.stop(GRPC_END_SECONDS_MAX)
 
 
-async def open_grpc(house: House, wrong: WrongTokens, ids: Ids, base_url: str) -> GrpcPort | None:
-    """The port that the settings name, answering already; None where there is to be none.
+async def open_grpc(house: House, wrong_tokens: WrongTokens, ids: Ids, base_url: str) -> GrpcServer | None:
+    """Start the gRPC server on the port that the settings name; None if they name none.
 
-    `base_url` is where this server's web addresses begin, as far as it knows: a call does not tell under which it came.
+    `base_url` is where this server's URLs begin, as far as it knows: a gRPC call does not say how it was addressed.
     """
     settings = house.settings
     if not settings.a2a.enabled or not settings.a2a.grpc_port:
@@ -72,22 +72,22 @@ async def open_grpc(house: House, wrong: WrongTokens, ids: Ids, base_url: str) -
     try:
         from grpc.aio import server as new_server
 
-        from carrel.surfaces.a2a.grpc.calls import GrpcCalls
+        from carrel.surfaces.a2a.grpc.handlers import GrpcHandlers
     except ImportError as error:
         raise Refusal(
             Code.INVALID_PARAMS,
-            "a2a.grpc_port needs the extra for gRPC: pip install 'carrel[grpc]'",
+            "a2a.grpc_port needs the gRPC extra: pip install 'carrel[grpc]'",
             field="a2a.grpc_port",
         ) from error
-    calls = GrpcCalls(house, wrong, ids, settings.server.public_url or base_url)
-    server = new_server(handlers=[calls.handlers()], options=_OPTIONS, maximum_concurrent_rpcs=GRPC_CALLS_MAX)
+    handlers = GrpcHandlers(house, wrong_tokens, ids, settings.server.public_url or base_url)
+    server = new_server(handlers=[handlers.generic_handler()], options=_OPTIONS, maximum_concurrent_rpcs=GRPC_CALLS_MAX)
     host, port = settings.server.host, settings.a2a.grpc_port
     try:
         server.add_insecure_port(f"{f'[{host}]' if ':' in host else host}:{port}")
     except RuntimeError as error:
         raise Refusal(
             Code.CONFLICT,
-            f"Cannot listen on {host}:{port} for gRPC; is another server there? Set another a2a.grpc_port.",
+            f"Cannot listen on {host}:{port} for gRPC. If another server uses the port, set another a2a.grpc_port.",
         ) from error
     await server.start()
-    return GrpcPort(server, house.closing)
+    return GrpcServer(server, house.closing)

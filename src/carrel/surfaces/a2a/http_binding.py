@@ -1,0 +1,84 @@
+"""What JSON-RPC and HTTP+JSON share: reading the body, error responses and server-sent events."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from functools import partial
+
+import msgspec
+from starlette.datastructures import Headers
+from starlette.requests import Request
+from starlette.responses import Response
+
+from carrel.surfaces.a2a.errors import INVALID_JSON, A2aError, from_refusal, invalid_params
+from carrel.surfaces.a2a.protobuf_json import Json
+from carrel.surfaces.a2a.task_stream import UpdateStream
+from carrel.surfaces.http import responder
+from carrel.surfaces.http.bodies import read_body
+from carrel.surfaces.http.house import House
+from carrel.surfaces.http.identity import WrongTokens, is_still_known
+from carrel.surfaces.http.streaming import PING, FrameStream, seen_event
+
+_TYPES = ("application/json", "application/a2a+json")
+
+
+async def respond(
+    request: Request, route: str, work: Callable[[], Awaitable[Response]], on_error: Callable[[A2aError], Response]
+) -> Response:
+    """Return the response of `work`, or what `on_error` makes of the error that it raised."""
+
+    async def guarded() -> Response:
+        try:
+            return await work()
+        except A2aError as error:
+            return on_error(error)
+
+    return await responder.answered(request, route, guarded, lambda refusal: on_error(from_refusal(refusal)))
+
+
+async def read_json(request: Request) -> object:
+    """Return the body parsed as JSON; None for an empty one."""
+    raw = await read_body(request, _TYPES)
+    if not raw.strip():
+        return None
+    try:
+        return msgspec.json.decode(raw)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise A2aError(INVALID_JSON, f"The body is not valid JSON: {error}.") from error
+
+
+def last_event_id(headers: Headers) -> int | None:
+    """Return the number of the last change that the client has seen, from the header Last-Event-ID."""
+    text = headers.get("last-event-id", "")
+    if not text:
+        return None
+    seen = seen_event(text)
+    if seen is None:
+        raise invalid_params("Last-Event-ID", "Last-Event-ID must be the id of an event of this task.")
+    return seen
+
+
+def event_stream(
+    request: Request,
+    house: House,
+    wrong_tokens: WrongTokens,
+    updates: UpdateStream,
+    write: Callable[[Json], object],
+    headers: Mapping[str, str],
+) -> FrameStream:
+    """Return updates as server-sent events whose ids are the change numbers; `write` gives each the binding's form."""
+    return FrameStream(
+        _frames(updates, write),
+        closing=house.closing,
+        still_allowed=partial(is_still_known, request, house, wrong_tokens),
+        headers=headers,
+    )
+
+
+async def _frames(updates: UpdateStream, write: Callable[[Json], object]) -> AsyncIterator[bytes]:
+    async for update in updates:
+        if update is None:
+            yield PING
+        else:
+            yield b"id: %d\ndata: %s\n\n" % (update[0], msgspec.json.encode(write(update[1])))
+            # Stored updates come without waiting, so let other requests run between two of them.
+            await asyncio.sleep(0)

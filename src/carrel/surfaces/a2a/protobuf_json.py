@@ -1,0 +1,94 @@
+"""JSON of the protocol's protobuf types: a strict check of its shape, and messages written as JSON.
+
+The protobuf library is too lenient about shape: it reads a string as an object without fields and drops invalid
+characters from base64. Wrong numbers, booleans and enum names it refuses itself.
+"""
+
+import re
+from functools import lru_cache
+from typing import Any
+
+from google.protobuf.descriptor import FieldDescriptor
+from google.protobuf.json_format import MessageToDict
+from google.protobuf.message import Message
+
+from carrel.surfaces.a2a.errors import invalid_params
+
+Json = dict[str, Any]
+_BASE64 = re.compile(r"[A-Za-z0-9+/_-]*={0,2}")
+# These types have their own JSON forms, which the library checks.
+_WELL_KNOWN = "google.protobuf."
+# The descriptors of a type and of a field; the library has two implementations of each, with different attributes.
+_Kind = Any
+_Field = Any
+
+
+def check_base64(text: str, path: str, *, padded: bool = False) -> None:
+    """Refuse invalid base64; decoders would skip invalid characters and return other bytes than were sent."""
+    if not _BASE64.fullmatch(text) or len(text.rstrip("=")) % 4 == 1 or (padded and len(text) % 4):
+        raise invalid_params(path, f"{path} is not valid base64.")
+
+
+def check_shape(kind: _Kind, value: object, path: str = "") -> Json:
+    """Return the JSON if it has the shape of the type; otherwise refuse it, naming the field. Unknown fields pass."""
+    if not isinstance(value, dict):
+        raise invalid_params(path or "params", f"{path or 'params'} must be an object.")
+    fields = _fields(kind)
+    for name, inner in value.items():
+        if name in fields and inner is not None:
+            _check_field(*fields[name], inner, f"{path}.{name}" if path else name)
+    return value
+
+
+@lru_cache(maxsize=64)
+def _fields(kind: _Kind) -> dict[str, tuple[_Field, bool]]:
+    """Return the fields of a type by both of their names, and whether each is a list."""
+    return {name: (field, _is_list(field)) for field in kind.fields for name in (field.name, field.json_name)}
+
+
+def _is_list(field: _Field) -> bool:
+    # Older versions of the library only have the label, which newer ones deprecate.
+    return bool(field.is_repeated if hasattr(field, "is_repeated") else field.label == field.LABEL_REPEATED)
+
+
+def _check_field(field: _Field, is_list: bool, value: object, path: str) -> None:
+    if not is_list:
+        _check_one(field, value, path)
+    elif not isinstance(value, list):
+        raise invalid_params(path, f"{path} must be a list.")
+    else:
+        for n, one in enumerate(value):
+            _check_one(field, one, f"{path}.{n}")
+
+
+def _check_one(field: _Field, value: object, path: str) -> None:
+    kind = field.message_type
+    if kind is not None:
+        if not kind.full_name.startswith(_WELL_KNOWN):
+            check_shape(kind, value, path)
+    elif field.type in (FieldDescriptor.TYPE_STRING, FieldDescriptor.TYPE_BYTES):
+        if not isinstance(value, str):
+            raise invalid_params(path, f"{path} must be a string.")
+        if field.type == FieldDescriptor.TYPE_BYTES:
+            check_base64(value, path)
+    elif field.type == FieldDescriptor.TYPE_ENUM and isinstance(value, bool):
+        raise invalid_params(path, f"{path} must be one of the names of {field.enum_type.name}.")
+
+
+def to_json(message: Message) -> Json:
+    """Return a protobuf message as JSON, with integers where protobuf has turned them into floats."""
+    written: Json = with_integers(MessageToDict(message))
+    return written
+
+
+def with_integers(value: Any) -> Any:
+    """Return JSON in which floats without a fraction are integers."""
+    match value:
+        case dict():
+            return {name: with_integers(inner) for name, inner in value.items()}
+        case list():
+            return [with_integers(inner) for inner in value]
+        case float() if value.is_integer() and abs(value) < 2**53:
+            return int(value)
+        case _:
+            return value

@@ -1,0 +1,96 @@
+"""Parse requests from JSON or protobuf bytes, strictly where a mistake would change their meaning."""
+
+import re
+from typing import Any, TypeVar
+
+import a2a.types as wire
+from google.protobuf.json_format import ParseDict, ParseError
+from google.protobuf.message import DecodeError, Message
+
+from carrel.surfaces.a2a.errors import invalid_params
+from carrel.surfaces.a2a.json_limits import check_json_limits
+from carrel.surfaces.a2a.protobuf_json import Json, check_shape
+
+R = TypeVar("R", bound=Message)
+_FIELD = re.compile(r"Failed to parse (\w+) field")
+_PATH = re.compile(r" at \w+\.([\w.\[\]]*\w)\.*$")
+_OWN_SCOPES = ("", "task")
+_SCOPE_NAMES = ("opt/v1/historyScope", "historyScope")
+
+
+def parse_params(kind: type[R], params: object) -> R:
+    """Parse JSON as a request; unknown fields are ignored, invalid values are refused by name."""
+    check_json_limits(params)
+    shaped = check_shape(kind.DESCRIPTOR, params)
+    try:
+        request: R = ParseDict(shaped, kind(), ignore_unknown_fields=True)
+    except ParseError as error:
+        raise invalid_params(_path_in(error), f"{_reason_in(error)}.") from error
+    except (ValueError, OverflowError) as error:
+        raise invalid_params("params", f"These params cannot be read ({type(error).__name__}).") from error
+    _check_dropped(request, shaped)
+    check_request(request)
+    return request
+
+
+def parse_bytes(kind: type[R], raw: bytes) -> R:
+    """Parse protobuf bytes as a request; the caller still has to call `check_request`."""
+    try:
+        return kind.FromString(raw)
+    except DecodeError as error:
+        raise invalid_params("request", f"This is not a {kind.DESCRIPTOR.name}.") from error
+
+
+def _path_in(error: ParseError) -> str:
+    """Return the path of the invalid value, as far as the library gives it."""
+    path = _PATH.search(str(error))
+    return ".".join(re.findall(r"\w+", path[1]) if path else _FIELD.findall(str(error))) or "params"
+
+
+def _reason_in(error: ParseError) -> str:
+    return str(error).rpartition("field: ")[2].rstrip(".")[:300]
+
+
+def _check_dropped(request: Any, params: Json) -> None:
+    """Refuse values that parsing has dropped although they would change the meaning."""
+    match request:
+        case wire.GetTaskRequest():
+            check_scope(params.get("metadata"))
+        case wire.ListTasksRequest():
+            # An unknown state is dropped, and the request would ask for every task.
+            if params.get("status") not in (None, "", 0, "TASK_STATE_UNSPECIFIED") and not request.status:
+                raise invalid_params("status", f"There is no state {str(params['status'])[:80]}.")
+
+
+def check_request(request: Any) -> None:
+    """Refuse a request that lacks a required field."""
+    match request:
+        case wire.SendMessageRequest():
+            if not request.HasField("message"):
+                raise invalid_params("message", "message is missing.")
+        case wire.GetTaskRequest() | wire.CancelTaskRequest() | wire.SubscribeToTaskRequest():
+            _need("id", request.id)
+        case wire.ListTasksRequest():
+            # A state may also come as a number, and an unknown one would ask for every task too.
+            if request.status not in wire.TaskState.values():
+                raise invalid_params("status", f"There is no state {request.status}.")
+        case wire.TaskPushNotificationConfig():
+            _need("taskId", request.task_id)
+            _need("url", request.url)
+        case wire.GetTaskPushNotificationConfigRequest() | wire.DeleteTaskPushNotificationConfigRequest():
+            _need("taskId", request.task_id)
+            _need("id", request.id)
+        case wire.ListTaskPushNotificationConfigsRequest():
+            _need("taskId", request.task_id)
+
+
+def _need(name: str, value: str) -> None:
+    if not value:
+        raise invalid_params(name, f"{name} is missing.")
+
+
+def check_scope(metadata: object) -> None:
+    """Refuse a history scope wider than the task: tasks here belong to no plan or objective."""
+    scopes = [metadata.get(name) for name in _SCOPE_NAMES] if isinstance(metadata, dict) else []
+    if any(scope not in (*_OWN_SCOPES, None) for scope in scopes):
+        raise invalid_params("metadata.historyScope", "The history of a task covers only that task.")

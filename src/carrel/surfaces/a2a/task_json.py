@@ -1,0 +1,245 @@
+"""Runs as A2A tasks, and a run's events as the updates of a stream or a push notification, in the JSON of A2A 1.0.
+
+The JSON is built directly, without protobuf: a list has up to a hundred tasks, and most clients speak JSON of 1.0.
+"""
+
+from base64 import b64encode
+from collections.abc import Sequence
+
+import msgspec
+
+from carrel.journal import Entry, Event, talk_of_runs
+from carrel.kernel import Access, iso
+from carrel.kernel.limits import A2A_HISTORY_MESSAGES, A2A_LEVELS_MAX
+from carrel.records import REPLY_ARTIFACT, Artifact, artifact_part, artifacts_of, attachments_by_id
+from carrel.runs import Run, queue_order, queue_position
+from carrel.storage import Tx
+from carrel.surfaces.a2a.json_limits import path_beyond
+from carrel.surfaces.a2a.protobuf_json import Json
+
+# The number of a task's change, and the update that reports it.
+Update = tuple[int, Json]
+
+SUBMITTED = "TASK_STATE_SUBMITTED"
+WORKING = "TASK_STATE_WORKING"
+INPUT_REQUIRED = "TASK_STATE_INPUT_REQUIRED"
+AUTH_REQUIRED = "TASK_STATE_AUTH_REQUIRED"
+COMPLETED = "TASK_STATE_COMPLETED"
+CANCELED = "TASK_STATE_CANCELED"
+FAILED = "TASK_STATE_FAILED"
+REJECTED = "TASK_STATE_REJECTED"
+ENDED = (COMPLETED, CANCELED, FAILED, REJECTED)
+RESTING = (INPUT_REQUIRED, AUTH_REQUIRED, *ENDED)
+_STATES = {
+    "run.queued": SUBMITTED,
+    "run.started": WORKING,
+    # To the client, a run between two attempts is still working.
+    "run.retrying": WORKING,
+    "run.rescued": WORKING,
+    "run.completed": COMPLETED,
+    "run.cancelled": CANCELED,
+}
+# A part is nested four levels deeper in a task than in a request.
+_PART_LEVELS_MAX = A2A_LEVELS_MAX - 4
+_PART_NAMES = {"text": "text", "bytes": "raw", "url": "url"}
+_decode = msgspec.json.Decoder().decode
+
+
+class Detail(msgspec.Struct, frozen=True, kw_only=True):
+    """How much of a task to include; `history` None means the default number of messages."""
+
+    history: int | None = None
+    artifacts: bool = True
+    # Whether messages in the history include the bytes of their files.
+    files: bool = True
+
+
+def original_of(run: Run) -> Json:
+    """Return the request that created the run as JSON, without the bytes of its files."""
+    return _decode(run.original or b"{}")  # type: ignore[no-any-return]
+
+
+def context_of(run: Run) -> str:
+    """Return the contextId by which the caller knows the run's lane."""
+    return str(original_of(run)["message"]["contextId"])
+
+
+def state_of(run: Run) -> str:
+    """Return a run's state as A2A names it."""
+    match run.state:
+        case "queued":
+            return WORKING if run.attempt else SUBMITTED
+        case "running":
+            return WORKING
+        case "waiting":
+            return _waiting(run.waiting_for)
+        case "failed":
+            return _failed(run.reason)
+        case "completed":
+            return COMPLETED
+        case _:
+            return CANCELED
+
+
+def _waiting(waiting_for: str | None) -> str:
+    return AUTH_REQUIRED if waiting_for == "auth" else INPUT_REQUIRED
+
+
+def _failed(reason: str | None) -> str:
+    return REJECTED if reason == "rejected" else FAILED
+
+
+def task_json(tx: Tx, access: Access, run: Run, detail: Detail) -> Json:
+    """Return one run as a task."""
+    return tasks_json(tx, access, [run], detail)[0]
+
+
+def tasks_json(tx: Tx, access: Access, runs: Sequence[Run], detail: Detail) -> list[Json]:
+    """Return runs as tasks, in the same order."""
+    limit = A2A_HISTORY_MESSAGES if detail.history is None else detail.history
+    started = [run.id for run in runs if run.session_id is not None]
+    entries = talk_of_runs(tx, access, started) if limit and started else {}
+    positions = _queue_positions(tx, access, runs)
+    return [_task(tx, access, run, entries.get(run.id, []), limit, positions.get(run.id), detail) for run in runs]
+
+
+def _task(
+    tx: Tx, access: Access, run: Run, entries: list[Entry], limit: int, position: int | None, detail: Detail
+) -> Json:
+    original = original_of(run)
+    context_id = original["message"]["contextId"]
+    text = {"waiting": run.question, "completed": run.reply, "failed": run.error_message}.get(run.state)
+    task: Json = {
+        "id": run.id,
+        "contextId": context_id,
+        "status": _status(state_of(run), run.updated_at, run.id, context_id, run.changes, text),
+    }
+    artifacts = _artifacts(tx, access, run) if detail.artifacts else []
+    if artifacts:
+        task["artifacts"] = artifacts
+    if limit:
+        task["history"] = _history(tx, access, run, original["message"], entries, detail)[-limit:]
+    task["metadata"] = original.get("metadata", {}) | _metadata(run, position)
+    return task
+
+
+def _metadata(run: Run, position: int | None) -> Json:
+    metadata: Json = {"queuedAt": iso(run.created_at), "sessionKey": run.key, "generation": run.changes}
+    if position:
+        metadata["queuePosition"] = position
+    return metadata | ({"reason": run.reason} if run.reason else {})
+
+
+def _queue_positions(tx: Tx, access: Access, runs: Sequence[Run]) -> dict[str, int | None]:
+    """Return the queue positions of the queued runs; a lane with several of them is read once."""
+    queued = [run for run in runs if state_of(run) == SUBMITTED]
+    keys = [run.key for run in queued]
+    lanes = {key: queue_order(tx, access, key) for key in set(keys) if keys.count(key) > 1}
+    return {run.id: lanes[run.key].get(run.id) if run.key in lanes else queue_position(tx, run) for run in queued}
+
+
+def _history(tx: Tx, access: Access, run: Run, message: Json, entries: list[Entry], detail: Detail) -> list[Json]:
+    """Return the messages of this task only; a queued task has just its input."""
+    messages = [_history_message(tx, access, run, message, entry, detail) for entry in entries]
+    if not any(entry.id == run.message_id for entry in entries):
+        messages.insert(0, _as_sent(tx, access, run, message, run.attached() if detail.files else ()))
+    return messages
+
+
+def _history_message(tx: Tx, access: Access, run: Run, message: Json, entry: Entry, detail: Detail) -> Json:
+    if entry.id == run.message_id:
+        return _as_sent(tx, access, run, message, run.attached() if detail.files else ())
+    original = (entry.details or {}).get("original")
+    if original is not None:
+        files = entry.attachment_ids if detail.files else ()
+        return _as_sent(tx, access, run, _decode(original)["message"], files)
+    role = "ROLE_USER" if entry.role == "user" else "ROLE_AGENT"
+    return _message(entry.id, role, entry.content, run.id, message["contextId"])
+
+
+def _as_sent(tx: Tx, access: Access, run: Run, message: Json, files: tuple[str, ...]) -> Json:
+    """Return a message as it was sent, with its files put back and the id of its task."""
+    raw = [part for part in message["parts"] if "raw" in part] if files else []
+    for part, file in zip(raw, attachments_by_id(tx, access, files) if raw else (), strict=False):
+        part["raw"] = b64encode(file.content).decode()
+    return message | {"taskId": run.id}
+
+
+def _artifacts(tx: Tx, access: Access, run: Run) -> list[Json]:
+    artifacts: dict[str, Json] = {}
+    # Only parts up to the change that `run` was read at: a stream reports later ones as updates.
+    for part in (part for part in artifacts_of(tx, access, run.id) if part.change <= run.changes):
+        artifacts.setdefault(part.artifact_id, _artifact(part))["parts"].append(_part(part))
+    return [*artifacts.values(), *([_reply(run.reply)] if run.reply else [])]
+
+
+def _artifact(part: Artifact) -> Json:
+    return {"artifactId": part.artifact_id, **({"name": part.name} if part.name else {}), "parts": []}
+
+
+def _reply(text: str) -> Json:
+    return {"artifactId": REPLY_ARTIFACT, "name": REPLY_ARTIFACT, "parts": [{"text": text}]}
+
+
+def _part(stored: Artifact) -> Json:
+    content = _structured(stored) if stored.kind == "data" else {_PART_NAMES[stored.kind]: stored.content}
+    about = {"filename": stored.filename, "mediaType": stored.media_type}
+    return content | {name: value for name, value in about.items() if value}
+
+
+def _structured(stored: Artifact) -> Json:
+    value = _decode(stored.content)
+    if path_beyond(value, _PART_LEVELS_MAX) is None:
+        return {"data": value}
+    # Too deep for protobuf: as structured data, only clients that use JSON of 1.0 could read the task.
+    return {"text": stored.content, "mediaType": "application/json"}
+
+
+def updates_of_event(tx: Tx, access: Access, run: Run, change: int, event: Event) -> list[Update]:
+    """Return a run's event as updates: one, or the reply and then the end, each with its own number."""
+    body = _decode(event.body)
+    ids = {"taskId": run.id, "contextId": context_of(run)}
+    if event.name == "run.artifact":
+        part = artifact_part(tx, access, run.id, body["part"])
+        return [] if part is None else [(change, _artifact_update(ids, change, part, append=body["append"]))]
+    reply = body.get("reply")
+    text = body.get("question") or reply
+    if event.name == "run.failed":
+        text = (body.get("error") or {}).get("message")
+    status = _status(_state_of_event(event.name, body), event.at, run.id, ids["contextId"], change, text)
+    metadata = {"generation": change} | ({"reason": body["reason"]} if body.get("reason") else {})
+    status_update = (change, {"statusUpdate": ids | {"status": status, "metadata": metadata}})
+    if not reply:
+        return [status_update]
+    artifact = ids | {"artifact": _reply(reply), "lastChunk": True, "metadata": {"generation": change - 1}}
+    return [(change - 1, {"artifactUpdate": artifact}), status_update]
+
+
+def _artifact_update(ids: Json, change: int, part: Artifact, *, append: bool) -> Json:
+    artifact = _artifact(part) | {"parts": [_part(part)]}
+    update = ids | {"artifact": artifact, **({"append": True} if append else {})}
+    return {"artifactUpdate": update | {"metadata": {"generation": change}}}
+
+
+def _state_of_event(name: str, body: Json) -> str:
+    if name == "run.waiting":
+        return _waiting(body.get("waitingFor"))
+    return _failed(body.get("reason")) if name == "run.failed" else _STATES[name]
+
+
+def _status(state: str, at: int, run_id: str, context_id: str, change: int, text: str | None) -> Json:
+    status: Json = {"state": state, "timestamp": iso(at)}
+    if text:
+        # The id is made from the change, so that a read and a stream show the same message.
+        status["message"] = _message(f"{run_id}-{change}", "ROLE_AGENT", text, run_id, context_id)
+    return status
+
+
+def _message(message_id: str, role: str, text: str, run_id: str, context_id: str) -> Json:
+    return {
+        "messageId": message_id,
+        "contextId": context_id,
+        "taskId": run_id,
+        "role": role,
+        "parts": [{"text": text}],
+    }
