@@ -63,7 +63,7 @@ def test_a_receipt_is_shown_and_two_are_compared(server: RunningServer, gateway:
     assert compared.code == OK
     assert "different" in compared.out
     assert "write the poem" in compared.out
-    assert server.carrel("runs", "compare", one, one).out == "Both saw the same.\n"
+    assert server.carrel("runs", "compare", one, one).out == "Both runs saw the same.\n"
     assert server.carrel("runs", "receipt", one, "--step", "7").code == FAILED
 
 

@@ -99,7 +99,7 @@ def test_files_and_refusals_travel_too(near: RunningServer, far: RunningServer, 
     gateway.script(calls(("decline", {"reason": "Not my field."})))
     refused = near.carrel("a2a", "send", near.url, "juggle")
     assert refused.code == 1
-    assert "The task rejected: Not my field." in refused.err
+    assert "The task was rejected: Not my field." in refused.err
 
 
 def test_cancelling_in_the_near_house_cancels_in_the_far_one(

@@ -90,7 +90,7 @@ def test_a_second_server_on_the_same_file_is_refused(start: Start, tmp_path: Pat
         check=False,
     )
     assert second.returncode == 1
-    assert "Another server" in second.stderr
+    assert "Another server is using" in second.stderr
     assert "Traceback" not in second.stderr
     with server.client() as client:
         assert client.get("/readyz").status_code == 200

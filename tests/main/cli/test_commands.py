@@ -52,7 +52,7 @@ def test_an_empty_list_says_so_on_a_terminal_and_is_silent_elsewhere(
 ) -> None:
     server.answers("GET", "/api/runs", {"runs": []})
     assert at("runs", "list").out == ""
-    assert on_terminal("runs", "list").err == "No runs.\n"
+    assert on_terminal("runs", "list").err == "No runs yet.\n"
 
 
 def test_control_characters_of_strangers_do_not_reach_the_terminal(on_terminal: Carrel, server: TinyServer) -> None:
@@ -440,7 +440,7 @@ def standing_server(server: TinyServer) -> None:
 def test_status_shows_lanes_and_what_waits(at: Carrel, on_terminal: Carrel, server: TinyServer) -> None:
     standing_server(server)
     shown = at("status").out
-    for line in ("lanes busy\t2", "runs queued\t5", "waiting for you\t1", "failed lately\t1", "troubled\tgateway"):
+    for line in ("lanes busy\t2", "runs queued\t5", "waiting for you\t1", "recent failures\t1", "unhealthy\tgateway"):
         assert line in shown
     assert "Waiting for your input: Which?" in on_terminal("status").out
     assert json.loads(at("status", "--json").out)["health"]["lanes"] == {"busy": 2, "queued": 5}

@@ -19,7 +19,7 @@ def test_migrating_makes_the_store_and_a_second_time_does_nothing(carrel: Carrel
     first = carrel("migrate", "--data-dir", desk)
     assert first.code == 0
     assert first.out.splitlines()[0].startswith("0001")
-    assert carrel("migrate", "--data-dir", desk) == (0, "", "Nothing to do; the store is up to date.\n")
+    assert carrel("migrate", "--data-dir", desk) == (0, "", "The store is up to date.\n")
     assert Path(desk, "carrel.db").is_file()
 
 
@@ -55,7 +55,7 @@ def test_a_store_that_is_damaged_is_told_in_a_sentence(carrel: Carrel, desk: str
     Path(desk, "carrel.db").write_bytes(b"SQLite format 3\x00" + b"\xff" * 5000)
     ended = carrel("migrate", "--data-dir", desk)
     assert ended.code == 1
-    assert ended.err.startswith("The store cannot be worked on: ")
+    assert ended.err.startswith("The store cannot be used: ")
 
 
 def test_nothing_is_restored_under_a_running_server(carrel: Carrel, tmp_path: Path) -> None:
