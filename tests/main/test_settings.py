@@ -164,9 +164,9 @@ def test_the_command_line_comes_before_everything() -> None:
 
 
 def test_the_home_directory_may_be_written_with_a_tilde(in_an_empty_directory: Path) -> None:
-    loaded = load_file("[storage]\ndata_dir = '~/desk'\nurl = 'sqlite:///~/desk/other.db'")
-    assert loaded.settings.storage.data_dir == in_an_empty_directory / "home" / "desk"
-    assert loaded.settings.storage.url == f"sqlite:///{in_an_empty_directory}/home/desk/other.db"
+    loaded = load_file("[storage]\ndata_dir = '~/folder'\nurl = 'sqlite:///~/folder/other.db'")
+    assert loaded.settings.storage.data_dir == in_an_empty_directory / "home" / "folder"
+    assert loaded.settings.storage.url == f"sqlite:///{in_an_empty_directory}/home/folder/other.db"
 
 
 RULES = [{"match": {"channel": "telegram", "chatType": "group"}, "action": "deny"}]
@@ -294,7 +294,7 @@ def test_a_wrong_value_gives_one_sentence_that_names_it_and_what_it_takes(
     assert problem.endswith(".")
 
 
-def test_all_mistakes_are_told_at_once() -> None:
+def test_all_mistakes_are_reported_at_once() -> None:
     problems = problems_of(
         "[server]\nport = 'x'\nhots = 'y'\n[runs]\nattempts_max = 0", CARREL_LOG__LEVEL="loud", CARREL_NOTHING="1"
     )

@@ -142,12 +142,12 @@ def test_an_interrupt_ends_with_130_and_without_a_traceback(server: TinyServer) 
 
 
 def test_the_local_servers_address_and_token_are_found(carrel: Carrel, server: TinyServer, tmp_path: Path) -> None:
-    desk = tmp_path / "desk"
-    desk.mkdir()
-    (desk / "owner_token").write_text("crl_owner_9_z\n", encoding="utf-8")
-    (desk / "server.json").write_text(json.dumps({"url": server.url, "pid": os.getpid()}), encoding="utf-8")
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    (folder / "owner_token").write_text("crl_owner_9_z\n", encoding="utf-8")
+    (folder / "server.json").write_text(json.dumps({"url": server.url, "pid": os.getpid()}), encoding="utf-8")
     server.answers("GET", "/api/runs", {"runs": []})
-    assert carrel("runs", "list", "--data-dir", str(desk)).code == 0
+    assert carrel("runs", "list", "--data-dir", str(folder)).code == 0
     assert server.asked[0].headers["Authorization"] == "Bearer crl_owner_9_z"
 
 
