@@ -93,6 +93,12 @@ def test_what_a_decision_is_enforced_by_exists() -> None:
             assert (ROOT / file).exists(), f"{page.name} names {file}, which does not exist"
 
 
+def test_what_the_architecture_points_to_exists() -> None:
+    files = re.findall(r"`(src/[\w./-]*)`", (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8"))
+    assert files
+    assert [file for file in files if not (ROOT / file).exists()] == []
+
+
 def test_the_runner_of_the_manual_notices_what_is_wrong() -> None:
     assert matches("run_01 ready\nmore", "run_… ready\n…")
     assert not matches("run_01 failed", "run_… ready")
