@@ -29,7 +29,7 @@ def test_a_backup_fills_an_empty_store(carrel: Carrel, data_dir: str, tmp_path: 
     assert carrel("backup", str(copy), "--data-dir", data_dir).code == 0
     again = carrel("backup", str(copy), "--data-dir", data_dir)
     assert again.code == 1
-    assert "already there" in again.err
+    assert "already exists" in again.err
     fresh = str(tmp_path / "fresh")
     assert carrel("restore", str(copy), "--data-dir", fresh).code == 0
     assert Path(fresh, "carrel.db").is_file()
