@@ -1,1 +1,1 @@
-"""The dashboard as a person uses it: a real browser, a real server, and a model that plays a script."""
+"""The dashboard in a real browser, with a real server and a scripted model."""

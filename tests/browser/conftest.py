@@ -1,4 +1,4 @@
-"""Fixtures of the browser tests: one browser and one server for each file, a fresh page for each test."""
+"""Fixtures of the browser tests: one browser and server per file, a fresh page per test."""
 
 import os
 from collections.abc import Iterator
@@ -7,13 +7,12 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-from tests.browser.house import Client, OpenPage, ScriptedModel, Server, start_server, stop_server
+from tests.browser.server import Client, OpenPage, ScriptedModel, Server, start_server, stop_server
 from tests.scripted_gateway import ScriptedGateway
 
 EXPECT_MS = 10_000
 
-# The browser reports requests that fail even where the page deals with it: asking who it is before it knows, and
-# asking while a test has cut the connection.
+# The browser logs failed requests even if the page handles them: the check for a cookie, and requests while offline.
 EXPECTED_ON_CONSOLE = ("401 (Unauthorized)", "net::ERR_FAILED", "net::ERR_INTERNET_DISCONNECTED")
 
 
@@ -25,7 +24,7 @@ def browser_path(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture(scope="module")
 def browser(browser_path: str) -> Iterator[Browser]:
-    """A browser for one file: while it is driven its event loop holds the thread, and other tests need theirs."""
+    """A browser for one file; while it is open, its event loop blocks the thread for other tests."""
     expect.set_options(timeout=EXPECT_MS)
     flags = ["--disable-gpu", "--no-first-run", "--disable-background-networking"]
     if os.geteuid() == 0:
@@ -44,7 +43,7 @@ def gateway() -> Iterator[ScriptedGateway]:
 
 @pytest.fixture
 def model(gateway: ScriptedGateway) -> ScriptedModel:
-    """What the model says in this test."""
+    """The replies of the model in this test."""
     scripted = ScriptedModel()
     gateway.rule = scripted.answer
     return scripted
@@ -74,7 +73,7 @@ def client(server: Server) -> Iterator[Client]:
 
 @pytest.fixture
 def new_page(browser: Browser, server: Server) -> Iterator[OpenPage]:
-    """Open pages that are not signed in; at the end none may have complained on its console."""
+    """Open pages that are not signed in; at the end, none may have logged an error."""
     complaints: list[str] = []
     opened = []
 
@@ -95,7 +94,7 @@ def new_page(browser: Browser, server: Server) -> Iterator[OpenPage]:
 
 @pytest.fixture
 def signed_in(new_page: OpenPage, server: Server) -> OpenPage:
-    """Open pages that are signed in, at an address of the dashboard."""
+    """Open dashboard pages that are signed in."""
 
     def open_page(path: str = "/", **options: Any) -> Page:
         page = new_page(**options)

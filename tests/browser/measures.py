@@ -1,6 +1,6 @@
-"""Measurements made inside the page."""
+"""Measurements taken inside the page."""
 
-# The texts that are too faint against what is behind them: below 4.5 to 1, or 3 to 1 for large letters (WCAG AA).
+# Texts with too little contrast: below 4.5 to 1, or 3 to 1 for large text (WCAG AA).
 FAINT_TEXT = """() => {
   const channels = (colour) => {
     const canvas = document.createElement('canvas').getContext('2d', { willReadFrequently: true });
@@ -45,7 +45,7 @@ FAINT_TEXT = """() => {
   return faint;
 }"""
 
-# The controls that no screen reader could name.
+# Controls without an accessible name.
 NAMELESS_CONTROLS = """() => [
   ...document.querySelectorAll('a, button, input, textarea, select, summary, [role=img], [role=log]'),
 ]
@@ -57,7 +57,7 @@ NAMELESS_CONTROLS = """() => [
   })
   .map((element) => element.outerHTML.slice(0, 120))"""
 
-# The element that has the focus, and whether one can see that it has.
+# The focused element, and whether its focus is visible.
 FOCUS = """() => {
   const at = document.activeElement;
   const style = getComputedStyle(at);

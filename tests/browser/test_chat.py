@@ -1,11 +1,11 @@
-"""Chat: what is said in a lane, as it is said."""
+"""Chat: sending messages and reading replies in a lane, live."""
 
 import json
 import re
 
 from playwright.sync_api import Locator, Page, WebSocketRoute, expect
 
-from tests.browser.house import Client, OpenPage, ScriptedModel
+from tests.browser.server import Client, OpenPage, ScriptedModel
 from tests.scripted_gateway import Gate, calls, http_error, text
 
 
@@ -30,20 +30,20 @@ def address(key: str) -> str:
 def test_an_answer_streams_in_and_ends(signed_in: OpenPage, model: ScriptedModel) -> None:
     page = signed_in("/chat")
     second, third = Gate(), Gate()
-    model.on("Tell me a story", text("Once upon a time ", second, "there was ", third, "a desk."))
+    model.on("Tell me a story", text("Once upon a time ", second, "there was ", third, "a lamp."))
     write(page, "Tell me a story")
     expect(transcript(page)).to_contain_text("Once upon a time")
     expect(transcript(page)).to_contain_text("working")
     expect(transcript(page)).not_to_contain_text("there was")
     second.open()
     expect(transcript(page)).to_contain_text("Once upon a time there was")
-    expect(transcript(page)).not_to_contain_text("a desk.")
+    expect(transcript(page)).not_to_contain_text("a lamp.")
     third.open()
-    expect(row(page, "Once upon a time there was a desk.")).to_have_count(1)
+    expect(row(page, "Once upon a time there was a lamp.")).to_have_count(1)
     expect(transcript(page)).not_to_contain_text("working")
     expect(row(page, "Tell me a story")).to_have_count(1)
     page.reload()
-    expect(row(page, "Once upon a time there was a desk.")).to_have_count(1)
+    expect(row(page, "Once upon a time there was a lamp.")).to_have_count(1)
 
 
 def test_shift_and_enter_break_the_line(signed_in: OpenPage) -> None:
@@ -58,10 +58,10 @@ def test_shift_and_enter_break_the_line(signed_in: OpenPage) -> None:
     expect(row(page, "second line")).to_contain_text("first line\nsecond line", use_inner_text=True)
 
 
-def test_lines_that_wait_show_their_place_and_stop_ends_them(
+def test_queued_messages_show_their_position_and_stop_cancels_them(
     signed_in: OpenPage, client: Client, model: ScriptedModel
 ) -> None:
-    key = client.open_lane("Busy desk")
+    key = client.open_lane("Busy lane")
     gate = model.hold("A long piece of work")
     page = signed_in(address(key))
     write(page, "A long piece of work")
@@ -78,7 +78,7 @@ def test_lines_that_wait_show_their_place_and_stop_ends_them(
 
 
 def test_a_failed_run_says_why_and_can_be_retried(signed_in: OpenPage, client: Client, model: ScriptedModel) -> None:
-    key = client.open_lane("Unlucky desk")
+    key = client.open_lane("Unlucky lane")
     model.on("Try this", http_error(400, "the model does not want to"), text("It worked."))
     page = signed_in(address(key))
     write(page, "Try this")
@@ -89,7 +89,7 @@ def test_a_failed_run_says_why_and_can_be_retried(signed_in: OpenPage, client: C
 
 
 def test_a_question_is_answered_in_the_chat(signed_in: OpenPage, client: Client, model: ScriptedModel) -> None:
-    key = client.open_lane("Asking desk")
+    key = client.open_lane("Asking lane")
     model.on("Order the chairs", calls(("request_input", {"question": "How many chairs?"})))
     model.on("Forty", text("Forty chairs are on their way."))
     page = signed_in(address(key))
@@ -132,7 +132,7 @@ def test_a_tool_call_is_one_closed_line(signed_in: OpenPage, client: Client, mod
     expect(call.get_by_text("Result")).to_be_visible()
 
 
-def test_silence_is_no_answer_and_what_goes_to_another_lane_says_so(
+def test_a_no_reply_marker_is_not_shown_and_replies_to_another_lane_say_so(
     signed_in: OpenPage, client: Client, model: ScriptedModel
 ) -> None:
     key = client.open_lane("Between lanes")
@@ -143,7 +143,7 @@ def test_silence_is_no_answer_and_what_goes_to_another_lane_says_so(
     assert sent["reply"] == "Three."
     expect(row(page, "How many?").first).to_contain_text("from Main lane of main")
     expect(row(page, "Three.").filter(has_text="to Main lane of main")).to_have_count(1)
-    expect(transcript(page)).to_contain_text("Had nothing to say.")
+    expect(transcript(page)).to_contain_text("The agent chose not to reply.")
     expect(transcript(page)).not_to_contain_text("ANNOUNCE_SKIP")
     home = signed_in("/")
     expect(home.get_by_role("heading", level=3, name="Between lanes")).to_be_visible()
@@ -162,9 +162,9 @@ def test_markup_in_an_answer_stays_text(signed_in: OpenPage, client: Client, mod
 
 
 def test_a_chat_shows_nothing_of_another_lane(signed_in: OpenPage, client: Client, model: ScriptedModel) -> None:
-    mine, other = client.open_lane("My desk"), client.open_lane("Their desk")
+    mine, other = client.open_lane("My lane"), client.open_lane("Their lane")
     gate = Gate()
-    model.on("Speak up", text("Words of the other ", gate, "desk."))
+    model.on("Speak up", text("Words of the other ", gate, "lane."))
     client.ended(client.say(mine, "Only this is mine"))
     page = signed_in(address(mine))
     expect(transcript(page)).to_contain_text("Only this is mine")
@@ -174,7 +174,7 @@ def test_a_chat_shows_nothing_of_another_lane(signed_in: OpenPage, client: Clien
     client.ended(run)
     client.ended(client.say(mine, "The last word here"))
     expect(transcript(page)).to_contain_text("The last word here")
-    expect(transcript(page)).not_to_contain_text("other desk")
+    expect(transcript(page)).not_to_contain_text("other lane")
 
 
 def test_a_frame_of_another_lane_is_dropped(signed_in: OpenPage, client: Client) -> None:
@@ -183,18 +183,18 @@ def test_a_frame_of_another_lane_is_dropped(signed_in: OpenPage, client: Client)
     page.route_web_socket("**/ws/chat", overhear)
     page.goto(address(key))
     write(page, "Is it quiet here?")
-    expect(row(page, "Heard.")).to_have_count(1)
+    expect(row(page, "Noted.")).to_have_count(1)
     expect(transcript(page)).not_to_contain_text("Overheard")
 
 
 def overhear(browser_side: WebSocketRoute) -> None:
-    """Let every frame through, each followed by one that belongs to another lane, or to none."""
+    """Pass every frame on, followed by one of another lane and one of no lane."""
     server_side = browser_side.connect_to_server()
     strange = {"type": "assistant_chunk", "runId": "run_strange", "text": "Overheard words."}
 
     def pass_on(frame: str | bytes) -> None:
         browser_side.send(frame)
-        browser_side.send(json.dumps({**strange, "sessionId": "another-desk"}))
+        browser_side.send(json.dumps({**strange, "sessionId": "another-chat"}))
         browser_side.send(json.dumps(strange))
 
     server_side.on_message(pass_on)
@@ -216,15 +216,15 @@ def test_switching_fast_ends_on_the_chosen_lane(signed_in: OpenPage, client: Cli
 def test_new_opens_an_empty_chat(signed_in: OpenPage) -> None:
     page = signed_in("/chat")
     write(page, "Something said before")
-    expect(row(page, "Heard.")).to_have_count(1)
+    expect(row(page, "Noted.")).to_have_count(1)
     page.get_by_role("button", name="New").click()
-    expect(page.get_by_text("Nothing has been said here yet.")).to_be_visible()
+    expect(page.get_by_text("No messages yet.")).to_be_visible()
     write(page, "A fresh start")
     expect(row(page, "A fresh start")).to_have_count(1)
     expect(transcript(page)).not_to_contain_text("Something said before")
 
 
-def test_a_line_that_could_not_be_sent_says_so_and_is_sent_again(signed_in: OpenPage, client: Client) -> None:
+def test_a_message_that_could_not_be_sent_says_so_and_can_be_resent(signed_in: OpenPage, client: Client) -> None:
     key = client.open_lane("Bad line")
     page = signed_in(address(key))
     page.route("**/api/chat", lambda route: route.abort())
@@ -233,5 +233,5 @@ def test_a_line_that_could_not_be_sent_says_so_and_is_sent_again(signed_in: Open
     expect(unsent).to_contain_text("Not sent: The server cannot be reached.")
     page.unroute("**/api/chat")
     unsent.get_by_role("button", name="Send again").click()
-    expect(row(page, "Heard.")).to_have_count(1)
+    expect(row(page, "Noted.")).to_have_count(1)
     expect(row(page, "Can you hear me?")).to_have_count(1)

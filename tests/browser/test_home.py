@@ -1,8 +1,8 @@
-"""Home: the lanes as they change, and what needs a person."""
+"""Home: live lanes, and what needs a person."""
 
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.house import Client, OpenPage, ScriptedModel
+from tests.browser.server import Client, OpenPage, ScriptedModel
 from tests.scripted_gateway import calls, http_error, text
 
 
@@ -18,9 +18,9 @@ def test_a_lane_appears_and_changes_without_reload(signed_in: OpenPage, client: 
     page = signed_in()
     page.evaluate("window.untouched = true")
     gate = model.hold("and the globes")
-    key = client.open_lane("Map room")
+    key = client.open_lane("Maps")
     run = client.say(key, "Count the maps\nand the globes")
-    row = lane(page, "Map room")
+    row = lane(page, "Maps")
     expect(row).to_contain_text("Busy")
     expect(row).to_contain_text("Count the maps")
     expect(row).not_to_contain_text("globes")
@@ -31,7 +31,7 @@ def test_a_lane_appears_and_changes_without_reload(signed_in: OpenPage, client: 
     assert page.evaluate("window.untouched") is True
 
 
-def test_the_picture_of_a_queue_grows_and_a_queued_run_can_be_cancelled(
+def test_the_queue_chart_grows_and_a_queued_run_can_be_cancelled(
     signed_in: OpenPage, client: Client, model: ScriptedModel
 ) -> None:
     page = signed_in()
@@ -80,8 +80,8 @@ def test_a_half_written_answer_survives_the_changes_around_it(
     client.say(client.open_lane("Stationery"), "Order paper")
     field = page.get_by_role("textbox", name="Your answer")
     field.fill("Two thous")
-    client.ended(client.say(client.open_lane("Another room"), "Hello"))
-    expect(lane(page, "Another room")).to_contain_text("Idle")
+    client.ended(client.say(client.open_lane("Another lane"), "Hello"))
+    expect(lane(page, "Another lane")).to_contain_text("Idle")
     expect(field).to_have_value("Two thous")
     expect(field).to_be_focused()
     page.get_by_role("button", name="Cancel run").click()
@@ -96,7 +96,7 @@ def test_a_failed_run_says_why_and_can_be_retried(signed_in: OpenPage, client: C
     expect(failed).to_contain_text("Failed after one attempt")
     expect(failed).to_contain_text("the printer has no paper")
     failed.get_by_role("button", name="Retry").click()
-    expect(failed).to_contain_text("Queued again in its lane.")
+    expect(failed).to_contain_text("Queued again.")
     expect(lane(page, "Printing")).to_contain_text("Printed.")
 
 
@@ -112,15 +112,15 @@ def test_the_filter_keeps_the_lanes_that_hold_every_word(signed_in: OpenPage, cl
 
 def test_a_lane_leads_to_its_chat(signed_in: OpenPage, client: Client) -> None:
     page = signed_in()
-    key = client.open_lane("Reading room")
+    key = client.open_lane("Reading")
     client.ended(client.say(key, "Is anybody here?"))
-    page.get_by_role("link", name="Reading room").click()
+    page.get_by_role("link", name="Reading").click()
     expect(page.get_by_role("log", name="Transcript")).to_contain_text("Is anybody here?")
     page.go_back()
     expect(page.get_by_role("heading", level=1, name="Home")).to_be_visible()
 
 
-def test_what_happened_while_offline_is_there_afterwards(signed_in: OpenPage, client: Client) -> None:
+def test_changes_made_while_offline_appear_afterwards(signed_in: OpenPage, client: Client) -> None:
     page = signed_in()
     connection = page.get_by_role("status", name="Connection")
     page.context.set_offline(True)

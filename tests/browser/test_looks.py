@@ -1,10 +1,10 @@
-"""How the dashboard looks and is reached: narrow and wide, light and dark, by keyboard alone."""
+"""Layout and accessibility: narrow windows, light and dark, keyboard only."""
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.house import Client, OpenPage, ScriptedModel, Server
 from tests.browser.measures import FAINT_TEXT, FOCUS, NAMELESS_CONTROLS
+from tests.browser.server import Client, OpenPage, ScriptedModel, Server
 from tests.scripted_gateway import calls, http_error, text
 
 NARROW = {"width": 390, "height": 844}
@@ -13,7 +13,7 @@ LONG = "Donaudampfschifffahrtsgesellschaftskapitänsmützenabzeichen" * 4
 
 @pytest.fixture
 def full_lane(client: Client, model: ScriptedModel) -> str:
-    key = client.open_lane("The full desk")
+    key = client.open_lane("The full lane")
     model.on("Say much", calls(("session_status", {})), text(f"{LONG}\n```\n{LONG}\n```\n{LONG}"))
     model.on("Fail now", http_error(400, LONG))
     model.on("Ask now", calls(("request_input", {"question": LONG})))
@@ -24,7 +24,7 @@ def full_lane(client: Client, model: ScriptedModel) -> str:
 
 
 def go(page: Page, path: str) -> None:
-    """Go to a path, and return when the page shows what the house holds there."""
+    """Open a path and wait until its content is shown."""
     page.goto(path)
     if path == "/":
         expect(page.get_by_role("region", name="Waiting for you")).to_be_visible()
@@ -72,7 +72,7 @@ def test_every_control_has_a_name_and_every_route_one_heading(signed_in: OpenPag
         expect(navigation.locator("[aria-current=page]")).to_have_count(1)
 
 
-def test_nothing_moves_when_motion_is_unwelcome(signed_in: OpenPage, client: Client, model: ScriptedModel) -> None:
+def test_nothing_moves_with_reduced_motion(signed_in: OpenPage, client: Client, model: ScriptedModel) -> None:
     gate = model.hold("Stay busy")
     client.say(client.open_lane("Still life"), "Stay busy")
     page = signed_in(reduced_motion="reduce")
@@ -83,7 +83,7 @@ def test_nothing_moves_when_motion_is_unwelcome(signed_in: OpenPage, client: Cli
     gate.open()
 
 
-def test_the_whole_way_by_keyboard_alone(new_page: OpenPage, server: Server) -> None:
+def test_everything_works_by_keyboard_alone(new_page: OpenPage, server: Server) -> None:
     page = new_page()
     page.goto("/")
     expect(page.get_by_role("textbox", name="Token")).to_be_focused()
@@ -97,16 +97,16 @@ def test_the_whole_way_by_keyboard_alone(new_page: OpenPage, server: Server) -> 
     expect(page.get_by_role("textbox", name="Message")).to_be_focused()
     page.keyboard.insert_text("Hello from the keyboard")
     page.keyboard.press("Enter")
-    expect(page.get_by_role("log")).to_contain_text("Heard.")
+    expect(page.get_by_role("log")).to_contain_text("Noted.")
     expect(page.get_by_role("textbox", name="Message")).to_be_focused()
 
 
 def tab_to(page: Page, name: str) -> None:
-    """Press Tab until the element of that text has the focus; each stop on the way must show that it has it."""
+    """Press Tab until the element with that text has the focus; every stop must have a visible focus."""
     for _ in range(40):
         page.keyboard.press("Tab")
         stop = page.evaluate(FOCUS)
         assert stop["seen"], stop
         if stop["text"] == name:
             return
-    raise AssertionError(f"Tab never came to {name}")
+    raise AssertionError(f"Tab never reached {name}")

@@ -1,10 +1,10 @@
-"""The bell: what failed is told as it happens, read by opening it, and never in the way."""
+"""The notification bell: failures appear at once, and opening one marks it as read."""
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.house import Client, OpenPage, ScriptedModel
 from tests.browser.measures import FAINT_TEXT, FOCUS, NAMELESS_CONTROLS
+from tests.browser.server import Client, OpenPage, ScriptedModel
 from tests.scripted_gateway import http_error
 
 NARROW = {"width": 390, "height": 844}
@@ -13,12 +13,12 @@ LONG = "Donaudampfschifffahrtsgesellschaftskapitänsmützenabzeichen" * 4
 
 @pytest.fixture(autouse=True)
 def all_read(client: Client) -> None:
-    """Earlier tests of this file have left their notices behind."""
+    """Earlier tests of this file left notifications behind."""
     client.post("/api/notifications/read-all", {})
 
 
 def fail(client: Client, model: ScriptedModel, name: str, line: str, why: str = "no paper") -> str:
-    """Let something fail in a lane of that name; its key."""
+    """Make a run fail in a new lane of that name and return its key."""
     key = client.open_lane(name)
     model.on(line, http_error(400, why))
     client.ended(client.say(key, line))
@@ -33,7 +33,7 @@ def panel(page: Page) -> Locator:
     return page.get_by_role("region", name="Notifications")
 
 
-def test_a_failure_is_told_at_once_and_read_by_opening_it(
+def test_a_failure_appears_at_once_and_opening_it_marks_it_read(
     signed_in: OpenPage, client: Client, model: ScriptedModel
 ) -> None:
     page, other = signed_in(), signed_in()
@@ -55,7 +55,7 @@ def test_a_failure_is_told_at_once_and_read_by_opening_it(
 def test_all_are_marked_at_once_and_stay_in_the_list(signed_in: OpenPage, client: Client, model: ScriptedModel) -> None:
     page = signed_in()
     for number in range(2):
-        fail(client, model, f"Desk {number}", f"Break {number}")
+        fail(client, model, f"Lane {number}", f"Break {number}")
     expect(bell(page)).to_have_accessible_name("Notifications, 2 unread")
     bell(page).click()
     panel(page).get_by_role("button", name="Mark all read").click()
@@ -87,7 +87,7 @@ def test_the_panel_is_opened_walked_and_left_by_keyboard(
     expect(panel(page)).to_be_hidden()
 
 
-def test_older_ones_are_a_press_away(signed_in: OpenPage, client: Client, model: ScriptedModel) -> None:
+def test_a_button_shows_older_ones(signed_in: OpenPage, client: Client, model: ScriptedModel) -> None:
     key = client.open_lane("Twenty-one")
     for number in range(21):
         model.on(f"Break piece {number}.", http_error(400, "broken"))
@@ -97,7 +97,7 @@ def test_older_ones_are_a_press_away(signed_in: OpenPage, client: Client, model:
     expect(bell(page)).to_have_accessible_name("Notifications, 21 unread")
     bell(page).click()
     expect(panel(page).get_by_role("listitem")).to_have_count(20)
-    panel(page).get_by_role("button", name="Show older ones").click()
+    panel(page).get_by_role("button", name="Show older").click()
     expect(panel(page).get_by_role("link", name="main failed: Break piece 0.")).to_be_visible()
 
 

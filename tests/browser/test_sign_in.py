@@ -1,9 +1,9 @@
-"""Signing in: a token becomes a cookie and is kept nowhere else."""
+"""Signing in: a token is exchanged for a cookie and stored nowhere else."""
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.house import OpenPage, Server
+from tests.browser.server import OpenPage, Server
 
 EVERYTHING_KEPT = """() => JSON.stringify([
   location.href, document.cookie, Object.entries(localStorage), Object.entries(sessionStorage), history.state,
@@ -78,9 +78,9 @@ def test_signing_out_ends_the_session(signed_in: OpenPage) -> None:
     expect(page.get_by_role("textbox", name="Token")).to_be_visible()
 
 
-def test_an_empty_house_tells_how_to_begin(signed_in: OpenPage) -> None:
+def test_an_empty_home_shows_how_to_begin(signed_in: OpenPage) -> None:
     page = signed_in()
-    expect(page.get_by_text("No lane has been spoken in yet")).to_be_visible()
+    expect(page.get_by_text("No conversations yet")).to_be_visible()
     page.get_by_role("link", name="Start a chat").click()
     expect(page.get_by_role("heading", level=1, name="Chat")).to_be_visible()
     expect(page.get_by_role("textbox", name="Message")).to_be_visible()

@@ -1,1 +1,1 @@
-"""The manual is part of the product: what it shows is run, what it lists is compared with the code."""
+"""The manual is tested: the commands it shows are run, the tables it contains are compared with the code."""

@@ -1,7 +1,7 @@
-"""The pages of the manual, and the pieces of them that a reader would run.
+"""The pages of the manual and the code blocks in them that the tests run.
 
-A block that begins ```sh run or ```python run is executed; a block ```text output behind it is what it must print,
-where … stands for anything. Blocks of one page are run in order against one server.
+A block that starts with ```sh run or ```python run is executed; a ```text output block after it is what it must print,
+where … matches anything. The blocks of a page run in order against one server.
 """
 
 import re
@@ -15,7 +15,7 @@ _LINK = re.compile(r"\]\((?P<to>[^)\s]+)\)|(?:src|srcset)=\"(?P<image>[^\"]+)\""
 
 @dataclass(frozen=True)
 class Piece:
-    """A block that is run, and what it must print if the page says so."""
+    """A block to run, and the expected output if the page shows it."""
 
     page: str
     line: int
@@ -31,7 +31,7 @@ def pages() -> list[Path]:
 
 
 def pieces_of(page: Path) -> list[Piece]:
-    """The blocks of a page that are run, in order."""
+    """Return the blocks of a page that are run, in order."""
     text = page.read_text(encoding="utf-8")
     found: list[Piece] = []
     for block in _FENCE.finditer(text):
@@ -46,20 +46,20 @@ def pieces_of(page: Path) -> list[Piece]:
 
 
 def matches(printed: str, expected: str) -> bool:
-    """Whether what was printed is what the page shows; … stands for anything."""
+    """Tell whether the output is what the page shows; … matches anything."""
     pattern = re.escape(expected.strip()).replace("…", ".*")
     return re.fullmatch(pattern, printed.strip(), re.DOTALL) is not None
 
 
 def links_of(page: Path) -> list[str]:
-    """Where the links and pictures of a page lead, those within the manual."""
+    """Return the targets of a page's links and images that are inside the manual."""
     text = _FENCE.sub("", page.read_text(encoding="utf-8"))
     found = [match["to"] or match["image"] for match in _LINK.finditer(text)]
     return [to for to in found if "://" not in to and not to.startswith(("#", "mailto:"))]
 
 
 def headings_of(page: Path) -> set[str]:
-    """The anchors of a page's headings, as a reader's browser knows them."""
+    """Return the anchors of a page's headings."""
     text = _FENCE.sub("", page.read_text(encoding="utf-8"))
     titles = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}

@@ -1,4 +1,4 @@
-"""The pages of the reference that are made from the code. `python -m tests.docs.reference` writes them anew."""
+"""Generates the reference pages from the code: `python -m tests.docs.reference`."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -10,41 +10,41 @@ from carrel.surfaces.http.errors import STATUS
 from tests.docs.meanings import ADVICE, API, ERRORS, ERRORS_END, MEANINGS, SETTINGS
 
 PAGES = Path(__file__).resolve().parents[2] / "docs" / "reference"
-MADE = "<!-- Made from the code: python -m tests.docs.reference -->"
+GENERATED = "<!-- Generated from the code: python -m tests.docs.reference -->"
 OBJECT_FIELDS_MIN = 6
 
 
 def settings_page() -> str:
-    """Every setting with its default, what it takes and what it is for."""
+    """Return the page of settings."""
     rows = [*known_names().items(), *known_gateway_names("<name>").items()]
-    table = ["| name | default | takes | what for |", "| --- | --- | --- | --- |"]
+    table = ["| name | default | accepts | meaning |", "| --- | --- | --- | --- |"]
     table += [setting_row(name, known) for name, known in sorted(rows)]
-    return "\n".join(["# Settings", "", MADE, "", SETTINGS.strip(), "", *table]) + "\n"
+    return "\n".join(["# Settings", "", GENERATED, "", SETTINGS.strip(), "", *table]) + "\n"
 
 
 def setting_row(name: Name, known: Known) -> str:
-    """One setting as a row of the table."""
+    """Return one setting as a table row."""
     dotted = ".".join(name)
     value = "sqlite:///<data_dir>/carrel.db" if dotted == "storage.url" else shown(known.default, known)
     written = "" if value in ("", [], None) else f"`{str(value).lower() if isinstance(value, bool) else value}`"
-    secret = "; a secret, never shown" if known.secret else ""
+    secret = "; secret, never shown" if known.secret else ""
     return f"| `{dotted}` | {written} | {cell(known.form)}{secret} | {MEANINGS[dotted]} |"
 
 
 def cell(text: str) -> str:
-    """Text that may stand in a cell of a table."""
+    """Escape text for a table cell."""
     return text.replace("|", "\\|").replace("<", "&lt;")
 
 
 def errors_page() -> str:
-    """Every error code with its status and what to do."""
+    """Return the page of error codes."""
     rows = [f"| {status} | `{code}` | {ADVICE[code]} |" for status, code in sorted((s, c) for c, s in STATUS.items())]
     table = ["| status | code | what to do |", "| --- | --- | --- |", *rows]
-    return "\n".join(["# Errors", "", MADE, "", ERRORS.strip(), "", *table, "", ERRORS_END.strip()]) + "\n"
+    return "\n".join(["# Errors", "", GENERATED, "", ERRORS.strip(), "", *table, "", ERRORS_END.strip()]) + "\n"
 
 
 def api_page() -> str:
-    """Every endpoint with what it takes and gives."""
+    """Return the page of endpoints."""
     document = openapi_document()
     schemas = document["components"]["schemas"]
     by_tag: dict[str, list[str]] = {}
@@ -52,14 +52,14 @@ def api_page() -> str:
         for method, operation in methods.items():
             lines = list(operation_lines(method, path, operation, schemas))
             by_tag.setdefault(operation["tags"][0], []).append("\n".join(lines))
-    lines = ["# API", "", MADE, "", API.strip()]
+    lines = ["# API", "", GENERATED, "", API.strip()]
     for tag in sorted(by_tag):
         lines += ["", f"## {tag}", "", "\n\n".join(by_tag[tag])]
     return "\n".join([*lines, "", "## Objects", "", *object_lines(schemas)]) + "\n"
 
 
 def object_lines(schemas: dict[str, Any]) -> Iterator[str]:
-    """The larger things that answers hold, with their fields."""
+    """Yield the larger objects in responses with their fields."""
     whole = str(schemas)
     for name, schema in sorted(schemas.items()):
         fields = schema.get("properties", {})
@@ -68,30 +68,30 @@ def object_lines(schemas: dict[str, Any]) -> Iterator[str]:
 
 
 def operation_lines(method: str, path: str, operation: dict[str, Any], schemas: dict[str, Any]) -> Iterator[str]:
-    """One endpoint: its promise, parameters, body and answer."""
+    """Yield one endpoint: summary, parameters, body and responses."""
     yield f"### {method.upper()} `{path}`"
     yield ""
     yield operation["summary"]
     query = [one for one in operation.get("parameters", []) if one["in"] == "query"]
     body = operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema")
-    good = {status: told for status, told in operation["responses"].items() if status.startswith("2")}
+    good = {status: response for status, response in operation["responses"].items() if status.startswith("2")}
     yield ""
     if query:
         yield f"- Query: {', '.join(starred(one['name'], bool(one.get('required'))) for one in query)}"
     if body:
         yield f"- Body: {fields_of(body, schemas, stars=True)}"
-    for status, told in good.items():
-        schema = next((content.get("schema") for content in told.get("content", {}).values()), None)
-        yield f"- {status}: {fields_of(schema, schemas, stars=False) if schema else told['description']}"
+    for status, response in good.items():
+        schema = next((content.get("schema") for content in response.get("content", {}).values()), None)
+        yield f"- {status}: {fields_of(schema, schemas, stars=False) if schema else response['description']}"
 
 
 def starred(name: str, required: bool) -> str:
-    """A name, with a star where it must be there."""
+    """Return a name, with a star if it is required."""
     return f"`{name}`" + ("\\*" if required else "")
 
 
 def fields_of(schema: dict[str, Any], schemas: dict[str, Any], *, stars: bool) -> str:
-    """The names of a schema's fields."""
+    """Return the names of a schema's fields."""
     found = resolved(schema, schemas)
     if "anyOf" in found:
         return " or ".join(fields_of(one, schemas, stars=stars) for one in found["anyOf"])
@@ -99,11 +99,11 @@ def fields_of(schema: dict[str, Any], schemas: dict[str, Any], *, stars: bool) -
     if not names:
         return f"`{found.get('type', 'text')}`"
     required = found.get("required", []) if stars else []
-    return ", ".join(starred(name, name in required) + made_of(names[name]) for name in names)
+    return ", ".join(starred(name, name in required) + object_name(names[name]) for name in names)
 
 
-def made_of(schema: dict[str, Any]) -> str:
-    """The name of the object a field holds, where it holds one."""
+def object_name(schema: dict[str, Any]) -> str:
+    """Return the name of the object that a field holds, if any."""
     items = schema.get("items")
     inner: dict[str, Any] = items if isinstance(items, dict) else schema
     reference = inner.get("$ref", "")
@@ -111,18 +111,18 @@ def made_of(schema: dict[str, Any]) -> str:
 
 
 def resolved(schema: dict[str, Any], schemas: dict[str, Any]) -> dict[str, Any]:
-    """The schema itself, or the one it refers to."""
+    """Return the schema, or the one it refers to."""
     found: dict[str, Any] = schemas[schema["$ref"].rpartition("/")[2]] if "$ref" in schema else schema
     return found
 
 
-MAKERS: dict[str, Callable[[], str]] = {"api.md": api_page, "settings.md": settings_page, "errors.md": errors_page}
+GENERATORS: dict[str, Callable[[], str]] = {"api.md": api_page, "settings.md": settings_page, "errors.md": errors_page}
 
 
 def main() -> None:
-    """Write every page that is made from the code."""
-    for name, make in MAKERS.items():
-        (PAGES / name).write_text(make(), encoding="utf-8")
+    """Write every generated page."""
+    for name, generate in GENERATORS.items():
+        (PAGES / name).write_text(generate(), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What the manual shows is run, what it lists is compared with the code, and every link leads somewhere."""
+"""The commands in the manual work, its tables match the code, and its links lead somewhere."""
 
 import os
 import re
@@ -9,18 +9,17 @@ from pathlib import Path
 import pytest
 
 from tests.docs.pages import ROOT, Piece, headings_of, links_of, matches, pages, pieces_of
-from tests.docs.reference import MAKERS, PAGES
+from tests.docs.reference import GENERATORS, PAGES
 from tests.running_server import RunningServer, clean_environment
 
 PIECE_SECONDS = 60
 SOURCES = ROOT / "src" / "carrel"
-# Names that only a stream sends, and those that a follower sees of things that are told elsewhere.
 EVENT_NAME = re.compile(r"\"((?:run|session|log|agent|pointer|notification|schedule)\.[a-z_]+)\"")
 SCREEN_LINES = 60
 
 
 def run_piece(piece: Piece, server: RunningServer) -> subprocess.CompletedProcess[str]:
-    """Run a block as its reader would, in a shell that stops at the first failure."""
+    """Run a block in a shell that stops at the first failure."""
     command = ["bash", "-euo", "pipefail", "-c", piece.code]
     if piece.language == "python":
         command = [sys.executable, "-c", piece.code]
@@ -56,16 +55,16 @@ def test_the_manual_shows_things_that_are_run() -> None:
     assert sum(len(pieces_of(page)) for page in pages()) >= 10
 
 
-@pytest.mark.parametrize("name", MAKERS)
-def test_a_page_made_from_the_code_says_what_the_code_says(name: str) -> None:
-    assert (PAGES / name).read_text(encoding="utf-8") == MAKERS[name](), "run: python -m tests.docs.reference"
+@pytest.mark.parametrize("name", GENERATORS)
+def test_a_generated_page_is_up_to_date(name: str) -> None:
+    assert (PAGES / name).read_text(encoding="utf-8") == GENERATORS[name](), "run: python -m tests.docs.reference"
 
 
-def test_every_event_the_house_tells_is_in_the_reference() -> None:
-    told = {name for file in SOURCES.rglob("*.py") for name in EVENT_NAME.findall(file.read_text(encoding="utf-8"))}
+def test_every_event_is_in_the_reference() -> None:
+    names = {name for file in SOURCES.rglob("*.py") for name in EVENT_NAME.findall(file.read_text(encoding="utf-8"))}
     page = (PAGES / "events.md").read_text(encoding="utf-8")
-    missing = {name for name in told if f"`{name}`" not in page}
-    assert not missing, f"docs/reference/events.md says nothing of {', '.join(sorted(missing))}"
+    missing = {name for name in names if f"`{name}`" not in page}
+    assert not missing, f"docs/reference/events.md does not mention {', '.join(sorted(missing))}"
 
 
 @pytest.mark.parametrize("page", pages(), ids=lambda page: str(page.relative_to(ROOT)))
@@ -73,8 +72,8 @@ def test_every_link_of_a_page_leads_somewhere(page: Path) -> None:
     for link in links_of(page):
         path, _, anchor = link.partition("#")
         target = (page.parent / path).resolve() if path else page
-        assert target.exists(), f"{page.name} leads to {link}, which is not there"
-        assert not anchor or anchor in headings_of(target), f"{page.name} leads to {link}, a heading that is not there"
+        assert target.exists(), f"{page.name} links to {link}, which does not exist"
+        assert not anchor or anchor in headings_of(target), f"{page.name} links to {link}, an unknown heading"
 
 
 @pytest.mark.parametrize("page", sorted((ROOT / "docs" / "decisions").glob("0*.md")), ids=lambda page: page.stem)
@@ -91,7 +90,13 @@ def test_what_a_decision_is_enforced_by_exists() -> None:
         files = re.findall(r"`((?:src|tests|pyproject)[\w./-]*)`", enforced)
         assert files, f"{page.name} names nothing that enforces it"
         for file in files:
-            assert (ROOT / file).exists(), f"{page.name} names {file}, which is not there"
+            assert (ROOT / file).exists(), f"{page.name} names {file}, which does not exist"
+
+
+def test_what_the_architecture_points_to_exists() -> None:
+    files = re.findall(r"`(src/[\w./-]*)`", (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8"))
+    assert files
+    assert [file for file in files if not (ROOT / file).exists()] == []
 
 
 def test_the_runner_of_the_manual_notices_what_is_wrong() -> None:

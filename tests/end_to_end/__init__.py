@@ -1,1 +1,1 @@
-"""The whole product from outside: a server in a process of its own, and programs that talk to it."""
+"""The whole product from outside: a server in its own process, and clients that talk to it."""

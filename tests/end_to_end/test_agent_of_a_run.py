@@ -61,7 +61,7 @@ def test_a_question_that_was_taken_outlives_the_sudden_death_of_the_server(
     start: Start, gateway: ScriptedGateway
 ) -> None:
     gate = Gate()
-    gateway.script(text("Never heard.", before=gate), text("The second one it is."))
+    gateway.script(text("Never received.", before=gate), text("The second one it is."))
     server = start(**reaching(gateway), **TOKENS)
     run_id = begin(server)
     gate.wait_reached()

@@ -63,7 +63,7 @@ def test_a_receipt_is_shown_and_two_are_compared(server: RunningServer, gateway:
     assert compared.code == OK
     assert "different" in compared.out
     assert "write the poem" in compared.out
-    assert server.carrel("runs", "compare", one, one).out == "Both saw the same.\n"
+    assert server.carrel("runs", "compare", one, one).out == "Both runs saw the same.\n"
     assert server.carrel("runs", "receipt", one, "--step", "7").code == FAILED
 
 
@@ -133,10 +133,10 @@ def test_a_lane_shows_its_queue_and_can_be_reset_and_archived(server: RunningSer
 def test_events_are_read_and_followed(server: RunningServer, gateway: ScriptedGateway) -> None:
     gateway.rule = lambda request: text("Good.")
     assert server.carrel("send", "main", "hello", "--wait", "20").code == OK
-    told = [json.loads(line) for line in server.carrel("events", "--json").out.splitlines()]
-    names = [event["name"] for event in told]
+    events = [json.loads(line) for line in server.carrel("events", "--json").out.splitlines()]
+    names = [event["name"] for event in events]
     assert [name for name in names if name.startswith("run.")] == ["run.queued", "run.started", "run.completed"]
-    seqs = [event["seq"] for event in told]
+    seqs = [event["seq"] for event in events]
     assert seqs == sorted(seqs)
     newest = str(seqs[-1])
     following = subprocess.Popen(
@@ -190,7 +190,7 @@ def test_status_and_doctor_tell_how_things_stand(server: RunningServer) -> None:
     assert {finding["what"] for finding in findings} >= {"python", "settings"}
 
 
-def test_a_backup_is_made_while_the_server_works_and_restored_into_an_empty_place(start: Start, tmp_path: Path) -> None:
+def test_a_backup_is_made_while_the_server_works_and_can_be_restored(start: Start, tmp_path: Path) -> None:
     server = start()
     assert server.carrel("send", "main", "remember the blue door", "--wait", "20").code == OK
     copy = tmp_path / "copy.db"

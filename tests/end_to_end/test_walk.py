@@ -1,4 +1,4 @@
-"""One message walked through the house from outside: accepted, heard, answered, told, and explained afterwards."""
+"""One message, followed from outside: accepted, answered, streamed, and explained afterwards."""
 
 import json
 from collections.abc import Iterator
@@ -16,27 +16,27 @@ from tests.scripted_gateway import Gate, ScriptedGateway, calls, text
 
 
 def events_of(stream: httpx.Response) -> Iterator[dict[str, Any]]:
-    """The bodies of a stream's events as they come."""
+    """Yield the bodies of a stream's events as they arrive."""
     for line in stream.iter_lines():
         if line.startswith("data: "):
             yield json.loads(line.removeprefix("data: "))
 
 
-def test_a_message_is_safe_heard_answered_told_and_explained(
+def test_a_message_is_accepted_answered_streamed_and_explained(
     server: RunningServer, client: httpx.Client, gateway: ScriptedGateway
 ) -> None:
     gateway.script(calls(("session_status", {})), text("The report is written."))
     with client.stream("GET", "/api/stream", params={"sessionKey": "agent:main:task:task_1"}) as refused:
-        assert refused.status_code == 404, "a lane that nobody has spoken in is no lane yet"
+        assert refused.status_code == 404, "a lane without messages does not exist yet"
     with client.stream("GET", "/api/stream", params={"events": "run,session"}) as stream:
-        told = events_of(stream)
-        assert "seq" in next(told)
+        events = events_of(stream)
+        assert "seq" in next(events)
         accepted = client.post("/api/runs", json={"agentId": "main", "taskId": "task_1", "message": "write the report"})
         assert accepted.status_code == 202
         run_id = accepted.json()["runId"]
         assert accepted.json()["sessionKey"] == "agent:main:task:task_1"
         seen = []
-        for event in told:
+        for event in events:
             seen.append(event)
             if event["name"] == "run.completed":
                 break
@@ -59,20 +59,20 @@ def test_the_same_stream_goes_on_where_it_was_cut(
     run_id = client.post("/api/runs", json={"message": "one"}).json()["runId"]
     client.get(f"/api/runs/{run_id}/wait", params={"timeoutSeconds": 20})
     with client.stream("GET", "/api/stream", params={"events": "run", "lastEventId": "0"}) as stream:
-        told = events_of(stream)
-        newest = next(told)["seq"]
-        first = next(told)
+        events = events_of(stream)
+        newest = next(events)["seq"]
+        first = next(events)
     assert first["name"] == "run.queued"
     assert first["seq"] < newest
     with client.stream(
         "GET", "/api/stream", params={"events": "run"}, headers={"Last-Event-ID": str(first["seq"])}
     ) as stream:
-        told = events_of(stream)
-        next(told)
-        assert next(told)["name"] == "run.started"
+        events = events_of(stream)
+        next(events)
+        assert next(events)["name"] == "run.started"
 
 
-def test_a_chat_hears_its_answer_piece_by_piece_and_once_whole(server: RunningServer, gateway: ScriptedGateway) -> None:
+def test_a_chat_receives_its_reply_in_pieces_and_once_whole(server: RunningServer, gateway: ScriptedGateway) -> None:
     gate = Gate()
     gateway.script(text("Once ", gate, "upon a time."))
     address = server.url.replace("http://", "ws://") + "/ws/chat"

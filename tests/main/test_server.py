@@ -90,7 +90,7 @@ def test_a_second_server_on_the_same_file_is_refused(start: Start, tmp_path: Pat
         check=False,
     )
     assert second.returncode == 1
-    assert "Another server" in second.stderr
+    assert "Another server is using" in second.stderr
     assert "Traceback" not in second.stderr
     with server.client() as client:
         assert client.get("/readyz").status_code == 200
@@ -105,7 +105,7 @@ def test_a_second_server_on_the_same_file_is_refused(start: Start, tmp_path: Pat
         ([], {"CARREL_GATEWAY__DEFAULT__KIND": "responses"}, 2, "gateway.default.base_url"),
     ],
 )
-def test_what_cannot_work_is_told_in_a_sentence_before_anything_starts(
+def test_a_server_that_cannot_start_says_why_in_a_sentence(
     tmp_path: Path, options: list[str], environment: dict[str, str], code: int, words: str
 ) -> None:
     done = subprocess.run(

@@ -164,9 +164,9 @@ def test_the_command_line_comes_before_everything() -> None:
 
 
 def test_the_home_directory_may_be_written_with_a_tilde(in_an_empty_directory: Path) -> None:
-    loaded = load_file("[storage]\ndata_dir = '~/desk'\nurl = 'sqlite:///~/desk/other.db'")
-    assert loaded.settings.storage.data_dir == in_an_empty_directory / "home" / "desk"
-    assert loaded.settings.storage.url == f"sqlite:///{in_an_empty_directory}/home/desk/other.db"
+    loaded = load_file("[storage]\ndata_dir = '~/folder'\nurl = 'sqlite:///~/folder/other.db'")
+    assert loaded.settings.storage.data_dir == in_an_empty_directory / "home" / "folder"
+    assert loaded.settings.storage.url == f"sqlite:///{in_an_empty_directory}/home/folder/other.db"
 
 
 RULES = [{"match": {"channel": "telegram", "chatType": "group"}, "action": "deny"}]
@@ -265,10 +265,14 @@ def test_variables_of_the_client_are_no_settings() -> None:
         ("server.port.deep = 5", {}, "server.port in carrel.toml: must be a whole number"),
         ("server.public_url = 'example.org'", {}, "begins http:// or https://"),
         ("storage.url = 'mysql://x'", {}, "sqlite:///<file> or postgresql://"),
-        ("[gateway.default]\nkind = 'responses'", {}, "gateway.default.base_url: is needed"),
-        ("[gateway.default]\nkind = 'a2a'\nbase_url = 'http://a'\nrun_tokens = true", {}, "only a gateway of the kind"),
+        ("[gateway.default]\nkind = 'responses'", {}, "gateway.default.base_url: is required"),
+        (
+            "[gateway.default]\nkind = 'a2a'\nbase_url = 'http://a'\nrun_tokens = true",
+            {},
+            "only a gateway of kind responses",
+        ),
         ("[gateway.Big]\nmodel = 'x'", {}, "lower-case letters"),
-        ("[a2a.tasks]\nttlDays = 1\nttl_days = 2", {}, "given twice"),
+        ("[a2a.tasks]\nttlDays = 1\nttl_days = 2", {}, "is set twice"),
         (
             "",
             {"CARREL_SERVER__PORT": "http"},
@@ -290,7 +294,7 @@ def test_a_wrong_value_gives_one_sentence_that_names_it_and_what_it_takes(
     assert problem.endswith(".")
 
 
-def test_all_mistakes_are_told_at_once() -> None:
+def test_all_mistakes_are_reported_at_once() -> None:
     problems = problems_of(
         "[server]\nport = 'x'\nhots = 'y'\n[runs]\nattempts_max = 0", CARREL_LOG__LEVEL="loud", CARREL_NOTHING="1"
     )
@@ -312,7 +316,7 @@ def test_a_wrong_secret_or_address_is_not_repeated_in_the_error() -> None:
 
 
 def test_a_config_that_is_named_must_be_there(tmp_path: Path) -> None:
-    with pytest.raises(SettingsFault, match="there is no such file"):
+    with pytest.raises(SettingsFault, match="file not found"):
         load(tmp_path / "none.toml", {}, {})
     with pytest.raises(SettingsFault, match="cannot be read"):
         load(tmp_path, {}, {})

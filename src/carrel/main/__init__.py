@@ -1,1 +1,1 @@
-"""The outermost room: settings, assembly of the server, command line. Nothing imports it."""
+"""The top of the program: settings, assembly of the server, command line. Nothing imports it."""

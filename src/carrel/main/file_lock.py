@@ -1,4 +1,4 @@
-"""One SQLite file, one server: a second one would take the first one's running turns for dead and start them again."""
+"""One server per SQLite file: a second one would take running turns for abandoned and start them again."""
 
 import fcntl
 from collections.abc import Iterator
@@ -10,19 +10,19 @@ from carrel.kernel import Code, Refusal
 
 @contextmanager
 def own_file(path: Path) -> Iterator[None]:
-    """Hold the file's lock as long as the server lives; the system lets go of it when the process dies."""
+    """Hold the file's lock while the server runs; the operating system releases it when the process dies."""
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         held = path.with_name(path.name + ".lock").open("w")
     except OSError as error:
         raise Refusal(
-            Code.STORAGE_UNAVAILABLE, f"Cannot write in {path.parent} ({error.strerror}); name another --data-dir."
+            Code.STORAGE_UNAVAILABLE, f"Cannot write to {path.parent} ({error.strerror}); use another --data-dir."
         ) from error
     with held as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
             raise Refusal(
-                Code.CONFLICT, f"Another server is working on {path}; stop it first, or name another --data-dir."
+                Code.CONFLICT, f"Another server is using {path}; stop it first, or use another --data-dir."
             ) from error
         yield

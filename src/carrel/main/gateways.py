@@ -1,4 +1,4 @@
-"""The gateways of this server, opened once by name; the built-in agent is always among them."""
+"""The gateways of this server, opened once and kept by name; the built-in agent is always one of them."""
 
 import asyncio
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from carrel.wire import Wire
 
 
 class Gateways:
-    """An open connection for every gateway of the settings."""
+    """One connection for every gateway in the settings."""
 
     def __init__(self, gateways: Mapping[str, GatewaySettings]) -> None:
         self.wire = Wire()
@@ -32,7 +32,7 @@ class Gateways:
         await self.wire.close()
 
     async def up(self) -> dict[str, bool]:
-        """Which of them answer now."""
+        """Tell which gateways answer right now."""
         names = list(self.connections)
         found = await asyncio.gather(*(self.connections[name].gateway.check() for name in names))
         return dict(zip(names, found, strict=True))

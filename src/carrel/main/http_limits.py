@@ -1,4 +1,4 @@
-"""What one connection may take of the server before its request is understood. It decides nothing about requests."""
+"""Limits on a connection while its request is still arriving: size of the head, time for head and body."""
 
 import asyncio
 import contextlib
@@ -15,10 +15,10 @@ from carrel.kernel.limits import (
 
 
 class BoundedHttp(HttpToolsProtocol):
-    """uvicorn's protocol with a bound on the size of a head, and on how long head and body may take to arrive."""
+    """uvicorn's protocol, with a limit on the size of the head and on how long head and body may take."""
 
-    # How much arrived since a head was complete or a part of a body was: heads, trailers, and what is never used.
-    _unplaced_bytes = 0
+    # Bytes received since the last complete head or body chunk: heads, trailers and anything else.
+    _head_bytes = 0
     _alarm: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -30,26 +30,26 @@ class BoundedHttp(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def data_received(self, arrived: bytes) -> None:
-        self._unplaced_bytes += len(arrived)
+        self._head_bytes += len(arrived)
         super().data_received(arrived)
-        if self._unplaced_bytes > REQUEST_HEAD_BYTES_MAX and not self.transport.is_closing():
-            self._refuse(f"The head of a request has at most {REQUEST_HEAD_BYTES_MAX} bytes.")
+        if self._head_bytes > REQUEST_HEAD_BYTES_MAX and not self.transport.is_closing():
+            self._refuse(f"The request head is larger than {REQUEST_HEAD_BYTES_MAX} bytes.")
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
         self._expect(REQUEST_HEAD_SECONDS_MAX)
 
     def on_headers_complete(self) -> None:
-        self._unplaced_bytes = 0
+        self._head_bytes = 0
         self._expect(REQUEST_BODY_SECONDS_MAX)
         super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:
-        self._unplaced_bytes = 0
+        self._head_bytes = 0
         super().on_body(body)
 
     def on_message_complete(self) -> None:
-        self._unplaced_bytes = 0
+        self._head_bytes = 0
         self._expect(None)
         super().on_message_complete()
 
@@ -58,39 +58,39 @@ class BoundedHttp(HttpToolsProtocol):
         super().handle_websocket_upgrade()
 
     def _expect(self, seconds_max: float | None) -> None:
-        """Let the next part of the request arrive in time; None when no part is due."""
+        """Start the timer for the next part of the request; None stops it."""
         if self._alarm is not None:
             self._alarm.cancel()
         self._alarm = None if seconds_max is None else self.loop.call_later(seconds_max, self._end, seconds_max)
 
     def _end(self, seconds_max: float) -> None:
         if self.pipeline:
-            # Nothing is read while an earlier request is answered: that is our slowness, not the sender's.
+            # Nothing is read while an earlier request is being answered, so the delay is ours, not the client's.
             self._expect(seconds_max)
-        elif self._unplaced_bytes or self._is_answering():
+        elif self._head_bytes or self._is_answering():
             self._refuse("The request took too long to arrive.")
         else:
-            # Opened ahead and never used, as browsers do: nobody waits for an answer.
+            # Browsers open connections in advance; nobody waits for an answer on one that was never used.
             self.transport.close()
 
     def _refuse(self, why: str) -> None:
         if self._is_answering():
-            # Half a request is at work already; it ends as if its sender had gone.
+            # The app is already handling half a request; it sees a disconnect.
             self.transport.close()
         else:
             self.send_400_response(why)
 
     def _is_answering(self) -> bool:
-        # Before the first request there is no cycle, whatever its type says.
+        # Before the first request `cycle` is None, although it is not typed so.
         cycle: RequestResponseCycle | None = self.cycle
         return cycle is not None and not cycle.response_complete
 
 
 def allow_many_connections() -> None:
-    """Raise this process's limit of open files as far as it may: each open stream is one."""
+    """Raise the limit of open files as far as allowed; every open stream is a file."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = OPEN_FILES_WANTED if hard == resource.RLIM_INFINITY else min(OPEN_FILES_WANTED, hard)
     if soft != resource.RLIM_INFINITY and soft < wanted:
-        # Where the system refuses it, the limit it has given holds.
+        # If the system refuses, the current limit stays.
         with contextlib.suppress(OSError, ValueError):
             resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))

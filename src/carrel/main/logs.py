@@ -1,4 +1,4 @@
-"""Log lines on stderr: one JSON object a line, or text for people. Whatever looks like a credential is taken out."""
+"""Logs on stderr, as JSON lines or as text. Anything that looks like a credential is redacted."""
 
 import logging
 import sys
@@ -10,11 +10,11 @@ from carrel.kernel import iso, redact
 from carrel.kernel.settings import LogSettings
 
 _STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName", "color_message"}
-_MEANT_SO = tuple(f"ASGI callable returned without completing {what}." for what in ("handshake", "response"))
+_NOT_ERRORS = tuple(f"ASGI callable returned without completing {what}." for what in ("handshake", "response"))
 
 
 def set_up_logs(settings: LogSettings) -> None:
-    """Send every logger of this program to stderr in the form the settings ask for."""
+    """Send all log records to stderr in the configured format."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_JsonLines() if settings.format == "json" else _TextLines())
     root = logging.getLogger()
@@ -22,15 +22,15 @@ def set_up_logs(settings: LogSettings) -> None:
     root.setLevel(settings.level.upper())
     for noisy in ("httpx", "httpcore", "uvicorn.access", "websockets"):
         logging.getLogger(noisy).setLevel(logging.WARNING)
-    logging.getLogger("uvicorn.error").addFilter(_is_true)
+    logging.getLogger("uvicorn.error").addFilter(_is_error)
 
 
-def _is_true(record: logging.LogRecord) -> bool:
-    """False for what uvicorn calls an error although it is meant so.
+def _is_error(record: logging.LogRecord) -> bool:
+    """Drop what uvicorn reports as an error but is intended.
 
-    That is a socket that was refused with an answer, and a stream that was cut off, of which a line of its own tells.
+    That is a WebSocket refused with a response, and a stream that was cut off, which is logged separately.
     """
-    return record.msg not in _MEANT_SO
+    return record.msg not in _NOT_ERRORS
 
 
 def _fields(record: logging.LogRecord) -> dict[str, Any]:

@@ -1,6 +1,6 @@
-"""Which settings there are, how each is spelled, and what a value must look like, read off the structs of the kernel.
+"""The names of the settings and what each accepts, derived from the structs in the kernel.
 
-No file and no environment is looked at here; `settings.py` does that.
+Reading files and the environment is up to `settings.py`.
 """
 
 import difflib
@@ -19,7 +19,7 @@ from carrel.kernel.settings import GatewaySettings, Settings
 Name = tuple[str, ...]
 
 GATEWAY_NAME = re.compile(r"^[a-z0-9][a-z0-9_-]{0,63}$")
-_WORDS_OF_TRUTH = {
+_BOOLEANS = {
     "true": True,
     "1": True,
     "yes": True,
@@ -32,7 +32,7 @@ _WORDS_OF_TRUTH = {
 
 
 class Known(Struct, frozen=True, kw_only=True):
-    """One setting there is: its type, default and how a person is told what it takes."""
+    """One setting: its type, its default, and what it accepts in words."""
 
     type: Any
     default: Any
@@ -42,22 +42,22 @@ class Known(Struct, frozen=True, kw_only=True):
 
 
 def known_names() -> dict[Name, Known]:
-    """Return every fixed setting by its name, in the order of the structs; gateways are named by people."""
+    """Return all settings by name, in the order of the structs, except those of gateways, whose names users choose."""
     return dict(_leaves(Settings, ()))
 
 
 def known_gateway_names(gateway: str) -> dict[Name, Known]:
-    """Return the settings of one gateway by their names."""
+    """Return the settings of one gateway by name."""
     return dict(_leaves(GatewaySettings, ("gateway", gateway)))
 
 
 def snake(word: str) -> str:
-    """Spell a camelCase name as the settings do: `ttlDays` becomes `ttl_days`."""
+    """Convert a camelCase name to snake_case: `ttlDays` becomes `ttl_days`."""
     return re.sub(r"(?<=[a-z0-9])([A-Z])", r"_\1", word).lower()
 
 
 def nearest(name: Name, candidates: Iterable[Name]) -> Name:
-    """Return the candidate a person most likely meant."""
+    """Return the candidate that was most likely meant."""
     dotted = {".".join(candidate): candidate for candidate in candidates}
     asked = ".".join(name)
     same_end = [text for text, candidate in dotted.items() if candidate[-1] == name[-1]]
@@ -67,10 +67,10 @@ def nearest(name: Name, candidates: Iterable[Name]) -> Name:
 
 
 def read_text(text: str, known: Known) -> object:
-    """Turn the text of an environment variable into the value it stands for, or leave it for the check to refuse."""
+    """Parse an environment variable; text that cannot be parsed is returned as is, for the check to refuse."""
     kind = _bare(type_info(known.type))
     if isinstance(kind, msgspec.inspect.BoolType):
-        return _WORDS_OF_TRUTH.get(text.strip().lower(), text)
+        return _BOOLEANS.get(text.strip().lower(), text)
     if isinstance(kind, IntType | FloatType):
         try:
             return int(text)
@@ -85,12 +85,12 @@ def read_text(text: str, known: Known) -> object:
 
 
 def checked(value: object, known: Known) -> object:
-    """Return the value in the setting's type; raises `msgspec.ValidationError` when it does not fit."""
+    """Convert a value to the setting's type; raise `msgspec.ValidationError` when it does not fit."""
     return msgspec.convert(value, known.type, dec_hook=_path)
 
 
 def shown(value: object, known: Known) -> object:
-    """Return a value as a reader of the settings may see it: plain, and without secrets."""
+    """Return a value for display, with secrets hidden."""
     if known.secret:
         return "set" if value else ""
     if known.address:
@@ -103,7 +103,7 @@ def shown(value: object, known: Known) -> object:
 
 
 def hide_password(address: str) -> str:
-    """Return an address with `set` in the place of its password, which may hold signs that should have been escaped."""
+    """Return an address with its password replaced by `set`; the password may contain unescaped characters."""
     within = re.sub(r"(://[^/@:]*):[^\s]*@", r"\1:set@", address)
     return re.sub(r"([?&]password=)[^&]*", r"\1set", within)
 
@@ -145,13 +145,13 @@ def _form(annotation: Any, kind: msgspec.inspect.Type) -> str:
         case msgspec.inspect.BoolType():
             return "true or false"
         case msgspec.inspect.VarTupleType(item_type=msgspec.inspect.StrType()):
-            return 'a list of texts, in the environment as JSON: ["a", "b"]'
+            return 'a list of strings, in the environment as JSON: ["a", "b"]'
         case msgspec.inspect.VarTupleType():
             return 'a list of {"match": {"channel", "chatType", "keyPrefix"}, "action": "allow" or "deny"}'
         case msgspec.inspect.StrType(min_length=1):
-            return "a text that is not empty"
+            return "a non-empty string"
         case _:
-            return "a text"
+            return "a string"
 
 
 def _float_or_text(text: str) -> object:

@@ -1,7 +1,7 @@
-"""Reading the settings: environment over file over default, every mistake named at once.
+"""Loading the settings: environment over file over default, with all mistakes reported at once.
 
-What there is to set stands in the kernel; this file only finds values, says where each came from and refuses what is
-wrong before anything starts.
+The kernel defines the settings. This module finds their values, records where each came from, and refuses wrong ones
+before anything starts.
 """
 
 import tomllib
@@ -28,14 +28,14 @@ from carrel.main.setting_names import (
 
 CONFIG_FILE = Path("carrel.toml")
 PREFIX = "CARREL_"
-# Variables that begin like settings and belong to the command line or to the test suite.
+# Variables with our prefix that belong to the command line or the test suite.
 NOT_SETTINGS = frozenset({"CARREL_URL", "CARREL_TOKEN", "CARREL_REQUIRE_ALL", "CARREL_CHROMIUM"})
 
 Source = Literal["default", "file", "env"]
 
 
 class Loaded(Struct, frozen=True, kw_only=True):
-    """The settings of this start, the table of them for people, and what should be said aloud."""
+    """The settings in force, a table of them for display, and notices for the operator."""
 
     settings: Settings
     rows: list[SettingRow]
@@ -43,7 +43,7 @@ class Loaded(Struct, frozen=True, kw_only=True):
 
 
 class SettingsFault(Exception):
-    """The settings are wrong; `problems` has one sentence for each mistake."""
+    """The settings are invalid; `problems` has one sentence per mistake."""
 
     def __init__(self, problems: list[str]) -> None:
         super().__init__("\n".join(problems))
@@ -51,7 +51,7 @@ class SettingsFault(Exception):
 
 
 class _Found(Struct, frozen=True, kw_only=True):
-    """A value somebody gave, and the spelling to name when it is wrong."""
+    """A value that was given, and the spelling to show when it is wrong."""
 
     value: object
     source: Source
@@ -61,8 +61,8 @@ class _Found(Struct, frozen=True, kw_only=True):
 def load(config: Path | None, env: Mapping[str, str], overrides: Mapping[str, object]) -> Loaded:
     """Return the settings in force, or raise `SettingsFault` with every mistake.
 
-    Without `config` the file `carrel.toml` in the working directory is read where there is one. `overrides` are dotted
-    names with values, from the command line; the public table knows three sources, and they count as environment.
+    Without `config`, `carrel.toml` in the working directory is read if it exists. `overrides` are dotted names and
+    values from the command line; their source is shown as `env`, because the public table knows only three sources.
     """
     problems: list[str] = []
     notices: list[str] = []
@@ -88,7 +88,7 @@ def _read_file(config: Path | None, names: dict[Name, Known], found: dict[Name, 
         table = tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         if config:
-            problems.append(f"{path}: there is no such file; `carrel init` writes one.")
+            problems.append(f"{path}: file not found; `carrel init` creates one.")
         return
     except OSError as fault:
         problems.append(f"{path}: cannot be read: {fault.strerror}.")
@@ -101,19 +101,19 @@ def _read_file(config: Path | None, names: dict[Name, Known], found: dict[Name, 
         name = _canonical(written)
         spelling = f"{'.'.join(written)} in {path}"
         if name in sections or name[:1] == name == ("gateway",):
-            problems.append(f"{spelling}: is a section; write its names below [{'.'.join(written)}].")
+            problems.append(f"{spelling}: is a section; set its names under [{'.'.join(written)}].")
         elif problem := _unknown(name, names, spelling, in_environment=False):
             problems.append(problem)
         elif name in found:
-            problems.append(f"{spelling}: is given twice, in two spellings.")
+            problems.append(f"{spelling}: is set twice, in two spellings.")
         else:
             found[name] = _Found(value=value, source="file", spelling=spelling)
 
 
 def _walk(table: Mapping[str, Any], above: Name, sections: set[Name]) -> Iterable[tuple[Name, object]]:
-    """Yield each value of a TOML table with its path as written; only tables that are sections are entered.
+    """Yield each value of a TOML table with its path as written, descending only into sections.
 
-    A gateway whose table is empty is there all the same, with every default.
+    A gateway with an empty table exists, with every default.
     """
     for key, value in table.items():
         written = (*above, key)
@@ -128,7 +128,7 @@ def _walk(table: Mapping[str, Any], above: Name, sections: set[Name]) -> Iterabl
 
 
 def _canonical(written: Name) -> Name:
-    """Spell a path as the settings do: snake case, `session` for `sessions`; a gateway keeps its name."""
+    """Normalize a path: snake case, and `sessions` for `session`; a gateway keeps its name."""
     if written[0] == "gateway":
         return (*written[:2], *(snake(word) for word in written[2:]))
     name = tuple(snake(word) for word in written)
@@ -136,22 +136,22 @@ def _canonical(written: Name) -> Name:
 
 
 def _unknown(name: Name, names: dict[Name, Known], spelling: str, *, in_environment: bool) -> str | None:
-    """Return the sentence that refuses a name which is no setting, with the one that was probably meant."""
+    """Return the error for an unknown name, with the setting that was probably meant; None if it is known."""
     candidates = names
     if name[0] == "gateway":
         gateway = name[1] if len(name) == 3 else "default"
         if not GATEWAY_NAME.match(gateway):
-            return f"{spelling}: a gateway's name has lower-case letters, digits, - and _ only."
+            return f"{spelling}: a gateway's name may have only lower-case letters, digits, - and _."
         candidates = known_gateway_names(gateway)
     if name in candidates:
         return None
     meant = nearest(name, candidates)
     words = env_name(meant) if in_environment else ".".join(meant)
-    return f"{spelling}: there is no such setting; did you mean {words}?"
+    return f"{spelling}: unknown setting; did you mean {words}?"
 
 
 def env_name(name: Name) -> str:
-    """Return the environment variable that sets this name."""
+    """Return the environment variable for a setting."""
     return PREFIX + "__".join(name).upper()
 
 
@@ -176,7 +176,7 @@ _FOREIGN: dict[str, tuple[Name, dict[bool, object]]] = {
 
 
 def _read_foreign(env: Mapping[str, str], found: dict[Name, _Found], problems: list[str], notices: list[str]) -> None:
-    """Read the spellings other systems gave to two of our settings; ours, read before, win."""
+    """Read two settings under the names that other systems use; our own names win."""
     names = known_names()
     truth = names["sessions", "task_scoped"]
     for variable, (name, meaning) in _FOREIGN.items():
@@ -187,28 +187,28 @@ def _read_foreign(env: Mapping[str, str], found: dict[Name, _Found], problems: l
         if not isinstance(answer, bool):
             problems.append(f"{variable}: must be true or false, not {env[variable]!r}.")
         elif name in found and found[name].source == "env":
-            notices.append(f"{variable} is not used: {found[name].spelling} is the same setting and comes first.")
+            notices.append(f"{variable} is not used: {found[name].spelling} sets the same thing and wins.")
         else:
             found[name] = _Found(value=meaning[answer], source="env", spelling=variable)
             value = str(meaning[answer]).lower()
-            notices.append(f"{variable} is read as {dotted} = {value}; its name here is {ours}.")
+            notices.append(f"{variable} is read as {dotted} = {value}; its name in Carrel is {ours}.")
 
 
 def _check(
     names: dict[Name, Known], found: dict[Name, _Found], problems: list[str], notices: list[str]
 ) -> dict[Name, object]:
-    """Return the values that were given, in their types; what does not fit becomes a problem."""
+    """Return the given values converted to their types; a value that does not fit becomes a problem."""
     values: dict[Name, object] = {}
     for name, given in found.items():
         known = names[name]
         try:
             values[name] = checked(given.value, known)
         except msgspec.ValidationError:
-            said = "" if known.secret or known.address else f", not {_quoted(given.value)}"
+            actual = "" if known.secret or known.address else f", not {_quoted(given.value)}"
             if name == ("tools", "sessions", "visibility"):
-                notices.append(f"{given.spelling}: must be {known.form}{said}; tree is used.")
+                notices.append(f"{given.spelling}: must be {known.form}{actual}; using tree.")
             else:
-                problems.append(f"{given.spelling}: must be {known.form}{said}.")
+                problems.append(f"{given.spelling}: must be {known.form}{actual}.")
     for gateway in sorted({name[1] for name in values if name[0] == "gateway"}):
         fields = {name[2]: value for name, value in values.items() if name[:2] == ("gateway", gateway)}
         problems += _gateway_problems(gateway, fields)
@@ -216,12 +216,12 @@ def _check(
 
 
 def _gateway_problems(name: str, given: dict[str, object]) -> Iterator[str]:
-    """What does not go together in the settings of one gateway."""
+    """Yield what is inconsistent in the settings of one gateway."""
     kind = given.get("kind")
     if kind in ("responses", "a2a") and not given.get("base_url"):
-        yield f"gateway.{name}.base_url: is needed, because gateway.{name}.kind is {kind}."
+        yield f"gateway.{name}.base_url: is required when gateway.{name}.kind is {kind}."
     if given.get("run_tokens") and kind != "responses":
-        yield f"gateway.{name}.run_tokens: only a gateway of the kind responses is handed tokens of runs."
+        yield f"gateway.{name}.run_tokens: only a gateway of kind responses can receive run tokens."
 
 
 def _quoted(value: object) -> str:
@@ -233,7 +233,7 @@ def _quoted(value: object) -> str:
 
 
 def _assemble(values: dict[Name, object]) -> Settings:
-    """Return the structs with the given values in their places."""
+    """Build the settings structs from the given values."""
     directory = values.get(("storage", "data_dir"), Settings().storage.data_dir)
     address = values.get(("storage", "url"), "")
     assert isinstance(directory, Path)
@@ -241,31 +241,31 @@ def _assemble(values: dict[Name, object]) -> Settings:
     tree: dict[str, Any] = {}
     home: dict[Name, object] = {
         ("storage", "data_dir"): directory.expanduser().absolute(),
-        ("storage", "url"): _at_home(address),
+        ("storage", "url"): _expand_home(address),
     }
     for name, value in {**values, **home}.items():
         section = tree
         for word in name[:-1]:
             section = section.setdefault(word, {})
         section[name[-1]] = value
-    settings: Settings = _built(Settings, tree)
+    settings: Settings = _build(Settings, tree)
     return settings
 
 
-def _at_home(address: str) -> str:
+def _expand_home(address: str) -> str:
     start, tilde, rest = address.partition("sqlite:///~/")
     return f"sqlite:///{Path.home()}/{rest}" if tilde and not start else address
 
 
-def _built(section: type[Any], tree: dict[str, Any]) -> Any:
+def _build(section: type[Any], tree: dict[str, Any]) -> Any:
     fields = {field.name: field for field in msgspec.structs.fields(section)}
     parts: dict[str, Any] = {}
     for word, value in tree.items():
         kind = fields[word].type
         if section is Settings and word == "gateway":
-            parts[word] = {gateway: _built(GatewaySettings, given) for gateway, given in value.items()}
+            parts[word] = {gateway: _build(GatewaySettings, given) for gateway, given in value.items()}
         elif isinstance(kind, type) and issubclass(kind, Struct):
-            parts[word] = _built(kind, value)
+            parts[word] = _build(kind, value)
         else:
             parts[word] = value
     return section(**parts)

@@ -14,7 +14,7 @@ import pytest
 from a2a.types import Part
 
 from carrel.bridge import A2aClient
-from carrel.main.cli.a2a.token import token_for
+from carrel.main.cli.a2a.credentials import token_for
 from tests.bridge.tiny_server import Frames, Raw, TinyServer
 from tests.main.cli.conftest import Carrel
 from tests.scripted_gateway import Gate
@@ -260,7 +260,7 @@ def test_an_agent_that_stays_silent_ends_with_5(carrel: Carrel, start: Start) ->
     gate.open()
 
 
-def test_a_stream_that_is_cut_is_told_as_it_stands(carrel: Carrel, server: TinyServer) -> None:
+def test_after_a_dropped_stream_the_current_state_is_shown(carrel: Carrel, server: TinyServer) -> None:
     frame = f"data: {json.dumps({'jsonrpc': '2.0', 'result': {'task': WORKING}})}\n\n".encode()
     found: dict[str, Any] = {"result": DONE}
 

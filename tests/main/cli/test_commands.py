@@ -52,7 +52,7 @@ def test_an_empty_list_says_so_on_a_terminal_and_is_silent_elsewhere(
 ) -> None:
     server.answers("GET", "/api/runs", {"runs": []})
     assert at("runs", "list").out == ""
-    assert on_terminal("runs", "list").err == "No runs.\n"
+    assert on_terminal("runs", "list").err == "No runs yet.\n"
 
 
 def test_control_characters_of_strangers_do_not_reach_the_terminal(on_terminal: Carrel, server: TinyServer) -> None:
@@ -198,7 +198,7 @@ def test_an_approval_in_chat_takes_yes_and_no(
     assert answered == body
 
 
-def test_a_failed_answer_in_chat_is_told_and_ends_with_1(at: Carrel, server: TinyServer) -> None:
+def test_a_failed_run_in_chat_is_reported_and_exits_with_1(at: Carrel, server: TinyServer) -> None:
     server.answers("POST", "/api/chat", {"runId": "run_1"}, status=202)
     answer_runs(server, run_of(state="failed", reply=None, error={"message": "The model is away."}))
     ended = at("chat", "--session", KEY, stdin="hello\n")
@@ -402,7 +402,7 @@ def test_a_token_is_made_and_shown_once(at: Carrel, server: TinyServer) -> None:
     assert server.asked[0].body == {"kind": "client", "name": "ci", "agentIds": ["main", "scribe"]}
 
 
-def test_agents_are_made_changed_and_sent_home(at: Carrel, server: TinyServer) -> None:
+def test_agents_are_created_changed_and_disabled(at: Carrel, server: TinyServer) -> None:
     server.answers("POST", "/api/agents", {"agent": {"id": "scribe"}}, status=201)
     server.answers("PATCH", "/api/agents/scribe", {"agent": {"id": "scribe", "model": "big"}})
     server.answers("DELETE", "/api/agents/scribe", {"agent": {"id": "scribe"}})
@@ -440,7 +440,7 @@ def standing_server(server: TinyServer) -> None:
 def test_status_shows_lanes_and_what_waits(at: Carrel, on_terminal: Carrel, server: TinyServer) -> None:
     standing_server(server)
     shown = at("status").out
-    for line in ("lanes busy\t2", "runs queued\t5", "waiting for you\t1", "failed lately\t1", "troubled\tgateway"):
+    for line in ("lanes busy\t2", "runs queued\t5", "waiting for you\t1", "recent failures\t1", "unhealthy\tgateway"):
         assert line in shown
     assert "Waiting for your input: Which?" in on_terminal("status").out
     assert json.loads(at("status", "--json").out)["health"]["lanes"] == {"busy": 2, "queued": 5}
@@ -457,12 +457,12 @@ def test_doctor_says_what_is_wrong_and_what_to_do(at: Carrel, server: TinyServer
 
 
 def test_doctor_without_a_server_looks_at_port_directory_and_store(carrel: Carrel, clean_machine: Path) -> None:
-    desk = clean_machine / "desk"
-    desk.mkdir()
-    (desk / "owner_token").write_text("x", encoding="utf-8")
-    (desk / "owner_token").chmod(0o644)
-    (desk / "carrel.db").write_text("not a database", encoding="utf-8")
-    ended = carrel("doctor", "--data-dir", str(desk), "--json")
+    folder = clean_machine / "folder"
+    folder.mkdir()
+    (folder / "owner_token").write_text("x", encoding="utf-8")
+    (folder / "owner_token").chmod(0o644)
+    (folder / "carrel.db").write_text("not a database", encoding="utf-8")
+    ended = carrel("doctor", "--data-dir", str(folder), "--json")
     states = {(row["what"], row["state"]) for row in json.loads(ended.out)["findings"]}
     assert {("owner token", "fail"), ("store", "fail"), ("data directory", "ok"), ("server", "warn")} <= states
     assert ended.code == 1

@@ -1,4 +1,4 @@
-"""`mcp`: the official client speaks through our pipes, faults are told, and configurations are merged with care."""
+"""`mcp`: the official client works over stdio, faults are reported, and client configurations are merged safely."""
 
 import json
 import subprocess
@@ -23,7 +23,7 @@ def started(server: RunningServer, *words: str) -> StdioServerParameters:
 
 @pytest.mark.anyio
 @pytest.mark.parametrize("mode", ["legacy", "auto"])
-async def test_the_official_client_speaks_through_our_pipes(tmp_path: Path, mode: str) -> None:
+async def test_the_official_client_works_over_stdio(tmp_path: Path, mode: str) -> None:
     with servers_in(tmp_path) as start:
         server = start()
         with server.client() as owner:
@@ -38,7 +38,7 @@ async def test_the_official_client_speaks_through_our_pipes(tmp_path: Path, mode
         assert refused.is_error
 
 
-def test_faults_are_told_as_errors_of_the_protocol(tmp_path: Path, carrel: Carrel) -> None:
+def test_faults_are_reported_as_protocol_errors(tmp_path: Path, carrel: Carrel) -> None:
     nobody = carrel("mcp", "--url", "http://127.0.0.1:9", "--token", "x", stdin=PING)
     error = json.loads(nobody.out)
     assert (nobody.code, error["id"], error["error"]["code"]) == (0, 7, -32000)
@@ -51,7 +51,7 @@ def test_faults_are_told_as_errors_of_the_protocol(tmp_path: Path, carrel: Carre
         assert json.loads(carrel("mcp", "--url", "http://127.0.0.1:9", stdin=line).out)["error"]["code"] == code
 
 
-def test_a_token_that_is_not_known_is_told_in_the_servers_own_words(tmp_path: Path, carrel: Carrel) -> None:
+def test_a_token_that_is_not_known_is_reported_in_the_servers_own_words(tmp_path: Path, carrel: Carrel) -> None:
     with servers_in(tmp_path) as start:
         server = start()
         answer = json.loads(carrel("mcp", "--url", server.url, "--token", "crl_owner_a_b", stdin=PING).out)
@@ -139,9 +139,9 @@ def test_a_toml_file_that_no_table_can_be_added_to_is_left_alone(
 
 
 def test_without_write_the_entry_is_printed_and_nothing_is_touched(carrel: Carrel, clean_machine: Path) -> None:
-    shown = carrel("mcp", "config", "claude", "--url", "http://desk:8787", "--token", "crl_owner_a_secret")
+    shown = carrel("mcp", "config", "claude", "--url", "http://server:8787", "--token", "crl_owner_a_secret")
     assert json.loads(shown.out) == {
-        "mcpServers": {"carrel": {"command": "carrel", "args": ["mcp", "--url", "http://desk:8787"]}}
+        "mcpServers": {"carrel": {"command": "carrel", "args": ["mcp", "--url", "http://server:8787"]}}
     }
     assert "secret" not in shown.out
     assert "CARREL_TOKEN" in shown.err

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from carrel.main.cli.connection import reach
+from carrel.main.cli.discovery import connect
 from carrel.main.cli.program import COMMANDS
 from tests.bridge.tiny_server import TinyServer
 from tests.main.cli.conftest import Carrel, run_of
@@ -95,7 +95,7 @@ def test_every_command_explains_itself(carrel: Carrel) -> None:
     for command in COMMANDS:
         ended = carrel(*command.name.split(), "--help")
         assert ended.code == 0
-        assert command.promise in re.sub(r"\s+", " ", ended.out)
+        assert command.summary in re.sub(r"\s+", " ", ended.out)
 
 
 @pytest.mark.parametrize(("rows", "lines_read"), [(2000, 1), (1, 0)])
@@ -142,12 +142,12 @@ def test_an_interrupt_ends_with_130_and_without_a_traceback(server: TinyServer) 
 
 
 def test_the_local_servers_address_and_token_are_found(carrel: Carrel, server: TinyServer, tmp_path: Path) -> None:
-    desk = tmp_path / "desk"
-    desk.mkdir()
-    (desk / "owner_token").write_text("crl_owner_9_z\n", encoding="utf-8")
-    (desk / "server.json").write_text(json.dumps({"url": server.url, "pid": os.getpid()}), encoding="utf-8")
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    (folder / "owner_token").write_text("crl_owner_9_z\n", encoding="utf-8")
+    (folder / "server.json").write_text(json.dumps({"url": server.url, "pid": os.getpid()}), encoding="utf-8")
     server.answers("GET", "/api/runs", {"runs": []})
-    assert carrel("runs", "list", "--data-dir", str(desk)).code == 0
+    assert carrel("runs", "list", "--data-dir", str(folder)).code == 0
     assert server.asked[0].headers["Authorization"] == "Bearer crl_owner_9_z"
 
 
@@ -163,9 +163,9 @@ def test_the_owners_token_is_not_sent_to_another_machine(tmp_path: Path, monkeyp
     (tmp_path / "owner_token").write_text("crl_owner_9_z\n", encoding="utf-8")
     monkeypatch.setenv("CARREL_STORAGE__DATA_DIR", str(tmp_path))
     asked = {"token": None, "config": None, "data_dir": None}
-    assert reach(Namespace(url="https://elsewhere.example", **asked)).token == ""
-    assert reach(Namespace(url="http://localhost:1", **asked)).token == "crl_owner_9_z"
-    assert reach(Namespace(url="127.0.0.1:1", **asked)).token == "crl_owner_9_z"
+    assert connect(Namespace(url="https://elsewhere.example", **asked)).token == ""
+    assert connect(Namespace(url="http://localhost:1", **asked)).token == "crl_owner_9_z"
+    assert connect(Namespace(url="127.0.0.1:1", **asked)).token == "crl_owner_9_z"
 
 
 def test_address_and_token_come_from_the_environment_when_not_given(

@@ -1,6 +1,6 @@
-"""The command line: one table of commands, each a thin reading of the public API or a start of the server.
+"""The command line: one table of commands. Most of them call the public API; a few start or maintain the server.
 
-It must come up at once, so nothing here imports the server or a third-party package before a command needs it.
+Startup must be instant, so nothing here imports the server or a third-party package before a command needs it.
 """
 
 from carrel.main.cli.program import main

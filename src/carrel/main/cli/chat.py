@@ -1,4 +1,4 @@
-"""`chat`: a conversation at the terminal, its answers streamed as they are written; piped, a line is a message."""
+"""`chat`: talk to an agent in the terminal, with replies streamed. Piped input is sent line by line."""
 
 import re
 import sys
@@ -9,10 +9,10 @@ from typing import Any
 
 from carrel.bridge import Client
 from carrel.main.cli.command import Command, Exit, option
-from carrel.main.cli.connection import reach
+from carrel.main.cli.discovery import connect
 from carrel.main.cli.live_text import Live, listen
 from carrel.main.cli.output import Screen
-from carrel.main.cli.wait import Run, answer_run, asks, read_run, settled, tell, wait_for
+from carrel.main.cli.run_results import Run, answer_run, has_settled, question_of, read_run, show_result, wait_for
 
 CLIENT_INSTANCE = "cli"
 ANSWER_SECONDS = 1800.0
@@ -21,28 +21,28 @@ _QUIT = frozenset({"/quit", "/exit"})
 
 
 def chat(args: Namespace, screen: Screen) -> int:
-    """Talk until the lines end or one says /quit; ends with 1 when the last answer was a failure."""
-    with reach(args) as client:
+    """Chat until the input ends or a line is /quit; exit with 1 if the last run failed."""
+    with connect(args) as client:
         session_key = _session(client, args)
         if sys.stdin.isatty():
-            screen.note(f"Talking in {session_key}. /help lists commands, /quit leaves.")
+            screen.note(f"Chatting in {session_key}. /help lists the commands, /quit leaves.")
         code: int = Exit.OK
         asking: Run | None = None
         with listen(client, session_key, CLIENT_INSTANCE) as live:
-            talk = _Talk(client, screen, session_key, live)
+            conversation = _Chat(client, screen, session_key, live)
             for line in _lines(screen):
                 if line in _QUIT:
                     break
-                run = talk.say(line, asking)
+                run = conversation.send(line, asking)
                 asking = run if run and run["state"] == "waiting" else None
-                code = tell(run, screen, with_reply=False) if run and not asking else Exit.OK
+                code = show_result(run, screen, with_reply=False) if run and not asking else Exit.OK
                 if asking:
-                    screen.note(asks(asking))
+                    screen.note(question_of(asking))
     return code
 
 
 def _session(client: Client, args: Namespace) -> str:
-    """Return the key to talk in: the one named, a new one with the agent named, else the one last used here."""
+    """Return the session key to use: the one given, a new one for the agent given, or the last one used here."""
     if args.session:
         return str(args.session)
     here = {"channelType": "cli", "clientInstanceId": CLIENT_INSTANCE}
@@ -52,11 +52,11 @@ def _session(client: Client, args: Namespace) -> str:
 
 
 def _lines(screen: Screen) -> Iterator[str]:
-    """Yield what is typed or piped in, line by line, without the empty ones."""
+    """Yield the typed or piped lines, skipping empty ones."""
     at_terminal = sys.stdin.isatty()
     if at_terminal:
         with suppress(ImportError):
-            import readline  # noqa: F401  (importing it gives `input` its line editing)
+            import readline  # noqa: F401  (importing it gives `input` line editing)
     while True:
         try:
             line = input(_prompt(screen)) if at_terminal else next(sys.stdin)
@@ -70,12 +70,12 @@ def _lines(screen: Screen) -> Iterator[str]:
 
 
 def _prompt(screen: Screen) -> str:
-    """Return the prompt; what has no width is marked, or line editing would count it."""
+    """Return the prompt, with colour codes marked as zero-width so that line editing does not count them."""
     return re.sub(r"(\x1b\[\d+m)", "\x01\\1\x02", screen.paint("cyan", PROMPT))
 
 
-class _Talk:
-    """A talk in one session at a time; /new and /switch take it to another."""
+class _Chat:
+    """A chat in one session at a time; /new and /switch move it to another."""
 
     def __init__(self, client: Client, screen: Screen, session_key: str, live: Live | None) -> None:
         self._client = client
@@ -83,38 +83,38 @@ class _Talk:
         self._session_key = session_key
         self._live = live
 
-    def say(self, line: str, asking: Run | None) -> Run | None:
-        """Say a line, or answer the run that asked; show the answer and return the run, none for a command."""
+    def send(self, line: str, asking: Run | None) -> Run | None:
+        """Send a line, or answer the run that asked; show the reply and return the run, None for a command."""
         if asking and not line.startswith("/"):
             run_id = str(answer_run(self._client, asking, line)["id"])
         else:
             here = {"sessionKey": self._session_key, "channelType": "cli", "clientInstanceId": CLIENT_INSTANCE}
-            heard = self._client.post("/api/chat", {"text": line, **here})
-            if "runId" not in heard:
-                self._commanded(heard)
+            accepted = self._client.post("/api/chat", {"text": line, **here})
+            if "runId" not in accepted:
+                self._show_command(accepted)
                 return None
-            run_id = heard["runId"]
+            run_id = accepted["runId"]
         streamed = self._stream(run_id) if self._live and not self._screen.as_json else ""
         run = wait_for(self._client, run_id, self._screen, seconds=ANSWER_SECONDS)
         self._show(run, streamed)
         return run
 
-    def _commanded(self, heard: dict[str, Any]) -> None:
-        """Show what a command said and go where it leads."""
+    def _show_command(self, answer: dict[str, Any]) -> None:
+        """Show a command's reply and follow it to another session if it switched."""
         if self._screen.as_json:
-            self._screen.json(heard)
+            self._screen.json(answer)
         else:
-            self._screen.line(heard.get("reply") or "")
-        if heard["sessionKey"] != self._session_key:
-            self._session_key = heard["sessionKey"]
+            self._screen.line(answer.get("reply") or "")
+        if answer["sessionKey"] != self._session_key:
+            self._session_key = answer["sessionKey"]
             if self._live:
                 self._live.bind(self._session_key, CLIENT_INSTANCE)
 
     def _stream(self, run_id: str) -> str:
-        """Write the run's text as it comes; return what was written when the reply is done or the line is cut."""
-        assert self._live is not None, "only asked where there is a live line"
+        """Print the run's text until the reply is done or the connection drops; return what was printed."""
+        assert self._live is not None, "only called with a live connection"
         written: list[str] = []
-        for piece in self._live.pieces(run_id, ended=lambda: settled(read_run(self._client, run_id))):
+        for piece in self._live.pieces(run_id, ended=lambda: has_settled(read_run(self._client, run_id))):
             written.append(piece)
             self._screen.piece(piece)
         return "".join(written)
@@ -125,7 +125,7 @@ class _Talk:
             screen.json({"run": run})
         elif run["state"] == "completed":
             reply = run.get("reply") or ""
-            # What was streamed is not said again; a reply that grew elsewhere is.
+            # Text that was streamed is not printed twice; a reply that differs from it is printed in full.
             screen.line("" if streamed and reply.strip() == streamed.strip() else ("\n" if streamed else "") + reply)
             screen.out.flush()
         elif streamed:
@@ -135,11 +135,11 @@ class _Talk:
 COMMANDS = (
     Command(
         "chat",
-        "talk with an agent",
+        "chat with an agent",
         chat,
         (
-            option("--agent", metavar="ID", help="begin a new session with this agent"),
-            option("--session", metavar="KEY", help="go on in this session"),
+            option("--agent", metavar="ID", help="start a new session with this agent"),
+            option("--session", metavar="KEY", help="continue this session"),
         ),
     ),
 )

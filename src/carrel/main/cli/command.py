@@ -1,4 +1,4 @@
-"""What a command of the command line is: a name, a promise, its options and what it does."""
+"""What a command is made of: its name, summary, options and function; and how commands end."""
 
 from argparse import Namespace
 from collections.abc import Callable
@@ -9,7 +9,7 @@ from carrel.main.cli.output import Screen
 
 
 class Exit(IntEnum):
-    """How a command ends; scripts rely on these numbers."""
+    """Exit codes; scripts rely on them."""
 
     OK = 0
     FAILED = 1
@@ -21,7 +21,7 @@ class Exit(IntEnum):
 
 
 class Failure(Exception):
-    """A command that cannot go on, with the number to end with and a sentence that says what to do."""
+    """A command cannot continue: the exit code, and a sentence that says what to do."""
 
     def __init__(self, exit_code: Exit, sentence: str) -> None:
         super().__init__(sentence)
@@ -29,22 +29,22 @@ class Failure(Exception):
 
 
 class Option(NamedTuple):
-    """One argument of a command, as argparse takes it."""
+    """One argument of a command, in argparse's terms."""
 
     flags: tuple[str, ...]
-    how: dict[str, Any]
+    parameters: dict[str, Any]
 
 
 class Command(NamedTuple):
-    """One line of the table of commands; the name of a command in a group has two words."""
+    """One row of the command table; a command in a group has a name of two words."""
 
     name: str
-    promise: str
+    summary: str
     run: Callable[[Namespace, Screen], int]
     options: tuple[Option, ...] = ()
-    asks_server: bool = True
+    needs_server: bool = True
 
 
-def option(*flags: str, **how: Any) -> Option:
+def option(*flags: str, **parameters: Any) -> Option:
     """Describe one argument."""
-    return Option(flags, how)
+    return Option(flags, parameters)

@@ -1,4 +1,4 @@
-"""`completion`: what a shell needs to finish the words of our commands, made from the parser itself."""
+"""`completion`: shell completion scripts, generated from the parser."""
 
 import argparse
 from argparse import Namespace
@@ -27,22 +27,22 @@ _ZSH = "#compdef carrel\nautoload -U +X bashcompinit && bashcompinit\n"
 
 
 def command(parser: Callable[[], argparse.ArgumentParser]) -> Command:
-    """Return the command, given the way to the parser it describes."""
+    """Return the command; `parser` builds the parser that it describes."""
 
     def completion(args: Namespace, screen: Screen) -> int:
-        """Print a script for the shell to read."""
+        """Print a completion script."""
         words = words_of(parser())
         screen.out.write(_fish(words) if args.shell == "fish" else (_ZSH if args.shell == "zsh" else "") + _bash(words))
         return Exit.OK
 
     shells = (option("shell", choices=("bash", "zsh", "fish")),)
-    return Command("completion", "print a completion script for a shell", completion, shells, asks_server=False)
+    return Command("completion", "print a completion script for a shell", completion, shells, needs_server=False)
 
 
 def words_of(parser: argparse.ArgumentParser, path: str = "") -> Words:
-    """Return for every path of commands the words that may follow it."""
+    """Return the words that may follow each path of commands."""
     words: Words = {path: []}
-    # argparse has no public way to ask what was put into a parser.
+    # argparse has no public way to list a parser's arguments.
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
             for name, child in action.choices.items():
@@ -65,7 +65,7 @@ def _bash(words: Words) -> str:
 
 
 def _before(path: str) -> str:
-    """Return how a path looks while it is being walked: what was walked, a space, the new word."""
+    """Return the pattern bash matches for a path: the path so far, a space, the next word."""
     above, _, word = path.rpartition(" ")
     return f"{above} {word}"
 

@@ -1,4 +1,4 @@
-"""`events`: the feed as it was and as it comes."""
+"""`events`: print the feed, stored and live."""
 
 import json
 from argparse import Namespace
@@ -6,20 +6,20 @@ from typing import Any
 
 from carrel.bridge import StreamEvent
 from carrel.main.cli.command import Command, Exit, Failure, option
-from carrel.main.cli.connection import reach
+from carrel.main.cli.discovery import connect
 from carrel.main.cli.output import Screen
 
-# Stored events come at once; when they stop coming for this long there are no more that pass the filters.
+# Stored events arrive at once; after a pause this long, no more of them match the filters.
 _IDLE_SECONDS = 2.0
 
 
 def events(args: Namespace, screen: Screen) -> int:
-    """Show events after a number, and with --follow those that come; JSON is one object per line."""
+    """Show events after a number, and with --follow new ones too; JSON is one object per line."""
     query = {"sessionKey": args.session, "events": args.name}
     after = args.after if args.after is not None else (None if args.follow else 0)
     idle = None if args.follow else _IDLE_SECONDS
     newest = None
-    with reach(args) as client:
+    with connect(args) as client:
         for event in client.stream(
             "/api/stream", query, last_event_id="" if after is None else str(after), idle_seconds=idle
         ):
@@ -40,10 +40,10 @@ def _seq(event: StreamEvent, after: int | None) -> int:
 
 def _show(event: StreamEvent, screen: Screen) -> None:
     if screen.as_json:
-        # One line each even on a terminal: this is what programs follow.
+        # One line each even on a terminal: programs follow this output.
         screen.line(_compact(event.body))
     elif event.name == "stream.reset":
-        screen.note(f"{_why_reset(event.body)} Going on from there.")
+        screen.note(f"{_why_reset(event.body)} Continuing from there.")
     else:
         body: dict[str, Any] = event.body
         subject = body.get("runId") or body.get("taskId") or body.get("topicId") or ""
@@ -53,12 +53,12 @@ def _show(event: StreamEvent, screen: Screen) -> None:
 
 
 def _why_reset(body: dict[str, Any]) -> str:
-    """Return why the feed cannot be shown from where it was asked for."""
+    """Return why the feed cannot be read from the requested number."""
     reason = {
-        "overflow": "There are more events than are replayed at once; begin later, with --after",
-        "pruned": "Events from so long ago are no longer kept; begin later, with --after",
-        "ahead": "The feed has not come so far yet; begin earlier, with --after",
-    }.get(str(body.get("reason")), "The feed begins anew; look with --after")
+        "overflow": "Too many events to replay at once; start later with --after",
+        "pruned": "Events that old are no longer kept; start later with --after",
+        "ahead": "The feed has not reached that number yet; start earlier with --after",
+    }.get(str(body.get("reason")), "The feed has restarted; choose a number with --after")
     return f"{reason} (the newest is {body.get('seq')})."
 
 
@@ -69,13 +69,13 @@ def _compact(body: object) -> str:
 COMMANDS = (
     Command(
         "events",
-        "show what has changed",
+        "show the event feed",
         events,
         (
-            option("--after", type=int, metavar="N", help="events after this number"),
-            option("--follow", "-f", action="store_true", help="go on with those that come"),
-            option("--session", metavar="KEY", help="only of this session"),
-            option("--name", metavar="NAMES", help="only these names or prefixes, comma separated"),
+            option("--after", type=int, metavar="N", help="only events after this number"),
+            option("--follow", "-f", action="store_true", help="keep printing new events"),
+            option("--session", metavar="KEY", help="only events of this session"),
+            option("--name", metavar="NAMES", help="only these names or prefixes, comma-separated"),
         ),
     ),
 )

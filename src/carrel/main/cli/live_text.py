@@ -1,4 +1,4 @@
-"""The live line of a chat: text of a run as it is written, over the WebSocket; doing without it loses no answer."""
+"""A run's text while it is being written, over the WebSocket. Without it, replies still arrive complete."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -11,30 +11,30 @@ if TYPE_CHECKING:
     from websockets.sync.client import ClientConnection
 
 _OPEN_SECONDS = 5.0
-# When nothing comes for this long the run itself is looked at: the last frame may have been lost with the line.
-_LOOK_SECONDS = 10.0
-_RESTS = ("waiting", "failed", "cancelled")
+# After this long without a frame, read the run itself: the last frame may have been lost.
+_CHECK_SECONDS = 10.0
+_NO_REPLY_STATES = ("waiting", "failed", "cancelled")
 
 
 class Live:
-    """One open line, bound to the sessions it was told to."""
+    """An open WebSocket, bound to one or more sessions."""
 
-    def __init__(self, line: "ClientConnection") -> None:
-        self._line = line
+    def __init__(self, socket: "ClientConnection") -> None:
+        self._socket = socket
 
     def bind(self, session_key: str, client_instance: str) -> None:
-        """Listen to that session as well from now on."""
+        """Also receive frames of this session from now on."""
         frame = {"type": "bind", "sessionId": session_key, "clientInstanceId": client_instance}
-        self._line.send(json.dumps(frame))
+        self._socket.send(json.dumps(frame))
 
     def pieces(self, run_id: str, *, ended: Callable[[], bool]) -> Iterator[str]:
-        """Yield the pieces of the run's text; returns when its reply is done, it has `ended` or the line is cut."""
+        """Yield the run's text in pieces until the reply is done, the run has `ended` or the connection drops."""
         from websockets.exceptions import ConnectionClosed
 
         begun = False
         while True:
             try:
-                frame: dict[str, Any] = json.loads(self._line.recv(timeout=_LOOK_SECONDS))
+                frame: dict[str, Any] = json.loads(self._socket.recv(timeout=_CHECK_SECONDS))
             except TimeoutError:
                 if ended():
                     return
@@ -51,14 +51,14 @@ class Live:
                 if text and not begun:
                     yield text
                 return
-            elif (frame.get("payload") or {}).get("state") in _RESTS:
-                # It asks back or came to no good end: no reply will follow.
+            elif (frame.get("payload") or {}).get("state") in _NO_REPLY_STATES:
+                # The run is waiting, failed or was cancelled: no reply will follow.
                 return
 
 
 @contextmanager
 def listen(client: Client, session_key: str, client_instance: str) -> Iterator[Live | None]:
-    """Open the live line of a session; None where there is none to be had."""
+    """Open a WebSocket bound to a session; None when it cannot be opened."""
     try:
         from websockets.exceptions import WebSocketException
         from websockets.sync.client import connect
@@ -67,13 +67,13 @@ def listen(client: Client, session_key: str, client_instance: str) -> Iterator[L
         return
     offered: Any = [f"bearer.{client.token}"] if client.token else None
     try:
-        line = connect(
+        socket = connect(
             "ws" + client.url.removeprefix("http") + "/ws/chat", subprotocols=offered, open_timeout=_OPEN_SECONDS
         )
     except (OSError, WebSocketException):
         yield None
         return
-    with line:
-        live = Live(line)
+    with socket:
+        live = Live(socket)
         live.bind(session_key, client_instance)
         yield live

@@ -1,4 +1,4 @@
-"""What a command shows: tables and colour for a person at a terminal, plain lines for a program, JSON on request."""
+"""Output of commands: tables and colour on a terminal, plain lines in a pipe, JSON on request."""
 
 import json
 import os
@@ -12,7 +12,7 @@ from typing import Any, TextIO
 
 from carrel.kernel import SystemClock, parse_iso
 
-# Agents and strangers write what is shown here; a control character could redraw the terminal or feed it keys.
+# Agents and strangers write much of what is shown; a control character could redraw the terminal or type into it.
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _COLOURS = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "blue": "34", "cyan": "36"}
 _STATE_COLOURS = {
@@ -24,7 +24,7 @@ _SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 
 
 class Screen:
-    """The two streams of a command and what may be drawn on them."""
+    """A command's stdout and stderr, and what may be drawn on them."""
 
     def __init__(self, out: TextIO | None = None, err: TextIO | None = None, *, as_json: bool = False) -> None:
         self.out = out or sys.stdout
@@ -34,26 +34,26 @@ class Screen:
         self._in_colour = self.is_terminal and not os.environ.get("NO_COLOR")
 
     def line(self, text: str = "") -> None:
-        """Write a line for a person or a program."""
+        """Write a line to stdout."""
         self.out.write(safe(text) + "\n")
 
     def piece(self, text: str) -> None:
-        """Write a part of a line at once, as it comes in."""
+        """Write part of a line and flush it."""
         self.out.write(safe(text))
         self.out.flush()
 
     def note(self, text: str) -> None:
-        """Say something beside the answer, on stderr."""
+        """Write a remark to stderr."""
         self.err.write(safe(text) + "\n")
         self.err.flush()
 
     def json(self, body: Any) -> int:
-        """Write the answer as JSON: spread out on a terminal, one line elsewhere; always ends well."""
+        """Write the answer as JSON, indented on a terminal and on one line elsewhere; return exit code 0."""
         self.out.write(json.dumps(body, ensure_ascii=False, indent=2 if self.is_terminal else None) + "\n")
         return 0
 
-    def table(self, headers: Sequence[str], rows: Sequence[Sequence[object]], *, empty: str = "Nothing here.") -> None:
-        """Write rows: aligned under headers on a terminal, tab-separated without headers elsewhere."""
+    def table(self, headers: Sequence[str], rows: Sequence[Sequence[object]], *, empty: str = "None.") -> None:
+        """Write rows: aligned under headers on a terminal, tab-separated and without headers elsewhere."""
         cells = [[_cell(value) for value in row] for row in rows]
         if not self.is_terminal:
             for row in cells:
@@ -63,8 +63,8 @@ class Screen:
             self.note(empty)
             return
         widths = [max(len(row[column]) for row in [list(headers), *cells]) for column in range(len(headers))]
-        room = shutil.get_terminal_size((100, 24)).columns - sum(widths[:-1]) - 2 * (len(widths) - 1)
-        widths[-1] = max(12, min(widths[-1], room))
+        remaining = shutil.get_terminal_size((100, 24)).columns - sum(widths[:-1]) - 2 * (len(widths) - 1)
+        widths[-1] = max(12, min(widths[-1], remaining))
         self.out.write(self.paint("dim", "  ".join(_fit(*pair) for pair in zip(headers, widths, strict=True)).rstrip()))
         self.out.write("\n")
         for row in cells:
@@ -72,7 +72,7 @@ class Screen:
             self.out.write("  ".join(fitted).rstrip() + "\n")
 
     def facts(self, pairs: Sequence[tuple[str, object]]) -> None:
-        """Write what one thing is, a name and a value per line; empty values are left out."""
+        """Write one name and value per line; empty values are left out."""
         shown = [(name, _cell(value)) for name, value in pairs if value not in (None, "", [], {})]
         width = max((len(name) for name, _ in shown), default=0)
         for name, value in shown:
@@ -80,30 +80,30 @@ class Screen:
             self.out.write(label + self.state(value) + "\n")
 
     def paint(self, colour: str, text: str) -> str:
-        """Return the text in a colour, where colours are wanted."""
+        """Return the text in a colour, if colours are on."""
         return f"\x1b[{_COLOURS[colour]}m{text}\x1b[0m" if self._in_colour else text
 
     def state(self, cell: str) -> str:
-        """Return a cell in the colour of the state it names, if it names one."""
+        """Return a cell in the colour of the state it names, if any."""
         colour = _STATE_COLOURS.get(cell.strip())
         return self.paint(colour, cell) if colour else cell
 
     @contextmanager
     def waiting(self, text: str) -> Iterator[None]:
-        """Show on stderr that something is being waited for; a moving sign on a terminal, nothing elsewhere."""
+        """Show a spinner on stderr while waiting; nothing when stderr is not a terminal."""
         if not self.err.isatty():
             yield
             return
         ended = threading.Event()
-        turner = threading.Thread(target=self._turn, args=(text, ended), daemon=True)
-        turner.start()
+        spinner = threading.Thread(target=self._spin, args=(text, ended), daemon=True)
+        spinner.start()
         try:
             yield
         finally:
             ended.set()
-            turner.join()
+            spinner.join()
 
-    def _turn(self, text: str, ended: threading.Event) -> None:
+    def _spin(self, text: str, ended: threading.Event) -> None:
         turns = 0
         while not ended.wait(0.1):
             self.err.write(f"\r{_SPINNER[turns % len(_SPINNER)]} {safe(text)}")
@@ -114,12 +114,12 @@ class Screen:
 
 
 def safe(text: str) -> str:
-    """Return text without characters that could steer a terminal."""
+    """Return text without control characters that a terminal would act on."""
     return _CONTROLS.sub("�", text)
 
 
 def age(moment: str | int | None) -> str:
-    """Return how long ago something was, short: 12s, 5m, 3h, 2d."""
+    """Return how long ago a moment was, in short form: 12s, 5m, 3h, 2d."""
     if moment is None or moment == "":
         return ""
     then = moment if isinstance(moment, int) else parse_iso(moment)
@@ -131,7 +131,7 @@ def age(moment: str | int | None) -> str:
 
 
 def first_line(text: str | None, chars: int = 80) -> str:
-    """Return the beginning of a text on one line."""
+    """Return the start of a text on one line."""
     flat = " ".join((text or "").split())
     return flat if len(flat) <= chars else flat[: chars - 1] + "…"
 

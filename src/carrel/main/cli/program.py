@@ -1,4 +1,4 @@
-"""The table of commands, the parser made from it, and how every kind of failure ends."""
+"""The table of commands, the parser built from it, and the exit code of every kind of failure."""
 
 import argparse
 import io
@@ -27,10 +27,10 @@ from carrel.main.cli import (
     status,
     tokens,
 )
-from carrel.main.cli.a2a import command as a2a
+from carrel.main.cli.a2a import commands as a2a
 from carrel.main.cli.command import Command, Exit, Failure
-from carrel.main.cli.connection import SERVER_OPTIONS
-from carrel.main.cli.mcp import command as mcp
+from carrel.main.cli.discovery import SERVER_OPTIONS
+from carrel.main.cli.mcp import commands as mcp
 from carrel.main.cli.output import Screen
 
 COMMANDS: tuple[Command, ...] = (
@@ -52,22 +52,22 @@ COMMANDS: tuple[Command, ...] = (
     *maintenance.COMMANDS,
 )
 GROUPS = {
-    "sessions": "the lanes agents work in",
-    "runs": "what was said to agents, and what came of it",
-    "notifications": "what you were told of: runs that failed, results that did not arrive",
-    "schedule": "what is said to sessions again and again",
-    "agents": "the agents of the account",
-    "token": "who may speak to the server",
-    "a2a": "speak to A2A agents, ours or others'",
+    "sessions": "list, read and manage sessions",
+    "runs": "list, inspect, answer and cancel runs",
+    "notifications": "read notifications about failed runs and undelivered results",
+    "schedule": "send messages on a schedule",
+    "agents": "list and manage agents",
+    "token": "create, list and revoke tokens",
+    "a2a": "talk to any A2A agent",
 }
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command and return the number to end with."""
+    """Run one command and return its exit code."""
     args = parser().parse_args(argv)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            # A terminal that cannot show a character shows a question mark; that is no reason to fail.
+            # A character that the terminal cannot show becomes a question mark instead of an error.
             stream.reconfigure(errors="replace")
     screen = Screen(as_json=getattr(args, "json", False))
     try:
@@ -77,7 +77,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         screen.err.write("\n")
         return Exit.INTERRUPTED
     except BrokenPipeError:
-        # The reader has seen enough; what is still buffered must not be written at exit, or Python complains.
+        # The reader closed the pipe; flushing what is still buffered at exit would print a traceback.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return Exit.OK
     except (Failure, Refusal, NotReachable, Refused, TimedOut) as fault:
@@ -87,23 +87,23 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def parser() -> argparse.ArgumentParser:
-    """Make the parser from the table; completion and documentation read it too."""
+    """Build the parser from the table; completion reads it too."""
     top = argparse.ArgumentParser(
         prog="carrel",
-        description="Carrel gives every AI agent a desk of its own for every piece of work.",
-        epilog="Begin with `carrel up`, then `carrel chat`. Exit codes: 0 ok, 1 failed, 2 wrong usage, "
+        description="Carrel runs AI agents in isolated sessions, with a durable queue and a receipt for every run.",
+        epilog="Start with `carrel up`, then `carrel chat`. Exit codes: 0 ok, 1 failed, 2 wrong usage, "
         "3 not reachable, 4 not allowed, 5 timed out.",
     )
     top.add_argument("--version", action="version", version=f"carrel {__version__}")
     top.set_defaults(run=_help)
-    families: Any = top.add_subparsers(title="commands", metavar="COMMAND")
+    commands: Any = top.add_subparsers(title="commands", metavar="COMMAND")
     groups: dict[str, Any] = {}
     for command in (*COMMANDS, completion.command(parser)):
         group, _, name = command.name.rpartition(" ")
         if group and group not in groups:
-            made = families.add_parser(group, help=GROUPS[group], description=GROUPS[group])
-            groups[group] = made.add_subparsers(title="commands", metavar="COMMAND", required=True)
-        _add(groups[group] if group else families, name, command)
+            added = commands.add_parser(group, help=GROUPS[group], description=GROUPS[group])
+            groups[group] = added.add_subparsers(title="commands", metavar="COMMAND", required=True)
+        _add(groups[group] if group else commands, name, command)
     return top
 
 
@@ -112,11 +112,11 @@ def _help(_: argparse.Namespace, screen: Screen) -> int:
     return Exit.OK
 
 
-def _add(family: Any, name: str, command: Command) -> None:
-    made = family.add_parser(name, help=command.promise, description=command.promise)
-    for flags, how in (*command.options, *(SERVER_OPTIONS if command.asks_server else ())):
-        made.add_argument(*flags, **how)
-    made.set_defaults(run=command.run)
+def _add(group: Any, name: str, command: Command) -> None:
+    added = group.add_parser(name, help=command.summary, description=command.summary)
+    for flags, parameters in (*command.options, *(SERVER_OPTIONS if command.needs_server else ())):
+        added.add_argument(*flags, **parameters)
+    added.set_defaults(run=command.run)
 
 
 def _ending(fault: Exception) -> tuple[int, str]:
@@ -128,7 +128,7 @@ def _ending(fault: Exception) -> tuple[int, str]:
         case TimedOut():
             return Exit.TIMED_OUT, str(fault)
         case Refused(not_allowed=True):
-            return Exit.NOT_ALLOWED, f"{fault} Give a token that may with --token or CARREL_TOKEN."
+            return Exit.NOT_ALLOWED, f"{fault} Use another token: pass it with --token or set CARREL_TOKEN."
         case Refused(field=str() as field) if field not in str(fault):
             return Exit.FAILED, f"{field}: {fault}"
         case _:

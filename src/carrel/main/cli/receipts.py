@@ -1,4 +1,4 @@
-"""`runs receipt`, `compare` and `why`: what an agent saw, how two runs differ, and why nothing moves."""
+"""`runs receipt`, `compare` and `why`: what an agent saw, how two runs differ, and why a run is not progressing."""
 
 from argparse import Namespace
 from collections.abc import Iterable
@@ -6,7 +6,7 @@ from typing import Any
 
 from carrel.bridge import segment
 from carrel.main.cli.command import Command, Exit, Failure, option
-from carrel.main.cli.connection import reach
+from carrel.main.cli.discovery import connect
 from carrel.main.cli.output import Screen, age, first_line
 from carrel.main.cli.runs import RUN
 
@@ -17,14 +17,14 @@ Step = dict[str, Any]
 
 
 def receipt(args: Namespace, screen: Screen) -> int:
-    """Show what the agent was given in each step: sections with their sizes, sources and tools."""
-    with reach(args) as client:
+    """Show what the agent saw in each step: the sections with their sizes, sources and tools."""
+    with connect(args) as client:
         answer = client.get(f"/api/runs/{segment(args.run_id)}/receipt")
     if screen.as_json:
         return screen.json(answer)
     steps = [step for step in answer["steps"] if args.step in (None, step["n"])]
     if not steps:
-        raise Failure(Exit.FAILED, "There is no such step; the agent has not been asked anything yet, or not so often.")
+        raise Failure(Exit.FAILED, "No such step; the agent has not been sent that many requests.")
     screen.line(f"What the agent saw in {answer['runId']}")
     screen.facts([("session", answer["sessionKey"]), ("generation", answer["generation"])])
     for step in steps:
@@ -81,13 +81,13 @@ def _show_text(text: str, screen: Screen, *, in_full: bool) -> None:
 
 
 def bar(size: int, largest: int) -> str:
-    """Return a size as a small bar, never empty for something that is there."""
+    """Return a size as a small bar; only 0 is drawn empty."""
     cells = max(1, round(_BAR_CELLS * size / largest)) if size else 0
     return ("█" * cells).ljust(_BAR_CELLS, "·")
 
 
 def _text(value: object) -> str:
-    """Return instructions, input or output as lines: items become `role: text`."""
+    """Return instructions, input or output as text; items become `role: text`."""
     if value is None:
         return ""
     if isinstance(value, str):
@@ -111,13 +111,13 @@ def _item_text(item: dict[str, Any]) -> str:
 
 
 def compare(args: Namespace, screen: Screen) -> int:
-    """Show in what two runs' receipts differ."""
-    with reach(args) as client:
+    """Show how the receipts of two runs differ."""
+    with connect(args) as client:
         answer = client.get(f"/api/runs/{segment(args.run_id)}/receipt/compare", {"with": args.other})
     if screen.as_json:
         return screen.json(answer)
     if answer["same"]:
-        screen.line("Both saw the same.")
+        screen.line("Both runs saw the same.")
         return Exit.OK
     for part in ("instructions", "input"):
         screen.line(f"{part}: {'the same' if answer[part]['same'] else 'different'}")
@@ -149,13 +149,13 @@ def _named(item: object) -> str:
 
 
 def why(args: Namespace, screen: Screen) -> int:
-    """Say in sentences why a run does not move, and what would help."""
-    with reach(args) as client:
+    """Explain why a run is not progressing, and what would help."""
+    with connect(args) as client:
         answer = client.get(f"/api/runs/{segment(args.run_id)}/why")
     if screen.as_json:
         return screen.json(answer)
     if not answer["reasons"]:
-        screen.line("It is moving." if answer["moving"] else "It has ended; nothing holds it.")
+        screen.line("The run is progressing." if answer["moving"] else "The run has ended.")
     for reason in answer["reasons"]:
         since = f" (for {age(reason['since'])})" if reason.get("since") else ""
         screen.line(f"{reason['text']}{since}")
@@ -165,7 +165,7 @@ def why(args: Namespace, screen: Screen) -> int:
 
 
 COMMANDS = (
-    Command("runs why", "say why a run does not move", why, (RUN,)),
+    Command("runs why", "explain why a run is not progressing", why, (RUN,)),
     Command(
         "runs receipt",
         "show what the agent saw",
@@ -173,8 +173,8 @@ COMMANDS = (
         (
             RUN,
             option("--step", type=int, metavar="N", help="only this step"),
-            option("--full", action="store_true", help="with every line of the text"),
+            option("--full", action="store_true", help="print every line"),
         ),
     ),
-    Command("runs compare", "show how two runs' receipts differ", compare, (RUN, option("other", metavar="OTHER"))),
+    Command("runs compare", "compare the receipts of two runs", compare, (RUN, option("other", metavar="OTHER"))),
 )

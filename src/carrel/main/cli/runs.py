@@ -1,21 +1,21 @@
-"""`runs`: what was said to agents and what came of it."""
+"""`runs`: list, inspect, answer and cancel runs."""
 
 from argparse import Namespace
 
 from carrel.bridge import segment
 from carrel.main.cli.command import Command, Exit, Failure, option
-from carrel.main.cli.connection import reach
+from carrel.main.cli.discovery import connect
 from carrel.main.cli.output import Screen, age, first_line
-from carrel.main.cli.wait import read_run, tell, wait_for
+from carrel.main.cli.run_results import read_run, wait_and_show
 
 RUN = option("run_id", metavar="RUN", help="id of the run")
 WAIT_SECONDS = 600.0
 
 
 def list_runs(args: Namespace, screen: Screen) -> int:
-    """Show runs, the newest first."""
+    """List runs, newest first."""
     query = {"sessionKey": args.session, "agentId": args.agent, "state": args.state, "limit": args.limit}
-    with reach(args) as client:
+    with connect(args) as client:
         answer = client.get("/api/runs", query)
     if screen.as_json:
         return screen.json(answer)
@@ -23,13 +23,13 @@ def list_runs(args: Namespace, screen: Screen) -> int:
         (run["id"], run["state"], run["agentId"], run["sessionKey"], age(run["createdAt"]), _message(run))
         for run in answer["runs"]
     ]
-    screen.table(("RUN", "STATE", "AGENT", "SESSION", "AGE", "MESSAGE"), rows, empty="No runs.")
+    screen.table(("RUN", "STATE", "AGENT", "SESSION", "AGE", "MESSAGE"), rows, empty="No runs yet.")
     return Exit.OK
 
 
 def show(args: Namespace, screen: Screen) -> int:
-    """Show everything about one run."""
-    with reach(args) as client:
+    """Show one run in full."""
+    with connect(args) as client:
         run = read_run(client, args.run_id)
     if screen.as_json:
         return screen.json({"run": run})
@@ -45,23 +45,20 @@ def show(args: Namespace, screen: Screen) -> int:
 
 def wait(args: Namespace, screen: Screen) -> int:
     """Wait until a run has ended and show its reply."""
-    with reach(args) as client:
-        run = wait_for(client, args.run_id, screen, seconds=args.timeout)
-    if screen.as_json:
-        screen.json({"run": run})
-    return tell(run, screen, with_reply=not screen.as_json)
+    with connect(args) as client:
+        return wait_and_show(client, args.run_id, screen, seconds=args.timeout)
 
 
 def answer(args: Namespace, screen: Screen) -> int:
-    """Answer a run that waits for a person."""
+    """Answer a run that is waiting for a person."""
     given = {name: text for name in ("text", "approve", "deny") if (text := getattr(args, name)) is not None}
     if len(given) != 1:
-        raise Failure(Exit.USAGE, "Give the answer as text, or --approve or --deny.")
+        raise Failure(Exit.USAGE, "Answer with a text, --approve or --deny.")
     ((name, text),) = given.items()
     body: dict[str, object] = {} if name == "text" else {"approve": name == "approve"}
     if text:
         body["text"] = text
-    return _do(args, screen, "answer", body, "Answered; the run goes on in its lane.")
+    return _do(args, screen, "answer", body, "Answered. The run continues.")
 
 
 def cancel(args: Namespace, screen: Screen) -> int:
@@ -70,8 +67,8 @@ def cancel(args: Namespace, screen: Screen) -> int:
 
 
 def retry(args: Namespace, screen: Screen) -> int:
-    """Say again what a failed run was told."""
-    with reach(args) as client:
+    """Send a failed run's message again, as a new run."""
+    with connect(args) as client:
         answer = client.post(f"/api/runs/{segment(args.run_id)}/retry")
     if screen.as_json:
         return screen.json(answer)
@@ -80,7 +77,7 @@ def retry(args: Namespace, screen: Screen) -> int:
 
 
 def _do(args: Namespace, screen: Screen, act: str, body: object, done: str) -> int:
-    with reach(args) as client:
+    with connect(args) as client:
         answer = client.post(f"/api/runs/{segment(args.run_id)}/{act}", body)
     if screen.as_json:
         return screen.json(answer)
@@ -96,7 +93,7 @@ def _message(run: dict[str, object]) -> str:
 COMMANDS = (
     Command(
         "runs list",
-        "show runs",
+        "list runs",
         list_runs,
         (
             option("--session", metavar="KEY"),
@@ -110,19 +107,22 @@ COMMANDS = (
         "runs wait",
         "wait for a run's reply",
         wait,
-        (RUN, option("--timeout", type=float, default=WAIT_SECONDS, metavar="S", help=f"seconds ({WAIT_SECONDS:g})")),
+        (
+            RUN,
+            option("--timeout", type=float, default=WAIT_SECONDS, metavar="S", help="seconds (default: %(default)g)"),
+        ),
     ),
     Command(
         "runs answer",
-        "answer a run that waits for you",
+        "answer a run that is waiting for you",
         answer,
         (
             RUN,
             option("text", nargs="?", metavar="TEXT"),
-            option("--approve", nargs="?", const="", metavar="TEXT", help="let it do what it asks to"),
-            option("--deny", nargs="?", const="", metavar="TEXT", help="do not let it"),
+            option("--approve", nargs="?", const="", metavar="TEXT", help="approve the tool call"),
+            option("--deny", nargs="?", const="", metavar="TEXT", help="refuse the tool call"),
         ),
     ),
     Command("runs cancel", "cancel a run", cancel, (RUN,)),
-    Command("runs retry", "try a failed run again", retry, (RUN,)),
+    Command("runs retry", "retry a failed run", retry, (RUN,)),
 )

@@ -1,27 +1,27 @@
-"""`schedule`: what is said to sessions again and again."""
+"""`schedule`: send messages on a schedule."""
 
 from argparse import Namespace
 from typing import Any
 
 from carrel.bridge import segment
 from carrel.main.cli.command import Command, Exit, option
-from carrel.main.cli.connection import reach
+from carrel.main.cli.discovery import connect
 from carrel.main.cli.output import Screen, first_line
+from carrel.main.cli.run_results import wait_and_show, wait_option
 from carrel.main.cli.runs import WAIT_SECONDS
-from carrel.main.cli.wait import tell, wait_for
 
 _ID = option("schedule_id", metavar="SCHEDULE", help="id of the schedule")
 _HEADERS = ("SCHEDULE", "STATE", "WHEN", "NEXT", "LAST", "TIMES", "MESSAGE")
 
 
 def list_schedules(args: Namespace, screen: Screen) -> int:
-    """Show the schedules of a session."""
-    with reach(args) as client:
+    """List the schedules of a session."""
+    with connect(args) as client:
         answer = client.get("/api/schedules", {"sessionId": args.session, "limit": args.limit})
     if screen.as_json:
         return screen.json(answer)
     rows = [_row(schedule) for schedule in answer["schedules"]]
-    screen.table(_HEADERS, rows, empty="No schedules. `carrel schedule create SESSION CRON MESSAGE` makes one.")
+    screen.table(_HEADERS, rows, empty="No schedules yet. To create one: `carrel schedule create SESSION CRON MESSAGE`")
     return Exit.OK
 
 
@@ -37,7 +37,7 @@ def _row(schedule: dict[str, Any]) -> tuple[object, ...]:
 
 
 def create(args: Namespace, screen: Screen) -> int:
-    """Have something said in a session at the moments of a cron expression."""
+    """Send a message to a session at the times of a cron expression."""
     body = {
         "type": "message",
         "sessionId": args.session,
@@ -48,35 +48,32 @@ def create(args: Namespace, screen: Screen) -> int:
         "enabled": not args.disabled,
         "maxExecutions": args.times,
     }
-    with reach(args) as client:
+    with connect(args) as client:
         answer = client.post("/api/schedules", body)
     if screen.as_json:
         return screen.json(answer)
     screen.line(answer["schedule"]["id"])
     if screen.is_terminal:
-        screen.note(f"Comes next at {answer['schedule']['nextAt'] or 'no time: it is disabled'}.")
+        screen.note(f"Next run: {answer['schedule']['nextAt'] or 'none, the schedule is disabled'}")
     return Exit.OK
 
 
 def show(args: Namespace, screen: Screen) -> int:
-    """Show everything about one schedule."""
-    with reach(args) as client:
+    """Show one schedule in full."""
+    with connect(args) as client:
         return _show(client.get(_path(args)), screen)
 
 
 def run(args: Namespace, screen: Screen) -> int:
-    """Have a schedule fire now; with --wait the answer comes on stdout."""
-    with reach(args) as client:
+    """Fire a schedule now; with --wait, print the reply."""
+    with connect(args) as client:
         fired = client.post(f"{_path(args)}/run")
         if args.wait is None:
-            return _tell_fired(fired, screen)
-        ended = wait_for(client, fired["runId"], screen, seconds=args.wait)
-    if screen.as_json:
-        screen.json({"run": ended})
-    return tell(ended, screen, with_reply=not screen.as_json)
+            return _show_fired(fired, screen)
+        return wait_and_show(client, fired["runId"], screen, seconds=args.wait)
 
 
-def _tell_fired(fired: dict[str, Any], screen: Screen) -> int:
+def _show_fired(fired: dict[str, Any], screen: Screen) -> int:
     if screen.as_json:
         return screen.json(fired)
     screen.line(fired["runId"])
@@ -84,23 +81,23 @@ def _tell_fired(fired: dict[str, Any], screen: Screen) -> int:
 
 
 def enable(args: Namespace, screen: Screen) -> int:
-    """Let a schedule fire again, from its next moment on."""
+    """Enable a schedule; it fires again from its next time on."""
     return _switch(args, screen, enabled=True)
 
 
 def disable(args: Namespace, screen: Screen) -> int:
-    """Let a schedule rest."""
+    """Disable a schedule."""
     return _switch(args, screen, enabled=False)
 
 
 def _switch(args: Namespace, screen: Screen, *, enabled: bool) -> int:
-    with reach(args) as client:
+    with connect(args) as client:
         return _show(client.patch(_path(args), {"enabled": enabled}), screen)
 
 
 def delete(args: Namespace, screen: Screen) -> int:
-    """Forget a schedule; what it has said stays."""
-    with reach(args) as client:
+    """Delete a schedule; the messages it has sent stay."""
+    with connect(args) as client:
         client.delete(_path(args))
     if screen.as_json:
         return screen.json({"deleted": args.schedule_id})
@@ -122,45 +119,35 @@ def _show(answer: dict[str, Any], screen: Screen) -> int:
 COMMANDS = (
     Command(
         "schedule list",
-        "show the schedules of a session",
+        "list the schedules of a session",
         list_schedules,
         (
-            option("session", nargs="?", default="main", metavar="SESSION", help="session key (the main session)"),
+            option("session", nargs="?", default="main", metavar="SESSION", help="session key (default: main)"),
             option("--limit", type=int, default=50, metavar="N"),
         ),
     ),
     Command(
         "schedule create",
-        "have something said again and again",
+        "send a message on a schedule",
         create,
         (
             option("session", metavar="SESSION", help="session key, e.g. main"),
             option("cron", metavar="CRON", help="minute, hour, day of month, month, day of week, e.g. '0 9 * * 1-5'"),
-            option("message", metavar="MESSAGE", help="what to say"),
-            option("--timezone", default="UTC", metavar="ZONE", help="whose clock, e.g. Europe/Berlin (UTC)"),
-            option("--isolated", action="store_true", help="in a lane of its own, afresh each time"),
-            option("--times", type=int, default=-1, metavar="N", help="how often at most (for ever)"),
-            option("--disabled", action="store_true", help="make it, but let it rest"),
+            option("message", metavar="MESSAGE", help="the message to send"),
+            option("--timezone", default="UTC", metavar="ZONE", help="time zone, e.g. Europe/Berlin (default: UTC)"),
+            option("--isolated", action="store_true", help="use a separate session, started fresh each time"),
+            option("--times", type=int, default=-1, metavar="N", help="stop after N times (default: never)"),
+            option("--disabled", action="store_true", help="create it disabled"),
         ),
     ),
     Command("schedule show", "show one schedule", show, (_ID,)),
     Command(
         "schedule run",
-        "have a schedule fire now",
+        "fire a schedule now",
         run,
-        (
-            _ID,
-            option(
-                "--wait",
-                type=float,
-                nargs="?",
-                const=WAIT_SECONDS,
-                metavar="S",
-                help=f"wait so many seconds for the answer ({WAIT_SECONDS:g})",
-            ),
-        ),
+        (_ID, wait_option(WAIT_SECONDS)),
     ),
-    Command("schedule enable", "let a schedule fire again", enable, (_ID,)),
-    Command("schedule disable", "let a schedule rest", disable, (_ID,)),
-    Command("schedule delete", "forget a schedule", delete, (_ID,)),
+    Command("schedule enable", "enable a schedule", enable, (_ID,)),
+    Command("schedule disable", "disable a schedule", disable, (_ID,)),
+    Command("schedule delete", "delete a schedule", delete, (_ID,)),
 )

@@ -1,20 +1,21 @@
-"""`sessions` and `queue`: the lanes, what was said in them and what waits in them."""
+"""`sessions` and `queue`: list, read and manage sessions, and show a lane's queue."""
 
 from argparse import Namespace
 from typing import Any
 
 from carrel.bridge import Client, segment
 from carrel.main.cli.command import Command, Exit, Failure, option
-from carrel.main.cli.connection import reach
+from carrel.main.cli.discovery import connect
 from carrel.main.cli.output import Screen, age, first_line
 
-_KEY = option("key", metavar="SESSION", help="session key, or a session id")
+_KEY = option("key", metavar="SESSION", help="session key or id")
 _LIST_OPTIONS = (
     option("--agent", metavar="ID"),
     option("--state", choices=("idle", "busy", "closed")),
-    option("--archived", action="store_true", help="show archived ones too"),
+    option("--archived", action="store_true", help="include archived sessions"),
     option("--limit", type=int, default=50, metavar="N"),
 )
+_UNDO = option("--undo", action="store_true", help="restore it")
 _HEADERS = ("SESSION", "STATE", "GEN", "QUEUED", "ACTIVE", "NAME")
 
 
@@ -23,7 +24,7 @@ def _path(args: Namespace, *rest: str) -> str:
 
 
 def list_sessions(args: Namespace, screen: Screen) -> int:
-    """Show the lanes, the newest first."""
+    """List sessions, the most recently active first."""
     query = {
         "agentId": args.agent,
         "state": args.state,
@@ -31,12 +32,12 @@ def list_sessions(args: Namespace, screen: Screen) -> int:
         "limit": args.limit,
         "q": getattr(args, "text", None),
     }
-    with reach(args) as client:
+    with connect(args) as client:
         answer = client.get("/api/sessions", query)
     if screen.as_json:
         return screen.json(answer)
     rows = [_row(session) for session in answer["sessions"]]
-    screen.table(_HEADERS, rows, empty="No sessions. `carrel chat` begins one.")
+    screen.table(_HEADERS, rows, empty="No sessions yet. `carrel chat` starts one.")
     return Exit.OK
 
 
@@ -48,8 +49,8 @@ def _row(session: dict[str, Any]) -> tuple[object, ...]:
 
 
 def show(args: Namespace, screen: Screen) -> int:
-    """Show everything about one session."""
-    with reach(args) as client:
+    """Show one session in full."""
+    with connect(args) as client:
         answer = client.get(_path(args))
     if screen.as_json:
         return screen.json(answer)
@@ -58,10 +59,10 @@ def show(args: Namespace, screen: Screen) -> int:
 
 
 def tail(args: Namespace, screen: Screen) -> int:
-    """Show the last messages of a session, and with --follow those that come."""
+    """Show the last messages of a session, and with --follow new ones too."""
     if args.follow and screen.as_json:
-        raise Failure(Exit.USAGE, "--json and --follow do not go together here; `carrel events --follow --json` does.")
-    with reach(args) as client:
+        raise Failure(Exit.USAGE, "--json and --follow cannot be combined here; use `carrel events --follow --json`.")
+    with connect(args) as client:
         answer = client.get(_path(args, "history"), {"limit": args.lines, "includeTools": args.tools})
         if screen.as_json:
             return screen.json(answer)
@@ -99,45 +100,45 @@ def _part(part: dict[str, Any]) -> str:
 
 def reset(args: Namespace, screen: Screen) -> int:
     """Close the open generation; the next message opens the next one."""
-    with reach(args) as client:
+    with connect(args) as client:
         answer = client.post(_path(args, "reset"))
     if screen.as_json:
         return screen.json(answer)
-    screen.line(f"Closed; the next message opens generation {answer.get('nextGeneration')}.")
+    screen.line(f"Closed. The next message opens generation {answer.get('nextGeneration')}.")
     return Exit.OK
 
 
 def archive(args: Namespace, screen: Screen) -> int:
-    """Put a session out of sight, or bring it back."""
-    with reach(args) as client:
+    """Archive a session, or restore it."""
+    with connect(args) as client:
         answer = client.post(_path(args, "unarchive" if args.undo else "archive"))
     if screen.as_json:
         return screen.json(answer)
-    screen.line("Brought back." if args.undo else "Archived; --undo brings it back.")
+    screen.line("Restored." if args.undo else "Archived; --undo restores it.")
     return Exit.OK
 
 
 def queue(args: Namespace, screen: Screen) -> int:
-    """Show what a lane works on and what waits in it, in order."""
-    with reach(args) as client:
+    """Show the running and queued runs of a lane, in order."""
+    with connect(args) as client:
         answer = client.get(_path(args, "queue"))
     if screen.as_json:
         return screen.json(answer)
     running = [answer["running"]] if answer.get("running") else []
     rows = [
-        (run.get("queuePosition") or "now", run["id"], run["state"], age(run["createdAt"]), first_line(_said(run)))
+        (run.get("queuePosition") or "now", run["id"], run["state"], age(run["createdAt"]), first_line(_message(run)))
         for run in [*running, *answer["runs"]]
     ]
-    screen.table(("#", "RUN", "STATE", "AGE", "MESSAGE"), rows, empty="Nothing runs and nothing waits here.")
+    screen.table(("#", "RUN", "STATE", "AGE", "MESSAGE"), rows, empty="The queue is empty.")
     return Exit.OK
 
 
-def _said(run: dict[str, Any]) -> str:
+def _message(run: dict[str, Any]) -> str:
     return str((run.get("message") or {}).get("text") or "")
 
 
 COMMANDS = (
-    Command("sessions list", "show the lanes", list_sessions, _LIST_OPTIONS),
+    Command("sessions list", "list sessions", list_sessions, _LIST_OPTIONS),
     Command("sessions show", "show one session", show, (_KEY,)),
     Command(
         "sessions tail",
@@ -145,18 +146,18 @@ COMMANDS = (
         tail,
         (
             _KEY,
-            option("-n", "--lines", type=int, default=20, metavar="N", help="how many (20)"),
-            option("-f", "--follow", action="store_true", help="go on with those that come"),
-            option("--tools", action="store_true", help="with tool calls and results"),
+            option("-n", "--lines", type=int, default=20, metavar="N", help="how many (default: 20)"),
+            option("-f", "--follow", action="store_true", help="keep printing new messages"),
+            option("--tools", action="store_true", help="include tool calls and results"),
         ),
     ),
-    Command("sessions reset", "begin the next generation", reset, (_KEY,)),
-    Command("sessions archive", "put a session out of sight", archive, (_KEY, option("--undo", action="store_true"))),
+    Command("sessions reset", "close the open generation; the next message starts a new one", reset, (_KEY,)),
+    Command("sessions archive", "archive a session", archive, (_KEY, _UNDO)),
     Command(
         "sessions search",
         "find sessions by name or key",
         list_sessions,
         (option("text", metavar="TEXT"), *_LIST_OPTIONS),
     ),
-    Command("queue", "show what waits in a lane", queue, (_KEY,)),
+    Command("queue", "show the queue of a lane", queue, (_KEY,)),
 )

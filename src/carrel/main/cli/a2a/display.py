@@ -1,4 +1,4 @@
-"""How cards, tasks and events of A2A agents are shown to a person."""
+"""Printing the cards, tasks and events of A2A agents."""
 
 import json
 from typing import Any
@@ -11,7 +11,7 @@ Item = dict[str, Any]
 
 
 def show_card(card: Item, url: str, screen: Screen) -> int:
-    """Show who an agent is, how it is reached and what it can do."""
+    """Show an agent's name, interfaces and skills."""
     provider = card.get("provider")
     capabilities = card.get("capabilities")
     can = [name for name, value in capabilities.items() if value is True] if isinstance(capabilities, dict) else []
@@ -30,7 +30,7 @@ def show_card(card: Item, url: str, screen: Screen) -> int:
 
 
 def show_task(task: Item, screen: Screen) -> int:
-    """Show everything about one task."""
+    """Show one task in full."""
     run = RemoteTask({"task": task})
     files = _files(run)
     screen.facts(
@@ -39,7 +39,7 @@ def show_task(task: Item, screen: Screen) -> int:
             ("context", run.context_id),
             ("state", run.state),
             ("since", run.status.get("timestamp")),
-            ("says", first_line(run.status_text) if run.status_text != run.text else ""),
+            ("status message", first_line(run.status_text) if run.status_text != run.text else ""),
             *(("file", name) for name in files),
         ]
     )
@@ -54,15 +54,15 @@ def show_task(task: Item, screen: Screen) -> int:
 
 
 def show_tasks(answer: Item, screen: Screen) -> int:
-    """Show tasks, a line each, and how to see more of them."""
+    """List tasks, and how to get the next page."""
     runs = [RemoteTask({"task": task}) for task in answer["tasks"]]
     rows = [
         (run.id, run.state, run.context_id, _age(run.status.get("timestamp")), first_line(run.status_text))
         for run in runs
     ]
-    screen.table(("TASK", "STATE", "CONTEXT", "SINCE", "SAYS"), rows, empty="No tasks.")
+    screen.table(("TASK", "STATE", "CONTEXT", "SINCE", "MESSAGE"), rows, empty="No tasks yet.")
     if answer.get("nextPageToken"):
-        screen.note(f"There are more: --page {answer['nextPageToken']}")
+        screen.note(f"More tasks: --page {answer['nextPageToken']}")
     return Exit.OK
 
 
@@ -75,28 +75,29 @@ def show_event(event: Item, text: str, run: RemoteTask, screen: Screen, *, is_ne
     if text:
         screen.piece(text)
     if is_new_state and run.message is None:
-        is_word = not run.is_resting and run.status_text
-        screen.note(f"{run.state}: {first_line(run.status_text)}" if is_word else run.state)
+        has_message = not run.is_resting and run.status_text
+        screen.note(f"{run.state}: {first_line(run.status_text)}" if has_message else run.state)
 
 
-def tell(run: RemoteTask, url: str, screen: Screen, *, with_text: bool = True) -> int:
-    """Show what came of a task and return the number to end with; the answer alone goes to stdout."""
+def show_result(run: RemoteTask, url: str, screen: Screen, *, with_text: bool = True) -> int:
+    """Show a task's result and return the exit code; only the reply goes to stdout."""
     is_shown = not screen.as_json
     if run.state == "completed":
         if is_shown and with_text:
             screen.line(run.text)
         for name in _files(run) if is_shown else ():
-            screen.note(f"There is also {name}; --json shows it.")
+            screen.note(f"The agent also sent {name}; use --json to see it.")
         return Exit.OK
     if run.is_asking:
         if is_shown:
-            screen.line(run.status_text or "It waits for more input.")
-        screen.note(f"It waits ({run.state}); answer with `carrel a2a send {url} TEXT --task {run.id}`.")
+            screen.line(run.status_text or "The agent needs more input.")
+        screen.note(f"Waiting ({run.state}). To answer: `carrel a2a send {url} TEXT --task {run.id}`")
         return Exit.OK
     if run.has_ended:
-        screen.note(f"The task {run.state}: {run.status_text or 'no reason was given'}")
+        ending = run.state if run.state == "failed" else f"was {run.state}"
+        screen.note(f"The task {ending}: {run.status_text or 'no reason was given'}")
         return Exit.FAILED
-    screen.note(f"Not finished yet ({run.state or 'unknown'}); `carrel a2a get {url} {run.id}` looks again.")
+    screen.note(f"Not finished yet ({run.state or 'unknown'}). To check again: `carrel a2a get {url} {run.id}`")
     return Exit.TIMED_OUT
 
 
@@ -106,7 +107,7 @@ def _skill(skill: Item) -> str:
 
 
 def _files(run: RemoteTask) -> list[str]:
-    """What came besides text, by name."""
+    """Return the names of the parts that are not text."""
     wholes = [*run.artifacts, *([run.message] if run.message is not None else [])]
     return [
         str(part.get("filename") or part.get("url") or whole.get("name") or "an unnamed part")

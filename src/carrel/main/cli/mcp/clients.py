@@ -1,4 +1,4 @@
-"""The programs that start `carrel mcp`: where each keeps its configuration, and how ours gets into it."""
+"""MCP clients that start `carrel mcp`: where each keeps its configuration, and how to add ours to it."""
 
 import json
 import os
@@ -14,7 +14,7 @@ Item = dict[str, Any]
 
 
 class McpClient(NamedTuple):
-    """One program: its file, beneath the home directory unless it is the project's, and the path of names to us."""
+    """An MCP client: its file, in the home directory or the project, and the keys that lead to our entry."""
 
     name: str
     file: tuple[str, ...]
@@ -24,7 +24,7 @@ class McpClient(NamedTuple):
 
     @property
     def path(self) -> Path:
-        """The file itself."""
+        """The full path of the file."""
         return (Path.cwd() if self.in_project else Path.home()).joinpath(*self.file)
 
 
@@ -40,14 +40,14 @@ CLIENTS = {
 
 
 def show_entry(client: McpClient, words: list[str], screen: Screen) -> int:
-    """Print what belongs into the client's file."""
+    """Print the entry for the client's file."""
     screen.note(f"# {client.path}")
     screen.out.write(_alone(client, _entry(words)))
     return Exit.OK
 
 
 def write_entry(client: McpClient, words: list[str], screen: Screen) -> int:
-    """Put our entry into the client's file, after showing what changes."""
+    """Write our entry into the client's file after showing the changes."""
     import difflib
 
     path = client.path
@@ -55,20 +55,20 @@ def write_entry(client: McpClient, words: list[str], screen: Screen) -> int:
         before = path.read_text(encoding="utf-8") if path.exists() else ""
         after = _merged(client, before, _entry(words))
         if after == before:
-            screen.note(f"{path} says so already.")
+            screen.note(f"{path} already has this entry.")
             return Exit.OK
-        shown = difflib.unified_diff(before.splitlines(), after.splitlines(), str(path), str(path), lineterm="")
-        for line in shown:
+        changes = difflib.unified_diff(before.splitlines(), after.splitlines(), str(path), str(path), lineterm="")
+        for line in changes:
             screen.line(line)
         _replace(path, after)
     except (OSError, UnicodeError) as fault:
         raise Failure(Exit.FAILED, f"{path} cannot be changed ({fault}).") from fault
-    screen.note(f"Written to {path}; start {client.name} anew.")
+    screen.note(f"Wrote {path}. Restart {client.name}.")
     return Exit.OK
 
 
 def _entry(words: list[str]) -> Item:
-    # By its full path: programs with windows often know none of the shell's.
+    # The full path, because desktop programs often lack the shell's PATH.
     started = Path(sys.argv[0])
     command = str(started.resolve()) if started.name == NAME and started.exists() else NAME
     return {"command": command, "args": words}
@@ -84,25 +84,25 @@ def _merged(client: McpClient, before: str, entry: Item) -> str:
     try:
         known: Item = (tomllib.loads if client.is_toml else json.loads)(before) if before.strip() else {}
     except ValueError as fault:
-        raise _by_hand(client, entry, f"cannot be read as it is ({fault})") from fault
+        raise _by_hand(client, entry, f"cannot be parsed ({fault})") from fault
     present: Any = known
-    place = "its top"
+    where = "the top level"
     for name in (*client.names, NAME):
         if not isinstance(present, dict):
-            raise _by_hand(client, entry, f"is not laid out as expected at {place}")
-        present, place = present.get(name, {}), name
+            raise _by_hand(client, entry, f"has an unexpected structure at {where}")
+        present, where = present.get(name, {}), name
     if present == entry:
         return before
     if not client.is_toml:
         return _json(_nested(client, known, entry))
     if present:
-        raise _by_hand(client, entry, "has another entry of that name")
+        raise _by_hand(client, entry, "already has a different entry with that name")
     after = (before.rstrip("\n") + "\n\n" if before.strip() else "") + _toml(client, entry)
     try:
         tomllib.loads(after)
     except ValueError as fault:
-        # A table written between braces is closed: none can be added to it from outside.
-        raise _by_hand(client, entry, f"writes {client.names[-1]} between braces") from fault
+        # An inline table cannot be extended from outside it.
+        raise _by_hand(client, entry, f"has {client.names[-1]} as an inline table") from fault
     return after
 
 
@@ -119,22 +119,22 @@ def _json(whole: Item) -> str:
 
 
 def _toml(client: McpClient, entry: Item) -> str:
-    # A string of JSON is one of TOML, and a list of them a list.
+    # JSON strings, and lists of them, are valid TOML.
     lines = [f"{name} = {json.dumps(value, ensure_ascii=False)}" for name, value in entry.items()]
     return "\n".join([f"[{'.'.join((*client.names, NAME))}]", *lines]) + "\n"
 
 
 def _by_hand(client: McpClient, entry: Item, why: str) -> Failure:
-    return Failure(Exit.FAILED, f"{client.path} {why}; put this into it by hand:\n{_alone(client, entry)}")
+    return Failure(Exit.FAILED, f"{client.path} {why}; add this by hand:\n{_alone(client, entry)}")
 
 
 def _replace(path: Path, text: str) -> None:
-    """Write a file whole or not at all, with the rights it had."""
+    """Replace a file atomically and keep its permissions."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    # Where it is a link, what it leads to is changed.
+    # If it is a symbolic link, replace the file it points to.
     target = path.resolve()
     fresh = target.with_name(f"{target.name}.new")
-    # For its owner's eyes only from the first byte on: such files may hold secrets of others.
+    # Readable by the owner only from the start: such files may hold other programs' secrets.
     with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
         file.write(text)
     if target.exists():

@@ -1,14 +1,14 @@
-// Times that stay true while one looks: every age on the page moves with one clock.
+// Ages that stay current: one timer updates every age on the page.
 
 import { h, setText } from "./dom.js";
-import { instant, span } from "./words.js";
+import { instant, span } from "./format.js";
 
 const EVERY_MS = 1_000;
 const JUST_NOW_MS = 5_000;
 const AGO = " ago";
 const shown = new Set();
 
-/** Make a time that shows how long ago `value` was; `{element, set(value)}`. */
+/** Return `{element, set(value), drop()}` for a <time> that shows how long ago `value` was. */
 export function age(prefix = "", suffix = "") {
   const element = h("time");
   const entry = { element, at: null, prefix, suffix };

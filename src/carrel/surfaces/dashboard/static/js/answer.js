@@ -1,10 +1,10 @@
-// A run that waits for a person: its question, and the means to answer or to give it up.
+// A run that waits for a person: its question, and a form to answer or cancel it.
 
 import { post, runPath } from "./api.js";
-import { doing } from "./doing.js";
+import { actionButton } from "./action.js";
 import { freshId, h, setText } from "./dom.js";
 
-/** Give the answer form of a waiting run: `{element, complaint}` stays while the run does, with what is half written. */
+/** Return the answer form of a waiting run. It is kept as long as the run waits, so a half-written answer is not lost. */
 export function answerForm(run, { answered = () => {} } = {}) {
   const approval = run.waitingFor === "approval";
   if (run.waitingFor === "tool_output") return cancelOnly(run, answered);
@@ -29,7 +29,7 @@ export function answerForm(run, { answered = () => {} } = {}) {
     setSending(true);
     try {
       await post(runPath(run.id, "/answer"), text === "" ? decision : { ...decision, text });
-      setText(note, "Sent. The run goes on in its lane.");
+      setText(note, "Sent. The run continues.");
       answered();
     } catch (error) {
       setText(complaint, error.message);
@@ -55,7 +55,7 @@ export function answerForm(run, { answered = () => {} } = {}) {
 
   const cancel = cancelButton(run, answered);
   return h("div", { class: "answer" },
-    h("label", { for: id }, approval ? "A word with your decision (not required)" : "Your answer"),
+    h("label", { for: id }, approval ? "Comment (optional)" : "Your answer"),
     field,
     h("div", { class: "buttons" }, buttons, cancel.button, note),
     complaint, cancel.complaint,
@@ -67,13 +67,13 @@ function cancelOnly(run, answered) {
 }
 
 function cancelButton(run, answered) {
-  return doing({
+  return actionButton({
     label: "Cancel run", busy: "Cancelling…", done: "Cancelled", kind: "plain",
     act: () => post(runPath(run.id, "/cancel")).then(answered),
   });
 }
 
-/** The question of a waiting run, as far as the run tells it. */
+/** Return the question of a waiting run. */
 export function question(run) {
-  return run.reply || run.note || "The agent waits and gave no question.";
+  return run.reply || run.note || "The agent is waiting but gave no question.";
 }

@@ -1,6 +1,6 @@
-// The public API as the page uses it: one function that asks, one kind of refusal.
+// Calls to the public API: one function for requests, one kind of error.
 
-/** What the server, or the way to it, would not do; `status` is 0 when nobody answered. */
+/** A failed request; `status` is 0 when the server did not answer. */
 export class Refusal extends Error {
   constructor(status, code, message) {
     super(message);
@@ -11,23 +11,23 @@ export class Refusal extends Error {
 
 const signedOutListeners = new Set();
 
-/** Be told when the server no longer knows this browser. */
+/** Call `listener` when the server no longer accepts this browser's cookie. */
 export function onSignedOut(listener) {
   signedOutListeners.add(listener);
 }
 
-/** Tell everyone who listens that the session has ended. */
-export function tellSignedOut() {
+/** Notify the listeners that the browser is signed out. */
+export function notifySignedOut() {
   for (const listener of signedOutListeners) listener();
 }
 
-/** Ask the server and give the parsed answer, null for an empty one; throws a Refusal. */
+/** Send a request and return the parsed response, null if it is empty; throws a Refusal. */
 export async function ask(method, path, { body, signal } = {}) {
   const answer = await send(method, path, body, signal);
   const text = await answer.text();
   const value = parse(text);
   if (answer.ok) return value;
-  if (answer.status === 401 && path !== "/api/auth/session") tellSignedOut();
+  if (answer.status === 401 && path !== "/api/auth/session") notifySignedOut();
   const error = value?.error ?? {};
   throw new Refusal(answer.status, error.code ?? "unknown", error.message ?? `The server answered ${answer.status}.`);
 }
@@ -61,7 +61,7 @@ function parse(text) {
   }
 }
 
-/** Write a path with its query; empty parameters are left out. */
+/** Return a path with its query; empty parameters are left out. */
 export function url(path, parameters = {}) {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(parameters)) {
@@ -71,16 +71,16 @@ export function url(path, parameters = {}) {
   return text === "" ? path : `${path}?${text}`;
 }
 
-/** The path of a lane, with whatever comes after it. */
+/** Return the API path of a lane, followed by `rest`. */
 export const lanePath = (key, rest = "") => `/api/sessions/${encodeURIComponent(key)}${rest}`;
 
-/** The path of a run, with whatever comes after it. */
+/** Return the API path of a run, followed by `rest`. */
 export const runPath = (id, rest = "") => `/api/runs/${encodeURIComponent(id)}${rest}`;
 
-/** The page's own address of a lane's chat. */
+/** Return the dashboard's address of a lane's chat. */
 export const chatHref = (key) => `/chat/${encodeURIComponent(key)}`;
 
-/** Read a list page by page, up to `pages` of them; `more` says that the server has others. */
+/** Read a list, at most `pages` pages of it; `more` says whether the server has others. */
 export async function readAll(path, parameters, name, { pages = 5, signal } = {}) {
   const rows = [];
   let cursor;

@@ -1,32 +1,32 @@
-// The bell: how much there is that the reader was told and has not read, and a panel that lists it, live.
+// The notification bell: the number of unread notifications, and a panel that lists them, live.
 
 import { age } from "./ages.js";
 import { chatHref, get, post, url } from "./api.js";
-import { doing } from "./doing.js";
+import { actionButton } from "./action.js";
 import { h, keyed, setAttribute, setText, svg } from "./dom.js";
-import { paced } from "./pace.js";
-import { laneName } from "./words.js";
+import { refresher } from "./refresh.js";
+import { laneName } from "./format.js";
 
 const PATH = "/api/notifications";
-const AT_FIRST = 20;
-// As many as the server gives at once.
+const SHOWN_FIRST = 20;
+// The server's limit per request.
 const MOST = 200;
 const COUNTED_MOST = 99;
 
-/** Give `{button, panel, close, stop}` for the shell; the panel hangs from the nearest positioned element. */
+/** Return `{button, panel, close, stop}` for the shell; the panel is placed in the nearest positioned element. */
 export function bell({ feed }) {
   const count = h("span", { class: "bell-count", "aria-hidden": "true", hidden: true });
   const button = h("button", { type: "button", class: "bell", "aria-expanded": "false", "aria-controls": "notifications", on: { click: flip } }, sign(), count);
   const list = h("ul", { class: "notices" });
-  const note = h("p", { class: "note" }, "Reading…");
+  const note = h("p", { class: "note" }, "Loading…");
   const complaint = h("p", { class: "complaint", role: "alert" });
-  const older = h("button", { type: "button", class: "button quiet", hidden: true, on: { click: showOlder } }, "Show older ones");
-  const readAll = doing({ label: "Mark all read", busy: "Marking…", kind: "plain", act: () => post(`${PATH}/read-all`) });
+  const older = h("button", { type: "button", class: "button quiet", hidden: true, on: { click: showOlder } }, "Show older");
+  const readAll = actionButton({ label: "Mark all read", busy: "Marking…", kind: "plain", act: () => post(`${PATH}/read-all`) });
   const panel = h("section", { class: "bell-panel", id: "notifications", "aria-label": "Notifications", hidden: true },
     h("div", { class: "bell-head" }, h("h2", {}, "Notifications"), readAll.button),
     readAll.complaint, complaint, note, list, older);
   const ending = new AbortController();
-  let shown = AT_FIRST;
+  let shown = SHOWN_FIRST;
 
   function flip() {
     if (panel.hidden) open();
@@ -36,18 +36,18 @@ export function bell({ feed }) {
   function open() {
     panel.hidden = false;
     setAttribute(button, "aria-expanded", "true");
-    pace.ask();
+    refresh.ask();
   }
 
   function close() {
     panel.hidden = true;
-    shown = AT_FIRST;
+    shown = SHOWN_FIRST;
     setAttribute(button, "aria-expanded", "false");
   }
 
   function showOlder() {
     shown = MOST;
-    pace.ask();
+    refresh.ask();
   }
 
   async function read() {
@@ -63,12 +63,12 @@ export function bell({ feed }) {
   }
 
   function noteOf(notifications, unreadCount, nextCursor) {
-    if (notifications.length === 0) return "Nothing has failed. You are told here when something does.";
-    if (nextCursor !== null && shown === MOST) return `The newest ${MOST} of them.`;
+    if (notifications.length === 0) return "No notifications yet.";
+    if (nextCursor !== null && shown === MOST) return `The newest ${MOST}.`;
     return unreadCount === 0 ? "All read." : `${unreadCount} unread`;
   }
 
-  /** One row; opening it is reading it, and leads to its lane. */
+  /** One row; opening it marks it as read and leads to its lane. */
   function noticeRow(notice) {
     const when = age("", " ago");
     const unread = h("span", { class: "sr" });
@@ -90,13 +90,13 @@ export function bell({ feed }) {
 
   function opened(notice) {
     close();
-    // The stream tells of the mark; if it could not be made the notice stays unread, which is no lie.
+    // The stream reports the change; if the request fails, the notification stays unread, which is still true.
     post(`${PATH}/${encodeURIComponent(notice.id)}/read`).catch(() => {});
   }
 
-  const pace = paced(read, (error) => setText(complaint, `This list may be old: ${error.message}`));
+  const refresh = refresher(read, (error) => setText(complaint, `This list may be out of date: ${error.message}`));
   const unlisten = feed.listen(({ reread, event }) => {
-    if (reread || event.name.startsWith("notification.")) pace.ask();
+    if (reread || event.name.startsWith("notification.")) refresh.ask();
   });
   document.addEventListener("keydown", (event) => {
     if (event.key !== "Escape" || panel.hidden) return;
@@ -114,7 +114,7 @@ export function bell({ feed }) {
     close,
     stop() {
       ending.abort();
-      pace.stop();
+      refresh.stop();
       unlisten();
     },
   };

@@ -1,4 +1,4 @@
-// The mark: a desk walled on three sides, a lamp and an open book.
+// The logo: a desk walled on three sides, a lamp and an open book.
 
 import { h, svg } from "./dom.js";
 

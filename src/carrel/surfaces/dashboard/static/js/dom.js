@@ -1,11 +1,11 @@
-// Build and reconcile elements. Text always becomes text nodes: nothing here parses markup, so what agents say stays text.
+// Build and update elements. Strings become text nodes; nothing here parses markup, so agents' output stays text.
 
-/** Make an element; `on` holds listeners, null, undefined and false attributes are left out, strings become text. */
+/** Create an element; `on` holds listeners, attributes that are null, undefined or false are left out. */
 export function h(tag, attributes = {}, ...children) {
   return fill(document.createElement(tag), attributes, children);
 }
 
-/** Make an SVG element. */
+/** Create an SVG element. */
 export function svg(tag, attributes = {}, ...children) {
   return fill(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
 }
@@ -24,7 +24,7 @@ export function setAttribute(element, name, value) {
   }
 }
 
-/** Write text only when it differs, so that a selection and a screen reader are left in peace. */
+/** Set the text only if it differs, so that selections and screen readers are not disturbed. */
 export function setText(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
@@ -39,8 +39,8 @@ export function setChildren(element, ...children) {
 const rowsOf = new WeakMap();
 
 /**
- * Keep one row per key in `parent`, in the order of `items`. `make(item)` gives `{element, update(item), gone?()}`;
- * rows live on while their key does, so focus, open details and half-written answers survive every re-read.
+ * Keep one row per key in `parent`, in the order of `items`. `make(item)` returns `{element, update(item), gone?()}`.
+ * A row lives as long as its key, so focus, open details and half-written answers survive a refresh.
  */
 export function keyed(parent, items, keyOf, make) {
   const before = rowsOf.get(parent) ?? new Map();
@@ -57,10 +57,10 @@ export function keyed(parent, items, keyOf, make) {
     row.element.remove();
     row.gone?.();
   }
-  let place = parent.firstChild;
+  let next = parent.firstChild;
   for (const row of rows.values()) {
-    if (row.element === place) place = place.nextSibling;
-    else parent.insertBefore(row.element, place);
+    if (row.element === next) next = next.nextSibling;
+    else parent.insertBefore(row.element, next);
   }
   rowsOf.set(parent, rows);
   if (focused !== null && focused !== document.activeElement && focused.isConnected) focused.focus({ preventScroll: true });
@@ -68,7 +68,7 @@ export function keyed(parent, items, keyOf, make) {
 
 let counted = 0;
 
-/** Give an id no other element of the page has. */
+/** Return an id that is unique in the page. */
 export function freshId(prefix) {
   counted += 1;
   return `${prefix}-${counted}`;

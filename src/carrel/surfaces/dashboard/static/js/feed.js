@@ -1,4 +1,4 @@
-// The page's one event stream: follows /api/stream from a cursor and says honestly how the connection stands.
+// The page's event stream: follows /api/stream from a cursor and reports the state of the connection.
 
 import { get, url } from "./api.js";
 
@@ -11,10 +11,10 @@ const NAMES = [
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 15_000;
 const OFFLINE_AFTER_MS = 10_000;
-// A browser allows six connections to one server: a tab nobody looks at gives its own back.
+// A browser allows six connections per server, so a hidden tab closes its own.
 const HIDDEN_PAUSE_MS = 30_000;
 
-/** One EventSource for all listeners. They hear `{reread: true}` or `{event}`. */
+/** One EventSource for all listeners, which receive `{reread: true}` or `{event}`. */
 export class Feed {
   #listeners = new Set();
   #stateListeners = new Set();
@@ -64,7 +64,7 @@ export class Feed {
     this.#source = source;
     source.addEventListener("stream.ready", (frame) => this.#ready(frame));
     source.addEventListener("stream.reset", (frame) => this.#reset(frame));
-    for (const name of NAMES) source.addEventListener(name, (frame) => this.#heard(frame));
+    for (const name of NAMES) source.addEventListener(name, (frame) => this.#received(frame));
     source.onerror = () => this.#failed(source);
   }
 
@@ -76,31 +76,31 @@ export class Feed {
 
   #ready(frame) {
     const { seq } = JSON.parse(frame.data);
-    // Without a cursor the stream begins now; with one it first replays what was missed, so the cursor stays.
+    // Without a cursor the stream starts now; with one it replays what was missed, so the cursor stays.
     if (this.#last === null) this.#last = seq;
     this.#attempts = 0;
     clearTimeout(this.#offlineTimer);
     this.#offlineTimer = 0;
     this.#setState("live");
-    this.#tell({ reread: true });
+    this.#notify({ reread: true });
   }
 
   #reset(frame) {
     this.#last = JSON.parse(frame.data).seq;
-    this.#tell({ reread: true });
+    this.#notify({ reread: true });
   }
 
-  #heard(frame) {
+  #received(frame) {
     const event = JSON.parse(frame.data);
     if (this.#last !== null && event.seq <= this.#last) return;
     this.#last = event.seq;
-    this.#tell({ event });
+    this.#notify({ event });
   }
 
   #failed(source) {
     if (source !== this.#source) return;
     this.#lost();
-    // The browser retries a dropped connection by itself, a refused one never.
+    // The browser reconnects after a drop, but not after a refusal.
     if (source.readyState === EventSource.CLOSED) this.#retryLater();
   }
 
@@ -120,7 +120,7 @@ export class Feed {
   }
 
   async #retry() {
-    // A refused stream may mean that the session has ended; asking who we are turns that into the sign-in page.
+    // A refusal may mean that we are signed out; then this request leads to the sign-in page.
     const known = await get("/api/auth/me").then(() => true, () => false);
     if (this.#ending.signal.aborted) return;
     if (known) this.#open();
@@ -143,7 +143,7 @@ export class Feed {
     for (const listener of this.#stateListeners) listener(state);
   }
 
-  #tell(notice) {
+  #notify(notice) {
     for (const listener of this.#listeners) listener(notice);
   }
 }

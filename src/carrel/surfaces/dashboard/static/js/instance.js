@@ -1,23 +1,23 @@
-// Which browser this is, so that the server can remember the chat it had open. It is a name, not a key to anything.
+// An id for this browser, so that the server can remember its open chat. It grants no access.
 
-const PLACE = "carrel.instance";
+const STORAGE_KEY = "carrel.instance";
 
-/** Give this browser's name, made at first use; without storage it lasts as long as the page. */
+/** Return this browser's id, created on first use; without storage it lasts as long as the page. */
 export function instanceId() {
   try {
-    const kept = localStorage.getItem(PLACE);
+    const kept = localStorage.getItem(STORAGE_KEY);
     if (kept) return kept;
-    localStorage.setItem(PLACE, passing);
+    localStorage.setItem(STORAGE_KEY, fallback);
   } catch {
-    // A browser that keeps nothing still chats: it is a new one each time.
+    // Without storage the chat still works; the browser counts as a new one each time.
   }
-  return passing;
+  return fallback;
 }
 
-/** Give an id nobody else has made. */
+/** Return a random id. */
 export function randomId() {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-const passing = randomId();
+const fallback = randomId();

@@ -1,4 +1,4 @@
-// The start of the page: sign-in, the routes, and the one stream they share.
+// Entry point: sign-in, routing, and the event stream that all routes share.
 
 import { get, onSignedOut } from "./api.js";
 import { chatView } from "./chat/chat.js";
@@ -10,28 +10,28 @@ import { signIn, signInPage, tokenFromAddress, whyNot } from "./signin.js";
 
 const app = document.getElementById("app");
 
-// Everything that lives while someone is signed in; null in front of the sign-in page.
-let desk = null;
+// What exists only while signed in; null on the sign-in page.
+let signedIn = null;
 
-/** Find the view of an address; unknown ones lead home. */
+/** Return the route of an address; unknown addresses lead to Home. */
 function match(path) {
   const chat = /^\/chat(?:\/(.+))?$/.exec(path.replace(/\/+$/, ""));
-  if (chat === null) return { route: "/", open: (room) => homeView(room) };
+  if (chat === null) return { route: "/", open: (context) => homeView(context) };
   const key = chat[1] === undefined ? null : decodeURIComponent(chat[1]);
-  return { route: "/chat", open: (room) => chatView(room, key) };
+  return { route: "/chat", open: (context) => chatView(context, key) };
 }
 
 function showRoute({ focus }) {
-  desk.view?.stop();
+  signedIn.view?.stop();
   const { route, open } = match(location.pathname);
-  const view = open({ feed: desk.feed, go, setTitle });
-  desk.view = view;
-  desk.shell.show(view, route);
+  const view = open({ feed: signedIn.feed, go, setTitle });
+  signedIn.view = view;
+  signedIn.shell.show(view, route);
   window.scrollTo(0, 0);
   if (focus) view.focus();
 }
 
-/** Go to another address of the page without loading it anew. */
+/** Navigate within the page without reloading it. */
 function go(href, { replace = false } = {}) {
   if (replace) history.replaceState(null, "", href);
   else history.pushState(null, "", href);
@@ -42,15 +42,15 @@ function setTitle(text) {
   document.title = `${text} · Carrel`;
 }
 
-function leaveDesk() {
-  desk?.view?.stop();
-  desk?.shell.stop();
-  desk?.feed.stop();
-  desk = null;
+function closeApp() {
+  signedIn?.view?.stop();
+  signedIn?.shell.stop();
+  signedIn?.feed.stop();
+  signedIn = null;
 }
 
 function showSignIn(complaint = "") {
-  leaveDesk();
+  closeApp();
   const page = signInPage(() => enter(), complaint);
   setTitle(page.title);
   setChildren(app, page.element);
@@ -58,7 +58,7 @@ function showSignIn(complaint = "") {
 }
 
 function showUnreachable(error) {
-  leaveDesk();
+  closeApp();
   const again = h("button", { type: "button", class: "button main", on: { click: () => enter() } }, "Try again");
   setTitle("Not reachable");
   setChildren(app, h("main", { class: "signin" }, h("div", { class: "signin-card" },
@@ -74,11 +74,11 @@ async function enter() {
     showUnreachable(error);
     return;
   }
-  leaveDesk();
+  closeApp();
   const feed = new Feed();
-  desk = { feed, view: null, shell: shell({ feed, me, signedOut: () => showSignIn() }) };
-  setChildren(app, desk.shell.element);
-  // On Home a first Tab should come to the way past the navigation; in a chat one wants to write.
+  signedIn = { feed, view: null, shell: shell({ feed, me, signedOut: () => showSignIn() }) };
+  setChildren(app, signedIn.shell.element);
+  // On Home the first Tab should reach the skip link; in a chat the user wants to type.
   showRoute({ focus: match(location.pathname).route === "/chat" });
   feed.start();
 }
@@ -99,16 +99,16 @@ async function begin() {
 document.addEventListener("click", (event) => {
   if (event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
   const link = event.target.closest?.("a[href^='/']");
-  if (link === null || link === undefined || link.target || desk === null) return;
+  if (link === null || link === undefined || link.target || signedIn === null) return;
   event.preventDefault();
   go(link.getAttribute("href"));
 });
 
 window.addEventListener("popstate", () => {
-  if (desk !== null) showRoute({ focus: true });
+  if (signedIn !== null) showRoute({ focus: true });
 });
 
-// An address with a token pasted over an open page changes only the fragment.
+// Pasting an address with a token over an open page changes only the fragment.
 window.addEventListener("hashchange", () => {
   if (location.hash.startsWith("#token=")) begin();
 });

@@ -1,10 +1,10 @@
-// What agents and people wrote, as text: line breaks and fenced code, and never markup.
+// Messages as text: line breaks and fenced code blocks, never markup.
 
 import { h } from "./dom.js";
 
 const FENCE = /^\s*```\s*([\w+#.-]*)\s*$/;
 
-/** Give the nodes of a text: paragraphs that keep their breaks, and code blocks. */
+/** Return the nodes of a text: paragraphs that keep their line breaks, and code blocks. */
 export function prose(text) {
   const nodes = [];
   let lines = [];

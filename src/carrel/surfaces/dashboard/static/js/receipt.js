@@ -1,12 +1,12 @@
-// A receipt as a picture: what a turn was shown, how large each part was, and why each item was there.
+// The receipt dialog: what the agent saw, how large each part was, and why each item was included.
 
 import { get, runPath } from "./api.js";
 import { h, setChildren } from "./dom.js";
-import { characters, plural } from "./words.js";
+import { characters, plural } from "./format.js";
 
 /** Open the dialog with a run's receipt; focus returns to `opener` when it closes. */
 export async function openReceipt(runId, opener) {
-  const body = h("div", { class: "receipt-body" }, h("p", { class: "note" }, "Reading the receipt…"));
+  const body = h("div", { class: "receipt-body" }, h("p", { class: "note" }, "Loading…"));
   const close = h("button", { type: "button", class: "button quiet", on: { click: () => dialog.close() } }, "Close");
   const dialog = h("dialog", { class: "receipt", "aria-labelledby": "receipt-title" },
     h("div", { class: "receipt-head" }, h("h2", { id: "receipt-title" }, "What the agent saw"), close), body);
@@ -57,7 +57,7 @@ function stepNode(step, open) {
   );
 }
 
-/** A bar whose segments are as wide as the parts were long. */
+/** Return a bar with one segment per part, in proportion to its length. */
 function sizes(parts) {
   const present = parts.filter(([, text]) => text !== "");
   const bar = h("div", { class: "sizes", role: "img", "aria-label": present.map(([name, text]) => `${name} ${characters(text.length)}`).join(", ") });
@@ -95,7 +95,7 @@ function contextItem(item) {
     reason ? h("span", { class: "reason" }, reason) : null);
 }
 
-/** The input as a list of role and text, whether it was sent as a string or as items. */
+/** Return the input as a list of role and text, whether it was sent as a string or as items. */
 function inputItems(input) {
   if (input === null || input === undefined) return [];
   if (typeof input === "string") return [{ role: "input", text: input }];
@@ -122,5 +122,5 @@ function outputText(output) {
 }
 
 const shortHash = (hash) => (hash ? hash.slice(0, 12) : "");
-const omitted = (count) => (count > 0 ? ` · ${plural(count, "older one")} left out` : "");
+const omitted = (count) => (count > 0 ? ` · ${plural(count, "older message")} left out` : "");
 const time = (value) => (value ? new Date(value).toLocaleTimeString() : "");

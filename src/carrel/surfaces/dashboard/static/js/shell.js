@@ -1,9 +1,9 @@
-// What stands around every route: the mark, the navigation, the state of the connection, the bell, the way out.
+// The frame around every route: logo, navigation, connection state, bell and sign-out.
 
 import { ask } from "./api.js";
 import { bell } from "./bell.js";
 import { brand } from "./brand.js";
-import { doing } from "./doing.js";
+import { actionButton } from "./action.js";
 import { h, setAttribute, setChildren, setText } from "./dom.js";
 
 const ROUTES = [
@@ -11,17 +11,17 @@ const ROUTES = [
   { name: "Chat", href: "/chat" },
 ];
 
-// Whoever else may look at the page has no mailbox.
+// Other kinds of tokens have no mailbox.
 const PEOPLE = ["owner", "user"];
 
 const CONNECTION = {
-  connecting: ["Connecting", "The page is connecting to the server."],
-  live: ["Live", "What you see follows the server as it changes."],
-  reconnecting: ["Reconnecting", "The connection was lost; what you see may be old."],
-  offline: ["Offline", "The server cannot be reached; what you see is old."],
+  connecting: ["Connecting", "Connecting to the server."],
+  live: ["Live", "This page updates by itself."],
+  reconnecting: ["Reconnecting", "Connection lost; this page may be out of date."],
+  offline: ["Offline", "The server cannot be reached; this page is out of date."],
 };
 
-/** Give the shell: `element`, `show(view)` and `stop()`. */
+/** Return the shell: `{element, show(view, route), stop()}`. */
 export function shell({ feed, me, signedOut }) {
   const links = ROUTES.map(({ name, href }) => ({ href, element: h("a", { href }, name) }));
   const main = h("main", { id: "main", tabindex: -1 });
@@ -34,14 +34,14 @@ export function shell({ feed, me, signedOut }) {
     setAttribute(connection, "data-state", state);
     setAttribute(connection, "title", meaning);
   });
-  const leave = doing({
+  const leave = actionButton({
     label: "Sign out", busy: "Signing out…", kind: "plain",
     act: async () => {
       await ask("DELETE", "/api/auth/session");
       signedOut();
     },
   });
-  const rings = PEOPLE.includes(me.actor?.kind) ? bell({ feed }) : null;
+  const notifications = PEOPLE.includes(me.actor?.kind) ? bell({ feed }) : null;
   const element = h("div", { class: "shell" },
     h("a", { class: "skip", href: "#main", on: { click: (event) => { event.preventDefault(); main.focus(); } } }, "Skip to content"),
     h("header", { class: "top" },
@@ -49,8 +49,8 @@ export function shell({ feed, me, signedOut }) {
       h("nav", { "aria-label": "Main" }, h("ul", {}, links.map((link) => h("li", {}, link.element)))),
       h("div", { class: "top-end" },
         connection,
-        rings?.button,
-        rings?.panel,
+        notifications?.button,
+        notifications?.panel,
         h("span", { class: "who", title: me.account?.name ?? "" }, me.actor?.name ?? me.actor?.kind ?? ""),
         leave.nodes,
       ),
@@ -63,11 +63,11 @@ export function shell({ feed, me, signedOut }) {
       for (const link of links) setAttribute(link.element, "aria-current", link.href === route ? "page" : null);
       setAttribute(element, "data-route", route);
       setChildren(main, view.element);
-      rings?.close();
+      notifications?.close();
     },
     stop() {
       unlisten();
-      rings?.stop();
+      notifications?.stop();
     },
   };
 }

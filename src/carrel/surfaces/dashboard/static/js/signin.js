@@ -1,10 +1,10 @@
-// Sign-in: a token from the address or the form becomes a cookie and is then forgotten.
+// Sign-in: a token from the address or the form is exchanged for a cookie and not kept.
 
 import { post } from "./api.js";
 import { h, setText } from "./dom.js";
 import { brand } from "./brand.js";
 
-/** Take a token out of the address, leaving no trace of it there; null when there is none. */
+/** Remove the token from the address and return it; null when there is none. */
 export function tokenFromAddress() {
   const match = /^#token=(.+)$/.exec(location.hash);
   if (match === null) return null;
@@ -19,19 +19,19 @@ export function tokenFromAddress() {
 /** Exchange a token for the cookie; throws a Refusal. */
 export const signIn = (token) => post("/api/auth/session", { token: token.trim() });
 
-/** Say in words why a token was not taken. */
+/** Return why a token was refused. */
 export function whyNot(error) {
-  if (error.status === 401) return "This token is not known here. Check that you copied all of it.";
+  if (error.status === 401) return "This token is not known. Check that you copied all of it.";
   return error.message;
 }
 
-/** Give the sign-in page; `entered()` is called once the server knows this browser. */
-export function signInPage(entered, complaintAtFirst = "") {
+/** Return the sign-in page; `entered()` is called after a successful sign-in. */
+export function signInPage(entered, firstComplaint = "") {
   const field = h("input", {
     id: "token", class: "field token", type: "text", name: "token", autocomplete: "off", autocapitalize: "off",
     spellcheck: "false", required: true, "aria-describedby": "token-complaint",
   });
-  const complaint = h("p", { id: "token-complaint", class: "complaint", role: "alert" }, complaintAtFirst);
+  const complaint = h("p", { id: "token-complaint", class: "complaint", role: "alert" }, firstComplaint);
   const button = h("button", { type: "submit", class: "button main" }, "Sign in");
 
   async function send(event) {
@@ -57,14 +57,14 @@ export function signInPage(entered, complaintAtFirst = "") {
     h("div", { class: "signin-card" },
       brand("large"),
       h("h1", {}, "Sign in"),
-      h("p", { class: "lead" }, "Every agent has a desk here. The owner’s token opens the reading room."),
+      h("p", { class: "lead" }, "Use the owner’s token, or a token that the owner created for you."),
       h("form", { on: { submit: send } },
         h("label", { for: "token" }, "Token"),
         field,
         complaint,
         button,
       ),
-      h("p", { class: "hint" }, "The server wrote it to ", h("code", {}, "owner_token"), " in its folder at the first start, and printed an address that signs you in."),
+      h("p", { class: "hint" }, "The owner’s token is in the file ", h("code", {}, "owner_token"), " in the server’s data directory. The server also prints an address that signs you in."),
     ),
   );
   return { element, title: "Sign in", focus: () => field.focus() };

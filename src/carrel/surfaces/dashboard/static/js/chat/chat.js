@@ -1,11 +1,11 @@
-// Chat: one lane at a time, its transcript live, with the recent ones beside it.
+// Chat: one lane at a time with its live transcript, and the recent chats beside it.
 
 import { chatHref, get, post, url } from "../api.js";
-import { doing } from "../doing.js";
+import { actionButton } from "../action.js";
 import { h, setAttribute, setChildren, setText } from "../dom.js";
 import { instanceId } from "../instance.js";
-import { paced } from "../pace.js";
-import { laneName, laneTitle, splitKey } from "../words.js";
+import { refresher } from "../refresh.js";
+import { laneName, laneTitle, splitKey } from "../format.js";
 import { composer } from "./composer.js";
 import { ChatLane } from "./lane.js";
 import { rail } from "./rail.js";
@@ -15,22 +15,22 @@ import { transcript } from "./transcript.js";
 /** Open Chat on a lane, or on this browser's active one when `key` is null: `{element, focus, stop}`. */
 export function chatView({ feed, go, setTitle }, key) {
   const heading = h("h1", { tabindex: -1 }, "Chat");
-  const place = h("section", { class: "desk", "aria-label": "Open chat" });
+  const container = h("section", { class: "pane", "aria-label": "Open chat" });
   const side = rail({ feed, go });
   const ending = new AbortController();
-  let desk = null;
+  let pane = null;
   setTitle("Chat");
 
   function open(laneKey, { isNew = false } = {}) {
     side.setCurrent(laneKey);
-    desk = laneDesk({ feed, go, setTitle, key: laneKey, isNew });
-    setChildren(place, desk.element);
-    focusDesk();
+    pane = lanePane({ feed, go, setTitle, key: laneKey, isNew });
+    setChildren(container, pane.element);
+    focusPane();
   }
 
-  // On a touch screen focus would raise the keyboard over the transcript.
-  function focusDesk() {
-    if (matchMedia("(pointer: fine)").matches) desk.focus();
+  // On a touch screen, focus would open the keyboard over the transcript.
+  function focusPane() {
+    if (matchMedia("(pointer: fine)").matches) pane.focus();
     else heading.focus();
   }
 
@@ -41,11 +41,11 @@ export function chatView({ feed, go, setTitle }, key) {
         get(url("/api/sessions/active", mine), { signal: ending.signal }),
         get(url("/api/sessions/recent", mine), { signal: ending.signal }),
       ]);
-      // Where this browser had no chat yet the server names a key that comes into being with its first line.
+      // For a browser without a chat, the server returns a key whose lane is created by the first message.
       const isNew = active.source === "default" && !recent.sessions.some((row) => (row.sessionKey ?? row.key) === active.sessionKey);
       if (!ending.signal.aborted) open(active.sessionKey, { isNew });
     } catch (error) {
-      if (!ending.signal.aborted) setChildren(place, h("p", { class: "complaint", role: "alert" }, error.message));
+      if (!ending.signal.aborted) setChildren(container, h("p", { class: "complaint", role: "alert" }, error.message));
     }
   }
 
@@ -53,30 +53,30 @@ export function chatView({ feed, go, setTitle }, key) {
   else open(key);
 
   return {
-    element: h("div", { class: "chat" }, h("div", { class: "chat-head" }, heading), side.element, place),
+    element: h("div", { class: "chat" }, h("div", { class: "chat-head" }, heading), side.element, container),
     focus() {
-      if (desk === null) heading.focus();
-      else focusDesk();
+      if (pane === null) heading.focus();
+      else focusPane();
     },
     stop() {
       ending.abort();
       side.stop();
-      desk?.stop();
+      pane?.stop();
     },
   };
 }
 
-/** The open lane: header, transcript and the line to write in. It ends with its view, and hears only its own lane. */
-function laneDesk({ feed, go, setTitle, key, isNew }) {
+/** Return the open lane: header, transcript and message field. It receives frames of its own lane only. */
+function lanePane({ feed, go, setTitle, key, isNew }) {
   const lane = new ChatLane(key, { isNew });
   const ending = new AbortController();
   const title = h("h2", { title: key }, laneName(key));
-  const facts = h("p", { class: "desk-facts" });
-  const empty = h("p", { class: "desk-empty", hidden: true }, "Nothing has been said here yet.");
+  const facts = h("p", { class: "pane-facts" });
+  const empty = h("p", { class: "pane-empty", hidden: true }, "No messages yet.");
   const complaint = h("p", { class: "complaint", role: "alert" });
   const slow = h("p", { class: "note slow", role: "status" });
   const script = transcript({ agent: splitKey(key).agent || "Agent", resend: send, discard });
-  const older = doing({ label: "Show older messages", busy: "Reading…", kind: "quiet", act: () => lane.readOlder().then(draw) });
+  const older = actionButton({ label: "Show older messages", busy: "Loading…", kind: "quiet", act: () => lane.readOlder().then(draw) });
   const write = composer({ key, send: (text) => send(lane.write(text)) });
   let drawn = isNew;
   let remembered = false;
@@ -97,7 +97,7 @@ function laneDesk({ feed, go, setTitle, key, isNew }) {
     setAttribute(facts, "data-state", lane.row?.state ?? null);
   }
 
-  // Words may come faster than the screen is drawn.
+  // Text may arrive faster than the screen is drawn.
   function drawSoon() {
     if (frame === 0) frame = requestAnimationFrame(() => { frame = 0; draw(); });
   }
@@ -119,7 +119,7 @@ function laneDesk({ feed, go, setTitle, key, isNew }) {
     if (ending.signal.aborted) return;
     if (!remembered && answer?.runId) remembered = remember(key);
     draw();
-    pace.ask();
+    refresh.ask();
     if (answer?.sessionKey && answer.sessionKey !== key) go(chatHref(answer.sessionKey));
   }
 
@@ -128,33 +128,33 @@ function laneDesk({ feed, go, setTitle, key, isNew }) {
     draw();
   }
 
-  const pace = paced(read, (error) => setText(complaint, `This chat may be old: ${error.message}`));
+  const refresh = refresher(read, (error) => setText(complaint, `This chat may be out of date: ${error.message}`));
   const unlisten = feed.listen(({ reread, event }) => {
-    if (reread ? !lane.isNew : event.sessionKey === key) pace.ask();
+    if (reread ? !lane.isNew : event.sessionKey === key) refresh.ask();
   });
   const socket = chatSocket({
     key,
-    heard(heardFrame) {
-      const change = lane.hear(heardFrame);
+    received(received) {
+      const change = lane.receive(received);
       if (change) drawSoon();
-      if (change === "read") pace.ask();
+      if (change === "read") refresh.ask();
     },
-    changed: (on) => setText(slow, on ? "" : "Words do not arrive live just now; an answer appears when it is complete."),
+    changed: (on) => setText(slow, on ? "" : "Live text is not available right now; replies appear when they are complete."),
   });
   draw();
   if (!isNew) {
     remembered = remember(key);
-    pace.ask();
+    refresh.ask();
   }
 
   return {
-    element: h("div", { class: "desk-inner" },
-      h("div", { class: "desk-head" }, title, facts), complaint, empty, script.element, slow, write.element),
+    element: h("div", { class: "pane-inner" },
+      h("div", { class: "pane-head" }, title, facts), complaint, empty, script.element, slow, write.element),
     focus: () => write.field.focus(),
     stop() {
       ending.abort();
       cancelAnimationFrame(frame);
-      pace.stop();
+      refresh.stop();
       unlisten();
       socket.stop();
       script.stop();
@@ -162,20 +162,20 @@ function laneDesk({ feed, go, setTitle, key, isNew }) {
   };
 }
 
-/** Make an opened web chat the one this browser comes back to; other lanes belong to other channels. */
+/** Remember a web chat as the one this browser returns to; other lanes belong to other channels. */
 function remember(key) {
   if (splitKey(key).rest.startsWith("web:")) {
-    // Nothing is lost when the server does not take it: the recent ones still list the chat.
+    // If this fails nothing is lost: the chat is still among the recent ones.
     post("/api/sessions/active", { channelType: "web", clientInstanceId: instanceId(), sessionId: key }).catch(() => {});
   }
   return true;
 }
 
 function factsOf(lane) {
-  if (lane.isNew) return "A new chat: it opens with your first line.";
+  if (lane.isNew) return "New chat; it opens with your first message.";
   if (lane.row === null) return "";
   const { agentSlug, agentId, state, generation, queuedRuns } = lane.row;
   const waiting = queuedRuns > 0 ? `${queuedRuns} queued` : "";
   const asking = state === "idle" && [...lane.runs.values()].some((run) => run.state === "waiting");
-  return [agentSlug ?? agentId, asking ? "waiting" : state, generation > 0 ? `generation ${generation}` : "not yet opened", waiting].filter(Boolean).join(" · ");
+  return [agentSlug ?? agentId, asking ? "waiting" : state, generation > 0 ? `generation ${generation}` : "not opened yet", waiting].filter(Boolean).join(" · ");
 }

@@ -1,18 +1,18 @@
-// The line to write in, and the two buttons beside it.
+// The message field and its two buttons.
 
 import { lanePath, post } from "../api.js";
-import { doing } from "../doing.js";
+import { actionButton } from "../action.js";
 import { h, setAttribute } from "../dom.js";
 
-// What was being written when the reader looked elsewhere, by lane, for as long as the page is open.
+// Unsent drafts by lane, kept while the page is open.
 const drafts = new Map();
 
-/** Give `{element, field, setOccupied(bool)}`; `send(text)` gets every line the reader sends. */
+/** Return `{element, field, setOccupied(bool)}`; `send(text)` is called with every message. */
 export function composer({ key, send }) {
-  const field = h("textarea", { class: "field message", id: "message", rows: 1, autocomplete: "off", placeholder: "Write to this agent…" });
+  const field = h("textarea", { class: "field message", id: "message", rows: 1, autocomplete: "off", placeholder: "Message this agent…" });
   field.value = drafts.get(key) ?? "";
   const sendButton = h("button", { type: "submit", class: "button main" }, "Send");
-  const stop = doing({
+  const stop = actionButton({
     label: "Stop", busy: "Stopping…", kind: "quiet",
     act: () => (stop.button.dataset.idle === "true" ? Promise.resolve() : post(lanePath(key, "/stop"))),
   });
@@ -36,7 +36,7 @@ export function composer({ key, send }) {
     h("label", { for: "message", class: "sr" }, "Message"),
     field,
     h("div", { class: "composer-buttons" }, sendButton, stop.button),
-    h("p", { class: "hint" }, "Enter sends, Shift+Enter breaks the line, / begins a command."),
+    h("p", { class: "hint" }, "Enter to send, Shift+Enter for a new line, / for commands."),
     stop.complaint,
   );
   return {
@@ -44,7 +44,7 @@ export function composer({ key, send }) {
     field,
     setOccupied(occupied) {
       stop.button.dataset.idle = String(!occupied);
-      setAttribute(stop.button, "title", occupied ? "Cancel what runs and waits in this lane" : "Nothing runs here");
+      setAttribute(stop.button, "title", occupied ? "Cancel the running and queued runs of this lane" : "Nothing is running");
     },
   };
 }

@@ -1,45 +1,45 @@
-// From what the server says to what a transcript shows, in order. Pure: no elements, no requests.
+// Turns the server's data into the transcript's items, in order. Pure: no elements, no requests.
 
-import { instant } from "../words.js";
+import { instant } from "../format.js";
 
 const ENDED_BADLY = new Set(["failed", "cancelled"]);
 
-/** The text of a message, whatever parts it has. */
+/** Return the text of a message, whatever its parts. */
 export function textOf(message) {
   if (typeof message.content === "string") return message.content;
   return (message.content ?? []).filter((part) => typeof part.text === "string").map((part) => part.text).join("\n");
 }
 
 /**
- * Put messages, runs, half-heard answers, queue and unsent lines into one list of items with stable keys.
- * `live` maps a run's id to `{text, done}`; `asides` are replies to commands, which the journal does not keep.
+ * Merge messages, runs, partial replies, queue and unsent messages into one list of items with stable keys.
+ * `live` maps a run's id to `{text, done}`; `asides` are replies to commands, which the journal does not store.
  */
 export function itemsOf({ messages, runs, running, queued, live, unsent, asides }) {
-  const heard = byRun(messages);
+  const ofRun = groupByRun(messages);
   const dated = [
-    ...messageItems(messages, runs, heard),
+    ...messageItems(messages, runs, ofRun),
     ...asides.map((aside) => ({ at: aside.at, item: { key: aside.id, kind: "aside", ...aside } })),
-    ...unheard(messages, runs, heard),
+    ...outsideTranscript(messages, runs, ofRun),
   ];
   dated.sort((one, other) => one.at - other.at);
   const items = dated.map((entry) => entry.item);
-  items.push(...speaking(running, runs, heard, live));
-  for (const run of queued) items.push({ key: `queued-${run.id}-${heard.has(run.id)}`, kind: "queued", run, heard: heard.has(run.id) });
+  items.push(...speaking(running, runs, ofRun, live));
+  for (const run of queued) items.push({ key: `queued-${run.id}-${ofRun.has(run.id)}`, kind: "queued", run, inTranscript: ofRun.has(run.id) });
   for (const line of unsent) items.push({ key: `unsent-${line.id}`, kind: "unsent", line });
   return items;
 }
 
-function byRun(messages) {
-  const heard = new Map();
+function groupByRun(messages) {
+  const ofRun = new Map();
   for (const message of messages) {
     if (!message.runId) continue;
-    if (!heard.has(message.runId)) heard.set(message.runId, []);
-    heard.get(message.runId).push(message);
+    if (!ofRun.has(message.runId)) ofRun.set(message.runId, []);
+    ofRun.get(message.runId).push(message);
   }
-  return heard;
+  return ofRun;
 }
 
-function messageItems(messages, runs, heard) {
+function messageItems(messages, runs, ofRun) {
   const dated = [];
   let call = null;
   for (const message of messages) {
@@ -52,66 +52,66 @@ function messageItems(messages, runs, heard) {
       dated.push({ at, item: call });
     } else {
       call = null;
-      dated.push({ at, item: { key: message.id, kind: "said", message, receipt: receiptOf(message, runs, heard), asked: heard.get(message.runId)?.[0].provenance } });
+      dated.push({ at, item: { key: message.id, kind: "said", message, receipt: receiptOf(message, runs, ofRun), asked: ofRun.get(message.runId)?.[0].provenance } });
     }
-    const ending = endingAfter(message, runs, heard);
+    const ending = endingAfter(message, runs, ofRun);
     if (ending !== null) dated.push({ at, item: ending });
   }
   return dated;
 }
 
-/** The run whose receipt belongs under this message: its last words, once it has ended. */
-function receiptOf(message, runs, heard) {
+/** Return the run whose receipt is shown under this message: its last reply, once it has ended. */
+function receiptOf(message, runs, ofRun) {
   if (message.role !== "assistant" || !message.runId) return null;
-  const lastWords = heard.get(message.runId).findLast((each) => each.role === "assistant");
+  const lastReply = ofRun.get(message.runId).findLast((each) => each.role === "assistant");
   const state = runs.get(message.runId)?.state;
-  return lastWords === message && state !== "running" && state !== "queued" ? message.runId : null;
+  return lastReply === message && state !== "running" && state !== "queued" ? message.runId : null;
 }
 
-/** What to say about a run after its last message: that it failed, was cancelled, or asks. */
-function endingAfter(message, runs, heard) {
+/** Return the item after a run's last message: that it failed, was cancelled or asks something. */
+function endingAfter(message, runs, ofRun) {
   const run = runs.get(message.runId);
-  if (run === undefined || heard.get(run.id).at(-1) !== message) return null;
-  if (run.state === "waiting") return { key: `asks-${run.id}`, kind: "asks", run, told: asked(run, heard) };
+  if (run === undefined || ofRun.get(run.id).at(-1) !== message) return null;
+  if (run.state === "waiting") return { key: `asks-${run.id}`, kind: "asks", run, isShown: isShown(run, ofRun) };
   return ENDED_BADLY.has(run.state) ? { key: `ended-${run.id}`, kind: "ended", run } : null;
 }
 
-/** Whether the transcript already holds the question. */
-function asked(run, heard) {
+/** Tell whether the transcript already shows the question. */
+function isShown(run, ofRun) {
   const question = run.reply || run.note;
-  return heard.get(run.id).some((message) => message.role === "assistant" && textOf(message) === question);
+  return ofRun.get(run.id).some((message) => message.role === "assistant" && textOf(message) === question);
 }
 
-/** Runs that ended or ask without having been heard by the session. */
-function unheard(messages, runs, heard) {
+/** Return items for runs that ended or ask something before their message entered the transcript. */
+function outsideTranscript(messages, runs, ofRun) {
   const oldest = messages.length > 0 ? (instant(messages[0].timestamp) ?? 0) : 0;
   const dated = [];
   for (const run of runs.values()) {
     const at = instant(run.createdAt) ?? 0;
-    if (heard.has(run.id) || at < oldest) continue;
-    if (ENDED_BADLY.has(run.state)) dated.push({ at, item: { key: `ended-${run.id}`, kind: "ended", run, unheard: true } });
-    else if (run.state === "waiting") dated.push({ at, item: { key: `asks-${run.id}`, kind: "asks", run, unheard: true } });
+    if (ofRun.has(run.id) || at < oldest) continue;
+    if (ENDED_BADLY.has(run.state)) dated.push({ at, item: { key: `ended-${run.id}`, kind: "ended", run, withMessage: true } });
+    else if (run.state === "waiting") dated.push({ at, item: { key: `asks-${run.id}`, kind: "asks", run, withMessage: true } });
   }
   return dated;
 }
 
-/** The answers being spoken now, and those just ended whose entry has not been read yet. */
-function speaking(running, runs, heard, live) {
+/** Return the replies being written, and those just finished whose entry has not been loaded yet. */
+function speaking(running, runs, ofRun, live) {
   const items = [];
   const ids = new Set([...live.keys(), ...(running ? [running.id] : [])]);
   for (const id of ids) {
     const run = running?.id === id ? running : runs.get(id);
     const words = live.get(id) ?? { text: "", done: false };
-    const said = (heard.get(id) ?? []).filter((message) => message.role === "assistant").map(textOf);
+    const said = (ofRun.get(id) ?? []).filter((message) => message.role === "assistant").map(textOf);
     const text = withoutSaid(words.text, said);
     if (running?.id !== id && (text === "" || said.length > 0)) continue;
-    const unspoken = running?.id === id && !heard.has(id) ? (run.message?.text ?? "") : "";
+    const unspoken = running?.id === id && !ofRun.has(id) ? (run.message?.text ?? "") : "";
     items.push({ key: `speaking-${id}`, kind: "speaking", runId: id, run, text, unspoken, working: running?.id === id });
   }
   return items;
 }
 
-/** The words of a stream that are not yet in the transcript: earlier steps of the same turn may be. */
+/** Return the streamed text that is not in the transcript yet; earlier steps of the turn may be. */
 function withoutSaid(text, said) {
   let rest = text;
   for (const words of said) {

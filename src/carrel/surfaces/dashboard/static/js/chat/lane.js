@@ -1,14 +1,14 @@
-// What the chat knows of its lane: read from the server, filled by the socket, sent by the reader. No elements here.
+// The data of a chat: read from the server, updated by the socket, sent by the user. No elements here.
 
 import { get, lanePath, post, readAll, url } from "../api.js";
 import { instanceId, randomId } from "../instance.js";
-import { instant } from "../words.js";
+import { instant } from "../format.js";
 import { itemsOf } from "./items.js";
 
 const HISTORY_PAGE = 200;
 const RUNS_READ = 100;
 
-// Replies to commands are in no journal; they stay with their lane while the page is open.
+// Replies to commands are not stored by the server; they are kept while the page is open.
 const asidesByLane = new Map();
 
 export class ChatLane {
@@ -39,7 +39,7 @@ export class ChatLane {
     return this.running !== null || this.queued.length > 0;
   }
 
-  /** Read the lane anew; a lane nobody has spoken in is no error, it is empty. */
+  /** Reload the lane; one that does not exist yet is shown empty. */
   async read(signal) {
     try {
       const [session, history, queue, runs] = await Promise.all([
@@ -62,7 +62,7 @@ export class ChatLane {
     this.#forgetKnown();
   }
 
-  // Not yet spoken in, or deleted since: either way there is nothing to show.
+  // Not created yet, or deleted since: there is nothing to show.
   #empty() {
     this.isNew = true;
     this.row = null;
@@ -78,7 +78,7 @@ export class ChatLane {
     const sameGeneration = this.#generationId === history.sessionId && this.messages.length > 0;
     const known = new Set(newest.map((message) => message.id));
     const older = sameGeneration ? this.messages.filter((message) => !known.has(message.id)) : [];
-    // What is not in the newest page and younger than its first line has been removed on the server.
+    // A message that is newer than the page's first but not on the page was deleted on the server.
     const first = instant(newest[0]?.timestamp) ?? 0;
     this.messages = [...older.filter((message) => (instant(message.timestamp) ?? 0) <= first), ...newest];
     if (!sameGeneration) this.olderCursor = history.nextCursor ?? null;
@@ -100,14 +100,14 @@ export class ChatLane {
     for (const [id, words] of this.#live) {
       const answered = this.messages.some((message) => message.runId === id && message.role === "assistant");
       const ended = this.running?.id !== id && this.runs.has(id);
-      // A run that is back in the queue begins anew: the words of its last attempt are not its answer.
+      // A run that is back in the queue starts over: the text of its last attempt is not its reply.
       const again = this.queued.some((run) => run.id === id);
       if (again || (ended && (answered || words.done))) this.#live.delete(id);
     }
   }
 
-  /** Take a frame of the socket; true when it changed what is shown, "read" when the server knows more. */
-  hear(frame) {
+  /** Apply a frame; return true if it changed what is shown, "read" if the lane must be reloaded. */
+  receive(frame) {
     if (frame.command) return false;
     if (frame.type === "assistant_chunk" && frame.runId) {
       const words = this.#live.get(frame.runId) ?? { text: "", done: false };
@@ -122,7 +122,7 @@ export class ChatLane {
     return frame.type === "system_event" && frame.eventType !== "typing" ? "read" : false;
   }
 
-  /** Begin to send a line: it is shown at once, marked as not yet accepted. */
+  /** Add a message that is about to be sent; it is shown at once, marked as not accepted yet. */
   write(text) {
     const line = { id: randomId(), text, runId: null, state: "sending", error: "" };
     this.#unsent.push(line);
@@ -133,7 +133,7 @@ export class ChatLane {
     this.#unsent = this.#unsent.filter((each) => each !== line);
   }
 
-  /** Send a line, the same one again if need be; gives the server's answer, null when it was refused. */
+  /** Send or resend a message; return the server's answer, null if it was refused. */
   async send(line) {
     line.state = "sending";
     try {
@@ -155,7 +155,7 @@ export class ChatLane {
     }
   }
 
-  // By the server's clock, so that what is said later also stands later.
+  // By the server's clock, so that later messages sort after it.
   #newestAt() {
     return Math.max(0, ...this.messages.slice(-1).map((message) => instant(message.timestamp) ?? 0));
   }

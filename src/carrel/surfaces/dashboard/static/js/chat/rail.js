@@ -1,22 +1,22 @@
-// The recent chats of this browser, and the way to a new one.
+// This browser's recent chats, and a button for a new one.
 
 import { chatHref, get, post, url } from "../api.js";
-import { doing } from "../doing.js";
+import { actionButton } from "../action.js";
 import { h, keyed, setAttribute, setText } from "../dom.js";
 import { instanceId } from "../instance.js";
-import { paced } from "../pace.js";
-import { laneTitle } from "../words.js";
+import { refresher } from "../refresh.js";
+import { laneTitle } from "../format.js";
 
 const RECENT_MOST = 20;
 
-/** Give `{element, setCurrent(key), stop}`; `go(href)` opens a chat. */
+/** Return `{element, setCurrent(key), stop}`; `go(href)` opens a chat. */
 export function rail({ feed, go }) {
   const list = h("ul", { class: "rail-list", id: "rail-list" });
   const note = h("p", { class: "note" });
   const agents = h("select", { class: "field", id: "new-agent" });
   const agentRow = h("div", { class: "rail-agent", hidden: true }, h("label", { for: "new-agent" }, "Agent"), agents);
   const toggle = h("button", { type: "button", class: "button quiet rail-toggle", "aria-expanded": "false", "aria-controls": "rail-list", on: { click: flip } }, "Recent chats");
-  const fresh = doing({ label: "New", busy: "Opening…", kind: "main", act: openNew });
+  const fresh = actionButton({ label: "New", busy: "Opening…", kind: "main", act: openNew });
   const ending = new AbortController();
   let current = null;
   let sessions = [];
@@ -54,12 +54,12 @@ export function rail({ feed, go }) {
     agentRow.hidden = enabled.length < 2;
   }
 
-  const pace = paced(read, (error) => setText(note, error.message));
+  const refresh = refresher(read, (error) => setText(note, error.message));
   const unlisten = feed.listen(({ event }) => {
-    if (event?.name !== "run.progress") pace.ask();
+    if (event?.name !== "run.progress") refresh.ask();
   });
-  pace.ask();
-  // Without the list of agents a new chat goes to the default one, which is what most want.
+  refresh.ask();
+  // Without the list of agents, a new chat uses the default agent.
   readAgents().catch(() => {});
 
   const element = h("aside", { class: "rail", "aria-label": "Chats" },
@@ -73,7 +73,7 @@ export function rail({ feed, go }) {
     },
     stop() {
       ending.abort();
-      pace.stop();
+      refresh.stop();
       unlisten();
     },
   };

@@ -1,4 +1,4 @@
-// The words of an answer as they come: one WebSocket bound to the open lane, with back-off of its own.
+// Live text of replies: one WebSocket bound to the open lane, reconnecting with back-off.
 
 import { instanceId } from "../instance.js";
 
@@ -6,15 +6,15 @@ const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 15_000;
 
 /**
- * Follow a lane's frames. `heard(frame)` gets only frames of this lane, whatever else the connection carries;
- * `changed(on)` hears whether words arrive live.
+ * Follow a lane's frames. `received(frame)` gets frames of this lane only, whatever else the connection carries;
+ * `changed(on)` is called when live text becomes available or not.
  */
-export function chatSocket({ key, heard, changed }) {
+export function chatSocket({ key, received, changed }) {
   let socket = null;
   let attempts = 0;
   let timer = 0;
   let stopped = false;
-  // The server's name for the lane, learnt from its answer to `bind`; until then no frame can be ours.
+  // The server's id of the lane, from its answer to `bind`; until then no frame can be ours.
   let boundId = null;
 
   function open() {
@@ -33,7 +33,7 @@ export function chatSocket({ key, heard, changed }) {
       boundId = frame.sessionId;
       attempts = 0;
       changed(true);
-    } else if (boundId !== null && frame.sessionId === boundId) heard(frame);
+    } else if (boundId !== null && frame.sessionId === boundId) received(frame);
   }
 
   function closed() {

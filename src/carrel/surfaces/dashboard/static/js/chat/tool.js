@@ -1,9 +1,9 @@
-// A tool call in the transcript: one line, closed, with what went in and what came out.
+// A tool call in the transcript: one collapsed line with its arguments and result.
 
 import { h, setAttribute, setText } from "../dom.js";
-import { firstLine } from "../words.js";
+import { firstLine } from "../format.js";
 
-/** Give the row of a tool call for `keyed`. */
+/** Return the row of a tool call, for `keyed`. */
 export function toolRow(first) {
   const { name, input } = callOf(first.call);
   const outcome = h("span", { class: "tool-outcome" });
@@ -43,7 +43,7 @@ function resultOf(message) {
 
 const asText = (value) => (typeof value === "string" ? value : JSON.stringify(value));
 
-/** JSON set over lines, anything else as it is. */
+/** Return JSON indented, anything else unchanged. */
 function pretty(text) {
   try {
     return JSON.stringify(JSON.parse(text), null, 2);

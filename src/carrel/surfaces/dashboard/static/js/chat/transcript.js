@@ -1,19 +1,19 @@
-// The transcript: each item of the lane as a row that stays while its item does.
+// The transcript: one row per item, kept as long as the item exists.
 
 import { age } from "../ages.js";
 import { answerForm, question } from "../answer.js";
 import { post, runPath } from "../api.js";
-import { doing } from "../doing.js";
+import { actionButton } from "../action.js";
 import { h, keyed, setAttribute, setChildren, setText } from "../dom.js";
 import { prose } from "../prose.js";
 import { openReceipt } from "../receipt.js";
-import { byWhom, firstLine, saysNothing, toWhom, waitsFor, whyEnded } from "../words.js";
+import { sourceOf, firstLine, isNoReply, targetOf, waitsFor, whyEnded } from "../format.js";
 import { textOf } from "./items.js";
 import { toolRow } from "./tool.js";
 
 const NEAR_THE_END_PX = 120;
 
-/** Give `{element, update(items)}`; `agent` names who answers, `resend` and `discard` act on lines that were refused. */
+/** Return `{element, update(items)}`; `agent` is the speaker's name, `resend` and `discard` act on refused messages. */
 export function transcript({ agent, resend, discard }) {
   const list = h("div", { class: "transcript-list" });
   const log = h("div", { class: "transcript", role: "log", "aria-label": "Transcript", tabindex: 0 }, list);
@@ -26,7 +26,7 @@ export function transcript({ agent, resend, discard }) {
     below.hidden = true;
   }
 
-  // The reader follows the end until they scroll away from it; then nothing may move under their eyes.
+  // Follow the end until the user scrolls away from it; then the view must not move.
   let following = true;
   log.addEventListener("scroll", () => {
     following = atEnd();
@@ -55,7 +55,7 @@ export function transcript({ agent, resend, discard }) {
   };
 }
 
-/** A row with a speaker in the margin. */
+/** Return a row with the speaker in the margin. */
 function row(kind, speaker, ...content) {
   return h("article", { class: `row ${kind}`, "aria-label": speaker }, h("p", { class: "speaker", "aria-hidden": "true" }, speaker), h("div", { class: "words" }, content));
 }
@@ -64,14 +64,14 @@ const still = (element) => ({ element, update() {} });
 
 function saidRow({ message, asked }, agent) {
   const mine = message.role === "user";
-  const source = mine ? byWhom(message.provenance) : message.role === "assistant" ? toWhom(asked) : "";
-  const speaker = mine ? (source ? "Heard" : "You") : message.role === "system" ? "System" : agent;
+  const source = mine ? sourceOf(message.provenance) : message.role === "assistant" ? targetOf(asked) : "";
+  const speaker = mine ? (source ? "Received" : "You") : message.role === "system" ? "System" : agent;
   const when = age("", " ago");
   when.set(message.timestamp);
   const foot = h("p", { class: "foot" }, source ? h("span", {}, source) : null, when.element);
   const text = textOf(message);
-  const silent = message.role === "assistant" && saysNothing(text);
-  const element = row(`said ${message.role}`, speaker, silent ? h("p", { class: "note" }, "Had nothing to say.") : prose(text), foot);
+  const silent = message.role === "assistant" && isNoReply(text);
+  const element = row(`said ${message.role}`, speaker, silent ? h("p", { class: "note" }, "The agent chose not to reply.") : prose(text), foot);
   let linked = null;
   return {
     element,
@@ -93,10 +93,10 @@ function asideRow({ text, reply }) {
   return still(row("aside", "Command", h("p", { class: "command" }, text), prose(reply)));
 }
 
-function endedRow({ run, unheard }) {
+function endedRow({ run, withMessage }) {
   const why = h("p", { class: "why" });
   const followed = h("span", { class: "note", role: "status" });
-  const retry = doing({
+  const retry = actionButton({
     label: "Retry", busy: "Retrying…", done: "Retry again", kind: "quiet",
     act: async () => {
       await post(runPath(run.id, "/retry"));
@@ -105,18 +105,18 @@ function endedRow({ run, unheard }) {
   });
   const failed = run.state === "failed";
   const element = row(`ended ${run.state}`, failed ? "Failed" : "Cancelled",
-    unheard ? h("p", { class: "prose unheard" }, run.message?.text ?? "") : null,
+    withMessage ? h("p", { class: "prose original" }, run.message?.text ?? "") : null,
     why,
-    failed ? h("div", { class: "buttons" }, retry.button, unheard ? null : receiptButton(run.id), followed) : null,
+    failed ? h("div", { class: "buttons" }, retry.button, withMessage ? null : receiptButton(run.id), followed) : null,
     failed ? retry.complaint : null);
   return { element, update: (item) => setText(why, `${failed ? "The run failed" : "The run was cancelled"}: ${whyEnded(item.run)}`) };
 }
 
-function asksRow({ run, told, unheard }) {
+function asksRow({ run, isShown, withMessage }) {
   return still(row("asks", "Waiting",
-    unheard ? h("p", { class: "prose unheard" }, run.message?.text ?? "") : null,
+    withMessage ? h("p", { class: "prose original" }, run.message?.text ?? "") : null,
     h("p", { class: "why" }, `The agent ${waitsFor(run)}.`),
-    told ? null : h("div", { class: "question" }, prose(question(run))),
+    isShown ? null : h("div", { class: "question" }, prose(question(run))),
     answerForm(run)));
 }
 
@@ -125,18 +125,18 @@ function speakingRow(first, agent) {
   const since = age("", "");
   const working = h("p", { class: "working" }, h("span", { class: "pulse", "aria-hidden": "true" }), h("span", {}, "working "), since.element);
   const element = row("speaking", agent, words, working);
-  const heardLine = h("div", { class: "speaking-pair" }, element);
+  const pair = h("div", { class: "speaking-pair" }, element);
   let mine = null;
   return {
-    element: heardLine,
+    element: pair,
     update(item) {
       setAttribute(element, "aria-busy", String(item.working));
       setChildren(words, prose(item.text));
       working.hidden = !item.working;
       since.set(item.run?.startedAt ?? null);
       if (item.unspoken !== "" && mine === null) {
-        mine = row("said user", byWhom(item.run?.provenance) ? "Heard" : "You", prose(item.unspoken));
-        heardLine.prepend(mine);
+        mine = row("said user", sourceOf(item.run?.provenance) ? "Received" : "You", prose(item.unspoken));
+        pair.prepend(mine);
       } else if (item.unspoken === "" && mine !== null) {
         mine.remove();
         mine = null;
@@ -146,26 +146,26 @@ function speakingRow(first, agent) {
   };
 }
 
-function queuedRow({ run, heard }) {
-  const place = h("span", { class: "place" });
-  const cancel = doing({
+function queuedRow({ run, inTranscript }) {
+  const position = h("span", { class: "queue-position" });
+  const cancel = actionButton({
     label: "Cancel", busy: "Cancelling…", done: "Cancelling…", kind: "plain", name: `Cancel: ${firstLine(run.message?.text, 60)}`,
     act: () => post(runPath(run.id, "/cancel")),
   });
-  const source = byWhom(run.provenance);
-  const element = row("queued", heard ? "Next" : source ? "Heard next" : "You", heard ? null : prose(run.message?.text),
-    h("p", { class: "foot" }, place, source ? h("span", {}, source) : null, cancel.button), cancel.complaint);
+  const source = sourceOf(run.provenance);
+  const element = row("queued", inTranscript || source ? "Queued" : "You", inTranscript ? null : prose(run.message?.text),
+    h("p", { class: "foot" }, position, source ? h("span", {}, source) : null, cancel.button), cancel.complaint);
   return {
     element,
     update(item) {
-      const position = item.run.queuePosition;
-      setText(place, item.run.nextAttemptAt ? "Waiting to try again" : position === 1 ? "Waiting, next in line" : `Waiting, number ${position ?? "?"} in line`);
+      const { nextAttemptAt, queuePosition: number } = item.run;
+      setText(position, nextAttemptAt ? "Waiting to retry" : number === 1 ? "Waiting, next in line" : `Waiting, number ${number ?? "?"} in line`);
     },
   };
 }
 
 function unsentRow({ line }, { resend, discard }) {
-  const state = h("span", { class: "place", role: "status" });
+  const state = h("span", { class: "send-state", role: "status" });
   const again = h("button", { type: "button", class: "button quiet", on: { click: () => resend(line) } }, "Send again");
   const drop = h("button", { type: "button", class: "button plain", on: { click: () => discard(line) } }, "Discard");
   const element = row("unsent", "You", prose(line.text), h("p", { class: "foot" }, state, again, drop));
@@ -173,7 +173,7 @@ function unsentRow({ line }, { resend, discard }) {
     element,
     update({ line: now }) {
       setAttribute(element, "data-state", now.state);
-      setText(state, now.state === "refused" ? `Not sent: ${now.error}` : now.state === "accepted" ? "Accepted" : "Sending, not yet accepted…");
+      setText(state, now.state === "refused" ? `Not sent: ${now.error}` : now.state === "accepted" ? "Accepted" : "Sending…");
       again.hidden = now.state !== "refused";
       drop.hidden = now.state !== "refused";
     },

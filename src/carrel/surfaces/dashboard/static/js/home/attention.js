@@ -1,35 +1,35 @@
-// What needs a person: runs that wait for an answer, and runs that failed.
+// What needs attention: runs that wait for an answer, and runs that failed.
 
 import { age } from "../ages.js";
 import { answerForm, question } from "../answer.js";
 import { chatHref, post, runPath } from "../api.js";
-import { doing } from "../doing.js";
+import { actionButton } from "../action.js";
 import { h, setText } from "../dom.js";
 import { prose } from "../prose.js";
-import { firstLine, splitKey, waitsFor, whyEnded } from "../words.js";
+import { firstLine, splitKey, waitsFor, whyEnded } from "../format.js";
 
-/** Give the card of a waiting run for `keyed`. */
+/** Return the card of a waiting run, for `keyed`. */
 export function waitingCard(run) {
-  const since = age("for ");
+  const since = age("waiting ");
   const element = h("li", { class: "card waiting" },
     h("p", { class: "card-head" }, laneLink(run), h("span", {}, waitsFor(run)), since.element),
     h("div", { class: "question" }, prose(question(run))),
-    h("p", { class: "about" }, "About: ", firstLine(run.message?.text)),
+    h("p", { class: "about" }, "Message: ", firstLine(run.message?.text)),
     answerForm(run),
   );
   return { element, update: (now) => since.set(now.startedAt ?? now.createdAt), gone: since.drop };
 }
 
-/** Give the card of a failed run for `keyed`. */
+/** Return the card of a failed run, for `keyed`. */
 export function failedCard(run) {
   const when = age("", " ago");
   const why = h("p", { class: "why" });
   const followed = h("p", { class: "note", role: "status" });
-  const retry = doing({
+  const retry = actionButton({
     label: "Retry", busy: "Retrying…", done: "Retry again", kind: "quiet", name: `Retry: ${firstLine(run.message?.text, 60)}`,
     act: async () => {
       await post(runPath(run.id, "/retry"));
-      setText(followed, "Queued again in its lane.");
+      setText(followed, "Queued again.");
     },
   });
   const element = h("li", { class: "card failed" },

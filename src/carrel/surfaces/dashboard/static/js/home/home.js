@@ -1,12 +1,12 @@
-// Home: every lane of the house, live, and first of all what waits for a person.
+// Home: every lane, live, with what needs a person first.
 
 import { h, keyed, setText } from "../dom.js";
-import { paced } from "../pace.js";
-import { plural } from "../words.js";
+import { refresher } from "../refresh.js";
+import { plural } from "../format.js";
 import { failedCard, waitingCard } from "./attention.js";
-import { beginning } from "./beginning.js";
+import { emptyHome } from "./empty.js";
 import { laneRow } from "./lane.js";
-import { passes, readHome } from "./reading.js";
+import { passes, readHome } from "./snapshot.js";
 
 const COUNTS = [
   ["busy", "busy lanes"],
@@ -15,8 +15,8 @@ const COUNTS = [
   ["failed", "failed"],
 ];
 
-// Old failures must not push the lanes out of sight; the others are one press away.
-const FAILED_AT_FIRST = 4;
+// Old failures must not push the lanes off the screen; a button shows the rest.
+const FAILED_SHOWN_FIRST = 4;
 const FAILED_MORE = 20;
 
 /** Open Home: `{element, focus, stop}`. */
@@ -25,55 +25,55 @@ export function homeView({ feed, setTitle }) {
   const figures = figuresOf();
   const waiting = section("Waiting for you", "waiting-list");
   const failed = section("Failed", "failed-list");
-  const older = h("button", { type: "button", class: "button quiet", hidden: true }, "Show older ones");
+  const older = h("button", { type: "button", class: "button quiet", hidden: true }, "Show older");
   failed.element.append(older);
-  const filter = h("input", { type: "search", class: "field", id: "filter", autocomplete: "off", placeholder: "agent, key, state, words…" });
+  const filter = h("input", { type: "search", class: "field", id: "filter", autocomplete: "off", placeholder: "agent, key, state or text" });
   const lanes = h("ul", { class: "lanes" });
-  const laneNote = h("p", { class: "note", role: "status" }, "Reading the lanes…");
+  const laneNote = h("p", { class: "note", role: "status" }, "Loading lanes…");
   const complaint = h("p", { class: "complaint", role: "alert" });
-  const begin = beginning();
+  const empty = emptyHome();
   const ending = new AbortController();
-  let failedShown = FAILED_AT_FIRST;
-  let reading = null;
+  let failedShown = FAILED_SHOWN_FIRST;
+  let snapshot = null;
 
   function draw() {
-    if (reading === null) return;
-    figures.update(reading);
-    waiting.update(reading.waiting, waitingCard);
-    failed.update(reading.failed.slice(0, failedShown), failedCard);
-    older.hidden = !reading.moreFailed && reading.failed.length <= failedShown;
-    const shown = filter.value.trim() === "" ? reading.lanes : reading.lanes.filter((lane) => passes(lane, filter.value.trim()));
+    if (snapshot === null) return;
+    figures.update(snapshot);
+    waiting.update(snapshot.waiting, waitingCard);
+    failed.update(snapshot.failed.slice(0, failedShown), failedCard);
+    older.hidden = !snapshot.moreFailed && snapshot.failed.length <= failedShown;
+    const shown = filter.value.trim() === "" ? snapshot.lanes : snapshot.lanes.filter((lane) => passes(lane, filter.value.trim()));
     keyed(lanes, shown, (lane) => lane.key, laneRow);
-    begin.hidden = reading.lanes.length > 0;
-    filterRow.hidden = reading.lanes.length === 0;
+    empty.hidden = snapshot.lanes.length > 0;
+    filterRow.hidden = snapshot.lanes.length === 0;
     setText(laneNote, noteOf(shown.length));
-    setTitle(reading.counts.waiting > 0 ? `(${reading.counts.waiting}) Home` : "Home");
+    setTitle(snapshot.counts.waiting > 0 ? `(${snapshot.counts.waiting}) Home` : "Home");
   }
 
   function noteOf(shown) {
-    if (reading.lanes.length === 0) return "";
-    const all = plural(reading.lanes.length, "lane");
-    if (shown < reading.lanes.length) return `${shown} of ${all}`;
-    return reading.moreLanes ? `The first ${all}; there are more.` : all;
+    if (snapshot.lanes.length === 0) return "";
+    const all = plural(snapshot.lanes.length, "lane");
+    if (shown < snapshot.lanes.length) return `${shown} of ${all}`;
+    return snapshot.moreLanes ? `First ${all}` : all;
   }
 
   async function read() {
     const found = await readHome({ failedShown, signal: ending.signal });
     if (ending.signal.aborted) return;
-    reading = found;
+    snapshot = found;
     setText(complaint, "");
     draw();
   }
 
-  const pace = paced(read, (error) => setText(complaint, `This page may be old: ${error.message}`));
-  const unlisten = feed.listen(() => pace.ask());
+  const refresh = refresher(read, (error) => setText(complaint, `This page may be out of date: ${error.message}`));
+  const unlisten = feed.listen(() => refresh.ask());
   filter.addEventListener("input", draw);
   older.addEventListener("click", () => {
     failedShown += FAILED_MORE;
     draw();
-    pace.ask();
+    refresh.ask();
   });
-  pace.ask();
+  refresh.ask();
   setTitle("Home");
 
   const filterRow = h("div", { class: "filter", hidden: true }, h("label", { for: "filter" }, "Filter lanes"), filter);
@@ -84,7 +84,7 @@ export function homeView({ feed, setTitle }) {
     failed.element,
     h("section", { "aria-labelledby": "lanes-heading" },
       h("div", { class: "section-head" }, h("h2", { id: "lanes-heading" }, "Lanes"), laneNote, filterRow),
-      begin,
+      empty,
       lanes,
     ),
   );
@@ -93,13 +93,13 @@ export function homeView({ feed, setTitle }) {
     focus: () => heading.focus(),
     stop() {
       ending.abort();
-      pace.stop();
+      refresh.stop();
       unlisten();
     },
   };
 }
 
-/** The four counts at the top. */
+/** Return the four counts at the top. */
 function figuresOf() {
   const numbers = new Map();
   const rows = COUNTS.map(([name, caption]) => {
@@ -118,7 +118,7 @@ function figuresOf() {
   };
 }
 
-/** A section that is there only while it has something to show. */
+/** Return a section that is hidden while it is empty. */
 function section(title, id) {
   const list = h("ul", { class: "cards" });
   const element = h("section", { "aria-labelledby": id, hidden: true },

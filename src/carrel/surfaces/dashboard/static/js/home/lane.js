@@ -1,19 +1,19 @@
-// One lane on Home: a line of the ledger that opens into its queue.
+// One lane on Home: a row that expands to show its queue.
 
 import { chatHref, get, lanePath, post, runPath } from "../api.js";
 import { age } from "../ages.js";
-import { doing } from "../doing.js";
+import { actionButton } from "../action.js";
 import { freshId, h, keyed, setAttribute, setText } from "../dom.js";
-import { byWhom, capital, firstLine } from "../words.js";
-import { queuePicture } from "./picture.js";
+import { sourceOf, capital, firstLine } from "../format.js";
+import { queuePicture } from "./queue.js";
 
-/** Give the row of a lane for `keyed`. */
+/** Return the row of a lane, for `keyed`. */
 export function laneRow(first) {
   const key = first.key;
   const state = h("span", { class: "state" });
   const link = h("a", { class: "lane-title", href: chatHref(key) });
   const agent = h("span", { class: "agent" });
-  const saying = h("p", { class: "saying" });
+  const latest = h("p", { class: "latest" });
   const picture = queuePicture();
   const facts = h("span", { class: "facts" });
   const since = age("working for ");
@@ -35,7 +35,7 @@ export function laneRow(first) {
   const element = h("li", { class: "lane" },
     h("div", { class: "lane-line" },
       state,
-      h("div", { class: "lane-what" }, h("h3", {}, agent, link), saying),
+      h("div", { class: "lane-what" }, h("h3", {}, agent, link), latest),
       picture.element,
       h("p", { class: "lane-when" }, facts, h("span", { class: "times" }, since.element, opened.element, active.element)),
       toggle,
@@ -50,8 +50,8 @@ export function laneRow(first) {
       setText(link, lane.title);
       setAttribute(link, "title", lane.key);
       setText(agent, lane.agent);
-      setText(saying, lane.saying);
-      saying.hidden = lane.saying === "";
+      setText(latest, lane.latest);
+      latest.hidden = lane.latest === "";
       setText(facts, factsOf(lane));
       setText(toggle.lastChild, `Queue of ${lane.agent}, ${lane.title}`);
       since.set(lane.run?.startedAt ?? null);
@@ -69,22 +69,22 @@ export function laneRow(first) {
 }
 
 function factsOf(lane) {
-  const generation = lane.generation === 0 ? "not yet opened" : `generation ${lane.generation}`;
+  const generation = lane.generation === 0 ? "not opened yet" : `generation ${lane.generation}`;
   const kind = lane.kind === "other" ? "" : lane.kind;
   const channel = lane.channel === "unknown" || lane.channel === lane.kind ? "" : lane.channel;
   return [kind, channel, generation].filter((fact) => fact !== "").join(" · ");
 }
 
-/** The runs of a lane in order; read when it is opened and again whenever the lane changes. */
+/** The runs of a lane in order; loaded when it is opened and whenever the lane changes. */
 function queuePanel(key) {
   const list = h("ol", { class: "queue-runs" });
-  const note = h("p", { class: "note" }, "Reading the queue…");
+  const note = h("p", { class: "note" }, "Loading…");
   const element = h("div", { class: "queue-panel", id: freshId("queue"), hidden: true }, note, list);
   async function read() {
     try {
       const { running, runs } = await get(lanePath(key, "/queue"));
       const all = [...(running ? [running] : []), ...runs];
-      setText(note, all.length === 0 ? "Nothing is queued here." : "");
+      setText(note, all.length === 0 ? "The queue is empty." : "");
       note.hidden = all.length > 0;
       keyed(list, all, (run) => run.id, queueRow);
     } catch (error) {
@@ -96,22 +96,22 @@ function queuePanel(key) {
 }
 
 function queueRow(run) {
-  const place = h("span", { class: "place" });
+  const position = h("span", { class: "queue-position" });
   const text = h("span", { class: "queue-text" });
   const who = h("span", { class: "note" });
   const since = age();
-  const cancel = doing({
+  const cancel = actionButton({
     label: "Cancel", busy: "Cancelling…", done: "Cancelling…", kind: "quiet", name: `Cancel: ${firstLine(run.message?.text, 60)}`,
     act: () => post(runPath(run.id, "/cancel")),
   });
-  const element = h("li", {}, place, text, h("span", { class: "queue-about" }, since.element, who), cancel.button, cancel.complaint);
+  const element = h("li", {}, position, text, h("span", { class: "queue-about" }, since.element, who), cancel.button, cancel.complaint);
   return {
     element,
     update(now) {
       setAttribute(element, "data-state", now.state);
-      setText(place, now.state === "queued" ? `${now.queuePosition ?? "–"}` : now.state);
+      setText(position, now.state === "queued" ? `${now.queuePosition ?? "–"}` : now.state);
       setText(text, firstLine(now.message?.text) || "(no text)");
-      setText(who, byWhom(now.provenance));
+      setText(who, sourceOf(now.provenance));
       since.set(now.startedAt ?? now.createdAt);
     },
     gone: since.drop,

@@ -1,4 +1,4 @@
-"""Two servers, one working for the other: an agent of the near house is backed by an agent of the far one over A2A."""
+"""Two servers: an agent of the near one is backed by an agent of the far one over A2A."""
 
 import base64
 import json
@@ -37,13 +37,13 @@ def near(start_near: Start) -> RunningServer:
 
 
 def far_runs(far: RunningServer) -> list[str]:
-    """The states of what the far house was asked, the oldest first."""
+    """Return the states of the far server's runs, oldest first."""
     with far.client() as client:
         return [run["state"] for run in reversed(client.get("/api/runs").json()["runs"])]
 
 
 def reply_of(near: RunningServer, run_id: str) -> str | None:
-    """What came of a run of the near house, however long the machine takes."""
+    """Return the reply of a run of the near server, however long the machine takes."""
     with near.client() as client:
         for _ in range(4):
             waited = client.get(f"/api/runs/{run_id}/wait", params={"timeoutSeconds": 20}).json()
@@ -53,7 +53,7 @@ def reply_of(near: RunningServer, run_id: str) -> str | None:
     return None
 
 
-def test_a_message_goes_through_both_houses_and_its_answer_comes_back(
+def test_a_message_goes_through_both_servers_and_its_answer_comes_back(
     near: RunningServer, far: RunningServer, gateway: ScriptedGateway
 ) -> None:
     gateway.script(text("Far away, all is well."), text("Still well."))
@@ -63,7 +63,7 @@ def test_a_message_goes_through_both_houses_and_its_answer_comes_back(
     assert far_runs(far) == ["completed", "completed"]
 
 
-def test_a_session_of_the_near_house_is_one_session_of_the_far_one(
+def test_a_session_of_the_near_server_is_one_session_of_the_far_one(
     near: RunningServer, far: RunningServer, gateway: ScriptedGateway
 ) -> None:
     gateway.script(text("One."), text("Two."), text("Elsewhere."))
@@ -99,10 +99,10 @@ def test_files_and_refusals_travel_too(near: RunningServer, far: RunningServer, 
     gateway.script(calls(("decline", {"reason": "Not my field."})))
     refused = near.carrel("a2a", "send", near.url, "juggle")
     assert refused.code == 1
-    assert "The task rejected: Not my field." in refused.err
+    assert "The task was rejected: Not my field." in refused.err
 
 
-def test_cancelling_in_the_near_house_cancels_in_the_far_one(
+def test_cancelling_in_the_near_server_cancels_in_the_far_one(
     near: RunningServer, far: RunningServer, gateway: ScriptedGateway
 ) -> None:
     gate = Gate()
@@ -114,7 +114,7 @@ def test_cancelling_in_the_near_house_cancels_in_the_far_one(
     assert far_runs(far) == ["cancelled"]
 
 
-def test_a_crash_of_the_near_house_makes_the_far_one_do_nothing_twice(
+def test_a_crash_of_the_near_server_makes_the_far_one_do_nothing_twice(
     start_near: Start, far: RunningServer, gateway: ScriptedGateway
 ) -> None:
     gate = Gate()
@@ -130,7 +130,7 @@ def test_a_crash_of_the_near_house_makes_the_far_one_do_nothing_twice(
     assert far_runs(far) == ["completed"]
 
 
-def test_a_stop_of_the_near_house_calls_the_work_off_and_its_next_start_begins_it_anew(
+def test_a_stop_of_the_near_server_calls_the_work_off_and_its_next_start_begins_it_anew(
     start_near: Start, far: RunningServer, gateway: ScriptedGateway
 ) -> None:
     gate = Gate()
@@ -145,7 +145,7 @@ def test_a_stop_of_the_near_house_calls_the_work_off_and_its_next_start_begins_i
     assert far_runs(far) == ["cancelled", "completed"]
 
 
-def test_a_far_house_that_is_away_for_a_while_loses_nothing(
+def test_a_far_server_that_is_away_for_a_while_loses_nothing(
     start_near: Start, far: RunningServer, gateway: ScriptedGateway, tmp_path: Path
 ) -> None:
     gateway.script(text("Back again."))

@@ -1,12 +1,12 @@
-// What Home knows: one reading of lanes and runs, and what follows from it. No elements here.
+// The data behind Home: lanes and runs read from the API and combined. No elements here.
 
 import { readAll } from "../api.js";
-import { firstLine, instant, laneName, laneTitle, saysNothing, splitKey } from "../words.js";
+import { firstLine, instant, laneName, laneTitle, isNoReply, splitKey } from "../format.js";
 
 const PAGE = 200;
 const FAILED_PAGE = 50;
 
-/** Read everything Home shows; `failedShown` is how many failures the reader has asked for. */
+/** Read everything Home shows; `failedShown` is how many failures the user has asked for. */
 export async function readHome({ failedShown, signal }) {
   const [sessions, running, waiting, failed] = await Promise.all([
     readAll("/api/sessions", { limit: PAGE, messageLimit: 1 }, "sessions", { signal }),
@@ -17,7 +17,7 @@ export async function readHome({ failedShown, signal }) {
   const lanes = lanesOf(sessions.rows, running.rows, waiting.rows);
   const titles = new Map(lanes.map((lane) => [lane.key, lane.title]));
   const named = (run) => ({ ...run, laneTitle: titles.get(run.sessionKey) ?? laneName(run.sessionKey) });
-  // A run that waits for a program's tool output waits for no person.
+  // A run that waits for a program's tool output does not need a person.
   const forPeople = waiting.rows.filter((run) => run.waitingFor !== "tool_output").map(named);
   return {
     lanes,
@@ -34,16 +34,16 @@ export async function readHome({ failedShown, signal }) {
   };
 }
 
-/** Join session rows with the runs at work in them; a lane with a question open is waiting, not idle. */
+/** Combine session rows with their runs; a lane with an open question is waiting, not idle. */
 export function lanesOf(rows, running, waiting) {
-  const atWork = new Map(running.map((run) => [run.sessionKey, run]));
+  const active = new Map(running.map((run) => [run.sessionKey, run]));
   const asking = new Map(waiting.map((run) => [run.sessionKey, run]));
-  return rows.map((row) => laneOf(row, atWork, asking)).sort(byUrgency);
+  return rows.map((row) => laneOf(row, active, asking)).sort(byUrgency);
 }
 
-function laneOf(row, atWork, asking) {
+function laneOf(row, active, asking) {
   const key = row.sessionKey ?? row.key;
-  const run = atWork.get(key) ?? null;
+  const run = active.get(key) ?? null;
   const question = asking.get(key) ?? null;
   const state = row.state === "closed" ? "closed" : run !== null || row.state === "busy" ? "busy" : question !== null ? "waiting" : "idle";
   return {
@@ -60,14 +60,14 @@ function laneOf(row, atWork, asking) {
     queued: row.queuedRuns ?? 0,
     openedAt: row.openedAt,
     lastAt: row.updatedAt,
-    saying: run !== null ? firstLine(run.message?.text) : question !== null ? firstLine(question.reply ?? question.note) : lastSaid(row),
+    latest: run !== null ? firstLine(run.message?.text) : question !== null ? firstLine(question.reply ?? question.note) : lastMessage(row),
   };
 }
 
-function lastSaid(row) {
+function lastMessage(row) {
   const content = row.messages?.at(-1)?.content;
   const text = typeof content === "string" ? content : content?.find((part) => part.type === "text")?.text;
-  return saysNothing(text) ? "" : firstLine(text);
+  return isNoReply(text) ? "" : firstLine(text);
 }
 
 const URGENCY = { busy: 0, waiting: 1, idle: 3, closed: 4 };
@@ -78,8 +78,8 @@ function byUrgency(one, other) {
 
 const rank = (lane) => (lane.state === "idle" && lane.queued > 0 ? 2 : URGENCY[lane.state]);
 
-/** Whether every word of the filter occurs in what the row shows. */
+/** Tell whether every word of the filter occurs in what the row shows. */
 export function passes(lane, filter) {
-  const shown = [lane.agent, lane.title, lane.name, lane.key, lane.kind, lane.channel, lane.state, lane.saying].join(" ").toLowerCase();
+  const shown = [lane.agent, lane.title, lane.name, lane.key, lane.kind, lane.channel, lane.state, lane.latest].join(" ").toLowerCase();
   return filter.toLowerCase().split(/\s+/).every((word) => shown.includes(word));
 }

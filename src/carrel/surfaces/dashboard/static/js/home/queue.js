@@ -1,10 +1,10 @@
-// The queue of a lane as a small picture: the run at work, then one block for each that waits behind it.
+// The queue of a lane as a small chart: the running run, then one block for each queued run.
 
 import { h, setAttribute, setChildren } from "../dom.js";
 
 const MOST_DRAWN = 12;
 
-/** Give `{element, update(lane)}`. */
+/** Return `{element, update(lane)}`. */
 export function queuePicture() {
   const element = h("span", { class: "queue", role: "img" });
   let drawn = "";

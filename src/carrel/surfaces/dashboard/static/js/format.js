@@ -1,4 +1,4 @@
-// How values read to a person: lane names, ages, states and reasons. Pure.
+// Values as text: lane names, ages, states and reasons. Pure functions.
 
 const CHANNELS = { web: "Web chat", webchat: "Web chat", telegram: "Telegram", cli: "Terminal chat" };
 
@@ -6,13 +6,13 @@ const KINDS = {
   task: "Task", topic: "Topic", cron: "Schedule", hook: "Hook", subagent: "Sub-agent", openresponses: "Responses call",
 };
 
-/** Split a canonical key into agent and rest; a key of another form has no agent. */
+/** Split a canonical session key into agent and rest; other keys have no agent. */
 export function splitKey(key) {
   const match = /^agent:([^:]+):(.+)$/.exec(key ?? "");
   return match ? { agent: match[1], rest: match[2] } : { agent: "", rest: key ?? "" };
 }
 
-/** Name a lane in words: "Main lane", "Task task_4f…", "Telegram group 7". */
+/** Return a readable name of a lane: "Main lane", "Task task_4f…", "Telegram group 7". */
 export function laneName(key) {
   const { rest } = splitKey(key);
   if (rest === "main") return "Main lane";
@@ -26,7 +26,7 @@ export function laneName(key) {
   return [where, ...tail.map(short)].join(" ").trim();
 }
 
-/** The name a person gave, else the lane's name in words. */
+/** Return the name that a user gave the lane, or else a readable one. */
 export const laneTitle = (row) => row.displayName || row.label || laneName(row.sessionKey ?? row.key);
 
 function short(text) {
@@ -35,13 +35,13 @@ function short(text) {
 
 export const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 
-/** The first line that says something, cut to a bound. */
+/** Return the first line that is not blank, shortened to `most` characters. */
 export function firstLine(text, most = 160) {
   const line = (text ?? "").split("\n").find((each) => each.trim() !== "")?.trim() ?? "";
   return line.length > most ? `${line.slice(0, most - 1)}…` : line;
 }
 
-/** A length of time in its one or two largest units. */
+/** Return a duration in its largest unit. */
 export function span(milliseconds) {
   const seconds = Math.max(0, Math.floor(milliseconds / 1000));
   if (seconds < 60) return `${seconds} s`;
@@ -52,17 +52,17 @@ export function span(milliseconds) {
   return `${Math.floor(hours / 24)} d`;
 }
 
-/** A time on the wire, ISO text or milliseconds, as milliseconds; null when there is none. */
+/** Convert an API time (ISO text or milliseconds) to milliseconds; null when there is none. */
 export function instant(value) {
   if (value === null || value === undefined || value === "") return null;
   const milliseconds = typeof value === "number" ? value : Date.parse(value);
   return Number.isNaN(milliseconds) ? null : milliseconds;
 }
 
-/** A count with its noun. */
+/** Return a count with its noun. */
 export const plural = (count, one, many = `${one}s`) => `${count} ${count === 1 ? one : many}`;
 
-/** A number of characters as people read sizes. */
+/** Return a number of characters in readable form. */
 export function characters(count) {
   return count < 10_000 ? `${count.toLocaleString("en")} characters` : `${Math.round(count / 1000)} k characters`;
 }
@@ -70,53 +70,53 @@ export function characters(count) {
 const REASONS = {
   task_done: "its task is done",
   task_archived: "its task was archived",
-  user_cancelled: "cancelled by a person",
+  user_cancelled: "cancelled by a user",
   stopped: "stopped",
-  timeout: "it took longer than its time limit",
+  timeout: "it exceeded its time limit",
   interrupted: "it was interrupted",
   dead_letter: "every attempt failed",
   rejected: "the agent declined",
   account_mismatch: "it belongs to another account",
   policy: "the send policy does not allow it",
-  agent_disabled: "the agent is switched off",
-  expired: "nobody answered in time",
+  agent_disabled: "the agent is disabled",
+  expired: "no answer came in time",
   draining: "the server was stopping",
 };
 
-/** Why a run ended as it did, in one sentence without its full stop. */
+/** Return why a run ended, as a sentence without the period. */
 export function whyEnded(run) {
   const error = run.error?.message ?? "";
-  // That every attempt failed says less than why the last one did.
-  const told = run.reason && !(run.reason === "dead_letter" && error !== "");
-  const reason = told ? (REASONS[run.reason] ?? run.reason) : "";
+  // The last error says more than "every attempt failed".
+  const useful = run.reason && !(run.reason === "dead_letter" && error !== "");
+  const reason = useful ? (REASONS[run.reason] ?? run.reason) : "";
   return [reason, error].filter((part) => part !== "").join(": ") || "no reason was given";
 }
 
 const WAITS = {
-  input: "asks you", auth: "needs your sign-in", approval: "asks for approval", tool_output: "waits for a program’s answer",
+  input: "has a question", auth: "needs you to sign in", approval: "needs your approval", tool_output: "is waiting for a program",
 };
 
-export const waitsFor = (run) => WAITS[run.waitingFor] ?? "waits";
+export const waitsFor = (run) => WAITS[run.waitingFor] ?? "is waiting";
 
-// Said by one lane to another: the answer goes back there.
+// Sent by one lane to another; the reply goes back there.
 const BETWEEN_LANES = new Set(["inter_session", "reply_back"]);
 
-const SILENCE = new Set(["REPLY_SKIP", "ANNOUNCE_SKIP", "NO_REPLY"]);
+const NO_REPLY_MARKERS = new Set(["REPLY_SKIP", "ANNOUNCE_SKIP", "NO_REPLY"]);
 
-/** Whether an agent's words only say that it says nothing; people are never shown them as an answer. */
-export const saysNothing = (text) => SILENCE.has((text ?? "").trim());
+/** Tell whether a text is only an agent's marker for "no reply"; such markers are not shown to people. */
+export const isNoReply = (text) => NO_REPLY_MARKERS.has((text ?? "").trim());
 
-/** Who caused a run, when that was not a person in a chat. */
-export function byWhom(provenance) {
+/** Return who caused a run, unless it was a person in a chat. */
+export function sourceOf(provenance) {
   const kind = provenance?.kind;
   if (!kind || kind === "external_user") return "";
-  if (BETWEEN_LANES.has(kind)) return `from ${othersLane(provenance)}`;
+  if (BETWEEN_LANES.has(kind)) return `from ${otherLane(provenance)}`;
   return kind.replaceAll("_", " ");
 }
 
-/** Whom an answer goes to, when that is another lane and not the people of this one. */
-export function toWhom(provenance) {
-  return BETWEEN_LANES.has(provenance?.kind) ? `to ${othersLane(provenance)}` : "";
+/** Return whom a reply goes to, if that is another lane. */
+export function targetOf(provenance) {
+  return BETWEEN_LANES.has(provenance?.kind) ? `to ${otherLane(provenance)}` : "";
 }
 
-const othersLane = ({ sourceSessionKey: key }) => `${laneName(key)} of ${splitKey(key).agent}`;
+const otherLane = ({ sourceSessionKey: key }) => `${laneName(key)} of ${splitKey(key).agent}`;

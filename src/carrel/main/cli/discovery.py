@@ -1,4 +1,4 @@
-"""Finding the server and the token: what was said, else the environment, else the local data directory."""
+"""Finding the server and the token: from the options, the environment or the local data directory."""
 
 import json
 import os
@@ -18,23 +18,23 @@ _LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 _EVERYWHERE = frozenset({"0.0.0.0", "::"})  # noqa: S104  (compared with, not bound to)
 
 LOCAL_OPTIONS: tuple[Option, ...] = (
-    option("--config", type=Path, metavar="FILE", help="settings file (else ./carrel.toml)"),
-    option("--data-dir", metavar="DIR", help="the local data directory"),
+    option("--config", type=Path, metavar="FILE", help="settings file (default: ./carrel.toml)"),
+    option("--data-dir", metavar="DIR", help="local data directory"),
 )
 SERVER_OPTIONS: tuple[Option, ...] = (
-    option("--url", help="address of the server (else CARREL_URL, else the local one)"),
-    option("--token", help="token (else CARREL_TOKEN, else the local owner's)"),
+    option("--url", help="server address (default: CARREL_URL, or the local server)"),
+    option("--token", help="token (default: CARREL_TOKEN, or the local owner's)"),
     option("--json", action="store_true", help="print the answer as JSON"),
     *LOCAL_OPTIONS,
 )
 
 
-def reach(args: Namespace) -> Client:
-    """Return a client for the server and token these arguments mean."""
+def connect(args: Namespace) -> Client:
+    """Return a client for the server and token that the arguments name."""
     url = args.url or os.environ.get("CARREL_URL", "")
     token = args.token or os.environ.get("CARREL_TOKEN", "")
     if url and (token or not is_local(url)):
-        # The local owner's token opens everything here; it is never sent to another machine unasked.
+        # The local owner's token grants everything here, so it is never sent to another machine by default.
         return Client(url, token)
     settings = local_settings(args).settings
     return Client(
@@ -44,7 +44,7 @@ def reach(args: Namespace) -> Client:
 
 
 def local_settings(args: Namespace, **overrides: object) -> "Loaded":
-    """Return the settings of this machine, or fail with every mistake in them."""
+    """Return this machine's settings, or fail and list every mistake in them."""
     from carrel.main.settings import SettingsFault, load
 
     given = {name.replace("__", "."): value for name, value in overrides.items() if value is not None}
@@ -57,7 +57,7 @@ def local_settings(args: Namespace, **overrides: object) -> "Loaded":
 
 
 def running_url(data_dir: Path) -> str:
-    """Return the address a server running on this directory has left there, empty when none runs."""
+    """Return the address of the server running on this directory, empty when none is running."""
     try:
         left = json.loads((data_dir / "server.json").read_text(encoding="utf-8"))
         url, pid = str(left["url"]), int(left["pid"])
@@ -67,7 +67,7 @@ def running_url(data_dir: Path) -> str:
 
 
 def owner_token(data_dir: Path) -> str:
-    """Return the owner's token the server has left in the directory, empty when there is none to read."""
+    """Return the owner's token stored in the directory, empty when it cannot be read."""
     try:
         return (data_dir / "owner_token").read_text(encoding="utf-8").strip()
     except OSError:
@@ -81,7 +81,7 @@ def configured_url(host: str, port: int) -> str:
 
 
 def is_local(url: str) -> bool:
-    """Tell whether an address is one of this machine."""
+    """Tell whether an address is on this machine."""
     try:
         return urlsplit(url if "://" in url else f"http://{url}").hostname in _LOOPBACK
     except ValueError:

@@ -1,12 +1,12 @@
-// A button that does something on the server: says so while it waits, and says why when it could not.
+// A button that calls the server: it shows that it is working, and the error if the call fails.
 
 import { h, setText } from "./dom.js";
 
 /**
- * Make a button and the place of its complaint. `act()` returns a promise; while it is open the button reads `busy`
- * and cannot be pressed again. `done`, when given, is what it reads afterwards until the page has re-read.
+ * Return a button and the element for its error. `act()` returns a promise; until it settles, the button shows `busy`
+ * and cannot be pressed again. `done`, if given, is its label afterwards, until the page has been refreshed.
  */
-export function doing({ label, busy, done, kind = "quiet", name, act }) {
+export function actionButton({ label, busy, done, kind = "quiet", name, act }) {
   const complaint = h("span", { class: "complaint", role: "alert" });
   const button = h("button", { type: "button", class: `button ${kind}`, "aria-label": name ?? null }, label);
   let pending = false;

@@ -1,10 +1,10 @@
-// Re-read at a pace: many notices become one reading, never two at once, and a slow server is asked less often.
+// Throttled refreshing: many events lead to one read, never two at once, and slow servers are read less often.
 
 const LEAST_PAUSE_MS = 150;
 const AFTER_FAILURE_MS = 3_000;
 
-/** Give `{ask, stop}`; `ask()` runs `read` soon, `failed(error)` hears what went wrong, and a failed reading is repeated. */
-export function paced(read, failed) {
+/** Return `{ask, stop}`; `ask()` calls `read` soon, `failed(error)` gets errors, and a failed read is repeated. */
+export function refresher(read, failed) {
   let wanted = false;
   let busy = false;
   let stopped = false;

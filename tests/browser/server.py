@@ -1,4 +1,4 @@
-"""A running server for the browser tests, the model behind it, and a second client beside the browser."""
+"""A running server for the browser tests, its scripted model, and a second client."""
 
 import subprocess
 import sys
@@ -23,7 +23,7 @@ OpenPage = Callable[..., Page]
 
 @dataclass
 class ScriptedModel:
-    """What the model says, by what was said to it; anything else is answered with `Heard.`"""
+    """Replies by message; any other message gets `Noted.`"""
 
     answers: defaultdict[str, deque[Answer]] = field(default_factory=lambda: defaultdict(deque))
 
@@ -31,21 +31,21 @@ class ScriptedModel:
         self.answers[said].extend(answers)
 
     def hold(self, said: str) -> Gate:
-        """Answer a line only when the gate is opened."""
+        """Hold the reply to a message until the gate is opened."""
         gate = Gate()
         self.on(said, text("Done at last.", before=gate))
         return gate
 
     def answer(self, request: Request) -> Answer:
-        heard = newest_line(request.json["input"])
+        message = newest_line(request.json["input"])
         for said, waiting in self.answers.items():
-            if heard.endswith(said) and waiting:
+            if message.endswith(said) and waiting:
                 return waiting.popleft()
-        return text("Heard.")
+        return text("Noted.")
 
 
 def newest_line(sent: Any) -> str:
-    """The text of the last thing a person said in a request's input."""
+    """Return the text of the last user message in a request."""
     if isinstance(sent, str):
         return sent.strip()
     last = next(item for item in reversed(sent) if item.get("role") == "user")
@@ -56,7 +56,7 @@ def newest_line(sent: Any) -> str:
 
 @dataclass(frozen=True)
 class Server:
-    """A server in a process of its own, and its owner's token."""
+    """A server in its own process, and its owner's token."""
 
     url: str
     token: str
@@ -72,7 +72,7 @@ class Server:
 
 @dataclass(frozen=True)
 class Client:
-    """Another program that talks to the same server."""
+    """An API client of the same server."""
 
     http: httpx.Client
 
@@ -83,20 +83,20 @@ class Client:
         return parsed
 
     def open_lane(self, name: str) -> str:
-        """Make a chat with a name people read, and give its key."""
+        """Create a chat with a display name and return its key."""
         return str(self.post("/api/sessions", {"channelType": "web", "displayName": name})["sessionKey"])
 
     def say(self, key: str, line: str) -> str:
-        """Say a line in a lane and give the run's id; the server has it when this returns."""
+        """Send a message to a lane and return the run's id."""
         return str(self.post("/api/chat", {"text": line, "sessionKey": key})["runId"])
 
     def ended(self, run_id: str) -> None:
-        """Return when the run has ended, however it did."""
+        """Wait until the run has ended."""
         self.http.get(f"/api/runs/{run_id}/wait", params={"timeoutSeconds": 15}).raise_for_status()
 
 
 def start_server(folder: Path, environment: dict[str, str]) -> tuple[subprocess.Popen[str], Server]:
-    """Start a server on a free port and return when it says that it is ready."""
+    """Start a server on a free port and wait until it is ready."""
     started = subprocess.Popen(
         [str(CARREL), "serve", "--port", "0", "--data-dir", str(folder)],
         cwd=folder,
@@ -105,20 +105,20 @@ def start_server(folder: Path, environment: dict[str, str]) -> tuple[subprocess.
         stderr=(folder / "stderr.txt").open("w"),
         text=True,
     )
-    told = threading.Timer(START_SECONDS, started.kill)
-    told.start()
+    timeout = threading.Timer(START_SECONDS, started.kill)
+    timeout.start()
     try:
         assert started.stdout is not None
         url = next((line.split()[1] for line in started.stdout if line.startswith("ready http")), None)
     finally:
-        told.cancel()
+        timeout.cancel()
     if url is None:
         raise AssertionError(f"the server did not become ready:\n{(folder / 'stderr.txt').read_text()}")
     return started, Server(url=url, token=(folder / "owner_token").read_text().strip())
 
 
 def stop_server(started: subprocess.Popen[str]) -> None:
-    """End the server, gently first."""
+    """Stop the server, and kill it if that takes too long."""
     started.terminate()
     try:
         started.wait(STOP_SECONDS)

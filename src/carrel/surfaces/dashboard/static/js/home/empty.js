@@ -1,12 +1,12 @@
-// The empty house: how to begin.
+// Home without any conversation: how to start one.
 
 import { h } from "../dom.js";
 
-/** Give the page's first words, shown while there is no lane. */
-export function beginning() {
-  return h("div", { class: "beginning", hidden: true },
-    h("p", { class: "beginning-lead" }, "No lane has been spoken in yet."),
-    h("p", {}, "A lane opens with the first thing said to an agent. Say something here, from a terminal, or from a program; each appears on this page as it happens."),
+/** Return what Home shows while there are no lanes. */
+export function emptyHome() {
+  return h("div", { class: "empty-home", hidden: true },
+    h("p", { class: "empty-home-lead" }, "No conversations yet"),
+    h("p", {}, "Send an agent its first message: here, from a terminal or from a program. Every conversation appears on this page, live."),
     h("ul", { class: "ways" },
       h("li", {}, h("h3", {}, "Here"), h("a", { class: "button main", href: "/chat" }, "Start a chat")),
       h("li", {}, h("h3", {}, "In a terminal"), h("pre", { class: "code", tabindex: 0 }, h("code", {}, 'carrel send main "Hello"'))),

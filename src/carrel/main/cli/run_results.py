@@ -1,0 +1,98 @@
+"""Waiting for a run and showing its result; shared by the commands that send messages."""
+
+from math import ceil
+from typing import Any
+
+from carrel.bridge import Client, segment
+from carrel.kernel import elapsed_seconds
+from carrel.main.cli.command import Exit, Option, option
+from carrel.main.cli.output import Screen
+
+# One request waits this long; then the run is read, because a run that waits for a person does not end the wait.
+_POLL_SECONDS = 10
+_ENDED = frozenset({"completed", "failed", "cancelled"})
+
+Run = dict[str, Any]
+
+
+def wait_option(seconds: float) -> Option:
+    """Return the option --wait of a command; `seconds` is its default."""
+    text = "wait for the reply, at most S seconds (default: %(const)g)"
+    return option("--wait", type=float, nargs="?", const=seconds, metavar="S", help=text)
+
+
+def read_run(client: Client, run_id: str) -> Run:
+    """Return the run's current state."""
+    run: Run = client.get(f"/api/runs/{segment(run_id)}")["run"]
+    return run
+
+
+def wait_for(client: Client, run_id: str, screen: Screen, *, seconds: float) -> Run:
+    """Return the run once it has ended or waits for a person, or as it is when the time is up."""
+    deadline = elapsed_seconds() + seconds
+    with screen.waiting("waiting for the reply…"):
+        while True:
+            left = deadline - elapsed_seconds()
+            poll = max(0, min(_POLL_SECONDS, ceil(left)))
+            client.get(
+                f"/api/runs/{segment(run_id)}/wait", {"timeoutSeconds": poll}, timeout_seconds=poll + _POLL_SECONDS
+            )
+            run = read_run(client, run_id)
+            if has_settled(run) or elapsed_seconds() >= deadline:
+                return run
+
+
+def has_settled(run: Run) -> bool:
+    """Tell whether the run has ended or waits for a person."""
+    return run["state"] in _ENDED or run["state"] == "waiting"
+
+
+def wait_and_show(client: Client, run_id: str, screen: Screen, *, seconds: float) -> int:
+    """Wait for a run, show its result and return the exit code."""
+    run = wait_for(client, run_id, screen, seconds=seconds)
+    if screen.as_json:
+        screen.json({"run": run})
+    return show_result(run, screen, with_reply=not screen.as_json)
+
+
+def show_result(run: Run, screen: Screen, *, with_reply: bool = True) -> int:
+    """Show a run's result and return the exit code; only the reply goes to stdout."""
+    state = run["state"]
+    if state == "completed":
+        if with_reply:
+            screen.line(run.get("reply") or "")
+        return Exit.OK
+    if state == "waiting":
+        if with_reply:
+            screen.line(question_of(run))
+        screen.note(f"To answer: `carrel runs answer {run['id']} TEXT`")
+        return Exit.OK
+    if state in _ENDED:
+        screen.note(f"The run {'failed' if state == 'failed' else 'was cancelled'}: {why_ended(run)}")
+        return Exit.FAILED
+    screen.note(f"No reply yet ({state}). To keep waiting: `carrel runs wait {run['id']}`")
+    return Exit.TIMED_OUT
+
+
+def question_of(run: Run) -> str:
+    """Return what a waiting run needs from a person."""
+    question = run.get("reply") or run.get("note") or "no question was given"
+    return f"Waiting for your {run.get('waitingFor') or 'input'}: {question}"
+
+
+def why_ended(run: Run) -> str:
+    """Return why a run failed or was cancelled, in a few words."""
+    error = run.get("error") or {}
+    words = error.get("message") or run.get("note") or run.get("reason") or "no reason was given"
+    return f"{words} (details: `carrel runs why {run['id']}`)" if run["state"] == "failed" else str(words)
+
+
+def answer_run(client: Client, run: Run, text: str) -> Run:
+    """Answer a waiting run; for an approval, yes and no mean just that."""
+    body: dict[str, object] = {"text": text}
+    if run.get("waitingFor") == "approval":
+        word = text.strip().lower()
+        approve = word in ("y", "yes", "ok", "approve")
+        body = {"approve": approve} if approve or word in ("n", "no", "deny") else {"approve": False, "text": text}
+    answered: Run = client.post(f"/api/runs/{segment(run['id'])}/answer", body)["run"]
+    return answered
