@@ -5,7 +5,7 @@ from functools import partial
 
 from carrel.journal import changes_of_run
 from carrel.kernel.limits import STREAM_PAGE_ROWS, STREAM_PING_SECONDS
-from carrel.runs import RESTS, Run, run_by_id
+from carrel.runs import SETTLED_STATES, Run, run_by_id
 from carrel.storage import Tx
 from carrel.surfaces.a2a.caller import Caller
 from carrel.surfaces.a2a.task_view import ENDED, RESTING, Json, Shown, Update, render, updates
@@ -20,11 +20,11 @@ async def follow(
     It ends when the task ends or asks for something. A task that rests already is followed on, unless `until_rest`.
     """
     access = caller.access
-    with house.watch.over(access.account_id, run.id) as bell:
+    with house.watch.bell(access.account_id, run.id) as bell:
         task = await house.db.read(lambda tx: render(tx, access, run, shown))
         # Numbered by what its reader has seen: whoever is cut off right here must still be told of what comes next.
         yield (after, {"task": task})
-        if until_rest and run.state in RESTS and after >= run.changes:
+        if until_rest and run.state in SETTLED_STATES and after >= run.changes:
             return
         while True:
             version = bell.version

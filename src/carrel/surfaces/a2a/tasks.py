@@ -13,7 +13,7 @@ from a2a.types import (
 from msgspec import structs
 
 from carrel.kernel.limits import STOP_SECONDS_MAX
-from carrel.runs import RESTS, Run, cancel
+from carrel.runs import SETTLED_STATES, Run, cancel
 from carrel.storage import Tx
 from carrel.surfaces.a2a.caller import Caller
 from carrel.surfaces.a2a.errors import PUSH_NOT_SUPPORTED, TASK_NOT_CANCELABLE, UNSUPPORTED_OPERATION, A2aError, wrong
@@ -40,7 +40,7 @@ class Tasks:
         """Say something; the task once it rests, or at once where that is asked for."""
         shown = _shown(request.configuration, where="configuration.")
         run = await self._accept(caller, request)
-        if not request.configuration.return_immediately and run.state not in RESTS:
+        if not request.configuration.return_immediately and run.state not in SETTLED_STATES:
             seconds = self._house.settings.a2a.blocking_wait_seconds
             run = await self._house.wait_for_run(caller.access, run.id, seconds)
         return await self._read(caller, run.id, shown)

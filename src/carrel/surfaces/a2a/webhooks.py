@@ -17,7 +17,7 @@ from carrel.kernel.limits import (
     WEBHOOK_URL_CHARS_MAX,
 )
 from carrel.kernel.settings import A2aPushSettings
-from carrel.outbox import Webhook, WebhookAddress, delete_webhook, keep_webhook, webhook_by_id, webhooks_of_run
+from carrel.outbox import Webhook, WebhookAddress, delete_webhook, save_webhook, webhook_by_id, webhooks_of_run
 from carrel.runs import Run
 from carrel.storage import Tx
 from carrel.surfaces.a2a.errors import TASK_NOT_FOUND, A2aError
@@ -61,7 +61,7 @@ def add_webhook(
         raise invalid(
             f"{where}id", f"An id has at most {A2A_ID_CHARS_MAX} characters, none of them a control character."
         )
-    return _shown(keep_webhook(tx, access, run.id, webhook_id, _address(config, where), after=after))
+    return _shown(save_webhook(tx, access, run.id, webhook_id, _address(config, where), after=after))
 
 
 def read_webhook(tx: Tx, access: Access, run: Run, webhook_id: str) -> Json:
