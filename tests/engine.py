@@ -37,9 +37,10 @@ from carrel.runs import (
     live_runs_of_lane,
     run_by_id,
 )
+from carrel.runs.claims import claim
 from carrel.runs.leases import rescue_lost
 from carrel.runs.model import RUNS
-from carrel.runs.outcomes import claim, hand_on, settle
+from carrel.runs.outcomes import settle, settle_and_claim
 from carrel.sessions import open_generation
 from carrel.storage import Database, Tx
 from tests.accounts import ensure_default_account
@@ -294,4 +295,4 @@ async def accounts_of(db: Database) -> list[str]:
 
 def end_and_claim(tx: Tx, *ended: Claim, outcome: Outcome = DONE) -> list[Claim]:
     """End runs and take as many in the same transaction, as the slots of a dispatcher do."""
-    return hand_on(tx, [(held, outcome) for held in ended], "worker-1", LEASE_MS)
+    return settle_and_claim(tx, [(held, outcome) for held in ended], "worker-1", LEASE_MS)

@@ -12,6 +12,6 @@ async def wait_for_rest(db: Database, access: Access, run_id: str, seconds_max: 
     watch = Watch(db)
     async with asyncio.TaskGroup() as group:
         serving = group.create_task(watch.serve())
-        rested = await watch.rest(access, run_id, seconds_max)
+        rested = await watch.until_settled(access, run_id, seconds_max)
         serving.cancel()
     return rested

@@ -19,7 +19,8 @@ from carrel.kernel import Access, Envelope, SessionKey, caller_hash
 from carrel.main import assembly
 from carrel.main.cli import main
 from carrel.runs import Claim, Completed, Failed, Outcome, Rules, deliver
-from carrel.runs.outcomes import claim, settle
+from carrel.runs.claims import claim
+from carrel.runs.outcomes import settle
 from carrel.storage import Tx, open_database
 from carrel.surfaces.a2a.messages import to_message
 from tests.accounts import ensure_default_account

@@ -75,7 +75,7 @@ class Floor:
         return Turns(db, self.connections, self.surroundings, self.live, self.watch, self._aside)
 
     def _aside(self) -> AbstractContextManager[None]:
-        return nullcontext() if self._dispatcher is None else self._dispatcher.aside()
+        return nullcontext() if self._dispatcher is None else self._dispatcher.lend_slot()
 
     async def prepare(self) -> None:
         """Make the default account where there is none, and stand in for its owner."""

@@ -8,8 +8,9 @@ import pytest
 
 from carrel.records import artifacts_of, tools_called
 from carrel.runs import Claim, Outcome
+from carrel.runs.claims import claim
 from carrel.runs.leases import rescue_lost
-from carrel.runs.outcomes import claim, settle
+from carrel.runs.outcomes import settle
 from carrel.runs.queue_store import expire_leases
 from carrel.storage import Database, Tx
 from tests.delivery.floor import Floor, open_floor, to

@@ -7,7 +7,7 @@ import pytest
 
 from carrel.journal import entries_of_run
 from carrel.kernel import TurnExtras
-from carrel.runs import CallOutput, Run, go_on, is_senders, open_calls, retry
+from carrel.runs import CallOutput, Run, continue_run, is_senders, open_calls, retry
 from carrel.sessions import lock_lane
 from tests.delivery.floor import Floor
 from tests.scripted_gateway import DROP, Gate, ScriptedGateway, call_item, calls, text
@@ -28,7 +28,7 @@ async def bring(floor: Floor, run: Run, *texts: str, extras: TurnExtras | None =
         lock_lane(tx, floor.access, run.key)
         pending = [call for call in open_calls(entries_of_run(tx, floor.access, run.id)) if is_senders(call)]
         outputs = [CallOutput(call=call, text=said) for call, said in zip(pending, texts, strict=True)]
-        return go_on(tx, floor.access, run.id, outputs=outputs, extras=extras)[0]
+        return continue_run(tx, floor.access, run.id, outputs=outputs, extras=extras)[0]
 
     return await floor.rest(await floor.db.write(work))
 

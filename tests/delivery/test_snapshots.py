@@ -10,7 +10,7 @@ import pytest
 from carrel.delivery import Snapshot, Turns
 from carrel.kernel import SessionKey
 from carrel.runs import Claim, Completed
-from carrel.runs.outcomes import claim
+from carrel.runs.claims import claim
 from carrel.sessions import close_generation, generations_of, open_generation
 from carrel.storage import Database, Tx
 from tests.delivery.floor import Floor, open_floor, to

@@ -15,11 +15,11 @@ from carrel.runs import (
     NeedsInput,
     Outcome,
     OutsideCall,
+    RequestedEnd,
     Rules,
     Run,
-    WantedEnd,
     cancel,
-    want_end,
+    request_end,
 )
 from carrel.runs.outcomes import settle
 from carrel.storage import Database, Tx
@@ -40,7 +40,7 @@ def ask_for(tx: Tx, floor: Floor, run: Run, outcome: NeedsInput | Failed) -> Non
     """What a call from outside does, after one that changed something."""
     record_call(tx, floor.access, run.id, "outside:1", tool="artifact_add", effect="write", result="{}")
     call = OutsideCall(name="request_input", arguments='{"question":"Which?"}', result='{"ok":true}')
-    want_end(tx, floor.access, run.id, WantedEnd(outcome=outcome, call=call))
+    request_end(tx, floor.access, run.id, RequestedEnd(outcome=outcome, call=call))
 
 
 async def ask_in_the_step(floor: Floor, run: Run, gate: Gate, outcome: NeedsInput | Failed) -> None:

@@ -5,8 +5,9 @@ from functools import partial
 import pytest
 from msgspec import structs
 
-from carrel.exchanges import Exchange, begin_exchange, hold_exchange, keep_exchange, moved
+from carrel.exchanges import Exchange, begin_exchange, keep_exchange, moved
 from carrel.exchanges.model import MOVES, STEPS
+from carrel.exchanges.store import hold_exchange
 from carrel.kernel import Code, Refusal
 from carrel.storage import Tx
 from tests.engine import Engine, lane_key, open_engine

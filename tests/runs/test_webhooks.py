@@ -16,15 +16,15 @@ from carrel.kernel.limits import (
 from carrel.outbox import (
     Webhook,
     WebhookAddress,
-    crowded_hosts,
     delete_webhook,
-    keep_webhook,
     next_webhook_due,
     release_webhooks,
+    saturated_hosts,
+    save_webhook,
     take_webhooks,
     webhook_by_id,
     webhook_failed,
-    webhook_told,
+    webhook_sent,
     webhooks_of_run,
 )
 from carrel.outbox.webhook_store import WEBHOOKS
@@ -57,7 +57,7 @@ async def keep(
     engine: Engine, run: Run, webhook_id: str = "w", address: WebhookAddress = ADDRESS, after: int | None = None
 ) -> Webhook:
     return await engine.db.write(
-        lambda tx: keep_webhook(tx, engine.access, run.id, webhook_id, address, after=after)
+        lambda tx: save_webhook(tx, engine.access, run.id, webhook_id, address, after=after)
     )  # fmt: skip
 
 
@@ -72,7 +72,7 @@ async def take_one(engine: Engine) -> Webhook:
 
 
 async def note(engine: Engine, webhook: Webhook, change: int) -> Webhook | None:
-    return await engine.db.write(lambda tx: webhook_told(tx, webhook, change))
+    return await engine.db.write(lambda tx: webhook_sent(tx, webhook, change))
 
 
 async def fail(engine: Engine, webhook: Webhook, reason: str = "no answer") -> str:
@@ -299,7 +299,7 @@ async def test_another_account_sees_and_touches_no_webhook_of_ours(store_url: st
         assert await engine.db.read(lambda tx: webhooks_of_run(tx, other, run.id)) == []
         assert not await engine.db.write(lambda tx: delete_webhook(tx, other, run.id, "w"))
         with pytest.raises(Refusal):
-            await engine.db.write(lambda tx: keep_webhook(tx, other, run.id, "w", ADDRESS))
+            await engine.db.write(lambda tx: save_webhook(tx, other, run.id, "w", ADDRESS))
         assert (await stored(engine, run)).url == ADDRESS.url
 
 
@@ -315,7 +315,7 @@ async def test_one_host_takes_a_bounded_number_of_places_and_leaves_the_rest_to_
         assert [webhook.host for webhook in taken] == ["slow.test:443"] * WEBHOOKS_PER_HOST_AT_A_TIME
         (quick,) = await take(engine, 10, slow=WEBHOOKS_PER_HOST_AT_A_TIME)
         assert quick.host == "quick.test:443"
-        crowded = crowded_hosts({"slow.test:443": WEBHOOKS_PER_HOST_AT_A_TIME, "quick.test:443": 1})
+        crowded = saturated_hosts({"slow.test:443": WEBHOOKS_PER_HOST_AT_A_TIME, "quick.test:443": 1})
         assert crowded == ["slow.test:443"]
         next_due = await engine.db.read(lambda tx: next_webhook_due(tx, but=crowded))
         assert next_due == quick.due_at
@@ -356,7 +356,7 @@ async def test_no_change_slips_through_while_a_webhook_is_being_made(postgres_ur
         made, ended = threading.Event(), threading.Event()
 
         def making(tx: Tx) -> None:
-            keep_webhook(tx, engine.access, run.id, "w", ADDRESS)
+            save_webhook(tx, engine.access, run.id, "w", ADDRESS)
             made.set()
             ended.wait(SLIP_SECONDS)
 

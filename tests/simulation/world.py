@@ -29,8 +29,9 @@ from carrel.runs import (
     fence,
     run_by_id,
 )
+from carrel.runs.claims import claim
 from carrel.runs.leases import rescue_lost
-from carrel.runs.outcomes import claim, settle
+from carrel.runs.outcomes import settle
 from carrel.sessions import open_generation
 from carrel.storage import Tx
 from tests.engine import LEASE_MS, Engine, FakeClock, envelope, lane_key, words

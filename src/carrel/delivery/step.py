@@ -24,11 +24,11 @@ from carrel.runs import (
     Failed,
     NeedsInput,
     Outcome,
-    WantedEnd,
+    RequestedEnd,
     bind_session,
     fence,
-    keep_end,
     note_instructions,
+    replace_requested_end,
 )
 from carrel.sessions import close_generation, open_generation
 from carrel.storage import Tx
@@ -59,7 +59,7 @@ def prepare(tx: Tx, claim: Claim, snapshot: Snapshot, request: Request, token: s
     return Step(body=request.body, address=snapshot.address, agent_id=agent.id, run_token=token), n
 
 
-def _hear(tx: Tx, claim: Claim, snapshot: Snapshot) -> WantedEnd | None:
+def _hear(tx: Tx, claim: Claim, snapshot: Snapshot) -> RequestedEnd | None:
     """Write down what the run brings, in the session it was read for; the end that was asked for meanwhile, if any."""
     if not snapshot.unheard:
         return fence(tx, claim)
@@ -107,7 +107,7 @@ def keep_answer(
     text = answer.text.replace("\x00", "")
     if end is not None:
         # A call from outside asked for the end during this step; its text is kept beside that call.
-        keep_end(tx, claim, structs.replace(end, said=text if text.strip() else ""))
+        replace_requested_end(tx, claim, structs.replace(end, said=text if text.strip() else ""))
         return end.outcome
     if not answer.calls:
         if not text.strip():
@@ -153,7 +153,7 @@ def make_call(
         return Result(value={}, ends=wanted.outcome)
     result = _approved_call(tx, snapshot, call, arguments, readied)
     if result.ends is not None:
-        keep_end(tx, claim, WantedEnd(outcome=result.ends))
+        replace_requested_end(tx, claim, RequestedEnd(outcome=result.ends))
     return result
 
 

@@ -24,7 +24,7 @@ from carrel.gateway import PROMPT_TOO_LONG, GatewayFault, Step, Usage
 from carrel.journal import Entry
 from carrel.kernel import MS_PER_SECOND, Refusal
 from carrel.records import wrote_from_outside
-from carrel.runs import Claim, Completed, Failed, Outcome, Watch, is_senders, open_calls, wanted_end
+from carrel.runs import Claim, Completed, Failed, Outcome, Watch, is_senders, open_calls, read_requested_end
 from carrel.storage import Database
 from carrel.tools import Result, Surroundings, Wait, ready_for
 
@@ -184,7 +184,7 @@ class Turns:
         """Wait for another run without occupying a slot; not for one that no longer exists."""
         now = await self._db.read(lambda tx: tx.now)
         with self._aside(), suppress(Refusal):
-            await self._watch.rest(claim.access, wait.run_id, max(0, wait.until - now) / MS_PER_SECOND)
+            await self._watch.until_settled(claim.access, wait.run_id, max(0, wait.until - now) / MS_PER_SECOND)
 
     def _say(self, claim: Claim, text: str) -> None:
         self._live.say(claim.account_id, Spoken("text", claim.id, claim.key, text))
@@ -192,7 +192,7 @@ class Turns:
 
 def _next_move(snapshot: Snapshot) -> Outcome | list[Entry] | None:
     """What follows from what is stored: an end that was asked for, a reply, open calls; None for another step."""
-    end = wanted_end(snapshot.run.wanted_end)
+    end = read_requested_end(snapshot.run.wanted_end)
     if end is not None:
         return end.outcome
     reply = given_reply(snapshot.own)

@@ -1,37 +1,37 @@
-"""The course of a spawn: the child ends, says a word about its result, and the result goes to who asked for it.
+"""The announce of a sub-agent: its run ends, it may add notes to its result, and the result goes to the requester.
 
-The result is with the child's run from its end on; everything here only carries it. What cannot be handed over is
-offered again for a while and then shown as undelivered, never dropped.
+The result is stored with the child's run from its end on; here it is only delivered. A delivery that fails is retried
+for a while and then shown as undelivered, never dropped.
 """
 
-from carrel.exchanges.conclusion import conclude, offering, put_off, skipped
+from carrel.exchanges.conclusion import conclude, reset_attempts, retry_or_give_up, skipped
 from carrel.exchanges.model import Exchange, moved
-from carrel.exchanges.notifications import tell_if_session_ended
-from carrel.exchanges.steps import provenance_of, say
+from carrel.exchanges.notifications import notify_if_session_ended
+from carrel.exchanges.steps import deliver_step, provenance_of
 from carrel.exchanges.store import awaits_child
 from carrel.exchanges.subagent_prompts import Outcome, announcement, notes_question
 from carrel.journal import NewEntry, append_entry, entries_of_run
 from carrel.kernel import ANNOUNCE_SKIP, MS_PER_SECOND, Refusal, visible_reply
 from carrel.kernel.limits import ANNOUNCE_SECONDS_MAX
 from carrel.kernel.settings import Settings
-from carrel.outbox import CARRIED, channel_of, keep_reply_address
+from carrel.outbox import POSTED_CHANNELS, channel_of, keep_reply_address
 from carrel.runs import Rules, Run, cancel, remove_lane, run_by_id
 from carrel.sessions import Lane, lane_of, leave_files, open_generation
 from carrel.storage import Tx
 
-# The step's own limit counts from its start; this one also ends a step that nobody starts, or that asks back.
+# The run's own limit counts from its start; this one also ends a step that never starts, or that asks for input.
 _ANNOUNCE_MS = 2 * ANNOUNCE_SECONDS_MAX * MS_PER_SECOND
 
 
-class SubAgents:
-    """How a spawn goes on after the child's run."""
+class SpawnFlow:
+    """The steps of a spawn after the child's run."""
 
     def __init__(self, settings: Settings, rules: Rules) -> None:
         self._settings = settings
         self._rules = rules
 
-    def go_on(self, tx: Tx, exchange: Exchange, run: Run | None) -> Exchange:
-        """Do what is next now that the current run has ended, or its time is up; the exchange as it is then."""
+    def advance(self, tx: Tx, exchange: Exchange, run: Run | None) -> Exchange:
+        """Take the next step; return the changed exchange."""
         match exchange.step:
             case "primary":
                 return self._after_primary(tx, exchange, run)
@@ -40,11 +40,11 @@ class SubAgents:
             case _:
                 return self._hand_over(tx, exchange)
 
-    def concluded(self, tx: Tx, exchange: Exchange) -> None:
-        """Let go of the child's files, and of the child where it was to go with its announce."""
+    def clean_up(self, tx: Tx, exchange: Exchange) -> None:
+        """Release the child's files, and delete the child if that was asked for."""
         child = lane_of(tx, exchange.access, exchange.target)
         if child is None or awaits_child(tx, exchange.access, exchange.requester_key, exchange.target_key):
-            # One that failed may have been told to try again: it goes with the last of its results.
+            # A failed run of the child may have been retried: clean up after the last result.
             return
         if exchange.cleanup == "delete" and exchange.state != "undelivered":
             remove_lane(tx, exchange.access, child)
@@ -55,50 +55,52 @@ class SubAgents:
         if run is not None and not run.ended:
             return moved(exchange, due_at=None)
         outcome = _outcome(tx, exchange)
-        if not _has_something_to_say(outcome.run):
+        if not _has_notes(outcome.run):
             return self._hand_over(tx, exchange)
         question, rules = notes_question(outcome), self._rules
         try:
-            asked = say(tx, rules, exchange, question, "announce", to=exchange.target, seconds_max=ANNOUNCE_SECONDS_MAX)
+            asked = deliver_step(
+                tx, rules, exchange, question, "announce", to=exchange.target, seconds_max=ANNOUNCE_SECONDS_MAX
+            )
         except Refusal:
-            # The child can no longer be spoken to: its result goes without a word of it.
+            # The child no longer accepts messages: its result goes without notes.
             return self._hand_over(tx, exchange)
         return moved(exchange, step="announce", current_run_id=asked.id, due_at=tx.now + _ANNOUNCE_MS)
 
     def _after_announce(self, tx: Tx, exchange: Exchange, run: Run | None) -> Exchange:
         if run is not None and not run.ended:
-            left = cancel(tx, exchange.access, run.id, "expired")
-            if left is not None and not left.ended:
-                # Its end is told to the exchange: nothing works in the child any more when the child is let go.
+            stopped = cancel(tx, exchange.access, run.id, "expired")
+            if stopped is not None and not stopped.ended:
+                # Wait for the end of its turn, so that nothing runs in the child when it is cleaned up.
                 return moved(exchange, due_at=tx.now + _ANNOUNCE_MS)
-        said = (run.reply or "").strip() if run is not None and run.state == "completed" else ""
-        if said == ANNOUNCE_SKIP:
+        notes = (run.reply or "").strip() if run is not None and run.state == "completed" else ""
+        if notes == ANNOUNCE_SKIP:
             return skipped(tx, exchange)
-        return self._hand_over(tx, moved(exchange, last_reply=visible_reply(said)))
+        return self._hand_over(tx, moved(exchange, last_reply=visible_reply(notes)))
 
     def _hand_over(self, tx: Tx, exchange: Exchange) -> Exchange:
-        """Put the result into the requester's lane; it is then carried to the requester's channel."""
+        """Deliver the result to the requester's lane; it is then posted on the requester's channel."""
         if exchange.step != "handover":
             text = announcement(_outcome(tx, exchange))
-            handing = moved(exchange, step="handover", announcement=text, current_run_id=None)
-            exchange = offering(tx, handing)
+            exchange = moved(exchange, step="handover", announcement=text, current_run_id=None)
+            exchange = reset_attempts(tx, exchange)
         lane = lane_of(tx, exchange.access, exchange.requester)
         if lane is None:
             return conclude(tx, exchange, "undelivered", f"{exchange.requester_key} was deleted.")
         text = exchange.announcement or ""
         try:
             if exchange.wakes:
-                woken = say(tx, self._rules, exchange, text, "announce", to=exchange.requester)
-                _answer_there(tx, woken, lane)
+                woken = deliver_step(tx, self._rules, exchange, text, "announce", to=exchange.requester)
+                _reply_in_chat(tx, woken, lane)
             else:
-                self._note(tx, exchange, text, lane)
+                self._append(tx, exchange, text, lane)
         except Refusal as refusal:
-            return put_off(tx, exchange, refusal.message)
-        tell_if_session_ended(tx, exchange)
-        return offering(tx, moved(exchange, step="carry", due_at=tx.now, error=None))
+            return retry_or_give_up(tx, exchange, refusal.message)
+        notify_if_session_ended(tx, exchange)
+        return reset_attempts(tx, moved(exchange, step="carry", due_at=tx.now, error=None))
 
-    def _note(self, tx: Tx, exchange: Exchange, text: str, lane: Lane) -> None:
-        """Write the result down in the requester's session for whoever looks there; nobody is woken."""
+    def _append(self, tx: Tx, exchange: Exchange, text: str, lane: Lane) -> None:
+        """Append the result to the requester's session without starting a run."""
         session = open_generation(tx, exchange.access, exchange.requester)
         entry = NewEntry(
             type="conversation",
@@ -114,20 +116,20 @@ class SubAgents:
         append_entry(tx, exchange.access, entry)
 
 
-def _has_something_to_say(child: Run) -> bool:
-    """False for one that was cancelled: who stopped it wants it to be quiet; and for one that never heard its task."""
+def _has_notes(child: Run) -> bool:
+    """False for a cancelled child, which should stay quiet, and for one whose turn never started."""
     return child.state == "completed" or (child.state == "failed" and child.session_id is not None)
 
 
-def _answer_there(tx: Tx, woken: Run, lane: Lane) -> None:
-    """Have what the requester says to a result said where it is talked with: people wait there for what it brings."""
-    if lane.chat_address is not None and lane.channel in CARRIED:
+def _reply_in_chat(tx: Tx, woken: Run, lane: Lane) -> None:
+    """Send the requester's reply to its chat: people there are waiting for the result."""
+    if lane.chat_address is not None and lane.channel in POSTED_CHANNELS:
         keep_reply_address(tx, woken.access, woken.id, *lane.chat_address)
 
 
 def _outcome(tx: Tx, exchange: Exchange) -> Outcome:
     run = run_by_id(tx, exchange.access, exchange.first_run_id)
-    assert run is not None, "an exchange is forgotten with its first run"
+    assert run is not None, "an exchange is deleted with its first run"
     result = visible_reply(run.reply)
     if result is None:
         results = (entry for entry in entries_of_run(tx, exchange.access, run.id) if entry.role == "toolResult")

@@ -1,4 +1,4 @@
-"""Errands: what a run is told of its place between two lanes, beside the standing instructions of its agent."""
+"""Briefings: what a run of an exchange is told in addition to its agent's instructions."""
 
 from carrel.exchanges.prompts import announce_briefing, reply_briefing, sent_briefing
 from carrel.exchanges.steps import TOOLS
@@ -12,7 +12,7 @@ from carrel.storage import Tx
 
 
 def briefing_of(tx: Tx, run: Run) -> str:
-    """What is said to a run that another lane has caused; nothing to every other."""
+    """Return the briefing of a run that another lane caused; empty for every other run."""
     match run.provenance_kind:
         case "inter_session":
             return sent_briefing(run)

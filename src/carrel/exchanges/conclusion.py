@@ -1,10 +1,10 @@
-"""How an exchange ends, and what becomes of a step that could not be taken: it is tried again, then given up in sight.
+"""How an exchange ends, and how a failed step is retried and finally given up.
 
-Everything here gives the exchange as it is to be kept; nothing writes it.
+Every function returns the changed exchange; the caller writes it.
 """
 
 from carrel.exchanges.model import Exchange, moved
-from carrel.exchanges.notifications import tell_undelivered
+from carrel.exchanges.notifications import notify_undelivered
 from carrel.journal import append_event, json_text
 from carrel.kernel import METRICS, MS_PER_SECOND, clip
 from carrel.kernel.limits import (
@@ -17,13 +17,13 @@ from carrel.runs import about_run, run_by_id
 from carrel.storage import Tx
 
 
-def offering(tx: Tx, exchange: Exchange) -> Exchange:
-    """The exchange at the beginning of something that is tried for a while and then given up."""
+def reset_attempts(tx: Tx, exchange: Exchange) -> Exchange:
+    """Start counting attempts, and the time after which they are given up, from zero."""
     return moved(exchange, attempts=0, expires_at=tx.now + OFFERING_SECONDS_MAX * MS_PER_SECOND)
 
 
-def again_later(tx: Tx, exchange: Exchange, why: str) -> Exchange | None:
-    """The exchange after a step that could not be taken, due again a little later; None when its time is up."""
+def retry_later(tx: Tx, exchange: Exchange, why: str) -> Exchange | None:
+    """Make a failed step due again after a backoff; None when the time is up."""
     wait_seconds = min(OFFER_AGAIN_SECONDS_MAX, OFFER_AGAIN_SECONDS * 2 ** min(exchange.attempts, 10))
     due_at = tx.now + wait_seconds * MS_PER_SECOND
     if exchange.expires_at is not None and due_at > exchange.expires_at:
@@ -32,35 +32,35 @@ def again_later(tx: Tx, exchange: Exchange, why: str) -> Exchange | None:
     return moved(exchange, attempts=exchange.attempts + 1, error=error, due_at=due_at)
 
 
-def put_off(tx: Tx, exchange: Exchange, why: str) -> Exchange:
-    """The same, undelivered when its time is up."""
-    later = again_later(tx, exchange, why)
+def retry_or_give_up(tx: Tx, exchange: Exchange, why: str) -> Exchange:
+    """Make a failed step due again after a backoff, or conclude as undelivered when the time is up."""
+    later = retry_later(tx, exchange, why)
     if later is not None:
         return later
     return conclude(tx, moved(exchange, attempts=exchange.attempts + 1), "undelivered", why)
 
 
 def delivered(tx: Tx, exchange: Exchange) -> Exchange:
-    """The exchange once its result is where it was to go."""
+    """Conclude: the result has been delivered."""
     return conclude(tx, moved(exchange, attempts=exchange.attempts + 1), "delivered")
 
 
 def skipped(tx: Tx, exchange: Exchange, why: str | None = None) -> Exchange:
-    """The exchange when there is nothing to deliver."""
+    """Conclude: there is nothing to deliver."""
     return conclude(tx, exchange, "skipped", why)
 
 
 def conclude(tx: Tx, exchange: Exchange, state: str, why: str | None = None) -> Exchange:
-    """The exchange at its end; a result that was delivered, or could not be, is told of."""
+    """End an exchange; publish an event if its result was delivered, or could not be."""
     if state != "skipped":
         METRICS.count(f"announce.{state}.count")
         first = run_by_id(tx, exchange.access, exchange.first_run_id)
-        assert first is not None, "an exchange is forgotten with its first run"
+        assert first is not None, "an exchange is deleted with its first run"
         to = exchange.requester_key if exchange.kind == "spawn" else exchange.target_key
         body = {"runId": first.id, "attempts": exchange.attempts, "to": to}
         append_event(tx, exchange.access, f"announce.{state}", about_run(first), json_text(body))
         if state == "undelivered":
-            tell_undelivered(tx, exchange, first, to, why or "no reason was given.")
+            notify_undelivered(tx, exchange, first, to, why or "no reason was given.")
     return moved(
         exchange,
         state=state,

@@ -1,4 +1,4 @@
-"""An exchange as a value: something sent to another session whose result comes back, and the moves it may make."""
+"""An exchange: something sent to another session whose result comes back, and the moves it may make. Pure."""
 
 from typing import Any, Literal
 
@@ -7,17 +7,17 @@ from msgspec import Struct, structs
 from carrel.kernel import Access, Code, Refusal, SessionKey, system_access
 
 Kind = Literal["send", "spawn"]
-# primary: what was asked for; reply: rounds of answers; announce: the target puts the result into words; handover: the
-# result goes into the requester's lane; carry: it goes out on a channel.
+# primary: the target's run; reply: rounds of replies; announce: the target puts the result into words; handover: the
+# result is delivered to the requester's lane; carry: it is posted on a channel.
 Step = Literal["primary", "reply", "announce", "handover", "carry"]
 ExchangeState = Literal["open", "delivered", "skipped", "undelivered"]
 
-# The state machines of an exchange: where it may go from each state, and while it is open from each step.
+# The state machines of an exchange: the moves from each state, and while it is open from each step.
 MOVES: dict[str, frozenset[str]] = {
     "open": frozenset({"open", "delivered", "skipped", "undelivered"}),
     "delivered": frozenset(),
     "skipped": frozenset(),
-    # A person may have it offered again.
+    # A person may have it delivered again.
     "undelivered": frozenset({"open"}),
 }
 STEPS: dict[str, frozenset[str]] = {
@@ -30,7 +30,7 @@ STEPS: dict[str, frozenset[str]] = {
 
 
 class Exchange(Struct, frozen=True, kw_only=True):
-    """What follows one send or one spawn; its fields are the columns of its table."""
+    """What follows a send or a spawn; its fields are the columns of its table."""
 
     account_id: str
     id: str
@@ -43,12 +43,12 @@ class Exchange(Struct, frozen=True, kw_only=True):
     requester_run_id: str | None = None
     current_run_id: str | None = None
     step: Step = "primary"
-    # The first run is round 1; every answer to an answer is one more.
+    # The first run is round 1; every reply to a reply is one more.
     round: int = 1
     rounds_max: int = 0
     last_reply: str | None = None
     announcement: str | None = None
-    # 1 when the requester's call came back with the reply, 0 when it did not, None while that is open.
+    # 1 when the requester's call returned the reply, 0 when it did not, None while that is undecided.
     answered_inline: int | None = 0
     attempts: int = 0
     due_at: int | None = None
@@ -56,13 +56,13 @@ class Exchange(Struct, frozen=True, kw_only=True):
     state: ExchangeState = "open"
     error: str | None = None
     ended_at: int | None = None
-    # Of a spawn: whether the child goes once its result is delivered, and whether the result wakes the requester.
+    # For a spawn: whether the child is deleted after delivery, and whether the result starts a run of the requester.
     cleanup: Literal["delete", "keep"] = "keep"
     wakes: int = 1
 
     @property
     def access(self) -> Access:
-        """The house's access to the exchange's account."""
+        """The system's access to the exchange's account."""
         return system_access(self.account_id)
 
     @property
@@ -77,7 +77,7 @@ class Exchange(Struct, frozen=True, kw_only=True):
 
     @property
     def announced_in(self) -> SessionKey:
-        """The lane on whose channel the result is said: the requester's for a spawn, the target's for a send."""
+        """The lane on whose channel the result is posted: the requester's for a spawn, the target's for a send."""
         return self.requester if self.kind == "spawn" else self.target
 
 
@@ -87,7 +87,7 @@ def states_before(after: str) -> tuple[str, ...]:
 
 
 def moved(exchange: Exchange, **changes: Any) -> Exchange:
-    """The exchange with these changes; refused where the tables have no such move."""
+    """Return the exchange with these changes; refuse moves that are not in the tables."""
     after = structs.replace(exchange, **changes)
     if after.state not in MOVES[exchange.state]:
         raise Refusal(Code.CONFLICT, f"An exchange that is {exchange.state} cannot become {after.state}.")

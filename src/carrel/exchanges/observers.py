@@ -1,20 +1,20 @@
-"""What exchanges do when a run changes, is repeated, or its lane is stopped; inside the transaction of that change."""
+"""What exchanges do when a run ends or is retried, or its lane is stopped, in the transaction of that change."""
 
 from carrel.exchanges import store
 from carrel.exchanges.model import Exchange
 from carrel.runs import LaneStopped, RunChanged, RunRetried
 from carrel.storage import Database, Tx
 
-# Only runs of these kinds can belong to an exchange, so no other run pays for the look.
+# Only runs of these kinds can belong to an exchange, so other runs save the query.
 _KINDS = ("inter_session", "reply_back", "announce", "spawn")
 _ENDS = ("completed", "failed", "cancelled")
 
 
 def observe_runs(db: Database) -> None:
-    """Register what exchanges need to hear of runs."""
+    """Register the observers of runs."""
     db.observe(RunChanged, _note_end)
-    db.observe(RunRetried, _follow_again)
-    db.observe(LaneStopped, _silence)
+    db.observe(RunRetried, _follow_retry)
+    db.observe(LaneStopped, _mute)
 
 
 def _note_end(tx: Tx, changed: RunChanged) -> None:
@@ -23,8 +23,8 @@ def _note_end(tx: Tx, changed: RunChanged) -> None:
         store.note_run_ended(tx, run.access, run.id)
 
 
-def _follow_again(tx: Tx, retried: RunRetried) -> None:
-    """Begin the same exchange after the repetition: whoever asked hears of that result too."""
+def _follow_retry(tx: Tx, retried: RunRetried) -> None:
+    """Begin the same exchange for the retry, so that the requester gets that result too."""
     access, again = retried.run.access, retried.again
     known = store.exchange_after(tx, access, retried.run.id)
     if known is None:
@@ -47,5 +47,5 @@ def _follow_again(tx: Tx, retried: RunRetried) -> None:
     store.begin_exchange(tx, access, exchange)
 
 
-def _silence(tx: Tx, stopped: LaneStopped) -> None:
+def _mute(tx: Tx, stopped: LaneStopped) -> None:
     store.silence_exchanges(tx, stopped.access, stopped.key)

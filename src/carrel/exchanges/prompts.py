@@ -1,6 +1,6 @@
-"""The words of exchanges: what a run of one is told of its place in it, and what its steps say. Pure.
+"""The prompts of exchanges: what a run of one is told about it, and the messages of its steps. Pure.
 
-They are part of the standing instructions and change only with PROFILE_VERSION; a test holds the two together.
+They are part of the instructions and change only with PROFILE_VERSION; a test enforces that.
 """
 
 from carrel.exchanges.model import Exchange
@@ -10,7 +10,7 @@ from carrel.runs import Run
 
 
 def sent_briefing(run: Run) -> str:
-    """What the run of a message from another lane is told."""
+    """Brief the run of a message from another lane."""
     source = run.source()
     return (
         f"The newest message comes from another session, not from a person: from {_lane(source)} "
@@ -20,7 +20,7 @@ def sent_briefing(run: Run) -> str:
 
 
 def reply_briefing(run: Run, exchange: Exchange | None) -> str:
-    """What the run of a reply is told; without an exchange that waits for it, nobody does any more."""
+    """Brief the run of a reply; without an exchange, nobody waits for its answer any more."""
     source = run.source()
     begin = (
         f"The newest message comes from the session {_lane(source)} (channel {_channel(source)}), which this session, "
@@ -36,7 +36,7 @@ def reply_briefing(run: Run, exchange: Exchange | None) -> str:
 
 
 def announce_briefing(run: Run, channel: str) -> str:
-    """What the run is told that puts the outcome of an exchange into words."""
+    """Brief the run that writes the announcement of an exchange."""
     return (
         f"An exchange of this session, {run.key}, with the session {_lane(run.source())} has ended. What you answer "
         f"now is said on this session's own channel ({one_line(channel)}), as you write it. If nothing needs to be "
@@ -45,7 +45,7 @@ def announce_briefing(run: Run, channel: str) -> str:
 
 
 def inline_notice(exchange: Exchange) -> str:
-    """The message of the round after a reply that the requester has already; it refers to it and does not repeat it."""
+    """The message of a round whose reply the requester already has; it refers to the reply without repeating it."""
     return (
         f"{exchange.target_key} answered your message; you have the answer as the result of your call of "
         "sessions_send. Do you want to say something to it?"
@@ -53,7 +53,7 @@ def inline_notice(exchange: Exchange) -> str:
 
 
 def announce_message(exchange: Exchange, first: Run) -> str:
-    """The message of the announce step: what was asked, what was answered first and what was said last."""
+    """The message of the announce step: the question, the first answer and the last reply."""
     parts = {
         f"Asked by {exchange.requester_key}": first.text,
         "First answer": first.reply or "",

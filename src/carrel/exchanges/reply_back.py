@@ -1,13 +1,13 @@
-"""The course of a send: rounds of replies between the two lanes, then one announcement on the target's channel.
+"""Reply-back after a send: rounds of replies between the two lanes, then an announcement on the target's channel.
 
-Each step is a queued run like any other. In the requester's lane it waits until the turn there has ended, so that
-nobody ever waits for a lane that waits for him.
+Each step is a queued run like any other. In the requester's lane it starts only after the turn there has ended, so
+that two lanes never wait for each other.
 """
 
-from carrel.exchanges.conclusion import again_later, conclude, offering, put_off, skipped
+from carrel.exchanges.conclusion import conclude, reset_attempts, retry_later, retry_or_give_up, skipped
 from carrel.exchanges.model import Exchange, moved
 from carrel.exchanges.prompts import announce_message, inline_notice
-from carrel.exchanges.steps import say
+from carrel.exchanges.steps import deliver_step
 from carrel.kernel import MS_PER_MINUTE, MS_PER_SECOND, REPLY_SKIP, Code, Refusal, visible_reply
 from carrel.kernel.limits import INLINE_LOOK_SECONDS
 from carrel.kernel.settings import Settings
@@ -16,7 +16,7 @@ from carrel.storage import Tx
 
 
 def _call_waits_until(tx: Tx, exchange: Exchange) -> int | None:
-    """When to look again whether the requester's call still waits for the reply; None when it does not."""
+    """Return when to check again whether the requester's call still waits for the reply; None when it does not."""
     assert exchange.expires_at is not None, "a call waits for a bounded time"
     if exchange.expires_at <= tx.now:
         return None
@@ -27,15 +27,15 @@ def _call_waits_until(tx: Tx, exchange: Exchange) -> int | None:
     return min(exchange.expires_at, tx.now + INLINE_LOOK_SECONDS * MS_PER_SECOND)
 
 
-class ReplyBack:
-    """How a send goes on after the run it asked for."""
+class SendFlow:
+    """The steps of a send after the target's run."""
 
     def __init__(self, settings: Settings, rules: Rules) -> None:
         self._settings = settings
         self._rules = rules
 
-    def go_on(self, tx: Tx, exchange: Exchange, run: Run | None) -> Exchange:
-        """Do what is next now that the current run has ended, or its time is up; the exchange as it is then."""
+    def advance(self, tx: Tx, exchange: Exchange, run: Run | None) -> Exchange:
+        """Take the next step; return the changed exchange."""
         match exchange.step:
             case "primary":
                 return self._after_primary(tx, exchange, run)
@@ -44,24 +44,23 @@ class ReplyBack:
             case _:
                 return self._after_announce(tx, exchange, run)
 
-    def concluded(self, tx: Tx, exchange: Exchange) -> None:
-        """Nothing is left to clear away."""
+    def clean_up(self, tx: Tx, exchange: Exchange) -> None:
+        """Do nothing: a send leaves nothing behind."""
 
     def _after_primary(self, tx: Tx, exchange: Exchange, run: Run | None) -> Exchange:
         if exchange.answered_inline is None:
-            look_at = _call_waits_until(tx, exchange)
-            if look_at is not None:
-                return moved(exchange, due_at=look_at)
-            # The call that waited is over or was lost: the reply goes to the requester by its own round.
+            check_at = _call_waits_until(tx, exchange)
+            if check_at is not None:
+                return moved(exchange, due_at=check_at)
+            # The waiting call has ended or was lost: the reply goes to the requester as a round of its own.
             exchange = moved(exchange, answered_inline=0, expires_at=None)
         if run is not None and not run.ended:
             return moved(exchange, due_at=None)
         if run is None or run.state != "completed":
             return skipped(tx, exchange, None if run is None else f"The run {run.state}.")
-        said = (run.reply or "").strip()
-        if said == REPLY_SKIP:
+        if (run.reply or "").strip() == REPLY_SKIP:
             return self._announce(tx, exchange)
-        reply = visible_reply(said)
+        reply = visible_reply(run.reply)
         if reply is None:
             return skipped(tx, exchange)
         return self._next_round(tx, moved(exchange, last_reply=reply, expires_at=self._expiry(tx, exchange)))
@@ -71,35 +70,35 @@ class ReplyBack:
         return exchange.expires_at or (tx.now + int(minutes * MS_PER_MINUTE) if minutes else None)
 
     def _after_reply(self, tx: Tx, exchange: Exchange, run: Run | None) -> Exchange:
-        is_over = exchange.expires_at is not None and exchange.expires_at <= tx.now
+        expired = exchange.expires_at is not None and exchange.expires_at <= tx.now
         if run is not None and not run.ended:
-            if not is_over:
+            if not expired:
                 return moved(exchange, due_at=exchange.expires_at)
-            self._let_go(tx, exchange, run)
+            self._cancel_late(tx, exchange, run)
             return self._announce(tx, exchange)
         reply = visible_reply(run.reply) if run is not None and run.state == "completed" else None
         if reply is None:
             return self._announce(tx, exchange)
-        heard = moved(exchange, last_reply=reply)
-        return self._announce(tx, heard) if is_over else self._next_round(tx, heard)
+        replied = moved(exchange, last_reply=reply)
+        return self._announce(tx, replied) if expired else self._next_round(tx, replied)
 
-    def _let_go(self, tx: Tx, exchange: Exchange, run: Run) -> None:
-        """Take back a reply that nobody has heard in time, unless it is the only way the requester hears of it."""
-        is_late_answer = exchange.round == 2 and not exchange.answered_inline
-        if run.state == "queued" and not is_late_answer:
+    def _cancel_late(self, tx: Tx, exchange: Exchange, run: Run) -> None:
+        """Cancel a reply that was not started in time, unless the requester has no other way to get the answer."""
+        is_first_answer = exchange.round == 2 and not exchange.answered_inline
+        if run.state == "queued" and not is_first_answer:
             cancel(tx, exchange.access, run.id, "expired")
 
     def _next_round(self, tx: Tx, exchange: Exchange) -> Exchange:
-        """Carry the newest reply to the other side, if another round is left."""
+        """Deliver the newest reply to the other side, if a round is left."""
         if exchange.round > exchange.rounds_max:
             return self._announce(tx, exchange)
-        hearer = exchange.requester if exchange.round % 2 == 1 else exchange.target
+        receiver = exchange.requester if exchange.round % 2 == 1 else exchange.target
         is_known = exchange.round == 1 and exchange.answered_inline
         text = inline_notice(exchange) if is_known else exchange.last_reply or ""
         try:
-            run = say(tx, self._rules, exchange, text, "reply_back", to=hearer)
+            run = deliver_step(tx, self._rules, exchange, text, "reply_back", to=receiver)
         except Refusal as refusal:
-            later = again_later(tx, exchange, refusal.message) if refusal.code is Code.QUEUE_FULL else None
+            later = retry_later(tx, exchange, refusal.message) if refusal.code is Code.QUEUE_FULL else None
             return later or self._announce(tx, exchange)
         return moved(
             exchange,
@@ -111,17 +110,17 @@ class ReplyBack:
         )
 
     def _announce(self, tx: Tx, exchange: Exchange) -> Exchange:
-        """Let the target put into words what is to be said on its channel."""
+        """Ask the target for the announcement to post on its channel."""
         if exchange.step != "announce":
-            exchange = offering(tx, moved(exchange, step="announce", current_run_id=None))
+            exchange = reset_attempts(tx, moved(exchange, step="announce", current_run_id=None))
         first = run_by_id(tx, exchange.access, exchange.first_run_id)
-        assert first is not None, "an exchange is forgotten with its first run"
+        assert first is not None, "an exchange is deleted with its first run"
         text = announce_message(exchange, first)
         try:
-            run = say(tx, self._rules, exchange, text, "announce", to=exchange.target)
+            run = deliver_step(tx, self._rules, exchange, text, "announce", to=exchange.target)
         except Refusal as refusal:
             if refusal.code is Code.QUEUE_FULL:
-                return put_off(tx, exchange, refusal.message)
+                return retry_or_give_up(tx, exchange, refusal.message)
             return conclude(tx, exchange, "undelivered", refusal.message)
         return moved(exchange, current_run_id=run.id, due_at=None, error=None)
 
@@ -138,4 +137,4 @@ class ReplyBack:
         announcement = visible_reply(run.reply) if run.state == "completed" else None
         if announcement is None:
             return skipped(tx, exchange)
-        return offering(tx, moved(exchange, step="carry", announcement=announcement, due_at=tx.now))
+        return reset_attempts(tx, moved(exchange, step="carry", announcement=announcement, due_at=tx.now))

@@ -1,4 +1,4 @@
-"""Saying: a step of an exchange is a queued run like any other, in the name of the agent at the other end."""
+"""A step of an exchange: a queued run like any other, delivered in the name of the agent at the other end."""
 
 from typing import Literal
 
@@ -12,17 +12,17 @@ from carrel.sessions import lane_of, shown_channel
 from carrel.storage import Tx
 
 StepKind = Literal["reply_back", "announce"]
-# The tools that exchanges begin with, by the kind of exchange.
+# The tool that begins each kind of exchange.
 TOOLS = {"send": "sessions_send", "spawn": "sessions_spawn"}
 
 
-def say(
+def deliver_step(
     tx: Tx, rules: Rules, exchange: Exchange, text: str, kind: StepKind, *, to: SessionKey, seconds_max: int = 0
 ) -> Run:
-    """Deliver a step to one of the two lanes, if it is still there; both must be held."""
+    """Deliver a step to one of the two lanes, if it still exists; both must be locked."""
     lane = lane_of(tx, exchange.access, to)
     if lane is None:
-        raise Refusal(Code.NOT_FOUND, f"{to} is gone.")
+        raise Refusal(Code.NOT_FOUND, f"{to} no longer exists.")
     provenance = provenance_of(tx, exchange, kind, to=to)
     envelope = Envelope(
         key=to,
@@ -36,15 +36,15 @@ def say(
 
 
 def provenance_of(tx: Tx, exchange: Exchange, kind: StepKind, *, to: SessionKey) -> Provenance:
-    """By whose doing something is said to one of the two lanes: the other's."""
-    speaker = _other_end(exchange, to)
-    source = lane_of(tx, exchange.access, speaker)
+    """Return the provenance of a message to one of the two lanes: it comes from the other one."""
+    sender = _other_end(exchange, to)
+    source = lane_of(tx, exchange.access, sender)
     return Provenance(
         kind=kind,
-        source_session_key=str(speaker),
-        source_channel=shown_channel(speaker, source.last_channel if source else None),
+        source_session_key=str(sender),
+        source_channel=shown_channel(sender, source.last_channel if source else None),
         source_tool=TOOLS[exchange.kind],
-        actor=speaker.agent,
+        actor=sender.agent,
     )
 
 

@@ -94,7 +94,7 @@ class Assembly:
         self._recorder = Recorder(db, SystemClock())
         self._mcp = McpEndpoint(house, self.wrong_tokens)
         self._telegram = Telegram(db, wire, settings.channels.telegram, house.rules)
-        turns = Turns(db, connections, house.surroundings, house.live, house.watch, lambda: self.dispatcher.aside())
+        turns = Turns(db, connections, house.surroundings, house.live, house.watch, lambda: self.dispatcher.lend_slot())
         self.dispatcher = Dispatcher(db, turns.take, settings, worker)
         self.app = build_app(
             house, recorder=self._recorder, wrong=self.wrong_tokens, more_routes=[*self._routes(), *more_routes]

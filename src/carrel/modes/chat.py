@@ -7,7 +7,7 @@ from carrel.kernel import SCOPE_END, Access, Envelope, Message, NewAttachment, P
 from carrel.kernel.settings import SessionsSettings
 from carrel.modes.commands.model import Done, Scene, Typed
 from carrel.modes.commands.table import read_command, run_command
-from carrel.outbox import keep_reply_address, post_words, waiting_at
+from carrel.outbox import keep_reply_address, post_text, waiting_at
 from carrel.runs import Rules, Run, answer, deliver, run_by_sender
 from carrel.sessions import (
     ChatAddress,
@@ -168,7 +168,7 @@ def _run_command(
     if chat is not None:
         # The chat goes on in the session that the command created or switched to.
         note_chat_address(tx, access, str(done.key), chat.address)
-        post_words(tx, access, message.channel, chat.address, done.reply)
+        post_text(tx, access, message.channel, chat.address, done.reply)
     return Received(done.key, done=done)
 
 

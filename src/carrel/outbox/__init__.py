@@ -1,6 +1,6 @@
-"""What leaves the server: webhooks that are told of runs, and posts to channels. Leased, retried, durable.
+"""The outbox: webhooks about runs and posts to channels, stored durably, leased and retried.
 
-Writing down what is to leave happens here; the surfaces that speak a protocol do the sending.
+This room stores what is to be sent; the surfaces that speak a protocol do the sending.
 """
 
 from carrel.outbox.channels import Channel, ChannelFault, ChannelMessage, Channels, channel_of
@@ -17,11 +17,11 @@ from carrel.outbox.post_store import (
     waiting_at,
 )
 from carrel.outbox.posts import (
-    CARRIED,
+    POSTED_CHANNELS,
+    drop_post,
     part_sent,
-    pass_over,
     post_failed,
-    post_words,
+    post_text,
     postable_run,
     prune_posts,
     take_posts,
@@ -36,10 +36,10 @@ from carrel.outbox.webhook_store import (
     webhook_by_id,
     webhooks_of_run,
 )
-from carrel.outbox.webhooks import crowded_hosts, keep_webhook, take_webhooks, webhook_failed, webhook_told
+from carrel.outbox.webhooks import saturated_hosts, save_webhook, take_webhooks, webhook_failed, webhook_sent
 
 __all__ = [
-    "CARRIED",
+    "POSTED_CHANNELS",
     "POSTS",
     "WEBHOOKS",
     "Channel",
@@ -51,28 +51,28 @@ __all__ = [
     "WebhookAddress",
     "channel_of",
     "claim_post",
-    "crowded_hosts",
     "delete_webhook",
+    "drop_post",
     "keep_reply_address",
-    "keep_webhook",
     "next_post_due",
     "next_webhook_due",
     "observe_runs",
     "part_sent",
-    "pass_over",
     "post_by_id",
     "post_failed",
-    "post_words",
+    "post_text",
     "postable_run",
     "prune_posts",
     "release_posts",
     "release_webhooks",
     "reply_address_of",
+    "saturated_hosts",
+    "save_webhook",
     "take_posts",
     "take_webhooks",
     "waiting_at",
     "webhook_by_id",
     "webhook_failed",
-    "webhook_told",
+    "webhook_sent",
     "webhooks_of_run",
 ]

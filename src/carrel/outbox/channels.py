@@ -1,7 +1,7 @@
-"""Channels: how something said in a lane leaves the house.
+"""Channels: how a message of a lane is posted to an outside service.
 
-Web, cli and api need none: they show what is stored. A channel that must be carried to is entered under its name, by
-whoever assembles the house; what fails there is offered again later.
+Web, cli and api need none: they show what is stored. The others are registered by name when the server is assembled;
+a post that fails is retried later.
 """
 
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from carrel.sessions import Lane
 
 
 class ChannelMessage(Struct, frozen=True, kw_only=True):
-    """Something to be said on a channel. The same id twice is the same thing: it may be offered more than once."""
+    """A message to post on a channel. It may be offered more than once; the same id is the same message."""
 
     id: str
     account_id: str
@@ -25,14 +25,14 @@ class ChannelMessage(Struct, frozen=True, kw_only=True):
 
 
 class ChannelFault(Exception):
-    """What was to be said could not be; another attempt may go better."""
+    """A message could not be posted; another attempt may succeed."""
 
 
 class Channel(Protocol):
-    """A way out of the house."""
+    """A service outside Carrel to which messages can be posted."""
 
     async def post(self, post: ChannelMessage) -> None:
-        """Say it there; ChannelFault when that did not work."""
+        """Post a message; raise ChannelFault if that failed."""
         ...
 
 
@@ -40,5 +40,5 @@ Channels = Mapping[str, Channel]
 
 
 def channel_of(lane: Lane) -> str:
-    """The channel of what is said in a lane by the house."""
+    """Return the channel of a lane, `internal` if it has none."""
     return lane.channel or INTERNAL_CHANNEL

@@ -1,13 +1,13 @@
-"""What leaves when a run changes or is repeated; written inside the transaction of that change."""
+"""What is written to the outbox when a run changes or is retried, in the transaction of that change."""
 
-from carrel.outbox.posts import post_again, post_outcome
-from carrel.outbox.webhooks import want_webhooks
+from carrel.outbox.posts import copy_reply_address, post_outcome
+from carrel.outbox.webhooks import mark_webhooks_due
 from carrel.runs import RunChanged, RunRetried
 from carrel.storage import Database
 
 
 def observe_runs(db: Database) -> None:
-    """Register what the outbox needs to hear of runs."""
-    db.observe(RunChanged, want_webhooks)
+    """Register the observers of runs."""
+    db.observe(RunChanged, mark_webhooks_due)
     db.observe(RunChanged, post_outcome)
-    db.observe(RunRetried, post_again)
+    db.observe(RunRetried, copy_reply_address)

@@ -1,6 +1,6 @@
-"""Carrying: what is to leave on a channel, who is at it, and what follows a failure.
+"""Posts to channels: writing them, leasing them, and retrying after a failure.
 
-Nothing is sent here; whoever speaks on a channel takes posts, says them part by part, and notes how that went.
+Nothing is sent here; a channel's surface takes posts, sends them part by part, and reports the outcome.
 """
 
 from typing import Literal
@@ -22,18 +22,16 @@ from carrel.runs import Claim, Rules, Run, RunChanged, RunRetried, retry_delay_m
 from carrel.sessions import lane_of, require_sending
 from carrel.storage import Tx
 
-# The channels that must be carried to; every other one shows what is stored.
-CARRIED = ("telegram",)
-_TOLD: dict[str, About] = {"completed": "completed", "failed": "failed", "waiting": "waiting"}
+# The channels to which messages are posted; the others show what is stored.
+POSTED_CHANNELS = ("telegram",)
+_POSTED_STATES: dict[str, About] = {"completed": "completed", "failed": "failed", "waiting": "waiting"}
 _LEASE_MS = POST_LEASE_SECONDS * MS_PER_SECOND
 _HOUR_MS = 3_600_000
 _source = msgspec.json.Decoder(Provenance).decode
 
 
-def post_words(
-    tx: Tx, access: Access, channel: str, chat_address: str, text: str, *, post_id: str | None = None
-) -> str:
-    """Say something at a chat_address of a channel, soon and once for one id; the id it is kept under."""
+def post_text(tx: Tx, access: Access, channel: str, chat_address: str, text: str, *, post_id: str | None = None) -> str:
+    """Queue a text for a chat address, once per id; return the id of the post."""
     post = Post(
         account_id=access.account_id,
         id=post_id or tx.new_id("pst"),
@@ -50,9 +48,9 @@ def post_words(
 
 
 def post_outcome(tx: Tx, changed: RunChanged) -> None:
-    """Have what a run has come to said where its answers belong, if they belong anywhere."""
-    run, about = changed.run, _TOLD.get(changed.state)
-    if about is None or not _may_have_place(run):
+    """Queue the outcome of a run for its reply address, if it has one."""
+    run, about = changed.run, _POSTED_STATES.get(changed.state)
+    if about is None or not _may_have_reply_address(run):
         return
     found = post_store.reply_address_of(tx, run.access, run.id)
     if found is None:
@@ -72,13 +70,13 @@ def post_outcome(tx: Tx, changed: RunChanged) -> None:
     tx.wake(POSTS)
 
 
-def _may_have_place(run: Claim) -> bool:
-    """True for what came from such a channel, and for a result that came to a lane; no other run pays for the look."""
-    return run.provenance_kind == "announce" or _source(run.provenance).source_channel in CARRIED
+def _may_have_reply_address(run: Claim) -> bool:
+    """True for messages from a posted channel and for announced results, so that other runs save the query."""
+    return run.provenance_kind == "announce" or _source(run.provenance).source_channel in POSTED_CHANNELS
 
 
-def post_again(tx: Tx, retried: RunRetried) -> None:
-    """Send the answers of a repetition where those of the first run belonged."""
+def copy_reply_address(tx: Tx, retried: RunRetried) -> None:
+    """Give a retry the reply address of the run that it retries."""
     run, again = retried.run, retried.again
     found = post_store.reply_address_of(tx, run.access, run.id)
     if found is not None:
@@ -86,10 +84,10 @@ def post_again(tx: Tx, retried: RunRetried) -> None:
 
 
 def take_posts(tx: Tx, channel: str, limit: int) -> list[Post]:
-    """Take up to `limit` posts of a channel that may go out now; their words are for the taker to find and keep."""
+    """Lease up to `limit` due posts of a channel; the caller finds their text and writes the claim."""
     claim = tx.new_id("pcl")
-    held = post_store.due_posts(tx, channel, limit)
-    return [structs.replace(post, claim=claim, due_at=tx.now + _LEASE_MS) for post in held]
+    due = post_store.due_posts(tx, channel, limit)
+    return [structs.replace(post, claim=claim, due_at=tx.now + _LEASE_MS) for post in due]
 
 
 def postable_run(tx: Tx, post: Post, rules: Rules) -> Run | None:
@@ -101,22 +99,22 @@ def postable_run(tx: Tx, post: Post, rules: Rules) -> Run | None:
     return run
 
 
-def pass_over(tx: Tx, post: Post, why: str) -> None:
-    """Drop a post that was taken and is not to be said after all."""
+def drop_post(tx: Tx, post: Post, why: str) -> None:
+    """Drop a leased post that is not to be sent after all."""
     noted = structs.replace(post, state="dropped", due_at=None, ended_at=tx.now, error=clip(why, ERROR_CHARS_MAX))
     post_store.note_post(tx, post.access, noted)
     tx.wake(POSTS)
 
 
 def part_sent(tx: Tx, post: Post, parts: int) -> Post | None:
-    """Note that one more part of so many was said; the post while there is more and the claim holds."""
+    """Record that one more of so many parts was sent; return the post while parts are left and the claim holds."""
     sent = post.parts_sent + 1
     noted = structs.replace(post, parts_sent=sent, attempts=0, error=None, due_at=tx.now + _LEASE_MS)
     if sent >= parts:
         noted = structs.replace(noted, state="sent", due_at=None, ended_at=tx.now)
     is_ours = post_store.note_post(tx, post.access, noted)
     if noted.state != "open":
-        # Who waits for it, and the next post of its chat_address.
+        # For callers that wait for it, and for the next post of its chat address.
         tx.wake(POSTS)
     return noted if is_ours and noted.state == "open" else None
 
@@ -124,26 +122,26 @@ def part_sent(tx: Tx, post: Post, parts: int) -> Post | None:
 def post_failed(
     tx: Tx, post: Post, reason: str, *, final: bool = False, after_seconds: float = 0
 ) -> Literal["again", "dropped"]:
-    """Note that a part could not be said: it is tried again later, or dropped when that is in vain or its time is up.
+    """Record that a part could not be sent: it is retried later, or dropped if that is useless or its time is up.
 
-    What lies behind it at the same chat_address waits as long, but not for one that is dropped.
+    Later posts to the same chat address wait as long, but not for a dropped one.
     """
     attempts = post.attempts + 1
     delay_ms = max(retry_delay_ms(attempts, tx.chance()), int(after_seconds * MS_PER_SECOND))
-    is_over = final or tx.now + delay_ms > post.created_at + POSTING_HOURS_MAX * _HOUR_MS
+    dropped = final or tx.now + delay_ms > post.created_at + POSTING_HOURS_MAX * _HOUR_MS
     noted = structs.replace(
         post,
         attempts=attempts,
         error=clip(reason, ERROR_CHARS_MAX),
-        state="dropped" if is_over else "open",
-        due_at=None if is_over else tx.now + delay_ms,
-        ended_at=tx.now if is_over else None,
+        state="dropped" if dropped else "open",
+        due_at=None if dropped else tx.now + delay_ms,
+        ended_at=tx.now if dropped else None,
     )
     post_store.note_post(tx, post.access, noted)
     tx.wake(POSTS)
-    return "dropped" if is_over else "again"
+    return "dropped" if dropped else "again"
 
 
 def prune_posts(tx: Tx, access: Access) -> int:
-    """Forget a handful of posts that ended long enough ago; how many."""
+    """Delete a batch of posts that ended long enough ago; return how many."""
     return post_store.prune_posts(tx, access, tx.now - POSTS_KEPT_HOURS * _HOUR_MS, limit=PRUNE_ROWS_MAX)

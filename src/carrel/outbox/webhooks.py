@@ -1,6 +1,6 @@
-"""Informing others of a run's changes: who is to be told, who is at it, and what follows a failure.
+"""Webhooks about a run's changes: registering them, leasing them, and retrying after a failure.
 
-Nothing is posted here; whoever posts takes webhooks, tells them, and notes how it went.
+Nothing is sent here; the surface takes webhooks, sends the changes, and reports the outcome.
 """
 
 from collections import Counter
@@ -24,14 +24,14 @@ from carrel.storage import Tx
 _LEASE_MS = WEBHOOK_LEASE_SECONDS * MS_PER_SECOND
 
 
-def keep_webhook(
+def save_webhook(
     tx: Tx, access: Access, run_id: str, webhook_id: str, address: WebhookAddress, *, after: int | None = None
 ) -> Webhook:
-    """Tell an address of a run's changes behind `after`, else of those still to come.
+    """Send a run's changes after `after`, by default only new ones, to an address.
 
-    One of the same id is replaced and goes on where that one stood, even if it had been given up.
+    A webhook of the same id is replaced and continues where it was, even if it had been given up.
     """
-    # Held, so that no change comes between reading how far the run is and being among those who are told.
+    # Locked, so that no change can happen between reading the run's newest change and storing the webhook.
     run = hold_run(tx, access, run_id)
     if run is None:
         raise not_found("run")
@@ -57,40 +57,40 @@ def keep_webhook(
     return webhook
 
 
-def want_webhooks(tx: Tx, changed: RunChanged) -> None:
-    """Have the webhooks of a run told of its newest change."""
+def mark_webhooks_due(tx: Tx, changed: RunChanged) -> None:
+    """Make the webhooks of a run due for its newest change."""
     run, change = changed.run, changed.change
     if change is not None and webhook_store.want_webhooks(tx, run.access, run.id, change):
         tx.wake(WEBHOOKS)
 
 
-def crowded_hosts(busy: Mapping[str, int]) -> list[str]:
-    """Hosts at which as many webhooks are being told as may be."""
+def saturated_hosts(busy: Mapping[str, int]) -> list[str]:
+    """Return the hosts to which as many webhooks are being sent as allowed."""
     return [host for host, count in busy.items() if count >= WEBHOOKS_PER_HOST_AT_A_TIME]
 
 
 def take_webhooks(tx: Tx, busy: Mapping[str, int], limit: int) -> list[Webhook]:
-    """Take up to `limit` webhooks that are due, of whatever account, for a caller who is at so many of each host."""
-    at_work = Counter(busy)
+    """Lease up to `limit` due webhooks across all accounts; `busy` counts those already being sent, by host."""
+    in_flight = Counter(busy)
     taken: list[Webhook] = []
     claim = tx.new_id("whc")
-    for webhook in webhook_store.due_webhooks(tx, limit, but=crowded_hosts(busy)):
-        if at_work[webhook.host] < WEBHOOKS_PER_HOST_AT_A_TIME:
-            at_work[webhook.host] += 1
+    for webhook in webhook_store.due_webhooks(tx, limit, but=saturated_hosts(busy)):
+        if in_flight[webhook.host] < WEBHOOKS_PER_HOST_AT_A_TIME:
+            in_flight[webhook.host] += 1
             taken.append(structs.replace(webhook, claim=claim, due_at=tx.now + _LEASE_MS))
     webhook_store.claim_webhooks(tx, taken)
     return taken
 
 
-def webhook_told(tx: Tx, webhook: Webhook, change: int) -> Webhook | None:
-    """Note that a webhook was told of a change; the webhook while there is more to tell and the claim holds."""
+def webhook_sent(tx: Tx, webhook: Webhook, change: int) -> Webhook | None:
+    """Record that a change was sent; return the webhook while more are left and the claim holds."""
     return webhook_store.note_told(tx, webhook.access, webhook, change, tx.now + _LEASE_MS)
 
 
 def webhook_failed(
     tx: Tx, webhook: Webhook, reason: str, attempts_max: int
 ) -> Literal["again", "given_up", "lost"]:  # fmt: skip
-    """Note that a webhook could not be told: it is tried again later, or given up; `lost` when the claim is over."""
+    """Record a failed attempt: it is retried later or given up; `lost` when the claim no longer holds."""
     attempt = webhook.attempt + 1
     is_last = attempt >= attempts_max
     noted = webhook_store.note_failed(

@@ -1,4 +1,4 @@
-"""Going on by hand: a waiting run is given what it waits for, or a failed one is said again."""
+"""Continuing a waiting run: with an answer, a decision, or the outputs of its sender's functions."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -16,7 +16,7 @@ from carrel.storage import Tx
 
 
 class CallOutput(Struct, frozen=True, kw_only=True):
-    """What a sender's own function brought; `parts` is the output in the sender's form where it is more than text."""
+    """The output of a function that the sender executes; `parts` keeps the sender's form where it is more than text."""
 
     call: Entry
     text: str
@@ -24,20 +24,20 @@ class CallOutput(Struct, frozen=True, kw_only=True):
 
 
 def answer(tx: Tx, access: Access, run_id: str, message: Message, *, approved: bool | None = None) -> Run:
-    """Give a waiting run what it asked for; it joins its lane again as its own continuation.
+    """Answer a waiting run and queue it again in its lane.
 
-    `approved` is the decision where it asked for one, and the message a word that goes with it.
+    `approved` is the decision, if the run asked for one; the message then comments on it.
     """
-    return go_on(tx, access, run_id, message=message, approved=approved)[0]
+    return continue_run(tx, access, run_id, message=message, approved=approved)[0]
 
 
-def go_on(
+def continue_run(
     tx: Tx, access: Access, run_id: str, *, outputs: Sequence[CallOutput] = (), message: Message | None = None,
     extras: TurnExtras | None = None, approved: bool | None = None,
 ) -> tuple[Run, int]:  # fmt: skip
-    """Let a waiting run go on with what its sender's functions brought and what is said beside; and the last entry.
+    """Queue a waiting run again with the outputs of its sender's functions and a message; also return the last entry.
 
-    Whoever gives outputs holds the lane and has seen that they belong to the run's pending calls.
+    A caller that passes outputs must have locked the lane and checked that they belong to the run's open calls.
     """
     if message is not None:
         check_message(message)
@@ -49,9 +49,9 @@ def go_on(
     if run is None or run.state != "waiting" or entry is None:
         raise Refusal(Code.CONFLICT, "This run is not waiting for an answer.")
     queue_store.enter_lane(tx, access, run.key, run.channel)
-    heard = [append_entry(tx, access, _brought(access, run, output)) for output in outputs]
+    entries = [append_entry(tx, access, _output_entry(access, run, output)) for output in outputs]
     if message is not None:
-        heard.append(append_entry(tx, access, _said(tx, access, run, message, approved)))
+        entries.append(append_entry(tx, access, _message_entry(tx, access, run, message, approved)))
     if extras is not None:
         extras_store.keep_extras(tx, access, run.id, extras)
     store.requeue_waiting(tx, access, run.id, head=entry[0] == 0)
@@ -60,10 +60,10 @@ def go_on(
     publish_change(tx, queued, "run.queued", state="queued", queuePosition=queue_store.queue_position(tx, queued))
     if queued.due_at is not None:
         tx.wake(RUNS)
-    return queued, heard[-1].seq
+    return queued, entries[-1].seq
 
 
-def _said(tx: Tx, access: Access, run: Run, message: Message, approved: bool | None) -> NewEntry:
+def _message_entry(tx: Tx, access: Access, run: Run, message: Message, approved: bool | None) -> NewEntry:
     return NewEntry(
         type="conversation",
         role="user",
@@ -82,7 +82,7 @@ def _said(tx: Tx, access: Access, run: Run, message: Message, approved: bool | N
     )
 
 
-def _brought(access: Access, run: Run, output: CallOutput) -> NewEntry:
+def _output_entry(access: Access, run: Run, output: CallOutput) -> NewEntry:
     details = output.call.details or {}
     shown = {} if output.parts is None else {"output": output.parts}
     return NewEntry(
@@ -102,17 +102,17 @@ def _brought(access: Access, run: Run, output: CallOutput) -> NewEntry:
 
 
 def open_calls(own: Sequence[Entry]) -> list[Entry]:
-    """The calls of a run that are written down and not answered."""
-    answered = {_call_name(entry) for entry in own if entry.role == "toolResult"}
-    return [entry for entry in own if entry.role == "toolCall" and _call_name(entry) not in answered]
+    """Return the calls in a run's entries that have no result yet."""
+    answered = {_call_id(entry) for entry in own if entry.role == "toolResult"}
+    return [entry for entry in own if entry.role == "toolCall" and _call_id(entry) not in answered]
 
 
 def is_senders(call: Entry) -> bool:
-    """True for a call, or its result, of a function that the run's sender makes itself."""
+    """True for a call, or its result, of a function that the run's sender executes itself."""
     return bool((call.details or {}).get("sender"))
 
 
-def _call_name(entry: Entry) -> tuple[object, object]:
+def _call_id(entry: Entry) -> tuple[object, object]:
     details = entry.details or {}
     return details.get("step"), details.get("callId")
 
@@ -120,5 +120,5 @@ def _call_name(entry: Entry) -> tuple[object, object]:
 def _details(message: Message, approved: bool | None) -> dict[str, object] | None:
     if approved is not None:
         return {"approval": approved}
-    # The sender's own form of it is kept beside the words, for whoever is to see it again just as it was.
+    # The sender's original form is kept beside the text, so that it can be shown again unchanged.
     return None if message.original is None else {"original": message.original.decode()}

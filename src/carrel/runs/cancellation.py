@@ -1,4 +1,4 @@
-"""Cancelling: a queued or waiting run ends at once, a running one is asked to stop and ends when its turn has."""
+"""Cancelling: a queued or waiting run ends at once; a running one is asked to stop and ends with its turn."""
 
 from carrel.kernel import Access, Code, Refusal
 from carrel.runs import queue_store, store
@@ -10,14 +10,14 @@ from carrel.storage import Tx
 
 
 def cancel(tx: Tx, access: Access, run_id: str, reason: str) -> Run | None:
-    """Cancel one run; None when it has ended already.
+    """Cancel a run; return None if it has already ended.
 
-    A running one is left to its worker, or ended here if that is lost.
+    A running one is ended by its worker, or here if the worker is lost.
     """
     known = store.run_by_id(tx, access, run_id)
     if known is None or known.ended:
         return None
-    # Lane before run, as everywhere: a claim takes only the run, so the two never wait for each other.
+    # The lane is locked before the run everywhere; a claim locks only the run, so the two cannot deadlock.
     lock_lane(tx, access, known.key)
     run = store.hold_run(tx, access, run_id)
     if run is None or run.ended:
@@ -31,7 +31,7 @@ def cancel(tx: Tx, access: Access, run_id: str, reason: str) -> Run | None:
 
 
 def end_unheld(tx: Tx, run: Run, state: str, reason: str, error: tuple[str, str] | None = None) -> None:
-    """End a run that no worker holds and let its lane go on."""
+    """End a run that has no worker and let its lane go on."""
     require_move(run.state, state)
     code, message = error or (None, None)
     store.end_unclaimed(tx, run.access, run.id, state=state, reason=reason, error_code=code, error_message=message)
@@ -48,9 +48,9 @@ def end_unheld(tx: Tx, run: Run, state: str, reason: str, error: tuple[str, str]
 
 
 def stop_lane(tx: Tx, access: Access, key: str, reason: str, *, descendants: bool = True) -> list[str]:
-    """Cancel everything said to a lane so far, and to the lanes spawned from it; the ids of the runs."""
+    """Cancel all runs of a lane and of the lanes spawned from it; return the ids of the runs."""
     lock_lane(tx, access, key)
-    # Newest first: the head goes last, so that nothing behind it is started on the way.
+    # Newest first: the head goes last, so that no run behind it is promoted meanwhile.
     live = reversed(queue_store.live_runs_of_lane(tx, access, key))
     stopped = [run.id for run in live if cancel(tx, access, run.id, reason) is not None]
     tx.publish(LaneStopped(access, key))
@@ -60,7 +60,7 @@ def stop_lane(tx: Tx, access: Access, key: str, reason: str, *, descendants: boo
 
 
 def require_cancelled(run: Run | None) -> Run:
-    """The run, or the refusal for one that had ended before."""
+    """Return the run, or refuse one that had already ended."""
     if run is None:
         raise Refusal(Code.ALREADY_ENDED, "This run has already ended.")
     return run

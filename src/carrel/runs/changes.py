@@ -1,6 +1,6 @@
-"""A run's changes: the event in the feed, and whoever observes runs, all in the transaction of the change.
+"""A run's changes: the event in the feed and the calls of observers, all in the transaction of the change.
 
-Rooms above register observers while the server is put together; nothing here knows who they are.
+Rooms above register observers at start-up; this room does not know them.
 """
 
 from typing import Any
@@ -18,7 +18,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 class RunChanged(Struct, frozen=True):
-    """A run has come to a state. `change` is its number, for runs whose changes are followed by number."""
+    """A run has entered a state. `change` is its number, for runs whose changes are followed by number."""
 
     run: Claim
     state: str
@@ -40,7 +40,7 @@ class LaneStopped(Struct, frozen=True):
 
 
 def about_run(run: Claim) -> About:
-    """What a run's events concern."""
+    """Return what a run's events are about."""
     key = run.session_key
     return About(
         key=run.key,
@@ -53,7 +53,7 @@ def about_run(run: Claim) -> About:
 
 
 def publish_change(tx: Tx, run: Claim, name: str, *, state: str, reason: str | None = None, **more: Any) -> None:
-    """Write a run's event and call the observers, in the transaction of the change."""
+    """Append a run's event and call the observers, in the transaction of the change."""
     body = {
         "state": state,
         "reason": reason,
@@ -61,14 +61,14 @@ def publish_change(tx: Tx, run: Claim, name: str, *, state: str, reason: str | N
         "provenance": msgspec.Raw(run.provenance.encode()),
         **more,
     }
-    # Only A2A follows a run's changes by number, so no other run pays for the look.
+    # Only A2A follows a run's changes by number, so other runs save the query.
     change = change_of(tx, run) if run.provenance_kind == "a2a" else None
     append_event(tx, run.access, name, about_run(run), _encode(body).decode(), change=change)
     tx.publish(RunChanged(run, state, change))
 
 
 def count_end(run: Claim, state: str, reason: str | None, now: int) -> None:
-    """Count an ended run and how long it worked."""
+    """Count an ended run and measure how long it took."""
     METRICS.count("runs.ended.count", state=state, reason=reason or "")
     if reason == "dead_letter":
         METRICS.count("runs.dead_letter.count")

@@ -9,13 +9,12 @@ from carrel.runs.model import RUNS, Run
 from carrel.sessions import lock_lane
 from carrel.storage import Tx
 
-_RUNS_AT_A_TIME = 100
+_BATCH = 100
 
 
 def rescue_lost(tx: Tx) -> int:
-    """Take back every run whose lease ran out; how many there were."""
-    lost = queue_store.lost_runs(tx, _RUNS_AT_A_TIME)
-    return sum(_rescue(tx, run) for run in lost)
+    """Take back runs whose lease ran out; return how many."""
+    return sum(_rescue(tx, run) for run in queue_store.lost_runs(tx, _BATCH))
 
 
 def _rescue(tx: Tx, seen: Run) -> bool:
@@ -27,17 +26,17 @@ def _rescue(tx: Tx, seen: Run) -> bool:
     if run.stopping is not None:
         end_unheld(tx, run, "cancelled", run.stopping)
     elif run.wanted_end is None and has_written(tx, run.access, run.id) and not is_waiting(tx, run.access, run.id):
-        # Its tools may have changed the world half way: a repeat could do it twice. A person decides. Who only waited
-        # for another run was in the middle of nothing, and goes on waiting; who asked for its end does nothing else.
+        # Its tools may have changed something, and a repeat could do so twice: a person decides. A run that only waited
+        # for another one can go on waiting, and one with a requested end does nothing else.
         end_unheld(
             tx,
             run,
             "failed",
             "interrupted",
-            ("interrupted", "The server stopped in the middle of this turn after it had changed something."),
+            ("interrupted", "The server stopped during this turn, after a tool had changed something."),
         )
     elif run.attempt >= run.attempts_max + (run.wanted_end is not None):
-        # An end that was asked for needs one attempt more, which takes no step and only comes to it.
+        # A requested end needs one more attempt, which takes no step and only applies it.
         end_unheld(
             tx, run, "failed", "dead_letter", ("interrupted", f"The worker of this run was lost {run.attempt} times.")
         )

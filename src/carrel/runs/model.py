@@ -1,4 +1,4 @@
-"""Run, its states and moves, and the outcomes of a turn. Pure."""
+"""A run, its states and moves, and the outcomes of a turn. Pure."""
 
 from functools import lru_cache
 from typing import Any, Literal
@@ -9,14 +9,14 @@ from msgspec import Struct
 from carrel.kernel import SCOPE_END, Access, Code, Provenance, Refusal, SessionKey, clip, redact, system_access
 from carrel.kernel.limits import ERROR_CHARS_MAX
 
-# Bells: a run became due; a running one is asked to stop.
+# Bells: a run became due; a running run is asked to stop.
 RUNS = "runs"
 STOPS = "stops"
 
 State = Literal["queued", "running", "waiting", "completed", "failed", "cancelled"]
 WaitingFor = Literal["input", "auth", "tool_output", "approval"]
 
-# The state machine. A state with nothing onward is an end.
+# The state machine. A state without onward moves is an end.
 MOVES: dict[str, frozenset[str]] = {
     "queued": frozenset({"running", "cancelled", "failed"}),
     "running": frozenset({"queued", "waiting", "completed", "failed", "cancelled"}),
@@ -27,8 +27,8 @@ MOVES: dict[str, frozenset[str]] = {
 }
 ENDS = tuple(state for state, onward in MOVES.items() if not onward)
 _decode_provenance = msgspec.json.Decoder(Provenance).decode
-# Asked for several times in every transaction of a run; the values are frozen, so all may share them.
-_house_access = lru_cache(maxsize=1_024)(system_access)
+# Needed several times in every transaction of a run; the values are frozen, so they can be shared.
+_system_access = lru_cache(maxsize=1_024)(system_access)
 _stored_key = lru_cache(maxsize=16_384)(SessionKey.stored)
 _decode_names = msgspec.json.Decoder(tuple[str, ...]).decode
 
@@ -39,14 +39,14 @@ def states_before(after: str) -> tuple[str, ...]:
 
 
 def require_move(before: str, after: str) -> None:
-    """Refuse a move that the table does not have."""
+    """Refuse a move that is not in the table."""
     if after not in MOVES[before]:
         code = Code.ALREADY_ENDED if before in ENDS else Code.CONFLICT
         raise Refusal(code, f"A run that is {before} cannot become {after}.")
 
 
 class Claim(Struct, frozen=True):
-    """A run in the hands of one worker: what every write of its turn must carry, and no more."""
+    """A run held by one worker: only the fields that the writes of its turn need."""
 
     account_id: str
     id: str
@@ -69,17 +69,17 @@ class Claim(Struct, frozen=True):
 
     @property
     def session_key(self) -> SessionKey:
-        """The key of its lane as a value."""
+        """The session key of its lane."""
         return _stored_key(self.key)
 
     @property
     def access(self) -> Access:
-        """The house's access to the run's account."""
-        return _house_access(self.account_id)
+        """The system's access to the run's account."""
+        return _system_access(self.account_id)
 
 
 class Run(Claim, frozen=True):
-    """One durable piece of work in a lane; A2A calls it a task. Its fields are the columns of its table."""
+    """A message to a lane on its way to an outcome; A2A calls it a task. Its fields are the columns of its table."""
 
     actor_id: str
     message_id: str
@@ -113,30 +113,30 @@ class Run(Claim, frozen=True):
 
     @property
     def ended(self) -> bool:
-        """True once nothing can happen to it any more."""
+        """True once it is completed, failed or cancelled."""
         return self.state in ENDS
 
     @property
     def begins_afresh(self) -> bool:
-        """True for what a schedule says in a lane of its own: a new generation hears it, or its talk would grow."""
+        """True for a message of an isolated schedule: each starts a new generation, or the transcript would grow."""
         return self.provenance_kind == "cron" and self.session_key.rest == f"cron:{self.source().actor}"
 
     @property
     def sender_message(self) -> str | None:
-        """The sender's own id for the message, without the scope within which it is unique."""
+        """The sender's own id of the message, without the scope in which it is unique."""
         return None if self.sender_id is None else self.sender_id.rpartition(SCOPE_END)[2]
 
     def source(self) -> Provenance:
-        """By whose doing it was said."""
+        """Return the provenance of its message."""
         return _decode_provenance(self.provenance)
 
     def attached(self) -> tuple[str, ...]:
-        """The ids of what was attached to the message."""
+        """Return the ids of its attachments."""
         return _decode_names(self.attachment_ids)
 
 
 class ClaimLost(Exception):
-    """This worker's claim on a run is over: whatever it still wants to write must not be written."""
+    """This worker's claim on a run is lost, so it must write nothing more."""
 
 
 class Completed(Struct, frozen=True, kw_only=True):
@@ -148,7 +148,7 @@ class Completed(Struct, frozen=True, kw_only=True):
 
 
 class NeedsInput(Struct, frozen=True, kw_only=True, tag=True):
-    """The turn asks back and frees its lane."""
+    """The turn asks for input and frees its lane."""
 
     question: str
     waiting_for: WaitingFor = "input"
@@ -156,7 +156,7 @@ class NeedsInput(Struct, frozen=True, kw_only=True, tag=True):
 
 
 class Failed(Struct, frozen=True, kw_only=True, tag=True):
-    """The turn could not answer; `retryable` when only the way was bad."""
+    """The turn could not answer; `retryable` when another attempt may succeed."""
 
     code: str
     message: str
@@ -166,7 +166,7 @@ class Failed(Struct, frozen=True, kw_only=True, tag=True):
     usage: dict[str, Any] | None = None
 
     def shown(self) -> str:
-        """The message as it may be kept and shown."""
+        """Return the message redacted and clipped, as it is stored and shown."""
         return clip(redact(self.message), ERROR_CHARS_MAX)
 
 

@@ -1,4 +1,4 @@
-"""Telling people of a run: the account's owners, and the person whose message it answers."""
+"""Notifying people about runs: the account's owners, and the person who sent the message."""
 
 from collections.abc import Iterable
 
@@ -13,32 +13,32 @@ from carrel.storage import Database, Tx
 
 
 def observe_runs(db: Database) -> None:
-    """Register the notification of people about failed runs."""
+    """Register the observer that notifies people of failed runs."""
     db.observe(RunChanged, notify_failed)
 
 
 def notify_people(tx: Tx, access: Access, runs: Iterable[Run], new: NewNotification) -> None:
-    """Tell the owners, and the people whose messages these runs answer, unless the account wants no such thing."""
-    if _is_wanted(tx, access, new.type):
+    """Notify the owners and the senders of these runs, unless the account has turned this type off."""
+    if _is_enabled(tx, access, new.type):
         senders = {run.actor_id for run in runs if run.actor_id.startswith("usr_")}
         people = [sender for sender in sorted(senders) if user_by_id(tx, access, sender) is not None]
         notify(tx, access, [OWNERS, *people], new)
 
 
 def notify_failed(tx: Tx, changed: RunChanged) -> None:
-    """Tell that a run has failed; it is stored with its reasons by now."""
+    """Notify people that a run has failed; its error is already stored."""
     if changed.state != "failed":
         return
     ended = changed.run
     run = run_by_id(tx, ended.access, ended.id)
-    assert run is not None, "what is told of is there"
+    assert run is not None, "the change of this run was just written"
     new = NewNotification(
         type="run_failed",
         title=f"{run.agent_id} {'declined' if run.reason == 'rejected' else 'failed'}: {subject_of(run)}",
         body=run.error_message or run.reason or "No reason was given.",
         key=run.key,
         task_id=run.task_id,
-        # Its message is an entry once it was heard.
+        # The message becomes an entry when the turn starts.
         entry_id=run.message_id if run.session_id else None,
         run_id=run.id,
         session_id=run.session_id,
@@ -47,11 +47,11 @@ def notify_failed(tx: Tx, changed: RunChanged) -> None:
 
 
 def subject_of(run: Run) -> str:
-    """What a run was about, in the first words of its message."""
-    return clip(one_line(redact(run.text)), NOTIFICATION_SUBJECT_CHARS_MAX) or "a message without words"
+    """Return the first words of a run's message."""
+    return clip(one_line(redact(run.text)), NOTIFICATION_SUBJECT_CHARS_MAX) or "a message without text"
 
 
-def _is_wanted(tx: Tx, access: Access, kind: NotificationType) -> bool:
-    """False where the account's settings say that nobody is to be told of this."""
+def _is_enabled(tx: Tx, access: Access, kind: NotificationType) -> bool:
+    """False if the account's settings turn this type of notification off."""
     preferences = account_of(tx, access).settings.get("notificationPreferences") or {}
     return preferences.get(kind) is not False

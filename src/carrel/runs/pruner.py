@@ -1,4 +1,4 @@
-"""The pruner: removes what is past its time, a bounded handful at a go."""
+"""The pruner: deletes what is past its retention, in small batches."""
 
 from collections.abc import Callable, Sequence
 
@@ -14,12 +14,12 @@ from carrel.runs.cancellation import end_unheld
 from carrel.sessions import Lane, closed_sessions_before, delete_session, idle_children, lock_lane, set_archived
 from carrel.storage import FEED, Database, Tx, repeat
 
-# Removes a handful of what another room keeps for an account; how much that was.
+# Deletes a batch of expired rows of another room in one account; returns how many.
 Prune = Callable[[Tx, Access], int]
 
 
 class Pruner:
-    """Prunes one store now and then; `more` is what other rooms remove."""
+    """Prunes the store periodically; `more` are the prune functions of other rooms."""
 
     def __init__(self, db: Database, settings: Settings, more: Sequence[Prune] = ()) -> None:
         self._db = db
@@ -32,7 +32,7 @@ class Pruner:
 
 
 def prune(tx: Tx, settings: Settings, more: Sequence[Prune] = ()) -> int:
-    """Remove one handful of everything that is past its time; how much was found, 0 when all is done."""
+    """Delete one batch of everything past its retention; return how much was found, 0 when nothing is left."""
     removed = _expire_waits(tx, _ago(tx, settings.runs.waiting_days))
     for account in every_account(tx):
         access = system_access(account.id, account.slug)
@@ -41,9 +41,9 @@ def prune(tx: Tx, settings: Settings, more: Sequence[Prune] = ()) -> int:
         removed += _prune_sessions(tx, access, _ago(tx, settings.sessions.closed_retention_days))
         removed += _archive_children(tx, access, settings.agents.defaults.subagents.archive_after_minutes)
         removed += prune_events(tx, access, _ago(tx, settings.events.retention_days), limit=PRUNE_ROWS_MAX)
-        # What people were told of a run is worth keeping as long as the run.
-        told_before = _ago(tx, settings.runs.retention_days)
-        removed += prune_notifications(tx, access, told_before, keep=NOTIFICATIONS_KEPT_MAX, limit=PRUNE_ROWS_MAX)
+        # Notifications about a run are kept as long as the run.
+        before = _ago(tx, settings.runs.retention_days)
+        removed += prune_notifications(tx, access, before, keep=NOTIFICATIONS_KEPT_MAX, limit=PRUNE_ROWS_MAX)
         removed += prune_answers(tx, access, _ago(tx, IDEMPOTENCY_KEPT_HOURS / 24))
         removed += prune_run_tokens(tx, access, limit=PRUNE_ROWS_MAX)
         removed += sum(prune_more(tx, access) for prune_more in more)
@@ -51,7 +51,7 @@ def prune(tx: Tx, settings: Settings, more: Sequence[Prune] = ()) -> int:
 
 
 def _ago(tx: Tx, days: float) -> int:
-    """The moment before which things are past their time; 0 days keep them for ever."""
+    """Return the time that many days ago; 0, which is before everything, for 0 days: keep forever."""
     return tx.now - int(days * MS_PER_DAY) if days else 0
 
 
@@ -61,11 +61,11 @@ def _prune_runs(tx: Tx, access: Access, before: int, *, a2a: bool) -> int:
         if store.delete_run(tx, access, run.id) and a2a:
             caller_store.task_forgotten(tx, access, run)
         if run.session_id is None:
-            # Never heard: nothing else names its files. What was heard keeps them as long as its entry.
+            # No turn has started, so no entry refers to its files; otherwise they are kept as long as the entry.
             delete_attachments(tx, access, run.attached())
     if old:
         METRICS.count("runs.purged.count", len(old))
-        # Nothing is told of it, and yet whoever has counted runs must count them again.
+        # No event is written for this, but followers that count runs must count again.
         tx.wake(FEED)
     return len(old)
 
@@ -81,7 +81,7 @@ def _expire_waits(tx: Tx, before: int) -> int:
 
 
 def _archive_children(tx: Tx, access: Access, default_minutes: float) -> int:
-    """Archive sub-agents in which nothing happens any more; who spawned them says after how long."""
+    """Archive idle sub-agents; the agent that spawned them decides after how long."""
     found = 0
     for agent in every_agent(tx, access):
         own = agent.profile.subagents.archive_after_minutes
@@ -94,7 +94,7 @@ def _archive_children(tx: Tx, access: Access, default_minutes: float) -> int:
 
 
 def _archive(tx: Tx, access: Access, seen: Lane, before: int) -> bool:
-    # Held before it is judged: something may have been said there since.
+    # Locked, then checked again: a message may have arrived since.
     lane = lock_lane(tx, access, seen.key)
     if lane is None or lane.depth or lane.updated_at >= before or lane.archived_at is not None:
         return False

@@ -1,4 +1,4 @@
-"""deliver: the one door. Whatever is said to an agent becomes a queued run here, in one transaction, or is refused."""
+"""deliver(): every message to an agent becomes a queued run here, in one transaction, or is refused."""
 
 from msgspec import Struct
 
@@ -16,14 +16,14 @@ from carrel.storage import Row, Tx
 
 
 class Rules(Struct, frozen=True, kw_only=True):
-    """The settings that decide what may be delivered and how long it may take."""
+    """The settings that decide what may be delivered and how long a run may take."""
 
     runs: RunsSettings = RunsSettings()
     send_policy: SendPolicySettings = SendPolicySettings()
     a2a_timeout_minutes: float = 30
 
     def timeout_ms(self, envelope: Envelope) -> int:
-        """How long the work may take; 0 means without limit."""
+        """Return how long the run may take; 0 means no limit."""
         if envelope.unlimited:
             return 0
         if envelope.timeout_seconds:
@@ -33,7 +33,7 @@ class Rules(Struct, frozen=True, kw_only=True):
 
 
 def deliver(tx: Tx, access: Access, envelope: Envelope, rules: Rules) -> Run:
-    """Put an envelope into its lane. The same sender's message twice is the same run."""
+    """Queue an envelope in its lane. A sender's message delivered twice is the same run."""
     message = envelope.message
     if message.sender_id is not None:
         known = store.run_by_sender(tx, access, message.sender_id)
@@ -57,7 +57,7 @@ def deliver(tx: Tx, access: Access, envelope: Envelope, rules: Rules) -> Run:
 
 
 def check_message(message: Message) -> None:
-    """Refuse a message that says nothing or is beyond its bounds."""
+    """Refuse a message that is empty or too large."""
     if not message.text.strip() and not message.attachments:
         raise invalid("message", "A message needs some text.")
     if len(message.text) > MESSAGE_CHARS_MAX:
@@ -69,21 +69,22 @@ def check_message(message: Message) -> None:
 
 
 def _enter(tx: Tx, access: Access, envelope: Envelope, rules: Rules) -> int:
-    """Take a place in the lane, made at its first line; the place in its queue, 0 when nothing is before it.
+    """Count the run into its lane, created by its first message; return the queue position, 0 for the head.
 
-    What is refused has changed nothing yet: whoever can live with the refusal may go on in the same transaction.
+    A refusal has changed nothing yet, so the caller may catch it and go on in the same transaction.
     """
     key = str(envelope.key)
-    depth, override, enabled, made_by = queue_store.hold_entry(tx, access, key) or _made(tx, access, envelope, rules)
+    entry = queue_store.hold_entry(tx, access, key) or _create_lane(tx, access, envelope, rules)
+    depth, override, enabled, made_by = entry
     if not may_see(access, envelope.key, made_by):
         raise not_found("session")
     _require_open(envelope, rules, enabled, override)
-    # `depth` counts the running one too, which takes no place in the queue.
+    # `depth` counts the running run too, which is not in the queue.
     position = depth + 1 - queue_store.lane_is_busy(tx, access, key) if depth else 0
     if position > rules.runs.lane_queue_max:
         raise Refusal(
             Code.QUEUE_FULL,
-            f"{rules.runs.lane_queue_max} messages already wait in {envelope.key}; try again later.",
+            f"{envelope.key} already has {rules.runs.lane_queue_max} messages waiting; try again later.",
             retry_after_seconds=5,
         )
     queue_store.enter_lane(tx, access, key, envelope.channel)
@@ -91,14 +92,14 @@ def _enter(tx: Tx, access: Access, envelope: Envelope, rules: Rules) -> int:
 
 
 def _require_open(envelope: Envelope, rules: Rules, enabled: bool, override: str | None) -> None:
-    """Refuse what an agent that is disabled or a policy does not let in."""
+    """Refuse a message to a disabled agent, or one that the send policy denies."""
     if not enabled:
         raise Refusal(Code.FORBIDDEN, f"Agent {envelope.key.agent} is disabled; enable it first.")
     require_sending(rules.send_policy, envelope.key, envelope.channel, override)
 
 
-def _made(tx: Tx, access: Access, envelope: Envelope, rules: Rules) -> Row:
-    """Make a lane and hold it, unless what is said there would be refused."""
+def _create_lane(tx: Tx, access: Access, envelope: Envelope, rules: Rules) -> Row:
+    """Create a lane and lock it, unless the message would be refused."""
     key = envelope.key
     enabled = agent_enabled(tx, access, key.agent)
     if enabled is None:
@@ -106,11 +107,11 @@ def _made(tx: Tx, access: Access, envelope: Envelope, rules: Rules) -> Row:
     require_valid_new_key(key)
     _require_open(envelope, rules, enabled, None)
     insert_lane(tx, access, key)
-    made = queue_store.hold_entry(tx, access, str(key))
-    if made is None:
-        # It was there, so none was made, and it was deleted before it could be entered.
+    entry = queue_store.hold_entry(tx, access, str(key))
+    if entry is None:
+        # Another transaction had created the lane, and deleted it before we could lock it.
         raise Refusal(Code.CONFLICT, f"{key} was deleted a moment ago; try again.")
-    return made
+    return entry
 
 
 def _new_run(
@@ -130,7 +131,7 @@ def _new_run(
         actor_id=access.actor_id,
         sender_id=message.sender_id,
         original=message.original,
-        # The entry that the session will hear bears this id, so that it can be named before it is heard.
+        # The message's entry will get this id, so that it can be referred to before the turn starts.
         message_id="ent_" + run_id.removeprefix("run_"),
         text=message.text,
         attachment_ids=json_text(attachments) if attachments else "[]",

@@ -1,4 +1,4 @@
-"""What is taken away: a lane with everything said in it, and an agent with everything that waits for it."""
+"""Deleting a lane with its runs and entries, and disabling an agent with everything that waits for it."""
 
 from typing import Final
 
@@ -17,9 +17,9 @@ _DISABLED: Final = "agent_disabled"
 
 
 def remove_lane(tx: Tx, access: Access, lane: Lane) -> str | None:
-    """Cancel what lives in a lane and forget it all; the id of a run whose turn must end first, if there is one.
+    """Cancel a lane's runs and delete the lane; return the id of a run whose turn must end first, if there is one.
 
-    Called again once that run rests, it finishes what it began. A lane that is gone by then is what was wanted.
+    Call it again once that run has ended. A lane that no longer exists counts as deleted.
     """
     held = lock_lane(tx, access, lane.key)
     if held is None:
@@ -30,7 +30,7 @@ def remove_lane(tx: Tx, access: Access, lane: Lane) -> str | None:
         return running.id
     close_generation(tx, access, lane.session_key, "deleted")
     repair_pointers(tx, access, lane)
-    # What was heard is an entry's, also when its run is long pruned; what was never heard is only its run's.
+    # Files belong to an entry once the turn has started, even after the run was pruned; before that, to the run only.
     files = {*attached_in_lane(tx, access, lane.key), *lane_store.attached_to_runs(tx, access, lane.key)}
     delete_lane_entries(tx, access, lane.key)
     caller_store.lane_forgotten(tx, access, lane.key)
@@ -47,11 +47,11 @@ def remove_lane(tx: Tx, access: Access, lane: Lane) -> str | None:
 
 
 def retire_agent(tx: Tx, access: Access, agent_id: str) -> Agent:
-    """Disable an agent, cancel what was said to it and has not ended, and close its sessions."""
+    """Disable an agent, cancel its open runs and close its sessions."""
     agent = require_agent(tx, access, agent_id)
     retired = change_agent(tx, access, structs.replace(agent, enabled=False)) if agent.enabled else agent
     for lane in lanes_of_agent(tx, access, agent.id):
-        # Lanes spawned from these may belong to agents that stay.
+        # Lanes spawned from these may belong to other agents.
         stop_lane(tx, access, lane.key, _DISABLED, descendants=False)
         close_generation(tx, access, lane.session_key, _DISABLED)
     return retired

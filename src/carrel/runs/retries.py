@@ -1,4 +1,4 @@
-"""Retries: how long the next attempt waits, and a failed run whose message is delivered again by hand."""
+"""Retries: the backoff before the next attempt, and delivering a failed run's message again on request."""
 
 from carrel.kernel import Access, Chance, Code, Envelope, Message, NewAttachment, Refusal
 from carrel.kernel.limits import RETRY_BASE_SECONDS, RETRY_MAX_SECONDS
@@ -12,20 +12,20 @@ from carrel.storage import Tx
 
 
 def retry_delay_ms(attempt: int, chance: Chance | float) -> int:
-    """How long to wait after a failed attempt: 5 s doubled each time, at most 300 s, full jitter."""
+    """Return how long to wait after a failed attempt: 5 s doubled each time, at most 300 s, full jitter."""
     draw = chance if isinstance(chance, float) else chance.random()
     bound = min(RETRY_MAX_SECONDS, RETRY_BASE_SECONDS * 2 ** max(0, attempt - 1))
     return 1 + int(bound * 1000 * draw)
 
 
 def retry(tx: Tx, access: Access, run: Run, rules: Rules) -> Run:
-    """Say a failed run's message again, as a new run of the same lane."""
+    """Deliver a failed run's message again, as a new run of the same lane."""
     if run.state != "failed":
         raise Refusal(Code.CONFLICT, f"Only a failed run can be retried; this one is {run.state}.")
     lock_lane(tx, access, run.key)
     attachments = tuple(
-        NewAttachment(name=kept.name, mime_type=kept.mime_type, content=kept.content)
-        for kept in attachments_by_id(tx, access, run.attached())
+        NewAttachment(name=file.name, mime_type=file.mime_type, content=file.content)
+        for file in attachments_by_id(tx, access, run.attached())
     )
     message = Message(text=run.text, provenance=run.source(), attachments=attachments, original=run.original)
     envelope = Envelope(

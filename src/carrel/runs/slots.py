@@ -1,10 +1,10 @@
-"""Slots: how many turns this process may take at once, counted where several threads claim work."""
+"""Slots: how many turns this process may run at once. Thread-safe, because several threads claim runs."""
 
 import threading
 
 
 class Slots:
-    """A number of slots; who reserves one gives it back, from whatever thread."""
+    """A fixed number of slots; each reserved one must be released, from any thread."""
 
     def __init__(self, count: int) -> None:
         self._lock = threading.Lock()
@@ -14,29 +14,29 @@ class Slots:
 
     @property
     def taken(self) -> bool:
-        """True while somebody has a slot."""
+        """True while any slot is in use."""
         return self._free - self._lent < self._count
 
     def reserve(self, limit: int) -> int:
-        """Take up to `limit` free slots; how many that were."""
+        """Reserve up to `limit` free slots; return how many."""
         with self._lock:
             reserved = max(0, min(limit, self._free))
             self._free -= reserved
         return reserved
 
     def lend(self) -> None:
-        """Let another use a slot while its owner only waits."""
+        """Let another turn use a slot while its owner only waits."""
         with self._lock:
             self._free += 1
             self._lent += 1
 
     def take_back(self) -> None:
-        """Have a lent slot again, at once: whoever used it meanwhile is one too many for a while."""
+        """Take a lent slot back at once, even if that exceeds the number of slots for a while."""
         with self._lock:
             self._free -= 1
             self._lent -= 1
 
-    def give_back(self, count: int) -> None:
-        """Let `count` slots be taken again."""
+    def release(self, count: int) -> None:
+        """Free `count` reserved slots."""
         with self._lock:
             self._free += count

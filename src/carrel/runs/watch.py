@@ -1,6 +1,6 @@
-"""Watching single runs: one loop follows the feed for everybody who waits for a run, and wakes them alone.
+"""Watching single runs: one loop follows the feed for all callers that wait for a run, and wakes only those concerned.
 
-With a look of their own at every commit, a thousand who wait for a thousand runs would do nothing but look.
+If each of a thousand waiting callers looked at every commit, the server would do nothing else.
 """
 
 import asyncio
@@ -16,23 +16,23 @@ from carrel.runs import store
 from carrel.runs.model import Run
 from carrel.storage import FEED, Bell, Database, Tx
 
-# What a waiter is released by: the end, or a question that somebody must answer first.
-RESTS = ("completed", "failed", "cancelled", "waiting")
+# Ended, or waiting for an answer: the states that callers wait for.
+SETTLED_STATES = ("completed", "failed", "cancelled", "waiting")
 _log = getLogger("carrel.runs")
 
 
 class Watch:
-    """Bells by run, rung when something was told of that run."""
+    """A bell for each watched run, rung when the feed has an event of that run."""
 
     def __init__(self, db: Database) -> None:
         self._db = db
-        # Account -> run -> (bell, how many watch it).
+        # Account -> run -> (bell, number of watchers).
         self._watched: dict[str, dict[str, tuple[Bell, int]]] = {}
         self._cursors: dict[str, int] = {}
         self._arrived = Bell()
 
     async def serve(self) -> None:
-        """Follow the feed for whoever watches; for ever."""
+        """Follow the feed and ring the bells, until cancelled."""
         feed = self._db.bell(FEED)
         while True:
             arrived, version = self._arrived.version, feed.version
@@ -42,17 +42,17 @@ class Watch:
             wait_seconds: float = SAFETY_POLL_SECONDS
             try:
                 if any([await self._look(account_id) for account_id in list(self._watched)]):
-                    # What holds an event back may end without a sound.
+                    # An unsettled transaction may end without ringing the bell.
                     wait_seconds = UNSETTLED_POLL_SECONDS
             except Refusal as refusal:
-                # The store is away; those who watch look for themselves now and then.
+                # The store is unavailable; watchers also poll on their own.
                 _log.warning("watch_failed", extra={"error": refusal.message})
             if arrived == self._arrived.version:
                 await feed.wait(version, wait_seconds)
 
     @contextmanager
-    def over(self, account_id: str, run_id: str) -> Iterator[Bell]:
-        """A bell that rings when something was told of the run; take its version, look, then wait."""
+    def bell(self, account_id: str, run_id: str) -> Iterator[Bell]:
+        """A bell that rings at every event of a run: take its version, read the run, then wait."""
         runs = self._watched.setdefault(account_id, {})
         bell, count = runs.get(run_id) or (Bell(), 0)
         runs[run_id] = (bell, count + 1)
@@ -63,19 +63,19 @@ class Watch:
         finally:
             self._leave(account_id, run_id)
 
-    async def rest(
+    async def until_settled(
         self, access: Access, run_id: str, seconds_max: float, closing: asyncio.Event | None = None
     ) -> Run:  # fmt: skip
-        """The run once it rests, or as it is when the time is up or `closing` is set."""
+        """Wait until a run has ended or waits for an answer, the time is up, or `closing` is set; return the run."""
         deadline = elapsed_seconds() + seconds_max
-        with self.over(access.account_id, run_id) as bell:
+        with self.bell(access.account_id, run_id) as bell:
             while True:
                 version = bell.version
                 run = await self._db.read(lambda tx: store.run_by_id(tx, access, run_id))
                 if run is None:
                     raise not_found("run")
                 left = deadline - elapsed_seconds()
-                if run.state in RESTS or left <= 0 or (closing is not None and closing.is_set()):
+                if run.state in SETTLED_STATES or left <= 0 or (closing is not None and closing.is_set()):
                     return run
                 await bell.wait(version, min(left, SAFETY_POLL_SECONDS))
 
@@ -91,7 +91,7 @@ class Watch:
             self._cursors.pop(account_id, None)
 
     async def _look(self, account_id: str) -> bool:
-        """Ring for what was told since the last look, at the first for all; whether something must still wait."""
+        """Ring the bells of new events, of all watched runs at the first look; True if events are held back."""
         access = system_access(account_id)
         cursor = self._cursors.get(account_id)
         if cursor is None:
@@ -101,11 +101,11 @@ class Watch:
                 self._ring(account_id, list(self._watched[account_id]))
             return False
         while True:
-            told, unsettled = await self._db.read(partial(_told, access=access, after=cursor))
-            if not told or account_id not in self._cursors:
+            events, unsettled = await self._db.read(partial(_events_after, access=access, after=cursor))
+            if not events or account_id not in self._cursors:
                 return unsettled
-            cursor = self._cursors[account_id] = told[-1][0]
-            self._ring(account_id, [run_id for _, run_id in told if run_id is not None])
+            cursor = self._cursors[account_id] = events[-1][0]
+            self._ring(account_id, [run_id for _, run_id in events if run_id is not None])
 
     def _ring(self, account_id: str, run_ids: list[str]) -> None:
         watched = self._watched.get(account_id, {})
@@ -114,6 +114,6 @@ class Watch:
                 watched[run_id][0].ring()
 
 
-def _told(tx: Tx, access: Access, after: int) -> tuple[list[tuple[int, str | None]], bool]:
-    told = runs_told_of(tx, access, after, limit=STREAM_PAGE_ROWS)
-    return told, not told and any_event_after(tx, access, after)
+def _events_after(tx: Tx, access: Access, after: int) -> tuple[list[tuple[int, str | None]], bool]:
+    events = runs_told_of(tx, access, after, limit=STREAM_PAGE_ROWS)
+    return events, not events and any_event_after(tx, access, after)

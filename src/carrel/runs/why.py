@@ -1,4 +1,4 @@
-"""Why something does not move: one sentence each that a person understands, with what can be done."""
+"""Why a run is not moving: sentences that people understand, with what they can do about it."""
 
 from msgspec import Struct
 
@@ -8,9 +8,11 @@ from carrel.runs import queue_store
 from carrel.runs.model import Run
 from carrel.storage import Tx
 
+_WORKER_GRACE_MS = 1_000
+
 
 class Reason(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """One reason, since when, and the actions that would change it."""
+    """One reason, since when it holds, and the actions that would change it."""
 
     code: str
     text: str
@@ -21,26 +23,25 @@ class Reason(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=Tr
 
 
 class Why(Struct, frozen=True, kw_only=True, rename="camel"):
-    """Whether it moves, and if not, why."""
+    """Whether a run is moving, and if not, why."""
 
     moving: bool
     reasons: list[Reason]
 
 
 def explain(tx: Tx, access: Access, run: Run) -> Why:
-    """Why a run is where it is."""
+    """Explain why a run is not moving."""
     reasons: list[Reason] = []
     agent = agent_by_id(tx, access, run.agent_id)
     if agent is not None and not agent.enabled and not run.ended:
-        reasons.append(
-            _reason(run, "agent_disabled", f"Agent {agent.name} is disabled.", agent.updated_at, "enable the agent")
-        )
+        text = f"Agent {agent.name} is disabled."
+        reasons.append(_reason(run, "agent_disabled", text, agent.updated_at, "enable the agent"))
     if run.state == "waiting":
         reasons.append(_waiting(run))
     elif run.state == "queued":
         reasons += _queued(tx, access, run)
     elif run.state == "running" and (run.lease_until or 0) <= tx.now:
-        text = "The worker of this run is gone; it is taken back to its lane within seconds."
+        text = "The worker of this run is gone; the run returns to its lane within seconds."
         reasons.append(_reason(run, "no_worker", text, run.lease_until, "wait", "cancel"))
     elif run.ended:
         text = f"The run has ended: {run.state}" + (f" ({run.reason})." if run.reason else ".")
@@ -51,7 +52,7 @@ def explain(tx: Tx, access: Access, run: Run) -> Why:
 
 def _waiting(run: Run) -> Reason:
     if run.waiting_for == "tool_output":
-        text = run.question or "The program that sent this is to make a call."
+        text = run.question or "The client that sent this message must run a function and return its output."
         return _reason(run, "waiting_input", text, run.updated_at, "cancel")
     code = {"input": "waiting_input", "auth": "waiting_auth"}.get(run.waiting_for or "", "waiting_approval")
     return _reason(run, code, f"The agent asked: {run.question or 'for something'}", run.updated_at, "answer", "cancel")
@@ -61,31 +62,20 @@ def _queued(tx: Tx, access: Access, run: Run) -> list[Reason]:
     if run.due_at is not None and run.due_at > tx.now:
         seconds = max(1, (run.due_at - tx.now) // 1000)
         failed = f"Attempt {run.attempt} of {run.attempts_max} failed ({run.error_message or run.error_code})"
-        text = f"{failed}; the next begins in {seconds} s."
+        text = f"{failed}; the next starts in {seconds} s."
         code = "gateway_down" if (run.error_code or "").startswith(("connect", "unreachable")) else "waiting_retry"
         return [_reason(run, code, text, run.updated_at, "wait", "cancel")]
     if run.due_at is not None:
         since = max(run.due_at, run.updated_at)
         if tx.now - since < _WORKER_GRACE_MS:
             return []
-        return [
-            _reason(
-                run,
-                "no_worker",
-                "It is this run's turn, but no worker has a free place for it.",
-                since,
-                "wait",
-                "raise runs.concurrency",
-            )
-        ]
+        text = "This run is next, but no worker has a free slot."
+        return [_reason(run, "no_worker", text, since, "wait", "raise runs.concurrency")]
     position = queue_store.queue_position(tx, run)
     holder = queue_store.running_of_lane(tx, access, run.key)
-    busy = f"run {holder.id} is being worked on" if holder else "an earlier run waits for its next attempt"
-    text = f"It is number {position} in the queue of {SessionKey.stored(run.key)}; {busy}."
+    busy = f"run {holder.id} is running" if holder else "an earlier run is waiting for its next attempt"
+    text = f"This run is number {position} in the queue of {SessionKey.stored(run.key)}; {busy}."
     return [_reason(run, "lane_busy", text, holder.started_at if holder else run.created_at, "wait", "cancel")]
-
-
-_WORKER_GRACE_MS = 1_000
 
 
 def _reason(run: Run, code: str, text: str, since: int | None, *actions: str) -> Reason:

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from carrel.kernel import METRICS, MS_PER_SECOND, Code, Refusal, system_access
 from carrel.records import call_of, finish_call, outside_call, record_call
-from carrel.runs import OutsideCall, WantedEnd, Watch, run_by_id, want_end
+from carrel.runs import OutsideCall, RequestedEnd, Watch, request_end, run_by_id
 from carrel.sessions import lock_lane, make_lane
 from carrel.storage import Database, Tx
 from carrel.tools.invocation import bounded, effect_of, finished, hold_caller, ready_for
@@ -70,7 +70,7 @@ class OutsideCalls:
         seconds = max(0, wait.until - now) / MS_PER_SECOND
         access = system_access(caller.access.account_id, caller.access.account_slug)
         with suppress(Refusal):
-            await self._watch.rest(access, wait.run_id, seconds, self._closing)
+            await self._watch.until_settled(access, wait.run_id, seconds, self._closing)
 
 
 def _act_once(tx: Tx, call: NewCall, tool: Tool, readied: Readied | None) -> Result:
@@ -98,7 +98,7 @@ def _act_once(tx: Tx, call: NewCall, tool: Tool, readied: Readied | None) -> Res
         record_call(tx, caller.access, caller.run.id, name, tool=tool.name, effect=effect, result=text, wait=wait)
         if result.ends is not None:
             made = OutsideCall(name=tool.name, arguments=call.arguments, result=text)
-            want_end(tx, caller.access, caller.run.id, WantedEnd(outcome=result.ends, call=made))
+            request_end(tx, caller.access, caller.run.id, RequestedEnd(outcome=result.ends, call=made))
     if call.keep is not None:
         call.keep(tx, text)
     return result

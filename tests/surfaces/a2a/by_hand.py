@@ -4,7 +4,8 @@ from collections.abc import Callable
 
 from carrel.records import Artifact, insert_artifact
 from carrel.runs import Claim, Outcome, bind_session, count_change, fence, publish_change
-from carrel.runs.outcomes import claim, settle
+from carrel.runs.claims import claim
+from carrel.runs.outcomes import settle
 from carrel.sessions import open_generation
 from carrel.storage import Database, Tx
 

@@ -14,7 +14,7 @@ import pytest
 from carrel.kernel import METRICS, Envelope, Message, Provenance
 from carrel.kernel.limits import RETRY_MAX_SECONDS, WEBHOOK_LEASE_SECONDS, WEBHOOKS_PER_HOST_AT_A_TIME
 from carrel.kernel.settings import A2aPushSettings
-from carrel.outbox import Webhook, WebhookAddress, keep_webhook, webhook_by_id
+from carrel.outbox import Webhook, WebhookAddress, save_webhook, webhook_by_id
 from carrel.outbox.webhook_store import WEBHOOKS
 from carrel.runs import Completed, Run, deliver
 from carrel.surfaces.a2a import PushDuty
@@ -62,7 +62,7 @@ async def say(engine: Engine, name: str = "one", *, original: bytes = b'{"messag
 async def follow(engine: Engine, run: Run, url: str, webhook_id: str = "w") -> None:
     """Make a webhook that is told everything from the beginning."""
     address = WebhookAddress(url=url, host=web_host(url), token=SECRET, scheme="Bearer", credentials=SECRET[::-1])
-    await engine.db.write(lambda tx: keep_webhook(tx, engine.access, run.id, webhook_id, address, after=0))
+    await engine.db.write(lambda tx: save_webhook(tx, engine.access, run.id, webhook_id, address, after=0))
 
 
 @asynccontextmanager

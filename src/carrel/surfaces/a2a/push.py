@@ -17,12 +17,12 @@ from carrel.kernel.settings import A2aPushSettings
 from carrel.outbox import (
     WEBHOOKS,
     Webhook,
-    crowded_hosts,
     next_webhook_due,
     release_webhooks,
+    saturated_hosts,
     take_webhooks,
     webhook_failed,
-    webhook_told,
+    webhook_sent,
 )
 from carrel.runs import run_by_id
 from carrel.storage import Database, LeasedDuty, Tx
@@ -54,7 +54,7 @@ class PushDuty(LeasedDuty[Webhook]):
 
     def next_due(self, tx: Tx) -> int | None:
         """Return when a webhook is next due at a host that is not at its limit."""
-        return next_webhook_due(tx, but=crowded_hosts(self._hosts()))
+        return next_webhook_due(tx, but=saturated_hosts(self._hosts()))
 
     def take(self, tx: Tx, limit: int) -> list[Webhook]:
         """Lease webhooks with undelivered changes, up to the limit of each host."""
@@ -85,7 +85,7 @@ class PushDuty(LeasedDuty[Webhook]):
             log_trouble(_log, "webhook_broke_off", error, run_id=webhook.run_id)
             await self._fail(webhook, f"Delivery failed on this server: {type(error).__name__}.")
             return None
-        return await self.db.write(lambda tx: webhook_told(tx, webhook, change))
+        return await self.db.write(lambda tx: webhook_sent(tx, webhook, change))
 
     async def _post(self, webhook: Webhook, body: bytes) -> None:
         async with self._wire.stream(

@@ -21,7 +21,7 @@ from carrel.kernel.limits import (
     WEBHOOK_URL_CHARS_MAX,
 )
 from carrel.kernel.settings import A2aPushSettings
-from carrel.outbox import Webhook, WebhookAddress, delete_webhook, keep_webhook, webhook_by_id, webhooks_of_run
+from carrel.outbox import Webhook, WebhookAddress, delete_webhook, save_webhook, webhook_by_id, webhooks_of_run
 from carrel.runs import Run
 from carrel.storage import Tx
 from carrel.surfaces.a2a.caller import Caller, own_run
@@ -129,7 +129,7 @@ def add_push_config(
     if len(webhook_id) > A2A_ID_CHARS_MAX or not webhook_id.isprintable():
         problem = f"The id must be at most {A2A_ID_CHARS_MAX} characters, without control characters."
         raise invalid(f"{prefix}id", problem)
-    return _config(keep_webhook(tx, access, run.id, webhook_id, _address(config, prefix), after=after))
+    return _config(save_webhook(tx, access, run.id, webhook_id, _address(config, prefix), after=after))
 
 
 def _require_push(settings: A2aPushSettings) -> None:

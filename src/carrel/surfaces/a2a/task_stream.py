@@ -5,7 +5,7 @@ from functools import partial
 
 from carrel.journal import changes_of_run
 from carrel.kernel.limits import STREAM_PAGE_ROWS, STREAM_PING_SECONDS
-from carrel.runs import RESTS, Run, run_by_id
+from carrel.runs import SETTLED_STATES, Run, run_by_id
 from carrel.storage import Tx
 from carrel.surfaces.a2a.caller import Caller
 from carrel.surfaces.a2a.protobuf_json import Json
@@ -25,11 +25,11 @@ async def follow_task(
     `until_rest`.
     """
     access = caller.access
-    with house.watch.over(access.account_id, run.id) as bell:
+    with house.watch.bell(access.account_id, run.id) as bell:
         task = await house.db.read(lambda tx: task_json(tx, access, run, detail))
         # Numbered by what the client has seen: if it is cut off right here, it must still get the next change.
         yield (after, {"task": task})
-        if until_rest and run.state in RESTS and after >= run.changes:
+        if until_rest and run.state in SETTLED_STATES and after >= run.changes:
             return
         while True:
             version = bell.version

@@ -11,7 +11,7 @@ from a2a.types import (
 from msgspec import structs
 
 from carrel.kernel.limits import STOP_SECONDS_MAX
-from carrel.runs import RESTS, Run, cancel
+from carrel.runs import SETTLED_STATES, Run, cancel
 from carrel.storage import Tx
 from carrel.surfaces.a2a.caller import Caller, own_run
 from carrel.surfaces.a2a.errors import TASK_NOT_CANCELABLE, UNSUPPORTED_OPERATION, A2aError, invalid_params
@@ -38,7 +38,7 @@ class Tasks:
         """SendMessage: return the task once it has ended or asks for something, or at once if requested."""
         detail = _detail(request.configuration, prefix="configuration.")
         run = await self._accept(caller, request)
-        if not request.configuration.return_immediately and run.state not in RESTS:
+        if not request.configuration.return_immediately and run.state not in SETTLED_STATES:
             seconds = self._house.settings.a2a.blocking_wait_seconds
             run = await self._house.wait_for_run(caller.access, run.id, seconds)
         return {"task": await self._read(caller, run.id, detail)}

@@ -46,7 +46,7 @@ class House(Struct, frozen=True, kw_only=True):
 
     async def wait_for_run(self, access: Access, run_id: str, seconds_max: float) -> Run:
         """Return the run once it has ended or is waiting, or as it is when the time is up or the server stops."""
-        return await self.watch.rest(access, run_id, seconds_max, self.closing)
+        return await self.watch.until_settled(access, run_id, seconds_max, self.closing)
 
     @property
     def surroundings(self) -> Surroundings:

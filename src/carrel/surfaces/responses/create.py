@@ -5,7 +5,17 @@ from msgspec import Struct, structs
 from carrel.journal import Entry, entries_of_run, json_text
 from carrel.kernel import Access, Envelope, Message, Provenance, TurnExtras
 from carrel.kernel.limits import RESPONSE_EXTRAS_BYTES_MAX
-from carrel.runs import CallOutput, Rules, Run, deliver, extras_of, go_on, is_senders, live_runs_of_lane, open_calls
+from carrel.runs import (
+    CallOutput,
+    Rules,
+    Run,
+    continue_run,
+    deliver,
+    extras_of,
+    is_senders,
+    live_runs_of_lane,
+    open_calls,
+)
 from carrel.sessions import lock_lane
 from carrel.storage import Tx
 from carrel.surfaces.http.idempotency import KEPT_MS
@@ -150,7 +160,7 @@ def _continue(tx: Tx, asked: Asked, way: Way, run: Run) -> Response:
         raise wrong("input", f"The output of {', '.join(sorted(missing))[:400]} is missing.")
     message = _beside(asked) if given.said is not None and not _is_replayed(given) else None
     spent, rested_at = run.usage, run.updated_at
-    gone_on, after = go_on(
+    gone_on, after = continue_run(
         tx,
         asked.access,
         run.id,

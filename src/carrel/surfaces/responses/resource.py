@@ -6,7 +6,7 @@ from msgspec import Struct
 from carrel.delivery import is_about_approval
 from carrel.journal import Entry, entries_of_run
 from carrel.kernel import MS_PER_SECOND, Access
-from carrel.runs import RESTS, Run, is_senders, open_calls, run_by_id
+from carrel.runs import SETTLED_STATES, Run, is_senders, open_calls, run_by_id
 from carrel.storage import Tx
 from carrel.surfaces.responses.errors import no_response
 from carrel.surfaces.responses.requests import Json
@@ -59,7 +59,7 @@ def look_for(tx: Tx, access: Access, response: Response) -> Seen | None:
 
 def _rests(run: Run) -> bool:
     """True when a run is over, or waits for its sender; whether a tool may act is asked of a person here."""
-    return run.state in RESTS and not (run.state == "waiting" and run.waiting_for == "approval")
+    return run.state in SETTLED_STATES and not (run.state == "waiting" and run.waiting_for == "approval")
 
 
 def _items(entry: Entry, run: Run, *, rests: bool) -> list[Json]:

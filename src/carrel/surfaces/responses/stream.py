@@ -22,7 +22,7 @@ Events = AsyncGenerator[Json | None, None]
 async def rest_of(house: House, access: Access, response: Response) -> Seen:
     """The response once it rests, or as it is when the time is up or the server stops."""
     deadline = elapsed_seconds() + RESPONSE_WAIT_SECONDS_MAX
-    with house.watch.over(access.account_id, response.run_id) as bell:
+    with house.watch.bell(access.account_id, response.run_id) as bell:
         while True:
             version = bell.version
             seen = await house.db.read(partial(see, access=access, response=response))
@@ -37,7 +37,7 @@ async def follow(house: House, access: Access, response: Response, words: Words 
     `words` are what its run says live, gathered from before it began; without them text comes whole once it is stored.
     """
     telling = Telling(response.id)
-    with house.watch.over(access.account_id, response.run_id) as bell:
+    with house.watch.bell(access.account_id, response.run_id) as bell:
         seen = await house.db.read(partial(see, access=access, response=response))
         # Whether it waits behind others; the head of a lane is as good as begun.
         is_queued = status_of(seen) == "queued" and seen.run.due_at is None

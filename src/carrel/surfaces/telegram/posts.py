@@ -17,12 +17,12 @@ from carrel.outbox import (
     ChannelMessage,
     Post,
     claim_post,
+    drop_post,
     next_post_due,
     part_sent,
-    pass_over,
     post_by_id,
     post_failed,
-    post_words,
+    post_text,
     postable_run,
     release_posts,
     take_posts,
@@ -67,7 +67,7 @@ class PostDuty(LeasedDuty[Post]):
             if parts_of(claimed.text or ""):
                 taken.append(claimed)
             else:
-                pass_over(tx, claimed, why or "There is nothing to send.")
+                drop_post(tx, claimed, why or "There is nothing to send.")
         return taken
 
     def _text(self, tx: Tx, post: Post) -> tuple[str | None, str]:
@@ -119,7 +119,7 @@ class TelegramChannel:
         if chat_address is None:
             raise ChannelFault("This session was never used on Telegram.")
         access = system_access(message.account_id)
-        await self._db.write(lambda tx: post_words(tx, access, CHANNEL, chat_address, message.text, post_id=message.id))
+        await self._db.write(lambda tx: post_text(tx, access, CHANNEL, chat_address, message.text, post_id=message.id))
         while True:
             version = self._bell.version
             kept = await self._db.read(lambda tx: post_by_id(tx, access, message.id))

@@ -204,7 +204,7 @@ async def delete_session(ask: Ask[None, NoQuery]) -> None:
         running = await ask.write(lambda tx, access: remove_lane(tx, access, lane))
         if running is None:
             return
-        await ask.house.watch.rest(ask.access, running, STOP_SECONDS_MAX)
+        await ask.house.watch.until_settled(ask.access, running, STOP_SECONDS_MAX)
     raise Refusal(
         Code.CONFLICT, "A run of this session has not come to its end yet; delete the session again in a moment."
     )

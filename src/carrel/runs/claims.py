@@ -1,0 +1,33 @@
+"""Claims: a worker takes the due head of a lane, and every write of its turn is fenced by that claim."""
+
+from carrel.kernel import METRICS
+from carrel.runs import queue_store, store
+from carrel.runs.changes import publish_change
+from carrel.runs.model import Claim, ClaimLost
+from carrel.runs.requested_ends import RequestedEnd, read_requested_end
+from carrel.storage import Tx
+
+
+def claim(tx: Tx, worker: str, lease_ms: int, limit: int) -> list[Claim]:
+    """Claim up to `limit` of the oldest due heads of lanes for a worker."""
+    return publish_started(tx, queue_store.claim_due(tx, worker, tx.now + lease_ms, limit))
+
+
+def publish_started(tx: Tx, claimed: list[Claim]) -> list[Claim]:
+    """Publish and count the start of runs that were just claimed; return them."""
+    for run in claimed:
+        publish_change(tx, run, "run.started", state="running")
+        METRICS.count("runs.started.count", agent=run.agent_id, provenance=run.provenance_kind)
+        METRICS.observe("runs.wait.seconds", (tx.now - run.created_at) / 1000, provenance=run.provenance_kind)
+    return claimed
+
+
+def fence(tx: Tx, run: Claim) -> RequestedEnd | None:
+    """Raise ClaimLost unless this claim still holds and the run was not asked to stop. Call it before every write.
+
+    Return the end that a tool call has requested, if any.
+    """
+    stop = store.claimed_stop(tx, run)
+    if stop is None or stop[0] is not None:
+        raise ClaimLost(run.id)
+    return read_requested_end(stop[1])
