@@ -263,7 +263,7 @@ def test_variables_of_the_client_are_no_settings() -> None:
         ("server = 5", {}, "is a section"),
         ("gateway = 5", {}, "is a section"),
         ("server.port.deep = 5", {}, "server.port in carrel.toml: must be a whole number"),
-        ("server.public_url = 'example.org'", {}, "begins http:// or https://"),
+        ("server.public_url = 'example.org'", {}, "starts with http:// or https://"),
         ("storage.url = 'mysql://x'", {}, "sqlite:///<file> or postgresql://"),
         ("[gateway.default]\nkind = 'responses'", {}, "gateway.default.base_url: is required"),
         (
