@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.postgres import PostgresMissing, PostgresServer, postgres_server
+from tests.requirements.manifest import explain
 
 REQUIRE_ALL = os.environ.get("CARREL_REQUIRE_ALL") == "1"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
@@ -61,12 +62,15 @@ def chromium_path() -> str:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Where everything is required, fail a test that would be skipped: a skipped proof is none."""
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Fail a skipped test where everything is required, and let a failed one say what it was to prove."""
     report = yield
     if REQUIRE_ALL and report.skipped and not hasattr(report, "wasxfail"):
         report.outcome = "failed"
         report.longrepr = f"skipped although everything is required: {report.longrepr}"
+    names = [name for mark in item.iter_markers("requirement") for name in mark.args]
+    if report.failed and names:
+        report.sections.append(("requirements", "\n".join(map(explain, names))))
     return report
 
 

@@ -1,4 +1,4 @@
-"""Where everything is required a skipped test is a failed one."""
+"""The suite's own hooks: a skipped test fails where everything is required, and a failed one explains itself."""
 
 import os
 import subprocess
@@ -8,19 +8,27 @@ from pathlib import Path
 import pytest
 
 from tests.house.source import ROOT
+from tests.requirements.manifest import explain
 
 SKIPPED_TEST = "import pytest\n\ndef test_it():\n    pytest.skip('no browser')\n"
 SKIPPED_FILE = "import pytest\n\npytest.importorskip('no_such_package_at_all')\n\ndef test_it(): ...\n"
+FAILURE = """
+from tests.requirements.mark import requirement
+
+@requirement("S1.get", "P.kill")
+def test_it():
+    assert False
+"""
 EXPECTED_FAILURE = "import pytest\n\n@pytest.mark.xfail\ndef test_it():\n    raise ValueError\n"
 
 
-def run(folder: Path, text: str, *, required: bool) -> subprocess.CompletedProcess[str]:
+def run(folder: Path, text: str, *, required: bool = False) -> subprocess.CompletedProcess[str]:
     """Run the text as a test file of its own under the suite's conftest."""
     path = folder / "test_planted.py"
     path.write_text(text)
     command = [sys.executable, "-m", "pytest", "-q", "-p", "tests.conftest", "-p", "no:cacheprovider", str(path)]
     environment = {**os.environ, "CARREL_REQUIRE_ALL": "1" if required else "0", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
-    options = ["--rootdir", str(folder), "-c", os.devnull]
+    options = ["--rootdir", str(folder), "-c", os.devnull, "-W", "ignore::pytest.PytestUnknownMarkWarning"]
     return subprocess.run(
         [*command, *options], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=60, check=False
     )
@@ -28,11 +36,17 @@ def run(folder: Path, text: str, *, required: bool) -> subprocess.CompletedProce
 
 @pytest.mark.parametrize("text", [SKIPPED_TEST, SKIPPED_FILE], ids=["one test", "a whole file"])
 def test_what_is_skipped_elsewhere_fails_where_everything_is_required(tmp_path: Path, text: str) -> None:
-    assert "1 skipped" in run(tmp_path, text, required=False).stdout
+    assert "1 skipped" in run(tmp_path, text).stdout
     required = run(tmp_path, text, required=True)
     assert required.returncode != 0
     assert "skipped although everything is required" in required.stdout
 
 
-def test_an_expected_failure_is_no_skip(tmp_path: Path) -> None:
+def test_an_expected_failure_is_not_a_skip(tmp_path: Path) -> None:
     assert run(tmp_path, EXPECTED_FAILURE, required=True).returncode == 0
+
+
+def test_a_failed_test_shows_the_sentences_of_its_requirements(tmp_path: Path) -> None:
+    output = run(tmp_path, FAILURE).stdout
+    assert explain("S1.get") in output
+    assert explain("P.kill") in output
