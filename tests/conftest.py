@@ -1,4 +1,4 @@
-"""Fixtures every test may use: a store on either database, a browser, and the loop that async tests run on."""
+"""Fixtures that any test may use: stores, a scripted gateway, a browser; and what a failed test reports."""
 
 import os
 import shutil
@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.harness.process import Start, servers_in
 from tests.postgres import PostgresMissing, PostgresServer, postgres_server
 from tests.requirements.manifest import explain
+from tests.scripted_gateway import ScriptedGateway
 
 REQUIRE_ALL = os.environ.get("CARREL_REQUIRE_ALL") == "1"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
@@ -50,6 +52,20 @@ def store_url(request: pytest.FixtureRequest) -> str:
     # Asked for by name, so that the SQLite half of a run starts no PostgreSQL.
     url: str = request.getfixturevalue("sqlite_url" if request.param == "sqlite" else "postgres_url")
     return url
+
+
+@pytest.fixture
+def gateway() -> Iterator[ScriptedGateway]:
+    """A scripted model gateway on a free port."""
+    with ScriptedGateway() as running:
+        yield running
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Start]:
+    """Start servers in processes of their own on this test's folder, one after the other."""
+    with servers_in(tmp_path) as starting:
+        yield starting
 
 
 @pytest.fixture(scope="session")

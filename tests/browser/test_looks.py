@@ -3,8 +3,9 @@
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.house import Client, OpenPage, ScriptedModel, Server
 from tests.browser.measures import FAINT_TEXT, FOCUS, NAMELESS_CONTROLS
+from tests.browser.talking import Client, OpenPage, ScriptedModel
+from tests.harness.process import RunningServer
 from tests.scripted_gateway import calls, http_error, text
 
 NARROW = {"width": 390, "height": 844}
@@ -83,7 +84,7 @@ def test_nothing_moves_when_motion_is_unwelcome(signed_in: OpenPage, client: Cli
     gate.open()
 
 
-def test_the_whole_way_by_keyboard_alone(new_page: OpenPage, server: Server) -> None:
+def test_the_whole_way_by_keyboard_alone(new_page: OpenPage, server: RunningServer) -> None:
     page = new_page()
     page.goto("/")
     expect(page.get_by_role("textbox", name="Token")).to_be_focused()

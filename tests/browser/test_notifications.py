@@ -3,8 +3,8 @@
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.house import Client, OpenPage, ScriptedModel
 from tests.browser.measures import FAINT_TEXT, FOCUS, NAMELESS_CONTROLS
+from tests.browser.talking import Client, OpenPage, ScriptedModel
 from tests.scripted_gateway import http_error
 
 NARROW = {"width": 390, "height": 844}

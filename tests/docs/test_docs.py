@@ -10,7 +10,7 @@ import pytest
 
 from tests.docs.pages import ROOT, Piece, headings_of, links_of, matches, pages, pieces_of
 from tests.docs.reference import MAKERS, PAGES
-from tests.running_server import RunningServer, clean_environment
+from tests.harness.process import RunningServer, clean_environment
 
 PIECE_SECONDS = 60
 SOURCES = ROOT / "src" / "carrel"
