@@ -35,6 +35,7 @@ def run_piece(piece: Piece, server: RunningServer) -> subprocess.CompletedProces
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", [page for page in pages() if pieces_of(page)], ids=lambda page: page.name)
 def test_what_a_page_shows_works_in_the_order_it_is_shown(page: Path, tmp_path: Path) -> None:
     folder = tmp_path / ".carrel"

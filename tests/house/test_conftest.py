@@ -1,4 +1,4 @@
-"""The suite's own hooks: a skipped test fails where everything is required, and a failed one explains itself."""
+"""The suite's own hooks: what is skipped, what is slow, and what a failed test reports."""
 
 import os
 import subprocess
@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import NOT_SLOW, SLOW_PATHS
 from tests.house.source import ROOT
 from tests.requirements.manifest import explain
 
@@ -19,16 +20,29 @@ from tests.requirements.mark import requirement
 def test_it():
     assert False
 """
+SLOW = """
+import pytest
+
+@pytest.mark.parametrize("store", ["sqlite", "postgresql"])
+def test_on_a_store(store): ...
+
+def test_of_a_process(start): ...
+
+def test_of_a_browser(chromium_path): ...
+
+@pytest.mark.slow
+def test_that_says_so(): ...
+"""
 EXPECTED_FAILURE = "import pytest\n\n@pytest.mark.xfail\ndef test_it():\n    raise ValueError\n"
 
 
-def run(folder: Path, text: str, *, required: bool = False) -> subprocess.CompletedProcess[str]:
+def run(folder: Path, text: str, *options: str, required: bool = False) -> subprocess.CompletedProcess[str]:
     """Run the text as a test file of its own under the suite's conftest."""
     path = folder / "test_planted.py"
     path.write_text(text)
     command = [sys.executable, "-m", "pytest", "-q", "-p", "tests.conftest", "-p", "no:cacheprovider", str(path)]
     environment = {**os.environ, "CARREL_REQUIRE_ALL": "1" if required else "0", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
-    options = ["--rootdir", str(folder), "-c", os.devnull, "-W", "ignore::pytest.PytestUnknownMarkWarning"]
+    options = (*options, "--rootdir", str(folder), "-c", os.devnull, "-W", "ignore::pytest.PytestUnknownMarkWarning")
     return subprocess.run(
         [*command, *options], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=60, check=False
     )
@@ -50,3 +64,11 @@ def test_a_failed_test_shows_the_sentences_of_its_requirements(tmp_path: Path) -
     output = run(tmp_path, FAILURE).stdout
     assert explain("S1.get") in output
     assert explain("P.kill") in output
+
+
+def test_what_needs_postgresql_a_process_or_a_browser_is_slow(tmp_path: Path) -> None:
+    assert "1 passed, 4 deselected" in run(tmp_path, SLOW, "-m", NOT_SLOW).stdout
+
+
+def test_every_path_that_is_slow_exists() -> None:
+    assert [path for path in SLOW_PATHS if not (ROOT / "tests" / path).exists()] == []

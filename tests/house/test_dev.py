@@ -127,6 +127,17 @@ def test_nothing_may_be_skipped_where_ci_is_set(checkout: Path, value: str, requ
     assert run(checkout, "test", "-x", CI=value).stdout == f"pytest -m pytest -x required={required}\n"
 
 
+def test_fast_leaves_out_what_is_slow_and_needs_no_browser(checkout: Path) -> None:
+    (checkout / "programs" / "chromium").unlink()
+    alone = run(checkout, "test", "--fast")
+    assert alone.stdout.startswith("pytest -m pytest -m not slow --numprocesses=logical")
+    assert "Chromium" not in alone.stderr
+    assert (
+        run(checkout, "test", "tests/runs", "--fast", "-x").stdout
+        == "pytest -m pytest -m not slow tests/runs -x required=\n"
+    )
+
+
 def test_a_signal_reaches_the_server_and_its_status_is_ours(checkout: Path) -> None:
     run(checkout, "up")
     write_program(checkout / ".venv" / "bin" / "carrel", PATIENT.replace("{python}", sys.executable))
