@@ -1,4 +1,4 @@
-"""`./dev` installs once, again when it must, and then steps aside. Scripts play the installers: nothing is fetched."""
+"""`./dev` installs once, again when needed, and hands over. Scripts stand in for the installers: nothing is fetched."""
 
 import json
 import os
@@ -42,7 +42,7 @@ cp "$here/programs/python" "$here/programs/carrel" "$here/.venv/bin/"
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
-    """A checkout with a venv whose installer only takes notes."""
+    """A checkout with a venv whose installer only records what it is asked for."""
     binaries = tmp_path / ".venv" / "bin"
     binaries.mkdir(parents=True)
     shutil.copy(ROOT / "dev", tmp_path / "dev")
@@ -62,7 +62,7 @@ def write_program(path: Path, text: str) -> None:
 
 
 def run(checkout: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run ./dev of the checkout with a bare environment; a browser is there, so that none is installed."""
+    """Run the checkout's ./dev in a bare environment; a browser is there, so that none is installed."""
     bare = {"PATH": f"{checkout / 'programs'}:/usr/bin:/bin", "HOME": str(checkout / "nowhere")}
     command = [sys.executable, str(checkout / "dev"), *arguments]
     return subprocess.run(
