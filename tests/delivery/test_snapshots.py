@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Callable
-from contextlib import nullcontext
 from typing import TypeVar
 
 import pytest
@@ -50,7 +49,7 @@ def turns(server: Server, db: Database, gather: Callable[[Snapshot], object]) ->
         await asyncio.sleep(0)
         return str(gather(snapshot) or "")
 
-    return Turns(db, server.connections, server.surroundings, server.house.live, server.watch, nullcontext, gathered)
+    return server.turns_on(db, gather=gathered)
 
 
 async def test_context_is_gathered_while_no_transaction_is_open_and_shown_before_the_message(

@@ -81,11 +81,11 @@ class Server(Engine):
             worker=f"worker-{self._assembled}", draining=self.drain.is_set, setting_rows=ROWS, **self._options,
         )  # fmt: skip
 
-    def turns_on(self, db: Database) -> Turns:
-        """Return the turns of this server on a store that may behave differently."""
+    def turns_on(self, db: Database, **more: Any) -> Turns:
+        """Return the turns of this server on a store that may behave differently; `more` are options of Turns."""
         _, connections = self._parts
         house, aside = self.house, self.assembly.dispatcher.aside
-        return Turns(db, connections, house.surroundings, house.live, house.watch, aside)
+        return Turns(db, connections, house.surroundings, house.live, house.watch, aside, **more)
 
     async def prepare(self) -> None:
         """Create the default account where there is none, and act as its owner."""
