@@ -9,7 +9,7 @@ from pathlib import Path
 
 import uvloop
 
-from bench.engine import CLIENTS, Engine, by_clients, engine
+from bench.engine import CLIENTS, BenchEngine, by_clients, open_bench
 from bench.figures import Figure, at_least, at_most, compared, plain, tell
 from carrel.delivery import BUILTIN, Connection, Live, Snapshot, Turns
 from carrel.gateway import BuiltinGateway
@@ -35,7 +35,7 @@ def measure(durability: str) -> list[Figure]:
 
 async def _measure(folder: Path, durability: str) -> list[Figure]:
     pairs, reads = [], []
-    async with engine(folder, durability) as made:
+    async with open_bench(folder, durability) as made:
         for at in range(REPEATS):
             tell(f"context: commits beside {TURNS} gathering turns, {at + 1} of {REPEATS}")
             async with _turning(made, f"at-once-{at}", 0):
@@ -54,7 +54,7 @@ async def _measure(folder: Path, durability: str) -> list[Figure]:
     ]  # fmt: skip
 
 
-async def _rates(made: Engine) -> tuple[float, list[float]]:
+async def _rates(made: BenchEngine) -> tuple[float, list[float]]:
     """Commits a second by 32 clients for a while, and how long each of many short reads took beside them."""
     count, ends_at, reads = 0, elapsed_seconds() + SECONDS, []
 
@@ -77,7 +77,7 @@ async def _rates(made: Engine) -> tuple[float, list[float]]:
 
 
 @asynccontextmanager
-async def _turning(made: Engine, name: str, seconds: float) -> AsyncIterator[None]:
+async def _turning(made: BenchEngine, name: str, seconds: float) -> AsyncIterator[None]:
     """Start a turn in each of 32 lanes again and again, for the length of the block; each gathers for so long."""
 
     async def gather(_snapshot: Snapshot) -> str:
@@ -92,7 +92,7 @@ async def _turning(made: Engine, name: str, seconds: float) -> AsyncIterator[Non
 
     async def client(lane: int) -> None:
         while working:
-            await made.deliver(f"{name}-{lane}")
+            await made.send(f"{name}-{lane}")
             await asyncio.sleep(2 * GATHER_SECONDS)
 
     async with made.working(turns.take), asyncio.TaskGroup() as group:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import uvloop
 
-from bench.engine import engine, rate
+from bench.engine import open_bench, rate
 from bench.figures import Figure, at_least, compared, skipped, tell
 
 LANES = 32
@@ -82,10 +82,10 @@ def _theirs(python: Path, folder: Path, at: int) -> float:
 async def _ours(folder: Path) -> float:
 
     async def work() -> None:
-        await made.deliver_all([f"lane-{at % LANES}" for at in range(RUNS)])
+        await made.send_all([f"lane-{at % LANES}" for at in range(RUNS)])
         await made.drained()
 
-    async with engine(folder, "full") as made, made.working():
+    async with open_bench(folder, "full") as made, made.working():
         return await rate(RUNS, work)
 
 

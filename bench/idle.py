@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 from bench.figures import Figure, at_most, plain, tell
-from tests.running_server import CARREL, RunningServer, clean_environment
+from tests.harness.process import CARREL, RunningServer, clean_environment
 
 NAME = "idle"
 READY_SECONDS_MAX = 3

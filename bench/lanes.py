@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from bench import dbos_peer, two_workers
-from bench.engine import Engine, answer_at_once, by_clients, engine, rate
+from bench.engine import BenchEngine, answer_at_once, by_clients, open_bench, rate
 from bench.figures import Bar, Figure, at_least, at_most, compared, tell
 from carrel.kernel import elapsed_seconds
 from carrel.runs import Claim, Outcome
@@ -88,9 +88,9 @@ def _bar(fsync_ms: float) -> Bar:
 
 
 @asynccontextmanager
-async def _fresh(durability: str) -> AsyncIterator[Engine]:
+async def _fresh(durability: str) -> AsyncIterator[BenchEngine]:
     with tempfile.TemporaryDirectory(prefix="carrel-bench-") as folder:
-        async with engine(Path(folder), durability) as made:
+        async with open_bench(Path(folder), durability) as made:
             yield made
 
 
@@ -98,9 +98,9 @@ def _spread(runs: int, lanes: int) -> list[str]:
     return [f"lane-{at % lanes}" for at in range(runs)]
 
 
-async def _runs_rate(made: Engine, lanes: list[str]) -> float:
+async def _runs_rate(made: BenchEngine, lanes: list[str]) -> float:
     async def work() -> None:
-        await made.deliver_all(lanes)
+        await made.send_all(lanes)
         await made.drained()
 
     return await rate(len(lanes), work)
@@ -132,9 +132,9 @@ async def _one_busy_lane(durability: str) -> tuple[tuple[float, float], tuple[fl
     async with _fresh(durability) as made:
         async with made.working(handler):
             without = await _runs_rate(made, _spread(RUNS, LANES))
-            await made.deliver(BUSY)
+            await made.send(BUSY)
             await held.wait()
-            await made.deliver_all([BUSY] * WAITING)
+            await made.send_all([BUSY] * WAITING)
             beside = await rate(RUNS, lambda: _others(made))
             before = await _lone_commits(made)
             release.set()
@@ -144,12 +144,12 @@ async def _one_busy_lane(durability: str) -> tuple[tuple[float, float], tuple[fl
         return (beside, without), (drained, (before + after) / 2)
 
 
-async def _lone_commits(made: Engine) -> float:
+async def _lone_commits(made: BenchEngine) -> float:
     return await rate(LONE_COMMITS, lambda: by_clients([None] * LONE_COMMITS, made.insert, 1))
 
 
-async def _others(made: Engine) -> None:
-    await made.deliver_all(_spread(RUNS, LANES))
+async def _others(made: BenchEngine) -> None:
+    await made.send_all(_spread(RUNS, LANES))
     await made.drained(besides=BUSY)
 
 
@@ -165,7 +165,7 @@ async def _start_latency(durability: str, lanes: int) -> tuple[float, float]:
     async with _fresh(durability) as made, made.working(handler):
         for at in range(LONE_RUNS):
             begun = elapsed_seconds()
-            await made.deliver(f"lone-{at % lanes}")
+            await made.send(f"lone-{at % lanes}")
             starts.append((await started.get() - begun) * 1000)
             await made.drained()
             begun = elapsed_seconds()

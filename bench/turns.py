@@ -9,9 +9,9 @@ from urllib.parse import urlsplit
 import msgspec
 import uvloop
 
-from bench.engine import CLIENTS, by_clients, engine, rate
+from bench.engine import CLIENTS, by_clients, open_bench, rate
 from bench.figures import Figure, compared, tell
-from tests.running_server import RunningServer, clean_environment
+from tests.harness.process import RunningServer, clean_environment
 
 NAME = "turns"
 REPEATS = 3
@@ -38,7 +38,7 @@ def measure(durability: str) -> list[Figure]:
 
 
 async def _commits(folder: Path, durability: str) -> float:
-    async with engine(folder, durability) as made:
+    async with open_bench(folder, durability) as made:
         return await rate(COMMITS, lambda: by_clients([None] * COMMITS, made.insert))
 
 

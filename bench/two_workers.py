@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import uvloop
 
-from bench.engine import Engine, engine, rate
+from bench.engine import BenchEngine, open_bench, rate
 from bench.figures import Figure, at_least, at_most, compared, plain, skipped, tell
 from carrel.storage import Row
 from tests.postgres import PostgresMissing, PostgresServer, postgres_server
@@ -43,8 +43,8 @@ async def _figures(benchmark: str, server: PostgresServer) -> list[Figure]:
 
 async def _drain(url: str, workers: int) -> tuple[float, list[str]]:
     """Queue the runs, then let the workers drain them: runs a second, and what went wrong."""
-    async with engine(url, "full") as made:
-        await made.deliver_all([f"lane-{at % LANES}" for at in range(RUNS)])
+    async with open_bench(url, "full") as made:
+        await made.send_all([f"lane-{at % LANES}" for at in range(RUNS)])
         started = [await _worker(url, f"worker-{at}") for at in range(workers)]
         try:
             for worker in started:
@@ -69,7 +69,7 @@ async def _worker(url: str, name: str) -> asyncio.subprocess.Process:
     return worker
 
 
-async def _faults(made: Engine) -> list[str]:
+async def _faults(made: BenchEngine) -> list[str]:
     events = await made.db.read(
         lambda tx: tx.all("SELECT key, name, run_id FROM events WHERE name LIKE 'run.%' ORDER BY seq")
     )
@@ -96,7 +96,7 @@ def faults_in(events: list[Row], place: dict[str, int]) -> list[str]:
 
 async def _work(url: str, name: str) -> None:
     """A worker process: work until killed, once told to go."""
-    async with engine(url, "full") as made:
+    async with open_bench(url, "full") as made:
         sys.stdout.buffer.write(READY)
         sys.stdout.buffer.flush()
         await asyncio.to_thread(sys.stdin.readline)

@@ -1,4 +1,4 @@
-"""Fixtures every test may use: a store on either database, a browser, and the loop that async tests run on."""
+"""Fixtures that any test may use: stores, a scripted gateway, a browser; and what a failed test reports."""
 
 import os
 import shutil
@@ -7,16 +7,47 @@ from pathlib import Path
 
 import pytest
 
+from tests.harness.process import Start, servers_in
 from tests.postgres import PostgresMissing, PostgresServer, postgres_server
+from tests.requirements.manifest import explain
+from tests.scripted_gateway import ScriptedGateway
 
+TESTS = Path(__file__).parent
+NOT_SLOW = "not slow"
 REQUIRE_ALL = os.environ.get("CARREL_REQUIRE_ALL") == "1"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+# What `./dev test --fast` leaves out, besides tests that carry the mark `slow` themselves.
+SLOW_FIXTURES = {"postgres", "chromium_path", "start"}
+SLOW_PATHS = (
+    "bench",
+    "browser",
+    "chaos",
+    "end_to_end",
+    "invariants",
+    "main/cli/test_program.py",
+    "spawns",
+    "surfaces/a2a/test_load.py",
+    "surfaces/a2a/test_sdk_client.py",
+    "surfaces/responses/test_comply.py",
+    "surfaces/responses/test_openai_client.py",
+    "surfaces/test_schemathesis.py",
+    "test_postgres.py",
+)
 
 
 @pytest.fixture(scope="session")
 def anyio_backend() -> str:
     """Run async tests, those marked `anyio`, on asyncio as the server does."""
     return "asyncio"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_certificates(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Trust no certificate: no test speaks TLS, and reading the machine's for every client takes more than the test."""
+    with pytest.MonkeyPatch.context() as environment:
+        environment.delenv("SSL_CERT_FILE", raising=False)
+        environment.setenv("SSL_CERT_DIR", str(tmp_path_factory.mktemp("certificates")))
+        yield
 
 
 @pytest.fixture(scope="session")
@@ -51,6 +82,20 @@ def store_url(request: pytest.FixtureRequest) -> str:
     return url
 
 
+@pytest.fixture
+def gateway() -> Iterator[ScriptedGateway]:
+    """A scripted model gateway on a free port."""
+    with ScriptedGateway() as running:
+        yield running
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Start]:
+    """Start servers in processes of their own on this test's folder, one after the other."""
+    with servers_in(tmp_path) as starting:
+        yield starting
+
+
 @pytest.fixture(scope="session")
 def chromium_path() -> str:
     """The path of a Chromium that is installed on this machine."""
@@ -60,13 +105,36 @@ def chromium_path() -> str:
     return found
 
 
+def is_slow(path: Path) -> bool:
+    """Return whether everything at a path is slow."""
+    return path.relative_to(TESTS).as_posix().startswith(SLOW_PATHS) if path.is_relative_to(TESTS) else False
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Where slow tests are not wanted, do not even import the files that hold nothing else."""
+    return True if config.option.markexpr == NOT_SLOW and is_slow(collection_path) else None
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark as slow what needs PostgreSQL, a browser or a server process, and everything in SLOW_PATHS."""
+    for item in items:
+        fixtures, parameters = getattr(item, "fixturenames", ()), getattr(item, "callspec", None)
+        on_postgres = parameters is not None and "postgresql" in parameters.params.values()
+        if on_postgres or SLOW_FIXTURES & set(fixtures) or is_slow(item.path):
+            item.add_marker("slow")
+
+
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Where everything is required, fail a test that would be skipped: a skipped proof is none."""
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Fail a skipped test where everything is required, and let a failed one say what it was to prove."""
     report = yield
     if REQUIRE_ALL and report.skipped and not hasattr(report, "wasxfail"):
         report.outcome = "failed"
         report.longrepr = f"skipped although everything is required: {report.longrepr}"
+    names = [name for mark in item.iter_markers("requirement") for name in mark.args]
+    if report.failed and names:
+        report.sections.append(("requirements", "\n".join(map(explain, names))))
     return report
 
 

@@ -23,7 +23,7 @@ from carrel.runs.claims import claim
 from carrel.runs.outcomes import settle
 from carrel.storage import Tx, open_database
 from carrel.surfaces.a2a.messages import to_message
-from tests.accounts import ensure_default_account
+from tests.harness.engine import ensure_default_account
 
 # At most one of a context in one transaction, for a lane starts one at a time.
 TASKS_AT_ONCE = 500

@@ -24,7 +24,7 @@ from carrel.records import Artifact, insert_artifact, record_call
 from carrel.runs import RunFilter
 from carrel.sessions import LaneFilter, move_pointer
 from carrel.storage import Tx
-from tests.engine import lane_key, open_engine
+from tests.harness.engine import lane_key, open_engine
 
 STORES = (
     carrel.access.store,
@@ -124,7 +124,7 @@ async def look_over_the_wall(url: str, seed: int, lanes: list[str]) -> None:
         for name in lanes:
             await engine.say(lane_key(name), "walled-off", sender_id=f"walled-{chance.random()}", access=theirs)
         for held in await engine.take(2):
-            await engine.hear(held)
+            await engine.start_turn(held)
             if chance.random() < 0.5:
                 await engine.end(held)
         await engine.db.write(lambda tx: build(tx, theirs, "walled-off", chance))

@@ -8,7 +8,7 @@ import pytest
 from carrel.access import account_of
 from carrel.agents import account_settings, change_account
 from carrel.storage import Tx
-from tests.engine import SECONDS_MAX, open_engine
+from tests.harness.engine import SECONDS_MAX, open_engine
 
 pytestmark = pytest.mark.anyio
 

@@ -1,4 +1,4 @@
-"""Fixtures of the browser tests: one browser and server per file, a fresh page per test."""
+"""Fixtures of the browser tests: one browser and one server per file, a fresh page per test."""
 
 import os
 from collections.abc import Iterator
@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-from tests.browser.server import Client, OpenPage, ScriptedModel, Server, start_server, stop_server
+from tests.browser.talking import Client, OpenPage, ScriptedModel
+from tests.harness.process import RunningServer, reaching, servers_in
 from tests.scripted_gateway import ScriptedGateway
 
 EXPECT_MS = 10_000
@@ -50,30 +51,20 @@ def model(gateway: ScriptedGateway) -> ScriptedModel:
 
 
 @pytest.fixture(scope="module")
-def server(gateway: ScriptedGateway, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    folder = tmp_path_factory.mktemp("carrel")
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("CARREL_")}
-    environment |= {
-        "CARREL_GATEWAY__DEFAULT__KIND": "responses",
-        "CARREL_GATEWAY__DEFAULT__BASE_URL": gateway.base_url,
-        "CARREL_GATEWAY__DEFAULT__MODEL": "scripted-model",
-        "CARREL_SERVER__DRAIN_SECONDS": "1",
-    }
-    started, running = start_server(folder, environment)
-    yield running
-    stop_server(started)
+def server(gateway: ScriptedGateway, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningServer]:
+    with servers_in(tmp_path_factory.mktemp("carrel")) as start:
+        yield start(**reaching(gateway), CARREL_SERVER__DRAIN_SECONDS="1")
 
 
 @pytest.fixture
-def client(server: Server) -> Iterator[Client]:
-    other = server.client()
-    yield other
-    other.http.close()
+def client(server: RunningServer) -> Iterator[Client]:
+    with server.client() as opened:
+        yield Client(opened)
 
 
 @pytest.fixture
-def new_page(browser: Browser, server: Server) -> Iterator[OpenPage]:
-    """Open pages that are not signed in; at the end, none may have logged an error."""
+def new_page(browser: Browser, server: RunningServer) -> Iterator[OpenPage]:
+    """Open pages that are not signed in; at the end none may have complained on its console."""
     complaints: list[str] = []
     opened = []
 
@@ -93,8 +84,8 @@ def new_page(browser: Browser, server: Server) -> Iterator[OpenPage]:
 
 
 @pytest.fixture
-def signed_in(new_page: OpenPage, server: Server) -> OpenPage:
-    """Open dashboard pages that are signed in."""
+def signed_in(new_page: OpenPage, server: RunningServer) -> OpenPage:
+    """Open pages that are signed in, at an address of the dashboard."""
 
     def open_page(path: str = "/", **options: Any) -> Page:
         page = new_page(**options)

@@ -8,8 +8,8 @@ from typing import Literal
 
 from playwright.sync_api import Browser, ViewportSize, expect, sync_playwright
 
-from tests.browser.server import Client, ScriptedModel, Server, start_server, stop_server
-from tests.running_server import clean_environment, reaching
+from tests.browser.talking import Client, ScriptedModel
+from tests.harness.process import RunningServer, reaching, servers_in
 from tests.scripted_gateway import Answer, Gate, ScriptedGateway, calls, http_error, text
 
 PICTURES = Path(__file__).resolve().parents[2] / "docs" / "images"
@@ -84,11 +84,11 @@ def open_lane(client: Client, agent: str, name: str) -> str:
     return str(client.post("/api/sessions", body)["sessionKey"])
 
 
-def take(browser: Browser, server: Server, key: str, scheme: Literal["light", "dark"]) -> None:
+def take(browser: Browser, server: RunningServer, key: str, scheme: Literal["light", "dark"]) -> None:
     """Take both pictures in one colour scheme."""
     page = browser.new_page(base_url=server.url, viewport=SIZE, color_scheme=scheme, reduced_motion="reduce")
     ending = "-dark" if scheme == "dark" else ""
-    page.goto(server.entrance)
+    page.goto(server.dashboard)
     for region in ("Waiting for you", "Failed"):
         expect(page.get_by_role("region", name=region).locator(".card")).to_have_count(2)
     page.screenshot(path=PICTURES / f"dashboard{ending}.png")
@@ -106,18 +106,14 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name, ScriptedGateway() as gateway, sync_playwright() as playwright:
         model = ScriptedModel()
         gateway.rule = model.answer
-        folder = Path(name)
-        started, server = start_server(
-            folder, clean_environment(folder, CARREL_SERVER__DRAIN_SECONDS="1", **reaching(gateway))
-        )
-        try:
-            key = fill(server.client(), model)
+        with servers_in(Path(name)) as start:
+            server = start(**reaching(gateway), CARREL_SERVER__DRAIN_SECONDS="1")
+            with server.client() as client:
+                key = fill(Client(client), model)
             browser = playwright.chromium.launch(executable_path=chromium, args=flags)
             take(browser, server, key, "light")
             take(browser, server, key, "dark")
             browser.close()
-        finally:
-            stop_server(started)
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ import re
 
 from playwright.sync_api import Locator, Page, WebSocketRoute, expect
 
-from tests.browser.server import Client, OpenPage, ScriptedModel
+from tests.browser.talking import Client, OpenPage, ScriptedModel
 from tests.scripted_gateway import Gate, calls, http_error, text
 
 

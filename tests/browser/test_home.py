@@ -2,7 +2,7 @@
 
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.server import Client, OpenPage, ScriptedModel
+from tests.browser.talking import Client, OpenPage, ScriptedModel
 from tests.scripted_gateway import calls, http_error, text
 
 

@@ -4,7 +4,8 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.measures import FAINT_TEXT, FOCUS, NAMELESS_CONTROLS
-from tests.browser.server import Client, OpenPage, ScriptedModel, Server
+from tests.browser.talking import Client, OpenPage, ScriptedModel
+from tests.harness.process import RunningServer
 from tests.scripted_gateway import calls, http_error, text
 
 NARROW = {"width": 390, "height": 844}
@@ -83,7 +84,7 @@ def test_nothing_moves_with_reduced_motion(signed_in: OpenPage, client: Client, 
     gate.open()
 
 
-def test_everything_works_by_keyboard_alone(new_page: OpenPage, server: Server) -> None:
+def test_the_whole_way_by_keyboard_alone(new_page: OpenPage, server: RunningServer) -> None:
     page = new_page()
     page.goto("/")
     expect(page.get_by_role("textbox", name="Token")).to_be_focused()

@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.measures import FAINT_TEXT, FOCUS, NAMELESS_CONTROLS
-from tests.browser.server import Client, OpenPage, ScriptedModel
+from tests.browser.talking import Client, OpenPage, ScriptedModel
 from tests.scripted_gateway import http_error
 
 NARROW = {"width": 390, "height": 844}

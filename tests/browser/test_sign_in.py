@@ -3,7 +3,8 @@
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.server import OpenPage, Server
+from tests.browser.talking import OpenPage
+from tests.harness.process import RunningServer
 
 EVERYTHING_KEPT = """() => JSON.stringify([
   location.href, document.cookie, Object.entries(localStorage), Object.entries(sessionStorage), history.state,
@@ -15,16 +16,16 @@ def home(page: Page) -> None:
     expect(page.get_by_role("heading", level=1, name="Home")).to_be_visible()
 
 
-def test_a_token_in_the_address_signs_in_and_leaves_the_address(new_page: OpenPage, server: Server) -> None:
+def test_a_token_in_the_address_signs_in_and_leaves_the_address(new_page: OpenPage, server: RunningServer) -> None:
     page = new_page()
-    page.goto(server.entrance)
+    page.goto(server.dashboard)
     home(page)
     assert page.url == f"{server.url}/"
 
 
-def test_the_token_is_kept_in_no_storage(new_page: OpenPage, server: Server) -> None:
+def test_the_token_is_kept_in_no_storage(new_page: OpenPage, server: RunningServer) -> None:
     page = new_page()
-    page.goto(server.entrance)
+    page.goto(server.dashboard)
     home(page)
     assert server.token not in page.evaluate(EVERYTHING_KEPT)
     assert all(server.token not in str(cookie) for cookie in page.context.cookies())
@@ -32,7 +33,7 @@ def test_the_token_is_kept_in_no_storage(new_page: OpenPage, server: Server) -> 
     home(page)
 
 
-def test_a_token_typed_into_the_form_signs_in_with_enter(new_page: OpenPage, server: Server) -> None:
+def test_a_token_typed_into_the_form_signs_in_with_enter(new_page: OpenPage, server: RunningServer) -> None:
     page = new_page()
     page.goto("/")
     field = page.get_by_role("textbox", name="Token")
@@ -43,7 +44,7 @@ def test_a_token_typed_into_the_form_signs_in_with_enter(new_page: OpenPage, ser
     assert server.token not in page.evaluate(EVERYTHING_KEPT)
 
 
-def test_a_wrong_token_is_refused_in_words(new_page: OpenPage, server: Server) -> None:
+def test_a_wrong_token_is_refused_in_words(new_page: OpenPage, server: RunningServer) -> None:
     page = new_page()
     page.goto("/")
     page.get_by_role("textbox", name="Token").fill("crl_owner_nobody_wrong")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import httpx
 
-from tests.running_server import RunningServer, clean_environment, reaching
+from tests.harness.process import RunningServer, clean_environment, reaching
 from tests.scripted_gateway import ScriptedGateway
 
 # A lost worker's runs are free after this; the default would only make the rounds longer.

@@ -11,7 +11,7 @@ from pathlib import Path
 from tests.conformance.kit_gateway import KitGateway, Otherwise
 from tests.conformance.reports import Report, read_junit, read_requirements
 from tests.conformance.version_proxy import VersionProxy
-from tests.running_server import RunningServer, clean_environment, reaching
+from tests.harness.process import RunningServer, clean_environment, reaching
 
 KIT_SECONDS_MAX = 1800
 REQUIRED_EXTENSION = "urn:a2a:tck:required-extension"

@@ -13,7 +13,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.running_server import clean_environment
+from tests.harness.process import clean_environment
 
 START_SECONDS_MAX = 60
 SUITE_SECONDS_MAX = 300

@@ -1,28 +1,22 @@
-"""Fixtures of the turns' tests: the scripted gateway, and a floor of callers before it."""
+"""Fixtures of the turns' tests: a server whose agents reach the scripted gateway."""
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 
 import pytest
 
-from tests.delivery.floor import Floor, open_floor, to
+from tests.harness.server import Server, gateways_to, open_server
 from tests.scripted_gateway import ScriptedGateway
 
 
 @pytest.fixture
-def gateway() -> Iterator[ScriptedGateway]:
-    with ScriptedGateway() as running:
-        yield running
-
-
-@pytest.fixture
-async def floor(anyio_backend: str, sqlite_url: str, gateway: ScriptedGateway) -> AsyncIterator[Floor]:
-    """Desks on SQLite whose agents reach the scripted gateway."""
-    async with open_floor(sqlite_url, to(gateway)) as opened:
+async def server(anyio_backend: str, sqlite_url: str, gateway: ScriptedGateway) -> AsyncIterator[Server]:
+    """A server on SQLite."""
+    async with open_server(sqlite_url, gateways_to(gateway)) as opened:
         yield opened
 
 
 @pytest.fixture
-async def either_floor(anyio_backend: str, store_url: str, gateway: ScriptedGateway) -> AsyncIterator[Floor]:
-    """The same once on SQLite and once on PostgreSQL."""
-    async with open_floor(store_url, to(gateway)) as opened:
+async def either_server(anyio_backend: str, store_url: str, gateway: ScriptedGateway) -> AsyncIterator[Server]:
+    """A server on SQLite, and the same test again on PostgreSQL."""
+    async with open_server(store_url, gateways_to(gateway)) as opened:
         yield opened

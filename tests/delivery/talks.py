@@ -1,6 +1,6 @@
-"""Two lanes that talk: a requester whose turn has sent something, the other side, and whoever goes on with it.
+"""Two lanes that talk: a requester in the middle of a turn, the agent it sends to, and the duty of exchanges.
 
-The store is real and its clock stands still; turns are ended by the test, so that every order of things can be had.
+It builds on the engine: the clock stands still and the test ends every turn, so that any order of things can be tried.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ from carrel.runs import Claim, Completed, Outcome, Run, RunFilter, run_by_id, ru
 from carrel.sessions import lane_of
 from carrel.storage import Tx
 from carrel.tools import CATALOG, Caller, Result, Surroundings, call_tool, finish_waiting, run_caller
-from tests.engine import SECONDS_MAX, Engine, open_engine
+from tests.harness.engine import Engine, open_engine
 
 ASKER = SessionKey.of("asker", "main")
 TELLER = SessionKey.of("teller", "main")
@@ -39,7 +39,7 @@ CALL = "1:call"
 
 
 def talking_settings(rounds: int = 5, expiry_minutes: float = 10) -> Settings:
-    """Settings under which agents may talk to one another."""
+    """Return settings under which agents may talk to one another."""
     sessions = SessionsSettings(
         agent_to_agent=SessionsAgentToAgentSettings(max_ping_pong_turns=rounds),
         reply_back_expiry_minutes=expiry_minutes,
@@ -48,7 +48,7 @@ def talking_settings(rounds: int = 5, expiry_minutes: float = 10) -> Settings:
 
 
 class Talk:
-    """A requester at its caller, its run being worked on."""
+    """A requester whose run is being worked on, and what comes of the message it sends."""
 
     def __init__(self, engine: Engine, settings: Settings, asker: SessionKey) -> None:
         self.engine = engine
@@ -61,23 +61,23 @@ class Talk:
         self._serving: asyncio.Task[None] | None = None
 
     def start(self) -> None:
-        """Let somebody go on with exchanges."""
+        """Start the duty that moves exchanges on."""
         self._serving = asyncio.create_task(
             Exchanges(self.engine.db, self.house.settings, self.house.rules, self.channels).serve()
         )
 
     async def stop(self) -> None:
-        """Take him away, in the middle of whatever he does."""
+        """Stop the duty in the middle of whatever it does."""
         if self._serving is not None:
             self._serving.cancel()
             await asyncio.gather(self._serving, return_exceptions=True)
 
-    async def sit_down(self) -> None:
+    async def begin_turn(self) -> None:
         """Begin a turn of the requester."""
         await self.engine.say(self.asker, "ask the other")
         self.own = await self.engine.take_one()
-        await self.engine.hear(self.own)
-        self._caller = await self.engine.db.read(self._caller_of)
+        await self.engine.start_turn(self.own)
+        self._caller = await self.engine.read(self._caller_of)
 
     def _caller_of(self, tx: Tx) -> Caller:
         assert self.own is not None
@@ -90,18 +90,18 @@ class Talk:
         return run_caller(self.house, access, agent, lane, run, None)
 
     def change_house(self, **changes: Any) -> None:
-        """Let the requester sit in a house where something else holds."""
+        """Change what surrounds the requester."""
         self.house = msgspec.structs.replace(self.house, **changes)
         self._caller = msgspec.structs.replace(self.caller, house=self.house)
 
     @property
     def caller(self) -> Caller:
-        """The requester's caller."""
+        """The requester as tools see it."""
         assert self._caller is not None
         return self._caller
 
     async def call(self, call_id: str = CALL, **arguments: Any) -> tuple[dict[str, Any], Result]:
-        """Call sessions_send from the caller; an empty answer while the call waits."""
+        """Call sessions_send as the requester; the answer is empty while the call waits."""
         written = json.dumps({"sessionKey": str(TELLER), "message": "how many?"} | arguments)
         text, result = await self.engine.db.write(
             lambda tx: call_tool(tx, CATALOG, self.caller, call_id, "sessions_send", written)
@@ -114,7 +114,7 @@ class Talk:
         return answer, result
 
     async def finish(self, call_id: str = CALL) -> dict[str, Any]:
-        """What the waiting call gives back now."""
+        """Return what the waiting call answers now."""
         text, _ = await self.engine.db.write(lambda tx: finish_waiting(tx, CATALOG, self.caller, call_id))
         answer: dict[str, Any] = json.loads(text)
         return answer
@@ -122,46 +122,34 @@ class Talk:
     async def end_turn(self) -> None:
         """End the requester's own turn."""
         assert self.own is not None
-        await self.engine.end(self.own, Completed(reply="done"))
+        await self.engine.end(self.own)
 
-    async def hear(self, key: SessionKey, reply: str | Outcome) -> Run:
-        """The next run of a lane, once it is there, ended with a reply; as it was heard."""
+    async def run_next(self, key: SessionKey, reply: str | Outcome) -> Run:
+        """Wait for the next run of a lane and end it with a reply; return the run as it was claimed."""
         run = await self.next_run(key)
         (held,) = [taken for taken in await self.engine.take(8) if taken.id == run.id]
         await self.engine.end(held, Completed(reply=reply) if isinstance(reply, str) else reply)
         return run
 
     async def next_run(self, key: SessionKey) -> Run:
-        """The run that a lane has to work on next, once there is one."""
-        found: list[Run] = []
-
-        def is_there(tx: Tx) -> bool:
-            wanted = RunFilter(key=str(key), state="queued")
-            runs = runs_newest_first(tx, self.engine.access, wanted, before=None, limit=9)
-            found[:] = runs[-1:]
-            return bool(runs)
-
-        await self.until(is_there)
-        return found[0]
+        """Return the oldest queued run of a lane, once there is one."""
+        wanted = RunFilter(key=str(key), state="queued")
+        access = self.engine.access
+        await self.until(lambda tx: bool(runs_newest_first(tx, access, wanted, before=None, limit=1)))
+        return (await self.engine.runs(key, state="queued"))[0]
 
     async def until(self, holds: Callable[[Tx], bool]) -> None:
         """Wait, bounded, until what is stored satisfies a condition."""
-        bell = self.engine.db.bell(EXCHANGES)
-        async with asyncio.timeout(SECONDS_MAX):
-            while True:
-                version = bell.version
-                if await self.engine.db.read(holds):
-                    return
-                await bell.wait(version, 1.0)
+        await self.engine.until(EXCHANGES, holds)
 
     async def exchange(self) -> Exchange:
-        """What follows after the first run, as it is stored now."""
-        found = await self.engine.db.read(lambda tx: exchange_after(tx, self.engine.access, self.first))
+        """Return what follows after the first run, as it is stored now."""
+        found = await self.engine.read(lambda tx: exchange_after(tx, self.engine.access, self.first))
         assert found is not None
         return found
 
     async def reaches(self, holds: Callable[[Exchange], bool]) -> Exchange:
-        """The exchange once it is so."""
+        """Return the exchange once it satisfies a condition."""
 
         def is_so(tx: Tx) -> bool:
             found = exchange_after(tx, self.engine.access, self.first)
@@ -171,7 +159,7 @@ class Talk:
         return await self.exchange()
 
     async def ended(self) -> Exchange:
-        """The exchange once it has ended."""
+        """Return the exchange once it has ended."""
         return await self.reaches(lambda exchange: exchange.state != "open")
 
     def advance(self, seconds: float) -> None:
@@ -179,31 +167,22 @@ class Talk:
         self.engine.advance(seconds)
         self.engine.db.bell(EXCHANGES).ring()
 
-    async def runs(self, key: SessionKey) -> list[Run]:
-        """Every run of a lane, oldest first."""
-        wanted = RunFilter(key=str(key))
-        found = await self.engine.db.read(
-            lambda tx: runs_newest_first(tx, self.engine.access, wanted, before=None, limit=100)
-        )
-        return found[::-1]
-
-    async def said(self, key: SessionKey) -> list[tuple[str, str]]:
-        """(by whose doing, what) of every run of a lane but the one that began it all."""
-        return [
-            (run.provenance_kind, run.text) for run in await self.runs(key) if run.provenance_kind != "external_user"
-        ]
+    async def sent_to(self, key: SessionKey) -> list[tuple[str, str]]:
+        """Return (kind of provenance, text) of every run of a lane except those that people started."""
+        runs = await self.engine.runs(key)
+        return [(run.provenance_kind, run.text) for run in runs if run.provenance_kind != "external_user"]
 
 
 @asynccontextmanager
 async def open_talk(
     url: str, *, settings: Settings | None = None, asker: SessionKey = ASKER, working: bool = True
 ) -> AsyncIterator[Talk]:
-    """A requester at its caller on the store at `url`, with another agent to talk to."""
+    """A requester in the middle of a turn on the store at `url`, with another agent to send to."""
     async with open_engine(url) as engine:
         await engine.make_agent("asker")
         await engine.make_agent("teller")
         talk = Talk(engine, settings or talking_settings(), asker)
-        await talk.sit_down()
+        await talk.begin_turn()
         if working:
             talk.start()
         try:

@@ -8,8 +8,8 @@ from carrel.agents import ToolRules
 from carrel.kernel import Access
 from carrel.records import artifacts_of
 from carrel.runs import Run, answer
-from tests.delivery.floor import Floor
-from tests.engine import words
+from tests.harness.engine import words
+from tests.harness.server import Server
 from tests.requirements.mark import requirement
 from tests.scripted_gateway import ScriptedGateway, calls, text
 
@@ -17,43 +17,43 @@ pytestmark = pytest.mark.anyio
 REPORT = ("artifact_add", {"text": "the report"})
 
 
-async def asked(floor: Floor, gateway: ScriptedGateway) -> Run:
+async def asked(server: Server, gateway: ScriptedGateway) -> Run:
     """A run whose agent wants to add an artifact and may not without asking."""
-    await floor.agent("careful", tools=ToolRules(ask=("artifact_*",)))
+    await server.make_agent("careful", tools=ToolRules(ask=("artifact_*",)))
     gateway.script(calls(REPORT), text("It is done."))
-    return await floor.ask("write the report", agent="careful")
+    return await server.ask("write the report", agent="careful")
 
 
-async def decide(floor: Floor, run: Run, approved: bool, word: str) -> Run:
+async def decide(server: Server, run: Run, approved: bool, word: str) -> Run:
     """Let a person decide; the run once it rests again."""
-    await floor.db.write(lambda tx: answer(tx, floor.access, run.id, words(word), approved=approved))
-    return await floor.rest(run)
+    await server.db.write(lambda tx: answer(tx, server.access, run.id, words(word), approved=approved))
+    return await server.rest(run)
 
 
-async def made(floor: Floor, run: Run) -> int:
-    access: Access = floor.access
-    return len(await floor.read(lambda tx: artifacts_of(tx, access, run.id)))
+async def made(server: Server, run: Run) -> int:
+    access: Access = server.access
+    return len(await server.read(lambda tx: artifacts_of(tx, access, run.id)))
 
 
 @requirement("P.tool.ask")
 async def test_a_call_that_must_be_agreed_to_waits_with_the_call_shown_and_does_nothing(
-    either_floor: Floor, gateway: ScriptedGateway
+    either_server: Server, gateway: ScriptedGateway
 ) -> None:
-    run = await asked(either_floor, gateway)
+    run = await asked(either_server, gateway)
     assert (run.state, run.waiting_for) == ("waiting", "approval")
     assert "artifact_add" in (run.question or "")
     assert "the report" in (run.question or "")
-    assert await made(either_floor, run) == 0
+    assert await made(either_server, run) == 0
 
 
 @requirement("P.tool.ask")
 async def test_yes_makes_exactly_that_call_once_and_the_model_sees_its_result_alone(
-    either_floor: Floor, gateway: ScriptedGateway
+    either_server: Server, gateway: ScriptedGateway
 ) -> None:
-    run = await asked(either_floor, gateway)
-    ended = await decide(either_floor, run, True, "go ahead")
+    run = await asked(either_server, gateway)
+    ended = await decide(either_server, run, True, "go ahead")
     assert (ended.state, ended.reply) == ("completed", "It is done.")
-    assert await made(either_floor, run) == 1
+    assert await made(either_server, run) == 1
     items = gateway.requests[-1].json["input"]
     assert [item["type"] for item in items] == ["message", "function_call", "function_call_output"]
     assert "artifactId" in json.loads(items[-1]["output"])
@@ -61,33 +61,33 @@ async def test_yes_makes_exactly_that_call_once_and_the_model_sees_its_result_al
 
 @requirement("P.tool.ask")
 async def test_no_gives_the_model_the_refusal_with_the_reason_and_nothing_is_done(
-    either_floor: Floor, gateway: ScriptedGateway
+    either_server: Server, gateway: ScriptedGateway
 ) -> None:
-    run = await asked(either_floor, gateway)
-    ended = await decide(either_floor, run, False, "not today")
+    run = await asked(either_server, gateway)
+    ended = await decide(either_server, run, False, "not today")
     assert ended.state == "completed"
-    assert await made(either_floor, run) == 0
+    assert await made(either_server, run) == 0
     told = json.loads(gateway.requests[-1].json["input"][-1]["output"])
     assert told["error"]["code"] == "tool_not_allowed"
     assert "not today" in told["error"]["message"]
 
 
 @requirement("P.tool.ask")
-async def test_question_and_decision_outlive_the_worker(either_floor: Floor, gateway: ScriptedGateway) -> None:
-    run = await asked(either_floor, gateway)
-    await either_floor.kill()
-    await either_floor.db.write(lambda tx: answer(tx, either_floor.access, run.id, words("yes"), approved=True))
-    either_floor.start()
-    ended = await either_floor.rest(run)
-    assert (ended.state, await made(either_floor, run)) == ("completed", 1)
+async def test_question_and_decision_outlive_the_worker(either_server: Server, gateway: ScriptedGateway) -> None:
+    run = await asked(either_server, gateway)
+    await either_server.kill()
+    await either_server.db.write(lambda tx: answer(tx, either_server.access, run.id, words("yes"), approved=True))
+    either_server.start()
+    ended = await either_server.rest(run)
+    assert (ended.state, await made(either_server, run)) == ("completed", 1)
 
 
-async def test_of_two_such_calls_each_is_asked_for_on_its_own(either_floor: Floor, gateway: ScriptedGateway) -> None:
-    floor = either_floor
-    await floor.agent("careful", tools=ToolRules(ask=("artifact_*",)))
+async def test_of_two_such_calls_each_is_asked_for_on_its_own(either_server: Server, gateway: ScriptedGateway) -> None:
+    server = either_server
+    await server.make_agent("careful", tools=ToolRules(ask=("artifact_*",)))
     gateway.script(calls(REPORT, ("artifact_add", {"text": "the appendix"})), text("Half of it."))
-    run = await floor.ask("write both", agent="careful")
-    second = await decide(floor, run, True, "yes")
+    run = await server.ask("write both", agent="careful")
+    second = await decide(server, run, True, "yes")
     assert (second.state, "appendix" in (second.question or "")) == ("waiting", True)
-    ended = await decide(floor, run, False, "no")
-    assert (ended.reply, await made(floor, run)) == ("Half of it.", 1)
+    ended = await decide(server, run, False, "no")
+    assert (ended.reply, await made(server, run)) == ("Half of it.", 1)

@@ -8,7 +8,7 @@ import pytest
 from carrel.kernel.limits import ARTIFACT_BYTES_PER_RUN_MAX, ARTIFACTS_PER_RUN_MAX
 from carrel.records import Artifact, artifact_sizes, insert_artifact
 from carrel.storage import Tx
-from tests.delivery.floor import open_floor, to
+from tests.harness.server import gateways_to, open_server
 from tests.scripted_gateway import ScriptedGateway, calls, text
 
 pytestmark = pytest.mark.anyio
@@ -17,18 +17,18 @@ pytestmark = pytest.mark.anyio
 async def _add(url: str, gateway: ScriptedGateway, present: list[str], *texts: str) -> tuple[list[Any], int]:
     """Have a run add texts to what it has already added; what each call was answered, and the parts afterwards."""
     gateway.script(calls(*(("artifact_add", {"text": one}) for one in texts)), text("Done."))
-    async with open_floor(url, to(gateway), working=False) as floor:
-        run = await floor.say("go on")
+    async with open_server(url, gateways_to(gateway), working=False) as server:
+        run = await server.send("go on")
 
         def work(tx: Tx) -> None:
             for content in present:
                 part = Artifact("before", tx.tick(), None, None, None, "text", content, tx.now, 0)
-                insert_artifact(tx, floor.access, run.id, part)
+                insert_artifact(tx, server.access, run.id, part)
 
-        await floor.db.write(work)
-        floor.start()
-        assert (await floor.rest(run)).reply == "Done."
-        parts = await floor.read(lambda tx: artifact_sizes(tx, floor.access, run.id))
+        await server.db.write(work)
+        server.start()
+        assert (await server.rest(run)).reply == "Done."
+        parts = await server.read(lambda tx: artifact_sizes(tx, server.access, run.id))
     outputs = [item for item in gateway.requests[1].json["input"] if item["type"] == "function_call_output"]
     return [json.loads(item["output"]) for item in outputs], len(parts)
 

@@ -16,7 +16,7 @@ from carrel.storage import Tx
 from carrel.tools import CATALOG, finish_waiting
 from tests.delivery.talks import ASKER, CALL, TELLER, Talk, open_talk, talking_settings
 from tests.delivery.test_resuming import Mortal
-from tests.engine import SECONDS_MAX, events_of_run
+from tests.harness.engine import SECONDS_MAX, events_of_run
 from tests.requirements.mark import requirement
 
 pytestmark = pytest.mark.anyio
@@ -31,7 +31,7 @@ async def announced(talk: Talk) -> list[tuple[str, dict[str, Any]]]:
 
 
 async def kinds_heard(talk: Talk, key: SessionKey) -> list[str]:
-    return [kind for kind, _ in await talk.said(key)]
+    return [kind for kind, _ in await talk.sent_to(key)]
 
 
 @requirement("S2.pingpong.starts", "S2.announce.step", "S2.announce.post", "S2.pingpong.skip")
@@ -39,11 +39,11 @@ async def test_replies_go_back_and_forth_and_then_one_announcement_is_made(store
     async with open_talk(store_url) as talk:
         await talk.call(timeoutSeconds=0)
         await talk.end_turn()
-        await talk.hear(TELLER, "three")
-        second = await talk.hear(ASKER, "which?")
-        third = await talk.hear(TELLER, "red, green, blue")
-        fourth = await talk.hear(ASKER, " REPLY_SKIP\n")
-        step = await talk.hear(TELLER, "There are three: red, green and blue.")
+        await talk.run_next(TELLER, "three")
+        second = await talk.run_next(ASKER, "which?")
+        third = await talk.run_next(TELLER, "red, green, blue")
+        fourth = await talk.run_next(ASKER, " REPLY_SKIP\n")
+        step = await talk.run_next(TELLER, "There are three: red, green and blue.")
         ended = await talk.ended()
         assert [run.text for run in (second, third, fourth)] == ["three", "which?", "red, green, blue"]
         assert {run.provenance_kind for run in (second, third, fourth)} == {"reply_back"}
@@ -61,11 +61,11 @@ async def test_there_are_no_more_rounds_than_are_set(sqlite_url: str, rounds: in
     async with open_talk(sqlite_url, settings=talking_settings(rounds)) as talk:
         await talk.call(timeoutSeconds=0)
         await talk.end_turn()
-        await talk.hear(TELLER, "round 1")
+        await talk.run_next(TELLER, "round 1")
         for number in range(rounds):
-            heard = await talk.hear((ASKER, TELLER)[number % 2], f"round {number + 2}")
+            heard = await talk.run_next((ASKER, TELLER)[number % 2], f"round {number + 2}")
             assert (heard.provenance_kind, heard.text) == ("reply_back", f"round {number + 1}")
-        step = await talk.hear(TELLER, "ANNOUNCE_SKIP")
+        step = await talk.run_next(TELLER, "ANNOUNCE_SKIP")
         assert step.provenance_kind == "announce"
         assert f"round {rounds + 1}" in step.text
         await talk.ended()
@@ -78,8 +78,8 @@ async def test_there_are_no_more_rounds_than_are_set(sqlite_url: str, rounds: in
 async def test_an_announcement_that_says_nothing_stays_silent(sqlite_url: str, silence: str) -> None:
     async with open_talk(sqlite_url, settings=talking_settings(0)) as talk:
         await talk.call(timeoutSeconds=0)
-        await talk.hear(TELLER, "three")
-        await talk.hear(TELLER, silence)
+        await talk.run_next(TELLER, "three")
+        await talk.run_next(TELLER, silence)
         assert (await talk.ended()).state == "skipped"
         assert await announced(talk) == []
 
@@ -88,8 +88,8 @@ async def test_an_announcement_that_says_nothing_stays_silent(sqlite_url: str, s
 async def test_words_around_the_token_are_no_silence(sqlite_url: str) -> None:
     async with open_talk(sqlite_url, settings=talking_settings(0)) as talk:
         await talk.call(timeoutSeconds=0)
-        await talk.hear(TELLER, "three")
-        await talk.hear(TELLER, "I will not ANNOUNCE_SKIP this.")
+        await talk.run_next(TELLER, "three")
+        await talk.run_next(TELLER, "I will not ANNOUNCE_SKIP this.")
         assert (await talk.ended()).state == "delivered"
 
 
@@ -98,9 +98,9 @@ async def test_words_around_the_token_are_no_silence(sqlite_url: str) -> None:
 async def test_a_first_answer_that_says_nothing_is_not_carried_anywhere(sqlite_url: str, silence: str) -> None:
     async with open_talk(sqlite_url) as talk:
         await talk.call(timeoutSeconds=0)
-        await talk.hear(TELLER, silence)
+        await talk.run_next(TELLER, silence)
         assert (await talk.ended()).state == "skipped"
-        assert await talk.said(ASKER) == []
+        assert await talk.sent_to(ASKER) == []
         assert await kinds_heard(talk, TELLER) == ["inter_session"]
 
 
@@ -110,9 +110,9 @@ async def test_silence_in_a_later_round_ends_the_rounds(sqlite_url: str, silence
     async with open_talk(sqlite_url) as talk:
         await talk.call(timeoutSeconds=0)
         await talk.end_turn()
-        await talk.hear(TELLER, "three")
-        await talk.hear(ASKER, silence)
-        step = await talk.hear(TELLER, "Three.")
+        await talk.run_next(TELLER, "three")
+        await talk.run_next(ASKER, silence)
+        step = await talk.run_next(TELLER, "Three.")
         assert step.provenance_kind == "announce"
         await talk.ended()
         assert "reply_back" not in await kinds_heard(talk, TELLER)
@@ -123,25 +123,25 @@ async def test_a_first_answer_may_end_the_rounds_before_they_begin(sqlite_url: s
     async with open_talk(sqlite_url) as talk:
         await talk.call(timeoutSeconds=0)
         await talk.end_turn()
-        await talk.hear(TELLER, "REPLY_SKIP")
-        assert (await talk.hear(TELLER, "Done.")).provenance_kind == "announce"
+        await talk.run_next(TELLER, "REPLY_SKIP")
+        assert (await talk.run_next(TELLER, "Done.")).provenance_kind == "announce"
         await talk.ended()
-        assert await talk.said(ASKER) == []
+        assert await talk.sent_to(ASKER) == []
 
 
 @requirement("S2.x.reply.once", "S2.x.reply.own")
 async def test_after_a_reply_in_the_call_itself_the_round_refers_to_it_and_does_not_repeat_it(store_url: str) -> None:
     async with open_talk(store_url) as talk:
         await talk.call(timeoutSeconds=30)
-        await talk.hear(TELLER, "three, to be exact")
+        await talk.run_next(TELLER, "three, to be exact")
         answer = await talk.finish()
         assert (answer["status"], answer["reply"], answer["runId"]) == ("ok", "three, to be exact", talk.first)
         await talk.end_turn()
-        second = await talk.hear(ASKER, "REPLY_SKIP")
+        second = await talk.run_next(ASKER, "REPLY_SKIP")
         assert second.provenance_kind == "reply_back"
         assert "three, to be exact" not in second.text
         assert "sessions_send" in second.text
-        await talk.hear(TELLER, "ANNOUNCE_SKIP")
+        await talk.run_next(TELLER, "ANNOUNCE_SKIP")
         await talk.ended()
         assert await kinds_heard(talk, ASKER) == ["reply_back"]
 
@@ -155,10 +155,10 @@ async def test_a_reply_that_comes_after_the_wait_is_brought_by_the_round(store_u
         assert (answer["status"], answer["runId"]) == ("timeout", talk.first)
         assert "reply" not in answer
         await talk.end_turn()
-        await talk.hear(TELLER, "three, but late")
-        second = await talk.hear(ASKER, "REPLY_SKIP")
+        await talk.run_next(TELLER, "three, but late")
+        second = await talk.run_next(ASKER, "REPLY_SKIP")
         assert (second.provenance_kind, second.text) == ("reply_back", "three, but late")
-        await talk.hear(TELLER, "ANNOUNCE_SKIP")
+        await talk.run_next(TELLER, "ANNOUNCE_SKIP")
         await talk.ended()
         assert await kinds_heard(talk, ASKER) == ["reply_back"]
 
@@ -179,7 +179,7 @@ async def test_a_reply_that_comes_in_the_very_moment_in_which_the_wait_ends_is_b
 
         async def answer() -> None:
             await asyncio.to_thread(has_looked.wait, SECONDS_MAX)
-            await talk.hear(TELLER, "three")
+            await talk.run_next(TELLER, "three")
             has_ended.set()
 
         given_up, _ = await asyncio.gather(talk.engine.db.write(give_up), answer())
@@ -191,7 +191,7 @@ async def test_a_reply_that_comes_in_the_very_moment_in_which_the_wait_ends_is_b
 async def test_a_call_that_comes_back_after_its_reply_went_another_way_does_not_give_it_again(store_url: str) -> None:
     async with open_talk(store_url) as talk:
         await talk.call(timeoutSeconds=30)
-        await talk.hear(TELLER, "three")
+        await talk.run_next(TELLER, "three")
         # The server that held the call is gone; its turn is taken up much later.
         talk.advance(60)
         second = await talk.next_run(ASKER)
@@ -207,24 +207,24 @@ async def test_a_call_that_comes_back_after_its_reply_went_another_way_does_not_
 async def test_a_round_waits_in_the_lane_of_the_requester_until_its_turn_has_ended(store_url: str) -> None:
     async with open_talk(store_url) as talk:
         await talk.call(timeoutSeconds=0)
-        await talk.hear(TELLER, "three")
+        await talk.run_next(TELLER, "three")
         second = await talk.next_run(ASKER)
         assert await talk.engine.take(8) == [], "the requester's own turn goes on and nothing else does"
         await talk.end_turn()
-        assert (await talk.hear(ASKER, "REPLY_SKIP")).id == second.id
+        assert (await talk.run_next(ASKER, "REPLY_SKIP")).id == second.id
 
 
 @requirement("S2.x.nodeadlock")
 async def test_a_round_that_nobody_hears_in_time_ends_the_rounds(store_url: str) -> None:
     async with open_talk(store_url) as talk:
         await talk.call(timeoutSeconds=30)
-        await talk.hear(TELLER, "three")
+        await talk.run_next(TELLER, "three")
         await talk.finish()
         second = await talk.next_run(ASKER)
         talk.advance(10 * 60 - 1)
         assert (await talk.exchange()).step == "reply"
         talk.advance(1)
-        step = await talk.hear(TELLER, "Three.")
+        step = await talk.run_next(TELLER, "Three.")
         assert step.provenance_kind == "announce"
         cancelled = await talk.engine.run(second.id)
         assert (cancelled.state, cancelled.reason) == ("cancelled", "expired")
@@ -235,10 +235,10 @@ async def test_a_round_that_nobody_hears_in_time_ends_the_rounds(store_url: str)
 async def test_a_late_reply_stays_in_the_lane_even_when_the_rounds_are_over(sqlite_url: str) -> None:
     async with open_talk(sqlite_url) as talk:
         await talk.call(timeoutSeconds=0)
-        await talk.hear(TELLER, "three")
+        await talk.run_next(TELLER, "three")
         second = await talk.next_run(ASKER)
         talk.advance(10 * 60)
-        await talk.hear(TELLER, "ANNOUNCE_SKIP")
+        await talk.run_next(TELLER, "ANNOUNCE_SKIP")
         assert (await talk.ended()).state == "skipped"
         assert (await talk.engine.run(second.id)).state == "queued", "it is the only way the requester hears of it"
 
@@ -247,7 +247,7 @@ async def test_a_late_reply_stays_in_the_lane_even_when_the_rounds_are_over(sqli
 async def test_without_an_expiry_a_round_waits_as_long_as_it_takes(sqlite_url: str) -> None:
     async with open_talk(sqlite_url, settings=talking_settings(expiry_minutes=0)) as talk:
         await talk.call(timeoutSeconds=0)
-        await talk.hear(TELLER, "three")
+        await talk.run_next(TELLER, "three")
         await talk.next_run(ASKER)
         exchange = await talk.exchange()
         assert (exchange.step, exchange.due_at, exchange.expires_at) == ("reply", None, None)
@@ -258,17 +258,17 @@ async def test_a_cron_requester_gets_no_rounds_but_the_announcement_is_made(stor
     async with open_talk(store_url, asker=CRON) as talk:
         await talk.call(timeoutSeconds=0)
         await talk.end_turn()
-        await talk.hear(TELLER, "three")
-        assert (await talk.hear(TELLER, "Three.")).provenance_kind == "announce"
+        await talk.run_next(TELLER, "three")
+        assert (await talk.run_next(TELLER, "Three.")).provenance_kind == "announce"
         assert (await talk.ended()).state == "delivered"
-        assert await talk.said(CRON) == []
+        assert await talk.sent_to(CRON) == []
 
 
 @pytest.mark.parametrize("outcome", [Failed(code="broken", message="It broke."), Cancelled(reason="stopped")])
 async def test_after_a_first_run_that_did_not_answer_nothing_follows(sqlite_url: str, outcome: Outcome) -> None:
     async with open_talk(sqlite_url) as talk:
         await talk.call(timeoutSeconds=0)
-        await talk.hear(TELLER, outcome)
+        await talk.run_next(TELLER, outcome)
         ended = await talk.ended()
         assert ended.state == "skipped"
         assert "failed" in (ended.error or "") or "cancelled" in (ended.error or "")
@@ -280,13 +280,13 @@ async def test_a_first_run_that_is_told_to_try_again_is_followed_like_any_other(
     async with open_talk(store_url) as talk:
         await talk.call(timeoutSeconds=0)
         await talk.end_turn()
-        failed = await talk.hear(TELLER, Failed(code="broken", message="It broke."))
+        failed = await talk.run_next(TELLER, Failed(code="broken", message="It broke."))
         await talk.ended()
         ended = await talk.engine.run(failed.id)
         talk.first = (await talk.engine.db.write(lambda tx: retry(tx, talk.engine.access, ended, talk.engine.rules))).id
-        await talk.hear(TELLER, "three")
-        assert (await talk.hear(ASKER, "REPLY_SKIP")).text == "three"
-        assert (await talk.hear(TELLER, "Three.")).provenance_kind == "announce"
+        await talk.run_next(TELLER, "three")
+        assert (await talk.run_next(ASKER, "REPLY_SKIP")).text == "three"
+        assert (await talk.run_next(TELLER, "Three.")).provenance_kind == "announce"
         assert (await talk.ended()).state == "delivered"
 
 
@@ -294,15 +294,15 @@ async def test_a_round_that_fails_ends_the_rounds(sqlite_url: str) -> None:
     async with open_talk(sqlite_url) as talk:
         await talk.call(timeoutSeconds=0)
         await talk.end_turn()
-        await talk.hear(TELLER, "three")
-        await talk.hear(ASKER, Failed(code="broken", message="It broke."))
-        assert (await talk.hear(TELLER, "ANNOUNCE_SKIP")).provenance_kind == "announce"
+        await talk.run_next(TELLER, "three")
+        await talk.run_next(ASKER, Failed(code="broken", message="It broke."))
+        assert (await talk.run_next(TELLER, "ANNOUNCE_SKIP")).provenance_kind == "announce"
 
 
 async def test_a_first_run_that_asks_a_person_goes_on_once_it_was_answered(sqlite_url: str) -> None:
     async with open_talk(sqlite_url) as talk:
         await talk.call(timeoutSeconds=30)
-        await talk.hear(TELLER, NeedsInput(question="Of what?"))
+        await talk.run_next(TELLER, NeedsInput(question="Of what?"))
         answer = await talk.finish()
         assert answer["status"] == "error"
         assert "Of what?" in answer["error"]
@@ -317,19 +317,19 @@ async def test_a_requester_that_is_gone_ends_the_rounds(sqlite_url: str) -> None
         lane = await talk.engine.db.read(lambda tx: lane_of(tx, talk.engine.access, ASKER))
         assert lane is not None
         await talk.engine.db.write(lambda tx: remove_lane(tx, talk.engine.access, lane))
-        await talk.hear(TELLER, "three")
-        assert (await talk.hear(TELLER, "Three.")).provenance_kind == "announce"
+        await talk.run_next(TELLER, "three")
+        assert (await talk.run_next(TELLER, "Three.")).provenance_kind == "announce"
         assert (await talk.ended()).state == "delivered"
-        assert await talk.runs(ASKER) == [], "a lane that was deleted is not made again"
+        assert await talk.engine.runs(ASKER) == [], "a lane that was deleted is not made again"
 
 
 @requirement("S2.send.announce.besteffort")
 async def test_an_announcement_that_fails_is_undelivered_and_changes_no_result(sqlite_url: str) -> None:
     async with open_talk(sqlite_url, settings=talking_settings(0)) as talk:
         await talk.call(timeoutSeconds=30)
-        await talk.hear(TELLER, "three")
+        await talk.run_next(TELLER, "three")
         assert (await talk.finish())["status"] == "ok"
-        await talk.hear(TELLER, Failed(code="broken", message="It broke."))
+        await talk.run_next(TELLER, Failed(code="broken", message="It broke."))
         ended = await talk.ended()
         assert (ended.state, "It broke." in (ended.error or "")) == ("undelivered", True)
         assert (await talk.engine.run(talk.first)).reply == "three"
@@ -342,7 +342,7 @@ async def test_a_lane_that_nothing_may_be_sent_to_any_more_hears_no_announcement
         await talk.call(timeoutSeconds=0)
         denied = LaneChange(send_policy="deny")
         await talk.engine.db.write(lambda tx: change_lane(tx, talk.engine.access, TELLER, denied))
-        await talk.hear(TELLER, "three")
+        await talk.run_next(TELLER, "three")
         ended = await talk.ended()
         assert (ended.state, "denied" in (ended.error or "")) == ("undelivered", True)
         assert await talk.engine.depth(TELLER) == 0, "what was refused has left no trace in the queue"
@@ -369,8 +369,8 @@ async def say_in_room(talk: Talk, room: Room) -> None:
     (held,) = await talk.engine.take(8)
     await talk.engine.end(held)
     await talk.call(sessionKey=str(ROOM), timeoutSeconds=0)
-    await talk.hear(ROOM, "three")
-    await talk.hear(ROOM, "Three!")
+    await talk.run_next(ROOM, "three")
+    await talk.run_next(ROOM, "Three!")
 
 
 @requirement("S2.announce.post")
@@ -503,8 +503,8 @@ async def live_through(talk: Talk, deaths: list[tuple[int, bool]]) -> Exchange:
         await talk.call(timeoutSeconds=0)
         await talk.end_turn()
         for key, reply in ((TELLER, "three"), (ASKER, "which?"), (TELLER, "red"), (ASKER, "REPLY_SKIP")):
-            await talk.hear(key, reply)
-        await talk.hear(TELLER, "Three, one of them red.")
+            await talk.run_next(key, reply)
+        await talk.run_next(TELLER, "Three, one of them red.")
         ended = await talk.ended()
         serving.cancel()
     return ended
@@ -519,7 +519,7 @@ async def test_whoever_dies_between_two_steps_loses_and_repeats_nothing(
     async with open_talk(store_url, working=False) as talk:
         ended = await live_through(talk, [(writes, after), (0, after)])
         assert (ended.state, ended.round) == ("delivered", 4)
-        assert await talk.said(ASKER) == [("reply_back", "three"), ("reply_back", "red")]
+        assert await talk.sent_to(ASKER) == [("reply_back", "three"), ("reply_back", "red")]
         assert await kinds_heard(talk, TELLER) == ["inter_session", "reply_back", "announce"]
         assert len(await announced(talk)) == 1
 
@@ -531,7 +531,7 @@ async def test_two_that_go_on_with_the_same_exchanges_take_each_step_once(store_
             await talk.call(timeoutSeconds=0)
             await talk.end_turn()
             for key, reply in ((TELLER, "three"), (ASKER, "which?"), (TELLER, "REPLY_SKIP"), (TELLER, "Three.")):
-                await talk.hear(key, reply)
+                await talk.run_next(key, reply)
             assert (await talk.ended()).state == "delivered"
             assert await kinds_heard(talk, ASKER) == ["reply_back"]
             assert await kinds_heard(talk, TELLER) == ["inter_session", "reply_back", "announce"]

@@ -10,8 +10,8 @@ import pytest
 from carrel.kernel import NewAttachment
 from carrel.kernel.settings import RunsSettings, Settings
 from carrel.runs import Rules, retry
-from tests.delivery.floor import API_KEY, Floor, open_floor, to
-from tests.engine import events_of_run
+from tests.harness.engine import events_of_run
+from tests.harness.server import API_KEY, Server, gateways_to, open_server
 from tests.requirements.mark import requirement
 from tests.scripted_gateway import DROP, Answer, Request, ScriptedGateway, dropped, http_error, raw, stream_of, text
 
@@ -51,11 +51,11 @@ LASTING = {
 
 @requirement("S0.x.poison")
 @pytest.mark.parametrize("fault", PASSING.values(), ids=PASSING)
-async def test_a_fault_of_the_way_is_tried_again(floor: Floor, gateway: ScriptedGateway, fault: Answer) -> None:
+async def test_a_fault_of_the_way_is_tried_again(server: Server, gateway: ScriptedGateway, fault: Answer) -> None:
     gateway.script(fault, text("At last."))
-    run = await floor.ask("hello")
+    run = await server.ask("hello")
     assert (run.state, run.reply, run.attempt) == ("completed", "At last.", 2)
-    events = await floor.read(lambda tx: events_of_run(tx, floor.access, run.id))
+    events = await server.read(lambda tx: events_of_run(tx, server.access, run.id))
     assert [event.name for event in events if event.name.startswith("run.")] == [
         "run.queued", "run.started", "run.retrying", "run.started", "run.completed",
     ]  # fmt: skip
@@ -65,10 +65,10 @@ async def test_a_fault_of_the_way_is_tried_again(floor: Floor, gateway: Scripted
 @requirement("S0.x.poison")
 @pytest.mark.parametrize("fault", LASTING.values(), ids=LASTING)
 async def test_a_fault_that_would_come_again_fails_at_once(
-    floor: Floor, gateway: ScriptedGateway, fault: Answer
+    server: Server, gateway: ScriptedGateway, fault: Answer
 ) -> None:
     gateway.script(fault)
-    run = await floor.ask("hello")
+    run = await server.ask("hello")
     assert (run.state, run.attempt, run.reason) == ("failed", 1, None)
     assert run.error_code is not None
     assert run.error_message
@@ -81,38 +81,38 @@ async def test_after_the_last_attempt_a_run_is_a_dead_letter_that_a_person_may_s
 ) -> None:
     gateway.rule = lambda request: http_error(503, "come back later")
     settings = Settings(runs=RunsSettings(attempts_max=3))
-    async with open_floor(store_url, to(gateway), settings) as floor:
-        dead = await floor.ask("hello")
+    async with open_server(store_url, gateways_to(gateway), settings) as server:
+        dead = await server.ask("hello")
         assert (dead.state, dead.reason, dead.attempt) == ("failed", "dead_letter", 3)
         assert "come back later" in (dead.error_message or "")
         gateway.rule = lambda request: text("Here now.")
-        again = await floor.db.write(lambda tx: retry(tx, floor.access, dead, Rules()))
-        ended = await floor.rest(again)
+        again = await server.db.write(lambda tx: retry(tx, server.access, dead, Rules()))
+        ended = await server.rest(again)
     assert (ended.reply, ended.retried_from) == ("Here now.", dead.id)
     assert len(gateway.requests) == 4
 
 
 async def test_a_gateway_that_is_not_there_is_named_with_what_to_do(sqlite_url: str, gateway: ScriptedGateway) -> None:
     settings = Settings(runs=RunsSettings(attempts_max=1))
-    nobody = to(gateway, base_url="http://127.0.0.1:9")
-    async with open_floor(sqlite_url, nobody, settings) as floor:
-        run = await floor.ask("hello")
+    nobody = gateways_to(gateway, base_url="http://127.0.0.1:9")
+    async with open_server(sqlite_url, nobody, settings) as server:
+        run = await server.ask("hello")
     assert (run.state, run.reason, run.error_code) == ("failed", "dead_letter", "gateway_unreachable")
     assert "gateway.default.base_url" in (run.error_message or "")
 
 
 @requirement("S0.x.secrets")
 async def test_the_gateways_key_appears_in_no_receipt_event_error_or_log(
-    floor: Floor, gateway: ScriptedGateway, caplog: pytest.LogCaptureFixture
+    server: Server, gateway: ScriptedGateway, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
     gateway.script(http_error(400, f"the key {API_KEY} is not liked here"), text("Good."))
-    failed, good = await floor.ask("hello"), await floor.ask("hello again")
+    failed, good = await server.ask("hello"), await server.ask("hello again")
     assert gateway.requests[0].headers["authorization"] == f"Bearer {API_KEY}"
     kept = [repr(failed), repr(good), caplog.text]
     for run in (failed, good):
-        kept.append(repr(await floor.receipt(run, with_body=True)))
-        kept.append(repr(await floor.read(partial(events_of_run, access=floor.access, run_id=run.id))))
+        kept.append(repr(await server.receipt(run, with_body=True)))
+        kept.append(repr(await server.read(partial(events_of_run, access=server.access, run_id=run.id))))
     assert not [text for text in kept if API_KEY in text]
 
 
@@ -138,14 +138,14 @@ async def test_a_session_that_outgrew_its_model_goes_on_with_what_the_model_can_
     store_url: str, gateway: ScriptedGateway
 ) -> None:
     gateway.rule = holding(100_000)
-    async with open_floor(store_url, to(gateway)) as floor:
+    async with open_server(store_url, gateways_to(gateway)) as server:
         for at in range(8):
-            await floor.ask(f"{at} " + "word " * 400)
+            await server.ask(f"{at} " + "word " * 400)
         gateway.rule = holding(5_000)
-        run = await floor.ask("what did I say last?")
-        receipt = await floor.receipt(run)
+        run = await server.ask("what did I say last?")
+        receipt = await server.receipt(run)
         asked = len(gateway.requests)
-        again = await floor.ask("and before that?")
+        again = await server.ask("and before that?")
     assert (run.state, run.reply, run.attempt) == ("completed", "I remember.", 1)
     omitted = [step.history_omitted for step in receipt.steps]
     assert omitted == sorted(omitted)
@@ -157,10 +157,10 @@ async def test_a_message_that_is_too_long_by_itself_fails_with_what_to_do(
     sqlite_url: str, gateway: ScriptedGateway
 ) -> None:
     gateway.rule = holding(1_000)
-    async with open_floor(sqlite_url, to(gateway)) as floor:
-        await floor.ask("hello")
-        run = await floor.ask("word " * 400)
-        next_one = await floor.ask("hello again")
+    async with open_server(sqlite_url, gateways_to(gateway)) as server:
+        await server.ask("hello")
+        run = await server.ask("word " * 400)
+        next_one = await server.ask("hello again")
     assert (run.state, run.error_code) == ("failed", "gateway_prompt_too_long")
     assert run.error_message is not None
     assert "delivery.history_chars_max" in run.error_message
@@ -171,8 +171,8 @@ async def test_a_message_without_words_that_is_too_long_fails_also_behind_lines_
     sqlite_url: str, gateway: ScriptedGateway
 ) -> None:
     gateway.rule = holding(1_000)
-    async with open_floor(sqlite_url, to(gateway)) as floor:
-        runs = [await floor.ask("", attachments=(PICTURE,)) for _ in range(3)]
+    async with open_server(sqlite_url, gateways_to(gateway)) as server:
+        runs = [await server.ask("", attachments=(PICTURE,)) for _ in range(3)]
     assert {(run.state, run.error_code) for run in runs} == {("failed", "gateway_prompt_too_long")}
     assert len(gateway.requests) == 1 + 2 + 2, "a first look, then one without the lines before"
 
@@ -182,11 +182,11 @@ async def test_a_picture_that_leaves_no_room_takes_none_from_other_sessions(
     sqlite_url: str, gateway: ScriptedGateway, holds: int
 ) -> None:
     gateway.rule = holding(holds)
-    async with open_floor(sqlite_url, to(gateway)) as floor:
+    async with open_server(sqlite_url, gateways_to(gateway)) as server:
         for at in range(4):
             for lane in ("main", "hook:other"):
-                await floor.ask(f"{at} " + "word " * 100, lane)
-        await floor.ask("what is this?", attachments=(PICTURE,))
-        run = await floor.ask("what did I say?", "hook:other")
-        receipt = await floor.receipt(run)
+                await server.ask(f"{at} " + "word " * 100, lane)
+        await server.ask("what is this?", attachments=(PICTURE,))
+        run = await server.ask("what did I say?", "hook:other")
+        receipt = await server.receipt(run)
     assert [step.history_omitted for step in receipt.steps] == [0]

@@ -20,7 +20,7 @@ from carrel.runs import Cancelled, Completed, Failed, NeedsInput, Outcome, remov
 from carrel.sessions import LaneChange, change_lane, lane_of, make_lane
 from carrel.storage import Tx
 from carrel.tools import CATALOG, Caller, Surroundings, hold_caller, ready_for, run_caller
-from tests.engine import MAIN, SECONDS_MAX, Engine, events_of_run, open_engine
+from tests.harness.engine import MAIN, SECONDS_MAX, Engine, events_of_run, open_engine
 from tests.requirements.mark import requirement
 from tests.tools.spawning import settings_in
 

@@ -6,7 +6,7 @@ import pytest
 
 from carrel.delivery import Spoken
 from carrel.kernel.limits import CHAT_FRAMES_WAITING_MAX
-from tests.delivery.floor import Floor
+from tests.harness.server import Server
 from tests.scripted_gateway import DROP, Gate, ScriptedGateway, text
 
 pytestmark = pytest.mark.anyio
@@ -19,28 +19,28 @@ async def hear(ear: asyncio.Queue[Spoken]) -> Spoken:
 
 
 async def test_a_listener_hears_the_pieces_while_they_come_and_only_of_its_lane(
-    floor: Floor, gateway: ScriptedGateway
+    server: Server, gateway: ScriptedGateway
 ) -> None:
     gate = Gate()
     gateway.script(text("Once ", gate, "upon a time"))
-    account = floor.access.account_id
+    account = server.access.account_id
     with (
-        floor.live.listening(account, "agent:main:main") as ear,
-        floor.live.listening(account, "agent:main:x") as other,
+        server.house.live.listening(account, "agent:main:main") as ear,
+        server.house.live.listening(account, "agent:main:x") as other,
     ):
-        run = await floor.say("a story")
+        run = await server.send("a story")
         first = await hear(ear)
         assert (first.kind, first.run_id, first.text) == ("text", run.id, "Once ")
         gate.open()
         assert (await hear(ear)).text == "upon a time"
-        await floor.rest(run)
+        await server.rest(run)
         assert other.empty()
 
 
-async def test_what_was_heard_of_a_step_that_fails_is_declared_void(floor: Floor, gateway: ScriptedGateway) -> None:
+async def test_what_was_heard_of_a_step_that_fails_is_declared_void(server: Server, gateway: ScriptedGateway) -> None:
     gateway.script(text("Half a ", DROP, "story"), text("A whole story."))
-    with floor.live.listening(floor.access.account_id, "agent:main:main") as ear:
-        run = await floor.ask("a story")
+    with server.house.live.listening(server.access.account_id, "agent:main:main") as ear:
+        run = await server.ask("a story")
         heard = [ear.get_nowait() for _ in range(ear.qsize())]
     assert [(spoken.kind, spoken.text) for spoken in heard] == [
         ("text", "Half a "), ("restart", ""), ("text", "A whole story."),
@@ -49,10 +49,10 @@ async def test_what_was_heard_of_a_step_that_fails_is_declared_void(floor: Floor
 
 
 async def test_a_listener_that_does_not_keep_up_misses_pieces_and_holds_nobody_up(
-    floor: Floor, gateway: ScriptedGateway
+    server: Server, gateway: ScriptedGateway
 ) -> None:
     gateway.script(text(*["x"] * (CHAT_FRAMES_WAITING_MAX + 50)))
-    with floor.live.listening(floor.access.account_id, "agent:main:main") as ear:
-        run = await floor.ask("a story")
+    with server.house.live.listening(server.access.account_id, "agent:main:main") as ear:
+        run = await server.ask("a story")
         assert ear.qsize() == CHAT_FRAMES_WAITING_MAX
     assert run.reply == "x" * (CHAT_FRAMES_WAITING_MAX + 50)

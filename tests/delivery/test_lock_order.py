@@ -19,7 +19,7 @@ from carrel.runs import Claim, ClaimLost, cancel
 from carrel.sessions import lock_lane
 from carrel.storage import Tx
 from carrel.tools import CATALOG, Surroundings, ready_for
-from tests.engine import MAIN, SECONDS_MAX, Engine, open_engine
+from tests.harness.engine import MAIN, SECONDS_MAX, Engine, open_engine
 from tests.tools.spawning import settings_in
 
 pytestmark = pytest.mark.anyio

@@ -9,7 +9,7 @@ from carrel.agents import ToolRules, change_agent, require_agent
 from carrel.delivery import PROFILE_VERSION, compare_receipts
 from carrel.kernel import Code, Refusal
 from carrel.storage import Tx
-from tests.delivery.floor import Floor, open_floor
+from tests.harness.server import Server, open_server
 from tests.requirements.mark import requirement
 from tests.scripted_gateway import ScriptedGateway, calls, http_error, text
 
@@ -18,11 +18,11 @@ pytestmark = pytest.mark.anyio
 
 @requirement("P.receipt.true")
 async def test_the_receipt_holds_the_very_bytes_that_the_gateway_received(
-    either_floor: Floor, gateway: ScriptedGateway
+    either_server: Server, gateway: ScriptedGateway
 ) -> None:
     gateway.script(calls(("session_status", {})), http_error(503), text("Ünïcode, \U0001f43f and \\ escapes."))
-    run = await either_floor.ask('say "ünïcode" \u2028 \U0001f43f', "task:task_1")
-    receipt = await either_floor.receipt(run, with_body=True)
+    run = await either_server.ask('say "ünïcode" \u2028 \U0001f43f', "task:task_1")
+    receipt = await either_server.receipt(run, with_body=True)
     assert len(receipt.steps) == len(gateway.requests) == 3
     for step, request in zip(receipt.steps, gateway.requests, strict=True):
         assert isinstance(step.body, str)
@@ -32,10 +32,10 @@ async def test_the_receipt_holds_the_very_bytes_that_the_gateway_received(
 
 
 @requirement("P.receipt", "S0.instr.version")
-async def test_a_receipt_says_what_was_shown_and_what_came_back(floor: Floor, gateway: ScriptedGateway) -> None:
+async def test_a_receipt_says_what_was_shown_and_what_came_back(server: Server, gateway: ScriptedGateway) -> None:
     gateway.script(calls(("session_status", {})), text("Idle."))
-    run = await floor.ask("how do you stand?", "task:task_1")
-    receipt = await floor.receipt(run)
+    run = await server.ask("how do you stand?", "task:task_1")
+    receipt = await server.receipt(run)
     assert (receipt.run_id, receipt.session_key, receipt.generation) == (run.id, "agent:main:task:task_1", 1)
     assert receipt.delivery_session_key == "agent:main:task:task_1:v1"
     first, second = receipt.steps
@@ -53,11 +53,11 @@ async def test_a_receipt_says_what_was_shown_and_what_came_back(floor: Floor, ga
 
 
 async def test_a_receipt_on_the_wire_has_the_public_names_and_the_body_only_on_request(
-    floor: Floor, gateway: ScriptedGateway
+    server: Server, gateway: ScriptedGateway
 ) -> None:
     gateway.script(text("Good."))
-    run = await floor.ask("hello")
-    brief, whole = await floor.receipt(run), await floor.receipt(run, with_body=True)
+    run = await server.ask("hello")
+    brief, whole = await server.receipt(run), await server.receipt(run, with_body=True)
     shown = msgspec.to_builtins(brief)
     assert set(shown) == {"runId", "sessionKey", "generation", "deliverySessionKey", "steps"}
     names = set(shown["steps"][0])
@@ -68,48 +68,48 @@ async def test_a_receipt_on_the_wire_has_the_public_names_and_the_body_only_on_r
     assert set(msgspec.to_builtins(whole)["steps"][0]) == names | {"body"}
 
 
-async def test_a_step_that_failed_is_on_the_receipt_without_an_output(floor: Floor, gateway: ScriptedGateway) -> None:
+async def test_a_step_that_failed_is_on_the_receipt_without_an_output(server: Server, gateway: ScriptedGateway) -> None:
     gateway.script(http_error(400, "no"))
-    run = await floor.ask("hello")
-    (step,) = (await floor.receipt(run)).steps
+    run = await server.ask("hello")
+    (step,) = (await server.receipt(run)).steps
     assert step.output is None
     assert step.sent_at is not None
 
 
 async def test_a_run_that_has_not_begun_has_an_empty_receipt(sqlite_url: str) -> None:
-    async with open_floor(sqlite_url, working=False) as floor:
-        run = await floor.say("hello")
-        receipt = await floor.receipt(run)
+    async with open_server(sqlite_url, working=False) as server:
+        run = await server.send("hello")
+        receipt = await server.receipt(run)
         assert receipt.steps == []
         assert receipt.delivery_session_key is None
         with pytest.raises(Refusal) as refused:
-            await floor.read(lambda tx: compare_receipts(tx, floor.access, run, run))
+            await server.read(lambda tx: compare_receipts(tx, server.access, run, run))
     assert refused.value.code == Code.NOT_FOUND
 
 
 @requirement("P.receipt.compare")
 async def test_two_receipts_show_what_one_was_told_that_the_other_was_not(
-    floor: Floor, gateway: ScriptedGateway
+    server: Server, gateway: ScriptedGateway
 ) -> None:
     gateway.rule = lambda request: text("Good.")
-    before = await floor.ask("write the report", "task:task_1")
-    same = await floor.ask("write the report", "task:task_2")
+    before = await server.ask("write the report", "task:task_1")
+    same = await server.ask("write the report", "task:task_2")
 
     def narrow(tx: Tx) -> None:
-        agent = require_agent(tx, floor.access, "main")
+        agent = require_agent(tx, server.access, "main")
         rules = ToolRules(deny=("decline",))
         profile = msgspec.structs.replace(agent.profile, tools=rules, instructions_extra="Write in verse.")
-        change_agent(tx, floor.access, msgspec.structs.replace(agent, profile=profile))
+        change_agent(tx, server.access, msgspec.structs.replace(agent, profile=profile))
 
-    await floor.db.write(narrow)
-    after = await floor.ask("write the poem", "task:task_1")
-    shown = await floor.read(lambda tx: compare_receipts(tx, floor.access, before, after))
+    await server.db.write(narrow)
+    after = await server.ask("write the poem", "task:task_1")
+    shown = await server.read(lambda tx: compare_receipts(tx, server.access, before, after))
     assert not shown.same
     assert "+Write in verse." in shown.instructions.diff
     assert shown.tools == {"added": [], "removed": ["decline"]}
     assert "write the poem" in shown.input.diff
     assert not shown.input.same
-    itself = await floor.read(lambda tx: compare_receipts(tx, floor.access, same, same))
+    itself = await server.read(lambda tx: compare_receipts(tx, server.access, same, same))
     assert itself.same
     assert (itself.instructions.diff, itself.input.diff) == ("", "")
     assert itself.context == {"added": [], "removed": [], "kept": []}

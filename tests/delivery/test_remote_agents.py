@@ -7,8 +7,8 @@ from carrel.kernel import NewAttachment
 from carrel.kernel.settings import GatewaySettings
 from carrel.records import artifacts_of
 from carrel.runs import answer, cancel
-from tests.delivery.floor import open_floor
-from tests.engine import words
+from tests.harness.engine import words
+from tests.harness.server import open_server
 from tests.scripted_gateway import Gate
 from tests.sdk_agent import SdkAgent, Turn
 
@@ -25,9 +25,9 @@ async def test_a_session_talks_to_the_remote_in_one_context_and_its_successor_in
         await turn.updater.complete(turn.words(f"{turn.context.context_id}"))
 
     with SdkAgent(tell) as agent:
-        async with open_floor(store_url, to(agent)) as floor:
-            first, second = await floor.ask("one"), await floor.ask("two")
-            elsewhere = await floor.ask("three", "hook:other")
+        async with open_server(store_url, to(agent)) as server:
+            first, second = await server.ask("one"), await server.ask("two")
+            elsewhere = await server.ask("three", "hook:other")
     assert first.state == second.state == "completed"
     assert first.reply == second.reply
     assert elsewhere.reply not in (first.reply, None)
@@ -46,14 +46,14 @@ async def test_a_question_of_the_remote_is_put_to_the_person_and_the_answer_goes
             await turn.updater.complete()
 
     with SdkAgent(ask) as agent:
-        async with open_floor(sqlite_url, to(agent)) as floor:
-            run = await floor.ask("paint it")
+        async with open_server(sqlite_url, to(agent)) as server:
+            run = await server.ask("paint it")
             assert (run.state, run.waiting_for, run.question) == ("waiting", "input", "Which colour?")
-            queued = await floor.db.write(lambda tx: answer(tx, floor.access, run.id, words("red")))
-            run = await floor.rest(queued)
+            queued = await server.db.write(lambda tx: answer(tx, server.access, run.id, words("red")))
+            run = await server.rest(queued)
             assert (run.state, run.question) == ("waiting", "Sure?")
-            queued = await floor.db.write(lambda tx: answer(tx, floor.access, run.id, words("yes")))
-            run = await floor.rest(queued)
+            queued = await server.db.write(lambda tx: answer(tx, server.access, run.id, words("yes")))
+            run = await server.rest(queued)
     assert (run.state, run.reply) == ("completed", "Painted.")
 
 
@@ -66,9 +66,9 @@ async def test_files_both_ways(sqlite_url: str) -> None:
 
     picture = NewAttachment(name="a.png", mime_type="image/png", content=b"\x89PNG!")
     with SdkAgent(copy) as agent:
-        async with open_floor(sqlite_url, to(agent)) as floor:
-            run = await floor.ask("copy this", attachments=(picture,))
-            kept = await floor.read(lambda tx: artifacts_of(tx, floor.access, run.id))
+        async with open_server(sqlite_url, to(agent)) as server:
+            run = await server.ask("copy this", attachments=(picture,))
+            kept = await server.read(lambda tx: artifacts_of(tx, server.access, run.id))
     assert (run.state, run.reply) == ("completed", "Copied.")
     assert [(part.filename, part.media_type, part.kind) for part in kept] == [("b.png", "image/png", "bytes")]
     assert kept[0].content == "IUdOUIk="
@@ -82,8 +82,8 @@ async def test_a_refusal_ends_the_run_as_refused_and_a_failure_as_failed(sqlite_
             await turn.updater.failed(turn.words("I cannot."))
 
     with SdkAgent(refuse) as agent:
-        async with open_floor(sqlite_url, to(agent)) as floor:
-            refused, failed = await floor.ask("refuse"), await floor.ask("fail")
+        async with open_server(sqlite_url, to(agent)) as server:
+            refused, failed = await server.ask("refuse"), await server.ask("fail")
     assert (refused.state, refused.reason, refused.error_message) == ("failed", "rejected", "I will not.")
     assert (failed.state, failed.error_code, failed.attempt) == ("failed", "remote_failed", 1)
     assert "I cannot." in (failed.error_message or "")
@@ -97,11 +97,11 @@ async def test_cancelling_a_run_cancels_the_remotes_task(sqlite_url: str) -> Non
         await gate.passed()
 
     with SdkAgent(dawdle) as agent:
-        async with open_floor(sqlite_url, to(agent)) as floor:
-            run = await floor.say("slowly")
+        async with open_server(sqlite_url, to(agent)) as server:
+            run = await server.send("slowly")
             await gate.reached()
-            await floor.db.write(lambda tx: cancel(tx, floor.access, run.id, "user_cancelled"))
-            rested = await floor.rest(run)
+            await server.db.write(lambda tx: cancel(tx, server.access, run.id, "user_cancelled"))
+            rested = await server.rest(run)
             assert rested.state == "cancelled"
             agent.wait_for("CancelTask")
         gate.open()
@@ -109,8 +109,8 @@ async def test_cancelling_a_run_cancels_the_remotes_task(sqlite_url: str) -> Non
 
 async def test_the_receipt_shows_what_the_agent_was_asked_as_with_any_gateway(sqlite_url: str) -> None:
     with SdkAgent() as agent:
-        async with open_floor(sqlite_url, to(agent)) as floor:
-            run = await floor.ask("hello")
-            receipt = await floor.receipt(run, with_body=True)
+        async with open_server(sqlite_url, to(agent)) as server:
+            run = await server.ask("hello")
+            receipt = await server.receipt(run, with_body=True)
     assert run.reply == "You said: hello"
     assert len(receipt.steps) == 1

@@ -7,7 +7,7 @@ import pytest
 from carrel.kernel import SessionKey
 from carrel.kernel.settings import DeliverySettings, SessionsSettings, Settings
 from carrel.sessions import close_generation, find_session, lane_for_work, open_session_of
-from tests.delivery.floor import Floor, open_floor, to
+from tests.harness.server import Server, gateways_to, open_server
 from tests.requirements.mark import requirement
 from tests.scripted_gateway import Gate, ScriptedGateway, calls, text
 
@@ -18,37 +18,37 @@ def addresses(gateway: ScriptedGateway) -> list[str]:
     return [request.headers["x-openclaw-session-key"] for request in gateway.requests]
 
 
-async def lane_of(floor: Floor, *, task_id: str | None, agent: str | None = None) -> SessionKey:
+async def lane_of(server: Server, *, task_id: str | None, agent: str | None = None) -> SessionKey:
     """The lane that work is for when no session is named, as the settings of this floor say."""
-    scoped = floor.settings.sessions.task_scoped
-    return await floor.read(
-        lambda tx: lane_for_work(tx, floor.access, agent=agent, reference=None, task_id=task_id, task_scoped=scoped)
+    scoped = server.settings.sessions.task_scoped
+    return await server.read(
+        lambda tx: lane_for_work(tx, server.access, agent=agent, reference=None, task_id=task_id, task_scoped=scoped)
     )
 
 
 @requirement("S0.route.task", "S0.route.base", "S0.route.precedence")
 async def test_work_on_a_task_goes_to_its_desk_and_other_work_to_the_main_one(
-    floor: Floor, gateway: ScriptedGateway
+    server: Server, gateway: ScriptedGateway
 ) -> None:
     gateway.rule = lambda request: text("Good.")
-    await floor.agent("writer")
+    await server.make_agent("writer")
     for task_id in ("task_1", None):
-        key = await lane_of(floor, task_id=task_id, agent="writer")
-        await floor.ask("hello", key.rest, agent="writer", task_id=task_id)
+        key = await lane_of(server, task_id=task_id, agent="writer")
+        await server.ask("hello", key.rest, agent="writer", task_id=task_id)
     assert addresses(gateway) == ["agent:writer:task:task_1:v1", "agent:writer:main:v1"]
 
 
 @requirement("S0.session.address")
 async def test_a_generation_and_a_foreign_account_show_in_the_address(
-    either_floor: Floor, gateway: ScriptedGateway
+    either_server: Server, gateway: ScriptedGateway
 ) -> None:
-    floor = either_floor
+    server = either_server
     gateway.rule = lambda request: text("Good.")
-    other = await floor.other_account("acme")
-    await floor.ask("hello", "task:task_1")
-    await floor.db.write(lambda tx: close_generation(tx, floor.access, SessionKey.of("main", "task:task_1"), "reset"))
-    await floor.ask("hello", "task:task_1")
-    await floor.ask("hello", "task:task_1", access=other)
+    other = await server.another_account("acme")
+    await server.ask("hello", "task:task_1")
+    await server.db.write(lambda tx: close_generation(tx, server.access, SessionKey.of("main", "task:task_1"), "reset"))
+    await server.ask("hello", "task:task_1")
+    await server.ask("hello", "task:task_1", access=other)
     assert addresses(gateway) == [
         "agent:main:task:task_1:v1",
         "agent:main:task:task_1:v2",
@@ -58,12 +58,12 @@ async def test_a_generation_and_a_foreign_account_show_in_the_address(
 
 
 @requirement("S0.session.pair.tasks", "S0.session.pair.agents")
-async def test_nothing_said_at_one_desk_is_sent_to_another(floor: Floor, gateway: ScriptedGateway) -> None:
+async def test_nothing_said_at_one_desk_is_sent_to_another(server: Server, gateway: ScriptedGateway) -> None:
     gateway.rule = lambda request: text("Kept between us.")
-    await floor.agent("writer")
-    await floor.ask("the password of the vault is swordfish", "task:task_a")
-    await floor.ask("what do you know?", "task:task_b")
-    await floor.ask("what do you know?", "task:task_a", agent="writer")
+    await server.make_agent("writer")
+    await server.ask("the password of the vault is swordfish", "task:task_a")
+    await server.ask("what do you know?", "task:task_b")
+    await server.ask("what do you know?", "task:task_a", agent="writer")
     first, second, third = gateway.requests
     assert b"swordfish" in first.body
     assert b"swordfish" not in second.body + third.body
@@ -78,10 +78,10 @@ async def test_the_main_desk_stays_usable_and_its_old_spelling_leads_to_it(
     gateway.rule = lambda request: text("Good.")
     for scoped in (True, False):
         settings = Settings(sessions=SessionsSettings(task_scoped=scoped))
-        async with open_floor(sqlite_url, to(gateway), settings) as floor:
-            spelled = f"agent:main:{floor.access.account_id}"
-            found = await floor.read(partial(find_session, access=floor.access, reference=spelled))
-            run = await floor.ask("hello", found.key.rest)
+        async with open_server(sqlite_url, gateways_to(gateway), settings) as server:
+            spelled = f"agent:main:{server.access.account_id}"
+            found = await server.read(partial(find_session, access=server.access, reference=spelled))
+            run = await server.ask("hello", found.key.rest)
             assert (run.key, run.state) == ("agent:main:main", "completed")
 
 
@@ -92,10 +92,10 @@ async def test_without_task_desks_work_goes_to_the_main_one_and_nothing_is_lost(
     gateway.rule = lambda request: text("Good.")
     for scoped in (True, False, True):
         settings = Settings(sessions=SessionsSettings(task_scoped=scoped))
-        async with open_floor(sqlite_url, to(gateway), settings) as floor:
-            key = await lane_of(floor, task_id="task_1")
-            await floor.ask(f"scoped is {scoped}", key.rest, task_id="task_1")
-            caller = await floor.read(partial(open_session_of, access=floor.access, key="agent:main:task:task_1"))
+        async with open_server(sqlite_url, gateways_to(gateway), settings) as server:
+            key = await lane_of(server, task_id="task_1")
+            await server.ask(f"scoped is {scoped}", key.rest, task_id="task_1")
+            caller = await server.read(partial(open_session_of, access=server.access, key="agent:main:task:task_1"))
             assert caller is not None
             assert caller.generation == 1
     assert addresses(gateway) == ["agent:main:task:task_1:v1", "agent:main:main:v1", "agent:main:task:task_1:v1"]
@@ -115,9 +115,9 @@ async def test_both_switches_in_all_positions_deliver_a_run(
         sessions=SessionsSettings(task_scoped=scoped),
         delivery=DeliverySettings(instructions="inline" if instructions == "inline" else "v2"),
     )
-    async with open_floor(sqlite_url, to(gateway), settings) as floor:
-        key = await lane_of(floor, task_id="task_1")
-        run = await floor.ask("hello", key.rest, task_id="task_1")
+    async with open_server(sqlite_url, gateways_to(gateway), settings) as server:
+        key = await lane_of(server, task_id="task_1")
+        run = await server.ask("hello", key.rest, task_id="task_1")
     (request,) = gateway.requests
     assert run.reply == "Good."
     assert key.rest == ("task:task_1" if scoped else "main")
@@ -126,36 +126,36 @@ async def test_both_switches_in_all_positions_deliver_a_run(
 
 @requirement("S0.route.inflight")
 async def test_a_turn_whose_session_is_reset_ends_in_the_generation_it_began_in(
-    either_floor: Floor, gateway: ScriptedGateway
+    either_server: Server, gateway: ScriptedGateway
 ) -> None:
-    floor = either_floor
+    server = either_server
     gate = Gate()
     gateway.script(
         calls(("session_status", {}), before=gate), calls(("artifact_add", {"text": "x"})), text("Old."), text("New.")
     )
-    old = await floor.say("hello")
-    new = await floor.say("and again")
+    old = await server.send("hello")
+    new = await server.send("and again")
     await gate.reached()
-    await floor.db.write(lambda tx: close_generation(tx, floor.access, old.session_key, "reset"))
+    await server.db.write(lambda tx: close_generation(tx, server.access, old.session_key, "reset"))
     gate.open()
-    old, new = await floor.rest(old), await floor.rest(new)
+    old, new = await server.rest(old), await server.rest(new)
     assert (old.generation, old.reply) == (1, "Old.")
     assert (new.generation, new.reply) == (2, "New.")
     assert addresses(gateway) == ["agent:main:main:v1"] * 3 + ["agent:main:main:v2"]
     assert b"Old." not in gateway.requests[-1].body, "a new generation begins with nothing"
-    assert {entry.session_id for entry in await floor.entries(old)} == {old.session_id}
+    assert {entry.session_id for entry in await server.entries(old)} == {old.session_id}
 
 
 async def test_an_agent_reaches_the_gateway_its_profile_names_and_the_built_in_one_where_that_is_gone(
     sqlite_url: str, gateway: ScriptedGateway
 ) -> None:
     gateway.rule = lambda request: text("From the gateway.")
-    named = {"special": to(gateway)["default"]}
-    async with open_floor(sqlite_url, named) as floor:
-        await floor.agent("far", gateway="special")
-        await floor.agent("lost", gateway="gone")
-        far, plain = await floor.ask("hello", agent="far"), await floor.ask("hello")
-        lost = await floor.ask("hello", agent="lost")
+    named = {"special": gateways_to(gateway)["default"]}
+    async with open_server(sqlite_url, named) as server:
+        await server.make_agent("far", gateway="special")
+        await server.make_agent("lost", gateway="gone")
+        far, plain = await server.ask("hello", agent="far"), await server.ask("hello")
+        lost = await server.ask("hello", agent="lost")
     assert far.reply == "From the gateway."
     assert plain.reply is not None
     assert "built-in agent" in plain.reply

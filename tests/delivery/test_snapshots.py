@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Callable
-from contextlib import nullcontext
 from typing import TypeVar
 
 import pytest
@@ -13,9 +12,9 @@ from carrel.runs import Claim, Completed
 from carrel.runs.claims import claim
 from carrel.sessions import close_generation, generations_of, open_generation
 from carrel.storage import Database, Tx
-from tests.delivery.floor import Floor, open_floor, to
+from tests.harness.server import Server, gateways_to, open_server
+from tests.harness.wrapped_database import WrappedDatabase
 from tests.scripted_gateway import ScriptedGateway, calls, text
-from tests.wrapped_database import WrappedDatabase
 
 pytestmark = pytest.mark.anyio
 T = TypeVar("T")
@@ -40,32 +39,32 @@ class Counted(WrappedDatabase):
         return done
 
 
-async def held(floor: Floor) -> Claim:
-    (taken,) = await floor.db.write(lambda tx: claim(tx, "worker", 60_000, 1))
+async def held(server: Server) -> Claim:
+    (taken,) = await server.db.write(lambda tx: claim(tx, "worker", 60_000, 1))
     return taken
 
 
-def turns(floor: Floor, db: Database, gather: Callable[[Snapshot], object]) -> Turns:
+def turns(server: Server, db: Database, gather: Callable[[Snapshot], object]) -> Turns:
     async def gathered(snapshot: Snapshot) -> str:
         await asyncio.sleep(0)
         return str(gather(snapshot) or "")
 
-    return Turns(db, floor.connections, floor.surroundings, floor.live, floor.watch, nullcontext, gathered)
+    return server.turns_on(db, gather=gathered)
 
 
 async def test_context_is_gathered_while_no_transaction_is_open_and_shown_before_the_message(
     store_url: str, gateway: ScriptedGateway
 ) -> None:
     gateway.script(text("Noon."))
-    async with open_floor(store_url, to(gateway), working=False) as floor:
-        counted, seen = Counted(floor.db), []
-        await floor.say("when do we meet?")
+    async with open_server(store_url, gateways_to(gateway), working=False) as server:
+        counted, seen = Counted(server.db), []
+        await server.send("when do we meet?")
 
         def gather(snapshot: Snapshot) -> str:
             seen.append((counted.open, snapshot.run.text, snapshot.unheard))
             return "The meeting is at noon."
 
-        outcome = await turns(floor, counted, gather).take(await held(floor))
+        outcome = await turns(server, counted, gather).take(await held(server))
         assert isinstance(outcome, Completed)
         assert seen == [(0, "when do we meet?", True)]
         roles = [(item["role"], item["content"][-1]["text"]) for item in gateway.requests[0].json["input"]]
@@ -76,10 +75,10 @@ async def test_a_turn_with_a_tool_call_takes_one_commit_for_each_thing_it_writes
     store_url: str, gateway: ScriptedGateway
 ) -> None:
     gateway.script(calls(("sessions_list", {})), text("Two."))
-    async with open_floor(store_url, to(gateway), working=False) as floor:
-        counted = Counted(floor.db)
-        await floor.say("how many sessions?")
-        await turns(floor, counted, lambda _: None).take(await held(floor))
+    async with open_server(store_url, gateways_to(gateway), working=False) as server:
+        counted = Counted(server.db)
+        await server.send("how many sessions?")
+        await turns(server, counted, lambda _: None).take(await held(server))
         # Step, answer, call, step, answer.
         assert counted.commits == 5
 
@@ -88,8 +87,8 @@ async def test_a_request_that_was_built_for_another_generation_is_built_again(
     store_url: str, gateway: ScriptedGateway
 ) -> None:
     gateway.script(text("Here."))
-    async with open_floor(store_url, to(gateway), working=False) as floor:
-        run = await floor.say("hello")
+    async with open_server(store_url, gateways_to(gateway), working=False) as server:
+        run = await server.send("hello")
         planned: list[str] = []
 
         def gather(snapshot: Snapshot) -> None:
@@ -100,16 +99,16 @@ async def test_a_request_that_was_built_for_another_generation_is_built_again(
 
             async def write(self, work: Callable[[Tx], T]) -> T:
                 if not self.commits and len(planned) == 1:
-                    await super().write(lambda tx: open_generation(tx, floor.access, MAIN))
-                    await super().write(lambda tx: close_generation(tx, floor.access, MAIN, "reset"))
+                    await super().write(lambda tx: open_generation(tx, server.access, MAIN))
+                    await super().write(lambda tx: close_generation(tx, server.access, MAIN, "reset"))
                 return await super().write(work)
 
-        await turns(floor, Meddled(floor.db), gather).take(await held(floor))
+        await turns(server, Meddled(server.db), gather).take(await held(server))
         assert planned == [f"{MAIN}:v1", f"{MAIN}:v2"]
         assert [request.json["user"] for request in gateway.requests] == [f"{MAIN}:v2"]
-        generations = await floor.read(lambda tx: generations_of(tx, floor.access, str(MAIN)))
+        generations = await server.read(lambda tx: generations_of(tx, server.access, str(MAIN)))
         assert sorted(session.generation for session in generations) == [1, 2]
-        entries = await floor.entries(run)
+        entries = await server.entries(run)
         assert [(entry.role, entry.session_id) for entry in entries] == [
             ("user", generations[0].id), ("assistant", generations[0].id),
         ]  # fmt: skip

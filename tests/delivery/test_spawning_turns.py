@@ -8,10 +8,10 @@ import pytest
 from carrel.agents import ToolRules
 from carrel.outbox import keep_reply_address
 from carrel.runs import answer
-from tests.delivery.floor import Floor, open_floor, to
 from tests.delivery.plays import Play, spawn
 from tests.delivery.test_resuming import live_through
-from tests.engine import words
+from tests.harness.engine import words
+from tests.harness.server import Server, gateways_to, open_server
 from tests.requirements.mark import requirement
 from tests.scripted_gateway import ScriptedGateway
 from tests.tools.spawning import settings_in
@@ -25,19 +25,19 @@ SECRET = "TOP SECRET SHEEP"
 SPAWN = spawn({"task": "count", "attachments": [{"name": "sheep.txt", "content": SECRET}]})
 
 
-def folders_in(floor: Floor, folder: Path, agent: str = "main") -> list[Path]:
+def folders_in(server: Server, folder: Path, agent: str = "main") -> list[Path]:
     """The folders of attachments that lie in an agent's workspace."""
-    attachments = folder / "workspaces" / floor.access.account_id / agent / ".openclaw" / "attachments"
+    attachments = folder / "workspaces" / server.access.account_id / agent / ".openclaw" / "attachments"
     return list(attachments.iterdir()) if attachments.exists() else []
 
 
-async def children(floor: Floor) -> list[str]:
-    rows = await floor.read(lambda tx: tx.all("SELECT key FROM lanes WHERE kind = 'subagent'"))
+async def children(server: Server) -> list[str]:
+    rows = await server.read(lambda tx: tx.all("SELECT key FROM lanes WHERE kind = 'subagent'"))
     return [row[0].rpartition(":")[2] for row in rows]
 
 
-async def kept_aside(floor: Floor) -> list[bytes]:
-    return [bytes(row[0]) for row in await floor.read(lambda tx: tx.all("SELECT content FROM attachments"))]
+async def kept_aside(server: Server) -> list[bytes]:
+    return [bytes(row[0]) for row in await server.read(lambda tx: tx.all("SELECT content FROM attachments"))]
 
 
 @requirement("S0.x.tools.once", "S2.spawn.attachments.atomic", "S2.spawn.attachments.redacted")
@@ -47,15 +47,15 @@ async def test_a_spawn_is_made_at_most_once_with_its_files_wherever_the_turn_die
     store_url: str, gateway: ScriptedGateway, tmp_path: Path, writes: int, after: bool
 ) -> None:
     Play(gateway)
-    async with open_floor(store_url, to(gateway), settings_in(tmp_path), working=False) as floor:
-        await floor.say(SPAWN)
-        await live_through(floor, [(writes, after)])
-        made = await children(floor)
-        placed = folders_in(floor, tmp_path)
+    async with open_server(store_url, gateways_to(gateway), settings_in(tmp_path), working=False) as server:
+        await server.send(SPAWN)
+        await live_through(server, [(writes, after)])
+        made = await children(server)
+        placed = folders_in(server, tmp_path)
         assert len(made) == 1
         assert [path.name for path in placed] == made, "no folder without a child, and no child without its folder"
         assert (placed[0] / "sheep.txt").read_text() == SECRET
-        assert await kept_aside(floor) == [], "what was kept for the call went with it"
+        assert await kept_aside(server) == [], "what was kept for the call went with it"
 
 
 class Forum:
@@ -69,18 +69,20 @@ class Forum:
         return f"{place}:{self.opened}"
 
 
-async def say_in_forum(floor: Floor, said: str) -> Forum:
+async def say_in_forum(server: Server, said: str) -> Forum:
     """Say something at a place of a channel with threads."""
     forum = Forum()
-    floor.side_rooms["telegram"] = forum.open
-    run = await floor.say(said, channel="telegram")
-    await floor.db.write(lambda tx: keep_reply_address(tx, floor.access, run.id, "telegram", "-42"))
+    side_rooms = server.house.side_rooms
+    assert isinstance(side_rooms, dict)
+    side_rooms["telegram"] = forum.open
+    run = await server.send(said, channel="telegram")
+    await server.db.write(lambda tx: keep_reply_address(tx, server.access, run.id, "telegram", "-42"))
     return forum
 
 
-async def threads(floor: Floor) -> list[str]:
+async def threads(server: Server) -> list[str]:
     """The places of those who were spawned."""
-    rows = await floor.read(lambda tx: tx.all("SELECT last_to FROM lanes WHERE kind = 'subagent' ORDER BY last_to"))
+    rows = await server.read(lambda tx: tx.all("SELECT last_to FROM lanes WHERE kind = 'subagent' ORDER BY last_to"))
     return [row[0] for row in rows]
 
 
@@ -91,22 +93,22 @@ async def test_a_thread_is_opened_once_wherever_the_turn_died(
     store_url: str, gateway: ScriptedGateway, writes: int, after: bool
 ) -> None:
     Play(gateway)
-    async with open_floor(store_url, to(gateway), working=False) as floor:
-        forum = await say_in_forum(floor, spawn({"task": "count", "thread": True}))
-        await live_through(floor, [(writes, after)])
+    async with open_server(store_url, gateways_to(gateway), working=False) as server:
+        forum = await say_in_forum(server, spawn({"task": "count", "thread": True}))
+        await live_through(server, [(writes, after)])
         # Only a death between the opening and the writing down of it leaves one that nobody knows of.
         is_lost = (writes, after) == (OPENING, False)
         assert forum.opened == 1 + is_lost
-        assert await threads(floor) == [f"-42:{forum.opened}"]
+        assert await threads(server) == [f"-42:{forum.opened}"]
 
 
 async def test_spawns_of_the_same_name_have_threads_of_their_own(sqlite_url: str, gateway: ScriptedGateway) -> None:
     Play(gateway)
-    async with open_floor(sqlite_url, to(gateway), working=False) as floor:
-        forum = await say_in_forum(floor, spawn(*[{"task": "count", "thread": True}] * 3))
-        await live_through(floor, [])
+    async with open_server(sqlite_url, gateways_to(gateway), working=False) as server:
+        forum = await say_in_forum(server, spawn(*[{"task": "count", "thread": True}] * 3))
+        await live_through(server, [])
         assert forum.opened == 3
-        assert await threads(floor) == ["-42:1", "-42:2", "-42:3"]
+        assert await threads(server) == ["-42:1", "-42:2", "-42:3"]
 
 
 @requirement("P.tool.ask", "S2.spawn.attachments.redacted")
@@ -115,21 +117,21 @@ async def test_a_spawn_that_must_be_agreed_to_places_its_files_with_the_yes_and_
     store_url: str, gateway: ScriptedGateway, tmp_path: Path, approved: bool
 ) -> None:
     Play(gateway)
-    async with open_floor(store_url, to(gateway), settings_in(tmp_path)) as floor:
-        await floor.agent("careful", tools=ToolRules(ask=("sessions_spawn",)))
-        run = await floor.ask(SPAWN, agent="careful")
+    async with open_server(store_url, gateways_to(gateway), settings_in(tmp_path)) as server:
+        await server.make_agent("careful", tools=ToolRules(ask=("sessions_spawn",)))
+        run = await server.ask(SPAWN, agent="careful")
         assert (run.state, run.waiting_for) == ("waiting", "approval")
         assert "sheep.txt" in (run.question or "")
         assert SECRET not in (run.question or ""), "who is asked sees the call as it is kept"
-        assert folders_in(floor, tmp_path, "careful") == []
-        await floor.kill()
-        floor.start()
-        await floor.db.write(lambda tx: answer(tx, floor.access, run.id, words("well"), approved=approved))
-        ended = await floor.rest(run)
-        (result,) = [entry.content for entry in await floor.entries(run) if entry.role == "toolResult"]
+        assert folders_in(server, tmp_path, "careful") == []
+        await server.kill()
+        server.start()
+        await server.db.write(lambda tx: answer(tx, server.access, run.id, words("well"), approved=approved))
+        ended = await server.rest(run)
+        (result,) = [entry.content for entry in await server.entries(run) if entry.role == "toolResult"]
         assert ended.state == "completed"
         assert json.loads(result).get("status") == ("accepted" if approved else None)
-        assert len(await children(floor)) == approved
-        assert await kept_aside(floor) == []
-        entries = await floor.read(lambda tx: tx.all("SELECT details FROM entries"))
+        assert len(await children(server)) == approved
+        assert await kept_aside(server) == []
+        entries = await server.read(lambda tx: tx.all("SELECT details FROM entries"))
         assert SECRET not in str(entries)

@@ -29,9 +29,9 @@ from carrel.kernel.settings import (
 from carrel.runs import Run, RunFilter, prune, remove_lane, retry, runs_newest_first, stop_lane
 from carrel.sessions import Lane, close_generation, lane_of, open_session_of
 from carrel.storage import FEED
-from carrel.tools import CATALOG
-from tests.delivery.floor import Floor, open_floor, to
+from carrel.tools import CATALOG, Cleanup
 from tests.delivery.plays import Play, spawn
+from tests.harness.server import Server, gateways_to, open_server
 from tests.requirements.mark import requirement
 from tests.scripted_gateway import Gate, ScriptedGateway, calls, http_error, text
 from tests.tools.spawning import requester_at, settings_in
@@ -44,8 +44,8 @@ MAIN = SessionKey.of("main", "main")
 class House:
     """A floor whose agents spawn, with the model that plays them."""
 
-    def __init__(self, floor: Floor, play: Play) -> None:
-        self.floor = floor
+    def __init__(self, server: Server, play: Play) -> None:
+        self.server = server
         self.play = play
 
     async def spawn(
@@ -53,14 +53,14 @@ class House:
     ) -> dict[str, Any]:
         """Let an agent spawn one; the call's answer, once its turn has ended."""
         asking = spawn({"task": "count the sheep", **params})
-        run = await self.floor.ask(asking, rest, agent=agent, access=asked_by)
-        results = [entry.content for entry in await self.floor.entries(run) if entry.role == "toolResult"]
+        run = await self.server.ask(asking, rest, agent=agent, access=asked_by)
+        results = [entry.content for entry in await self.server.entries(run) if entry.role == "toolResult"]
         answer: dict[str, Any] = json.loads(results[0])
         return answer
 
     async def until_ended(self, run_id: str) -> Exchange | None:
         """What became of a spawn once it is no longer open; None when it was forgotten with its child."""
-        access, db = self.floor.access, self.floor.db
+        access, db = self.server.access, self.server.db
         async with asyncio.timeout(SECONDS_MAX):
             while True:
                 version = db.bell(EXCHANGES).version
@@ -79,47 +79,47 @@ class House:
 
     async def told(self, recipient: str = OWNERS) -> list[Notification]:
         """What somebody was told, the newest first."""
-        return await self.floor.read(lambda tx: newest_notifications(tx, self.floor.access, recipient, limit=50))
+        return await self.server.read(lambda tx: newest_notifications(tx, self.server.access, recipient, limit=50))
 
     async def runs_in(self, key: SessionKey) -> list[Run]:
         """The runs of a lane, oldest first, once they all rest."""
         wanted = RunFilter(key=str(key))
         async with asyncio.timeout(SECONDS_MAX):
             while True:
-                version = self.floor.db.bell(FEED).version
-                found = await self.floor.read(
-                    lambda tx: runs_newest_first(tx, self.floor.access, wanted, before=None, limit=50)
+                version = self.server.db.bell(FEED).version
+                found = await self.server.read(
+                    lambda tx: runs_newest_first(tx, self.server.access, wanted, before=None, limit=50)
                 )
                 if all(run.state not in ("queued", "running") for run in found):
                     return found[::-1]
-                await self.floor.db.bell(FEED).wait(version, 1)
+                await self.server.db.bell(FEED).wait(version, 1)
 
     async def lane(self, key: str) -> Lane | None:
-        return await self.floor.read(lambda tx: lane_of(tx, self.floor.access, SessionKey.parse(key)))
+        return await self.server.read(lambda tx: lane_of(tx, self.server.access, SessionKey.parse(key)))
 
     async def timeline(self, key: SessionKey) -> list[Entry]:
         """What the open generation of a lane has heard and said."""
-        session = await self.floor.read(lambda tx: open_session_of(tx, self.floor.access, str(key)))
+        session = await self.server.read(lambda tx: open_session_of(tx, self.server.access, str(key)))
         assert session is not None
-        return await self.floor.read(lambda tx: entries_of_session(tx, self.floor.access, session.id, limit=100))
+        return await self.server.read(lambda tx: entries_of_session(tx, self.server.access, session.id, limit=100))
 
 
 def root_in(house: House, folder: Path) -> Path:
     """The workspace of agent main."""
-    return folder / "workspaces" / house.floor.access.account_id / "main"
+    return folder / "workspaces" / house.server.access.account_id / "main"
 
 
 @pytest.fixture
 async def house(anyio_backend: str, store_url: str, gateway: ScriptedGateway, tmp_path: Path) -> AsyncIterator[House]:
-    async with open_floor(store_url, to(gateway), settings_in(tmp_path)) as floor:
-        yield House(floor, Play(gateway))
+    async with open_server(store_url, gateways_to(gateway), settings_in(tmp_path)) as server:
+        yield House(server, Play(gateway))
 
 
 @requirement("S2.subannounce.posts", "S2.subannounce.form", "S2.subannounce.stats", "S2.x.result.nochannel")
 async def test_a_result_is_announced_with_status_result_notes_and_stats_and_wakes_the_requester(house: House) -> None:
     answer = await house.spawn(label="sheep")
     told = await house.announced(answer["runId"])
-    child = await house.floor.reread((await house.runs_in(SessionKey.parse(answer["childSessionKey"])))[0])
+    child = await house.server.run((await house.runs_in(SessionKey.parse(answer["childSessionKey"])))[0])
     status, result, notes, stats = told.splitlines()
     assert (status, result, notes) == ("Status: completed", "Result: twelve sheep", "Notes: one was a goat")
     for part in (
@@ -141,15 +141,15 @@ async def test_a_result_is_announced_with_status_result_notes_and_stats_and_wake
 
 @requirement("S2.subannounce.posts")
 async def test_what_a_person_spawned_is_written_down_and_wakes_nobody(house: House, gateway: ScriptedGateway) -> None:
-    await house.floor.ask("hello")
-    person = await requester_at(house.floor, kind="owner")
+    await house.server.ask("hello")
+    person = await requester_at(house.server, kind="owner")
     answer = await person.spawn()
     told = await house.announced(answer["runId"])
     newest = (await house.timeline(MAIN))[-1]
     assert (newest.content, newest.role, newest.run_id) == (told, "user", None)
     assert newest.provenance.kind == "announce"
     assert len(await house.runs_in(MAIN)) == 1
-    await house.floor.ask("and now?")
+    await house.server.ask("and now?")
     shown = [item["content"][-1]["text"] for item in gateway.requests[-1].json["input"]]
     assert shown[-2:] == [told, "and now?"], "the next turn knows of it"
 
@@ -191,8 +191,8 @@ async def test_a_child_that_is_told_to_try_again_announces_what_comes_of_it(hous
     answer = await house.spawn()
     assert (await house.announced(answer["runId"])).startswith("Status: failed: ")
     house.play.child = "twelve sheep after all"
-    failed = await house.floor.reread((await house.runs_in(SessionKey.parse(answer["childSessionKey"])))[0])
-    again = await house.floor.db.write(lambda tx: retry(tx, house.floor.access, failed, house.floor.rules))
+    failed = await house.server.run((await house.runs_in(SessionKey.parse(answer["childSessionKey"])))[0])
+    again = await house.server.db.write(lambda tx: retry(tx, house.server.access, failed, house.server.rules))
     told = await house.announced(again.id)
     assert told.startswith("Status: completed\nResult: twelve sheep after all\nNotes: one was a goat\n")
     assert [run.text.splitlines()[0] for run in await house.runs_in(MAIN)][-1] == "Status: completed"
@@ -214,7 +214,7 @@ async def test_a_child_that_is_cancelled_is_announced_so(house: House) -> None:
     house.play.child = text("never", before=gate)
     answer = await house.spawn()
     await gate.reached()
-    await (await requester_at(house.floor)).cancel(answer["runId"])
+    await (await requester_at(house.server)).server.cancel(answer["runId"])
     assert (await house.announced(answer["runId"])).startswith("Status: cancelled\nResult: none\nNotes: none\n")
     assert len(await house.runs_in(SessionKey.parse(answer["childSessionKey"]))) == 1, "it is asked nothing more"
     gate.open()
@@ -267,13 +267,13 @@ async def test_a_child_that_was_to_go_is_gone_after_its_announce_and_another_sta
 @requirement("S2.spawn.attachments.redacted")
 async def test_the_content_of_files_is_nowhere_in_what_is_stored_or_sent_again(house: House) -> None:
     files = [{"name": "sheep.txt", "content": "TOP SECRET SHEEP", "mimeType": "text/plain"}]
-    run = await house.floor.ask(spawn({"task": "count", "attachments": files}))
-    answer = json.loads(next(e.content for e in await house.floor.entries(run) if e.role == "toolResult"))
+    run = await house.server.ask(spawn({"task": "count", "attachments": files}))
+    answer = json.loads(next(e.content for e in await house.server.entries(run) if e.role == "toolResult"))
     assert answer["status"] == "accepted"
-    (call,) = [entry for entry in await house.floor.entries(run) if entry.role == "toolCall"]
+    (call,) = [entry for entry in await house.server.entries(run) if entry.role == "toolCall"]
     told = json.loads((call.details or {})["arguments"])["attachments"]
     assert told == [{"name": "sheep.txt", "mimeType": "text/plain", "content": "[redacted]"}]
-    rows = await house.floor.read(
+    rows = await house.server.read(
         lambda tx: [
             *tx.all("SELECT details FROM entries WHERE role = 'toolCall'"),
             *tx.all("SELECT output FROM steps"),
@@ -282,7 +282,7 @@ async def test_the_content_of_files_is_nowhere_in_what_is_stored_or_sent_again(h
         ]
     )
     assert "TOP SECRET" not in str(rows)
-    receipt = await house.floor.receipt(run, with_body=True)
+    receipt = await house.server.receipt(run, with_body=True)
     calls_sent = [item for item in json.loads(receipt.steps[1].body or "")["input"] if item["type"] == "function_call"]
     assert json.loads(calls_sent[0]["arguments"])["attachments"] == told
     assert "TOP SECRET" not in str(calls_sent)
@@ -297,8 +297,8 @@ async def test_files_go_with_the_child_or_stay_where_they_are_to_be_retained(
 ) -> None:
     spawning = ToolsSpawnSettings(attachments=SpawnAttachmentsSettings(retain_on_session_keep=retain))
     settings = settings_in(tmp_path, tools=ToolsSettings(sessions_spawn=spawning))
-    async with open_floor(store_url, to(gateway), settings) as floor:
-        house = House(floor, Play(gateway))
+    async with open_server(store_url, gateways_to(gateway), settings) as server:
+        house = House(server, Play(gateway))
         gate = Gate()
         house.play.child = text("done", before=gate)
         outside = tmp_path / "treasure"
@@ -311,8 +311,8 @@ async def test_files_go_with_the_child_or_stay_where_they_are_to_be_retained(
         assert "sheep.txt" not in str(house.play.heard)
         gate.open()
         await house.until_ended(answer["runId"])
-        await floor.kill()
-        while await floor.sweeping().round() == 0:
+        await server.kill()
+        while await Cleanup(server.db, server.settings).round() == 0:
             pass
         assert folder.exists() == stays
         assert outside.read_text() == "gold"
@@ -322,9 +322,9 @@ async def test_files_go_with_the_child_or_stay_where_they_are_to_be_retained(
 async def test_files_that_a_server_left_without_a_child_are_swept_up_later(house: House, tmp_path: Path) -> None:
     answer = await house.spawn(attachments=[{"name": "a.txt", "content": "sheep"}])
     await house.until_ended(answer["runId"])
-    await house.floor.kill()
+    await house.server.kill()
     attachments = root_in(house, tmp_path) / ".openclaw/attachments"
-    sitting = await requester_at(house.floor)
+    sitting = await requester_at(house.server)
     owned = (await sitting.spawn(attachments=[{"name": "a.txt", "content": "sheep"}]))["attachments"]["relDir"]
     name = answer["childSessionKey"].rpartition(":")[2]
     foreign = "0b5ff0c6-6c9c-4f0e-9d4b-3d6a3a2d9e11"
@@ -334,7 +334,7 @@ async def test_files_that_a_server_left_without_a_child_are_swept_up_later(house
         os.utime(path, (0, 0))
     fresh = attachments / "fresh"
     fresh.mkdir()
-    await house.floor.sweeping().sweep_strays()
+    await Cleanup(house.server.db, house.server.settings).sweep_strays()
     left = {path.name for path in attachments.iterdir()}
     assert left == {owned.rpartition("/")[2], foreign, "notes", "fresh"}, "only what this account made and lost goes"
 
@@ -347,12 +347,12 @@ async def test_a_result_for_a_session_that_ended_goes_to_the_next_generation_and
     assert await house.told() == [], "nobody is told of what arrives where it was asked for"
     gate = Gate()
     house.play.child = text("late sheep", before=gate)
-    ada = await house.floor.db.write(
-        lambda tx: make_user(tx, house.floor.access, name="Ada", slug="ada", email=None, role="member")
+    ada = await house.server.db.write(
+        lambda tx: make_user(tx, house.server.access, name="Ada", slug="ada", email=None, role="member")
     )
-    answer = await house.spawn(asked_by=structs.replace(house.floor.access, kind="user", actor_id=ada.id))
-    before = await house.floor.read(lambda tx: open_session_of(tx, house.floor.access, str(MAIN)))
-    await house.floor.db.write(lambda tx: close_generation(tx, house.floor.access, MAIN, "reset"))
+    answer = await house.spawn(asked_by=structs.replace(house.server.access, kind="user", actor_id=ada.id))
+    before = await house.server.read(lambda tx: open_session_of(tx, house.server.access, str(MAIN)))
+    await house.server.db.write(lambda tx: close_generation(tx, house.server.access, MAIN, "reset"))
     gate.open()
     told = await house.announced(answer["runId"])
     woken = (await house.runs_in(MAIN))[-1]
@@ -370,14 +370,14 @@ async def test_a_result_whose_requester_was_deleted_is_shown_as_undelivered_and_
     gate = Gate()
     house.play.child = text("orphaned sheep", before=gate)
     answer = await house.spawn(rest="task:task_9", cleanup="delete")
-    access = house.floor.access
+    access = house.server.access
     key = SessionKey.of("main", "task:task_9")
     await house.runs_in(key)
     # The lane goes, the child does not: as if it had been spawned a moment after the stop.
-    await house.floor.db.write(lambda tx: tx.run("UPDATE lanes SET spawned_by = NULL WHERE kind = 'subagent'"))
-    lane = await house.floor.read(lambda tx: lane_of(tx, access, key))
+    await house.server.db.write(lambda tx: tx.run("UPDATE lanes SET spawned_by = NULL WHERE kind = 'subagent'"))
+    lane = await house.server.read(lambda tx: lane_of(tx, access, key))
     assert lane is not None
-    assert await house.floor.db.write(lambda tx: remove_lane(tx, access, lane)) is None
+    assert await house.server.db.write(lambda tx: remove_lane(tx, access, lane)) is None
     gate.open()
     exchange = await house.until_ended(answer["runId"])
     assert exchange is not None
@@ -392,8 +392,8 @@ async def test_after_a_stop_no_result_wakes_the_requester(house: House) -> None:
     house.play.child = text("never", before=gate)
     answer = await house.spawn()
     await gate.reached()
-    access = house.floor.access
-    stopped = await house.floor.db.write(lambda tx: stop_lane(tx, access, str(MAIN), "stopped"))
+    access = house.server.access
+    stopped = await house.server.db.write(lambda tx: stop_lane(tx, access, str(MAIN), "stopped"))
     assert stopped == [answer["runId"]]
     assert (await house.announced(answer["runId"])).startswith("Status: cancelled")
     assert len(await house.runs_in(MAIN)) == 1
@@ -405,30 +405,30 @@ async def test_after_a_stop_no_result_wakes_the_requester(house: House) -> None:
 async def test_children_are_archived_after_their_time_and_their_transcript_stays(
     store_url: str, gateway: ScriptedGateway, tmp_path: Path
 ) -> None:
-    async with open_floor(store_url, to(gateway), settings_in(tmp_path)) as floor:
-        house = House(floor, Play(gateway))
-        await floor.agent("never", subagents=SubagentRules(archive_after_minutes=0))
+    async with open_server(store_url, gateways_to(gateway), settings_in(tmp_path)) as server:
+        house = House(server, Play(gateway))
+        await server.make_agent("never", subagents=SubagentRules(archive_after_minutes=0))
         first = await house.spawn()
         second = await house.spawn(agent="never")
         for answer in (first, second):
             await house.until_ended(answer["runId"])
         child = SessionKey.parse(first["childSessionKey"])
-        session = await floor.read(lambda tx: open_session_of(tx, floor.access, str(child)))
+        session = await server.read(lambda tx: open_session_of(tx, server.access, str(child)))
         assert session is not None
-        await floor.kill()
-        await floor.db.write(lambda tx: prune(tx, floor.settings))
+        await server.kill()
+        await server.db.write(lambda tx: prune(tx, server.settings))
         assert (await house.lane(first["childSessionKey"])).archived_at is None, "its time has not come"  # type: ignore[union-attr]
         long_ago = "UPDATE lanes SET updated_at = updated_at - 3700000 WHERE kind = 'subagent'"
-        await floor.db.write(lambda tx: tx.run(long_ago))
-        await floor.db.write(lambda tx: prune(tx, floor.settings))
+        await server.db.write(lambda tx: tx.run(long_ago))
+        await server.db.write(lambda tx: prune(tx, server.settings))
         assert (await house.lane(first["childSessionKey"])).archived_at is None, "its last run ended a moment ago"  # type: ignore[union-attr]
-        await floor.db.write(lambda tx: tx.run("UPDATE runs SET ended_at = ended_at - 3700000"))
-        await floor.db.write(lambda tx: prune(tx, floor.settings))
+        await server.db.write(lambda tx: tx.run("UPDATE runs SET ended_at = ended_at - 3700000"))
+        await server.db.write(lambda tx: prune(tx, server.settings))
         assert (await house.lane(first["childSessionKey"])).archived_at is not None  # type: ignore[union-attr]
         assert (await house.lane(second["childSessionKey"])).archived_at is None, "0 is never"  # type: ignore[union-attr]
-        said = await floor.read(lambda tx: entries_of_session(tx, floor.access, session.id, limit=100))
+        said = await server.read(lambda tx: entries_of_session(tx, server.access, session.id, limit=100))
         assert said[0].content == "count the sheep"
-        assert await floor.read(lambda tx: open_session_of(tx, floor.access, str(child))) is None
+        assert await server.read(lambda tx: open_session_of(tx, server.access, str(child))) is None
 
 
 @requirement("S2.spawn.notools", "S2.spawn.nonest")
@@ -438,7 +438,7 @@ async def test_a_child_that_tries_to_spawn_is_refused_and_goes_on(house: House) 
     answer = await house.spawn()
     assert "Result: I could not." in await house.announced(answer["runId"])
     child = (await house.runs_in(SessionKey.parse(answer["childSessionKey"])))[0]
-    (result,) = [entry for entry in await house.floor.entries(child) if entry.role == "toolResult"]
+    (result,) = [entry for entry in await house.server.entries(child) if entry.role == "toolResult"]
     assert json.loads(result.content)["error"]["code"] == "tool_not_allowed"
 
 

@@ -13,8 +13,9 @@ from carrel.kernel import SessionKey
 from carrel.kernel.settings import RunsSettings
 from carrel.runs import Run, RunFilter, runs_newest_first
 from carrel.storage import Tx
-from tests.delivery.floor import REST_SECONDS, Floor, open_floor, to
 from tests.delivery.talks import ASKER, TELLER, talking_settings
+from tests.harness.engine import SECONDS_MAX
+from tests.harness.server import Server, gateways_to, open_server
 from tests.requirements.mark import requirement
 from tests.scripted_gateway import Answer, Gate, Request, ScriptedGateway, calls, text
 
@@ -50,30 +51,30 @@ class Play:
         return text(self.rounds[agent].pop(0) if self.rounds[agent] else "REPLY_SKIP")
 
 
-async def open_agents(floor: Floor) -> None:
-    await floor.agent("asker")
-    await floor.agent("teller")
+async def open_agents(server: Server) -> None:
+    await server.make_agent("asker")
+    await server.make_agent("teller")
 
 
-async def exchange_ended(floor: Floor, run_id: str) -> Exchange:
+async def exchange_ended(server: Server, run_id: str) -> Exchange:
     """What followed after a run, once it has ended."""
-    bell = floor.db.bell(EXCHANGES)
-    async with asyncio.timeout(REST_SECONDS):
+    bell = server.db.bell(EXCHANGES)
+    async with asyncio.timeout(SECONDS_MAX):
         while True:
             version = bell.version
-            found = await floor.read(lambda tx: exchange_after(tx, floor.access, run_id))
+            found = await server.read(lambda tx: exchange_after(tx, server.access, run_id))
             if found is not None and found.state != "open":
                 return found
             await bell.wait(version, 1.0)
 
 
-async def runs_of(floor: Floor, key: SessionKey) -> list[Run]:
+async def runs_of(server: Server, key: SessionKey) -> list[Run]:
     """The runs of a lane, oldest first."""
 
     def work(tx: Tx) -> list[Run]:
-        return runs_newest_first(tx, floor.access, RunFilter(key=str(key)), before=None, limit=50)
+        return runs_newest_first(tx, server.access, RunFilter(key=str(key)), before=None, limit=50)
 
-    return (await floor.read(work))[::-1]
+    return (await server.read(work))[::-1]
 
 
 @requirement("S2.send.wait", "S2.pingpong.starts", "S2.announce.step", "S2.x.reply.once", "S2.x.nodeadlock")
@@ -82,13 +83,13 @@ async def test_one_asks_the_other_answers_both_go_on_and_one_announces(
 ) -> None:
     gateway.rule = play = Play()
     play.rounds = {"asker": ["which?"], "teller": ["red"]}
-    async with open_floor(store_url, to(gateway), talking_settings()) as floor:
-        await open_agents(floor)
-        asked = await floor.ask("ask", agent="asker")
+    async with open_server(store_url, gateways_to(gateway), talking_settings()) as server:
+        await open_agents(server)
+        asked = await server.ask("ask", agent="asker")
         (result,) = play.results
-        ended = await exchange_ended(floor, result["runId"])
-        heard = [await runs_of(floor, key) for key in (ASKER, TELLER)]
-        journal = await floor.entries(heard[1][-1])
+        ended = await exchange_ended(server, result["runId"])
+        heard = [await runs_of(server, key) for key in (ASKER, TELLER)]
+        journal = await server.entries(heard[1][-1])
     assert (asked.reply, result["status"], result["reply"]) == ("I have asked.", "ok", "three")
     assert [[run.provenance_kind for run in lane] for lane in heard] == [
         ["external_user", "reply_back", "reply_back"],
@@ -102,15 +103,14 @@ async def test_one_asks_the_other_answers_both_go_on_and_one_announces(
 
 
 @requirement("S2.send.context", "S2.send.provenance")
-async def test_the_instructions_name_both_lanes_and_the_channel(floor: Floor, gateway: ScriptedGateway) -> None:
+async def test_the_instructions_name_both_lanes_and_the_channel(server: Server, gateway: ScriptedGateway) -> None:
     gateway.rule = play = Play()
-    floor.settings = talking_settings(1)
-    floor.turns = floor.turns_on(floor.db)
-    await floor.kill()
-    floor.start()
-    await open_agents(floor)
-    await floor.ask("ask", "web:chat-0001", agent="asker", channel="web")
-    ended = await exchange_ended(floor, play.results[0]["runId"])
+    await server.kill()
+    server.settings = talking_settings(1)
+    server.start()
+    await open_agents(server)
+    await server.ask("ask", "web:chat-0001", agent="asker", channel="web")
+    ended = await exchange_ended(server, play.results[0]["runId"])
     told = {agent: [words for who, words in play.told if who == agent] for agent in ("asker", "teller")}
     primary, announce = told["teller"]
     reply = told["asker"][-1]
@@ -120,8 +120,8 @@ async def test_the_instructions_name_both_lanes_and_the_channel(floor: Floor, ga
         assert part in reply
     assert "ANNOUNCE_SKIP" in announce
     assert "ANNOUNCE_SKIP" not in primary
-    first = next(run for run in await runs_of(floor, TELLER) if run.id == ended.first_run_id)
-    said = (await floor.entries(first))[0]
+    first = next(run for run in await runs_of(server, TELLER) if run.id == ended.first_run_id)
+    said = (await server.entries(first))[0]
     assert (said.role, said.provenance.kind, said.author) == ("user", "inter_session", "asker")
 
 
@@ -132,12 +132,12 @@ async def test_a_late_reply_reaches_the_requester_although_its_turn_still_runs(
     gate = Gate()
     gateway.rule = play = Play(timeoutSeconds=1)
     play.primary = lambda: text("three", before=gate)
-    async with open_floor(store_url, to(gateway), talking_settings()) as floor:
-        await open_agents(floor)
-        asked = await floor.ask("ask", agent="asker")
+    async with open_server(store_url, gateways_to(gateway), talking_settings()) as server:
+        await open_agents(server)
+        asked = await server.ask("ask", agent="asker")
         gate.open()
-        await exchange_ended(floor, play.results[0]["runId"])
-        heard = await runs_of(floor, ASKER)
+        await exchange_ended(server, play.results[0]["runId"])
+        heard = await runs_of(server, ASKER)
     assert (asked.reply, play.results[0]["status"]) == ("I have asked.", "timeout")
     assert [run.text for run in heard] == ["ask", "three"]
 
@@ -147,10 +147,10 @@ async def test_many_that_wait_for_one_another_do_so_without_a_place(store_url: s
     gateway.rule = play = Play(timeoutSeconds=20)
     settings = talking_settings(0)
     one_place = type(settings)(tools=settings.tools, sessions=settings.sessions, runs=RunsSettings(concurrency=1))
-    async with open_floor(store_url, to(gateway), one_place) as floor:
-        await open_agents(floor)
-        asked = [await floor.say("ask", f"hook:{n}", agent="asker") for n in range(3)]
-        replies = [(await floor.rest(run)).reply for run in asked]
+    async with open_server(store_url, gateways_to(gateway), one_place) as server:
+        await open_agents(server)
+        asked = [await server.send("ask", f"hook:{n}", agent="asker") for n in range(3)]
+        replies = [(await server.rest(run)).reply for run in asked]
     assert replies == ["I have asked."] * 3
     assert [result["status"] for result in play.results] == ["ok"] * 3
 
@@ -162,18 +162,18 @@ async def test_a_call_that_waits_when_its_server_dies_goes_on_waiting_at_the_nex
     gate = Gate()
     gateway.rule = play = Play(timeoutSeconds=600)
     play.primary = lambda: text("three", before=gate)
-    async with open_floor(store_url, to(gateway), talking_settings()) as floor:
-        await open_agents(floor)
-        asked = await floor.say("ask", agent="asker")
+    async with open_server(store_url, gateways_to(gateway), talking_settings()) as server:
+        await open_agents(server)
+        asked = await server.send("ask", agent="asker")
         await gate.reached()
-        await floor.kill()
-        await floor.let_leases_end()
+        await server.kill()
+        await server.let_leases_end()
         gate.open()
-        floor.start()
-        ended = await floor.rest(asked)
+        server.start()
+        ended = await server.rest(asked)
         (result,) = play.results
-        await exchange_ended(floor, result["runId"])
-        heard = [await runs_of(floor, key) for key in (ASKER, TELLER)]
+        await exchange_ended(server, result["runId"])
+        heard = [await runs_of(server, key) for key in (ASKER, TELLER)]
     assert (ended.state, ended.reply, ended.attempt) == ("completed", "I have asked.", 2)
     assert (result["status"], result["reply"]) == ("ok", "three")
     assert [run.provenance_kind for run in heard[0]] == ["external_user", "reply_back"]

@@ -23,8 +23,8 @@ from carrel.runs import (
 )
 from carrel.runs.outcomes import settle
 from carrel.storage import Database, Tx
-from tests.delivery.floor import Floor, open_floor, to
 from tests.delivery.test_resuming import Mortal, live_through, take_up
+from tests.harness.server import Server, gateways_to, open_server
 from tests.requirements.mark import requirement
 from tests.scripted_gateway import Gate, ScriptedGateway, calls, http_error, text
 
@@ -36,31 +36,31 @@ DECLINED = Failed(code="rejected", message="No.", reason="rejected")
 WRITES = 3
 
 
-def ask_for(tx: Tx, floor: Floor, run: Run, outcome: NeedsInput | Failed) -> None:
+def ask_for(tx: Tx, server: Server, run: Run, outcome: NeedsInput | Failed) -> None:
     """What a call from outside does, after one that changed something."""
-    record_call(tx, floor.access, run.id, "outside:1", tool="artifact_add", effect="write", result="{}")
+    record_call(tx, server.access, run.id, "outside:1", tool="artifact_add", effect="write", result="{}")
     call = OutsideCall(name="request_input", arguments='{"question":"Which?"}', result='{"ok":true}')
-    request_end(tx, floor.access, run.id, RequestedEnd(outcome=outcome, call=call))
+    request_end(tx, server.access, run.id, RequestedEnd(outcome=outcome, call=call))
 
 
-async def ask_in_the_step(floor: Floor, run: Run, gate: Gate, outcome: NeedsInput | Failed) -> None:
+async def ask_in_the_step(server: Server, run: Run, gate: Gate, outcome: NeedsInput | Failed) -> None:
     """Ask for the end while a step is under way."""
     await gate.reached()
-    await floor.db.write(partial(ask_for, floor=floor, run=run, outcome=outcome))
+    await server.db.write(partial(ask_for, server=server, run=run, outcome=outcome))
     gate.open()
 
 
 async def asked_and_died(
-    floor: Floor, gateway: ScriptedGateway, outcome: NeedsInput | Failed, deaths: list[tuple[int, bool]]
+    server: Server, gateway: ScriptedGateway, outcome: NeedsInput | Failed, deaths: list[tuple[int, bool]]
 ) -> Run:
     """A run of which an end was asked for in its one step, once nothing is due; its workers die as they are told."""
     gate = Gate()
     gateway.rule = lambda request: text("Beside it.", before=gate)
-    run = await floor.say("hello")
+    run = await server.send("hello")
     async with asyncio.timeout(20), asyncio.TaskGroup() as group:
-        group.create_task(ask_in_the_step(floor, run, gate, outcome))
-        await live_through(floor, deaths)
-    return await floor.reread(run)
+        group.create_task(ask_in_the_step(server, run, gate, outcome))
+        await live_through(server, deaths)
+    return await server.run(run)
 
 
 @requirement("S0.x.tools.once")
@@ -70,9 +70,9 @@ async def asked_and_died(
 async def test_an_end_asked_for_from_outside_is_come_to_once_wherever_the_turn_died(
     store_url: str, gateway: ScriptedGateway, writes: int, after: bool, outcome: NeedsInput | Failed
 ) -> None:
-    async with open_floor(store_url, to(gateway), working=False) as floor:
-        ended = await asked_and_died(floor, gateway, outcome, [(writes, after)])
-        roles = [entry.role for entry in await floor.entries(ended)]
+    async with open_server(store_url, gateways_to(gateway), working=False) as server:
+        ended = await asked_and_died(server, gateway, outcome, [(writes, after)])
+        roles = [entry.role for entry in await server.entries(ended)]
     if outcome is ASKED:
         assert (ended.state, ended.question, ended.wanted_end) == ("waiting", "Which?", None)
         assert roles == ["user", "toolCall", "toolResult", "assistant"]
@@ -87,8 +87,8 @@ async def test_an_end_asked_for_in_the_last_attempt_is_come_to_though_its_worker
     store_url: str, gateway: ScriptedGateway
 ) -> None:
     before_any_step = [(0, False)] * (Rules().runs.attempts_max - 1)
-    async with open_floor(store_url, to(gateway), working=False) as floor:
-        ended = await asked_and_died(floor, gateway, ASKED, [*before_any_step, (1, False)])
+    async with open_server(store_url, gateways_to(gateway), working=False) as server:
+        ended = await asked_and_died(server, gateway, ASKED, [*before_any_step, (1, False)])
     assert (ended.state, ended.question, ended.attempt) == ("waiting", "Which?", ended.attempts_max + 1)
     assert len(gateway.requests) == 1
 
@@ -99,10 +99,10 @@ async def test_a_models_own_question_is_asked_once_wherever_the_turn_died(
     store_url: str, gateway: ScriptedGateway, writes: int, after: bool
 ) -> None:
     gateway.rule = lambda request: calls(("request_input", {"question": "Which?"}))
-    async with open_floor(store_url, to(gateway), working=False) as floor:
-        run = await floor.say("hello")
-        await live_through(floor, [(writes, after)])
-        ended, entries = await floor.reread(run), await floor.entries(run)
+    async with open_server(store_url, gateways_to(gateway), working=False) as server:
+        run = await server.send("hello")
+        await live_through(server, [(writes, after)])
+        ended, entries = await server.run(run), await server.entries(run)
     assert (ended.state, ended.question) == ("waiting", "Which?")
     assert [entry.role for entry in entries] == ["user", "toolCall", "toolResult", "assistant"]
 
@@ -111,12 +111,12 @@ async def test_an_answered_question_is_not_asked_again_and_the_run_survives_a_cr
     store_url: str, gateway: ScriptedGateway
 ) -> None:
     gateway.script(calls(("request_input", {"question": "Which?"})), text("Lost."), text("Good."))
-    async with open_floor(store_url, to(gateway), working=False) as floor:
-        run = await floor.say("hello")
-        await live_through(floor, [])
-        await floor.answer(run, "this")
-        await live_through(floor, [(1, False)])
-        ended = await floor.reread(run)
+    async with open_server(store_url, gateways_to(gateway), working=False) as server:
+        run = await server.send("hello")
+        await live_through(server, [])
+        await server.answer(run, "this")
+        await live_through(server, [(1, False)])
+        ended = await server.run(run)
     assert (ended.state, ended.reply) == ("completed", "Good."), "who only asked has changed nothing"
 
 
@@ -127,20 +127,20 @@ async def test_a_step_that_fails_after_the_end_was_asked_for_is_followed_by_that
     gate = Gate()
     failing = http_error(fault)
     gateway.rule = lambda request: type(failing)(**{**failing.__dict__, "before": gate})
-    async with open_floor(store_url, to(gateway)) as floor:
-        run = await floor.say("hello")
-        await ask_in_the_step(floor, run, gate, ASKED)
-        ended = await floor.rest(run)
+    async with open_server(store_url, gateways_to(gateway)) as server:
+        run = await server.send("hello")
+        await ask_in_the_step(server, run, gate, ASKED)
+        ended = await server.rest(run)
     assert (ended.state, ended.question, ended.attempt) == ("waiting", "Which?", 1)
     assert len(gateway.requests) == 1
 
 
-async def test_what_the_step_has_spent_is_kept_with_the_question(floor: Floor, gateway: ScriptedGateway) -> None:
+async def test_what_the_step_has_spent_is_kept_with_the_question(server: Server, gateway: ScriptedGateway) -> None:
     gate = Gate()
     gateway.script(text("Beside it.", before=gate))
-    run = await floor.say("hello")
-    await ask_in_the_step(floor, run, gate, ASKED)
-    assert '"totalTokens":18' in ((await floor.rest(run)).usage or "")
+    run = await server.send("hello")
+    await ask_in_the_step(server, run, gate, ASKED)
+    assert '"totalTokens":18' in ((await server.rest(run)).usage or "")
 
 
 class Interrupting(Mortal):
@@ -164,20 +164,20 @@ async def test_calls_under_way_stop_where_an_end_is_asked_for_and_are_made_when_
 ) -> None:
     adding = [("artifact_add", {"text": "one"}), ("artifact_add", {"text": "two"})]
     gateway.script(calls(*adding), text("Good."))
-    async with open_floor(store_url, to(gateway), working=False) as floor:
-        run = await floor.say("hello")
-        held = await take_up(floor)
+    async with open_server(store_url, gateways_to(gateway), working=False) as server:
+        run = await server.send("hello")
+        held = await take_up(server)
         assert held is not None
         # The step is prepared, its answer is kept, the first of its calls is made.
-        meddled = Interrupting(floor.db, 3, partial(ask_for, floor=floor, run=run, outcome=ASKED))
-        outcome = await floor.turns_on(meddled).take(held)
-        await floor.db.write(lambda tx: settle(tx, held, outcome))
-        made = await floor.read(lambda tx: artifacts_of(tx, floor.access, run.id))
-        assert ((await floor.reread(run)).state, [part.content for part in made]) == ("waiting", ["one"])
-        await floor.answer(run, "this")
-        await live_through(floor, [])
-        made = await floor.read(lambda tx: artifacts_of(tx, floor.access, run.id))
-        assert ((await floor.reread(run)).reply, [part.content for part in made]) == ("Good.", ["one", "two"])
+        meddled = Interrupting(server.db, 3, partial(ask_for, server=server, run=run, outcome=ASKED))
+        outcome = await server.turns_on(meddled).take(held)
+        await server.db.write(lambda tx: settle(tx, held, outcome))
+        made = await server.read(lambda tx: artifacts_of(tx, server.access, run.id))
+        assert ((await server.run(run)).state, [part.content for part in made]) == ("waiting", ["one"])
+        await server.answer(run, "this")
+        await live_through(server, [])
+        made = await server.read(lambda tx: artifacts_of(tx, server.access, run.id))
+        assert ((await server.run(run)).reply, [part.content for part in made]) == ("Good.", ["one", "two"])
 
 
 @pytest.mark.parametrize(
@@ -193,30 +193,30 @@ async def test_an_end_that_comes_when_the_turn_is_over_still_counts_unless_its_t
     store_url: str, gateway: ScriptedGateway, brought: Outcome, state: str, reason: str | None
 ) -> None:
     gateway.script(text("Good."))
-    async with open_floor(store_url, to(gateway), working=False) as floor:
-        run = await floor.say("hello")
-        held = await heard(floor)
-        await floor.db.write(partial(ask_for, floor=floor, run=run, outcome=ASKED))
-        await floor.db.write(lambda tx: settle(tx, held, brought))
-        ended = await floor.reread(run)
+    async with open_server(store_url, gateways_to(gateway), working=False) as server:
+        run = await server.send("hello")
+        held = await heard(server)
+        await server.db.write(partial(ask_for, server=server, run=run, outcome=ASKED))
+        await server.db.write(lambda tx: settle(tx, held, brought))
+        ended = await server.run(run)
     assert (ended.state, ended.reason) == (state, reason)
 
 
 async def test_a_run_that_is_stopped_takes_no_end_and_comes_to_none(store_url: str, gateway: ScriptedGateway) -> None:
     gateway.script(text("Good."))
-    async with open_floor(store_url, to(gateway), working=False) as floor:
-        run = await floor.say("hello")
-        held = await heard(floor)
-        await floor.db.write(partial(ask_for, floor=floor, run=run, outcome=ASKED))
-        await floor.db.write(lambda tx: cancel(tx, floor.access, run.id, "user"))
-        await floor.db.write(lambda tx: settle(tx, held, Completed(reply="Good.")))
-        ended = await floor.reread(run)
+    async with open_server(store_url, gateways_to(gateway), working=False) as server:
+        run = await server.send("hello")
+        held = await heard(server)
+        await server.db.write(partial(ask_for, server=server, run=run, outcome=ASKED))
+        await server.db.write(lambda tx: cancel(tx, server.access, run.id, "user"))
+        await server.db.write(lambda tx: settle(tx, held, Completed(reply="Good.")))
+        ended = await server.run(run)
     assert (ended.state, ended.reason) == ("cancelled", "user")
 
 
-async def heard(floor: Floor) -> Claim:
+async def heard(server: Server) -> Claim:
     """The claim of a run whose turn was taken and is not ended yet."""
-    held = await take_up(floor)
+    held = await take_up(server)
     assert held is not None
-    await floor.turns.take(held)
+    await server.turns_on(server.db).take(held)
     return held

@@ -4,8 +4,8 @@ import pytest
 
 from carrel.records import artifacts_of
 from carrel.runs import answer
-from tests.delivery.floor import Floor, open_floor
-from tests.engine import words
+from tests.harness.engine import words
+from tests.harness.server import Server, open_server
 from tests.requirements.mark import requirement
 
 pytestmark = pytest.mark.anyio
@@ -13,18 +13,18 @@ pytestmark = pytest.mark.anyio
 LINES = ("hello", "my colour is blue", "which colour is mine?", "status", "save hello as greeting.txt", "decline: no")
 
 
-async def replies(floor: Floor) -> list[tuple[str, str | None, str | None]]:
+async def replies(server: Server) -> list[tuple[str, str | None, str | None]]:
     """What becomes of the lines, said one after the other."""
-    runs = [await floor.ask(line, "web:chat-0001") for line in LINES]
+    runs = [await server.ask(line, "web:chat-0001") for line in LINES]
     return [(run.state, run.reply, run.error_message) for run in runs]
 
 
 @requirement("P.nomodel")
 async def test_equal_words_at_equal_desks_get_equal_answers(store_url: str, sqlite_url: str) -> None:
-    async with open_floor(store_url) as floor:
-        first = await replies(floor)
-    async with open_floor(sqlite_url.replace("carrel.db", "another.db")) as floor:
-        second = await replies(floor)
+    async with open_server(store_url) as server:
+        first = await replies(server)
+    async with open_server(sqlite_url.replace("carrel.db", "another.db")) as server:
+        second = await replies(server)
     assert [(state, error) for state, _, error in first] == [(state, error) for state, _, error in second]
     assert [state for state, _, _ in first] == ["completed"] * 5 + ["failed"]
     # Ids and moments that a tool tells differ from store to store; the agent's own words do not.
@@ -35,20 +35,20 @@ async def test_equal_words_at_equal_desks_get_equal_answers(store_url: str, sqli
 
 @requirement("P.nomodel", "P.waiting")
 async def test_the_built_in_agent_asks_back_and_goes_on(sqlite_url: str) -> None:
-    async with open_floor(sqlite_url) as floor:
-        asking = await floor.ask("ask me which colour you want")
+    async with open_server(sqlite_url) as server:
+        asking = await server.ask("ask me which colour you want")
         assert (asking.state, asking.question) == ("waiting", "which colour you want")
-        await floor.db.write(lambda tx: answer(tx, floor.access, asking.id, words("blue")))
-        ended = await floor.rest(asking)
+        await server.db.write(lambda tx: answer(tx, server.access, asking.id, words("blue")))
+        ended = await server.rest(asking)
         assert (ended.state, ended.waiting_for) == ("completed", None)
 
 
 @requirement("P.nomodel")
 async def test_the_built_in_agent_uses_tools_and_its_steps_are_on_the_receipt(sqlite_url: str) -> None:
-    async with open_floor(sqlite_url) as floor:
-        run = await floor.ask("save hello as greeting.txt")
-        (made,) = await floor.read(lambda tx: artifacts_of(tx, floor.access, run.id))
-        receipt = await floor.receipt(run)
+    async with open_server(sqlite_url) as server:
+        run = await server.ask("save hello as greeting.txt")
+        (made,) = await server.read(lambda tx: artifacts_of(tx, server.access, run.id))
+        receipt = await server.receipt(run)
     assert (made.name, made.content) == ("greeting.txt", "hello")
     assert len(receipt.steps) == 2
     assert receipt.steps[0].model == "builtin"

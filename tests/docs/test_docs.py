@@ -10,7 +10,7 @@ import pytest
 
 from tests.docs.pages import ROOT, Piece, headings_of, links_of, matches, pages, pieces_of
 from tests.docs.reference import GENERATORS, PAGES
-from tests.running_server import RunningServer, clean_environment
+from tests.harness.process import RunningServer, clean_environment
 
 PIECE_SECONDS = 60
 SOURCES = ROOT / "src" / "carrel"
@@ -34,6 +34,7 @@ def run_piece(piece: Piece, server: RunningServer) -> subprocess.CompletedProces
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", [page for page in pages() if pieces_of(page)], ids=lambda page: page.name)
 def test_what_a_page_shows_works_in_the_order_it_is_shown(page: Path, tmp_path: Path) -> None:
     folder = tmp_path / ".carrel"

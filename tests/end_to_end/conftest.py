@@ -1,26 +1,12 @@
 """Fixtures of the end-to-end tests: a way to start servers, and one that is running."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import httpx
 import pytest
 
-from tests.running_server import RunningServer, Start, reaching, servers_in
+from tests.harness.process import RunningServer, Start, reaching
 from tests.scripted_gateway import ScriptedGateway
-
-
-@pytest.fixture
-def gateway() -> Iterator[ScriptedGateway]:
-    with ScriptedGateway() as running:
-        yield running
-
-
-@pytest.fixture
-def start(tmp_path: Path) -> Iterator[Start]:
-    """Start servers on this test's own folder."""
-    with servers_in(tmp_path) as starting:
-        yield starting
 
 
 @pytest.fixture

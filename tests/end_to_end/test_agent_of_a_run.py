@@ -4,8 +4,8 @@ from typing import Any
 
 import httpx
 
+from tests.harness.process import RunningServer, Start, reaching
 from tests.requirements.mark import requirement
-from tests.running_server import RunningServer, Start, reaching
 from tests.scripted_gateway import Gate, ScriptedGateway, text
 
 TOKENS = {"CARREL_GATEWAY__DEFAULT__RUN_TOKENS": "yes", "CARREL_LOG__LEVEL": "debug"}

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from tests.harness.process import CARREL, Ended, RunningServer, Start, clean_environment
 from tests.requirements.mark import requirement
-from tests.running_server import CARREL, Ended, RunningServer, Start, clean_environment
 from tests.scripted_gateway import Gate, ScriptedGateway, calls, http_error, text
 
 OK, FAILED, USAGE, UNREACHABLE, NOT_ALLOWED, TIMED_OUT = range(6)

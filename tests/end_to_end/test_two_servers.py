@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.running_server import RunningServer, Start, reaching, servers_in
+from tests.harness.process import RunningServer, Start, reaching, servers_in
 from tests.scripted_gateway import Gate, ScriptedGateway, calls, text
 
 

@@ -10,8 +10,8 @@ import pytest
 from websockets.sync.client import connect
 from websockets.typing import Subprotocol
 
+from tests.harness.process import RunningServer, Start, reaching, servers_in
 from tests.requirements.mark import requirement
-from tests.running_server import RunningServer, Start, reaching, servers_in
 from tests.scripted_gateway import Gate, ScriptedGateway, calls, text
 
 

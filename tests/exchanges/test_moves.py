@@ -10,7 +10,7 @@ from carrel.exchanges.model import MOVES, STEPS
 from carrel.exchanges.store import hold_exchange
 from carrel.kernel import Code, Refusal
 from carrel.storage import Tx
-from tests.engine import Engine, lane_key, open_engine
+from tests.harness.engine import Engine, lane_key, open_engine
 
 EXCHANGE = Exchange(
     account_id="acc", id="exc_1", kind="send", requester_key="agent:main:main", target_key="agent:main:hook:target",

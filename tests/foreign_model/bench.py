@@ -14,7 +14,7 @@ from websockets.typing import Subprotocol
 
 from tests.foreign_model.foreign_server import MODEL, ForeignServer
 from tests.foreign_model.recording_proxy import Passed, RecordingProxy
-from tests.running_server import RunningServer, clean_environment
+from tests.harness.process import RunningServer, clean_environment
 
 WAIT_SECONDS = 20
 WAITS_MAX = 6

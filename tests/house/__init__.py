@@ -1,1 +1,1 @@
-"""The rules of the house, as tests that read the source."""
+"""The rules of the source, as tests that read it."""

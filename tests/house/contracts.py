@@ -1,4 +1,4 @@
-"""Contracts of the house that import-linter does not bring itself; pyproject.toml says where each one holds.
+"""Import contracts that import-linter does not bring itself; pyproject.toml says where each one holds.
 
 A *room* is a package directly under the root (`carrel.runs`) or a surface (`carrel.surfaces.api`). Imports made
 only for type checking count like all others: a name that is needed is a dependency.
@@ -16,7 +16,7 @@ from importlinter import Contract, ContractCheck, fields, output
 
 ROOT = "carrel"
 SURFACES = "carrel.surfaces"
-# The package under `surfaces` that is no surface: what all of them share.
+# The package under `surfaces` that is not a surface: what all of them share.
 SHARED = "http"
 
 
@@ -33,18 +33,18 @@ def surfaces_of(graph: grimp.ImportGraph) -> set[str]:
 
 
 def rooms_of(graph: grimp.ImportGraph) -> set[str]:
-    """Return every room of the house, the surfaces among them."""
+    """Return every room, including the surfaces."""
     return set(graph.find_children(ROOT)) | surfaces_of(graph)
 
 
 def room_of(module: str, rooms: Iterable[str]) -> str | None:
-    """Return the innermost room the module stands in, or None for the root itself and for foreign packages."""
+    """Return the innermost room that contains the module, or None for the root itself and for foreign packages."""
     return max((room for room in rooms if is_within(module, room)), key=len, default=None)
 
 
 @cache
 def exports_of(room: str) -> frozenset[str]:
-    """Return the names in the `__all__` of the room, none where it has no such list."""
+    """Return the names in the room's `__all__`; none where it is missing."""
     spec = importlib.util.find_spec(room)
     tree = ast.parse(Path(spec.origin).read_text(encoding="utf-8")) if spec and spec.origin else ast.Module([], [])
     lists = [
@@ -54,19 +54,19 @@ def exports_of(room: str) -> frozenset[str]:
 
 
 def is_within(module: str, package: str) -> bool:
-    """Tell whether the module is the package or lies inside it."""
+    """Return whether the module is the package or inside it."""
     return module == package or module.startswith(f"{package}.")
 
 
 def imports_of(graph: grimp.ImportGraph) -> Iterator[tuple[str, str]]:
-    """Yield every direct import made inside the house, as (importer, imported)."""
+    """Yield every direct import made inside Carrel, as (importer, imported)."""
     for importer in sorted(graph.modules):
         if is_within(importer, ROOT):
             for imported in sorted(graph.find_modules_directly_imported_by(importer)):
                 yield importer, imported
 
 
-class HouseContract(Contract):
+class CarrelContract(Contract):
     """A contract whose violations are lines of text, each one naming what to change."""
 
     type_name: ClassVar[str]
@@ -87,8 +87,8 @@ class HouseContract(Contract):
         output.new_line()
 
 
-class FrontDoors(HouseContract):
-    """A room is entered by its `__init__` alone: no room imports another room's inner module.
+class FrontDoors(CarrelContract):
+    """No room imports another room's inner module, only its `__init__`.
 
     `public` names the modules that are long tables of names and may be imported as they are.
     """
@@ -97,7 +97,7 @@ class FrontDoors(HouseContract):
     public = fields.SetField(subfield=fields.StringField(), required=False, default=())
 
     def violations(self, graph: grimp.ImportGraph) -> Iterator[str]:
-        """Yield each import that climbs in by a window."""
+        """Yield each import of an inner module."""
         rooms = rooms_of(graph)
         for importer, imported in imports_of(graph):
             room = room_of(imported, rooms)
@@ -109,7 +109,7 @@ class FrontDoors(HouseContract):
             yield f"{importer} imports {imported}; use what {room} exports"
 
 
-class IndependentSurfaces(HouseContract):
+class IndependentSurfaces(CarrelContract):
     """No surface knows another one, directly or by way of a third module."""
 
     type_name = "independent_surfaces"
@@ -121,13 +121,13 @@ class IndependentSurfaces(HouseContract):
             yield f"{dependency.importer} reaches {dependency.imported}"
 
 
-class StoreOverModel(HouseContract):
-    """In every room the values come first: `model` reaches neither `store` nor its own front door."""
+class StoreOverModel(CarrelContract):
+    """In every room `model` imports neither `store` nor the room's `__init__`."""
 
     type_name = "store_over_model"
 
     def violations(self, graph: grimp.ImportGraph) -> Iterator[str]:
-        """Yield each chain by which a model depends on what stands above it."""
+        """Yield each chain by which a model depends on what is above it."""
         for model in sorted(module for module in graph.modules if module.endswith(".model")):
             room = model.removesuffix(".model")
             for above in (f"{room}.store", room):
@@ -136,8 +136,8 @@ class StoreOverModel(HouseContract):
                     yield " -> ".join(chain)
 
 
-class NoCycles(HouseContract):
-    """No module depends on itself by any chain, not even inside one room or by its own front door."""
+class NoCycles(CarrelContract):
+    """No module depends on itself by any chain, not even inside one room or by its `__init__`."""
 
     type_name = "no_cycles"
 
@@ -153,7 +153,7 @@ class NoCycles(HouseContract):
                 yield " -> ".join((importer, *chain))
 
 
-class Reserved(HouseContract):
+class Reserved(CarrelContract):
     """The listed modules, ours or foreign ones, are imported by the listed packages only."""
 
     type_name = "reserved"
@@ -169,8 +169,8 @@ class Reserved(HouseContract):
                 yield f"{importer} imports {imported}, which is reserved to {', '.join(sorted(self.importers))}"
 
 
-class Reach(HouseContract):
-    """The package imports nothing of the house but the listed packages and itself."""
+class Reach(CarrelContract):
+    """The package imports nothing of Carrel but the listed packages and itself."""
 
     type_name = "reach"
 

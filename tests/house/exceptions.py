@@ -1,31 +1,16 @@
-"""The named exceptions to the rules of the house, each with its reason. One that no longer applies must go."""
+"""The exceptions to the rules, each with its reason. Remove one that no longer applies."""
 
-# Phrases with words that the house does not use otherwise: where they may stand, and why.
-WORDS = {
-    "conversation_key": (("carrel",), "conversationKey is half of a session identity on the wire"),
-    "conversation_id": (("carrel",), "conversationId comes with the entries of other systems"),
-    "data_received": (("carrel.main.http_limits",), "asyncio calls a protocol's method by this name"),
-    "data_dir": (("carrel",), "storage.data_dir is the name of a setting"),
-    "thread_bindings": (("carrel.kernel.settings",), "sessions.thread_bindings is the name of a setting"),
-    "thread_id": (("carrel",), "threadId names a channel's thread on the wire"),
-    "conversation": (
-        ("carrel.kernel.keys", "carrel.journal", "carrel.sessions"),
-        "a key's conversation is the sessionId of its events",
-    ),
-    "thread": (("carrel.storage",), "a thread of the operating system, in which a driver waits"),
-}
-
-ASKER = "who asks is what this finds out"
-ENGINE = "the engine serves every account; each run it gets says whose it is"
-HELD = "it acts on one run that was read before, and the run says whose it is"
+ASKER = "it finds out who the caller is"
+ENGINE = "the engine serves all accounts; every row it returns names its own"
+HELD = "it acts on a run that was read before, which names its account"
 
 # Functions of a store that do not begin with `tx, access`.
 STORE_SIGNATURES = {
     "carrel.access.store.bearer_of_token": ASKER,
     "carrel.access.store.bearer_of_login": ASKER,
-    "carrel.access.store.account_by_slug": "an account is looked up before anybody has access to it",
-    "carrel.access.store.every_account": "the upkeep of the house goes through all accounts",
-    "carrel.access.store.insert_account": "nobody has access to an account that does not exist yet",
+    "carrel.access.store.account_by_slug": "an account is looked up before anyone has access to it",
+    "carrel.access.store.every_account": "maintenance goes through all accounts",
+    "carrel.access.store.insert_account": "no one has access to an account that does not exist yet",
     "carrel.runs.queue_store.claim_due": ENGINE,
     "carrel.runs.queue_store.next_due": ENGINE,
     "carrel.runs.queue_store.renew_leases": ENGINE,
@@ -50,8 +35,8 @@ STORE_SIGNATURES = {
     "carrel.runs.store.claimed_stop": HELD,
     "carrel.records.call_store.outside_call": "it writes an id and reads nothing",
     "carrel.runs.store.may_move": "it writes a condition and reads nothing",
-    "carrel.runs.queue_store.insert_run": "the new run says whose it is",
-    "carrel.runs.queue_store.start": "the runs say whose they are",
+    "carrel.runs.queue_store.insert_run": "the new run names its account",
+    "carrel.runs.queue_store.start": "the runs name their account",
     "carrel.runs.store.bind_session": HELD,
     "carrel.runs.store.note_instructions": HELD,
     "carrel.runs.store.change_of": HELD,

@@ -1,20 +1,17 @@
-"""The rules of the house that syntax shows: each takes one file and yields what in it breaks the rule."""
+"""Rules that the syntax tree shows: each takes one file and yields what breaks the rule in it."""
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from tests.house.exceptions import SQL_FILES, STORE_SIGNATURES
 from tests.house.source import Source, type_of_function
 
 FILE_LINES_MAX = 400
 FUNCTION_LINES_MAX = 60
+FUNCTION_LINES_P90 = 20
 CLOCK_FILE = "src/carrel/kernel/clock.py"
 CHANCE_FILE = "src/carrel/kernel/ids.py"
-FILE_NAMES_REFUSED = {
-    f"{stem}.py"
-    for stem in ("service", "services", "manager", "managers", "util", "utils", "helper", "helpers", "misc", "common")
-}
 CLOCK_READINGS = {"time", "time_ns", "monotonic", "monotonic_ns", "perf_counter", "perf_counter_ns", "process_time"}
 DATE_READINGS = {"now", "utcnow", "today"}
 LOOPS = {"loop", "get_running_loop", "get_event_loop"}
@@ -29,7 +26,7 @@ SQL = re.compile(
 
 
 def dotted(node: ast.AST) -> str:
-    """Return `a.b.c` for an attribute of names, with calls seen through; the last part alone where that fails."""
+    """Return `a.b.c` for an attribute of names, looking through calls; only the last part where that fails."""
     if isinstance(node, ast.Call):
         return dotted(node.func)
     if isinstance(node, ast.Attribute):
@@ -47,32 +44,39 @@ def imported_modules(source: Source) -> Iterator[tuple[int, str]]:
             yield from ((node.lineno, f"{node.module}.{alias.name}") for alias in node.names)
 
 
+def lines_of(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    """Return how many lines a function has, without its decorators."""
+    return (function.end_lineno or function.lineno) - function.lineno + 1
+
+
+def most_functions_are_small(sources: Iterable[Source]) -> Iterator[str]:
+    """Nine functions of ten fit into twenty lines, over all files together."""
+    functions = [node for source in sources for node in source.nodes if isinstance(node, type_of_function)]
+    lengths = sorted(map(lines_of, functions))
+    if lengths and (ninth := lengths[len(lengths) * 9 // 10]) > FUNCTION_LINES_P90:
+        yield f"one function in ten has {ninth} lines or more; {FUNCTION_LINES_P90} are enough"
+
+
 def files_and_functions_are_short(source: Source) -> Iterator[str]:
-    """A file is read in a sitting and a function fits on a screen."""
+    """Files and functions are short enough to read at once."""
     lines = source.text.count("\n")
     if lines > FILE_LINES_MAX:
         yield f"{source.path}: {lines} lines, at most {FILE_LINES_MAX}"
     for node in source.nodes:
-        if isinstance(node, type_of_function) and node.end_lineno:
-            length = node.end_lineno - node.lineno + 1
+        if isinstance(node, type_of_function):
+            length = lines_of(node)
             if length > FUNCTION_LINES_MAX:
                 yield f"{source.path}:{node.lineno}: {node.name} has {length} lines, at most {FUNCTION_LINES_MAX}"
 
 
-def file_names_say_what_is_inside(source: Source) -> Iterator[str]:
-    """No file bears a name that attracts everything."""
-    if source.name in FILE_NAMES_REFUSED:
-        yield f"{source.path}: name the file after what it does"
-
-
 def modules_have_docstrings(source: Source) -> Iterator[str]:
-    """Every module says what it is."""
+    """Every module has a docstring."""
     if not ast.get_docstring(source.tree):
         yield f"{source.path}: no docstring"
 
 
 def only_the_clock_reads_the_time(source: Source) -> Iterator[str]:
-    """Time is an argument everywhere but in the clock."""
+    """Only the clock reads the time; everything else gets it as an argument."""
     if source.path == CLOCK_FILE:
         return
     for line, name in imported_modules(source):
@@ -90,7 +94,7 @@ def only_the_clock_reads_the_time(source: Source) -> Iterator[str]:
 
 
 def only_ids_draw_chance(source: Source) -> Iterator[str]:
-    """Ids and chance are arguments everywhere but where they are made."""
+    """Only the ids draw random numbers; everything else gets them as an argument."""
     if source.path == CHANCE_FILE:
         return
     for line, name in imported_modules(source):
@@ -102,9 +106,9 @@ def only_ids_draw_chance(source: Source) -> Iterator[str]:
 
 
 def broad_catches_name_their_boundary(source: Source) -> Iterator[str]:
-    """What cannot be named is caught only at a boundary that keeps others alive, and a comment says which.
+    """A broad catch stands at a boundary that keeps other work alive, and a comment says which.
 
-    A handler that ends by raising again catches nothing: it cleans up.
+    A handler that ends by raising again only cleans up.
     """
     for node in source.nodes:
         if isinstance(node, ast.ExceptHandler):
@@ -123,7 +127,7 @@ def broad_catches_name_their_boundary(source: Source) -> Iterator[str]:
 
 
 def nothing_is_left_unfinished(source: Source) -> Iterator[str]:
-    """What is not built is not there."""
+    """Nothing unfinished is committed."""
     for line, comment in source.comments.items():
         if UNFINISHED.search(comment):
             yield f"{source.path}:{line}: {comment}"
@@ -133,7 +137,7 @@ def nothing_is_left_unfinished(source: Source) -> Iterator[str]:
 
 
 def store_functions_begin_with_tx_and_access(source: Source) -> Iterator[str]:
-    """Every read and write of a store says in which transaction and for whom."""
+    """Every function of a store takes the transaction and the access first."""
     if not source.is_store:
         return
     for node in source.tree.body:
@@ -145,7 +149,7 @@ def store_functions_begin_with_tx_and_access(source: Source) -> Iterator[str]:
 
 
 def sql_stands_in_stores(source: Source) -> Iterator[str]:
-    """SQL is written in the rooms' stores and in the storage room only."""
+    """SQL is written only in stores and in the room storage."""
     if source.is_store or source.path.startswith("src/carrel/storage/") or source.path in SQL_FILES:
         return
     for node in source.nodes:
@@ -154,7 +158,7 @@ def sql_stands_in_stores(source: Source) -> Iterator[str]:
 
 
 def work_is_started_in_groups(source: Source) -> Iterator[str]:
-    """No asyncio task outlives its owner: they are started by a group that waits for them."""
+    """Asyncio tasks are started in a group that waits for them, so that none outlives its owner."""
     for line, name in imported_modules(source):
         if name in {"asyncio.create_task", "asyncio.ensure_future"}:
             yield f"{source.path}:{line}: {name}"
@@ -166,7 +170,7 @@ def work_is_started_in_groups(source: Source) -> Iterator[str]:
 
 
 def only_wire_and_bridge_make_requests(source: Source) -> Iterator[str]:
-    """The standard library's HTTP clients stay where the others are."""
+    """The standard library's HTTP clients are used only where the others are."""
     if not source.path.startswith(HTTP_ROOMS):
         for line, name in imported_modules(source):
             if name in HTTP_MODULES:
@@ -175,7 +179,6 @@ def only_wire_and_bridge_make_requests(source: Source) -> Iterator[str]:
 
 RULES = (
     files_and_functions_are_short,
-    file_names_say_what_is_inside,
     modules_have_docstrings,
     only_the_clock_reads_the_time,
     only_ids_draw_chance,

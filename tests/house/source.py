@@ -34,7 +34,7 @@ class Source:
 
     @functools.cached_property
     def comments(self) -> dict[int, str]:
-        """The comments by the line they stand on."""
+        """The comments by line number."""
         tokens = tokenize.generate_tokens(io.StringIO(self.text).readline)
         return {token.start[0]: token.string for token in tokens if token.type == tokenize.COMMENT}
 
@@ -45,13 +45,13 @@ class Source:
 
     @property
     def module(self) -> str:
-        """The dotted name under which the house imports the file."""
+        """The dotted name under which the file is imported."""
         dotted = self.path.removeprefix("src/").removesuffix(".py").replace("/", ".")
         return dotted.removesuffix(".__init__")
 
     @property
     def is_store(self) -> bool:
-        """Whether the file holds a room's SQL: `store.py`, or one part of a store that grew too long for one file."""
+        """Whether the file holds a room's SQL: `store.py`, or a part of a store that is split into several files."""
         stem = self.name.removesuffix(".py")
         return "/store/" in self.path or stem == "store" or stem.startswith("store_") or stem.endswith("_store")
 
@@ -63,7 +63,7 @@ def read(path: Path) -> Source:
 
 @functools.cache
 def house_sources() -> tuple[Source, ...]:
-    """Return every Python file of the package."""
+    """Return every Python file of the package `carrel`."""
     return tuple(read(path) for path in sorted(PACKAGE.rglob("*.py")))
 
 

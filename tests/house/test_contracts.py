@@ -1,4 +1,4 @@
-"""Every import contract notices when it is broken: each is shown a small house with one wrong import."""
+"""Every import contract notices when it is broken: each is shown a small package with one wrong import."""
 
 import os
 import re
@@ -26,7 +26,7 @@ DOORS = (
 )
 
 DOWNWARD = "rooms import downward only"
-BRIDGE_REACH = "the bridge knows the kernel only"
+BRIDGE_REACH = "the bridge knows the kernel and A2A only"
 BRIDGE_USE = "the command line alone uses the bridge"
 INDEPENDENT = "surfaces are independent of one another"
 STORE = "in every room the store stands over the model"
@@ -85,7 +85,7 @@ SOUND = {
 
 
 def broken_contracts(folder: Path, files: dict[str, str]) -> set[str]:
-    """Build a house of these files and return the names of the contracts it breaks."""
+    """Build a package of these files and return the names of the contracts it breaks."""
     package = folder / "carrel"
     for path, text in ({"__init__.py": ""} | {f"{door}/__init__.py": "" for door in DOORS} | files).items():
         (package / path).parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""`./dev` installs once, again when it must, and then steps aside. Scripts play the installers: nothing is fetched."""
+"""`./dev` installs once, again when needed, and hands over. Scripts stand in for the installers: nothing is fetched."""
 
 import json
 import os
@@ -42,7 +42,7 @@ cp "$here/programs/python" "$here/programs/carrel" "$here/.venv/bin/"
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
-    """A checkout with a venv whose installer only takes notes."""
+    """A checkout with a venv whose installer only records what it is asked for."""
     binaries = tmp_path / ".venv" / "bin"
     binaries.mkdir(parents=True)
     shutil.copy(ROOT / "dev", tmp_path / "dev")
@@ -62,7 +62,7 @@ def write_program(path: Path, text: str) -> None:
 
 
 def run(checkout: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run ./dev of the checkout with a bare environment; a browser is there, so that none is installed."""
+    """Run the checkout's ./dev in a bare environment; a browser is there, so that none is installed."""
     bare = {"PATH": f"{checkout / 'programs'}:/usr/bin:/bin", "HOME": str(checkout / "nowhere")}
     command = [sys.executable, str(checkout / "dev"), *arguments]
     return subprocess.run(
@@ -125,6 +125,17 @@ def test_pip_is_tried_where_uv_does_not_get_through(checkout: Path) -> None:
 @pytest.mark.parametrize(("value", "required"), [("true", "1"), ("1", "1"), ("false", ""), ("", "")])
 def test_nothing_may_be_skipped_where_ci_is_set(checkout: Path, value: str, required: str) -> None:
     assert run(checkout, "test", "-x", CI=value).stdout == f"pytest -m pytest -x required={required}\n"
+
+
+def test_fast_leaves_out_what_is_slow_and_needs_no_browser(checkout: Path) -> None:
+    (checkout / "programs" / "chromium").unlink()
+    alone = run(checkout, "test", "--fast")
+    assert alone.stdout.startswith("pytest -m pytest -m not slow --numprocesses=logical")
+    assert "Chromium" not in alone.stderr
+    assert (
+        run(checkout, "test", "tests/runs", "--fast", "-x").stdout
+        == "pytest -m pytest -m not slow tests/runs -x required=\n"
+    )
 
 
 def test_a_signal_reaches_the_server_and_its_status_is_ours(checkout: Path) -> None:

@@ -1,4 +1,4 @@
-"""What is committed speaks of the project alone, and tests keep the rules of tests."""
+"""Committed files name no machine and no registry, and tests neither sleep nor mock."""
 
 import ast
 import re
@@ -8,14 +8,14 @@ import pytest
 from tests.house.rules import dotted, imported_modules
 from tests.house.source import Source, suite_sources, tracked_texts
 
-# Written in parts, so that this file does not break the rule it keeps.
+# Written in parts, so that this file does not break its own rule.
 REGISTRIES = ["pypi" + ".org", "python" + "hosted.org", "npm" + "js.org", "npm" + "js.com", "yarn" + "pkg.com"]
 PLACES = [r"(?<![\w.}>*-])/" + rf"{folder}/\w" for folder in ("root", "home", "Users", "work", "mnt", "workspace")]
 REFUSED = re.compile("|".join([*map(re.escape, REGISTRIES), *PLACES]))
 
 
 def strange_words(text: str) -> list[str]:
-    """Return what names a machine or a registry."""
+    """Return the words that name a machine or a registry."""
     return REFUSED.findall(text)
 
 
@@ -39,12 +39,12 @@ def test_the_rule_tells_a_machine_path_from_a_path_of_ours(text: str, refused: b
 
 
 def sleeps_and_mocks(source: Source) -> list[str]:
-    """Return the lines of a test file that wait by the clock or stand in for code of ours."""
+    """Return the lines of a test file that wait by the clock or mock our own code."""
     found = [f"{source.path}:{line}: {name}" for line, name in imported_modules(source) if name == "unittest.mock"]
     for node in source.nodes:
         if isinstance(node, ast.Call) and dotted(node) in {"time.sleep", "asyncio.sleep", "anyio.sleep"}:
             length = node.args[0] if node.args else None
-            # Sleeping for zero seconds waits for nothing: it lets others have their turn.
+            # Sleeping for zero seconds waits for nothing: it lets other tasks run.
             if isinstance(length, ast.Constant) and length.value == 0:
                 continue
             found.append(f"{source.path}:{node.lineno}: {dotted(node)}")

@@ -1,4 +1,4 @@
-"""Every room has a front door that says what the house may use, and what it offers is described."""
+"""Every room lists in its `__init__` what other rooms may use, describes it, and exports no more than is used."""
 
 import ast
 from functools import cache
@@ -7,8 +7,10 @@ import pytest
 
 from tests.house.source import PACKAGE, ROOT, Source, house_sources, type_of_function
 
-# `main` is where everything begins and `surfaces` only holds the surfaces: nobody imports either by a name.
-ROOMS_WITHOUT_EXPORTS = {"carrel", "carrel.main", "carrel.surfaces"}
+# Nothing imports a name from `main` or `surfaces`, and the modules of `surfaces.http` are imported as they are.
+ROOMS_WITHOUT_EXPORTS = {"carrel", "carrel.main", "carrel.surfaces", "carrel.surfaces.http"}
+# The smallest number that holds; a room that needs more is two rooms.
+EXPORTS_MAX = 86
 
 
 def front_doors() -> list[Source]:
@@ -20,7 +22,7 @@ def front_doors() -> list[Source]:
 
 
 def exported(source: Source) -> list[str] | None:
-    """Return the names in `__all__`, or None where there is none."""
+    """Return the names in `__all__`, or None where it is missing."""
     for node in source.tree.body:
         targets = node.targets if isinstance(node, ast.Assign) else []
         if isinstance(node, ast.Assign) and any(
@@ -32,7 +34,7 @@ def exported(source: Source) -> list[str] | None:
 
 
 def definition(module: str, name: str) -> ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | None:
-    """Return where the module defines the function or class, following imports; None for any other value."""
+    """Return the definition of a function or class of the module, following imports; None for any other value."""
     source = next((source for source in house_sources() if source.module == module), None)
     for node in source.tree.body if source else ():
         if isinstance(node, (*type_of_function, ast.ClassDef)) and node.name == name:
@@ -45,7 +47,7 @@ def definition(module: str, name: str) -> ast.FunctionDef | ast.AsyncFunctionDef
 
 
 @pytest.mark.parametrize("door", front_doors(), ids=lambda door: door.module)
-def test_the_room_lists_what_the_house_may_use_and_describes_it(door: Source) -> None:
+def test_the_room_lists_what_others_may_use_and_describes_it(door: Source) -> None:
     names = exported(door)
     assert names is not None, f"{door.path} has no __all__"
     found = {name: definition(door.module, name) for name in names}
@@ -55,26 +57,31 @@ def test_the_room_lists_what_the_house_may_use_and_describes_it(door: Source) ->
 
 @cache
 def imported() -> set[tuple[str, str]]:
-    """Return every (module, name) that some file imports, the measurements and the tests among them."""
+    """Return every (module, name) that a file of ours imports, or reads from a room it imports."""
     files = [path for folder in (PACKAGE, ROOT / "tests", ROOT / "bench") for path in folder.rglob("*.py")]
-    nodes = [
-        node for path in files for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.ImportFrom)
-    ]
-    return {(node.module or "", alias.name) for node in nodes for alias in node.names}
+    found = set()
+    for nodes in ([*ast.walk(ast.parse(path.read_text()))] for path in files):
+        imports = [node for node in nodes if isinstance(node, ast.ImportFrom)]
+        names = {(node.module or "", alias.name) for node in imports for alias in node.names}
+        modules = {name: f"{module}.{name}" for module, name in names if module == "carrel"}
+        found |= names
+        found |= {
+            (modules[node.value.id], node.attr)
+            for node in nodes
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in modules
+        }
+    return found
 
 
 @pytest.mark.parametrize("door", front_doors(), ids=lambda door: door.module)
-def test_what_the_room_offers_is_used(door: Source) -> None:
+def test_what_the_room_exports_is_used(door: Source) -> None:
     unused = [name for name in exported(door) or () if (door.module, name) not in imported()]
-    assert not unused, f"nobody imports from {door.module}: {', '.join(unused)}"
+    assert not unused, f"no one imports from {door.module}: {', '.join(unused)}"
 
 
 @pytest.mark.parametrize("door", front_doors(), ids=lambda door: door.module)
-def test_no_module_bears_the_name_of_something_its_room_exports(door: Source) -> None:
-    inner = {
-        source.module.rpartition(".")[2] for source in house_sources() if source.module.startswith(door.module + ".")
-    }
-    assert not inner & set(exported(door) or ())
+def test_the_room_exports_few_names(door: Source) -> None:
+    assert len(exported(door) or ()) <= EXPORTS_MAX
 
 
 def test_every_folder_with_python_in_it_is_a_package() -> None:

@@ -12,6 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from carrel.kernel import SessionKey
 from carrel.kernel.settings import RunsSettings, SessionsSettings, Settings
+from carrel.main.assembly import open_store
 from carrel.runs import (
     Cancelled,
     Claim,
@@ -27,8 +28,8 @@ from carrel.runs import (
     stop_lane,
 )
 from carrel.sessions import close_generation
-from carrel.storage import Database, open_database
-from tests.engine import DONE, Engine, FakeClock, end_and_claim, engine_on, lane_key, words
+from carrel.storage import Database
+from tests.harness.engine import DONE, Engine, FakeClock, end_and_claim, engine_on, lane_key, words
 
 T = TypeVar("T")
 LANES = tuple(lane_key(name) for name in "abc")
@@ -77,9 +78,8 @@ class Lanes(RuleBasedStateMachine):
         self.clock = FakeClock()
 
         async def make() -> Engine:
-            self._db = open_database(
-                self.store_url(), durability="normal", clock=self.clock, chance=random.Random(seed)
-            )
+            chance = random.Random(seed)
+            self._db = open_store(self.store_url(), durability="normal", clock=self.clock, chance=chance)
             return await engine_on(self._db, self.clock, RULES)
 
         self.engine = self.do(make())
@@ -129,7 +129,7 @@ class Lanes(RuleBasedStateMachine):
     def hear(self, at: int) -> None:
         held = self.held[at % len(self.held)]
         try:
-            generation = self.do(self.engine.hear(held))
+            generation = self.do(self.engine.start_turn(held))
         except ClaimLost:
             return
         assert generation >= self.generations.get(held.key, 1), "a number was issued again"

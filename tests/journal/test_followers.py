@@ -11,7 +11,7 @@ from carrel.journal.model import About
 from carrel.kernel import Access
 from carrel.kernel.limits import FOLLOWER_LEASE_SECONDS
 from carrel.storage import FEED, Database, Tx, open_database
-from tests.engine import SECONDS_MAX, Engine, FakeClock, open_engine, within
+from tests.harness.engine import SECONDS_MAX, Engine, FakeClock, open_engine, within
 
 pytestmark = pytest.mark.anyio
 

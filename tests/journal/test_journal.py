@@ -25,7 +25,7 @@ from carrel.journal import (
 )
 from carrel.kernel import Provenance
 from carrel.storage import Tx
-from tests.engine import MAIN, SECONDS_MAX, Engine, FakeClock, events_of_run, open_engine, within
+from tests.harness.engine import MAIN, SECONDS_MAX, Engine, FakeClock, events_of_run, open_engine, within
 from tests.requirements.mark import requirement
 
 pytestmark = pytest.mark.anyio
@@ -52,7 +52,7 @@ async def newest(engine: Engine) -> int:
 async def test_entries_of_the_same_moment_keep_their_order_everywhere(store_url: str) -> None:
     async with open_engine(store_url) as engine:
         held = (await engine.say(MAIN, "go"), await engine.take_one())[1]
-        await engine.hear(held)
+        await engine.start_turn(held)
         session_id = (await engine.run(held.id)).session_id
         said = [f"line {n}" for n in range(30)]
         for text in said:

@@ -20,7 +20,7 @@ from carrel.journal.model import Notification
 from carrel.kernel import MS_PER_DAY, Access, Refusal
 from carrel.kernel.limits import NOTIFICATIONS_READ_AT_A_TIME
 from carrel.storage import Tx
-from tests.engine import Engine, open_engine
+from tests.harness.engine import Engine, open_engine
 
 pytestmark = pytest.mark.anyio
 ADA = "usr_ada"

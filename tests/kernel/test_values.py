@@ -24,7 +24,7 @@ from carrel.kernel import (
 )
 from carrel.kernel.metrics import Metrics
 from carrel.runs import retry_delay_ms
-from tests.engine import FakeClock
+from tests.harness.engine import FakeClock
 from tests.requirements.mark import requirement
 
 moments = st.integers(min_value=0, max_value=4_102_444_800_000)

@@ -5,7 +5,6 @@ import contextlib
 import resource
 import socket
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 import uvicorn
@@ -17,15 +16,9 @@ from websockets.typing import Subprotocol
 from carrel.kernel.limits import BODY_BYTES_MAX, REQUEST_HEAD_BYTES_MAX
 from carrel.main import http_limits
 from carrel.main.http_limits import BoundedHttp
-from tests.running_server import RunningServer, Start, servers_in
+from tests.harness.process import RunningServer, Start
 
 WAIT_SECONDS_MAX = 10.0
-
-
-@pytest.fixture
-def start(tmp_path: Path) -> Iterator[Start]:
-    with servers_in(tmp_path) as starting:
-        yield starting
 
 
 @contextlib.contextmanager

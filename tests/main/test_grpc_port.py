@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,16 +12,10 @@ from a2a.types import ListTasksRequest, Message, Part, Role, SendMessageRequest,
 from a2a.types.a2a_pb2_grpc import A2AServiceStub
 
 from tests.conformance.kits import free_port
-from tests.running_server import CARREL, Ended, RunningServer, Start, clean_environment, reaching, servers_in
+from tests.harness.process import CARREL, Ended, RunningServer, Start, clean_environment, reaching
 from tests.scripted_gateway import Gate, ScriptedGateway, text
 
 WAIT_SECONDS = 20.0
-
-
-@pytest.fixture
-def start(tmp_path: Path) -> Iterator[Start]:
-    with servers_in(tmp_path) as starting:
-        yield starting
 
 
 def saying(what: str, message_id: str) -> SendMessageRequest:

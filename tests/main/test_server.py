@@ -3,7 +3,6 @@
 import json
 import stat
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,21 +11,9 @@ import pytest
 from websockets.sync.client import connect
 from websockets.typing import Subprotocol
 
+from tests.harness.process import CARREL, RunningServer, Start, clean_environment, reaching
 from tests.requirements.mark import requirement
-from tests.running_server import CARREL, RunningServer, Start, clean_environment, reaching, servers_in
 from tests.scripted_gateway import Gate, ScriptedGateway, calls, text
-
-
-@pytest.fixture
-def gateway() -> Iterator[ScriptedGateway]:
-    with ScriptedGateway() as running:
-        yield running
-
-
-@pytest.fixture
-def start(tmp_path: Path) -> Iterator[Start]:
-    with servers_in(tmp_path) as starting:
-        yield starting
 
 
 def say(server: RunningServer, message: str, **more: object) -> str:

@@ -13,7 +13,7 @@ from carrel.modes import Done, NewSchedule, Scene, Schedule, make_schedule, read
 from carrel.sessions import insert_lane, lane_of
 from carrel.sessions.pointers import pointed_session
 from carrel.storage import Database, Tx, open_database
-from tests.accounts import ensure_default_account
+from tests.harness.engine import ensure_default_account
 from tests.requirements.mark import requirement
 
 KEY = SessionKey("main", "web:my-own-chat")

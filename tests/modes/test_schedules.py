@@ -37,7 +37,7 @@ from carrel.runs import (
 )
 from carrel.sessions import lane_of
 from carrel.storage import Database, Tx, open_database
-from tests.engine import DONE, MAIN, Engine, FakeClock, engine_on, open_engine, until, within, working
+from tests.harness.engine import DONE, MAIN, Engine, FakeClock, engine_on, open_engine, within
 from tests.requirements.mark import requirement
 
 pytestmark = pytest.mark.anyio
@@ -478,11 +478,11 @@ async def test_at_work_it_is_woken_by_changes_and_by_the_ends_of_runs(store_url:
         async def turn(held: Claim) -> Any:
             return FAILED
 
-        async with asyncio.TaskGroup() as group, working(engine, turn):
+        async with asyncio.TaskGroup() as group, engine.working(turn):
             serving = group.create_task(desk.schedules.serve())
             made = await desk.make()
             await desk.run_now(made)
-            await until(engine, SCHEDULES, lambda tx: find_schedule(tx, engine.access, made.id).last_status == "failed")
+            await engine.until(SCHEDULES, lambda tx: find_schedule(tx, engine.access, made.id).last_status == "failed")
             serving.cancel()
 
 

@@ -1,1 +1,1 @@
-"""The list of behaviours and the mark that binds tests to it."""
+"""The behaviours the product promises, and the mark that binds tests to them."""

@@ -1,4 +1,4 @@
-"""The mark by which a test says which behaviours it proves; the list of behaviours itself is in manifest.py."""
+"""The mark that names the behaviours a test proves; manifest.py lists them."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -11,8 +11,8 @@ Test = TypeVar("Test", bound=Callable[..., Any] | type)
 def requirement(*ids: str) -> Callable[[Test], Test]:
     """Declare that the test proves the behaviours with these ids.
 
-    Write the ids as literal strings: the manifest's check reads them from the source, so that it also works
-    when only a part of the suite runs.
+    Write the ids as literal strings: test_manifest.py reads them from the source, so that its check also works when
+    only a part of the suite runs.
     """
     if not ids:
         raise ValueError("name at least one requirement")

@@ -9,7 +9,7 @@ from carrel.records import attachment_heads
 from carrel.runs import Run, bind_session, deliver, fence, prune, remove_lane, run_by_id
 from carrel.sessions import close_generation, lane_of, open_generation
 from carrel.storage import Tx
-from tests.engine import Engine, lane_key, open_engine
+from tests.harness.engine import Engine, lane_key, open_engine
 
 pytestmark = pytest.mark.anyio
 KEY = lane_key("files")

@@ -9,7 +9,7 @@ from carrel.kernel.settings import RunsSettings
 from carrel.records import call_of, finish_call, record_call
 from carrel.runs import Cancelled, Claim, ClaimLost, Failed, NeedsInput, Rules, fence
 from carrel.storage import Tx
-from tests.engine import MAIN, Engine, end_and_claim, lane_key, open_engine
+from tests.harness.engine import MAIN, Engine, end_and_claim, lane_key, open_engine
 from tests.requirements.mark import requirement
 
 pytestmark = pytest.mark.anyio
@@ -157,7 +157,7 @@ async def test_a_worker_that_wakes_after_its_lease_ran_out_writes_nothing(store_
         asleep = await engine.take_one()
         engine.advance(60)
         writes: list[Callable[[], object]] = [
-            lambda: engine.hear(asleep),
+            lambda: engine.start_turn(asleep),
             lambda: engine.db.write(writing(engine, asleep, "write")),
             lambda: engine.end(asleep),
             lambda: engine.end(asleep, BAD_WAY),

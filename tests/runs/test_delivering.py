@@ -12,7 +12,7 @@ from carrel.records import attachments_by_id
 from carrel.runs import Rules, RunFilter, deliver, queue_order, queue_position, retire_agent, runs_newest_first
 from carrel.runs.store import delete_run
 from carrel.sessions import lane_of
-from tests.engine import MAIN, Engine, lane_key, open_engine
+from tests.harness.engine import MAIN, Engine, lane_key, open_engine
 from tests.requirements.mark import requirement
 
 pytestmark = pytest.mark.anyio

@@ -17,9 +17,17 @@ from carrel.runs.leases import rescue_lost
 from carrel.runs.model import RUNS
 from carrel.runs.queue_store import expire_leases
 from carrel.storage import FEED, Tx, sqlite_path
-from tests.engine import MAIN, SECONDS_MAX, Commanded, Engine, lane_key, open_engine, until, within, words, working
+from tests.harness.engine import (
+    MAIN,
+    SECONDS_MAX,
+    Commanded,
+    Engine,
+    lane_key,
+    open_engine,
+    within,
+    words,
+)
 from tests.requirements.mark import requirement
-from tests.resting import wait_for_rest
 
 pytestmark = pytest.mark.anyio
 BAD_WAY = Failed(code="unreachable", message="no answer", retryable=True)
@@ -29,7 +37,7 @@ BAD_WAY = Failed(code="unreachable", message="no answer", retryable=True)
 async def test_a_lane_is_worked_off_in_the_order_it_was_spoken_to(store_url: str) -> None:
     async with open_engine(store_url) as engine:
         desk = Commanded()
-        async with working(engine, desk.turn):
+        async with engine.working(desk.turn):
             runs = [await engine.say(MAIN, text) for text in "abc"]
             for run in runs:
                 held = await desk.next()
@@ -43,7 +51,7 @@ async def test_a_lane_is_worked_off_in_the_order_it_was_spoken_to(store_url: str
 async def test_lanes_work_side_by_side_up_to_the_limit_and_a_slow_one_delays_no_other(store_url: str) -> None:
     async with open_engine(store_url) as engine:
         desk = Commanded()
-        async with working(engine, desk.turn, concurrency=3):
+        async with engine.working(desk.turn, concurrency=3):
             runs = {run.id: run for run in [await engine.say(lane_key(f"l{n}"), str(n)) for n in range(5)]}
             first = [await desk.next() for _ in range(3)]
             # What is claimed next can only be claimed by a slot that was freed.
@@ -66,7 +74,7 @@ async def test_lanes_work_side_by_side_up_to_the_limit_and_a_slow_one_delays_no_
 async def test_a_stop_really_stops_the_turn_and_nothing_of_it_is_recorded(store_url: str) -> None:
     async with open_engine(store_url) as engine:
         desk = Commanded()
-        async with working(engine, desk.turn):
+        async with engine.working(desk.turn):
             run, following = await engine.say(MAIN, "long"), await engine.say(MAIN, "next")
             held = await desk.next()
             await engine.cancel(run.id, "stopped")
@@ -83,7 +91,7 @@ async def test_a_turn_longer_than_its_limit_is_stopped_and_failed(store_url: str
     rules = Rules(a2a_timeout_minutes=0.001, runs=RunsSettings(timeout_minutes=0))
     async with open_engine(store_url, rules=rules) as engine:
         desk = Commanded()
-        async with working(engine, desk.turn):
+        async with engine.working(desk.turn):
             limited, free = await engine.say(MAIN, "late", kind="a2a"), await engine.say(lane_key("free"), "free")
             begun = {(await desk.next()).id for _ in range(2)}
             assert begun == {limited.id, free.id}
@@ -99,7 +107,7 @@ async def test_a_turn_longer_than_its_limit_is_stopped_and_failed(store_url: str
 async def test_a_turn_that_breaks_off_fails_its_run_and_no_other(store_url: str) -> None:
     async with open_engine(store_url) as engine:
         desk = Commanded()
-        async with working(engine, desk.turn):
+        async with engine.working(desk.turn):
             broken, other = await engine.say(MAIN, "broken"), await engine.say(lane_key("other"), "other")
             following = await engine.say(MAIN, "next")
             for _ in range(2):
@@ -118,11 +126,11 @@ async def test_a_turn_that_breaks_off_fails_its_run_and_no_other(store_url: str)
 async def test_a_retry_begins_when_its_pause_is_over_and_the_lane_waits_behind_it(store_url: str) -> None:
     async with open_engine(store_url) as engine:
         desk = Commanded()
-        async with working(engine, desk.turn):
+        async with engine.working(desk.turn):
             run, following = await engine.say(MAIN, "bad way"), await engine.say(MAIN, "next")
             for _ in range(2):
                 desk.end((await desk.next()).id, BAD_WAY)
-                await until(engine, FEED, lambda tx: tx.one("SELECT 1 FROM runs WHERE state = 'running'") is None)
+                await engine.until(FEED, lambda tx: tx.one("SELECT 1 FROM runs WHERE state = 'running'") is None)
                 assert desk.begun.empty()
                 engine.advance(20)
             desk.end((await desk.next()).id)
@@ -134,7 +142,7 @@ async def test_a_retry_begins_when_its_pause_is_over_and_the_lane_waits_behind_i
 async def test_a_turn_that_asks_back_frees_its_lane_and_goes_on_with_the_answer(store_url: str) -> None:
     async with open_engine(store_url) as engine:
         desk = Commanded()
-        async with working(engine, desk.turn):
+        async with engine.working(desk.turn):
             asking, following = await engine.say(MAIN, "ask"), await engine.say(MAIN, "next")
             desk.end((await desk.next()).id, NeedsInput(question="which?"))
             assert (await engine.rest(asking.id)).state == "waiting"
@@ -149,7 +157,7 @@ async def test_a_turn_that_asks_back_frees_its_lane_and_goes_on_with_the_answer(
 async def test_draining_starts_nothing_more_and_waits_for_what_runs(store_url: str) -> None:
     async with open_engine(store_url) as engine:
         desk = Commanded()
-        async with working(engine, desk.turn) as dispatcher:
+        async with engine.working(desk.turn) as dispatcher:
             run, behind = await engine.say(MAIN, "running"), await engine.say(MAIN, "behind")
             await desk.next()
             async with asyncio.TaskGroup() as group:
@@ -167,7 +175,7 @@ async def test_draining_starts_nothing_more_and_waits_for_what_runs(store_url: s
 async def test_what_does_not_end_in_time_is_left_to_rescue(store_url: str) -> None:
     async with open_engine(store_url) as engine:
         desk = Commanded()
-        async with working(engine, desk.turn) as dispatcher:
+        async with engine.working(desk.turn) as dispatcher:
             run = await engine.say(MAIN, "too long")
             await desk.next()
             await within(dispatcher.drain(0.01))
@@ -179,7 +187,7 @@ async def test_what_does_not_end_in_time_is_left_to_rescue(store_url: str) -> No
 
 
 async def test_an_idle_dispatcher_that_drains_is_done_at_once(sqlite_url: str) -> None:
-    async with open_engine(sqlite_url) as engine, working(engine, Commanded().turn) as dispatcher:
+    async with open_engine(sqlite_url) as engine, engine.working(Commanded().turn) as dispatcher:
         await within(dispatcher.drain(SECONDS_MAX), 2.0)
 
 
@@ -191,7 +199,7 @@ async def test_the_only_server_of_a_file_takes_back_at_its_start_what_the_last_o
         clock = engine.clock
     async with open_engine(sqlite_url, clock=clock) as engine:
         desk = Commanded()
-        async with working(engine, desk.turn):
+        async with engine.working(desk.turn):
             held = await desk.next()
             assert (held.id, held.attempt) == (run.id, 2)
             desk.end(held.id)
@@ -204,7 +212,7 @@ async def test_an_end_that_could_not_be_written_is_written_when_the_store_is_bac
     assert path is not None
     async with open_engine(sqlite_url, real=True) as engine:
         desk = Commanded()
-        async with working(engine, desk.turn):
+        async with engine.working(desk.turn):
             run = await engine.say(MAIN, "work")
             await fill_disk_while(desk, await desk.next(), path)
             await engine.rest(run.id)
@@ -215,7 +223,7 @@ async def test_an_end_that_could_not_be_written_is_written_when_the_store_is_bac
 async def test_a_run_whose_lease_ran_out_before_its_end_was_written_is_done_again(sqlite_url: str) -> None:
     async with open_engine(sqlite_url, real=True) as engine:
         desk = Commanded()
-        async with working(engine, desk.turn):
+        async with engine.working(desk.turn):
             run = await engine.say(MAIN, "work")
             held = await desk.next()
             await engine.db.write(expire_leases)
@@ -242,7 +250,7 @@ async def test_a_turn_whose_lease_ran_out_is_given_up_by_the_server_that_takes_i
                 raise
             return Completed(reply=f"attempt {claim.attempt}")
 
-        async with working(engine, turn):
+        async with engine.working(turn):
             run = await engine.say(MAIN, "work")
             assert (await within(begun.get())).attempt == 1
             await engine.db.write(expire_leases)
@@ -259,9 +267,9 @@ async def test_a_turn_that_meets_a_store_that_is_away_is_tried_again(sqlite_url:
     async def away(_: Claim) -> Outcome:
         raise Refusal(Code.STORAGE_UNAVAILABLE, "The database does not answer.")
 
-    async with open_engine(sqlite_url, real=True) as engine, working(engine, away):
+    async with open_engine(sqlite_url, real=True) as engine, engine.working(away):
         run = await engine.say(MAIN, "work")
-        await until(engine, FEED, lambda tx: has_error(tx, engine, run.id))
+        await engine.until(FEED, lambda tx: has_error(tx, engine, run.id))
         put_off = await engine.run(run.id)
         assert (put_off.state, put_off.error_code) == ("queued", "storage_unavailable")
 
@@ -318,8 +326,8 @@ async def test_two_servers_on_one_store_never_work_on_one_lane_at_once(postgres_
             return turn
 
         async with (
-            working(one, handler("one"), concurrency=4, worker="one"),  # type: ignore[arg-type]
-            working(two, handler("two"), concurrency=4, worker="two"),  # type: ignore[arg-type]
+            one.working(handler("one"), concurrency=4, worker="one"),  # type: ignore[arg-type]
+            two.working(handler("two"), concurrency=4, worker="two"),  # type: ignore[arg-type]
         ):
             said = await asyncio.gather(*((one, two)[n % 2].say(lane_key(f"l{n % 5}"), str(n)) for n in range(60)))
             ended = [await one.rest(run.id) for run in said]
@@ -380,7 +388,7 @@ async def test_a_server_that_was_stopped_and_goes_on_writes_nothing_for_a_run_it
             assert (await engine.rest(following.id)).reply == "from the sleeper"
             assert (await engine.run(run.id)).state == "running"
             await engine.end(held, Completed(reply="ours"))
-            ended = await wait_for_rest(engine.db, engine.access, run.id, SECONDS_MAX)
+            ended = await engine.rest(run.id)
             assert (ended.reply, ended.attempt) == ("ours", 2)
         finally:
             sleeper.kill()

@@ -19,7 +19,7 @@ from carrel.runs import (
     retry,
     stop_lane,
 )
-from tests.engine import DONE, MAIN, Engine, lane_key, open_engine, words
+from tests.harness.engine import DONE, MAIN, Engine, lane_key, open_engine, words
 from tests.requirements.mark import requirement
 
 pytestmark = pytest.mark.anyio
@@ -204,7 +204,7 @@ async def test_a_running_run_asked_to_stop_writes_nothing_more_and_ends_cancelle
         assert asked is not None
         assert (asked.state, asked.stopping) == ("running", "stopped")
         with pytest.raises(ClaimLost):
-            await engine.hear(held)
+            await engine.start_turn(held)
         assert await engine.take(5) == []
         await engine.end(held, Completed(reply="too late"))
         ended = await engine.run(run.id)

@@ -11,7 +11,7 @@ from carrel.kernel import Code, Refusal
 from carrel.runs import Claim, queue_store, store
 from carrel.runs.model import ENDS, MOVES, require_move, states_before
 from carrel.storage import Tx
-from tests.engine import LEASE_MS, lane_key, open_engine
+from tests.harness.engine import LEASE_MS, lane_key, open_engine
 from tests.house.source import house_sources
 
 Statement = Callable[[Tx, Claim], object]

@@ -9,7 +9,7 @@ from carrel.journal import OWNERS, newest_notifications
 from carrel.journal.model import Notification
 from carrel.kernel import Access
 from carrel.runs import Cancelled, Failed, Outcome, Run
-from tests.engine import DONE, MAIN, Engine, open_engine
+from tests.harness.engine import DONE, MAIN, Engine, open_engine
 
 pytestmark = pytest.mark.anyio
 BROKEN = Failed(code="gateway_error", message="The printer has no paper.")
@@ -25,7 +25,7 @@ async def person(engine: Engine, name: str) -> Access:
 async def ended(engine: Engine, text: str, outcome: Outcome, access: Access | None = None) -> Run:
     await engine.say(MAIN, text, access=access)
     held = await engine.take_one()
-    await engine.hear(held)
+    await engine.start_turn(held)
     await engine.end(held, outcome)
     return await engine.run(held.id)
 

@@ -10,8 +10,8 @@ from msgspec import structs
 from carrel.kernel import Code, Refusal
 from carrel.runs import Completed
 from carrel.storage import Tx
-from tests.engine import DONE, Commanded, Engine, lane_key, open_engine, within, working
-from tests.wrapped_database import WrappedDatabase
+from tests.harness.engine import DONE, Commanded, Engine, lane_key, open_engine, within
+from tests.harness.wrapped_database import WrappedDatabase
 
 pytestmark = pytest.mark.anyio
 T = TypeVar("T")
@@ -39,7 +39,7 @@ async def test_a_claim_that_is_done_again_keeps_no_place(store_url: str) -> None
         runs = [await engine.say(lane_key(f"lane-{number}"), "hello") for number in range(3)]
         repeating = Engine(Repeating(engine.db), engine.clock, engine.access, engine.rules)
         handler = Commanded()
-        async with working(repeating, handler.turn, concurrency=1) as dispatcher:
+        async with repeating.working(handler.turn, concurrency=1) as dispatcher:
             for _ in runs:
                 held = await handler.next()
                 handler.end(held.id, DONE)
@@ -51,7 +51,7 @@ async def test_an_end_that_no_store_takes_fails_its_own_run_and_no_other(store_u
     async with open_engine(store_url) as engine:
         bad, good = [await engine.say(lane_key(name), "hello") for name in ("bad", "good")]
         handler = Commanded()
-        async with working(engine, handler.turn):
+        async with engine.working(handler.turn):
             for _ in range(2):
                 await handler.next()
             handler.end(bad.id, Completed(reply="x", usage={"totalTokens": 10**30}))

@@ -9,7 +9,7 @@ from carrel.kernel.settings import Settings
 from carrel.runs import TaskFilter, count_tasks, newest_tasks, prune, remove_lane
 from carrel.sessions import lane_of
 from carrel.storage import Tx
-from tests.engine import FakeClock, open_engine
+from tests.harness.engine import FakeClock, open_engine
 from tests.requirements.mark import requirement
 
 pytestmark = pytest.mark.anyio

@@ -32,7 +32,7 @@ from carrel.runs import Claim, Run
 from carrel.runs.outcomes import settle
 from carrel.runs.store import delete_run
 from carrel.storage import Tx
-from tests.engine import DONE, Engine, lane_key, open_engine, within
+from tests.harness.engine import DONE, Engine, lane_key, open_engine, within
 from tests.requirements.mark import requirement
 
 pytestmark = pytest.mark.anyio

@@ -22,7 +22,7 @@ from carrel.sessions import (
     open_session_of,
     set_archived,
 )
-from tests.engine import Engine, open_engine
+from tests.harness.engine import Engine, open_engine
 from tests.requirements.mark import requirement
 
 pytestmark = pytest.mark.anyio
@@ -37,7 +37,7 @@ async def hear(engine: Engine, key: SessionKey = TASK) -> int:
     """Send a message, run it, and return the generation it ran in."""
     await engine.say(key, "hello")
     held = await engine.take_one()
-    generation = await engine.hear(held)
+    generation = await engine.start_turn(held)
     await engine.end(held)
     return generation
 
@@ -51,7 +51,7 @@ async def test_the_first_run_that_starts_opens_generation_one_and_is_bound_to_it
     async with open_engine(store_url) as engine:
         run = await engine.say(TASK, "hello")
         held = await engine.take_one()
-        assert await engine.hear(held) == 1
+        assert await engine.start_turn(held) == 1
         (session,) = await generations(engine)
         assert (session.key, session.generation, session.closed_at) == (str(TASK), 1, None)
         assert (session.agent_id, session.agent_slug, session.task_id) == ("main", "main", "task_1")

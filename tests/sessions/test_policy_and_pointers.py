@@ -24,7 +24,7 @@ from carrel.sessions import (
 from carrel.sessions.pointers import pointed_session
 from carrel.sessions.send_policy import is_send_allowed
 from carrel.storage import Tx
-from tests.engine import MAIN, SECONDS_MAX, Engine, open_engine
+from tests.harness.engine import MAIN, SECONDS_MAX, Engine, open_engine
 from tests.requirements.mark import requirement
 
 pytestmark = pytest.mark.anyio

@@ -6,7 +6,7 @@ from msgspec import structs
 from carrel.agents import change_agent, require_agent
 from carrel.kernel import Access, Code, Refusal, SessionKey
 from carrel.sessions import chosen_key, close_generation, find_lane, find_session, insert_lane, lane_for_work
-from tests.engine import MAIN, Engine, open_engine
+from tests.harness.engine import MAIN, Engine, open_engine
 from tests.requirements.mark import requirement
 
 pytestmark = pytest.mark.anyio
@@ -38,7 +38,7 @@ async def hear_in(engine: Engine, key: SessionKey, *, close: bool = False) -> st
     """Run one message in a lane and return the id of its generation."""
     run = await engine.say(key, "hello")
     held = await engine.take_one()
-    await engine.hear(held)
+    await engine.start_turn(held)
     await engine.end(held)
     if close:
         await engine.db.write(lambda tx: close_generation(tx, engine.access, key, "reset"))

@@ -9,9 +9,9 @@ from collections import Counter
 import pytest
 
 from carrel.journal import entries_since
-from tests.engine import open_engine
+from tests.harness.engine import open_engine
 from tests.requirements.mark import requirement
-from tests.simulation.world import RULES, World, clock_of
+from tests.simulation.world import World
 
 pytestmark = pytest.mark.anyio
 SEEDS = int(os.environ.get("CARREL_SEEDS", "16"))
@@ -19,17 +19,16 @@ MESSAGES = 12
 
 
 async def live_through(url: str, seed: int) -> tuple[World, list[str], list[tuple[str, str | None, str | None]]]:
-    """A history with its restarts: the world at rest, every effect there was, and how each message ended."""
-    async with open_engine(url, rules=RULES, seed=seed) as engine:
+    """A history with its restarts: the settled world, every effect there was, and how each message ended."""
+    async with open_engine(url, seed=seed) as engine:
         world = World(engine, seed)
         await world.live(MESSAGES)
-        clock = clock_of(engine)
     # The store is closed with runs in the middle of their turns, and opened by a server that knows nothing of them.
-    async with open_engine(url, rules=RULES, seed=seed + 1, clock=clock) as engine:
-        world.engine = engine
-        await world.come_to_rest()
+    async with open_engine(url, seed=seed + 1, clock=engine.clock) as engine:
+        world.open(engine)
+        await world.settle()
         entries = await engine.db.read(lambda tx: entries_since(tx, engine.access, 0, limit=10_000))
-        ends = [await world.run(run_id) for run_id in world.accepted.values()]
+        ends = [await engine.run(run_id) for run_id in world.accepted.values()]
         assert all([await engine.depth(run.session_key) == 0 for run in ends])
     effects = [entry.content for entry in entries if entry.type == "note"]
     return world, effects, [(run.state, run.reason, run.error_code) for run in ends]

@@ -1,6 +1,6 @@
 """A small world that can be replayed: clients, workers and a clock, all drawn from one seed, with crashes anywhere.
 
-A crash falls before a transaction, inside it (everything is undone), or behind it (it is kept, and nobody was told).
+A crash comes before a transaction, inside it (everything is undone), or behind it (it is kept, and nobody was told).
 Whoever crashed has forgotten everything but what is stored.
 """
 
@@ -13,54 +13,34 @@ from carrel.journal import NewEntry, append_entry
 from carrel.kernel import Provenance
 from carrel.kernel.settings import RunsSettings
 from carrel.records import call_of, record_call
-from carrel.runs import (
-    Claim,
-    ClaimLost,
-    Completed,
-    Failed,
-    NeedsInput,
-    Outcome,
-    Rules,
-    Run,
-    answer,
-    bind_session,
-    cancel,
-    deliver,
-    fence,
-    run_by_id,
-)
-from carrel.runs.claims import claim
-from carrel.runs.leases import rescue_lost
-from carrel.runs.outcomes import settle
-from carrel.sessions import open_generation
-from carrel.storage import Tx
-from tests.engine import LEASE_MS, Engine, FakeClock, envelope, lane_key, words
+from carrel.runs import Claim, ClaimLost, Completed, Failed, NeedsInput, Outcome, Rules, fence
+from carrel.storage import Database, Tx
+from tests.harness.engine import LEASE_MS, Engine, lane_key
+from tests.harness.wrapped_database import WrappedDatabase
 
 T = TypeVar("T")
 CRASHES = 0.12
 CALLS_PER_TURN_MAX = 3
 ROUNDS_MAX = 4_000
 RULES = Rules(runs=RunsSettings(attempts_max=4, timeout_minutes=0))
-HOUSE = Provenance(kind="internal_system")
+SYSTEM = Provenance(kind="internal_system")
 
 
 class Crash(Exception):
-    """Somebody is gone in the middle of what they did."""
+    """A client or worker is gone in the middle of what it did."""
 
 
-class World:
-    """One seed's worth of history."""
+class CrashingDatabase(WrappedDatabase):
+    """A store whose callers may crash around any write."""
 
-    def __init__(self, engine: Engine, seed: int) -> None:
-        self.engine = engine
-        self.chance = random.Random(seed)
+    def __init__(self, db: Database, chance: random.Random, crashes: Counter[str]) -> None:
+        super().__init__(db)
+        self.chance = chance
+        self.crashes = crashes
         self.crashing = True
-        self.crashes: Counter[str] = Counter()
-        self.accepted: dict[str, str] = {}
 
-    async def commit(self, work: Callable[[Tx], T]) -> T:
-        """A transaction of somebody who may crash around it."""
-        where = self.chance.choice(("before", "inside", "behind")) if self._draw(CRASHES) else ""
+    async def write(self, work: Callable[[Tx], T]) -> T:
+        where = self.chance.choice(("before", "inside", "behind")) if self.draw(CRASHES) else ""
         if where == "before":
             self._crash(where)
 
@@ -70,32 +50,47 @@ class World:
                 self._crash(where)
             return done
 
-        done = await self.engine.db.write(whole)
+        done = await self.db.write(whole)
         if where == "behind":
             self._crash(where)
         return done
 
-    def _draw(self, likely: float) -> bool:
+    def draw(self, likely: float) -> bool:
+        """Return whether something happens that can only happen while there are crashes."""
         return self.crashing and self.chance.random() < likely
 
     def _crash(self, where: str) -> None:
         self.crashes[where] += 1
         raise Crash(where)
 
-    async def speak(self, n: int) -> None:
-        """A client says something and repeats it under the same name until it hears that it was accepted."""
-        said = envelope(lane_key(f"l{self.chance.randrange(3)}"), f"line {n}", sender_id=f"m-{n}")
-        while said.message.sender_id not in self.accepted:
+
+class World:
+    """One seed's worth of history."""
+
+    def __init__(self, engine: Engine, seed: int) -> None:
+        self.chance = random.Random(seed)
+        self.accepted: dict[str, str] = {}
+        self.crashes: Counter[str] = Counter()
+        self.open(engine)
+
+    def open(self, engine: Engine) -> None:
+        """Go on with the engine of a server that has just started."""
+        self.db = CrashingDatabase(engine.db, self.chance, self.crashes)
+        self.engine = Engine(self.db, engine.clock, engine.access, RULES)
+
+    async def send(self, n: int) -> None:
+        """A client sends a message and repeats it under the same id until it was accepted."""
+        key, sender_id = lane_key(f"l{self.chance.randrange(3)}"), f"m-{n}"
+        while sender_id not in self.accepted:
             try:
-                run = await self.commit(lambda tx: deliver(tx, self.engine.access, said, RULES))
+                self.accepted[sender_id] = (await self.engine.say(key, f"line {n}", sender_id=sender_id)).id
             except Crash:
                 continue
-            self.accepted[f"m-{n}"] = run.id
 
     async def work(self, worker: str) -> bool:
-        """A worker claims and takes its turns until it crashes or has none left; whether it did anything."""
+        """A worker claims runs and takes turns until it crashes or has none left; return whether it did anything."""
         try:
-            held = await self.commit(lambda tx: claim(tx, worker, LEASE_MS, 2))
+            held = await self.engine.take(2, worker=worker)
             for one in held:
                 await self._turn(one)
         except Crash:
@@ -104,32 +99,27 @@ class World:
 
     async def _turn(self, held: Claim) -> None:
         try:
-            await self.commit(lambda tx: self._hear(tx, held))
-            for n in range(_calls_of(held)):
-                await self.commit(lambda tx, n=n: self._call(tx, held, n))  # type: ignore[misc]
-                if self._draw(0.05):
+            await self.engine.start_turn(held)
+            # The same run always makes the same number of calls.
+            for n in range(held.seq % (CALLS_PER_TURN_MAX + 1)):
+                await self.db.write(lambda tx, n=n: self._call(tx, held, n))  # type: ignore[misc]
+                if self.db.draw(0.05):
                     self.engine.advance(LEASE_MS / 1000)
-            outcome = self._outcome()
-            await self.commit(lambda tx: settle(tx, held, outcome))
+            await self.engine.end(held, self._outcome())
         except ClaimLost:
             return
 
-    def _hear(self, tx: Tx, held: Claim) -> None:
-        fence(tx, held)
-        session = open_generation(tx, held.access, held.session_key)
-        bind_session(tx, held, session.id, session.generation)
-
     def _call(self, tx: Tx, held: Claim, n: int) -> None:
-        """One tool call that changes the world: here the journal is the world."""
+        """Make one tool call with an effect, which here is a note in the journal."""
         fence(tx, held)
         if call_of(tx, held.access, held.id, f"call-{n}") is not None:
             return
-        effect = NewEntry(type="note", role="system", content=f"{held.id} did {n}", author="tool", provenance=HOUSE)
+        effect = NewEntry(type="note", role="system", content=f"{held.id} did {n}", author="tool", provenance=SYSTEM)
         append_entry(tx, held.access, effect)
         record_call(tx, held.access, held.id, f"call-{n}", tool="write", effect="write", result="done")
 
     def _outcome(self) -> Outcome:
-        drawn = self.chance.random() if self.crashing else 1.0
+        drawn = self.chance.random() if self.db.crashing else 1.0
         if drawn < 0.15:
             return Failed(code="unreachable", message="no answer", retryable=True)
         if drawn < 0.2:
@@ -141,36 +131,32 @@ class World:
     async def meddle(self) -> None:
         """A person answers or cancels something."""
         known = sorted(self.accepted.values())
-        run = await self.run(self.chance.choice(known)) if known else None
+        run = await self.engine.run(self.chance.choice(known)) if known else None
         if run is None or run.ended:
             return
         try:
             if run.state == "waiting":
-                await self.commit(lambda tx: answer(tx, self.engine.access, run.id, words("this one")))
+                await self.engine.answer(run, "this one")
             elif self.chance.random() < 0.2:
-                await self.commit(lambda tx: cancel(tx, self.engine.access, run.id, "stopped"))
+                await self.engine.cancel(run)
         except Crash:
             return
 
     async def rescue(self) -> None:
+        """The lifeline looks once, unless it crashes."""
         try:
-            await self.commit(rescue_lost)
+            await self.engine.rescue()
         except Crash:
             return
 
-    async def run(self, run_id: str) -> Run:
-        found = await self.engine.db.read(lambda tx: run_by_id(tx, self.engine.access, run_id))
-        assert found is not None, f"{run_id} was accepted and is gone"
-        return found
-
     async def live(self, messages: int) -> None:
         """Let everybody act in an order that the seed decides."""
-        said = 0
-        while said < messages or self.chance.random() < 0.9:
+        sent = 0
+        while sent < messages or self.chance.random() < 0.9:
             deed = self.chance.randrange(6)
-            if deed == 0 and said < messages:
-                await self.speak(said)
-                said += 1
+            if deed == 0 and sent < messages:
+                await self.send(sent)
+                sent += 1
             elif deed == 1:
                 await self.rescue()
             elif deed == 2:
@@ -180,28 +166,17 @@ class World:
             else:
                 await self.work(f"worker-{deed}")
 
-    async def come_to_rest(self) -> None:
+    async def settle(self) -> None:
         """No more crashes: every worker is there, every question is answered, time goes by."""
-        self.crashing = False
+        self.db.crashing = False
         states: list[str] = []
         for _ in range(ROUNDS_MAX):
             await self.rescue()
             moved = await self.work("worker-last")
-            states = [(await self.run(run_id)).state for run_id in self.accepted.values()]
+            states = [(await self.engine.run(run_id)).state for run_id in self.accepted.values()]
             if "waiting" in states:
                 await self.meddle()
             elif not moved and not {"queued", "running"} & set(states):
                 return
             self.engine.advance(30)
-        raise AssertionError(f"no rest after {ROUNDS_MAX} rounds: {Counter(states)}")
-
-
-def _calls_of(held: Claim) -> int:
-    """How many calls a run's turn makes: always the same for the same run."""
-    return held.seq % (CALLS_PER_TURN_MAX + 1)
-
-
-def clock_of(engine: Engine) -> FakeClock:
-    """The world's own clock."""
-    assert isinstance(engine.clock, FakeClock)
-    return engine.clock
+        raise AssertionError(f"not settled after {ROUNDS_MAX} rounds: {Counter(states)}")

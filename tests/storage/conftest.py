@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from carrel.storage import Database
-from tests.engine import opened
+from tests.harness.engine import opened
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import pytest
 
 from carrel.kernel import Code, Refusal
 from carrel.storage import LongTx, Tx
-from tests.engine import SECONDS_MAX, Engine, lane_key, open_engine, within
+from tests.harness.engine import SECONDS_MAX, Engine, lane_key, open_engine, within
 
 pytestmark = pytest.mark.anyio
 # Counts for longer than any test waits; both engines know it.

@@ -12,7 +12,7 @@ from carrel.journal import About, append_event, events_after, feed_pages, feed_s
 from carrel.kernel import Access, Code, Refusal, system_access
 from carrel.runs.model import RUNS
 from carrel.storage import FEED, Database, Tx, open_database
-from tests.engine import MAIN, SECONDS_MAX, Commanded, open_engine, opened, within, working
+from tests.harness.engine import MAIN, SECONDS_MAX, Commanded, open_engine, opened, within
 from tests.requirements.mark import requirement
 
 pytestmark = pytest.mark.anyio
@@ -169,7 +169,7 @@ def cut_all_others(url: str) -> None:
 async def test_cut_connections_are_made_again_and_the_dispatcher_lives_on(postgres_url: str) -> None:
     async with open_engine(postgres_url, real=True) as engine:
         desk = Commanded()
-        async with working(engine, desk.turn):
+        async with engine.working(desk.turn):
             first = await engine.say(MAIN, "before")
             desk.end((await desk.next()).id)
             assert (await engine.rest(first.id)).state == "completed"

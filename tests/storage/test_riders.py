@@ -7,7 +7,7 @@ import pytest
 
 from carrel.runs.model import RUNS
 from carrel.storage import Database, Landing, Tx
-from tests.engine import SECONDS_MAX, accounts_of, within
+from tests.harness.engine import SECONDS_MAX, accounts_of, within
 from tests.storage.test_transactions import Wrong, insert, insert_and_break, insert_and_wake
 
 pytestmark = pytest.mark.anyio

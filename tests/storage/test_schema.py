@@ -8,7 +8,7 @@ import pytest
 
 from carrel.kernel import Access, SessionKey, system_access
 from carrel.storage import Tx, migrate, sqlite_path
-from tests.engine import MAIN, Engine, lane_key, open_engine
+from tests.harness.engine import MAIN, Engine, lane_key, open_engine
 from tests.requirements.mark import requirement
 
 pytestmark = pytest.mark.anyio

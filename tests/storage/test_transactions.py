@@ -9,7 +9,7 @@ import pytest
 from carrel.kernel import Code, Refusal, system_access
 from carrel.runs.model import RUNS
 from carrel.storage import FEED, Database, Tx, open_database
-from tests.engine import SECONDS_MAX, accounts_of, within
+from tests.harness.engine import SECONDS_MAX, accounts_of, within
 from tests.requirements.mark import requirement
 
 pytestmark = pytest.mark.anyio

@@ -13,7 +13,7 @@ import pytest
 from carrel.kernel import Code, Refusal, system_access
 from carrel.runs import run_by_id
 from carrel.storage import NewerSchema, Tx, back_up, migrate, migrations, open_database, restore, sqlite_path
-from tests.engine import MAIN, accounts_of, lane_key, open_engine, opened
+from tests.harness.engine import MAIN, accounts_of, lane_key, open_engine, opened
 from tests.requirements.mark import requirement
 
 pytestmark = pytest.mark.anyio

@@ -1,43 +1,64 @@
-"""Fixtures of the surfaces: a house that is open, on SQLite or on both stores, and clients of two accounts."""
+"""Fixtures of the surfaces: a server that listens, on SQLite or on both stores, and clients with various tokens."""
 
 from collections.abc import AsyncIterator
 
 import httpx
 import pytest
 
-from tests.surfaces.open_house import OpenHouse, open_house
+from tests.harness.server import HttpServer, open_http_server
 
 
 @pytest.fixture
-async def house(sqlite_url: str) -> AsyncIterator[OpenHouse]:
-    """A house on SQLite."""
-    async with open_house(sqlite_url) as opened:
+async def server(sqlite_url: str) -> AsyncIterator[HttpServer]:
+    """A server on SQLite."""
+    async with open_http_server(sqlite_url) as opened:
         yield opened
 
 
 @pytest.fixture
-async def house_on_either(store_url: str) -> AsyncIterator[OpenHouse]:
-    """A house on SQLite, and the same test again on PostgreSQL."""
-    async with open_house(store_url) as opened:
+async def either_server(store_url: str) -> AsyncIterator[HttpServer]:
+    """A server on SQLite, and the same test again on PostgreSQL."""
+    async with open_http_server(store_url) as opened:
         yield opened
 
 
 @pytest.fixture
-async def client(house: OpenHouse) -> AsyncIterator[httpx.AsyncClient]:
+async def client(server: HttpServer) -> AsyncIterator[httpx.AsyncClient]:
     """The owner of account `default`."""
-    async with house.client() as owner:
+    async with server.client() as owner:
         yield owner
 
 
 @pytest.fixture
-async def other_client(house: OpenHouse) -> AsyncIterator[httpx.AsyncClient]:
+async def on_either(either_server: HttpServer) -> AsyncIterator[httpx.AsyncClient]:
+    """The owner, on SQLite and again on PostgreSQL."""
+    async with either_server.client() as owner:
+        yield owner
+
+
+@pytest.fixture
+async def other_client(server: HttpServer) -> AsyncIterator[httpx.AsyncClient]:
     """The owner of account `other`."""
-    async with house.client(house.other_owner) as owner:
+    async with server.client(server.other_owner) as owner:
         yield owner
 
 
 @pytest.fixture
-async def nobody(house: OpenHouse) -> AsyncIterator[httpx.AsyncClient]:
+async def nobody(server: HttpServer) -> AsyncIterator[httpx.AsyncClient]:
     """A caller without a token."""
-    async with house.client(None) as caller:
+    async with server.client(None) as caller:
+        yield caller
+
+
+@pytest.fixture
+async def alice(server: HttpServer, client: httpx.AsyncClient) -> AsyncIterator[httpx.AsyncClient]:
+    """A program that may speak to agent main."""
+    async with server.client(await server.token(client, kind="client", agentIds=["main"], name="alice")) as caller:
+        yield caller
+
+
+@pytest.fixture
+async def bob(server: HttpServer, client: httpx.AsyncClient) -> AsyncIterator[httpx.AsyncClient]:
+    """Another program that may speak to agent main."""
+    async with server.client(await server.token(client, kind="client", agentIds=["main"], name="bob")) as caller:
         yield caller

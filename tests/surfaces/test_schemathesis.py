@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, settings
 from schemathesis.checks import CHECKS
 
 from carrel.surfaces.api import openapi_document
-from tests.surfaces.open_house import OpenHouse, open_house
+from tests.harness.server import HttpServer, open_http_server
 
 EXAMPLES = int(os.environ.get("CARREL_SCHEMATHESIS_EXAMPLES", "12"))
 WAIT_SECONDS_MAX = 30.0
@@ -37,10 +37,10 @@ CHECKED: Any = CHECKS.get_by_names(
 class Target:
     """A house in a thread of its own, and ids of things that are in it."""
 
-    def __init__(self, house: OpenHouse) -> None:
-        self.url = house.url
-        self.headers = {"Authorization": f"Bearer {house.owner}"}
-        with httpx.Client(base_url=house.url, headers=self.headers, timeout=WAIT_SECONDS_MAX) as client:
+    def __init__(self, server: HttpServer) -> None:
+        self.url = server.url
+        self.headers = {"Authorization": f"Bearer {server.owner}"}
+        with httpx.Client(base_url=server.url, headers=self.headers, timeout=WAIT_SECONDS_MAX) as client:
             client.post("/api/agents", json={"id": "spare"}).raise_for_status()
             user = client.post("/api/users", json={"name": "Ada"}).json()["user"]["id"]
             token = client.post("/api/tokens", json={"kind": "agent", "name": "x", "agentId": "spare"}).json()
@@ -65,15 +65,15 @@ class Target:
 @pytest.fixture(scope="module")
 def target(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Target]:
     """The house that everything is sent to."""
-    opened: list[OpenHouse] = []
+    opened: list[HttpServer] = []
     ready, leave = threading.Event(), asyncio.Event()
     loops: list[asyncio.AbstractEventLoop] = []
 
     async def serve() -> None:
         loops.append(asyncio.get_running_loop())
         url = f"sqlite:///{tmp_path_factory.mktemp('schemathesis') / 'carrel.db'}"
-        async with open_house(url) as house:
-            opened.append(house)
+        async with open_http_server(url) as server:
+            opened.append(server)
             ready.set()
             await leave.wait()
 

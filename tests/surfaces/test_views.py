@@ -7,12 +7,12 @@ import pytest
 
 from carrel.kernel import REDACTED, redact
 from carrel.kernel.limits import TOOL_MESSAGE_CHARS_MAX
+from tests.harness.server import HttpServer
 from tests.requirements.mark import requirement
 from tests.surfaces.a2a.speaking import ask, message
 from tests.surfaces.a2a.speaking import said as words_of
 from tests.surfaces.api.following import follow
 from tests.surfaces.api.test_changes import changes
-from tests.surfaces.open_house import OpenHouse
 
 pytestmark = pytest.mark.anyio
 SECRET = "sk-abcdefghijklmnopqrstuvwxyz"
@@ -36,8 +36,8 @@ def spoken(messages: list[dict[str, Any]]) -> View:
 
 
 @requirement("P.view.journal")
-async def test_every_view_of_the_journal_shows_an_entry_with_the_same_id_and_words(house_on_either: OpenHouse) -> None:
-    async with house_on_either.client() as client, follow(client, last_event_id=0, events="log") as follower:
+async def test_every_view_of_the_journal_shows_an_entry_with_the_same_id_and_words(either_server: HttpServer) -> None:
+    async with either_server.client() as client, follow(client, last_event_id=0, events="log") as follower:
         key, over_a2a = await talk(client)
         logs = (await changes(client, sinceSeq=0))["logs"]
         journal = {log["id"]: log["content"] for log in logs if log["role"] in ("user", "assistant")}

@@ -15,8 +15,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from carrel.surfaces.api.endpoint import ENDPOINTS, Endpoint
+from tests.harness.server import HttpServer
 from tests.requirements.mark import requirement
-from tests.surfaces.open_house import OpenHouse
 
 pytestmark = pytest.mark.anyio
 # In A's ids, which B may guess and send; and in A's texts, which B never sends and never gets.
@@ -144,9 +144,9 @@ WORDS = {"sessionKey": "key", "sessionId": "session", "agentId": "agent", "taskI
 
 
 @requirement("P.account.wall")
-async def test_no_endpoint_reaches_across_the_wall(house_on_either: OpenHouse) -> None:
-    house = house_on_either
-    async with house.client() as mine, house.client(house.other_owner) as theirs:
+async def test_no_endpoint_reaches_across_the_wall(either_server: HttpServer) -> None:
+    server = either_server
+    async with server.client() as mine, server.client(server.other_owner) as theirs:
         everything = await furnish(mine)
         before = await look(mine)
         walked = 0
@@ -173,11 +173,11 @@ async def test_no_endpoint_reaches_across_the_wall(house_on_either: OpenHouse) -
     )
 )
 async def test_no_sequence_of_requests_reaches_across_the_wall(
-    furnished: tuple[OpenHouse, Everything, list[Any]], chosen: list[tuple[int, int, int]]
+    furnished: tuple[HttpServer, Everything, list[Any]], chosen: list[tuple[int, int, int]]
 ) -> None:
-    house, everything, before = furnished
+    server, everything, before = furnished
     walkable = [endpoint for endpoint in ENDPOINTS if endpoint.path not in NOT_WALKED]
-    async with house.client(house.other_owner) as theirs:
+    async with server.client(server.other_owner) as theirs:
         for which, place, spelling in chosen:
             endpoint = walkable[which % len(walkable)]
             options = places(endpoint, everything.ids)
@@ -187,7 +187,7 @@ async def test_no_sequence_of_requests_reaches_across_the_wall(
             for answer in await ask(theirs, endpoint, path, everything):
                 assert answer.status_code < 500, answer.text
                 assert SECRET not in answer.text
-    async with house.client() as mine:
+    async with server.client() as mine:
         assert await look(mine) == before
 
 
@@ -204,8 +204,8 @@ SPELLINGS: list[Callable[[dict[str, str]], str]] = [
 
 
 @pytest.fixture
-async def furnished(house: OpenHouse) -> tuple[OpenHouse, Everything, list[Any]]:
+async def furnished(server: HttpServer) -> tuple[HttpServer, Everything, list[Any]]:
     """A house in which account A has one of everything."""
-    async with house.client() as mine:
+    async with server.client() as mine:
         everything = await furnish(mine)
-        return house, everything, await look(mine)
+        return server, everything, await look(mine)

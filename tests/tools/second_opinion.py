@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 from msgspec import Struct
 
 from carrel.kernel.settings import SendPolicySettings, SendRule, Settings
-from tests.tools.worlds import ELSEWHERE, Place, World
+from tests.tools.worlds import ELSEWHERE, World, WorldLane
 
 GENERATION = re.compile(r"(?P<key>.+):v(?P<number>\d+)(@(?P<account>.+))?")
 # What may stand behind the agent in a key.
@@ -33,7 +33,7 @@ class Nowhere(Exception):
         self.verdict = Verdict(status=status, code=code)
 
 
-def hidden_by(world: World, settings: Settings, caller: Place, target: Place) -> str | None:
+def hidden_by(world: World, settings: Settings, caller: WorldLane, target: WorldLane) -> str | None:
     """The rule that hides a lane from a caller, by the words that name it; None for one that the caller sees."""
     if target.key == caller.key:
         return None
@@ -56,7 +56,7 @@ def hidden_by(world: World, settings: Settings, caller: Place, target: Place) ->
     return None if allowed or not rule.allow else "tools.agent_to_agent.allow"
 
 
-def _mode(world: World, settings: Settings, caller: Place) -> tuple[str, str]:
+def _mode(world: World, settings: Settings, caller: WorldLane) -> tuple[str, str]:
     """How far a caller sees, and the words for what says so: the agent's own setting before the house's."""
     profile = world.profiles[caller.agent]
     mode = profile.visibility or settings.tools.sessions.visibility
@@ -67,16 +67,16 @@ def _mode(world: World, settings: Settings, caller: Place) -> tuple[str, str]:
     return mode, f"agent {caller.agent}'s visibility" if profile.visibility else "tools.sessions.visibility"
 
 
-def _ancestors(world: World, target: Place) -> set[str]:
+def _ancestors(world: World, target: WorldLane) -> set[str]:
     found: set[str] = set()
     above = target.parent
     while above is not None and above not in found:
         found.add(above)
-        above = world.places[above].parent
+        above = world.lanes[above].parent
     return found
 
 
-def verdict_on(world: World, settings: Settings, caller: Place, reference: str) -> Verdict:
+def verdict_on(world: World, settings: Settings, caller: WorldLane, reference: str) -> Verdict:
     """What must come of a send from a caller's caller to whatever a reference names."""
     try:
         target = _meant(world, settings, caller, reference)
@@ -87,7 +87,7 @@ def verdict_on(world: World, settings: Settings, caller: Place, reference: str) 
     hidden = hidden_by(world, settings, caller, target)
     if hidden is not None:
         return Verdict(status="forbidden", code="forbidden", words=hidden)
-    if target.key not in world.places and not target.key.endswith(":main"):
+    if target.key not in world.lanes and not target.key.endswith(":main"):
         return Verdict(status="error", code="not_found")
     denied = _denied_by(settings.sessions.send_policy, target)
     if denied is not None:
@@ -95,39 +95,39 @@ def verdict_on(world: World, settings: Settings, caller: Place, reference: str) 
     return Verdict(status="accepted", key=target.key)
 
 
-def _meant(world: World, settings: Settings, caller: Place, reference: str) -> Place:
+def _meant(world: World, settings: Settings, caller: WorldLane, reference: str) -> WorldLane:
     """The lane a reference means, as it would be if it is not there."""
     if reference in ("global", "unknown"):
         raise Nowhere("refused", "reserved_session_key")
     if reference == "current":
         return caller
-    for place in world.places.values():
-        if reference in place.sessions:
-            return place
+    for lane in world.lanes.values():
+        if reference in lane.sessions:
+            return lane
     if reference.startswith("ses_"):
         raise Nowhere("error", "not_found")
     generation = GENERATION.fullmatch(reference)
     if generation is not None:
         key, number, account = generation["key"], int(generation["number"]), generation["account"]
-        if account == ELSEWHERE or key not in world.places or not 1 <= number <= len(world.places[key].sessions):
+        if account == ELSEWHERE or key not in world.lanes or not 1 <= number <= len(world.lanes[key].sessions):
             raise Nowhere("error", "not_found")
-        return world.places[key]
+        return world.lanes[key]
     is_full = reference.startswith("agent:")
     agent, rest = reference.split(":", 2)[1:] if is_full else (caller.agent, reference)
     if RESTS.fullmatch(rest):
         if agent not in world.profiles:
             raise Nowhere("error", "not_found")
         key = f"agent:{agent}:{rest}"
-        return world.places.get(key) or Place(key=key, agent=agent)
+        return world.lanes.get(key) or WorldLane(key=key, agent=agent)
     if is_full:
         raise Nowhere("refused", "invalid_params")
     return _chat(world, settings, caller, reference)
 
 
-def _chat(world: World, settings: Settings, caller: Place, name: str) -> Place:
+def _chat(world: World, settings: Settings, caller: WorldLane, name: str) -> WorldLane:
     """The chat of a name: what is hidden does not count beside what is seen."""
-    chats = [place for place in world.places.values() if place.key.endswith((f":web:{name}", f":cli:{name}"))]
-    seen = [place for place in chats if hidden_by(world, settings, caller, place) is None]
+    chats = [lane for lane in world.lanes.values() if lane.key.endswith((f":web:{name}", f":cli:{name}"))]
+    seen = [lane for lane in chats if hidden_by(world, settings, caller, lane) is None]
     if len(seen) > 1:
         raise Nowhere("error", "ambiguous_session")
     if not chats:
@@ -135,7 +135,7 @@ def _chat(world: World, settings: Settings, caller: Place, name: str) -> Place:
     return (seen or chats)[0]
 
 
-def _denied_by(policy: SendPolicySettings, target: Place) -> str | None:
+def _denied_by(policy: SendPolicySettings, target: WorldLane) -> str | None:
     """The words for what denies sending to a lane: its own word first, then any deny, then an allow, then the rest."""
     if target.send_policy is not None:
         return "sendPolicy deny" if target.send_policy == "deny" else None
@@ -145,7 +145,7 @@ def _denied_by(policy: SendPolicySettings, target: Place) -> str | None:
     return "sessions.send_policy"
 
 
-def _applies(rule: SendRule, target: Place) -> bool:
+def _applies(rule: SendRule, target: WorldLane) -> bool:
     rest = target.key.split(":", 2)[2]
     head, _, behind = rest.partition(":")
     channel = head if head in ("web", "cli", "telegram", "whatsapp") else target.channel

@@ -14,7 +14,7 @@ from carrel.runs import Failed, NeedsInput, Run
 from carrel.sessions import Session, lane_of, session_by_id
 from carrel.storage import Tx
 from carrel.tools import CATALOG, Caller, Catalog, Params, Result, Surroundings, Tool, Toolset, call_tool, run_caller
-from tests.delivery.floor import Floor, open_floor
+from tests.harness.server import Server, open_server
 from tests.requirements.mark import requirement
 
 pytestmark = pytest.mark.anyio
@@ -23,8 +23,8 @@ pytestmark = pytest.mark.anyio
 class Office:
     """A caller whose run is being worked on, and calls made from it."""
 
-    def __init__(self, floor: Floor, run: Run, caller: Caller) -> None:
-        self.floor = floor
+    def __init__(self, server: Server, run: Run, caller: Caller) -> None:
+        self.server = server
         self.run = run
         self.caller = caller
 
@@ -33,28 +33,30 @@ class Office:
     ) -> tuple[dict[str, Any], Result]:
         """What a call answers, as the model reads it, and the result behind it."""
         written = arguments if isinstance(arguments, str) else json.dumps(arguments)
-        text, result = await self.floor.db.write(lambda tx: call_tool(tx, toolset, self.caller, call_id, name, written))
+        text, result = await self.server.db.write(
+            lambda tx: call_tool(tx, toolset, self.caller, call_id, name, written)
+        )
         answer: dict[str, Any] = json.loads(text)
         return answer, result
 
 
 @pytest.fixture
 async def office(anyio_backend: str, store_url: str) -> AsyncIterator[Office]:
-    async with open_floor(store_url) as floor:
-        run = await floor.ask("hello", "task:task_1")
-        session = await floor.read(lambda tx: session_by_id(tx, floor.access, run.session_id or ""))
+    async with open_server(store_url) as server:
+        run = await server.ask("hello", "task:task_1")
+        session = await server.read(lambda tx: session_by_id(tx, server.access, run.session_id or ""))
         assert session is not None
-        yield Office(floor, run, await floor.read(lambda tx: desk_of(tx, floor, run, session)))
+        yield Office(server, run, await server.read(lambda tx: desk_of(tx, server, run, session)))
 
 
-def desk_of(tx: Tx, floor: Floor, run: Run, session: Session) -> Caller:
+def desk_of(tx: Tx, server: Server, run: Run, session: Session) -> Caller:
     """The caller at which a run's agent sits."""
-    agent = agent_by_id(tx, floor.access, run.agent_id)
-    lane = lane_of(tx, floor.access, run.session_key)
+    agent = agent_by_id(tx, server.access, run.agent_id)
+    lane = lane_of(tx, server.access, run.session_key)
     assert agent is not None
     assert lane is not None
-    house = Surroundings(settings=floor.settings, rules=floor.rules)
-    return run_caller(house, floor.access, agent, lane, run, session)
+    house = Surroundings(settings=server.settings, rules=server.rules)
+    return run_caller(house, server.access, agent, lane, run, session)
 
 
 @requirement("S0.x.tools.once")
@@ -62,7 +64,7 @@ async def test_a_call_made_twice_acts_once_and_answers_the_same(office: Office) 
     first, _ = await office.call("artifact_add", {"text": "a report"})
     again, _ = await office.call("artifact_add", {"text": "a report"})
     another, _ = await office.call("artifact_add", {"text": "a report"}, "2:call")
-    made = await office.floor.read(lambda tx: artifacts_of(tx, office.floor.access, office.run.id))
+    made = await office.server.read(lambda tx: artifacts_of(tx, office.server.access, office.run.id))
     assert first == again
     assert another != first
     assert len(made) == 2
@@ -74,17 +76,17 @@ async def test_a_refusal_is_an_answer_that_the_model_can_read_and_is_recorded_to
     assert answer["error"]["code"] == "tool_not_allowed"
     assert "session_status" in answer["error"]["message"]
     assert result.ends is None
-    access, run_id = office.floor.access, office.run.id
-    assert await office.floor.read(lambda tx: tools_called(tx, access, run_id)) == ["fly"]
-    assert not await office.floor.read(lambda tx: has_written(tx, access, run_id)), "what was refused changed nothing"
+    access, run_id = office.server.access, office.run.id
+    assert await office.server.read(lambda tx: tools_called(tx, access, run_id)) == ["fly"]
+    assert not await office.server.read(lambda tx: has_written(tx, access, run_id)), "what was refused changed nothing"
 
 
 async def test_what_was_read_leaves_no_mark_of_a_write_and_what_was_written_does(office: Office) -> None:
-    access, run_id = office.floor.access, office.run.id
+    access, run_id = office.server.access, office.run.id
     await office.call("session_status", {}, "1:a")
-    assert not await office.floor.read(lambda tx: has_written(tx, access, run_id))
+    assert not await office.server.read(lambda tx: has_written(tx, access, run_id))
     await office.call("artifact_add", {"text": "x"}, "1:b")
-    assert await office.floor.read(lambda tx: has_written(tx, access, run_id))
+    assert await office.server.read(lambda tx: has_written(tx, access, run_id))
 
 
 async def test_a_session_tells_how_it_stands(office: Office) -> None:
@@ -111,7 +113,7 @@ async def test_an_artifact_grows_by_parts(office: Office) -> None:
     taken, _ = await office.call("artifact_add", {"text": "two", "artifactId": "report"}, "1:b")
     grown, _ = await office.call("artifact_add", {"text": "two", "artifactId": "report", "append": True}, "1:c")
     lost, _ = await office.call("artifact_add", {"text": "x", "artifactId": "other", "append": True}, "1:d")
-    parts = await office.floor.read(lambda tx: artifacts_of(tx, office.floor.access, office.run.id))
+    parts = await office.server.read(lambda tx: artifacts_of(tx, office.server.access, office.run.id))
     assert added == grown == {"artifactId": "report"}
     assert taken["error"]["code"] == lost["error"]["code"] == "invalid_params"
     assert [(part.artifact_id, part.content) for part in parts] == [("report", "one"), ("report", "two")]
@@ -131,7 +133,7 @@ async def test_a_part_is_text_bytes_a_link_or_any_json(
     office: Office, given: dict[str, Any], kind: str, content: str
 ) -> None:
     await office.call("artifact_add", given)
-    (part,) = await office.floor.read(lambda tx: artifacts_of(tx, office.floor.access, office.run.id))
+    (part,) = await office.server.read(lambda tx: artifacts_of(tx, office.server.access, office.run.id))
     assert (part.kind, part.content) == (kind, content)
 
 
@@ -167,6 +169,6 @@ async def test_a_tool_that_breaks_leaves_neither_effect_nor_record(office: Offic
     tool = Tool(name="breaking", description="Breaks.", params=Nothing, effect="write", act=breaking)
     with pytest.raises(RuntimeError):
         await office.call("breaking", {}, toolset=Catalog((tool,)))
-    access, run_id = office.floor.access, office.run.id
-    assert not await office.floor.read(lambda tx: artifacts_of(tx, access, run_id))
-    assert not await office.floor.read(lambda tx: tools_called(tx, access, run_id))
+    access, run_id = office.server.access, office.run.id
+    assert not await office.server.read(lambda tx: artifacts_of(tx, access, run_id))
+    assert not await office.server.read(lambda tx: tools_called(tx, access, run_id))

@@ -16,7 +16,7 @@ from carrel.kernel.settings import Settings, ToolsSessionsSettings, ToolsSetting
 from carrel.sessions import insert_lane, lane_of, open_generation
 from carrel.storage import Tx
 from carrel.tools import CATALOG, Surroundings, run_caller
-from tests.engine import Engine, FakeClock, open_engine
+from tests.harness.engine import Engine, FakeClock, open_engine
 from tests.requirements.mark import requirement
 
 pytestmark = pytest.mark.anyio

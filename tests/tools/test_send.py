@@ -58,9 +58,9 @@ async def test_the_reply_is_the_one_of_this_very_run(store_url: str) -> None:
     async with open_talk(store_url) as talk:
         await talk.engine.say(TELLER, "from somebody else")
         await talk.call()
-        await talk.hear(TELLER, "an older answer")
+        await talk.run_next(TELLER, "an older answer")
         assert (await talk.engine.run(talk.first)).state == "queued"
-        await talk.hear(TELLER, "three")
+        await talk.run_next(TELLER, "three")
         answer = await talk.finish()
         assert answer == {
             "runId": talk.first,
@@ -76,13 +76,13 @@ async def test_when_the_wait_ends_first_the_run_goes_on(store_url: str) -> None:
     async with open_talk(store_url) as talk:
         await talk.engine.say(TELLER, "from somebody else")
         await talk.call()
-        await talk.hear(TELLER, "an older answer")
+        await talk.run_next(TELLER, "an older answer")
         talk.advance(30)
         answer = await talk.finish()
         assert (answer["runId"], answer["status"]) == (talk.first, "timeout")
         assert "sessions_history" in answer["error"]
         assert "reply" not in answer
-        await talk.hear(TELLER, "three")
+        await talk.run_next(TELLER, "three")
         assert (await talk.engine.run(talk.first)).reply == "three"
 
 
@@ -90,7 +90,7 @@ async def test_when_the_wait_ends_first_the_run_goes_on(store_url: str) -> None:
 async def test_a_run_that_fails_is_told_as_an_error(store_url: str) -> None:
     async with open_talk(store_url) as talk:
         await talk.call()
-        await talk.hear(TELLER, Failed(code="broken", message="It broke."))
+        await talk.run_next(TELLER, Failed(code="broken", message="It broke."))
         answer = await talk.finish()
         assert (answer["runId"], answer["status"]) == (talk.first, "error")
         assert "It broke." in answer["error"]
@@ -110,7 +110,7 @@ async def test_a_run_that_is_stopped_is_told_as_an_error(sqlite_url: str) -> Non
 async def test_a_reply_that_says_there_is_none_is_not_given_as_one(sqlite_url: str, silence: str) -> None:
     async with open_talk(sqlite_url) as talk:
         await talk.call()
-        await talk.hear(TELLER, silence)
+        await talk.run_next(TELLER, silence)
         answer = await talk.finish()
         assert (answer["status"], answer["reply"]) == ("ok", "")
 
@@ -145,7 +145,7 @@ async def test_what_is_missing_or_malformed_is_refused(sqlite_url: str, wrong: d
         answer, _ = await talk.call(**wrong)
         assert answer["ok"] is False
         assert answer["error"]["code"] in ("invalid_params", "reserved_session_key")
-        assert await talk.runs(TELLER) == []
+        assert await talk.engine.runs(TELLER) == []
 
 
 @requirement("S2.x.nodeadlock")
@@ -155,7 +155,7 @@ async def test_nobody_sends_to_himself(sqlite_url: str, spelling: str) -> None:
         answer, _ = await talk.call(sessionKey=spelling)
         assert (answer["status"], answer["code"]) == ("forbidden", "self_send")
         assert answer["runId"].startswith("run_")
-        assert len(await talk.runs(ASKER)) == 1
+        assert len(await talk.engine.runs(ASKER)) == 1
 
 
 @requirement("S2.send.forbidden", "S2.visibility.everywhere")
@@ -178,7 +178,7 @@ async def test_a_refused_target_names_the_rule_that_refused(sqlite_url: str, set
         assert (answer["status"], answer["code"]) == ("forbidden", "forbidden")
         assert rule in answer["error"]
         assert answer["runId"].startswith("run_")
-        assert await talk.runs(TELLER) == []
+        assert await talk.engine.runs(TELLER) == []
 
 
 @requirement("S2.send.forbidden", "S2.policy.enforced")
@@ -198,7 +198,7 @@ async def test_a_full_lane_tells_the_sender_and_stays_as_it_was(store_url: str) 
         talk.change_house(rules=Rules(runs=RunsSettings(lane_queue_max=2)))
         statuses = [(await talk.call(f"1:{n}", timeoutSeconds=0))[0]["status"] for n in range(4)]
         assert statuses == ["accepted", "accepted", "error", "error"]
-        assert await talk.engine.depth(TELLER) == len(await talk.runs(TELLER)) == 2
+        assert await talk.engine.depth(TELLER) == len(await talk.engine.runs(TELLER)) == 2
 
 
 async def test_a_server_that_stops_takes_nothing_new(sqlite_url: str) -> None:
@@ -222,7 +222,7 @@ async def test_a_call_that_is_repeated_sends_once(sqlite_url: str) -> None:
         first, _ = await talk.call(timeoutSeconds=0)
         again, _ = await talk.call(timeoutSeconds=0)
         assert first == again
-        assert len(await talk.runs(TELLER)) == 1
+        assert len(await talk.engine.runs(TELLER)) == 1
 
 
 async def test_what_lanes_say_to_one_another_leaves_their_channels_as_they_are(sqlite_url: str) -> None:

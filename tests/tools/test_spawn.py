@@ -20,7 +20,7 @@ from carrel.kernel.settings import (
     SubagentDefaultsSettings,
 )
 from carrel.tools import CATALOG
-from tests.delivery.floor import to
+from tests.harness.server import gateways_to
 from tests.requirements.mark import requirement
 from tests.scripted_gateway import MODEL, ScriptedGateway
 from tests.tools.spawning import Requester, open_requester, requester_at, settings_in
@@ -46,7 +46,7 @@ async def test_a_spawn_is_accepted_before_its_child_begins(requester: Requester)
     assert answer["status"] == "accepted"
     assert answer["mode"] == "run"
     assert answer["childSessionKey"].startswith("agent:main:subagent:")
-    run = await requester.run(answer["runId"])
+    run = await requester.server.run(answer["runId"])
     assert (run.state, run.text, run.key) == ("queued", "count the sheep", answer["childSessionKey"])
     assert (run.source().kind, run.source().source_session_key) == ("spawn", "agent:main:main")
     assert run.channel == "internal", "nothing that the child says goes out on a channel"
@@ -85,19 +85,19 @@ async def test_values_that_are_no_values_are_refused_and_create_nothing(
 
 @requirement("S2.spawn.agent", "S2.spawn.discovery", "S2.x.agentid.strict")
 async def test_exactly_the_agents_that_are_listed_can_be_spawned(requester: Requester) -> None:
-    floor = requester.floor
+    server = requester.server
     for name in ("baker", "cook", "gone"):
-        await floor.agent(name)
-    await floor.agent("chef", subagents=SubagentRules(allow_agents=("baker", "gone", "nobody")))
-    await floor.agent("king", subagents=SubagentRules(allow_agents=("*",)))
-    await floor.db.write(lambda tx: tx.run("UPDATE agents SET enabled = 0 WHERE id = 'gone'"))
+        await server.make_agent(name)
+    await server.make_agent("chef", subagents=SubagentRules(allow_agents=("baker", "gone", "nobody")))
+    await server.make_agent("king", subagents=SubagentRules(allow_agents=("*",)))
+    await server.db.write(lambda tx: tx.run("UPDATE agents SET enabled = 0 WHERE id = 'gone'"))
     everyone = ("main", "baker", "cook", "gone", "chef", "king", "nobody", "Baker", "ba ker", "", "../baker", "x" * 65)
     for requesting, accepted in (
         ("main", {"main"}),
         ("chef", {"chef", "baker"}),
         ("king", {*everyone[:3], "chef", "king"}),
     ):
-        caller = await requester_at(floor, requesting)
+        caller = await requester_at(server, requesting)
         listed = await caller.call("agents_list", {})
         assert {row["id"] for row in listed["agents"]} == accepted
         assert listed["agents"][0]["id"] == requesting
@@ -107,9 +107,9 @@ async def test_exactly_the_agents_that_are_listed_can_be_spawned(requester: Requ
             assert (answer["status"], answer.get("code")) == expected, f"{requesting} spawning {name!r}"
             if answer["status"] == "accepted":
                 assert answer["childSessionKey"].startswith(f"agent:{name}:subagent:")
-                await caller.cancel(answer["runId"])
-    agents = await floor.read(
-        lambda tx: tx.one("SELECT count(*) FROM agents WHERE account_id = :a", a=floor.access.account_id)
+                await caller.server.cancel(answer["runId"])
+    agents = await server.read(
+        lambda tx: tx.one("SELECT count(*) FROM agents WHERE account_id = :a", a=server.access.account_id)
     )
     assert agents == (6,), "no wrong id became an agent"
 
@@ -117,7 +117,7 @@ async def test_exactly_the_agents_that_are_listed_can_be_spawned(requester: Requ
 @requirement("S2.spawn.model", "S2.spawn.thinking")
 async def test_a_model_is_one_that_the_gateway_has(sqlite_url: str, tmp_path: Path) -> None:
     with ScriptedGateway() as gateway:
-        gateways = to(gateway, model="own", models=("spare",))
+        gateways = gateways_to(gateway, model="own", models=("spare",))
         settings = settings_in(tmp_path, gateway=gateways)
         async with open_requester(sqlite_url, settings, gateways) as requester:
             for model in ("own", "spare", MODEL):
@@ -133,7 +133,7 @@ async def test_a_model_is_one_that_the_gateway_has(sqlite_url: str, tmp_path: Pa
 @requirement("S2.spawn.model")
 async def test_a_gateway_that_is_away_knows_only_what_it_was_configured_with(sqlite_url: str, tmp_path: Path) -> None:
     with ScriptedGateway() as gateway:
-        gateways = to(gateway, model="own")
+        gateways = gateways_to(gateway, model="own")
     async with open_requester(sqlite_url, settings_in(tmp_path, gateway=gateways), gateways) as requester:
         assert (await requester.spawn(model="own"))["status"] == "accepted"
         answer = await requester.spawn(model="other")
@@ -145,21 +145,21 @@ async def test_a_child_has_the_time_it_was_given_else_that_of_the_agent_else_tha
     sqlite_url: str, tmp_path: Path
 ) -> None:
     async with open_requester(sqlite_url, subagents(tmp_path, run_timeout_seconds=40)) as requester:
-        floor = requester.floor
-        await floor.agent("slow", subagents=SubagentRules(run_timeout_seconds=20))
-        slow = await requester_at(floor, "slow")
+        server = requester.server
+        await server.make_agent("slow", subagents=SubagentRules(run_timeout_seconds=20))
+        slow = await requester_at(server, "slow")
         cases: list[tuple[Requester, dict[str, Any], int]]
         cases = [(requester, {}, 40), (slow, {}, 20), (slow, {"runTimeoutSeconds": 7}, 7)]
         for caller, given, expected in cases:
-            run = await caller.run((await caller.spawn(**given))["runId"])
+            run = await caller.server.run((await caller.spawn(**given))["runId"])
             assert run.timeout_ms == expected * 1000
-        unlimited = await requester.run((await requester.spawn(runTimeoutSeconds=0))["runId"])
+        unlimited = await requester.server.run((await requester.spawn(runTimeoutSeconds=0))["runId"])
         assert unlimited.timeout_ms == 0, "0 is no limit, not even that of other runs"
 
 
 @requirement("S2.spawn.timeout")
 async def test_without_any_setting_a_child_has_no_limit(requester: Requester) -> None:
-    run = await requester.run((await requester.spawn())["runId"])
+    run = await requester.server.run((await requester.spawn())["runId"])
     assert run.timeout_ms == 0
 
 
@@ -174,10 +174,10 @@ async def test_where_a_channel_has_no_threads_none_can_be_asked_for(requester: R
 
 @requirement("S2.spawn.sandbox.require", "S2.spawn.sandbox.guard")
 async def test_a_sandbox_is_required_and_never_left(requester: Requester) -> None:
-    floor = requester.floor
-    await floor.agent("boxed", sandbox="on", subagents=SubagentRules(allow_agents=("*",)))
-    await floor.agent("free", subagents=SubagentRules(allow_agents=("*",)))
-    boxed, free = await requester_at(floor, "boxed"), await requester_at(floor, "free")
+    server = requester.server
+    await server.make_agent("boxed", sandbox="on", subagents=SubagentRules(allow_agents=("*",)))
+    await server.make_agent("free", subagents=SubagentRules(allow_agents=("*",)))
+    boxed, free = await requester_at(server, "boxed"), await requester_at(server, "free")
     for caller, wanted, sandbox, expected in (
         (free, "free", "inherit", 0),
         (free, "boxed", "inherit", 1),
@@ -198,18 +198,18 @@ async def test_a_sandbox_is_required_and_never_left(requester: Requester) -> Non
 @requirement("S2.x.children.limit")
 async def test_a_lane_has_so_many_live_children_and_no_more(store_url: str, tmp_path: Path) -> None:
     async with open_requester(store_url, subagents(tmp_path, max_children=2)) as requester:
-        floor = requester.floor
+        server = requester.server
         first = await requester.spawn()
         await requester.spawn()
         answer = await requester.spawn()
         assert (answer["status"], answer["code"]) == ("forbidden", "children_limit")
         assert len(await requester.lanes()) == 2
-        other = await requester_at(floor, "main", "task:task_1")
+        other = await requester_at(server, "main", "task:task_1")
         assert (await other.spawn())["status"] == "accepted", "another lane counts its own"
-        await requester.cancel(first["runId"])
+        await requester.server.cancel(first["runId"])
         assert (await requester.spawn())["status"] == "accepted", "what has ended is no longer counted"
-        await floor.agent("busy", subagents=SubagentRules(max_children=3))
-        busy = await requester_at(floor, "busy")
+        await server.make_agent("busy", subagents=SubagentRules(max_children=3))
+        busy = await requester_at(server, "busy")
         assert [(await busy.spawn())["status"] for _ in range(4)] == [*["accepted"] * 3, "forbidden"]
 
 
@@ -225,7 +225,7 @@ async def test_calls_at_the_same_moment_do_not_outrun_the_limit(store_url: str, 
 async def test_a_child_is_neither_offered_spawning_nor_let(requester: Requester) -> None:
     answer = await requester.spawn()
     rest = answer["childSessionKey"].removeprefix("agent:main:")
-    child = await requester_at(requester.floor, "main", rest)
+    child = await requester_at(requester.server, "main", rest)
     offered = {tool.name for tool in child.toolset.offered()}
     hidden = {"sessions_list", "sessions_history", "sessions_send", "sessions_spawn", "agents_list"}
     assert not offered & hidden
@@ -249,8 +249,8 @@ async def test_a_lane_that_may_not_be_spoken_in_is_not_made(sqlite_url: str, tmp
 
 @requirement("S2.subannounce.posts")
 async def test_a_spawn_remembers_in_the_same_moment_who_is_to_be_told(requester: Requester) -> None:
-    floor = requester.floor
-    person = await requester_at(floor, "main", "main", kind="owner")
+    server = requester.server
+    person = await requester_at(server, "main", "main", kind="owner")
     for caller, cleanup, wakes in ((requester, "keep", 1), (requester, "delete", 1), (person, "keep", 0)):
         answer = await caller.spawn(cleanup=cleanup)
         exchange = await caller.exchange(answer["runId"])

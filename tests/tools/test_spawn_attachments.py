@@ -81,10 +81,10 @@ async def test_receipt_manifest_and_disk_say_the_same(requester: Requester) -> N
 
 @requirement("S2.spawn.attachments.written")
 async def test_files_lie_in_the_workspace_of_the_agent_that_is_spawned(requester: Requester, tmp_path: Path) -> None:
-    floor = requester.floor
-    await floor.agent("painter", workspace=str(tmp_path / "studio"))
-    await floor.agent("king", subagents=SubagentRules(allow_agents=("*",)))
-    king = await requester_at(floor, "king")
+    server = requester.server
+    await server.make_agent("painter", workspace=str(tmp_path / "studio"))
+    await server.make_agent("king", subagents=SubagentRules(allow_agents=("*",)))
+    king = await requester_at(server, "king")
     answer = await king.spawn(agentId="painter", attachments=[file()])
     assert (tmp_path / "studio" / answer["attachments"]["relDir"] / "a.txt").read_text() == "sheep"
 
@@ -155,8 +155,8 @@ async def test_where_files_are_switched_off_a_call_with_some_is_forbidden(sqlite
 
 @requirement("S2.spawn.attachments.acp")
 async def test_a_child_of_runtime_acp_takes_no_files(requester: Requester) -> None:
-    await requester.floor.agent("outside", runtime="acp")
-    outside = await requester_at(requester.floor, "outside")
+    await requester.server.make_agent("outside", runtime="acp")
+    outside = await requester_at(requester.server, "outside")
     answer = await outside.spawn(attachments=[file()])
     assert (answer["status"], answer["code"]) == ("error", "attachments_unsupported_runtime")
     assert await requester.lanes() == []
@@ -179,7 +179,7 @@ async def test_what_was_written_for_a_spawn_that_is_declined_in_the_end_is_remov
 async def test_what_was_written_for_a_spawn_that_breaks_is_removed(requester: Requester) -> None:
     caller = requester.caller
     broken = Requester(
-        requester.floor,
+        requester.server,
         type(caller)(
             **{name: getattr(caller, name) for name in caller.__struct_fields__}
             | {

@@ -16,13 +16,13 @@ import msgspec
 from carrel.agents import agent_by_id
 from carrel.kernel import Refusal, SessionKey
 from carrel.kernel.settings import Settings
-from carrel.runs import Rules
+from carrel.main.assembly import rules_of
 from carrel.sessions import lane_of
 from carrel.storage import Tx
 from carrel.tools import CATALOG, Surroundings, run_caller
-from tests.engine import Engine, open_engine
+from tests.harness.engine import Engine, open_engine
 from tests.tools.second_opinion import Verdict, hidden_by, verdict_on
-from tests.tools.worlds import Place, World, a_reference, make_world, rules_of
+from tests.tools.worlds import World, WorldLane, a_reference, make_world, random_settings
 
 CASES_OF_A_WORLD = 25
 SENDS_OF_A_CASE = 4
@@ -30,16 +30,16 @@ TEXT = "is anybody there?"
 
 
 def ask(
-    tx: Tx, engine: Engine, settings: Settings, caller: Place, tool: str, arguments: dict[str, Any]
+    tx: Tx, engine: Engine, settings: Settings, caller: WorldLane, tool: str, arguments: dict[str, Any]
 ) -> dict[str, Any]:
-    """What a tool answers an agent at a lane; a refusal as its code."""
+    """Return what a tool answers an agent in a lane; a refusal as its code."""
     lane = lane_of(tx, engine.access, SessionKey.stored(caller.key))
     agent = agent_by_id(tx, engine.access, caller.agent)
     assert lane is not None
     assert agent is not None
     access = msgspec.structs.replace(engine.access, kind="agent", actor_id=agent.id, agent_id=agent.id)
-    rules = Rules(send_policy=settings.sessions.send_policy)
-    made_by = run_caller(Surroundings(settings=settings, rules=rules), access, agent, lane, None, None)
+    surroundings = Surroundings(settings=settings, rules=rules_of(settings))
+    made_by = run_caller(surroundings, access, agent, lane, None, None)
     found = CATALOG.find(tool)
     try:
         return found.act(tx, made_by, found.read_params(msgspec.json.encode(arguments).decode())).value
@@ -47,15 +47,15 @@ def ask(
         return {"status": "refused", "code": str(refusal.code), "error": refusal.message}
 
 
-def looks(tx: Tx, engine: Engine, world: World, settings: Settings, caller: Place) -> list[str]:
-    """Where the tools that look differ from the second opinion for one caller."""
-    hidden = {key: hidden_by(world, settings, caller, place) for key, place in world.places.items()}
+def looks(tx: Tx, engine: Engine, world: World, settings: Settings, caller: WorldLane) -> list[str]:
+    """Return how the reading tools differ from the second opinion for one caller."""
+    hidden = {key: hidden_by(world, settings, caller, lane) for key, lane in world.lanes.items()}
     expected = {key for key, rule in hidden.items() if rule is None}
     main = f"agent:{caller.agent}:main"
     listed = ask(tx, engine, settings, caller, "sessions_list", {"limit": 200})
     shown = {main if row["key"] == "main" else row["key"] for row in listed["sessions"]}
     wrong = [] if shown == expected else [f"list: {sorted(shown ^ expected)}"]
-    if listed["visibility"]["hidden"] != (len(expected) < len(world.places)):
+    if listed["visibility"]["hidden"] != (len(expected) < len(world.lanes)):
         wrong.append("hidden")
     for key, rule in hidden.items():
         for tool in ("sessions_history", "session_status"):
@@ -67,9 +67,9 @@ def looks(tx: Tx, engine: Engine, world: World, settings: Settings, caller: Plac
 
 
 def sends(
-    tx: Tx, engine: Engine, world: World, settings: Settings, caller: Place, reference: str
+    tx: Tx, engine: Engine, world: World, settings: Settings, caller: WorldLane, reference: str
 ) -> tuple[str | None, list[str]]:
-    """Send once from a caller: where it went, if anywhere, and how what came of it differs from the second opinion."""
+    """Send once as a caller; return the lane it reached, if any, and how the result differs from the second opinion."""
     expected = verdict_on(world, settings, caller, reference)
     before = _kept(tx)
     asked = {"sessionKey": reference, "message": TEXT, "timeoutSeconds": 0}
@@ -83,7 +83,7 @@ def sends(
 
 
 def _kept(tx: Tx) -> dict[str, set[tuple[Any, ...]]]:
-    """What a send may leave behind."""
+    """Return what a send may have stored."""
     return {
         "runs": set(tx.all("SELECT id, key, state, text FROM runs")),
         "exchanges": set(tx.all("SELECT first_run_id, target_key FROM exchanges")),
@@ -93,11 +93,11 @@ def _kept(tx: Tx) -> dict[str, set[tuple[Any, ...]]]:
 
 
 def _went(new: dict[str, set[tuple[Any, ...]]], world: World, run_id: str, key: str) -> bool:
-    """True for exactly one run, queued in exactly that lane; no generation is opened before it is heard."""
+    """Return whether exactly one run was queued, in exactly that lane; no generation is opened before it starts."""
     return new == {
         "runs": {(run_id, key, "queued", TEXT)},
         "exchanges": {(run_id, key)},
-        "lanes": set() if key in world.places else {(key,)},
+        "lanes": set() if key in world.lanes else {(key,)},
         "sessions": set(),
     }
 
@@ -108,29 +108,29 @@ def _is_refused(answer: dict[str, Any], expected: Verdict) -> bool:
 
 
 async def compare(url: str, seed: int, cases: int) -> list[str]:
-    """Compare that many callers in one world; what differs."""
+    """Compare that many callers in one world; return the differences."""
     chance = random.Random(seed)
     async with open_engine(url) as engine:
         world = await engine.db.write(lambda tx: make_world(tx, engine.access, chance))
         found: list[str] = []
         for _ in range(cases):
-            settings, caller = rules_of(chance), chance.choice(list(world.places.values()))
+            settings, caller = random_settings(chance), chance.choice(list(world.lanes.values()))
             case: dict[str, Any] = {"engine": engine, "world": world, "settings": settings, "caller": caller}
             wrong = await engine.db.read(partial(looks, **case))
             for _ in range(SENDS_OF_A_CASE):
                 reference = a_reference(world, caller, chance)
                 went, differs = await engine.db.write(partial(sends, **case, reference=reference))
                 wrong += differs
-                if went is not None and went not in world.places:
-                    # An agent's main lane is made by the first that is said there.
-                    world.places[went] = Place(key=went, agent=went.split(":")[1])
+                if went is not None and went not in world.lanes:
+                    # An agent's main lane is created by the first message to it.
+                    world.lanes[went] = WorldLane(key=went, agent=went.split(":")[1])
             rules = (settings.tools.sessions, settings.tools.agent_to_agent, settings.sessions.send_policy)
             found += [f"{what}; from {caller} with {rules}" for what in wrong]
         return found
 
 
 def main() -> int:
-    """Compare as many cases as were asked for, a few in each world."""
+    """Compare as many cases as asked for, a few in each world."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--cases", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=random.randrange(1 << 30))

@@ -1,6 +1,6 @@
-"""Random worlds for the session tools: agents, lanes with parents and generations, settings, spellings of lanes.
+"""Random worlds for the session tools: agents, lanes with parents and generations, settings, references to lanes.
 
-A world remembers what was put into it, so that nobody needs to ask the store what there is.
+A world remembers what was put into it, so that no check has to read the store.
 """
 
 import random
@@ -32,8 +32,8 @@ ELSEWHERE = "elsewhere"
 CHATS = ("chat-00000001", "chat-00000002")
 
 
-class Place(Struct, frozen=True, kw_only=True):
-    """A lane as it was made; `channel` is the one it was last spoken to on, `send_policy` its own word."""
+class WorldLane(Struct, frozen=True, kw_only=True):
+    """A lane as it was created; `channel` is the last one it was used on, `send_policy` its own override."""
 
     key: str
     agent: str
@@ -49,37 +49,37 @@ class World(Struct, frozen=True):
     """Agents with their profiles, lanes by their keys, and a session of another account."""
 
     profiles: dict[str, Profile]
-    places: dict[str, Place]
+    lanes: dict[str, WorldLane]
     foreign_session: str
 
 
 def make_world(tx: Tx, access: Access, chance: random.Random) -> World:
-    """A world of a few agents, each with lanes of every sort, some spawned from others."""
+    """Create a world of a few agents, each with lanes of every kind, some spawned from others."""
     profiles = {"main": Profile()}
     for name in chance.sample(["a1", "a2", "b1"], chance.randrange(4)):
         visibility: Any = chance.choice([None, None, *MODES])
         profile = Profile(visibility=visibility, sandbox="on" if chance.random() < 0.3 else "off")
         make_agent(tx, access, name, name, profile)
         profiles[name] = profile
-    places: dict[str, Place] = {}
+    lanes: dict[str, WorldLane] = {}
     for n in range(chance.randrange(3, 16)):
         agent, rest = chance.choice(list(profiles)), _rest(n, chance)
-        parent = chance.choice(list(places)) if places and rest.startswith("subagent") else None
+        parent = chance.choice(list(lanes)) if lanes and rest.startswith("subagent") else None
         key = SessionKey.of(agent, rest)
-        if str(key) not in places:
-            places[str(key)] = _make_lane(tx, access, key, parent, chance)
-    return World(profiles, places, _make_elsewhere(tx))
+        if str(key) not in lanes:
+            lanes[str(key)] = _make_lane(tx, access, key, parent, chance)
+    return World(profiles, lanes, _make_elsewhere(tx))
 
 
 def _rest(n: int, chance: random.Random) -> str:
-    # Of the chats some bear the same name, on another channel or of another agent.
+    # Some chats have the same name, on another channel or of another agent.
     chats = [f"web:{chance.choice(CHATS)}", f"cli:{chance.choice(CHATS)}", f"telegram:direct:{n}"]
     rooms = [f"telegram:group:{n}", f"whatsapp:channel:{n}"]
     others = ["main", f"task:task_{n}", f"cron:tick{n}", f"node-{n}"]
     return chance.choice([*chats, *rooms, *others, *[f"subagent:u{n}"] * 4])
 
 
-def _make_lane(tx: Tx, access: Access, key: SessionKey, parent: str | None, chance: random.Random) -> Place:
+def _make_lane(tx: Tx, access: Access, key: SessionKey, parent: str | None, chance: random.Random) -> WorldLane:
     insert_lane(tx, access, key, spawned_by=parent)
     sessions: list[str] = []
     for _ in range(chance.choice([0, 1, 1, 2])):
@@ -87,7 +87,7 @@ def _make_lane(tx: Tx, access: Access, key: SessionKey, parent: str | None, chan
         sessions.append(open_generation(tx, access, key).id)
     if sessions and chance.random() < 0.3:
         close_generation(tx, access, key, "reset")
-    place = Place(
+    lane = WorldLane(
         key=str(key),
         agent=key.agent,
         parent=parent,
@@ -100,12 +100,12 @@ def _make_lane(tx: Tx, access: Access, key: SessionKey, parent: str | None, chan
         "UPDATE lanes SET sandboxed = :sandboxed, last_channel = :channel, send_policy = :policy "
         "WHERE account_id = :account AND key = :key",
         account=access.account_id,
-        key=place.key,
-        sandboxed=int(place.sandboxed),
-        channel=place.channel,
-        policy=place.send_policy,
+        key=lane.key,
+        sandboxed=int(lane.sandboxed),
+        channel=lane.channel,
+        policy=lane.send_policy,
     )
-    return place
+    return lane
 
 
 def _make_elsewhere(tx: Tx) -> str:
@@ -115,8 +115,8 @@ def _make_elsewhere(tx: Tx) -> str:
     return open_generation(tx, access, key).id
 
 
-def rules_of(chance: random.Random) -> Settings:
-    """Settings as an operator might choose them."""
+def random_settings(chance: random.Random) -> Settings:
+    """Return settings as an operator might choose them."""
     patterns = [(), ("*",), ("main",), ("main", "a*"), ("A1", "main"), ("b?",)]
     return Settings(
         tools=ToolsSettings(
@@ -148,17 +148,17 @@ def _send_rule(chance: random.Random) -> SendRule:
     return SendRule(action=chance.choice(("allow", "deny")), match=match)
 
 
-def a_reference(world: World, caller: Place, chance: random.Random) -> str:
-    """Some way to name a lane that is there or is not, its own or another's."""
-    place = chance.choice(list(world.places.values()))
-    rest = place.key.split(":", 2)[2]
+def a_reference(world: World, caller: WorldLane, chance: random.Random) -> str:
+    """Return a reference to a lane that exists or not, the caller's own or another."""
+    lane = chance.choice(list(world.lanes.values()))
+    rest = lane.key.split(":", 2)[2]
     agent = chance.choice(list(world.profiles))
     spellings = [
-        *[place.key] * 15,
-        *place.sessions,
-        *[f"{place.key}:v{n}" for n in (1, 2, 9)],
-        f"{place.key}:v1@default",
-        f"{place.key}:v1@{ELSEWHERE}",
+        *[lane.key] * 15,
+        *lane.sessions,
+        *[f"{lane.key}:v{n}" for n in (1, 2, 9)],
+        f"{lane.key}:v1@default",
+        f"{lane.key}:v1@{ELSEWHERE}",
         rest,
         *CHATS,
         f"agent:{agent}:{rest}",

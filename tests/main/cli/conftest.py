@@ -3,20 +3,12 @@
 import io
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 
 from carrel.main.cli import main
 from tests.bridge.tiny_server import TinyServer, tiny_server
-
-
-class Ended(NamedTuple):
-    """How a command ended and what it wrote."""
-
-    code: int
-    out: str
-    err: str
+from tests.harness.process import Ended
 
 
 class Terminal(io.StringIO):

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from mcp import Client, StdioServerParameters
 
+from tests.harness.process import CARREL, START_SECONDS, RunningServer, clean_environment, servers_in
 from tests.main.cli.conftest import Carrel
-from tests.running_server import CARREL, START_SECONDS, RunningServer, clean_environment, servers_in
 
 WAIT_SECONDS_MAX = 30.0
 PING = '{"jsonrpc":"2.0","id":7,"method":"ping"}\n'

@@ -27,7 +27,7 @@ from carrel.kernel.settings import A2aSettings, Settings
 from carrel.surfaces import WrongTokens
 from carrel.surfaces.a2a import open_grpc
 from tests.conformance.kits import free_port
-from tests.surfaces.open_house import OpenHouse, open_house
+from tests.harness.server import HttpServer, open_http_server
 
 WAIT_SECONDS_MAX = 20.0
 Metadata = tuple[tuple[str, str], ...]
@@ -47,7 +47,7 @@ class Token(CredentialService):
 class GrpcHouse(Struct, frozen=True, kw_only=True):
     """An open house and the address of its port for gRPC."""
 
-    opened: OpenHouse
+    opened: HttpServer
     address: str
     wrong: WrongTokens
 
@@ -83,7 +83,7 @@ async def open_grpc_house(url: str, a2a: A2aSettings | None = None, **sections: 
     port = free_port()
     settings = Settings(a2a=structs.replace(a2a or A2aSettings(), grpc_port=port), **sections)
     wrong, ids = WrongTokens(SystemClock()), Ids(SystemClock(), system_chance())
-    async with open_house(url, settings=settings) as opened, asyncio.TaskGroup() as group:
+    async with open_http_server(url, settings=settings) as opened, asyncio.TaskGroup() as group:
         door = await open_grpc(opened.house, wrong, ids, opened.url)
         assert door is not None
         group.create_task(door.serve_until_closing())

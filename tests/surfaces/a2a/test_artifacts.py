@@ -7,6 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
+from tests.harness.server import HttpServer
 from tests.requirements.mark import requirement
 from tests.surfaces.a2a.speaking import (
     COMPLETED,
@@ -23,7 +24,6 @@ from tests.surfaces.a2a.speaking import (
     state,
     told,
 )
-from tests.surfaces.open_house import OpenHouse
 
 pytestmark = pytest.mark.anyio
 CALL = {"jsonrpc": "2.0", "id": 1, "method": "tasks/get"}
@@ -78,12 +78,14 @@ async def test_the_old_version_shows_the_same_artifacts_in_its_own_words(client:
 
 
 @requirement("S1.artifacts")
-async def test_an_artifact_can_be_read_while_the_task_still_works(house: OpenHouse, client: httpx.AsyncClient) -> None:
+async def test_an_artifact_can_be_read_while_the_task_still_works(
+    server: HttpServer, client: httpx.AsyncClient
+) -> None:
     task = await send(client, doing(ADDED[0], ("hold", "it"), ADDED[1]), at_once=True)
-    await house.agent.reached("it")
+    await server.agent.reached("it")
     shown = await get(client, task)
     assert (state(shown), [one["parts"] for one in shown["artifacts"]]) == (WORKING, [[{"text": "Once "}]])
-    house.agent.release("it")
+    server.agent.release("it")
 
 
 def nested(levels: int) -> Any:

@@ -3,6 +3,7 @@
 import httpx
 import pytest
 
+from tests.harness.server import HttpServer
 from tests.requirements.mark import requirement
 from tests.surfaces.a2a.speaking import (
     CANCELED,
@@ -19,16 +20,15 @@ from tests.surfaces.a2a.speaking import (
     subscribing,
     told,
 )
-from tests.surfaces.open_house import OpenHouse
 
 pytestmark = pytest.mark.anyio
 
 
 @requirement("S1.cancel.queued", "S1.x.cancel.leaves")
 async def test_a_queued_task_that_is_cancelled_ends_at_once_and_never_starts(
-    house_on_either: OpenHouse, on_either: httpx.AsyncClient
+    either_server: HttpServer, on_either: httpx.AsyncClient
 ) -> None:
-    agent = house_on_either.agent
+    agent = either_server.agent
     await send(on_either, "hold it", contextId="c", at_once=True)
     await agent.reached("it")
     doomed = await send(on_either, "never said", contextId="c", at_once=True)
@@ -44,20 +44,20 @@ async def test_a_queued_task_that_is_cancelled_ends_at_once_and_never_starts(
 
 @requirement("S1.cancel.working")
 async def test_a_working_task_that_is_cancelled_stops_and_frees_its_lane(
-    house_on_either: OpenHouse, on_either: httpx.AsyncClient
+    either_server: HttpServer, on_either: httpx.AsyncClient
 ) -> None:
     steps = doing(
         ("artifact_add", {"text": "before", "artifactId": "a"}), ("hold", "it"), ("artifact_add", {"text": "b"})
     )
     task = await send(on_either, steps, contextId="c", at_once=True)
-    await house_on_either.agent.reached("it")
+    await either_server.agent.reached("it")
     behind = await send(on_either, "behind", contextId="c", at_once=True)
     async with subscribing(on_either, task) as stream:
         assert state((await stream.next()).body) == WORKING
         cancelled = await ask(on_either, "CancelTask", id=task["id"])
         assert state(cancelled) == CANCELED
         assert told(await stream.rest()) == [CANCELED]
-    house_on_either.agent.release("it")
+    either_server.agent.release("it")
     assert state(await send(on_either, "last", contextId="c")) == COMPLETED
     shown = await get(on_either, task)
     assert (state(shown), [one["artifactId"] for one in shown["artifacts"]]) == (CANCELED, ["a"])

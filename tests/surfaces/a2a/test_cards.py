@@ -7,9 +7,9 @@ from a2a.types import AgentCard
 from google.protobuf.json_format import ParseDict
 
 from carrel.kernel.settings import A2aSettings, ServerSettings, Settings
+from tests.harness.server import HttpServer, open_http_server
 from tests.requirements.mark import requirement
 from tests.surfaces.a2a.speaking import COMPLETED, NEW, OLD, ask, message, state
-from tests.surfaces.open_house import OpenHouse, open_house
 
 pytestmark = pytest.mark.anyio
 PATHS = (
@@ -22,7 +22,7 @@ PATHS = (
 
 @requirement("S1.wire.card")
 async def test_every_card_is_valid_says_where_and_how_and_may_be_kept(
-    house: OpenHouse, nobody: httpx.AsyncClient
+    server: HttpServer, nobody: httpx.AsyncClient
 ) -> None:
     bodies = []
     for path in PATHS:
@@ -39,7 +39,7 @@ async def test_every_card_is_valid_says_where_and_how_and_may_be_kept(
     card = ParseDict(bodies[0], AgentCard())
     assert (card.name, bool(card.description), bool(card.version), len(card.skills) > 0) == ("Main", True, True, True)
     ways = [(one.protocol_binding, one.protocol_version, one.url) for one in card.supported_interfaces]
-    base = f"{house.url}/a2a/main"
+    base = f"{server.url}/a2a/main"
     assert ways == [(name, version, base) for version in ("1.0", "0.3") for name in ("JSONRPC", "HTTP+JSON")]
     told = card.capabilities
     assert (told.streaming, told.push_notifications, told.extended_agent_card) == (True, True, True)
@@ -59,7 +59,9 @@ async def test_the_old_card_is_valid_in_the_old_version(nobody: httpx.AsyncClien
 
 
 @requirement("S1.wire.card")
-async def test_what_a_card_says_can_be_done_at_the_address_it_says(house: OpenHouse, client: httpx.AsyncClient) -> None:
+async def test_what_a_card_says_can_be_done_at_the_address_it_says(
+    server: HttpServer, client: httpx.AsyncClient
+) -> None:
     card = (await client.get("/.well-known/agent-card.json")).json()
     for one in card["supportedInterfaces"]:
         if one["protocolVersion"] == "1.0" and one["protocolBinding"] == "HTTP+JSON":
@@ -95,8 +97,8 @@ async def test_a_card_follows_its_agent_and_every_agent_has_one(client: httpx.As
     assert (await client.get("/a2a/nobody/.well-known/agent-card.json")).status_code == 404
 
 
-async def test_without_a_token_the_cards_are_those_of_the_first_account(house: OpenHouse) -> None:
-    async with house.client(house.other_owner) as other, house.client(None) as nobody:
+async def test_without_a_token_the_cards_are_those_of_the_first_account(server: HttpServer) -> None:
+    async with server.client(server.other_owner) as other, server.client(None) as nobody:
         await other.post("/api/agents", json={"id": "theirs", "description": "Of the other account."})
         path = "/a2a/theirs/.well-known/agent-card.json"
         assert (await other.get(path)).status_code == 200
@@ -108,9 +110,9 @@ async def test_where_cards_are_not_public_a_token_is_needed(sqlite_url: str) -> 
         a2a=A2aSettings(public_card=False), server=ServerSettings(public_url="https://carrel.example/x/")
     )
     async with (
-        open_house(sqlite_url, settings=settings) as house,
-        house.client() as owner,
-        house.client(None) as nobody,
+        open_http_server(sqlite_url, settings=settings) as server,
+        server.client() as owner,
+        server.client(None) as nobody,
     ):
         for path in PATHS:
             assert (await nobody.get(path)).status_code == 401

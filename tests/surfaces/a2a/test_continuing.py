@@ -5,6 +5,7 @@ from typing import Any
 import httpx
 import pytest
 
+from tests.harness.server import HttpServer
 from tests.requirements.mark import requirement
 from tests.surfaces.a2a.speaking import (
     AUTH_REQUIRED,
@@ -25,7 +26,6 @@ from tests.surfaces.a2a.speaking import (
     state,
     told,
 )
-from tests.surfaces.open_house import OpenHouse
 
 pytestmark = pytest.mark.anyio
 UNSUPPORTED = (-32004, "UNSUPPORTED_OPERATION", None)
@@ -38,7 +38,7 @@ async def refused(client: httpx.AsyncClient, **more: Any) -> tuple[int, str, str
 
 @requirement("S1.send.continue", "S1.send.blocking")
 async def test_a_question_ends_the_wait_and_its_answer_continues_the_same_task(
-    house_on_either: OpenHouse, on_either: httpx.AsyncClient
+    either_server: HttpServer, on_either: httpx.AsyncClient
 ) -> None:
     task = await send(on_either, "ask which colour?")
     assert (state(task), said(task)) == (INPUT_REQUIRED, "which colour?")
@@ -70,16 +70,16 @@ async def test_a_task_that_asks_for_credentials_says_so_and_goes_on_with_them(cl
 
 
 @requirement("S1.send.continue")
-async def test_a_task_that_is_queued_or_worked_on_takes_no_message_of_its_own(house: OpenHouse) -> None:
-    async with house.client() as client:
+async def test_a_task_that_is_queued_or_worked_on_takes_no_message_of_its_own(server: HttpServer) -> None:
+    async with server.client() as client:
         working = await send(client, "hold it", contextId="c", at_once=True)
-        await house.agent.reached("it")
+        await server.agent.reached("it")
         queued = await send(client, "behind", contextId="c", at_once=True)
         assert await refused(client, taskId=working["id"]) == UNSUPPORTED
         assert await refused(client, taskId=queued["id"]) == UNSUPPORTED
         behind = await send(client, "more", contextId="c", at_once=True)
         assert behind["metadata"]["queuePosition"] == 2
-        house.agent.release("it")
+        server.agent.release("it")
 
 
 @requirement("S1.send.continue")
@@ -97,17 +97,17 @@ async def test_an_ended_task_takes_no_more_and_an_unknown_one_is_not_found(clien
 
 
 @requirement("S1.dispatch.waiting")
-async def test_a_question_frees_the_lane_and_its_answer_goes_before_what_was_queued_later(house: OpenHouse) -> None:
-    async with house.client() as client:
+async def test_a_question_frees_the_lane_and_its_answer_goes_before_what_was_queued_later(server: HttpServer) -> None:
+    async with server.client() as client:
         asked = await send(client, "ask what?", contextId="c")
         other = await send(client, "hold it", contextId="c", at_once=True)
-        await house.agent.reached("it")
+        await server.agent.reached("it")
         assert state(await get(client, other)) == WORKING
         before = await send(client, "sent before the answer", contextId="c", at_once=True)
         answered = await send(client, "that", taskId=asked["id"], at_once=True)
         after = await send(client, "sent after the answer", contextId="c", at_once=True)
         assert (state(answered), answered["metadata"]["queuePosition"]) == (SUBMITTED, 2)
-        house.agent.release("it")
+        server.agent.release("it")
         ended = [await get_ended(client, task["id"]) for task in (other, before, asked, after)]
         assert [task["status"]["timestamp"] for task in ended] == sorted(task["status"]["timestamp"] for task in ended)
         replies = ["echo: hold it", "echo: sent before the answer", "echo: that", "echo: sent after the answer"]

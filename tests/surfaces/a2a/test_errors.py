@@ -9,9 +9,9 @@ import pytest
 from carrel.kernel import Code, Refusal
 from carrel.kernel.settings import A2aSettings, Settings
 from carrel.surfaces.a2a.errors import from_refusal
+from tests.harness.server import open_http_server
 from tests.requirements.mark import requirement
 from tests.surfaces.a2a.speaking import COMPLETED, NEW, Json, call, message, refusal, send, state
-from tests.surfaces.open_house import open_house
 
 pytestmark = pytest.mark.anyio
 CALL: Json = {"jsonrpc": "2.0", "id": 1, "method": "ListTasks", "params": {}}
@@ -167,7 +167,7 @@ async def test_a_stream_that_cannot_be_is_refused_by_a_plain_answer(client: http
     rest = await client.post("/a2a/main/message:stream", json=params, headers=NEW)
     assert (rest.status_code, rest.headers["content-type"]) == (400, "application/json")
     settings = Settings(a2a=A2aSettings(streaming=False, extended_card=False))
-    async with open_house(f"{sqlite_url}.other", settings=settings) as house, house.client() as caller:
+    async with open_http_server(f"{sqlite_url}.other", settings=settings) as server, server.client() as caller:
         for method in ("SendStreamingMessage", "SubscribeToTask"):
             answer = await call(caller, method, {"message": message("hello"), "id": "run_x"})
             assert refusal(answer) == (-32004, "UNSUPPORTED_OPERATION", None)
@@ -180,7 +180,7 @@ async def test_a_stream_that_cannot_be_is_refused_by_a_plain_answer(client: http
 async def test_an_extension_that_every_caller_must_declare_is_asked_for(sqlite_url: str) -> None:
     wanted = "https://example.org/Wanted/v1"
     settings = Settings(a2a=A2aSettings(required_extensions=(wanted,)))
-    async with open_house(sqlite_url, settings=settings) as house, house.client() as client:
+    async with open_http_server(sqlite_url, settings=settings) as server, server.client() as client:
         answer = await call(client, "SendMessage", {"message": message("hello")})
         assert refusal(answer) == (-32008, "EXTENSION_SUPPORT_REQUIRED", None)
         assert (await client.get("/a2a/main/tasks", headers=NEW)).status_code == 400
@@ -194,7 +194,7 @@ async def test_an_extension_that_every_caller_must_declare_is_asked_for(sqlite_u
 
 async def test_where_a2a_is_switched_off_there_is_none_of_it(sqlite_url: str) -> None:
     settings = Settings(a2a=A2aSettings(enabled=False))
-    async with open_house(sqlite_url, settings=settings) as house, house.client() as client:
+    async with open_http_server(sqlite_url, settings=settings) as server, server.client() as client:
         assert (await client.get("/.well-known/agent-card.json")).status_code == 404
         assert (await client.post("/a2a/main", json=CALL, headers=NEW)).status_code == 404
 

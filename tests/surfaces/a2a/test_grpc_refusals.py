@@ -192,7 +192,7 @@ async def test_what_nothing_foresaw_is_our_fault_and_the_log_knows_it_by_the_id_
     place: GrpcHouse, calls: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     task = (await calls.SendMessage(saying("hello", "m-1"), metadata=place.owner)).task
-    access = await place.opened.access()
+    access = await place.opened.access_of()
     # No tool of ours keeps such a value.
     broken = Artifact("broken", 1, None, None, None, "data", "no JSON", 0, 1)
     await place.opened.db.write(lambda tx: insert_artifact(tx, access, task.id, broken))

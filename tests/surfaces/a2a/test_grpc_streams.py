@@ -154,7 +154,7 @@ async def test_a_reader_that_does_not_read_holds_up_nobody_and_comes_back(
     call = calls.SubscribeToTask(request, metadata=place.owner)
     first = await call.read()
     streams = followers()
-    access = await place.opened.access()
+    access = await place.opened.access_of()
 
     def fill(tx: Tx) -> None:
         run = run_by_id(tx, access, task_id)

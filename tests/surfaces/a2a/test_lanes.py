@@ -8,6 +8,7 @@ import pytest
 
 from carrel.kernel import caller_hash
 from carrel.kernel.settings import RunsSettings, Settings
+from tests.harness.server import HttpServer, open_http_server
 from tests.requirements.mark import requirement
 from tests.surfaces.a2a.speaking import (
     CANCELED,
@@ -29,16 +30,15 @@ from tests.surfaces.a2a.speaking import (
     subscribing,
     told,
 )
-from tests.surfaces.open_house import OpenHouse, open_house
 
 pytestmark = pytest.mark.anyio
 ODD = ["", "a b", "Käse", "x" * 65, "a:b", "../..", "💬", "%00", "a/b?c#d", "'; DROP TABLE runs; --", "\x7f", "x" * 512]
 
 
-async def hold(house: OpenHouse, client: httpx.AsyncClient, name: str, **more: str) -> Json:
+async def hold(server: HttpServer, client: httpx.AsyncClient, name: str, **more: str) -> Json:
     """A task that is being worked on until its name is released."""
     task = await send(client, f"hold {name}", at_once=True, **more)
-    await house.agent.reached(name)
+    await server.agent.reached(name)
     return task
 
 
@@ -51,21 +51,21 @@ async def finished(client: httpx.AsyncClient, *tasks: Json) -> list[Json]:
 
 @requirement("S1.dispatch.idle", "S1.dispatch.parallel")
 async def test_a_message_to_a_free_context_is_worked_on_whatever_other_contexts_do(
-    house_on_either: OpenHouse, on_either: httpx.AsyncClient
+    either_server: HttpServer, on_either: httpx.AsyncClient
 ) -> None:
-    slow = [await hold(house_on_either, on_either, f"slow-{n}", contextId=f"slow-{n}") for n in range(3)]
+    slow = [await hold(either_server, on_either, f"slow-{n}", contextId=f"slow-{n}") for n in range(3)]
     assert state(await send(on_either, "quick", contextId="quick")) == COMPLETED
     assert [state(await get(on_either, task)) for task in slow] == [WORKING] * 3
     for n in range(3):
-        house_on_either.agent.release(f"slow-{n}")
+        either_server.agent.release(f"slow-{n}")
     assert [state(task) for task in await finished(on_either, *slow)] == [COMPLETED] * 3
 
 
 @requirement("S1.dispatch.busy", "S1.queue.notreject", "S1.x.states.closed")
 async def test_a_message_to_a_busy_context_is_accepted_with_its_place_in_the_queue(
-    house_on_either: OpenHouse, on_either: httpx.AsyncClient
+    either_server: HttpServer, on_either: httpx.AsyncClient
 ) -> None:
-    working = await hold(house_on_either, on_either, "it", contextId="c")
+    working = await hold(either_server, on_either, "it", contextId="c")
     queued = [await send(on_either, f"line {n}", contextId="c", at_once=True) for n in range(5)]
     assert [state(task) for task in queued] == [SUBMITTED] * 5
     assert [task["metadata"]["queuePosition"] for task in queued] == [1, 2, 3, 4, 5]
@@ -73,13 +73,13 @@ async def test_a_message_to_a_busy_context_is_accepted_with_its_place_in_the_que
     shown = (await ask(on_either, "ListTasks", contextId="c", status=SUBMITTED))["tasks"]
     assert [task["metadata"]["queuePosition"] for task in shown] == [5, 4, 3, 2, 1]
     assert "queuePosition" not in (await get(on_either, working))["metadata"]
-    house_on_either.agent.release("it")
+    either_server.agent.release("it")
 
 
 @requirement("S1.dispatch.fifo", "S1.dispatch.serial")
-async def test_tasks_of_a_context_work_one_after_the_other_in_the_order_they_came(house_on_either: OpenHouse) -> None:
-    agent = house_on_either.agent
-    async with house_on_either.client() as client:
+async def test_tasks_of_a_context_work_one_after_the_other_in_the_order_they_came(either_server: HttpServer) -> None:
+    agent = either_server.agent
+    async with either_server.client() as client:
         tasks = [await send(client, f"hold {name}", contextId="c", at_once=True) for name in "ABC"]
         for at, name in enumerate("ABC"):
             await agent.reached(name)
@@ -90,21 +90,21 @@ async def test_tasks_of_a_context_work_one_after_the_other_in_the_order_they_cam
 
 
 @requirement("S1.dispatch.next", "S1.cancel.working")
-async def test_whatever_the_end_of_a_task_the_next_one_begins(house: OpenHouse, client: httpx.AsyncClient) -> None:
-    first = await hold(house, client, "it", contextId="c")
+async def test_whatever_the_end_of_a_task_the_next_one_begins(server: HttpServer, client: httpx.AsyncClient) -> None:
+    first = await hold(server, client, "it", contextId="c")
     lines = ("fail for good", "ask what?", "hold on", "last")
     queued = [await send(client, line, contextId="c", at_once=True) for line in lines]
     assert state(await ask(client, "CancelTask", id=first["id"])) == CANCELED
-    await house.agent.reached("on")
-    house.agent.release("on")
+    await server.agent.reached("on")
+    server.agent.release("on")
     assert [state(task) for task in await finished(client, *queued)] == [FAILED, INPUT_REQUIRED, COMPLETED, COMPLETED]
 
 
 @requirement("S1.dispatch.visible", "S1.history.queued")
 async def test_a_queued_task_is_read_listed_followed_and_cancelled_like_any_other(
-    house: OpenHouse, client: httpx.AsyncClient
+    server: HttpServer, client: httpx.AsyncClient
 ) -> None:
-    await hold(house, client, "it", contextId="c")
+    await hold(server, client, "it", contextId="c")
     sent = message("behind it", contextId="c")
     queued = (await ask(client, "SendMessage", message=sent, configuration={"returnImmediately": True}))["task"]
     assert (await get(client, queued))["history"] == [sent | {"taskId": queued["id"]}]
@@ -113,12 +113,12 @@ async def test_a_queued_task_is_read_listed_followed_and_cancelled_like_any_othe
         assert state((await stream.next()).body) == SUBMITTED
         assert state(await ask(client, "CancelTask", id=queued["id"])) == CANCELED
         assert told(await stream.rest()) == [CANCELED]
-    house.agent.release("it")
+    server.agent.release("it")
 
 
 @requirement("S1.dispatch.route", "S1.x.context.text")
-async def test_a_context_is_one_lane_of_its_caller_and_agent(client: httpx.AsyncClient, house: OpenHouse) -> None:
-    owner = caller_hash((await house.access()).actor_id)
+async def test_a_context_is_one_lane_of_its_caller_and_agent(client: httpx.AsyncClient, server: HttpServer) -> None:
+    owner = caller_hash((await server.access_of()).actor_id)
     await client.post("/api/agents", json={"id": "writer"})
     keys = [
         (await send(client, "one", contextId="plain_1-x"))["metadata"]["sessionKey"],
@@ -149,8 +149,8 @@ async def test_a_context_of_any_text_is_kept_as_it_was_sent_and_is_a_lane_of_its
 @requirement("S1.queue.limit", "S1.x.cancel.leaves")
 async def test_a_full_queue_refuses_leaves_no_task_behind_and_takes_more_once_one_is_cancelled(sqlite_url: str) -> None:
     settings = Settings(runs=RunsSettings(lane_queue_max=2))
-    async with open_house(sqlite_url, settings=settings) as house, house.client() as client:
-        await hold(house, client, "it", contextId="c")
+    async with open_http_server(sqlite_url, settings=settings) as server, server.client() as client:
+        await hold(server, client, "it", contextId="c")
         queued = [await send(client, f"line {n}", contextId="c", at_once=True) for n in range(2)]
         late: Json = {"message": message("too late", contextId="c")}
         for method in ("SendMessage", "SendStreamingMessage"):
@@ -168,40 +168,40 @@ async def test_a_full_queue_refuses_leaves_no_task_behind_and_takes_more_once_on
         assert (await get(client, queued[1]))["metadata"]["queuePosition"] == 1
         again = (await ask(client, "SendMessage", **late, configuration={"returnImmediately": True}))["task"]
         assert again["metadata"]["queuePosition"] == 2
-        house.agent.release("it")
+        server.agent.release("it")
 
 
 @requirement("S1.queue.pending")
-async def test_what_a_context_has_pending_is_listed_in_its_order(house: OpenHouse, client: httpx.AsyncClient) -> None:
-    working = await hold(house, client, "it", contextId="c")
+async def test_what_a_context_has_pending_is_listed_in_its_order(server: HttpServer, client: httpx.AsyncClient) -> None:
+    working = await hold(server, client, "it", contextId="c")
     queued = [await send(client, f"line {n}", contextId="c", at_once=True) for n in range(3)]
     key = quote(working["metadata"]["sessionKey"], safe="")
     shown = (await client.get(f"/api/sessions/{key}/queue")).json()
     assert [run["id"] for run in shown["runs"] if run["state"] == "queued"] == [task["id"] for task in queued]
-    house.agent.release("it")
+    server.agent.release("it")
 
 
 @requirement("S1.x.bind.run", "S1.complete")
-async def test_a_line_said_to_the_same_lane_by_another_way_ends_no_task(house: OpenHouse) -> None:
-    async with house.client() as client:
-        first = await hold(house, client, "it", contextId="c")
+async def test_a_line_said_to_the_same_lane_by_another_way_ends_no_task(server: HttpServer) -> None:
+    async with server.client() as client:
+        first = await hold(server, client, "it", contextId="c")
         key = first["metadata"]["sessionKey"]
         line = await client.post("/api/runs", json={"sessionKey": key, "message": "a line by the way"})
         assert line.status_code == 202, line.text
         second = await send(client, "hold second", contextId="c", at_once=True)
-        house.agent.release("it")
-        await house.agent.reached("second")
+        server.agent.release("it")
+        await server.agent.reached("second")
         states = [state(await get(client, task)) for task in (first, second)]
         assert states == [COMPLETED, WORKING]
         assert (await client.get(f"/api/runs/{line.json()['runId']}")).json()["run"]["state"] == "completed"
         assert refusal(await call(client, "GetTask", {"id": line.json()["runId"]}))[0] == -32001
-        house.agent.release("second")
+        server.agent.release("second")
         (done,) = await finished(client, second)
         assert done["artifacts"][0]["parts"] == [{"text": "echo: hold second"}]
 
 
 @requirement("S1.dispatch.parallel", "S1.dispatch.serial")
-async def test_many_contexts_at_once_each_keep_their_order(house: OpenHouse, client: httpx.AsyncClient) -> None:
+async def test_many_contexts_at_once_each_keep_their_order(server: HttpServer, client: httpx.AsyncClient) -> None:
     async def talk(context: str) -> list[str]:
         tasks = [await send(client, f"line {n}", contextId=context, at_once=True) for n in range(4)]
         return [task["status"]["timestamp"] for task in await finished(client, *tasks)]

@@ -7,6 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
+from tests.harness.server import HttpServer
 from tests.requirements.mark import requirement
 from tests.surfaces.a2a.speaking import (
     COMPLETED,
@@ -23,7 +24,6 @@ from tests.surfaces.a2a.speaking import (
     refusal,
     send,
 )
-from tests.surfaces.open_house import OpenHouse
 
 pytestmark = pytest.mark.anyio
 
@@ -173,7 +173,7 @@ async def test_files_that_were_sent_are_left_out_of_lists_and_brought_by_their_t
 
 @requirement("S1.list.filters", "S1.x.owner")
 async def test_a_list_holds_the_callers_own_tasks_with_this_agent_and_no_others(
-    house: OpenHouse, client: httpx.AsyncClient, alice: httpx.AsyncClient, bob: httpx.AsyncClient
+    server: HttpServer, client: httpx.AsyncClient, alice: httpx.AsyncClient, bob: httpx.AsyncClient
 ) -> None:
     await client.post("/api/agents", json={"id": "writer"})
     await client.post("/api/runs", json={"message": "no task of A2A"})

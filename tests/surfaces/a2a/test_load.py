@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from bench.a2a.proofs import flood_faults, flooded, order_faults
+from tests.harness.process import servers_in
 from tests.requirements.mark import requirement
-from tests.running_server import servers_in
 
 pytestmark = pytest.mark.anyio
 

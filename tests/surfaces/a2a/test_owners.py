@@ -6,9 +6,9 @@ from contextlib import asynccontextmanager
 import httpx
 import pytest
 
+from tests.harness.server import HttpServer
 from tests.requirements.mark import requirement
 from tests.surfaces.a2a.speaking import COMPLETED, INPUT_REQUIRED, NEW, Json, ask, get, message, send, state
-from tests.surfaces.open_house import OpenHouse
 
 pytestmark = pytest.mark.anyio
 NOBODY = "run_01aaaaaaaaaaaaaaaaaaaaaaaa"
@@ -54,21 +54,21 @@ async def answers(client: httpx.AsyncClient, task_id: str) -> list[tuple[int, by
 
 
 @asynccontextmanager
-async def strangers(house: OpenHouse) -> AsyncIterator[dict[str, httpx.AsyncClient]]:
+async def strangers(server: HttpServer) -> AsyncIterator[dict[str, httpx.AsyncClient]]:
     """Callers who are not alice: a program of the same account, another account's owner, and the house's owner."""
-    async with house.client() as owner, house.client(house.other_owner) as other:
-        bob = await house.token(owner, kind="client", agentIds=["main"], name="bob")
-        async with house.client(bob) as program:
+    async with server.client() as owner, server.client(server.other_owner) as other:
+        bob = await server.token(owner, kind="client", agentIds=["main"], name="bob")
+        async with server.client(bob) as program:
             yield {"another program": program, "another account": other, "the owner": owner}
 
 
 @requirement("S1.x.owner", "S1.wire.errors")
 async def test_a_strangers_task_looks_to_the_byte_as_if_it_were_not_there(
-    house_on_either: OpenHouse, on_either: httpx.AsyncClient
+    either_server: HttpServer, on_either: httpx.AsyncClient
 ) -> None:
-    house = house_on_either
-    token = await house.token(on_either, kind="client", agentIds=["main"], name="alice")
-    async with house.client(token) as alice, strangers(house) as others:
+    server = either_server
+    token = await server.token(on_either, kind="client", agentIds=["main"], name="alice")
+    async with server.client(token) as alice, strangers(server) as others:
         tasks = [await send(alice, "hello", contextId="c"), await send(alice, "ask what?", contextId="c")]
         for name, stranger in others.items():
             missing = await answers(stranger, NOBODY)
@@ -81,19 +81,19 @@ async def test_a_strangers_task_looks_to_the_byte_as_if_it_were_not_there(
 
 @requirement("S1.x.owner", "S1.dispatch.route")
 async def test_the_same_context_of_another_caller_is_another_lane(
-    house: OpenHouse, alice: httpx.AsyncClient, bob: httpx.AsyncClient
+    server: HttpServer, alice: httpx.AsyncClient, bob: httpx.AsyncClient
 ) -> None:
     await send(alice, "hold hers", contextId="shared", at_once=True)
-    await house.agent.reached("hers")
+    await server.agent.reached("hers")
     theirs = await send(bob, "hello", contextId="shared")
     assert state(theirs) == COMPLETED
-    assert "hers" not in str(house.agent.bodies[-1]["input"])
-    house.agent.release("hers")
+    assert "hers" not in str(server.agent.bodies[-1]["input"])
+    server.agent.release("hers")
 
 
 @requirement("S1.x.owner")
 async def test_a_task_is_of_the_agent_it_was_sent_to_and_of_no_other(
-    house: OpenHouse, client: httpx.AsyncClient
+    server: HttpServer, client: httpx.AsyncClient
 ) -> None:
     await client.post("/api/agents", json={"id": "writer"})
     task = await send(client, "hello")
@@ -104,11 +104,11 @@ async def test_a_task_is_of_the_agent_it_was_sent_to_and_of_no_other(
 
 
 async def test_a_program_reaches_the_agents_on_its_list_and_no_others(
-    house: OpenHouse, client: httpx.AsyncClient
+    server: HttpServer, client: httpx.AsyncClient
 ) -> None:
     await client.post("/api/agents", json={"id": "writer"})
-    token = await house.token(client, kind="client", agentIds=["writer"], name="carol")
-    async with house.client(token) as carol:
+    token = await server.token(client, kind="client", agentIds=["writer"], name="carol")
+    async with server.client(token) as carol:
         assert state(await send(carol, "hello", agent="writer")) == COMPLETED
         body = {"jsonrpc": "2.0", "id": 1, "method": "ListTasks", "params": {}}
         told = [await carol.post(f"/a2a/{agent}", json=body, headers=NEW) for agent in ("main", "nobody")]
@@ -119,39 +119,41 @@ async def test_a_program_reaches_the_agents_on_its_list_and_no_others(
             assert (await carol.get(path, headers=NEW)).status_code == 404
 
 
-async def test_without_a_token_or_with_a_wrong_one_nothing_is_told(house: OpenHouse, client: httpx.AsyncClient) -> None:
-    revoked = await house.token(client, kind="client", agentIds=["main"], name="gone")
+async def test_without_a_token_or_with_a_wrong_one_nothing_is_told(
+    server: HttpServer, client: httpx.AsyncClient
+) -> None:
+    revoked = await server.token(client, kind="client", agentIds=["main"], name="gone")
     tokens = (await client.get("/api/tokens")).json()["tokens"]
     (gone,) = [one["id"] for one in tokens if one["name"] == "gone"]
     assert (await client.delete(f"/api/tokens/{gone}")).status_code == 204
-    for token in (None, "nonsense", f"{house.owner}x", revoked):
-        async with house.client(token) as nobody:
+    for token in (None, "nonsense", f"{server.owner}x", revoked):
+        async with server.client(token) as nobody:
             for method, path, body in every_way(NOBODY):
                 answer = await nobody.request(method, path, json=body)
                 assert (answer.status_code, answer.headers["www-authenticate"]) == (401, "Bearer")
                 assert "UNAUTHENTICATED" in answer.text
 
 
-async def test_a_token_in_the_query_is_refused_even_where_no_token_is_needed(house: OpenHouse) -> None:
-    async with house.client(None) as nobody:
+async def test_a_token_in_the_query_is_refused_even_where_no_token_is_needed(server: HttpServer) -> None:
+    async with server.client(None) as nobody:
         for path in ("/.well-known/agent-card.json", "/a2a/main/tasks", f"/a2a/main/tasks/{NOBODY}"):
-            for query in ({"token": house.owner}, {"access_token": "x"}, {"q": house.owner}):
+            for query in ({"token": server.owner}, {"access_token": "x"}, {"q": server.owner}):
                 answer = await nobody.get(path, params=query)
                 assert answer.status_code == 400
-                assert house.owner not in answer.text
+                assert server.owner not in answer.text
 
 
-async def test_an_agents_own_token_does_not_call_agents(house: OpenHouse, client: httpx.AsyncClient) -> None:
-    token = await house.token(client, kind="agent", agentId="main")
-    async with house.client(token) as agent:
+async def test_an_agents_own_token_does_not_call_agents(server: HttpServer, client: httpx.AsyncClient) -> None:
+    token = await server.token(client, kind="agent", agentId="main")
+    async with server.client(token) as agent:
         answer = await agent.get("/a2a/main/tasks", headers=NEW)
         assert (answer.status_code, answer.json()["error"]["status"]) == (403, "PERMISSION_DENIED")
 
 
-async def test_a_person_has_tasks_of_their_own(house: OpenHouse, client: httpx.AsyncClient) -> None:
+async def test_a_person_has_tasks_of_their_own(server: HttpServer, client: httpx.AsyncClient) -> None:
     user = (await client.post("/api/users", json={"name": "Ada"})).json()["user"]["id"]
-    token = await house.token(client, kind="user", userId=user)
-    async with house.client(token) as ada:
+    token = await server.token(client, kind="user", userId=user)
+    async with server.client(token) as ada:
         task = await send(ada, "hello")
         assert [one["id"] for one in (await ask(ada, "ListTasks"))["tasks"]] == [task["id"]]
         assert (await ask(client, "ListTasks"))["tasks"] == []

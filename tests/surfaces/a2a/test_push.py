@@ -19,9 +19,9 @@ from carrel.outbox.webhook_store import WEBHOOKS
 from carrel.runs import Completed, Run, deliver
 from carrel.surfaces.a2a import PushDuty
 from carrel.wire import Resolver, Wire, web_host
-from tests.engine import Commanded, Engine, FakeClock, lane_key, open_engine, until, within, working
+from tests.harness.engine import Commanded, Engine, FakeClock, lane_key, open_engine, within
+from tests.harness.process import reaching, servers_in
 from tests.requirements.mark import requirement
-from tests.running_server import reaching, servers_in
 from tests.scripted_gateway import Answer, Gate, Request, ScriptedGateway, dropped, http_error, raw, text
 
 pytestmark = pytest.mark.anyio
@@ -88,7 +88,7 @@ async def webhook_when(engine: Engine, run: Run, holds: Callable[[Webhook], bool
         found[:] = [webhook] if webhook else []
         return webhook is not None and holds(webhook)
 
-    await until(engine, WEBHOOKS, look)
+    await engine.until(WEBHOOKS, look)
     return found[0]
 
 
@@ -183,7 +183,7 @@ async def test_a_webhook_that_does_not_answer_delays_neither_its_task_nor_anothe
     with ScriptedGateway() as slow, ScriptedGateway() as quick:
         accepting(quick)
         slow.rule = lambda request: Answer(status=204, pieces=[], before=gate)
-        async with open_engine(store_url, real=True) as engine, working(engine, agent.turn), pushing(engine):
+        async with open_engine(store_url, real=True) as engine, engine.working(agent.turn), pushing(engine):
             run = await say(engine)
             await follow(engine, run, hook_of(slow), "slow")
             await follow(engine, run, hook_of(quick), "quick")

@@ -1,6 +1,5 @@
 """Webhooks are made, read, listed and deleted by the task's caller alone, and lead only where they may."""
 
-from collections.abc import AsyncIterator
 from typing import Any
 
 import httpx
@@ -10,8 +9,8 @@ from carrel.kernel import Refusal
 from carrel.kernel.limits import WEBHOOK_SECRET_CHARS_MAX, WEBHOOK_URL_CHARS_MAX, WEBHOOKS_PER_RUN_MAX
 from carrel.kernel.settings import A2aPushSettings, A2aSettings, Settings
 from carrel.surfaces.a2a.push_configs import check_push_url
+from tests.harness.server import HttpServer, open_http_server
 from tests.requirements.mark import requirement
-from tests.surfaces.open_house import OpenHouse, open_house
 
 pytestmark = pytest.mark.anyio
 Json = dict[str, Any]
@@ -54,13 +53,6 @@ def refused(answer: Json) -> tuple[int, str | None]:
     """Code and field of a refusal."""
     error = answer["error"]
     return error["code"], error["data"][0]["metadata"].get("field")
-
-
-@pytest.fixture
-async def on_either(house_on_either: OpenHouse) -> AsyncIterator[httpx.AsyncClient]:
-    """The owner, on SQLite and on PostgreSQL."""
-    async with house_on_either.client() as owner:
-        yield owner
 
 
 @requirement("S1.push.config")
@@ -121,12 +113,12 @@ async def test_pages_of_webhooks_follow_one_another(client: httpx.AsyncClient) -
 
 @requirement("S1.push.config")
 async def test_webhooks_belong_to_the_tasks_caller_and_are_nobody_elses_business(
-    house: OpenHouse, client: httpx.AsyncClient, other_client: httpx.AsyncClient
+    server: HttpServer, client: httpx.AsyncClient, other_client: httpx.AsyncClient
 ) -> None:
     task_id = await task(client)
     await created(client, task_id, id="w", **FULL)
-    token = await house.token(client, kind="client", agentIds=["main"])
-    async with house.client(token) as program:
+    token = await server.token(client, kind="client", agentIds=["main"])
+    async with server.client(token) as program:
         for stranger in (program, other_client):
             for verb in METHODS:
                 answer = await push(stranger, verb, task_id, id="w", url=PUBLIC)
@@ -136,18 +128,18 @@ async def test_webhooks_belong_to_the_tasks_caller_and_are_nobody_elses_business
 
 @requirement("S1.push.config")
 async def test_webhooks_survive_a_restart(store_url: str) -> None:
-    async with open_house(store_url) as first, first.client() as client:
+    async with open_http_server(store_url) as first, first.client() as client:
         task_id = await task(client)
         made = await created(client, task_id, **FULL)
         owner = first.owner
-    async with open_house(store_url) as second, second.client(owner) as client:
+    async with open_http_server(store_url) as second, second.client(owner) as client:
         assert (await push(client, "Get", task_id, id=made["id"]))["result"] == made
 
 
 @requirement("S1.push.config")
 async def test_without_push_the_card_says_so_and_every_method_refuses(sqlite_url: str) -> None:
     settings = Settings(a2a=A2aSettings(push=A2aPushSettings(enabled=False)))
-    async with open_house(sqlite_url, settings=settings) as house, house.client() as client:
+    async with open_http_server(sqlite_url, settings=settings) as server, server.client() as client:
         card = (await client.get("/.well-known/agent-card.json")).json()
         assert not card["capabilities"].get("pushNotifications", False)
         task_id = await task(client)
@@ -163,7 +155,7 @@ async def test_without_push_the_card_says_so_and_every_method_refuses(sqlite_url
 @requirement("S1.push.config")
 async def test_without_push_a_message_that_brings_a_webhook_is_refused_and_leaves_no_task(sqlite_url: str) -> None:
     without = Settings(a2a=A2aSettings(push=A2aPushSettings(enabled=False)))
-    async with open_house(sqlite_url, settings=without) as house, house.client() as client:
+    async with open_http_server(sqlite_url, settings=without) as server, server.client() as client:
         message = {"messageId": "m-1", "role": "ROLE_USER", "parts": [{"text": "hello"}]}
         configuration = {"taskPushNotificationConfig": FULL}
         answer = await call(client, "SendMessage", {"message": message, "configuration": configuration})
@@ -241,7 +233,7 @@ async def test_a_name_is_resolved_before_it_is_believed() -> None:
 @requirement("S1.push.guard")
 async def test_private_addresses_are_kept_where_the_operator_allows_them(sqlite_url: str) -> None:
     settings = Settings(a2a=A2aSettings(push=A2aPushSettings(allow_private_addresses=True)))
-    async with open_house(sqlite_url, settings=settings) as house, house.client() as client:
+    async with open_http_server(sqlite_url, settings=settings) as server, server.client() as client:
         task_id = await task(client)
         for url in ("http://127.0.0.1:9/hook", "http://receiver.lan/hook"):
             assert (await created(client, task_id, url=url))["url"] == url

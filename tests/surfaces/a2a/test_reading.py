@@ -9,6 +9,7 @@ from a2a.types import Task
 from google.protobuf.json_format import ParseDict
 
 from carrel.runs import NeedsInput
+from tests.harness.server import HttpServer, open_http_server
 from tests.requirements.mark import requirement
 from tests.surfaces.a2a.by_hand import begin, end
 from tests.surfaces.a2a.speaking import (
@@ -27,7 +28,6 @@ from tests.surfaces.a2a.speaking import (
     send,
     state,
 )
-from tests.surfaces.open_house import OpenHouse, open_house
 
 pytestmark = pytest.mark.anyio
 MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
@@ -117,10 +117,10 @@ async def test_tool_calls_are_no_part_of_the_history(client: httpx.AsyncClient) 
 
 @requirement("S1.history.length")
 async def test_the_history_is_as_long_as_is_asked_for(sqlite_url: str) -> None:
-    async with open_house(sqlite_url, works=False) as house, house.client() as client:
+    async with open_http_server(sqlite_url, works=False) as server, server.client() as client:
         task = await send(client, "line 0", at_once=True)
         for n in range(1, 104):
-            await end(house.db, await begin(house.db), NeedsInput(question="more?"))
+            await end(server.db, await begin(server.db), NeedsInput(question="more?"))
             await send(client, f"line {n}", taskId=task["id"], at_once=True)
         whole = [f"line {n}" for n in range(104)]
         expected = {None: whole[-100:], 1: whole[-1:], 3: whole[-3:], 100: whole[-100:], 103: whole[-103:], 2000: whole}
@@ -130,7 +130,7 @@ async def test_the_history_is_as_long_as_is_asked_for(sqlite_url: str) -> None:
             listing = await ask(client, "ListTasks", **asked)
             assert [said(one) for one in listing["tasks"][0]["history"]] == lines
         assert "history" not in await get(client, task, historyLength=0)
-        await end(house.db, await begin(house.db), NeedsInput(question="more?"))
+        await end(server.db, await begin(server.db), NeedsInput(question="more?"))
         sent: Json = {"message": message("last", taskId=task["id"])}
         sent["configuration"] = {"historyLength": 1, "returnImmediately": True}
         assert [said(one) for one in (await ask(client, "SendMessage", **sent))["task"]["history"]] == ["last"]
@@ -162,14 +162,14 @@ async def test_a_history_beyond_the_task_is_refused_while_no_task_belongs_to_a_p
 
 
 @requirement("S1.generation")
-async def test_the_generation_counts_states_and_artifacts_and_nothing_else(house: OpenHouse) -> None:
-    async with house.client() as client:
+async def test_the_generation_counts_states_and_artifacts_and_nothing_else(server: HttpServer) -> None:
+    async with server.client() as client:
         steps = doing(("artifact_add", {"text": "a", "artifactId": "a"}), ("session_status", {}), ("hold", "it"))
         task = await send(client, steps, at_once=True)
-        await house.agent.reached("it")
+        await server.agent.reached("it")
         # Submitted, working, one artifact; a look at the session changes nothing of the task.
         assert (await get(client, task))["metadata"]["generation"] == 3
         assert (await get(client, task))["metadata"]["generation"] == 3
-        house.agent.release("it")
+        server.agent.release("it")
         (await client.get(f"/api/runs/{task['id']}/wait")).raise_for_status()
         assert (await get(client, task))["metadata"]["generation"] == 5

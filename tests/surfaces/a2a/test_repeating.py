@@ -5,6 +5,7 @@ import asyncio
 import httpx
 import pytest
 
+from tests.harness.server import HttpServer
 from tests.requirements.mark import requirement
 from tests.surfaces.a2a.speaking import (
     CANCELED,
@@ -21,35 +22,34 @@ from tests.surfaces.a2a.speaking import (
     state,
     told,
 )
-from tests.surfaces.open_house import OpenHouse
 
 pytestmark = pytest.mark.anyio
 
 
 @requirement("S1.x.idempotent")
 async def test_a_message_sent_again_is_the_same_task_and_is_heard_once(
-    house_on_either: OpenHouse, on_either: httpx.AsyncClient
+    either_server: HttpServer, on_either: httpx.AsyncClient
 ) -> None:
     first = await send(on_either, "hello", messageId="m-same", contextId="c-1")
     assert await send(on_either, "hello", messageId="m-same", contextId="c-1") == first
     assert await send(on_either, "hello", messageId="m-same") == first
-    assert len(house_on_either.agent.bodies) == 1
+    assert len(either_server.agent.bodies) == 1
     assert (await ask(on_either, "ListTasks"))["totalSize"] == 1
 
 
 @requirement("S1.x.idempotent", "S1.x.claim.race")
 async def test_the_same_message_many_times_at_once_is_one_task(
-    house_on_either: OpenHouse, on_either: httpx.AsyncClient
+    either_server: HttpServer, on_either: httpx.AsyncClient
 ) -> None:
     sent = [send(on_either, "hello", messageId="m-same", at_once=n % 2 == 0) for n in range(20)]
     assert len({task["id"] for task in await asyncio.gather(*sent)}) == 1
     assert said(await send(on_either, "hello", messageId="m-same")) == "echo: hello"
-    assert len(house_on_either.agent.bodies) == 1
+    assert len(either_server.agent.bodies) == 1
 
 
 @requirement("S1.x.idempotent", "S1.stream.send")
 async def test_a_message_streamed_again_brings_its_task_and_what_is_left_of_it(
-    house: OpenHouse, client: httpx.AsyncClient
+    server: HttpServer, client: httpx.AsyncClient
 ) -> None:
     for text, last in (("hello", COMPLETED), ("ask what?", INPUT_REQUIRED)):
         task = await send(client, text, messageId=f"m-{text}")
@@ -57,10 +57,10 @@ async def test_a_message_streamed_again_brings_its_task_and_what_is_left_of_it(
             (only,) = await stream.rest()
         assert (only.kind, only.body["id"], state(only.body)) == ("task", task["id"], last)
     working = await send(client, "hold it", messageId="m-held", at_once=True)
-    await house.agent.reached("it")
+    await server.agent.reached("it")
     async with sending(client, "hold it", messageId="m-held") as stream:
         assert (await stream.next()).body["id"] == working["id"]
-        house.agent.release("it")
+        server.agent.release("it")
         assert told(await stream.rest()) == ["result", COMPLETED]
 
 
@@ -127,13 +127,13 @@ async def test_answers_at_the_same_moment_are_one_answer_each_or_refused(on_eith
 
 
 @requirement("S1.x.idempotent", "S1.send.continue")
-async def test_an_answer_sent_twice_is_heard_once(house_on_either: OpenHouse, on_either: httpx.AsyncClient) -> None:
+async def test_an_answer_sent_twice_is_heard_once(either_server: HttpServer, on_either: httpx.AsyncClient) -> None:
     asked = await send(on_either, "ask what?")
     answer = message("that", taskId=asked["id"])
     first = (await ask(on_either, "SendMessage", message=answer))["task"]
     again = (await ask(on_either, "SendMessage", message=answer))["task"]
     assert (state(first), again) == (COMPLETED, first)
-    assert len(house_on_either.agent.bodies) == 2
+    assert len(either_server.agent.bodies) == 2
     assert [said(one) for one in (await get(on_either, asked))["history"]].count("that") == 1
     changed = answer | {"parts": [{"text": "something else"}]}
     assert refusal(await call(on_either, "SendMessage", {"message": changed}))[0] == -32004

@@ -1,15 +1,14 @@
 """Tasks and streams across kills, restarts and servers: nothing is lost, and every reader sees the same."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from pathlib import Path
 
 import httpx
 import pytest
 
+from tests.harness.process import RunningServer, Start, reaching
 from tests.requirements.mark import requirement
-from tests.running_server import RunningServer, Start, reaching, servers_in
 from tests.scripted_gateway import Answer, Gate, Request, ScriptedGateway, calls, text
 from tests.surfaces.a2a.speaking import (
     COMPLETED,
@@ -58,18 +57,6 @@ class Model:
         if word == "add" and sent[-1].get("type") != "function_call_output":
             return calls(("artifact_add", {"text": "kept", "artifactId": "a"}))
         return text(f"echo: {line}", before=self.gates.get(rest))
-
-
-@pytest.fixture
-def gateway() -> Iterator[ScriptedGateway]:
-    with ScriptedGateway() as opened:
-        yield opened
-
-
-@pytest.fixture
-def start(tmp_path: Path) -> Iterator[Start]:
-    with servers_in(tmp_path) as starting:
-        yield starting
 
 
 @asynccontextmanager

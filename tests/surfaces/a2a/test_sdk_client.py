@@ -24,8 +24,8 @@ from a2a.types import (
 )
 from a2a.utils.errors import TaskNotCancelableError, TaskNotFoundError, UnsupportedOperationError
 
+from tests.harness.process import RunningServer, reaching, servers_in
 from tests.requirements.mark import requirement
-from tests.running_server import RunningServer, reaching, servers_in
 from tests.scripted_gateway import Answer, Gate, Request, ScriptedGateway, text
 
 pytestmark = pytest.mark.anyio

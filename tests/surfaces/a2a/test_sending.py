@@ -9,6 +9,7 @@ import pytest
 
 from carrel.kernel.limits import A2A_ID_CHARS_MAX, A2A_VALUES_MAX, ATTACHMENTS_MAX, BODY_BYTES_MAX, MESSAGE_CHARS_MAX
 from carrel.kernel.settings import A2aSettings, Settings
+from tests.harness.server import HttpServer, open_http_server
 from tests.requirements.mark import requirement
 from tests.surfaces.a2a.speaking import (
     COMPLETED,
@@ -25,7 +26,6 @@ from tests.surfaces.a2a.speaking import (
     send,
     state,
 )
-from tests.surfaces.open_house import OpenHouse, open_house
 
 pytestmark = pytest.mark.anyio
 PIXEL = base64.b64encode(b"\x89PNG\r\n\x1a\n and so on").decode()
@@ -57,44 +57,44 @@ async def test_a_send_waits_for_the_end_and_brings_the_reply(on_either: httpx.As
 @requirement("S1.send.blocking")
 async def test_a_send_waits_no_longer_than_the_settings_say(sqlite_url: str) -> None:
     settings = Settings(a2a=A2aSettings(blocking_wait_seconds=1))
-    async with open_house(sqlite_url, settings=settings) as house, house.client() as client:
+    async with open_http_server(sqlite_url, settings=settings) as server, server.client() as client:
         async with asyncio.timeout(8):
             task = await send(client, "hold long")
         assert state(task) == WORKING
-        house.agent.release("long")
+        server.agent.release("long")
         assert state(await get(client, task)) in (WORKING, COMPLETED)
 
 
 @requirement("S1.send.immediate")
-async def test_a_send_that_does_not_wait_returns_a_task_that_still_lives(house: OpenHouse) -> None:
-    async with house.client() as client:
+async def test_a_send_that_does_not_wait_returns_a_task_that_still_lives(server: HttpServer) -> None:
+    async with server.client() as client:
         task = await send(client, "hold it", at_once=True)
         assert state(task) in (SUBMITTED, WORKING)
-        await house.agent.reached("it")
+        await server.agent.reached("it")
         assert state(await get(client, task)) == WORKING
-        house.agent.release("it")
+        server.agent.release("it")
 
 
 @requirement("S1.send.immediate", "S1.wire.versions")
-async def test_the_old_version_does_not_wait_when_it_says_blocking_false(house: OpenHouse) -> None:
+async def test_the_old_version_does_not_wait_when_it_says_blocking_false(server: HttpServer) -> None:
     old = {"messageId": "old-1", "role": "user", "parts": [{"kind": "text", "text": "hold it"}]}
-    async with house.client() as client:
+    async with server.client() as client:
         params = {"message": old, "configuration": {"blocking": False}}
         task = (await call(client, "message/send", params, version="0.3"))["result"]
         assert task["status"]["state"] in ("submitted", "working")
-        house.agent.release("it")
+        server.agent.release("it")
         params = {"message": old | {"messageId": "old-2"}, "configuration": {"blocking": True}}
         task = (await call(client, "message/send", params, version="0.3"))["result"]
         assert task["status"]["state"] == "completed"
 
 
-async def test_who_gives_up_waiting_loses_nothing(house: OpenHouse) -> None:
-    async with house.client() as client:
+async def test_who_gives_up_waiting_loses_nothing(server: HttpServer) -> None:
+    async with server.client() as client:
         impatient = asyncio.create_task(send(client, "hold it", contextId="left"))
-        await house.agent.reached("it")
+        await server.agent.reached("it")
         impatient.cancel()
         await asyncio.wait([impatient])
-        house.agent.release("it")
+        server.agent.release("it")
         (found,) = (await ask(client, "ListTasks", contextId="left"))["tasks"]
         assert said(await send(client, "behind it", contextId="left")) == "echo: behind it"
         assert state(await get(client, found)) == COMPLETED
@@ -255,10 +255,10 @@ async def test_a_body_beyond_its_bound_is_refused_before_it_is_read(client: http
     assert (answer.status_code, answer.json()["error"]["data"][0]["reason"]) == (413, "TOO_LARGE")
 
 
-async def test_a_server_that_is_stopping_takes_nothing_new_and_still_shows_what_there_is(house: OpenHouse) -> None:
-    async with house.client() as client:
+async def test_a_server_that_is_stopping_takes_nothing_new_and_still_shows_what_there_is(server: HttpServer) -> None:
+    async with server.client() as client:
         task = await send(client, "hello")
-        house.drain.set()
+        server.drain.set()
         for method in ("SendMessage", "SendStreamingMessage"):
             answer = await call(client, method, {"message": message("late")})
             assert refusal(answer) == (-32603, "UNAVAILABLE", None)

@@ -8,6 +8,7 @@ import pytest
 from carrel.runs import Claim, Completed, run_by_id
 from carrel.surfaces.a2a.task_json import Detail, task_json
 from carrel.surfaces.http import streaming as framing
+from tests.harness.server import HttpServer, open_http_server
 from tests.requirements.mark import requirement
 from tests.surfaces.a2a.by_hand import add, begin, end
 from tests.surfaces.a2a.speaking import (
@@ -33,7 +34,6 @@ from tests.surfaces.a2a.speaking import (
     subscribing,
     told,
 )
-from tests.surfaces.open_house import OpenHouse, open_house
 
 pytestmark = pytest.mark.anyio
 
@@ -57,12 +57,12 @@ async def test_a_stream_tells_of_a_task_from_its_beginning_to_its_end(on_either:
 
 @requirement("S1.stream.subscribe")
 async def test_every_stream_of_a_task_sees_the_same_and_one_that_leaves_disturbs_nobody(
-    house_on_either: OpenHouse, on_either: httpx.AsyncClient
+    either_server: HttpServer, on_either: httpx.AsyncClient
 ) -> None:
     steps = [("hold", "first"), ("artifact_add", {"text": "a", "artifactId": "a"}), ("hold", "second")]
     steps += [("artifact_add", {"text": "b", "artifactId": "a", "append": True})]
     task = await send(on_either, doing(*steps), at_once=True)
-    agent = house_on_either.agent
+    agent = either_server.agent
     await agent.reached("first")
     async with subscribing(on_either, task) as one, subscribing(on_either, task) as other:
         firsts = [await one.next(), await other.next()]
@@ -93,15 +93,15 @@ async def test_an_ended_task_cannot_be_followed_and_an_unknown_one_is_not_found(
 @requirement("S1.x.subscribe.verbs")
 @pytest.mark.parametrize("method", ["POST", "GET"])
 async def test_a_subscription_over_http_may_be_a_post_or_a_get(
-    house: OpenHouse, client: httpx.AsyncClient, method: str
+    server: HttpServer, client: httpx.AsyncClient, method: str
 ) -> None:
     task = await send(client, "hold it", at_once=True)
-    await house.agent.reached("it")
+    await server.agent.reached("it")
     async with client.stream(method, f"/a2a/main/tasks/{task['id']}:subscribe", headers=NEW) as response:
         assert response.headers["content-type"].startswith("text/event-stream")
         stream = Stream(response)
         assert (await stream.next()).kind == "task"
-        house.agent.release("it")
+        server.agent.release("it")
         assert told(await stream.rest()) == ["result", COMPLETED]
 
 
@@ -136,13 +136,13 @@ async def test_a_question_ends_the_stream_and_a_new_one_goes_on_from_there(clien
 
 @requirement("S1.generation", "S1.x.stream.durable")
 async def test_whoever_comes_back_with_the_last_number_gets_exactly_the_rest(
-    house: OpenHouse, client: httpx.AsyncClient
+    server: HttpServer, client: httpx.AsyncClient
 ) -> None:
     parts = [("artifact_add", {"text": str(n), "artifactId": "a", "append": n > 0}) for n in range(4)]
     task = await send(client, doing(("request_input", {"question": "Shall I?"})))
     assert state(task) == INPUT_REQUIRED
     answered = await send(client, doing(*parts, ("hold", "it")), taskId=task["id"], at_once=True)
-    await house.agent.reached("it")
+    await server.agent.reached("it")
     seen = ["", SUBMITTED, WORKING, INPUT_REQUIRED, SUBMITTED, WORKING, "a", "a", "a", "a"]
     now = (await get(client, answered))["metadata"]["generation"]
     assert now == len(seen) - 1
@@ -159,7 +159,7 @@ async def test_whoever_comes_back_with_the_last_number_gets_exactly_the_rest(
         assert frames == streams[0][last:]
     async with subscribing(client, task, now + 100) as stream:
         assert (await stream.next()).id == now
-        house.agent.release("it")
+        server.agent.release("it")
         assert told(await stream.rest()) == ["result", COMPLETED]
 
 
@@ -181,8 +181,8 @@ async def test_a_last_number_that_is_none_is_refused(client: httpx.AsyncClient) 
 
 @requirement("S1.x.stream.durable")
 async def test_what_happens_between_reading_the_task_and_following_it_is_not_lost(store_url: str) -> None:
-    async with open_house(store_url, works=False) as house, house.client() as client:
-        db = house.db
+    async with open_http_server(store_url, works=False) as server, server.client() as client:
+        db = server.db
 
         async def work() -> Claim:
             held = await begin(db)
@@ -207,14 +207,14 @@ async def test_what_happens_between_reading_the_task_and_following_it_is_not_los
 
 @requirement("S1.x.stream.durable")
 async def test_a_task_as_it_was_shows_nothing_that_came_later(sqlite_url: str) -> None:
-    async with open_house(sqlite_url, works=False) as house, house.client() as client:
-        task, access = await send(client, "hello", at_once=True), await house.access()
-        held = await begin(house.db)
-        await add(house.db, held, "one", "a")
-        run = await house.db.read(lambda tx: run_by_id(tx, access, task["id"]))
+    async with open_http_server(sqlite_url, works=False) as server, server.client() as client:
+        task, access = await send(client, "hello", at_once=True), await server.access_of()
+        held = await begin(server.db)
+        await add(server.db, held, "one", "a")
+        run = await server.db.read(lambda tx: run_by_id(tx, access, task["id"]))
         assert run is not None
-        await add(house.db, held, "two", "a", append=True)
-        before = await house.db.read(lambda tx: task_json(tx, access, run, Detail()))
+        await add(server.db, held, "two", "a", append=True)
+        before = await server.db.read(lambda tx: task_json(tx, access, run, Detail()))
         assert [said(one) for one in before["artifacts"]] == ["one"]
         assert [said(one) for one in (await get(client, task))["artifacts"]] == ["onetwo"]
 
@@ -224,17 +224,17 @@ async def test_a_reader_that_does_not_read_is_cut_off_and_holds_nobody_up(
     sqlite_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(framing, "STREAM_SEND_SECONDS_MAX", 1.0)
-    async with open_house(sqlite_url, works=False) as house, house.client() as client:
+    async with open_http_server(sqlite_url, works=False) as server, server.client() as client:
         task = await send(client, "hello", at_once=True)
-        held = await begin(house.db)
+        held = await begin(server.db)
         async with subscribing(client, task) as lazy, subscribing(client, task) as eager:
             await lazy.next()
             async with asyncio.TaskGroup() as group:
                 # It reads all the while, as one does who is not to be taken for the other.
                 reading = group.create_task(eager.rest())
                 for n in range(20):
-                    await add(house.db, held, "x" * 1_000_000, "a", append=n > 0)
-                await end(house.db, held, Completed(reply="done"))
+                    await add(server.db, held, "x" * 1_000_000, "a", append=n > 0)
+                await end(server.db, held, Completed(reply="done"))
             assert told(reading.result()) == [WORKING, *["a"] * 20, "result", COMPLETED]
             sending_on = {one for one in asyncio.all_tasks() if "_send_all" in str(one.get_coro())}
             if sending_on:
@@ -244,14 +244,14 @@ async def test_a_reader_that_does_not_read_is_cut_off_and_holds_nobody_up(
 
 
 async def test_a_stream_ends_when_the_server_closes(sqlite_url: str) -> None:
-    async with open_house(sqlite_url) as house, house.client() as client:
+    async with open_http_server(sqlite_url) as server, server.client() as client:
         task = await send(client, "hold it", at_once=True)
-        await house.agent.reached("it")
+        await server.agent.reached("it")
         async with subscribing(client, task) as stream:
             assert state((await stream.next()).body) == WORKING
-            house.house.closing.set()
+            server.house.closing.set()
             assert await stream.rest() == []
-        house.agent.release("it")
+        server.agent.release("it")
 
 
 async def test_a_cancelled_task_ends_its_streams(client: httpx.AsyncClient) -> None:

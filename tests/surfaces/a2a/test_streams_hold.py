@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from carrel.runs import Claim, Completed, Failed, NeedsInput, cancel
 from carrel.runs.leases import rescue_lost
 from carrel.storage import Tx
+from tests.harness.server import HttpServer, open_http_server
 from tests.requirements.mark import requirement
 from tests.surfaces.a2a.by_hand import add, begin, end
 from tests.surfaces.a2a.speaking import (
@@ -37,7 +38,6 @@ from tests.surfaces.a2a.speaking import (
     state,
     subscribing,
 )
-from tests.surfaces.open_house import OpenHouse, open_house
 
 pytestmark = pytest.mark.anyio
 # Always the same examples; one that fails is told as it is, for every step of it takes a while.
@@ -65,8 +65,8 @@ class Followed(NamedTuple):
 class Example:
     """One context and everything that happens in it."""
 
-    def __init__(self, house: OpenHouse, client: httpx.AsyncClient, stack: AsyncExitStack) -> None:
-        self._db, self._client = house.db, client
+    def __init__(self, server: HttpServer, client: httpx.AsyncClient, stack: AsyncExitStack) -> None:
+        self._db, self._client = server.db, client
         self._stack = stack
         self._context = f"c-{next(_contexts)}"
         self._tasks: list[Json] = []
@@ -212,10 +212,10 @@ async def check(example: Example) -> None:
             assert all(frame.id < began or frame is frames[-1] for frame in rests), "and not later"
 
 
-async def play(house: OpenHouse, numbers: list[int]) -> None:
+async def play(server: HttpServer, numbers: list[int]) -> None:
     """One example."""
     async with AsyncExitStack() as stack:
-        example = Example(house, await stack.enter_async_context(house.client()), stack)
+        example = Example(server, await stack.enter_async_context(server.client()), stack)
         try:
             for number in numbers:
                 await example.step(number)
@@ -228,26 +228,26 @@ async def play(house: OpenHouse, numbers: list[int]) -> None:
 @pytest.fixture
 async def quiet_house(sqlite_url: str) -> Any:
     """A house in which nobody works."""
-    async with open_house(sqlite_url, works=False) as opened:
+    async with open_http_server(sqlite_url, works=False) as opened:
         yield opened
 
 
 @pytest.fixture
 async def quiet_house_on_postgres(postgres_url: str) -> Any:
     """The same on PostgreSQL."""
-    async with open_house(postgres_url, works=False) as opened:
+    async with open_http_server(postgres_url, works=False) as opened:
         yield opened
 
 
 @requirement("S1.generation", "S1.stream.subscribe", "S1.stream.send", "S1.stream.interrupted", "S1.x.stream.durable")
 @settings(max_examples=24, **SEEDED)
 @given(numbers=CHOSEN)
-async def test_a_stream_applied_to_its_first_task_is_the_task(quiet_house: OpenHouse, numbers: list[int]) -> None:
+async def test_a_stream_applied_to_its_first_task_is_the_task(quiet_house: HttpServer, numbers: list[int]) -> None:
     await play(quiet_house, numbers)
 
 
 @requirement("S1.generation", "S1.stream.subscribe")
 @settings(max_examples=5, **SEEDED)
 @given(numbers=CHOSEN)
-async def test_nor_is_it_otherwise_on_postgresql(quiet_house_on_postgres: OpenHouse, numbers: list[int]) -> None:
+async def test_nor_is_it_otherwise_on_postgresql(quiet_house_on_postgres: HttpServer, numbers: list[int]) -> None:
     await play(quiet_house_on_postgres, numbers)

@@ -7,6 +7,7 @@ import pytest
 
 from carrel.kernel.settings import A2aSettings, A2aTasksSettings, RunsSettings, Settings
 from carrel.runs import prune
+from tests.harness.server import HttpServer, open_http_server
 from tests.requirements.mark import requirement
 from tests.surfaces.a2a.speaking import (
     CANCELED,
@@ -26,7 +27,6 @@ from tests.surfaces.a2a.speaking import (
     send,
     state,
 )
-from tests.surfaces.open_house import OpenHouse, open_house
 
 pytestmark = pytest.mark.anyio
 # Less than a millisecond; 0 would mean for ever.
@@ -37,16 +37,16 @@ BRIEF = Settings(a2a=A2aSettings(tasks=A2aTasksSettings(timeout_minutes=0.01)))
 
 @requirement("S1.timeout.default", "S1.timeout.cancels", "S1.dispatch.next")
 async def test_a_task_that_works_too_long_fails_and_nothing_of_it_is_kept_afterwards(store_url: str) -> None:
-    async with open_house(store_url, settings=BRIEF) as house, house.client() as client:
+    async with open_http_server(store_url, settings=BRIEF) as server, server.client() as client:
         slow = doing(("hold", "it"), ("artifact_add", {"text": "too late"}))
         task = await send(client, slow, contextId="c", at_once=True)
-        await house.agent.reached("it")
+        await server.agent.reached("it")
         # The time in the queue does not count: this one begins when the other's time is up.
         assert state(await send(client, "behind", contextId="c")) == COMPLETED
         late = await get(client, task)
         assert (state(late), late["metadata"]["reason"]) == (FAILED, "timeout")
         assert said(late)
-        house.agent.release("it")
+        server.agent.release("it")
         assert state(await send(client, "and on", contextId="c")) == COMPLETED
         assert await get(client, task) == late
         assert "artifacts" not in late
@@ -54,7 +54,7 @@ async def test_a_task_that_works_too_long_fails_and_nothing_of_it_is_kept_afterw
 
 @requirement("S1.timeout.default")
 async def test_the_time_limit_is_of_a2a_alone_and_half_an_hour_unless_it_is_set(
-    house: OpenHouse, client: httpx.AsyncClient, sqlite_url: str
+    server: HttpServer, client: httpx.AsyncClient, sqlite_url: str
 ) -> None:
     async def limit(client: httpx.AsyncClient) -> int:
         task = await send(client, "hello")
@@ -62,20 +62,20 @@ async def test_the_time_limit_is_of_a2a_alone_and_half_an_hour_unless_it_is_set(
 
     assert await limit(client) == 30 * 60
     none = Settings(a2a=A2aSettings(tasks=A2aTasksSettings(timeout_minutes=0)), runs=RunsSettings(timeout_minutes=5))
-    async with open_house(f"{sqlite_url}.other", settings=none) as other, other.client() as caller:
+    async with open_http_server(f"{sqlite_url}.other", settings=none) as other, other.client() as caller:
         assert await limit(caller) == 0
 
 
-async def prune_with(house: OpenHouse, ttl_days: float) -> None:
+async def prune_with(server: HttpServer, ttl_days: float) -> None:
     """Remove what is past its time where ended tasks are kept so many days."""
     settings = Settings(a2a=A2aSettings(tasks=A2aTasksSettings(ttl_days=ttl_days)))
-    await house.db.write(lambda tx: prune(tx, settings))
+    await server.db.write(lambda tx: prune(tx, settings))
 
 
 @requirement("S1.ttl.default", "S1.ttl.all.ends", "S1.list.page", "S1.metrics")
-async def test_ended_tasks_are_gone_when_their_time_is_up_and_live_ones_never(house_on_either: OpenHouse) -> None:
-    house = house_on_either
-    async with house.client() as client:
+async def test_ended_tasks_are_gone_when_their_time_is_up_and_live_ones_never(either_server: HttpServer) -> None:
+    server = either_server
+    async with server.client() as client:
         ended = [
             await send(client, "hello"),
             await send(client, "fail for good"),
@@ -85,21 +85,21 @@ async def test_ended_tasks_are_gone_when_their_time_is_up_and_live_ones_never(ho
         ended.append(await ask(client, "CancelTask", id=stopped["id"]))
         assert [state(task) for task in ended] == [COMPLETED, FAILED, REJECTED, CANCELED]
         working = await send(client, "hold it", contextId="c", at_once=True)
-        await house.agent.reached("it")
+        await server.agent.reached("it")
         live = [working, await send(client, "behind", contextId="c", at_once=True), await send(client, "ask when?")]
         assert [state(await get(client, task)) for task in live] == [WORKING, SUBMITTED, INPUT_REQUIRED]
-        await prune_with(house, Settings().a2a.tasks.ttl_days)
+        await prune_with(server, Settings().a2a.tasks.ttl_days)
         assert len(await listed(client)) == 7
         assert (await ask(client, "ListTasks", status=COMPLETED))["totalSize"] == 1
         before = await figure(client, "runs.purged.count")
-        await prune_with(house, A_MOMENT_DAYS)
+        await prune_with(server, A_MOMENT_DAYS)
         assert await figure(client, "runs.purged.count") == before + 4
         for task in ended:
             assert refusal(await call(client, "GetTask", {"id": task["id"]})) == (-32001, "TASK_NOT_FOUND", None)
         assert (await ask(client, "ListTasks", status=COMPLETED))["totalSize"] == 0
         page = await ask(client, "ListTasks")
         assert ({task["id"] for task in page["tasks"]}, page["totalSize"]) == ({task["id"] for task in live}, 3)
-        house.agent.release("it")
+        server.agent.release("it")
 
 
 async def figure(client: httpx.AsyncClient, name: str, **labels: str) -> float:
@@ -110,16 +110,16 @@ async def figure(client: httpx.AsyncClient, name: str, **labels: str) -> float:
 
 
 @requirement("S1.metrics")
-async def test_tasks_are_counted_as_they_queue_work_and_end(house: OpenHouse, client: httpx.AsyncClient) -> None:
+async def test_tasks_are_counted_as_they_queue_work_and_end(server: HttpServer, client: httpx.AsyncClient) -> None:
     counted = [("runs.ended.count", {"state": name}) for name in ("completed", "failed", "cancelled")]
     counted += [("runs.wait.seconds", {"provenance": "a2a"}), ("runs.duration.seconds", {"provenance": "a2a"})]
     before = [await figure(client, name, **labels) for name, labels in counted]
     working = await send(client, "hold it", contextId="c", at_once=True)
-    await house.agent.reached("it")
+    await server.agent.reached("it")
     queued = [await send(client, f"line {n}", contextId="c", at_once=True) for n in range(2)]
     assert (await figure(client, "runs.running"), await figure(client, "runs.queued")) == (1, 2)
     await ask(client, "CancelTask", id=queued[0]["id"])
-    house.agent.release("it")
+    server.agent.release("it")
     assert state(await send(client, "fail for good", contextId="c")) == FAILED
     after = [await figure(client, name, **labels) for name, labels in counted]
     # Two completed, one failed, one cancelled before it began: three waited for their turn and worked.

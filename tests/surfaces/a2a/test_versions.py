@@ -5,6 +5,7 @@ from typing import Any
 import httpx
 import pytest
 
+from tests.harness.server import HttpServer
 from tests.requirements.mark import requirement
 from tests.surfaces.a2a.speaking import (
     COMPLETED,
@@ -19,7 +20,6 @@ from tests.surfaces.a2a.speaking import (
     state,
     streaming,
 )
-from tests.surfaces.open_house import OpenHouse
 
 pytestmark = pytest.mark.anyio
 NEW_METHODS: dict[str, Json] = {
@@ -93,13 +93,13 @@ async def test_the_old_version_speaks_its_own_words(client: httpx.AsyncClient) -
 
 
 @requirement("S1.wire.versions", "S1.stream.subscribe")
-async def test_the_old_version_streams_in_its_own_words(house: OpenHouse, client: httpx.AsyncClient) -> None:
+async def test_the_old_version_streams_in_its_own_words(server: HttpServer, client: httpx.AsyncClient) -> None:
     task = await send(client, "hold it", at_once=True)
-    await house.agent.reached("it")
+    await server.agent.reached("it")
     async with streaming(client, "tasks/resubscribe", {"id": task["id"]}, version="0.3") as stream:
         first = await stream.next()
         assert (first.kind, first.body["status"]["state"]) == ("task", "working")
-        house.agent.release("it")
+        server.agent.release("it")
         artifact, end = await stream.rest()
     assert (artifact.kind, artifact.body["artifact"]["parts"]) == (
         "artifact-update",

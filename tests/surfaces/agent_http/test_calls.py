@@ -4,13 +4,13 @@ import httpx
 import pytest
 
 from carrel.tools import CATALOG
-from tests.surfaces.open_house import OpenHouse
+from tests.harness.server import HttpServer
 from tests.surfaces.talking import hear
 
 pytestmark = pytest.mark.anyio
 
 
-async def test_the_list_shows_what_the_caller_may_use(house: OpenHouse, client: httpx.AsyncClient) -> None:
+async def test_the_list_shows_what_the_caller_may_use(server: HttpServer, client: httpx.AsyncClient) -> None:
     await client.patch("/api/agents/main", json={"tools": {"allow": ["*"], "deny": ["agents_list"], "ask": []}})
     answer = await client.get("/agent")
     tools = {tool["name"]: tool for tool in answer.json()["tools"]}
@@ -24,10 +24,10 @@ async def test_the_list_shows_what_the_caller_may_use(house: OpenHouse, client: 
 
 
 async def test_a_tool_that_a_person_must_agree_to_is_not_called_past_that_person(
-    house: OpenHouse, client: httpx.AsyncClient
+    server: HttpServer, client: httpx.AsyncClient
 ) -> None:
     await client.patch("/api/agents/main", json={"tools": {"allow": ["*"], "deny": [], "ask": ["agents_*"]}})
-    async with house.client(await house.token(client, kind="agent", agentId="main")) as agent:
+    async with server.client(await server.token(client, kind="agent", agentId="main")) as agent:
         refused = await agent.post("/agent/agents_list", json={})
         assert (refused.status_code, refused.json()["error"]["code"]) == (403, "tool_not_allowed")
         assert "agents_list" not in {tool["name"] for tool in (await agent.get("/agent")).json()["tools"]}
@@ -43,10 +43,10 @@ async def test_a_tool_is_called_by_either_spelling_of_its_name(client: httpx.Asy
 
 
 async def test_a_desk_that_nobody_has_spoken_at_is_there_all_the_same(
-    house: OpenHouse, client: httpx.AsyncClient
+    server: HttpServer, client: httpx.AsyncClient
 ) -> None:
     await client.post("/api/agents", json={"id": "fresh"})
-    async with house.client(await house.token(client, kind="agent", agentId="fresh")) as agent:
+    async with server.client(await server.token(client, kind="agent", agentId="fresh")) as agent:
         assert (await agent.get("/agent")).status_code == 200
         assert (await client.get("/api/sessions", params={"agentId": "fresh"})).json()["count"] == 0
         answer = await agent.post("/agent/session_status", json={})

@@ -8,8 +8,8 @@ from msgspec import structs
 
 from carrel.access import NewToken, mint_token
 from carrel.kernel.settings import AgentHttpSettings, Settings
+from tests.harness.server import HttpServer, open_http_server
 from tests.requirements.mark import requirement
-from tests.surfaces.open_house import OpenHouse, open_house
 from tests.surfaces.talking import hear, start
 
 pytestmark = pytest.mark.anyio
@@ -28,17 +28,17 @@ def code_of(answer: httpx.Response) -> tuple[int, str]:
     return answer.status_code, answer.json()["error"]["code"]
 
 
-async def agent_token(house: OpenHouse, client: httpx.AsyncClient, agent: str = "main") -> str:
-    return await house.token(client, kind="agent", agentId=agent)
+async def agent_token(server: HttpServer, client: httpx.AsyncClient, agent: str = "main") -> str:
+    return await server.token(client, kind="agent", agentId=agent)
 
 
 @requirement("S0.agent.key", "S0.agent.many")
-async def test_a_session_is_named_in_every_spelling(house_on_either: OpenHouse) -> None:
-    house = house_on_either
-    async with house.client() as owner:
+async def test_a_session_is_named_in_every_spelling(either_server: HttpServer) -> None:
+    server = either_server
+    async with server.client() as owner:
         run = await hear(owner, "hello", sessionKey=TASK)
         account = (await owner.get("/api/auth/me")).json()["account"]["id"]
-        token = await agent_token(house, owner)
+        token = await agent_token(server, owner)
     spellings = [
         TASK,
         f"{TASK}:v1",
@@ -47,7 +47,7 @@ async def test_a_session_is_named_in_every_spelling(house_on_either: OpenHouse) 
         f"task:task_1:agent:main:{account}:v1",
         run["sessionId"],
     ]
-    async with house.client(token) as agent:
+    async with server.client(token) as agent:
         for spelling in spellings:
             answer = await status(agent, spelling)
             assert (answer.status_code, answer.json()["sessionKey"]) == (200, TASK), (spelling, answer.text)
@@ -57,32 +57,32 @@ async def test_a_session_is_named_in_every_spelling(house_on_either: OpenHouse) 
 
 
 @requirement("S0.agent.before")
-async def test_a_key_is_valid_before_anything_was_sent_under_it(house: OpenHouse, client: httpx.AsyncClient) -> None:
-    token = await agent_token(house, client)
+async def test_a_key_is_valid_before_anything_was_sent_under_it(server: HttpServer, client: httpx.AsyncClient) -> None:
+    token = await agent_token(server, client)
     await start(client, "hold first", sessionKey="agent:main:task:busy")
-    await house.agent.reached("first")
+    await server.agent.reached("first")
     await start(client, "later", sessionKey="agent:main:task:busy")
-    async with house.client(token) as agent:
+    async with server.client(token) as agent:
         held = await status(agent, "agent:main:task:busy")
     assert (held.json()["state"], held.json()["queuedRuns"]) == ("busy", 1)
-    house.agent.release("first")
+    server.agent.release("first")
 
 
 async def test_a_lane_with_nothing_but_a_queued_run_is_valid(sqlite_url: str) -> None:
-    async with open_house(sqlite_url, works=False) as house, house.client() as owner:
+    async with open_http_server(sqlite_url, works=False) as server, server.client() as owner:
         await start(owner, "wait", sessionKey=TASK)
-        token = await agent_token(house, owner)
-        async with house.client(token) as agent:
+        token = await agent_token(server, owner)
+        async with server.client(token) as agent:
             answer = await status(agent, TASK)
     assert (answer.status_code, answer.json()["sessionId"], answer.json()["queuedRuns"]) == (200, None, 1)
 
 
 @requirement("S0.agent.credential")
-async def test_a_session_key_alone_is_no_credential(house: OpenHouse, client: httpx.AsyncClient) -> None:
+async def test_a_session_key_alone_is_no_credential(server: HttpServer, client: httpx.AsyncClient) -> None:
     await hear(client, "hello", sessionKey=TASK)
-    async with house.client(None) as nobody:
+    async with server.client(None) as nobody:
         assert code_of(await status(nobody, TASK)) == (401, "unauthenticated")
-    async with house.client("crl_agent_x_y") as wrong:
+    async with server.client("crl_agent_x_y") as wrong:
         answer = await status(wrong, TASK)
     assert code_of(answer) == (401, "unauthenticated")
     assert answer.headers["www-authenticate"] == "Bearer"
@@ -91,9 +91,9 @@ async def test_a_session_key_alone_is_no_credential(house: OpenHouse, client: ht
 @requirement("S0.agent.credential")
 async def test_on_loopback_a_key_speaks_for_itself_where_the_settings_say_so(sqlite_url: str) -> None:
     settings = structs.replace(Settings(), agent_http=AgentHttpSettings(session_key_auth="loopback"))
-    async with open_house(sqlite_url, settings=settings) as house, house.client() as owner:
+    async with open_http_server(sqlite_url, settings=settings) as server, server.client() as owner:
         await hear(owner, "hello", sessionKey=TASK)
-        async with house.client(None) as local:
+        async with server.client(None) as local:
             assert (await status(local, TASK)).json()["sessionKey"] == TASK
             assert code_of(await status(local)) == (401, "unauthenticated")
             assert code_of(await status(local, "agent:main:task:other")) == (401, "unknown_session")
@@ -109,13 +109,13 @@ async def test_on_loopback_a_key_speaks_for_itself_where_the_settings_say_so(sql
 
 @requirement("S0.agent.unknown")
 async def test_unknown_keys_and_those_of_others_look_alike(
-    house: OpenHouse, client: httpx.AsyncClient, other_client: httpx.AsyncClient
+    server: HttpServer, client: httpx.AsyncClient, other_client: httpx.AsyncClient
 ) -> None:
     await client.post("/api/agents", json={"id": "writer"})
     await hear(client, "hello", sessionKey="agent:writer:task:task_1")
     theirs = await hear(other_client, "hello", sessionKey=TASK)
-    token = await agent_token(house, client)
-    async with house.client(token) as agent:
+    token = await agent_token(server, client)
+    async with server.client(token) as agent:
         for key in ("agent:writer:task:task_1", "agent:main:task:nothing", "agent:nobody:main", theirs["sessionId"],
                     "no such: thing", "global", "", "x" * 2000, "agent:writer:main", f"{TASK}:v9"):  # fmt: skip
             assert code_of(await status(agent, key)) == (401, "unknown_session"), key
@@ -125,13 +125,13 @@ async def test_unknown_keys_and_those_of_others_look_alike(
 
 
 @requirement("S0.agent.many")
-async def test_disabling_an_agent_ends_all_its_keys_at_once(house: OpenHouse, client: httpx.AsyncClient) -> None:
+async def test_disabling_an_agent_ends_all_its_keys_at_once(server: HttpServer, client: httpx.AsyncClient) -> None:
     await client.post("/api/agents", json={"id": "writer"})
     keys = [f"agent:writer:task:task_{n}" for n in range(3)]
     for key in keys:
         await hear(client, "hello", sessionKey=key)
-    token = await agent_token(house, client, "writer")
-    async with house.client(token) as agent:
+    token = await agent_token(server, client, "writer")
+    async with server.client(token) as agent:
         assert [(await status(agent, key)).status_code for key in keys] == [200, 200, 200]
         await client.delete("/api/agents/writer")
         assert {code_of(await status(agent, key)) for key in keys} == {(401, "unauthenticated")}
@@ -140,53 +140,53 @@ async def test_disabling_an_agent_ends_all_its_keys_at_once(house: OpenHouse, cl
 
 @requirement("S0.agent.closed")
 async def test_a_closed_generation_is_refused_unless_something_still_runs_in_it(
-    house: OpenHouse, client: httpx.AsyncClient
+    server: HttpServer, client: httpx.AsyncClient
 ) -> None:
     await hear(client, "hello", sessionKey=TASK)
-    token = await agent_token(house, client)
-    async with house.client(token) as agent:
+    token = await agent_token(server, client)
+    async with server.client(token) as agent:
         await client.post(f"/api/sessions/{TASK}/reset")
         assert code_of(await status(agent, f"{TASK}:v1")) == (403, "session_closed")
         assert code_of(await status(agent, TASK)) == (403, "session_closed")
         await start(client, "hold second", sessionKey=TASK)
-        await house.agent.reached("second")
+        await server.agent.reached("second")
         await client.post(f"/api/sessions/{TASK}/reset")
         assert (await status(agent, f"{TASK}:v2")).status_code == 200
         assert (await status(agent, TASK)).status_code == 200
         assert code_of(await status(agent, f"{TASK}:v1")) == (403, "session_closed")
-    house.agent.release("second")
+    server.agent.release("second")
 
 
 @requirement("S0.agent.cleanup")
 async def test_refreshing_the_base_session_leaves_every_key_of_the_agent_valid(
-    house: OpenHouse, client: httpx.AsyncClient
+    server: HttpServer, client: httpx.AsyncClient
 ) -> None:
     await hear(client, "hello")
     await hear(client, "hello", sessionKey=TASK)
-    token = await agent_token(house, client)
+    token = await agent_token(server, client)
     await client.post("/api/sessions/main/reset")
-    async with house.client(token) as agent:
+    async with server.client(token) as agent:
         assert [(await status(agent, key)).status_code for key in (TASK, "main", None)] == [200, 200, 200]
         assert code_of(await status(agent, "main:v1")) == (403, "session_closed")
 
 
 @requirement("S0.x.restart.auth")
 async def test_after_a_restart_stored_keys_work_at_once(store_url: str) -> None:
-    async with open_house(store_url) as house, house.client() as owner:
+    async with open_http_server(store_url) as server, server.client() as owner:
         await hear(owner, "hello", sessionKey=TASK)
-        token = await agent_token(house, owner)
-    async with open_house(store_url, works=False) as again, again.client(token) as agent:
+        token = await agent_token(server, owner)
+    async with open_http_server(store_url, works=False) as again, again.client(token) as agent:
         assert (await status(agent, TASK)).json()["sessionKey"] == TASK
 
 
-async def test_a_run_token_sits_in_its_run_and_nowhere_else(house: OpenHouse, client: httpx.AsyncClient) -> None:
+async def test_a_run_token_sits_in_its_run_and_nowhere_else(server: HttpServer, client: httpx.AsyncClient) -> None:
     await hear(client, "hello")
     held = await start(client, "hold here", sessionKey=TASK)
-    await house.agent.reached("here")
+    await server.agent.reached("here")
     new = NewToken(kind="run", name="run", agent_id="main", run_id=held["runId"])
-    access = await house.access()
-    _, secret = await house.db.write(lambda tx: mint_token(tx, access, new))
-    async with house.client(secret) as run:
+    access = await server.access_of()
+    _, secret = await server.db.write(lambda tx: mint_token(tx, access, new))
+    async with server.client(secret) as run:
         assert (await status(run)).json()["sessionKey"] == TASK
         assert (await status(run, TASK)).status_code == 200
         assert code_of(await status(run, "main")) == (401, "unknown_session")
@@ -198,7 +198,7 @@ async def test_a_run_token_sits_in_its_run_and_nowhere_else(house: OpenHouse, cl
         ]
         assert [answer.status_code for answer in twice] == [200, 200]
         assert twice[0].json() == twice[1].json()
-        house.agent.release("here")
+        server.agent.release("here")
         done = (await client.get(f"/api/runs/{held['runId']}/wait")).json()
         assert done["status"] == "ok"
         assert code_of(await status(run)) == (401, "unauthenticated"), "it ends with its run"
@@ -208,32 +208,32 @@ async def test_a_run_token_sits_in_its_run_and_nowhere_else(house: OpenHouse, cl
 
 
 async def test_what_feeds_a_turn_is_refused_while_there_is_none(store_url: str) -> None:
-    async with open_house(store_url, works=False) as house, house.client() as owner:
+    async with open_http_server(store_url, works=False) as server, server.client() as owner:
         waiting = await start(owner, "later", sessionKey=TASK)
         new = NewToken(kind="run", name="run", agent_id="main", run_id=waiting["runId"])
-        access = await house.access()
-        _, secret = await house.db.write(lambda tx: mint_token(tx, access, new))
-        async with house.client(secret) as run:
+        access = await server.access_of()
+        _, secret = await server.db.write(lambda tx: mint_token(tx, access, new))
+        async with server.client(secret) as run:
             assert (await status(run)).json()["queuedRuns"] == 1
             assert code_of(await run.post("/agent/artifact_add", json={"text": "x"})) == (409, "conflict")
 
 
 @pytest.mark.parametrize("kind", ["user", "client"])
-async def test_tokens_of_other_kinds_call_no_tools(house: OpenHouse, client: httpx.AsyncClient, kind: str) -> None:
+async def test_tokens_of_other_kinds_call_no_tools(server: HttpServer, client: httpx.AsyncClient, kind: str) -> None:
     wanted: dict[str, Any] = {"kind": kind}
     if kind == "user":
         made = await client.post("/api/users", json={"name": "Ann", "slug": "ann", "role": "member"})
         wanted["userId"] = made.json()["user"]["id"]
     else:
         wanted["agentIds"] = ["main"]
-    async with house.client(await house.token(client, **wanted)) as other:
+    async with server.client(await server.token(client, **wanted)) as other:
         assert code_of(await status(other)) == (403, "forbidden")
         assert code_of(await other.get("/agent")) == (403, "forbidden")
 
 
 async def test_two_session_headers_that_differ_and_a_token_in_the_address_are_refused(
-    house: OpenHouse, client: httpx.AsyncClient
+    server: HttpServer, client: httpx.AsyncClient
 ) -> None:
     twice = await client.post("/agent/session_status", json={}, headers=[(HEADER, "main"), (HEADER, TASK)])
     assert code_of(twice) == (400, "invalid_params")
-    assert code_of(await client.post(f"/agent/session_status?token={house.owner}", json={})) == (400, "token_in_query")
+    assert code_of(await client.post(f"/agent/session_status?token={server.owner}", json={})) == (400, "token_in_query")

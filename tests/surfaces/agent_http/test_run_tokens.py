@@ -16,10 +16,10 @@ from carrel.kernel.limits import ARTIFACT_BYTES_MAX
 from carrel.kernel.settings import RunsSettings, Settings, ToolsSessionsSettings, ToolsSettings
 from carrel.runs.leases import rescue_lost
 from carrel.storage import Tx
-from tests.engine import events_of_run
+from tests.harness.engine import events_of_run
+from tests.harness.server import HttpServer, open_http_server
 from tests.requirements.mark import requirement
 from tests.surfaces.a2a.speaking import INPUT_REQUIRED, REJECTED, get, said, send, state
-from tests.surfaces.open_house import OpenHouse, open_house
 from tests.surfaces.talking import Json, hear, refused, rested, run_of, start
 
 pytestmark = pytest.mark.anyio
@@ -30,7 +30,7 @@ QUESTION: Json = {"question": "Which one?"}
 class Held(NamedTuple):
     """A run whose agent is at work, and a client with the token that the agent was handed."""
 
-    house: OpenHouse
+    server: HttpServer
     owner: httpx.AsyncClient
     run_id: str
     tools: httpx.AsyncClient
@@ -40,7 +40,7 @@ class Held(NamedTuple):
 
     async def return_step(self) -> Json:
         """Let the agent's step return; the run once it rests."""
-        self.house.agent.release("here")
+        self.server.agent.release("here")
         return await rested(self.owner, self.run_id)
 
     async def answer(self, words: str) -> Json:
@@ -52,11 +52,11 @@ class Held(NamedTuple):
 @asynccontextmanager
 async def held_run(url: str, message: str = "hold here", *, settings: Settings | None = None) -> AsyncIterator[Held]:
     """A run that is held in its first step."""
-    async with open_house(url, run_tokens=True, settings=settings) as house, house.client() as owner:
+    async with open_http_server(url, run_tokens=True, settings=settings) as server, server.client() as owner:
         run_id = (await start(owner, message, sessionKey=TASK))["runId"]
-        await house.agent.reached("here")
-        async with house.client(house.agent.tokens[run_id]) as tools:
-            yield Held(house, owner, run_id, tools)
+        await server.agent.reached("here")
+        async with server.client(server.agent.tokens[run_id]) as tools:
+            yield Held(server, owner, run_id, tools)
 
 
 @requirement("S0.x.parity", "P.tool.once")
@@ -92,8 +92,8 @@ async def test_the_journal_and_the_feed_tell_of_it_as_of_a_models_own_call(
         await held.call(tool, arguments)
         outside = await held.return_step()
         inside = await hear(held.owner, f"do {json.dumps([[tool, arguments]])}", sessionKey=TASK)
-        access = await held.house.access()
-        told = [await held.house.db.read(telling(access, run["id"])) for run in (outside, inside)]
+        access = await held.server.access_of()
+        told = [await held.server.db.read(telling(access, run["id"])) for run in (outside, inside)]
     assert told[0] == told[1]
     assert len(told[0][0]) == (4 if tool == "request_input" else 3)
 
@@ -123,9 +123,9 @@ async def test_what_the_model_said_beside_it_is_kept_with_the_call_and_shown_to_
         await held.call("request_input", QUESTION)
         await held.return_step()
         await held.answer("the blue one")
-        access = await held.house.access()
-        entries = await held.house.db.read(lambda tx: entries_of_run(tx, access, held.run_id))
-        sent = held.house.agent.bodies[-1]["input"]
+        access = await held.server.access_of()
+        entries = await held.server.db.read(lambda tx: entries_of_run(tx, access, held.run_id))
+        sent = held.server.agent.bodies[-1]["input"]
     call = next(entry for entry in entries if entry.role == "toolCall")
     assert (call.details or {})["said"] == "echo: hold here"
     assert [item.get("role", item["type"]) for item in sent] == [
@@ -176,12 +176,12 @@ async def test_of_ends_asked_for_at_once_one_is_taken(store_url: str) -> None:
 async def test_a_task_over_a2a_comes_to_the_same_states(
     sqlite_url: str, tool: str, arguments: Json, shown_as: str
 ) -> None:
-    async with open_house(sqlite_url, run_tokens=True) as house, house.client() as owner:
+    async with open_http_server(sqlite_url, run_tokens=True) as server, server.client() as owner:
         task = await send(owner, "hold here", at_once=True)
-        await house.agent.reached("here")
-        async with house.client(house.agent.tokens[task["id"]]) as tools:
+        await server.agent.reached("here")
+        async with server.client(server.agent.tokens[task["id"]]) as tools:
             assert (await tools.post(f"/agent/{tool}", json=arguments)).status_code == 200
-        house.agent.release("here")
+        server.agent.release("here")
         await rested(owner, task["id"])
         seen = await get(owner, task)
     assert (state(seen), said(seen)) == (shown_as, "Which one?")
@@ -189,10 +189,10 @@ async def test_a_task_over_a2a_comes_to_the_same_states(
 
 async def test_on_a_server_that_is_stopping_a_turn_is_still_brought_to_its_end(sqlite_url: str) -> None:
     async with held_run(sqlite_url) as held:
-        held.house.drain.set()
+        held.server.drain.set()
         assert (await held.call("session_status", {})).status_code == 200
         assert (await held.call("request_input", QUESTION)).status_code == 200
-        held.house.agent.release("here")
+        held.server.agent.release("here")
         assert (await rested(held.owner, held.run_id))["state"] == "waiting"
 
 
@@ -202,21 +202,21 @@ async def test_a_run_that_is_cancelled_asks_nothing(store_url: str) -> None:
         await held.owner.post(f"/api/runs/{held.run_id}/cancel")
         ended = await rested(held.owner, held.run_id)
         assert (ended["state"], ended["note"]) == ("cancelled", None)
-        access = await held.house.access()
-        entries = await held.house.db.read(lambda tx: entries_of_run(tx, access, held.run_id))
+        access = await held.server.access_of()
+        entries = await held.server.db.read(lambda tx: entries_of_run(tx, access, held.run_id))
         assert [entry.role for entry in entries] == ["user"]
 
 
 async def test_a_token_is_handed_out_where_the_gateway_is_set_so_and_ends_with_its_run(store_url: str) -> None:
     async with held_run(store_url) as held:
-        token = held.house.agent.tokens[held.run_id]
+        token = held.server.agent.tokens[held.run_id]
         assert token.startswith("crl_run_")
         assert (await held.call("session_status", {})).json()["sessionKey"] == TASK
         assert token not in (await held.owner.get("/api/tokens")).text
         assert [one["kind"] for one in (await held.owner.get("/api/tokens")).json()["tokens"]] == ["owner"]
         await held.return_step()
         assert refused(await held.call("session_status", {}))[:2] == (401, "unauthenticated")
-    async with open_house(store_url) as plain, plain.client(held.house.owner) as owner:
+    async with open_http_server(store_url) as plain, plain.client(held.server.owner) as owner:
         run = await hear(owner, "hello")
         assert plain.agent.tokens[run["id"]] == ""
 
@@ -244,13 +244,13 @@ async def test_a_server_that_dies_does_not_repeat_a_step_in_which_its_agent_has_
     settings = Settings(tools=ToolsSettings(sessions=ToolsSessionsSettings(visibility="agent")))
     async with held_run(store_url, settings=settings) as held, asyncio.TaskGroup() as group:
         call = group.create_task(held.call("sessions_send", message))
-        await held.house.agent.reached("there")
+        await held.server.agent.reached("there")
         if not waits:
             assert (await call).json()["status"] == "timeout"
-        await held.house.db.write(lambda tx: expire_lease(tx, held.run_id))
-        await held.house.db.write(rescue_lost)
+        await held.server.db.write(lambda tx: expire_lease(tx, held.run_id))
+        await held.server.db.write(rescue_lost)
         run = await rested(held.owner, held.run_id)
-        held.house.agent.release("there")
+        held.server.agent.release("there")
     assert (run["state"], run["reason"]) == ("failed", "interrupted")
 
 

@@ -6,17 +6,18 @@ from typing import Any
 import httpx
 import pytest
 
+from tests.harness.engine import SECONDS_MAX
+from tests.harness.server import HttpServer, open_http_server
 from tests.requirements.mark import requirement
-from tests.surfaces.open_house import WAIT_SECONDS_MAX, OpenHouse, open_house
 from tests.surfaces.talking import hear, start
 
 pytestmark = pytest.mark.anyio
 
 
 @requirement("P.tool.once")
-async def test_a_write_under_an_idempotency_key_is_done_once(house_on_either: OpenHouse) -> None:
-    house = house_on_either
-    async with house.client() as owner:
+async def test_a_write_under_an_idempotency_key_is_done_once(either_server: HttpServer) -> None:
+    server = either_server
+    async with server.client() as owner:
         await hear(owner, "hello", sessionKey="agent:main:task:target")
         said = {"sessionKey": "agent:main:task:target", "message": "once", "timeoutSeconds": 0}
         key = {"X-Idempotency-Key": "send-1"}
@@ -29,17 +30,17 @@ async def test_a_write_under_an_idempotency_key_is_done_once(house_on_either: Op
 
 
 async def test_a_server_that_is_stopping_reads_and_writes_nothing_new(sqlite_url: str) -> None:
-    async with open_house(sqlite_url) as house, house.client() as owner:
+    async with open_http_server(sqlite_url) as server, server.client() as owner:
         await hear(owner, "hello", sessionKey="agent:main:task:target")
-        house.drain.set()
+        server.drain.set()
         said = {"sessionKey": "agent:main:task:target", "message": "late"}
         refused = await owner.post("/agent/sessions_send", json=said)
         assert (refused.status_code, refused.json()["error"]["code"]) == (503, "draining")
         assert (await owner.post("/agent/session_status", json={})).status_code == 200
 
 
-async def test_an_answer_that_was_waited_for_is_the_one_that_is_kept(house: OpenHouse) -> None:
-    async with house.client() as owner:
+async def test_an_answer_that_was_waited_for_is_the_one_that_is_kept(server: HttpServer) -> None:
+    async with server.client() as owner:
         await hear(owner, "hello", sessionKey="agent:main:task:target")
         said = {"sessionKey": "agent:main:task:target", "message": "ping", "timeoutSeconds": 15}
         key = {"X-Idempotency-Key": "send-2"}
@@ -50,8 +51,8 @@ async def test_an_answer_that_was_waited_for_is_the_one_that_is_kept(house: Open
     assert again.headers["idempotent-replay"] == "true"
 
 
-async def test_a_key_used_from_another_session_is_another_request(house: OpenHouse) -> None:
-    async with house.client() as owner:
+async def test_a_key_used_from_another_session_is_another_request(server: HttpServer) -> None:
+    async with server.client() as owner:
         for lane in ("target", "one", "two"):
             await hear(owner, "hello", sessionKey=f"agent:main:task:{lane}")
         said = {"sessionKey": "agent:main:task:target", "message": "ping", "timeoutSeconds": 0}
@@ -69,20 +70,20 @@ async def test_a_key_used_from_another_session_is_another_request(house: OpenHou
 
 async def test_another_server_that_is_asked_again_meanwhile_tells_of_the_run_and_makes_none(postgres_url: str) -> None:
     async with (
-        open_house(postgres_url) as house,
-        open_house(postgres_url, works=False) as beside,
-        house.client() as owner,
-        beside.client(house.owner) as again,
+        open_http_server(postgres_url) as server,
+        open_http_server(postgres_url, works=False) as beside,
+        server.client() as owner,
+        beside.client(server.owner) as again,
     ):
         target = "agent:main:task:target"
         await start(owner, "hold there", sessionKey=target)
-        await house.agent.reached("there")
+        await server.agent.reached("there")
         said = {"sessionKey": target, "message": "ping", "timeoutSeconds": 15}
         key = {"X-Idempotency-Key": "send-4"}
         async with asyncio.TaskGroup() as group:
             first = group.create_task(owner.post("/agent/sessions_send", json=said, headers=key))
             told = await until_replayed(again, said, key)
-            house.agent.release("there")
+            server.agent.release("there")
     assert told["status"] == "accepted"
     assert told["runId"] == first.result().json()["runId"]
     assert first.result().json()["status"] == "ok"
@@ -91,7 +92,7 @@ async def test_another_server_that_is_asked_again_meanwhile_tells_of_the_run_and
 async def until_replayed(client: httpx.AsyncClient, said: dict[str, Any], key: dict[str, str]) -> dict[str, Any]:
     """What is told under a key, once the one who used it first has done what was asked."""
     target = said["sessionKey"]
-    async with asyncio.timeout(WAIT_SECONDS_MAX):
+    async with asyncio.timeout(SECONDS_MAX):
         queued: list[Any] = []
         while not queued:
             queued = (await client.get(f"/api/sessions/{target}/queue")).json()["runs"]

@@ -4,8 +4,8 @@ import httpx
 import pytest
 
 from carrel.kernel.settings import SessionsSettings, Settings
+from tests.harness.server import HttpServer, open_http_server
 from tests.requirements.mark import requirement
-from tests.surfaces.open_house import OpenHouse, open_house
 from tests.surfaces.talking import hear, refused, session_of
 
 pytestmark = pytest.mark.anyio
@@ -50,11 +50,11 @@ async def test_a_pointer_is_set_by_making_and_by_choosing(client: httpx.AsyncCli
 
 
 @requirement("S3.id.pointer")
-async def test_two_people_never_share_a_browser(house: OpenHouse, client: httpx.AsyncClient) -> None:
+async def test_two_people_never_share_a_browser(server: HttpServer, client: httpx.AsyncClient) -> None:
     user = (await client.post("/api/users", json={"name": "Ada", "slug": "ada"})).json()["user"]
-    token = await house.token(client, kind="user", userId=user["id"])
+    token = await server.token(client, kind="user", userId=user["id"])
     mine = (await client.post("/api/sessions", json=TAB)).json()
-    async with house.client(token) as ada:
+    async with server.client(token) as ada:
         assert (await active(ada))["sessionKey"] != mine["sessionKey"]
         assert (await ada.get("/api/sessions/recent", params=TAB)).json()["sessions"] == []
 
@@ -109,7 +109,7 @@ async def test_making_a_session_names_the_agent(client: httpx.AsyncClient) -> No
 @requirement("S2.key.scope.global")
 async def test_with_one_scope_for_all_every_direct_chat_is_the_main_lane(sqlite_url: str) -> None:
     settings = Settings(sessions=SessionsSettings(scope="global"))
-    async with open_house(sqlite_url, settings=settings) as house, house.client() as client:
+    async with open_http_server(sqlite_url, settings=settings) as server, server.client() as client:
         made = (await client.post("/api/sessions", json={"conversationKey": "my-first-chat", **TAB})).json()
         assert made == {"sessionId": "main", "sessionKey": "agent:main:main"}
         assert (await active(client))["sessionId"] == "main"

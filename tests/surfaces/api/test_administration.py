@@ -5,17 +5,17 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.surfaces.open_house import OpenHouse
+from tests.harness.server import HttpServer
 
 pytestmark = pytest.mark.anyio
 LATER, EARLIER = "2126-01-01T00:00:00Z", "2020-01-01T00:00:00Z"
 
 
-async def test_an_account_comes_with_its_agent_and_its_owner(house: OpenHouse, client: httpx.AsyncClient) -> None:
+async def test_an_account_comes_with_its_agent_and_its_owner(server: HttpServer, client: httpx.AsyncClient) -> None:
     made = await client.post("/api/accounts", json={"name": "Ada & Sons, Ltd."})
     assert made.status_code == 201
     assert made.json()["account"]["slug"] == "ada-sons-ltd"
-    async with house.client(made.json()["ownerToken"]) as owner:
+    async with server.client(made.json()["ownerToken"]) as owner:
         me = (await owner.get("/api/auth/me")).json()
         assert (me["account"]["slug"], me["actor"]["kind"]) == ("ada-sons-ltd", "owner")
         assert [agent["id"] for agent in (await owner.get("/api/agents")).json()["agents"]] == ["main"]
@@ -71,15 +71,15 @@ async def test_account_settings_name_what_there_is(client: httpx.AsyncClient, ke
     assert (answer.status_code, answer.json()["error"]["field"]) == (400, f"settings.{key}")
 
 
-async def test_people_are_made_changed_and_removed(house: OpenHouse, client: httpx.AsyncClient) -> None:
+async def test_people_are_made_changed_and_removed(server: HttpServer, client: httpx.AsyncClient) -> None:
     made = (await client.post("/api/users", json={"name": "Ada Lovelace", "email": "ada@example.org"})).json()["user"]
     assert (made["slug"], made["role"]) == ("ada-lovelace", "member")
     path = f"/api/users/{made['id']}"
     changed = (await client.patch(path, json={"role": "owner", "email": None})).json()["user"]
     assert (changed["role"], changed["email"], changed["name"]) == ("owner", None, "Ada Lovelace")
-    token = await house.token(client, kind="user", userId=made["id"])
+    token = await server.token(client, kind="user", userId=made["id"])
     assert (await client.delete(path)).status_code == 204
-    async with house.client(token) as person:
+    async with server.client(token) as person:
         assert (await person.get("/api/auth/me")).status_code == 401
     for answer in (await client.delete(path), await client.patch(path, json={})):
         assert answer.status_code == 404
@@ -149,10 +149,10 @@ async def test_the_last_owner_token_stays(client: httpx.AsyncClient) -> None:
     assert (await client.get("/api/tokens")).status_code == 401
 
 
-async def test_a_token_that_is_gone_is_not_found(house: OpenHouse, client: httpx.AsyncClient) -> None:
+async def test_a_token_that_is_gone_is_not_found(server: HttpServer, client: httpx.AsyncClient) -> None:
     made = (await client.post("/api/tokens", json={"kind": "agent", "name": "x", "agentId": "main"})).json()
     path = f"/api/tokens/{made['token']['id']}"
     assert (await client.delete(path)).status_code == 204
     assert (await client.delete(path)).status_code == 404
-    async with house.client(made["secret"]) as agent:
+    async with server.client(made["secret"]) as agent:
         assert (await agent.get("/api/auth/me")).status_code == 401

@@ -5,7 +5,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.surfaces.open_house import OpenHouse
+from tests.harness.server import HttpServer
 
 pytestmark = pytest.mark.anyio
 
@@ -115,31 +115,31 @@ async def test_an_agent_names_a_gateway_that_there_is(client: httpx.AsyncClient)
     assert (await client.patch("/api/agents/nobody", json={})).status_code == 404
 
 
-async def test_an_agent_is_busy_while_a_run_of_it_is_worked_on(house: OpenHouse, client: httpx.AsyncClient) -> None:
+async def test_an_agent_is_busy_while_a_run_of_it_is_worked_on(server: HttpServer, client: httpx.AsyncClient) -> None:
     run = (await client.post("/api/runs", json={"message": "hold busy"})).json()["runId"]
-    await house.agent.reached("busy")
+    await server.agent.reached("busy")
     assert (await client.get("/api/agents/main")).json()["agent"]["status"] == "busy"
-    house.agent.release("busy")
+    server.agent.release("busy")
     await client.get(f"/api/runs/{run}/wait")
     assert (await client.get("/api/agents")).json()["agents"][0]["status"] == "idle"
 
 
-async def test_an_agent_s_token_sees_that_agent_alone(house: OpenHouse, client: httpx.AsyncClient) -> None:
+async def test_an_agent_s_token_sees_that_agent_alone(server: HttpServer, client: httpx.AsyncClient) -> None:
     await client.post("/api/agents", json={"id": "writer"})
-    async with house.client(await house.token(client, kind="agent", agentId="writer")) as agent:
+    async with server.client(await server.token(client, kind="agent", agentId="writer")) as agent:
         assert [one["id"] for one in (await agent.get("/api/agents")).json()["agents"]] == ["writer"]
         assert (await agent.get("/api/agents/main")).status_code == 404
         assert (await agent.patch("/api/agents/writer", json={})).status_code == 403
         assert (await agent.delete("/api/agents/writer")).status_code == 403
 
 
-async def test_a_retired_agent_hears_nothing_more(house_on_either: OpenHouse) -> None:
-    house = house_on_either
-    async with house.client() as client:
+async def test_a_retired_agent_hears_nothing_more(either_server: HttpServer) -> None:
+    server = either_server
+    async with server.client() as client:
         await client.post("/api/agents", json={"id": "writer"})
         sent = {"agentId": "writer", "message": "hold retired"}
         first = (await client.post("/api/runs", json=sent)).json()["runId"]
-        await house.agent.reached("retired")
+        await server.agent.reached("retired")
         queued = (await client.post("/api/runs", json=sent | {"message": "next"})).json()["runId"]
         kept = (await client.post("/api/runs", json={"message": "to main"})).json()["runId"]
         agent = (await client.delete("/api/agents/writer")).json()["agent"]

@@ -7,8 +7,9 @@ import httpx
 import pytest
 
 from carrel.exchanges.store import EXCHANGES
+from tests.harness.engine import SECONDS_MAX
+from tests.harness.server import HttpServer
 from tests.requirements.mark import requirement
-from tests.surfaces.open_house import WAIT_SECONDS_MAX, OpenHouse
 from tests.surfaces.talking import Json, hear, refused, rested, run_of
 
 pytestmark = pytest.mark.anyio
@@ -16,9 +17,9 @@ WRITER = "agent:writer:main"
 
 
 @pytest.fixture
-async def owner(house_on_either: OpenHouse) -> AsyncIterator[httpx.AsyncClient]:
+async def owner(either_server: HttpServer) -> AsyncIterator[httpx.AsyncClient]:
     """The owner of a house with one more agent."""
-    async with house_on_either.client() as client:
+    async with either_server.client() as client:
         (await client.post("/api/agents", json={"id": "writer"})).raise_for_status()
         yield client
 
@@ -32,10 +33,10 @@ async def send(client: httpx.AsyncClient, message: str, wait_seconds: int = 0) -
     return result
 
 
-async def announced(house: OpenHouse, client: httpx.AsyncClient, run_id: str, *states: str) -> Json:
+async def announced(server: HttpServer, client: httpx.AsyncClient, run_id: str, *states: str) -> Json:
     """The run once its announcement has come to one of the states."""
-    bell = house.db.bell(EXCHANGES)
-    async with asyncio.timeout(WAIT_SECONDS_MAX):
+    bell = server.db.bell(EXCHANGES)
+    async with asyncio.timeout(SECONDS_MAX):
         while True:
             version = bell.version
             run = await run_of(client, run_id)
@@ -45,12 +46,12 @@ async def announced(house: OpenHouse, client: httpx.AsyncClient, run_id: str, *s
 
 
 @requirement("S2.announce.post")
-async def test_a_run_tells_how_its_announcement_stands(house_on_either: OpenHouse, owner: httpx.AsyncClient) -> None:
+async def test_a_run_tells_how_its_announcement_stands(either_server: HttpServer, owner: httpx.AsyncClient) -> None:
     plain = await hear(owner, "hello")
     sent = await send(owner, "hold a")
     pending = await run_of(owner, sent["runId"])
-    house_on_either.agent.release("a")
-    done = await announced(house_on_either, owner, sent["runId"], "delivered")
+    either_server.agent.release("a")
+    done = await announced(either_server, owner, sent["runId"], "delivered")
     assert plain["announce"] == {"state": "none", "attempts": 0}
     assert pending["announce"] == {"state": "pending", "attempts": 0}
     assert done["announce"] == {"state": "delivered", "attempts": 1}
@@ -61,51 +62,51 @@ async def test_a_run_tells_how_its_announcement_stands(house_on_either: OpenHous
 
 @requirement("S2.x.result.kept")
 async def test_an_undelivered_result_is_delivered_again_by_a_person(
-    house_on_either: OpenHouse, owner: httpx.AsyncClient
+    either_server: HttpServer, owner: httpx.AsyncClient
 ) -> None:
     sent = await send(owner, "hold b")
-    await house_on_either.agent.reached("b")
+    await either_server.agent.reached("b")
     (await owner.patch(f"/api/sessions/{WRITER}", json={"sendPolicy": "deny"})).raise_for_status()
-    house_on_either.agent.release("b")
-    run = await announced(house_on_either, owner, sent["runId"], "undelivered")
+    either_server.agent.release("b")
+    run = await announced(either_server, owner, sent["runId"], "undelivered")
     assert run["reply"] == "echo: hold b", "the result is with its run"
     (await owner.patch(f"/api/sessions/{WRITER}", json={"sendPolicy": None})).raise_for_status()
     again = await owner.post(f"/api/runs/{sent['runId']}/announce")
     assert (again.status_code, again.json()["run"]["announce"]["state"]) == (202, "pending")
-    await announced(house_on_either, owner, sent["runId"], "delivered")
+    await announced(either_server, owner, sent["runId"], "delivered")
     assert refused(await owner.post(f"/api/runs/{sent['runId']}/announce"))[:2] == (409, "conflict")
 
 
 @requirement("S2.x.result.kept")
 async def test_only_what_is_undelivered_and_in_sight_can_be_delivered_again(
-    house_on_either: OpenHouse, owner: httpx.AsyncClient
+    either_server: HttpServer, owner: httpx.AsyncClient
 ) -> None:
     plain = await hear(owner, "hello")
     assert refused(await owner.post(f"/api/runs/{plain['id']}/announce"))[:2] == (409, "conflict")
     sent = await send(owner, "hello")
-    async with house_on_either.client(house_on_either.other_owner) as stranger:
+    async with either_server.client(either_server.other_owner) as stranger:
         assert refused(await stranger.post(f"/api/runs/{sent['runId']}/announce"))[:2] == (404, "not_found")
-    async with house_on_either.client(await house_on_either.token(owner, kind="agent", agentId="writer")) as agent:
+    async with either_server.client(await either_server.token(owner, kind="agent", agentId="writer")) as agent:
         assert (await agent.post(f"/api/runs/{sent['runId']}/announce")).status_code == 403
 
 
 @requirement("S2.send.serverwait")
 async def test_a_caller_that_hangs_up_ends_neither_wait_nor_run(
-    house_on_either: OpenHouse, owner: httpx.AsyncClient
+    either_server: HttpServer, owner: httpx.AsyncClient
 ) -> None:
     asking = asyncio.create_task(send(owner, "hold c", 30))
-    await house_on_either.agent.reached("c")
+    await either_server.agent.reached("c")
     asking.cancel()
     await asyncio.gather(asking, return_exceptions=True)
     (run,) = (await owner.get("/api/runs", params={"sessionKey": WRITER})).json()["runs"]
-    house_on_either.agent.release("c")
+    either_server.agent.release("c")
     answer = (await owner.get(f"/api/runs/{run['id']}/wait", params={"timeoutSeconds": 15})).json()
     assert (answer["status"], answer["reply"]) == ("ok", "echo: hold c")
-    await announced(house_on_either, owner, run["id"], "delivered")
+    await announced(either_server, owner, run["id"], "delivered")
 
 
 @requirement("S2.send.wait")
-async def test_a_call_over_http_waits_for_the_reply(house_on_either: OpenHouse, owner: httpx.AsyncClient) -> None:
+async def test_a_call_over_http_waits_for_the_reply(either_server: HttpServer, owner: httpx.AsyncClient) -> None:
     result = await send(owner, "hello", 15)
     assert (result["status"], result["reply"], result["sessionKey"]) == ("ok", "echo: hello", WRITER)
     assert (await rested(owner, result["runId"]))["state"] == "completed"

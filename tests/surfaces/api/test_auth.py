@@ -9,8 +9,8 @@ from websockets.exceptions import InvalidStatus
 
 from carrel.kernel.settings import AuthSettings, Settings
 from carrel.surfaces.http.identity import COOKIE
+from tests.harness.server import HttpServer, open_http_server
 from tests.requirements.mark import requirement
-from tests.surfaces.open_house import OpenHouse, open_house
 
 pytestmark = pytest.mark.anyio
 
@@ -34,12 +34,12 @@ async def test_me_tells_the_account_the_actor_and_the_rights(client: httpx.Async
     ],
 )
 async def test_every_kind_of_token_has_its_rights(
-    house: OpenHouse, client: httpx.AsyncClient, kind: str, needs: str, rights: list[str]
+    server: HttpServer, client: httpx.AsyncClient, kind: str, needs: str, rights: list[str]
 ) -> None:
     user = (await client.post("/api/users", json={"name": "Ada", "slug": "ada"})).json()["user"]
     given = {"userId": user["id"], "agentId": "main", "agentIds": ["main"]}[needs]
-    token = await house.token(client, kind=kind, **{needs: given})
-    async with house.client(token) as bearer:
+    token = await server.token(client, kind=kind, **{needs: given})
+    async with server.client(token) as bearer:
         me = (await bearer.get("/api/auth/me")).json()
         assert (me["actor"]["kind"], me["rights"]) == (kind, rights)
         assert me["actor"].get("agentId") == ("main" if kind == "agent" else None)
@@ -55,17 +55,17 @@ async def test_without_a_token_nothing_is_told(nobody: httpx.AsyncClient) -> Non
     assert answer.json()["requestId"] == answer.headers["x-request-id"]
 
 
-async def test_a_wrong_token_is_refused(house: OpenHouse) -> None:
-    async with house.client("crl_owner_x_wrong") as stranger:
+async def test_a_wrong_token_is_refused(server: HttpServer) -> None:
+    async with server.client("crl_owner_x_wrong") as stranger:
         assert (await stranger.get("/api/auth/me")).status_code == 401
         assert (await stranger.get("/healthz")).status_code == 200
 
 
-async def test_guessing_from_afar_is_held_back_and_loopback_is_not(house: OpenHouse) -> None:
-    async with house.client("crl_owner_x_wrong") as near:
+async def test_guessing_from_afar_is_held_back_and_loopback_is_not(server: HttpServer) -> None:
+    async with server.client("crl_owner_x_wrong") as near:
         near_codes = {(await near.get("/api/auth/me")).status_code for _ in range(35)}
     assert near_codes == {401}
-    async with house.client("crl_owner_x_wrong", **{"X-Forwarded-For": "192.0.2.1"}) as far:
+    async with server.client("crl_owner_x_wrong", **{"X-Forwarded-For": "192.0.2.1"}) as far:
         answers = [await far.get("/api/auth/me") for _ in range(31)]
         signing_in = await far.post("/api/auth/session", json={"token": "crl_owner_x_wrong"})
     assert [answer.status_code for answer in answers] == [401] * 30 + [429]
@@ -75,12 +75,12 @@ async def test_guessing_from_afar_is_held_back_and_loopback_is_not(house: OpenHo
 
 
 @requirement("S4.api.token")
-async def test_the_board_s_own_header_carries_a_token_too(house: OpenHouse) -> None:
-    async with house.client(None, **{"X-Clawboard-Token": house.owner}) as named:
+async def test_the_board_s_own_header_carries_a_token_too(server: HttpServer) -> None:
+    async with server.client(None, **{"X-Clawboard-Token": server.owner}) as named:
         assert (await named.get("/api/auth/me")).json()["actor"]["kind"] == "owner"
-    async with house.client(house.owner, **{"X-Clawboard-Token": house.other_owner}) as both:
+    async with server.client(server.owner, **{"X-Clawboard-Token": server.other_owner}) as both:
         assert (await both.get("/api/auth/me")).status_code == 400
-    async with house.client(house.owner, **{"X-Clawboard-Token": house.owner}) as twice:
+    async with server.client(server.owner, **{"X-Clawboard-Token": server.owner}) as twice:
         assert (await twice.get("/api/auth/me")).status_code == 200
 
 
@@ -94,69 +94,71 @@ async def test_a_token_in_the_address_is_refused_before_anything_else(nobody: ht
         assert "crl_owner_1_2" not in answer.text
 
 
-async def test_a_cookie_stands_for_the_token_and_is_not_the_token(house: OpenHouse, nobody: httpx.AsyncClient) -> None:
-    answer = await nobody.post("/api/auth/session", json={"token": house.owner})
+async def test_a_cookie_stands_for_the_token_and_is_not_the_token(
+    server: HttpServer, nobody: httpx.AsyncClient
+) -> None:
+    answer = await nobody.post("/api/auth/session", json={"token": server.owner})
     assert answer.json()["actor"]["kind"] == "owner"
     said = answer.headers["set-cookie"].lower()
     assert "httponly" in said
     assert "samesite=strict" in said
-    assert house.owner not in said
+    assert server.owner not in said
     assert (await nobody.get("/api/auth/me")).status_code == 200
 
 
-async def test_a_write_by_cookie_must_come_from_our_own_pages(house: OpenHouse, nobody: httpx.AsyncClient) -> None:
-    await nobody.post("/api/auth/session", json={"token": house.owner})
+async def test_a_write_by_cookie_must_come_from_our_own_pages(server: HttpServer, nobody: httpx.AsyncClient) -> None:
+    await nobody.post("/api/auth/session", json={"token": server.owner})
     body = {"name": "Grace", "slug": "grace"}
     assert (await nobody.post("/api/users", json=body)).status_code == 403
     afar = await nobody.post("/api/users", json=body, headers={"Origin": "https://elsewhere.example"})
     assert afar.json()["error"]["code"] == "forbidden"
-    assert (await nobody.post("/api/users", json=body, headers={"Origin": house.url})).status_code == 201
+    assert (await nobody.post("/api/users", json=body, headers={"Origin": server.url})).status_code == 201
     same = await nobody.patch("/api/account", json={}, headers={"Sec-Fetch-Site": "same-origin"})
     assert same.status_code == 200
 
 
-async def test_signing_out_ends_the_cookie_on_the_server(house: OpenHouse, nobody: httpx.AsyncClient) -> None:
-    await nobody.post("/api/auth/session", json={"token": house.owner})
+async def test_signing_out_ends_the_cookie_on_the_server(server: HttpServer, nobody: httpx.AsyncClient) -> None:
+    await nobody.post("/api/auth/session", json={"token": server.owner})
     cookie = nobody.cookies[COOKIE]
     assert (await nobody.delete("/api/auth/session")).status_code == 403
-    ended = await nobody.delete("/api/auth/session", headers={"Origin": house.url})
+    ended = await nobody.delete("/api/auth/session", headers={"Origin": server.url})
     assert ended.status_code == 204
-    async with house.client(None, Cookie=f"{COOKIE}={cookie}") as kept:
+    async with server.client(None, Cookie=f"{COOKIE}={cookie}") as kept:
         assert (await kept.get("/api/auth/me")).status_code == 401
 
 
-async def test_a_revoked_token_takes_its_cookies_with_it(house: OpenHouse, client: httpx.AsyncClient) -> None:
+async def test_a_revoked_token_takes_its_cookies_with_it(server: HttpServer, client: httpx.AsyncClient) -> None:
     made = (await client.post("/api/tokens", json={"kind": "owner", "name": "second"})).json()
-    async with house.client(None) as browser:
+    async with server.client(None) as browser:
         await browser.post("/api/auth/session", json={"token": made["secret"]})
         assert (await client.delete(f"/api/tokens/{made['token']['id']}")).status_code == 204
         assert (await browser.get("/api/auth/me")).status_code == 401
 
 
-async def test_another_site_can_sign_nobody_in(house: OpenHouse, nobody: httpx.AsyncClient) -> None:
+async def test_another_site_can_sign_nobody_in(server: HttpServer, nobody: httpx.AsyncClient) -> None:
     afar = await nobody.post(
-        "/api/auth/session", json={"token": house.owner}, headers={"Origin": "https://elsewhere.example"}
+        "/api/auth/session", json={"token": server.owner}, headers={"Origin": "https://elsewhere.example"}
     )
     assert afar.status_code == 403
     assert (await nobody.post("/api/auth/session", json={"token": "crl_owner_no"})).status_code == 401
     assert (await nobody.post("/api/auth/session", json={})).json()["error"]["field"] == "token"
 
 
-async def test_a_header_that_names_two_tokens_is_refused(house: OpenHouse) -> None:
-    both = [("Authorization", f"Bearer {house.owner}"), ("Authorization", "Bearer crl_owner_x_wrong")]
-    async with house.client(None) as caller:
+async def test_a_header_that_names_two_tokens_is_refused(server: HttpServer) -> None:
+    both = [("Authorization", f"Bearer {server.owner}"), ("Authorization", "Bearer crl_owner_x_wrong")]
+    async with server.client(None) as caller:
         for headers in (both, both[::-1]):
             assert (await caller.get("/api/auth/me", headers=headers)).status_code == 400
 
 
 @pytest.fixture
-async def trusting(sqlite_url: str) -> AsyncIterator[OpenHouse]:
+async def trusting(sqlite_url: str) -> AsyncIterator[HttpServer]:
     """A house that lets callers on its own machine in without a token."""
-    async with open_house(sqlite_url, settings=Settings(auth=AuthSettings(mode="loopback"))) as opened:
+    async with open_http_server(sqlite_url, settings=Settings(auth=AuthSettings(mode="loopback"))) as opened:
         yield opened
 
 
-async def test_a_trusted_machine_needs_no_token(trusting: OpenHouse) -> None:
+async def test_a_trusted_machine_needs_no_token(trusting: HttpServer) -> None:
     async with trusting.client(None) as near:
         assert (await near.get("/api/tokens")).status_code == 200
         assert (await near.post("/api/users", json={"name": "Ada", "slug": "ada"})).status_code == 201
@@ -165,7 +167,7 @@ async def test_a_trusted_machine_needs_no_token(trusting: OpenHouse) -> None:
 
 
 @pytest.mark.parametrize("name", ["evil.example", "127.0.0.1.evil.example", "192.0.2.1", "", "evil.example:80"])
-async def test_a_name_that_was_made_to_lead_here_is_not_trusted(trusting: OpenHouse, name: str) -> None:
+async def test_a_name_that_was_made_to_lead_here_is_not_trusted(trusting: HttpServer, name: str) -> None:
     async with trusting.client(None) as near:
         assert (await near.get("/api/tokens", headers={"Host": name})).status_code == 401
 
@@ -173,7 +175,7 @@ async def test_a_name_that_was_made_to_lead_here_is_not_trusted(trusting: OpenHo
 @pytest.mark.parametrize(
     "says", [{"Origin": "https://evil.example"}, {"Origin": "null"}, {"Sec-Fetch-Site": "cross-site"}]
 )
-async def test_a_trusted_machine_lends_its_trust_to_no_foreign_page(trusting: OpenHouse, says: dict[str, str]) -> None:
+async def test_a_trusted_machine_lends_its_trust_to_no_foreign_page(trusting: HttpServer, says: dict[str, str]) -> None:
     async with trusting.client(None) as near:
         assert (await near.post("/api/sessions/agent:main:main/stop", headers=says)).status_code == 403
         own = {"Origin": trusting.url}

@@ -6,8 +6,8 @@ import httpx
 import pytest
 
 from carrel.journal import prune_events
+from tests.harness.server import HttpServer
 from tests.surfaces.api.test_stream import finish
-from tests.surfaces.open_house import OpenHouse
 
 pytestmark = pytest.mark.anyio
 
@@ -19,8 +19,8 @@ async def changes(client: httpx.AsyncClient, **query: Any) -> dict[str, Any]:
     return found
 
 
-async def test_everything_said_is_told_exactly_once(house_on_either: OpenHouse) -> None:
-    async with house_on_either.client() as client:
+async def test_everything_said_is_told_exactly_once(either_server: HttpServer) -> None:
+    async with either_server.client() as client:
         start = await changes(client)
         assert (start["logs"], start["reset"], start["more"]) == ([], False, False)
         for number in range(3):
@@ -58,15 +58,17 @@ async def test_a_deleted_session_is_told(client: httpx.AsyncClient) -> None:
     assert "soon gone" not in str(await changes(client))
 
 
-async def test_a_cursor_that_cannot_be_followed_gives_the_present(house: OpenHouse, client: httpx.AsyncClient) -> None:
+async def test_a_cursor_that_cannot_be_followed_gives_the_present(
+    server: HttpServer, client: httpx.AsyncClient
+) -> None:
     for text in ("one", "two"):
         await finish(client, text)
     newest = (await changes(client))["seq"]
     ahead = await changes(client, sinceSeq=newest + 1, limit=2)
     assert (ahead["reset"], ahead["seq"], ahead["more"]) == (True, newest, False)
     assert [entry["content"] for entry in ahead["logs"]] == ["two", "echo: two"]
-    access = await house.access()
-    await house.db.write(lambda tx: prune_events(tx, access, tx.now + 1, limit=3))
+    access = await server.access_of()
+    await server.db.write(lambda tx: prune_events(tx, access, tx.now + 1, limit=3))
     for query in ({"sinceSeq": 1}, {"since": "2020-01-01T00:00:00Z"}, {}):
         pruned = await changes(client, **query)
         assert (pruned["reset"], len(pruned["logs"]), pruned["seq"]) == (True, 4, newest)
@@ -82,11 +84,11 @@ async def test_a_moment_may_stand_for_a_number(client: httpx.AsyncClient) -> Non
         assert (answer.status_code, answer.json()["error"]["field"]) == (400, field)
 
 
-async def test_an_agent_is_told_of_its_own_lanes(house: OpenHouse, client: httpx.AsyncClient) -> None:
+async def test_an_agent_is_told_of_its_own_lanes(server: HttpServer, client: httpx.AsyncClient) -> None:
     await client.post("/api/agents", json={"id": "writer"})
     await finish(client, "for main")
     await finish(client, "for writer", agentId="writer")
-    async with house.client(await house.token(client, kind="agent", agentId="writer")) as agent:
+    async with server.client(await server.token(client, kind="agent", agentId="writer")) as agent:
         assert [entry["content"] for entry in (await changes(agent))["logs"]] == ["for writer", "echo: for writer"]
     assert (await changes(client, allowedSpaceIds="space-far"))["logs"] == []
     assert len((await changes(client, spaceId="space-default"))["logs"]) == 4

@@ -10,8 +10,8 @@ from carrel.journal import entries_since
 from carrel.kernel import SessionKey
 from carrel.records import attachments_by_id
 from carrel.sessions import insert_lane
+from tests.harness.server import HttpServer
 from tests.requirements.mark import requirement
-from tests.surfaces.open_house import OpenHouse
 from tests.surfaces.talking import Json, refused, rested, run_of, session_of, texts
 
 pytestmark = pytest.mark.anyio
@@ -72,11 +72,11 @@ async def test_a_bare_key_that_fits_two_sessions_is_ambiguous(client: httpx.Asyn
 
 @requirement("S3.id.legacy", "S3.id.newkey")
 async def test_an_old_short_key_stays_usable_and_no_new_one_is_made(
-    house: OpenHouse, client: httpx.AsyncClient
+    server: HttpServer, client: httpx.AsyncClient
 ) -> None:
-    access = await house.access()
+    access = await server.access_of()
     old = SessionKey.parse("agent:main:web:old")
-    await house.db.write(lambda tx: insert_lane(tx, access, old))
+    await server.db.write(lambda tx: insert_lane(tx, access, old))
     for where in ({"sessionId": "old"}, {"sessionKey": str(old)}):
         assert (await chat(client, "hello", **where))["sessionKey"] == str(old)
     for where in ({"sessionId": "new"}, {"sessionKey": "agent:main:web:new"}, {"sessionId": "ses_something"}):
@@ -107,8 +107,8 @@ async def test_a_task_lane_is_spoken_in_without_being_put_in_front(client: httpx
     assert (await chat(client, "back", **TAB))["sessionKey"] == first["sessionKey"]
 
 
-async def test_the_same_message_twice_is_the_same_run(house_on_either: OpenHouse) -> None:
-    async with house_on_either.client() as client:
+async def test_the_same_message_twice_is_the_same_run(either_server: HttpServer) -> None:
+    async with either_server.client() as client:
         once = {"clientMessageId": "m-1", "sessionId": "my-own-chat"}
         first, *again = await asyncio.gather(*(chat(client, "hello", **once) for _ in range(8)))
         assert all(answer == first for answer in again)
@@ -120,29 +120,29 @@ async def test_the_same_message_twice_is_the_same_run(house_on_either: OpenHouse
         assert len((await client.get("/api/runs")).json()["runs"]) == 3
 
 
-async def test_two_people_may_use_the_same_message_id(house: OpenHouse, client: httpx.AsyncClient) -> None:
+async def test_two_people_may_use_the_same_message_id(server: HttpServer, client: httpx.AsyncClient) -> None:
     user = (await client.post("/api/users", json={"name": "Ada", "slug": "ada"})).json()["user"]
-    token = await house.token(client, kind="user", userId=user["id"])
+    token = await server.token(client, kind="user", userId=user["id"])
     mine = await chat(client, "hello", clientMessageId="m-1", sessionId="shared-chat")
-    async with house.client(token) as ada:
+    async with server.client(token) as ada:
         hers = await chat(ada, "hello", clientMessageId="m-1", sessionId="shared-chat")
     assert mine["runId"] != hers["runId"]
     assert mine["sessionKey"] == hers["sessionKey"]
 
 
-async def test_files_come_along_with_a_line(house: OpenHouse, client: httpx.AsyncClient) -> None:
+async def test_files_come_along_with_a_line(server: HttpServer, client: httpx.AsyncClient) -> None:
     content = bytes(range(256))
     file = {"name": "all.bin", "mimeType": "application/pdf", "dataBase64": b64encode(content).decode()}
     said = await chat(client, "look", attachments=[file])
     run = await run_of(client, said["runId"])
     (attached,) = run["message"]["attachments"]
     assert (attached["fileName"], attached["mimeType"], attached["sizeBytes"]) == ("all.bin", "application/pdf", 256)
-    access = await house.access()
-    (kept,) = await house.db.read(lambda tx: attachments_by_id(tx, access, (attached["id"],)))
+    access = await server.access_of()
+    (kept,) = await server.db.read(lambda tx: attachments_by_id(tx, access, (attached["id"],)))
     assert kept.content == content
     await rested(client, said["runId"])
     assert (await client.delete(f"/api/sessions/{said['sessionKey']}")).status_code == 204
-    assert await house.db.read(lambda tx: attachments_by_id(tx, access, (attached["id"],))) == []
+    assert await server.db.read(lambda tx: attachments_by_id(tx, access, (attached["id"],))) == []
 
 
 @pytest.mark.parametrize(
@@ -175,9 +175,9 @@ async def test_a_line_that_cannot_be_heard_is_refused(
     assert (await client.get("/api/sessions")).json()["sessions"] == []
 
 
-async def test_agents_and_programs_do_not_chat(house: OpenHouse, client: httpx.AsyncClient) -> None:
+async def test_agents_and_programs_do_not_chat(server: HttpServer, client: httpx.AsyncClient) -> None:
     for kind, given in (("agent", {"agentId": "main"}), ("client", {"agentIds": ["main"]})):
-        async with house.client(await house.token(client, kind=kind, **given)) as bearer:
+        async with server.client(await server.token(client, kind=kind, **given)) as bearer:
             assert refused(await bearer.post("/api/chat", json={"text": "x"}))[:2] == (403, "forbidden")
 
 
@@ -193,24 +193,26 @@ async def test_a_command_as_first_line_makes_the_session_a_message_would(client:
 
 
 async def test_a_command_never_reaches_an_agent_and_other_tokens_do(
-    house: OpenHouse, client: httpx.AsyncClient
+    server: HttpServer, client: httpx.AsyncClient
 ) -> None:
     await chat(client, "/help", **TAB)
-    assert house.agent.bodies == []
-    access = await house.access()
-    assert await house.db.read(lambda tx: entries_since(tx, access, 0, limit=10)) == []
+    assert server.agent.bodies == []
+    access = await server.access_of()
+    assert await server.db.read(lambda tx: entries_since(tx, access, 0, limit=10)) == []
     for text in ("/nonsense please", "/", "see /help", "//help"):
         said = await chat(client, text, **TAB)
         assert (await rested(client, said["runId"]))["reply"] == f"echo: {text}"
 
 
 @requirement("S2.policy.owner", "S2.policy.patch")
-async def test_sending_is_switched_by_the_owner_alone_in_a_message(house: OpenHouse, client: httpx.AsyncClient) -> None:
+async def test_sending_is_switched_by_the_owner_alone_in_a_message(
+    server: HttpServer, client: httpx.AsyncClient
+) -> None:
     key = (await chat(client, "hello", **TAB))["sessionKey"]
     for text in ("/send off please", "/send off\nand hello"):
         assert refused(await client.post("/api/chat", json={"text": text, **TAB}))[:2] == (403, "forbidden")
     user = (await client.post("/api/users", json={"name": "Ada", "slug": "ada"})).json()["user"]
-    async with house.client(await house.token(client, kind="user", userId=user["id"])) as ada:
+    async with server.client(await server.token(client, kind="user", userId=user["id"])) as ada:
         answer = await ada.post("/api/chat", json={"text": "/send off", "sessionKey": key})
         assert refused(answer)[:2] == (403, "forbidden")
     assert (await session_of(client, key))["sendPolicy"] is None
@@ -244,11 +246,11 @@ async def test_commands_go_from_session_to_session(client: httpx.AsyncClient) ->
     assert (await chat(client, "/new nobody", **TAB))["sessionKey"] == first["sessionKey"]
 
 
-async def test_stop_and_reset_act_on_the_session_in_front_alone(house: OpenHouse, client: httpx.AsyncClient) -> None:
+async def test_stop_and_reset_act_on_the_session_in_front_alone(server: HttpServer, client: httpx.AsyncClient) -> None:
     other = await chat(client, "hold other", clientInstanceId="tab-2")
-    await house.agent.reached("other")
+    await server.agent.reached("other")
     held = await chat(client, "hold mine", **TAB)
-    await house.agent.reached("mine")
+    await server.agent.reached("mine")
     queued = await chat(client, "queued", **TAB)
     status = (await chat(client, "/status", **TAB))["reply"]
     assert "generation 1" in status
@@ -260,16 +262,16 @@ async def test_stop_and_reset_act_on_the_session_in_front_alone(house: OpenHouse
     assert "generation 2" in (await chat(client, "/reset", **TAB))["reply"]
     after = await chat(client, "afresh", **TAB)
     assert (await rested(client, after["runId"]))["generation"] == 2
-    house.agent.release("other")
+    server.agent.release("other")
 
 
-async def test_model_and_thinking_are_chosen_for_the_session(house: OpenHouse, client: httpx.AsyncClient) -> None:
+async def test_model_and_thinking_are_chosen_for_the_session(server: HttpServer, client: httpx.AsyncClient) -> None:
     key = (await chat(client, "/model big-one", **TAB))["sessionKey"]
     await chat(client, "/think high", **TAB)
     row = await session_of(client, key)
     assert (row["model"], row["thinkingLevel"]) == ("big-one", "high")
     await rested(client, (await chat(client, "hello", **TAB))["runId"])
-    assert (house.agent.bodies[-1]["model"], house.agent.bodies[-1]["reasoning"]) == ("big-one", {"effort": "high"})
+    assert (server.agent.bodies[-1]["model"], server.agent.bodies[-1]["reasoning"]) == ("big-one", {"effort": "high"})
     assert "minimal" in (await chat(client, "/think hardest", **TAB))["reply"]
     await chat(client, "/model default", **TAB)
     await chat(client, "/think default", **TAB)

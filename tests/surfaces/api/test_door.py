@@ -11,13 +11,13 @@ from websockets.asyncio.client import connect
 
 import carrel
 from carrel.kernel.settings import RunsSettings, SendPolicySettings, SessionsSettings, Settings
+from tests.harness.server import HttpServer, open_http_server
 from tests.requirements.mark import requirement
-from tests.surfaces.open_house import OpenHouse, open_house
 from tests.surfaces.talking import Json, hear, run_of, start
 
 KEY = "agent:main:web:my-own-chat"
 # A way in: gives the accepted run's id, or the code of the refusal.
-Way = Callable[[OpenHouse, httpx.AsyncClient, str], Awaitable[str]]
+Way = Callable[[HttpServer, httpx.AsyncClient, str], Awaitable[str]]
 
 
 def outcome(answer: httpx.Response) -> str:
@@ -26,21 +26,21 @@ def outcome(answer: httpx.Response) -> str:
     return str(told["error"]["code"] if "error" in told else told["runId"])
 
 
-async def by_runs(_house: OpenHouse, client: httpx.AsyncClient, text: str) -> str:
+async def by_runs(_house: HttpServer, client: httpx.AsyncClient, text: str) -> str:
     return outcome(await client.post("/api/runs", json={"message": text, "sessionKey": KEY}))
 
 
-async def by_send(_house: OpenHouse, client: httpx.AsyncClient, text: str) -> str:
+async def by_send(_house: HttpServer, client: httpx.AsyncClient, text: str) -> str:
     return outcome(await client.post(f"/api/sessions/{KEY}/send", json={"message": text}))
 
 
-async def by_chat(_house: OpenHouse, client: httpx.AsyncClient, text: str) -> str:
+async def by_chat(_house: HttpServer, client: httpx.AsyncClient, text: str) -> str:
     return outcome(await client.post("/api/chat", json={"text": text, "sessionKey": KEY}))
 
 
-async def by_socket(house: OpenHouse, _client: httpx.AsyncClient, text: str) -> str:
-    url = house.url.replace("http", "ws", 1) + "/ws/chat"
-    offered: Any = [f"bearer.{house.owner}"]
+async def by_socket(server: HttpServer, _client: httpx.AsyncClient, text: str) -> str:
+    url = server.url.replace("http", "ws", 1) + "/ws/chat"
+    offered: Any = [f"bearer.{server.owner}"]
     async with connect(url, subprotocols=offered, proxy=None) as line:
         await line.send(json.dumps({"type": "message", "sessionId": KEY, "text": text}))
         while True:
@@ -59,8 +59,8 @@ WAYS = [by_runs, by_send, by_chat, by_socket]
 @pytest.mark.parametrize("way", WAYS)
 async def test_no_way_in_goes_past_the_policy(sqlite_url: str, way: Way) -> None:
     settings = Settings(sessions=SessionsSettings(send_policy=SendPolicySettings(default="deny")))
-    async with open_house(sqlite_url, settings=settings) as house, house.client() as client:
-        assert await way(house, client, "hello") == "send_denied"
+    async with open_http_server(sqlite_url, settings=settings) as server, server.client() as client:
+        assert await way(server, client, "hello") == "send_denied"
         assert (await client.get("/api/sessions")).json()["sessions"] == []
 
 
@@ -69,20 +69,20 @@ async def test_no_way_in_goes_past_the_policy(sqlite_url: str, way: Way) -> None
 @pytest.mark.parametrize("way", WAYS)
 async def test_no_way_in_goes_past_the_limit_of_a_lane(sqlite_url: str, way: Way) -> None:
     settings = Settings(runs=RunsSettings(lane_queue_max=1))
-    async with open_house(sqlite_url, settings=settings) as house, house.client() as client:
+    async with open_http_server(sqlite_url, settings=settings) as server, server.client() as client:
         await start(client, "hold gate", sessionKey=KEY)
-        await house.agent.reached("gate")
+        await server.agent.reached("gate")
         await start(client, "queued", sessionKey=KEY)
-        assert await way(house, client, "one too many") == "queue_full"
+        assert await way(server, client, "one too many") == "queue_full"
         assert len((await client.get("/api/runs")).json()["runs"]) == 2
-        house.agent.release("gate")
+        server.agent.release("gate")
 
 
 @pytest.mark.anyio
 @requirement("P.door")
 @pytest.mark.parametrize("way", WAYS)
-async def test_every_way_in_says_by_whose_doing(house: OpenHouse, client: httpx.AsyncClient, way: Way) -> None:
-    run = await run_of(client, await way(house, client, "hello"))
+async def test_every_way_in_says_by_whose_doing(server: HttpServer, client: httpx.AsyncClient, way: Way) -> None:
+    run = await run_of(client, await way(server, client, "hello"))
     me = (await client.get("/api/auth/me")).json()["actor"]["id"]
     assert (run["provenance"]["kind"], run["provenance"]["actor"]) == ("external_user", me)
     assert (await hear(client, "behind", sessionKey=KEY))["generation"] == 1

@@ -8,7 +8,7 @@ import pytest
 import carrel
 from carrel.kernel import METRICS, SystemClock
 from carrel.surfaces.api import Recorder
-from tests.surfaces.open_house import OpenHouse, open_house
+from tests.harness.server import HttpServer, open_http_server
 
 pytestmark = pytest.mark.anyio
 
@@ -25,8 +25,8 @@ async def test_a_ready_server_names_every_check(nobody: httpx.AsyncClient) -> No
     assert answer.json() == {"status": "ready", "checks": dict.fromkeys(names, "ok")}
 
 
-async def test_a_draining_server_is_not_ready(house: OpenHouse, nobody: httpx.AsyncClient) -> None:
-    house.drain.set()
+async def test_a_draining_server_is_not_ready(server: HttpServer, nobody: httpx.AsyncClient) -> None:
+    server.drain.set()
     answer = await nobody.get("/readyz")
     assert (answer.status_code, answer.json()["status"]) == (503, "not_ready")
     assert answer.json()["checks"]["dispatcher"] == "failed"
@@ -34,7 +34,7 @@ async def test_a_draining_server_is_not_ready(house: OpenHouse, nobody: httpx.As
 
 async def test_a_gateway_that_is_down_degrades_and_does_not_fail(sqlite_url: str) -> None:
     up = {"builtin": True, "far": False}
-    async with open_house(sqlite_url, works=False, gateways_up=up) as house, house.client(None) as nobody:
+    async with open_http_server(sqlite_url, works=False, gateways_up=up) as server, server.client(None) as nobody:
         answer = await nobody.get("/readyz")
     assert answer.status_code == 200
     assert answer.json()["checks"]["gateway"] == "degraded"
@@ -42,8 +42,8 @@ async def test_a_gateway_that_is_down_degrades_and_does_not_fail(sqlite_url: str
 
 
 async def test_a_store_that_is_gone_is_told(sqlite_url: str) -> None:
-    async with open_house(sqlite_url, works=False) as house, house.client(None) as nobody:
-        await house.db.close()
+    async with open_http_server(sqlite_url, works=False) as server, server.client(None) as nobody:
+        await server.db.close()
         assert (await nobody.get("/healthz")).status_code == 200
         answer = await nobody.get("/readyz")
     assert answer.status_code == 503
@@ -51,11 +51,11 @@ async def test_a_store_that_is_gone_is_told(sqlite_url: str) -> None:
 
 
 async def test_health_counts_the_lanes_of_the_asker(
-    house: OpenHouse, client: httpx.AsyncClient, other_client: httpx.AsyncClient
+    server: HttpServer, client: httpx.AsyncClient, other_client: httpx.AsyncClient
 ) -> None:
     for text in ("hold health", "second", "third"):
         assert (await client.post("/api/runs", json={"message": text})).status_code == 202
-    await house.agent.reached("health")
+    await server.agent.reached("health")
     health = (await client.get("/api/health")).json()
     assert health["lanes"] == {"busy": 1, "queued": 2, "stuck": 0}
     assert health["status"] == "ready"
@@ -63,16 +63,16 @@ async def test_health_counts_the_lanes_of_the_asker(
     assert health["classifier"] == {"pending": 0, "oldestPendingSeconds": 0}
     assert health["index"] == {"lagSeconds": 0.0, "pending": 0, "mode": "none"}
     assert (await other_client.get("/api/health")).json()["lanes"] == {"busy": 0, "queued": 0, "stuck": 0}
-    house.agent.release("health")
+    server.agent.release("health")
 
 
-async def test_figures_are_open_on_this_machine_and_the_owner_s_from_afar(house: OpenHouse) -> None:
-    async with house.client(None) as near:
+async def test_figures_are_open_on_this_machine_and_the_owner_s_from_afar(server: HttpServer) -> None:
+    async with server.client(None) as near:
         text = (await near.get("/metrics")).text
     assert "# TYPE carrel_http_requests_count_total counter" in text
-    async with house.client(None, **{"X-Forwarded-For": "192.0.2.1"}) as far:
+    async with server.client(None, **{"X-Forwarded-For": "192.0.2.1"}) as far:
         assert (await far.get("/metrics")).status_code == 401
-    async with house.client(house.owner, **{"X-Forwarded-For": "192.0.2.1"}) as owner:
+    async with server.client(server.owner, **{"X-Forwarded-For": "192.0.2.1"}) as owner:
         assert (await owner.get("/metrics")).status_code == 200
 
 
@@ -89,20 +89,20 @@ async def test_figures_have_dotted_names_and_histograms_their_count(client: http
 
 
 async def test_another_account_s_owner_sees_the_figures_of_its_own_lanes(
-    house: OpenHouse, client: httpx.AsyncClient, other_client: httpx.AsyncClient
+    server: HttpServer, client: httpx.AsyncClient, other_client: httpx.AsyncClient
 ) -> None:
     await client.post("/api/runs", json={"message": "hold figures"})
-    await house.agent.reached("figures")
+    await server.agent.reached("figures")
     mine = {one["name"]: one["value"] for one in (await client.get("/api/metrics")).json()["metrics"]}
     assert mine["runs.running"] == 1
     assert (await other_client.get("/api/metrics")).json() == {"metrics": []}
-    house.agent.release("figures")
+    server.agent.release("figures")
 
 
-async def test_the_recorder_keeps_a_point_of_every_figure(house: OpenHouse, client: httpx.AsyncClient) -> None:
+async def test_the_recorder_keeps_a_point_of_every_figure(server: HttpServer, client: httpx.AsyncClient) -> None:
     await client.post("/api/runs", json={"message": "hold recorded"})
-    await house.agent.reached("recorded")
-    recorder: Recorder = house.app.state.recorder
+    await server.agent.reached("recorded")
+    recorder: Recorder = server.assembly.app.state.recorder
     await recorder.take()
     await recorder.take()
     shown = (
@@ -111,11 +111,11 @@ async def test_the_recorder_keeps_a_point_of_every_figure(house: OpenHouse, clie
     assert [(one["name"], one["labels"]) for one in shown["series"]] == [("runs.running", {"agent": "main"})]
     assert [value for _, value in shown["series"][0]["points"]] == [1.0, 1.0]
     assert len((await client.get("/api/metrics/history")).json()["series"]) > 1
-    house.agent.release("recorded")
+    server.agent.release("recorded")
 
 
-async def test_the_recorder_goes_on_until_it_is_stopped(house: OpenHouse) -> None:
-    recorder = Recorder(house.db, SystemClock())
+async def test_the_recorder_goes_on_until_it_is_stopped(server: HttpServer) -> None:
+    recorder = Recorder(server.db, SystemClock())
     with pytest.raises(TimeoutError):
         async with asyncio.timeout(0.05):
             await recorder.record()
@@ -123,12 +123,12 @@ async def test_the_recorder_goes_on_until_it_is_stopped(house: OpenHouse) -> Non
 
 
 async def test_settings_are_shown_to_the_owner_of_the_default_account_alone(
-    house: OpenHouse, client: httpx.AsyncClient, other_client: httpx.AsyncClient
+    server: HttpServer, client: httpx.AsyncClient, other_client: httpx.AsyncClient
 ) -> None:
     shown = (await client.get("/api/settings")).json()
     assert shown == {"settings": [{"name": "server.port", "value": 8787, "default": 8787, "source": "default"}]}
     assert (await other_client.get("/api/settings")).status_code == 403
     user = (await client.post("/api/users", json={"name": "Ada"})).json()["user"]
-    async with house.client(await house.token(client, kind="user", userId=user["id"])) as person:
+    async with server.client(await server.token(client, kind="user", userId=user["id"])) as person:
         assert (await person.get("/api/settings")).status_code == 403
         assert (await person.get("/api/metrics")).status_code == 403

@@ -7,8 +7,8 @@ import pytest
 
 from carrel.kernel.settings import RunsSettings, Settings
 from carrel.runs import prune
+from tests.harness.server import HttpServer
 from tests.surfaces.api.following import follow
-from tests.surfaces.open_house import OpenHouse
 from tests.surfaces.talking import Json, hear, refused
 
 pytestmark = pytest.mark.anyio
@@ -28,10 +28,10 @@ FIELDS = [
 ]
 
 
-async def user_token(house: OpenHouse, owner: httpx.AsyncClient, name: str) -> tuple[str, str]:
+async def user_token(server: HttpServer, owner: httpx.AsyncClient, name: str) -> tuple[str, str]:
     """The id of a new person and a token for them."""
     user = (await owner.post("/api/users", json={"name": name})).json()["user"]["id"]
-    return user, await house.token(owner, kind="user", userId=user)
+    return user, await server.token(owner, kind="user", userId=user)
 
 
 async def listed(client: httpx.AsyncClient, **query: object) -> Json:
@@ -46,9 +46,9 @@ async def read(client: httpx.AsyncClient, notification_id: str) -> httpx.Respons
 
 
 async def test_a_failed_run_is_in_the_mailbox_until_it_is_read_and_afterwards_marked(
-    house_on_either: OpenHouse,
+    either_server: HttpServer,
 ) -> None:
-    async with house_on_either.client() as client:
+    async with either_server.client() as client:
         assert await listed(client) == {"notifications": [], "unreadCount": 0, "nextCursor": None}
         run = await hear(client, "fail to print")
         page = await listed(client)
@@ -82,13 +82,13 @@ async def test_pages_are_followed_by_their_cursor_and_all_are_read_at_once(clien
     assert refused(await client.get(PATH, params={"unread": "x"})) == (400, "invalid_params", "unread")
 
 
-async def test_owners_share_one_mailbox_and_people_have_their_own(house_on_either: OpenHouse) -> None:
-    house = house_on_either
-    async with house.client() as owner:
-        second = await house.token(owner, kind="owner")
-        ada_id, ada_token = await user_token(house, owner, "Ada")
-        _, ben_token = await user_token(house, owner, "Ben")
-        async with house.client(second) as other, house.client(ada_token) as ada, house.client(ben_token) as ben:
+async def test_owners_share_one_mailbox_and_people_have_their_own(either_server: HttpServer) -> None:
+    server = either_server
+    async with server.client() as owner:
+        second = await server.token(owner, kind="owner")
+        ada_id, ada_token = await user_token(server, owner, "Ada")
+        _, ben_token = await user_token(server, owner, "Ben")
+        async with server.client(second) as other, server.client(ada_token) as ada, server.client(ben_token) as ben:
             await hear(ada, "fail for Ada")
             (hers,) = (await listed(ada))["notifications"]
             (ours,) = (await listed(owner))["notifications"]
@@ -102,8 +102,8 @@ async def test_owners_share_one_mailbox_and_people_have_their_own(house_on_eithe
             assert (await ben.post(f"{PATH}/read-all")).json() == {"read": 0}
             assert (await listed(ada))["unreadCount"] == 1
         assert (await owner.delete(f"/api/users/{ada_id}")).status_code == 204
-        access = await house.access()
-        left = await house.db.read(
+        access = await server.access_of()
+        left = await server.db.read(
             lambda tx: tx.all(
                 "SELECT recipient FROM notifications WHERE account_id = :account", account=access.account_id
             )
@@ -123,10 +123,10 @@ async def test_another_account_sees_and_marks_nothing(
 
 
 @pytest.fixture
-async def programs(house: OpenHouse, client: httpx.AsyncClient) -> AsyncIterator[list[httpx.AsyncClient]]:
+async def programs(server: HttpServer, client: httpx.AsyncClient) -> AsyncIterator[list[httpx.AsyncClient]]:
     """An agent and a client program."""
     wanted = ({"kind": "agent", "agentId": "main"}, {"kind": "client", "agentIds": ["main"]})
-    opened = [house.client(await house.token(client, **each)) for each in wanted]
+    opened = [server.client(await server.token(client, **each)) for each in wanted]
     yield opened
     for program in opened:
         await program.aclose()
@@ -142,15 +142,15 @@ async def test_programs_have_no_mailbox(programs: list[httpx.AsyncClient]) -> No
             assert refused(answer)[:2] == (403, "forbidden")
 
 
-async def test_the_stream_tells_of_a_mailbox_to_its_reader_alone(house_on_either: OpenHouse) -> None:
-    house = house_on_either
-    async with house.client() as owner:
-        _, ada_token = await user_token(house, owner, "Ada")
-        agent_token = await house.token(owner, kind="agent", agentId="main")
+async def test_the_stream_tells_of_a_mailbox_to_its_reader_alone(either_server: HttpServer) -> None:
+    server = either_server
+    async with server.client() as owner:
+        _, ada_token = await user_token(server, owner, "Ada")
+        agent_token = await server.token(owner, kind="agent", agentId="main")
         names = "notification,run.completed"
         async with (
-            house.client(ada_token) as ada,
-            house.client(agent_token) as agent,
+            server.client(ada_token) as ada,
+            server.client(agent_token) as agent,
             follow(owner, events=names) as by_owner,
             follow(ada, events=names) as by_ada,
             follow(agent, events=names) as by_agent,
@@ -170,12 +170,12 @@ async def test_the_stream_tells_of_a_mailbox_to_its_reader_alone(house_on_either
                 ]
 
 
-async def test_a_notification_outlives_its_run_but_not_the_time_that_runs_are_kept(house: OpenHouse) -> None:
-    async with house.client() as client:
+async def test_a_notification_outlives_its_run_but_not_the_time_that_runs_are_kept(server: HttpServer) -> None:
+    async with server.client() as client:
         run = await hear(client, "fail")
         (await client.delete(f"/api/sessions/{run['sessionKey']}")).raise_for_status()
-        await house.db.write(lambda tx: prune(tx, house.house.settings))
+        await server.db.write(lambda tx: prune(tx, server.house.settings))
         assert len((await listed(client))["notifications"]) == 1
         at_once = Settings(runs=RunsSettings(retention_days=1e-9))
-        await house.db.write(lambda tx: prune(tx, at_once))
+        await server.db.write(lambda tx: prune(tx, at_once))
         assert (await listed(client))["notifications"] == []

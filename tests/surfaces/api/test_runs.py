@@ -6,8 +6,8 @@ import httpx
 import pytest
 
 from carrel.kernel.settings import SessionsSettings, Settings
+from tests.harness.server import HttpServer, open_http_server
 from tests.requirements.mark import requirement
-from tests.surfaces.open_house import OpenHouse, open_house
 from tests.surfaces.talking import hear, refused, rested, run_of, session_of, start
 
 pytestmark = pytest.mark.anyio
@@ -72,8 +72,8 @@ async def test_a_run_tells_everything_about_itself(client: httpx.AsyncClient) ->
 
 
 @requirement("S0.session.reuse", "S0.session.pair.agents", "S0.session.pair.tasks", "S0.session.unique")
-async def test_every_pair_of_task_and_agent_has_one_session(house_on_either: OpenHouse) -> None:
-    async with house_on_either.client() as client:
+async def test_every_pair_of_task_and_agent_has_one_session(either_server: HttpServer) -> None:
+    async with either_server.client() as client:
         await client.post("/api/agents", json={"id": "writer"})
         started = await asyncio.gather(*(start(client, f"line {n}", taskId="task_1") for n in range(20)))
         runs = [await rested(client, run["runId"]) for run in started]
@@ -91,20 +91,20 @@ async def test_every_pair_of_task_and_agent_has_one_session(house_on_either: Ope
         generations = (await client.get("/api/sessions/agent:main:task:task_1/generations")).json()["sessions"]
         assert len(generations) == 1
         # What was sent for the second Task holds nothing of the first one's twenty lines.
-        assert "line" not in str(house_on_either.agent.bodies[-1]["input"])
+        assert "line" not in str(either_server.agent.bodies[-1]["input"])
 
 
 @requirement("S0.route.flag.sessions")
 async def test_without_task_scoped_sessions_a_task_is_heard_in_the_main_lane(sqlite_url: str) -> None:
-    async with open_house(sqlite_url) as house, house.client() as client:
+    async with open_http_server(sqlite_url) as server, server.client() as client:
         scoped = await hear(client, "scoped", taskId="task_1")
-        owner = house.owner
+        owner = server.owner
     settings = Settings(sessions=SessionsSettings(task_scoped=False))
-    async with open_house(sqlite_url, settings=settings) as house, house.client(owner) as client:
+    async with open_http_server(sqlite_url, settings=settings) as server, server.client(owner) as client:
         based = await hear(client, "based", taskId="task_1")
         assert (based["sessionKey"], based["taskId"]) == ("agent:main:main", "task_1")
         assert (await session_of(client, scoped["sessionKey"]))["closedAt"] is None
-    async with open_house(sqlite_url) as house, house.client(owner) as client:
+    async with open_http_server(sqlite_url) as server, server.client(owner) as client:
         again = await hear(client, "scoped again", taskId="task_1")
         assert (again["sessionId"], again["generation"]) == (scoped["sessionId"], 1)
 
@@ -165,9 +165,9 @@ async def test_the_same_idempotency_key_is_the_same_run(client: httpx.AsyncClien
     assert refused(other)[:2] == (409, "idempotency_mismatch")
 
 
-async def test_a_server_that_stops_takes_nothing_new(house: OpenHouse, client: httpx.AsyncClient) -> None:
+async def test_a_server_that_stops_takes_nothing_new(server: HttpServer, client: httpx.AsyncClient) -> None:
     failed = await hear(client, "fail")
-    house.drain.set()
+    server.drain.set()
     for path, body in (
         ("/api/runs", {"message": "x"}),
         ("/api/chat", {"text": "x", "clientInstanceId": "tab"}),
@@ -208,14 +208,14 @@ async def test_runs_are_listed_newest_first_by_every_word_of_the_query(client: h
     assert refused(await client.get("/api/runs", params={"state": "odd"})) == (400, "invalid_params", "state")
 
 
-async def test_waiting_tells_how_a_run_stands(house: OpenHouse, client: httpx.AsyncClient) -> None:
+async def test_waiting_tells_how_a_run_stands(server: HttpServer, client: httpx.AsyncClient) -> None:
     held = (await start(client, "hold gate"))["runId"]
-    await house.agent.reached("gate")
+    await server.agent.reached("gate")
     path = f"/api/runs/{held}/wait"
     assert (await client.get(path, params={"timeoutSeconds": 0})).json() == {"runId": held, "status": "timeout"}
     assert (await client.get(path, params={"timeoutSeconds": -5})).json()["status"] == "timeout"
     waiting = asyncio.gather(*(client.get(path, params={"timeoutSeconds": 600}) for _ in range(3)))
-    house.agent.release("gate")
+    server.agent.release("gate")
     async with asyncio.timeout(15):
         answers = [answer.json() for answer in await waiting]
     assert answers == [{"runId": held, "status": "ok", "reply": "echo: hold gate"}] * 3
@@ -226,9 +226,9 @@ async def test_waiting_tells_how_a_run_stands(house: OpenHouse, client: httpx.As
 
 
 @requirement("S1.dispatch.visible", "S1.dispatch.next", "S2.x.lane.recovers")
-async def test_cancelling_frees_the_lane_for_what_is_behind(house: OpenHouse, client: httpx.AsyncClient) -> None:
+async def test_cancelling_frees_the_lane_for_what_is_behind(server: HttpServer, client: httpx.AsyncClient) -> None:
     held = (await start(client, "hold gate"))["runId"]
-    await house.agent.reached("gate")
+    await server.agent.reached("gate")
     queued = (await start(client, "never heard"))["runId"]
     behind = (await start(client, "heard"))["runId"]
     cancelled = (await client.post(f"/api/runs/{queued}/cancel")).json()["run"]
@@ -272,7 +272,7 @@ async def test_a_waiting_run_can_be_cancelled(client: httpx.AsyncClient) -> None
     assert refused(answer)[:2] == (409, "conflict")
 
 
-async def test_why_says_in_a_sentence_what_a_run_waits_for(house: OpenHouse, client: httpx.AsyncClient) -> None:
+async def test_why_says_in_a_sentence_what_a_run_waits_for(server: HttpServer, client: httpx.AsyncClient) -> None:
     async def codes(run_id: str) -> tuple[bool, list[str]]:
         why = (await client.get(f"/api/runs/{run_id}/why")).json()
         return why["moving"], [reason["code"] for reason in why["reasons"]]
@@ -280,11 +280,11 @@ async def test_why_says_in_a_sentence_what_a_run_waits_for(house: OpenHouse, cli
     asking = await hear(client, "ask What?")
     assert await codes(asking["id"]) == (False, ["waiting_input"])
     held = (await start(client, "hold gate"))["runId"]
-    await house.agent.reached("gate")
+    await server.agent.reached("gate")
     behind = (await start(client, "behind"))["runId"]
     assert await codes(held) == (True, [])
     assert await codes(behind) == (False, ["lane_busy"])
-    house.agent.release("gate")
+    server.agent.release("gate")
     await rested(client, behind)
     assert await codes(behind) == (False, ["done"])
 
@@ -312,13 +312,13 @@ async def test_a_run_that_is_tried_again_says_when(client: httpx.AsyncClient) ->
     assert (await client.post(f"/api/runs/{flaky}/cancel")).json()["run"]["state"] == "cancelled"
 
 
-async def test_a_receipt_shows_what_the_agent_saw(house: OpenHouse, client: httpx.AsyncClient) -> None:
+async def test_a_receipt_shows_what_the_agent_saw(server: HttpServer, client: httpx.AsyncClient) -> None:
     one = await hear(client, "hello", taskId="task_1")
     other = await hear(client, "goodbye", taskId="task_2")
     receipt = (await client.get(f"/api/runs/{one['id']}/receipt")).json()
     assert (receipt["runId"], receipt["deliverySessionKey"]) == (one["id"], one["deliverySessionKey"])
     (step,) = receipt["steps"]
-    assert step["input"] == house.agent.bodies[0]["input"]
+    assert step["input"] == server.agent.bodies[0]["input"]
     assert step["instructionsSha256"] == one["instructionsSha256"]
     assert "body" not in step
     whole = (await client.get(f"/api/runs/{one['id']}/receipt", params={"body": 1})).json()
@@ -335,14 +335,14 @@ async def test_a_receipt_shows_what_the_agent_saw(house: OpenHouse, client: http
 
 
 @requirement("S1.dispatch.idle", "S1.dispatch.parallel", "S1.dispatch.serial")
-async def test_a_busy_lane_delays_no_other(house_on_either: OpenHouse) -> None:
-    async with house_on_either.client() as client:
+async def test_a_busy_lane_delays_no_other(either_server: HttpServer) -> None:
+    async with either_server.client() as client:
         held = (await start(client, "hold gate", taskId="task_1"))["runId"]
-        await house_on_either.agent.reached("gate")
+        await either_server.agent.reached("gate")
         behind = (await start(client, "behind", taskId="task_1"))["runId"]
         assert (await hear(client, "elsewhere", taskId="task_2"))["state"] == "completed"
         running = (await client.get("/api/runs", params={"state": "running"})).json()["runs"]
         assert [run["id"] for run in running] == [held]
         assert (await run_of(client, behind))["state"] == "queued"
-        house_on_either.agent.release("gate")
+        either_server.agent.release("gate")
         assert (await rested(client, behind))["state"] == "completed"

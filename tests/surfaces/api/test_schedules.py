@@ -9,9 +9,9 @@ from carrel.kernel import parse_iso
 from carrel.kernel.limits import SCHEDULES_PER_ACCOUNT_MAX
 from carrel.modes import NewSchedule, make_schedule
 from carrel.storage import Tx
+from tests.harness.server import HttpServer, open_http_server
 from tests.requirements.mark import requirement
 from tests.surfaces.api.following import follow
-from tests.surfaces.open_house import OpenHouse, open_house
 from tests.surfaces.talking import Json, hear, refused, rested, texts
 
 pytestmark = pytest.mark.anyio
@@ -153,15 +153,15 @@ async def test_a_list_needs_a_session(client: httpx.AsyncClient) -> None:
     assert refused(await client.get(ALL)) == (400, "session_required", "sessionId")
 
 
-async def test_an_account_has_a_bounded_number_of_schedules(house: OpenHouse, client: httpx.AsyncClient) -> None:
-    access = await house.access()
+async def test_an_account_has_a_bounded_number_of_schedules(server: HttpServer, client: httpx.AsyncClient) -> None:
+    access = await server.access_of()
     new = NewSchedule(session="main", type="message", message="x", cron="0 0 1 1 *")
 
     def fill(tx: Tx) -> None:
         for _ in range(SCHEDULES_PER_ACCOUNT_MAX):
             make_schedule(tx, access, new)
 
-    await house.db.write(fill)
+    await server.db.write(fill)
     answer = await client.post(ALL, json={**DAILY, "sessionId": "main"})
     assert refused(answer)[:2] == (422, "limit_reached")
 
@@ -203,14 +203,14 @@ async def test_the_feed_tells_when_a_schedule_fires_and_when_it_is_disabled(clie
 
 @requirement("S2.x.cron.fresh")
 async def test_an_isolated_schedule_begins_afresh_each_time_it_fires(store_url: str) -> None:
-    async with open_house(store_url) as house, house.client() as client:
+    async with open_http_server(store_url) as server, server.client() as client:
         await hear(client, "something else")
         schedule = await made(client, isolated=True)
         runs = [await fire(client, schedule) for _ in range(3)]
         key = f"agent:main:cron:{schedule['id']}"
         assert [(run["sessionKey"], run["generation"]) for run in runs] == [(key, 1), (key, 2), (key, 3)]
         # What a model is shown is this message alone, however often it was said before.
-        sent = [body["input"] for body in house.agent.bodies[-3:]]
+        sent = [body["input"] for body in server.agent.bodies[-3:]]
         assert len({len(items) for items in sent}) == 1
         assert texts((await client.get(f"/api/sessions/{key}/history")).json()) == ["report", "echo: report"]
         rows = (await client.get(f"/api/sessions/{key}/generations")).json()["sessions"]
@@ -220,11 +220,11 @@ async def test_an_isolated_schedule_begins_afresh_each_time_it_fires(store_url: 
 
 @requirement("S2.x.cron.fresh")
 async def test_two_that_wait_in_an_isolated_lane_are_heard_in_a_generation_each(
-    house: OpenHouse, client: httpx.AsyncClient
+    server: HttpServer, client: httpx.AsyncClient
 ) -> None:
     schedule = await made(client, message="hold gate", isolated=True)
     answers = [(await client.post(f"{ALL}/{schedule['id']}/run")).json() for _ in range(3)]
-    house.agent.release("gate")
+    server.agent.release("gate")
     assert [(await rested(client, answer["runId"]))["generation"] for answer in answers] == [1, 2, 3]
 
 
@@ -244,12 +244,12 @@ async def test_a_schedule_that_is_not_isolated_goes_on_in_its_session(client: ht
 
 
 async def test_agents_read_the_schedules_of_their_own_sessions_and_change_none(
-    house: OpenHouse, client: httpx.AsyncClient
+    server: HttpServer, client: httpx.AsyncClient
 ) -> None:
     (await client.post("/api/agents", json={"id": "clerk"})).raise_for_status()
     own, others = await made(client, sessionId="agent:clerk:main"), await made(client)
-    token = await house.token(client, kind="agent", agentId="clerk")
-    async with house.client(token) as clerk:
+    token = await server.token(client, kind="agent", agentId="clerk")
+    async with server.client(token) as clerk:
         assert await shown(clerk, own) == own
         listed = (await clerk.get(ALL, params={"sessionId": "main"})).json()["schedules"]
         assert [schedule["id"] for schedule in listed] == [own["id"]]

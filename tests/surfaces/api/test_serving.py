@@ -10,7 +10,7 @@ import pytest
 from carrel.kernel import Code, redact
 from carrel.kernel.limits import BODY_BYTES_MAX
 from carrel.surfaces.http.errors import STATUS
-from tests.surfaces.open_house import OpenHouse, open_house
+from tests.harness.server import HttpServer, open_http_server
 
 pytestmark = pytest.mark.anyio
 
@@ -44,10 +44,10 @@ async def test_what_has_no_endpoint_is_refused_in_the_same_form(client: httpx.As
 async def test_an_endpoint_that_breaks_tells_its_id_and_nothing_else(
     sqlite_url: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async with open_house(sqlite_url) as house:
+    async with open_http_server(sqlite_url) as server:
         # The house is taken from under an endpoint, as a fault in the program would.
-        house.app.state.readiness._house = None
-        async with house.client() as client:
+        server.assembly.app.state.readiness._house = None
+        async with server.client() as client:
             answer = await client.get("/api/health")
     assert answer.status_code == 500
     assert answer.json()["error"]["code"] == "internal"
@@ -154,12 +154,14 @@ async def test_a_refused_request_may_be_repeated_under_its_key(client: httpx.Asy
     assert (await client.post("/api/users", json={"name": "Ada", "slug": "ada"}, headers=key)).status_code == 201
 
 
-async def test_a_repeated_secret_is_given_again_and_stored_nowhere(house: OpenHouse, client: httpx.AsyncClient) -> None:
+async def test_a_repeated_secret_is_given_again_and_stored_nowhere(
+    server: HttpServer, client: httpx.AsyncClient
+) -> None:
     body, key = {"kind": "owner", "name": "ci"}, {"X-Idempotency-Key": "k3"}
     first = (await client.post("/api/tokens", json=body, headers=key)).json()
     again = (await client.post("/api/tokens", json=body, headers=key)).json()
     assert again == first
-    kept = await house.db.read(lambda tx: tx.all("SELECT body FROM answers"))
+    kept = await server.db.read(lambda tx: tx.all("SELECT body FROM answers"))
     assert len(kept) == 1
     assert first["secret"] not in kept[0][0]
     assert json.loads(kept[0][0])["token"]["id"] == first["token"]["id"]
@@ -187,8 +189,8 @@ async def test_two_servers_asked_the_same_under_one_key_do_it_once(
     postgres_url: str, path: str, body: dict[str, str], fresh: tuple[str, ...], all_of_it: str
 ) -> None:
     async with (
-        open_house(postgres_url, works=False) as one,
-        open_house(postgres_url, works=False) as two,
+        open_http_server(postgres_url, works=False) as one,
+        open_http_server(postgres_url, works=False) as two,
         one.client() as first,
         two.client(one.owner) as second,
     ):

@@ -8,8 +8,8 @@ import pytest
 from carrel.kernel import SessionKey
 from carrel.kernel.settings import RunsSettings, SendMatch, SendPolicySettings, SendRule, SessionsSettings, Settings
 from carrel.sessions import insert_lane
+from tests.harness.server import HttpServer, open_http_server
 from tests.requirements.mark import requirement
-from tests.surfaces.open_house import OpenHouse, open_house
 from tests.surfaces.talking import hear, refused, rested, run_of, session_of, start
 
 pytestmark = pytest.mark.anyio
@@ -47,13 +47,13 @@ async def test_sending_and_waiting_brings_the_answer_of_that_very_run(client: ht
 
 
 async def test_a_wait_that_is_over_says_timeout_and_the_run_goes_on(
-    house: OpenHouse, client: httpx.AsyncClient
+    server: HttpServer, client: httpx.AsyncClient
 ) -> None:
     answer = (await client.post(f"{MAIN}/send", json={"message": "hold gate", "timeoutSeconds": 1})).json()
     assert answer["status"] == "timeout"
     assert "reply" not in answer
     assert (await run_of(client, answer["runId"]))["state"] == "running"
-    house.agent.release("gate")
+    server.agent.release("gate")
     assert (await rested(client, answer["runId"]))["state"] == "completed"
 
 
@@ -95,7 +95,7 @@ async def test_rules_refuse_by_channel_and_kind_of_chat(sqlite_url: str) -> None
         SendRule(action="deny", match=SendMatch(channel="web")),
     )
     settings = Settings(sessions=SessionsSettings(send_policy=SendPolicySettings(rules=rules)))
-    async with open_house(sqlite_url, settings=settings) as house, house.client() as client:
+    async with open_http_server(sqlite_url, settings=settings) as server, server.client() as client:
         for reference in ("agent:main:discord:group:1", "agent:main:discord:group:2", "cron:daily"):
             denied = await client.post("/api/runs", json={"message": "x", "sessionKey": reference})
             assert refused(denied) == (403, "send_denied", None)
@@ -109,7 +109,7 @@ async def test_rules_refuse_by_channel_and_kind_of_chat(sqlite_url: str) -> None
 @requirement("S2.policy.rules", "S2.policy.override", "S2.policy.patch")
 async def test_a_sessions_own_word_beats_the_rules(sqlite_url: str) -> None:
     settings = Settings(sessions=SessionsSettings(send_policy=SendPolicySettings(default="deny")))
-    async with open_house(sqlite_url, settings=settings) as house, house.client() as client:
+    async with open_http_server(sqlite_url, settings=settings) as server, server.client() as client:
         made = (await client.post("/api/sessions", json={})).json()["sessionKey"]
         assert refused(await client.post("/api/runs", json={"message": "x", "sessionKey": made}))[1] == "send_denied"
         row = (await client.patch(f"/api/sessions/{made}", json={"sendPolicy": "allow"})).json()["session"]
@@ -124,14 +124,14 @@ async def test_a_sessions_own_word_beats_the_rules(sqlite_url: str) -> None:
 @requirement("S1.queue.limit", "S2.x.queue.nodrop")
 async def test_at_the_limit_the_sender_is_told_and_nothing_is_dropped(sqlite_url: str) -> None:
     settings = Settings(runs=RunsSettings(lane_queue_max=2))
-    async with open_house(sqlite_url, settings=settings) as house, house.client() as client:
+    async with open_http_server(sqlite_url, settings=settings) as server, server.client() as client:
         held = await start(client, "hold gate")
-        await house.agent.reached("gate")
+        await server.agent.reached("gate")
         kept = [await start(client, f"line {number}") for number in range(2)]
         full = await client.post("/api/runs", json={"message": "one too many"})
         assert refused(full) == (429, "queue_full", None)
         assert int(full.headers["retry-after"]) > 0
-        house.agent.release("gate")
+        server.agent.release("gate")
         for run in (held, *kept):
             assert (await rested(client, run["runId"]))["state"] == "completed"
         heard = [run["message"]["text"] for run in (await client.get("/api/runs")).json()["runs"]]
@@ -140,17 +140,17 @@ async def test_at_the_limit_the_sender_is_told_and_nothing_is_dropped(sqlite_url
 
 @requirement("S2.x.stop.cutoff", "S2.x.lane.recovers")
 async def test_a_stop_cancels_what_was_said_and_not_what_is_said_after(
-    house: OpenHouse, client: httpx.AsyncClient
+    server: HttpServer, client: httpx.AsyncClient
 ) -> None:
     asking = await hear(client, "ask What?")
     held = await start(client, "hold gate")
-    await house.agent.reached("gate")
+    await server.agent.reached("gate")
     queued = await start(client, "queued")
-    access = await house.access()
+    access = await server.access_of()
     child = SessionKey.parse("agent:main:subagent:0001")
-    await house.db.write(lambda tx: insert_lane(tx, access, child, spawned_by="agent:main:main"))
+    await server.db.write(lambda tx: insert_lane(tx, access, child, spawned_by="agent:main:main"))
     below = await start(client, "hold below", sessionKey=str(child))
-    await house.agent.reached("below")
+    await server.agent.reached("below")
     stopped = (await client.post(f"{MAIN}/stop")).json()["cancelledRuns"]
     assert set(stopped) == {asking["id"], held["runId"], queued["runId"], below["runId"]}
     for run_id in stopped:
@@ -177,13 +177,13 @@ async def test_an_archived_session_is_out_of_sight_until_it_is_spoken_in(client:
 
 
 async def test_deleting_a_session_removes_everything_said_in_it(
-    house_on_either: OpenHouse,
+    either_server: HttpServer,
 ) -> None:
-    async with house_on_either.client() as client:
+    async with either_server.client() as client:
         seq = (await client.get("/api/changes")).json()["seq"]
         asking = await hear(client, "ask What?")
         held = await start(client, "hold gate")
-        await house_on_either.agent.reached("gate")
+        await either_server.agent.reached("gate")
         queued = await start(client, "queued")
         async with asyncio.timeout(15):
             assert (await client.delete(MAIN)).status_code == 204

@@ -6,8 +6,8 @@ import httpx
 import pytest
 
 from carrel.access import NewToken, mint_token
+from tests.harness.server import HttpServer
 from tests.requirements.mark import requirement
-from tests.surfaces.open_house import OpenHouse
 from tests.surfaces.talking import hear, refused, run_of, session_of, start, texts
 
 pytestmark = pytest.mark.anyio
@@ -118,13 +118,13 @@ async def test_a_reset_closes_the_generation_and_the_next_line_opens_another(cli
 
 @requirement("S2.x.reset.generation")
 async def test_what_is_queued_at_a_reset_is_heard_in_the_next_generation(
-    house: OpenHouse, client: httpx.AsyncClient
+    server: HttpServer, client: httpx.AsyncClient
 ) -> None:
     held = await start(client, "hold gate")
-    await house.agent.reached("gate")
+    await server.agent.reached("gate")
     waiting = await start(client, "later")
     await client.post("/api/sessions/main/reset")
-    house.agent.release("gate")
+    server.agent.release("gate")
     later = await hear(client, "last")
     assert (await run_of(client, held["runId"]))["generation"] == 1
     assert (await run_of(client, held["runId"]))["state"] == "completed"
@@ -133,9 +133,9 @@ async def test_what_is_queued_at_a_reset_is_heard_in_the_next_generation(
 
 
 @requirement("S0.session.lazy")
-async def test_nothing_but_the_start_of_a_run_opens_a_session(house: OpenHouse, client: httpx.AsyncClient) -> None:
+async def test_nothing_but_the_start_of_a_run_opens_a_session(server: HttpServer, client: httpx.AsyncClient) -> None:
     await start(client, "hold gate")
-    await house.agent.reached("gate")
+    await server.agent.reached("gate")
     await client.post("/api/agents", json={"id": "idle"})
     await client.patch("/api/agents/idle", json={"enabled": True})
     queued = await start(client, "queued behind")
@@ -144,7 +144,7 @@ async def test_nothing_but_the_start_of_a_run_opens_a_session(house: OpenHouse, 
         assert (await client.get(f"/api/sessions/{made}{path}")).status_code == 200
     assert (await client.get(f"/api/sessions/{made}/generations")).json()["sessions"] == []
     assert (await run_of(client, queued["runId"]))["sessionId"] is None
-    house.agent.release("gate")
+    server.agent.release("gate")
 
 
 async def test_a_list_is_filtered_by_every_word_of_its_query(client: httpx.AsyncClient) -> None:
@@ -259,9 +259,9 @@ async def test_tool_results_are_shown_on_demand_and_take_no_place_otherwise(clie
 
 
 @requirement("S1.queue.pending", "S1.queue.notreject", "S1.dispatch.busy", "S1.dispatch.fifo", "S3.x.message.kept")
-async def test_the_queue_is_listed_in_its_order(house: OpenHouse, client: httpx.AsyncClient) -> None:
+async def test_the_queue_is_listed_in_its_order(server: HttpServer, client: httpx.AsyncClient) -> None:
     first = await start(client, "hold gate")
-    await house.agent.reached("gate")
+    await server.agent.reached("gate")
     behind = [(await start(client, f"line {number}"))["runId"] for number in range(3)]
     queue = (await client.get("/api/sessions/main/queue")).json()
     assert queue["running"]["id"] == first["runId"]
@@ -270,7 +270,7 @@ async def test_the_queue_is_listed_in_its_order(house: OpenHouse, client: httpx.
     ]
     row = await session_of(client, "main")
     assert (row["state"], row["queuedRuns"]) == ("busy", 3)
-    house.agent.release("gate")
+    server.agent.release("gate")
     last = await hear(client, "the end")
     ended = [await run_of(client, run_id) for run_id in [first["runId"], *behind, last["id"]]]
     starts = [run["startedAt"] for run in ended]
@@ -281,13 +281,13 @@ async def test_the_queue_is_listed_in_its_order(house: OpenHouse, client: httpx.
 
 @requirement("S2.key.main")
 async def test_an_agent_sees_its_own_lanes_and_its_main_lane_as_main(
-    house: OpenHouse, client: httpx.AsyncClient
+    server: HttpServer, client: httpx.AsyncClient
 ) -> None:
     await make_agent(client, "writer")
     await hear(client, "to main")
     own = await hear(client, "my token is crl_owner_abc_def", agentId="writer")
-    token = await house.token(client, kind="agent", agentId="writer")
-    async with house.client(token) as agent:
+    token = await server.token(client, kind="agent", agentId="writer")
+    async with server.client(token) as agent:
         listed = (await agent.get("/api/sessions")).json()
         assert [row["key"] for row in listed["sessions"]] == ["main"]
         assert listed["visibility"] == {"mode": "agent", "hidden": True}
@@ -309,29 +309,29 @@ async def test_an_agent_sees_its_own_lanes_and_its_main_lane_as_main(
 
 
 @requirement("S2.key.current")
-async def test_current_is_the_lane_of_the_run_that_asks(house: OpenHouse, client: httpx.AsyncClient) -> None:
+async def test_current_is_the_lane_of_the_run_that_asks(server: HttpServer, client: httpx.AsyncClient) -> None:
     held = await start(client, "hold gate", taskId="task_7")
-    await house.agent.reached("gate")
-    access = await house.access()
+    await server.agent.reached("gate")
+    access = await server.access_of()
     new = NewToken(kind="run", name="run", agent_id="main", run_id=held["runId"])
-    _, token = await house.db.write(lambda tx: mint_token(tx, access, new))
-    async with house.client(token) as run:
+    _, token = await server.db.write(lambda tx: mint_token(tx, access, new))
+    async with server.client(token) as run:
         assert (await session_of(run, "current"))["taskId"] == "task_7"
     assert refused(await client.get("/api/sessions/current")) == (400, "invalid_params", "sessionKey")
-    house.agent.release("gate")
+    server.agent.release("gate")
 
 
 async def test_a_run_reads_its_own_session_and_no_other_of_its_agent(
-    house: OpenHouse, client: httpx.AsyncClient
+    server: HttpServer, client: httpx.AsyncClient
 ) -> None:
     elsewhere = await start(client, "quagga", sessionKey="agent:main:web:elsewhere")
     await client.get(f"/api/runs/{elsewhere['runId']}/wait")
     held = await start(client, "hold gate", taskId="task_7")
-    await house.agent.reached("gate")
-    access = await house.access()
+    await server.agent.reached("gate")
+    access = await server.access_of()
     new = NewToken(kind="run", name="run", agent_id="main", run_id=held["runId"])
-    _, token = await house.db.write(lambda tx: mint_token(tx, access, new))
-    async with house.client(token) as run:
+    _, token = await server.db.write(lambda tx: mint_token(tx, access, new))
+    async with server.client(token) as run:
         listed = (await run.get("/api/sessions")).json()
         assert [row["key"] for row in listed["sessions"]] == ["agent:main:task:task_7"]
         assert listed["visibility"] == {"mode": "self", "hidden": True}
@@ -352,12 +352,12 @@ async def test_a_run_reads_its_own_session_and_no_other_of_its_agent(
                 assert "elsewhere" not in line
                 if "event: run.started" in line:
                     break
-    house.agent.release("gate")
+    server.agent.release("gate")
 
 
-async def test_a_program_reads_no_sessions(house: OpenHouse, client: httpx.AsyncClient) -> None:
-    token = await house.token(client, kind="client", agentIds=["main"])
-    async with house.client(token) as program:
+async def test_a_program_reads_no_sessions(server: HttpServer, client: httpx.AsyncClient) -> None:
+    token = await server.token(client, kind="client", agentIds=["main"])
+    async with server.client(token) as program:
         for path in ("/api/sessions", "/api/runs", "/api/sessions/main"):
             assert refused(await program.get(path))[:2] == (403, "forbidden")
 
@@ -370,8 +370,8 @@ async def test_reserved_names_are_refused(client: httpx.AsyncClient) -> None:
         assert refused(answer) == (400, "reserved_session_key", "sessionKey")
 
 
-async def test_reading_works_on_either_store(house_on_either: OpenHouse) -> None:
-    async with house_on_either.client() as client:
+async def test_reading_works_on_either_store(either_server: HttpServer) -> None:
+    async with either_server.client() as client:
         await hear(client, "a room", sessionKey="agent:main:discord:group:42")
         await hear(client, "hello", taskId="task_1")
         listed = (await client.get("/api/sessions", params={"q": "task_1", "kinds": "other", "channel": "api"})).json()

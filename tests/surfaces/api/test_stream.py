@@ -13,9 +13,9 @@ from carrel.kernel.settings import EventsSettings, Settings
 from carrel.storage import Tx
 from carrel.surfaces.api import stream
 from carrel.surfaces.http import streaming
+from tests.harness.server import HttpServer, open_http_server
 from tests.requirements.mark import requirement
 from tests.surfaces.api.following import Follower, follow
-from tests.surfaces.open_house import OpenHouse, open_house
 
 pytestmark = pytest.mark.anyio
 
@@ -33,8 +33,8 @@ async def finish(client: httpx.AsyncClient, text: str, **where: str) -> str:
 
 
 @requirement("S1.x.stream.durable")
-async def test_a_follower_hears_a_run_from_queued_to_completed(house_on_either: OpenHouse) -> None:
-    async with house_on_either.client() as client, follow(client) as follower:
+async def test_a_follower_hears_a_run_from_queued_to_completed(either_server: HttpServer) -> None:
+    async with either_server.client() as client, follow(client) as follower:
         assert (await follower.next()).name == "stream.ready"
         run_id = await say(client, "hello")
         frames = await follower.until("run.completed")
@@ -75,14 +75,14 @@ async def test_the_first_frame_says_where_the_feed_stands(client: httpx.AsyncCli
 @requirement("S4.x.feed.durable")
 async def test_what_was_missed_comes_first_even_after_a_restart(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'carrel.db'}"
-    async with open_house(url) as house, house.client() as client:
-        token = house.owner
+    async with open_http_server(url) as server, server.client() as client:
+        token = server.owner
         async with follow(client) as follower:
             await follower.next()
             await finish(client, "one")
             seen = (await follower.until("run.completed"))[-1].id
         await finish(client, "two")
-    async with open_house(url) as house, house.client(token) as client:
+    async with open_http_server(url) as server, server.client(token) as client:
         async with follow(client, last_event_id=seen) as follower:
             ready = await follower.next()
             frames = await follower.until("run.completed")
@@ -98,7 +98,9 @@ async def test_what_was_missed_comes_first_even_after_a_restart(tmp_path: Path) 
 
 
 @requirement("S4.x.feed.durable")
-async def test_a_cursor_that_cannot_be_followed_resets_the_stream(house: OpenHouse, client: httpx.AsyncClient) -> None:
+async def test_a_cursor_that_cannot_be_followed_resets_the_stream(
+    server: HttpServer, client: httpx.AsyncClient
+) -> None:
     await finish(client, "one")
     newest = (await client.get("/api/changes")).json()["seq"]
     async with follow(client, last_event_id=newest + 1000) as follower:
@@ -107,8 +109,8 @@ async def test_a_cursor_that_cannot_be_followed_resets_the_stream(house: OpenHou
         assert (reset.name, reset.id, reset.body) == ("stream.reset", None, {"reason": "ahead", "seq": newest})
         await say(client, "two")
         assert (await follower.next()).name == "run.queued"
-    access = await house.access()
-    await house.db.write(lambda tx: prune_events(tx, access, tx.now + 1, limit=5))
+    access = await server.access_of()
+    await server.db.write(lambda tx: prune_events(tx, access, tx.now + 1, limit=5))
     async with follow(client, last_event_id=1) as follower:
         await follower.next()
         assert (await follower.next()).body["reason"] == "pruned"
@@ -117,7 +119,7 @@ async def test_a_cursor_that_cannot_be_followed_resets_the_stream(house: OpenHou
 @requirement("S4.x.feed.slow")
 async def test_too_much_missed_after_the_filters_resets_the_stream(sqlite_url: str) -> None:
     settings = Settings(events=EventsSettings(replay_max=10))
-    async with open_house(sqlite_url, settings=settings) as house, house.client() as client:
+    async with open_http_server(sqlite_url, settings=settings) as server, server.client() as client:
         start = (await client.get("/api/changes")).json()["seq"]
         for text in ("one", "two", "three"):
             await finish(client, text)
@@ -179,9 +181,9 @@ async def test_who_asks_for_another_place_is_told_of_nothing(client: httpx.Async
                 await follower.next()
 
 
-async def test_an_agent_hears_its_own_lanes_alone(house: OpenHouse, client: httpx.AsyncClient) -> None:
+async def test_an_agent_hears_its_own_lanes_alone(server: HttpServer, client: httpx.AsyncClient) -> None:
     await client.post("/api/agents", json={"id": "writer"})
-    async with house.client(await house.token(client, kind="agent", agentId="writer")) as agent:
+    async with server.client(await server.token(client, kind="agent", agentId="writer")) as agent:
         async with follow(agent) as follower:
             await follower.next()
             await finish(client, "for main")
@@ -189,7 +191,7 @@ async def test_an_agent_hears_its_own_lanes_alone(house: OpenHouse, client: http
             frames = await follower.until("run.completed")
             assert {frame.body["agentId"] for frame in frames} == {"writer"}
         assert (await agent.get("/api/stream", params={"sessionKey": "agent:main:main"})).status_code == 404
-    async with house.client(await house.token(client, kind="client", agentIds=["main"])) as program:
+    async with server.client(await server.token(client, kind="client", agentIds=["main"])) as program:
         assert (await program.get("/api/stream")).status_code == 403
 
 
@@ -236,12 +238,12 @@ async def test_a_quiet_stream_is_kept_alive(client: httpx.AsyncClient, monkeypat
 
 
 async def test_a_revoked_token_hears_no_more(
-    house: OpenHouse, client: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
+    server: HttpServer, client: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for module in (stream, streaming):
         monkeypatch.setattr(module, "STREAM_PING_SECONDS", 0.02)
     made = (await client.post("/api/tokens", json={"kind": "owner", "name": "x"})).json()
-    async with house.client(made["secret"]) as bearer, follow(bearer) as follower:
+    async with server.client(made["secret"]) as bearer, follow(bearer) as follower:
         await follower.next()
         assert (await client.delete(f"/api/tokens/{made['token']['id']}")).status_code == 204
         assert await follower.ended()
@@ -249,13 +251,13 @@ async def test_a_revoked_token_hears_no_more(
 
 @requirement("S4.x.feed.slow")
 async def test_a_reader_that_does_not_read_is_cut_off_and_resumes(
-    house: OpenHouse, client: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    server: HttpServer, client: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(streaming, "STREAM_SEND_SECONDS_MAX", 0.2)
     account = (await client.get("/api/auth/me")).json()["account"]["id"]
-    host, port = house.url.removeprefix("http://").split(":")
+    host, port = server.url.removeprefix("http://").split(":")
     reader, writer = await asyncio.open_connection(host, int(port), limit=1024)
-    request = f"GET /api/stream?lastEventId=0 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {house.owner}\r\n\r\n"
+    request = f"GET /api/stream?lastEventId=0 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {server.owner}\r\n\r\n"
     writer.write(request.encode())
     await reader.readuntil(b"stream.ready")
 
@@ -264,7 +266,7 @@ async def test_a_reader_that_does_not_read_is_cut_off_and_resumes(
             append_event(tx, system_access(account), "test.large", About(), '{"text":"' + "x" * 100_000 + '"}')
 
     sending = {task for task in asyncio.all_tasks() if "_send_all" in str(task.get_coro())}
-    await house.db.write(fill)
+    await server.db.write(fill)
     _, still = await asyncio.wait(sending, timeout=10)
     assert sending
     assert not still
@@ -282,8 +284,8 @@ async def test_a_reader_that_does_not_read_is_cut_off_and_resumes(
 
 async def test_streams_end_when_the_server_stops(sqlite_url: str) -> None:
     async with contextlib.AsyncExitStack() as outside:
-        async with open_house(sqlite_url) as house:
-            client = await outside.enter_async_context(house.client())
+        async with open_http_server(sqlite_url) as server:
+            client = await outside.enter_async_context(server.client())
             followers = [await outside.enter_async_context(follow(client)) for _ in range(3)]
             for follower in followers:
                 await follower.next()
@@ -299,7 +301,7 @@ async def _ended_properly(follower: Follower) -> bool:
     return False
 
 
-async def test_followers_at_one_place_share_one_read(house: OpenHouse, client: httpx.AsyncClient) -> None:
+async def test_followers_at_one_place_share_one_read(server: HttpServer, client: httpx.AsyncClient) -> None:
     async with contextlib.AsyncExitStack() as outside:
         followers = [await outside.enter_async_context(follow(client)) for _ in range(20)]
         for follower in followers:
@@ -314,9 +316,13 @@ async def test_a_store_that_goes_away_cuts_streams_off_without_an_alarm(
 ) -> None:
     for module in (stream, streaming):
         monkeypatch.setattr(module, "STREAM_PING_SECONDS", 0.02)
-    async with open_house(postgres_url, works=False) as house, house.client() as client, follow(client) as follower:
+    async with (
+        open_http_server(postgres_url, works=False) as server,
+        server.client() as client,
+        follow(client) as follower,
+    ):
         await follower.next()
-        await house.db.close()
+        await server.db.close()
         with pytest.raises(httpx.RemoteProtocolError):
             await follower.next()
     assert "stream_broken_off" in caplog.messages

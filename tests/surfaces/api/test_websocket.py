@@ -14,8 +14,8 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from carrel.delivery import Spoken
 from carrel.surfaces.api import websocket
 from carrel.surfaces.api.silent_text import Hush
+from tests.harness.server import HttpServer, open_http_server
 from tests.requirements.mark import requirement
-from tests.surfaces.open_house import OpenHouse, open_house
 from tests.surfaces.talking import rested, session_of, start, texts
 
 pytestmark = pytest.mark.anyio
@@ -68,17 +68,17 @@ class Line:
 
 
 @asynccontextmanager
-async def line(house: OpenHouse, token: str | None = "", **options: Any) -> AsyncIterator[Line]:
+async def line(server: HttpServer, token: str | None = "", **options: Any) -> AsyncIterator[Line]:
     """A connection with a token as subprotocol; None for one without."""
-    offered: Any = None if token is None else [f"bearer.{token or house.owner}"]
-    url = house.url.replace("http", "ws", 1) + "/ws/chat"
+    offered: Any = None if token is None else [f"bearer.{token or server.owner}"]
+    url = server.url.replace("http", "ws", 1) + "/ws/chat"
     async with connect(url, subprotocols=offered, proxy=None, **options) as connection:
         assert connection.subprotocol == (offered[0] if offered else None)
         yield Line(connection)
 
 
-async def test_a_line_is_answered_in_pieces_and_done_once(house: OpenHouse) -> None:
-    async with line(house) as chat:
+async def test_a_line_is_answered_in_pieces_and_done_once(server: HttpServer) -> None:
+    async with line(server) as chat:
         assert await chat.bind(sessionId="my-own-chat", clientInstanceId="tab") == "my-own-chat"
         await chat.send("message", sessionId="my-own-chat", clientInstanceId="tab", text="hello there")
         heard = await chat.until("assistant_done")
@@ -100,9 +100,9 @@ async def test_a_line_is_answered_in_pieces_and_done_once(house: OpenHouse) -> N
 @requirement("S2.announce.skip", "S2.pingpong.skip", "S2.x.noreply.stops")
 @pytest.mark.parametrize("word", ["REPLY_SKIP", "ANNOUNCE_SKIP", "NO_REPLY"])
 async def test_words_that_only_say_that_nothing_is_said_reach_nobody_and_are_kept(
-    house: OpenHouse, client: httpx.AsyncClient, word: str
+    server: HttpServer, client: httpx.AsyncClient, word: str
 ) -> None:
-    async with line(house) as chat:
+    async with line(server) as chat:
         await chat.bind(sessionId="my-own-chat")
         await chat.send("message", text=f"say {word}")
         heard = await chat.until("assistant_done")
@@ -112,8 +112,8 @@ async def test_words_that_only_say_that_nothing_is_said_reach_nobody_and_are_kep
     assert texts(history)[-1] == word
 
 
-async def test_words_that_only_begin_like_silence_all_come(house: OpenHouse) -> None:
-    async with line(house) as chat:
+async def test_words_that_only_begin_like_silence_all_come(server: HttpServer) -> None:
+    async with line(server) as chat:
         await chat.bind(sessionId="my-own-chat")
         for words in ("NO", "NO_REPLY is a word", "REPLY"):
             await chat.send("message", text=f"say {words}")
@@ -140,8 +140,8 @@ def test_silence_is_held_back_in_a_later_step_and_lost_with_a_step_that_is_void(
 
 
 @requirement("S2.send.provenance")
-async def test_a_reply_that_goes_to_another_session_says_so(house: OpenHouse, client: httpx.AsyncClient) -> None:
-    async with line(house) as chat:
+async def test_a_reply_that_goes_to_another_session_says_so(server: HttpServer, client: httpx.AsyncClient) -> None:
+    async with line(server) as chat:
         await chat.bind(sessionId="my-own-chat")
         await chat.send("message", text="hello")
         assert "payload" not in (await chat.until("assistant_done"))[-1]
@@ -153,8 +153,10 @@ async def test_a_reply_that_goes_to_another_session_says_so(house: OpenHouse, cl
 
 
 @requirement("S3.x.tabs")
-async def test_every_connection_on_a_session_hears_it_and_no_other(house: OpenHouse, client: httpx.AsyncClient) -> None:
-    async with line(house) as one, line(house) as two, line(house) as elsewhere:
+async def test_every_connection_on_a_session_hears_it_and_no_other(
+    server: HttpServer, client: httpx.AsyncClient
+) -> None:
+    async with line(server) as one, line(server) as two, line(server) as elsewhere:
         for chat in (one, two):
             await chat.bind(sessionId="shared-chat")
         await elsewhere.bind(sessionId="another-chat")
@@ -169,8 +171,8 @@ async def test_every_connection_on_a_session_hears_it_and_no_other(house: OpenHo
 
 
 @requirement("S3.x.command.done")
-async def test_a_command_ends_with_a_done_frame_and_goes_where_it_leads(house: OpenHouse) -> None:
-    async with line(house) as chat:
+async def test_a_command_ends_with_a_done_frame_and_goes_where_it_leads(server: HttpServer) -> None:
+    async with line(server) as chat:
         await chat.bind(sessionId="my-own-chat")
         await chat.send("message", text="/whoami", clientInstanceId="tab")
         done = await chat.hear()
@@ -184,20 +186,20 @@ async def test_a_command_ends_with_a_done_frame_and_goes_where_it_leads(house: O
 
 
 async def test_binding_and_speaking_without_a_name_follow_the_pointer(
-    house: OpenHouse, client: httpx.AsyncClient
+    server: HttpServer, client: httpx.AsyncClient
 ) -> None:
     made = (await client.post("/api/sessions", json={"clientInstanceId": "tab"})).json()
-    async with line(house) as chat:
+    async with line(server) as chat:
         assert await chat.bind(clientInstanceId="tab") == made["sessionId"]
-    async with line(house) as chat:
+    async with line(server) as chat:
         await chat.send("message", clientInstanceId="tab", text="hello")
         assert (await chat.until("assistant_done"))[-1]["sessionId"] == made["sessionId"]
         row = await session_of(client, made["sessionKey"])
         assert row["lastChannel"] == "web"
 
 
-async def test_a_message_is_heard_once_however_often_it_is_sent(house: OpenHouse, client: httpx.AsyncClient) -> None:
-    async with line(house) as chat:
+async def test_a_message_is_heard_once_however_often_it_is_sent(server: HttpServer, client: httpx.AsyncClient) -> None:
+    async with line(server) as chat:
         await chat.bind(sessionId="my-own-chat")
         for _ in range(2):
             await chat.send("message", text="hello", clientMessageId="m-1")
@@ -207,8 +209,8 @@ async def test_a_message_is_heard_once_however_often_it_is_sent(house: OpenHouse
     assert len((await client.get("/api/runs")).json()["runs"]) == 2
 
 
-async def test_a_failed_run_is_told_as_an_error(house: OpenHouse) -> None:
-    async with line(house) as chat:
+async def test_a_failed_run_is_told_as_an_error(server: HttpServer) -> None:
+    async with line(server) as chat:
         await chat.bind(sessionId="my-own-chat")
         await chat.send("message", text="fail")
         failed = (await chat.until("system_event", "error"))[-1]
@@ -218,8 +220,8 @@ async def test_a_failed_run_is_told_as_an_error(house: OpenHouse) -> None:
         assert (await chat.until("assistant_done"))[-1]["text"] == "echo: go on"
 
 
-async def test_a_question_is_told_with_the_run_that_asks(house: OpenHouse) -> None:
-    async with line(house) as chat:
+async def test_a_question_is_told_with_the_run_that_asks(server: HttpServer) -> None:
+    async with line(server) as chat:
         await chat.bind(sessionId="my-own-chat")
         await chat.send("message", text="ask Which one?")
         while (frame := await chat.hear()).get("payload", {}).get("state") != "waiting":
@@ -227,11 +229,11 @@ async def test_a_question_is_told_with_the_run_that_asks(house: OpenHouse) -> No
         assert (frame["payload"]["waitingFor"], frame["payload"]["question"]) == ("input", "Which one?")
 
 
-async def test_a_stop_cancels_what_runs(house: OpenHouse) -> None:
-    async with line(house) as chat:
+async def test_a_stop_cancels_what_runs(server: HttpServer) -> None:
+    async with line(server) as chat:
         await chat.bind(sessionId="my-own-chat")
         await chat.send("message", text="hold gate")
-        await house.agent.reached("gate")
+        await server.agent.reached("gate")
         await chat.send("stop", sessionId="my-own-chat")
         heard = [await chat.hear()]
         while heard[-1].get("payload", {}).get("state") != "cancelled":
@@ -255,9 +257,9 @@ async def test_a_stop_cancels_what_runs(house: OpenHouse) -> None:
     ],
 )
 async def test_a_wrong_frame_is_told_and_the_line_stays(
-    house: OpenHouse, sent: str, code: str, field: str | None
+    server: HttpServer, sent: str, code: str, field: str | None
 ) -> None:
-    async with line(house) as chat:
+    async with line(server) as chat:
         await chat.connection.send(sent)
         told = await chat.hear()
         assert (told["type"], told["eventType"]) == ("system_event", "error")
@@ -266,35 +268,35 @@ async def test_a_wrong_frame_is_told_and_the_line_stays(
         assert (await chat.until("assistant_done"))[-1]["text"] == "echo: hello"
 
 
-async def test_only_people_are_let_in(house: OpenHouse, client: httpx.AsyncClient) -> None:
-    agent = await house.token(client, kind="agent", agentId="main")
+async def test_only_people_are_let_in(server: HttpServer, client: httpx.AsyncClient) -> None:
+    agent = await server.token(client, kind="agent", agentId="main")
     for token, status in ((None, 401), ("crl_owner_x_wrong", 401), (agent, 403)):
         with pytest.raises(InvalidStatus) as refused:
-            async with line(house, token):
+            async with line(server, token):
                 pass
         assert refused.value.response.status_code == status
         body = json.loads(refused.value.response.body or b"{}")
         assert body["error"]["code"] == ("unauthenticated" if status == 401 else "forbidden")
     with pytest.raises(InvalidStatus) as in_query:
-        async with connect(f"{house.url.replace('http', 'ws', 1)}/ws/chat?token={house.owner}", proxy=None):
+        async with connect(f"{server.url.replace('http', 'ws', 1)}/ws/chat?token={server.owner}", proxy=None):
             pass
     assert in_query.value.response.status_code == 400
 
 
-async def test_a_cookie_lets_our_own_pages_in_and_no_others(house: OpenHouse, nobody: httpx.AsyncClient) -> None:
-    signed_in = await nobody.post("/api/auth/session", json={"token": house.owner})
+async def test_a_cookie_lets_our_own_pages_in_and_no_others(server: HttpServer, nobody: httpx.AsyncClient) -> None:
+    signed_in = await nobody.post("/api/auth/session", json={"token": server.owner})
     cookie = signed_in.headers["set-cookie"].partition(";")[0]
-    async with line(house, None, additional_headers={"Cookie": cookie}, origin=house.url) as chat:
+    async with line(server, None, additional_headers={"Cookie": cookie}, origin=server.url) as chat:
         await chat.bind(sessionId="my-own-chat")
     with pytest.raises(InvalidStatus) as refused:
-        async with line(house, None, additional_headers={"Cookie": cookie}, origin="https://elsewhere.example"):
+        async with line(server, None, additional_headers={"Cookie": cookie}, origin="https://elsewhere.example"):
             pass
     assert refused.value.response.status_code == 403
 
 
-async def test_a_token_that_is_revoked_ends_the_line(house: OpenHouse, client: httpx.AsyncClient) -> None:
+async def test_a_token_that_is_revoked_ends_the_line(server: HttpServer, client: httpx.AsyncClient) -> None:
     made = (await client.post("/api/tokens", json={"kind": "owner", "name": "short-lived"})).json()
-    async with line(house, made["secret"]) as chat:
+    async with line(server, made["secret"]) as chat:
         await chat.bind(sessionId="my-own-chat")
         assert (await client.delete(f"/api/tokens/{made['token']['id']}")).status_code == 204
         await chat.send("message", text="hello")
@@ -302,8 +304,8 @@ async def test_a_token_that_is_revoked_ends_the_line(house: OpenHouse, client: h
     assert (await client.get("/api/runs")).json()["runs"] == []
 
 
-async def test_another_account_hears_nothing_of_the_same_key(house: OpenHouse, client: httpx.AsyncClient) -> None:
-    async with line(house, house.other_owner) as stranger:
+async def test_another_account_hears_nothing_of_the_same_key(server: HttpServer, client: httpx.AsyncClient) -> None:
+    async with line(server, server.other_owner) as stranger:
         await stranger.bind(sessionId="shared-chat")
         said = (await client.post("/api/chat", json={"text": "secret", "sessionId": "shared-chat"})).json()
         await rested(client, said["runId"])
@@ -314,22 +316,22 @@ async def test_another_account_hears_nothing_of_the_same_key(house: OpenHouse, c
 
 
 async def test_a_line_ends_with_the_server(sqlite_url: str) -> None:
-    async with open_house(sqlite_url) as house, line(house) as chat:
+    async with open_http_server(sqlite_url) as server, line(server) as chat:
         await chat.bind(sessionId="my-own-chat")
-        house.house.closing.set()
+        server.house.closing.set()
         assert await chat.closed() == 1001
 
 
-async def test_a_reader_that_does_not_keep_up_is_closed(house: OpenHouse, client: httpx.AsyncClient) -> None:
-    access = await house.access()
+async def test_a_reader_that_does_not_keep_up_is_closed(server: HttpServer, client: httpx.AsyncClient) -> None:
+    access = await server.access_of()
     flood = Spoken("text", "run_flood", "agent:main:web:my-own-chat", "x" * 60_000)
-    async with line(house, max_queue=1, compression=None) as slow, line(house) as other:
+    async with line(server, max_queue=1, compression=None) as slow, line(server) as other:
         await slow.bind(sessionId="my-own-chat")
         await other.bind(sessionId="another-chat")
         # Nobody reads: the connection takes some, then the queue fills, and then the server gives up.
         for _ in range(40):
             for _ in range(50):
-                house.house.live.say(access.account_id, flood)
+                server.house.live.say(access.account_id, flood)
             await client.get("/healthz")
         # 1006 where even the good-bye found no room in time.
         assert await slow.closed() in (1013, 1006)
@@ -337,8 +339,8 @@ async def test_a_reader_that_does_not_keep_up_is_closed(house: OpenHouse, client
         assert (await other.until("assistant_done"))[-1]["text"] == "echo: hello"
 
 
-async def test_two_stores_stream_alike(house_on_either: OpenHouse) -> None:
-    async with house_on_either.client() as client, line(house_on_either) as chat:
+async def test_two_stores_stream_alike(either_server: HttpServer) -> None:
+    async with either_server.client() as client, line(either_server) as chat:
         await chat.bind(sessionId="my-own-chat")
         await start(client, "elsewhere")
         for number in range(3):
@@ -351,9 +353,9 @@ async def test_a_store_that_goes_away_ends_the_line_with_a_wish_to_come_back(
     postgres_url: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(websocket, "STREAM_PING_SECONDS", 0.02)
-    async with open_house(postgres_url, works=False) as house, line(house) as opened:
+    async with open_http_server(postgres_url, works=False) as server, line(server) as opened:
         await opened.bind(clientInstanceId="browser-1")
-        await house.db.close()
+        await server.db.close()
         assert await opened.closed() == 1013
     assert "chat_socket_broken_off" in caplog.messages
     assert not [record for record in caplog.records if record.exc_info]

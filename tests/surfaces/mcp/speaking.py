@@ -10,7 +10,8 @@ import httpx2
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
-from tests.surfaces.open_house import WAIT_SECONDS_MAX, OpenHouse
+from tests.harness.engine import SECONDS_MAX
+from tests.harness.server import HttpServer
 
 Json = dict[str, Any]
 Headers = Mapping[str, str]
@@ -19,17 +20,17 @@ HANDSHAKES = ("2025-03-26", "2025-06-18", "2025-11-25")
 
 
 @contextlib.asynccontextmanager
-async def connected(house: OpenHouse, mode: str, token: str = "", session: str = "") -> AsyncIterator[Client]:
+async def connected(server: HttpServer, mode: str, token: str = "", session: str = "") -> AsyncIterator[Client]:
     """The official client, connected with a token and, if named, at a session."""
-    headers = {"Authorization": f"Bearer {token or house.owner}"}
+    headers = {"Authorization": f"Bearer {token or server.owner}"}
     if session:
         headers["x-openclaw-session-key"] = session
     async with (
-        httpx2.AsyncClient(headers=headers, timeout=WAIT_SECONDS_MAX) as http,
+        httpx2.AsyncClient(headers=headers, timeout=SECONDS_MAX) as http,
         Client(
-            streamable_http_client(f"{house.url}/mcp", http_client=http),
+            streamable_http_client(f"{server.url}/mcp", http_client=http),
             mode=mode,
-            read_timeout_seconds=WAIT_SECONDS_MAX,
+            read_timeout_seconds=SECONDS_MAX,
         ) as client,
     ):
         yield client

@@ -8,9 +8,9 @@ import jsonschema  # type: ignore[import-untyped]
 import pytest
 
 from carrel.tools import CATALOG
+from tests.harness.server import HttpServer
 from tests.requirements.mark import requirement
 from tests.surfaces.mcp.speaking import Json, call, result_of
-from tests.surfaces.open_house import OpenHouse
 from tests.surfaces.talking import hear, start
 
 pytestmark = pytest.mark.anyio
@@ -20,11 +20,11 @@ ENDS_OR_FEEDS = {"request_input", "decline", "artifact_add"}
 HERE = {"x-openclaw-session-key": LANE}
 
 
-async def by_model(house: OpenHouse, owner: httpx.AsyncClient, tool: str, arguments: Json) -> tuple[str, Any]:
+async def by_model(server: HttpServer, owner: httpx.AsyncClient, tool: str, arguments: Json) -> tuple[str, Any]:
     """What a model's call gives: (code, "") of a refusal, ("", result) else."""
     said = await hear(owner, f"do {json.dumps([[tool, arguments]])}", sessionKey=LANE)
     assert said["state"] == "completed", said
-    items = [item for body in house.agent.bodies for item in body["input"]]
+    items = [item for body in server.agent.bodies for item in body["input"]]
     told = json.loads([item["output"] for item in items if item.get("type") == "function_call_output"][-1])
     return (told["error"]["code"], "") if told.get("ok") is False else ("", told)
 
@@ -44,10 +44,10 @@ async def by_mcp(agent: httpx.AsyncClient, tool: str, arguments: Json) -> tuple[
 
 
 @requirement("S0.x.parity", "P.tool.once")
-async def test_every_tool_has_one_definition_at_every_door(house: OpenHouse, client: httpx.AsyncClient) -> None:
+async def test_every_tool_has_one_definition_at_every_door(server: HttpServer, client: httpx.AsyncClient) -> None:
     await hear(client, "hello", sessionKey=LANE)
-    offered = {tool["name"]: tool for tool in house.agent.bodies[-1]["tools"]}
-    async with house.client(await house.token(client, kind="agent", agentId="main")) as agent:
+    offered = {tool["name"]: tool for tool in server.agent.bodies[-1]["tools"]}
+    async with server.client(await server.token(client, kind="agent", agentId="main")) as agent:
         http = {tool["name"]: tool for tool in (await agent.get("/agent", headers=HERE)).json()["tools"]}
         mcp = {tool["name"]: tool for tool in (await result_of(agent, "tools/list", headers=HERE))["tools"]}
     assert set(offered) == {tool.name for tool in CATALOG.offered()}
@@ -77,11 +77,11 @@ async def test_every_tool_has_one_definition_at_every_door(house: OpenHouse, cli
     ],
 )
 async def test_a_call_is_granted_or_refused_at_every_door_alike(
-    house: OpenHouse, client: httpx.AsyncClient, tool: str, arguments: Json
+    server: HttpServer, client: httpx.AsyncClient, tool: str, arguments: Json
 ) -> None:
     await hear(client, "hello", sessionKey=OTHER)
-    model = await by_model(house, client, tool, arguments)
-    async with house.client(await house.token(client, kind="agent", agentId="main")) as agent:
+    model = await by_model(server, client, tool, arguments)
+    async with server.client(await server.token(client, kind="agent", agentId="main")) as agent:
         http = await by_http(agent, tool, arguments)
         mcp = await by_mcp(agent, tool, arguments)
     if tool in ENDS_OR_FEEDS:
@@ -94,21 +94,21 @@ async def test_a_call_is_granted_or_refused_at_every_door_alike(
 
 
 @requirement("S0.x.parity")
-async def test_what_an_agent_is_denied_is_denied_at_every_door(house: OpenHouse, client: httpx.AsyncClient) -> None:
+async def test_what_an_agent_is_denied_is_denied_at_every_door(server: HttpServer, client: httpx.AsyncClient) -> None:
     await client.patch("/api/agents/main", json={"tools": {"allow": ["*"], "deny": ["agents_*"], "ask": []}})
-    assert (await by_model(house, client, "agents_list", {}))[0] == "tool_not_allowed"
-    async with house.client(await house.token(client, kind="agent", agentId="main")) as agent:
+    assert (await by_model(server, client, "agents_list", {}))[0] == "tool_not_allowed"
+    async with server.client(await server.token(client, kind="agent", agentId="main")) as agent:
         assert (await by_http(agent, "agents_list", {}))[0] == "tool_not_allowed"
         assert (await by_mcp(agent, "agents_list", {}))[0] == "tool_not_allowed"
 
 
 @requirement("S0.x.parity")
-async def test_a_send_reaches_another_session_from_every_door(house: OpenHouse, client: httpx.AsyncClient) -> None:
+async def test_a_send_reaches_another_session_from_every_door(server: HttpServer, client: httpx.AsyncClient) -> None:
     await client.patch("/api/agents/main", json={"visibility": "agent"})
     await hear(client, "hello", sessionKey=OTHER)
     said = {"sessionKey": OTHER, "message": "ping", "timeoutSeconds": 15}
-    granted = [await by_model(house, client, "sessions_send", said)]
-    async with house.client(await house.token(client, kind="agent", agentId="main")) as agent:
+    granted = [await by_model(server, client, "sessions_send", said)]
+    async with server.client(await server.token(client, kind="agent", agentId="main")) as agent:
         granted += [await by_http(agent, "sessions_send", said), await by_mcp(agent, "sessions_send", said)]
     assert [(code, told["status"], told["sessionKey"]) for code, told in granted] == [("", "ok", OTHER)] * 3
     assert len({told["runId"] for _, told in granted}) == 3
@@ -116,18 +116,18 @@ async def test_a_send_reaches_another_session_from_every_door(house: OpenHouse, 
 
 
 async def test_a_wait_that_is_over_says_so_and_an_outcome_that_is_no_error_is_200(
-    house: OpenHouse, client: httpx.AsyncClient
+    server: HttpServer, client: httpx.AsyncClient
 ) -> None:
     await hear(client, "hello", sessionKey=LANE)
     await start(client, "hold there", sessionKey=OTHER)
-    await house.agent.reached("there")
+    await server.agent.reached("there")
     said = {"sessionKey": OTHER, "message": "ping", "timeoutSeconds": 1}
     for door in (by_http, by_mcp):
         code, told = await door(client, "sessions_send", said)
         assert (code, told["status"]) == ("", "timeout")
     itself = await by_http(client, "sessions_send", {**said, "sessionKey": LANE, "timeoutSeconds": 0})
     assert itself[1].get("code") == "self_send" or itself[0], itself
-    house.agent.release("there")
+    server.agent.release("there")
 
 
 @pytest.mark.parametrize(
@@ -141,7 +141,7 @@ async def test_a_wait_that_is_over_says_so_and_an_outcome_that_is_no_error_is_20
     ],
 )
 async def test_what_a_write_gives_fits_its_schema_whatever_came_of_it(
-    house: OpenHouse, client: httpx.AsyncClient, tool: str, arguments: Json, status: str
+    server: HttpServer, client: httpx.AsyncClient, tool: str, arguments: Json, status: str
 ) -> None:
     for lane in (LANE, OTHER):
         await hear(client, "hello", sessionKey=lane)

@@ -8,9 +8,9 @@ from msgspec import structs
 
 from carrel.access import NewToken, mint_token
 from carrel.kernel.settings import AuthSettings, ServerSettings, Settings
+from tests.harness.server import HttpServer, open_http_server
 from tests.requirements.mark import requirement
 from tests.surfaces.mcp.speaking import ask, call, connected, result_of
-from tests.surfaces.open_house import OpenHouse, open_house
 from tests.surfaces.talking import hear, start
 
 pytestmark = pytest.mark.anyio
@@ -18,23 +18,23 @@ SESSION = "x-openclaw-session-key"
 TASK = "agent:main:task:task_1"
 
 
-async def test_without_a_token_a_client_is_told_where_to_look(house: OpenHouse) -> None:
-    async with house.client(None) as nobody:
+async def test_without_a_token_a_client_is_told_where_to_look(server: HttpServer) -> None:
+    async with server.client(None) as nobody:
         refused = await ask(nobody, "tools/list")
-        where = f"{house.url}/.well-known/oauth-protected-resource/mcp"
+        where = f"{server.url}/.well-known/oauth-protected-resource/mcp"
         assert refused.status_code == 401
         assert refused.headers["www-authenticate"] == f'Bearer resource_metadata="{where}"'
         for path in ("/.well-known/oauth-protected-resource", "/.well-known/oauth-protected-resource/mcp"):
             told = await nobody.get(path)
-            assert (told.status_code, told.json()["resource"]) == (200, f"{house.url}/mcp")
+            assert (told.status_code, told.json()["resource"]) == (200, f"{server.url}/mcp")
             assert told.json()["bearer_methods_supported"] == ["header"]
-    async with house.client("crl_owner_no_such") as wrong:
+    async with server.client("crl_owner_no_such") as wrong:
         refused = await ask(wrong, "tools/list")
         assert refused.status_code == 401
         assert 'error="invalid_token"' in refused.headers["www-authenticate"]
 
 
-async def test_a_wrong_session_is_403_where_401_means_log_in(house: OpenHouse, client: httpx.AsyncClient) -> None:
+async def test_a_wrong_session_is_403_where_401_means_log_in(server: HttpServer, client: httpx.AsyncClient) -> None:
     await hear(client, "hello", sessionKey=TASK)
     unknown = await ask(client, "tools/list", headers={SESSION: "agent:main:task:none"})
     assert (unknown.status_code, unknown.json()["error"]["code"]) == (403, "unknown_session")
@@ -43,20 +43,20 @@ async def test_a_wrong_session_is_403_where_401_means_log_in(house: OpenHouse, c
     assert (closed.status_code, closed.json()["error"]["code"]) == (403, "session_closed")
 
 
-async def test_a_call_is_made_from_the_session_that_is_named(house: OpenHouse, client: httpx.AsyncClient) -> None:
+async def test_a_call_is_made_from_the_session_that_is_named(server: HttpServer, client: httpx.AsyncClient) -> None:
     await hear(client, "hello", sessionKey=TASK)
-    async with connected(house, "2026-07-28", session=TASK) as there:
+    async with connected(server, "2026-07-28", session=TASK) as there:
         assert (await there.call_tool("session_status", {})).structured_content["sessionKey"] == TASK
 
 
 async def test_callers_who_ask_at_once_are_never_taken_for_one_another(
-    house: OpenHouse, client: httpx.AsyncClient
+    server: HttpServer, client: httpx.AsyncClient
 ) -> None:
     names = [f"agent{n}" for n in range(4)]
     clients: list[httpx.AsyncClient] = []
     for name in names:
         await client.post("/api/agents", json={"id": name})
-        clients.append(house.client(await house.token(client, kind="agent", agentId=name)))
+        clients.append(server.client(await server.token(client, kind="agent", agentId=name)))
     answers = await asyncio.gather(*(call(clients[n % 4], "agents_list") for n in range(40)))
     assert [answer["structuredContent"]["requester"] for answer in answers] == [names[n % 4] for n in range(40)]
     for one in clients:
@@ -64,17 +64,17 @@ async def test_callers_who_ask_at_once_are_never_taken_for_one_another(
 
 
 async def test_what_feeds_a_turn_is_offered_to_the_token_of_a_run_alone(
-    house: OpenHouse, client: httpx.AsyncClient
+    server: HttpServer, client: httpx.AsyncClient
 ) -> None:
     held = await start(client, "hold here", sessionKey=TASK)
-    await house.agent.reached("here")
-    access = await house.access()
+    await server.agent.reached("here")
+    access = await server.access_of()
     new = NewToken(kind="run", name="run", agent_id="main", run_id=held["runId"])
-    _, secret = await house.db.write(lambda tx: mint_token(tx, access, new))
-    async with house.client(secret) as run:
+    _, secret = await server.db.write(lambda tx: mint_token(tx, access, new))
+    async with server.client(secret) as run:
         offered = {tool["name"] for tool in (await result_of(run, "tools/list"))["tools"]}
         added = await call(run, "artifact_add", {"text": "a report"})
-    house.agent.release("here")
+    server.agent.release("here")
     assert "artifact_add" in offered
     assert "artifactId" in added["structuredContent"]
     assert "artifact_add" not in {tool["name"] for tool in (await result_of(client, "tools/list"))["tools"]}
@@ -96,9 +96,9 @@ async def test_what_feeds_a_turn_is_offered_to_the_token_of_a_run_alone(
     ],
 )
 async def test_a_foreign_name_does_not_lead_here(sqlite_url: str, headers: dict[str, str], status: int) -> None:
-    server = ServerSettings(public_url="https://carrel.example", host="caller.lan")
-    settings = structs.replace(Settings(), server=server)
-    async with open_house(sqlite_url, settings=settings, works=False) as house, house.client() as owner:
+    reached = ServerSettings(public_url="https://carrel.example", host="caller.lan")
+    settings = structs.replace(Settings(), server=reached)
+    async with open_http_server(sqlite_url, settings=settings, works=False) as server, server.client() as owner:
         assert (await ask(owner, "tools/list", headers=headers)).status_code == status
         assert (await owner.get("/.well-known/oauth-protected-resource")).json()["resource"] == (
             "https://carrel.example/mcp"
@@ -107,18 +107,18 @@ async def test_a_foreign_name_does_not_lead_here(sqlite_url: str, headers: dict[
 
 async def test_a_server_that_trusts_its_machine_asks_for_no_token(sqlite_url: str) -> None:
     settings = structs.replace(Settings(), auth=AuthSettings(mode="loopback"))
-    async with open_house(sqlite_url, settings=settings, works=False) as house, house.client(None) as local:
+    async with open_http_server(sqlite_url, settings=settings, works=False) as server, server.client(None) as local:
         assert (await ask(local, "tools/list")).status_code == 200
         assert (await ask(local, "tools/list", headers={"X-Forwarded-For": "192.0.2.1"})).status_code == 401
 
 
 @requirement("S0.x.restart.auth")
 async def test_no_session_of_the_protocol_is_kept_so_any_server_goes_on(store_url: str) -> None:
-    async with open_house(store_url, works=False) as house:
-        async with house.client() as owner:
+    async with open_http_server(store_url, works=False) as server:
+        async with server.client() as owner:
             hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
             begun = await ask(owner, "initialize", hello)
             assert "mcp-session-id" not in begun.headers
-        token = house.owner
-    async with open_house(store_url, works=False) as again, again.client(token) as owner:
+        token = server.owner
+    async with open_http_server(store_url, works=False) as again, again.client(token) as owner:
         assert (await ask(owner, "tools/list", headers={"MCP-Protocol-Version": "2025-11-25"})).status_code == 200

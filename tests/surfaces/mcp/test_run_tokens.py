@@ -9,9 +9,9 @@ import httpx
 import pytest
 from mcp import Client
 
+from tests.harness.server import HttpServer, open_http_server
 from tests.requirements.mark import requirement
 from tests.surfaces.mcp.speaking import ERAS, Json, connected
-from tests.surfaces.open_house import OpenHouse, open_house
 from tests.surfaces.talking import rested, start
 
 pytestmark = pytest.mark.anyio
@@ -21,25 +21,25 @@ QUESTION: Json = {"question": "Which one?"}
 class Held(NamedTuple):
     """A run whose agent is at work, and the official client with the token that the agent was handed."""
 
-    house: OpenHouse
+    server: HttpServer
     owner: httpx.AsyncClient
     run_id: str
     mcp: Client
 
     async def return_step(self) -> Json:
         """Let the agent's step return; the run once it rests."""
-        self.house.agent.release("here")
+        self.server.agent.release("here")
         return await rested(self.owner, self.run_id)
 
 
 @asynccontextmanager
 async def held_run(url: str, era: str, session: str = "agent:main:task:task_1") -> AsyncIterator[Held]:
     """A run that is held in its first step."""
-    async with open_house(url, run_tokens=True) as house, house.client() as owner:
+    async with open_http_server(url, run_tokens=True) as server, server.client() as owner:
         run_id = (await start(owner, "hold here", sessionKey=session))["runId"]
-        await house.agent.reached("here")
-        async with connected(house, era, token=house.agent.tokens[run_id]) as mcp:
-            yield Held(house, owner, run_id, mcp)
+        await server.agent.reached("here")
+        async with connected(server, era, token=server.agent.tokens[run_id]) as mcp:
+            yield Held(server, owner, run_id, mcp)
 
 
 @requirement("S0.x.parity")
@@ -69,9 +69,9 @@ async def test_a_client_in_a_run_declines_it(sqlite_url: str) -> None:
 @requirement("S0.x.parity", "P.tool.once")
 async def test_in_a_run_the_model_a_client_and_plain_http_have_the_very_same_tools(sqlite_url: str) -> None:
     async with held_run(sqlite_url, ERAS[-1]) as held:
-        model = {tool["name"]: tool for tool in held.house.agent.bodies[-1]["tools"]}
+        model = {tool["name"]: tool for tool in held.server.agent.bodies[-1]["tools"]}
         mcp = {tool.name: tool for tool in (await held.mcp.list_tools()).tools}
-        async with held.house.client(held.house.agent.tokens[held.run_id]) as run:
+        async with held.server.client(held.server.agent.tokens[held.run_id]) as run:
             http = {tool["name"]: tool for tool in (await run.get("/agent")).json()["tools"]}
         await held.return_step()
     assert {"request_input", "decline", "artifact_add"} <= set(model)
@@ -84,15 +84,15 @@ async def test_in_a_run_the_model_a_client_and_plain_http_have_the_very_same_too
 
 @requirement("S0.x.parity")
 async def test_what_a_profile_denies_is_denied_to_the_client_in_the_run_too(sqlite_url: str) -> None:
-    async with open_house(sqlite_url, run_tokens=True) as house, house.client() as owner:
+    async with open_http_server(sqlite_url, run_tokens=True) as server, server.client() as owner:
         await owner.patch("/api/agents/main", json={"tools": {"allow": ["*"], "deny": ["decline"], "ask": []}})
         run_id = (await start(owner, "hold here"))["runId"]
-        await house.agent.reached("here")
-        async with connected(house, ERAS[-1], token=house.agent.tokens[run_id]) as mcp:
+        await server.agent.reached("here")
+        async with connected(server, ERAS[-1], token=server.agent.tokens[run_id]) as mcp:
             refused = await mcp.call_tool("decline", {"reason": "No."})
             offered = {tool.name for tool in (await mcp.list_tools()).tools}
-        house.agent.release("here")
+        server.agent.release("here")
         assert (await rested(owner, run_id))["state"] == "completed"
     assert refused.structured_content["error"]["code"] == "tool_not_allowed"
     assert "decline" not in offered
-    assert offered == {tool["name"] for tool in house.agent.bodies[-1]["tools"]}
+    assert offered == {tool["name"] for tool in server.agent.bodies[-1]["tools"]}

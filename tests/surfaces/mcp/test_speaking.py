@@ -6,18 +6,18 @@ import httpx
 import jsonschema  # type: ignore[import-untyped]
 import pytest
 
+from tests.harness.server import HttpServer
 from tests.surfaces.mcp.speaking import ERAS, HANDSHAKES, Json, ask, call, connected, result_of, text_of
-from tests.surfaces.open_house import OpenHouse
 from tests.surfaces.talking import hear
 
 pytestmark = pytest.mark.anyio
 
 
 @pytest.mark.parametrize("era", ERAS)
-async def test_the_official_client_lists_and_calls_in_either_era(house: OpenHouse, era: str) -> None:
-    async with house.client() as owner:
+async def test_the_official_client_lists_and_calls_in_either_era(server: HttpServer, era: str) -> None:
+    async with server.client() as owner:
         await hear(owner, "hello")
-    async with connected(house, era) as client:
+    async with connected(server, era) as client:
         assert client.protocol_version == ("2025-11-25" if era == "legacy" else era)
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
         called = await client.call_tool("session_status", {})
@@ -30,8 +30,8 @@ async def test_the_official_client_lists_and_calls_in_either_era(house: OpenHous
     assert refused.structured_content["error"]["code"] == "not_found"
 
 
-async def test_a_client_that_finds_out_for_itself_takes_the_newest_version(house: OpenHouse) -> None:
-    async with connected(house, "auto") as client:
+async def test_a_client_that_finds_out_for_itself_takes_the_newest_version(server: HttpServer) -> None:
+    async with connected(server, "auto") as client:
         assert client.protocol_version == "2026-07-28"
         assert (await client.list_resources()).resources == []
         assert (await client.list_prompts()).prompts == []
@@ -91,13 +91,13 @@ async def test_a_refusal_is_the_error_body_and_an_unknown_tool_an_error_of_the_p
     assert hidden["structuredContent"]["error"]["code"] == "tool_not_allowed"
 
 
-async def test_a_stream_is_given_to_those_who_take_one(house: OpenHouse, client: httpx.AsyncClient) -> None:
+async def test_a_stream_is_given_to_those_who_take_one(server: HttpServer, client: httpx.AsyncClient) -> None:
     both = {"Accept": "application/json, text/event-stream"}
     streamed = await ask(client, "tools/list", headers=both)
     assert streamed.headers["content-type"].startswith("text/event-stream")
     async with client.stream("GET", "/mcp", headers={"Accept": "text/event-stream"}) as waiting:
         assert waiting.status_code == 200
-        house.house.closing.set()
+        server.house.closing.set()
         async with asyncio.timeout(10):
             assert [line async for line in waiting.aiter_lines() if line.startswith("data:")] == []
     assert (await client.delete("/mcp")).status_code == 405

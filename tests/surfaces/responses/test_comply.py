@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.running_server import reaching, servers_in
+from tests.harness.process import reaching, servers_in
 from tests.scripted_gateway import Answer, Request, ScriptedGateway, calls, text
 
 COMPLY = Path(sys.executable).with_name("llm-comply")

@@ -6,7 +6,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.surfaces.open_house import OpenHouse
+from tests.harness.server import HttpServer
 from tests.surfaces.responses.speaking import WEATHER, post, refused, respond, text_of
 
 pytestmark = pytest.mark.anyio
@@ -62,7 +62,9 @@ async def test_a_text_is_answered_by_a_whole_resource(on_either: httpx.AsyncClie
     assert (run["sessionKey"], run["reply"]) == (response["metadata"]["sessionKey"], "echo: hello")
 
 
-async def test_what_is_asked_for_is_repeated_and_put_to_the_model(house: OpenHouse, client: httpx.AsyncClient) -> None:
+async def test_what_is_asked_for_is_repeated_and_put_to_the_model(
+    server: HttpServer, client: httpx.AsyncClient
+) -> None:
     wanted: dict[str, Any] = {
         "instructions": "Be brief.",
         "tools": [WEATHER],
@@ -88,7 +90,7 @@ async def test_what_is_asked_for_is_repeated_and_put_to_the_model(house: OpenHou
         assert response[name] == wanted[name], name
     assert response["tools"] == [WEATHER | {"strict": None}]
     assert response["reasoning"] == {"effort": "low", "summary": None}
-    body = house.agent.bodies[-1]
+    body = server.agent.bodies[-1]
     for name in ("temperature", "top_p", "max_output_tokens", "parallel_tool_calls", "text"):
         assert body[name] == wanted[name], name
     assert body["instructions"].endswith("Be brief.")
@@ -97,7 +99,7 @@ async def test_what_is_asked_for_is_repeated_and_put_to_the_model(house: OpenHou
 
 
 async def test_earlier_items_are_shown_to_the_model_before_what_is_said(
-    house: OpenHouse, client: httpx.AsyncClient
+    server: HttpServer, client: httpx.AsyncClient
 ) -> None:
     await respond(
         client,
@@ -109,13 +111,13 @@ async def test_earlier_items_are_shown_to_the_model_before_what_is_said(
             {"role": "user", "content": "What is my name?"},
         ],
     )
-    items = house.agent.bodies[-1]["input"]
+    items = server.agent.bodies[-1]["input"]
     assert [item["role"] for item in items] == ["system", "user", "assistant", "user"]
     assert items[2]["content"] == [{"type": "output_text", "text": "Hello Alice!", "annotations": []}]
     assert items[3]["content"][-1]["text"] == "What is my name?"
 
 
-async def test_images_and_files_are_passed_to_the_gateway(house: OpenHouse, client: httpx.AsyncClient) -> None:
+async def test_images_and_files_are_passed_to_the_gateway(server: HttpServer, client: httpx.AsyncClient) -> None:
     parts = [
         {"type": "input_text", "text": "look"},
         {"type": "input_image", "image_url": f"data:image/png;base64,{PIXEL}", "detail": "low"},
@@ -125,7 +127,7 @@ async def test_images_and_files_are_passed_to_the_gateway(house: OpenHouse, clie
     ]
     response = await respond(client, [{"role": "user", "content": parts}])
     assert text_of(response) == "echo: look"
-    content = house.agent.bodies[-1]["input"][-1]["content"]
+    content = server.agent.bodies[-1]["input"][-1]["content"]
     assert content[0]["image_url"] == f"data:image/png;base64,{PIXEL}"
     assert content[1] == {
         "type": "input_file",
@@ -177,15 +179,15 @@ async def test_what_cannot_be_read_is_refused_with_its_field(
     assert (status, code, found) == (400, "invalid_params", param), answer.text
 
 
-async def test_other_refusals_have_the_same_body(house: OpenHouse, client: httpx.AsyncClient) -> None:
+async def test_other_refusals_have_the_same_body(server: HttpServer, client: httpx.AsyncClient) -> None:
     assert refused(await client.post("/v1/responses", content=b"{"))[:2] == (400, "invalid_json")
     assert refused(await client.post("/v1/responses", content=b"x=1", headers={"Content-Type": "text/plain"}))[0] == 415
-    async with house.client(None) as nobody:
+    async with server.client(None) as nobody:
         assert refused(await post(nobody, "x"))[:2] == (401, "unauthenticated")
-    async with house.client(await house.token(client, kind="agent", agentId="main")) as agent:
+    async with server.client(await server.token(client, kind="agent", agentId="main")) as agent:
         assert refused(await post(agent, "x"))[:2] == (403, "forbidden")
     assert refused(await post(client, "x" * 100_001))[:2] == (422, "too_long")
-    house.drain.set()
+    server.drain.set()
     assert refused(await post(client, "x"))[:2] == (503, "draining")
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.surfaces.open_house import OpenHouse, open_house
+from tests.harness.server import HttpServer, open_http_server
 from tests.surfaces.responses.speaking import (
     WEATHER,
     Json,
@@ -61,7 +61,7 @@ async def test_outputs_may_come_by_the_session_alone(client: httpx.AsyncClient) 
     assert text_of(second) == "done"
 
 
-async def test_an_output_may_hold_parts_and_words_beside_it(house: OpenHouse, client: httpx.AsyncClient) -> None:
+async def test_an_output_may_hold_parts_and_words_beside_it(server: HttpServer, client: httpx.AsyncClient) -> None:
     first = await respond(client, ROME, tools=[WEATHER])
     call = calls_of(first)[0]
     parts = [
@@ -71,7 +71,7 @@ async def test_an_output_may_hold_parts_and_words_beside_it(house: OpenHouse, cl
     said = [output(call, parts), {"role": "user", "content": "in one word"}, {"role": "system", "content": "Shout."}]
     second = await respond(client, said, tools=[WEATHER], previous_response_id=first["id"])
     assert text_of(second) == "echo: in one word"
-    body = house.agent.bodies[-1]
+    body = server.agent.bodies[-1]
     assert body["input"][-2] == {"type": "function_call_output", "call_id": call["call_id"], "output": parts}
     assert body["input"][-1]["content"][-1]["text"] == "in one word"
     assert body["instructions"].endswith("Shout.")
@@ -101,7 +101,7 @@ async def test_another_caller_brings_no_outputs(alice: httpx.AsyncClient, client
 
 
 async def test_a_caller_that_keeps_the_talk_itself_sends_it_all_again(
-    house: OpenHouse, client: httpx.AsyncClient
+    server: HttpServer, client: httpx.AsyncClient
 ) -> None:
     asked = {"role": "user", "content": ROME}
     first = await respond(client, [asked], tools=[WEATHER], store=False)
@@ -109,7 +109,7 @@ async def test_a_caller_that_keeps_the_talk_itself_sends_it_all_again(
     second = await respond(client, [asked, call, output(call, "sunny")], tools=[WEATHER], store=False)
     assert text_of(second) == "done"
     assert second["metadata"]["sessionKey"] != first["metadata"]["sessionKey"]
-    kinds = [item["type"] for item in house.agent.bodies[-1]["input"]]
+    kinds = [item["type"] for item in server.agent.bodies[-1]["input"]]
     assert kinds == ["message", "function_call", "function_call_output"]
 
 
@@ -159,10 +159,10 @@ async def test_a_waiting_run_tells_people_what_it_waits_for(client: httpx.AsyncC
 
 
 async def test_a_pending_call_outlives_its_house(sqlite_url: str) -> None:
-    async with open_house(sqlite_url) as house, house.client() as client:
+    async with open_http_server(sqlite_url) as server, server.client() as client:
         first = await respond(client, ROME, tools=[WEATHER])
-        owner = house.owner
-    async with open_house(sqlite_url) as house, house.client(owner) as client:
+        owner = server.owner
+    async with open_http_server(sqlite_url) as server, server.client(owner) as client:
         second = await respond(
             client, [output(calls_of(first)[0], "sunny")], tools=[WEATHER], previous_response_id=first["id"]
         )  # fmt: skip

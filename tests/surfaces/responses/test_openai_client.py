@@ -2,15 +2,14 @@
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 from openai import APIStatusError, NotFoundError, OpenAI
 from openai.types.responses import Response
 
+from tests.harness.process import RunningServer, Start, reaching
 from tests.requirements.mark import requirement
-from tests.running_server import RunningServer, Start, reaching, servers_in
 from tests.scripted_gateway import Answer, Request, ScriptedGateway, calls, text
 from tests.surfaces.responses.speaking import WEATHER
 
@@ -33,12 +32,6 @@ def model() -> Iterator[ScriptedGateway]:
     with ScriptedGateway() as gateway:
         gateway.rule = play
         yield gateway
-
-
-@pytest.fixture
-def start(tmp_path: Path) -> Iterator[Start]:
-    with servers_in(tmp_path) as started:
-        yield started
 
 
 @pytest.fixture

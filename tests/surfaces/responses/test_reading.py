@@ -3,7 +3,7 @@
 import httpx
 import pytest
 
-from tests.surfaces.open_house import OpenHouse
+from tests.harness.server import HttpServer
 from tests.surfaces.responses.speaking import WEATHER, events_of, post, read, refused, respond, text_of
 
 pytestmark = pytest.mark.anyio
@@ -11,14 +11,14 @@ KEY = "X-Idempotency-Key"
 
 
 async def test_a_response_in_the_background_is_read_when_it_is_done(
-    house: OpenHouse, client: httpx.AsyncClient
+    server: HttpServer, client: httpx.AsyncClient
 ) -> None:
     begun = await respond(client, "hold story", background=True)
     assert begun["status"] in ("queued", "in_progress")
     assert (begun["output"], begun["usage"], begun["background"]) == ([], None, True)
-    await house.agent.reached("story")
+    await server.agent.reached("story")
     assert (await read(client, begun["id"]))["status"] == "in_progress"
-    house.agent.release("story")
+    server.agent.release("story")
     (await client.get(f"/api/runs/{begun['metadata']['runId']}/wait")).raise_for_status()
     assert text_of(await read(client, begun["id"])) == "echo: hold story"
 
@@ -74,16 +74,16 @@ async def test_the_same_request_under_one_key_is_one_response(on_either: httpx.A
     assert refused(await post(on_either, "x", {KEY: "k" * 201}))[:2] == (400, "invalid_params")
 
 
-async def test_a_stream_can_be_asked_for_again_under_its_key(house: OpenHouse, client: httpx.AsyncClient) -> None:
+async def test_a_stream_can_be_asked_for_again_under_its_key(server: HttpServer, client: httpx.AsyncClient) -> None:
     client.headers[KEY] = "stream-1"
     first = await events_of(client, "hello")
     again = await events_of(client, "hello")
     assert again[-1] == first[-1] | {"sequence_number": again[-1]["sequence_number"]}
-    assert len(house.agent.bodies) == 1
+    assert len(server.agent.bodies) == 1
 
 
 async def test_what_was_said_is_compacted_into_one_item_that_can_be_brought_back(
-    house: OpenHouse, client: httpx.AsyncClient
+    server: HttpServer, client: httpx.AsyncClient
 ) -> None:
     said = [{"role": "user", "content": "We launch on Tuesday."}, {"role": "assistant", "content": "Understood."}]
     answer = await client.post("/v1/responses/compact", json={"model": "carrel", "input": said})
@@ -94,17 +94,17 @@ async def test_what_was_said_is_compacted_into_one_item_that_can_be_brought_back
     assert item["type"] == "compaction"
     assert compacted["usage"]["total_tokens"] == 0
     await respond(client, [item, {"role": "user", "content": "When?"}])
-    shown = house.agent.bodies[-1]["input"][0]
+    shown = server.agent.bodies[-1]["input"][0]
     assert shown["role"] == "developer"
     assert "We launch on Tuesday." in shown["content"][0]["text"]
 
 
-async def test_a_talk_is_compacted_by_its_last_response(house: OpenHouse, client: httpx.AsyncClient) -> None:
+async def test_a_talk_is_compacted_by_its_last_response(server: HttpServer, client: httpx.AsyncClient) -> None:
     first = await respond(client, "We launch on Tuesday.")
     body = {"model": "carrel", "previous_response_id": first["id"]}
     (item,) = (await client.post("/v1/responses/compact", json=body)).json()["output"]
     await respond(client, [item, {"role": "user", "content": "When?"}])
-    words = house.agent.bodies[-1]["input"][0]["content"][0]["text"]
+    words = server.agent.bodies[-1]["input"][0]["content"][0]["text"]
     assert words.splitlines()[1:] == ["user: We launch on Tuesday.", "assistant: echo: We launch on Tuesday."]
 
 

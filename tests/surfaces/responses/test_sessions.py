@@ -6,8 +6,8 @@ import httpx
 import pytest
 
 from carrel.kernel import caller_hash
+from tests.harness.server import HttpServer
 from tests.requirements.mark import requirement
-from tests.surfaces.open_house import OpenHouse
 from tests.surfaces.responses.speaking import Json, post, refused, respond
 
 pytestmark = pytest.mark.anyio
@@ -58,23 +58,23 @@ async def test_an_unknown_model_or_an_agent_out_of_reach_is_refused(
 
 
 async def test_without_a_name_every_request_has_a_session_of_its_own(
-    house: OpenHouse, client: httpx.AsyncClient
+    server: HttpServer, client: httpx.AsyncClient
 ) -> None:
     one, other = await respond(client, "one"), await respond(client, "two")
     assert key_of(one) != key_of(other)
     assert re.fullmatch(r"agent:main:openresponses:[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", key_of(one))
-    assert len(house.agent.bodies[-1]["input"]) == 1
+    assert len(server.agent.bodies[-1]["input"]) == 1
 
 
 async def test_a_user_has_one_session_with_each_caller(
-    house: OpenHouse, client: httpx.AsyncClient, alice: httpx.AsyncClient, bob: httpx.AsyncClient
+    server: HttpServer, client: httpx.AsyncClient, alice: httpx.AsyncClient, bob: httpx.AsyncClient
 ) -> None:
     first = await respond(alice, "one", user="ann")
     again = await respond(alice, "two", user="ann")
     other = await respond(bob, "three", user="ann")
     assert key_of(first) == key_of(again) != key_of(other)
     assert re.fullmatch(r"agent:main:openresponses-user:[0-9a-f]{12}:ann", key_of(first))
-    assert len(house.agent.bodies[-2]["input"]) == 3
+    assert len(server.agent.bodies[-2]["input"]) == 3
     spaced = await respond(alice, "four", user="Ann Example")
     assert re.fullmatch(r"agent:main:openresponses-user:[0-9a-f]{12}:[0-9a-f]{32}", key_of(spaced))
 
@@ -86,12 +86,12 @@ async def test_the_session_header_names_a_session(client: httpx.AsyncClient) -> 
 
 
 @requirement("S2.x.responses.continue")
-async def test_a_response_is_gone_on_from_in_its_session(house: OpenHouse, client: httpx.AsyncClient) -> None:
+async def test_a_response_is_gone_on_from_in_its_session(server: HttpServer, client: httpx.AsyncClient) -> None:
     first = await respond(client, "one")
     second = await respond(client, "two", previous_response_id=first["id"])
     assert key_of(second) == key_of(first)
     assert second["previous_response_id"] == first["id"]
-    said = [item["content"][-1]["text"] for item in house.agent.bodies[-1]["input"]]
+    said = [item["content"][-1]["text"] for item in server.agent.bodies[-1]["input"]]
     assert said == ["one", "echo: one", "two"]
     same = await respond(client, "three", {SESSION: key_of(first)}, previous_response_id=second["id"])
     assert key_of(same) == key_of(first)
@@ -127,7 +127,7 @@ async def test_reserved_sessions_are_refused(client: httpx.AsyncClient, rest: st
 
 
 async def test_a_program_enters_sessions_of_its_own_alone(
-    house: OpenHouse, client: httpx.AsyncClient, alice: httpx.AsyncClient, bob: httpx.AsyncClient
+    server: HttpServer, client: httpx.AsyncClient, alice: httpx.AsyncClient, bob: httpx.AsyncClient
 ) -> None:
     unknown = (401, "unknown_session", SESSION)
     own = key_of(await respond(alice, "hello"))
@@ -136,7 +136,7 @@ async def test_a_program_enters_sessions_of_its_own_alone(
     of_alice = key_of(await respond(alice, "hello", user="ann"))
     for key in ("main", "agent:main:web:some_conversation", "agent:main:task:t1", of_alice, f"{of_alice}x"):
         assert refused(await post(bob, "x", {SESSION: key})) == unknown, key
-    mine = f"agent:main:openresponses-user:{caller_hash((await house.access(bob_token(bob))).actor_id)}:new"
+    mine = f"agent:main:openresponses-user:{caller_hash((await server.access_of(bob_token(bob))).actor_id)}:new"
     assert key_of(await respond(bob, "hello", {SESSION: mine})) == mine
 
 
@@ -162,10 +162,12 @@ async def test_a_closed_generation_is_refused(client: httpx.AsyncClient) -> None
     assert key_of(await respond(client, "x", {SESSION: key})) == key
 
 
-async def test_channel_and_model_behind_the_agent_come_by_headers(house: OpenHouse, client: httpx.AsyncClient) -> None:
+async def test_channel_and_model_behind_the_agent_come_by_headers(
+    server: HttpServer, client: httpx.AsyncClient
+) -> None:
     headers = {"x-openclaw-model": "big-one", "x-openclaw-message-channel": "phone"}
     response = await respond(client, "hello", headers)
-    assert house.agent.bodies[-1]["model"] == "big-one"
+    assert server.agent.bodies[-1]["model"] == "big-one"
     row = (await client.get(f"/api/sessions/{key_of(response)}")).json()["session"]
     assert row["lastChannel"] == "phone"
     assert refused(await post(client, "x", {"x-openclaw-message-channel": "No Channel"}))[0] == 400

@@ -9,7 +9,7 @@ import httpx
 from msgspec import structs
 
 from carrel.kernel.settings import ChannelsSettings, Settings, TelegramSettings
-from tests.surfaces.open_house import OpenHouse, open_house
+from tests.harness.server import HttpServer, open_http_server
 from tests.surfaces.telegram.bot_api import TOKEN, BotApi
 
 Json = dict[str, Any]
@@ -50,7 +50,10 @@ async def post(client: httpx.AsyncClient, update: Json) -> Json:
 
 
 @asynccontextmanager
-async def bot_house(url: str, settings: Settings, **more: Any) -> AsyncIterator[tuple[OpenHouse, httpx.AsyncClient]]:
+async def bot_house(url: str, settings: Settings, **more: Any) -> AsyncIterator[tuple[HttpServer, httpx.AsyncClient]]:
     """A house with a bot, and its owner's client; Telegram's requests need no token and may use it all the same."""
-    async with open_house(url, settings=settings, **more) as house, house.client(house.owner or None) as client:
-        yield house, client
+    async with (
+        open_http_server(url, settings=settings, **more) as server,
+        server.client(server.owner or None) as client,
+    ):
+        yield server, client

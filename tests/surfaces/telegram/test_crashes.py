@@ -6,8 +6,8 @@ from pathlib import Path
 import httpx
 import pytest
 
+from tests.harness.process import RunningServer, clean_environment
 from tests.requirements.mark import requirement
-from tests.running_server import RunningServer, clean_environment
 from tests.surfaces.telegram.bot_api import TOKEN, Answer, BotApi
 from tests.surfaces.telegram.chats import ADDRESS, OWNER, SECRET, message
 

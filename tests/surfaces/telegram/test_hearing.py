@@ -226,11 +226,11 @@ async def test_a_channel_post_is_heard_in_the_channels_session_when_the_channel_
 
 
 async def test_a_server_that_stops_lets_telegram_send_a_line_again(sqlite_url: str, api: BotApi) -> None:
-    async with bot_house(sqlite_url, telegram_settings(api)) as (house, client):
-        house.drain.set()
+    async with bot_house(sqlite_url, telegram_settings(api)) as (server, client):
+        server.drain.set()
         line = message("hello")
         assert (await client.post(ADDRESS, json=line)).status_code == 503
-        house.drain.clear()
+        server.drain.clear()
         await post(client, line)
         assert await api.said(1) == ["echo: hello"]
 

@@ -53,11 +53,11 @@ def test_parts_fit_and_hold_every_sign_but_the_space_where_they_were_cut(text: s
 
 
 async def test_too_many_requests_are_waited_for_as_long_as_telegram_says(sqlite_url: str, api: BotApi) -> None:
-    async with bot_house(sqlite_url, telegram_settings(api)) as (house, client):
+    async with bot_house(sqlite_url, telegram_settings(api)) as (server, client):
         api.script(Answer(status=429, description="Too Many Requests", parameters={"retry_after": 3_600}))
         await post(client, message("hello"))
         await api.said(1)
-        assert await until_put_off(house.db) > 3_500_000
+        assert await until_put_off(server.db) > 3_500_000
         # What comes later in that chat does not overtake; other chats are not held up.
         await post(client, message("/whoami"))
         await post(client, message("hello", chat=group()))
@@ -67,12 +67,12 @@ async def test_too_many_requests_are_waited_for_as_long_as_telegram_says(sqlite_
 
 
 async def test_a_failed_call_is_made_again(sqlite_url: str, api: BotApi) -> None:
-    async with bot_house(sqlite_url, telegram_settings(api)) as (house, client):
+    async with bot_house(sqlite_url, telegram_settings(api)) as (server, client):
         api.script(Answer(status=502, description="Bad Gateway"), Answer(cut=True))
         await post(client, message("hello"))
         for _ in range(2):
-            await until_put_off(house.db)
-            await hurry(house.db)
+            await until_put_off(server.db)
+            await hurry(server.db)
         assert await api.said(3) == ["echo: hello"] * 3
         run = await rested(client, await newest_run(client))
         assert run["state"] == "completed"
@@ -100,8 +100,8 @@ async def test_an_answer_survives_a_restart_and_goes_on_with_the_part_it_stood_a
         await api.said(2)
     # Stopped in the middle of the second part, of which it never learnt that it was taken.
     gate.set()
-    async with bot_house(store_url, settings) as (house, _):
-        await hurry(house.db)
+    async with bot_house(store_url, settings) as (server, _):
+        await hurry(server.db)
         said = await api.said(4)
     assert said[1] == said[2]
     assert " ".join([said[0], *said[2:]]) == f"echo: {long}"
@@ -154,12 +154,12 @@ def ended_run(reply: str | None) -> Run:
 
 @requirement("S2.policy.enforced")
 async def test_a_reply_is_not_carried_where_sending_was_denied_meanwhile(sqlite_url: str, api: BotApi) -> None:
-    async with bot_house(sqlite_url, telegram_settings(api)) as (house, client):
+    async with bot_house(sqlite_url, telegram_settings(api)) as (server, client):
         await post(client, message("hold here"))
-        await house.agent.reached("here")
+        await server.agent.reached("here")
         await post(client, message("/send off"))
         assert await api.said(1) == ["Sending is denied here."]
-        house.agent.release("here")
+        server.agent.release("here")
         assert (await rested(client, await newest_run(client)))["state"] == "completed"
         await post(client, message("/send on"))
         assert await api.said(2) == ["Sending is denied here.", "Sending is allowed here."]
@@ -206,9 +206,9 @@ async def test_lines_said_elsewhere_in_the_session_are_not_answered_on_telegram(
 
 async def test_the_bots_token_is_in_no_log(sqlite_url: str, api: BotApi, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO", logger="carrel")
-    async with bot_house(sqlite_url, telegram_settings(api, api_base_url="http://127.0.0.1:9")) as (house, client):
+    async with bot_house(sqlite_url, telegram_settings(api, api_base_url="http://127.0.0.1:9")) as (server, client):
         await post(client, message("hello"))
-        await until_put_off(house.db)
+        await until_put_off(server.db)
     # The HTTP library tells whole addresses, and is silenced where a server starts.
     told = [record for record in caplog.records if record.name.startswith("carrel")]
     shown = "\n".join(f"{record.getMessage()} {record.__dict__}" for record in told)

@@ -76,9 +76,9 @@ async def test_a_deleted_session_leaves_a_group_with_its_own_and_with_nothing_fr
 
 
 async def test_stop_ends_what_runs_in_the_chats_session(sqlite_url: str, api: BotApi) -> None:
-    async with bot_house(sqlite_url, telegram_settings(api)) as (house, client):
+    async with bot_house(sqlite_url, telegram_settings(api)) as (server, client):
         await post(client, message("hold here"))
-        await house.agent.reached("here")
+        await server.agent.reached("here")
         await post(client, message("/stop"))
         assert await api.said(1) == ["Cancelled 1 run."]
         await post(client, message("and now"))
@@ -93,19 +93,19 @@ async def test_what_an_exchange_came_to_is_announced_in_the_chat_of_the_lane_tha
         sessions=ToolsSessionsSettings(visibility="all"), agent_to_agent=ToolsAgentToAgentSettings(enabled=True)
     )
     settings = structs.replace(telegram_settings(api), tools=tools)
-    async with bot_house(store_url, settings) as (house, client):
+    async with bot_house(store_url, settings) as (server, client):
         await post(client, message("hello", chat=group()))
         await api.said(1)
         # The first offer fails and is made again, under the same id and so no second time.
         api.script(Answer(status=500, description="Internal Server Error"))
         send = ["sessions_send", {"sessionKey": TEAM, "message": "tell the team", "timeoutSeconds": 0}]
         await hear(client, f"do {json.dumps([send])}")
-        await until_put_off(house.db)
+        await until_put_off(server.db)
         (asked,) = (await client.get("/api/runs", params={"provenance": "inter_session"})).json()["runs"]
         assert asked["announce"]["state"] == "pending"
-        await hurry(house.db)
+        await hurry(server.db)
         said = await api.called(3, "sendMessage")
         assert [body["chat_id"] for body in said] == [GROUP] * 3
         assert "What is to be said on your channel?" in said[1]["text"]
         assert said[1] == said[2]
-        await until_told(house.db, "announce.delivered")
+        await until_told(server.db, "announce.delivered")

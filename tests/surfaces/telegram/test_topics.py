@@ -76,19 +76,19 @@ async def test_no_topic_is_made_where_threads_are_switched_off_or_the_channel_ha
     sqlite_url: str, api: BotApi
 ) -> None:
     off = SessionsSettings(thread_bindings=ThreadBindingsSettings(enabled=False))
-    async with bot_house(sqlite_url, structs.replace(telegram_settings(api), sessions=off)) as (house, client):
+    async with bot_house(sqlite_url, structs.replace(telegram_settings(api), sessions=off)) as (server, client):
         await post(client, message(spawning(thread=True), chat=group()))
         await api.said(1)
         assert (await client.get("/api/runs", params={"provenance": "spawn"})).json()["runs"] == []
-        assert "thread_unsupported" in json.dumps(house.agent.bodies[-1])
+        assert "thread_unsupported" in json.dumps(server.agent.bodies[-1])
         assert [call.method for call in api.calls] == ["sendMessage"]
 
 
 @requirement("S2.spawn.thread")
 async def test_a_group_that_is_no_forum_is_told_so_and_no_child_is_made(sqlite_url: str, api: BotApi) -> None:
-    async with bot_house(sqlite_url, telegram_settings(api)) as (house, client):
+    async with bot_house(sqlite_url, telegram_settings(api)) as (server, client):
         api.refuse("createForumTopic", 400, "Bad Request: the chat is not a forum")
         await post(client, message(spawning(thread=True), chat=group(is_forum=False)))
         await api.said(1)
-        assert "the chat is not a forum" in json.dumps(house.agent.bodies[-1])
+        assert "the chat is not a forum" in json.dumps(server.agent.bodies[-1])
         assert (await client.get("/api/runs", params={"provenance": "spawn"})).json()["runs"] == []

@@ -1,4 +1,4 @@
-"""A server in a process of its own, as an operator starts it; it can be asked, stopped and killed."""
+"""A server in a process of its own, as an operator starts it: ask it, stop it, kill it."""
 
 import json
 import os
@@ -22,7 +22,7 @@ ANSWER_SECONDS = 30.0
 
 
 class Ended(NamedTuple):
-    """How a command ended and what it wrote."""
+    """The exit status of a command and what it wrote."""
 
     code: int
     out: str
@@ -30,13 +30,13 @@ class Ended(NamedTuple):
 
 
 def clean_environment(folder: Path, **more: str) -> dict[str, str]:
-    """The environment of a machine on which nothing was ever set."""
+    """Return the environment of a machine on which nothing was ever set."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("CARREL_", "OPENCLAW_"))}
     return kept | {"HOME": str(folder), "NO_COLOR": "1", "COLUMNS": "100"} | more
 
 
 def reaching(gateway: ScriptedGateway) -> dict[str, str]:
-    """The environment that makes the scripted gateway the default one."""
+    """Return the environment that makes the scripted gateway the default one."""
     prefix = "CARREL_GATEWAY__DEFAULT__"
     return {f"{prefix}KIND": "responses", f"{prefix}BASE_URL": gateway.base_url, f"{prefix}MODEL": MODEL}
 
@@ -70,8 +70,13 @@ class RunningServer:
             alarm.cancel()
         raise AssertionError(f"the server did not become ready:\n{self.log_file.read_text()}")
 
+    @property
+    def dashboard(self) -> str:
+        """The address that signs the owner in."""
+        return f"{self.url}/#token={self.token}"
+
     def client(self, token: str | None = None) -> httpx.Client:
-        """A client that bears the owner's token, or another one."""
+        """Return a client with the owner's token, or another one."""
         headers = {"Authorization": f"Bearer {token or self.token}"}
         return httpx.Client(base_url=self.url, headers=headers, timeout=ANSWER_SECONDS)
 
@@ -91,16 +96,16 @@ class RunningServer:
         return Ended(done.returncode, done.stdout, done.stderr)
 
     def log(self) -> list[dict[str, Any]]:
-        """The lines it has logged so far."""
+        """Return the lines it has logged so far."""
         return [json.loads(line) for line in self.log_file.read_text().splitlines() if line]
 
     def stop(self) -> int:
-        """Ask it to stop and wait until it has; its exit status."""
+        """Ask it to stop, wait until it has, and return its exit status."""
         self.started.terminate()
         return self.wait()
 
     def wait(self) -> int:
-        """Wait until it has ended; its exit status."""
+        """Wait until it has ended and return its exit status."""
         return self.started.wait(STOP_SECONDS)
 
     def kill(self) -> None:
@@ -122,7 +127,7 @@ Start = Callable[..., RunningServer]
 
 @contextmanager
 def servers_in(folder: Path) -> Iterator[Start]:
-    """Start servers on one folder, one after the other; whatever is left is ended."""
+    """Start servers on one folder, one after the other; those still running at the end are killed."""
     started: list[RunningServer] = []
 
     def start(*options: str, **environment: str) -> RunningServer:
