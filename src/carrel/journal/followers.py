@@ -20,11 +20,11 @@ Prepared = TypeVar("Prepared")
 class Follower(Generic[Prepared]):
     """What a room does with events: prepare outside of any transaction, then apply in the one that moves the cursor."""
 
-    # Under this name its cursors are stored; another name begins anew.
+    # Its cursors are stored under this name; a new name starts over.
     name: str
 
     async def prepare(self, access: Access, events: list[Event]) -> Prepared:
-        """Make ready what takes long or must be awaited, such as embeddings. It may be called again after a crash."""
+        """Prepare what takes long or must be awaited, such as embeddings. It may be called again after a crash."""
         raise AssertionError("each follower says what it prepares")
 
     def apply(self, tx: Tx, access: Access, events: list[Event], prepared: Prepared) -> None:
@@ -33,7 +33,7 @@ class Follower(Generic[Prepared]):
 
 
 class _LeaseLost(Exception):
-    """Another process works on this follower by now: nothing is written."""
+    """Another process is working on this follower now, so nothing is written."""
 
 
 class FollowerDuty(LeasedDuty[Position], Generic[Prepared]):

@@ -20,15 +20,7 @@ from carrel.sessions.generations import (
     open_generation,
     set_archived,
 )
-from carrel.sessions.model import (
-    Lane,
-    LaneChange,
-    LaneFilter,
-    LaneRow,
-    Session,
-    kinds_listed_as,
-    shown_channel,
-)
+from carrel.sessions.model import Lane, LaneChange, LaneFilter, LaneRow, Session, kinds_listed_as, shown_channel
 from carrel.sessions.pointers import (
     PointedSession,
     chosen_key,
