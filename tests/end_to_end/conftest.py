@@ -1,4 +1,4 @@
-"""Fixtures of the end-to-end tests: a way to start servers, and one that is running."""
+"""Fixtures of the end-to-end tests."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""An agent behind a gateway that acts as the run it answers, on a real server: it asks back, and the server may die."""
+"""An agent behind a gateway acts as its run, with a run token: it asks a question, and the server may die."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ def begin(server: RunningServer) -> str:
 
 
 def rested(server: RunningServer, run_id: str) -> dict[str, Any]:
-    """The run once it has ended or asks back."""
+    """Return the run once it has ended or waits."""
     with server.client() as client:
         client.get(f"/api/runs/{run_id}/wait", params={"timeoutSeconds": 20})
         run: dict[str, Any] = client.get(f"/api/runs/{run_id}").json()["run"]
@@ -31,7 +31,7 @@ def ask_back(server: RunningServer, token: str) -> httpx.Response:
 
 
 def handed(gateway: ScriptedGateway) -> str:
-    """The token that came with the newest step."""
+    """Return the token sent with the newest step."""
     return gateway.requests[-1].headers["x-carrel-run-token"]
 
 

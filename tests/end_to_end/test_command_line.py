@@ -1,4 +1,4 @@
-"""The command line against a real server: what it prints, and the number it ends with."""
+"""The command line against a real server: output and exit codes."""
 
 import json
 import re
@@ -17,13 +17,13 @@ OK, FAILED, USAGE, UNREACHABLE, NOT_ALLOWED, TIMED_OUT = range(6)
 
 
 def read(ended: Ended) -> Any:
-    """What a command with --json printed."""
+    """Return the JSON that a command printed."""
     assert ended.code == OK, ended.err
     return json.loads(ended.out)
 
 
 def run_id(ended: Ended) -> str:
-    """The run that `send` printed."""
+    """Return the run id that `send` printed."""
     assert ended.code == OK, ended.err
     found = re.fullmatch(r"(run_[0-9a-z]{26})\n", ended.out)
     assert found, ended.out

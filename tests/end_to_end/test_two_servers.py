@@ -22,7 +22,7 @@ def far(tmp_path: Path, gateway: ScriptedGateway) -> Iterator[RunningServer]:
 
 @pytest.fixture
 def start_near(tmp_path: Path, far: RunningServer) -> Iterator[Start]:
-    """Start the server that is asked, on one folder."""
+    """Start the near server, always on the same folder."""
     folder = tmp_path / "near"
     folder.mkdir()
     prefix = "CARREL_GATEWAY__DEFAULT__"

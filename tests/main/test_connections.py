@@ -1,4 +1,4 @@
-"""A connection before its request is understood: how much it may send, how long it may take, how many there may be."""
+"""Limits on connections: the size of a request's head, the time it may take, and the number of open files."""
 
 import asyncio
 import contextlib
@@ -29,7 +29,7 @@ def line_to(server: RunningServer) -> Iterator[socket.socket]:
 
 
 def flood(line: socket.socket, beginning: bytes, more: bytes) -> tuple[int, bytes]:
-    """Send the same again and again until the server ends it: how much it took, and what it said."""
+    """Send the same bytes until the server closes the connection; return how many were sent, and the response."""
     sent = 0
     with contextlib.suppress(ConnectionError):
         line.sendall(beginning)

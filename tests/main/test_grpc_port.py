@@ -1,4 +1,4 @@
-"""The port for gRPC as an operator meets it: where it opens, what its start needs, and what leaving it off costs."""
+"""The gRPC port of a real server: when it opens, what it needs, and that nothing is loaded when it is off."""
 
 import os
 import subprocess
@@ -19,12 +19,12 @@ WAIT_SECONDS = 20.0
 
 
 def saying(what: str, message_id: str) -> SendMessageRequest:
-    """The request that says it."""
+    """Return a request with this message."""
     return SendMessageRequest(message=Message(message_id=message_id, role=Role.ROLE_USER, parts=[Part(text=what)]))
 
 
 def calls(channel: grpc.Channel) -> Any:
-    """The methods; they have no types."""
+    """Return the stub, which has no types."""
     return A2AServiceStub(channel)  # type: ignore[no-untyped-call]
 
 
@@ -33,7 +33,7 @@ def owner(server: RunningServer) -> tuple[tuple[str, str], ...]:
 
 
 def serve(folder: Path, port: int, **environment: str) -> Ended:
-    """A server that must not start; how it ended."""
+    """Run a server that must fail to start; return how it ended."""
     done = subprocess.run(
         [str(CARREL), "serve", "--port", "0", "--data-dir", str(folder)],
         cwd=folder,

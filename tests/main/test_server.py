@@ -1,4 +1,4 @@
-"""The server as an operator meets it: first start, ownership of its file, logs, drain, sudden death."""
+"""The server in its own process: first start, file lock, logs, drain, crash."""
 
 import json
 import stat
@@ -24,7 +24,7 @@ def say(server: RunningServer, message: str, **more: object) -> str:
 
 
 def ended(server: RunningServer, run_id: str) -> dict[str, Any]:
-    """The run once it has ended or asks back."""
+    """Return the run once it has ended or waits."""
     with server.client() as client:
         client.get(f"/api/runs/{run_id}/wait", params={"timeoutSeconds": 20})
         run: dict[str, Any] = client.get(f"/api/runs/{run_id}").json()["run"]
@@ -131,7 +131,7 @@ def test_a_drain_refuses_new_messages_lets_the_turn_end_and_exits_clean(start: S
 
 
 def _refused(server: RunningServer) -> httpx.Response:
-    """The answer to a message once the server has begun to stop; a few may still be taken before."""
+    """Return the first refusal after the server has begun to stop; some messages may still be accepted before."""
     with server.client() as client:
         for number in range(1000):
             answer = client.post(

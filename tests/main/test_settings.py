@@ -1,4 +1,4 @@
-"""Settings are read from file and environment, and every mistake is named before anything starts."""
+"""Settings come from file and environment, and every mistake is reported before the server starts."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A command line at hand: a tiny API server, a clean machine, and streams that say they are a terminal."""
+"""Fixtures of the command line's tests: a tiny API server, a clean environment, and streams that act as terminals."""
 
 import io
 from collections.abc import Callable, Iterator
@@ -12,7 +12,7 @@ from tests.harness.process import Ended
 
 
 class Terminal(io.StringIO):
-    """A stream that says it is a terminal."""
+    """A stream that acts as a terminal."""
 
     def isatty(self) -> bool:
         return True
@@ -39,7 +39,7 @@ def server() -> Iterator[TinyServer]:
 
 @pytest.fixture
 def carrel(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Carrel:
-    """Run a command in this interpreter, its output not a terminal."""
+    """Run a command in this process, with output that is not a terminal."""
 
     def run(*words: str, stdin: str = "") -> Ended:
         monkeypatch.setattr("sys.stdin", io.StringIO(stdin))
@@ -62,7 +62,7 @@ def at(carrel: Carrel, server: TinyServer) -> Carrel:
 
 @pytest.fixture
 def on_terminal(carrel: Carrel, monkeypatch: pytest.MonkeyPatch, server: TinyServer) -> Carrel:
-    """Run a command against the tiny server with a terminal for its output."""
+    """Run a command against the tiny server, with a terminal as output."""
 
     def run(*words: str, stdin: str = "") -> Ended:
         out, err = Terminal(), Terminal()

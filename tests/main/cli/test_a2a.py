@@ -1,4 +1,4 @@
-"""`carrel a2a` against agents that are not ours: the official SDK's server, in every way it can be spoken to."""
+"""`carrel a2a` against the official SDK's server, over every transport and version."""
 
 import json
 import os
@@ -47,7 +47,7 @@ def dialect(request: pytest.FixtureRequest) -> dict[str, Any]:
 
 
 def tiny_agent(server: TinyServer, answer: Any, *, status: int = 200, streaming: bool = True) -> None:
-    """Let the tiny server be an agent that gives one answer to everything."""
+    """Make the tiny server an agent that gives one answer to everything."""
     interface = {"url": server.url + "/rpc", "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}
     card = {"name": "Tiny", "supportedInterfaces": [interface], "capabilities": {"streaming": streaming}}
     server.answers("GET", "/.well-known/agent-card.json", card)

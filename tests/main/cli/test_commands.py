@@ -1,27 +1,22 @@
-"""What each command asks of the server and what it shows."""
+"""What each command requests from the server and what it prints."""
 
 import json
-import re
 import threading
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from carrel.kernel import SystemClock, iso
 from carrel.main.cli.output import age, safe
-from carrel.main.cli.receipts import bar
-from carrel.main.cli.serve import CONFIG_TEXT
-from carrel.main.settings import load
-from tests.bridge.tiny_server import Asked, Frames, TinyServer
+from tests.bridge.tiny_server import Frames, TinyServer
 from tests.main.cli.conftest import Carrel, run_of
 
 KEY = "agent:main:cli:c1"
 
 
 def answer_runs(server: TinyServer, *runs: dict[str, Any]) -> None:
-    """Let the run be waited for once per given state."""
+    """Answer each wait for the run with the next of these states."""
     states = iter(runs)
     server.answers("GET", "/api/runs/run_1/wait", {"runId": "run_1", "status": "ok"})
     server.does("GET", "/api/runs/run_1", lambda _: (200, {"run": next(states)}))
@@ -233,86 +228,6 @@ def test_runs_are_cancelled_and_retried(at: Carrel, server: TinyServer) -> None:
     assert at("runs", "retry", "run_1").out == "run_2\n"
 
 
-RECEIPT = {
-    "runId": "run_1",
-    "sessionKey": KEY,
-    "generation": 2,
-    "steps": [
-        {
-            "n": 1,
-            "attempt": 1,
-            "sentAt": "2026-01-01T00:00:00.000Z",
-            "model": "small",
-            "instructionsVersion": "v2",
-            "instructions": "line\n" * 20,
-            "input": [
-                {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "write the report"}]},
-                {"type": "function_call", "name": "task_history", "arguments": "{}"},
-                {"type": "function_call_output", "output": '{"task": 1}'},
-            ],
-            "tools": ["task_history", "memory_search"],
-            "context": {
-                "block": "Kept facts: tea",
-                "items": [
-                    {"id": "mem_1", "kind": "memory", "section": "memory", "scope": "task:t1", "reason": "task scope"}
-                ],
-            },
-            "output": [{"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Done."}]}],
-        }
-    ],
-}
-
-
-def test_a_receipt_is_a_picture_of_what_the_agent_saw(at: Carrel, server: TinyServer) -> None:
-    server.answers("GET", "/api/runs/run_1/receipt", RECEIPT)
-    shown = at("runs", "receipt", "run_1").out
-    for part in (
-        "instructions v2    ████████████████████████     100 characters",
-        "tools (2)          task_history, memory_search",
-        "user: write the report",
-        "→ task_history({})",
-        "assistant: Done.",
-        "· memory: memory mem_1 from task:t1: task scope",
-        "… 14 more lines; --full shows them",
-    ):
-        assert part in shown
-    assert "more lines" not in at("runs", "receipt", "run_1", "--full").out
-    assert at("runs", "receipt", "run_1", "--step", "2").code == 1
-
-
-def test_bars_are_never_empty_for_something() -> None:
-    assert bar(1, 1000).count("█") == 1
-    assert bar(0, 1000).count("█") == 0
-    assert bar(1000, 1000).count("·") == 0
-
-
-def test_comparing_shows_what_differs(at: Carrel, server: TinyServer) -> None:
-    answer = {
-        "same": False,
-        "instructions": {"same": True, "diff": ""},
-        "input": {"same": False, "diff": "-old\n+new"},
-        "context": {"added": [{"kind": "memory", "id": "mem_1"}], "removed": [], "kept": []},
-        "tools": {"added": [], "removed": ["decline"]},
-    }
-    server.answers("GET", "/api/runs/run_1/receipt/compare", answer)
-    shown = at("runs", "compare", "run_1", "run_2").out
-    assert shown == (
-        "instructions: the same\ninput: different\n  -old\n  +new\ncontext:\n  + memory mem_1\ntools:\n  - decline\n"
-    )
-    assert server.asked[0].query == {"with": "run_2"}
-
-
-def test_why_answers_in_sentences(at: Carrel, server: TinyServer) -> None:
-    reason = {
-        "code": "lane_busy",
-        "text": "Another run is before it.",
-        "since": None,
-        "actions": ["Wait, or cancel it."],
-    }
-    server.answers("GET", "/api/runs/run_1/why", {"moving": False, "reasons": [reason]})
-    assert at("runs", "why", "run_1").out == "Another run is before it.\n  → Wait, or cancel it.\n"
-
-
 def test_the_queue_is_shown_in_order(at: Carrel, server: TinyServer) -> None:
     running = run_of(id="run_0", state="running")
     queued = [run_of(id=f"run_{n}", state="queued", queuePosition=n) for n in (1, 2)]
@@ -419,82 +334,6 @@ def test_agents_are_created_changed_and_disabled(at: Carrel, server: TinyServer)
         {"model": "big", "tools": {"deny": ["x"]}},
         None,
     ]
-
-
-def standing_server(server: TinyServer) -> None:
-    checks = {"storage": "ok", "gateway": "degraded"}
-    server.answers("GET", "/healthz", {"status": "ok", "version": "0.1.0"})
-    server.answers("GET", "/api/health", {"status": "ready", "checks": checks, "lanes": {"busy": 2, "queued": 5}})
-    server.answers("GET", "/readyz", {"status": "not_ready", "checks": checks | {"storage": "failed"}}, status=503)
-    me = {"actor": {"kind": "owner", "id": "usr_1"}, "account": {"slug": "default"}}
-    server.answers("GET", "/api/auth/me", me)
-    waiting = run_of(state="waiting", waitingFor="input", reply="Which?")
-    failed = run_of(state="failed", error={"message": "away"})
-
-    def runs(asked: Asked) -> tuple[int, Any]:
-        return 200, {"runs": [waiting] if asked.query["state"] == "waiting" else [failed]}
-
-    server.does("GET", "/api/runs", runs)
-
-
-def test_status_shows_lanes_and_what_waits(at: Carrel, on_terminal: Carrel, server: TinyServer) -> None:
-    standing_server(server)
-    shown = at("status").out
-    for line in ("lanes busy\t2", "runs queued\t5", "waiting for you\t1", "recent failures\t1", "unhealthy\tgateway"):
-        assert line in shown
-    assert "Waiting for your input: Which?" in on_terminal("status").out
-    assert json.loads(at("status", "--json").out)["health"]["lanes"] == {"busy": 2, "queued": 5}
-
-
-def test_doctor_says_what_is_wrong_and_what_to_do(at: Carrel, server: TinyServer, clean_machine: Path) -> None:
-    standing_server(server)
-    ended = at("doctor", "--data-dir", str(clean_machine / "none"))
-    assert ended.code == 1
-    lines = ended.out.splitlines()
-    assert lines[0].startswith("ok    python: 3.")
-    for line in ("fail  storage: failed", "warn  gateway: degraded", "ok    token: owner of account default"):
-        assert line in lines
-
-
-def test_doctor_without_a_server_looks_at_port_directory_and_store(carrel: Carrel, clean_machine: Path) -> None:
-    folder = clean_machine / "folder"
-    folder.mkdir()
-    (folder / "owner_token").write_text("x", encoding="utf-8")
-    (folder / "owner_token").chmod(0o644)
-    (folder / "carrel.db").write_text("not a database", encoding="utf-8")
-    ended = carrel("doctor", "--data-dir", str(folder), "--json")
-    states = {(row["what"], row["state"]) for row in json.loads(ended.out)["findings"]}
-    assert {("owner token", "fail"), ("store", "fail"), ("data directory", "ok"), ("server", "warn")} <= states
-    assert ended.code == 1
-
-
-def test_doctor_with_wrong_settings_names_them(carrel: Carrel, clean_machine: Path) -> None:
-    (clean_machine / "carrel.toml").write_text("prot = 1", encoding="utf-8")
-    ended = carrel("doctor")
-    assert ended.code == 1
-    assert "did you mean server.port?" in ended.out
-
-
-def test_init_writes_a_file_that_changes_nothing_and_overwrites_only_when_forced(
-    carrel: Carrel, clean_machine: Path
-) -> None:
-    path = clean_machine / "carrel.toml"
-    assert carrel("init").code == 0
-    assert path.stat().st_mode & 0o777 == 0o600
-    again = carrel("init")
-    assert again.code == 1
-    assert "--force" in again.err
-    path.write_text("[server]\nport = 1", encoding="utf-8")
-    assert carrel("init", "--force").code == 0
-    assert "port = 1" not in path.read_text(encoding="utf-8").splitlines()
-
-
-def test_every_line_of_the_written_settings_is_valid_once_its_mark_is_taken_away() -> None:
-    opened = [line.removeprefix("# ") for line in CONFIG_TEXT.splitlines() if re.match(r"(# )?(\[|\w+ = )", line)]
-    Path("carrel.toml").write_text("\n".join(opened), encoding="utf-8")
-    loaded = load(None, {}, {})
-    assert sum(row.source == "file" for row in loaded.rows) > 12
-    assert loaded.settings.gateway["default"].kind == "responses"
 
 
 def test_ages_are_short() -> None:

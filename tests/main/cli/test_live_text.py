@@ -1,4 +1,4 @@
-"""The live line of a chat, against a real WebSocket server."""
+"""Live text of a chat, against a real WebSocket server."""
 
 import json
 import threading

@@ -16,7 +16,7 @@ PING = '{"jsonrpc":"2.0","id":7,"method":"ping"}\n'
 
 
 def started(server: RunningServer, *words: str) -> StdioServerParameters:
-    """How a client starts us beside a running server."""
+    """Return how a client starts us next to a running server."""
     args = ["mcp", "--data-dir", str(server.folder), *words]
     return StdioServerParameters(command=str(CARREL), args=args, env=server.environment)
 

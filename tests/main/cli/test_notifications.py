@@ -1,4 +1,4 @@
-"""What `carrel notifications` asks of the server and shows."""
+"""What `carrel notifications` requests from the server and prints."""
 
 import json
 

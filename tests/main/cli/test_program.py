@@ -1,4 +1,4 @@
-"""How commands are found, how they end, and what they may cost."""
+"""Parsing, exit codes, start-up cost and discovery of the server."""
 
 import json
 import os
@@ -114,7 +114,7 @@ def test_a_reader_that_has_seen_enough_is_no_error(server: TinyServer, rows: int
 
 @contextmanager
 def heeding_interrupts() -> Iterator[None]:
-    """Start programs as people's shells do; one in the background has interrupts ignored, and hands that on."""
+    """Start programs as an interactive shell does; a background shell passes on that interrupts are ignored."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         yield
@@ -197,7 +197,7 @@ def test_at_a_terminal_chat_prompts_answers_and_leaves(server: TinyServer) -> No
 
 
 def read_until(terminal: int, words: bytes) -> bytes:
-    """Return what the terminal shows up to and with these words; the test's own time limit bounds the wait."""
+    """Return the terminal's output up to these words; the test's own time limit bounds the wait."""
     seen = b""
     while words not in seen:
         seen += os.read(terminal, 4096)

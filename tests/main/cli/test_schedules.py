@@ -1,4 +1,4 @@
-"""`carrel schedule`: what it asks of the server and what it shows."""
+"""What `carrel schedule` requests from the server and prints."""
 
 import json
 from typing import Any

@@ -29,11 +29,11 @@ def chat(args: Namespace, screen: Screen) -> int:
         code: int = Exit.OK
         asking: Run | None = None
         with listen(client, session_key, CLIENT_INSTANCE) as live:
-            conversation = _Chat(client, screen, session_key, live)
+            session = _Chat(client, screen, session_key, live)
             for line in _lines(screen):
                 if line in _QUIT:
                     break
-                run = conversation.send(line, asking)
+                run = session.send(line, asking)
                 asking = run if run and run["state"] == "waiting" else None
                 code = show_result(run, screen, with_reply=False) if run and not asking else Exit.OK
                 if asking:

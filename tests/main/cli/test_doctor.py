@@ -1,0 +1,87 @@
+"""`status`, `doctor` and `init`."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from carrel.main.cli.serve import CONFIG_TEXT
+from carrel.main.settings import load
+from tests.bridge.tiny_server import Asked, TinyServer
+from tests.main.cli.conftest import Carrel, run_of
+
+
+def standing_server(server: TinyServer) -> None:
+    checks = {"storage": "ok", "gateway": "degraded"}
+    server.answers("GET", "/healthz", {"status": "ok", "version": "0.1.0"})
+    server.answers("GET", "/api/health", {"status": "ready", "checks": checks, "lanes": {"busy": 2, "queued": 5}})
+    server.answers("GET", "/readyz", {"status": "not_ready", "checks": checks | {"storage": "failed"}}, status=503)
+    me = {"actor": {"kind": "owner", "id": "usr_1"}, "account": {"slug": "default"}}
+    server.answers("GET", "/api/auth/me", me)
+    waiting = run_of(state="waiting", waitingFor="input", reply="Which?")
+    failed = run_of(state="failed", error={"message": "away"})
+
+    def runs(asked: Asked) -> tuple[int, Any]:
+        return 200, {"runs": [waiting] if asked.query["state"] == "waiting" else [failed]}
+
+    server.does("GET", "/api/runs", runs)
+
+
+def test_status_shows_lanes_and_what_waits(at: Carrel, on_terminal: Carrel, server: TinyServer) -> None:
+    standing_server(server)
+    shown = at("status").out
+    for line in ("lanes busy\t2", "runs queued\t5", "waiting for you\t1", "recent failures\t1", "unhealthy\tgateway"):
+        assert line in shown
+    assert "Waiting for your input: Which?" in on_terminal("status").out
+    assert json.loads(at("status", "--json").out)["health"]["lanes"] == {"busy": 2, "queued": 5}
+
+
+def test_doctor_says_what_is_wrong_and_what_to_do(at: Carrel, server: TinyServer, clean_machine: Path) -> None:
+    standing_server(server)
+    ended = at("doctor", "--data-dir", str(clean_machine / "none"))
+    assert ended.code == 1
+    lines = ended.out.splitlines()
+    assert lines[0].startswith("ok    python: 3.")
+    for line in ("fail  storage: failed", "warn  gateway: degraded", "ok    token: owner of account default"):
+        assert line in lines
+
+
+def test_doctor_without_a_server_looks_at_port_directory_and_store(carrel: Carrel, clean_machine: Path) -> None:
+    folder = clean_machine / "folder"
+    folder.mkdir()
+    (folder / "owner_token").write_text("x", encoding="utf-8")
+    (folder / "owner_token").chmod(0o644)
+    (folder / "carrel.db").write_text("not a database", encoding="utf-8")
+    ended = carrel("doctor", "--data-dir", str(folder), "--json")
+    states = {(row["what"], row["state"]) for row in json.loads(ended.out)["findings"]}
+    assert {("owner token", "fail"), ("store", "fail"), ("data directory", "ok"), ("server", "warn")} <= states
+    assert ended.code == 1
+
+
+def test_doctor_with_wrong_settings_names_them(carrel: Carrel, clean_machine: Path) -> None:
+    (clean_machine / "carrel.toml").write_text("prot = 1", encoding="utf-8")
+    ended = carrel("doctor")
+    assert ended.code == 1
+    assert "did you mean server.port?" in ended.out
+
+
+def test_init_writes_a_file_that_changes_nothing_and_overwrites_only_when_forced(
+    carrel: Carrel, clean_machine: Path
+) -> None:
+    path = clean_machine / "carrel.toml"
+    assert carrel("init").code == 0
+    assert path.stat().st_mode & 0o777 == 0o600
+    again = carrel("init")
+    assert again.code == 1
+    assert "--force" in again.err
+    path.write_text("[server]\nport = 1", encoding="utf-8")
+    assert carrel("init", "--force").code == 0
+    assert "port = 1" not in path.read_text(encoding="utf-8").splitlines()
+
+
+def test_every_line_of_the_written_settings_is_valid_once_its_mark_is_taken_away() -> None:
+    opened = [line.removeprefix("# ") for line in CONFIG_TEXT.splitlines() if re.match(r"(# )?(\[|\w+ = )", line)]
+    Path("carrel.toml").write_text("\n".join(opened), encoding="utf-8")
+    loaded = load(None, {}, {})
+    assert sum(row.source == "file" for row in loaded.rows) > 12
+    assert loaded.settings.gateway["default"].kind == "responses"

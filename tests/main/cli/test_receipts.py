@@ -1,0 +1,85 @@
+"""`runs receipt`, `runs compare` and `runs why`."""
+
+from carrel.main.cli.receipts import bar
+from tests.bridge.tiny_server import TinyServer
+from tests.main.cli.conftest import Carrel
+
+KEY = "agent:main:cli:c1"
+RECEIPT = {
+    "runId": "run_1",
+    "sessionKey": KEY,
+    "generation": 2,
+    "steps": [
+        {
+            "n": 1,
+            "attempt": 1,
+            "sentAt": "2026-01-01T00:00:00.000Z",
+            "model": "small",
+            "instructionsVersion": "v2",
+            "instructions": "line\n" * 20,
+            "input": [
+                {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "write the report"}]},
+                {"type": "function_call", "name": "task_history", "arguments": "{}"},
+                {"type": "function_call_output", "output": '{"task": 1}'},
+            ],
+            "tools": ["task_history", "memory_search"],
+            "context": {
+                "block": "Kept facts: tea",
+                "items": [
+                    {"id": "mem_1", "kind": "memory", "section": "memory", "scope": "task:t1", "reason": "task scope"}
+                ],
+            },
+            "output": [{"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Done."}]}],
+        }
+    ],
+}
+
+
+def test_a_receipt_is_a_picture_of_what_the_agent_saw(at: Carrel, server: TinyServer) -> None:
+    server.answers("GET", "/api/runs/run_1/receipt", RECEIPT)
+    shown = at("runs", "receipt", "run_1").out
+    for part in (
+        "instructions v2    ████████████████████████     100 characters",
+        "tools (2)          task_history, memory_search",
+        "user: write the report",
+        "→ task_history({})",
+        "assistant: Done.",
+        "· memory: memory mem_1 from task:t1: task scope",
+        "… 14 more lines; --full shows them",
+    ):
+        assert part in shown
+    assert "more lines" not in at("runs", "receipt", "run_1", "--full").out
+    assert at("runs", "receipt", "run_1", "--step", "2").code == 1
+
+
+def test_bars_are_never_empty_for_something() -> None:
+    assert bar(1, 1000).count("█") == 1
+    assert bar(0, 1000).count("█") == 0
+    assert bar(1000, 1000).count("·") == 0
+
+
+def test_comparing_shows_what_differs(at: Carrel, server: TinyServer) -> None:
+    answer = {
+        "same": False,
+        "instructions": {"same": True, "diff": ""},
+        "input": {"same": False, "diff": "-old\n+new"},
+        "context": {"added": [{"kind": "memory", "id": "mem_1"}], "removed": [], "kept": []},
+        "tools": {"added": [], "removed": ["decline"]},
+    }
+    server.answers("GET", "/api/runs/run_1/receipt/compare", answer)
+    shown = at("runs", "compare", "run_1", "run_2").out
+    assert shown == (
+        "instructions: the same\ninput: different\n  -old\n  +new\ncontext:\n  + memory mem_1\ntools:\n  - decline\n"
+    )
+    assert server.asked[0].query == {"with": "run_2"}
+
+
+def test_why_answers_in_sentences(at: Carrel, server: TinyServer) -> None:
+    reason = {
+        "code": "lane_busy",
+        "text": "Another run is before it.",
+        "since": None,
+        "actions": ["Wait, or cancel it."],
+    }
+    server.answers("GET", "/api/runs/run_1/why", {"moving": False, "reasons": [reason]})
+    assert at("runs", "why", "run_1").out == "Another run is before it.\n  → Wait, or cancel it.\n"
