@@ -385,6 +385,7 @@ async def test_what_the_feed_no_longer_holds_is_passed_over(store_url: str) -> N
                 assert await heard(receiver, 2) == EVERYTHING[2:]
 
 
+@pytest.mark.slow
 @requirement("S1.push.deliver", "S1.push.config")
 def test_a_webhook_survives_a_kill_and_is_told_the_rest_by_the_next_server(tmp_path: Path) -> None:
     gate = Gate()
