@@ -123,7 +123,7 @@ class Server(Engine):
 
     async def ask(self, text: str, rest: str = "main", **more: Any) -> Run:
         """Deliver a message and return its run once it has ended or waits for an answer."""
-        return await self.rest(await self.send(text, rest, **more))
+        return await self.settled(await self.send(text, rest, **more))
 
     async def receipt(self, run: Run, *, with_body: bool = False) -> Receipt:
         """Return the receipt of a run as it is stored now."""

@@ -189,7 +189,7 @@ async def test_a_webhook_that_does_not_answer_delays_neither_its_task_nor_anothe
             await follow(engine, run, hook_of(quick), "quick")
             await gate.reached()
             agent.end((await agent.next()).id)
-            assert (await engine.rest(run.id)).state == "completed"
+            assert (await engine.settled(run.id)).state == "completed"
             assert await heard(quick, 4) == EVERYTHING
             assert len(slow.requests) == 1
             gate.open()
