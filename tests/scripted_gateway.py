@@ -1,17 +1,17 @@
-"""A model gateway that plays a script: the only fake of this project.
+"""A model gateway that plays a script.
 
-It is a real HTTP server on a port of its own, in a thread of its own, so that synchronous tests, asynchronous tests
-and servers in other processes use it alike:
+It is a real HTTP server in a thread of its own, so that synchronous tests, asynchronous tests and servers in other
+processes can use it:
 
     with ScriptedGateway() as gateway:
         gateway.script(calls(("task_list", {})), text("Two tasks are open."))     # one answer per request, in order
         gateway.rule = lambda request: text(f"heard {request.json['input']}")     # or a rule, when the script is empty
         ... point a Carrel at gateway.base_url ...
-        gateway.requests[0].body                                                  # exactly the bytes that came
+        gateway.requests[0].body                                                  # exactly the bytes received
 
-A `Gate` inside an answer holds it there until the test opens the gate; `gate.wait_reached()` tells when the server
-stands at it. Nothing sleeps and every wait is bounded. Only POST …/v1/responses is scripted and recorded;
-GET …/v1/models lists one model. A request beyond the script is refused with 400, which nobody retries.
+A `Gate` in an answer holds it until the test opens the gate; `gate.wait_reached()` returns when the server waits there.
+Nothing sleeps and every wait is bounded. Only POST …/v1/responses is scripted and recorded; GET …/v1/models lists one
+model. A request beyond the script is refused with 400, which is not retried.
 """
 
 import asyncio
@@ -29,34 +29,34 @@ MODEL = "scripted-model"
 
 
 class Gate:
-    """A place in an answer where the server waits until the test opens it."""
+    """A point in an answer where the server waits until the test opens it."""
 
     def __init__(self) -> None:
         self._reached = threading.Event()
         self._opened: Future[None] = Future()
 
     def open(self) -> None:
-        """Let everything that waits here, now or later, go on."""
+        """Let everything go on that waits here, now or later."""
         if not self._opened.done():
             self._opened.set_result(None)
 
     def wait_reached(self, timeout_seconds: float = WAIT_SECONDS) -> None:
-        """Return when the server stands at the gate."""
+        """Return when the server waits at the gate."""
         if not self._reached.wait(timeout_seconds):
             raise AssertionError("the scripted gateway did not reach the gate in time")
 
     async def reached(self, timeout_seconds: float = WAIT_SECONDS) -> None:
-        """Return when the server stands at the gate, without blocking the test's own loop."""
+        """Return when the server waits at the gate, without blocking the test's own loop."""
         await asyncio.to_thread(self.wait_reached, timeout_seconds)
 
     async def passed(self) -> None:
-        """The server's side: note that the gate is reached, and wait for it to open."""
+        """Note that the gate is reached and wait for it to open; the server calls this."""
         self._reached.set()
         await asyncio.shield(asyncio.wrap_future(self._opened))
 
 
 class Drop:
-    """In place of a piece: the connection is cut here, without an ending."""
+    """Instead of a piece: the connection is cut here."""
 
 
 DROP = Drop()
@@ -65,7 +65,7 @@ Piece = bytes | Gate | Drop
 
 @dataclass(frozen=True)
 class Request:
-    """What came: exactly the body's bytes, and the headers by lower-case name."""
+    """A received request: the exact bytes of the body, and the headers by lower-case name."""
 
     path: str
     headers: dict[str, str]
@@ -78,7 +78,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Answer:
-    """How one request is answered; build it with `text`, `calls`, `http_error`, `stream_of`, `raw` or `dropped`."""
+    """The answer to one request; build it with `text`, `calls`, `http_error`, `stream_of`, `raw` or `dropped`."""
 
     output: Sequence[dict[str, Any]] = ()
     chunks: Sequence[str | Gate | Drop] = ()
@@ -91,30 +91,30 @@ class Answer:
 
 
 def text(*chunks: str | Gate | Drop, before: Gate | None = None, as_json: bool = False) -> Answer:
-    """A message whose chunks are streamed one by one; gates and DROP between them are honoured.
+    """Return a message whose chunks are streamed one by one, with gates and DROP between them.
 
-    `before` holds even the first byte. `as_json` answers plain JSON although a stream was asked for.
+    `before` holds even the first byte. `as_json` answers with plain JSON although a stream was requested.
     """
     whole = "".join(chunk for chunk in chunks if isinstance(chunk, str))
     return Answer(output=[message_item(whole)], chunks=chunks, before=before, as_json=as_json)
 
 
 def calls(*wanted: tuple[str, Any], said: str = "", before: Gate | None = None) -> Answer:
-    """Function calls, each (name, arguments); arguments that are no string are written as JSON."""
+    """Return function calls, each (name, arguments); arguments that are not a string are written as JSON."""
     items = [call_item(name, arguments, number) for number, (name, arguments) in enumerate(wanted, 1)]
     head = [message_item(said)] if said else []
     return Answer(output=[*head, *items], chunks=[said] if said else [], before=before)
 
 
 def http_error(status: int, message: str = "scripted error", code: str = "scripted", **headers: str) -> Answer:
-    """An HTTP error with an error body; header names are written with underscores (`retry_after="3"`)."""
+    """Return an HTTP error with an error body; header names are written with underscores (`retry_after="3"`)."""
     body = json.dumps({"error": {"message": message, "type": "scripted_error", "code": code, "param": None}}).encode()
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     return Answer(status=status, headers={"content-type": "application/json", **named}, pieces=[body])
 
 
 def stream_of(*events: dict[str, Any] | str | Gate | Drop, before: Gate | None = None) -> Answer:
-    """A hand-written event stream: dicts become events, strings become bare `data:` lines."""
+    """Return a hand-written event stream: dicts become events, strings become bare `data:` lines."""
     pieces: list[Piece] = [
         event if isinstance(event, Gate | Drop) else _event(event) if isinstance(event, dict) else _line(event)
         for event in events
@@ -123,30 +123,30 @@ def stream_of(*events: dict[str, Any] | str | Gate | Drop, before: Gate | None =
 
 
 def raw(*pieces: Piece, content_type: str = "application/json", status: int = 200) -> Answer:
-    """Any bytes at all: garbage, broken JSON, an error page."""
+    """Return any bytes at all: garbage, broken JSON, an error page."""
     return Answer(status=status, headers={"content-type": content_type}, pieces=pieces)
 
 
 def dropped() -> Answer:
-    """The connection is closed before a single byte of the answer."""
+    """Return an answer that closes the connection before its first byte."""
     return Answer(status=0)
 
 
 def message_item(said: str) -> dict[str, Any]:
-    """A message as an output item."""
+    """Return a message as an output item."""
     content = [{"type": "output_text", "text": said, "annotations": []}]
     return {"type": "message", "id": "msg_scripted", "role": "assistant", "status": "completed", "content": content}
 
 
 def call_item(name: str, arguments: Any, number: int = 1) -> dict[str, Any]:
-    """A function call as an output item; its call_id gets its final number when it is played."""
+    """Return a function call as an output item; its call_id gets its final number when it is played."""
     written = arguments if isinstance(arguments, str) else json.dumps(arguments)
     item = {"type": "function_call", "id": f"fc_{number}", "call_id": f"call_{number}"}
     return {**item, "name": name, "arguments": written, "status": "completed"}
 
 
 class ScriptedGateway:
-    """The server; a context manager. `base_url` is complete, `requests` grows as they come."""
+    """The server, a context manager. `requests` holds what was received so far."""
 
     def __init__(self) -> None:
         self.requests: list[Request] = []
@@ -166,7 +166,7 @@ class ScriptedGateway:
             self._script.extend(answers)
 
     def wait_for_requests(self, count: int, timeout_seconds: float = WAIT_SECONDS) -> list[Request]:
-        """The requests, once there are at least `count`."""
+        """Return the requests once there are at least `count`."""
         self._wait(lambda: len(self.requests) >= count, f"{count} requests", timeout_seconds)
         return self.requests
 
@@ -231,7 +231,7 @@ class ScriptedGateway:
     async def _play(
         self, answer: Answer, wants_stream: bool, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> bool:
-        """Write the answer; whether the connection can serve another request."""
+        """Write the answer; return whether the connection can serve another request."""
         if answer.before is not None and not await self._pass(answer.before, reader):
             return False
         if answer.status == 0:
@@ -251,7 +251,7 @@ class ScriptedGateway:
         return True
 
     async def _pass(self, gate: Gate, reader: asyncio.StreamReader) -> bool:
-        """Wait at the gate; False when the client hung up meanwhile."""
+        """Wait at the gate; return False when the client hung up meanwhile."""
         opened = asyncio.ensure_future(gate.passed())
         hung_up = asyncio.ensure_future(reader.read(1))
         await asyncio.wait({opened, hung_up}, return_when=asyncio.FIRST_COMPLETED)
@@ -280,7 +280,7 @@ async def _read_request(reader: asyncio.StreamReader) -> tuple[str, Request] | N
 
 
 def _numbered(answer: Answer, number: int) -> Answer:
-    """The answer with call ids that no other request's answer uses."""
+    """Return the answer with call ids that no other answer uses."""
     output = [
         {**item, "call_id": f"{item['call_id']}_{number}"} if "call_id" in item else item for item in answer.output
     ]

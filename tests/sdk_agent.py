@@ -1,4 +1,4 @@
-"""A remote A2A agent that is not ours: the official SDK's server, on a port of its own, playing what a test tells it.
+"""A remote A2A agent that is not ours: the official SDK's server, with turns that the test writes.
 
     async def greet(turn: Turn) -> None:
         await turn.updater.add_artifact([Part(text=f"Hello, {turn.text}.")])
@@ -6,9 +6,9 @@
 
     with SdkAgent(greet) as agent:
         ... point a client at agent.url ...
-        agent.calls                       # what came: the method of each request, with its headers and body
+        agent.calls                       # the requests received: method, headers and body
 
-It runs in a thread of its own, so that synchronous and asynchronous tests use it alike.
+It runs in a thread of its own, so that synchronous and asynchronous tests can use it.
 """
 
 import json
@@ -39,7 +39,7 @@ BOTH = (("JSONRPC", "1.0"), ("HTTP+JSON", "1.0"))
 
 @dataclass(frozen=True)
 class Turn:
-    """One message on its way to an answer."""
+    """One message that is being answered."""
 
     context: RequestContext
     queue: EventQueue
@@ -47,21 +47,21 @@ class Turn:
 
     @property
     def text(self) -> str:
-        """What was said."""
+        """The text of the message."""
         return self.context.get_user_input()
 
     @property
     def parts(self) -> list[Part]:
-        """What came, part by part."""
+        """The parts of the message."""
         assert self.context.message is not None
         return list(self.context.message.parts)
 
     async def say(self, *parts: Part) -> None:
-        """Answer with a message and make no task of it."""
+        """Answer with a message instead of a task."""
         await self.queue.enqueue_event(Message(message_id="m1", role=Role.ROLE_AGENT, parts=parts))
 
     def words(self, text: str) -> Message:
-        """A message to go with a state."""
+        """Return a message that goes with a state."""
         return self.updater.new_agent_message([Part(text=text)])
 
 
@@ -69,14 +69,14 @@ Play = Callable[[Turn], Awaitable[None]]
 
 
 async def echo(turn: Turn) -> None:
-    """Say back what was said."""
+    """Reply with the message itself."""
     await turn.updater.add_artifact([Part(text=f"You said: {turn.text}")], name="answer")
     await turn.updater.complete()
 
 
 @dataclass(frozen=True)
 class Call:
-    """A request as it came."""
+    """A received request."""
 
     method: str
     path: str
@@ -85,7 +85,7 @@ class Call:
 
 
 class SdkAgent:
-    """The server; a context manager."""
+    """The server, a context manager."""
 
     def __init__(
         self,
@@ -137,11 +137,11 @@ class SdkAgent:
         self._socket.close()
 
     def methods(self) -> list[str]:
-        """The operations that were asked for, in order: JSON-RPC methods, or paths below the REST base."""
+        """Return the operations that were called, in order: JSON-RPC methods, or paths below the REST base."""
         return [call.method for call in self.calls if call.method != "card"]
 
     def wait_for(self, method: str) -> Call:
-        """The first request of a method, once it has come."""
+        """Return the first request of a method, once it was received."""
 
         def first() -> Call | None:
             return next((call for call in self.calls if call.method == method), None)
@@ -152,17 +152,17 @@ class SdkAgent:
         return found
 
     def note(self, call: Call) -> None:
-        """Keep what came."""
+        """Record a request."""
         with self._changed:
             self.calls.append(call)
             self._changed.notify_all()
 
     def refuses(self, headers: dict[str, str]) -> bool:
-        """Whether a request lacks the token."""
+        """Return whether a request lacks the token."""
         return bool(self._token) and headers.get("authorization") != f"Bearer {self._token}"
 
     async def work(self, context: RequestContext, queue: EventQueue) -> None:
-        """Play one turn."""
+        """Take one turn."""
         assert context.task_id is not None
         assert context.context_id is not None
         turn = Turn(context, queue, TaskUpdater(queue, context.task_id, context.context_id))
@@ -219,7 +219,7 @@ class _Player(AgentExecutor):
 
 
 class _Recorder:
-    """Keeps every request before the server sees it, and turns away those without the token."""
+    """Records every request before the server sees it, and refuses those without the token."""
 
     def __init__(self, app: ASGIApp, agent: SdkAgent) -> None:
         self._app = app

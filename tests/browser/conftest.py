@@ -1,4 +1,4 @@
-"""Fixtures of the browser tests: one browser and one server per file, a fresh page per test."""
+"""Fixtures of the browser tests: one browser and server per file, a fresh page per test."""
 
 import os
 from collections.abc import Iterator
@@ -64,7 +64,7 @@ def client(server: RunningServer) -> Iterator[Client]:
 
 @pytest.fixture
 def new_page(browser: Browser, server: RunningServer) -> Iterator[OpenPage]:
-    """Open pages that are not signed in; at the end none may have complained on its console."""
+    """Open pages that are not signed in; at the end, none may have logged an error."""
     complaints: list[str] = []
     opened = []
 
@@ -85,7 +85,7 @@ def new_page(browser: Browser, server: RunningServer) -> Iterator[OpenPage]:
 
 @pytest.fixture
 def signed_in(new_page: OpenPage, server: RunningServer) -> OpenPage:
-    """Open pages that are signed in, at an address of the dashboard."""
+    """Open dashboard pages that are signed in."""
 
     def open_page(path: str = "/", **options: Any) -> Page:
         page = new_page(**options)

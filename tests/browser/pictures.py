@@ -107,7 +107,7 @@ def main() -> None:
         model = ScriptedModel()
         gateway.rule = model.answer
         with servers_in(Path(name)) as start:
-            server = start(**reaching(gateway), CARREL_SERVER__DRAIN_SECONDS="1")
+            server = start(CARREL_SERVER__DRAIN_SECONDS="1", **reaching(gateway))
             with server.client() as client:
                 key = fill(Client(client), model)
             browser = playwright.chromium.launch(executable_path=chromium, args=flags)

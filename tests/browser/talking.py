@@ -1,4 +1,4 @@
-"""The model behind the server of the browser tests, and a second client beside the browser."""
+"""The scripted model behind the server of the browser tests, and a second client."""
 
 from collections import defaultdict, deque
 from collections.abc import Callable
@@ -15,7 +15,7 @@ OpenPage = Callable[..., Page]
 
 @dataclass
 class ScriptedModel:
-    """Answers by the newest message; anything without a scripted answer gets `Heard.`"""
+    """Replies by message; any other message gets `Noted.`"""
 
     answers: defaultdict[str, deque[Answer]] = field(default_factory=lambda: defaultdict(deque))
 
@@ -23,21 +23,21 @@ class ScriptedModel:
         self.answers[said].extend(answers)
 
     def hold(self, said: str) -> Gate:
-        """Answer a message only when the gate is opened."""
+        """Hold the reply to a message until the gate is opened."""
         gate = Gate()
         self.on(said, text("Done at last.", before=gate))
         return gate
 
     def answer(self, request: Request) -> Answer:
-        heard = newest_line(request.json["input"])
+        message = newest_line(request.json["input"])
         for said, waiting in self.answers.items():
-            if heard.endswith(said) and waiting:
+            if message.endswith(said) and waiting:
                 return waiting.popleft()
-        return text("Heard.")
+        return text("Noted.")
 
 
 def newest_line(sent: Any) -> str:
-    """Return the text of the newest user message in a request's input."""
+    """Return the text of the last user message in a request."""
     if isinstance(sent, str):
         return sent.strip()
     last = next(item for item in reversed(sent) if item.get("role") == "user")
@@ -48,7 +48,7 @@ def newest_line(sent: Any) -> str:
 
 @dataclass(frozen=True)
 class Client:
-    """Another program that talks to the same server."""
+    """An API client of the same server."""
 
     http: httpx.Client
 
@@ -63,9 +63,9 @@ class Client:
         return str(self.post("/api/sessions", {"channelType": "web", "displayName": name})["sessionKey"])
 
     def say(self, key: str, line: str) -> str:
-        """Send a message to a lane and return the run's id; the server has it when this returns."""
+        """Send a message to a lane and return the run's id."""
         return str(self.post("/api/chat", {"text": line, "sessionKey": key})["runId"])
 
     def ended(self, run_id: str) -> None:
-        """Return when the run has ended or waits for an answer."""
+        """Wait until the run has ended."""
         self.http.get(f"/api/runs/{run_id}/wait", params={"timeoutSeconds": 15}).raise_for_status()

@@ -84,7 +84,7 @@ def test_nothing_moves_with_reduced_motion(signed_in: OpenPage, client: Client, 
     gate.open()
 
 
-def test_the_whole_way_by_keyboard_alone(new_page: OpenPage, server: RunningServer) -> None:
+def test_everything_works_by_keyboard_alone(new_page: OpenPage, server: RunningServer) -> None:
     page = new_page()
     page.goto("/")
     expect(page.get_by_role("textbox", name="Token")).to_be_focused()

@@ -1,4 +1,4 @@
-"""A model that plays both sides of a spawn: the requester that spawns when told to, and the child that works."""
+"""A model for both sides of a spawn: the requester that spawns when asked to, and the child that works."""
 
 import json
 from collections.abc import Callable
@@ -11,7 +11,7 @@ Words = str | Answer
 
 
 class Play:
-    """`child` and `notes` are what the child answers to its work and to its announce step; both may be functions."""
+    """`child` and `notes` are the child's replies to its task and to its announce step; both may be functions."""
 
     def __init__(self, gateway: ScriptedGateway) -> None:
         self.child: Words | Callable[[Request], Words] = "twelve sheep"
@@ -33,12 +33,12 @@ class Play:
 
 
 def spawn(*wanted: dict[str, Any]) -> str:
-    """What is said to the requester so that it spawns those."""
+    """Return the message that makes the requester spawn these."""
     return f"spawn {json.dumps(wanted)}"
 
 
 def newest_words(sent: Any) -> str:
-    """The text of the newest message that is no call and no result."""
+    """Return the text of the newest user message in a request's input."""
     newest = next(item for item in reversed(sent) if item.get("role") == "user")
     return str(newest["content"][-1]["text"])
 

@@ -27,7 +27,7 @@ async def asked(server: Server, gateway: ScriptedGateway) -> Run:
 async def decide(server: Server, run: Run, approved: bool, word: str) -> Run:
     """Let a person decide; the run once it rests again."""
     await server.db.write(lambda tx: answer(tx, server.access, run.id, words(word), approved=approved))
-    return await server.rest(run)
+    return await server.settled(run)
 
 
 async def made(server: Server, run: Run) -> int:
@@ -78,7 +78,7 @@ async def test_question_and_decision_outlive_the_worker(either_server: Server, g
     await either_server.kill()
     await either_server.db.write(lambda tx: answer(tx, either_server.access, run.id, words("yes"), approved=True))
     either_server.start()
-    ended = await either_server.rest(run)
+    ended = await either_server.settled(run)
     assert (ended.state, await made(either_server, run)) == ("completed", 1)
 
 

@@ -27,7 +27,7 @@ async def _add(url: str, gateway: ScriptedGateway, present: list[str], *texts: s
 
         await server.db.write(work)
         server.start()
-        assert (await server.rest(run)).reply == "Done."
+        assert (await server.settled(run)).reply == "Done."
         parts = await server.read(lambda tx: artifact_sizes(tx, server.access, run.id))
     outputs = [item for item in gateway.requests[1].json["input"] if item["type"] == "function_call_output"]
     return [json.loads(item["output"]) for item in outputs], len(parts)

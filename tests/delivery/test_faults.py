@@ -87,7 +87,7 @@ async def test_after_the_last_attempt_a_run_is_a_dead_letter_that_a_person_may_s
         assert "come back later" in (dead.error_message or "")
         gateway.rule = lambda request: text("Here now.")
         again = await server.db.write(lambda tx: retry(tx, server.access, dead, Rules()))
-        ended = await server.rest(again)
+        ended = await server.settled(again)
     assert (ended.reply, ended.retried_from) == ("Here now.", dead.id)
     assert len(gateway.requests) == 4
 

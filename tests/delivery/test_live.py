@@ -33,7 +33,7 @@ async def test_a_listener_hears_the_pieces_while_they_come_and_only_of_its_lane(
         assert (first.kind, first.run_id, first.text) == ("text", run.id, "Once ")
         gate.open()
         assert (await hear(ear)).text == "upon a time"
-        await server.rest(run)
+        await server.settled(run)
         assert other.empty()
 
 

@@ -50,10 +50,10 @@ async def test_a_question_of_the_remote_is_put_to_the_person_and_the_answer_goes
             run = await server.ask("paint it")
             assert (run.state, run.waiting_for, run.question) == ("waiting", "input", "Which colour?")
             queued = await server.db.write(lambda tx: answer(tx, server.access, run.id, words("red")))
-            run = await server.rest(queued)
+            run = await server.settled(queued)
             assert (run.state, run.question) == ("waiting", "Sure?")
             queued = await server.db.write(lambda tx: answer(tx, server.access, run.id, words("yes")))
-            run = await server.rest(queued)
+            run = await server.settled(queued)
     assert (run.state, run.reply) == ("completed", "Painted.")
 
 
@@ -101,7 +101,7 @@ async def test_cancelling_a_run_cancels_the_remotes_task(sqlite_url: str) -> Non
             run = await server.send("slowly")
             await gate.reached()
             await server.db.write(lambda tx: cancel(tx, server.access, run.id, "user_cancelled"))
-            rested = await server.rest(run)
+            rested = await server.settled(run)
             assert rested.state == "cancelled"
             agent.wait_for("CancelTask")
         gate.open()

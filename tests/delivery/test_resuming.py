@@ -189,6 +189,6 @@ async def test_a_server_that_is_killed_in_the_middle_of_a_stream_goes_on_after_i
         await gate.reached()
         await server.kill()
     async with open_server(sqlite_url, gateways_to(gateway)) as server:
-        ended = await server.rest(run)
+        ended = await server.settled(run)
     assert (ended.reply, ended.attempt, ended.generation) == ("The whole answer.", 2, 1)
     assert gateway.requests[1].json["input"] == gateway.requests[0].json["input"]

@@ -138,7 +138,7 @@ async def test_a_turn_whose_session_is_reset_ends_in_the_generation_it_began_in(
     await gate.reached()
     await server.db.write(lambda tx: close_generation(tx, server.access, old.session_key, "reset"))
     gate.open()
-    old, new = await server.rest(old), await server.rest(new)
+    old, new = await server.settled(old), await server.settled(new)
     assert (old.generation, old.reply) == (1, "Old.")
     assert (new.generation, new.reply) == (2, "New.")
     assert addresses(gateway) == ["agent:main:main:v1"] * 3 + ["agent:main:main:v2"]

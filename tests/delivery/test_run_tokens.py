@@ -47,7 +47,7 @@ async def test_every_step_of_an_attempt_brings_one_token_and_the_next_attempt_an
         assert held is not None
         assert (held.kind, held.run_id, held.agent_id) == ("run", run.id, "main")
         gate.open()
-        assert (await server.rest(run)).reply == "Good."
+        assert (await server.settled(run)).reply == "Good."
         assert await holder(server, other) is None, "it ends with its run"
 
 
@@ -64,7 +64,7 @@ async def test_a_run_that_was_answered_gets_a_token_of_its_own_again(store_url: 
         run = await server.ask("hello")
         assert await holder(server, token_of(gateway.requests[0])) is not None, "a run that waits has not ended"
         await server.answer(run, "this")
-        assert (await server.rest(run)).reply == "Good."
+        assert (await server.settled(run)).reply == "Good."
     assert token_of(gateway.requests[0]) != token_of(gateway.requests[1])
 
 
@@ -83,7 +83,7 @@ async def test_tokens_of_runs_that_have_ended_are_pruned_and_no_others(
         assert await server.read(count_tokens) == 1
         assert await holder(server, token_of(gateway.requests[-1])) is not None
         gate.open()
-        await server.rest(held)
+        await server.settled(held)
 
 
 async def test_a_run_has_one_token_at_a_time(store_url: str, gateway: ScriptedGateway) -> None:

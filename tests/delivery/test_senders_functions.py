@@ -30,7 +30,7 @@ async def bring(server: Server, run: Run, *texts: str, extras: TurnExtras | None
         outputs = [CallOutput(call=call, text=said) for call, said in zip(pending, texts, strict=True)]
         return continue_run(tx, server.access, run.id, outputs=outputs, extras=extras)[0]
 
-    return await server.rest(await server.db.write(work))
+    return await server.settled(await server.db.write(work))
 
 
 async def test_a_call_of_a_senders_function_lets_the_run_wait_for_its_output_and_go_on_with_it(
@@ -116,7 +116,7 @@ async def test_a_retry_asks_with_what_the_sender_added(server: Server, gateway: 
     assert run.state == "failed"
     gateway.script(text("done"))
     again = await server.db.write(lambda tx: retry(tx, server.access, run, server.rules))
-    assert (await server.rest(again)).reply == "done"
+    assert (await server.settled(again)).reply == "done"
     assert gateway.requests[-1].json["tools"][-1] == WEATHER
 
 
@@ -138,6 +138,6 @@ async def test_what_a_run_says_is_gathered_by_step_and_begun_anew_where_a_step_i
             await words.bell.wait(words.bell.version, HEAR_SECONDS)
         heard.append((words.step, words.text))
         gate.open()
-    await server.rest(run)
+    await server.settled(run)
     assert heard == [(0, "Half a "), (0, "Aside."), (1, "A whole ")]
     assert words.text == "A whole story."

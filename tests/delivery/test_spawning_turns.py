@@ -127,7 +127,7 @@ async def test_a_spawn_that_must_be_agreed_to_places_its_files_with_the_yes_and_
         await server.kill()
         server.start()
         await server.db.write(lambda tx: answer(tx, server.access, run.id, words("well"), approved=approved))
-        ended = await server.rest(run)
+        ended = await server.settled(run)
         (result,) = [entry.content for entry in await server.entries(run) if entry.role == "toolResult"]
         assert ended.state == "completed"
         assert json.loads(result).get("status") == ("accepted" if approved else None)

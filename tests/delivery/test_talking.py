@@ -150,7 +150,7 @@ async def test_many_that_wait_for_one_another_do_so_without_a_place(store_url: s
     async with open_server(store_url, gateways_to(gateway), one_place) as server:
         await open_agents(server)
         asked = [await server.send("ask", f"hook:{n}", agent="asker") for n in range(3)]
-        replies = [(await server.rest(run)).reply for run in asked]
+        replies = [(await server.settled(run)).reply for run in asked]
     assert replies == ["I have asked."] * 3
     assert [result["status"] for result in play.results] == ["ok"] * 3
 
@@ -170,7 +170,7 @@ async def test_a_call_that_waits_when_its_server_dies_goes_on_waiting_at_the_nex
         await server.let_leases_end()
         gate.open()
         server.start()
-        ended = await server.rest(asked)
+        ended = await server.settled(asked)
         (result,) = play.results
         await exchange_ended(server, result["runId"])
         heard = [await runs_of(server, key) for key in (ASKER, TELLER)]

@@ -113,7 +113,7 @@ async def test_what_failed_attempts_and_questions_cost_is_counted_with_the_run(
     run = await server.ask("paint it")
     assert json.loads(run.usage or "{}")["totalTokens"] == 36
     await server.db.write(lambda tx: answer(tx, server.access, run.id, words("blue")))
-    ended = await server.rest(run)
+    ended = await server.settled(run)
     assert json.loads(ended.usage or "{}") == {
         "inputTokens": 33, "outputTokens": 21, "totalTokens": 54, "costUsd": None,
     }  # fmt: skip
@@ -130,7 +130,7 @@ async def test_a_question_frees_the_lane_and_its_answer_continues_the_same_run(
     other = await server.ask("something else")
     assert other.reply == "Meanwhile.", "a lane does not stand still while a run waits for a person"
     await server.db.write(lambda tx: answer(tx, server.access, asking.id, words("blue")))
-    ended = await server.rest(asking)
+    ended = await server.settled(asking)
     assert (ended.state, ended.reply) == ("completed", "Blue it is.")
     last = gateway.requests[-1].json["input"]
     said = [item["content"][-1]["text"] for item in last if item["type"] == "message"]
@@ -157,7 +157,7 @@ async def test_an_answer_that_waits_its_turn_is_still_the_last_thing_said_when_i
     await gate.reached()
     await server.db.write(lambda tx: answer(tx, server.access, asking.id, words("blue")))
     gate.open()
-    assert ((await server.rest(slow)).reply, (await server.rest(asking)).reply) == ("Slowly.", "Blue it is.")
+    assert ((await server.settled(slow)).reply, (await server.settled(asking)).reply) == ("Slowly.", "Blue it is.")
     heard, again = (request.json["input"] for request in gateway.requests[2:])
     assert [item["content"][-1]["text"] for item in heard[-3:]] == ["something slow", "Slowly.", "blue"]
     assert again[: len(heard)] == heard, "what was heard stays where it was"
@@ -190,10 +190,10 @@ async def test_cancelling_in_the_middle_of_a_stream_hangs_up_on_the_gateway(
     following = await server.send("and then?")
     await gate.reached()
     await server.db.write(lambda tx: cancel(tx, server.access, run.id, "user_cancelled"))
-    ended = await server.rest(run)
+    ended = await server.settled(run)
     gateway.wait_for_disconnects(1)
     assert (ended.state, ended.reason, ended.reply) == ("cancelled", "user_cancelled", None)
-    assert (await server.rest(following)).reply == "Next."
+    assert (await server.settled(following)).reply == "Next."
     assert b"Once upon" not in gateway.requests[-1].body, "half an answer is no answer"
 
 
@@ -214,7 +214,7 @@ async def test_lanes_work_side_by_side(server: Server, gateway: ScriptedGateway)
         await gate.reached()
     for gate in gates.values():
         gate.open()
-    assert [(await server.rest(run)).reply for run in runs] == ["from a", "from b", "from c"]
+    assert [(await server.settled(run)).reply for run in runs] == ["from a", "from b", "from c"]
 
 
 def held_by(gates: dict[str, Gate]) -> Callable[[Request], Answer]:

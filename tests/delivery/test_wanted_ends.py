@@ -130,7 +130,7 @@ async def test_a_step_that_fails_after_the_end_was_asked_for_is_followed_by_that
     async with open_server(store_url, gateways_to(gateway)) as server:
         run = await server.send("hello")
         await ask_in_the_step(server, run, gate, ASKED)
-        ended = await server.rest(run)
+        ended = await server.settled(run)
     assert (ended.state, ended.question, ended.attempt) == ("waiting", "Which?", 1)
     assert len(gateway.requests) == 1
 
@@ -140,7 +140,7 @@ async def test_what_the_step_has_spent_is_kept_with_the_question(server: Server,
     gateway.script(text("Beside it.", before=gate))
     run = await server.send("hello")
     await ask_in_the_step(server, run, gate, ASKED)
-    assert '"totalTokens":18' in ((await server.rest(run)).usage or "")
+    assert '"totalTokens":18' in ((await server.settled(run)).usage or "")
 
 
 class Interrupting(Mortal):

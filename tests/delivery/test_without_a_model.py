@@ -39,7 +39,7 @@ async def test_the_built_in_agent_asks_back_and_goes_on(sqlite_url: str) -> None
         asking = await server.ask("ask me which colour you want")
         assert (asking.state, asking.question) == ("waiting", "which colour you want")
         await server.db.write(lambda tx: answer(tx, server.access, asking.id, words("blue")))
-        ended = await server.rest(asking)
+        ended = await server.settled(asking)
         assert (ended.state, ended.waiting_for) == ("completed", None)
 
 

@@ -169,7 +169,7 @@ class Engine:
         assert found is not None, f"{run_id} is gone"
         return found
 
-    async def rest(self, run: Run | str) -> Run:
+    async def settled(self, run: Run | str) -> Run:
         """Return the run once it has ended or waits for an answer."""
         access, run_id = self._named(run)
         watch = Watch(self.db)

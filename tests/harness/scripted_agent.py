@@ -1,4 +1,4 @@
-"""A model in this very program that does what it is told: echo, hold, ask back, fail."""
+"""A model in this process that does what a message says: echo, hold, ask back, fail."""
 
 import asyncio
 import json
@@ -11,12 +11,13 @@ WAIT_SECONDS_MAX = 20.0
 
 
 class ScriptedAgent:
-    """Answers by the newest thing a person said.
+    """Answers by the last line of the newest message.
 
-    `hold <name>` waits until `release(name)`; `ask <question>` asks back; `fail` fails for good, `flaky` for now, as
-    `trip <name>` does once it is released;
-    `do <list>` calls one tool after the other, each a pair of name and arguments, where ["hold", <name>] waits;
-    `silence` is answered by nothing, `say <words>` by just these; everything else is echoed.
+    - `hold <name>` waits until `release(name)`.
+    - `ask <question>` asks back.
+    - `fail` fails for good, `flaky` so that it is tried again, and `trip <name>` the same once it is released.
+    - `do <list>` calls tools one after the other, each a pair of name and arguments; ["hold", <name>] waits.
+    - `silence` gets an empty reply, `say <words>` just these words; everything else is echoed.
     """
 
     name = "scripted"
@@ -55,7 +56,7 @@ class ScriptedAgent:
         return _saying("done" if word == "do" else f"echo: {said}", on_text)
 
     async def _next_call(self, steps: list[tuple[str, Any]], sent: list[dict[str, Any]]) -> tuple[str, Any] | None:
-        """The first of the steps that was not made in this turn, once those that wait before it are passed."""
+        """Return the first call that was not made in this turn yet, after waiting for the holds before it."""
         newest = max(at for at, item in enumerate(sent) if item.get("role") == "user")
         made = sum(item.get("type") == "function_call_output" for item in sent[newest:])
         for name, arguments in steps:
@@ -83,7 +84,7 @@ class ScriptedAgent:
 
 
 def newest_line(sent: Any) -> str:
-    """The last line of the newest user item."""
+    """Return the last line of the newest user message."""
     if isinstance(sent, str):
         return sent.strip().rpartition("\n")[2]
     content = next(item for item in reversed(sent) if item.get("role") == "user")["content"]

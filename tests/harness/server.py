@@ -84,8 +84,8 @@ class Server(Engine):
     def turns_on(self, db: Database, **more: Any) -> Turns:
         """Return the turns of this server on a store that may behave differently; `more` are options of Turns."""
         _, connections = self._parts
-        house, aside = self.house, self.assembly.dispatcher.lend_slot
-        return Turns(db, connections, house.surroundings, house.live, house.watch, aside, **more)
+        house, lend_slot = self.house, self.assembly.dispatcher.lend_slot
+        return Turns(db, connections, house.surroundings, house.live, house.watch, lend_slot, **more)
 
     async def prepare(self) -> None:
         """Create the default account where there is none, and act as its owner."""
@@ -123,7 +123,7 @@ class Server(Engine):
 
     async def ask(self, text: str, rest: str = "main", **more: Any) -> Run:
         """Deliver a message and return its run once it has ended or waits for an answer."""
-        return await self.rest(await self.send(text, rest, **more))
+        return await self.settled(await self.send(text, rest, **more))
 
     async def receipt(self, run: Run, *, with_body: bool = False) -> Receipt:
         """Return the receipt of a run as it is stored now."""

@@ -1,4 +1,4 @@
-"""A store in front of another: it does what that one does, and a test overrides what shall go differently."""
+"""A store that passes everything on to another; a test overrides what is to go differently."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +11,7 @@ C = TypeVar("C")
 
 
 class WrappedDatabase:
-    """Hands everything on to the store behind it."""
+    """Passes everything on to the store behind it."""
 
     def __init__(self, db: Database) -> None:
         self.db = db

@@ -22,6 +22,8 @@ def test_it():
 """
 SLOW = """
 import pytest
+from hypothesis import given
+from hypothesis.strategies import integers
 
 @pytest.mark.parametrize("store", ["sqlite", "postgresql"])
 def test_on_a_store(store): ...
@@ -32,6 +34,9 @@ def test_of_a_browser(chromium_path): ...
 
 @pytest.mark.slow
 def test_that_says_so(): ...
+
+@given(integers())
+def test_that_searches(number): ...
 """
 EXPECTED_FAILURE = "import pytest\n\n@pytest.mark.xfail\ndef test_it():\n    raise ValueError\n"
 
@@ -66,8 +71,8 @@ def test_a_failed_test_shows_the_sentences_of_its_requirements(tmp_path: Path) -
     assert explain("P.kill") in output
 
 
-def test_what_needs_postgresql_a_process_or_a_browser_is_slow(tmp_path: Path) -> None:
-    assert "1 passed, 4 deselected" in run(tmp_path, SLOW, "-m", NOT_SLOW).stdout
+def test_what_needs_postgresql_a_process_or_a_browser_or_searches_is_slow(tmp_path: Path) -> None:
+    assert "1 passed, 5 deselected" in run(tmp_path, SLOW, "-m", NOT_SLOW).stdout
 
 
 def test_every_path_that_is_slow_exists() -> None:

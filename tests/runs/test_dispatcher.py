@@ -44,7 +44,7 @@ async def test_a_lane_is_worked_off_in_the_order_it_was_spoken_to(store_url: str
                 assert held.id == run.id
                 assert desk.begun.empty()
                 desk.end(held.id, Completed(reply=f"answer to {run.text}"))
-                assert (await engine.rest(run.id)).reply == f"answer to {run.text}"
+                assert (await engine.settled(run.id)).reply == f"answer to {run.text}"
 
 
 @requirement("S1.dispatch.parallel")
@@ -64,10 +64,10 @@ async def test_lanes_work_side_by_side_up_to_the_limit_and_a_slow_one_delays_no_
                 desk.end((await desk.next()).id)
                 finished += 1
             for run_id in runs.keys() - {slow.id}:
-                assert (await engine.rest(run_id)).state == "completed"
+                assert (await engine.settled(run_id)).state == "completed"
             assert (await engine.run(slow.id)).state == "running"
             desk.end(slow.id)
-            await engine.rest(slow.id)
+            await engine.settled(slow.id)
 
 
 @requirement("S1.timeout.cancels")
@@ -78,12 +78,12 @@ async def test_a_stop_really_stops_the_turn_and_nothing_of_it_is_recorded(store_
             run, following = await engine.say(MAIN, "long"), await engine.say(MAIN, "next")
             held = await desk.next()
             await engine.cancel(run.id, "stopped")
-            ended = await engine.rest(run.id)
+            ended = await engine.settled(run.id)
             assert (ended.state, ended.reason, ended.reply) == ("cancelled", "stopped", None)
             assert desk.stopped == [held.id]
             assert (await desk.next()).id == following.id
             desk.end(following.id)
-            await engine.rest(following.id)
+            await engine.settled(following.id)
 
 
 @requirement("S1.timeout.default", "S1.timeout.cancels")
@@ -95,12 +95,12 @@ async def test_a_turn_longer_than_its_limit_is_stopped_and_failed(store_url: str
             limited, free = await engine.say(MAIN, "late", kind="a2a"), await engine.say(lane_key("free"), "free")
             begun = {(await desk.next()).id for _ in range(2)}
             assert begun == {limited.id, free.id}
-            ended = await engine.rest(limited.id)
+            ended = await engine.settled(limited.id)
             assert (ended.state, ended.reason, ended.error_code) == ("failed", "timeout", "timeout")
             assert desk.stopped == [limited.id]
             assert (await engine.run(free.id)).state == "running"
             desk.end(free.id)
-            await engine.rest(free.id)
+            await engine.settled(free.id)
 
 
 @requirement("S2.x.lane.recovers")
@@ -113,13 +113,13 @@ async def test_a_turn_that_breaks_off_fails_its_run_and_no_other(store_url: str)
             for _ in range(2):
                 await desk.next()
             desk.fail(broken.id, ZeroDivisionError("a secret detail"))
-            ended = await engine.rest(broken.id)
+            ended = await engine.settled(broken.id)
             assert (ended.state, ended.error_code) == ("failed", "internal")
             assert "secret" not in (ended.error_message or "")
             assert (await desk.next()).id == following.id
             for run in (following, other):
                 desk.end(run.id)
-                assert (await engine.rest(run.id)).state == "completed"
+                assert (await engine.settled(run.id)).state == "completed"
 
 
 @requirement("S0.x.poison", "S0.x.headofline")
@@ -134,7 +134,7 @@ async def test_a_retry_begins_when_its_pause_is_over_and_the_lane_waits_behind_i
                 assert desk.begun.empty()
                 engine.advance(20)
             desk.end((await desk.next()).id)
-            assert (await engine.rest(run.id)).attempt == 3
+            assert (await engine.settled(run.id)).attempt == 3
             assert (await desk.next()).id == following.id
 
 
@@ -145,13 +145,13 @@ async def test_a_turn_that_asks_back_frees_its_lane_and_goes_on_with_the_answer(
         async with engine.working(desk.turn):
             asking, following = await engine.say(MAIN, "ask"), await engine.say(MAIN, "next")
             desk.end((await desk.next()).id, NeedsInput(question="which?"))
-            assert (await engine.rest(asking.id)).state == "waiting"
+            assert (await engine.settled(asking.id)).state == "waiting"
             assert (await desk.next()).id == following.id
             await engine.db.write(lambda tx: answer(tx, engine.access, asking.id, words("this one")))
             desk.end(following.id)
             assert (await desk.next()).id == asking.id
             desk.end(asking.id)
-            assert (await engine.rest(asking.id)).state == "completed"
+            assert (await engine.settled(asking.id)).state == "completed"
 
 
 async def test_draining_starts_nothing_more_and_waits_for_what_runs(store_url: str) -> None:
@@ -203,7 +203,7 @@ async def test_the_only_server_of_a_file_takes_back_at_its_start_what_the_last_o
             held = await desk.next()
             assert (held.id, held.attempt) == (run.id, 2)
             desk.end(held.id)
-            await engine.rest(run.id)
+            await engine.settled(run.id)
 
 
 @requirement("S1.x.stuck")
@@ -215,7 +215,7 @@ async def test_an_end_that_could_not_be_written_is_written_when_the_store_is_bac
         async with engine.working(desk.turn):
             run = await engine.say(MAIN, "work")
             await fill_disk_while(desk, await desk.next(), path)
-            await engine.rest(run.id)
+            await engine.settled(run.id)
         ended = await engine.run(run.id)
         assert (ended.state, ended.attempt) == ("completed", 1)
 
@@ -232,7 +232,7 @@ async def test_a_run_whose_lease_ran_out_before_its_end_was_written_is_done_agai
             again = await desk.next()
             assert (again.id, again.attempt) == (run.id, 2)
             desk.end(again.id)
-            await engine.rest(run.id)
+            await engine.settled(run.id)
 
 
 @requirement("S1.x.stuck")
@@ -258,9 +258,9 @@ async def test_a_turn_whose_lease_ran_out_is_given_up_by_the_server_that_takes_i
             assert (await within(begun.get())).attempt == 2
             assert await within(gone.get()) == 1
             may_end.set()
-            assert (await engine.rest(run.id)).reply == "attempt 2"
+            assert (await engine.settled(run.id)).reply == "attempt 2"
             other = await engine.say(lane_key("other"), "and this?")
-            assert (await engine.rest(other.id)).reply == "attempt 1", "the server is still at work"
+            assert (await engine.settled(other.id)).reply == "attempt 1", "the server is still at work"
 
 
 async def test_a_turn_that_meets_a_store_that_is_away_is_tried_again(sqlite_url: str) -> None:
@@ -330,7 +330,7 @@ async def test_two_servers_on_one_store_never_work_on_one_lane_at_once(postgres_
             two.working(handler("two"), concurrency=4, worker="two"),  # type: ignore[arg-type]
         ):
             said = await asyncio.gather(*((one, two)[n % 2].say(lane_key(f"l{n % 5}"), str(n)) for n in range(60)))
-            ended = [await one.rest(run.id) for run in said]
+            ended = [await one.settled(run.id) for run in said]
         assert {run.state for run in ended} == {"completed"}
         assert sorted(worked) == sorted(run.id for run in said)
         by_lane: dict[str, list[int]] = {}
@@ -385,10 +385,10 @@ async def test_a_server_that_was_stopped_and_goes_on_writes_nothing_for_a_run_it
             assert (await within(sleeper.stdout.readline())).decode().split() == ["begun", following.id]
             sleeper.stdin.write(b"\n")
             await sleeper.stdin.drain()
-            assert (await engine.rest(following.id)).reply == "from the sleeper"
+            assert (await engine.settled(following.id)).reply == "from the sleeper"
             assert (await engine.run(run.id)).state == "running"
             await engine.end(held, Completed(reply="ours"))
-            ended = await engine.rest(run.id)
+            ended = await engine.settled(run.id)
             assert (ended.reply, ended.attempt) == ("ours", 2)
         finally:
             sleeper.kill()

@@ -43,7 +43,7 @@ async def test_a_claim_that_is_done_again_keeps_no_place(store_url: str) -> None
             for _ in runs:
                 held = await handler.next()
                 handler.end(held.id, DONE)
-                await engine.rest(held.id)
+                await engine.settled(held.id)
             await within(dispatcher.drain(5))
 
 
@@ -56,7 +56,7 @@ async def test_an_end_that_no_store_takes_fails_its_own_run_and_no_other(store_u
                 await handler.next()
             handler.end(bad.id, Completed(reply="x", usage={"totalTokens": 10**30}))
             handler.end(good.id)
-            ended = [(await engine.rest(run.id)).state for run in (bad, good)]
+            ended = [(await engine.settled(run.id)).state for run in (bad, good)]
             assert ended == ["failed", "completed"]
 
 

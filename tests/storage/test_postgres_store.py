@@ -172,12 +172,12 @@ async def test_cut_connections_are_made_again_and_the_dispatcher_lives_on(postgr
         async with engine.working(desk.turn):
             first = await engine.say(MAIN, "before")
             desk.end((await desk.next()).id)
-            assert (await engine.rest(first.id)).state == "completed"
+            assert (await engine.settled(first.id)).state == "completed"
             await asyncio.to_thread(cut_all_others, postgres_url)
             assert (await engine.run(first.id)).reply == "done"
             second = await engine.say(MAIN, "after")
             desk.end((await desk.next()).id)
-            assert (await engine.rest(second.id)).state == "completed"
+            assert (await engine.settled(second.id)).state == "completed"
 
 
 async def test_a_server_that_is_gone_is_storage_unavailable(postgres_url: str) -> None:

@@ -1,4 +1,4 @@
-"""Saying things over the API in a few words, for tests about what comes of them."""
+"""Shorthands for the API: start runs, wait for them, read what is stored."""
 
 from typing import Any
 
@@ -8,34 +8,34 @@ Json = dict[str, Any]
 
 
 async def start(client: httpx.AsyncClient, message: str, **where: Any) -> Json:
-    """Start a run and give the answer."""
+    """Start a run and return the answer."""
     answer = await client.post("/api/runs", json={"message": message, **where})
     assert answer.status_code == 202, answer.text
     accepted: Json = answer.json()
     return accepted
 
 
-async def rested(client: httpx.AsyncClient, run_id: str) -> Json:
-    """The run once it has ended or asks for something."""
+async def settled(client: httpx.AsyncClient, run_id: str) -> Json:
+    """Return the run once it has ended or waits for an answer."""
     (await client.get(f"/api/runs/{run_id}/wait", params={"timeoutSeconds": 15})).raise_for_status()
     return await run_of(client, run_id)
 
 
 async def run_of(client: httpx.AsyncClient, run_id: str) -> Json:
-    """The run as it stands."""
+    """Return the run as it is stored now."""
     answer = await client.get(f"/api/runs/{run_id}")
     assert answer.status_code == 200, answer.text
     run: Json = answer.json()["run"]
     return run
 
 
-async def hear(client: httpx.AsyncClient, message: str, **where: Any) -> Json:
-    """Start a run and give it once it rests."""
-    return await rested(client, (await start(client, message, **where))["runId"])
+async def send_and_wait(client: httpx.AsyncClient, message: str, **where: Any) -> Json:
+    """Start a run and return it once it has ended or waits for an answer."""
+    return await settled(client, (await start(client, message, **where))["runId"])
 
 
 async def session_of(client: httpx.AsyncClient, reference: str) -> Json:
-    """A session's row."""
+    """Return a session."""
     answer = await client.get(f"/api/sessions/{reference}")
     assert answer.status_code == 200, answer.text
     row: Json = answer.json()["session"]
@@ -43,11 +43,11 @@ async def session_of(client: httpx.AsyncClient, reference: str) -> Json:
 
 
 def texts(history: Json) -> list[str]:
-    """The words of a transcript."""
+    """Return the texts of a transcript."""
     return [block.get("text", "") for message in history["messages"] for block in message["content"]]
 
 
 def refused(answer: httpx.Response) -> tuple[int, str, str | None]:
-    """Status, code and field of a refusal."""
+    """Return status, code and field of a refusal."""
     error = answer.json()["error"]
     return answer.status_code, error["code"], error.get("field")

@@ -189,7 +189,7 @@ async def test_a_webhook_that_does_not_answer_delays_neither_its_task_nor_anothe
             await follow(engine, run, hook_of(quick), "quick")
             await gate.reached()
             agent.end((await agent.next()).id)
-            assert (await engine.rest(run.id)).state == "completed"
+            assert (await engine.settled(run.id)).state == "completed"
             assert await heard(quick, 4) == EVERYTHING
             assert len(slow.requests) == 1
             gate.open()
@@ -385,6 +385,7 @@ async def test_what_the_feed_no_longer_holds_is_passed_over(store_url: str) -> N
                 assert await heard(receiver, 2) == EVERYTHING[2:]
 
 
+@pytest.mark.slow
 @requirement("S1.push.deliver", "S1.push.config")
 def test_a_webhook_survives_a_kill_and_is_told_the_rest_by_the_next_server(tmp_path: Path) -> None:
     gate = Gate()

@@ -5,7 +5,7 @@ import pytest
 
 from carrel.tools import CATALOG
 from tests.harness.server import HttpServer
-from tests.surfaces.talking import hear
+from tests.surfaces.talking import send_and_wait
 
 pytestmark = pytest.mark.anyio
 
@@ -36,7 +36,7 @@ async def test_a_tool_that_a_person_must_agree_to_is_not_called_past_that_person
 
 @pytest.mark.parametrize("name", ["session_status", "session-status"])
 async def test_a_tool_is_called_by_either_spelling_of_its_name(client: httpx.AsyncClient, name: str) -> None:
-    await hear(client, "hello")
+    await send_and_wait(client, "hello")
     answer = await client.post(f"/agent/{name}", json={})
     assert (answer.status_code, answer.json()["sessionKey"]) == (200, "main")
     assert (await client.post(f"/agent/{name}")).status_code == 200, "nothing counts as {}"

@@ -10,7 +10,7 @@ from carrel.access import NewToken, mint_token
 from carrel.kernel.settings import AgentHttpSettings, Settings
 from tests.harness.server import HttpServer, open_http_server
 from tests.requirements.mark import requirement
-from tests.surfaces.talking import hear, start
+from tests.surfaces.talking import send_and_wait, start
 
 pytestmark = pytest.mark.anyio
 HEADER = "x-openclaw-session-key"
@@ -36,7 +36,7 @@ async def agent_token(server: HttpServer, client: httpx.AsyncClient, agent: str 
 async def test_a_session_is_named_in_every_spelling(either_server: HttpServer) -> None:
     server = either_server
     async with server.client() as owner:
-        run = await hear(owner, "hello", sessionKey=TASK)
+        run = await send_and_wait(owner, "hello", sessionKey=TASK)
         account = (await owner.get("/api/auth/me")).json()["account"]["id"]
         token = await agent_token(server, owner)
     spellings = [
@@ -79,7 +79,7 @@ async def test_a_lane_with_nothing_but_a_queued_run_is_valid(sqlite_url: str) ->
 
 @requirement("S0.agent.credential")
 async def test_a_session_key_alone_is_no_credential(server: HttpServer, client: httpx.AsyncClient) -> None:
-    await hear(client, "hello", sessionKey=TASK)
+    await send_and_wait(client, "hello", sessionKey=TASK)
     async with server.client(None) as nobody:
         assert code_of(await status(nobody, TASK)) == (401, "unauthenticated")
     async with server.client("crl_agent_x_y") as wrong:
@@ -92,7 +92,7 @@ async def test_a_session_key_alone_is_no_credential(server: HttpServer, client: 
 async def test_on_loopback_a_key_speaks_for_itself_where_the_settings_say_so(sqlite_url: str) -> None:
     settings = structs.replace(Settings(), agent_http=AgentHttpSettings(session_key_auth="loopback"))
     async with open_http_server(sqlite_url, settings=settings) as server, server.client() as owner:
-        await hear(owner, "hello", sessionKey=TASK)
+        await send_and_wait(owner, "hello", sessionKey=TASK)
         async with server.client(None) as local:
             assert (await status(local, TASK)).json()["sessionKey"] == TASK
             assert code_of(await status(local)) == (401, "unauthenticated")
@@ -112,8 +112,8 @@ async def test_unknown_keys_and_those_of_others_look_alike(
     server: HttpServer, client: httpx.AsyncClient, other_client: httpx.AsyncClient
 ) -> None:
     await client.post("/api/agents", json={"id": "writer"})
-    await hear(client, "hello", sessionKey="agent:writer:task:task_1")
-    theirs = await hear(other_client, "hello", sessionKey=TASK)
+    await send_and_wait(client, "hello", sessionKey="agent:writer:task:task_1")
+    theirs = await send_and_wait(other_client, "hello", sessionKey=TASK)
     token = await agent_token(server, client)
     async with server.client(token) as agent:
         for key in ("agent:writer:task:task_1", "agent:main:task:nothing", "agent:nobody:main", theirs["sessionId"],
@@ -129,7 +129,7 @@ async def test_disabling_an_agent_ends_all_its_keys_at_once(server: HttpServer, 
     await client.post("/api/agents", json={"id": "writer"})
     keys = [f"agent:writer:task:task_{n}" for n in range(3)]
     for key in keys:
-        await hear(client, "hello", sessionKey=key)
+        await send_and_wait(client, "hello", sessionKey=key)
     token = await agent_token(server, client, "writer")
     async with server.client(token) as agent:
         assert [(await status(agent, key)).status_code for key in keys] == [200, 200, 200]
@@ -142,7 +142,7 @@ async def test_disabling_an_agent_ends_all_its_keys_at_once(server: HttpServer, 
 async def test_a_closed_generation_is_refused_unless_something_still_runs_in_it(
     server: HttpServer, client: httpx.AsyncClient
 ) -> None:
-    await hear(client, "hello", sessionKey=TASK)
+    await send_and_wait(client, "hello", sessionKey=TASK)
     token = await agent_token(server, client)
     async with server.client(token) as agent:
         await client.post(f"/api/sessions/{TASK}/reset")
@@ -161,8 +161,8 @@ async def test_a_closed_generation_is_refused_unless_something_still_runs_in_it(
 async def test_refreshing_the_base_session_leaves_every_key_of_the_agent_valid(
     server: HttpServer, client: httpx.AsyncClient
 ) -> None:
-    await hear(client, "hello")
-    await hear(client, "hello", sessionKey=TASK)
+    await send_and_wait(client, "hello")
+    await send_and_wait(client, "hello", sessionKey=TASK)
     token = await agent_token(server, client)
     await client.post("/api/sessions/main/reset")
     async with server.client(token) as agent:
@@ -173,14 +173,14 @@ async def test_refreshing_the_base_session_leaves_every_key_of_the_agent_valid(
 @requirement("S0.x.restart.auth")
 async def test_after_a_restart_stored_keys_work_at_once(store_url: str) -> None:
     async with open_http_server(store_url) as server, server.client() as owner:
-        await hear(owner, "hello", sessionKey=TASK)
+        await send_and_wait(owner, "hello", sessionKey=TASK)
         token = await agent_token(server, owner)
     async with open_http_server(store_url, works=False) as again, again.client(token) as agent:
         assert (await status(agent, TASK)).json()["sessionKey"] == TASK
 
 
 async def test_a_run_token_sits_in_its_run_and_nowhere_else(server: HttpServer, client: httpx.AsyncClient) -> None:
-    await hear(client, "hello")
+    await send_and_wait(client, "hello")
     held = await start(client, "hold here", sessionKey=TASK)
     await server.agent.reached("here")
     new = NewToken(kind="run", name="run", agent_id="main", run_id=held["runId"])

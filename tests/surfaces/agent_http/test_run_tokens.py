@@ -20,7 +20,7 @@ from tests.harness.engine import events_of_run
 from tests.harness.server import HttpServer, open_http_server
 from tests.requirements.mark import requirement
 from tests.surfaces.a2a.speaking import INPUT_REQUIRED, REJECTED, get, said, send, state
-from tests.surfaces.talking import Json, hear, refused, rested, run_of, start
+from tests.surfaces.talking import Json, refused, run_of, send_and_wait, settled, start
 
 pytestmark = pytest.mark.anyio
 TASK = "agent:main:task:task_1"
@@ -41,12 +41,12 @@ class Held(NamedTuple):
     async def return_step(self) -> Json:
         """Let the agent's step return; the run once it rests."""
         self.server.agent.release("here")
-        return await rested(self.owner, self.run_id)
+        return await settled(self.owner, self.run_id)
 
     async def answer(self, words: str) -> Json:
         """Answer the run's question; the run once it rests again."""
         (await self.owner.post(f"/api/runs/{self.run_id}/answer", json={"text": words})).raise_for_status()
-        return await rested(self.owner, self.run_id)
+        return await settled(self.owner, self.run_id)
 
 
 @asynccontextmanager
@@ -91,7 +91,7 @@ async def test_the_journal_and_the_feed_tell_of_it_as_of_a_models_own_call(
     async with held_run(store_url) as held:
         await held.call(tool, arguments)
         outside = await held.return_step()
-        inside = await hear(held.owner, f"do {json.dumps([[tool, arguments]])}", sessionKey=TASK)
+        inside = await send_and_wait(held.owner, f"do {json.dumps([[tool, arguments]])}", sessionKey=TASK)
         access = await held.server.access_of()
         told = [await held.server.db.read(telling(access, run["id"])) for run in (outside, inside)]
     assert told[0] == told[1]
@@ -182,7 +182,7 @@ async def test_a_task_over_a2a_comes_to_the_same_states(
         async with server.client(server.agent.tokens[task["id"]]) as tools:
             assert (await tools.post(f"/agent/{tool}", json=arguments)).status_code == 200
         server.agent.release("here")
-        await rested(owner, task["id"])
+        await settled(owner, task["id"])
         seen = await get(owner, task)
     assert (state(seen), said(seen)) == (shown_as, "Which one?")
 
@@ -193,14 +193,14 @@ async def test_on_a_server_that_is_stopping_a_turn_is_still_brought_to_its_end(s
         assert (await held.call("session_status", {})).status_code == 200
         assert (await held.call("request_input", QUESTION)).status_code == 200
         held.server.agent.release("here")
-        assert (await rested(held.owner, held.run_id))["state"] == "waiting"
+        assert (await settled(held.owner, held.run_id))["state"] == "waiting"
 
 
 async def test_a_run_that_is_cancelled_asks_nothing(store_url: str) -> None:
     async with held_run(store_url) as held:
         await held.call("request_input", QUESTION)
         await held.owner.post(f"/api/runs/{held.run_id}/cancel")
-        ended = await rested(held.owner, held.run_id)
+        ended = await settled(held.owner, held.run_id)
         assert (ended["state"], ended["note"]) == ("cancelled", None)
         access = await held.server.access_of()
         entries = await held.server.db.read(lambda tx: entries_of_run(tx, access, held.run_id))
@@ -217,7 +217,7 @@ async def test_a_token_is_handed_out_where_the_gateway_is_set_so_and_ends_with_i
         await held.return_step()
         assert refused(await held.call("session_status", {}))[:2] == (401, "unauthenticated")
     async with open_http_server(store_url) as plain, plain.client(held.server.owner) as owner:
-        run = await hear(owner, "hello")
+        run = await send_and_wait(owner, "hello")
         assert plain.agent.tokens[run["id"]] == ""
 
 
@@ -249,7 +249,7 @@ async def test_a_server_that_dies_does_not_repeat_a_step_in_which_its_agent_has_
             assert (await call).json()["status"] == "timeout"
         await held.server.db.write(lambda tx: expire_lease(tx, held.run_id))
         await held.server.db.write(rescue_lost)
-        run = await rested(held.owner, held.run_id)
+        run = await settled(held.owner, held.run_id)
         held.server.agent.release("there")
     assert (run["state"], run["reason"]) == ("failed", "interrupted")
 

@@ -9,7 +9,7 @@ import pytest
 from tests.harness.engine import SECONDS_MAX
 from tests.harness.server import HttpServer, open_http_server
 from tests.requirements.mark import requirement
-from tests.surfaces.talking import hear, start
+from tests.surfaces.talking import send_and_wait, start
 
 pytestmark = pytest.mark.anyio
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.anyio
 async def test_a_write_under_an_idempotency_key_is_done_once(either_server: HttpServer) -> None:
     server = either_server
     async with server.client() as owner:
-        await hear(owner, "hello", sessionKey="agent:main:task:target")
+        await send_and_wait(owner, "hello", sessionKey="agent:main:task:target")
         said = {"sessionKey": "agent:main:task:target", "message": "once", "timeoutSeconds": 0}
         key = {"X-Idempotency-Key": "send-1"}
         answers = await asyncio.gather(*(owner.post("/agent/sessions_send", json=said, headers=key) for _ in range(4)))
@@ -31,7 +31,7 @@ async def test_a_write_under_an_idempotency_key_is_done_once(either_server: Http
 
 async def test_a_server_that_is_stopping_reads_and_writes_nothing_new(sqlite_url: str) -> None:
     async with open_http_server(sqlite_url) as server, server.client() as owner:
-        await hear(owner, "hello", sessionKey="agent:main:task:target")
+        await send_and_wait(owner, "hello", sessionKey="agent:main:task:target")
         server.drain.set()
         said = {"sessionKey": "agent:main:task:target", "message": "late"}
         refused = await owner.post("/agent/sessions_send", json=said)
@@ -41,7 +41,7 @@ async def test_a_server_that_is_stopping_reads_and_writes_nothing_new(sqlite_url
 
 async def test_an_answer_that_was_waited_for_is_the_one_that_is_kept(server: HttpServer) -> None:
     async with server.client() as owner:
-        await hear(owner, "hello", sessionKey="agent:main:task:target")
+        await send_and_wait(owner, "hello", sessionKey="agent:main:task:target")
         said = {"sessionKey": "agent:main:task:target", "message": "ping", "timeoutSeconds": 15}
         key = {"X-Idempotency-Key": "send-2"}
         first = await owner.post("/agent/sessions-send", json=said, headers=key)
@@ -54,7 +54,7 @@ async def test_an_answer_that_was_waited_for_is_the_one_that_is_kept(server: Htt
 async def test_a_key_used_from_another_session_is_another_request(server: HttpServer) -> None:
     async with server.client() as owner:
         for lane in ("target", "one", "two"):
-            await hear(owner, "hello", sessionKey=f"agent:main:task:{lane}")
+            await send_and_wait(owner, "hello", sessionKey=f"agent:main:task:{lane}")
         said = {"sessionKey": "agent:main:task:target", "message": "ping", "timeoutSeconds": 0}
         answers = [
             await owner.post(

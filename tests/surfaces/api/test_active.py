@@ -6,7 +6,7 @@ import pytest
 from carrel.kernel.settings import SessionsSettings, Settings
 from tests.harness.server import HttpServer, open_http_server
 from tests.requirements.mark import requirement
-from tests.surfaces.talking import hear, refused, session_of
+from tests.surfaces.talking import refused, send_and_wait, session_of
 
 pytestmark = pytest.mark.anyio
 
@@ -116,7 +116,7 @@ async def test_with_one_scope_for_all_every_direct_chat_is_the_main_lane(sqlite_
         for where in ({"sessionId": "another-chat"}, {"clientInstanceId": "tab-9"}, {"channelType": "cli"}, {}):
             said = (await client.post("/api/chat", json={"text": "hello", **where})).json()
             assert (said["sessionId"], said["sessionKey"]) == ("main", "agent:main:main")
-        task = await hear(client, "a task stays apart", taskId="task_1")
+        task = await send_and_wait(client, "a task stays apart", taskId="task_1")
         assert task["sessionKey"] == "agent:main:task:task_1"
         listed = (await client.get("/api/sessions")).json()["sessions"]
         assert {(row["key"], row["kind"]) for row in listed} == {

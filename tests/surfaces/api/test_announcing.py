@@ -10,7 +10,7 @@ from carrel.exchanges.store import EXCHANGES
 from tests.harness.engine import SECONDS_MAX
 from tests.harness.server import HttpServer
 from tests.requirements.mark import requirement
-from tests.surfaces.talking import Json, hear, refused, rested, run_of
+from tests.surfaces.talking import Json, refused, run_of, send_and_wait, settled
 
 pytestmark = pytest.mark.anyio
 WRITER = "agent:writer:main"
@@ -47,7 +47,7 @@ async def announced(server: HttpServer, client: httpx.AsyncClient, run_id: str, 
 
 @requirement("S2.announce.post")
 async def test_a_run_tells_how_its_announcement_stands(either_server: HttpServer, owner: httpx.AsyncClient) -> None:
-    plain = await hear(owner, "hello")
+    plain = await send_and_wait(owner, "hello")
     sent = await send(owner, "hold a")
     pending = await run_of(owner, sent["runId"])
     either_server.agent.release("a")
@@ -81,7 +81,7 @@ async def test_an_undelivered_result_is_delivered_again_by_a_person(
 async def test_only_what_is_undelivered_and_in_sight_can_be_delivered_again(
     either_server: HttpServer, owner: httpx.AsyncClient
 ) -> None:
-    plain = await hear(owner, "hello")
+    plain = await send_and_wait(owner, "hello")
     assert refused(await owner.post(f"/api/runs/{plain['id']}/announce"))[:2] == (409, "conflict")
     sent = await send(owner, "hello")
     async with either_server.client(either_server.other_owner) as stranger:
@@ -109,4 +109,4 @@ async def test_a_caller_that_hangs_up_ends_neither_wait_nor_run(
 async def test_a_call_over_http_waits_for_the_reply(either_server: HttpServer, owner: httpx.AsyncClient) -> None:
     result = await send(owner, "hello", 15)
     assert (result["status"], result["reply"], result["sessionKey"]) == ("ok", "echo: hello", WRITER)
-    assert (await rested(owner, result["runId"]))["state"] == "completed"
+    assert (await settled(owner, result["runId"]))["state"] == "completed"

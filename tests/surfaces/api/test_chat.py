@@ -12,7 +12,7 @@ from carrel.records import attachments_by_id
 from carrel.sessions import insert_lane
 from tests.harness.server import HttpServer
 from tests.requirements.mark import requirement
-from tests.surfaces.talking import Json, refused, rested, run_of, session_of, texts
+from tests.surfaces.talking import Json, refused, run_of, session_of, settled, texts
 
 pytestmark = pytest.mark.anyio
 
@@ -34,7 +34,7 @@ async def test_lines_of_a_browser_go_to_the_session_in_front_of_it(client: httpx
     elsewhere = await chat(client, "hello", clientInstanceId="tab-2")
     assert first["sessionKey"] == second["sessionKey"] == f"agent:main:web:{first['sessionId']}"
     assert elsewhere["sessionKey"] != first["sessionKey"]
-    run = await rested(client, second["runId"])
+    run = await settled(client, second["runId"])
     assert (run["reply"], run["provenance"]["kind"]) == ("echo: more", "external_user")
     assert run["provenance"]["sourceChannel"] == "web"
     assert (run["attributes"]["SESSION_IDENTITY_CHANNEL"], run["attributes"]["SESSION_IDENTITY_CONVERSATION"]) == (
@@ -53,7 +53,7 @@ async def test_a_key_of_the_clients_choosing_makes_the_session_and_puts_it_in_fr
     for reference in ("my-own-chat", "web:my-own-chat", "agent:main:web:my-own-chat", "agent:main:web:my-own-chat:v1"):
         assert (await chat(client, "hi", sessionId=reference))["sessionKey"] == made["sessionKey"]
         assert (await chat(client, "hi", sessionKey=reference))["sessionKey"] == made["sessionKey"]
-    run = await rested(client, made["runId"])
+    run = await settled(client, made["runId"])
     assert (await chat(client, "hi", sessionId=run["sessionId"]))["sessionKey"] == made["sessionKey"]
 
 
@@ -140,7 +140,7 @@ async def test_files_come_along_with_a_line(server: HttpServer, client: httpx.As
     access = await server.access_of()
     (kept,) = await server.db.read(lambda tx: attachments_by_id(tx, access, (attached["id"],)))
     assert kept.content == content
-    await rested(client, said["runId"])
+    await settled(client, said["runId"])
     assert (await client.delete(f"/api/sessions/{said['sessionKey']}")).status_code == 204
     assert await server.db.read(lambda tx: attachments_by_id(tx, access, (attached["id"],))) == []
 
@@ -201,7 +201,7 @@ async def test_a_command_never_reaches_an_agent_and_other_tokens_do(
     assert await server.db.read(lambda tx: entries_since(tx, access, 0, limit=10)) == []
     for text in ("/nonsense please", "/", "see /help", "//help"):
         said = await chat(client, text, **TAB)
-        assert (await rested(client, said["runId"]))["reply"] == f"echo: {text}"
+        assert (await settled(client, said["runId"]))["reply"] == f"echo: {text}"
 
 
 @requirement("S2.policy.owner", "S2.policy.patch")
@@ -257,11 +257,11 @@ async def test_stop_and_reset_act_on_the_session_in_front_alone(server: HttpServ
     assert "Running 1, queued 1" in status
     assert "2 runs" in (await chat(client, "/stop", **TAB))["reply"]
     for run in (held, queued):
-        assert (await rested(client, run["runId"]))["reason"] == "stopped"
+        assert (await settled(client, run["runId"]))["reason"] == "stopped"
     assert (await run_of(client, other["runId"]))["state"] == "running"
     assert "generation 2" in (await chat(client, "/reset", **TAB))["reply"]
     after = await chat(client, "afresh", **TAB)
-    assert (await rested(client, after["runId"]))["generation"] == 2
+    assert (await settled(client, after["runId"]))["generation"] == 2
     server.agent.release("other")
 
 
@@ -270,7 +270,7 @@ async def test_model_and_thinking_are_chosen_for_the_session(server: HttpServer,
     await chat(client, "/think high", **TAB)
     row = await session_of(client, key)
     assert (row["model"], row["thinkingLevel"]) == ("big-one", "high")
-    await rested(client, (await chat(client, "hello", **TAB))["runId"])
+    await settled(client, (await chat(client, "hello", **TAB))["runId"])
     assert (server.agent.bodies[-1]["model"], server.agent.bodies[-1]["reasoning"]) == ("big-one", {"effort": "high"})
     assert "minimal" in (await chat(client, "/think hardest", **TAB))["reply"]
     await chat(client, "/model default", **TAB)

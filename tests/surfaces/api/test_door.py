@@ -13,7 +13,7 @@ import carrel
 from carrel.kernel.settings import RunsSettings, SendPolicySettings, SessionsSettings, Settings
 from tests.harness.server import HttpServer, open_http_server
 from tests.requirements.mark import requirement
-from tests.surfaces.talking import Json, hear, run_of, start
+from tests.surfaces.talking import Json, run_of, send_and_wait, start
 
 KEY = "agent:main:web:my-own-chat"
 # A way in: gives the accepted run's id, or the code of the refusal.
@@ -85,7 +85,7 @@ async def test_every_way_in_says_by_whose_doing(server: HttpServer, client: http
     run = await run_of(client, await way(server, client, "hello"))
     me = (await client.get("/api/auth/me")).json()["actor"]["id"]
     assert (run["provenance"]["kind"], run["provenance"]["actor"]) == ("external_user", me)
-    assert (await hear(client, "behind", sessionKey=KEY))["generation"] == 1
+    assert (await send_and_wait(client, "behind", sessionKey=KEY))["generation"] == 1
 
 
 @requirement("P.door")

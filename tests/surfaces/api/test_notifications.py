@@ -9,7 +9,7 @@ from carrel.kernel.settings import RunsSettings, Settings
 from carrel.runs import prune
 from tests.harness.server import HttpServer
 from tests.surfaces.api.following import follow
-from tests.surfaces.talking import Json, hear, refused
+from tests.surfaces.talking import Json, refused, send_and_wait
 
 pytestmark = pytest.mark.anyio
 PATH = "/api/notifications"
@@ -50,7 +50,7 @@ async def test_a_failed_run_is_in_the_mailbox_until_it_is_read_and_afterwards_ma
 ) -> None:
     async with either_server.client() as client:
         assert await listed(client) == {"notifications": [], "unreadCount": 0, "nextCursor": None}
-        run = await hear(client, "fail to print")
+        run = await send_and_wait(client, "fail to print")
         page = await listed(client)
         (notice,) = page["notifications"]
         assert page["unreadCount"] == 1
@@ -68,7 +68,7 @@ async def test_a_failed_run_is_in_the_mailbox_until_it_is_read_and_afterwards_ma
 
 async def test_pages_are_followed_by_their_cursor_and_all_are_read_at_once(client: httpx.AsyncClient) -> None:
     for number in range(3):
-        await hear(client, f"fail {number}")
+        await send_and_wait(client, f"fail {number}")
     first = await listed(client, limit=2)
     assert [each["title"] for each in first["notifications"]] == ["main failed: fail 2", "main failed: fail 1"]
     second = await listed(client, limit=2, cursor=first["nextCursor"])
@@ -89,7 +89,7 @@ async def test_owners_share_one_mailbox_and_people_have_their_own(either_server:
         ada_id, ada_token = await user_token(server, owner, "Ada")
         _, ben_token = await user_token(server, owner, "Ben")
         async with server.client(second) as other, server.client(ada_token) as ada, server.client(ben_token) as ben:
-            await hear(ada, "fail for Ada")
+            await send_and_wait(ada, "fail for Ada")
             (hers,) = (await listed(ada))["notifications"]
             (ours,) = (await listed(owner))["notifications"]
             assert hers["runId"] == ours["runId"]
@@ -114,7 +114,7 @@ async def test_owners_share_one_mailbox_and_people_have_their_own(either_server:
 async def test_another_account_sees_and_marks_nothing(
     client: httpx.AsyncClient, other_client: httpx.AsyncClient
 ) -> None:
-    await hear(client, "fail")
+    await send_and_wait(client, "fail")
     (notice,) = (await listed(client))["notifications"]
     assert await listed(other_client) == {"notifications": [], "unreadCount": 0, "nextCursor": None}
     assert refused(await read(other_client, notice["id"]))[:2] == (404, "not_found")
@@ -155,10 +155,10 @@ async def test_the_stream_tells_of_a_mailbox_to_its_reader_alone(either_server: 
             follow(ada, events=names) as by_ada,
             follow(agent, events=names) as by_agent,
         ):
-            await hear(owner, "fail for the owner")
+            await send_and_wait(owner, "fail for the owner")
             (ours,) = (await listed(owner))["notifications"]
             marked = (await read(owner, ours["id"])).json()["notification"]
-            await hear(owner, "hello")
+            await send_and_wait(owner, "hello")
             heard = [frame for frame in await by_owner.until("run.completed") if frame.name.startswith("notification")]
             assert [frame.name for frame in heard] == ["notification.created", "notification.read"]
             assert [frame.body["data"]["notification"] for frame in heard] == [ours, marked]
@@ -172,7 +172,7 @@ async def test_the_stream_tells_of_a_mailbox_to_its_reader_alone(either_server: 
 
 async def test_a_notification_outlives_its_run_but_not_the_time_that_runs_are_kept(server: HttpServer) -> None:
     async with server.client() as client:
-        run = await hear(client, "fail")
+        run = await send_and_wait(client, "fail")
         (await client.delete(f"/api/sessions/{run['sessionKey']}")).raise_for_status()
         await server.db.write(lambda tx: prune(tx, server.house.settings))
         assert len((await listed(client))["notifications"]) == 1

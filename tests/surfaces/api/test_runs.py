@@ -8,7 +8,7 @@ import pytest
 from carrel.kernel.settings import SessionsSettings, Settings
 from tests.harness.server import HttpServer, open_http_server
 from tests.requirements.mark import requirement
-from tests.surfaces.talking import hear, refused, rested, run_of, session_of, start
+from tests.surfaces.talking import refused, run_of, send_and_wait, session_of, settled, start
 
 pytestmark = pytest.mark.anyio
 
@@ -21,7 +21,7 @@ async def test_a_run_tells_everything_about_itself(client: httpx.AsyncClient) ->
         "status": "accepted",
         "sessionKey": "agent:main:task:task_1",
     }
-    run = await rested(client, accepted["runId"])
+    run = await settled(client, accepted["runId"])
     told = {
         "id": accepted["runId"],
         "agentId": "main",
@@ -67,7 +67,7 @@ async def test_a_run_tells_everything_about_itself(client: httpx.AsyncClient) ->
     assert run["createdAt"] <= run["startedAt"] <= run["endedAt"]
     assert run["deliveryInstructionProfileVersion"]
     assert len(run["instructionsSha256"]) == 64
-    base = await hear(client, "no task")
+    base = await send_and_wait(client, "no task")
     assert base["sessionKey"] == "agent:main:main"
 
 
@@ -76,12 +76,12 @@ async def test_every_pair_of_task_and_agent_has_one_session(either_server: HttpS
     async with either_server.client() as client:
         await client.post("/api/agents", json={"id": "writer"})
         started = await asyncio.gather(*(start(client, f"line {n}", taskId="task_1") for n in range(20)))
-        runs = [await rested(client, run["runId"]) for run in started]
+        runs = [await settled(client, run["runId"]) for run in started]
         assert len({run["sessionId"] for run in runs}) == 1
         assert {run["generation"] for run in runs} == {1}
         others = [
-            await hear(client, "x", taskId="task_1", agentId="writer"),
-            await hear(client, "x", taskId="task_2"),
+            await send_and_wait(client, "x", taskId="task_1", agentId="writer"),
+            await send_and_wait(client, "x", taskId="task_2"),
         ]
         assert {run["sessionKey"] for run in (runs[0], *others)} == {
             "agent:main:task:task_1",
@@ -97,26 +97,26 @@ async def test_every_pair_of_task_and_agent_has_one_session(either_server: HttpS
 @requirement("S0.route.flag.sessions")
 async def test_without_task_scoped_sessions_a_task_is_heard_in_the_main_lane(sqlite_url: str) -> None:
     async with open_http_server(sqlite_url) as server, server.client() as client:
-        scoped = await hear(client, "scoped", taskId="task_1")
+        scoped = await send_and_wait(client, "scoped", taskId="task_1")
         owner = server.owner
     settings = Settings(sessions=SessionsSettings(task_scoped=False))
     async with open_http_server(sqlite_url, settings=settings) as server, server.client(owner) as client:
-        based = await hear(client, "based", taskId="task_1")
+        based = await send_and_wait(client, "based", taskId="task_1")
         assert (based["sessionKey"], based["taskId"]) == ("agent:main:main", "task_1")
         assert (await session_of(client, scoped["sessionKey"]))["closedAt"] is None
     async with open_http_server(sqlite_url) as server, server.client(owner) as client:
-        again = await hear(client, "scoped again", taskId="task_1")
+        again = await send_and_wait(client, "scoped again", taskId="task_1")
         assert (again["sessionId"], again["generation"]) == (scoped["sessionId"], 1)
 
 
 @requirement("S0.session.rename")
 async def test_renaming_an_agent_moves_no_session(client: httpx.AsyncClient) -> None:
     await client.post("/api/agents", json={"id": "writer"})
-    before = await hear(client, "one", agentId="writer")
+    before = await send_and_wait(client, "one", agentId="writer")
     assert (await client.patch("/api/agents/writer", json={"slug": "author"})).status_code == 200
-    after = await hear(client, "two", agentId="author")
-    old = await hear(client, "three", sessionKey="agent:writer:main")
-    new = await hear(client, "four", sessionKey="agent:author:main")
+    after = await send_and_wait(client, "two", agentId="author")
+    old = await send_and_wait(client, "three", sessionKey="agent:writer:main")
+    new = await send_and_wait(client, "four", sessionKey="agent:author:main")
     assert {run["sessionId"] for run in (before, after, old, new)} == {before["sessionId"]}
     assert {run["sessionKey"] for run in (before, after, old, new)} == {"agent:writer:main"}
 
@@ -166,7 +166,7 @@ async def test_the_same_idempotency_key_is_the_same_run(client: httpx.AsyncClien
 
 
 async def test_a_server_that_stops_takes_nothing_new(server: HttpServer, client: httpx.AsyncClient) -> None:
-    failed = await hear(client, "fail")
+    failed = await send_and_wait(client, "fail")
     server.drain.set()
     for path, body in (
         ("/api/runs", {"message": "x"}),
@@ -182,9 +182,9 @@ async def test_a_server_that_stops_takes_nothing_new(server: HttpServer, client:
 
 async def test_runs_are_listed_newest_first_by_every_word_of_the_query(client: httpx.AsyncClient) -> None:
     await client.post("/api/agents", json={"id": "writer"})
-    done = await hear(client, "done", taskId="task_1")
-    failed = await hear(client, "fail")
-    asking = await hear(client, "ask What?", agentId="writer")
+    done = await send_and_wait(client, "done", taskId="task_1")
+    failed = await send_and_wait(client, "fail")
+    asking = await send_and_wait(client, "ask What?", agentId="writer")
 
     async def listed(**query: str | int) -> list[str]:
         return [run["id"] for run in (await client.get("/api/runs", params=query)).json()["runs"]]
@@ -219,7 +219,7 @@ async def test_waiting_tells_how_a_run_stands(server: HttpServer, client: httpx.
     async with asyncio.timeout(15):
         answers = [answer.json() for answer in await waiting]
     assert answers == [{"runId": held, "status": "ok", "reply": "echo: hold gate"}] * 3
-    failed = await hear(client, "fail")
+    failed = await send_and_wait(client, "fail")
     told = (await client.get(f"/api/runs/{failed['id']}/wait")).json()
     assert told["status"] == "error"
     assert "Told to fail" in told["error"]
@@ -236,7 +236,7 @@ async def test_cancelling_frees_the_lane_for_what_is_behind(server: HttpServer, 
     assert (await run_of(client, behind))["queuePosition"] == 1
     stopped = (await client.post(f"/api/runs/{held}/cancel")).json()["run"]
     assert (stopped["state"], stopped["reason"], stopped["reply"]) == ("cancelled", "user_cancelled", None)
-    assert (await rested(client, behind))["reply"] == "echo: heard"
+    assert (await settled(client, behind))["reply"] == "echo: heard"
     for run_id in (queued, held, behind):
         assert refused(await client.post(f"/api/runs/{run_id}/cancel"))[:2] == (409, "already_ended")
     assert refused(await client.post("/api/runs/run_none/cancel"))[:2] == (404, "not_found")
@@ -245,27 +245,27 @@ async def test_cancelling_frees_the_lane_for_what_is_behind(server: HttpServer, 
 
 @requirement("P.waiting", "S1.dispatch.waiting")
 async def test_a_waiting_run_frees_its_lane_and_goes_on_when_answered(client: httpx.AsyncClient) -> None:
-    asking = await hear(client, "ask Which colour?")
+    asking = await send_and_wait(client, "ask Which colour?")
     assert (asking["state"], asking["waitingFor"], asking["note"]) == ("waiting", "input", "Which colour?")
     assert asking["toolsCalled"] == ["request_input"]
     assert [run["id"] for run in (await client.get("/api/runs", params={"state": "waiting"})).json()["runs"]] == [
         asking["id"]
     ]
-    assert (await hear(client, "meanwhile"))["state"] == "completed"
+    assert (await send_and_wait(client, "meanwhile"))["state"] == "completed"
     path = f"/api/runs/{asking['id']}/answer"
     assert refused(await client.post(path, json={"text": " "})) == (400, "invalid_params", "text")
     assert refused(await client.post(path, json={"approve": True})) == (400, "invalid_params", "approve")
     answer = await client.post(path, json={"text": "Blue."})
     assert answer.status_code == 202
     assert answer.json()["run"]["id"] == asking["id"]
-    done = await rested(client, asking["id"])
+    done = await settled(client, asking["id"])
     assert (done["state"], done["reply"], done["waitingFor"]) == ("completed", "echo: Blue.", None)
     assert refused(await client.post(path, json={"text": "Red."}))[:2] == (409, "conflict")
 
 
 @requirement("P.waiting")
 async def test_a_waiting_run_can_be_cancelled(client: httpx.AsyncClient) -> None:
-    asking = await hear(client, "ask What?")
+    asking = await send_and_wait(client, "ask What?")
     cancelled = (await client.post(f"/api/runs/{asking['id']}/cancel")).json()["run"]
     assert (cancelled["state"], cancelled["waitingFor"]) == ("cancelled", None)
     answer = await client.post(f"/api/runs/{asking['id']}/answer", json={"text": "x"})
@@ -277,7 +277,7 @@ async def test_why_says_in_a_sentence_what_a_run_waits_for(server: HttpServer, c
         why = (await client.get(f"/api/runs/{run_id}/why")).json()
         return why["moving"], [reason["code"] for reason in why["reasons"]]
 
-    asking = await hear(client, "ask What?")
+    asking = await send_and_wait(client, "ask What?")
     assert await codes(asking["id"]) == (False, ["waiting_input"])
     held = (await start(client, "hold gate"))["runId"]
     await server.agent.reached("gate")
@@ -285,19 +285,19 @@ async def test_why_says_in_a_sentence_what_a_run_waits_for(server: HttpServer, c
     assert await codes(held) == (True, [])
     assert await codes(behind) == (False, ["lane_busy"])
     server.agent.release("gate")
-    await rested(client, behind)
+    await settled(client, behind)
     assert await codes(behind) == (False, ["done"])
 
 
 async def test_only_a_failed_run_is_said_again(client: httpx.AsyncClient) -> None:
-    failed = await hear(client, "fail")
+    failed = await send_and_wait(client, "fail")
     assert (failed["state"], failed["error"]["code"]) == ("failed", "scripted")
     answer = await client.post(f"/api/runs/{failed['id']}/retry")
     assert answer.status_code == 202
     assert answer.json()["retriedFrom"] == failed["id"]
-    again = await rested(client, answer.json()["runId"])
+    again = await settled(client, answer.json()["runId"])
     assert (again["message"]["text"], again["sessionKey"]) == ("fail", failed["sessionKey"])
-    done = await hear(client, "fine")
+    done = await send_and_wait(client, "fine")
     assert refused(await client.post(f"/api/runs/{done['id']}/retry"))[:2] == (409, "conflict")
 
 
@@ -313,8 +313,8 @@ async def test_a_run_that_is_tried_again_says_when(client: httpx.AsyncClient) ->
 
 
 async def test_a_receipt_shows_what_the_agent_saw(server: HttpServer, client: httpx.AsyncClient) -> None:
-    one = await hear(client, "hello", taskId="task_1")
-    other = await hear(client, "goodbye", taskId="task_2")
+    one = await send_and_wait(client, "hello", taskId="task_1")
+    other = await send_and_wait(client, "goodbye", taskId="task_2")
     receipt = (await client.get(f"/api/runs/{one['id']}/receipt")).json()
     assert (receipt["runId"], receipt["deliverySessionKey"]) == (one["id"], one["deliverySessionKey"])
     (step,) = receipt["steps"]
@@ -340,9 +340,9 @@ async def test_a_busy_lane_delays_no_other(either_server: HttpServer) -> None:
         held = (await start(client, "hold gate", taskId="task_1"))["runId"]
         await either_server.agent.reached("gate")
         behind = (await start(client, "behind", taskId="task_1"))["runId"]
-        assert (await hear(client, "elsewhere", taskId="task_2"))["state"] == "completed"
+        assert (await send_and_wait(client, "elsewhere", taskId="task_2"))["state"] == "completed"
         running = (await client.get("/api/runs", params={"state": "running"})).json()["runs"]
         assert [run["id"] for run in running] == [held]
         assert (await run_of(client, behind))["state"] == "queued"
         either_server.agent.release("gate")
-        assert (await rested(client, behind))["state"] == "completed"
+        assert (await settled(client, behind))["state"] == "completed"

@@ -12,7 +12,7 @@ from carrel.storage import Tx
 from tests.harness.server import HttpServer, open_http_server
 from tests.requirements.mark import requirement
 from tests.surfaces.api.following import follow
-from tests.surfaces.talking import Json, hear, refused, rested, texts
+from tests.surfaces.talking import Json, refused, send_and_wait, settled, texts
 
 pytestmark = pytest.mark.anyio
 ALL = "/api/schedules"
@@ -32,7 +32,7 @@ async def fire(client: httpx.AsyncClient, schedule: Json) -> Json:
     answer = await client.post(f"{ALL}/{schedule['id']}/run")
     assert answer.status_code == 202, answer.text
     assert answer.json()["schedule"]["id"] == schedule["id"]
-    return await rested(client, answer.json()["runId"])
+    return await settled(client, answer.json()["runId"])
 
 
 async def shown(client: httpx.AsyncClient, schedule: Json) -> Json:
@@ -204,7 +204,7 @@ async def test_the_feed_tells_when_a_schedule_fires_and_when_it_is_disabled(clie
 @requirement("S2.x.cron.fresh")
 async def test_an_isolated_schedule_begins_afresh_each_time_it_fires(store_url: str) -> None:
     async with open_http_server(store_url) as server, server.client() as client:
-        await hear(client, "something else")
+        await send_and_wait(client, "something else")
         schedule = await made(client, isolated=True)
         runs = [await fire(client, schedule) for _ in range(3)]
         key = f"agent:main:cron:{schedule['id']}"
@@ -225,7 +225,7 @@ async def test_two_that_wait_in_an_isolated_lane_are_heard_in_a_generation_each(
     schedule = await made(client, message="hold gate", isolated=True)
     answers = [(await client.post(f"{ALL}/{schedule['id']}/run")).json() for _ in range(3)]
     server.agent.release("gate")
-    assert [(await rested(client, answer["runId"]))["generation"] for answer in answers] == [1, 2, 3]
+    assert [(await settled(client, answer["runId"]))["generation"] for answer in answers] == [1, 2, 3]
 
 
 async def test_a_line_said_between_joins_the_generation_and_the_next_window_leaves_it(
@@ -233,7 +233,7 @@ async def test_a_line_said_between_joins_the_generation_and_the_next_window_leav
 ) -> None:
     schedule = await made(client, isolated=True)
     key = (await fire(client, schedule))["sessionKey"]
-    assert (await hear(client, "and why?", sessionKey=key))["generation"] == 1
+    assert (await send_and_wait(client, "and why?", sessionKey=key))["generation"] == 1
     assert (await fire(client, schedule))["generation"] == 2
 
 

@@ -10,7 +10,7 @@ from carrel.kernel.settings import RunsSettings, SendMatch, SendPolicySettings, 
 from carrel.sessions import insert_lane
 from tests.harness.server import HttpServer, open_http_server
 from tests.requirements.mark import requirement
-from tests.surfaces.talking import hear, refused, rested, run_of, session_of, start
+from tests.surfaces.talking import refused, run_of, send_and_wait, session_of, settled, start
 
 pytestmark = pytest.mark.anyio
 
@@ -21,7 +21,7 @@ async def test_sending_without_waiting_is_accepted(client: httpx.AsyncClient) ->
     answer = await client.post(f"{MAIN}/send", json={"message": "hello"})
     assert answer.status_code == 202
     assert answer.json()["status"] == "accepted"
-    run = await rested(client, answer.json()["runId"])
+    run = await settled(client, answer.json()["runId"])
     assert (run["state"], run["reply"], run["provenance"]["kind"]) == ("completed", "echo: hello", "external_user")
     assert run["provenance"]["actor"] == (await client.get("/api/auth/me")).json()["actor"]["id"]
 
@@ -54,7 +54,7 @@ async def test_a_wait_that_is_over_says_timeout_and_the_run_goes_on(
     assert "reply" not in answer
     assert (await run_of(client, answer["runId"]))["state"] == "running"
     server.agent.release("gate")
-    assert (await rested(client, answer["runId"]))["state"] == "completed"
+    assert (await settled(client, answer["runId"]))["state"] == "completed"
 
 
 async def test_what_cannot_be_said_is_refused(client: httpx.AsyncClient) -> None:
@@ -69,7 +69,7 @@ async def test_what_cannot_be_said_is_refused(client: httpx.AsyncClient) -> None
 
 
 async def test_a_patch_sets_what_it_names_and_null_inherits(client: httpx.AsyncClient) -> None:
-    await hear(client, "hello")
+    await send_and_wait(client, "hello")
     wanted = {"label": "L", "displayName": "D", "model": "big", "thinkingLevel": "high", "verboseLevel": "on"}
     row = (await client.patch(MAIN, json=wanted)).json()["session"]
     assert wanted.items() <= row.items()
@@ -103,7 +103,7 @@ async def test_rules_refuse_by_channel_and_kind_of_chat(sqlite_url: str) -> None
         denied = await client.post("/api/chat", json={"text": "x", "clientInstanceId": "tab"})
         assert refused(denied) == (403, "send_denied", None)
         for reference in ("agent:main:discord:channel:1", "agent:main:discord:direct:ada", "main"):
-            assert (await hear(client, "x", sessionKey=reference))["state"] == "completed"
+            assert (await send_and_wait(client, "x", sessionKey=reference))["state"] == "completed"
 
 
 @requirement("S2.policy.rules", "S2.policy.override", "S2.policy.patch")
@@ -114,7 +114,7 @@ async def test_a_sessions_own_word_beats_the_rules(sqlite_url: str) -> None:
         assert refused(await client.post("/api/runs", json={"message": "x", "sessionKey": made}))[1] == "send_denied"
         row = (await client.patch(f"/api/sessions/{made}", json={"sendPolicy": "allow"})).json()["session"]
         assert row["sendPolicy"] == "allow"
-        assert (await hear(client, "x", sessionKey=made))["state"] == "completed"
+        assert (await send_and_wait(client, "x", sessionKey=made))["state"] == "completed"
         await client.patch(f"/api/sessions/{made}", json={"sendPolicy": "deny"})
         assert refused(await client.post(f"/api/sessions/{made}/send", json={"message": "x"}))[1] == "send_denied"
         await client.patch(f"/api/sessions/{made}", json={"sendPolicy": None})
@@ -133,7 +133,7 @@ async def test_at_the_limit_the_sender_is_told_and_nothing_is_dropped(sqlite_url
         assert int(full.headers["retry-after"]) > 0
         server.agent.release("gate")
         for run in (held, *kept):
-            assert (await rested(client, run["runId"]))["state"] == "completed"
+            assert (await settled(client, run["runId"]))["state"] == "completed"
         heard = [run["message"]["text"] for run in (await client.get("/api/runs")).json()["runs"]]
         assert heard == ["line 1", "line 0", "hold gate"]
 
@@ -142,7 +142,7 @@ async def test_at_the_limit_the_sender_is_told_and_nothing_is_dropped(sqlite_url
 async def test_a_stop_cancels_what_was_said_and_not_what_is_said_after(
     server: HttpServer, client: httpx.AsyncClient
 ) -> None:
-    asking = await hear(client, "ask What?")
+    asking = await send_and_wait(client, "ask What?")
     held = await start(client, "hold gate")
     await server.agent.reached("gate")
     queued = await start(client, "queued")
@@ -154,17 +154,17 @@ async def test_a_stop_cancels_what_was_said_and_not_what_is_said_after(
     stopped = (await client.post(f"{MAIN}/stop")).json()["cancelledRuns"]
     assert set(stopped) == {asking["id"], held["runId"], queued["runId"], below["runId"]}
     for run_id in stopped:
-        run = await rested(client, run_id)
+        run = await settled(client, run_id)
         assert (run["state"], run["reason"], run["reply"]) == ("cancelled", "stopped", None)
     assert (await session_of(client, "main"))["abortedLastRun"]
-    assert (await hear(client, "after"))["state"] == "completed"
+    assert (await send_and_wait(client, "after"))["state"] == "completed"
     assert not (await session_of(client, "main"))["abortedLastRun"]
     assert (await client.post(f"{MAIN}/stop")).json() == {"cancelledRuns": []}
     assert refused(await client.post("/api/sessions/agent:main:task:none/stop"))[0] == 404
 
 
 async def test_an_archived_session_is_out_of_sight_until_it_is_spoken_in(client: httpx.AsyncClient) -> None:
-    await hear(client, "hello")
+    await send_and_wait(client, "hello")
     row = (await client.post(f"{MAIN}/archive")).json()["session"]
     assert (row["state"], row["closedReason"]) == ("closed", "archived")
     assert row["archivedAt"] is not None
@@ -172,7 +172,7 @@ async def test_an_archived_session_is_out_of_sight_until_it_is_spoken_in(client:
     assert (await client.get("/api/sessions", params={"archived": 1})).json()["count"] == 1
     assert (await client.post(f"{MAIN}/unarchive")).json()["session"]["archivedAt"] is None
     await client.post(f"{MAIN}/archive")
-    assert (await hear(client, "again"))["generation"] == 2
+    assert (await send_and_wait(client, "again"))["generation"] == 2
     assert (await session_of(client, "main"))["archivedAt"] is None
 
 
@@ -181,7 +181,7 @@ async def test_deleting_a_session_removes_everything_said_in_it(
 ) -> None:
     async with either_server.client() as client:
         seq = (await client.get("/api/changes")).json()["seq"]
-        asking = await hear(client, "ask What?")
+        asking = await send_and_wait(client, "ask What?")
         held = await start(client, "hold gate")
         await either_server.agent.reached("gate")
         queued = await start(client, "queued")
@@ -194,14 +194,14 @@ async def test_deleting_a_session_removes_everything_said_in_it(
         assert refused(await client.delete(MAIN))[0] == 404
         changed = (await client.get("/api/changes", params={"sinceSeq": seq})).json()
         assert "agent:main:main" in changed["deleted"]["sessions"]
-        fresh = await hear(client, "anew")
+        fresh = await send_and_wait(client, "anew")
         assert (fresh["generation"], fresh["state"]) == (1, "completed")
 
 
 async def test_another_accounts_sessions_and_runs_are_as_if_missing(
     client: httpx.AsyncClient, other_client: httpx.AsyncClient
 ) -> None:
-    run = await hear(client, "mine", taskId="task_1")
+    run = await send_and_wait(client, "mine", taskId="task_1")
     for method, path, body in (
         ("GET", f"/api/sessions/{run['sessionId']}", None),
         ("GET", f"/api/sessions/{run['sessionId']}/history", None),

@@ -8,7 +8,7 @@ import pytest
 from carrel.access import NewToken, mint_token
 from tests.harness.server import HttpServer
 from tests.requirements.mark import requirement
-from tests.surfaces.talking import hear, refused, run_of, session_of, start, texts
+from tests.surfaces.talking import refused, run_of, send_and_wait, session_of, start, texts
 
 pytestmark = pytest.mark.anyio
 
@@ -19,7 +19,7 @@ async def make_agent(client: httpx.AsyncClient, agent_id: str) -> None:
 
 @requirement("S0.session.fields")
 async def test_a_row_tells_everything_about_its_session(client: httpx.AsyncClient) -> None:
-    run = await hear(client, "hello", taskId="task_1")
+    run = await send_and_wait(client, "hello", taskId="task_1")
     row = await session_of(client, run["sessionKey"])
     account = (await client.get("/api/auth/me")).json()["account"]["id"]
     told = {
@@ -70,10 +70,10 @@ async def test_a_lane_nobody_was_heard_in_is_a_row_without_a_session(client: htt
 async def test_a_session_is_found_under_every_spelling(
     client: httpx.AsyncClient, other_client: httpx.AsyncClient
 ) -> None:
-    first = await hear(client, "one", taskId="task_1")
+    first = await send_and_wait(client, "one", taskId="task_1")
     await client.post("/api/sessions/agent:main:task:task_1/reset")
-    second = await hear(client, "two", taskId="task_1")
-    base = await hear(client, "three")
+    second = await send_and_wait(client, "two", taskId="task_1")
+    base = await send_and_wait(client, "three")
     account = (await client.get("/api/auth/me")).json()["account"]["id"]
     spelled = {
         "agent:main:task:task_1": second,
@@ -90,7 +90,7 @@ async def test_a_session_is_found_under_every_spelling(
         history = (await client.get(f"/api/sessions/{reference}/history")).json()
         assert texts(history)[0] == run["message"]["text"]
     await make_agent(client, "writer")
-    other = await hear(client, "four", taskId="task_1", agentId="writer")
+    other = await send_and_wait(client, "four", taskId="task_1", agentId="writer")
     of_task = (await client.get("/api/sessions", params={"taskId": "task_1"})).json()["sessions"]
     assert {row["sessionId"] for row in of_task} == {second["sessionId"], other["sessionId"]}
     for reference in (first["sessionId"], f"task:task_1:agent:main:{account}:v1", f"agent:main:{account}"):
@@ -99,13 +99,13 @@ async def test_a_session_is_found_under_every_spelling(
 
 @requirement("S2.x.reset.generation", "S0.session.next")
 async def test_a_reset_closes_the_generation_and_the_next_line_opens_another(client: httpx.AsyncClient) -> None:
-    first = await hear(client, "before")
+    first = await send_and_wait(client, "before")
     answer = (await client.post("/api/sessions/main/reset")).json()
     assert answer == {"closedSessionId": first["sessionId"], "nextGeneration": 2}
     again = (await client.post("/api/sessions/main/reset")).json()
     assert again == {"closedSessionId": None, "nextGeneration": 2}
     assert (await session_of(client, "main"))["state"] == "closed"
-    second = await hear(client, "after")
+    second = await send_and_wait(client, "after")
     assert (second["generation"], second["sessionKey"]) == (2, first["sessionKey"])
     generations = (await client.get("/api/sessions/main/generations")).json()["sessions"]
     assert [(row["generation"], row["state"], row["closedReason"]) for row in generations] == [
@@ -125,7 +125,7 @@ async def test_what_is_queued_at_a_reset_is_heard_in_the_next_generation(
     waiting = await start(client, "later")
     await client.post("/api/sessions/main/reset")
     server.agent.release("gate")
-    later = await hear(client, "last")
+    later = await send_and_wait(client, "last")
     assert (await run_of(client, held["runId"]))["generation"] == 1
     assert (await run_of(client, held["runId"]))["state"] == "completed"
     assert (await run_of(client, waiting["runId"]))["generation"] == 2
@@ -149,11 +149,11 @@ async def test_nothing_but_the_start_of_a_run_opens_a_session(server: HttpServer
 
 async def test_a_list_is_filtered_by_every_word_of_its_query(client: httpx.AsyncClient) -> None:
     await make_agent(client, "writer")
-    await hear(client, "in main")
-    await hear(client, "a task", taskId="task_9")
-    await hear(client, "to the writer", agentId="writer")
-    await hear(client, "a tick", sessionKey="cron:daily")
-    await hear(client, "a room", sessionKey="agent:main:discord:group:42")
+    await send_and_wait(client, "in main")
+    await send_and_wait(client, "a task", taskId="task_9")
+    await send_and_wait(client, "to the writer", agentId="writer")
+    await send_and_wait(client, "a tick", sessionKey="cron:daily")
+    await send_and_wait(client, "a room", sessionKey="agent:main:discord:group:42")
     chat = (await client.post("/api/sessions", json={"displayName": "50% of_it"})).json()["sessionKey"]
 
     async def keys(**query: str | int) -> set[str]:
@@ -187,7 +187,7 @@ async def test_a_list_is_filtered_by_every_word_of_its_query(client: httpx.Async
 
 async def test_a_list_comes_in_pages_and_with_its_last_messages(client: httpx.AsyncClient) -> None:
     for number in range(5):
-        await hear(client, f"line {number}", taskId=f"task_{number}")
+        await send_and_wait(client, f"line {number}", taskId=f"task_{number}")
     seen: list[str] = []
     query: dict[str, str | int] = {"limit": 2, "messageLimit": 1}
     while True:
@@ -221,7 +221,7 @@ async def test_a_wrong_query_is_refused_by_the_name_of_its_field(
 
 async def test_a_transcript_comes_newest_page_first_and_each_page_oldest_first(client: httpx.AsyncClient) -> None:
     for number in range(4):
-        await hear(client, f"line {number}")
+        await send_and_wait(client, f"line {number}")
     spoken = [text for number in range(4) for text in (f"line {number}", f"echo: line {number}")]
     newest = (await client.get("/api/sessions/main/history", params={"limit": 3})).json()
     assert texts(newest) == spoken[-3:]
@@ -242,7 +242,7 @@ async def test_a_transcript_comes_newest_page_first_and_each_page_oldest_first(c
 
 
 async def test_tool_results_are_shown_on_demand_and_take_no_place_otherwise(client: httpx.AsyncClient) -> None:
-    await hear(client, "ask Which colour?")
+    await send_and_wait(client, "ask Which colour?")
     plain = (await client.get("/api/sessions/main/history")).json()["messages"]
     assert [message["role"] for message in plain] == ["user", "toolCall", "assistant"]
     call = plain[1]["content"][0]
@@ -271,7 +271,7 @@ async def test_the_queue_is_listed_in_its_order(server: HttpServer, client: http
     row = await session_of(client, "main")
     assert (row["state"], row["queuedRuns"]) == ("busy", 3)
     server.agent.release("gate")
-    last = await hear(client, "the end")
+    last = await send_and_wait(client, "the end")
     ended = [await run_of(client, run_id) for run_id in [first["runId"], *behind, last["id"]]]
     starts = [run["startedAt"] for run in ended]
     assert starts == sorted(starts)
@@ -284,8 +284,8 @@ async def test_an_agent_sees_its_own_lanes_and_its_main_lane_as_main(
     server: HttpServer, client: httpx.AsyncClient
 ) -> None:
     await make_agent(client, "writer")
-    await hear(client, "to main")
-    own = await hear(client, "my token is crl_owner_abc_def", agentId="writer")
+    await send_and_wait(client, "to main")
+    own = await send_and_wait(client, "my token is crl_owner_abc_def", agentId="writer")
     token = await server.token(client, kind="agent", agentId="writer")
     async with server.client(token) as agent:
         listed = (await agent.get("/api/sessions")).json()
@@ -372,8 +372,8 @@ async def test_reserved_names_are_refused(client: httpx.AsyncClient) -> None:
 
 async def test_reading_works_on_either_store(either_server: HttpServer) -> None:
     async with either_server.client() as client:
-        await hear(client, "a room", sessionKey="agent:main:discord:group:42")
-        await hear(client, "hello", taskId="task_1")
+        await send_and_wait(client, "a room", sessionKey="agent:main:discord:group:42")
+        await send_and_wait(client, "hello", taskId="task_1")
         listed = (await client.get("/api/sessions", params={"q": "task_1", "kinds": "other", "channel": "api"})).json()
         assert [row["taskId"] for row in listed["sessions"]] == ["task_1"]
         room = (await client.get("/api/sessions", params={"channel": "discord", "state": "idle", "limit": 1})).json()

@@ -16,7 +16,7 @@ from carrel.surfaces.api import websocket
 from carrel.surfaces.api.silent_text import Hush
 from tests.harness.server import HttpServer, open_http_server
 from tests.requirements.mark import requirement
-from tests.surfaces.talking import rested, session_of, start, texts
+from tests.surfaces.talking import session_of, settled, start, texts
 
 pytestmark = pytest.mark.anyio
 
@@ -308,7 +308,7 @@ async def test_another_account_hears_nothing_of_the_same_key(server: HttpServer,
     async with line(server, server.other_owner) as stranger:
         await stranger.bind(sessionId="shared-chat")
         said = (await client.post("/api/chat", json={"text": "secret", "sessionId": "shared-chat"})).json()
-        await rested(client, said["runId"])
+        await settled(client, said["runId"])
         await stranger.send("message", text="mine")
         heard = await stranger.until("assistant_done")
         assert heard[-1]["text"] == "echo: mine"

@@ -11,7 +11,7 @@ from carrel.tools import CATALOG
 from tests.harness.server import HttpServer
 from tests.requirements.mark import requirement
 from tests.surfaces.mcp.speaking import Json, call, result_of
-from tests.surfaces.talking import hear, start
+from tests.surfaces.talking import send_and_wait, start
 
 pytestmark = pytest.mark.anyio
 LANE = "agent:main:task:caller"
@@ -22,7 +22,7 @@ HERE = {"x-openclaw-session-key": LANE}
 
 async def by_model(server: HttpServer, owner: httpx.AsyncClient, tool: str, arguments: Json) -> tuple[str, Any]:
     """What a model's call gives: (code, "") of a refusal, ("", result) else."""
-    said = await hear(owner, f"do {json.dumps([[tool, arguments]])}", sessionKey=LANE)
+    said = await send_and_wait(owner, f"do {json.dumps([[tool, arguments]])}", sessionKey=LANE)
     assert said["state"] == "completed", said
     items = [item for body in server.agent.bodies for item in body["input"]]
     told = json.loads([item["output"] for item in items if item.get("type") == "function_call_output"][-1])
@@ -45,7 +45,7 @@ async def by_mcp(agent: httpx.AsyncClient, tool: str, arguments: Json) -> tuple[
 
 @requirement("S0.x.parity", "P.tool.once")
 async def test_every_tool_has_one_definition_at_every_door(server: HttpServer, client: httpx.AsyncClient) -> None:
-    await hear(client, "hello", sessionKey=LANE)
+    await send_and_wait(client, "hello", sessionKey=LANE)
     offered = {tool["name"]: tool for tool in server.agent.bodies[-1]["tools"]}
     async with server.client(await server.token(client, kind="agent", agentId="main")) as agent:
         http = {tool["name"]: tool for tool in (await agent.get("/agent", headers=HERE)).json()["tools"]}
@@ -79,7 +79,7 @@ async def test_every_tool_has_one_definition_at_every_door(server: HttpServer, c
 async def test_a_call_is_granted_or_refused_at_every_door_alike(
     server: HttpServer, client: httpx.AsyncClient, tool: str, arguments: Json
 ) -> None:
-    await hear(client, "hello", sessionKey=OTHER)
+    await send_and_wait(client, "hello", sessionKey=OTHER)
     model = await by_model(server, client, tool, arguments)
     async with server.client(await server.token(client, kind="agent", agentId="main")) as agent:
         http = await by_http(agent, tool, arguments)
@@ -105,7 +105,7 @@ async def test_what_an_agent_is_denied_is_denied_at_every_door(server: HttpServe
 @requirement("S0.x.parity")
 async def test_a_send_reaches_another_session_from_every_door(server: HttpServer, client: httpx.AsyncClient) -> None:
     await client.patch("/api/agents/main", json={"visibility": "agent"})
-    await hear(client, "hello", sessionKey=OTHER)
+    await send_and_wait(client, "hello", sessionKey=OTHER)
     said = {"sessionKey": OTHER, "message": "ping", "timeoutSeconds": 15}
     granted = [await by_model(server, client, "sessions_send", said)]
     async with server.client(await server.token(client, kind="agent", agentId="main")) as agent:
@@ -118,7 +118,7 @@ async def test_a_send_reaches_another_session_from_every_door(server: HttpServer
 async def test_a_wait_that_is_over_says_so_and_an_outcome_that_is_no_error_is_200(
     server: HttpServer, client: httpx.AsyncClient
 ) -> None:
-    await hear(client, "hello", sessionKey=LANE)
+    await send_and_wait(client, "hello", sessionKey=LANE)
     await start(client, "hold there", sessionKey=OTHER)
     await server.agent.reached("there")
     said = {"sessionKey": OTHER, "message": "ping", "timeoutSeconds": 1}
@@ -144,7 +144,7 @@ async def test_what_a_write_gives_fits_its_schema_whatever_came_of_it(
     server: HttpServer, client: httpx.AsyncClient, tool: str, arguments: Json, status: str
 ) -> None:
     for lane in (LANE, OTHER):
-        await hear(client, "hello", sessionKey=lane)
+        await send_and_wait(client, "hello", sessionKey=lane)
     schema = {one["name"]: one["outputSchema"] for one in (await result_of(client, "tools/list"))["tools"]}[tool]
     for door in (by_http, by_mcp):
         code, told = await door(client, tool, arguments)

@@ -11,7 +11,7 @@ from carrel.kernel.settings import AuthSettings, ServerSettings, Settings
 from tests.harness.server import HttpServer, open_http_server
 from tests.requirements.mark import requirement
 from tests.surfaces.mcp.speaking import ask, call, connected, result_of
-from tests.surfaces.talking import hear, start
+from tests.surfaces.talking import send_and_wait, start
 
 pytestmark = pytest.mark.anyio
 SESSION = "x-openclaw-session-key"
@@ -35,7 +35,7 @@ async def test_without_a_token_a_client_is_told_where_to_look(server: HttpServer
 
 
 async def test_a_wrong_session_is_403_where_401_means_log_in(server: HttpServer, client: httpx.AsyncClient) -> None:
-    await hear(client, "hello", sessionKey=TASK)
+    await send_and_wait(client, "hello", sessionKey=TASK)
     unknown = await ask(client, "tools/list", headers={SESSION: "agent:main:task:none"})
     assert (unknown.status_code, unknown.json()["error"]["code"]) == (403, "unknown_session")
     await client.post(f"/api/sessions/{TASK}/reset")
@@ -44,7 +44,7 @@ async def test_a_wrong_session_is_403_where_401_means_log_in(server: HttpServer,
 
 
 async def test_a_call_is_made_from_the_session_that_is_named(server: HttpServer, client: httpx.AsyncClient) -> None:
-    await hear(client, "hello", sessionKey=TASK)
+    await send_and_wait(client, "hello", sessionKey=TASK)
     async with connected(server, "2026-07-28", session=TASK) as there:
         assert (await there.call_tool("session_status", {})).structured_content["sessionKey"] == TASK
 

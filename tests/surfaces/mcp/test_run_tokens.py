@@ -12,7 +12,7 @@ from mcp import Client
 from tests.harness.server import HttpServer, open_http_server
 from tests.requirements.mark import requirement
 from tests.surfaces.mcp.speaking import ERAS, Json, connected
-from tests.surfaces.talking import rested, start
+from tests.surfaces.talking import settled, start
 
 pytestmark = pytest.mark.anyio
 QUESTION: Json = {"question": "Which one?"}
@@ -29,7 +29,7 @@ class Held(NamedTuple):
     async def return_step(self) -> Json:
         """Let the agent's step return; the run once it rests."""
         self.server.agent.release("here")
-        return await rested(self.owner, self.run_id)
+        return await settled(self.owner, self.run_id)
 
 
 @asynccontextmanager
@@ -54,7 +54,7 @@ async def test_a_client_in_a_run_asks_back_and_the_answer_continues_the_run(sqli
         waiting = await held.return_step()
         assert (waiting["state"], waiting["note"]) == ("waiting", "Which one?")
         await held.owner.post(f"/api/runs/{held.run_id}/answer", json={"text": "the blue one"})
-        assert (await rested(held.owner, held.run_id))["reply"] == "echo: the blue one"
+        assert (await settled(held.owner, held.run_id))["reply"] == "echo: the blue one"
 
 
 @requirement("S1.decline")
@@ -92,7 +92,7 @@ async def test_what_a_profile_denies_is_denied_to_the_client_in_the_run_too(sqli
             refused = await mcp.call_tool("decline", {"reason": "No."})
             offered = {tool.name for tool in (await mcp.list_tools()).tools}
         server.agent.release("here")
-        assert (await rested(owner, run_id))["state"] == "completed"
+        assert (await settled(owner, run_id))["state"] == "completed"
     assert refused.structured_content["error"]["code"] == "tool_not_allowed"
     assert "decline" not in offered
     assert offered == {tool["name"] for tool in server.agent.bodies[-1]["tools"]}

@@ -8,7 +8,7 @@ import pytest
 
 from tests.harness.server import HttpServer
 from tests.surfaces.mcp.speaking import ERAS, HANDSHAKES, Json, ask, call, connected, result_of, text_of
-from tests.surfaces.talking import hear
+from tests.surfaces.talking import send_and_wait
 
 pytestmark = pytest.mark.anyio
 
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.anyio
 @pytest.mark.parametrize("era", ERAS)
 async def test_the_official_client_lists_and_calls_in_either_era(server: HttpServer, era: str) -> None:
     async with server.client() as owner:
-        await hear(owner, "hello")
+        await send_and_wait(owner, "hello")
     async with connected(server, era) as client:
         assert client.protocol_version == ("2025-11-25" if era == "legacy" else era)
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
@@ -50,14 +50,14 @@ async def test_every_version_with_a_handshake_is_spoken(client: httpx.AsyncClien
 
 
 async def test_a_result_is_told_twice_as_structure_and_as_text(client: httpx.AsyncClient) -> None:
-    await hear(client, "hello")
+    await send_and_wait(client, "hello")
     result = await call(client, "session_status")
     assert result["structuredContent"] == text_of(result)
     assert result["isError"] is False
 
 
 async def test_every_result_fits_the_schema_that_was_told(client: httpx.AsyncClient) -> None:
-    await hear(client, "hello")
+    await send_and_wait(client, "hello")
     listed = (await result_of(client, "tools/list"))["tools"]
     schemas = {tool["name"]: tool["outputSchema"] for tool in listed if "outputSchema" in tool}
     asked: dict[str, Json] = {

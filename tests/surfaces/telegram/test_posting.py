@@ -10,7 +10,7 @@ from carrel.kernel.limits import TELEGRAM_MESSAGE_UNITS_MAX
 from carrel.runs import Run
 from carrel.surfaces.telegram.phrases import outcome_words, parts_of
 from tests.requirements.mark import requirement
-from tests.surfaces.talking import rested
+from tests.surfaces.talking import settled
 from tests.surfaces.telegram.bot_api import TOKEN, Answer, BotApi
 from tests.surfaces.telegram.chats import GROUP, OWNER, STRANGER, bot_house, group, message, post, telegram_settings
 from tests.surfaces.telegram.waits import hurry, until_put_off
@@ -74,7 +74,7 @@ async def test_a_failed_call_is_made_again(sqlite_url: str, api: BotApi) -> None
             await until_put_off(server.db)
             await hurry(server.db)
         assert await api.said(3) == ["echo: hello"] * 3
-        run = await rested(client, await newest_run(client))
+        run = await settled(client, await newest_run(client))
         assert run["state"] == "completed"
 
 
@@ -114,7 +114,7 @@ async def test_a_turn_never_waits_for_telegram(sqlite_url: str, api: BotApi) -> 
         await post(client, message("one"))
         await api.said(1)
         await post(client, message("two"))
-        assert (await rested(client, await newest_run(client)))["reply"] == "echo: two"
+        assert (await settled(client, await newest_run(client)))["reply"] == "echo: two"
         assert api.texts() == ["echo: one"]
         gate.set()
         assert await api.said(2) == ["echo: one", "echo: two"]
@@ -160,7 +160,7 @@ async def test_a_reply_is_not_carried_where_sending_was_denied_meanwhile(sqlite_
         await post(client, message("/send off"))
         assert await api.said(1) == ["Sending is denied here."]
         server.agent.release("here")
-        assert (await rested(client, await newest_run(client)))["state"] == "completed"
+        assert (await settled(client, await newest_run(client)))["state"] == "completed"
         await post(client, message("/send on"))
         assert await api.said(2) == ["Sending is denied here.", "Sending is allowed here."]
 
@@ -186,10 +186,10 @@ async def test_only_the_owners_yes_or_no_decides_whether_a_tool_may_be_used(sqli
         await post(client, message("yes", sender=STRANGER, chat=group()))
         await post(client, message("perhaps", chat=group()))
         assert await api.said(3) == [question, "echo: yes", "echo: perhaps"]
-        assert (await rested(client, asked))["state"] == "waiting"
+        assert (await settled(client, asked))["state"] == "waiting"
         await post(client, message("Yes.", chat=group()))
         await api.said(4)
-        ended = await rested(client, asked)
+        ended = await settled(client, asked)
         assert (ended["state"], ended["toolsCalled"]) == ("completed", ["sessions_list"])
 
 
@@ -198,7 +198,7 @@ async def test_lines_said_elsewhere_in_the_session_are_not_answered_on_telegram(
         await post(client, message("hello"))
         await api.said(1)
         answer = await client.post("/api/chat", json={"text": "from the desk", "sessionKey": DIRECT})
-        assert (await rested(client, answer.json()["runId"]))["reply"] == "echo: from the desk"
+        assert (await settled(client, answer.json()["runId"]))["reply"] == "echo: from the desk"
         await post(client, message("/whoami"))
         assert len(await api.said(2)) == 2
         assert "echo: from the desk" not in api.texts()

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.surfaces.talking import rested
+from tests.surfaces.talking import settled
 from tests.surfaces.telegram.bot_api import BotApi
 from tests.surfaces.telegram.chats import OWNER, bot_house, message, post, telegram_settings
 
@@ -17,7 +17,7 @@ async def test_the_answer_to_a_schedule_comes_to_the_chat_of_its_session(store_u
         wanted = {"type": "message", "message": "report", "cron": "0 6 * * *", "sessionId": DIRECT}
         schedule = (await client.post("/api/schedules", json=wanted)).json()["schedule"]
         fired = (await client.post(f"/api/schedules/{schedule['id']}/run")).json()
-        assert (await rested(client, fired["runId"]))["sessionKey"] == DIRECT
+        assert (await settled(client, fired["runId"]))["sessionKey"] == DIRECT
         assert await api.said(2) == ["echo: hello", "echo: report"]
         await post(client, message("/schedule list"))
         assert schedule["id"] in (await api.said(3))[-1]

@@ -7,7 +7,7 @@ from msgspec import structs
 
 from carrel.kernel.settings import ToolsAgentToAgentSettings, ToolsSessionsSettings, ToolsSettings
 from tests.requirements.mark import requirement
-from tests.surfaces.talking import hear, session_of
+from tests.surfaces.talking import send_and_wait, session_of
 from tests.surfaces.telegram.bot_api import Answer, BotApi
 from tests.surfaces.telegram.chats import GROUP, OWNER, bot_house, group, message, post, telegram_settings
 from tests.surfaces.telegram.waits import hurry, until_put_off, until_told
@@ -99,7 +99,7 @@ async def test_what_an_exchange_came_to_is_announced_in_the_chat_of_the_lane_tha
         # The first offer fails and is made again, under the same id and so no second time.
         api.script(Answer(status=500, description="Internal Server Error"))
         send = ["sessions_send", {"sessionKey": TEAM, "message": "tell the team", "timeoutSeconds": 0}]
-        await hear(client, f"do {json.dumps([send])}")
+        await send_and_wait(client, f"do {json.dumps([send])}")
         await until_put_off(server.db)
         (asked,) = (await client.get("/api/runs", params={"provenance": "inter_session"})).json()["runs"]
         assert asked["announce"]["state"] == "pending"
