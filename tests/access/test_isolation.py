@@ -60,7 +60,7 @@ async def filled_account(engine: Engine) -> Access:
     for name in ("ended", "running", "queued"):
         await engine.say(lane_key(name), name, sender_id=f"sender-{name}", kind="a2a", access=theirs)
     for held in await engine.take(2):
-        await engine.hear(held)
+        await engine.start_turn(held)
         if held.session_key == lane_key("ended"):
             await engine.end(held)
     await engine.db.write(lambda tx: fill(tx, theirs))
