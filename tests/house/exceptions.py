@@ -11,6 +11,8 @@ STORE_SIGNATURES = {
     "carrel.access.store.account_by_slug": "an account is looked up before anyone has access to it",
     "carrel.access.store.every_account": "maintenance goes through all accounts",
     "carrel.access.store.insert_account": "no one has access to an account that does not exist yet",
+    "carrel.journal.follower_store.accounts_behind": ENGINE,
+    "carrel.journal.follower_store.release_positions": ENGINE,
     "carrel.runs.queue_store.claim_due": ENGINE,
     "carrel.runs.queue_store.next_due": ENGINE,
     "carrel.runs.queue_store.renew_leases": ENGINE,
