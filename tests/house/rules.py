@@ -148,6 +148,14 @@ def store_functions_begin_with_tx_and_access(source: Source) -> Iterator[str]:
             yield f"{source.path}:{node.lineno}: {node.name} does not begin with tx, access"
 
 
+def stores_bind_the_account_by_the_access(source: Source) -> Iterator[str]:
+    """A statement's account comes from the access it is executed with, so that none can be given another by mistake."""
+    if source.is_store:
+        for node in source.nodes:
+            if isinstance(node, ast.keyword) and node.arg == "account":
+                yield f"{source.path}:{node.value.lineno}: pass the access instead of account=..."
+
+
 def sql_stands_in_stores(source: Source) -> Iterator[str]:
     """SQL is written only in stores and in the room storage."""
     if source.is_store or source.path.startswith("src/carrel/storage/") or source.path in SQL_FILES:
@@ -185,6 +193,7 @@ RULES = (
     broad_catches_name_their_boundary,
     nothing_is_left_unfinished,
     store_functions_begin_with_tx_and_access,
+    stores_bind_the_account_by_the_access,
     sql_stands_in_stores,
     work_is_started_in_groups,
     only_wire_and_bridge_make_requests,

@@ -37,6 +37,8 @@ PLANTED: list[tuple[Rule, str, str, str]] = [
      "def get(tx, access, run_id): ...\ndef _row(row): ...\n"),
     (rules.store_functions_begin_with_tx_and_access, "src/carrel/runs/store_queue.py", "def get(access, tx): ...\n",
      "def get(tx, access): ...\n"),
+    (rules.stores_bind_the_account_by_the_access, "src/carrel/runs/store.py", "tx.one(a, account=access.account_id)\n",
+     "tx.one(a, access)\n"),
     (rules.sql_stands_in_stores, FILE, 'a = "SELECT id FROM runs"\n', 'a = "Select a run"\n'),
     (rules.sql_stands_in_stores, FILE, 'a = f"DELETE FROM {b}"\n', 'a = f"{b} DELETE"\n'),
     (rules.work_is_started_in_groups, FILE, "asyncio.create_task(a())\n", "group.create_task(a())\n"),
