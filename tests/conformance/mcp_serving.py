@@ -16,7 +16,7 @@ from starlette.types import Send
 from carrel.main import assembly
 from carrel.main.cli import main
 from carrel.surfaces.mcp.endpoint import Endpoint
-from carrel.surfaces.mcp.protocol import Speaking
+from carrel.surfaces.mcp.protocol import Protocol
 from tests.conformance import mcp_asking, mcp_input_required
 from tests.conformance.mcp_fixtures import fixtures
 
@@ -24,17 +24,17 @@ from tests.conformance.mcp_fixtures import fixtures
 OFFERED = (mcp_asking, mcp_input_required)
 
 
-class FixtureSpeaking(Speaking):
-    """The product's answering, with the fixtures behind it."""
+class FixtureProtocol(Protocol):
+    """The product's protocol, with the fixtures as its tools."""
 
     def _server(self) -> Any:
         return fixtures._lowlevel_server
 
 
-class SessionSpeaking(FixtureSpeaking):
+class SessionProtocol(FixtureProtocol):
     """The same, but what a client said when it connected is known at its later requests."""
 
-    def _answering(self, server: Server[Any], *, json_response: bool) -> StreamableHTTPSessionManager:
+    def _manager(self, server: Server[Any], *, json_response: bool) -> StreamableHTTPSessionManager:
         return StreamableHTTPSessionManager(server, json_response=json_response)
 
     async def serve(self, request: Request, send: Send) -> None:
@@ -45,8 +45,8 @@ class SessionSpeaking(FixtureSpeaking):
 class FixtureEndpoint(Endpoint):
     """The product's endpoint."""
 
-    def _make(self) -> Speaking:
-        return (SessionSpeaking if "sessions" in sys.argv[2:] else FixtureSpeaking)(self._house)
+    def _new_protocol(self) -> Protocol:
+        return (SessionProtocol if "sessions" in sys.argv[2:] else FixtureProtocol)(self._house)
 
 
 if __name__ == "__main__":

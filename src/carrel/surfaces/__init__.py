@@ -1,4 +1,4 @@
-"""Protocols' ways in: they decide nothing and are independent of one another; all they share is the house."""
+"""One package per protocol. They translate and decide nothing; they share `http` and know nothing of one another."""
 
 from carrel.surfaces.http.house import House
 from carrel.surfaces.http.identity import WrongTokens

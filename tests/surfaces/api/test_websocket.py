@@ -13,7 +13,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from carrel.delivery import Spoken
 from carrel.surfaces.api import websocket
-from carrel.surfaces.api.silent_text import Hush
+from carrel.surfaces.api.silent_text import SilentTextFilter
 from tests.harness.server import HttpServer, open_http_server
 from tests.requirements.mark import requirement
 from tests.surfaces.talking import session_of, settled, start, texts
@@ -123,18 +123,18 @@ async def test_words_that_only_begin_like_silence_all_come(server: HttpServer) -
 
 
 def test_silence_is_held_back_in_a_later_step_and_lost_with_a_step_that_is_void() -> None:
-    hush = Hush()
-    assert [hush.hear("run_a", piece) for piece in ("I will ", "look.", " REPLY", "_SKIP")] == [
+    silent_text = SilentTextFilter()
+    assert [silent_text.add("run_a", piece) for piece in ("I will ", "look.", " REPLY", "_SKIP")] == [
         "I will ",
         "look.",
         "",
         "",
     ]
-    assert hush.end("run_a", "REPLY_SKIP") == ""
-    assert [hush.hear("run_b", piece) for piece in ("NO", " way")] == ["", "NO way"]
-    assert hush.hear("run_b", "RE") == ""
-    assert hush.end("run_b", None) == ""
-    assert (hush.hear("run_b", "RE"), hush.hear("run_c", "d")) == ("", "d"), (
+    assert silent_text.end("run_a", "REPLY_SKIP") == ""
+    assert [silent_text.add("run_b", piece) for piece in ("NO", " way")] == ["", "NO way"]
+    assert silent_text.add("run_b", "RE") == ""
+    assert silent_text.end("run_b", None) == ""
+    assert (silent_text.add("run_b", "RE"), silent_text.add("run_c", "d")) == ("", "d"), (
         "what another run said is not its beginning"
     )
 

@@ -32,7 +32,7 @@ async def respond(
         except A2aError as error:
             return on_error(error)
 
-    return await responder.answered(request, route, guarded, lambda refusal: on_error(from_refusal(refusal)))
+    return await responder.answer_request(request, route, guarded, lambda refusal: on_error(from_refusal(refusal)))
 
 
 async def read_json(request: Request) -> object:

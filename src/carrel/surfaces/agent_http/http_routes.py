@@ -1,4 +1,4 @@
-"""The two addresses of the tools: the list of those the caller may use, and each of them by its name."""
+"""The routes of the tools: the list of those the caller may use, and each of them by its name."""
 
 from collections.abc import Awaitable, Callable
 
@@ -11,15 +11,15 @@ from carrel.kernel import not_found
 from carrel.storage import Tx
 from carrel.surfaces.http.bodies import decode_body, read_body
 from carrel.surfaces.http.house import House
-from carrel.surfaces.http.idempotency import Keep, Repeats, read_key
+from carrel.surfaces.http.idempotency import IdempotentAnswers, Keep, read_key
 from carrel.surfaces.http.identity import WrongTokens
-from carrel.surfaces.http.responder import answered
+from carrel.surfaces.http.responder import answer_request
 from carrel.surfaces.http.tool_callers import SESSION_HEADER, tool_caller
 from carrel.tools import CATALOG, NewCall, OutsideCaller, OutsideCalls, Tool
 
 
 def routes(house: House, wrong: WrongTokens) -> list[BaseRoute]:
-    """The routes of the tools."""
+    """Return the routes of the tools."""
     tools = _Tools(house, wrong)
     return [
         _route("GET", "/agent", tools.offered),
@@ -29,28 +29,28 @@ def routes(house: House, wrong: WrongTokens) -> list[BaseRoute]:
 
 def _route(method: str, path: str, work: Callable[[Request], Awaitable[Response]]) -> Route:
     async def serve(request: Request) -> Response:
-        return await answered(request, path, lambda: work(request))
+        return await answer_request(request, path, lambda: work(request))
 
     return Route(path, serve, methods=[method])
 
 
 class _Tools:
-    """Answers for the tools of one house."""
+    """Lists and calls the tools of one server."""
 
     def __init__(self, house: House, wrong: WrongTokens) -> None:
         self._house = house
         self._wrong = wrong
         self._calls = OutsideCalls(house.db, house.watch, house.closing)
-        self._repeats = Repeats(house.db)
+        self._answers = IdempotentAnswers(house.db)
         self._names = {name: tool for tool in CATALOG.offered() for name in (tool.name, *_aliases(tool))}
 
     async def offered(self, request: Request) -> Response:
-        """The tools that the caller may use from where it sits."""
+        """List the tools that the caller may use in its session."""
         caller = await tool_caller(request, self._house, self._wrong)
         return _json(msgspec.json.encode({"tools": [_shown(tool) for tool in caller.toolset.offered()]}))
 
     async def called(self, request: Request) -> Response:
-        """What a tool gives; under an idempotency key what it gave the first time."""
+        """Call a tool; under an idempotency key, return its first result."""
         caller = await tool_caller(request, self._house, self._wrong)
         tool = self._names.get(request.path_params["tool"])
         if tool is None:
@@ -73,12 +73,12 @@ class _Tools:
         return (await self._calls.make(call)).encode()
 
     async def _once(self, request: Request, caller: OutsideCaller, tool: Tool, raw: bytes, key: str) -> Response:
-        async def give(keep: Keep) -> Response:
+        async def work(keep: Keep) -> Response:
             return _json(await self._call(caller, tool, raw, key, keep))
 
         session = request.headers.get(SESSION_HEADER, "")
-        asked = f"POST /agent/{tool.name} {session}\n".encode() + raw
-        return await self._repeats.once(caller.caller.access, key, asked, give)
+        body = f"POST /agent/{tool.name} {session}\n".encode() + raw
+        return await self._answers.once(caller.caller.access, key, body, work)
 
 
 def _aliases(tool: Tool) -> list[str]:

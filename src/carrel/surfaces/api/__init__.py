@@ -1,4 +1,4 @@
-"""The API: REST and the stream of events. It decides nothing: who may, and what follows, is said by the rooms below."""
+"""The API of Carrel: REST, the stream of events and the WebSocket of chats."""
 
 from carrel.surfaces.api.app import build_app
 from carrel.surfaces.api.metrics import Recorder

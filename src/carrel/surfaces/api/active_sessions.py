@@ -1,4 +1,4 @@
-"""Which chat a transport has in front of it, and which it had lately."""
+"""The active session of a browser, terminal or chat, and its recent ones."""
 
 from typing import Literal
 
@@ -14,20 +14,20 @@ from carrel.surfaces.api.sessions.shapes import session_shapes
 
 
 class ActiveQuery(In, frozen=True, kw_only=True):
-    """Which transport asks."""
+    """Which client asks."""
 
     channel_type: Channel = "web"
     client_instance_id: ClientId = ""
 
 
 class RecentQuery(ActiveQuery, frozen=True, kw_only=True):
-    """Which transport asks, and for how many."""
+    """Which client asks, and for how many."""
 
     limit: int | None = None
 
 
 class ActiveChoice(In, frozen=True, kw_only=True):
-    """The session a transport is to have in front of it."""
+    """The session to make active."""
 
     channel_type: Channel = "web"
     client_instance_id: ClientId
@@ -35,7 +35,7 @@ class ActiveChoice(In, frozen=True, kw_only=True):
 
 
 class ActiveSession(Out, frozen=True, kw_only=True):
-    """The session in front of a transport, and how it was found."""
+    """The active session of a client, and how it was found."""
 
     session_id: str
     session_key: str
@@ -44,7 +44,7 @@ class ActiveSession(Out, frozen=True, kw_only=True):
 
 @endpoint("GET", "/api/sessions/active", answers={200: ActiveSession}, query=ActiveQuery)
 async def read_active(ask: Ask[None, ActiveQuery]) -> ActiveSession:
-    """The session in front of a transport; where there is none, a fresh key that its first line will make."""
+    """Get the active session of a client; if there is none, a new key that its first message will create."""
     query, settings = ask.query, ask.house.settings.sessions
     _require_name(query.channel_type, query.client_instance_id)
     found = await ask.read(
@@ -55,7 +55,7 @@ async def read_active(ask: Ask[None, ActiveQuery]) -> ActiveSession:
 
 @endpoint("POST", "/api/sessions/active", answers={200: ActiveSession}, who=PEOPLE, body=ActiveChoice)
 async def choose_active(ask: Ask[ActiveChoice, NoQuery]) -> ActiveSession:
-    """Put a session in front of a transport."""
+    """Make a session the active one of a client."""
     choice, settings = ask.body, ask.house.settings.sessions
     _require_name(choice.channel_type, choice.client_instance_id)
 
@@ -69,7 +69,7 @@ async def choose_active(ask: Ask[ActiveChoice, NoQuery]) -> ActiveSession:
 
 @endpoint("GET", "/api/sessions/recent", answers={200: Sessions}, query=RecentQuery)
 async def read_recent(ask: Ask[None, RecentQuery]) -> Sessions:
-    """The caller's latest chats on a channel, the newest first."""
+    """List the caller's latest chats on a channel, newest first."""
     limit = clamp(ask.query.limit, RECENT_SESSIONS_DEFAULT, RECENT_SESSIONS_MAX)
 
     def work(tx: Tx, access: Access) -> Sessions:
@@ -82,7 +82,7 @@ async def read_recent(ask: Ask[None, RecentQuery]) -> Sessions:
 
 def _require_name(channel: str, client_instance_id: str) -> None:
     if channel == "web" and not client_instance_id:
-        raise invalid("clientInstanceId", "A browser says which one it is: send clientInstanceId.")
+        raise invalid("clientInstanceId", "A browser must identify itself: send clientInstanceId.")
 
 
 def _shown(found: PointedSession) -> ActiveSession:

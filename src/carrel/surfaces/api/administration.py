@@ -1,4 +1,4 @@
-"""Accounts, people and tokens: what an owner keeps."""
+"""Accounts, users and tokens: what an owner administers."""
 
 from typing import Annotated, Any, Literal
 
@@ -36,7 +36,7 @@ Role = Literal["owner", "member"]
 
 
 class BehaviorDefaults(In, frozen=True, kw_only=True):
-    """What agents may do of their own accord unless they say otherwise; null clears."""
+    """What agents may do on their own unless their profile says otherwise; null clears."""
 
     can_create_tasks: bool | UnsetType | None = UNSET
     can_modify_task_status: bool | UnsetType | None = UNSET
@@ -47,13 +47,13 @@ class BehaviorDefaults(In, frozen=True, kw_only=True):
 
 
 class AgentDefaults(In, frozen=True, kw_only=True):
-    """What every agent of the account begins with."""
+    """Defaults of every agent of the account."""
 
     behavior_flags: BehaviorDefaults | UnsetType | None = UNSET
 
 
 class AccountSettings(In, frozen=True, kw_only=True):
-    """Settings of an account: merged key by key, null clears."""
+    """Settings of an account; merged key by key, null clears."""
 
     default_agent_id: AgentName | UnsetType | None = UNSET
     orchestrator_agent_id: AgentName | UnsetType | None = UNSET
@@ -64,14 +64,14 @@ class AccountSettings(In, frozen=True, kw_only=True):
 
 
 class AccountChange(In, frozen=True, kw_only=True):
-    """What is to be different about the account."""
+    """Changes of the account."""
 
     name: Name | UnsetType = UNSET
     settings: AccountSettings | UnsetType = UNSET
 
 
 class NewAccount(In, frozen=True, kw_only=True):
-    """An account to be made; without a slug it is named after its name."""
+    """A new account; without a slug, one is made from its name."""
 
     name: Name
     slug: str | None = None
@@ -94,14 +94,14 @@ class AccountAnswer(Out, frozen=True, kw_only=True):
 
 
 class AccountsAnswer(Out, frozen=True, kw_only=True):
-    """Every account of this server."""
+    """The accounts of this server."""
 
     accounts: list[AccountOut]
     next_cursor: str | None
 
 
 class NewAccountAnswer(Out, frozen=True, kw_only=True):
-    """A new account and its first owner token, shown this once."""
+    """A new account and its first owner token, which is shown only once."""
 
     account: AccountOut
     owner_token: str
@@ -119,7 +119,7 @@ def _account_out(account: Account) -> AccountOut:
 
 @endpoint("GET", "/api/accounts", answers={200: AccountsAnswer}, who=OWNER)
 async def list_accounts(ask: Ask[None, NoQuery]) -> AccountsAnswer:
-    """Every account of this server."""
+    """List every account of this server."""
     require_operator(ask.access)
     found = await ask.read(lambda tx, access: every_account(tx))
     return AccountsAnswer(accounts=[_account_out(account) for account in found], next_cursor=None)
@@ -129,7 +129,7 @@ async def list_accounts(ask: Ask[None, NoQuery]) -> AccountsAnswer:
     "POST", "/api/accounts", answers={201: NewAccountAnswer}, who=OWNER, body=NewAccount, creates=True, secret=True
 )
 async def create_account(ask: Ask[NewAccount, NoQuery]) -> NewAccountAnswer:
-    """Make an account with its agent `main` and its first owner token."""
+    """Create an account with its agent `main` and its first owner token."""
     require_operator(ask.access)
     slug = slug_of(ask.body.name) if ask.body.slug is None else ask.body.slug
 
@@ -142,7 +142,7 @@ async def create_account(ask: Ask[NewAccount, NoQuery]) -> NewAccountAnswer:
 
 @endpoint("GET", "/api/account", answers={200: AccountAnswer})
 async def show_account(ask: Ask[None, NoQuery]) -> AccountAnswer:
-    """The asker's account and its settings."""
+    """Get the caller's account and its settings."""
     return AccountAnswer(account=_account_out(await ask.read(account_of)))
 
 
@@ -156,7 +156,7 @@ async def update_account(ask: Ask[AccountChange, NoQuery]) -> AccountAnswer:
 
 
 class NewUser(In, frozen=True, kw_only=True):
-    """A person to be made; without a slug named after the name."""
+    """A new user; without a slug, one is made from the name."""
 
     name: Name
     slug: str | None = None
@@ -165,7 +165,7 @@ class NewUser(In, frozen=True, kw_only=True):
 
 
 class UserPatch(In, frozen=True, kw_only=True):
-    """What is to be different about a person."""
+    """Changes of a user."""
 
     name: Name | UnsetType = UNSET
     slug: str | UnsetType = UNSET
@@ -174,7 +174,7 @@ class UserPatch(In, frozen=True, kw_only=True):
 
 
 class UserOut(Out, frozen=True, kw_only=True):
-    """One person of the account."""
+    """A user of the account."""
 
     id: str
     name: str
@@ -185,13 +185,13 @@ class UserOut(Out, frozen=True, kw_only=True):
 
 
 class UserAnswer(Out, frozen=True, kw_only=True):
-    """One person."""
+    """One user."""
 
     user: UserOut
 
 
 class UsersAnswer(Out, frozen=True, kw_only=True):
-    """The account's people."""
+    """The users of the account."""
 
     users: list[UserOut]
     next_cursor: str | None
@@ -205,14 +205,14 @@ def _user_out(user: User) -> UserOut:
 
 @endpoint("GET", "/api/users", answers={200: UsersAnswer}, who=OWNER)
 async def list_users(ask: Ask[None, NoQuery]) -> UsersAnswer:
-    """The account's people."""
+    """List the users of the account."""
     found = await ask.read(every_user)
     return UsersAnswer(users=[_user_out(user) for user in found], next_cursor=None)
 
 
 @endpoint("POST", "/api/users", answers={201: UserAnswer}, who=OWNER, body=NewUser, creates=True)
 async def create_user(ask: Ask[NewUser, NoQuery]) -> UserAnswer:
-    """Make a person; a token for them is made apart."""
+    """Create a user; their token is created separately."""
     new = ask.body
     slug = slug_of(new.name) if new.slug is None else new.slug
 
@@ -225,7 +225,7 @@ async def create_user(ask: Ask[NewUser, NoQuery]) -> UserAnswer:
 
 @endpoint("PATCH", "/api/users/{id}", answers={200: UserAnswer}, who=OWNER, body=UserPatch)
 async def update_user(ask: Ask[UserPatch, NoQuery]) -> UserAnswer:
-    """Change a person."""
+    """Change a user."""
     patch = ask.body
     change = UserChange(name=patch.name, slug=patch.slug, email=patch.email, role=patch.role)
     user = await ask.write(lambda tx, access: change_user(tx, access, ask.path("id"), change))
@@ -234,12 +234,12 @@ async def update_user(ask: Ask[UserPatch, NoQuery]) -> UserAnswer:
 
 @endpoint("DELETE", "/api/users/{id}", answers={204: None}, who=OWNER)
 async def delete_user(ask: Ask[None, NoQuery]) -> None:
-    """Remove a person with every token that stood for them."""
+    """Delete a user and all their tokens."""
     await ask.write(lambda tx, access: remove_user(tx, access, ask.path("id")))
 
 
 class NewTokenBody(In, frozen=True, kw_only=True):
-    """A token to be made. Kind agent needs agentId, kind user userId, kind client agentIds."""
+    """A new token. Kind agent needs agentId, kind user userId, kind client agentIds."""
 
     kind: TokenKind
     name: Name
@@ -266,21 +266,21 @@ class TokenOut(Out, frozen=True, kw_only=True):
 
 
 class TokensAnswer(Out, frozen=True, kw_only=True):
-    """The account's live tokens."""
+    """The valid tokens of the account."""
 
     tokens: list[TokenOut]
     next_cursor: str | None
 
 
 class NewTokenAnswer(Out, frozen=True, kw_only=True):
-    """A new token and its secret, shown this once."""
+    """A new token and its secret, which is shown only once."""
 
     token: TokenOut
     secret: str
 
 
 class TokensQuery(In, frozen=True, kw_only=True):
-    """A page of tokens."""
+    """Which page of the list of tokens."""
 
     limit: int | None = None
     cursor: str | None = None
@@ -303,10 +303,10 @@ def _token_out(token: Token) -> TokenOut:
 
 @endpoint("GET", "/api/tokens", answers={200: TokensAnswer}, who=OWNER, query=TokensQuery)
 async def list_tokens(ask: Ask[None, TokensQuery]) -> TokensAnswer:
-    """The account's live tokens, oldest first."""
+    """List the valid tokens of the account, oldest first."""
     limit = clamp(ask.query.limit, LIST_ROWS_MAX, LIST_ROWS_MAX)
-    place = read_cursor(ask.query.cursor, tuple[str])
-    after = place[0] if place else ""
+    position = read_cursor(ask.query.cursor, tuple[str])
+    after = position[0] if position else ""
     found = await ask.read(lambda tx, access: live_tokens(tx, access, after=after, limit=limit + 1))
     page, following = cut(found, limit, lambda token: (token.id,))
     return TokensAnswer(tokens=[_token_out(token) for token in page], next_cursor=following)
@@ -314,7 +314,7 @@ async def list_tokens(ask: Ask[None, TokensQuery]) -> TokensAnswer:
 
 @endpoint("POST", "/api/tokens", answers={201: NewTokenAnswer}, who=OWNER, body=NewTokenBody, creates=True, secret=True)
 async def create_token(ask: Ask[NewTokenBody, NoQuery]) -> NewTokenAnswer:
-    """Make a token; its secret is shown this once."""
+    """Create a token; its secret is shown only once."""
     body = ask.body
     new = NewToken(
         kind=body.kind,
@@ -335,5 +335,5 @@ async def create_token(ask: Ask[NewTokenBody, NoQuery]) -> NewTokenAnswer:
 
 @endpoint("DELETE", "/api/tokens/{id}", answers={204: None}, who=OWNER)
 async def delete_token(ask: Ask[None, NoQuery]) -> None:
-    """End a token at once."""
+    """Revoke a token."""
     await ask.write(lambda tx, access: revoke(tx, access, ask.path("id")))

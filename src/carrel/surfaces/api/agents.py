@@ -1,4 +1,4 @@
-"""Agents: who there is to speak to, and what an owner sets on them."""
+"""Agents: listing them, and what an owner sets on them."""
 
 from typing import Annotated, Any, Literal
 
@@ -36,7 +36,7 @@ Visibility = Literal["self", "tree", "agent", "all"]
 
 
 class FlagsPatch(In, frozen=True, kw_only=True):
-    """What an agent may do of its own accord; null inherits from the account."""
+    """What an agent may do on its own; null inherits from the account."""
 
     can_create_tasks: bool | UnsetType | None = UNSET
     can_modify_task_status: bool | UnsetType | None = UNSET
@@ -55,7 +55,7 @@ class ToolsPatch(In, frozen=True, kw_only=True):
 
 
 class SubagentsPatch(In, frozen=True, kw_only=True):
-    """What an agent's children may be; null inherits from the settings."""
+    """Limits of an agent's sub-agents; null inherits from the settings."""
 
     allow_agents: Names | UnsetType = UNSET
     run_timeout_seconds: Annotated[int, Meta(ge=0, le=RUN_TIMEOUT_SECONDS_MAX)] | UnsetType | None = UNSET
@@ -64,7 +64,7 @@ class SubagentsPatch(In, frozen=True, kw_only=True):
 
 
 class AgentPatch(In, frozen=True, kw_only=True):
-    """Whatever of an agent is to be different; objects are merged key by key."""
+    """Changes of an agent; objects are merged key by key."""
 
     name: Name | UnsetType = UNSET
     slug: Slug | UnsetType = UNSET
@@ -86,7 +86,7 @@ class AgentPatch(In, frozen=True, kw_only=True):
 
 
 class NewAgent(AgentPatch, frozen=True, kw_only=True):
-    """An agent to be made."""
+    """A new agent."""
 
     id: Slug
 
@@ -135,7 +135,7 @@ class AgentsAnswer(Out, frozen=True, kw_only=True):
 
 @endpoint("GET", "/api/agents", answers={200: AgentsAnswer})
 async def list_agents(ask: Ask[None, NoQuery]) -> AgentsAnswer:
-    """The account's agents, oldest first; an agent sees itself."""
+    """List the account's agents, oldest first; an agent sees only itself."""
 
     def work(tx: Tx, access: Access) -> list[AgentOut]:
         busy = _busy(tx, access)
@@ -147,7 +147,7 @@ async def list_agents(ask: Ask[None, NoQuery]) -> AgentsAnswer:
 
 @endpoint("POST", "/api/agents", answers={201: AgentAnswer}, who=OWNER, body=NewAgent, creates=True)
 async def create_agent(ask: Ask[NewAgent, NoQuery]) -> AgentAnswer:
-    """Make an agent."""
+    """Create an agent."""
     new = ask.body
     _check_gateway(ask, new)
 
@@ -162,7 +162,7 @@ async def create_agent(ask: Ask[NewAgent, NoQuery]) -> AgentAnswer:
 
 @endpoint("GET", "/api/agents/{id}", answers={200: AgentAnswer})
 async def show_agent(ask: Ask[None, NoQuery]) -> AgentAnswer:
-    """One agent, by its id, its slug or a former one."""
+    """Get an agent by its id, its slug or a former slug."""
     return AgentAnswer(
         agent=await ask.read(lambda tx, access: agent_out(require_agent(tx, access, ask.path("id")), _busy(tx, access)))
     )
@@ -170,7 +170,7 @@ async def show_agent(ask: Ask[None, NoQuery]) -> AgentAnswer:
 
 @endpoint("PATCH", "/api/agents/{id}", answers={200: AgentAnswer}, who=OWNER, body=AgentPatch)
 async def update_agent(ask: Ask[AgentPatch, NoQuery]) -> AgentAnswer:
-    """Change an agent; what is not named stays."""
+    """Change an agent; fields that are left out stay as they are."""
     patch = ask.body
     _check_gateway(ask, patch)
 
@@ -184,13 +184,13 @@ async def update_agent(ask: Ask[AgentPatch, NoQuery]) -> AgentAnswer:
 
 @endpoint("DELETE", "/api/agents/{id}", answers={200: AgentAnswer}, who=OWNER)
 async def delete_agent(ask: Ask[None, NoQuery]) -> AgentAnswer:
-    """Disable an agent, close its sessions and cancel what waits for it."""
+    """Disable an agent, close its sessions and cancel its queued runs."""
     agent = await ask.write(lambda tx, access: retire_agent(tx, access, ask.path("id")))
     return AgentAnswer(agent=agent_out(agent, set()))
 
 
 def agent_out(agent: Agent, busy: set[str]) -> AgentOut:
-    """The agent as answers show it."""
+    """Return the agent as responses show it."""
     fields: dict[str, Any] = {name: getattr(agent.profile, name) for name in Profile.__struct_fields__}
     fields["space_ids"] = list(agent.profile.space_ids)
     return AgentOut(
@@ -216,7 +216,7 @@ def _check_gateway(ask: Ask[Any, NoQuery], patch: AgentPatch) -> None:
     known = ("", "builtin", *ask.house.gateway_names)
     if patch.gateway is not UNSET and patch.gateway not in known:
         raise invalid(
-            "gateway", f"There is no gateway.{patch.gateway} in the settings; known are {', '.join(known[1:])}."
+            "gateway", f"There is no gateway.{patch.gateway} in the settings; use one of {', '.join(known[1:])}."
         )
 
 
@@ -230,7 +230,7 @@ def _renamed(agent: Agent, patch: AgentPatch) -> Agent:
 
 
 def _profile(profile: Profile, patch: AgentPatch) -> Profile:
-    """The profile with the patch in it, objects key by key."""
+    """Merge the patch into the profile, objects key by key."""
     fields: dict[str, Any] = msgspec.to_builtins(profile)
     for name, value in msgspec.to_builtins(patch).items():
         if name in Profile.__struct_encode_fields__:

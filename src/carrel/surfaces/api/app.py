@@ -1,4 +1,4 @@
-"""The application: every endpoint, the error body for what has none, and an id for each request."""
+"""The ASGI application: every endpoint, error bodies for everything else, and an id for each request."""
 
 import re
 from collections.abc import Iterable
@@ -18,7 +18,7 @@ from carrel.kernel.limits import REQUEST_ID_CHARS_MAX
 from carrel.surfaces.api.endpoints import SOCKETS, every_endpoint
 from carrel.surfaces.api.health import Readiness
 from carrel.surfaces.api.metrics import Recorder
-from carrel.surfaces.api.route_index import FirstParts
+from carrel.surfaces.api.route_index import RouteIndex
 from carrel.surfaces.api.server import Server, http_error
 from carrel.surfaces.http.errors import broken, refusal_response
 from carrel.surfaces.http.house import House
@@ -36,18 +36,18 @@ def build_app(
     more_routes: Iterable[BaseRoute] = (),
     clock: Clock | None = None,
 ) -> Starlette:
-    """The application of one house; `more_routes` are those of other surfaces, `recorder` is the one kept running.
+    """Build the application of one server; `more_routes` belong to other surfaces, `recorder` is already running.
 
-    `wrong` is what other surfaces count wrong tokens with, so that a guesser has no second count there.
+    `wrong` counts wrong tokens for all surfaces together, so that guessing on another one is no way around the limit.
     """
     clock = clock or SystemClock()
     wrong = wrong or WrongTokens(clock)
     app = Starlette(
-        routes=[FirstParts([*Server(house, wrong).routes(every_endpoint()), *SOCKETS, *more_routes])],
+        routes=[RouteIndex([*Server(house, wrong).routes(every_endpoint()), *SOCKETS, *more_routes])],
         middleware=[Middleware(RequestIds, ids=Ids(clock, system_chance()))],
-        exception_handlers={HTTPException: http_error, Refusal: refused, Exception: unforeseen},
+        exception_handlers={HTTPException: http_error, Refusal: refused, Exception: unexpected},
     )
-    # A redirect would send a body away from the path it was meant for; a wrong path is told so instead.
+    # A redirect would send the body to another path than the client named; a wrong path gets 404 instead.
     app.router.redirect_slashes = False
     app.state.house = house
     app.state.wrong_tokens = wrong
@@ -57,7 +57,7 @@ def build_app(
 
 
 class RequestIds:
-    """Gives every request an id, its own when that is well formed, and every answer the same one."""
+    """Gives every request an id, the client's own if it is well formed, and its response the same one."""
 
     def __init__(self, app: ASGIApp, ids: Ids) -> None:
         self._app = app
@@ -80,16 +80,16 @@ class RequestIds:
 
 
 async def refused(request: Request, error: Exception) -> Response:
-    """A refusal that no endpoint caught."""
+    """Answer a refusal that no endpoint caught."""
     assert isinstance(error, Refusal)
     return refusal_response(error, request.state.request_id)
 
 
-async def unforeseen(request: Request, error: Exception) -> Response:
-    """An error that nothing caught: the log knows it, the caller gets the id to ask for it."""
+async def unexpected(request: Request, error: Exception) -> Response:
+    """Log an error that nothing caught, and answer with the request id to find it by."""
     request_id = getattr(request.state, "request_id", "req_unknown")
     _log.error("request_failed", exc_info=error, extra={"request_id": request_id, "route": request.url.path})
     response = refusal_response(broken(), request_id)
-    # This answer is given outside the middleware that names all others.
+    # This response is created outside the middleware that sets the header on all others.
     response.headers["X-Request-Id"] = request_id
     return response

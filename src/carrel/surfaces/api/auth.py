@@ -1,4 +1,4 @@
-"""Signing in and out of the dashboard, and who the asker is."""
+"""Signing in and out of the dashboard, and who the caller is."""
 
 from typing import Annotated
 
@@ -9,19 +9,19 @@ from carrel.access import access_by_login, account_of, sign_in, sign_out
 from carrel.kernel import Access, Code, Kind, Refusal
 from carrel.kernel.limits import LOGIN_DAYS
 from carrel.surfaces.api.endpoint import EVERYONE, OPEN, Ask, In, NoQuery, Out, Reply, endpoint
-from carrel.surfaces.http.identity import COOKIE, from_own_pages, identify
+from carrel.surfaces.http.identity import COOKIE, foreign_page, from_own_pages, identify
 
 _RIGHTS: dict[str, tuple[str, ...]] = {"owner": ("read", "write", "administer"), "user": ("read", "write")}
 
 
 class SignIn(In, frozen=True, kw_only=True):
-    """A token to be exchanged for a cookie."""
+    """A token to exchange for a cookie."""
 
     token: Annotated[str, Meta(min_length=1, max_length=512)]
 
 
 class Actor(Out, frozen=True, kw_only=True):
-    """Who asks."""
+    """The caller."""
 
     kind: Kind
     id: str
@@ -30,13 +30,13 @@ class Actor(Out, frozen=True, kw_only=True):
 
 
 class SignedIn(Out, frozen=True, kw_only=True):
-    """Who is signed in from now on."""
+    """Who is signed in now."""
 
     actor: Actor
 
 
 class OwnAccount(Out, frozen=True, kw_only=True):
-    """The asker's account."""
+    """The caller's account."""
 
     id: str
     name: str
@@ -44,7 +44,7 @@ class OwnAccount(Out, frozen=True, kw_only=True):
 
 
 class Me(Out, frozen=True, kw_only=True):
-    """The asker, and what the asker may do."""
+    """The caller, and what the caller may do."""
 
     account: OwnAccount
     actor: Actor
@@ -54,10 +54,10 @@ class Me(Out, frozen=True, kw_only=True):
 
 @endpoint("POST", "/api/auth/session", answers={200: SignedIn}, who=OPEN, body=SignIn)
 async def begin_session(ask: Ask[SignIn, NoQuery]) -> Reply:
-    """Exchange a token for a cookie that is not the token."""
+    """Exchange a token for a session cookie."""
     if "origin" in ask.request.headers and not from_own_pages(ask.request):
-        raise Refusal(Code.FORBIDDEN, "Another site's page cannot sign anybody in here.")
-    # Asked for first, so that guessing is counted here as everywhere else.
+        raise Refusal(Code.FORBIDDEN, "Pages of other sites cannot sign in here.")
+    # Checked first, so that wrong tokens are counted here as everywhere else.
     await identify(ask.request, ask.house, ask.request.app.state.wrong_tokens, token=ask.body.token)
     access, cookie = await ask.house.db.write(lambda tx: sign_in(tx, ask.body.token))
     return Reply(200, SignedIn(actor=actor_of(access)), {"Set-Cookie": _cookie(ask, cookie, LOGIN_DAYS * 86_400)})
@@ -65,11 +65,11 @@ async def begin_session(ask: Ask[SignIn, NoQuery]) -> Reply:
 
 @endpoint("DELETE", "/api/auth/session", answers={204: None}, who=OPEN)
 async def end_session(ask: Ask[None, NoQuery]) -> Reply:
-    """Sign out: the cookie is worth nothing from now on."""
+    """Sign out: the cookie is no longer valid."""
     cookie = ask.request.cookies.get(COOKIE)
     if cookie is not None:
         if not from_own_pages(ask.request):
-            raise Refusal(Code.FORBIDDEN, "A write by cookie must come from the dashboard's own pages.")
+            raise foreign_page()
         access = await ask.house.db.read(lambda tx: access_by_login(tx, cookie))
         if access is not None:
             await ask.house.db.write(lambda tx: sign_out(tx, access, cookie))
@@ -78,7 +78,7 @@ async def end_session(ask: Ask[None, NoQuery]) -> Reply:
 
 @endpoint("GET", "/api/auth/me", answers={200: Me}, who=EVERYONE)
 async def show_me(ask: Ask[None, NoQuery]) -> Me:
-    """Who the token or cookie stands for."""
+    """Get the caller that the token or cookie identifies."""
     account = await ask.read(account_of)
     return Me(
         account=OwnAccount(id=account.id, name=account.name, slug=account.slug),
@@ -89,7 +89,7 @@ async def show_me(ask: Ask[None, NoQuery]) -> Me:
 
 
 def actor_of(access: Access) -> Actor:
-    """The asker as answers show it."""
+    """Return the caller as responses show it."""
     agent_id = UNSET if access.agent_id is None else access.agent_id
     return Actor(kind=access.kind, id=access.actor_id, name=access.name, agent_id=agent_id)
 

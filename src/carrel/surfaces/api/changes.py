@@ -1,4 +1,4 @@
-"""What has changed since a number: for readers that come now and then, exact by sequence."""
+"""What has changed since a sequence number, for clients that poll."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ from carrel.surfaces.api.stream import in_default_space
 
 
 class ChangesQuery(In, frozen=True, kw_only=True):
-    """Since when, and how many at most."""
+    """Since when, and how many entries at most."""
 
     since_seq: int | UnsetType = UNSET
     since: str | UnsetType = UNSET
@@ -35,7 +35,7 @@ class ChangesQuery(In, frozen=True, kw_only=True):
 
 
 class Deleted(Out, frozen=True, kw_only=True):
-    """Ids of what is gone; sessions by their keys."""
+    """Ids of what was deleted; sessions by their keys."""
 
     spaces: list[str] = field(default_factory=list)
     topics: list[str] = field(default_factory=list)
@@ -45,7 +45,7 @@ class Deleted(Out, frozen=True, kw_only=True):
 
 
 class Departed(Out, frozen=True, kw_only=True):
-    """Ids of what has left the asker's view."""
+    """Ids of what left the caller's view."""
 
     topics: list[str] = field(default_factory=list)
     tasks: list[str] = field(default_factory=list)
@@ -53,7 +53,7 @@ class Departed(Out, frozen=True, kw_only=True):
 
 
 class Changes(Out, frozen=True, kw_only=True):
-    """Everything new up to `seq`, which is the next `sinceSeq`."""
+    """Everything new up to `seq`, which is the next `sinceSeq` to send."""
 
     seq: int
     more: bool
@@ -69,7 +69,7 @@ class Changes(Out, frozen=True, kw_only=True):
 
 @endpoint("GET", "/api/changes", answers={200: Changes}, query=ChangesQuery)
 async def list_changes(ask: Ask[None, ChangesQuery]) -> Changes:
-    """What has changed since a number; `reset` says that the reader must begin anew."""
+    """List what has changed since a sequence number; `reset` tells the client to start over."""
     limit = clamp(ask.query.limit, CHANGES_ROWS_DEFAULT, CHANGES_ROWS_MAX)
     return await ask.read(lambda tx, access: _changes(tx, access, ask.query, limit))
 
@@ -132,7 +132,7 @@ def _in_view(access: Access, agent_id: str | None, key: str | None) -> bool:
 def _cursor(tx: Tx, access: Access, query: ChangesQuery) -> int:
     if query.since_seq is not UNSET:
         if not 0 <= query.since_seq < 1 << 62:
-            raise invalid("sinceSeq", "sinceSeq is the seq of an earlier answer.")
+            raise invalid("sinceSeq", "sinceSeq must be the seq of an earlier response.")
         return query.since_seq
     if query.since is UNSET:
         return 0

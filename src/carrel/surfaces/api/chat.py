@@ -17,7 +17,7 @@ from carrel.surfaces.http.house import House
 
 
 class NewFile(In, frozen=True, kw_only=True):
-    """A file that comes with a line."""
+    """A file attached to a message."""
 
     name: Annotated[str, Meta(min_length=1, max_length=NAME_CHARS_MAX)]
     mime_type: Annotated[str, Meta(pattern=r"^[\w.+-]+/[\w.+-]+$", max_length=NAME_CHARS_MAX)]
@@ -25,13 +25,13 @@ class NewFile(In, frozen=True, kw_only=True):
 
 
 class ChatMetadata(In, frozen=True, kw_only=True):
-    """What a line is about."""
+    """What a message is about."""
 
     goal_id: str | None = None
 
 
 class ChatLine(In, frozen=True, kw_only=True):
-    """One line, and where it belongs."""
+    """A chat message, and the session it is for."""
 
     text: str
     session_id: Reference | None = None
@@ -45,7 +45,7 @@ class ChatLine(In, frozen=True, kw_only=True):
 
 
 class ChatAccepted(Out, frozen=True, kw_only=True):
-    """The line is safe and on its way."""
+    """The message is stored and queued."""
 
     run_id: str
     session_id: str
@@ -53,7 +53,7 @@ class ChatAccepted(Out, frozen=True, kw_only=True):
 
 
 class CommandAnswer(Out, frozen=True, kw_only=True):
-    """What a command did, and the session that is active after it."""
+    """The reply of a command, and the session that is active after it."""
 
     command: str
     reply: str

@@ -1,4 +1,4 @@
-"""How lists and moments are asked for: cursors, opaque to whoever holds them, limits, and times; all read strictly."""
+"""Parameters of lists: opaque cursors, limits and times."""
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable
@@ -12,35 +12,35 @@ from carrel.kernel.limits import LIST_ROWS_DEFAULT, LIST_ROWS_MAX
 T = TypeVar("T")
 
 
-def write_cursor(*place: int | str) -> str:
-    """A place in a list as opaque text."""
-    return urlsafe_b64encode(msgspec.json.encode(place)).decode().rstrip("=")
+def write_cursor(*position: int | str) -> str:
+    """Encode a position in a list as opaque text."""
+    return urlsafe_b64encode(msgspec.json.encode(position)).decode().rstrip("=")
 
 
 def read_cursor(text: str | None, kind: type[T]) -> T | None:
-    """The place that a cursor names; None where there is none, Refusal for what is no cursor of this list."""
+    """Return the position that a cursor names, None without a cursor; Refusal for a cursor of another list."""
     if text is None:
         return None
     try:
         return msgspec.json.decode(urlsafe_b64decode(text + "=" * (-len(text) % 4)), type=kind)
     except (ValueError, msgspec.MsgspecError) as error:
-        raise invalid("cursor", "This is no cursor of this list; take nextCursor of the page before.") from error
+        raise invalid("cursor", "This is not a cursor of this list; use nextCursor of the previous page.") from error
 
 
-def clamp(asked: int | None, default: int = LIST_ROWS_DEFAULT, most: int = LIST_ROWS_MAX, least: int = 1) -> int:
-    """How many are given for how many were asked."""
-    return default if asked is None else max(least, min(most, asked))
+def clamp(requested: int | None, default: int = LIST_ROWS_DEFAULT, most: int = LIST_ROWS_MAX, least: int = 1) -> int:
+    """Return the requested number within its bounds, or the default."""
+    return default if requested is None else max(least, min(most, requested))
 
 
-def cut(found: list[T], limit: int, place: Callable[[T], tuple[int | str, ...]]) -> tuple[list[T], str | None]:
-    """The page of a list that was read one row further than the page goes, and the cursor of what follows it."""
+def cut(found: list[T], limit: int, position: Callable[[T], tuple[int | str, ...]]) -> tuple[list[T], str | None]:
+    """Return one page of a list that was read one row past it, and the cursor of the next page."""
     page = found[:limit]
-    return page, write_cursor(*place(page[-1])) if len(found) > limit else None
+    return page, write_cursor(*position(page[-1])) if len(found) > limit else None
 
 
 def read_moment(name: str, text: str) -> int:
-    """Milliseconds of a moment that a field or parameter of that name holds in ISO 8601."""
+    """Return the milliseconds of an ISO 8601 time in the field or parameter of that name."""
     try:
         return parse_iso(text)
     except (ValueError, OverflowError) as error:
-        raise invalid(name, "A time reads like 2026-01-31T12:00:00Z.") from error
+        raise invalid(name, "A time must look like 2026-01-31T12:00:00Z.") from error

@@ -1,4 +1,4 @@
-"""An endpoint: method, path, what goes in, what comes out, who may. Routes and OpenAPI come from the table of them."""
+"""Endpoints: method, path, input, output and who may call them. Routes and OpenAPI are built from this table."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any, Generic, TypeVar
@@ -22,11 +22,11 @@ OPEN: tuple[Kind, ...] = ()
 
 
 class In(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """What comes in, as body or as query: strict types, unknown names refused."""
+    """A request body or query: strict types, unknown names are refused."""
 
 
 class Out(Struct, frozen=True, kw_only=True, rename="camel"):
-    """What goes out."""
+    """A response body."""
 
 
 class NoQuery(In, frozen=True, kw_only=True):
@@ -34,7 +34,7 @@ class NoQuery(In, frozen=True, kw_only=True):
 
 
 class Ask(Generic[B, Q]):
-    """One request, understood: who asks, what for, in which house."""
+    """One decoded request: the caller, the body, the query and the server."""
 
     def __init__(self, request: Request, house: House, access: Access, body: B, query: Q) -> None:
         self.request = request
@@ -45,26 +45,26 @@ class Ask(Generic[B, Q]):
         self.keep: Callable[[Tx, object], None] | None = None
 
     def promise(self, tx: Tx, answer: T) -> T:
-        """Say in the transaction what will be answered: under an idempotency key it is kept with what was done."""
+        """Announce the answer within the transaction: under an idempotency key it is stored with what was done."""
         if self.keep is not None:
             self.keep(tx, answer)
         return answer
 
     def path(self, name: str) -> str:
-        """A part of the path."""
+        """Return a parameter of the path."""
         return str(self.request.path_params[name])
 
     async def read(self, work: Callable[[Tx, Access], T]) -> T:
-        """Read with the asker's access."""
+        """Read with the caller's access."""
         return await self.house.db.read(lambda tx: work(tx, self.access))
 
     async def write(self, work: Callable[[Tx, Access], T]) -> T:
-        """Change something with the asker's access, in one transaction."""
+        """Change something with the caller's access, in one transaction."""
         return await self.house.db.write(lambda tx: work(tx, self.access))
 
 
 class Reply(Struct, frozen=True):
-    """An answer with a status or headers of its own."""
+    """An answer with its own status or headers."""
 
     status: int
     value: object = None
@@ -72,7 +72,7 @@ class Reply(Struct, frozen=True):
 
 
 class Endpoint(Struct, frozen=True, kw_only=True):
-    """One line of the table."""
+    """One row of the table."""
 
     method: str
     path: str
@@ -81,12 +81,12 @@ class Endpoint(Struct, frozen=True, kw_only=True):
     who: tuple[Kind, ...]
     body: type | None
     query: type
-    # Status -> type of the answer; None for an empty one. The first is the usual one.
+    # Status -> type of the answer, None for an empty one; the first status is the default.
     answers: dict[int, Any]
     creates: bool
-    # The answer holds a secret that is shown once: a repetition may see it, the store may not.
+    # The answer holds a secret that is shown once: a repeated request may see it, the database may not.
     secret: bool
-    # A caller on this very machine needs no token.
+    # A caller on this machine needs no token.
     open_on_loopback: bool
     media: str
     tag: str
@@ -109,9 +109,9 @@ def endpoint(
     media: str = "application/json",
     tag: str = "",
 ) -> Callable[[Callable[[Any], Awaitable[Any]]], Callable[[Any], Awaitable[Any]]]:
-    """Put a handler into the table; its docstring's first line is its summary. `creates` honours X-Idempotency-Key."""
+    """Add a handler to the table; its docstring's first line is its summary. `creates` supports X-Idempotency-Key."""
 
-    def enter(handler: Callable[[Any], Awaitable[Any]]) -> Callable[[Any], Awaitable[Any]]:
+    def add(handler: Callable[[Any], Awaitable[Any]]) -> Callable[[Any], Awaitable[Any]]:
         summary = (handler.__doc__ or "").strip().partition("\n")[0]
         ENDPOINTS.append(
             Endpoint(
@@ -132,4 +132,4 @@ def endpoint(
         )
         return handler
 
-    return enter
+    return add

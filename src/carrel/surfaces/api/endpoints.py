@@ -1,4 +1,4 @@
-"""The whole table of endpoints: importing a module of endpoints enters them, and this imports them all."""
+"""The whole table of endpoints: importing a module adds its endpoints, and this imports them all."""
 
 from starlette.routing import BaseRoute
 
@@ -22,10 +22,10 @@ from carrel.surfaces.api.endpoint import ENDPOINTS, Endpoint
 from carrel.surfaces.api.sessions import changes as session_changes  # noqa: F401
 from carrel.surfaces.api.sessions import reads  # noqa: F401
 
-# Routes that are no requests: WebSockets.
+# The routes of WebSockets.
 SOCKETS: list[BaseRoute] = [websocket.SOCKET]
 
 
 def every_endpoint() -> list[Endpoint]:
-    """Every endpoint that the modules above have entered."""
+    """Return every endpoint that the modules above have added."""
     return list(ENDPOINTS)

@@ -1,4 +1,4 @@
-"""Whether the server lives, is ready, and how its lanes stand; and the settings it runs with."""
+"""Whether the server is alive and ready, the state of its lanes, and the settings it runs with."""
 
 from typing import Any, Literal
 
@@ -22,7 +22,7 @@ class Alive(Out, frozen=True, kw_only=True):
 
 
 class Checks(Out, frozen=True, kw_only=True):
-    """How each part stands."""
+    """The state of each part."""
 
     storage: Level
     migrations: Level
@@ -33,14 +33,14 @@ class Checks(Out, frozen=True, kw_only=True):
 
 
 class Ready(Out, frozen=True, kw_only=True):
-    """Whether requests should be sent here."""
+    """Whether the server should receive requests."""
 
     status: Literal["ready", "not_ready"]
     checks: Checks
 
 
 class Injection(Out, frozen=True, kw_only=True):
-    """When an agent last got a block of context."""
+    """When an agent last received context."""
 
     agent_id: str
     last_injected_at: str | None
@@ -48,14 +48,14 @@ class Injection(Out, frozen=True, kw_only=True):
 
 
 class Classifying(Out, frozen=True, kw_only=True):
-    """What waits to be put in its place on the board."""
+    """The entries that wait to be classified."""
 
     pending: int
     oldest_pending_seconds: int
 
 
 class LaneCounts(Out, frozen=True, kw_only=True):
-    """How many lanes work, how many runs queue, how many lanes are held by a worker that is gone."""
+    """How many lanes are busy, how many runs are queued, and how many lanes are held by a lost worker."""
 
     busy: int
     queued: int
@@ -71,7 +71,7 @@ class IndexState(Out, frozen=True, kw_only=True):
 
 
 class Health(Out, frozen=True, kw_only=True):
-    """How the house stands, for people."""
+    """The state of the server, for people."""
 
     status: Literal["ready", "not_ready"]
     checks: Checks
@@ -97,7 +97,7 @@ class SettingsShown(Out, frozen=True, kw_only=True):
 
 
 class Readiness:
-    """Looks at every part of the house; the gateways at most every few seconds."""
+    """Checks every part of the server; the gateways at most every few seconds."""
 
     def __init__(self, house: House, clock: Clock) -> None:
         self._house = house
@@ -105,12 +105,12 @@ class Readiness:
         self._gateway: Level = "ok"
         self._gateways_again_at = 0
 
-    async def look(self) -> Ready:
-        """How the house stands now."""
+    async def check(self) -> Ready:
+        """Return the state of the server now."""
         stored = await self._storage()
         checks = Checks(
             storage=stored,
-            # A store whose schema does not fit is never opened, so one that answers has been migrated.
+            # A database with another schema is never opened, so one that answers has been migrated.
             migrations=stored,
             dispatcher="failed" if self._house.draining() else "ok" if self._house.works else "degraded",
             feed=stored,
@@ -123,7 +123,7 @@ class Readiness:
     async def _storage(self) -> Level:
         try:
             await self._house.db.read(_read_feed)
-        except Exception:  # boundary: whatever is wrong with the store, the answer is that it failed
+        except Exception:  # boundary: whatever is wrong with the database, the answer is that it failed
             return "failed"
         return "ok"
 
@@ -148,21 +148,21 @@ def _readiness(ask: Ask[None, NoQuery]) -> Readiness:
 
 @endpoint("GET", "/healthz", answers={200: Alive}, who=OPEN)
 async def show_alive(ask: Ask[None, NoQuery]) -> Alive:
-    """Whether the server answers at all."""
+    """Check whether the server is alive."""
     return Alive(status="ok", version=ask.house.version)
 
 
 @endpoint("GET", "/readyz", answers={200: Ready, 503: Ready}, who=OPEN)
 async def show_ready(ask: Ask[None, NoQuery]) -> Reply:
-    """Whether the server should be sent requests."""
-    ready = await _readiness(ask).look()
+    """Check whether the server should receive requests."""
+    ready = await _readiness(ask).check()
     return Reply(200 if ready.status == "ready" else 503, ready)
 
 
 @endpoint("GET", "/api/health", answers={200: Health})
 async def show_health(ask: Ask[None, NoQuery]) -> Health:
-    """How the house and the asker's lanes stand."""
-    ready = await _readiness(ask).look()
+    """Get the state of the server and of the lanes that the caller may see."""
+    ready = await _readiness(ask).check()
     return Health(
         status=ready.status,
         checks=ready.checks,
@@ -184,14 +184,14 @@ def _lanes(tx: Tx, access: Access) -> LaneCounts:
 
 
 def require_operator(access: Access) -> None:
-    """Refuse everyone but the owner of the account that runs this server."""
+    """Refuse every owner but that of the default account, who runs the server."""
     if access.account_slug != DEFAULT_ACCOUNT_SLUG:
         raise Refusal(Code.FORBIDDEN, "Only the owner of the account 'default' may do this.")
 
 
 @endpoint("GET", "/api/settings", answers={200: SettingsShown}, who=OWNER)
 async def show_settings(ask: Ask[None, NoQuery]) -> SettingsShown:
-    """The settings this server runs with, and where each comes from."""
+    """List the settings of this server and where each comes from."""
     require_operator(ask.access)
     return SettingsShown(
         settings=[

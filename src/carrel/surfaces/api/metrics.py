@@ -1,7 +1,7 @@
-"""Figures of the running server: as Prometheus text, as JSON, and of the last day minute by minute.
+"""Metrics of the running server: as Prometheus text, as JSON, and minute by minute over the last day.
 
-Counters and histograms are the whole server's, so only the owner of account `default` and a caller on this machine see
-them; an owner of another account sees the figures of that account's own lanes.
+Counters and histograms cover the whole server, so only the owner of account `default` and callers on this machine see
+them; the owner of another account sees the metrics of that account's lanes.
 """
 
 import asyncio
@@ -34,12 +34,12 @@ from carrel.surfaces.api.endpoint import OWNER, Ask, In, NoQuery, Out, endpoint
 _log = getLogger("carrel.api")
 
 _MINUTE_SECONDS = 60
-# Whose figures: an account's id, or "" for those of the whole server.
+# Whose metrics: an account's id, or "" for those of the whole server.
 Whose = str
 
 
 class Metric(Out, frozen=True, kw_only=True):
-    """One reading; of a histogram `value` is the sum and `count` the number of observations."""
+    """One metric; for a histogram, `value` is the sum and `count` the number of observations."""
 
     name: str
     type: Literal["counter", "gauge", "histogram"]
@@ -49,20 +49,20 @@ class Metric(Out, frozen=True, kw_only=True):
 
 
 class MetricsShown(Out, frozen=True, kw_only=True):
-    """Every reading."""
+    """Every metric."""
 
     metrics: list[Metric]
 
 
 class HistoryQuery(In, frozen=True, kw_only=True):
-    """Which figures, and how far back."""
+    """Which metrics, and how far back."""
 
     names: str = ""
     minutes: int = 60
 
 
 class Series(Out, frozen=True, kw_only=True):
-    """One figure over time."""
+    """One metric over time."""
 
     name: str
     labels: dict[str, str]
@@ -70,13 +70,13 @@ class Series(Out, frozen=True, kw_only=True):
 
 
 class HistoryShown(Out, frozen=True, kw_only=True):
-    """Figures over time, one point a minute."""
+    """Metrics over time, one point a minute."""
 
     series: list[Series]
 
 
 class Recorder:
-    """Keeps one point a minute of every figure, in memory only."""
+    """Records every metric once a minute, in memory only."""
 
     def __init__(self, db: Database, clock: Clock) -> None:
         self._db = db
@@ -84,17 +84,17 @@ class Recorder:
         self._points: dict[tuple[Whose, str, tuple[tuple[str, str], ...]], deque[tuple[int, float]]] = {}
 
     async def record(self) -> None:
-        """Take a point now and then every minute, until cancelled."""
+        """Record a point now and then every minute, until cancelled."""
         while True:
             try:
                 await self.take()
             except Refusal:
-                # The store is away; the minute stays without a point.
+                # The database is unavailable; this minute has no point.
                 _log.warning("metrics_skipped")
             await asyncio.sleep(_MINUTE_SECONDS)
 
     async def take(self) -> None:
-        """Take one point of everything."""
+        """Record one point of every metric."""
         by_account = await self._db.read(_gauges_by_account)
         now = self._clock.now_ms()
         for sample in (*METRICS.samples(), *_summed(by_account.values())):
@@ -112,7 +112,7 @@ class Recorder:
         points.append((now, value))
 
     def series(self, whose: Whose, names: set[str], minutes: int) -> list[Series]:
-        """The points of the last minutes, of the figures named or of all."""
+        """Return the points of the last minutes, of the named metrics or of all."""
         since = self._clock.now_ms() - minutes * MS_PER_MINUTE
         return [
             Series(name=name, labels=dict(labels), points=[(iso(at), value) for at, value in points if at >= since])
@@ -123,14 +123,14 @@ class Recorder:
 
 @endpoint("GET", "/metrics", answers={200: str}, who=OWNER, open_on_loopback=True, media="text/plain")
 async def show_text(ask: Ask[None, NoQuery]) -> PlainTextResponse:
-    """The figures as Prometheus reads them."""
+    """Get the metrics in the Prometheus text format."""
     lines = _prometheus(await _samples(ask))
     return PlainTextResponse("\n".join(lines) + "\n", media_type="text/plain; version=0.0.4; charset=utf-8")
 
 
 @endpoint("GET", "/api/metrics", answers={200: MetricsShown}, who=OWNER)
 async def show_metrics(ask: Ask[None, NoQuery]) -> MetricsShown:
-    """The figures by their dotted names."""
+    """List the metrics by their dotted names."""
     return MetricsShown(
         metrics=[
             Metric(
@@ -147,7 +147,7 @@ async def show_metrics(ask: Ask[None, NoQuery]) -> MetricsShown:
 
 @endpoint("GET", "/api/metrics/history", answers={200: HistoryShown}, who=OWNER, query=HistoryQuery)
 async def show_history(ask: Ask[None, HistoryQuery]) -> HistoryShown:
-    """The figures of the last minutes, one point a minute."""
+    """List the metrics of the last minutes, one point a minute."""
     recorder: Recorder = ask.request.app.state.recorder
     names = {name.strip() for name in ask.query.names.split(",") if name.strip()}
     minutes = max(1, min(ask.query.minutes, METRIC_MINUTES_MAX))
@@ -156,7 +156,7 @@ async def show_history(ask: Ask[None, HistoryQuery]) -> HistoryShown:
 
 
 def _sees_all(access: Access) -> bool:
-    """True for the operator: the owner of account `default`, or who was let in without a token on this machine."""
+    """Whether the caller is the operator: the owner of account `default`, or on this machine without a token."""
     return access.account_slug in ("", DEFAULT_ACCOUNT_SLUG)
 
 
@@ -185,7 +185,7 @@ def _gauges(tx: Tx, access: Access) -> list[Sample]:
 
 
 def _summed(gauges: Iterable[list[Sample]]) -> list[Sample]:
-    """The gauges of all accounts as one; agents of one name are counted together."""
+    """Add up the gauges of all accounts; agents of the same name are counted together."""
     totals: Counter[tuple[str, tuple[tuple[str, str], ...]]] = Counter()
     for samples in gauges:
         for sample in samples:
@@ -194,12 +194,12 @@ def _summed(gauges: Iterable[list[Sample]]) -> list[Sample]:
 
 
 def _prometheus(samples: Iterable[Sample]) -> Iterator[str]:
-    told = ""
+    previous = ""
     for sample in samples:
         name = "carrel_" + sample.name.replace(".", "_") + ("_total" if sample.type == "counter" else "")
-        if name != told:
+        if name != previous:
             yield f"# TYPE {name} {sample.type}"
-            told = name
+            previous = name
         if sample.type != "histogram":
             yield f"{name}{_labels(sample.labels)} {_number(sample.value)}"
             continue

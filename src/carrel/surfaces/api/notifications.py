@@ -1,4 +1,4 @@
-"""Notifications: what a person was told, and the mark that it was read. Everybody sees their own mailbox alone."""
+"""Notifications: listing them and marking them as read. Everyone sees only their own."""
 
 from carrel.journal import (
     NotificationShape,
@@ -15,7 +15,7 @@ from carrel.surfaces.api.endpoint import PEOPLE, Ask, In, NoQuery, Out, endpoint
 
 
 class NotificationsQuery(In, frozen=True, kw_only=True):
-    """Which notifications a list wants."""
+    """Which notifications to list."""
 
     unread: bool = False
     limit: int | None = None
@@ -23,7 +23,7 @@ class NotificationsQuery(In, frozen=True, kw_only=True):
 
 
 class NotificationList(Out, frozen=True, kw_only=True):
-    """A page of notifications, the newest first, and how many there are that nobody has read."""
+    """A page of notifications, newest first, and the number of unread ones."""
 
     notifications: list[NotificationShape]
     unread_count: int
@@ -44,12 +44,12 @@ class AllRead(Out, frozen=True, kw_only=True):
 
 @endpoint("GET", "/api/notifications", answers={200: NotificationList}, who=PEOPLE, query=NotificationsQuery)
 async def list_notifications(ask: Ask[None, NotificationsQuery]) -> NotificationList:
-    """What the asker was told, the newest first."""
+    """List the caller's notifications, newest first."""
     limit = clamp(ask.query.limit)
-    place = read_cursor(ask.query.cursor, tuple[str])
+    position = read_cursor(ask.query.cursor, tuple[str])
 
     def work(tx: Tx, access: Access) -> NotificationList:
-        before, mailbox = place[0] if place else None, _mailbox(access)
+        before, mailbox = position[0] if position else None, _mailbox(access)
         found = newest_notifications(tx, access, mailbox, limit=limit + 1, before=before, unread=ask.query.unread)
         page, following = cut(found, limit, lambda notification: (notification.id,))
         return NotificationList(
@@ -63,7 +63,7 @@ async def list_notifications(ask: Ask[None, NotificationsQuery]) -> Notification
 
 @endpoint("POST", "/api/notifications/{id}/read", answers={200: OneNotification}, who=PEOPLE)
 async def mark_as_read(ask: Ask[None, NoQuery]) -> OneNotification:
-    """Mark a notification as read; once is enough."""
+    """Mark a notification as read."""
 
     def work(tx: Tx, access: Access) -> OneNotification:
         marked = read_notification(tx, access, _mailbox(access), ask.path("id"))
@@ -74,7 +74,7 @@ async def mark_as_read(ask: Ask[None, NoQuery]) -> OneNotification:
 
 @endpoint("POST", "/api/notifications/read-all", answers={200: AllRead}, who=PEOPLE)
 async def mark_all_as_read(ask: Ask[None, NoQuery]) -> AllRead:
-    """Mark every notification of the asker as read."""
+    """Mark all of the caller's notifications as read."""
     read, more = 0, True
     while more:
         marked, more = await ask.write(lambda tx, access: read_oldest_notifications(tx, access, _mailbox(access)))
@@ -84,5 +84,5 @@ async def mark_all_as_read(ask: Ask[None, NoQuery]) -> AllRead:
 
 def _mailbox(access: Access) -> str:
     mailbox = mailbox_of(access)
-    assert mailbox is not None, "people have a mailbox, and nobody else comes here"
+    assert mailbox is not None, "people have a mailbox, and this endpoint is for people only"
     return mailbox

@@ -1,4 +1,4 @@
-"""The OpenAPI document, made from the table of endpoints: what it says is what is checked."""
+"""The OpenAPI document, built from the same table of endpoints that requests are checked against."""
 
 import re
 from functools import lru_cache
@@ -16,28 +16,28 @@ from carrel.surfaces.http.identity import COOKIE
 _REF = "#/components/schemas/{name}"
 _PARAMETER = re.compile(r"{(\w+)(?::\w+)?}")
 _SECURITY: list[dict[str, list[str]]] = [{"bearer": []}, {"cookie": []}]
-_WORDS = {
-    200: "What was asked for.",
-    201: "It was made.",
-    202: "It was accepted and is safe.",
-    204: "It was done; there is nothing to say.",
+_DESCRIPTIONS = {
+    200: "The request succeeded.",
+    201: "Created.",
+    202: "Accepted and stored.",
+    204: "Done; the response has no body.",
     400: "The request is not well formed.",
-    401: "No valid token came with it.",
-    403: "The token is not allowed this.",
-    404: "There is no such thing, or it is not yours.",
-    409: "It does not fit what is there now.",
+    401: "There is no valid token.",
+    403: "The token does not allow this.",
+    404: "It does not exist, or it is not yours.",
+    409: "It conflicts with the current state.",
     413: "The body is too large.",
     415: "The body is not JSON.",
-    422: "A value is beyond its bounds.",
-    429: "Too much at once; Retry-After says when to come again.",
-    500: "Something broke here.",
-    503: "The server stops, or its store does not answer.",
+    422: "A value is out of bounds.",
+    429: "Too many requests; Retry-After says when to try again.",
+    500: "An unexpected error on the server.",
+    503: "The server is stopping, or its database is unavailable.",
 }
 
 
 @endpoint("GET", "/api/openapi.json", answers={200: dict[str, Any]}, who=OPEN, tag="health")
 async def show_document(_ask: Ask[None, NoQuery]) -> Response:
-    """This document."""
+    """Get this document."""
     return Response(_encoded(), media_type="application/json")
 
 
@@ -47,7 +47,7 @@ def _encoded() -> bytes:
 
 
 def openapi_document() -> dict[str, Any]:
-    """The document of every endpoint in the table."""
+    """Build the document of every endpoint in the table."""
     types = [ErrorBody, *(kind for one in ENDPOINTS for kind in _types(one))]
     schemas, components = msgspec.json.schema_components(types, ref_template=_REF)
     shapes = dict(zip(map(id, types), schemas, strict=True))
@@ -72,7 +72,7 @@ def openapi_document() -> dict[str, Any]:
             },
         },
     }
-    # Defaults are values of ours; a document holds JSON and nothing else.
+    # Defaults are Python values; the document must hold plain JSON.
     plain: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(document))
     return plain
 
@@ -107,7 +107,12 @@ def _parameters(one: Endpoint, shapes: dict[int, Any], components: dict[str, Any
     query = components[shapes[id(one.query)]["$ref"].rpartition("/")[2]]
     for name, schema in query.get("properties", {}).items():
         found.append(
-            {"name": name, "in": "query", "required": name in query.get("required", ()), "schema": _told(schema)}
+            {
+                "name": name,
+                "in": "query",
+                "required": name in query.get("required", ()),
+                "schema": _not_null(schema),
+            }
         )
     if one.creates:
         key = {"type": "string", "minLength": 1, "maxLength": IDEMPOTENCY_KEY_CHARS_MAX}
@@ -115,8 +120,8 @@ def _parameters(one: Endpoint, shapes: dict[int, Any], components: dict[str, Any
     return found
 
 
-def _told(schema: dict[str, Any]) -> dict[str, Any]:
-    """A query parameter's schema: what may be left out cannot be sent as null."""
+def _not_null(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of a query parameter: one that may be left out cannot be sent as null."""
     if "anyOf" not in schema:
         return schema
     options = [option for option in schema["anyOf"] if option != {"type": "null"}]
@@ -129,18 +134,18 @@ def _told(schema: dict[str, Any]) -> dict[str, Any]:
 def _responses(one: Endpoint, shapes: dict[int, Any]) -> dict[str, Any]:
     answers: dict[str, Any] = {}
     for status, kind in one.answers.items():
-        answers[str(status)] = {"description": _WORDS[status]}
+        answers[str(status)] = {"description": _DESCRIPTIONS[status]}
         if kind is not None:
             answers[str(status)]["content"] = {one.media: {"schema": shapes[id(kind)]}}
     for status in _errors(one):
         if str(status) not in answers:
             error = {"application/json": {"schema": shapes[id(ErrorBody)]}}
-            answers[str(status)] = {"description": _WORDS[status], "content": error}
+            answers[str(status)] = {"description": _DESCRIPTIONS[status], "content": error}
     return dict(sorted(answers.items()))
 
 
 def _errors(one: Endpoint) -> set[int]:
-    """Every status by which a request to this endpoint can be refused."""
+    """Return every error status that this endpoint can answer with."""
     found = {400, 500}
     if one.who:
         found |= {401, 403, 404, 429, 503}

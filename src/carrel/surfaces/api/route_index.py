@@ -1,4 +1,4 @@
-"""Finding a route by the first part of a path, so that a request is not held against the routes of every surface."""
+"""Finds a route by the first part of the path, so that a request is not matched against the routes of every surface."""
 
 from collections.abc import Iterable
 
@@ -6,19 +6,19 @@ from starlette.routing import BaseRoute, Match, Route, WebSocketRoute
 from starlette.types import Receive, Scope, Send
 
 
-class FirstParts(BaseRoute):
-    """Routes whose paths all begin with a word, found by that word and tried in the order in which they were given."""
+class RouteIndex(BaseRoute):
+    """Routes by the first part of their paths, which must be literal; those with the same one are tried in order."""
 
     def __init__(self, routes: Iterable[BaseRoute]) -> None:
         self._by_part: dict[str, list[BaseRoute]] = {}
         for route in routes:
-            assert isinstance(route, Route | WebSocketRoute), "only these have a path of their own"
+            assert isinstance(route, Route | WebSocketRoute), "only these have a path"
             part = _first(route.path)
-            assert "{" not in part, f"{route.path} could not be found by its first part"
+            assert "{" not in part, f"{route.path} cannot be found by its first part"
             self._by_part.setdefault(part, []).append(route)
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
-        """What the best of the routes says: one that takes the path, but not its method, comes after one that does."""
+        """Return the best match: a route that matches the path but not the method comes after one that matches both."""
         best: tuple[Match, Scope] = (Match.NONE, {})
         for route in self._by_part.get(_first(scope["path"]), ()):
             match, found = route.matches(scope)
@@ -29,7 +29,7 @@ class FirstParts(BaseRoute):
         return best
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let the route that was found answer."""
+        """Pass the request to the route that was found."""
         await scope["route"].handle(scope, receive, send)
 
 

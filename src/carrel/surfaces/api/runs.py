@@ -1,4 +1,4 @@
-"""Runs: starting, reading, waiting for, answering, cancelling and repeating them, and what their agents were shown."""
+"""Runs: start, read, wait for, answer, cancel and retry them, and see what their agents were shown."""
 
 from typing import Annotated, Literal
 
@@ -42,7 +42,7 @@ State = Literal["queued", "running", "waiting", "completed", "failed", "cancelle
 
 
 class NewRun(In, frozen=True, kw_only=True):
-    """Something to say to an agent: in a session, for a Task, or in its main lane."""
+    """A message to an agent: in a session, for a Task, or in the agent's main lane."""
 
     message: str
     agent_id: Words | None = None
@@ -52,7 +52,7 @@ class NewRun(In, frozen=True, kw_only=True):
 
 
 class Accepted(Out, frozen=True, kw_only=True):
-    """The message is safe; the run waits for its turn."""
+    """The message is stored and its run is queued."""
 
     run_id: str
     status: Literal["accepted"]
@@ -60,7 +60,7 @@ class Accepted(Out, frozen=True, kw_only=True):
 
 
 class RunsQuery(In, frozen=True, kw_only=True):
-    """Which runs a list wants."""
+    """Which runs to list."""
 
     session_key: Reference | None = None
     agent_id: Words | None = None
@@ -74,7 +74,7 @@ class RunsQuery(In, frozen=True, kw_only=True):
 
 
 class RunList(Out, frozen=True, kw_only=True):
-    """A page of runs, the newest first."""
+    """A page of runs, newest first."""
 
     runs: list[RunShape]
     next_cursor: str | None
@@ -93,21 +93,21 @@ class WaitQuery(In, frozen=True, kw_only=True):
 
 
 class Answered(In, frozen=True, kw_only=True):
-    """What a waiting run is told."""
+    """The answer to a waiting run."""
 
     text: str | None = None
     approve: bool | None = None
 
 
 class Retried(Out, frozen=True, kw_only=True):
-    """The new run, and the failed one it repeats."""
+    """The new run, and the failed run it retries."""
 
     run_id: str
     retried_from: str
 
 
 class ReceiptQuery(In, frozen=True, kw_only=True):
-    """Whether the exact text of every request comes along."""
+    """Whether to include the exact text of every request."""
 
     body: bool = False
 
@@ -120,19 +120,19 @@ class CompareQuery(In, frozen=True, kw_only=True, rename={"other": "with"}):
 
 @endpoint("POST", "/api/runs", answers={202: Accepted}, who=PEOPLE, body=NewRun, creates=True)
 async def start_run(ask: Ask[NewRun, NoQuery]) -> Accepted:
-    """Say something to an agent; it is safe once this answers, and heard when its lane is free."""
+    """Send a message to an agent; it is stored before this returns, and its run starts when the lane is free."""
     ask.house.refuse_when_draining()
     new = ask.body
     if new.agent_id is not None and new.session_key is not None:
-        raise invalid("agentId", "Name the agent or the session, not both: the session says which agent it is.")
+        raise invalid("agentId", "Send agentId or sessionKey, not both: a session belongs to one agent.")
 
     def work(tx: Tx, access: Access) -> Accepted:
         task_scoped = ask.house.settings.sessions.task_scoped
         key = lane_for_work(
             tx, access, agent=new.agent_id, reference=new.session_key, task_id=new.task_id, task_scoped=task_scoped
         )
-        said = Message(text=new.message, provenance=Provenance(kind="external_user", actor=access.actor_id))
-        envelope = Envelope(key=key, message=said, task_id=new.task_id, timeout_seconds=new.timeout_seconds)
+        message = Message(text=new.message, provenance=Provenance(kind="external_user", actor=access.actor_id))
+        envelope = Envelope(key=key, message=message, task_id=new.task_id, timeout_seconds=new.timeout_seconds)
         run = deliver(tx, access, envelope, ask.house.rules)
         return ask.promise(tx, Accepted(run_id=run.id, status="accepted", session_key=run.key))
 
@@ -141,7 +141,7 @@ async def start_run(ask: Ask[NewRun, NoQuery]) -> Accepted:
 
 @endpoint("GET", "/api/runs", answers={200: RunList}, query=RunsQuery)
 async def list_runs(ask: Ask[None, RunsQuery]) -> RunList:
-    """The runs the caller may see, the newest first."""
+    """List the runs that the caller may see, newest first."""
     query = ask.query
     limit = clamp(query.limit)
     before = read_cursor(query.cursor, tuple[str])
@@ -160,7 +160,7 @@ async def list_runs(ask: Ask[None, RunsQuery]) -> RunList:
 
 
 def _filter(tx: Tx, access: Access, query: RunsQuery) -> RunFilter | None:
-    """What the query means; None when nothing can match it."""
+    """Return the filter for a query; None when nothing can match it."""
     key = access.bound_to
     if query.session_key is not None:
         key = find_session(tx, access, query.session_key, access.bound_to).key
@@ -194,13 +194,13 @@ def seen_run(tx: Tx, access: Access, run_id: str) -> Run:
 
 @endpoint("GET", "/api/runs/{id}", answers={200: OneRun})
 async def read_run(ask: Ask[None, NoQuery]) -> OneRun:
-    """One run."""
+    """Get a run."""
     return await ask.read(lambda tx, access: OneRun(run=run_shape(tx, access, seen_run(tx, access, ask.path("id")))))
 
 
 @endpoint("GET", "/api/runs/{id}/wait", answers={200: Waited}, query=WaitQuery)
 async def wait_for_run(ask: Ask[None, WaitQuery]) -> Waited:
-    """Wait until a run has ended or asks for something, at the longest as long as it says."""
+    """Wait until a run has ended or is waiting, at most for the given time."""
     run = await ask.read(lambda tx, access: seen_run(tx, access, ask.path("id")))
     seconds = clamp(ask.query.timeout_seconds, WAIT_SECONDS_DEFAULT, WAIT_SECONDS_MAX, 0)
     return waited(await ask.house.wait_for_run(ask.access, run.id, seconds))
@@ -208,7 +208,7 @@ async def wait_for_run(ask: Ask[None, WaitQuery]) -> Waited:
 
 @endpoint("POST", "/api/runs/{id}/cancel", answers={200: OneRun}, who=PEOPLE)
 async def cancel_run(ask: Ask[None, NoQuery]) -> OneRun:
-    """Cancel a run; a running one is asked to stop and given a few seconds to do so."""
+    """Cancel a run; a running one gets a few seconds to stop."""
 
     def work(tx: Tx, access: Access) -> Run:
         run = seen_run(tx, access, ask.path("id"))
@@ -222,7 +222,7 @@ async def cancel_run(ask: Ask[None, NoQuery]) -> OneRun:
 
 @endpoint("POST", "/api/runs/{id}/answer", answers={202: OneRun}, who=PEOPLE, body=Answered)
 async def answer_run(ask: Ask[Answered, NoQuery]) -> OneRun:
-    """Give a waiting run what it asked for; it goes on in its lane."""
+    """Answer a waiting run; it continues in its lane."""
     ask.house.refuse_when_draining()
 
     def work(tx: Tx, access: Access) -> OneRun:
@@ -250,13 +250,13 @@ def _words(run: Run, told: Answered) -> str:
 
 @endpoint("GET", "/api/runs/{id}/why", answers={200: Why})
 async def why_run(ask: Ask[None, NoQuery]) -> Why:
-    """Why a run is where it is, and what can be done about it."""
+    """Explain why a run is in its state, and what can be done about it."""
     return await ask.read(lambda tx, access: explain(tx, access, seen_run(tx, access, ask.path("id"))))
 
 
 @endpoint("POST", "/api/runs/{id}/retry", answers={202: Retried}, who=PEOPLE, creates=True)
 async def retry_run(ask: Ask[None, NoQuery]) -> Retried:
-    """Say a failed run's message again, as a new run of the same lane."""
+    """Send a failed run's message again, as a new run in the same lane."""
     ask.house.refuse_when_draining()
 
     def work(tx: Tx, access: Access) -> Retried:
@@ -269,7 +269,7 @@ async def retry_run(ask: Ask[None, NoQuery]) -> Retried:
 
 @endpoint("POST", "/api/runs/{id}/announce", answers={202: OneRun}, who=PEOPLE)
 async def announce_again(ask: Ask[None, NoQuery]) -> OneRun:
-    """Deliver a result again that could not be delivered."""
+    """Try again to deliver a result that could not be delivered."""
     ask.house.refuse_when_draining()
 
     def work(tx: Tx, access: Access) -> OneRun:
@@ -282,7 +282,7 @@ async def announce_again(ask: Ask[None, NoQuery]) -> OneRun:
 
 @endpoint("GET", "/api/runs/{id}/receipt", answers={200: Receipt}, query=ReceiptQuery)
 async def read_receipt(ask: Ask[None, ReceiptQuery]) -> Receipt:
-    """Exactly what the agent saw, step by step."""
+    """Get exactly what the agent was shown, step by step."""
     return await ask.read(
         lambda tx, access: receipt_of(tx, access, seen_run(tx, access, ask.path("id")), with_body=ask.query.body)
     )
@@ -290,7 +290,7 @@ async def read_receipt(ask: Ask[None, ReceiptQuery]) -> Receipt:
 
 @endpoint("GET", "/api/runs/{id}/receipt/compare", answers={200: Comparison}, query=CompareQuery)
 async def compare_with(ask: Ask[None, CompareQuery]) -> Comparison:
-    """What one run was shown and another was not."""
+    """Compare what two runs were shown."""
 
     def work(tx: Tx, access: Access) -> Comparison:
         one, other = (seen_run(tx, access, run_id) for run_id in (ask.path("id"), ask.query.other))

@@ -1,4 +1,4 @@
-"""Schedules: what is said to sessions again and again. Type `message` alone is there so far."""
+"""Schedules: messages sent to sessions at regular times. Only the type `message` is supported so far."""
 
 from typing import Annotated
 
@@ -31,7 +31,7 @@ Timezone = Annotated[str, Meta(max_length=TIMEZONE_CHARS_MAX)]
 
 
 class ScheduleBody(In, frozen=True, kw_only=True):
-    """A schedule to be made: what to say in which session, and when."""
+    """A new schedule: which message, in which session, and when."""
 
     type: ScheduleType
     target_id: Annotated[str, Meta(max_length=CLIENT_ID_CHARS_MAX)] | None = None
@@ -45,7 +45,7 @@ class ScheduleBody(In, frozen=True, kw_only=True):
 
 
 class SchedulePatch(In, frozen=True, kw_only=True):
-    """What is to be different about a schedule; what is left out stays. A session that is named must be its own."""
+    """Changes of a schedule; fields left out stay as they are. A session that is named must be the schedule's own."""
 
     session_id: Reference | None = None
     message: str | UnsetType = UNSET
@@ -57,7 +57,7 @@ class SchedulePatch(In, frozen=True, kw_only=True):
 
 
 class SchedulesQuery(In, frozen=True, kw_only=True):
-    """Whose schedules, and which page of them."""
+    """Which session's schedules, and which page."""
 
     session_id: Reference | None = None
     limit: int | None = None
@@ -65,13 +65,13 @@ class SchedulesQuery(In, frozen=True, kw_only=True):
 
 
 class OfSession(In, frozen=True, kw_only=True):
-    """The session a schedule must belong to, if one is named."""
+    """The session that the schedule must belong to, if one is named."""
 
     session_id: Reference | None = None
 
 
 class ScheduleList(Out, frozen=True, kw_only=True):
-    """A page of a session's schedules, the oldest first."""
+    """A page of a session's schedules, oldest first."""
 
     schedules: list[ScheduleShape]
     next_cursor: str | None
@@ -84,7 +84,7 @@ class OneSchedule(Out, frozen=True, kw_only=True):
 
 
 class FiredSchedule(Out, frozen=True, kw_only=True):
-    """A schedule that has just fired, and the run that came of it."""
+    """A schedule that has just fired, and the run it started."""
 
     schedule: ScheduleShape
     run_id: str
@@ -92,14 +92,14 @@ class FiredSchedule(Out, frozen=True, kw_only=True):
 
 @endpoint("GET", "/api/schedules", answers={200: ScheduleList}, query=SchedulesQuery)
 async def list_schedules(ask: Ask[None, SchedulesQuery]) -> ScheduleList:
-    """The schedules of one session, the oldest first."""
+    """List the schedules of a session, oldest first."""
     limit = clamp(ask.query.limit)
-    place = read_cursor(ask.query.cursor, tuple[str])
+    position = read_cursor(ask.query.cursor, tuple[str])
     reference = _required(ask.query.session_id)
 
     def work(tx: Tx, access: Access) -> ScheduleList:
         key = _session(tx, access, reference)
-        found = schedules_of(tx, access, key, after=place[0] if place else "", limit=limit + 1)
+        found = schedules_of(tx, access, key, after=position[0] if position else "", limit=limit + 1)
         page, following = cut(found, limit, lambda schedule: (schedule.id,))
         return ScheduleList(schedules=[shape_of(tx, one) for one in page], next_cursor=following)
 
@@ -108,11 +108,11 @@ async def list_schedules(ask: Ask[None, SchedulesQuery]) -> ScheduleList:
 
 @endpoint("POST", "/api/schedules", answers={201: OneSchedule}, who=PEOPLE, body=ScheduleBody, creates=True)
 async def create_schedule(ask: Ask[ScheduleBody, NoQuery]) -> OneSchedule:
-    """Have a message said in a session at the moments a cron expression names."""
+    """Schedule a message to a session by a cron expression."""
     body = ask.body
     reference = _required(body.session_id)
     if body.type == "message" and body.target_id is not None:
-        raise invalid("targetId", "A message has no target; leave targetId out.")
+        raise invalid("targetId", "A schedule of type message has no target; leave targetId out.")
 
     def work(tx: Tx, access: Access) -> OneSchedule:
         new = NewSchedule(
@@ -132,7 +132,7 @@ async def create_schedule(ask: Ask[ScheduleBody, NoQuery]) -> OneSchedule:
 
 @endpoint("GET", "/api/schedules/{id}", answers={200: OneSchedule}, query=OfSession)
 async def show_schedule(ask: Ask[None, OfSession]) -> OneSchedule:
-    """One schedule: when it comes next, and how it went the last time."""
+    """Get a schedule: when it fires next, and how its last run ended."""
 
     def work(tx: Tx, access: Access) -> OneSchedule:
         return OneSchedule(schedule=shape_of(tx, _found(tx, access, ask.path("id"), ask.query.session_id)))
@@ -142,20 +142,20 @@ async def show_schedule(ask: Ask[None, OfSession]) -> OneSchedule:
 
 @endpoint("PATCH", "/api/schedules/{id}", answers={200: OneSchedule}, who=PEOPLE, body=SchedulePatch)
 async def patch_schedule(ask: Ask[SchedulePatch, NoQuery]) -> OneSchedule:
-    """Change a schedule; a new expression or time zone, and being enabled, count the next moment from now."""
-    wanted = structs.asdict(ask.body)
-    reference = wanted.pop("session_id")
+    """Change a schedule; a new expression or time zone, and enabling it, compute the next time from now."""
+    changes = structs.asdict(ask.body)
+    reference = changes.pop("session_id")
 
     def work(tx: Tx, access: Access) -> OneSchedule:
         found = _found(tx, access, ask.path("id"), reference)
-        return OneSchedule(schedule=shape_of(tx, change_schedule(tx, access, found.id, ScheduleChange(**wanted))))
+        return OneSchedule(schedule=shape_of(tx, change_schedule(tx, access, found.id, ScheduleChange(**changes))))
 
     return await ask.write(work)
 
 
 @endpoint("DELETE", "/api/schedules/{id}", answers={204: None}, who=PEOPLE, query=OfSession)
 async def delete_schedule(ask: Ask[None, OfSession]) -> None:
-    """Forget a schedule; what it has said stays."""
+    """Delete a schedule; the messages it sent stay."""
 
     def work(tx: Tx, access: Access) -> None:
         remove_schedule(tx, access, _found(tx, access, ask.path("id"), ask.query.session_id).id)
@@ -165,7 +165,7 @@ async def delete_schedule(ask: Ask[None, OfSession]) -> None:
 
 @endpoint("POST", "/api/schedules/{id}/run", answers={202: FiredSchedule}, who=PEOPLE, query=OfSession, creates=True)
 async def run_schedule(ask: Ask[None, OfSession]) -> FiredSchedule:
-    """Have a schedule fire now; when it comes next stays as it was."""
+    """Fire a schedule now; its next time stays as it was."""
     ask.house.refuse_when_draining()
 
     def work(tx: Tx, access: Access) -> FiredSchedule:
@@ -178,16 +178,16 @@ async def run_schedule(ask: Ask[None, OfSession]) -> FiredSchedule:
 
 def _required(reference: str | None) -> str:
     if not reference:
-        raise Refusal(Code.SESSION_REQUIRED, "Say which session: send sessionId.", field="sessionId")
+        raise Refusal(Code.SESSION_REQUIRED, "Name a session: send sessionId.", field="sessionId")
     return reference
 
 
 def _session(tx: Tx, access: Access, reference: str) -> str:
-    """The key of the session that a reference means; `current` is that of the run whose token asks."""
+    """Return the key of the session that is meant; `current` is that of the run whose token is used."""
     try:
         return str(find_session(tx, access, reference, access.bound_to).key)
     except Refusal as refusal:
-        # The rooms below call it a session key, this surface a session id.
+        # What the rooms below call a session key is the field `sessionId` here.
         if refusal.field == "sessionKey":
             refusal.field = "sessionId"
         raise

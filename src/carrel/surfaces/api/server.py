@@ -1,4 +1,4 @@
-"""Serving endpoints: limits, identity, strict reading, idempotency, and the error body for all of it."""
+"""Serves endpoints: identity, strict decoding, idempotency and error bodies."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -16,23 +16,23 @@ from carrel.surfaces.api.endpoint import Ask, Endpoint, Reply
 from carrel.surfaces.http.bodies import decode_body, read_body
 from carrel.surfaces.http.errors import nothing_here, refusal_response
 from carrel.surfaces.http.house import House
-from carrel.surfaces.http.idempotency import Keep, Repeats, read_key
+from carrel.surfaces.http.idempotency import IdempotentAnswers, Keep, read_key
 from carrel.surfaces.http.identity import WrongTokens, identify, is_loopback, refuse_token_in_query, require_known
-from carrel.surfaces.http.responder import answered
+from carrel.surfaces.http.responder import answer_request
 
 _NOBODY = Access(account_id="", account_slug="", kind="client", actor_id="")
 
 
 class Server:
-    """Makes routes of endpoints."""
+    """Turns endpoints into routes."""
 
     def __init__(self, house: House, wrong: WrongTokens) -> None:
         self._house = house
         self._wrong = wrong
-        self._repeats = Repeats(house.db)
+        self._answers = IdempotentAnswers(house.db)
 
     def routes(self, endpoints: Iterable[Endpoint]) -> list[Route]:
-        """One route a path, literal paths before those with parameters, whatever order they were written in."""
+        """Return one route per path; literal paths come before those with parameters."""
         by_path: dict[str, dict[str, Endpoint]] = {}
         for endpoint in endpoints:
             by_path.setdefault(endpoint.path, {})[endpoint.method] = endpoint
@@ -42,7 +42,7 @@ class Server:
     def _route(self, path: str, by_method: dict[str, Endpoint]) -> Route:
         async def serve(request: Request) -> Response:
             endpoint = by_method["GET" if request.method == "HEAD" else request.method]
-            return await answered(request, path, lambda: self._serve(endpoint, request))
+            return await answer_request(request, path, lambda: self._serve(endpoint, request))
 
         return Route(path, serve, methods=list(by_method), name=path)
 
@@ -59,7 +59,7 @@ class Server:
         return respond(endpoint, await endpoint.handler(ask))
 
     async def _access(self, endpoint: Endpoint, request: Request) -> Access:
-        """Who asks. What is open asks nobody: it must answer even when the store does not."""
+        """Return the caller. Open endpoints identify nobody: they must answer even without the database."""
         if not endpoint.who or (endpoint.open_on_loopback and is_loopback(request)):
             return _NOBODY
         access = require_known(await identify(request, self._house, self._wrong))
@@ -67,18 +67,18 @@ class Server:
         return access if access.run_id is None else await self._house.db.read(lambda tx: _bound(tx, access))
 
     async def _once(self, endpoint: Endpoint, ask: Ask[Any, Any], key: str, raw: bytes) -> Response:
-        """The first answer under an idempotency key, whoever repeats it."""
+        """Return the first answer under an idempotency key."""
 
-        async def give(keep: Keep) -> Response:
+        async def work(keep: Keep) -> Response:
             ask.keep = lambda tx, answer: keep(tx, respond(endpoint, answer))
             return respond(endpoint, await endpoint.handler(ask))
 
-        asked = f"{endpoint.method} {ask.request.url.path}\n".encode() + raw
-        return await self._repeats.once(ask.access, key, asked, give, secret=endpoint.secret)
+        request = f"{endpoint.method} {ask.request.url.path}\n".encode() + raw
+        return await self._answers.once(ask.access, key, request, work, secret=endpoint.secret)
 
 
 def respond(endpoint: Endpoint, result: object) -> Response:
-    """A handler's result as a response; a Response passes as it is."""
+    """Turn a handler's result into a response; a Response is returned as it is."""
     if isinstance(result, Response):
         return result
     reply = result if isinstance(result, Reply) else Reply(next(iter(endpoint.answers)), result)
@@ -88,17 +88,17 @@ def respond(endpoint: Endpoint, result: object) -> Response:
 
 
 def decode_query(request: Request, kind: type) -> Any:
-    """The query parameters as their type; each may stand once."""
+    """Decode the query parameters as their type; each may be sent once."""
     items = request.query_params.multi_items()
     names = [name for name, _ in items]
     repeated = next((name for name in names if names.count(name) > 1), None)
     if repeated is not None:
-        raise invalid(repeated, f"The parameter {repeated} stands twice.")
+        raise invalid(repeated, f"The parameter {repeated} was sent twice; send it once.")
     try:
         query: Any = msgspec.convert(dict(items), kind, strict=False)
     except msgspec.ValidationError as error:
         raise wrong_value(error) from error
-    # Lenient reading takes the word null for nothing; a parameter that is nothing is left out instead.
+    # Lenient decoding takes the word null for None; such a parameter must be left out instead.
     empty = next((name for name in names if getattr(query, _attribute(kind, name)) is None), None)
     if empty is not None:
         raise invalid(empty, f"The parameter {empty} is null; leave it out instead.")
@@ -110,19 +110,19 @@ def _attribute(kind: type, name: str) -> str:
 
 
 def _bound(tx: Tx, access: Access) -> Access:
-    """A run's access, with nothing but the lane of the run in sight."""
+    """Return the access of a run's token, which sees the lane of that run alone."""
     run = run_by_id(tx, access, access.run_id or "")
     if run is None:
-        raise Refusal(Code.UNAUTHENTICATED, "The run of this token is no more.")
+        raise Refusal(Code.UNAUTHENTICATED, "The run of this token no longer exists.")
     return msgspec.structs.replace(access, bound_to=run.session_key)
 
 
 async def http_error(request: Request, error: Exception) -> Response:
-    """Starlette's own refusals (no such path, wrong method) in our words."""
+    """Answer Starlette's own errors (no such path, wrong method) with our error body."""
     assert isinstance(error, HTTPException)
     if error.status_code == 405:
         response = refusal_response(
-            Refusal(Code.METHOD_NOT_ALLOWED, "This path does not take that method."), request.state.request_id
+            Refusal(Code.METHOD_NOT_ALLOWED, "This path does not support that method."), request.state.request_id
         )
         response.headers["Allow"] = (error.headers or {}).get("Allow", "")
         return response

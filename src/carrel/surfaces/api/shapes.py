@@ -1,4 +1,4 @@
-"""The wire shape of runs and messages, and how they are read. What the fields mean is decided in the rooms below."""
+"""The JSON shape of runs and messages."""
 
 from collections.abc import Iterable
 from typing import Any, Literal
@@ -17,7 +17,7 @@ _usage = msgspec.json.Decoder(dict[str, Any]).decode
 
 
 class Attached(Out, frozen=True, kw_only=True):
-    """A file that came with a message."""
+    """A file attached to a message."""
 
     id: str
     file_name: str
@@ -42,7 +42,7 @@ class RunError(Out, frozen=True, kw_only=True):
 
 
 class RunUsage(Out, frozen=True, kw_only=True):
-    """What a run cost, as far as its gateway told."""
+    """What a run cost, as far as its gateway reports it."""
 
     input_tokens: int
     output_tokens: int
@@ -51,7 +51,7 @@ class RunUsage(Out, frozen=True, kw_only=True):
 
 
 class RunAttributes(Struct, frozen=True, kw_only=True, rename="upper"):
-    """The attributes under which a run's ids travel."""
+    """The attributes that carry a run's ids."""
 
     auto_run_kind: str | None = None
     auto_run_id: str | None = None
@@ -62,14 +62,14 @@ class RunAttributes(Struct, frozen=True, kw_only=True, rename="upper"):
 
 
 class Announced(Out, frozen=True, kw_only=True):
-    """How a result was carried to its requester."""
+    """How a result was delivered to its requester."""
 
     state: Literal["none", "pending", "delivered", "undelivered", "skipped"] = "none"
     attempts: int = 0
 
 
 class Injected(Out, frozen=True, kw_only=True):
-    """What a turn was given besides its message."""
+    """The context a turn was given besides its message."""
 
     injected: bool = False
     layers: tuple[str, ...] = ()
@@ -78,7 +78,7 @@ class Injected(Out, frozen=True, kw_only=True):
 
 
 class RunShape(Out, frozen=True, kw_only=True):
-    """A run as every list and event of the API shows it."""
+    """A run as every list shows it."""
 
     id: str
     agent_id: str
@@ -121,22 +121,22 @@ class RunShape(Out, frozen=True, kw_only=True):
 
 
 def run_shapes(tx: Tx, access: Access, runs: Iterable[Run]) -> list[RunShape]:
-    """Runs with what is stored beside them; the queue of a lane is read once."""
-    places: dict[str, dict[str, int]] = {}
+    """Return runs with everything stored about them; the queue of each lane is read once."""
+    positions: dict[str, dict[str, int]] = {}
     shapes = []
     for run in runs:
-        if run.state == "queued" and run.key not in places:
-            places[run.key] = queue_order(tx, access, run.key)
-        shapes.append(_run_shape(tx, access, run, places.get(run.key, {}).get(run.id)))
+        if run.state == "queued" and run.key not in positions:
+            positions[run.key] = queue_order(tx, access, run.key)
+        shapes.append(_run_shape(tx, access, run, positions.get(run.key, {}).get(run.id)))
     return shapes
 
 
 def run_shape(tx: Tx, access: Access, run: Run) -> RunShape:
-    """One run."""
+    """Return one run."""
     return run_shapes(tx, access, [run])[0]
 
 
-def _run_shape(tx: Tx, access: Access, run: Run, place: int | None) -> RunShape:
+def _run_shape(tx: Tx, access: Access, run: Run, position: int | None) -> RunShape:
     key = run.session_key
     channel, rest = key.identity
     retrying = run.state == "queued" and run.attempt > 0
@@ -150,7 +150,7 @@ def _run_shape(tx: Tx, access: Access, run: Run, place: int | None) -> RunShape:
         state=run.state,  # type: ignore[arg-type]
         waiting_for=run.waiting_for if run.state == "waiting" else None,  # type: ignore[arg-type]
         reason=run.reason,
-        # A run that waits says here what it waits to hear.
+        # The note of a waiting run is its question.
         note=run.question if run.state == "waiting" else run.note,
         provenance=run.source(),
         message=_said(tx, access, run),
@@ -169,7 +169,7 @@ def _run_shape(tx: Tx, access: Access, run: Run, place: int | None) -> RunShape:
         attempt=max(1, run.attempt),
         attempts_max=run.attempts_max,
         next_attempt_at=iso(run.due_at) if retrying else None,
-        queue_position=place,
+        queue_position=position,
         timeout_seconds=run.timeout_ms // 1000,
         delivery_instruction_profile_version=run.instructions_version,
         instructions_sha256=run.instructions_sha256,
@@ -184,9 +184,9 @@ def _run_shape(tx: Tx, access: Access, run: Run, place: int | None) -> RunShape:
 
 
 def _announced(tx: Tx, access: Access, run: Run) -> Announced:
-    # Only what was sent or spawned has something to announce.
-    sent = run.provenance_kind in ("inter_session", "spawn")
-    exchange = exchange_after(tx, access, run.id) if sent else None
+    # Only runs that a session sent or spawned announce their result.
+    announces = run.provenance_kind in ("inter_session", "spawn")
+    exchange = exchange_after(tx, access, run.id) if announces else None
     if exchange is None:
         return Announced()
     return Announced(state="pending" if exchange.state == "open" else exchange.state, attempts=exchange.attempts)
@@ -204,17 +204,17 @@ def _said(tx: Tx, access: Access, run: Run) -> Said:
 
 
 def _run_usage(run: Run) -> RunUsage:
-    told = _usage(run.usage) if run.usage else {}
+    used = _usage(run.usage) if run.usage else {}
     return RunUsage(
-        input_tokens=told.get("inputTokens", 0),
-        output_tokens=told.get("outputTokens", 0),
-        total_tokens=told.get("totalTokens", 0),
-        cost_usd=told.get("costUsd"),
+        input_tokens=used.get("inputTokens", 0),
+        output_tokens=used.get("outputTokens", 0),
+        total_tokens=used.get("totalTokens", 0),
+        cost_usd=used.get("costUsd"),
     )
 
 
 class Waited(Out, frozen=True, kw_only=True):
-    """What came of a run while somebody waited for it."""
+    """The result of waiting for a run."""
 
     run_id: str
     status: Literal["accepted", "ok", "timeout", "error"]
@@ -224,14 +224,14 @@ class Waited(Out, frozen=True, kw_only=True):
 
 
 def waited(run: Run, *, with_key: bool = False) -> Waited:
-    """A run as the answer to whoever waited for it; one that waits for a person itself says so as an error."""
+    """Return the result of waiting for a run; that the run is itself waiting for a person is an error."""
     key = run.key if with_key else UNSET
     if run.state == "completed":
         return Waited(run_id=run.id, status="ok", reply=run.reply or "", session_key=key)
     if run.state == "waiting":
-        asked = f"The run waits for {run.waiting_for} before it goes on: {run.question or 'no question was given'}"
+        asked = f"The run is waiting for {run.waiting_for}: {run.question or 'no question was given'}"
         return Waited(run_id=run.id, status="error", error=asked, session_key=key)
     if run.ended:
-        told = run.error_message or run.reason or run.error_code or "no reason was given"
-        return Waited(run_id=run.id, status="error", error=f"The run {run.state}: {told}", session_key=key)
+        why = run.error_message or run.reason or run.error_code or "no reason was given"
+        return Waited(run_id=run.id, status="error", error=f"The run {run.state}: {why}", session_key=key)
     return Waited(run_id=run.id, status="timeout", session_key=key)

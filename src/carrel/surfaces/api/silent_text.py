@@ -1,17 +1,17 @@
-"""Hushing: words that only say that nothing is said are not passed on to people, not even while they come."""
+"""Holds back live text that may turn out to be a silent reply, which people are not shown."""
 
 from carrel.kernel import may_be_silent, visible_reply
 
 
-class Hush:
-    """Holds back what a lane says for as long as it may be silence; a lane has one run at a time."""
+class SilentTextFilter:
+    """Holds back the text of a lane for as long as it may be a silent reply; a lane has one run at a time."""
 
     def __init__(self) -> None:
         self._run_id: str | None = None
         self._held = ""
 
-    def hear(self, run_id: str, piece: str) -> str:
-        """What may be passed on now that a piece came: it with what was held back before it, or nothing yet."""
+    def add(self, run_id: str, piece: str) -> str:
+        """Return the text to show now that a piece arrived, with what was held back before it; empty for none yet."""
         text = self._take(run_id) + piece
         if not may_be_silent(text):
             return text
@@ -19,7 +19,7 @@ class Hush:
         return ""
 
     def end(self, run_id: str, reply: str | None) -> str:
-        """What is still to be passed on of a run that came to a reply; nothing of one that came to none."""
+        """Return the text still held back when a run has ended; empty for a run without a visible reply."""
         held = self._take(run_id)
         return held if visible_reply(reply) else ""
 

@@ -1,4 +1,4 @@
-"""The stream: the feed as server-sent events, from a cursor, for as long as somebody listens."""
+"""The feed as server-sent events, from a cursor on."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -20,7 +20,7 @@ from carrel.surfaces.http.streaming import PING, FrameStream, seen_event
 
 
 class StreamQuery(In, frozen=True, kw_only=True):
-    """Which events, and behind which one."""
+    """Which events, and after which one."""
 
     session_id: str | UnsetType = UNSET
     session_key: str | UnsetType = UNSET
@@ -34,7 +34,7 @@ class StreamQuery(In, frozen=True, kw_only=True):
 
 @endpoint("GET", "/api/stream", answers={200: str}, query=StreamQuery, media="text/event-stream")
 async def follow(ask: Ask[None, StreamQuery]) -> Response:
-    """What happens, as it happens; a cursor brings what was missed first."""
+    """Stream events as they happen; with a cursor, missed events come first."""
     cursor = _last_seen(ask)
     wanted = await ask.read(lambda tx, access: _filter(tx, access, ask.query))
     start = await ask.read(lambda tx, access: feed_start(tx, access, cursor))
@@ -43,13 +43,13 @@ async def follow(ask: Ask[None, StreamQuery]) -> Response:
 
 
 def _last_seen(ask: Ask[None, StreamQuery]) -> int | None:
-    """The number of the last event the follower has seen; the header wins, as browsers send it on their own."""
+    """Return the number of the last event the client received; the header wins, as browsers send it themselves."""
     text = ask.request.headers.get("last-event-id") or (ask.query.last_event_id or "")
     if not text:
         return None
     seen = seen_event(text)
     if seen is None:
-        raise invalid("lastEventId", "The last event's id is the number of an event.")
+        raise invalid("lastEventId", "lastEventId must be the number of an event.")
     return seen
 
 
@@ -71,20 +71,20 @@ def _filter(tx: Tx, access: Access, query: StreamQuery) -> "Wanted":
             names=tuple(name for name in map(str.strip, query.events.split(",")) if name),
             mailbox=mailbox_of(access),
         ),
-        # Events carry neither a topic nor a space so far: who asks for one alone is told of nothing.
+        # Events have no topic or space so far: a filter by one matches nothing.
         nothing=bool(query.topic_id) or not in_default_space(query.space_id, query.allowed_space_ids),
     )
 
 
 def in_default_space(space_id: str | UnsetType, allowed_space_ids: str | UnsetType) -> bool:
-    """True unless the asker names spaces and the default one, where everything lies so far, is not among them."""
+    """Whether the named spaces, if any, include the default one, which holds everything so far."""
     named = {space_id} if space_id else set()
     named |= {name.strip() for name in (allowed_space_ids or "").split(",") if name.strip()}
     return not named or "space-default" in named
 
 
 class Wanted:
-    """Which events a follower is sent."""
+    """Which events a client is sent."""
 
     def __init__(self, only: EventFilter, *, nothing: bool) -> None:
         self._only = only
@@ -95,7 +95,7 @@ class Wanted:
 
 
 class Following:
-    """One follower of the feed: what it is sent, and whether it may still hear it."""
+    """One client of the feed: what it is sent, and whether it may still receive it."""
 
     def __init__(self, ask: Ask[None, StreamQuery], wanted: Wanted, start: FeedStart) -> None:
         self._house: House = ask.house
@@ -105,7 +105,7 @@ class Following:
         self._start = start
 
     async def frames(self) -> AsyncIterator[bytes]:
-        """What is missed first, then what happens, and a sign of life in between."""
+        """Yield missed events first, then new ones as they happen, and pings in between."""
         start = self._start
         yield _frame("stream.ready", {"seq": start.newest})
         after, reason = start.after, start.reset
@@ -114,17 +114,17 @@ class Following:
         if reason is not None:
             METRICS.count("events.reset.count", reason=reason)
             yield _frame("stream.reset", {"reason": reason, "seq": start.newest})
-        told = elapsed_seconds()
+        sent_at = elapsed_seconds()
         async for page in feed_pages(self._house.db, self._access, after, wait_seconds=STREAM_PING_SECONDS):
             for event in filter(self._wanted, page):
                 yield _event_frame(event)
-                told = elapsed_seconds()
-            if elapsed_seconds() - told >= STREAM_PING_SECONDS:
+                sent_at = elapsed_seconds()
+            if elapsed_seconds() - sent_at >= STREAM_PING_SECONDS:
                 yield PING
-                told = elapsed_seconds()
+                sent_at = elapsed_seconds()
 
     async def _missed_too_many(self) -> bool:
-        """True when more events were missed, after the filters, than are sent after the fact."""
+        """Return whether more events were missed, after the filters, than are replayed."""
         left, after = self._house.settings.events.replay_max, self._start.after
         while after < self._start.newest:
             page = await self._house.db.read(partial(_page, access=self._access, after=after))
@@ -134,12 +134,12 @@ class Following:
             if left < 0:
                 return True
             after = page[-1].seq
-            # Reading never waits, so others get their turn between two pages.
+            # Reading never waits, so others get their turn between pages.
             await asyncio.sleep(0)
         return False
 
     async def still_allowed(self) -> bool:
-        """Whether whoever asked may hear more."""
+        """Return whether the client may receive more."""
         return await is_still_known(self._request, self._house, self._request.app.state.wrong_tokens)
 
 
@@ -147,7 +147,7 @@ def _page(tx: Tx, *, access: Access, after: int) -> list[Event]:
     return events_after(tx, access, after, limit=STREAM_PAGE_ROWS)
 
 
-# Many followers are sent the same event within moments; few are kept, for a body may be large.
+# Many clients are sent the same event within moments; few are cached, as a body may be large.
 @lru_cache(maxsize=32)
 def _event_frame(event: Event) -> bytes:
     return b"id: %d\nevent: %s\ndata: %s\n\n" % (event.seq, event.name.encode(), event.wire())

@@ -1,4 +1,4 @@
-"""The chat's WebSocket: lines in, words and events of bound sessions out. Words come live, all else from the feed."""
+"""The chat's WebSocket: messages in, live text and events of bound sessions out."""
 
 import asyncio
 from contextlib import ExitStack
@@ -17,7 +17,7 @@ from carrel.sessions import ChatAddress, chat_session
 from carrel.storage import Tx
 from carrel.surfaces.api.chat import ChatLine, send_line
 from carrel.surfaces.api.endpoint import PEOPLE
-from carrel.surfaces.api.silent_text import Hush
+from carrel.surfaces.api.silent_text import SilentTextFilter
 from carrel.surfaces.api.websocket_frames import Frame, InFrame, error_frame, frame_of, system_frame
 from carrel.surfaces.http.bodies import decode_body
 from carrel.surfaces.http.errors import refusal_response
@@ -29,10 +29,10 @@ from carrel.surfaces.http.websockets import (
     NOT_ALLOWED,
     TRY_AGAIN_LATER,
     Closing,
-    close_with,
+    close,
+    close_with_server,
     code_in,
     next_message,
-    say_goodbye,
     send_value,
 )
 
@@ -41,24 +41,24 @@ _log = getLogger("carrel.api")
 
 
 async def chat_socket(socket: WebSocket) -> None:
-    """Serve one connection from its greeting to its end."""
+    """Serve one connection from its handshake to its end."""
     house: House = socket.app.state.house
     offered = next((name for name in socket.scope.get("subprotocols", []) if name.startswith(_BEARER)), None)
     try:
-        access = await _who(socket, house, offered)
+        access = await _identify(socket, house, offered)
     except Refusal as refusal:
         await socket.send_denial_response(refusal_response(refusal, socket.state.request_id))
         return
     await socket.accept(subprotocol=offered)
     cursor = (await house.db.read(lambda tx: feed_start(tx, access, None))).after
-    await say_goodbye(socket, await _Connection(socket, house, access, offered).serve(cursor))
+    await close(socket, await _Connection(socket, house, access, offered).serve(cursor))
 
 
 SOCKET = WebSocketRoute("/ws/chat", chat_socket)
 
 
-async def _who(socket: WebSocket, house: House, offered: str | None) -> Access:
-    """Who is at the other end: by the subprotocol's token, else by cookie or header."""
+async def _identify(socket: WebSocket, house: House, offered: str | None) -> Access:
+    """Return the caller: by the token in the subprotocol, else by cookie or header."""
     refuse_token_in_query(socket)
     token = offered.removeprefix(_BEARER) if offered else None
     access = await identify(socket, house, socket.app.state.wrong_tokens, token=token)
@@ -78,62 +78,62 @@ class _Connection:
         self._offered = offered
         self._out: asyncio.Queue[Frame] = asyncio.Queue(CHAT_FRAMES_WAITING_MAX)
         # By session key, the latest bound last.
-        self._ears: dict[str, _Ear] = {}
-        # Held from before a line is delivered until its lane is bound, so that no event of it passes unheard.
+        self._listeners: dict[str, _Listener] = {}
+        # Held from before a message is delivered until its lane is bound, so that no event of it is missed.
         self._binding = asyncio.Lock()
-        self._front: SessionKey | None = None
+        self._active: SessionKey | None = None
 
     async def serve(self, cursor: int) -> int:
-        """Talk until either side ends it; the code to close with."""
+        """Serve until either side ends it; return the code to close with."""
         code = DONE
         try:
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._read(group))
                 group.create_task(self._write())
                 group.create_task(self._follow(cursor))
-                group.create_task(close_with(self._house))
+                group.create_task(close_with_server(self._house))
         except* WebSocketDisconnect:
             code = DONE
         except* Closing as closings:
             code = code_in(closings)
         except* Refusal as refused:
-            # Only a store that is away refuses here: what a frame asked for in vain was answered to the frame.
+            # Only an unavailable database refuses here: refusals of a frame were sent as its answer.
             _log.warning("chat_socket_broken_off", extra={"reason": str(refused.exceptions[0])})
             code = TRY_AGAIN_LATER
         except* Exception:  # boundary: one broken connection must not take the server's others with it
             _log.exception("chat_socket_failed", extra={"request_id": self._socket.state.request_id})
             code = BROKEN
         finally:
-            for ear in self._ears.values():
-                ear.close()
+            for listener in self._listeners.values():
+                listener.close()
         return code
 
     async def _read(self, group: asyncio.TaskGroup) -> None:
         while True:
             raw = await next_message(self._socket)
-            await self._still_welcome()
+            await self._check_access()
             try:
                 frame = decode_body(raw, InFrame)
             except Refusal as refusal:
-                self._send(error_frame(self._front.conversation if self._front else None, refusal))
+                self._send(error_frame(self._active.conversation if self._active else None, refusal))
                 continue
-            await self._take(group, frame)
+            await self._handle(group, frame)
 
-    async def _still_welcome(self) -> None:
-        """A token that was revoked while the line was open ends it."""
+    async def _check_access(self) -> None:
+        """Close the connection when its token was revoked meanwhile."""
         try:
-            self._access = await _who(self._socket, self._house, self._offered)
+            self._access = await _identify(self._socket, self._house, self._offered)
         except Refusal as refusal:
             if refusal.code is Code.STORAGE_UNAVAILABLE:
                 raise
             raise Closing(NOT_ALLOWED) from refusal
 
-    async def _take(self, group: asyncio.TaskGroup, frame: InFrame) -> None:
-        act = {"bind": self._bind, "message": self._say, "stop": self._stop}[frame.type]
+    async def _handle(self, group: asyncio.TaskGroup, frame: InFrame) -> None:
+        act = {"bind": self._bind, "message": self._message, "stop": self._stop}[frame.type]
         try:
             await act(group, frame)
         except Refusal as refusal:
-            self._send(error_frame(frame.session_id or (self._front.conversation if self._front else None), refusal))
+            self._send(error_frame(frame.session_id or (self._active.conversation if self._active else None), refusal))
 
     async def _bind(self, group: asyncio.TaskGroup, frame: InFrame) -> None:
         key = await self._house.db.read(lambda tx: self._find(tx, frame))
@@ -142,13 +142,13 @@ class _Connection:
         self._send(system_frame(key.conversation, "runtime_event", {"bound": True}))
 
     def _find(self, tx: Tx, frame: InFrame) -> SessionKey:
-        reference = frame.session_id or (str(self._front) if self._front and not frame.client_instance_id else None)
+        reference = frame.session_id or (str(self._active) if self._active and not frame.client_instance_id else None)
         address = ChatAddress(channel="web", client_instance_id=frame.client_instance_id, reference=reference)
         key = chat_session(tx, self._access, self._house.settings.sessions, address)
         require_usable(tx, self._access, key)
         return key
 
-    async def _say(self, group: asyncio.TaskGroup, frame: InFrame) -> None:
+    async def _message(self, group: asyncio.TaskGroup, frame: InFrame) -> None:
         async with self._binding:
             received = await send_line(self._house, self._access, self._line(frame))
             self._listen(group, received.key)
@@ -157,7 +157,7 @@ class _Connection:
             self._send(Frame(type="assistant_done", session_id=session_id, text=reply, command=True))
 
     def _line(self, frame: InFrame) -> ChatLine:
-        named = frame.session_id or (str(self._front) if self._front is not None else None)
+        named = frame.session_id or (str(self._active) if self._active is not None else None)
         return ChatLine(
             text=frame.text,
             session_id=named,
@@ -175,55 +175,55 @@ class _Connection:
         self._send(system_frame(key.conversation, "runtime_event", {"cancelledRuns": stopped}))
 
     def _listen(self, group: asyncio.TaskGroup, key: SessionKey) -> None:
-        """Hear a lane from now on; the one bound longest ago makes room where there are too many."""
-        self._front, name = key, str(key)
-        if name in self._ears:
+        """Listen to a lane from now on; with too many, the one bound longest ago is dropped."""
+        self._active, name = key, str(key)
+        if name in self._listeners:
             return
-        if len(self._ears) >= CHAT_BINDINGS_MAX:
-            self._ears.pop(next(iter(self._ears))).close()
-        # The ear is there before anything is awaited, so nothing said from here on is missed.
-        ear = _Ear(self._house, self._access, key)
-        ear.task = group.create_task(self._hear(ear))
-        self._ears[name] = ear
+        if len(self._listeners) >= CHAT_BINDINGS_MAX:
+            self._listeners.pop(next(iter(self._listeners))).close()
+        # It listens before anything is awaited, so no text from here on is missed.
+        listener = _Listener(self._house, self._access, key)
+        listener.task = group.create_task(self._forward(listener))
+        self._listeners[name] = listener
 
-    async def _hear(self, ear: "_Ear") -> None:
+    async def _forward(self, listener: "_Listener") -> None:
         while True:
-            self._pass_on(ear, await ear.words.get())
+            self._send_live(listener, await listener.words.get())
 
-    def _pass_on(self, ear: "_Ear", spoken: Spoken) -> None:
+    def _send_live(self, listener: "_Listener", spoken: Spoken) -> None:
         if spoken.kind == "text":
-            self._send_words(ear, spoken.run_id, ear.hush.hear(spoken.run_id, spoken.text))
+            self._send_text(listener, spoken.run_id, listener.silent_text.add(spoken.run_id, spoken.text))
         else:
-            ear.hush.end(spoken.run_id, None)
-            self._send(system_frame(ear.session_id, "progress_update", {"restart": True}, run_id=spoken.run_id))
+            listener.silent_text.end(spoken.run_id, None)
+            self._send(system_frame(listener.session_id, "progress_update", {"restart": True}, run_id=spoken.run_id))
 
-    def _send_words(self, ear: "_Ear", run_id: str, text: str) -> None:
+    def _send_text(self, listener: "_Listener", run_id: str, text: str) -> None:
         if text:
-            self._send(Frame(type="assistant_chunk", session_id=ear.session_id, run_id=run_id, text=text))
+            self._send(Frame(type="assistant_chunk", session_id=listener.session_id, run_id=run_id, text=text))
 
     async def _follow(self, after: int) -> None:
         async for page in feed_pages(self._house.db, self._access, after, wait_seconds=STREAM_PING_SECONDS):
             if not page:
-                await self._still_welcome()
+                await self._check_access()
             async with self._binding:
                 for event in page:
-                    self._tell(event)
+                    self._send_event(event)
 
-    def _tell(self, event: Event) -> None:
-        # Words are passed on in the very next step of the loop and an event only after its commit: they never overtake.
-        ear = self._ears.get(event.key or "")
-        frame = None if ear is None else frame_of(event)
-        if ear is None or frame is None:
+    def _send_event(self, event: Event) -> None:
+        # Live text is sent in the very next step of the loop, an event only after its commit: the order is kept.
+        listener = self._listeners.get(event.key or "")
+        frame = None if listener is None else frame_of(event)
+        if listener is None or frame is None:
             return
         if frame.type == "assistant_done" and frame.run_id is not None:
-            self._send_words(ear, frame.run_id, ear.hush.end(frame.run_id, frame.text or None))
+            self._send_text(listener, frame.run_id, listener.silent_text.end(frame.run_id, frame.text or None))
         self._send(frame)
 
     def _send(self, frame: Frame) -> None:
         try:
             self._out.put_nowait(frame)
         except asyncio.QueueFull:
-            # The client does not take what it is sent.
+            # The client does not read what it is sent.
             raise Closing(TRY_AGAIN_LATER) from None
 
     async def _write(self) -> None:
@@ -231,18 +231,18 @@ class _Connection:
             await send_value(self._socket, await self._out.get())
 
 
-class _Ear:
-    """What is said live in one bound lane, and the one who passes it on."""
+class _Listener:
+    """The live text of one bound lane, and the task that forwards it."""
 
     def __init__(self, house: House, access: Access, key: SessionKey) -> None:
         self.session_id = key.conversation
-        self.hush = Hush()
+        self.silent_text = SilentTextFilter()
         self.task: asyncio.Task[None] | None = None
         self._stack = ExitStack()
         self.words = self._stack.enter_context(house.live.listening(access.account_id, str(key)))
 
     def close(self) -> None:
-        """Listen no more."""
+        """Stop listening."""
         self._stack.close()
         if self.task is not None:
             self.task.cancel()

@@ -1,4 +1,4 @@
-"""The frames of the chat's WebSocket, and what each event of the feed becomes there."""
+"""The frames of the chat's WebSocket, and the frame for each event of the feed."""
 
 from typing import Any, Literal
 
@@ -16,12 +16,12 @@ _NAMES = {
     "session_id": "sessionId",
     "run_id": "runId",
     "event_type": "eventType",
-    # The contract's name for what an event says.
-    "said": "payload",
+    # The name that clients know.
+    "content": "payload",
 }
 _body = msgspec.json.Decoder(dict[str, Any]).decode
-# What an event is told as; every other one is left out.
-_TOLD: dict[str, EventType] = {
+# The type of frame for each event; other events are not sent.
+_EVENT_TYPES: dict[str, EventType] = {
     "run.queued": "runtime_event",
     "run.started": "typing",
     "run.progress": "progress_update",
@@ -49,7 +49,7 @@ class InFrame(In, frozen=True, kw_only=True):
 
 
 class Frame(Struct, frozen=True, kw_only=True, rename=_NAMES, omit_defaults=True):
-    """What a client hears."""
+    """What a client receives."""
 
     type: Literal["assistant_chunk", "assistant_done", "system_event"]
     session_id: str | None
@@ -57,25 +57,25 @@ class Frame(Struct, frozen=True, kw_only=True, rename=_NAMES, omit_defaults=True
     text: str | UnsetType = UNSET
     command: bool | UnsetType = UNSET
     event_type: EventType | UnsetType = UNSET
-    said: dict[str, Any] | UnsetType = UNSET
+    content: dict[str, Any] | UnsetType = UNSET
     seq: int | UnsetType = UNSET
 
 
 def frame_of(event: Event) -> Frame | None:
-    """An event as its lane's listeners hear it; None for what they need not hear."""
+    """Return the frame for an event; None for events that are not sent."""
     if event.name == "run.completed":
         return _done_frame(event)
-    told = _TOLD.get(event.name)
-    if told is None:
+    event_type = _EVENT_TYPES.get(event.name)
+    if event_type is None:
         return None
-    said = {"name": event.name, **_body(event.body)}
+    content = {"name": event.name, **_body(event.body)}
     if event.name == "run.failed":
-        said |= said.get("error") or {}
-    return system_frame(event.conversation, told, said, run_id=event.run_id, seq=event.seq)
+        content |= content.get("error") or {}
+    return system_frame(event.conversation, event_type, content, run_id=event.run_id, seq=event.seq)
 
 
 def _done_frame(event: Event) -> Frame:
-    """The end of a reply; one that no person in a chat asked for says by whose doing it is."""
+    """Return the frame that ends a reply; a reply that no person asked for includes its provenance."""
     body = _body(event.body)
     reply, provenance = body.get("reply") or "", body["provenance"]
     return Frame(
@@ -83,7 +83,7 @@ def _done_frame(event: Event) -> Frame:
         session_id=event.conversation,
         run_id=event.run_id,
         text=reply if visible_reply(reply) else "",
-        said=UNSET if provenance["kind"] == "external_user" else {"provenance": provenance},
+        content=UNSET if provenance["kind"] == "external_user" else {"provenance": provenance},
         seq=event.seq,
     )
 
@@ -91,18 +91,20 @@ def _done_frame(event: Event) -> Frame:
 def system_frame(
     session_id: str | None,
     event_type: EventType,
-    said: dict[str, Any],
+    content: dict[str, Any],
     *,
     run_id: str | None = None,
     seq: int | UnsetType = UNSET,
 ) -> Frame:
-    """A frame that is no answer."""
-    return Frame(type="system_event", session_id=session_id, run_id=run_id, event_type=event_type, said=said, seq=seq)
+    """Return a frame that is not part of a reply."""
+    return Frame(
+        type="system_event", session_id=session_id, run_id=run_id, event_type=event_type, content=content, seq=seq
+    )
 
 
 def error_frame(session_id: str | None, refusal: Refusal) -> Frame:
-    """What was wrong with a client's frame."""
-    said: dict[str, Any] = {"code": refusal.code, "message": refusal.message}
+    """Return the frame that reports an error in a client's frame."""
+    content: dict[str, Any] = {"code": refusal.code, "message": refusal.message}
     if refusal.field is not None:
-        said["field"] = refusal.field
-    return system_frame(session_id, "error", said)
+        content["field"] = refusal.field
+    return system_frame(session_id, "error", content)

@@ -1,6 +1,6 @@
-"""The dashboard's files over HTTP: the page itself, its styles and its scripts.
+"""Serves the dashboard's files: the page, its styles and its scripts.
 
-Not here: anything the page shows. It reads and writes through the same public API as every other client.
+The page itself reads and writes by the same public API as every other client.
 """
 
 from carrel.surfaces.dashboard.pages import routes

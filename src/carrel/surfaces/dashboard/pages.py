@@ -1,6 +1,6 @@
-"""Serve the one page and its files, each with a fingerprint, under a strict content policy.
+"""Serves the page and its files with ETags and a strict content security policy.
 
-Not here: templates, sign-in, or any value of an account. Every reader gets the same bytes.
+There are no templates and no values of an account here: every client gets the same bytes.
 """
 
 import hashlib
@@ -15,7 +15,7 @@ STATIC = Path(__file__).parent / "static"
 
 PAGE = "index.html"
 
-# Every address of the page; what comes after /chat/ is a session key and is read by the page itself.
+# Every path of the page; what follows /chat/ is a session key, which the page itself reads.
 PAGE_PATHS = ("/", "/chat", "/chat/{key:path}")
 
 MEDIA_TYPES = {
@@ -31,7 +31,7 @@ ALLOWED_SOURCES = {
     "style-src": "'self'",
     "img-src": "'self'",
     "connect-src": "'self'",
-    # The sign-in form is sent by script alone: if the script fails, a token must not land in an address.
+    # The sign-in form is only sent by script: if the script fails, the token must not end up in a URL.
     "form-action": "'none'",
     "base-uri": "'none'",
     "frame-ancestors": "'none'",
@@ -40,7 +40,7 @@ ALLOWED_SOURCES = {
 CONTENT_POLICY = "; ".join(f"{kind} {sources}" for kind, sources in ALLOWED_SOURCES.items())
 
 HEADERS = {
-    # The names of the files never change, so a browser has to ask whether its copy still holds.
+    # File names never change, so a browser has to check whether its copy is still current.
     "Cache-Control": "no-cache",
     "Content-Security-Policy": CONTENT_POLICY,
     "Cross-Origin-Opener-Policy": "same-origin",
@@ -50,7 +50,7 @@ HEADERS = {
 
 
 class StaticFile(Struct, frozen=True, kw_only=True):
-    """One file of the dashboard as it goes over the wire."""
+    """One file of the dashboard as it is sent."""
 
     content: bytes
     media_type: str
@@ -58,7 +58,7 @@ class StaticFile(Struct, frozen=True, kw_only=True):
 
 
 def read_files(folder: Path = STATIC) -> dict[str, StaticFile]:
-    """Read every file of the dashboard once, by its path below the folder."""
+    """Read every file of the dashboard, by its path within the folder."""
     files = {}
     for path in sorted(folder.rglob("*")):
         media_type = MEDIA_TYPES.get(path.suffix)
@@ -70,15 +70,15 @@ def read_files(folder: Path = STATIC) -> dict[str, StaticFile]:
 
 
 def routes() -> list[BaseRoute]:
-    """Give the routes of the page and of its files; the files are read now, not per request."""
+    """Return the routes of the page and its files, which are read now and not per request."""
     files = read_files()
 
     async def page(request: Request) -> Response:
-        return answer(request, files[PAGE])
+        return respond(request, files[PAGE])
 
     async def static_file(request: Request) -> Response:
         found = files.get(request.path_params["path"])
-        return Response(status_code=404) if found is None else answer(request, found)
+        return Response(status_code=404) if found is None else respond(request, found)
 
     return [
         *(Route(path, page, methods=["GET"]) for path in PAGE_PATHS),
@@ -86,15 +86,15 @@ def routes() -> list[BaseRoute]:
     ]
 
 
-def answer(request: Request, file: StaticFile) -> Response:
-    """Answer with the file, or with 304 when the reader already holds these bytes."""
+def respond(request: Request, file: StaticFile) -> Response:
+    """Return the file, or 304 when the client already has it."""
     headers = {**HEADERS, "ETag": file.etag}
-    if holds(request.headers.get("if-none-match", ""), file.etag):
+    if has_current(request.headers.get("if-none-match", ""), file.etag):
         return Response(status_code=304, headers=headers)
     return Response(file.content, media_type=file.media_type, headers=headers)
 
 
-def holds(if_none_match: str, etag: str) -> bool:
-    """Say whether the reader's list of fingerprints names this one; proxies may have marked it weak."""
+def has_current(if_none_match: str, etag: str) -> bool:
+    """Return whether If-None-Match names this ETag; proxies may have marked it weak."""
     named = {tag.strip().removeprefix("W/") for tag in if_none_match.split(",")}
     return etag in named or "*" in named

@@ -1,1 +1,12 @@
-"""What all surfaces share: identity, errors, bodies, idempotency, streaming and WebSockets over HTTP."""
+"""What every surface shares:
+
+- bodies: reading and decoding request bodies
+- errors: the HTTP status of every error code, and the error body
+- house: House, what main hands to every surface
+- idempotency: answers kept under an idempotency key
+- identity: who sends a request, by token, cookie or loopback address
+- responder: a request from its arrival to its answer, whatever goes wrong
+- streaming: server-sent events
+- tool_callers: who calls a tool, by token and session header
+- websockets: messages and close codes of WebSockets
+"""

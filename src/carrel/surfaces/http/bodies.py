@@ -1,4 +1,4 @@
-"""Bodies of requests: read within their bound and strictly, with the field that is wrong named."""
+"""Request bodies: read up to a maximum size and decoded strictly; an error names the wrong field."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from carrel.kernel.limits import BODY_BYTES_MAX
 
 
 async def read_body(request: Request, kinds: tuple[str, ...] = ("application/json",)) -> bytes:
-    """The body, of one of these media types; refused as soon as it is known to be too large."""
+    """Return the body if it has one of these media types; refuse it as soon as it is known to be too large."""
     kind = request.headers.get("content-type", kinds[0]).partition(";")[0].strip().lower()
     if kind not in kinds:
         raise Refusal(Code.UNSUPPORTED_MEDIA_TYPE, f"Send the body as {' or '.join(kinds)}.")
@@ -27,15 +27,15 @@ async def read_body(request: Request, kinds: tuple[str, ...] = ("application/jso
 
 
 def _too_large() -> Refusal:
-    return Refusal(Code.TOO_LARGE, f"A body has at most {BODY_BYTES_MAX} bytes.")
+    return Refusal(Code.TOO_LARGE, f"The body may be at most {BODY_BYTES_MAX} bytes.")
 
 
 def decode_body(raw: bytes, kind: type) -> Any:
-    """The body as its type; an empty one counts as {}."""
+    """Decode a body as its type; an empty body counts as {}."""
     refuse_nul(raw)
     try:
         return msgspec.json.decode(raw or b"{}", type=kind)
     except msgspec.ValidationError as error:
         raise wrong_value(error) from error
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise Refusal(Code.INVALID_JSON, f"The body is no valid JSON: {error}.") from error
+        raise Refusal(Code.INVALID_JSON, f"The body is not valid JSON: {error}.") from error

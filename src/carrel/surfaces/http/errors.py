@@ -1,4 +1,4 @@
-"""The one total table from an error to its HTTP answer, and the error body."""
+"""The HTTP status of every error code, and the error body."""
 
 from typing import Any
 
@@ -40,7 +40,7 @@ STATUS: dict[Code, int] = {
 
 
 class ErrorDetail(Struct, frozen=True, kw_only=True):
-    """What was wrong, in words that say what to do."""
+    """What went wrong, in words that say what to do."""
 
     code: Code
     message: str
@@ -56,7 +56,7 @@ class ErrorBody(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 def error_body(refusal: Refusal, request_id: str) -> ErrorBody:
-    """What is told of a refusal."""
+    """Return the error body for a refusal."""
     detail = ErrorDetail(
         code=refusal.code,
         message=refusal.message,
@@ -67,17 +67,17 @@ def error_body(refusal: Refusal, request_id: str) -> ErrorBody:
 
 
 def nothing_here() -> Refusal:
-    """What is told of an address that nothing answers at."""
-    return Refusal(Code.NOT_FOUND, "There is nothing at this address.")
+    """Return the refusal for a path that does not exist."""
+    return Refusal(Code.NOT_FOUND, "There is nothing at this path.")
 
 
 def broken() -> Refusal:
-    """What is told of an error that nothing foresaw; the log knows it."""
-    return Refusal(Code.INTERNAL, "Something went wrong here; the server's log knows more under this request id.")
+    """Return the refusal for an unexpected error, which is logged."""
+    return Refusal(Code.INTERNAL, "Something went wrong on the server; look for this request id in its log.")
 
 
 def refusal_response(refusal: Refusal, request_id: str) -> Response:
-    """The answer to a request that was refused."""
+    """Return the response to a request that was refused."""
     headers = {}
     if refusal.code is Code.UNAUTHENTICATED:
         headers["WWW-Authenticate"] = "Bearer"

@@ -1,4 +1,4 @@
-"""The house as a surface sees it: the store, the rules, and who is at work. Assembled once, by main."""
+"""House: the server as surfaces see it. Main assembles it once."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
@@ -15,7 +15,7 @@ from carrel.tools import OpenSideRoom, Surroundings
 
 
 class House(Struct, frozen=True, kw_only=True):
-    """What main hands to every surface."""
+    """The database, the settings and the running parts of one server, handed to every surface."""
 
     db: Database
     settings: Settings
@@ -26,19 +26,19 @@ class House(Struct, frozen=True, kw_only=True):
     version: str
     gateway_names: tuple[str, ...]
     gateways: Mapping[str, Gateway]
-    # Channel -> how a thread of it is opened.
+    # Channel -> how a thread is opened there.
     side_rooms: Mapping[str, OpenSideRoom] = {}
-    # Whether this process starts runs, and whether it has begun to stop.
+    # Whether this server starts runs, and whether it is stopping.
     works: bool
     draining: Callable[[], bool]
-    # Set when the server stops serving: streams and sockets end then, so that nothing holds its end up.
+    # Set when the server stops serving: streams and sockets end then, so that nothing delays its exit.
     closing: asyncio.Event
-    # Name of a gateway -> whether it answers now.
+    # Gateway -> whether it answers now.
     gateways_up: Callable[[], Awaitable[dict[str, bool]]]
 
-    def base_url(self, asked: object) -> str:
-        """The address that callers know this server by: the one set for it, else the one they asked."""
-        return (self.settings.server.public_url or str(asked)).rstrip("/")
+    def base_url(self, requested: object) -> str:
+        """Return the public URL of this server: the one in the settings, else the one that was requested."""
+        return (self.settings.server.public_url or str(requested)).rstrip("/")
 
     def refuse_when_draining(self) -> None:
         """Refuse new work while the server is stopping."""
@@ -50,7 +50,7 @@ class House(Struct, frozen=True, kw_only=True):
 
     @property
     def surroundings(self) -> Surroundings:
-        """The house as tools see it."""
+        """The server as tools see it."""
         return Surroundings(
             settings=self.settings,
             rules=self.rules,

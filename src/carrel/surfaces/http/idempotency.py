@@ -1,4 +1,4 @@
-"""Requests under an idempotency key: the first answer is everybody's, kept with what was done."""
+"""Idempotency keys: a repeated request gets the first answer, which is stored together with what the request did."""
 
 import asyncio
 from collections import OrderedDict
@@ -15,47 +15,47 @@ from carrel.kernel.limits import IDEMPOTENCY_KEPT_HOURS, IDEMPOTENCY_KEY_CHARS_M
 from carrel.storage import Database, Tx
 
 KEPT_MS = IDEMPOTENCY_KEPT_HOURS * 60 * MS_PER_MINUTE
-# Says in a transaction what will be answered, so that it is kept with what is done there.
+# Stores the answer in the transaction that does the work.
 Keep = Callable[[Tx, Response], None]
-Give = Callable[[Keep], Awaitable[Response]]
+Work = Callable[[Keep], Awaitable[Response]]
 # (account, actor, idempotency key)
-Repeated = tuple[str, str, str]
+Owner = tuple[str, str, str]
 
 
 class _AnsweredElsewhere(Exception):
-    """Under the same idempotency key somebody else was quicker."""
+    """Another server answered a request with the same idempotency key first."""
 
 
 def read_key(headers: Headers) -> str | None:
-    """The idempotency key of a request, None where it has none."""
+    """Return the idempotency key of a request; None when it has none."""
     key = headers.get("x-idempotency-key")
     if len(headers.getlist("x-idempotency-key")) > 1:
-        raise invalid("X-Idempotency-Key", "X-Idempotency-Key stands twice; send one.")
+        raise invalid("X-Idempotency-Key", "X-Idempotency-Key was sent twice; send it once.")
     if key is not None and not 1 <= len(key) <= IDEMPOTENCY_KEY_CHARS_MAX:
-        raise invalid("X-Idempotency-Key", f"An idempotency key has 1 to {IDEMPOTENCY_KEY_CHARS_MAX} characters.")
+        raise invalid("X-Idempotency-Key", f"An idempotency key must have 1 to {IDEMPOTENCY_KEY_CHARS_MAX} characters.")
     return key
 
 
-class Repeats:
-    """What was answered under which key."""
+class IdempotentAnswers:
+    """The answers kept under idempotency keys."""
 
     def __init__(self, db: Database) -> None:
         self._db = db
-        self._locks: WeakValueDictionary[Repeated, asyncio.Lock] = WeakValueDictionary()
-        self._secrets: OrderedDict[Repeated, bytes] = OrderedDict()
+        self._locks: WeakValueDictionary[Owner, asyncio.Lock] = WeakValueDictionary()
+        self._secrets: OrderedDict[Owner, bytes] = OrderedDict()
 
-    async def once(self, access: Access, key: str, asked: bytes, give: Give, *, secret: bool = False) -> Response:
-        """The first answer under a key, whoever repeats it; `asked` is the request, for no other may bear the key.
+    async def once(self, access: Access, key: str, request: bytes, work: Work, *, secret: bool = False) -> Response:
+        """Return the first answer under a key; a different `request` under the same key is refused.
 
-        A `secret` answer is remembered here as it is and stored without its secret.
+        A `secret` answer is remembered in memory as it is, and stored without its secret.
         """
-        digest = sha256(asked).hexdigest()
+        digest = sha256(request).hexdigest()
         lock = self._locks.setdefault(_owner(access, key), asyncio.Lock())
         async with lock:
-            return await self._given(access, key, digest) or await self._give(access, key, digest, give, secret)
+            return await self._kept(access, key, digest) or await self._answer(access, key, digest, work, secret)
 
-    async def _given(self, access: Access, key: str, digest: str) -> Response | None:
-        """What was answered under the key before."""
+    async def _kept(self, access: Access, key: str, digest: str) -> Response | None:
+        """Return the answer that was kept under the key, if any."""
         kept = await self._db.read(lambda tx: answer_given(tx, access, key, tx.now - KEPT_MS))
         if kept is None:
             return None
@@ -64,8 +64,8 @@ class Repeats:
         body = self._secrets.get(_owner(access, key), kept[2])
         return Response(body, kept[1], {"Idempotent-Replay": "true"}, "application/json")
 
-    async def _give(self, access: Access, key: str, digest: str, give: Give, secret: bool) -> Response:
-        """Do what is asked and keep the answer: with what was done where it is promised there, else right after."""
+    async def _answer(self, access: Access, key: str, digest: str, work: Work, secret: bool) -> Response:
+        """Do the work and keep its answer: in the same transaction where `work` calls `keep`, else right after."""
         promised: list[bytes] = []
 
         def keep(tx: Tx, first: Response) -> None:
@@ -79,14 +79,14 @@ class Repeats:
             return redact(text) if secret else text
 
         try:
-            response = await give(keep)
+            response = await work(keep)
         except (_AnsweredElsewhere, Refusal):
-            # Another server may have been asked the same at the same time. What was done here is undone, or was refused
-            # because it is done already.
-            given = await self._given(access, key, digest)
-            if given is None:
+            # Another server may have received the same request at the same time. This attempt was rolled back, or
+            # refused because the work was already done.
+            kept = await self._kept(access, key, digest)
+            if kept is None:
                 raise
-            return given
+            return kept
         if secret:
             self._remember(_owner(access, key), bytes(response.body))
         if promised == [response.body]:
@@ -97,12 +97,12 @@ class Repeats:
         )
         return response
 
-    def _remember(self, owner: Repeated, whole: bytes) -> None:
-        """Keep an answer with its secret here for a while, for a sender who did not get it."""
-        self._secrets[owner] = whole
+    def _remember(self, owner: Owner, body: bytes) -> None:
+        """Keep an answer with its secret in memory for a while, for a client that did not receive it."""
+        self._secrets[owner] = body
         if len(self._secrets) > IDEMPOTENT_SECRETS_MAX:
             self._secrets.popitem(last=False)
 
 
-def _owner(access: Access, key: str) -> Repeated:
+def _owner(access: Access, key: str) -> Owner:
     return access.account_id, access.actor_id, key

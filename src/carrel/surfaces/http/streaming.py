@@ -1,4 +1,4 @@
-"""An answer that goes on: frames of server-sent events, sent as they come, with an end that nothing can hold up."""
+"""Responses that stream server-sent events. Nothing a client does can delay their end."""
 
 import asyncio
 import contextlib
@@ -13,20 +13,20 @@ from carrel.kernel.limits import STREAM_END_SECONDS_MAX, STREAM_PING_SECONDS, ST
 
 _log = getLogger("carrel.surfaces")
 PING = b": ping\n\n"
-# To many readers of lines these end one as well, the official A2A client among them; JSON can write them otherwise.
+# Many parsers, the official A2A client among them, also end a line at these; JSON can escape them.
 _LINE_ENDS = ((b"\xc2\x85", b"\\u0085"), (b"\xe2\x80\xa8", b"\\u2028"), (b"\xe2\x80\xa9", b"\\u2029"))
 _SEEN_DIGITS_MAX = 18
 _HEADERS = {"Content-Type": "text/event-stream", "Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 
 
 def seen_event(text: str) -> int | None:
-    """The number of the last event that a reader says it has seen; None for what is no such number."""
+    """Return the number of the last event that a client says it received; None when it is not a number."""
     is_number = text.isascii() and text.isdigit() and len(text) <= _SEEN_DIGITS_MAX
     return int(text) if is_number else None
 
 
 class FrameStream(Response):
-    """An answer that goes on until its frames end, the reader leaves or lags, its token ends, or the server stops."""
+    """A response that streams until its frames end, the client leaves or lags, its token ends, or the server stops."""
 
     def __init__(
         self,
@@ -45,58 +45,58 @@ class FrameStream(Response):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
         if scope["method"] != "HEAD":
-            kept_up = await self._until_the_end(receive, send)
+            kept_up = await self._stream(receive, send)
             if not kept_up:
-                # Not finished in form: a reader that does not read is cut off and comes back with its last id.
+                # The response stays unfinished: a client that does not read is cut off and reconnects with its last id.
                 return
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(STREAM_END_SECONDS_MAX):
                 await send({"type": "http.response.body", "body": b""})
 
-    async def _until_the_end(self, receive: Receive, send: Send) -> bool:
-        """Send until something ends it; False when it was that the reader does not keep up."""
+    async def _stream(self, receive: Receive, send: Send) -> bool:
+        """Send until something ends it; False when the client does not keep up."""
         async with asyncio.TaskGroup() as group:
             sending = group.create_task(self._send_all(send))
-            ends = {sending, group.create_task(_gone(receive)), group.create_task(self._closing.wait())}
+            ends = {sending, group.create_task(_disconnected(receive)), group.create_task(self._closing.wait())}
             done, _ = await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
             for end in ends - done:
                 end.cancel()
         return sending.cancelled() or sending.result()
 
     async def _send_all(self, send: Send) -> bool:
-        """Send frames until no more can follow; False when the reader must come back for the rest."""
+        """Send frames until there are no more; False when the client must reconnect for the rest."""
         try:
             return await self._send_frames(send)
         except Refusal as refusal:
-            # Only a store that is away refuses here; whoever comes back with the last id misses nothing.
+            # Only an unavailable database refuses here; a client that reconnects with its last id misses nothing.
             _log.warning("stream_broken_off", extra={"error_code": refusal.code, "reason": refusal.message})
             return False
 
     async def _send_frames(self, send: Send) -> bool:
-        """Send frames as long as they are wanted and allowed; False when the reader does not take them."""
-        seen = elapsed_seconds()
+        """Send frames while the client is allowed to read them; False when it does not read them."""
+        checked = elapsed_seconds()
         async for frame in self._frames:
             try:
                 async with asyncio.timeout(STREAM_SEND_SECONDS_MAX):
-                    await send({"type": "http.response.body", "body": _lined(frame), "more_body": True})
+                    await send({"type": "http.response.body", "body": _escape_line_ends(frame), "more_body": True})
             except TimeoutError:
-                why = f"Its reader took nothing for {STREAM_SEND_SECONDS_MAX} seconds."
+                why = f"The client read nothing for {STREAM_SEND_SECONDS_MAX} seconds."
                 _log.warning("stream_broken_off", extra={"error_code": "timeout", "reason": why})
                 return False
-            if elapsed_seconds() - seen >= STREAM_PING_SECONDS:
-                seen = elapsed_seconds()
+            if elapsed_seconds() - checked >= STREAM_PING_SECONDS:
+                checked = elapsed_seconds()
                 if not await self._still_allowed():
                     return True
         return True
 
 
-def _lined(frame: bytes) -> bytes:
-    """The frame with no more ends of lines in it than everybody sees there."""
+def _escape_line_ends(frame: bytes) -> bytes:
+    """Escape the characters that only some parsers take for the end of a line."""
     for raw, escaped in _LINE_ENDS:
         frame = frame.replace(raw, escaped)
     return frame
 
 
-async def _gone(receive: Receive) -> None:
+async def _disconnected(receive: Receive) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass

@@ -1,10 +1,10 @@
-"""Who calls a tool: from a request's token and session header to an outside caller."""
+"""Who calls a tool: from the token and the session header of a request to an outside caller."""
 
 from starlette.requests import Request
 
 from carrel.kernel import Code, Refusal
 from carrel.surfaces.http.house import House
-from carrel.surfaces.http.identity import WrongTokens, comes_from_here, identify_and, no_token, refuse_token_in_query
+from carrel.surfaces.http.identity import WrongTokens, identify_and, is_local_call, no_token, refuse_token_in_query
 from carrel.tools import OutsideCaller, access_by_session_key, outside_caller
 
 SESSION_HEADER = "x-openclaw-session-key"
@@ -20,7 +20,7 @@ async def tool_caller(request: Request, house: House, wrong: WrongTokens) -> Out
     if caller is not None:
         return caller
     trusts_keys = house.settings.agent_http.session_key_auth == "loopback"
-    if reference is None or not trusts_keys or not comes_from_here(request, house):
+    if reference is None or not trusts_keys or not is_local_call(request, house):
         raise no_token()
     return await house.db.read(
         lambda tx: outside_caller(tx, surroundings, access_by_session_key(tx, reference), reference)

@@ -1,4 +1,4 @@
-"""WebSockets as every surface serves them: messages in, values out within their time, and an end that says why."""
+"""WebSockets: messages in, values out within a time limit, and close codes that say why."""
 
 import asyncio
 from contextlib import suppress
@@ -14,7 +14,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 class Closing(Exception):
-    """The connection is to end, with a code that says why."""
+    """The connection must be closed, with a code that says why."""
 
     def __init__(self, code: int) -> None:
         super().__init__(code)
@@ -22,7 +22,7 @@ class Closing(Exception):
 
 
 async def next_message(socket: WebSocket) -> bytes:
-    """What the other side sends next, as text or as bytes; WebSocketDisconnect once it has left."""
+    """Return the next message of the client, text or binary; WebSocketDisconnect once it has left."""
     message = await socket.receive()
     if message["type"] == "websocket.disconnect":
         raise WebSocketDisconnect(message.get("code", DONE))
@@ -30,7 +30,7 @@ async def next_message(socket: WebSocket) -> bytes:
 
 
 async def send_value(socket: WebSocket, value: object) -> None:
-    """Send a value as JSON; Closing when the other side does not take it in time."""
+    """Send a value as JSON; Closing when the client does not read it in time."""
     try:
         async with asyncio.timeout(STREAM_SEND_SECONDS_MAX):
             await socket.send_text(_encode(value).decode())
@@ -38,19 +38,19 @@ async def send_value(socket: WebSocket, value: object) -> None:
         raise Closing(TRY_AGAIN_LATER) from None
 
 
-async def close_with(house: House) -> None:
-    """Wait until the server stops serving, and end the connection then."""
+async def close_with_server(house: House) -> None:
+    """Wait until the server stops serving, then close the connection."""
     await house.closing.wait()
     raise Closing(GOING_AWAY)
 
 
 def code_in(closings: ExceptionGroup[Closing]) -> int:
-    """The code to close with, of several that ended a connection at once the first."""
+    """Return the code to close with: the first one, when several tasks ended the connection at once."""
     return next(error.code for error in closings.exceptions if isinstance(error, Closing))
 
 
-async def say_goodbye(socket: WebSocket, code: int) -> None:
-    """Close a connection; a client that takes nothing does not take this either, and is not waited for."""
+async def close(socket: WebSocket, code: int) -> None:
+    """Close a connection without waiting for a client that no longer reads."""
     with suppress(RuntimeError, WebSocketDisconnect, TimeoutError):
         async with asyncio.timeout(STREAM_END_SECONDS_MAX):
             await socket.close(code)

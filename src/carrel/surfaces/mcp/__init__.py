@@ -1,4 +1,4 @@
-"""Tools over MCP: one address that speaks streamable HTTP by the official SDK, loaded at the first request."""
+"""Tools over MCP: one streamable HTTP endpoint by the official SDK, which is loaded at the first request."""
 
 from carrel.surfaces.mcp.endpoint import Endpoint
 from carrel.surfaces.mcp.http_routes import routes

@@ -1,4 +1,4 @@
-"""Under which names this server may be addressed: a name made to lead here by another site is not among them."""
+"""Which host names this server answers to, against DNS rebinding by other sites."""
 
 from ipaddress import ip_address
 from urllib.parse import urlsplit
@@ -10,13 +10,13 @@ from carrel.kernel.settings import ServerSettings
 
 
 def require_known_host(headers: Headers, server: ServerSettings) -> None:
-    """Refuse a request that names another host, or that a page of another site has made."""
+    """Refuse a request for another host, or from a page of another site."""
     known = {"localhost", server.host, urlsplit(server.public_url).hostname}
     host = _hostname(f"//{headers.get('host', '')}")
-    # Addresses in figures cannot be made to lead elsewhere; only names can.
+    # Only names can be made to resolve to another address; IP addresses cannot.
     if host not in known and not _is_address(host):
         raise Refusal(
-            Code.FORBIDDEN, f"This server is not known as '{host[:80]}'; set server.public_url to the name it has."
+            Code.FORBIDDEN, f"This server does not answer to '{host[:80]}'; set server.public_url to its name."
         )
     origin = headers.get("origin")
     if origin is None:

@@ -1,7 +1,7 @@
-"""The endpoint of MCP: who asks is known before the protocol is read; the protocol itself is the SDK's affair.
+"""The MCP endpoint: it identifies the caller and leaves the protocol to the SDK.
 
-Every request stands for itself, whatever version it is in: no session of the protocol is kept, so that any server on
-the same store answers the next one. The SDK is imported with the first request, for a server that nobody asks.
+No protocol session is kept, whatever version a client uses, so any server on the same database can answer the next
+request. The SDK is imported at the first request, so that servers without MCP clients do not load it.
 """
 
 import asyncio
@@ -14,70 +14,67 @@ from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
 from carrel.kernel import METRICS, Code, Refusal
-from carrel.surfaces.http.errors import refusal_response
+from carrel.surfaces.http.errors import broken, refusal_response
 from carrel.surfaces.http.house import House
 from carrel.surfaces.http.identity import WrongTokens
 from carrel.surfaces.http.tool_callers import tool_caller
 from carrel.surfaces.mcp.allowed_hosts import require_known_host
 
 if TYPE_CHECKING:
-    from carrel.surfaces.mcp.protocol import Speaking
+    from carrel.surfaces.mcp.protocol import Protocol
 
 MCP_PATH = "/mcp"
 METADATA_PATH = "/.well-known/oauth-protected-resource/mcp"
-# The SDK is large, and a busy machine reads it slowly.
+# The SDK is large, and a busy machine loads it slowly.
 LOAD_SECONDS_MAX = 30
 _log = getLogger("carrel.mcp")
 
 
 class Endpoint:
-    """One address for everything of MCP, as an ASGI application; it answers while `serve` goes on."""
+    """The ASGI application of MCP; it answers while `serve` is running."""
 
     def __init__(self, house: House, wrong: WrongTokens) -> None:
         self._house = house
         self._wrong = wrong
-        self._wanted = asyncio.Event()
-        self._begun = asyncio.Event()
-        self._speaking: Speaking | None = None
+        self._requested = asyncio.Event()
+        self._started = asyncio.Event()
+        self._protocol: Protocol | None = None
 
     async def serve(self) -> None:
-        """Hold what requests are answered with, from the first one on; for ever."""
-        await self._wanted.wait()
-        speaking = await asyncio.to_thread(self._make)
-        async with speaking.begun():
-            self._speaking = speaking
-            self._begun.set()
+        """Run the SDK's servers, from the first request on; for ever."""
+        await self._requested.wait()
+        protocol = await asyncio.to_thread(self._new_protocol)
+        async with protocol.running():
+            self._protocol = protocol
+            self._started.set()
             await asyncio.Event().wait()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        # White space around a value is no part of it, and the SDK compares values with what the body says.
+        # White space around a header is not part of its value, and the SDK compares values with the body.
         scope = {**scope, "headers": [(name, value.strip(b" \t")) for name, value in scope["headers"]]}
         request = Request(scope, receive)
-        answer = _Answer(send)
+        answer = _TrackedSend(send)
         try:
             require_known_host(request.headers, self._house.settings.server)
             request.state.caller = await tool_caller(request, self._house, self._wrong)
-            await self._speak(request, answer)
+            await self._answer(request, answer)
         except Refusal as refusal:
             await self._refused(request, refusal)(scope, receive, answer)
         except Exception:  # boundary: one broken request must not end the connection without an answer
             _log.exception("request_failed", extra={"request_id": request.state.request_id, "route": MCP_PATH})
-            broken = Refusal(
-                Code.INTERNAL, "Something went wrong here; the server's log knows more under this request id."
-            )
             if not answer.status:
-                await self._refused(request, broken)(scope, receive, answer)
+                await self._refused(request, broken())(scope, receive, answer)
         METRICS.count("http.requests.count", route=MCP_PATH, status=str(answer.status))
 
-    async def _speak(self, request: Request, answer: "_Answer") -> None:
-        speaking = self._speaking or await self._load()
+    async def _answer(self, request: Request, answer: "_TrackedSend") -> None:
+        protocol = self._protocol or await self._load()
         if request.method != "GET":
-            await speaking.serve(request, answer)
+            await protocol.serve(request, answer)
             return
-        # A stream that waits for what may never come must not hold up the server's end.
+        # A stream that may never end must not delay the end of the server.
         async with asyncio.TaskGroup() as group:
             ends = {
-                group.create_task(speaking.serve(request, answer)),
+                group.create_task(protocol.serve(request, answer)),
                 group.create_task(self._house.closing.wait()),
             }
             done, _ = await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
@@ -85,22 +82,22 @@ class Endpoint:
                 end.cancel()
         await answer.end()
 
-    def _make(self) -> "Speaking":
-        from carrel.surfaces.mcp.protocol import Speaking
+    def _new_protocol(self) -> "Protocol":
+        from carrel.surfaces.mcp.protocol import Protocol
 
-        return Speaking(self._house)
+        return Protocol(self._house)
 
-    async def _load(self) -> "Speaking":
-        self._wanted.set()
+    async def _load(self) -> "Protocol":
+        self._requested.set()
         async with asyncio.timeout(LOAD_SECONDS_MAX):
-            await self._begun.wait()
-        assert self._speaking is not None, "it is there once it has begun"
-        return self._speaking
+            await self._started.wait()
+        assert self._protocol is not None, "it is set before the event"
+        return self._protocol
 
     def _refused(self, request: Request, refusal: Refusal) -> Response:
         response = refusal_response(refusal, request.state.request_id)
         if refusal.code is Code.UNKNOWN_SESSION:
-            # To a client of MCP 401 means that it must log in, which would not help here.
+            # To an MCP client, 401 means that it must log in, which would not help here.
             response.status_code = 403
         if refusal.code is Code.UNAUTHENTICATED:
             wrong = ', error="invalid_token"' if "authorization" in request.headers else ""
@@ -109,8 +106,8 @@ class Endpoint:
         return response
 
 
-class _Answer:
-    """What is sent, and how far it has come."""
+class _TrackedSend:
+    """Sends a response and remembers how far it has come."""
 
     def __init__(self, send: Send) -> None:
         self._send = send
@@ -126,6 +123,6 @@ class _Answer:
         await self._send(message)
 
     async def end(self) -> None:
-        """Finish in form what was begun."""
+        """Finish a response that was started."""
         if self.status and not self._ended:
             await self({"type": "http.response.body", "body": b""})

@@ -1,4 +1,4 @@
-"""The addresses of MCP: the endpoint, and what tells a client where its tokens come from (RFC 9728)."""
+"""The routes of MCP: the endpoint, and the metadata that tells clients where tokens come from (RFC 9728)."""
 
 import msgspec
 from starlette.requests import Request
@@ -10,19 +10,19 @@ from carrel.surfaces.mcp.endpoint import MCP_PATH, METADATA_PATH, Endpoint
 
 
 def routes(house: House, endpoint: Endpoint) -> list[BaseRoute]:
-    """The routes of MCP."""
+    """Return the routes of MCP."""
 
     async def metadata(request: Request) -> Response:
         base = house.base_url(request.base_url)
-        # Tokens are made here, by their owner's hand: whoever looks for an issuer is sent to this server.
-        told = {
+        # Tokens are created on this server by its owner, so it is its own authorization server.
+        values = {
             "resource": base + MCP_PATH,
             "resource_name": "Carrel",
             "authorization_servers": [base],
             "bearer_methods_supported": ["header"],
         }
-        return Response(msgspec.json.encode(told), media_type="application/json")
+        return Response(msgspec.json.encode(values), media_type="application/json")
 
     paths = (METADATA_PATH, METADATA_PATH.removesuffix(MCP_PATH))
-    told = [Route(path, metadata, methods=["GET"], name=path) for path in paths]
-    return [Route(MCP_PATH, endpoint, name=MCP_PATH), *told]
+    described = [Route(path, metadata, methods=["GET"], name=path) for path in paths]
+    return [Route(MCP_PATH, endpoint, name=MCP_PATH), *described]

@@ -1,6 +1,6 @@
-"""MCP itself, by the official SDK: which tools there are for whoever asks, and what a call of one gives.
+"""The MCP protocol, by the official SDK: listing the caller's tools and calling them.
 
-Importing this imports the SDK; only `serving` does, and late.
+Importing this module imports the SDK; only the endpoint does so, at the first request.
 """
 
 from collections.abc import AsyncIterator
@@ -35,25 +35,25 @@ from carrel.surfaces.http.errors import error_body
 from carrel.surfaces.http.house import House
 from carrel.tools import CATALOG, NewCall, OutsideCaller, OutsideCalls, Tool
 
-# The SDK tells of every request that begins and ends.
+# The SDK logs every request.
 getLogger("mcp").setLevel(WARNING)
 _TOOLS = {tool.name: tool for tool in CATALOG.offered()}
 _INSTRUCTIONS = (
-    "Carrel gives agents sessions of their own. These tools list, read and speak to the sessions that the token's "
-    "agent may see; `session_status` tells where you sit."
+    "Carrel gives agents sessions of their own. These tools list, read and message the sessions that the token's "
+    "agent may see; `session_status` shows the session you are in."
 )
-Asked = ServerRequestContext[Any, Request]
+Context = ServerRequestContext[Any, Request]
 
 
-class Speaking:
-    """Answers requests of MCP in one house."""
+class Protocol:
+    """Answers MCP requests for one server."""
 
     def __init__(self, house: House) -> None:
         self._version = house.version
         self._calls = OutsideCalls(house.db, house.watch, house.closing)
         server = self._server()
-        self._plain = self._answering(server, json_response=True)
-        self._streaming = self._answering(server, json_response=False)
+        self._plain = self._manager(server, json_response=True)
+        self._streaming = self._manager(server, json_response=False)
 
     def _server(self) -> Server[Any]:
         server: Server[Any] = Server(
@@ -62,67 +62,68 @@ class Speaking:
             title="Carrel",
             instructions=_INSTRUCTIONS,
             get_tool_input_schema=lambda name: _TOOLS[name].schema() if name in _TOOLS else None,
-            on_list_tools=_offered,
-            on_call_tool=self._called,
+            on_list_tools=_list_tools,
+            on_call_tool=self._call_tool,
             on_list_resources=_no_resources,
             on_list_resource_templates=_no_templates,
             on_list_prompts=_no_prompts,
         )
-        # It would trace every request for nobody.
+        # It would only trace every request.
         server.middleware.clear()
         return server
 
-    def _answering(self, server: Server[Any], *, json_response: bool) -> StreamableHTTPSessionManager:
+    def _manager(self, server: Server[Any], *, json_response: bool) -> StreamableHTTPSessionManager:
         return StreamableHTTPSessionManager(
             server, json_response=json_response, stateless=True, max_request_body_size=BODY_BYTES_MAX
         )
 
     @asynccontextmanager
-    async def begun(self) -> AsyncIterator[None]:
-        """Answer requests for as long as this is held; what the SDK starts for them ends with it."""
+    async def running(self) -> AsyncIterator[None]:
+        """Answer requests within this context; the tasks that the SDK starts for them end with it."""
         async with self._plain.run(), self._streaming.run():
             yield
 
     async def serve(self, request: Request, send: Send) -> None:
         """Answer one request."""
-        speaking = self._streaming if _wants_stream(request) else self._plain
-        await speaking.handle_request(request.scope, request.receive, send)
+        manager = self._streaming if _wants_stream(request) else self._plain
+        await manager.handle_request(request.scope, request.receive, send)
 
-    async def _called(self, asked: Asked, params: CallToolRequestParams) -> CallToolResult:
+    async def _call_tool(self, context: Context, params: CallToolRequestParams) -> CallToolResult:
         if params.name not in _TOOLS:
             raise MCPError(INVALID_PARAMS, f"Unknown tool: {params.name[:80]}")
         arguments = msgspec.json.encode(params.arguments or {}).decode()
-        call = NewCall(caller=_caller(asked), tool=params.name, arguments=arguments)
+        call = NewCall(caller=_caller(context), tool=params.name, arguments=arguments)
         try:
             text = await self._calls.make(call)
         except Refusal as refusal:
-            return _refused(asked, refusal)
-        given = msgspec.json.decode(text)
-        if given.get("truncated") is True and given.get("bytes", 0) > TOOL_RESULT_BYTES_MAX:
-            # Half of a result is none that the tool's schema describes.
-            return _refused(asked, Refusal(Code.TOO_LARGE, f"The result has {given['bytes']} bytes; ask for less."))
-        return CallToolResult(content=[TextContent(text=text)], structured_content=given)
+            return _refused(context, refusal)
+        result = msgspec.json.decode(text)
+        if result.get("truncated") is True and result.get("bytes", 0) > TOOL_RESULT_BYTES_MAX:
+            # A truncated result does not match the tool's schema.
+            message = f"The result has {result['bytes']} bytes, which is too large; ask for less."
+            return _refused(context, Refusal(Code.TOO_LARGE, message))
+        return CallToolResult(content=[TextContent(text=text)], structured_content=result)
 
 
 def _wants_stream(request: Request) -> bool:
-    """True for one who takes a stream and may have to wait: only a stream shows that the server is still there."""
+    """Whether the client accepts a stream and may have to wait: only a stream shows that the server is still there."""
     if "text/event-stream" not in request.headers.get("accept", ""):
         return False
     method, tool = request.headers.get("mcp-method"), _TOOLS.get(request.headers.get("mcp-name", ""))
     if method is None:
-        # In earlier versions the headers do not tell what is asked.
+        # In earlier versions the headers do not name the method.
         return True
     return method == "tools/call" and (tool is None or tool.finish is not None)
 
 
-def _caller(asked: Asked) -> OutsideCaller:
-    assert asked.request is not None, "every request comes over HTTP"
-    caller: OutsideCaller = asked.request.state.caller
+def _caller(context: Context) -> OutsideCaller:
+    assert context.request is not None, "every request comes by HTTP"
+    caller: OutsideCaller = context.request.state.caller
     return caller
 
 
-async def _offered(asked: Asked, _params: PaginatedRequestParams | None) -> ListToolsResult:
-    return ListToolsResult(tools=[_shown(tool) for tool in _caller(asked).toolset.offered()])
+async def _list_tools(context: Context, _params: PaginatedRequestParams | None) -> ListToolsResult:
+    return ListToolsResult(tools=[_shown(tool) for tool in _caller(context).toolset.offered()])
 
 
 def _shown(tool: Tool) -> ShownTool:
@@ -136,20 +137,20 @@ def _shown(tool: Tool) -> ShownTool:
     )
 
 
-def _refused(asked: Asked, refusal: Refusal) -> CallToolResult:
-    assert asked.request is not None, "every request comes over HTTP"
-    told = msgspec.to_builtins(error_body(refusal, asked.request.state.request_id))
-    text = msgspec.json.encode(told).decode()
-    return CallToolResult(content=[TextContent(text=text)], structured_content=told, is_error=True)
+def _refused(context: Context, refusal: Refusal) -> CallToolResult:
+    assert context.request is not None, "every request comes by HTTP"
+    body = msgspec.to_builtins(error_body(refusal, context.request.state.request_id))
+    text = msgspec.json.encode(body).decode()
+    return CallToolResult(content=[TextContent(text=text)], structured_content=body, is_error=True)
 
 
-async def _no_resources(_asked: Asked, _params: PaginatedRequestParams | None) -> ListResourcesResult:
+async def _no_resources(_context: Context, _params: PaginatedRequestParams | None) -> ListResourcesResult:
     return ListResourcesResult(resources=[])
 
 
-async def _no_templates(_asked: Asked, _params: PaginatedRequestParams | None) -> ListResourceTemplatesResult:
+async def _no_templates(_context: Context, _params: PaginatedRequestParams | None) -> ListResourceTemplatesResult:
     return ListResourceTemplatesResult(resource_templates=[])
 
 
-async def _no_prompts(_asked: Asked, _params: PaginatedRequestParams | None) -> ListPromptsResult:
+async def _no_prompts(_context: Context, _params: PaginatedRequestParams | None) -> ListPromptsResult:
     return ListPromptsResult(prompts=[])

@@ -1,4 +1,4 @@
-"""Open Responses: programs that speak to a model speak to our agents instead. A response is a stretch of a run."""
+"""Open Responses: programs written for a model API talk to agents instead. A response is one stretch of a run."""
 
 from carrel.surfaces.responses.http_routes import routes
 

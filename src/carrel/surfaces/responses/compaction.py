@@ -1,4 +1,4 @@
-"""POST /v1/responses/compact: what was said so far, as one item that stands for it."""
+"""POST /v1/responses/compact: a transcript as one item."""
 
 from carrel.journal import entries_of_session
 from carrel.kernel import MS_PER_SECOND, Access
@@ -6,11 +6,11 @@ from carrel.kernel.limits import HISTORY_ROWS_MAX
 from carrel.storage import Tx
 from carrel.surfaces.responses.compaction_items import compact
 from carrel.surfaces.responses.errors import wrong
-from carrel.surfaces.responses.input_items import Given, read_input
+from carrel.surfaces.responses.input_items import ReadInput, read_input
 from carrel.surfaces.responses.requests import Compact, Json
-from carrel.surfaces.responses.routing import Wanted, find_way
+from carrel.surfaces.responses.targets import TargetHints, find_target
 
-_NOTHING_SPENT = {
+_NO_USAGE = {
     "input_tokens": 0,
     "output_tokens": 0,
     "total_tokens": 0,
@@ -19,32 +19,37 @@ _NOTHING_SPENT = {
 }
 
 
-def compacted(tx: Tx, access: Access, wanted: Wanted, request: Compact) -> Json:
-    """The compaction of the talk that a response belongs to, and of what the request itself brings."""
+def compacted(tx: Tx, access: Access, hints: TargetHints, request: Compact) -> Json:
+    """Compact the transcript of the previous response, and the input of the request."""
     if request.input is None and request.previous_response_id is None:
         raise wrong("input", "There is nothing to compact: send an input or a previous_response_id.")
-    way = find_way(tx, access, wanted, set())
+    target = find_target(tx, access, hints, set())
     lines: list[tuple[str, str]] = []
-    if way.run is not None and way.run.session_id is not None:
-        heard = entries_of_session(
-            tx, access, way.run.session_id, limit=HISTORY_ROWS_MAX, tool_results=False
+    if target.run is not None and target.run.session_id is not None:
+        entries = entries_of_session(
+            tx, access, target.run.session_id, limit=HISTORY_ROWS_MAX, tool_results=False
         )  # fmt: skip
-        lines += [(entry.role, entry.content) for entry in heard if entry.role in ("user", "assistant", "system")]
+        lines += [(entry.role, entry.content) for entry in entries if entry.role in ("user", "assistant", "system")]
     if request.input is not None:
         lines += _lines(read_input(request.input))
-    made = tx.new_id("cmp")
+    item = {
+        "type": "compaction",
+        "id": tx.new_id("cmp"),
+        "encrypted_content": compact(lines),
+        "created_by": "carrel",
+    }
     return {
         "id": tx.new_id("resp"),
         "object": "response.compaction",
         "created_at": tx.now // MS_PER_SECOND,
-        "output": [{"type": "compaction", "id": made, "encrypted_content": compact(lines), "created_by": "carrel"}],
-        "usage": _NOTHING_SPENT,
+        "output": [item],
+        "usage": _NO_USAGE,
     }
 
 
-def _lines(given: Given) -> list[tuple[str, str]]:
-    said = [] if given.said is None else [("user", given.said.text)]
-    return [*map(_line, given.before), *said, *map(_line, given.after)]
+def _lines(read: ReadInput) -> list[tuple[str, str]]:
+    message = [] if read.message is None else [("user", read.message.text)]
+    return [*map(_line, read.before), *message, *map(_line, read.after)]
 
 
 def _line(item: Json) -> tuple[str, str]:

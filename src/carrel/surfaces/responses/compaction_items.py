@@ -1,6 +1,6 @@
-"""Compaction: what was said, shortened into one opaque item that a caller can bring back as the beginning of a talk.
+"""Compaction items: a transcript shortened to one opaque item that a client can send back as earlier input.
 
-No model is asked: each message is clipped, and the oldest are left out first.
+No model is involved: each message is clipped, and the oldest are left out first.
 """
 
 import base64
@@ -17,13 +17,13 @@ _BYTES_MAX = COMPACTION_CHARS_MAX * 8
 
 
 def compact(lines: Sequence[tuple[str, str]]) -> str:
-    """What was said, as pairs of role and text, in one opaque text."""
+    """Encode a transcript, given as pairs of role and text, in one opaque string."""
     kept: list[str] = []
-    room = COMPACTION_CHARS_MAX
+    space = COMPACTION_CHARS_MAX
     for role, text in reversed(lines):
         line = f"{role}: {clip(one_line(text), COMPACTION_LINE_CHARS_MAX)}"
-        room -= len(line) + 1
-        if room < 0:
+        space -= len(line) + 1
+        if space < 0:
             break
         kept.append(line)
     words = "\n".join(["Summary of what was said before:", *reversed(kept)])
@@ -31,14 +31,14 @@ def compact(lines: Sequence[tuple[str, str]]) -> str:
 
 
 def read_compaction(param: str, content: str) -> str:
-    """The words of a compaction that was made here."""
+    """Return the text of a compaction item that this server created."""
     try:
         if not content.startswith(_MARK):
-            raise ValueError("made elsewhere")
+            raise ValueError("not ours")
         unpacking = zlib.decompressobj()
         words = unpacking.decompress(base64.urlsafe_b64decode(content.removeprefix(_MARK)), _BYTES_MAX).decode()
         if not unpacking.eof:
             raise ValueError("too long")
     except (ValueError, zlib.error, binascii.Error, UnicodeDecodeError) as error:
-        raise wrong(param, "This is no compaction that was made here.") from error
+        raise wrong(param, "This is not a compaction item of this server.") from error
     return words

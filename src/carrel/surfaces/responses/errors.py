@@ -1,4 +1,4 @@
-"""What can go wrong in Open Responses' own error body, under the status that every surface gives it."""
+"""Errors in the format of Open Responses, with the same statuses as on every surface."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ _TYPES = {401: "authentication_error", 403: "permission_error", 404: "not_found_
 
 
 class ResponsesError(Exception):
-    """A request that cannot be granted, as Open Responses says it; `param` names the field."""
+    """An error in the terms of Open Responses; `param` names the field."""
 
     def __init__(
         self, status: int, code: str, message: str, *, param: str | None = None, retry_after_seconds: int | None = None
@@ -22,43 +22,43 @@ class ResponsesError(Exception):
         self.retry_after_seconds = retry_after_seconds
 
     def body(self) -> dict[str, Any]:
-        """The error as every answer carries it."""
+        """Return the error as responses carry it."""
         kind = _TYPES.get(self.status, "server_error" if self.status >= 500 else "invalid_request_error")
         return {"message": self.message, "type": kind, "code": self.code, "param": self.param}
 
     def headers(self) -> dict[str, str]:
-        """What the answer's head says beside the status."""
+        """Return the headers of the error response."""
         found = {} if self.retry_after_seconds is None else {"Retry-After": str(self.retry_after_seconds)}
         return found | ({"WWW-Authenticate": "Bearer"} if self.status == 401 else {})
 
 
 def from_refusal(refusal: Refusal) -> ResponsesError:
-    """A refusal of the house in the terms of Open Responses."""
+    """Return a refusal in the terms of Open Responses."""
     return ResponsesError(
         STATUS[refusal.code],
         str(refusal.code),
         refusal.message,
-        # The door calls it a message, this surface its input.
+        # What the rooms below call a message is the field `input` here.
         param="input" if refusal.field in ("message", "attachments") else refusal.field,
         retry_after_seconds=refusal.retry_after_seconds,
     )
 
 
 def wrong(param: str, message: str, code: str = "invalid_params") -> ResponsesError:
-    """A field that does not hold what it should."""
+    """Return the error for a field with a wrong value."""
     return ResponsesError(400, code, message, param=param)
 
 
 def no_response() -> ResponsesError:
-    """The one answer for a response that is missing and for one that is another's."""
-    return ResponsesError(404, "not_found", "There is no such response here, or it is not yours.")
+    """Return the error for a response that does not exist or belongs to another caller."""
+    return ResponsesError(404, "not_found", "There is no such response, or it is not yours.")
 
 
 def no_previous_response() -> ResponsesError:
-    """The same for a response that was to be gone on from."""
+    """Return the same error for a previous response."""
     return ResponsesError(
         404,
         "previous_response_not_found",
-        "There is no response of that id to go on from, or it is not yours.",
+        "There is no response with this id to continue from, or it is not yours.",
         param="previous_response_id",
     )

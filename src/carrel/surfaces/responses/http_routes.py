@@ -1,4 +1,4 @@
-"""Every address of Open Responses, over HTTP and as a WebSocket."""
+"""The routes of Open Responses, over HTTP and as a WebSocket."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -14,7 +14,7 @@ from carrel.surfaces.http.bodies import decode_body, read_body
 from carrel.surfaces.http.house import House
 from carrel.surfaces.http.idempotency import read_key
 from carrel.surfaces.http.identity import WrongTokens, identify, is_still_known, refuse_token_in_query, require_caller
-from carrel.surfaces.http.responder import answered
+from carrel.surfaces.http.responder import answer_request
 from carrel.surfaces.http.streaming import PING, FrameStream
 from carrel.surfaces.responses.errors import ResponsesError, from_refusal
 from carrel.surfaces.responses.operations import Responses
@@ -27,12 +27,12 @@ Handler = Callable[[Request, Access], Awaitable[Response]]
 
 
 def routes(house: House, wrong: WrongTokens) -> list[BaseRoute]:
-    """The routes of Open Responses."""
+    """Return the routes of Open Responses."""
     return _Http(house, wrong).routes()
 
 
 class _Http:
-    """Answers requests by their addresses."""
+    """Answers HTTP requests."""
 
     def __init__(self, house: House, wrong: WrongTokens) -> None:
         self._house = house
@@ -40,7 +40,7 @@ class _Http:
         self._responses = Responses(house)
 
     def routes(self) -> list[BaseRoute]:
-        """Fixed addresses before those with an id in them."""
+        """Return the routes, literal paths before those with an id."""
         return [
             WebSocketRoute(_ROOT, Socket(self._house, self._wrong, self._responses).serve),
             self._route("POST", _ROOT, self._create),
@@ -51,7 +51,7 @@ class _Http:
 
     def _route(self, method: str, path: str, handler: Handler) -> Route:
         async def serve(request: Request) -> Response:
-            return await answered(request, path, lambda: self._serve(request, handler), _told)
+            return await answer_request(request, path, lambda: self._serve(request, handler), _refused_by)
 
         return Route(path, serve, methods=[method], name=f"{method} {path}")
 
@@ -64,23 +64,23 @@ class _Http:
 
     async def _create(self, request: Request, access: Access) -> Response:
         raw = await read_body(request)
-        asked: CreateResponse = decode_body(raw, CreateResponse)
-        begun = await self._responses.begin(access, request.headers, asked, raw, set(), read_key(request.headers))
-        headers = {} if begun.is_new else {"Idempotent-Replay": "true"}
-        if asked.stream:
+        body: CreateResponse = decode_body(raw, CreateResponse)
+        started = await self._responses.start(access, request.headers, body, raw, set(), read_key(request.headers))
+        headers = {} if started.is_new else {"Idempotent-Replay": "true"}
+        if body.stream:
             return FrameStream(
-                _frames(begun.events()),
+                _frames(started.events()),
                 closing=self._house.closing,
                 still_allowed=partial(is_still_known, request, self._house, self._wrong),
                 headers=headers,
             )
-        if asked.background:
-            return _answer(await self._responses.shown(access, begun.response), headers)
-        return _answer(await self._responses.rested(access, begun.response), headers)
+        if body.background:
+            return _answer(await self._responses.shown(access, started.response), headers)
+        return _answer(await self._responses.finished(access, started.response), headers)
 
     async def _compact(self, request: Request, access: Access) -> Response:
-        asked: Compact = decode_body(await read_body(request), Compact)
-        return _answer(await self._responses.compact(access, request.headers, asked))
+        body: Compact = decode_body(await read_body(request), Compact)
+        return _answer(await self._responses.compact(access, request.headers, body))
 
     async def _get(self, request: Request, access: Access) -> Response:
         return _answer(await self._responses.read(access, request.path_params["id"]))
@@ -93,7 +93,7 @@ def _answer(value: Json, headers: dict[str, str] | None = None) -> Response:
     return Response(msgspec.json.encode(value), 200, headers, "application/json")
 
 
-def _told(refusal: Refusal) -> Response:
+def _refused_by(refusal: Refusal) -> Response:
     return _refused(from_refusal(refusal))
 
 
@@ -103,12 +103,12 @@ def _refused(error: ResponsesError) -> Response:
 
 
 async def _frames(events: Events) -> AsyncIterator[bytes]:
-    """Each event in one piece, and the sign that none follows."""
+    """Yield each event as one frame, and the marker of the end."""
     async for event in events:
         if event is None:
             yield PING
             continue
         yield b"event: %s\ndata: %s\n\n" % (event["type"].encode(), msgspec.json.encode(event))
-        # Others get their turn between two events.
+        # Others get their turn between events.
         await asyncio.sleep(0)
     yield b"data: [DONE]\n\n"

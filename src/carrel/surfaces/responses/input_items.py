@@ -1,4 +1,4 @@
-"""From a request's input to what is said: the message, its files, outputs of the caller's functions, earlier talk."""
+"""Reads the input of a request: the user's message with its files, function outputs, and earlier items."""
 
 import base64
 import binascii
@@ -15,13 +15,13 @@ from carrel.surfaces.responses.compaction_items import read_compaction
 from carrel.surfaces.responses.errors import ResponsesError, wrong
 from carrel.surfaces.responses.requests import Json
 
-_ADDRESS = re.compile(r"data:(?P<type>[\w.+-]+/[\w.+-]+)(?:;[\w=.+-]+)*;base64,(?P<content>.*)", re.DOTALL)
+_DATA_URL = re.compile(r"data:(?P<type>[\w.+-]+/[\w.+-]+)(?:;[\w=.+-]+)*;base64,(?P<content>.*)", re.DOTALL)
 _LINKS = ("http://", "https://")
 _ROLES = ("user", "assistant", "system", "developer")
 
 
-class Said(Struct, frozen=True, kw_only=True):
-    """A message of the user; `links` are files that only have an address, as the caller gave them."""
+class UserMessage(Struct, frozen=True, kw_only=True):
+    """A message of the user; `links` are files given by URL, in the caller's form."""
 
     text: str
     files: tuple[NewAttachment, ...] = ()
@@ -29,7 +29,7 @@ class Said(Struct, frozen=True, kw_only=True):
 
 
 class Output(Struct, frozen=True, kw_only=True):
-    """What a function of the caller's brought, and which field says so."""
+    """The output of one of the caller's functions, and the field that holds it."""
 
     param: str
     call_id: str
@@ -37,31 +37,31 @@ class Output(Struct, frozen=True, kw_only=True):
     parts: list[Json] | None
 
 
-class Given(Struct, frozen=True, kw_only=True):
-    """An input, read: the newest message of the user, what stands around it, and every output."""
+class ReadInput(Struct, frozen=True, kw_only=True):
+    """An input: the user's newest message, the items before and after it, and every function output."""
 
-    said: Said | None
+    message: UserMessage | None
     before: tuple[Json, ...]
     after: tuple[Json, ...]
     outputs: tuple[Output, ...]
-    # The calls that the input itself repeats: their outputs are earlier talk.
+    # Calls that the input itself repeats: their outputs are part of the earlier conversation.
     replayed: frozenset[str]
 
 
-def read_input(given: str | list[Any] | None) -> Given:
-    """The input, or the refusal of what in it cannot be read."""
+def read_input(given: str | list[Any] | None) -> ReadInput:
+    """Read an input; ResponsesError for an item that cannot be read."""
     if given is None:
-        raise wrong("input", "A response needs an input.")
+        raise wrong("input", "input is required.")
     if isinstance(given, str):
         given = [{"role": "user", "content": given}]
     if len(given) > RESPONSE_ITEMS_MAX:
-        raise wrong("input", f"An input has at most {RESPONSE_ITEMS_MAX} items.")
-    items = [_named_kind(f"input.{n}", item) for n, item in enumerate(given)]
+        raise wrong("input", f"input may have at most {RESPONSE_ITEMS_MAX} items.")
+    items = [_with_type(f"input.{n}", item) for n, item in enumerate(given)]
     newest = max((n for n, item in enumerate(items) if _is_from_user(item)), default=None)
     read = [_read(f"input.{n}", item) for n, item in enumerate(items) if n != newest]
     cut = len(items) if newest is None else newest
-    return Given(
-        said=None if newest is None else _said(f"input.{newest}", items[newest]),
+    return ReadInput(
+        message=None if newest is None else _user_message(f"input.{newest}", items[newest]),
         before=tuple(item for item in read[:cut] if item is not None),
         after=tuple(item for item in read[cut:] if item is not None),
         outputs=tuple(
@@ -71,15 +71,15 @@ def read_input(given: str | list[Any] | None) -> Given:
     )
 
 
-def _named_kind(param: str, given: Any) -> Json:
-    """The item under its type, which messages may leave out."""
+def _with_type(param: str, given: Any) -> Json:
+    """Return the item with its type, which messages may leave out."""
     if not isinstance(given, dict):
-        raise wrong(param, "An item is an object.")
+        raise wrong(param, "An item must be an object.")
     item: Json = given | {"type": "message"} if given.get("type") is None and "role" in given else given
     match item.get("type"):
         case "message":
             if item.get("role") not in _ROLES:
-                raise wrong(f"{param}.role", f"A role is one of {', '.join(_ROLES)}.")
+                raise wrong(f"{param}.role", f"role must be one of {', '.join(_ROLES)}.")
         case "function_call":
             for name in ("call_id", "name", "arguments"):
                 _text(param, item, name)
@@ -90,9 +90,9 @@ def _named_kind(param: str, given: Any) -> Json:
         case "reasoning":
             pass
         case "item_reference":
-            raise wrong(param, "Items are not kept by their ids here; go on with previous_response_id.")
+            raise wrong(param, "Items cannot be referenced by id here; use previous_response_id.")
         case kind:
-            raise wrong(f"{param}.type", f"An item of type {str(kind)[:80]} is not understood here.")
+            raise wrong(f"{param}.type", f"Items of type {str(kind)[:80]} are not supported.")
     return item
 
 
@@ -101,10 +101,10 @@ def _is_from_user(item: Json) -> bool:
 
 
 def _read(param: str, item: Json) -> Json | None:
-    """An item of earlier talk as a model is shown it; None for what is left out."""
+    """Return an earlier item as a model is shown it; None for one that is left out."""
     match item["type"]:
         case "message" if item["role"] == "assistant":
-            part = {"type": "output_text", "text": _spoken(param, item), "annotations": []}
+            part = {"type": "output_text", "text": _assistant_text(param, item), "annotations": []}
             return {"type": "message", "role": "assistant", "status": "completed", "content": [part]}
         case "message":
             return {"type": "message", "role": item["role"], "content": _shown_parts(f"{param}.content", item)}
@@ -123,69 +123,71 @@ def _read(param: str, item: Json) -> Json | None:
 
 
 def _parts(param: str, item: Json) -> list[tuple[str, Json]]:
-    """The parts of a message, each with its place; plain text is one part."""
+    """Return the parts of a message, each with its field; plain text is one part."""
     content = item.get("content")
     if isinstance(content, str):
         return [(param, {"type": "input_text", "text": content})]
     if not isinstance(content, list):
-        raise wrong(param, "A message's content is a text or a list of parts.")
+        raise wrong(param, "content must be a string or a list of parts.")
     found = [(f"{param}.{n}", part) for n, part in enumerate(content)]
-    for place, part in found:
+    for at, part in found:
         if not isinstance(part, dict):
-            raise wrong(place, "A part is an object.")
+            raise wrong(at, "A part must be an object.")
     return found
 
 
-def _spoken(param: str, item: Json) -> str:
-    """What an earlier message of the agent says."""
+def _assistant_text(param: str, item: Json) -> str:
+    """Return the text of an earlier message of the agent."""
     words = []
-    for place, part in _parts(f"{param}.content", item):
+    for at, part in _parts(f"{param}.content", item):
         name = "refusal" if part.get("type") == "refusal" else "text"
-        words.append(_text(place, part, name))
+        words.append(_text(at, part, name))
     return "".join(words)
 
 
 def _shown_parts(param: str, item: Json) -> list[Json]:
-    """The parts of an earlier message as a model is shown them."""
+    """Return the parts of an earlier message as a model is shown them."""
     shown = []
-    for place, part in _parts(param, item):
+    for at, part in _parts(param, item):
         match part.get("type"):
             case "input_text" | "output_text" | "text":
-                shown.append({"type": "input_text", "text": _text(place, part, "text")})
+                shown.append({"type": "input_text", "text": _text(at, part, "text")})
             case "input_image" | "input_file" if item.get("role", "user") == "user":
-                _file_or_link(place, part)
+                _file_or_link(at, part)
                 shown.append(_plain_file(part))
             case kind:
-                raise _unknown_part(place, kind)
+                raise _unknown_part(at, kind)
     return shown
 
 
-def _said(param: str, item: Json) -> Said:
-    """What the newest message says; files whose bytes are given become attachments."""
+def _user_message(param: str, item: Json) -> UserMessage:
+    """Return the newest message; files sent as bytes become attachments."""
     words: list[str] = []
     files: list[NewAttachment] = []
     links: list[Json] = []
-    for place, part in _parts(f"{param}.content", item):
+    for at, part in _parts(f"{param}.content", item):
         match part.get("type"):
             case "input_text" | "text":
-                words.append(_text(place, part, "text"))
+                words.append(_text(at, part, "text"))
             case "input_image" | "input_file":
-                file = _file_or_link(place, part)
+                file = _file_or_link(at, part)
                 if file is None:
                     links.append(_plain_file(part))
                 else:
                     files.append(file)
             case kind:
-                raise _unknown_part(place, kind)
+                raise _unknown_part(at, kind)
     text = "\n\n".join(word for word in words if word)
     if not text.strip() and not files and not links:
         raise wrong(f"{param}.content", "A message needs some text.")
-    # A message in which nothing but an address stands says the address.
-    return Said(text=text if text.strip() or files else links_text(links), files=tuple(files), links=tuple(links))
+    # The text of a message with nothing but URLs is those URLs.
+    return UserMessage(
+        text=text if text.strip() or files else links_text(links), files=tuple(files), links=tuple(links)
+    )
 
 
 def links_text(links: list[Json] | tuple[Json, ...]) -> str:
-    """Addresses of files in words, for where no parts can stand."""
+    """Return the URLs of files as text, for where no parts are possible."""
     return "\n".join(f"File: {link.get('image_url') or link.get('file_url')}" for link in links)
 
 
@@ -198,44 +200,44 @@ def _output(param: str, item: Json) -> Output:
         text = "\n".join(part["text"] for part in shown if part["type"] == "input_text")
         parts = None if all(part["type"] == "input_text" for part in shown) else shown
     else:
-        raise wrong(f"{param}.output", "An output is a text or a list of parts.")
+        raise wrong(f"{param}.output", "output must be a string or a list of parts.")
     if len(text) > RESPONSE_OUTPUT_CHARS_MAX:
-        raise wrong(f"{param}.output", f"An output has at most {RESPONSE_OUTPUT_CHARS_MAX} characters.")
+        raise wrong(f"{param}.output", f"output may have at most {RESPONSE_OUTPUT_CHARS_MAX} characters.")
     return Output(param=f"{param}.call_id", call_id=item["call_id"], text=text, parts=parts)
 
 
 def _file_or_link(param: str, part: Json) -> NewAttachment | None:
-    """The file whose bytes are given; None for one that has an address elsewhere."""
+    """Return the file when its bytes are given; None when it is a URL."""
     is_image = part["type"] == "input_image"
     name = "image_url" if is_image or part.get("file_data") is None else "file_data"
     if not is_image and name == "image_url":
         name = "file_url"
-    address = part.get(name)
-    if not isinstance(address, str) or not address:
-        raise wrong(f"{param}.{name}", f"{name} is missing." if address is None else f"{name} is a text.")
-    if address.startswith(_LINKS):
+    url = part.get(name)
+    if not isinstance(url, str) or not url:
+        raise wrong(f"{param}.{name}", f"{name} is missing." if url is None else f"{name} must be a string.")
+    if url.startswith(_LINKS):
         return None
     named = part.get("filename")
     if named is not None and (not isinstance(named, str) or len(named) > NAME_CHARS_MAX):
-        raise wrong(f"{param}.filename", f"A file's name has at most {NAME_CHARS_MAX} characters.")
-    mime_type, content = _bytes(f"{param}.{name}", address, named or "")
+        raise wrong(f"{param}.filename", f"A file's name may have at most {NAME_CHARS_MAX} characters.")
+    mime_type, content = _bytes(f"{param}.{name}", url, named or "")
     if is_image and not mime_type.startswith("image/"):
-        raise wrong(f"{param}.{name}", f"This is no image but {mime_type}.")
+        raise wrong(f"{param}.{name}", f"This is {mime_type}, not an image.")
     return NewAttachment(name=named or ("image" if is_image else "file"), mime_type=mime_type, content=content)
 
 
-def _bytes(param: str, address: str, named: str) -> tuple[str, bytes]:
-    match = _ADDRESS.fullmatch(address)
-    if match is None and (param.endswith("_url") or address.startswith("data:")):
-        raise wrong(param, "A file is given as data:<type>;base64,<content> or by an address that begins http.")
+def _bytes(param: str, url: str, named: str) -> tuple[str, bytes]:
+    match = _DATA_URL.fullmatch(url)
+    if match is None and (param.endswith("_url") or url.startswith("data:")):
+        raise wrong(param, "A file must be data:<type>;base64,<content> or an http(s) URL.")
     guessed = mimetypes.guess_type(named)[0] or "application/octet-stream"
-    mime_type, text = (match["type"].lower(), match["content"]) if match else (guessed, address)
+    mime_type, text = (match["type"].lower(), match["content"]) if match else (guessed, url)
     try:
         content = base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError) as error:
-        raise wrong(param, "This is no base64.") from error
+        raise wrong(param, "This is not valid base64.") from error
     if not content or len(content) > ATTACHMENT_BYTES_MAX:
-        raise wrong(param, f"A file has 1 to {ATTACHMENT_BYTES_MAX} bytes.")
+        raise wrong(param, f"A file must have 1 to {ATTACHMENT_BYTES_MAX} bytes.")
     return mime_type, content
 
 
@@ -247,20 +249,20 @@ def _plain_file(part: Json) -> Json:
 def _text(param: str, item: Json, name: str) -> str:
     text = item.get(name)
     if not isinstance(text, str) or (not text and name in ("call_id", "name")):
-        raise wrong(f"{param}.{name}", f"{name} is missing." if not text else f"{name} is a text.")
+        raise wrong(f"{param}.{name}", f"{name} is missing." if not text else f"{name} must be a string.")
     return text
 
 
 def _unknown_part(param: str, kind: object) -> ResponsesError:
-    return wrong(f"{param}.type", f"A part of type {str(kind)[:80]} is not understood here.")
+    return wrong(f"{param}.type", f"Parts of type {str(kind)[:80]} are not supported here.")
 
 
-def words_of(items: tuple[Json, ...]) -> str:
-    """What the system and developer messages among items say."""
-    told = [item for item in items if item.get("role") in ("system", "developer")]
-    return "\n\n".join(part["text"] for item in told for part in item["content"])
+def instructions_in(items: tuple[Json, ...]) -> str:
+    """Return the text of the system and developer messages among items."""
+    instructing = [item for item in items if item.get("role") in ("system", "developer")]
+    return "\n\n".join(part["text"] for item in instructing for part in item["content"])
 
 
 def size_of(items: tuple[Json, ...]) -> int:
-    """How many bytes items take."""
+    """Return the size of items in bytes."""
     return len(msgspec.json.encode(items))

@@ -1,4 +1,4 @@
-"""The operations of Open Responses for one caller, whatever way they were asked by."""
+"""The operations of Open Responses, over HTTP or a WebSocket."""
 
 from collections.abc import Callable
 from hashlib import sha256
@@ -12,19 +12,19 @@ from carrel.runs import cancel, run_by_id
 from carrel.storage import Tx
 from carrel.surfaces.http.house import House
 from carrel.surfaces.responses.compaction import compacted
-from carrel.surfaces.responses.create import Created, create, read
+from carrel.surfaces.responses.create import Created, create, prepare
 from carrel.surfaces.responses.errors import ResponsesError, no_response
 from carrel.surfaces.responses.requests import Compact, CreateResponse, Json, check
-from carrel.surfaces.responses.resource import render, see
-from carrel.surfaces.responses.routing import own_response, wanted_by
+from carrel.surfaces.responses.resource import render, state_of
 from carrel.surfaces.responses.store import Response
-from carrel.surfaces.responses.stream import Events, follow, rest_of
+from carrel.surfaces.responses.stream import Events, follow, wait_for_rest
+from carrel.surfaces.responses.targets import own_response, read_hints
 
 _BY_CALLER = "client_cancelled"
 
 
-class Begun(Struct, frozen=True, kw_only=True):
-    """A response that was accepted, and how to hear the rest of it."""
+class StartedResponse(Struct, frozen=True, kw_only=True):
+    """A response that was accepted, and its events."""
 
     response: Response
     is_new: bool
@@ -37,48 +37,48 @@ class Responses:
     def __init__(self, house: House) -> None:
         self._house = house
 
-    async def begin(
+    async def start(
         self, access: Access, headers: Headers, request: CreateResponse, raw: bytes, kept: set[str], key: str | None
-    ) -> Begun:
-        """Accept a request under its idempotency key; `kept` are not stored but may be gone on from here."""
+    ) -> StartedResponse:
+        """Accept a request under its idempotency key; responses in `kept` are not stored but can be continued here."""
         house = self._house
         house.refuse_when_draining()
         check(request)
-        wanted = wanted_by(headers, request.model, request.user, request.previous_response_id)
-        asked = read(access, wanted, request, sha256(raw).hexdigest(), key)
-        created = await house.db.write(lambda tx: create(tx, asked, house.rules, kept))
-        return self._begun(access, created)
+        hints = read_hints(headers, request.model, request.user, request.previous_response_id)
+        prepared = prepare(access, hints, request, sha256(raw).hexdigest(), key)
+        created = await house.db.write(lambda tx: create(tx, prepared, house.rules, kept))
+        return self._started(access, created)
 
-    def _begun(self, access: Access, created: Created) -> Begun:
+    def _started(self, access: Access, created: Created) -> StartedResponse:
         response = created.response
-        # Taken now, before the turn can have begun to speak. Whoever comes later would miss the beginning.
+        # Gathered from now on, before the turn can produce text; later, its beginning would be missing.
         words = self._house.live.gather(access.account_id, response.run_id) if created.is_new else None
-        return Begun(
+        return StartedResponse(
             response=response,
             is_new=created.is_new,
             events=lambda: follow(self._house, access, response, words),
         )
 
-    async def rested(self, access: Access, response: Response) -> Json:
-        """The response once it rests."""
-        return render(await rest_of(self._house, access, response))
+    async def finished(self, access: Access, response: Response) -> Json:
+        """Return the response once it has ended or is waiting."""
+        return render(await wait_for_rest(self._house, access, response))
 
     async def shown(self, access: Access, response: Response) -> Json:
-        """The response as it is now, whether or not it is stored."""
-        return await self._house.db.read(lambda tx: render(see(tx, access, response)))
+        """Return the response as it is now, whether or not it is stored."""
+        return await self._house.db.read(lambda tx: render(state_of(tx, access, response)))
 
     async def read(self, access: Access, response_id: str) -> Json:
-        """A response as it is now."""
-        return await self._house.db.read(lambda tx: render(see(tx, access, _own(tx, access, response_id))))
+        """Return a stored response as it is now."""
+        return await self._house.db.read(lambda tx: render(state_of(tx, access, _own(tx, access, response_id))))
 
     async def cancel(self, access: Access, response_id: str) -> Json:
-        """Stop a response; one that is worked on is given a few seconds to stop."""
+        """Cancel a response; a running one gets a few seconds to stop."""
 
         def work(tx: Tx) -> Response:
             response = _own(tx, access, response_id)
-            seen = see(tx, access, response)
-            if seen.following is not None or cancel(tx, access, response.run_id, _BY_CALLER) is None:
-                if seen.following is None and seen.run.state == "cancelled":
+            state = state_of(tx, access, response)
+            if state.following is not None or cancel(tx, access, response.run_id, _BY_CALLER) is None:
+                if state.following is None and state.run.state == "cancelled":
                     return response
                 raise ResponsesError(409, "already_ended", "This response has already ended.")
             return response
@@ -88,9 +88,9 @@ class Responses:
         return await self.shown(access, response)
 
     async def compact(self, access: Access, headers: Headers, request: Compact) -> Json:
-        """What was said, as one item that stands for it."""
-        wanted = wanted_by(headers, request.model, None, request.previous_response_id)
-        return await self._house.db.read(lambda tx: compacted(tx, access, wanted, request))
+        """Return a transcript as one compaction item."""
+        hints = read_hints(headers, request.model, None, request.previous_response_id)
+        return await self._house.db.read(lambda tx: compacted(tx, access, hints, request))
 
 
 def _own(tx: Tx, access: Access, response_id: str) -> Response:

@@ -1,4 +1,4 @@
-"""What a request may hold: every field of Open Responses, its type and its bounds; and what an answer repeats of it."""
+"""Requests of Open Responses: their fields with types and bounds, and what a response repeats of them."""
 
 import re
 from typing import Annotated, Any, Literal
@@ -25,18 +25,18 @@ _FUNCTION_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 
 
 class In(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What comes in: strict types, unknown names refused."""
+    """A part of a request: strict types, unknown names are refused."""
 
 
 class Reasoning(In, frozen=True, kw_only=True):
-    """How much the model is to think."""
+    """How much the model should think."""
 
     effort: Literal["none", "minimal", "low", "medium", "high", "xhigh"] | None = None
     summary: Literal["concise", "detailed", "auto"] | None = None
 
 
 class TextOptions(In, frozen=True, kw_only=True):
-    """What the text is to look like."""
+    """The format of the text."""
 
     format: Json | None = None
     verbosity: Literal["low", "medium", "high"] | None = None
@@ -49,7 +49,7 @@ class StreamOptions(In, frozen=True, kw_only=True):
 
 
 class Function(In, frozen=True, kw_only=True):
-    """A function that the caller makes itself."""
+    """A function that the caller executes."""
 
     type: Literal["function"]
     name: str
@@ -91,13 +91,13 @@ class CreateResponse(In, frozen=True, kw_only=True):
 
 
 class SocketCreate(CreateResponse, frozen=True, kw_only=True):
-    """The same as a message over a WebSocket."""
+    """The same request as a message on a WebSocket."""
 
     type: Literal["response.create"]
 
 
 class Compact(In, frozen=True, kw_only=True):
-    """A request to compact what was said."""
+    """A request to compact a transcript."""
 
     model: Short
     input: str | list[Any] | None = None
@@ -107,47 +107,47 @@ class Compact(In, frozen=True, kw_only=True):
 
 
 def functions_of(request: CreateResponse) -> list[Json]:
-    """The caller's functions, as an answer repeats them and a model is offered them."""
+    """Return the caller's functions, as responses repeat them and models are offered them."""
     given = request.tools or []
     if len(given) > RESPONSE_TOOLS_MAX:
-        raise wrong("tools", f"There may be at most {RESPONSE_TOOLS_MAX} tools.")
+        raise wrong("tools", f"tools may have at most {RESPONSE_TOOLS_MAX} items.")
     ours = {tool.name for tool in CATALOG.offered()}
     found: dict[str, Json] = {}
     for n, one in enumerate(given):
-        name = _function(f"tools.{n}", one)
-        if name.name in ours:
-            raise wrong(f"tools.{n}.name", f"{name.name} is a tool that agents have here; name yours otherwise.")
-        if name.name in found:
-            raise wrong(f"tools.{n}.name", f"There are two tools of the name {name.name}.")
-        found[name.name] = msgspec.to_builtins(name)
+        function = _function(f"tools.{n}", one)
+        if function.name in ours:
+            raise wrong(f"tools.{n}.name", f"{function.name} is the name of a built-in tool; choose another name.")
+        if function.name in found:
+            raise wrong(f"tools.{n}.name", f"There are two tools named {function.name}.")
+        found[function.name] = msgspec.to_builtins(function)
     return list(found.values())
 
 
 def _function(param: str, one: Any) -> Function:
     kind = one.get("type") if isinstance(one, dict) else None
     if kind != "function":
-        raise wrong(f"{param}.type", "Only functions can be tools here: type is 'function'.")
+        raise wrong(f"{param}.type", "Only functions are supported: type must be 'function'.")
     try:
         function = msgspec.convert(one, Function)
     except msgspec.ValidationError as error:
         refused = wrong_value(error)
         raise wrong(f"{param}.{refused.field}" if refused.field else param, refused.message) from error
     if not _FUNCTION_NAME.fullmatch(function.name):
-        raise wrong(f"{param}.name", "A function's name has 1 to 64 letters, digits, _ and -.")
+        raise wrong(f"{param}.name", "A function's name must be 1 to 64 letters, digits, _ and -.")
     return function
 
 
 def check(request: CreateResponse) -> None:
-    """Refuse what types alone do not tell."""
+    """Refuse what the types alone do not rule out."""
     if request.background and request.store is False and not request.stream:
-        raise wrong("store", "What is made in the background and neither stored nor streamed can be read by nobody.")
+        raise wrong("store", "A background response that is neither stored nor streamed could never be read.")
     metadata = request.metadata or {}
     if len(metadata) > RESPONSE_METADATA_PAIRS_MAX:
-        raise wrong("metadata", f"There may be at most {RESPONSE_METADATA_PAIRS_MAX} pairs of metadata.")
+        raise wrong("metadata", f"metadata may have at most {RESPONSE_METADATA_PAIRS_MAX} pairs.")
     for name, value in metadata.items():
         if len(name) > RESPONSE_METADATA_NAME_CHARS_MAX or len(value) > RESPONSE_METADATA_CHARS_MAX:
             bounds = f"{RESPONSE_METADATA_NAME_CHARS_MAX} and {RESPONSE_METADATA_CHARS_MAX} characters"
-            raise wrong("metadata", f"A name and a value of metadata have at most {bounds}.")
+            raise wrong("metadata", f"A name and a value in metadata may have at most {bounds}.")
     choice = request.tool_choice
     if isinstance(choice, dict):
         _check_choice(choice, {function["name"] for function in functions_of(request)})
@@ -162,15 +162,15 @@ def _check_choice(choice: Json, names: set[str]) -> None:
             listed = tools if isinstance(tools, list) else []
             wanted = [tool.get("name") if isinstance(tool, dict) else None for tool in listed]
             if choice.get("mode", "auto") not in ("none", "auto", "required"):
-                raise wrong("tool_choice.mode", "mode is none, auto or required.")
+                raise wrong("tool_choice.mode", "mode must be none, auto or required.")
         case _:
-            raise wrong("tool_choice.type", "A choice is of type function or allowed_tools.")
+            raise wrong("tool_choice.type", "type must be function or allowed_tools.")
     if not wanted or any(name not in names for name in wanted):
-        raise wrong("tool_choice", "This names no tool of the request.")
+        raise wrong("tool_choice", "tool_choice must name tools of the request.")
 
 
 def options_of(request: CreateResponse) -> Json:
-    """What of a request is put to the model as it is."""
+    """Return the options that are passed to the model as they are."""
     given = {
         "tool_choice": request.tool_choice,
         "parallel_tool_calls": request.parallel_tool_calls,
@@ -186,7 +186,7 @@ def options_of(request: CreateResponse) -> Json:
 
 
 def repeated(request: CreateResponse, agent_id: str) -> Json:
-    """What an answer repeats of its request, with what holds where the request says nothing."""
+    """Return what a response repeats of its request, with defaults for what the request leaves out."""
     choice = request.tool_choice or "auto"
     if isinstance(choice, dict) and choice.get("type") == "allowed_tools":
         choice = {"mode": "auto"} | choice
@@ -221,6 +221,6 @@ def _or(value: Any, otherwise: Any) -> Any:
 
 
 def _given(value: Struct | None) -> Json | None:
-    """What was said of a group of options; None for nothing."""
-    said = {} if value is None else {name: inner for name, inner in msgspec.structs.asdict(value).items() if inner}
-    return said or None
+    """Return the options that are set; None when none is."""
+    given = {} if value is None else {name: inner for name, inner in msgspec.structs.asdict(value).items() if inner}
+    return given or None

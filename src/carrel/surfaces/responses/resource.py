@@ -1,4 +1,4 @@
-"""Responses as Open Responses shows them: the resource, its items, and what it cost."""
+"""Responses as Open Responses shows them: the resource, its items and its usage."""
 
 import msgspec
 from msgspec import Struct
@@ -13,11 +13,11 @@ from carrel.surfaces.responses.requests import Json
 from carrel.surfaces.responses.store import Response, next_response
 
 _decode = msgspec.json.Decoder(Json).decode
-# What a run notes that gave no reply for no reason of its own.
+# The note of a run that deliberately gave no reply.
 _SILENT = "no_reply"
 
 
-class Seen(Struct, frozen=True, kw_only=True):
+class ResponseState(Struct, frozen=True, kw_only=True):
     """One stretch of a run as it is stored now: its items, without ids, and whether it is over."""
 
     response: Response
@@ -27,20 +27,20 @@ class Seen(Struct, frozen=True, kw_only=True):
 
     @property
     def rests(self) -> bool:
-        """True once nothing more can come in this stretch."""
+        """Whether this stretch is over: nothing more can follow in it."""
         return self.following is not None or _rests(self.run)
 
 
-def see(tx: Tx, access: Access, response: Response) -> Seen:
-    """The stretch as it is now."""
-    seen = look_for(tx, access, response)
-    if seen is None:
+def state_of(tx: Tx, access: Access, response: Response) -> ResponseState:
+    """Return the stretch as it is now."""
+    state = find_state(tx, access, response)
+    if state is None:
         raise no_response()
-    return seen
+    return state
 
 
-def look_for(tx: Tx, access: Access, response: Response) -> Seen | None:
-    """The stretch as it is now; None once it was deleted with its session."""
+def find_state(tx: Tx, access: Access, response: Response) -> ResponseState | None:
+    """Return the stretch as it is now; None once it was deleted with its session."""
     run = run_by_id(tx, access, response.run_id)
     if run is None:
         return None
@@ -51,24 +51,24 @@ def look_for(tx: Tx, access: Access, response: Response) -> Seen | None:
     shown = [entry for entry in own if entry.seq > response.after_seq and (upto is None or entry.seq <= upto)]
     items = [item for entry in shown for item in _items(entry, run, rests=rests)]
     if following is None and run.waiting_for == "tool_output":
-        # A call that an earlier stretch left open is shown again: it is still what the run waits for.
+        # A call left open by an earlier stretch is shown again: the run is still waiting for its output.
         pending = [call for call in open_calls(own) if is_senders(call) and call.seq <= response.after_seq]
         items += [_call(call) for call in pending]
-    return Seen(response=response, following=following, run=run, items=items)
+    return ResponseState(response=response, following=following, run=run, items=items)
 
 
 def _rests(run: Run) -> bool:
-    """True when a run is over, or waits for its sender; whether a tool may act is asked of a person here."""
+    """Whether a run has ended or is waiting for its sender; approvals are requested from a person elsewhere."""
     return run.state in SETTLED_STATES and not (run.state == "waiting" and run.waiting_for == "approval")
 
 
 def _items(entry: Entry, run: Run, *, rests: bool) -> list[Json]:
-    """What an entry shows of itself: what was said, and calls that are the caller's to make."""
+    """Return the items of an entry: messages, and calls that the caller must execute."""
     details = entry.details or {}
     if entry.role == "toolCall":
-        said = [_message(details["said"], "commentary")] if details.get("said") else []
-        return [*said, *([_call(entry)] if is_senders(entry) else [])]
-    # How a reply ended is told with the end of its run.
+        spoken = [_message(details["said"], "commentary")] if details.get("said") else []
+        return [*spoken, *([_call(entry)] if is_senders(entry) else [])]
+    # Whether a reply is complete is known once its run has ended.
     if entry.role != "assistant" or not rests or is_about_approval(entry):
         return []
     is_cut = not details.get("question") and cut_short(run) is not None
@@ -87,20 +87,20 @@ def _call(entry: Entry) -> Json:
 
 
 def with_id(response_id: str, index: int, item: Json) -> Json:
-    """An item under the id of its place in the response."""
+    """Return an item with the id of its position in the response."""
     prefix = "fc" if item["type"] == "function_call" else "msg"
     return {"id": f"{prefix}_{response_id.removeprefix('resp_')}_{index}"} | item
 
 
 def cut_short(run: Run) -> str | None:
-    """Why a completed run's reply is not whole; None when it is."""
+    """Return why a completed run's reply is incomplete; None when it is complete."""
     return run.note if run.state == "completed" and run.note not in (None, _SILENT) else None
 
 
-def status_of(seen: Seen) -> str:
-    """The state of a stretch as Open Responses names it."""
-    run = seen.run
-    if seen.following is not None:
+def status_of(state: ResponseState) -> str:
+    """Return the status of a stretch in the terms of Open Responses."""
+    run = state.run
+    if state.following is not None:
         return "completed"
     match run.state:
         case "queued":
@@ -111,53 +111,53 @@ def status_of(seen: Seen) -> str:
             return "incomplete"
         case "waiting":
             return "completed" if _rests(run) else "in_progress"
-        case state:
-            return state
+        case other:
+            return other
 
 
-def render(seen: Seen, *, status: str | None = None, output: list[Json] | None = None) -> Json:
-    """The resource; `status` and `output` as a stream has told them so far, else as they are stored."""
-    response, run = seen.response, seen.run
-    shown = status or status_of(seen)
+def render(state: ResponseState, *, status: str | None = None, output: list[Json] | None = None) -> Json:
+    """Return the resource; `status` and `output` as a stream has sent them so far, else as they are stored."""
+    response, run = state.response, state.run
+    shown = status or status_of(state)
     is_over = shown not in ("queued", "in_progress")
-    items = [with_id(response.id, index, item) for index, item in enumerate(seen.items)]
+    items = [with_id(response.id, index, item) for index, item in enumerate(state.items)]
     request = _decode(response.request)
     return {
         "id": response.id,
         "object": "response",
         "created_at": response.created_at // MS_PER_SECOND,
-        "completed_at": _rested_at(seen) // MS_PER_SECOND if shown == "completed" else None,
+        "completed_at": _rested_at(state) // MS_PER_SECOND if shown == "completed" else None,
         "status": shown,
-        "incomplete_details": _incomplete(seen, shown),
+        "incomplete_details": _incomplete(state, shown),
         "previous_response_id": response.previous_id,
         "output": items if output is None else output,
         "error": _error(run) if shown == "failed" else None,
-        "usage": _usage(seen) if is_over else None,
+        "usage": _usage(state) if is_over else None,
         **request,
         "metadata": request["metadata"] | {"runId": run.id, "sessionKey": run.key},
     }
 
 
-def _rested_at(seen: Seen) -> int:
-    if seen.following is not None and seen.following.rested_at is not None:
-        return seen.following.rested_at
-    return seen.run.ended_at or seen.run.updated_at
+def _rested_at(state: ResponseState) -> int:
+    if state.following is not None and state.following.rested_at is not None:
+        return state.following.rested_at
+    return state.run.ended_at or state.run.updated_at
 
 
-def _incomplete(seen: Seen, status: str) -> Json | None:
+def _incomplete(state: ResponseState, status: str) -> Json | None:
     if status == "cancelled":
-        return {"reason": seen.run.reason or "cancelled"}
-    return {"reason": cut_short(seen.run)} if status == "incomplete" else None
+        return {"reason": state.run.reason or "cancelled"}
+    return {"reason": cut_short(state.run)} if status == "incomplete" else None
 
 
 def _error(run: Run) -> Json:
     return {"code": run.error_code or "server_error", "message": run.error_message or "The run failed."}
 
 
-def _usage(seen: Seen) -> Json:
-    """What this stretch cost: what the run had spent at its end, less what it had spent before."""
-    spent_by_end = seen.following.spent if seen.following is not None else seen.run.usage
-    end, start = _spent(spent_by_end), _spent(seen.response.spent)
+def _usage(state: ResponseState) -> Json:
+    """Return the usage of this stretch: the run's usage at its end, less that at its start."""
+    spent_by_end = state.following.spent if state.following is not None else state.run.usage
+    end, start = _spent(spent_by_end), _spent(state.response.spent)
     used = {name: max(0, end[name] - start[name]) for name in end}
     return used | {
         "input_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 0},
@@ -166,6 +166,6 @@ def _usage(seen: Seen) -> Json:
 
 
 def _spent(usage: str | None) -> dict[str, int]:
-    told = _decode(usage) if usage else {}
+    used = _decode(usage) if usage else {}
     names = {"input_tokens": "inputTokens", "output_tokens": "outputTokens", "total_tokens": "totalTokens"}
-    return {name: int(told.get(stored) or 0) for name, stored in names.items()}
+    return {name: int(used.get(stored) or 0) for name, stored in names.items()}

@@ -1,4 +1,4 @@
-"""Following a response from its acceptance to its end, as events or just until it rests."""
+"""Follows a response from its creation to its end, as events or just until it is over."""
 
 import asyncio
 from collections.abc import AsyncGenerator
@@ -9,66 +9,66 @@ from carrel.kernel import Access, elapsed_seconds
 from carrel.kernel.limits import RESPONSE_WAIT_SECONDS_MAX, SAFETY_POLL_SECONDS, STREAM_PING_SECONDS
 from carrel.storage import Bell
 from carrel.surfaces.http.house import House
-from carrel.surfaces.responses.events import Hearing, Telling
+from carrel.surfaces.responses.events import EventWriter, LiveText
 from carrel.surfaces.responses.requests import Json
-from carrel.surfaces.responses.resource import Seen, look_for, render, see, status_of
+from carrel.surfaces.responses.resource import ResponseState, find_state, render, state_of, status_of
 from carrel.surfaces.responses.store import Response
 
-_TOLD = "told"
+_ANNOUNCED = "announced"
 _ENDS = {"completed": "response.completed", "failed": "response.failed"}
 Events = AsyncGenerator[Json | None, None]
 
 
-async def rest_of(house: House, access: Access, response: Response) -> Seen:
-    """The response once it rests, or as it is when the time is up or the server stops."""
+async def wait_for_rest(house: House, access: Access, response: Response) -> ResponseState:
+    """Return the response once it is over, or as it is when the time is up or the server stops."""
     deadline = elapsed_seconds() + RESPONSE_WAIT_SECONDS_MAX
     with house.watch.bell(access.account_id, response.run_id) as bell:
         while True:
             version = bell.version
-            seen = await house.db.read(partial(see, access=access, response=response))
-            if seen.rests or elapsed_seconds() >= deadline or house.closing.is_set():
-                return seen
+            state = await house.db.read(partial(state_of, access=access, response=response))
+            if state.rests or elapsed_seconds() >= deadline or house.closing.is_set():
+                return state
             await bell.wait(version, SAFETY_POLL_SECONDS)
 
 
 async def follow(house: House, access: Access, response: Response, words: Words | None) -> Events:
-    """Every event of a response, exactly one of them its end; None now and then, as a sign of life.
+    """Yield every event of a response, exactly one of which ends it; None now and then, as a sign of life.
 
-    `words` are what its run says live, gathered from before it began; without them text comes whole once it is stored.
+    `words` is the live text of its run, gathered from the start; without it, text comes complete once it is stored.
     """
-    telling = Telling(response.id)
+    writer = EventWriter(response.id)
     with house.watch.bell(access.account_id, response.run_id) as bell:
-        seen = await house.db.read(partial(see, access=access, response=response))
-        # Whether it waits behind others; the head of a lane is as good as begun.
-        is_queued = status_of(seen) == "queued" and seen.run.due_at is None
+        state = await house.db.read(partial(state_of, access=access, response=response))
+        # Queued means behind other runs; the head of a lane is about to start.
+        is_queued = status_of(state) == "queued" and state.run.due_at is None
         status = "queued" if is_queued else "in_progress"
-        yield telling.event("response.created", response=_begun(seen, status))
+        yield writer.event("response.created", response=_begun(state, status))
         if is_queued:
-            yield telling.event("response.queued", response=_begun(seen, "queued"))
+            yield writer.event("response.queued", response=_begun(state, "queued"))
         version = step = None
         while True:
-            rung, heard, hearing = bell.version, _version(words), _hearing(words)
-            # A new step means that what the last one said is stored by now, and must be told first.
-            if rung != version or (hearing is not None and hearing.step != step):
-                version, step = rung, None if hearing is None else hearing.step
-                found = await house.db.read(partial(look_for, access=access, response=response))
+            rung, heard, live = bell.version, _version(words), _live_text(words)
+            # A new step means that the text of the last one is stored by now, and must be sent first.
+            if rung != version or (live is not None and live.step != step):
+                version, step = rung, None if live is None else live.step
+                found = await house.db.read(partial(find_state, access=access, response=response))
                 if found is None:
-                    for event in telling.abandon():
+                    for event in writer.abandon():
                         yield event
-                    yield _end(telling, seen, "cancelled")
+                    yield _end(writer, state, "cancelled")
                     return
-                seen = found
-                if status != _TOLD and status_of(seen) != "queued":
-                    status = _TOLD
-                    yield telling.event("response.in_progress", response=_begun(seen, "in_progress"))
-                for event in telling.settle(seen.items, hearing):
+                state = found
+                if status != _ANNOUNCED and status_of(state) != "queued":
+                    status = _ANNOUNCED
+                    yield writer.event("response.in_progress", response=_begun(state, "in_progress"))
+                for event in writer.send_stored(state.items, live):
                     yield event
-                if seen.rests:
-                    for event in telling.abandon():
+                if state.rests:
+                    for event in writer.abandon():
                         yield event
-                    yield _end(telling, seen)
+                    yield _end(writer, state)
                     return
-            for event in telling.live(hearing):
+            for event in writer.send_live(live):
                 yield event
             await _either(bell, rung, words, heard)
             if bell.version == rung and _version(words) == heard:
@@ -80,21 +80,21 @@ def _version(words: Words | None) -> int:
     return 0 if words is None else words.bell.version
 
 
-def _hearing(words: Words | None) -> Hearing | None:
-    return None if words is None else Hearing(words.step, words.text)
+def _live_text(words: Words | None) -> LiveText | None:
+    return None if words is None else LiveText(words.step, words.text)
 
 
-def _begun(seen: Seen, status: str) -> Json:
-    return render(seen, status=status, output=[])
+def _begun(state: ResponseState, status: str) -> Json:
+    return render(state, status=status, output=[])
 
 
-def _end(telling: Telling, seen: Seen, status: str | None = None) -> Json:
-    whole = render(seen, status=status, output=telling.items)
-    return telling.event(_ENDS.get(whole["status"], "response.incomplete"), response=whole)
+def _end(writer: EventWriter, state: ResponseState, status: str | None = None) -> Json:
+    whole = render(state, status=status, output=writer.items)
+    return writer.event(_ENDS.get(whole["status"], "response.incomplete"), response=whole)
 
 
 async def _either(bell: Bell, rung: int, words: Words | None, heard: int) -> None:
-    """Return once something was told of the run or is said by it, or it is time for a sign of life."""
+    """Return once there is news of the run or live text, or it is time for a sign of life."""
     if words is None:
         await bell.wait(rung, STREAM_PING_SECONDS)
         return

@@ -1,7 +1,7 @@
-"""The WebSocket transport: one request at a time, each answered by its events; what is not stored is known here alone.
+"""The WebSocket transport: one request at a time, each answered by its events.
 
-A response that its caller does not want stored can be gone on from on the connection that made it. Going on from it in
-vain ends that too: what the caller then thinks was said, was not.
+A response that is not stored can be continued only on the connection that created it. A failed attempt to continue it
+ends that as well, because the client's view of the conversation would then be wrong.
 """
 
 import asyncio
@@ -22,10 +22,10 @@ from carrel.surfaces.http.websockets import (
     NOT_ALLOWED,
     TRY_AGAIN_LATER,
     Closing,
-    close_with,
+    close,
+    close_with_server,
     code_in,
     next_message,
-    say_goodbye,
     send_value,
 )
 from carrel.surfaces.responses.errors import ResponsesError, from_refusal, wrong
@@ -33,7 +33,7 @@ from carrel.surfaces.responses.operations import Responses
 from carrel.surfaces.responses.requests import SocketCreate
 
 _log = getLogger("carrel.responses")
-# What belongs to the other transport.
+# Options of the HTTP transport.
 _NOT_HERE = ("stream", "stream_options", "background")
 
 
@@ -46,9 +46,9 @@ class Socket:
         self._responses = responses
 
     async def serve(self, socket: WebSocket) -> None:
-        """Serve one connection from its greeting to its end."""
+        """Serve one connection from its handshake to its end."""
         try:
-            await self._who(socket)
+            await self._identify(socket)
             _refuse_key(socket)
         except Refusal as refusal:
             error = from_refusal(refusal)
@@ -56,19 +56,19 @@ class Socket:
             await socket.send_denial_response(Response(body, error.status, error.headers(), "application/json"))
             return
         await socket.accept()
-        await say_goodbye(socket, await self._talk(socket))
+        await close(socket, await self._answer_until_closed(socket))
 
-    async def _who(self, socket: WebSocket) -> Access:
+    async def _identify(self, socket: WebSocket) -> Access:
         refuse_token_in_query(socket)
         return require_caller(await identify(socket, self._house, self._wrong))
 
-    async def _talk(self, socket: WebSocket) -> int:
-        """Answer requests until either side ends it; the code to close with."""
+    async def _answer_until_closed(self, socket: WebSocket) -> int:
+        """Answer requests until either side ends it; return the code to close with."""
         code = DONE
         try:
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._answer_all(socket))
-                group.create_task(close_with(self._house))
+                group.create_task(close_with_server(self._house))
         except* WebSocketDisconnect:
             code = DONE
         except* Closing as closings:
@@ -83,23 +83,23 @@ class Socket:
         while True:
             raw = await next_message(socket)
             try:
-                access = await self._who(socket)
+                access = await self._identify(socket)
             except Refusal as refusal:
                 raise Closing(TRY_AGAIN_LATER if refusal.code is Code.STORAGE_UNAVAILABLE else NOT_ALLOWED) from None
             await self._answer(socket, access, raw, kept)
 
     async def _answer(self, socket: WebSocket, access: Access, raw: bytes, kept: set[str]) -> None:
-        """Answer one request: by its events, or by the error that says why not."""
+        """Answer one request: with its events, or with an error."""
         previous: str | None = None
         try:
             request = _request(raw)
             previous = request.previous_response_id
-            begun = await self._responses.begin(access, socket.headers, request, raw, kept, None)
-            async for event in begun.events():
+            started = await self._responses.start(access, socket.headers, request, raw, kept, None)
+            async for event in started.events():
                 if event is not None:
                     await send_value(socket, event)
-            if not begun.response.stored:
-                kept.add(begun.response.id)
+            if not started.response.stored:
+                kept.add(started.response.id)
         except (ResponsesError, Refusal) as refused:
             error = refused if isinstance(refused, ResponsesError) else from_refusal(refused)
             kept.discard(previous or "")
@@ -107,14 +107,14 @@ class Socket:
 
 
 def _refuse_key(socket: WebSocket) -> None:
-    """An idempotency key names one request, and a connection carries many."""
+    """Refuse an idempotency key: it belongs to one request, and a connection carries many."""
     if read_key(socket.headers) is not None:
-        raise invalid("X-Idempotency-Key", "A WebSocket takes no idempotency key; send the request by POST.")
+        raise invalid("X-Idempotency-Key", "WebSockets do not support idempotency keys; send the request by POST.")
 
 
 def _request(raw: bytes) -> SocketCreate:
     request: SocketCreate = decode_body(raw, SocketCreate)
     given = next((name for name in _NOT_HERE if getattr(request, name) is not None), None)
     if given is not None:
-        raise wrong(given, f"{given} is not for a WebSocket, which streams as it is.")
+        raise wrong(given, f"{given} is not supported on a WebSocket, which always streams.")
     return request

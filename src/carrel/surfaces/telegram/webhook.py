@@ -13,7 +13,7 @@ from carrel.kernel import Code, Refusal
 from carrel.surfaces.http.bodies import decode_body, read_body
 from carrel.surfaces.http.errors import STATUS, nothing_here
 from carrel.surfaces.http.house import House
-from carrel.surfaces.http.responder import answered
+from carrel.surfaces.http.responder import answer_request
 from carrel.surfaces.telegram.bot import Bot, BotFault
 from carrel.surfaces.telegram.messages import chat_message, is_owner, receive_once
 from carrel.surfaces.telegram.updates import Update, UserMessage, address_of, user_message
@@ -40,7 +40,7 @@ class _Webhook:
 
     async def serve(self, request: Request) -> Response:
         """Receive one update."""
-        return await answered(request, _ROUTE, lambda: self._receive_update(request))
+        return await answer_request(request, _ROUTE, lambda: self._receive_update(request))
 
     async def _receive_update(self, request: Request) -> Response:
         given = request.path_params["secret"].encode()

@@ -31,7 +31,7 @@ from carrel.surfaces.a2a.task_stream import UpdateStream
 from carrel.surfaces.a2a.version import parse_version, unsupported_version
 from carrel.surfaces.http.errors import broken
 from carrel.surfaces.http.house import House
-from carrel.surfaces.http.identity import Asker, WrongTokens, identify_program, require_caller
+from carrel.surfaces.http.identity import Peer, WrongTokens, identify_program, require_caller
 
 T = TypeVar("T")
 Call: TypeAlias = "grpc.aio.ServicerContext[bytes, bytes]"
@@ -173,11 +173,11 @@ async def _write(call: Call, update: Json) -> None:
         raise A2aError(UNAVAILABLE, "The client read the stream too slowly; subscribe to the task again.") from None
 
 
-def asker_of_call(call: Call) -> Asker:
+def asker_of_call(call: Call) -> Peer:
     """Return who calls, with the metadata as headers; binary values are ignored."""
     metadata = [(name, value) for name, value in call.invocation_metadata() or () if isinstance(value, str)]
     raw = [(name.lower().encode(), value.encode(_ENCODING, "replace")) for name, value in metadata]
-    return Asker(headers=Headers(raw=raw), address=address_of_peer(call.peer()))
+    return Peer(headers=Headers(raw=raw), address=address_of_peer(call.peer()))
 
 
 def address_of_peer(peer: str) -> str | None:

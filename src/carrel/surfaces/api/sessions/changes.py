@@ -1,4 +1,4 @@
-"""Changing sessions: making, naming, speaking in, resetting, stopping, archiving and deleting them."""
+"""Changing sessions: create, rename, message, reset, stop, archive and delete them."""
 
 from typing import Annotated, Literal
 
@@ -38,12 +38,12 @@ Channel = Literal["web", "telegram", "cli"]
 Reference = Annotated[str, Meta(min_length=1, max_length=SESSION_REFERENCE_CHARS_MAX)]
 ClientId = Annotated[str, Meta(max_length=CLIENT_ID_CHARS_MAX)]
 Name = Annotated[str, Meta(max_length=NAME_CHARS_MAX)]
-# A run that is stopped again and again because others keep speaking is given up after so many times.
+# New messages may start new runs while the old ones stop; deleting gives up after so many attempts.
 _DELETE_ATTEMPTS = 3
 
 
 class NewSession(In, frozen=True, kw_only=True):
-    """A session to begin."""
+    """A new session."""
 
     agent_id: Name | None = None
     channel_type: Channel = "web"
@@ -53,14 +53,14 @@ class NewSession(In, frozen=True, kw_only=True):
 
 
 class SessionNamed(Out, frozen=True, kw_only=True):
-    """A chat by both its names."""
+    """A session by its id and its key."""
 
     session_id: str
     session_key: str
 
 
 class SessionPatch(In, frozen=True, kw_only=True):
-    """What may be set on a session; null inherits, what is left out stays."""
+    """Changes of a session; null inherits, fields left out stay as they are."""
 
     send_policy: Literal["allow", "deny"] | UnsetType | None = UNSET
     label: Annotated[str, Meta(max_length=LABEL_CHARS_MAX)] | UnsetType | None = UNSET
@@ -71,14 +71,14 @@ class SessionPatch(In, frozen=True, kw_only=True):
 
 
 class SessionMessage(In, frozen=True, kw_only=True):
-    """Something to say in a session, and how long to wait for the answer."""
+    """A message to a session, and how long to wait for the reply."""
 
     message: str
     timeout_seconds: int = 0
 
 
 class ResetSession(Out, frozen=True, kw_only=True):
-    """What a reset closed, and the number that the next line opens."""
+    """The generation that was closed, and the number of the next one."""
 
     closed_session_id: str | None
     next_generation: int
@@ -92,7 +92,7 @@ class StoppedRuns(Out, frozen=True, kw_only=True):
 
 @endpoint("POST", "/api/sessions", answers={201: SessionNamed}, who=PEOPLE, body=NewSession, creates=True)
 async def make_session(ask: Ask[NewSession, NoQuery]) -> SessionNamed:
-    """Begin a chat with an agent; a browser that names itself then has it in front of it."""
+    """Create a chat with an agent; it becomes the active session of a client that names itself."""
     new, settings = ask.body, ask.house.settings.sessions
 
     def work(tx: Tx, access: Access) -> SessionNamed:
@@ -112,7 +112,7 @@ async def make_session(ask: Ask[NewSession, NoQuery]) -> SessionNamed:
 
 @endpoint("PATCH", "/api/sessions/{key}", answers={200: OneSession}, who=PEOPLE, body=SessionPatch)
 async def patch_session(ask: Ask[SessionPatch, NoQuery]) -> OneSession:
-    """Set what people may set on a session."""
+    """Change a session."""
 
     def work(tx: Tx, access: Access) -> OneSession:
         lane, session = find(tx, access, ask.path("key"))
@@ -131,29 +131,29 @@ async def patch_session(ask: Ask[SessionPatch, NoQuery]) -> OneSession:
     creates=True,
 )
 async def send_to_session(ask: Ask[SessionMessage, NoQuery]) -> Reply:
-    """Say something in a session; with a time to wait, the answer comes along if it comes in time."""
+    """Send a message to a session; with timeoutSeconds, wait that long for the reply."""
     ask.house.refuse_when_draining()
-    said = ask.body
+    body = ask.body
 
     def work(tx: Tx, access: Access) -> Waited:
         key = find_session(tx, access, ask.path("key")).key
-        message = Message(text=said.message, provenance=Provenance(kind="external_user", actor=access.actor_id))
+        message = Message(text=body.message, provenance=Provenance(kind="external_user", actor=access.actor_id))
         run = deliver(tx, access, Envelope(key=key, message=message, channel="api"), ask.house.rules)
         accepted = Waited(run_id=run.id, status="accepted", session_key=run.key)
         ask.promise(tx, Reply(202, accepted))
         return accepted
 
     accepted = await ask.write(work)
-    seconds = clamp(said.timeout_seconds, 0, WAIT_SECONDS_MAX, 0)
+    seconds = clamp(body.timeout_seconds, 0, WAIT_SECONDS_MAX, 0)
     if not seconds:
         return Reply(202, accepted)
-    rested = await ask.house.wait_for_run(ask.access, accepted.run_id, seconds)
-    return Reply(200, waited(rested, with_key=True))
+    run = await ask.house.wait_for_run(ask.access, accepted.run_id, seconds)
+    return Reply(200, waited(run, with_key=True))
 
 
 @endpoint("POST", "/api/sessions/{key}/reset", answers={200: ResetSession}, who=PEOPLE)
 async def reset_session(ask: Ask[None, NoQuery]) -> ResetSession:
-    """Close the open generation; the next line that is heard opens the next one."""
+    """Close the open generation; the next message opens a new one."""
 
     def work(tx: Tx, access: Access) -> ResetSession:
         lane, _ = find(tx, access, ask.path("key"))
@@ -165,7 +165,7 @@ async def reset_session(ask: Ask[None, NoQuery]) -> ResetSession:
 
 @endpoint("POST", "/api/sessions/{key}/stop", answers={200: StoppedRuns}, who=PEOPLE)
 async def stop_session(ask: Ask[None, NoQuery]) -> StoppedRuns:
-    """Cancel everything said in a session so far, and in the sessions spawned from it."""
+    """Cancel all runs of a session and of the sessions spawned from it."""
 
     def work(tx: Tx, access: Access) -> StoppedRuns:
         lane, _ = find(tx, access, ask.path("key"))
@@ -176,13 +176,13 @@ async def stop_session(ask: Ask[None, NoQuery]) -> StoppedRuns:
 
 @endpoint("POST", "/api/sessions/{key}/archive", answers={200: OneSession}, who=PEOPLE)
 async def archive_session(ask: Ask[None, NoQuery]) -> OneSession:
-    """Put a session out of sight and close its generation; its transcript is kept."""
+    """Archive a session and close its generation; its transcript is kept."""
     return await _archive(ask, archived=True)
 
 
 @endpoint("POST", "/api/sessions/{key}/unarchive", answers={200: OneSession}, who=PEOPLE)
 async def unarchive_session(ask: Ask[None, NoQuery]) -> OneSession:
-    """Bring a session back into sight."""
+    """Bring back an archived session."""
     return await _archive(ask, archived=False)
 
 
@@ -198,13 +198,11 @@ async def _archive(ask: Ask[None, NoQuery], *, archived: bool) -> OneSession:
 
 @endpoint("DELETE", "/api/sessions/{key}", answers={204: None}, who=PEOPLE)
 async def delete_session(ask: Ask[None, NoQuery]) -> None:
-    """Cancel what lives in a session and remove it with its transcript; whoever had it in front gets another."""
+    """Cancel a session's runs and delete it with its transcript; clients where it was active get another one."""
     lane, _ = await ask.read(lambda tx, access: find(tx, access, ask.path("key")))
     for _ in range(_DELETE_ATTEMPTS):
         running = await ask.write(lambda tx, access: remove_lane(tx, access, lane))
         if running is None:
             return
         await ask.house.watch.until_settled(ask.access, running, STOP_SECONDS_MAX)
-    raise Refusal(
-        Code.CONFLICT, "A run of this session has not come to its end yet; delete the session again in a moment."
-    )
+    raise Refusal(Code.CONFLICT, "A run of this session has not stopped yet; delete the session again in a moment.")

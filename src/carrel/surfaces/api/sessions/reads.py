@@ -1,4 +1,4 @@
-"""Reading sessions: lists, one of them, its generations, its transcript, its queue. Nothing here changes anything."""
+"""Reading sessions: lists, a single session, its generations, its transcript and its queue."""
 
 from typing import Annotated, Literal
 
@@ -38,7 +38,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 class SessionsQuery(In, frozen=True, kw_only=True):
-    """Which sessions a list wants."""
+    """Which sessions to list."""
 
     q: Words | None = None
     archived: bool = False
@@ -54,14 +54,14 @@ class SessionsQuery(In, frozen=True, kw_only=True):
 
 
 class Visibility(Out, frozen=True, kw_only=True):
-    """Whose sessions a list shows, and whether there are others."""
+    """Whose sessions the list shows, and whether there are others."""
 
     mode: Literal["all", "agent", "self"]
     hidden: bool
 
 
 class SessionList(Out, frozen=True, kw_only=True):
-    """A page of sessions, the newest first."""
+    """A page of sessions, newest first."""
 
     count: int
     sessions: list[SessionShape]
@@ -76,13 +76,13 @@ class OneSession(Out, frozen=True, kw_only=True):
 
 
 class Sessions(Out, frozen=True, kw_only=True):
-    """Sessions that come as they are, without pages."""
+    """Sessions, all at once."""
 
     sessions: list[SessionShape]
 
 
 class HistoryQuery(In, frozen=True, kw_only=True):
-    """How much of a transcript."""
+    """Which part of a transcript."""
 
     limit: int | None = None
     include_tools: bool = False
@@ -90,26 +90,26 @@ class HistoryQuery(In, frozen=True, kw_only=True):
 
 
 class History(SessionHistory, frozen=True, kw_only=True):
-    """The newest messages of one generation, oldest first, with the way to older ones."""
+    """The newest messages of one generation, oldest first, and a cursor to earlier ones."""
 
     next_cursor: str | None
 
 
 class Queue(Out, frozen=True, kw_only=True):
-    """What a lane works on and what waits in it."""
+    """The running run of a lane and its queue."""
 
     running: RunShape | None
     runs: list[RunShape]
 
 
 def find(tx: Tx, access: Access, reference: str) -> tuple[Lane, Session | None]:
-    """The lane of a reference; `current` is the lane of the run whose token asks."""
+    """Return the lane of a reference; `current` is the lane of the run whose token is used."""
     return find_lane(tx, access, reference, access.bound_to)
 
 
 @endpoint("GET", "/api/sessions", answers={200: SessionList}, query=SessionsQuery)
 async def list_sessions(ask: Ask[None, SessionsQuery]) -> SessionList:
-    """The sessions the caller may see, the most recently used first."""
+    """List the sessions that the caller may see, most recently used first."""
     query = ask.query
     limit = clamp(query.limit)
     before = read_cursor(query.cursor, tuple[int, str])
@@ -138,7 +138,7 @@ def _visibility(tx: Tx, access: Access) -> Visibility:
 
 
 def _filter(tx: Tx, access: Access, query: SessionsQuery) -> LaneFilter | None:
-    """What the query means; None when nothing can match it."""
+    """Return the filter for a query; None when nothing can match it."""
     agent_id = access.agent_id
     if query.agent_id is not None:
         agent = agent_by_slug(tx, access, query.agent_id)
@@ -160,7 +160,7 @@ def _filter(tx: Tx, access: Access, query: SessionsQuery) -> LaneFilter | None:
 
 @endpoint("GET", "/api/sessions/{key}", answers={200: OneSession})
 async def read_session(ask: Ask[None, NoQuery]) -> OneSession:
-    """One session: the generation that is named, else the open one, else the newest."""
+    """Get a session: the generation that is named, else the open one, else the newest."""
 
     def work(tx: Tx, access: Access) -> OneSession:
         lane, session = find(tx, access, ask.path("key"))
@@ -171,7 +171,7 @@ async def read_session(ask: Ask[None, NoQuery]) -> OneSession:
 
 @endpoint("GET", "/api/sessions/{key}/generations", answers={200: Sessions})
 async def read_generations(ask: Ask[None, NoQuery]) -> Sessions:
-    """Every generation of a session that is kept, the newest first."""
+    """List the stored generations of a session, newest first."""
 
     def work(tx: Tx, access: Access) -> Sessions:
         lane, _ = find(tx, access, ask.path("key"))
@@ -182,7 +182,7 @@ async def read_generations(ask: Ask[None, NoQuery]) -> Sessions:
 
 @endpoint("GET", "/api/sessions/{key}/history", answers={200: History}, query=HistoryQuery)
 async def read_history(ask: Ask[None, HistoryQuery]) -> History:
-    """The transcript of one generation: the newest messages, oldest first."""
+    """Get the transcript of a generation: its newest messages, oldest first."""
     query = ask.query
     limit = clamp(query.limit, HISTORY_ROWS_DEFAULT, HISTORY_ROWS_MAX)
     before = read_cursor(query.cursor, tuple[int])
@@ -221,7 +221,7 @@ async def read_history(ask: Ask[None, HistoryQuery]) -> History:
 
 @endpoint("GET", "/api/sessions/{key}/queue", answers={200: Queue})
 async def read_queue(ask: Ask[None, NoQuery]) -> Queue:
-    """What a session works on now and what waits in it, in the order in which it will be heard."""
+    """Get the running run of a session and its queue, in order."""
 
     def work(tx: Tx, access: Access) -> Queue:
         lane, _ = find(tx, access, ask.path("key"))

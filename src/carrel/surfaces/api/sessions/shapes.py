@@ -1,4 +1,4 @@
-"""The wire shape of sessions: a lane with one of its generations, as lists and single reads show it."""
+"""The JSON shape of sessions: a lane with one of its generations."""
 
 from typing import Literal
 
@@ -37,22 +37,22 @@ class SessionShape(SessionRow, frozen=True, kw_only=True):
 
 
 def session_shapes(tx: Tx, access: Access, rows: list[LaneRow], messages: int) -> list[SessionShape]:
-    """Rows of a list, on demand with the last few messages of each."""
+    """Return the rows of a list, each with its last `messages` messages."""
     ids = [row.session.id for row in rows if row.session is not None]
-    spoken = entries_by_session(tx, access, ids, limit=messages) if messages else {}
+    entries_of = entries_by_session(tx, access, ids, limit=messages) if messages else {}
     redacted = not access.is_person
     shapes = []
     for row in rows:
         shape = _shape(tx, access, row, row.state)
         if messages:
-            entries = spoken.get(shape.session_id or "", [])
+            entries = entries_of.get(shape.session_id or "", [])
             shape = structs.replace(shape, messages=[message_shape(entry, redacted=redacted) for entry in entries])
         shapes.append(shape)
     return shapes
 
 
 def session_shape(tx: Tx, access: Access, lane: Lane, session: Session | None) -> SessionShape:
-    """One lane with the generation that was asked for, the newest when none was."""
+    """Return one lane with the given generation, or its newest one."""
     row = lane_row(tx, access, lane.key)
     if row is None:
         # Deleted since it was found.
@@ -63,25 +63,25 @@ def session_shape(tx: Tx, access: Access, lane: Lane, session: Session | None) -
 
 
 def generation_shapes(tx: Tx, access: Access, lane: Lane, generations: list[Session]) -> list[SessionShape]:
-    """Every kept generation of a lane, newest first."""
+    """Return every stored generation of a lane, newest first."""
     return [session_shape(tx, access, lane, session) for session in generations]
 
 
 def _generation_state(tx: Tx, access: Access, row: LaneRow, session: Session) -> State:
-    """An older generation is busy only while a run that began in it goes on."""
+    """Return the state of an older generation: busy only while a run that started in it is running."""
     running = running_of_lane(tx, access, row.lane.key) if row.busy else None
     return "busy" if running is not None and running.session_id == session.id else "closed"
 
 
 def _shape(tx: Tx, access: Access, row: LaneRow, state: str) -> SessionShape:
     lane, session = row.lane, row.session
-    told = session_row(tx, access, access.agent_id, row)
+    shown = session_row(tx, access, access.agent_id, row)
     return SessionShape(
-        **structs.asdict(told),
+        **structs.asdict(shown),
         account_id=access.account_id,
         agent_id=lane.agent_id,
         agent_slug=session.agent_slug if session else row.agent_slug,
-        session_key=told.key,
+        session_key=shown.key,
         generation=session.generation if session else 0,
         state=state,  # type: ignore[arg-type]
         opened_at=iso(session.opened_at) if session else None,
@@ -92,7 +92,7 @@ def _shape(tx: Tx, access: Access, row: LaneRow, state: str) -> SessionShape:
         topic_id=lane.session_key.topic_id,
         spawned_by=lane.spawned_by,
         sandboxed=bool(lane.sandboxed),
-        # What is running is counted with what is queued, and takes no place in the queue.
+        # The depth includes the running run, which is not in the queue.
         queued_runs=max(0, lane.depth - int(row.busy)),
         delivery_session_key=session.address if session else None,
         plan_mode=PlanMode(enabled=False, active_plan_id=None),

@@ -7,7 +7,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route
 from starlette.testclient import TestClient
 
-from carrel.surfaces.api.route_index import FirstParts
+from carrel.surfaces.api.route_index import RouteIndex
 
 PATHS = ("/", "/a", "/a/", "/a/one", "/a/two", "/a/two/three", "/b/one", "/c", "/a?b=c", "/%61/one", "//a")
 
@@ -33,11 +33,11 @@ def routes() -> list[BaseRoute]:
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize("method", ["GET", "POST", "HEAD", "DELETE"])
 def test_the_same_route_answers_as_in_a_list(method: str, path: str) -> None:
-    listed, indexed = (TestClient(Starlette(routes=given)) for given in (routes(), [FirstParts(routes())]))
+    listed, indexed = (TestClient(Starlette(routes=given)) for given in (routes(), [RouteIndex(routes())]))
     plain, found = listed.request(method, path), indexed.request(method, path)
     assert (found.status_code, found.text, found.headers) == (plain.status_code, plain.text, plain.headers)
 
 
 def test_a_route_whose_first_part_is_a_parameter_is_not_taken() -> None:
     with pytest.raises(AssertionError):
-        FirstParts([Route("/{name}", told)])
+        RouteIndex([Route("/{name}", told)])

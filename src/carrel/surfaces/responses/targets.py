@@ -1,4 +1,4 @@
-"""Which agent a request is for, and in which lane: by the response it goes on from, its headers, its user, or none."""
+"""Which agent and lane a request is for: by the response it continues, its headers, its user, or a new lane."""
 
 import re
 
@@ -18,15 +18,15 @@ from carrel.surfaces.responses.store import Response, response_by_id
 _MODEL = re.compile(r"(?:carrel|openclaw)(?:/(?P<path>.+))?|(?:openclaw|agent):(?P<name>.+)")
 _CHANNEL = re.compile(r"[a-z][a-z0-9-]{0,31}")
 _RESERVED = ("subagent", "cron", "hook")
-# Lanes that a program may name before they are there.
+# Kinds of lanes that a program may name before they exist.
 _OWN_KINDS = ("openresponses", "openresponses-user")
 AGENT_HEADER = "x-openclaw-agent-id"
 MODEL_HEADER = "x-openclaw-model"
 CHANNEL_HEADER = "x-openclaw-message-channel"
 
 
-class Wanted(Struct, frozen=True, kw_only=True):
-    """What a request says of where it belongs, as it says it."""
+class TargetHints(Struct, frozen=True, kw_only=True):
+    """What a request says about its agent and session, as it was sent."""
 
     model: str | None
     user: str | None
@@ -37,23 +37,26 @@ class Wanted(Struct, frozen=True, kw_only=True):
     channel: str = "api"
 
 
-class Way(Struct, frozen=True, kw_only=True):
-    """Where a request belongs: the lane, and the response it goes on from with its run."""
+class Target(Struct, frozen=True, kw_only=True):
+    """Where a request belongs: the lane, and the response that it continues with its run, if any."""
 
     key: SessionKey
     previous: Response | None = None
     run: Run | None = None
 
 
-def wanted_by(headers: Headers, model: str | None, user: str | None, previous_id: str | None) -> Wanted:
-    """What headers and body say together."""
+def read_hints(headers: Headers, model: str | None, user: str | None, previous_id: str | None) -> TargetHints:
+    """Return what the headers and the body say."""
     channel = headers.get(CHANNEL_HEADER) or "api"
     if not _CHANNEL.fullmatch(channel):
-        raise wrong(CHANNEL_HEADER, "A channel's name has up to 32 lower-case letters, digits and -.")
+        raise wrong(
+            CHANNEL_HEADER,
+            "A channel's name must be 1 to 32 lower-case letters, digits and -.",
+        )
     backing = headers.get(MODEL_HEADER) or None
     if backing is not None and len(backing) > NAME_CHARS_MAX:
-        raise wrong(MODEL_HEADER, f"A model's name has at most {NAME_CHARS_MAX} characters.")
-    return Wanted(
+        raise wrong(MODEL_HEADER, f"A model's name may have at most {NAME_CHARS_MAX} characters.")
+    return TargetHints(
         model=model,
         user=user or None,
         previous_id=previous_id,
@@ -64,33 +67,33 @@ def wanted_by(headers: Headers, model: str | None, user: str | None, previous_id
     )
 
 
-def find_way(tx: Tx, access: Access, wanted: Wanted, kept: set[str]) -> Way:
-    """Where a request belongs; `kept` are responses that are not stored but known to whoever asks."""
-    named = _named_agent(tx, access, wanted)
-    if wanted.previous_id is not None:
-        return _after(tx, access, wanted, named, kept)
-    if wanted.session is not None:
-        return Way(key=_session(tx, access, wanted.session, named).key)
-    agent = named or _default(tx, access)
-    if wanted.user is not None:
+def find_target(tx: Tx, access: Access, hints: TargetHints, kept: set[str]) -> Target:
+    """Return where a request belongs; `kept` are responses that are not stored but known to this connection."""
+    named = _named_agent(tx, access, hints)
+    if hints.previous_id is not None:
+        return _continuation(tx, access, hints, named, kept)
+    if hints.session is not None:
+        return Target(key=_session(tx, access, hints.session, named).key)
+    agent = named or _default_agent(tx, access)
+    if hints.user is not None:
         owner = caller_hash(access.actor_id)
-        return Way(key=SessionKey.of(agent.id, f"openresponses-user:{owner}:{key_text(wanted.user)}"))
-    return Way(key=SessionKey.of(agent.id, f"openresponses:{_fresh(tx)}"))
+        return Target(key=SessionKey.of(agent.id, f"openresponses-user:{owner}:{key_text(hints.user)}"))
+    return Target(key=SessionKey.of(agent.id, f"openresponses:{_new_uuid(tx)}"))
 
 
-def _fresh(tx: Tx) -> str:
-    """A name that nobody had, in the form of a UUID."""
+def _new_uuid(tx: Tx) -> str:
+    """Return a new name in the form of a UUID."""
     drawn = caller_hash(tx.new_id("lane")) + caller_hash(tx.new_id("lane")) + caller_hash(tx.new_id("lane"))
     return f"{drawn[:8]}-{drawn[8:12]}-4{drawn[13:16]}-8{drawn[17:20]}-{drawn[20:32]}"
 
 
-def _named_agent(tx: Tx, access: Access, wanted: Wanted) -> Agent | None:
-    """The agent that is named, None where the request leaves it open; a model that names none of ours is refused."""
-    if wanted.agent is not None:
-        return _agent(tx, access, wanted.agent, AGENT_HEADER)
-    match = _MODEL.fullmatch(wanted.model or "")
+def _named_agent(tx: Tx, access: Access, hints: TargetHints) -> Agent | None:
+    """Return the agent that is named, None when none is; a model that names no agent is refused."""
+    if hints.agent is not None:
+        return _agent(tx, access, hints.agent, AGENT_HEADER)
+    match = _MODEL.fullmatch(hints.model or "")
     if match is None:
-        raise _unknown_model("Name a model: carrel, or carrel/<agent>.", "model")
+        raise _unknown_model("The model must be carrel or carrel/<agent>.", "model")
     name = match["path"] or match["name"]
     return None if name is None else _agent(tx, access, name, "model")
 
@@ -99,14 +102,14 @@ def _agent(tx: Tx, access: Access, name: str, param: str) -> Agent:
     try:
         return named_agent(tx, access, name)
     except Refusal as refusal:
-        raise _unknown_model(f"There is no agent '{name[:80]}' here for you.", param) from refusal
+        raise _unknown_model(f"There is no agent '{name[:80]}', or you may not call it.", param) from refusal
 
 
-def _default(tx: Tx, access: Access) -> Agent:
+def _default_agent(tx: Tx, access: Access) -> Agent:
     try:
         return default_agent(tx, access)
     except Refusal as refusal:
-        raise _unknown_model("The default agent is not yours to ask; name one: carrel/<agent>.", "model") from refusal
+        raise _unknown_model("You may not call the default agent; name another: carrel/<agent>.", "model") from refusal
 
 
 def _unknown_model(message: str, param: str) -> ResponsesError:
@@ -114,22 +117,22 @@ def _unknown_model(message: str, param: str) -> ResponsesError:
 
 
 def own_response(tx: Tx, access: Access, response_id: str, kept: set[str] | None = None) -> Response | None:
-    """A response of this caller that may still be named: one that is stored, or known to whoever asks."""
+    """Return a response of this caller if it is stored, or known to this connection."""
     response = response_by_id(tx, access, response_id)
     return response if response is not None and (response.stored or response.id in (kept or ())) else None
 
 
-def _after(tx: Tx, access: Access, wanted: Wanted, named: Agent | None, kept: set[str]) -> Way:
-    assert wanted.previous_id is not None, "asked for only with one"
-    previous = own_response(tx, access, wanted.previous_id, kept)
+def _continuation(tx: Tx, access: Access, hints: TargetHints, named: Agent | None, kept: set[str]) -> Target:
+    assert hints.previous_id is not None, "called only with one"
+    previous = own_response(tx, access, hints.previous_id, kept)
     run = None if previous is None else run_by_id(tx, access, previous.run_id)
     if previous is None or run is None:
         raise no_previous_response()
-    if wanted.session is not None and _session(tx, access, wanted.session, named).key != run.session_key:
-        raise _conflict(SESSION_HEADER, "The response to go on from belongs to another session.")
+    if hints.session is not None and _session(tx, access, hints.session, named).key != run.session_key:
+        raise _conflict(SESSION_HEADER, "previous_response_id belongs to another session.")
     if named is not None and named.id != run.agent_id:
-        raise _conflict("model", f"The response to go on from is of agent {run.agent_id}.")
-    return Way(key=run.session_key, previous=previous, run=run)
+        raise _conflict("model", f"previous_response_id belongs to agent {run.agent_id}.")
+    return Target(key=run.session_key, previous=previous, run=run)
 
 
 def _conflict(param: str, message: str) -> ResponsesError:
@@ -137,20 +140,20 @@ def _conflict(param: str, message: str) -> ResponsesError:
 
 
 def _session(tx: Tx, access: Access, reference: str, named: Agent | None) -> FoundSession:
-    """The lane that the header names; one that is not the caller's is as if it were not there."""
-    # A key without an agent means the agent that is asked.
-    asking = access if named is None else structs.replace(access, agent_id=named.id)
+    """Return the session that the header names; another caller's is treated as missing."""
+    # A key without an agent means the agent that is named elsewhere in the request.
+    as_agent = access if named is None else structs.replace(access, agent_id=named.id)
     try:
-        found = find_session(tx, asking, reference)
+        found = find_session(tx, as_agent, reference)
     except Refusal as refusal:
         if refusal.code is Code.NOT_FOUND:
             raise _unknown_session() from refusal
         refusal.field = SESSION_HEADER
         raise
     if found.key.kind in _RESERVED:
-        message = f"A {found.key.kind} session is spoken to by its own maker alone."
+        message = f"A {found.key.kind} session only takes messages from the session that created it."
         raise wrong(SESSION_HEADER, message, str(Code.RESERVED_SESSION_KEY))
-    if (named is not None and found.key.agent != named.id) or not _may_enter(access, found):
+    if (named is not None and found.key.agent != named.id) or not _may_use(access, found):
         raise _unknown_session()
     session = found.session
     if session is not None and session.closed_at is not None and running_of_lane(tx, access, str(found.key)) is None:
@@ -160,8 +163,8 @@ def _session(tx: Tx, access: Access, reference: str, named: Agent | None) -> Fou
     return found
 
 
-def _may_enter(access: Access, found: FoundSession) -> bool:
-    """People enter any lane that they see; a program one that it made, or makes now under a name of its own."""
+def _may_use(access: Access, found: FoundSession) -> bool:
+    """People may use any lane they see; a program one that it created, or creates now under a name of its own."""
     if access.kind != "client" or found.lane is not None:
         return True
     if found.key.kind == "openresponses-user":
@@ -170,4 +173,6 @@ def _may_enter(access: Access, found: FoundSession) -> bool:
 
 
 def _unknown_session() -> ResponsesError:
-    return ResponsesError(401, str(Code.UNKNOWN_SESSION), "There is no such session of yours.", param=SESSION_HEADER)
+    return ResponsesError(
+        401, str(Code.UNKNOWN_SESSION), "There is no such session, or it is not yours.", param=SESSION_HEADER
+    )
