@@ -17,7 +17,7 @@ from carrel.kernel import elapsed_seconds
 from carrel.kernel.settings import GatewaySettings, Settings
 from carrel.main.assembly import rules_of
 from carrel.runs import Watch
-from carrel.tools import Surroundings
+from carrel.tools import ToolServices
 
 NAME = "context"
 REPEATS = 5
@@ -85,7 +85,7 @@ async def _turning(made: BenchEngine, name: str, seconds: float) -> AsyncIterato
         return "What was found."
 
     settings = Settings()
-    services = Surroundings(settings=settings, rules=rules_of(settings))
+    services = ToolServices(settings=settings, rules=rules_of(settings))
     connections = {BUILTIN: Connection(BuiltinGateway(BUILTIN), GatewaySettings())}
     turns = Turns(made.db, connections, services, Live(), Watch(made.db), nullcontext, gather)
     working = True

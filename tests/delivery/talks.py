@@ -27,7 +27,7 @@ from carrel.outbox import Channel
 from carrel.runs import Claim, Completed, Outcome, Run, RunFilter, run_by_id, runs_newest_first
 from carrel.sessions import lane_of
 from carrel.storage import Tx
-from carrel.tools import CATALOG, Caller, Result, Surroundings, call_tool, finish_waiting, run_caller
+from carrel.tools import CATALOG, Caller, Result, ToolServices, call_tool, finish_waiting, run_caller
 from tests.harness.engine import Engine, open_engine
 
 ASKER = SessionKey.of("asker", "main")
@@ -53,7 +53,7 @@ class Talk:
     def __init__(self, engine: Engine, settings: Settings, asker: SessionKey) -> None:
         self.engine = engine
         self.asker = asker
-        self.house = Surroundings(settings=settings, rules=engine.rules)
+        self.house = ToolServices(settings=settings, rules=engine.rules)
         self.channels: dict[str, Channel] = {}
         self.first = ""
         self.own: Claim | None = None
@@ -92,7 +92,7 @@ class Talk:
     def change_house(self, **changes: Any) -> None:
         """Change what surrounds the requester."""
         self.house = msgspec.structs.replace(self.house, **changes)
-        self._caller = msgspec.structs.replace(self.caller, house=self.house)
+        self._caller = msgspec.structs.replace(self.caller, services=self.house)
 
     @property
     def caller(self) -> Caller:

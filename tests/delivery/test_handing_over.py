@@ -19,7 +19,7 @@ from carrel.outbox import ChannelFault, ChannelMessage
 from carrel.runs import Cancelled, Completed, Failed, NeedsInput, Outcome, remove_lane, retry, run_by_id
 from carrel.sessions import LaneChange, change_lane, lane_of, make_lane
 from carrel.storage import Tx
-from carrel.tools import CATALOG, Caller, Surroundings, hold_caller, ready_for, run_caller
+from carrel.tools import CATALOG, Caller, ToolServices, lock_caller, prepare_call, run_caller
 from tests.harness.engine import MAIN, SECONDS_MAX, Engine, events_of_run, open_engine
 from tests.requirements.mark import requirement
 from tests.tools.spawning import settings_in
@@ -47,7 +47,7 @@ class Handing:
     def __init__(self, engine: Engine, folder: Path, requester: SessionKey) -> None:
         self.engine = engine
         self.requester = requester
-        self.house = Surroundings(settings=settings_in(folder), rules=engine.rules)
+        self.house = ToolServices(settings=settings_in(folder), rules=engine.rules)
         self.room = Room()
         self.run_id = ""
 
@@ -64,12 +64,12 @@ class Handing:
 
         caller, written = await self.engine.db.read(sit), json.dumps({"task": "count", "cleanup": cleanup})
         tool = CATALOG.find("sessions_spawn")
-        async with ready_for(self.engine.db, CATALOG, caller, tool.name, written) as readied:
-            assert readied is not None
-            params = readied.params
+        async with prepare_call(self.engine.db, CATALOG, caller, tool.name, written) as prepared:
+            assert prepared is not None
+            params = prepared.params
 
             def act(tx: Tx) -> str:
-                hold_caller(tx, caller, readied)
+                lock_caller(tx, caller, prepared)
                 return str(tool.act(tx, caller, params).value["runId"])
 
             self.run_id = await self.engine.db.write(act)

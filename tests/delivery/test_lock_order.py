@@ -18,7 +18,7 @@ from carrel.kernel.settings import DeliverySettings, GatewaySettings
 from carrel.runs import Claim, ClaimLost, cancel
 from carrel.sessions import lock_lane
 from carrel.storage import Tx
-from carrel.tools import CATALOG, Surroundings, ready_for
+from carrel.tools import CATALOG, ToolServices, prepare_call
 from tests.harness.engine import MAIN, SECONDS_MAX, Engine, open_engine
 from tests.tools.spawning import settings_in
 
@@ -43,9 +43,9 @@ async def test_a_spawn_and_a_cancel_of_its_turn_never_wait_for_each_other(postgr
         await engine.db.write(await hearing(engine, held, tmp_path))
         snapshot = await snapshot_of(engine, held, tmp_path)
         call, arguments = spawning(), '{"task":"count the sheep"}'
-        async with ready_for(engine.db, CATALOG, snapshot.caller, "sessions_spawn", arguments) as readied:
+        async with prepare_call(engine.db, CATALOG, snapshot.caller, "sessions_spawn", arguments) as prepared:
             begun, calls = await meet(
-                engine, run.id, lambda tx: make_call(tx, held, snapshot, call, arguments, readied)
+                engine, run.id, lambda tx: make_call(tx, held, snapshot, call, arguments, prepared)
             )
         assert isinstance(begun, ClaimLost)
         assert sorted(calls) == ["begin", "cancel"]
@@ -53,7 +53,7 @@ async def test_a_spawn_and_a_cancel_of_its_turn_never_wait_for_each_other(postgr
 
 async def snapshot_of(engine: Engine, held: Claim, folder: Path) -> Snapshot:
     """What is stored of a run that is being worked on."""
-    services = Surroundings(settings=settings_in(folder), rules=engine.rules)
+    services = ToolServices(settings=settings_in(folder), rules=engine.rules)
     connections = {BUILTIN: Connection(BuiltinGateway("builtin"), GatewaySettings())}
     return await engine.db.long_read(lambda tx: read_snapshot(tx, held, services, connections))
 

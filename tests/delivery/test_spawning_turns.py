@@ -72,9 +72,9 @@ class Forum:
 async def say_in_forum(server: Server, said: str) -> Forum:
     """Say something at a place of a channel with threads."""
     forum = Forum()
-    side_rooms = server.house.side_rooms
-    assert isinstance(side_rooms, dict)
-    side_rooms["telegram"] = forum.open
+    channel_threads = server.house.channel_threads
+    assert isinstance(channel_threads, dict)
+    channel_threads["telegram"] = forum.open
     run = await server.send(said, channel="telegram")
     await server.db.write(lambda tx: keep_reply_address(tx, server.access, run.id, "telegram", "-42"))
     return forum

@@ -85,7 +85,7 @@ class Server(Engine):
         """Return the turns of this server on a store that may behave differently; `more` are options of Turns."""
         _, connections = self._parts
         house, lend_slot = self.house, self.assembly.dispatcher.lend_slot
-        return Turns(db, connections, house.surroundings, house.live, house.watch, lend_slot, **more)
+        return Turns(db, connections, house.tool_services, house.live, house.watch, lend_slot, **more)
 
     async def prepare(self) -> None:
         """Create the default account where there is none, and act as its owner."""

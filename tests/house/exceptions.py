@@ -20,8 +20,6 @@ STORE_SIGNATURES = {
     "carrel.runs.queue_store.lost_runs": ENGINE,
     "carrel.runs.queue_store.expire_leases": ENGINE,
     "carrel.runs.store.expired_waits": ENGINE,
-    "carrel.journal.follower_store.accounts_behind": ENGINE,
-    "carrel.journal.follower_store.release_positions": ENGINE,
     "carrel.outbox.webhook_store.due_webhooks": ENGINE,
     "carrel.outbox.webhook_store.next_webhook_due": ENGINE,
     "carrel.outbox.webhook_store.claim_webhooks": ENGINE,

@@ -9,7 +9,15 @@ from msgspec import structs
 from carrel.access import account_by_slug
 from carrel.kernel import Access, Code, Refusal, SessionKey
 from carrel.kernel.settings import SessionsSettings
-from carrel.modes import Done, NewSchedule, Scene, Schedule, make_schedule, read_command, run_command
+from carrel.modes import (
+    CommandContext,
+    CommandResult,
+    NewSchedule,
+    Schedule,
+    make_schedule,
+    read_command,
+    run_command,
+)
 from carrel.sessions import insert_lane, lane_of
 from carrel.sessions.pointers import pointed_session
 from carrel.storage import Database, Tx, open_database
@@ -49,18 +57,18 @@ class Desk:
 
     async def type(
         self, text: str, access: Access | None = None, scope: Literal["per-conversation", "global"] = "per-conversation"
-    ) -> Done:
+    ) -> CommandResult:
         """Type a command in the chat."""
         typed = read_command(text)
         assert typed is not None
         asker = access or self.owner
 
-        def work(tx: Tx) -> Done:
+        def work(tx: Tx) -> CommandResult:
             lane = lane_of(tx, asker, KEY)
             assert lane is not None
             settings = SessionsSettings(scope=scope)
-            scene = Scene(lane=lane, settings=settings, channel="web", client_instance_id="tab")
-            return run_command(tx, asker, scene, typed)
+            context = CommandContext(lane=lane, settings=settings, channel="web", client_instance_id="tab")
+            return run_command(tx, asker, context, typed)
 
         return await self.db.write(work)
 

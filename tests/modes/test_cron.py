@@ -78,7 +78,7 @@ def test_what_is_no_expression_is_refused_with_its_field(text: str) -> None:
 
 
 def test_a_refusal_says_which_part_is_wrong() -> None:
-    with pytest.raises(Refusal, match=r"'25' is no hour .* 0 to 23"):
+    with pytest.raises(Refusal, match=r"'25' is not a valid hour: .* 0 to 23"):
         read_cron("0 25 * * *")
 
 

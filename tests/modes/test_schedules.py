@@ -20,7 +20,7 @@ from carrel.modes import (
     fire_now,
     make_schedule,
     remove_schedule,
-    shape_of,
+    schedule_shape,
 )
 from carrel.modes.schedules.model import SCHEDULES
 from carrel.runs import (
@@ -96,7 +96,7 @@ class Desk:
     async def now(self, made: Schedule) -> dict[str, Any]:
         """The schedule as people see it now."""
         access = self.engine.access
-        shape = await self.engine.db.read(lambda tx: shape_of(tx, find_schedule(tx, access, made.id)))
+        shape = await self.engine.db.read(lambda tx: schedule_shape(tx, find_schedule(tx, access, made.id)))
         shown: dict[str, Any] = json.decode(json.encode(shape))
         return shown
 

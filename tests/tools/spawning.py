@@ -14,7 +14,7 @@ from carrel.kernel import Access, SessionKey
 from carrel.kernel.settings import GatewaySettings, Settings, StorageSettings
 from carrel.sessions import Lane, lane_of, make_lane
 from carrel.storage import Tx
-from carrel.tools import CATALOG, Caller, Readied, Toolset, hold_caller, ready_for, run_caller, toolset_for
+from carrel.tools import CATALOG, Caller, Preparation, Toolset, lock_caller, prepare_call, run_caller, toolset_for
 from tests.harness.server import Server, open_server
 
 
@@ -33,14 +33,14 @@ class Requester:
         """Return what a tool answers this caller; raise Refusal where it refuses."""
         offered, written = toolset or self.toolset, json.dumps(arguments)
 
-        def work(tx: Tx, readied: Readied | None) -> dict[str, Any]:
-            hold_caller(tx, self.caller, readied)
+        def work(tx: Tx, prepared: Preparation | None) -> dict[str, Any]:
+            lock_caller(tx, self.caller, prepared)
             tool = offered.find(name)
-            params = readied.params if readied is not None else tool.read_params(written)
+            params = prepared.params if prepared is not None else tool.read_params(written)
             return tool.act(tx, self.caller, params).value
 
-        async with ready_for(self.server.db, offered, self.caller, name, written) as readied:
-            return await self.server.db.write(lambda tx: work(tx, readied))
+        async with prepare_call(self.server.db, offered, self.caller, name, written) as prepared:
+            return await self.server.db.write(lambda tx: work(tx, prepared))
 
     async def spawn(self, task: str = "count the sheep", **params: Any) -> dict[str, Any]:
         """Return what sessions_spawn answers."""
@@ -81,7 +81,7 @@ async def requester_at(server: Server, agent_id: str = "main", rest: str = "main
         agent, lane = agent_by_id(tx, access, agent_id), lane_of(tx, access, key)
         assert agent is not None
         assert lane is not None
-        return run_caller(server.house.surroundings, access, agent, lane, None, None)
+        return run_caller(server.house.tool_services, access, agent, lane, None, None)
 
     return Requester(server, await server.read(caller_of))
 

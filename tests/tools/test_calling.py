@@ -13,7 +13,7 @@ from carrel.records import artifacts_of, has_written, tools_called
 from carrel.runs import Failed, NeedsInput, Run
 from carrel.sessions import Session, lane_of, session_by_id
 from carrel.storage import Tx
-from carrel.tools import CATALOG, Caller, Catalog, Params, Result, Surroundings, Tool, Toolset, call_tool, run_caller
+from carrel.tools import CATALOG, Caller, Catalog, Params, Result, Tool, ToolServices, Toolset, call_tool, run_caller
 from tests.harness.server import Server, open_server
 from tests.requirements.mark import requirement
 
@@ -55,7 +55,7 @@ def desk_of(tx: Tx, server: Server, run: Run, session: Session) -> Caller:
     lane = lane_of(tx, server.access, run.session_key)
     assert agent is not None
     assert lane is not None
-    house = Surroundings(settings=server.settings, rules=server.rules)
+    house = ToolServices(settings=server.settings, rules=server.rules)
     return run_caller(house, server.access, agent, lane, run, session)
 
 

@@ -13,7 +13,7 @@ import pytest
 from carrel.agents import SubagentRules
 from carrel.kernel import REDACTED
 from carrel.kernel.settings import SpawnAttachmentsSettings, ToolsSettings, ToolsSpawnSettings
-from carrel.tools import CATALOG, Surroundings, workspace_of
+from carrel.tools import CATALOG, ToolServices, workspace_of
 from tests.requirements.mark import requirement
 from tests.tools.spawning import Requester, open_requester, requester_at, settings_in
 
@@ -35,7 +35,7 @@ def bounds(folder: Path, **changes: Any) -> Any:
 def root_of(requester: Requester) -> Path:
     """The workspace of the requester's own agent."""
     caller = requester.caller
-    return workspace_of(caller.house.settings, caller.access, caller.agent).root
+    return workspace_of(caller.services.settings, caller.access, caller.agent).root
 
 
 def in_base64(content: bytes) -> str:
@@ -178,13 +178,14 @@ async def test_what_was_written_for_a_spawn_that_is_declined_in_the_end_is_remov
 @requirement("S2.spawn.attachments.atomic")
 async def test_what_was_written_for_a_spawn_that_breaks_is_removed(requester: Requester) -> None:
     caller = requester.caller
+    settings, gateways = caller.services.settings, caller.services.gateways
     broken = Requester(
         requester.server,
         type(caller)(
             **{name: getattr(caller, name) for name in caller.__struct_fields__}
             | {
                 # Rules that no store can be asked with: the transaction itself fails.
-                "house": Surroundings(settings=caller.house.settings, rules=None, gateways=caller.house.gateways),  # type: ignore[arg-type]
+                "services": ToolServices(settings=settings, rules=None, gateways=gateways),  # type: ignore[arg-type]
             }
         ),
     )
@@ -223,5 +224,5 @@ async def test_files_that_cannot_be_placed_leave_nothing_and_are_an_error(reques
     ],
 )
 def test_of_a_call_with_files_their_names_are_kept_and_never_their_content(written: str, kept: str) -> None:
-    assert CATALOG.kept("sessions_spawn", written) == kept
+    assert CATALOG.storable_arguments("sessions_spawn", written) == kept
     assert REDACTED in kept or kept == written

@@ -19,7 +19,7 @@ from carrel.tools import CATALOG
 def kept_output(output: list[dict[str, Any]]) -> str:
     """What a gateway sent as JSON text, with calls as they may be kept."""
     items = [
-        item | {"arguments": CATALOG.kept(str(item.get("name")), str(item.get("arguments", "")))}
+        item | {"arguments": CATALOG.storable_arguments(str(item.get("name")), str(item.get("arguments", "")))}
         if item.get("type") == "function_call"
         else item
         for item in output
@@ -29,7 +29,7 @@ def kept_output(output: list[dict[str, Any]]) -> str:
 
 def keep_arguments(tx: Tx, access: Access, call: Call) -> tuple[str, tuple[str, ...]]:
     """A call's arguments for the transcript, and the file that holds the whole where that is not all of them."""
-    kept = CATALOG.kept(call.name, call.arguments)
+    kept = CATALOG.storable_arguments(call.name, call.arguments)
     if kept == call.arguments:
         return kept, ()
     whole = NewAttachment(name="arguments", mime_type="application/json", content=call.arguments.encode())

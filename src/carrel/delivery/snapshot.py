@@ -17,7 +17,7 @@ from carrel.records import Attachment, attachments_by_id
 from carrel.runs import Claim, ClaimLost, Run, extras_of, run_by_id
 from carrel.sessions import Lane, Session, lane_of, next_session, open_session_of, session_by_id
 from carrel.storage import LongTx
-from carrel.tools import CATALOG, Caller, Surroundings, Toolset, run_caller, toolset_for
+from carrel.tools import CATALOG, Caller, ToolServices, Toolset, run_caller, toolset_for
 
 BUILTIN = "builtin"
 
@@ -56,7 +56,7 @@ class Snapshot(Struct, frozen=True, kw_only=True):
 
 
 def read_snapshot(
-    tx: LongTx, claim: Claim, services: Surroundings, connections: Mapping[str, Connection]
+    tx: LongTx, claim: Claim, services: ToolServices, connections: Mapping[str, Connection]
 ) -> Snapshot:  # fmt: skip
     """Read everything a step of this claim needs; ClaimLost when the claim is over."""
     access = claim.access

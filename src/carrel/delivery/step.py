@@ -32,7 +32,7 @@ from carrel.runs import (
 )
 from carrel.sessions import close_generation, open_generation
 from carrel.storage import Tx
-from carrel.tools import Readied, Result, call_tool, finish_waiting, hold_caller, refuse_call
+from carrel.tools import Preparation, Result, call_tool, finish_waiting, lock_caller, refuse_call
 
 _log = getLogger("carrel.delivery")
 _TOO_MANY_ROUNDS = "tool_rounds_exceeded"
@@ -143,21 +143,21 @@ def may_be_made(snapshot: Snapshot, call: Entry) -> bool:
 
 
 def make_call(
-    tx: Tx, claim: Claim, snapshot: Snapshot, call: Entry, arguments: str, readied: Readied | None = None
+    tx: Tx, claim: Claim, snapshot: Snapshot, call: Entry, arguments: str, prepared: Preparation | None = None
 ) -> Result:  # fmt: skip
     """Make one tool call: effect, record and entry in one transaction. Where approval is needed, ask for it first."""
-    hold_caller(tx, snapshot.caller, readied)
+    lock_caller(tx, snapshot.caller, prepared)
     wanted = fence(tx, claim)
     if wanted is not None:
         # The turn ends as was asked from outside; a call that is still open is made when the run goes on.
         return Result(value={}, ends=wanted.outcome)
-    result = _approved_call(tx, snapshot, call, arguments, readied)
+    result = _approved_call(tx, snapshot, call, arguments, prepared)
     if result.ends is not None:
         replace_requested_end(tx, claim, RequestedEnd(outcome=result.ends))
     return result
 
 
-def _approved_call(tx: Tx, snapshot: Snapshot, call: Entry, arguments: str, readied: Readied | None) -> Result:
+def _approved_call(tx: Tx, snapshot: Snapshot, call: Entry, arguments: str, prepared: Preparation | None) -> Result:
     name, key = (call.details or {})["name"], call_key(call)
     if must_be_asked(snapshot.agent, call):
         decision = decision_on(snapshot.own, key)
@@ -171,7 +171,7 @@ def _approved_call(tx: Tx, snapshot: Snapshot, call: Entry, arguments: str, read
             forget_arguments(tx, snapshot.access, call)
             _write_result(tx, snapshot, call, text, result)
             return result
-    text, result = call_tool(tx, snapshot.toolset, snapshot.caller, key, name, arguments, readied)
+    text, result = call_tool(tx, snapshot.toolset, snapshot.caller, key, name, arguments, prepared)
     forget_arguments(tx, snapshot.access, call)
     if result.wait is None:
         _write_result(tx, snapshot, call, text, result)

@@ -26,7 +26,7 @@ from carrel.kernel import MS_PER_SECOND, Refusal
 from carrel.records import wrote_from_outside
 from carrel.runs import Claim, Completed, Failed, Outcome, Watch, is_senders, open_calls, read_requested_end
 from carrel.storage import Database
-from carrel.tools import Result, Surroundings, Wait, ready_for
+from carrel.tools import Result, ToolServices, Wait, prepare_call
 
 _log = getLogger("carrel.delivery")
 # Held by a turn while it only waits for another run.
@@ -66,7 +66,7 @@ class Turns:
     """The handler that the dispatcher is given."""
 
     def __init__(
-        self, db: Database, connections: Mapping[str, Connection], services: Surroundings, live: Live, watch: Watch,
+        self, db: Database, connections: Mapping[str, Connection], services: ToolServices, live: Live, watch: Watch,
         aside: Aside, gather: Gather = no_context,
     ) -> None:  # fmt: skip
         self._db = db
@@ -177,8 +177,8 @@ class Turns:
         make = partial(make_call, claim=claim, snapshot=snapshot, call=call, arguments=arguments)
         if not may_be_made(snapshot, call):
             return await self._db.write(make)
-        async with ready_for(self._db, snapshot.toolset, snapshot.caller, name, arguments) as readied:
-            return await self._db.write(partial(make, readied=readied))
+        async with prepare_call(self._db, snapshot.toolset, snapshot.caller, name, arguments) as prepared:
+            return await self._db.write(partial(make, prepared=prepared))
 
     async def _wait(self, claim: Claim, wait: Wait) -> None:
         """Wait for another run without occupying a slot; not for one that no longer exists."""

@@ -27,7 +27,7 @@ from carrel.surfaces.dashboard import routes as dashboard_routes
 from carrel.surfaces.mcp import Endpoint as McpEndpoint
 from carrel.surfaces.mcp import routes as mcp_routes
 from carrel.surfaces.responses import routes as responses_routes
-from carrel.surfaces.telegram import Telegram, side_rooms
+from carrel.surfaces.telegram import Telegram, channel_threads
 from carrel.surfaces.telegram import routes as telegram_routes
 from carrel.tools import Cleanup
 from carrel.wire import Wire
@@ -82,7 +82,7 @@ class Assembly:
             version=__version__,
             gateway_names=tuple(connections),
             gateways={name: connection.gateway for name, connection in connections.items()},
-            side_rooms=side_rooms(wire, settings.channels.telegram),
+            channel_threads=channel_threads(wire, settings.channels.telegram),
             works=works,
             draining=draining,
             closing=asyncio.Event(),
@@ -94,7 +94,9 @@ class Assembly:
         self._recorder = Recorder(db, SystemClock())
         self._mcp = McpEndpoint(house, self.wrong_tokens)
         self._telegram = Telegram(db, wire, settings.channels.telegram, house.rules)
-        turns = Turns(db, connections, house.surroundings, house.live, house.watch, lambda: self.dispatcher.lend_slot())
+        turns = Turns(
+            db, connections, house.tool_services, house.live, house.watch, lambda: self.dispatcher.lend_slot()
+        )
         self.dispatcher = Dispatcher(db, turns.take, settings, worker)
         self.app = build_app(
             house, recorder=self._recorder, wrong=self.wrong_tokens, more_routes=[*self._routes(), *more_routes]

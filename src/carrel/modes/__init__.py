@@ -1,7 +1,7 @@
-"""How a session is steered: slash commands, and schedules that speak in it. A command never reaches an agent."""
+"""Chat messages, slash commands and schedules: how people use a session. A command never reaches an agent."""
 
 from carrel.modes.chat import ChannelChat, ChatMessage, Received, receive, require_usable
-from carrel.modes.commands.model import Done, Scene
+from carrel.modes.commands.model import CommandContext, CommandResult
 from carrel.modes.commands.table import read_command, run_command
 from carrel.modes.schedules.administration import (
     NewSchedule,
@@ -11,7 +11,7 @@ from carrel.modes.schedules.administration import (
     find_schedule,
     make_schedule,
     remove_schedule,
-    shape_of,
+    schedule_shape,
 )
 from carrel.modes.schedules.duty import Schedules, fire_now, observe_runs
 from carrel.modes.schedules.model import Schedule, ScheduleType
@@ -20,10 +20,10 @@ from carrel.modes.schedules.store import schedules_of
 __all__ = [
     "ChannelChat",
     "ChatMessage",
-    "Done",
+    "CommandContext",
+    "CommandResult",
     "NewSchedule",
     "Received",
-    "Scene",
     "Schedule",
     "ScheduleChange",
     "ScheduleShape",
@@ -39,6 +39,6 @@ __all__ = [
     "remove_schedule",
     "require_usable",
     "run_command",
+    "schedule_shape",
     "schedules_of",
-    "shape_of",
 ]

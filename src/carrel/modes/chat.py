@@ -5,7 +5,7 @@ from msgspec import Struct, structs
 from carrel.agents import default_agent, named_agent
 from carrel.kernel import SCOPE_END, Access, Envelope, Message, NewAttachment, Provenance, SessionKey
 from carrel.kernel.settings import SessionsSettings
-from carrel.modes.commands.model import Done, Scene, Typed
+from carrel.modes.commands.model import CommandContext, CommandResult, ParsedCommand
 from carrel.modes.commands.table import read_command, run_command
 from carrel.outbox import keep_reply_address, post_text, waiting_at
 from carrel.runs import Rules, Run, answer, deliver, run_by_sender
@@ -62,7 +62,7 @@ class ChatMessage(Struct, frozen=True, kw_only=True):
     chat: ChannelChat | None = None
 
     @property
-    def command(self) -> Typed | None:
+    def command(self) -> ParsedCommand | None:
         """The command that the message is; None for ordinary text, and for a message with files."""
         return None if self.files else read_command(self.text)
 
@@ -79,7 +79,7 @@ class Received(Struct, frozen=True):
 
     key: SessionKey
     run: Run | None = None
-    done: Done | None = None
+    done: CommandResult | None = None
 
 
 def receive(tx: Tx, access: Access, settings: SessionsSettings, rules: Rules, message: ChatMessage) -> Received:
@@ -156,15 +156,15 @@ def _activate(tx: Tx, access: Access, message: ChatMessage, lane: Lane) -> None:
 
 
 def _run_command(
-    tx: Tx, access: Access, settings: SessionsSettings, message: ChatMessage, typed: Typed, key: SessionKey
+    tx: Tx, access: Access, settings: SessionsSettings, message: ChatMessage, typed: ParsedCommand, key: SessionKey
 ) -> Received:
     require_usable(tx, access, key)
     lane, chat = make_lane(tx, access, key), message.chat
     _activate(tx, access, message, lane)
     if chat is not None and chat.is_stranger:
         access = structs.replace(access, kind="client", agent_ids=(lane.agent_id,))
-    scene = Scene(lane=lane, settings=settings, channel=message.channel, client_instance_id=message.transport)
-    done = run_command(tx, access, scene, typed)
+    where = CommandContext(lane=lane, settings=settings, channel=message.channel, client_instance_id=message.transport)
+    done = run_command(tx, access, where, typed)
     if chat is not None:
         # The chat goes on in the session that the command created or switched to.
         note_chat_address(tx, access, str(done.key), chat.address)

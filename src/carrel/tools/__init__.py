@@ -3,8 +3,18 @@
 from carrel.tools.caller import run_caller
 from carrel.tools.catalog import CATALOG
 from carrel.tools.cleanup import Cleanup
-from carrel.tools.invocation import call_tool, finish_waiting, hold_caller, ready_for, refuse_call
-from carrel.tools.model import Caller, NoSideRoom, OpenSideRoom, Params, Readied, Result, Surroundings, Tool, Wait
+from carrel.tools.invocation import call_tool, finish_waiting, lock_caller, prepare_call, refuse_call
+from carrel.tools.model import (
+    Caller,
+    NoChannelThread,
+    OpenChannelThread,
+    Params,
+    Preparation,
+    Result,
+    Tool,
+    ToolServices,
+    Wait,
+)
 from carrel.tools.outside_callers import OutsideCaller, access_by_session_key, outside_caller
 from carrel.tools.outside_calls import NewCall, OutsideCalls
 from carrel.tools.sessions.rows import session_row, shown_key
@@ -19,28 +29,28 @@ __all__ = [
     "Catalog",
     "Cleanup",
     "NewCall",
-    "NoSideRoom",
-    "OpenSideRoom",
+    "NoChannelThread",
+    "OpenChannelThread",
     "OutsideCaller",
     "OutsideCalls",
     "Params",
     "Permitted",
     "PlanMode",
-    "Readied",
+    "Preparation",
     "Result",
     "SessionHistory",
     "SessionRow",
-    "Surroundings",
     "Tool",
+    "ToolServices",
     "Toolset",
     "Wait",
     "access_by_session_key",
     "call_tool",
     "finish_waiting",
-    "hold_caller",
+    "lock_caller",
     "message_shape",
     "outside_caller",
-    "ready_for",
+    "prepare_call",
     "refuse_call",
     "run_caller",
     "session_row",

@@ -1,22 +1,22 @@
-"""Desks: from where a call is made, with the visibility that comes with it."""
+"""Callers: where a tool call is made from, and what is visible from there."""
 
 from carrel.agents import Agent
 from carrel.kernel import Access, SessionKey
 from carrel.runs import Run
 from carrel.sessions import Lane, Session, full_visibility, visibility_of
-from carrel.tools.model import Caller, Surroundings
+from carrel.tools.model import Caller, ToolServices
 
 
 def run_caller(
-    house: Surroundings, access: Access, agent: Agent, lane: Lane, run: Run | None, session: Session | None
+    services: ToolServices, access: Access, agent: Agent, lane: Lane, run: Run | None, session: Session | None
 ) -> Caller:
-    """The caller of an agent at one of its lanes, within a run or outside of one."""
+    """Return the caller for an agent in one of its lanes, within a run or outside of one."""
     sandboxed = bool(lane.sandboxed)
-    return caller_at(house, access, agent, lane.session_key, sandboxed=sandboxed, run=run, session=session)
+    return caller_at(services, access, agent, lane.session_key, sandboxed=sandboxed, run=run, session=session)
 
 
 def caller_at(
-    house: Surroundings,
+    services: ToolServices,
     access: Access,
     agent: Agent,
     key: SessionKey,
@@ -25,15 +25,15 @@ def caller_at(
     run: Run | None = None,
     session: Session | None = None,
 ) -> Caller:
-    """The caller of an agent at a key whose lane may not have been made yet; `sandboxed` is what the lane says."""
+    """Return the caller for an agent at a key whose lane may not exist yet; `sandboxed` is the lane's own setting."""
     sandboxed = sandboxed or agent.profile.sandbox == "on"
-    tools, sandbox = house.settings.tools, house.settings.agents.defaults.sandbox
+    tools, sandbox = services.settings.tools, services.settings.agents.defaults.sandbox
     visibility = (
         full_visibility(key)
         if access.is_person
         else visibility_of(agent, key, sandboxed=sandboxed, tools=tools, sandbox=sandbox)
     )
     return Caller(
-        access=access, agent=agent, key=key, visibility=visibility, house=house, sandboxed=sandboxed, run=run,
+        access=access, agent=agent, key=key, visibility=visibility, services=services, sandboxed=sandboxed, run=run,
         session=session,
     )  # fmt: skip

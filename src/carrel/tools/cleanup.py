@@ -1,7 +1,7 @@
-"""Cleanup: removes files of sub-agents that nobody wants any more, and those that were written in vain.
+"""Cleanup: removes files of sub-agents that are no longer needed, or that never came to belong to one.
 
-What is wanted no more was written down in the transaction that decided so. What a server wrote before it died, and no
-lane came to own, is found by looking through the workspaces: its name tells that this account made it.
+Files to remove are recorded in the transaction that decides so. Folders that a server wrote before it crashed, and that
+no lane owns, are found by scanning the workspaces: their names identify the account that wrote them.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ Leftover = tuple[Access, str, str]
 
 
 class Cleanup(Duty[Leftover]):
-    """Removes what sub-agents left behind; several servers may do so side by side."""
+    """Removes the files that sub-agents left behind; several servers may do so side by side."""
 
     name = "cleanup"
     bell = LEFTOVERS
@@ -49,16 +49,16 @@ class Cleanup(Duty[Leftover]):
         while True:
             try:
                 await self.sweep_strays()
-            except Exception as error:  # boundary: what could not be removed now is found again at the next look
+            except Exception as error:  # boundary: what could not be removed now is found again the next time
                 log_trouble(_log, "strays_unread", error)
             await asyncio.sleep(SWEEP_SECONDS)
 
     def next_due(self, tx: Tx) -> int | None:
-        """At once when anything is left behind."""
+        """Now, if there is anything to remove."""
         return tx.now if self.take(tx, 1) else None
 
     def take(self, tx: Tx, limit: int) -> list[Leftover]:
-        """What is wanted no more."""
+        """Return folders that are no longer needed."""
         accounts = [system_access(account.id, account.slug) for account in every_account(tx)]
         return [(access, *row) for access in accounts for row in leftovers_of(tx, access, limit=limit)]
 
@@ -70,7 +70,7 @@ class Cleanup(Duty[Leftover]):
         await self.db.write(partial(forget_leftover, access=access, leftover_id=leftover_id))
 
     async def sweep_strays(self) -> int:
-        """Remove what was written for a spawn that never came to be; how much that was."""
+        """Remove folders written for spawns that never happened; return how many."""
         removed = 0
         for access, agent in await self.db.read(_agents):
             workspace = workspace_of(self._settings, access, agent)
@@ -88,7 +88,7 @@ def _agents(tx: Tx) -> list[tuple[Access, Agent]]:
 
 
 def _strays(tx: Tx, access: Access, agent: Agent, held: list[tuple[str, int]]) -> list[str]:
-    """The folders that this account made, long enough ago, and that no lane owns."""
+    """Return the folders that this account wrote long enough ago and that no lane owns."""
     before = tx.now - STRAY_FOLDER_MINUTES * MS_PER_MINUTE
     ours = [name for name, changed_at in held if changed_at < before and is_uuid_of(name, access.account_id)]
     return [name for name in ours if not _is_owned(tx, access, agent, name)]
@@ -103,5 +103,5 @@ def _remove(workspace: Workspace, folder: str) -> None:
     try:
         remove_folder(workspace, folder)
     except (OSError, ValueError) as error:
-        # A link on the way, or rights that somebody took away: trying again would not help.
+        # A symbolic link on the path, or missing permissions: retrying would not help.
         _log.warning("files_left", extra={"error": str(error)})

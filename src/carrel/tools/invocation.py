@@ -1,7 +1,7 @@
-"""Making a call: within a run once and for all, with its record in the transaction of its effect; else just so.
+"""Calling tools. A call of a run is made once: it is recorded in the transaction of its effect.
 
-A call may have to wait for another run. What it did is written down first, so that nothing is done twice; then whoever
-made it waits, outside of any transaction, and finishes it. A call may also need something from outside before it acts.
+A call may wait for another run: it is recorded first, so that nothing is done twice; its caller then waits outside any
+transaction and finishes it. A call may also need preparation before its transaction.
 """
 
 from collections.abc import AsyncIterator
@@ -16,54 +16,60 @@ from carrel.records import Call, call_of, finish_call, record_call
 from carrel.runs import run_by_id
 from carrel.sessions import lock_lane
 from carrel.storage import Database, Tx
-from carrel.tools.model import Caller, Effect, Readied, Result, Tool, Wait
+from carrel.tools.model import Caller, Effect, Preparation, Result, Tool, Wait
 from carrel.tools.toolset import Toolset
 
 
 @asynccontextmanager
-async def ready_for(
+async def prepare_call(
     db: Database, toolset: Toolset, caller: Caller, name: str, arguments: str
-) -> AsyncIterator[Readied | None]:  # fmt: skip
-    """What a call needs before it acts, for the time in which it does; None for one that needs nothing.
+) -> AsyncIterator[Preparation | None]:  # fmt: skip
+    """Prepare a call before its transaction and clean up after it; None for a tool that needs no preparation.
 
-    One that will be refused needs nothing either: the refusal is found again where it is recorded.
+    A call that will be refused needs none either: the refusal is found again where it is recorded.
     """
-    readied = await _readied(db, toolset, caller, name, arguments)
+    prepared = await _prepare(db, toolset, caller, name, arguments)
     try:
-        yield readied
+        yield prepared
     except Exception:
-        # Who is cancelled knows not whether the call was made: what it left without an owner is swept up later.
-        await _settle(readied)
+        # A cancelled caller cannot know whether the call was made: what has no owner is swept up later.
+        await _clean_up(prepared)
         raise
-    await _settle(readied)
+    await _clean_up(prepared)
 
 
-async def _readied(db: Database, toolset: Toolset, caller: Caller, name: str, arguments: str) -> Readied | None:
+async def _prepare(db: Database, toolset: Toolset, caller: Caller, name: str, arguments: str) -> Preparation | None:
     try:
         tool = toolset.find(name)
-        params = tool.read_params(arguments) if tool.ready is not None else None
+        params = tool.read_params(arguments) if tool.prepare is not None else None
     except Refusal:
         return None
-    return None if tool.ready is None else await tool.ready(db, caller, params)
+    return None if tool.prepare is None else await tool.prepare(db, caller, params)
 
 
-async def _settle(readied: Readied | None) -> None:
-    if readied is not None and readied.settled is not None:
-        await readied.settled()
+async def _clean_up(prepared: Preparation | None) -> None:
+    if prepared is not None and prepared.clean_up is not None:
+        await prepared.clean_up()
 
 
-def hold_caller(tx: Tx, caller: Caller, readied: Readied | None) -> None:
-    """Hold the caller's lane for a call that was made ready; before its run, as everywhere."""
-    if readied is not None:
+def lock_caller(tx: Tx, caller: Caller, prepared: Preparation | None) -> None:
+    """Lock the caller's lane for a prepared call: before its run, as everywhere."""
+    if prepared is not None:
         lock_lane(tx, caller.access, str(caller.key))
 
 
 def call_tool(
-    tx: Tx, toolset: Toolset, caller: Caller, call_id: str, name: str, arguments: str, readied: Readied | None = None
+    tx: Tx,
+    toolset: Toolset,
+    caller: Caller,
+    call_id: str,
+    name: str,
+    arguments: str,
+    prepared: Preparation | None = None,
 ) -> tuple[str, Result]:
-    """Make a run's call once: effect and record are one transaction, and a repetition is answered from the record.
+    """Make a run's call once: effect and record are one transaction, and a repeated call is answered from the record.
 
-    Gives the answer as JSON text, exactly as the model gets it. A refusal is an answer too: the model may adapt.
+    Also return the result as JSON text, exactly as the model gets it. A refusal is a result too: the model may adapt.
     """
     known = call_of(tx, caller.access, caller.own_run.id, call_id)
     if known is not None:
@@ -71,7 +77,7 @@ def call_tool(
     effect: Effect = "read"
     try:
         tool = toolset.find(name)
-        params = readied.params if readied is not None else tool.read_params(arguments)
+        params = prepared.params if prepared is not None else tool.read_params(arguments)
         result = tool.act(tx, caller, params)
         effect = effect_of(tool, result)
         status = "ok"
@@ -86,12 +92,12 @@ def call_tool(
 
 
 def effect_of(tool: Tool, result: Result) -> Effect:
-    """The effect that a call is recorded with: asking for the end of a turn changes nothing that a repeat could."""
+    """Return the effect to record: ending a turn changes nothing that a repeated turn could change twice."""
     return "read" if result.ends is not None else tool.effect
 
 
 def refuse_call(tx: Tx, caller: Caller, call_id: str, name: str, why: str) -> tuple[str, Result]:
-    """Record that a person did not allow a call; the model is told so."""
+    """Record that a person denied a call, and tell the model."""
     refusal = Refusal(Code.TOOL_NOT_ALLOWED, f"A person did not allow this call of {name[:80]}: {why}")
     value = refused(refusal)
     text = bounded(value)
@@ -101,7 +107,7 @@ def refuse_call(tx: Tx, caller: Caller, call_id: str, name: str, why: str) -> tu
 
 
 def finish_waiting(tx: Tx, toolset: Toolset, caller: Caller, call_id: str) -> tuple[str, Result]:
-    """Give a call that has waited its result, once."""
+    """Record and return the result of a call that has waited, once."""
     known = call_of(tx, caller.access, caller.own_run.id, call_id)
     assert known is not None, "a call waits only after it was recorded"
     if known.waits_for is None:
@@ -113,19 +119,18 @@ def finish_waiting(tx: Tx, toolset: Toolset, caller: Caller, call_id: str) -> tu
 
 
 def finished(tx: Tx, tool: Tool, caller: Caller, run_id: str) -> dict[str, Any]:
-    """What a call that waited for a run gives back."""
+    """Return the result of a call that waited for a run."""
     assert tool.finish is not None, "only tools that can finish let a call wait"
-    # The house's own look: the run may be another agent's, and the call was allowed to address it.
     return tool.finish(tx, caller, run_id, run_by_id(tx, caller.access, run_id))
 
 
 def refused(refusal: Refusal) -> dict[str, Any]:
-    """A refusal as a model is told it."""
+    """Return a refusal as a tool result."""
     return {"ok": False, "error": {"code": str(refusal.code), "message": refusal.message}}
 
 
 def bounded(value: dict[str, Any]) -> str:
-    """A result as JSON text within its bound."""
+    """Return a result as JSON text, truncated to its limit."""
     text = msgspec.json.encode(value)
     if len(text) <= TOOL_RESULT_BYTES_MAX:
         return text.decode()

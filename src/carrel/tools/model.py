@@ -1,6 +1,6 @@
-"""A tool: defined once, with its schema, its effect and what it does.
+"""A tool, its caller and its result.
 
-Offered on every surface from this one definition.
+A tool is defined once, with its schema, effect and function, and every surface offers it from that definition.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -19,37 +19,37 @@ from carrel.sessions import Session, ToolVisibility
 from carrel.storage import Database, Tx
 
 Effect = Literal["read", "write"]
-# The gateway that is always there.
+# The gateway that always exists.
 BUILTIN = "builtin"
 
 
 class Params(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """What a tool takes: strict types, unknown names refused."""
+    """The parameters of a tool: strictly typed, unknown names refused."""
 
 
 def _never() -> bool:
     return False
 
 
-class NoSideRoom(Exception):
-    """A channel has no thread to give, in words for who asked for one."""
+class NoChannelThread(Exception):
+    """A channel thread cannot be opened; the message is for the caller."""
 
 
-# Opens a thread of a channel beside a place, under a name; gives its place, or raises NoSideRoom.
-OpenSideRoom = Callable[[str, str], Awaitable[str]]
+# Opens a named thread in the chat of an address; returns the thread's address or raises NoChannelThread.
+OpenChannelThread = Callable[[str, str], Awaitable[str]]
 
 
-class Surroundings(Struct, frozen=True, kw_only=True):
-    """What tools must know of the house: its settings, the rules by which something is delivered, its gateways.
+class ToolServices(Struct, frozen=True, kw_only=True):
+    """What tools use of the server: its settings, the rules of delivery, its gateways.
 
-    `side_rooms` are the channels that have threads, by their names.
+    `channel_threads` opens threads on the channels that have them, by channel name.
     """
 
     settings: Settings
     rules: Rules
     gateways: Mapping[str, Gateway] = {}
-    side_rooms: Mapping[str, OpenSideRoom] = {}
-    # Whether this server has begun to stop and takes nothing new.
+    channel_threads: Mapping[str, OpenChannelThread] = {}
+    # True once the server is stopping and accepts no new work.
     draining: Callable[[], bool] = _never
 
     def refuse_when_draining(self) -> None:
@@ -62,64 +62,64 @@ class Surroundings(Struct, frozen=True, kw_only=True):
             )
 
     def gateway_of(self, agent: Agent) -> str:
-        """The name of the gateway that an agent's turns reach; one that the settings no longer name is the built-in."""
+        """Return the name of an agent's gateway; the built-in one if the settings no longer have it."""
         named = agent.profile.gateway or "default"
         return named if named in self.gateways else BUILTIN
 
 
 class Caller(Struct, frozen=True, kw_only=True):
-    """Where a call is made from: who asks, as which agent, at which lane; and the run it belongs to, if it does."""
+    """Who calls a tool: the access, the agent and lane they act as, and the run the call belongs to, if any."""
 
     access: Access
     agent: Agent
     key: SessionKey
     visibility: ToolVisibility
-    house: Surroundings
+    services: ToolServices
     sandboxed: bool = False
     run: Run | None = None
     session: Session | None = None
 
     @property
-    def looking(self) -> Access:
+    def account_access(self) -> Access:
         """Access to the whole account, as this agent names things; `visibility` decides what is shown."""
         return structs.replace(self.access, kind="system")
 
     @property
     def own_run(self) -> Run:
-        """The run of a call that is made within one."""
-        assert self.run is not None, "a tool that ends or feeds a turn is offered within one only"
+        """The run of a call that is made during one."""
+        assert self.run is not None, "a tool that ends or feeds a turn is only offered during one"
         return self.run
 
 
 class Wait(Struct, frozen=True):
-    """What a call waits for before it has a result: another run, no longer than until a moment of the store."""
+    """What a call waits for before it has a result: another run, until a time on the store's clock."""
 
     run_id: str
     until: int
 
 
 class Result(Struct, frozen=True, kw_only=True):
-    """What a call gives back; `ends` is set by the tools that end the turn, `wait` by those that wait first."""
+    """The result of a call; `ends` is set by tools that end the turn, `wait` by those that wait for another run."""
 
     value: dict[str, Any]
     ends: NeedsInput | Failed | None = None
     wait: Wait | None = None
 
 
-class Readied(Struct, frozen=True, kw_only=True):
-    """What was gathered or written for a call outside of any transaction.
+class Preparation(Struct, frozen=True, kw_only=True):
+    """What was gathered or written for a call before its transaction.
 
-    `params` is what the call acts with, in place of what it was given. `settled` is awaited once the call was made or
-    has failed: whatever was written for it and is not its own by then goes.
+    `params` replace those that were given. `clean_up` is awaited after the call was made or failed, and removes what
+    was written for it but not used.
     """
 
     params: Any
-    settled: Callable[[], Awaitable[None]] | None = None
+    clean_up: Callable[[], Awaitable[None]] | None = None
 
 
 @cache
 def _schema(shape: type[Struct]) -> dict[str, Any]:
-    # Made once: a turn offers its tools with every step.
+    # Cached: a turn offers its tools with every step.
     whole = msgspec.json.schema(shape)
     definitions = whole.pop("$defs")
     own: dict[str, Any] = definitions.pop(shape.__name__)
@@ -129,7 +129,7 @@ def _schema(shape: type[Struct]) -> dict[str, Any]:
 
 
 class Tool(Struct, frozen=True, kw_only=True):
-    """One thing an agent may do. `only_in_run`: it ends or feeds a turn, so it makes no sense outside one."""
+    """One thing an agent may do. `only_in_run` marks tools that end or feed a turn and so make no sense outside one."""
 
     name: str
     description: str
@@ -137,25 +137,24 @@ class Tool(Struct, frozen=True, kw_only=True):
     effect: Effect
     act: Callable[[Tx, Caller, Any], Result]
     only_in_run: bool = False
-    # The shape of what it gives back.
-    gives: type[Struct] | None = None
-    # What a call that has waited gives back: for the run it waited for by its id, None when that is no more.
+    result_type: type[Struct] | None = None
+    # Returns the result of a call that waited for a run; the run is None if it no longer exists.
     finish: Callable[[Tx, Caller, str, Run | None], dict[str, Any]] | None = None
-    # What must be known or written before it acts and takes no transaction; its caller's lane is then held first.
-    ready: Callable[[Database, Caller, Any], Awaitable[Readied]] | None = None
-    # Its arguments as they may be kept; None for all of them.
-    kept: Callable[[str], str] | None = None
+    # Gathers or writes what the call needs before its transaction; the caller's lane is then locked first.
+    prepare: Callable[[Database, Caller, Any], Awaitable[Preparation]] | None = None
+    # Returns the arguments as they may be stored; None stores them unchanged.
+    storable: Callable[[str], str] | None = None
 
     def schema(self) -> dict[str, Any]:
-        """The JSON schema of its parameters."""
+        """Return the JSON schema of its parameters."""
         return _schema(self.params)
 
     def result_schema(self) -> dict[str, Any] | None:
-        """The JSON schema of its result, where its shape is told."""
-        return None if self.gives is None else _schema(self.gives)
+        """Return the JSON schema of its result, if it has one."""
+        return None if self.result_type is None else _schema(self.result_type)
 
     def function(self) -> dict[str, Any]:
-        """The tool as a model is offered it."""
+        """Return the tool as it is offered to a model."""
         return {
             "type": "function",
             "name": self.name,
@@ -165,7 +164,7 @@ class Tool(Struct, frozen=True, kw_only=True):
         }
 
     def read_params(self, arguments: str) -> Params:
-        """The arguments as the model wrote them, checked."""
+        """Decode and check the arguments that the model wrote."""
         refuse_nul(arguments.encode(), of=self.name)
         try:
             return msgspec.json.decode(arguments or "{}", type=self.params)

@@ -24,7 +24,7 @@ from carrel.sessions import (
 from carrel.storage import Tx
 from carrel.tools.caller import caller_at
 from carrel.tools.catalog import CATALOG
-from carrel.tools.model import Caller, Surroundings
+from carrel.tools.model import Caller, ToolServices
 from carrel.tools.toolset import Toolset, Without, toolset_for
 
 
@@ -65,7 +65,7 @@ def access_by_session_key(tx: Tx, reference: str) -> Access:
     )
 
 
-def outside_caller(tx: Tx, surroundings: Surroundings, access: Access, reference: str | None) -> OutsideCaller:
+def outside_caller(tx: Tx, tool_services: ToolServices, access: Access, reference: str | None) -> OutsideCaller:
     """Return the caller at the session that is named, else at the caller's own; Refusal for a session of another."""
     access.require("owner", "agent", "run")
     own, run, agent = _own_session(tx, access)
@@ -78,7 +78,7 @@ def outside_caller(tx: Tx, surroundings: Surroundings, access: Access, reference
         raise _unknown()
     session = _generation(tx, access, found, agent, run)
     sandboxed = found.lane is not None and bool(found.lane.sandboxed)
-    caller = caller_at(surroundings, access, agent, found.key, sandboxed=sandboxed, run=run, session=session)
+    caller = caller_at(tool_services, access, agent, found.key, sandboxed=sandboxed, run=run, session=session)
     return OutsideCaller(caller, found.lane is not None)
 
 

@@ -12,8 +12,8 @@ from carrel.records import call_of, finish_call, outside_call, record_call
 from carrel.runs import OutsideCall, RequestedEnd, Watch, request_end, run_by_id
 from carrel.sessions import lock_lane, make_lane
 from carrel.storage import Database, Tx
-from carrel.tools.invocation import bounded, effect_of, finished, hold_caller, ready_for
-from carrel.tools.model import Caller, Readied, Result, Tool, Wait
+from carrel.tools.invocation import bounded, effect_of, finished, lock_caller, prepare_call
+from carrel.tools.model import Caller, Preparation, Result, Tool, Wait
 from carrel.tools.outside_callers import OutsideCaller
 
 
@@ -55,9 +55,9 @@ class OutsideCalls:
             return bounded((await self._db.read(lambda tx: tool.act(tx, caller, params))).value)
         if caller.run is None:
             # A run's call belongs to a turn, and a stopping server waits for the turns under way.
-            caller.house.refuse_when_draining()
-        async with ready_for(self._db, call.caller.toolset, caller, call.tool, call.arguments) as readied:
-            result = await self._db.write(lambda tx: _act_once(tx, call, tool, readied))
+            caller.services.refuse_when_draining()
+        async with prepare_call(self._db, call.caller.toolset, caller, call.tool, call.arguments) as prepared:
+            result = await self._db.write(lambda tx: _act_once(tx, call, tool, prepared))
         if result.wait is None:
             return bounded(result.value)
         run_id = result.wait.run_id
@@ -73,10 +73,10 @@ class OutsideCalls:
             await self._watch.until_settled(access, wait.run_id, seconds, self._closing)
 
 
-def _act_once(tx: Tx, call: NewCall, tool: Tool, readied: Readied | None) -> Result:
+def _act_once(tx: Tx, call: NewCall, tool: Tool, prepared: Preparation | None) -> Result:
     """Act and record what was done: under the run of the call, and under its idempotency key."""
     caller = call.caller.caller
-    hold_caller(tx, caller, readied)
+    lock_caller(tx, caller, prepared)
     if caller.run is not None:
         _require_live_run(tx, caller, caller.run.id, tool)
     known = (
@@ -88,7 +88,7 @@ def _act_once(tx: Tx, call: NewCall, tool: Tool, readied: Readied | None) -> Res
         return Result(value={}, wait=Wait(known.waits_for, known.waits_until))
     if known is not None:
         return Result(value=msgspec.json.decode(known.result))
-    result = tool.act(tx, caller, readied.params if readied is not None else tool.read_params(call.arguments))
+    result = tool.act(tx, caller, prepared.params if prepared is not None else tool.read_params(call.arguments))
     wait = (result.wait.run_id, result.wait.until) if result.wait else None
     # Of an answer that is still to come, what is known now is kept for a caller who repeats the call after a crash.
     text = bounded({"runId": wait[0], "status": "accepted"} if wait else result.value)

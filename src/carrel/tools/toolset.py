@@ -1,4 +1,4 @@
-"""Toolsets: a set of tools that can be narrowed by wrapping. Whatever a wrapper hides it also refuses."""
+"""Toolsets: sets of tools that are narrowed by wrapping. A tool that a wrapper hides cannot be called either."""
 
 from collections.abc import Callable
 from fnmatch import fnmatchcase
@@ -11,14 +11,14 @@ from carrel.tools.model import Caller, Tool
 
 
 class Toolset(Protocol):
-    """What an agent may do at its caller."""
+    """The tools that a caller may use."""
 
     def offered(self) -> tuple[Tool, ...]:
-        """The tools, in a stable order."""
+        """Return the tools, in a stable order."""
         ...
 
     def find(self, name: str) -> Tool:
-        """The tool of that name; Refusal when it is not offered."""
+        """Return the tool of that name; Refusal when it is not offered."""
         ...
 
 
@@ -35,18 +35,18 @@ class Catalog:
         tool = self._tools.get(name)
         if tool is None:
             raise Refusal(
-                Code.TOOL_NOT_ALLOWED, f"There is no tool '{name[:80]}' here; use one of: {', '.join(self._tools)}."
+                Code.TOOL_NOT_ALLOWED, f"There is no tool '{name[:80]}'; use one of: {', '.join(self._tools)}."
             )
         return tool
 
-    def kept(self, name: str, arguments: str) -> str:
-        """A call's arguments as they may be kept, whether or not its caller may make it."""
+    def storable_arguments(self, name: str, arguments: str) -> str:
+        """Return a call's arguments as they may be stored, whether or not its caller may make it."""
         tool = self._tools.get(name)
-        return arguments if tool is None or tool.kept is None else tool.kept(arguments)
+        return arguments if tool is None or tool.storable is None else tool.storable(arguments)
 
 
 class Permitted:
-    """Only what an agent's profile allows; what it denies wins."""
+    """Only the tools that an agent's profile allows; deny beats allow."""
 
     def __init__(self, inner: Toolset, profile: Profile) -> None:
         self._inner = inner
@@ -68,7 +68,7 @@ class Permitted:
 
 
 class Without:
-    """Everything but some tools, and the reason why those are missing."""
+    """All tools but the hidden ones, and the reason why those are missing."""
 
     def __init__(self, inner: Toolset, hidden: Callable[[Tool], bool], why: str) -> None:
         self._inner = inner
@@ -85,17 +85,17 @@ class Without:
         return tool
 
 
-# What a sub-agent does not get: it does its piece of work and sees no other.
+# Not offered to sub-agents: they see only their own task.
 _NOT_FOR_SUBAGENTS = ("sessions_list", "sessions_history", "sessions_send", "agents_list")
 
 
 def toolset_for(catalog: Toolset, caller: Caller) -> Toolset:
-    """The tools at a caller: what the agent's profile allows, short of what its place takes away."""
+    """Return a caller's tools: those its agent's profile allows, without those that make no sense where it is."""
     found: Toolset = Permitted(catalog, caller.agent.profile)
     if caller.run is None:
-        found = Without(found, lambda tool: tool.only_in_run, "it ends or feeds a turn, and this is none.")
+        found = Without(found, lambda tool: tool.only_in_run, "it ends or feeds a turn, and this is not one.")
     if caller.key.kind == "subagent":
-        names = caller.house.settings.tools.subagents.tools
+        names = caller.services.settings.tools.subagents.tools
         found = Without(found, lambda tool: _hidden_from_subagent(tool.name, names), "this is a sub-agent's session.")
     return found
 

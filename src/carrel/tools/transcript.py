@@ -1,4 +1,4 @@
-"""A transcript as agents, people and programs read it: entries as messages of blocks, one shape on every surface."""
+"""Transcripts: entries as messages made of blocks, in the same shape on every surface."""
 
 from typing import Any, Literal
 
@@ -10,17 +10,17 @@ from carrel.kernel import Provenance, iso, redact
 
 
 class _Shape(Struct, frozen=True, kw_only=True, rename="camel"):
-    """What goes out."""
+    """A part of a response."""
 
 
 class TextBlock(_Shape, frozen=True, kw_only=True, tag_field="type", tag="text"):
-    """Words."""
+    """Text."""
 
     text: str
 
 
 class ToolCallBlock(_Shape, frozen=True, kw_only=True, tag_field="type", tag="toolCall"):
-    """A call that an agent made."""
+    """A tool call that an agent made."""
 
     id: str
     name: str
@@ -28,7 +28,7 @@ class ToolCallBlock(_Shape, frozen=True, kw_only=True, tag_field="type", tag="to
 
 
 class ToolResultBlock(_Shape, frozen=True, kw_only=True, tag_field="type", tag="toolResult"):
-    """What a call was answered."""
+    """The result of a tool call."""
 
     tool_call_id: str
     name: str
@@ -36,7 +36,7 @@ class ToolResultBlock(_Shape, frozen=True, kw_only=True, tag_field="type", tag="
 
 
 class AttachmentBlock(_Shape, frozen=True, kw_only=True, tag_field="type", tag="attachment"):
-    """A file that came along, by its id."""
+    """An attached file, by its id."""
 
     attachment_id: str
 
@@ -45,7 +45,7 @@ Block = TextBlock | ToolCallBlock | ToolResultBlock | AttachmentBlock
 
 
 class MessageShape(_Shape, frozen=True, kw_only=True):
-    """One line of a transcript."""
+    """One message of a transcript."""
 
     id: str
     role: Literal["user", "assistant", "toolCall", "toolResult", "system"]
@@ -56,14 +56,14 @@ class MessageShape(_Shape, frozen=True, kw_only=True):
 
 
 def message_shape(entry: Entry, *, redacted: bool) -> MessageShape:
-    """An entry in transcript format; for agents without what looks like a secret."""
+    """Return an entry in transcript format; redacted for agents."""
     text = redact(entry.content) if redacted else entry.content
     return MessageShape(
         id=entry.id,
         role=entry.role,  # type: ignore[arg-type]
         content=[
             *_blocks(entry, text, redacted),
-            # A call's file is what it is made with, and nobody's to read.
+            # A call's file holds its arguments and is not for readers.
             *(AttachmentBlock(attachment_id=name) for name in entry.attachment_ids if entry.role != "toolCall"),
         ],
         timestamp=iso(entry.created_at) or "",
@@ -73,7 +73,7 @@ def message_shape(entry: Entry, *, redacted: bool) -> MessageShape:
 
 
 def _arguments(details: dict[str, Any], redacted: bool) -> Any:
-    """What a call was made with; a model that wrote no JSON is shown as it wrote."""
+    """Return a call's arguments; as plain text if the model wrote invalid JSON."""
     written = str(details.get("arguments", ""))
     text = redact(written) if redacted else written
     try:

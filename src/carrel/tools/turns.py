@@ -1,4 +1,4 @@
-"""The tools that end or feed a turn: ask back, decline, add an artifact."""
+"""The tools that end or feed a turn: ask for input, decline, add an artifact."""
 
 import base64
 import binascii
@@ -26,14 +26,14 @@ Words = Annotated[str, Meta(min_length=1, max_length=QUESTION_CHARS_MAX)]
 
 
 class RequestInput(Params, frozen=True, kw_only=True):
-    """The question a person is to answer."""
+    """The question for a person."""
 
     question: Words
     kind: Literal["input", "auth"] = "input"
 
 
 class Decline(Params, frozen=True, kw_only=True):
-    """Why the agent will not do it."""
+    """Why the agent declines."""
 
     reason: Words
 
@@ -64,25 +64,25 @@ def _decline(_tx: Tx, _caller: Caller, params: Decline) -> Result:
 
 def _artifact_add(tx: Tx, caller: Caller, params: ArtifactAdd) -> Result:
     kind, content = _part(params)
-    # A file counts as the base64 it is kept as.
+    # A file counts with the size of the base64 it is stored as.
     size = len(content.encode())
     present = artifact_sizes(tx, caller.access, caller.own_run.id)
     if len(present) >= ARTIFACTS_PER_RUN_MAX:
         raise Refusal(Code.LIMIT_REACHED, f"A run has at most {ARTIFACTS_PER_RUN_MAX} artifact parts.")
-    room = ARTIFACT_BYTES_PER_RUN_MAX - sum(taken for _, taken in present)
-    if size > room:
+    left = ARTIFACT_BYTES_PER_RUN_MAX - sum(taken for _, taken in present)
+    if size > left:
         raise Refusal(
             Code.LIMIT_REACHED,
-            f"The artifacts of a run have at most {ARTIFACT_BYTES_PER_RUN_MAX} bytes together, and this part takes "
-            f"{size} where {max(0, room)} are left; give a link to it instead.",
+            f"The artifacts of a run have at most {ARTIFACT_BYTES_PER_RUN_MAX} bytes together. This part has {size}, "
+            f"and {max(0, left)} are left; give a link to it instead.",
         )
     known = {artifact_id for artifact_id, _ in present}
     if params.artifact_id == REPLY_ARTIFACT:
-        raise invalid("artifactId", f"'{REPLY_ARTIFACT}' is the name of the reply itself; choose another.")
+        raise invalid("artifactId", f"'{REPLY_ARTIFACT}' is reserved for the reply; choose another id.")
     if params.append and params.artifact_id not in known:
-        raise invalid("artifactId", "append needs the artifactId of an artifact of this run.")
+        raise invalid("artifactId", "append needs the artifactId of an existing artifact of this run.")
     if params.artifact_id in known and not params.append:
-        raise invalid("artifactId", "This artifact is already there; set append to add to it.")
+        raise invalid("artifactId", "This artifact already exists; set append to add to it.")
     artifact_id = params.artifact_id or tx.new_id("art")
     part = Artifact(
         artifact_id=artifact_id,
@@ -103,7 +103,7 @@ def _artifact_add(tx: Tx, caller: Caller, params: ArtifactAdd) -> Result:
 
 
 def _part(params: ArtifactAdd) -> tuple[str, str]:
-    """The kind of the part and what is kept of it, within the bound of one part."""
+    """Return the kind and content of the part, within its size limit."""
     given = {
         "text": params.text,
         "bytes": params.base64_text,
@@ -125,7 +125,7 @@ def _decoded(content: str) -> bytes:
     try:
         return base64.b64decode(content, validate=True)
     except (binascii.Error, ValueError) as error:
-        raise invalid("dataBase64", f"This is no base64 ({error}).") from error
+        raise invalid("dataBase64", f"This is not valid base64 ({error}).") from error
 
 
 TURN_TOOLS = (
@@ -151,7 +151,7 @@ TURN_TOOLS = (
         params=ArtifactAdd,
         effect="write",
         act=_artifact_add,
-        gives=Added,
+        result_type=Added,
         only_in_run=True,
     ),
 )

@@ -153,7 +153,7 @@ async def test_a_second_end_is_refused_and_a_repeated_one_is_answered_as_before(
         for tool, arguments in (("decline", {"reason": "No."}), ("request_input", QUESTION)):
             second = await held.call(tool, arguments)
             assert refused(second)[:2] == (409, "conflict")
-            assert "ends already" in second.json()["error"]["message"]
+            assert "already ending" in second.json()["error"]["message"]
         added = await held.call("artifact_add", {"text": "still at work"})
         assert added.status_code == 200
         waiting = await held.return_step()

@@ -130,7 +130,7 @@ async def test_only_the_owner_may_use_the_owners_commands(sqlite_url: str, api: 
         refused = await post(client, message("/send off", sender=STRANGER))
         assert "owner" in refused["text"]
         await post(client, message("/send off"))
-        assert await api.said(1) == ["Sending is denied here."]
+        assert await api.said(1) == ["Sending is now denied here."]
         assert (await session_of(client, DIRECT))["sendPolicy"] == "deny"
 
 

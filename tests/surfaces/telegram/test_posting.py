@@ -158,11 +158,11 @@ async def test_a_reply_is_not_carried_where_sending_was_denied_meanwhile(sqlite_
         await post(client, message("hold here"))
         await server.agent.reached("here")
         await post(client, message("/send off"))
-        assert await api.said(1) == ["Sending is denied here."]
+        assert await api.said(1) == ["Sending is now denied here."]
         server.agent.release("here")
         assert (await settled(client, await newest_run(client)))["state"] == "completed"
         await post(client, message("/send on"))
-        assert await api.said(2) == ["Sending is denied here.", "Sending is allowed here."]
+        assert await api.said(2) == ["Sending is now denied here.", "Sending is now allowed here."]
 
 
 async def test_a_question_is_asked_in_the_chat_and_the_next_line_answers_it(store_url: str, api: BotApi) -> None:

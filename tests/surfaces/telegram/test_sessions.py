@@ -45,7 +45,7 @@ async def test_commands_and_lines_of_a_chat_go_to_the_session_in_front_of_it(sto
 async def test_a_command_as_the_first_line_makes_the_session_that_a_message_would(sqlite_url: str, api: BotApi) -> None:
     async with bot_house(sqlite_url, telegram_settings(api)) as (_, client):
         await post(client, message("/model tiny", chat=group()))
-        assert await api.said(1) == ["tiny answers here from the next line on."]
+        assert await api.said(1) == ["This session uses tiny from the next message on."]
         assert (await session_of(client, TEAM))["model"] == "tiny"
         await post(client, message("hello", chat=group()))
         assert (await api.said(2))[1] == "echo: hello"

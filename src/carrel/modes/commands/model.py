@@ -1,4 +1,4 @@
-"""Commands as values: what was typed, where, and what came of it."""
+"""Commands as values: the parsed message, its context, and the result."""
 
 from collections.abc import Callable
 
@@ -10,16 +10,16 @@ from carrel.sessions import Lane
 from carrel.storage import Tx
 
 
-class Typed(Struct, frozen=True):
-    """A command line: its name without the slash, the words behind it on its line, and what else the message holds."""
+class ParsedCommand(Struct, frozen=True):
+    """A command: its name without the slash, the words after it, and the remaining lines of the message."""
 
     name: str
     words: tuple[str, ...]
     more: str = ""
 
 
-class Scene(Struct, frozen=True, kw_only=True):
-    """Where a command was typed: the session it acts on, and the transport that has it in front."""
+class CommandContext(Struct, frozen=True, kw_only=True):
+    """Where a command was sent: the session it acts on, and the transport whose active session that is."""
 
     lane: Lane
     settings: SessionsSettings
@@ -27,24 +27,24 @@ class Scene(Struct, frozen=True, kw_only=True):
     client_instance_id: str | None = None
 
 
-class Done(Struct, frozen=True, kw_only=True):
-    """What a command did, in words, and the session that is active after it."""
+class CommandResult(Struct, frozen=True, kw_only=True):
+    """The reply to a command, and the session that is active after it."""
 
     command: str
     reply: str
     key: SessionKey
 
 
-# What a command does: the reply, and the session that is active after it when that is another one.
-Act = Callable[[Tx, Access, Scene, Typed], "str | tuple[str, SessionKey]"]
+# Runs a command; returns the reply, and the session that is active after it if that changes.
+Act = Callable[[Tx, Access, CommandContext, ParsedCommand], "str | tuple[str, SessionKey]"]
 
 
 class Command(Struct, frozen=True, kw_only=True):
-    """One line of the table of commands."""
+    """One row of the table of commands."""
 
     usage: str
     effect: str
     act: Act
     owner_only: bool = False
-    # Nothing else may stand in the message.
+    # The message may contain nothing else.
     alone: bool = False

@@ -1,8 +1,8 @@
-"""Commands that go from session to session, or put an end to what a session does."""
+"""Commands that create, list, switch, reset and stop sessions."""
 
 from carrel.kernel import Access, SessionKey
 from carrel.kernel.limits import RECENT_SESSIONS_DEFAULT, RECENT_SESSIONS_MAX
-from carrel.modes.commands.model import Scene, Typed
+from carrel.modes.commands.model import CommandContext, ParsedCommand
 from carrel.runs import stop_lane
 from carrel.sessions import (
     Lane,
@@ -17,61 +17,62 @@ from carrel.sessions import (
 )
 from carrel.storage import Tx
 
-# More digits say nothing that these do not, and Python does not read a number of any length.
+# More digits change nothing, and Python refuses to parse a very long number.
 _COUNT_DIGITS_MAX = 9
 
 
-def new_session(tx: Tx, access: Access, scene: Scene, typed: Typed) -> tuple[str, SessionKey]:
-    """A new session, made active; with the agent of this one unless another is named."""
-    agent = typed.words[0] if typed.words else scene.lane.agent_id
-    key = shared_key(scene.settings, fresh_key(tx, access, scene.channel, agent))
+def new_session(tx: Tx, access: Access, context: CommandContext, command: ParsedCommand) -> tuple[str, SessionKey]:
+    """Create a session and make it active; with the same agent unless another is named."""
+    agent = command.words[0] if command.words else context.lane.agent_id
+    key = shared_key(context.settings, fresh_key(tx, access, context.channel, agent))
     if key.kind == "main":
-        return "All chats share one session here; /reset begins it afresh.", scene.lane.session_key
-    _go(tx, access, scene, make_lane(tx, access, key))
+        return "All chats share one session here; use /reset to start it anew.", context.lane.session_key
+    _activate(tx, access, context, make_lane(tx, access, key))
     return f"New session {key.conversation} with {key.agent}.", key
 
 
-def recent_sessions(tx: Tx, access: Access, scene: Scene, typed: Typed) -> str:
-    """The caller's latest chats, this one marked."""
-    word = typed.words[0] if typed.words else ""
-    asked = int(word[:_COUNT_DIGITS_MAX]) if word.isdecimal() else RECENT_SESSIONS_DEFAULT
-    wanted = LaneFilter(kinds=("chat",), made_by=access.actor_id, channel=scene.channel)
-    rows = lane_rows(tx, access, wanted, before=None, limit=max(1, min(asked, RECENT_SESSIONS_MAX)))
+def recent_sessions(tx: Tx, access: Access, context: CommandContext, command: ParsedCommand) -> str:
+    """List the caller's latest chats and mark the current one."""
+    word = command.words[0] if command.words else ""
+    count = int(word[:_COUNT_DIGITS_MAX]) if word.isdecimal() else RECENT_SESSIONS_DEFAULT
+    wanted = LaneFilter(kinds=("chat",), made_by=access.actor_id, channel=context.channel)
+    rows = lane_rows(tx, access, wanted, before=None, limit=max(1, min(count, RECENT_SESSIONS_MAX)))
     if not rows:
-        return "There are no sessions yet."
-    return "\n".join(_line(row.lane, here=row.lane.key == scene.lane.key) for row in rows)
+        return "You have no sessions yet."
+    return "\n".join(_line(row.lane, active=row.lane.key == context.lane.key) for row in rows)
 
 
-def _line(lane: Lane, *, here: bool) -> str:
+def _line(lane: Lane, *, active: bool) -> str:
     name = lane.display_name or lane.label or ""
-    return f"{'*' if here else '-'} {lane.session_key.conversation} ({lane.agent_id}) {name}".rstrip()
+    return f"{'*' if active else '-'} {lane.session_key.conversation} ({lane.agent_id}) {name}".rstrip()
 
 
-def switch(tx: Tx, access: Access, scene: Scene, typed: Typed) -> str | tuple[str, SessionKey]:
-    """Another session, put in front of this transport."""
-    if len(typed.words) != 1:
-        return "Say which: /switch <sessionId>; /sessions lists them."
-    lane, _ = find_lane(tx, access, typed.words[0])
-    _go(tx, access, scene, lane)
-    return f"Now in {lane.session_key.conversation} with {lane.agent_id}.", lane.session_key
+def switch(tx: Tx, access: Access, context: CommandContext, command: ParsedCommand) -> str | tuple[str, SessionKey]:
+    """Make another session the active one."""
+    if len(command.words) != 1:
+        return "Use /switch <sessionId>; /sessions lists your sessions."
+    lane, _ = find_lane(tx, access, command.words[0])
+    _activate(tx, access, context, lane)
+    return f"Switched to {lane.session_key.conversation} with {lane.agent_id}.", lane.session_key
 
 
-def _go(tx: Tx, access: Access, scene: Scene, lane: Lane) -> None:
-    if scene.client_instance_id is not None:
-        move_pointer(tx, access, scene.channel, scene.client_instance_id, lane, "command")
+def _activate(tx: Tx, access: Access, context: CommandContext, lane: Lane) -> None:
+    if context.client_instance_id is not None:
+        move_pointer(tx, access, context.channel, context.client_instance_id, lane, "command")
 
 
-def reset(tx: Tx, access: Access, scene: Scene, _typed: Typed) -> str:
-    """The open generation, closed."""
-    closed = close_generation(tx, access, scene.lane.session_key, "reset")
+def reset(tx: Tx, access: Access, context: CommandContext, _command: ParsedCommand) -> str:
+    """Close the open generation."""
+    closed = close_generation(tx, access, context.lane.session_key, "reset")
     if closed is None:
-        return "There is nothing to reset: the next line begins afresh anyway."
-    return f"Generation {closed.generation} is closed; the next line opens generation {scene.lane.generation + 1}."
+        return "Nothing to reset: the next message starts a new generation anyway."
+    following = context.lane.generation + 1
+    return f"Generation {closed.generation} is closed; the next message starts generation {following}."
 
 
-def stop(tx: Tx, access: Access, scene: Scene, _typed: Typed) -> str:
-    """Everything said here so far, cancelled, in the sessions spawned from this one too."""
-    stopped = stop_lane(tx, access, scene.lane.key, "stopped")
-    return (
-        f"Cancelled {len(stopped)} run{'' if len(stopped) == 1 else 's'}." if stopped else "Nothing runs or waits here."
-    )
+def stop(tx: Tx, access: Access, context: CommandContext, _command: ParsedCommand) -> str:
+    """Cancel all runs of this session and of the sessions spawned from it."""
+    stopped = stop_lane(tx, access, context.lane.key, "stopped")
+    if not stopped:
+        return "Nothing is running or waiting here."
+    return f"Cancelled {len(stopped)} run{'' if len(stopped) == 1 else 's'}."

@@ -1,7 +1,7 @@
-"""Reading and running slash commands. A token that is no command is ordinary text."""
+"""Parsing and running slash commands. A message that starts with an unknown command is ordinary text."""
 
 from carrel.kernel import Access, Code, Refusal
-from carrel.modes.commands.model import Command, Done, Scene, Typed
+from carrel.modes.commands.model import Command, CommandContext, CommandResult, ParsedCommand
 from carrel.modes.commands.options import set_model, set_sending, set_thinking
 from carrel.modes.commands.schedules import schedule
 from carrel.modes.commands.sessions import new_session, recent_sessions, reset, stop, switch
@@ -9,56 +9,56 @@ from carrel.modes.commands.status import status, whoami
 from carrel.storage import Tx
 
 
-def read_command(text: str) -> Typed | None:
-    """The command that a chat line is; None for ordinary text."""
+def read_command(text: str) -> ParsedCommand | None:
+    """Parse a chat message as a command; None for ordinary text."""
     first, _, more = text.strip().partition("\n")
     token, *words = first.split() or [""]
-    # In a group a name may be tied to a bot: /help@carrel.
+    # In a group a command may name the bot: /help@carrel.
     name = token[1:].partition("@")[0].lower()
     if not token.startswith("/") or name not in COMMANDS:
         return None
-    return Typed(name, tuple(words), more.strip())
+    return ParsedCommand(name, tuple(words), more.strip())
 
 
-def run_command(tx: Tx, access: Access, scene: Scene, typed: Typed) -> Done:
-    """Do what a command says in its session; what cannot be done is told in the reply."""
-    command = COMMANDS[typed.name]
+def run_command(tx: Tx, access: Access, context: CommandContext, parsed: ParsedCommand) -> CommandResult:
+    """Run a command in its session; a refusal of what it does becomes the reply."""
+    command = COMMANDS[parsed.name]
     if command.owner_only and access.kind != "owner":
-        raise Refusal(Code.FORBIDDEN, f"/{typed.name} is for the owner of the account.")
-    if command.alone and (typed.more or len(typed.words) > 1):
-        raise Refusal(Code.FORBIDDEN, f"/{typed.name} stands alone in its message: {command.usage}")
+        raise Refusal(Code.FORBIDDEN, f"Only the owner of the account may use /{parsed.name}.")
+    if command.alone and (parsed.more or len(parsed.words) > 1):
+        raise Refusal(Code.FORBIDDEN, f"/{parsed.name} must be the whole message: {command.usage}")
     try:
-        result = command.act(tx, access, scene, typed)
+        result = command.act(tx, access, context, parsed)
     except Refusal as refusal:
         result = refusal.message
-    reply, key = (result, scene.lane.session_key) if isinstance(result, str) else result
-    return Done(command=typed.name, reply=reply, key=key)
+    reply, key = (result, context.lane.session_key) if isinstance(result, str) else result
+    return CommandResult(command=parsed.name, reply=reply, key=key)
 
 
-def _help(_tx: Tx, _access: Access, _scene: Scene, _typed: Typed) -> str:
+def _help(_tx: Tx, _access: Access, _context: CommandContext, _parsed: ParsedCommand) -> str:
     width = max(len(command.usage) for command in COMMANDS.values())
     return "\n".join(f"{command.usage:<{width}}  {command.effect}" for command in COMMANDS.values())
 
 
 COMMANDS: dict[str, Command] = {
-    "help": Command(usage="/help", effect="shows this list", act=_help),
-    "status": Command(usage="/status", effect="shows how this session stands", act=status),
-    "whoami": Command(usage="/whoami", effect="shows who you are here", act=whoami),
-    "new": Command(usage="/new [agent]", effect="begins a new session and goes there", act=new_session),
-    "sessions": Command(usage="/sessions [count]", effect="lists your latest sessions", act=recent_sessions),
-    "switch": Command(usage="/switch <sessionId>", effect="goes to another session", act=switch),
-    "reset": Command(usage="/reset", effect="begins this session afresh with the next line", act=reset),
-    "stop": Command(usage="/stop", effect="cancels what runs and what waits here", act=stop),
+    "help": Command(usage="/help", effect="show this list", act=_help),
+    "status": Command(usage="/status", effect="show the state of this session", act=status),
+    "whoami": Command(usage="/whoami", effect="show who you are", act=whoami),
+    "new": Command(usage="/new [agent]", effect="start a new session and switch to it", act=new_session),
+    "sessions": Command(usage="/sessions [count]", effect="list your latest sessions", act=recent_sessions),
+    "switch": Command(usage="/switch <sessionId>", effect="switch to another session", act=switch),
+    "reset": Command(usage="/reset", effect="start a new generation with the next message", act=reset),
+    "stop": Command(usage="/stop", effect="cancel everything that is running or waiting here", act=stop),
     "send": Command(
         usage="/send on|off|inherit",
-        effect="allows or denies sending here (owner)",
+        effect="allow or deny messages to this session (owner only)",
         act=set_sending,
         owner_only=True,
         alone=True,
     ),
     "schedule": Command(
-        usage="/schedule list|delete <id>|help", effect="shows or ends this session's schedules", act=schedule
+        usage="/schedule list|delete <id>|help", effect="list or delete the schedules of this session", act=schedule
     ),
-    "model": Command(usage="/model <name>|default", effect="chooses this session's model", act=set_model),
-    "think": Command(usage="/think <level>|default", effect="chooses how hard the model thinks here", act=set_thinking),
+    "model": Command(usage="/model <name>|default", effect="choose the model of this session", act=set_model),
+    "think": Command(usage="/think <level>|default", effect="choose this session's thinking level", act=set_thinking),
 }

@@ -1,4 +1,4 @@
-"""What people do with schedules: making, changing and removing them; and how one is shown."""
+"""Creating, changing and deleting schedules, and how one is shown."""
 
 from typing import Final
 
@@ -8,18 +8,26 @@ from carrel.journal import about_lane, append_event, json_text
 from carrel.kernel import Access, Code, Message, Provenance, Refusal, invalid, iso, not_found
 from carrel.kernel.limits import SCHEDULE_EXECUTIONS_MAX, SCHEDULES_PER_ACCOUNT_MAX
 from carrel.modes.schedules import store
-from carrel.modes.schedules.model import FOR_EVER, UNENDED, DisabledReason, Schedule, ScheduleType, disabled, enabled
+from carrel.modes.schedules.model import (
+    OPEN_STATUSES,
+    UNLIMITED,
+    DisabledReason,
+    Schedule,
+    ScheduleType,
+    disabled,
+    enabled,
+)
 from carrel.runs import check_message, run_by_id
 from carrel.sessions import find_session, make_lane, may_see, require_valid_new_key
 from carrel.storage import Tx
 
-# What a schedule can say when it fires. A type enters here once there is something to say for it.
+# What a schedule can do when it fires. The other types are added here once goals and tasks exist.
 TYPES: Final[tuple[ScheduleType, ...]] = ("message",)
-NOT_YET = "Schedules say messages in this version; goals and Tasks are not built yet. Use type message."
+UNSUPPORTED_TYPE = "Schedules can only send messages; goals and tasks are not built yet. Use type message."
 
 
 class NewSchedule(Struct, frozen=True, kw_only=True):
-    """A schedule to be made; `session` is a reference."""
+    """A schedule to create; `session` is a session reference."""
 
     session: str
     type: ScheduleType
@@ -28,11 +36,11 @@ class NewSchedule(Struct, frozen=True, kw_only=True):
     timezone: str = "UTC"
     isolated: bool = False
     enabled: bool = True
-    max_executions: int = FOR_EVER
+    max_executions: int = UNLIMITED
 
 
 class ScheduleChange(Struct, frozen=True, kw_only=True):
-    """What is to be different about a schedule; what is unset stays."""
+    """The changes to a schedule; unset fields stay as they are."""
 
     message: str | UnsetType = UNSET
     cron: str | UnsetType = UNSET
@@ -69,10 +77,10 @@ class ScheduleShape(Struct, frozen=True, kw_only=True, rename="camel"):
     updated_at: str | None
 
 
-def shape_of(tx: Tx, schedule: Schedule) -> ScheduleShape:
-    """The schedule as it is shown: with the state of its run while that has not ended."""
+def schedule_shape(tx: Tx, schedule: Schedule) -> ScheduleShape:
+    """Return a schedule as it is shown: with the state of its run until that has ended."""
     run = None
-    if schedule.run_id is not None and schedule.last_status in UNENDED:
+    if schedule.run_id is not None and schedule.last_status in OPEN_STATUSES:
         run = run_by_id(tx, schedule.access, schedule.run_id)
     return ScheduleShape(
         id=schedule.id,
@@ -101,11 +109,11 @@ def shape_of(tx: Tx, schedule: Schedule) -> ScheduleShape:
 
 
 def make_schedule(tx: Tx, access: Access, new: NewSchedule) -> Schedule:
-    """Make a schedule, and its session where that was not."""
+    """Create a schedule, and its session if that does not exist."""
     if new.type not in TYPES:
-        raise invalid("type", NOT_YET)
+        raise invalid("type", UNSUPPORTED_TYPE)
     found = find_session(tx, access, new.session)
-    made = Schedule(
+    schedule = Schedule(
         account_id=access.account_id,
         id=tx.new_id("sch"),
         key=str(found.key),
@@ -121,21 +129,21 @@ def make_schedule(tx: Tx, access: Access, new: NewSchedule) -> Schedule:
         created_at=tx.now,
         updated_at=tx.now,
     )
-    _check(made)
-    first = _require_window(made, tx.now)
+    _check(schedule)
+    first = _require_window(schedule, tx.now)
     if store.count_schedules(tx, access) >= SCHEDULES_PER_ACCOUNT_MAX:
         raise Refusal(Code.LIMIT_REACHED, f"An account has at most {SCHEDULES_PER_ACCOUNT_MAX} schedules; delete some.")
     if found.lane is None:
         require_valid_new_key(found.key)
         make_lane(tx, access, found.key)
     if new.enabled:
-        made = enabled(made, first)
-    store.insert_schedule(tx, access, made)
-    return made
+        schedule = enabled(schedule, first)
+    store.insert_schedule(tx, access, schedule)
+    return schedule
 
 
 def find_schedule(tx: Tx, access: Access, schedule_id: str, *, hold: bool = False) -> Schedule:
-    """The schedule of that id; what is out of the asker's sight is not found."""
+    """Return the schedule of that id; one that the caller may not see is not found."""
     found = store.schedule_by_id(tx, access, schedule_id, hold=hold)
     if found is None or not may_see(access, found.session_key, found.made_by):
         raise not_found("schedule")
@@ -143,57 +151,56 @@ def find_schedule(tx: Tx, access: Access, schedule_id: str, *, hold: bool = Fals
 
 
 def change_schedule(tx: Tx, access: Access, schedule_id: str, change: ScheduleChange) -> Schedule:
-    """Change what is named. A new expression or time zone, and being enabled, count the next window from now."""
+    """Change a schedule. A new expression or time zone, and enabling it, set the next window from now."""
     before = find_schedule(tx, access, schedule_id, hold=True)
-    wanted = {name: value for name, value in structs.asdict(change).items() if value is not UNSET}
-    fires = wanted.pop("enabled", bool(before.enabled))
-    if "isolated" in wanted:
-        wanted["isolated"] = int(wanted["isolated"])
-    after = structs.replace(before, **wanted)
+    changes = {name: value for name, value in structs.asdict(change).items() if value is not UNSET}
+    is_enabled = changes.pop("enabled", bool(before.enabled))
+    if "isolated" in changes:
+        changes["isolated"] = int(changes["isolated"])
+    after = structs.replace(before, **changes)
     _check(after)
     if change.enabled is True:
-        require_left(after)
-    if change.enabled is True or {"cron", "timezone"} & wanted.keys():
+        require_executions_left(after)
+    if change.enabled is True or {"cron", "timezone"} & changes.keys():
         first = _require_window(after, tx.now)
-        after = enabled(after, first) if fires else after
-    if before.enabled and not fires:
+        after = enabled(after, first) if is_enabled else after
+    if before.enabled and not is_enabled:
         after = disabled(after, "requested")
     if after.enabled and after.is_over:
         after = disabled(after, "exhausted")
-    return keep(tx, before, after)
+    return save(tx, before, after)
 
 
-def require_left(schedule: Schedule) -> None:
-    """Refuse what would have a schedule fire more often than it may."""
+def require_executions_left(schedule: Schedule) -> None:
+    """Refuse to fire a schedule that has reached its maximum."""
     if schedule.exhausted:
-        told = f"It has fired {schedule.execution_count} times, as often as it may; raise maxExecutions first."
-        raise Refusal(Code.LIMIT_REACHED, told, field="maxExecutions")
+        why = f"It has fired {schedule.execution_count} times, its maximum; raise maxExecutions first."
+        raise Refusal(Code.LIMIT_REACHED, why, field="maxExecutions")
 
 
 def remove_schedule(tx: Tx, access: Access, schedule_id: str) -> None:
-    """Forget a schedule; what it has said stays, and so does a lane of its own."""
-    found = find_schedule(tx, access, schedule_id)
-    store.delete_schedule(tx, access, found.id)
+    """Delete a schedule; its messages stay, and so does its isolated lane."""
+    store.delete_schedule(tx, access, find_schedule(tx, access, schedule_id).id)
 
 
-def keep(tx: Tx, before: Schedule, after: Schedule) -> Schedule:
-    """Write a held schedule as it has become, and tell the feed if it is disabled by that."""
+def save(tx: Tx, before: Schedule, after: Schedule) -> Schedule:
+    """Write a locked schedule, and publish an event if that disables it."""
     after = structs.replace(after, updated_at=tx.now)
     store.keep_schedule(tx, after.access, after)
     if before.enabled and not after.enabled:
-        body = json_text({"schedule": shape_of(tx, after)})
+        body = json_text({"schedule": schedule_shape(tx, after)})
         append_event(tx, after.access, "schedule.disabled", about_lane(after.session_key), body)
     return after
 
 
 def _check(schedule: Schedule) -> None:
     check_message(Message(text=schedule.message, provenance=Provenance(kind="cron")))
-    if schedule.max_executions != FOR_EVER and not 1 <= schedule.max_executions <= SCHEDULE_EXECUTIONS_MAX:
-        raise invalid("maxExecutions", f"{FOR_EVER} is for ever; else it is 1 to {SCHEDULE_EXECUTIONS_MAX}.")
+    if schedule.max_executions != UNLIMITED and not 1 <= schedule.max_executions <= SCHEDULE_EXECUTIONS_MAX:
+        raise invalid("maxExecutions", f"Use {UNLIMITED} for no limit, or 1 to {SCHEDULE_EXECUTIONS_MAX}.")
 
 
 def _require_window(schedule: Schedule, now: int) -> int:
     first = schedule.window_after(now)
     if first is None:
-        raise invalid("cron", f"'{schedule.cron}' never comes: there is no such day.")
+        raise invalid("cron", f"'{schedule.cron}' never occurs: there is no such day.")
     return first

@@ -1,8 +1,8 @@
-"""Cron expressions: five fields and a time zone, and the moments they name. Pure; what happens then is not known here.
+"""Cron expressions: five fields and a time zone, and the times they match. Pure.
 
-Where clocks change, a time of day that does not exist comes as soon as the clocks have gone forward, once, however many
-of them were skipped; one that comes twice counts the first time. An expression for every hour follows the time that
-passes instead: it neither makes up for an hour that was skipped nor leaves out one that is repeated.
+When clocks change, times that are skipped match once, right after the clocks go forward, however many were skipped; a
+time that occurs twice matches the first time. An hourly expression follows elapsed time instead: a skipped hour is not
+made up for and a repeated one is not left out.
 """
 
 from datetime import UTC, datetime, timedelta, tzinfo
@@ -22,12 +22,12 @@ _HORIZON = timedelta(days=366 * CRON_YEARS_MAX)
 
 
 class _Field(Struct, frozen=True):
-    """One of the five: its name in refusals, its least and greatest value, and words for values from the least on."""
+    """One of the five: its name in refusals, its range, and names for its values from the least on."""
 
     name: str
     least: int
     most: int
-    words: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
 
 
 _FIELDS = (
@@ -35,58 +35,58 @@ _FIELDS = (
     _Field("hour", 0, 23),
     _Field("day of month", 1, 31),
     _Field("month", 1, 12, _MONTHS),
-    # Sunday is 0 and 7.
+    # Sunday is both 0 and 7.
     _Field("day of week", 0, 7, _WEEKDAYS),
 )
 
 
 class Cron(Struct, frozen=True, kw_only=True):
-    """What an expression asks for; made by `read_cron`."""
+    """A parsed expression; see `read_cron`."""
 
     minutes: frozenset[int]
     hours: frozenset[int]
     days: frozenset[int]
     months: frozenset[int]
     weekdays: frozenset[int]
-    # Day of month and day of week are both narrowed: then one of them is enough.
+    # Day of month and day of week are both restricted: then either is enough.
     either_day: bool
 
     def next_after(self, moment_ms: int, zone: tzinfo) -> int | None:
-        """The first moment behind this one; None when there is none within the lifetime of a calendar."""
+        """Return the first match after a moment; None when there is none within CRON_YEARS_MAX years."""
         at = _EPOCH + timedelta(minutes=moment_ms // MS_PER_MINUTE + 1)
         end = at + _HORIZON
         while at < end:
             here = at.astimezone(zone)
-            if self._comes_at(here, (at - _MINUTE).astimezone(zone)):
+            if self._matches_at(here, (at - _MINUTE).astimezone(zone)):
                 return (at - _EPOCH) // _MINUTE * MS_PER_MINUTE
-            at = self._ahead(at, here, zone)
+            at = self._skip_ahead(at, here, zone)
         return None
 
-    def _comes_at(self, here: datetime, before: datetime) -> bool:
+    def _matches_at(self, here: datetime, before: datetime) -> bool:
         every_hour = len(self.hours) == 24
-        if self._names(here):
+        if self._matches(here):
             return every_hour or not here.fold
         if every_hour:
             return False
         skipped, now = before.replace(tzinfo=None) + _MINUTE, here.replace(tzinfo=None)
         while skipped < now:
-            if self._names(skipped):
+            if self._matches(skipped):
                 return True
             skipped += _MINUTE
         return False
 
-    def _names(self, local: datetime) -> bool:
-        return self._names_day(local) and local.hour in self.hours and local.minute in self.minutes
+    def _matches(self, local: datetime) -> bool:
+        return self._matches_day(local) and local.hour in self.hours and local.minute in self.minutes
 
-    def _names_day(self, local: datetime) -> bool:
+    def _matches_day(self, local: datetime) -> bool:
         if local.month not in self.months:
             return False
         day, weekday = local.day in self.days, local.isoweekday() % 7 in self.weekdays
         return day or weekday if self.either_day else day and weekday
 
-    def _ahead(self, at: datetime, here: datetime, zone: tzinfo) -> datetime:
-        """A later moment with nothing in between: never past the beginning of a day or an hour that counts."""
-        if not self._names_day(here):
+    def _skip_ahead(self, at: datetime, here: datetime, zone: tzinfo) -> datetime:
+        """Return a later moment with no match in between: at most the start of the next matching day or hour."""
+        if not self._matches_day(here):
             midnight = here.replace(hour=0, minute=0, fold=0)
             days = 1 if here.month in self.months else 32 - here.day
             following = midnight + timedelta(days=days)
@@ -97,13 +97,13 @@ class Cron(Struct, frozen=True, kw_only=True):
             later = at + (60 - here.minute) * _MINUTE
             if later.astimezone(zone).utcoffset() == here.utcoffset():
                 return later
-        # Within an hour that counts, and where clocks change, by the minute.
+        # By the minute within a matching hour, and where clocks change.
         return at + _MINUTE
 
 
 @lru_cache(maxsize=1_024)
 def read_cron(text: str) -> Cron:
-    """The expression that a text spells; Refusal that says which part is wrong."""
+    """Parse an expression; the Refusal says which part is wrong."""
     parts = text.split() if len(text) <= CRON_CHARS_MAX else []
     if len(parts) != len(_FIELDS):
         raise invalid("cron", "A cron expression has five fields: minute, hour, day of month, month, day of week.")
@@ -119,7 +119,7 @@ def read_cron(text: str) -> Cron:
 
 
 def read_zone(name: str) -> tzinfo:
-    """The time zone of that name; Refusal when this machine knows none."""
+    """Return the time zone of that name; Refusal when it is unknown."""
     if name == "UTC":
         return UTC
     try:
@@ -127,8 +127,8 @@ def read_zone(name: str) -> tzinfo:
             raise ValueError(name)
         return ZoneInfo(name)
     except (KeyError, ValueError, OSError) as error:
-        told = f"'{name[:40]}' is no time zone that this machine knows; one reads like Europe/Berlin, or UTC."
-        raise invalid("timezone", told) from error
+        why = f"'{name[:40]}' is not a known time zone; use UTC or one like Europe/Berlin."
+        raise invalid("timezone", why) from error
 
 
 def _values(field: _Field, text: str) -> frozenset[int]:
@@ -143,15 +143,15 @@ def _span(field: _Field, part: str) -> range:
     else:
         first = _number(field, low)
         last = _number(field, high) if dash else first
-    is_stepped = not slash or (step.isascii() and step.isdecimal() and int(step) > 0 and (span == "*" or dash))
-    if last < first or not is_stepped:
+    is_step = not slash or (step.isascii() and step.isdecimal() and int(step) > 0 and (span == "*" or dash))
+    if last < first or not is_step:
         raise _wrong(field, part)
     return range(first, last + 1, int(step) if slash else 1)
 
 
 def _number(field: _Field, text: str) -> int:
-    if text.lower() in field.words:
-        return field.least + field.words.index(text.lower())
+    if text.lower() in field.names:
+        return field.least + field.names.index(text.lower())
     if not (text.isascii() and text.isdecimal() and field.least <= int(text) <= field.most):
         raise _wrong(field, text)
     return int(text)
@@ -160,6 +160,6 @@ def _number(field: _Field, text: str) -> int:
 def _wrong(field: _Field, part: str) -> Refusal:
     return invalid(
         "cron",
-        f"'{part[:40]}' is no {field.name} of a cron expression: write *, a number from {field.least} to {field.most}, "
-        "a range a-b, a list of them with commas, or a step behind * or a range (*/5).",
+        f"'{part[:40]}' is not a valid {field.name}: use *, a number from {field.least} to {field.most}, a range a-b, "
+        "a list separated by commas, or a step after * or a range (*/5).",
     )

@@ -1,7 +1,7 @@
-"""A schedule, and how it moves from window to window. Pure: every function gives the schedule as it is to be kept.
+"""A schedule that sends a message at the times of a cron expression. Pure: every function returns the changed schedule.
 
-A window is a moment that the cron expression names. It opens when the schedule fires, and it is over when its run has
-ended and is not tried again. Windows that come while one is open, or while nobody looks, become one that comes late.
+A window is one of these times. It opens when the schedule fires and closes when its run has ended and is not retried.
+Windows that pass while one is open, or while no server runs, become one late window.
 """
 
 from typing import Final, Literal
@@ -12,18 +12,18 @@ from carrel.kernel import MS_PER_MINUTE, Access, SessionKey, clip
 from carrel.kernel.limits import ERROR_CHARS_MAX, SCHEDULE_RETRY_MINUTES
 from carrel.modes.schedules.cron import read_cron, read_zone
 
-# Rung when a schedule was changed, or its run has come to rest.
+# Rung when a schedule was changed, or its run has ended or waits for an answer.
 SCHEDULES = "schedules"
 ScheduleType = Literal["goal", "task", "message"]
 DisabledReason = Literal["requested", "exhausted", "session_deleted", "agent_disabled", "unknown_timezone"]
-FOR_EVER: Final = -1
-# The run is on its way, as far as the schedule knows; any other status is where the run rests.
-LIVE: Final = "queued"
-UNENDED: Final = (LIVE, "waiting")
+UNLIMITED: Final = -1
+# The run is queued or running, as far as the schedule knows; any other status is the run's own state.
+IN_PROGRESS: Final = "queued"
+OPEN_STATUSES: Final = (IN_PROGRESS, "waiting")
 
 
 class Schedule(Struct, frozen=True, kw_only=True):
-    """A message that is said at moments; its fields are the columns of its table, which has `due_at` besides."""
+    """A schedule; its fields are the columns of its table, which has `due_at` as well."""
 
     account_id: str
     id: str
@@ -50,7 +50,7 @@ class Schedule(Struct, frozen=True, kw_only=True):
 
     @property
     def access(self) -> Access:
-        """The house's access to the schedule's account, under the schedule's name."""
+        """The system's access to the schedule's account, with the schedule as actor."""
         return Access(account_id=self.account_id, account_slug="", kind="system", actor_id=self.id, name="Schedule")
 
     @property
@@ -60,44 +60,46 @@ class Schedule(Struct, frozen=True, kw_only=True):
 
     @property
     def lane_key(self) -> SessionKey:
-        """The lane it speaks in: its session's, or one of its own."""
+        """The lane its messages go to: its session's, or one of its own if it is isolated."""
         return SessionKey.of(self.session_key.agent, f"cron:{self.id}") if self.isolated else self.session_key
 
     @property
     def exhausted(self) -> bool:
-        """True once it has fired as often as it may."""
-        return self.max_executions != FOR_EVER and self.execution_count >= self.max_executions
+        """True once it has fired as often as allowed."""
+        return self.max_executions != UNLIMITED and self.execution_count >= self.max_executions
 
     @property
     def is_over(self) -> bool:
-        """True once it has fired for the last time and nothing of that is left to be done."""
-        return self.exhausted and self.retry_at is None and self.last_status not in UNENDED
+        """True once its last window is closed."""
+        return self.exhausted and self.retry_at is None and self.last_status not in OPEN_STATUSES
 
     @property
     def due_at(self) -> int | None:
-        """When something is to be done; None while disabled, and while its run is on its way."""
-        if not self.enabled or self.last_status == LIVE:
+        """When it fires next; None while it is disabled or its run is in progress."""
+        if not self.enabled or self.last_status == IN_PROGRESS:
             return None
         if self.retry_at is not None:
             return self.retry_at
         return None if self.exhausted else self.next_at
 
     def window_after(self, moment: int) -> int | None:
-        """The first window behind a moment; Refusal when this machine does not know the time zone."""
+        """Return the first window after a moment; Refusal when the time zone is unknown."""
         return read_cron(self.cron).next_after(moment, read_zone(self.timezone))
 
 
-def fired(schedule: Schedule, now: int, run_id: str | None) -> Schedule:
-    """The schedule once its message was said: in the next window, or once more in the open one."""
-    again = structs.replace(schedule, run_id=run_id, retry_at=None, last_at=now, last_status=LIVE, last_error=None)
+def after_firing(schedule: Schedule, now: int, run_id: str | None) -> Schedule:
+    """Record that it fired: in a new window, or as a retry in the open one."""
+    fired = structs.replace(
+        schedule, run_id=run_id, retry_at=None, last_at=now, last_status=IN_PROGRESS, last_error=None
+    )
     if schedule.retry_at is not None and schedule.next_at is not None and now < schedule.next_at:
-        return again
+        return fired
     count = schedule.execution_count + 1
-    return structs.replace(again, retries=0, execution_count=count, next_at=schedule.window_after(now))
+    return structs.replace(fired, retries=0, execution_count=count, next_at=schedule.window_after(now))
 
 
-def fired_by_hand(schedule: Schedule, now: int, run_id: str) -> Schedule:
-    """The schedule once somebody had it fire: its windows stay where they are, and this one is not tried again."""
+def after_manual_firing(schedule: Schedule, now: int, run_id: str) -> Schedule:
+    """Record that a caller fired it: its windows do not move, and this run is not retried."""
     return structs.replace(
         schedule,
         run_id=run_id,
@@ -105,13 +107,13 @@ def fired_by_hand(schedule: Schedule, now: int, run_id: str) -> Schedule:
         retries=len(SCHEDULE_RETRY_MINUTES),
         execution_count=schedule.execution_count + 1,
         last_at=now,
-        last_status=LIVE,
+        last_status=IN_PROGRESS,
         last_error=None,
     )
 
 
-def rested(schedule: Schedule, now: int, status: str, error: str | None) -> Schedule:
-    """The schedule once its run has ended or waits for a person, which opens no window and keeps none from opening."""
+def after_run(schedule: Schedule, now: int, status: str, error: str | None) -> Schedule:
+    """Record that its run has ended or waits for an answer; a waiting run does not hold up the next window."""
     noted = structs.replace(
         schedule, last_status=status, last_error=None if error is None else clip(error, ERROR_CHARS_MAX)
     )
@@ -125,10 +127,10 @@ def rested(schedule: Schedule, now: int, status: str, error: str | None) -> Sche
 
 
 def disabled(schedule: Schedule, reason: DisabledReason) -> Schedule:
-    """The schedule without windows, and why."""
+    """Disable it for a reason."""
     return structs.replace(schedule, enabled=0, disabled_reason=reason, next_at=None, retry_at=None)
 
 
 def enabled(schedule: Schedule, next_at: int) -> Schedule:
-    """The schedule with its next window, which is the first of a new beginning."""
+    """Enable it with its next window."""
     return structs.replace(schedule, enabled=1, disabled_reason=None, next_at=next_at, retry_at=None)

@@ -17,8 +17,8 @@ from carrel.modes import (
     fire_now,
     make_schedule,
     remove_schedule,
+    schedule_shape,
     schedules_of,
-    shape_of,
 )
 from carrel.sessions import find_session
 from carrel.storage import Tx
@@ -101,7 +101,7 @@ async def list_schedules(ask: Ask[None, SchedulesQuery]) -> ScheduleList:
         key = _session(tx, access, reference)
         found = schedules_of(tx, access, key, after=position[0] if position else "", limit=limit + 1)
         page, following = cut(found, limit, lambda schedule: (schedule.id,))
-        return ScheduleList(schedules=[shape_of(tx, one) for one in page], next_cursor=following)
+        return ScheduleList(schedules=[schedule_shape(tx, one) for one in page], next_cursor=following)
 
     return await ask.read(work)
 
@@ -125,7 +125,7 @@ async def create_schedule(ask: Ask[ScheduleBody, NoQuery]) -> OneSchedule:
             enabled=body.enabled,
             max_executions=body.max_executions,
         )
-        return ask.promise(tx, OneSchedule(schedule=shape_of(tx, make_schedule(tx, access, new))))
+        return ask.promise(tx, OneSchedule(schedule=schedule_shape(tx, make_schedule(tx, access, new))))
 
     return await ask.write(work)
 
@@ -135,7 +135,7 @@ async def show_schedule(ask: Ask[None, OfSession]) -> OneSchedule:
     """Get a schedule: when it fires next, and how its last run ended."""
 
     def work(tx: Tx, access: Access) -> OneSchedule:
-        return OneSchedule(schedule=shape_of(tx, _found(tx, access, ask.path("id"), ask.query.session_id)))
+        return OneSchedule(schedule=schedule_shape(tx, _found(tx, access, ask.path("id"), ask.query.session_id)))
 
     return await ask.read(work)
 
@@ -148,7 +148,9 @@ async def patch_schedule(ask: Ask[SchedulePatch, NoQuery]) -> OneSchedule:
 
     def work(tx: Tx, access: Access) -> OneSchedule:
         found = _found(tx, access, ask.path("id"), reference)
-        return OneSchedule(schedule=shape_of(tx, change_schedule(tx, access, found.id, ScheduleChange(**changes))))
+        return OneSchedule(
+            schedule=schedule_shape(tx, change_schedule(tx, access, found.id, ScheduleChange(**changes)))
+        )
 
     return await ask.write(work)
 
@@ -171,7 +173,7 @@ async def run_schedule(ask: Ask[None, OfSession]) -> FiredSchedule:
     def work(tx: Tx, access: Access) -> FiredSchedule:
         found = _found(tx, access, ask.path("id"), ask.query.session_id)
         schedule, run = fire_now(tx, access, found.id, ask.house.rules)
-        return ask.promise(tx, FiredSchedule(schedule=shape_of(tx, schedule), run_id=run.id))
+        return ask.promise(tx, FiredSchedule(schedule=schedule_shape(tx, schedule), run_id=run.id))
 
     return await ask.write(work)
 

@@ -11,7 +11,7 @@ from carrel.kernel import Access
 from carrel.kernel.settings import SettingRow, Settings
 from carrel.runs import Rules, Run, Watch
 from carrel.storage import Database
-from carrel.tools import OpenSideRoom, Surroundings
+from carrel.tools import OpenChannelThread, ToolServices
 
 
 class House(Struct, frozen=True, kw_only=True):
@@ -27,7 +27,7 @@ class House(Struct, frozen=True, kw_only=True):
     gateway_names: tuple[str, ...]
     gateways: Mapping[str, Gateway]
     # Channel -> how a thread is opened there.
-    side_rooms: Mapping[str, OpenSideRoom] = {}
+    channel_threads: Mapping[str, OpenChannelThread] = {}
     # Whether this server starts runs, and whether it is stopping.
     works: bool
     draining: Callable[[], bool]
@@ -42,19 +42,19 @@ class House(Struct, frozen=True, kw_only=True):
 
     def refuse_when_draining(self) -> None:
         """Refuse new work while the server is stopping."""
-        self.surroundings.refuse_when_draining()
+        self.tool_services.refuse_when_draining()
 
     async def wait_for_run(self, access: Access, run_id: str, seconds_max: float) -> Run:
         """Return the run once it has ended or is waiting, or as it is when the time is up or the server stops."""
         return await self.watch.until_settled(access, run_id, seconds_max, self.closing)
 
     @property
-    def surroundings(self) -> Surroundings:
+    def tool_services(self) -> ToolServices:
         """The server as tools see it."""
-        return Surroundings(
+        return ToolServices(
             settings=self.settings,
             rules=self.rules,
             gateways=self.gateways,
-            side_rooms=self.side_rooms,
+            channel_threads=self.channel_threads,
             draining=self.draining,
         )

@@ -13,9 +13,9 @@ SESSION_HEADER = "x-openclaw-session-key"
 async def tool_caller(request: Request, house: House, wrong: WrongTokens) -> OutsideCaller:
     """Return the caller of a request; Refusal for no token, a wrong one, or a session that is not the caller's."""
     refuse_token_in_query(request)
-    reference, surroundings = _reference(request), house.surroundings
+    reference, tool_services = _reference(request), house.tool_services
     caller = await identify_and(
-        request, house, wrong, lambda tx, access: outside_caller(tx, surroundings, access, reference)
+        request, house, wrong, lambda tx, access: outside_caller(tx, tool_services, access, reference)
     )
     if caller is not None:
         return caller
@@ -23,7 +23,7 @@ async def tool_caller(request: Request, house: House, wrong: WrongTokens) -> Out
     if reference is None or not trusts_keys or not is_local_call(request, house):
         raise no_token()
     return await house.db.read(
-        lambda tx: outside_caller(tx, surroundings, access_by_session_key(tx, reference), reference)
+        lambda tx: outside_caller(tx, tool_services, access_by_session_key(tx, reference), reference)
     )
 
 

@@ -10,11 +10,11 @@ from carrel.storage import Database
 from carrel.surfaces.telegram.bot import Bot, BotFault
 from carrel.surfaces.telegram.messages import CHANNEL
 from carrel.surfaces.telegram.posts import PostDuty, TelegramChannel
-from carrel.tools import NoSideRoom, OpenSideRoom
+from carrel.tools import NoChannelThread, OpenChannelThread
 from carrel.wire import Wire
 
 
-def side_rooms(wire: Wire, settings: TelegramSettings) -> Mapping[str, OpenSideRoom]:
+def channel_threads(wire: Wire, settings: TelegramSettings) -> Mapping[str, OpenChannelThread]:
     """Return how threads are opened on Telegram: as topics of a forum group."""
     bot = Bot(wire, settings)
 
@@ -22,7 +22,7 @@ def side_rooms(wire: Wire, settings: TelegramSettings) -> Mapping[str, OpenSideR
         try:
             return await bot.open_topic(chat_address, name[:TELEGRAM_TOPIC_NAME_CHARS_MAX])
         except BotFault as fault:
-            raise NoSideRoom(fault.message) from None
+            raise NoChannelThread(fault.message) from None
 
     return {CHANNEL: open_topic} if settings.enabled else {}
 

@@ -1,4 +1,4 @@
-"""The tools that look at sessions: list them, read one, ask how one stands, and which agents may be spawned."""
+"""The tools that look at sessions: list them, read one, get its status, and list the agents that may be spawned."""
 
 from typing import Annotated, Any
 
@@ -30,15 +30,15 @@ from carrel.sessions import (
 )
 from carrel.storage import Tx
 from carrel.tools.model import Caller, Params, Result, Tool
-from carrel.tools.sessions.rows import messages_within, session_row, shown_key
-from carrel.tools.sessions.shapes import KnownAgents, ListedSessions, SessionHistory, Standing
+from carrel.tools.sessions.rows import clip_messages, session_row, shown_key
+from carrel.tools.sessions.shapes import KnownAgents, ListedSessions, SessionHistory, Status
 from carrel.tools.sessions.spawn_rules import may_spawn
 
 Reference = Annotated[str, Meta(min_length=1, max_length=SESSION_REFERENCE_CHARS_MAX)]
 
 
 class SessionsList(Params, frozen=True, kw_only=True):
-    """Which sessions; numbers beyond their bounds count as the bound."""
+    """Which sessions to list; numbers out of range are clamped."""
 
     kinds: tuple[str, ...] = ()
     limit: int = LIST_ROWS_DEFAULT
@@ -47,7 +47,7 @@ class SessionsList(Params, frozen=True, kw_only=True):
 
 
 class SessionsHistory(Params, frozen=True, kw_only=True):
-    """Whose transcript, and how much of it."""
+    """Which transcript, and how much of it."""
 
     session_key: Reference
     limit: int = HISTORY_ROWS_DEFAULT
@@ -55,18 +55,18 @@ class SessionsHistory(Params, frozen=True, kw_only=True):
 
 
 class SessionStatus(Params, frozen=True, kw_only=True):
-    """Which session; the caller's own when left out."""
+    """Which session; the caller's own by default."""
 
     session_key: Reference = "current"
 
 
 class AgentsList(Params, frozen=True, kw_only=True):
-    """Nothing is asked for."""
+    """No parameters."""
 
 
 def visible_lane(tx: Tx, caller: Caller, reference: str) -> tuple[Lane, Session | None]:
-    """The lane a reference means, if the caller may see it; the refusal names the rule."""
-    lane, session = find_lane(tx, caller.looking, reference, caller.key, caller.visibility)
+    """Return the lane of a reference, if the caller may see it; the refusal names the rule."""
+    lane, session = find_lane(tx, caller.account_access, reference, caller.key, caller.visibility)
     why = why_hidden(tx, caller.access, caller.visibility, lane.session_key)
     if why is not None:
         raise Refusal(Code.FORBIDDEN, why)
@@ -74,7 +74,7 @@ def visible_lane(tx: Tx, caller: Caller, reference: str) -> tuple[Lane, Session 
 
 
 def _filter(tx: Tx, caller: Caller) -> LaneFilter:
-    """What the caller may see, as a filter."""
+    """Return the filter for the lanes that the caller may see."""
     own, visibility = str(caller.key), caller.visibility
     if visibility.mode == "self" and not visibility.whole_account:
         return LaneFilter(key=own)
@@ -95,9 +95,9 @@ def _sessions_list(tx: Tx, caller: Caller, params: SessionsList) -> Result:
     shown = [to_builtins(session_row(tx, caller.access, caller.key.agent, row)) for row in rows]
     count = max(0, min(params.message_limit, ROW_MESSAGES_MAX))
     if count:
-        said = entries_by_session(tx, caller.access, [row.session.id for row in rows if row.session], limit=count)
+        entries = entries_by_session(tx, caller.access, [row.session.id for row in rows if row.session], limit=count)
         for row, line in zip(rows, shown, strict=True):
-            line["messages"] = messages_within(said.get(row.session.id if row.session else "", [])).messages
+            line["messages"] = clip_messages(entries.get(row.session.id if row.session else "", [])).messages
     mode = "all" if caller.visibility.whole_account else caller.visibility.mode
     hidden = is_narrowed(tx, caller.access, seen)
     return Result(value={"count": len(shown), "sessions": shown, "visibility": {"mode": mode, "hidden": hidden}})
@@ -111,17 +111,17 @@ def _sessions_history(tx: Tx, caller: Caller, params: SessionsHistory) -> Result
         if session
         else []
     )
-    told = messages_within(entries)
+    history = clip_messages(entries)
     return Result(
         value={
             "sessionKey": shown_key(caller.key.agent, lane.session_key),
             "sessionId": session.id if session else None,
-            "messages": told.messages,
-            "truncated": told.dropped > 0 or told.clipped,
-            "droppedMessages": told.dropped,
-            "contentTruncated": told.clipped,
-            "contentRedacted": told.redacted,
-            "bytes": told.bytes,
+            "messages": history.messages,
+            "truncated": history.dropped > 0 or history.clipped,
+            "droppedMessages": history.dropped,
+            "contentTruncated": history.clipped,
+            "contentRedacted": history.redacted,
+            "bytes": history.bytes,
         }
     )
 
@@ -161,34 +161,34 @@ def _agents_list(tx: Tx, caller: Caller, _params: AgentsList) -> Result:
 SESSION_TOOLS = (
     Tool(
         name="sessions_list",
-        description="The sessions you may see, the most recently used first, on demand with their last messages.",
+        description="List the sessions you may see, most recently used first, optionally with their last messages.",
         params=SessionsList,
         effect="read",
         act=_sessions_list,
-        gives=ListedSessions,
+        result_type=ListedSessions,
     ),
     Tool(
         name="sessions_history",
-        description="The transcript of a session you may see: the newest messages, oldest first.",
+        description="Read the transcript of a session you may see: its newest messages, oldest first.",
         params=SessionsHistory,
         effect="read",
         act=_sessions_history,
-        gives=SessionHistory,
+        result_type=SessionHistory,
     ),
     Tool(
         name="session_status",
-        description="How a session stands: its state, generation, queue and use of tokens. Yours when none is named.",
+        description="Get the status of a session: state, generation, queue and token use. Your own by default.",
         params=SessionStatus,
         effect="read",
         act=_session_status,
-        gives=Standing,
+        result_type=Status,
     ),
     Tool(
         name="agents_list",
-        description="The agents you may spawn, yourself first.",
+        description="List the agents you may spawn, yourself first.",
         params=AgentsList,
         effect="read",
         act=_agents_list,
-        gives=KnownAgents,
+        result_type=KnownAgents,
     ),
 )

@@ -1,4 +1,4 @@
-"""Sessions and transcripts as the tools show them: rows of a list, and messages within their bounds."""
+"""Sessions and transcripts as tools show them: the rows of a list, and messages within their limits."""
 
 from typing import Any
 
@@ -14,17 +14,17 @@ from carrel.storage import Tx
 from carrel.tools.sessions.shapes import DeliveryContext, SessionRow
 from carrel.tools.transcript import message_shape
 
-# What the rest of a result takes beside its messages.
+# Space for the rest of a result beside its messages.
 _FRAME_BYTES = 2 * 1024
 
 
 def shown_key(agent_id: str | None, key: SessionKey) -> str:
-    """The key as its reader knows it: an agent's own main lane is `main` to that agent."""
+    """Return a key as its reader knows it: to an agent, its own main lane is `main`."""
     return "main" if agent_id is not None and key == SessionKey(agent_id, "main") else str(key)
 
 
 def session_row(tx: Tx, access: Access, agent_id: str | None, row: LaneRow) -> SessionRow:
-    """One session of a list, as the agent knows it for whom it is made; for people that is None."""
+    """Return the row of one session, with the key as that agent knows it; None stands for a person."""
     lane, session = row.lane, row.session
     key = lane.session_key
     return SessionRow(
@@ -54,8 +54,8 @@ def session_row(tx: Tx, access: Access, agent_id: str | None, row: LaneRow) -> S
     )
 
 
-class Told(msgspec.Struct, frozen=True, kw_only=True):
-    """Messages within their bounds, and what the bounds took away."""
+class ClippedMessages(msgspec.Struct, frozen=True, kw_only=True):
+    """Messages within their limits, and what was cut."""
 
     messages: list[Any]
     dropped: int = 0
@@ -64,33 +64,33 @@ class Told(msgspec.Struct, frozen=True, kw_only=True):
     bytes: int = 0
 
 
-def messages_within(entries: list[Entry]) -> Told:
-    """Entries as messages: secrets taken out, long texts cut, and of too many the oldest left out."""
+def clip_messages(entries: list[Entry]) -> ClippedMessages:
+    """Return entries as messages: secrets redacted, long texts clipped, the oldest dropped if there are too many."""
     plain = [msgspec.to_builtins(message_shape(entry, redacted=True)) for entry in entries]
     hidden = any(REDACTED in str(message["content"]) for message in plain)
     clipped = [_clip_blocks(message) for message in plain]
-    room, kept = TOOL_RESULT_BYTES_MAX - _FRAME_BYTES, []
+    left, kept = TOOL_RESULT_BYTES_MAX - _FRAME_BYTES, []
     for message in reversed(plain):
-        room -= len(msgspec.json.encode(message)) + 1
-        if room < 0:
+        left -= len(msgspec.json.encode(message)) + 1
+        if left < 0:
             break
         kept.append(message)
     kept.reverse()
     size = len(msgspec.json.encode(kept))
-    return Told(
+    return ClippedMessages(
         messages=kept, dropped=len(plain) - len(kept), clipped=any(clipped), redacted=hidden, bytes=size
     )  # fmt: skip
 
 
 def _clip_blocks(message: dict[str, Any]) -> bool:
-    """Cut what is too long in one message; whether anything was."""
+    """Clip long texts in a message; True if any was clipped."""
     cut = False
     for block in message["content"]:
         for name in ("text", "arguments"):
-            words = block.get(name)
-            if words is None:
+            value = block.get(name)
+            if value is None:
                 continue
-            text = words if isinstance(words, str) else msgspec.json.encode(words).decode()
+            text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
             if len(text) > TOOL_MESSAGE_CHARS_MAX:
                 block[name], cut = clip(text, TOOL_MESSAGE_CHARS_MAX), True
     return cut

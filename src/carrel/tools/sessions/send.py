@@ -1,6 +1,6 @@
-"""sessions_send: say something in another session, on demand wait for its reply; what follows is an exchange.
+"""sessions_send: send a message to another session and optionally wait for its reply; an exchange follows.
 
-What only the house can judge about the target is no error of the call: it is told as its result, with a status.
+A target that cannot be used is not an error of the call: the result says so with a status.
 """
 
 from typing import Annotated, Any
@@ -37,12 +37,12 @@ from carrel.tools.sessions.shapes import Sent
 
 _NAME = "sessions_send"
 _PENDING = {"status": "pending", "mode": "announce"}
-# What is refused by a rule, and what only did not work this time.
+# Codes that mean a rule forbids it, not that it failed this time.
 _BY_RULE = (Code.FORBIDDEN, Code.SEND_DENIED)
 
 
 class SessionsSend(Params, frozen=True, kw_only=True):
-    """What to say to whom, and how long to wait for the reply; 0 does not wait."""
+    """The target, the message, and how long to wait for the reply; 0 does not wait."""
 
     session_key: Annotated[str, Meta(min_length=1, max_length=SESSION_REFERENCE_CHARS_MAX)]
     message: Annotated[str, Meta(max_length=MESSAGE_CHARS_MAX)]
@@ -50,7 +50,7 @@ class SessionsSend(Params, frozen=True, kw_only=True):
 
 
 class _Refused(Exception):
-    """The target is refused, which is a result and no error."""
+    """The target is refused, which is a result and not an error."""
 
     def __init__(self, code: str, why: str, *, by_rule: bool = False) -> None:
         super().__init__(why)
@@ -65,26 +65,26 @@ def _send(tx: Tx, caller: Caller, params: SessionsSend) -> Result:
     wait_seconds = max(0, min(params.timeout_seconds, WAIT_SECONDS_MAX))
     shown = params.session_key
     try:
-        if caller.house.draining():
-            raise _Refused(str(Code.DRAINING), "The server is stopping and takes nothing new; try again shortly.")
+        if caller.services.draining():
+            raise _Refused(str(Code.DRAINING), "The server is stopping and accepts no new work; try again shortly.")
         found = _target(tx, caller, params.session_key)
         shown = shown_key(caller.key.agent, found.key)
         run = _deliver(tx, caller, found, params.message)
     except _Refused as refused:
-        # Whoever reads results by their run finds one here too, of a run that never was.
+        # Clients that read results by run id get one here too, of a run that does not exist.
         value = {"runId": tx.new_id("run"), "status": refused.status, "error": refused.why, "code": refused.code}
         return Result(value=value | {"sessionKey": shown})
     until = tx.now + wait_seconds * MS_PER_SECOND
-    begin_exchange(tx, caller.looking, _exchange(tx, caller, run, until if wait_seconds else None))
+    begin_exchange(tx, caller.account_access, _exchange(tx, caller, run, until if wait_seconds else None))
     if wait_seconds:
         return Result(value={}, wait=Wait(run.id, until))
     return Result(value={"runId": run.id, "status": "accepted", "sessionKey": shown, "delivery": _PENDING})
 
 
 def _target(tx: Tx, caller: Caller, reference: str) -> FoundSession:
-    """The lane a reference means, if something may be sent there: one that exists, or an agent's main lane."""
+    """Return the lane of a reference, if it accepts messages: one that exists, or an agent's main lane."""
     try:
-        found = find_session(tx, caller.looking, reference, caller.key, caller.visibility)
+        found = find_session(tx, caller.account_access, reference, caller.key, caller.visibility)
     except Refusal as refusal:
         if refusal.code not in (Code.NOT_FOUND, Code.AMBIGUOUS_SESSION):
             raise
@@ -95,12 +95,12 @@ def _target(tx: Tx, caller: Caller, reference: str) -> FoundSession:
     if why is not None:
         raise _Refused(str(Code.FORBIDDEN), why, by_rule=True)
     if found.lane is None and found.key.kind != "main":
-        raise _Refused(str(Code.NOT_FOUND), f"There is no session {found.key}; sessions_list names those there are.")
+        raise _Refused(str(Code.NOT_FOUND), f"There is no session {found.key}; sessions_list shows those you may see.")
     return found
 
 
 def _deliver(tx: Tx, caller: Caller, found: FoundSession, text: str) -> Run:
-    own = lane_of(tx, caller.looking, caller.key)
+    own = lane_of(tx, caller.account_access, caller.key)
     provenance = Provenance(
         kind="inter_session",
         source_session_key=str(caller.key),
@@ -116,7 +116,7 @@ def _deliver(tx: Tx, caller: Caller, found: FoundSession, text: str) -> Run:
     )
     try:
         # Tool visibility has allowed it, which reaches further than what an agent may address by itself.
-        return deliver(tx, caller.looking, envelope, caller.house.rules)
+        return deliver(tx, caller.account_access, envelope, caller.services.rules)
     except Refusal as refusal:
         raise _Refused(str(refusal.code), refusal.message, by_rule=refusal.code in _BY_RULE) from refusal
 
@@ -126,9 +126,9 @@ def _channel(key: SessionKey, lane: Lane | None) -> str:
 
 
 def _exchange(tx: Tx, caller: Caller, run: Run, waits_until: int | None) -> Exchange:
-    """What follows: replies back and forth, unless nobody is there who could go on talking."""
-    alone = caller.key.kind == "cron" or caller.access.is_person
-    rounds_max = 0 if alone else caller.house.settings.sessions.agent_to_agent.max_ping_pong_turns
+    """Return the exchange that follows; without rounds of replies if the requester cannot answer."""
+    one_way = caller.key.kind == "cron" or caller.access.is_person
+    rounds_max = 0 if one_way else caller.services.settings.sessions.agent_to_agent.max_ping_pong_turns
     return Exchange(
         account_id=run.account_id,
         id=tx.new_id("exc"),
@@ -140,7 +140,7 @@ def _exchange(tx: Tx, caller: Caller, run: Run, waits_until: int | None) -> Exch
         first_run_id=run.id,
         current_run_id=run.id,
         rounds_max=rounds_max,
-        # A call that waits says itself whether it brought the reply; one that was lost is found out after a while.
+        # A waiting call records itself whether it returned the reply; a lost one is detected after a while.
         answered_inline=0 if waits_until is None else None,
         due_at=None if waits_until is None else tx.now + INLINE_LOOK_SECONDS * MS_PER_SECOND,
         expires_at=None if waits_until is None else waits_until + INLINE_GRACE_SECONDS * MS_PER_SECOND,
@@ -149,48 +149,47 @@ def _exchange(tx: Tx, caller: Caller, run: Run, waits_until: int | None) -> Exch
 
 
 def _finish(tx: Tx, caller: Caller, run_id: str, run: Run | None) -> dict[str, Any]:
-    """The result for a call that has waited: this very run's reply, if nobody else is bringing it already."""
+    """Return the result of a call that waited: the run's reply, unless it is already being delivered as a message."""
     if run is None:
         return {"runId": run_id, "status": "error", "error": "The session was deleted before it answered."}
-    given = _answer_inline(tx, caller, run)
+    inline = _answer_inline(tx, caller, run)
     value: dict[str, Any] = {"runId": run.id, "sessionKey": shown_key(caller.key.agent, run.session_key)}
-    if run.state == "completed" and given:
+    if run.state == "completed" and inline:
         reply = run.reply if visible_reply(run.reply) else ""
         return value | {"status": "ok", "reply": reply, "delivery": _PENDING}
     if run.state == "completed":
-        return value | {"status": "timeout", "error": "The reply came too late for this call; it comes as a message."}
+        late = "The reply came too late for this call and will arrive as a message."
+        return value | {"status": "timeout", "error": late}
     if run.state == "waiting":
-        asked = f"The run waits for {run.waiting_for} before it goes on: {run.question or 'no question was given'}"
+        asked = f"The run is waiting for {run.waiting_for}: {run.question or 'no question was given'}"
         return value | {"status": "error", "error": asked}
     if run.ended:
-        told = run.error_message or run.reason or run.error_code or "no reason was given"
-        return value | {"status": "error", "error": f"The run {run.state}: {told}"}
-    return value | {
-        "status": "timeout",
-        "error": "No reply in time. The run goes on; sessions_history shows its reply.",
-    }
+        reason = run.error_message or run.reason or run.error_code or "no reason was given"
+        return value | {"status": "error", "error": f"The run {run.state}: {reason}"}
+    late = "No reply in time. The run continues; sessions_history will show its reply."
+    return value | {"status": "timeout", "error": late}
 
 
 def _answer_inline(tx: Tx, caller: Caller, run: Run) -> bool:
-    """Settle whether this call brings the reply, once for all; whether it does."""
-    exchange = exchange_after(tx, caller.looking, run.id, hold=True)
+    """Decide, once, whether this call returns the reply; True if it does."""
+    exchange = exchange_after(tx, caller.account_access, run.id, hold=True)
     if exchange is None or exchange.answered_inline is not None:
         return exchange is None or bool(exchange.answered_inline)
-    given = run.state == "completed"
-    # Looked at again in any case: a run that ends in this very moment does not find it settled and tells nobody.
-    settled = moved(exchange, answered_inline=int(given), due_at=tx.now, expires_at=None)
-    keep_exchange(tx, caller.looking, settled)
-    return given
+    inline = run.state == "completed"
+    # Due now in any case: a run that ends at this moment does not see the decision and would not wake the exchange.
+    decided = moved(exchange, answered_inline=int(inline), due_at=tx.now, expires_at=None)
+    keep_exchange(tx, caller.account_access, decided)
+    return inline
 
 
 SEND_TOOLS = (
     Tool(
         name=_NAME,
-        description="Say something in another session and wait for its reply, or with timeoutSeconds 0 do not wait.",
+        description="Send a message to another session and wait for its reply; timeoutSeconds 0 does not wait.",
         params=SessionsSend,
         effect="write",
         act=_send,
-        gives=Sent,
+        result_type=Sent,
         finish=_finish,
     ),
 )

@@ -1,6 +1,6 @@
-"""What the session tools give back, as types: programs are told their schema. Nothing is made from them here.
+"""The result types of the tools, from which their schemas are made.
 
-Another surface that shows a session adds to the row here what it knows besides.
+The HTTP API extends the row of a session with more fields.
 """
 
 from typing import Literal
@@ -16,7 +16,7 @@ class Shape(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class DeliveryContext(Shape, frozen=True, kw_only=True):
-    """Where a session was last spoken to."""
+    """Where the last message of a session came from."""
 
     channel: str
     to: str | None
@@ -49,14 +49,14 @@ class SessionRow(Shape, frozen=True, kw_only=True):
 
 
 class Visibility(Shape, frozen=True, kw_only=True):
-    """How far the caller sees, and whether there is more than that."""
+    """What the caller may see, and whether sessions are hidden."""
 
     mode: str
     hidden: bool
 
 
 class ListedSessions(Shape, frozen=True, kw_only=True):
-    """What `sessions_list` gives."""
+    """The result of `sessions_list`."""
 
     count: int
     sessions: list[SessionRow]
@@ -64,7 +64,7 @@ class ListedSessions(Shape, frozen=True, kw_only=True):
 
 
 class SessionHistory(Shape, frozen=True, kw_only=True):
-    """What `sessions_history` gives."""
+    """The result of `sessions_history`."""
 
     session_key: str
     session_id: str | None
@@ -77,14 +77,14 @@ class SessionHistory(Shape, frozen=True, kw_only=True):
 
 
 class PlanMode(Shape, frozen=True, kw_only=True):
-    """Whether a session plans, and what."""
+    """Whether a session is in plan mode."""
 
     enabled: bool
     active_plan_id: str | None
 
 
-class Standing(Shape, frozen=True, kw_only=True):
-    """What `session_status` gives."""
+class Status(Shape, frozen=True, kw_only=True):
+    """The result of `session_status`."""
 
     session_key: str
     session_id: str | None
@@ -109,7 +109,7 @@ class KnownAgent(Shape, frozen=True, kw_only=True):
 
 
 class KnownAgents(Shape, frozen=True, kw_only=True):
-    """What `agents_list` gives."""
+    """The result of `agents_list`."""
 
     requester: str
     allow_any: bool
@@ -117,14 +117,14 @@ class KnownAgents(Shape, frozen=True, kw_only=True):
 
 
 class Delivery(Shape, frozen=True, kw_only=True):
-    """How what follows will come."""
+    """How the reply will be delivered."""
 
     status: str
     mode: str
 
 
 class Sent(Shape, frozen=True, kw_only=True):
-    """What `sessions_send` gives."""
+    """The result of `sessions_send`."""
 
     run_id: str
     status: Literal["accepted", "ok", "timeout", "error", "forbidden"]
@@ -136,7 +136,7 @@ class Sent(Shape, frozen=True, kw_only=True):
 
 
 class Spawned(Shape, frozen=True, kw_only=True):
-    """What `sessions_spawn` gives."""
+    """The result of `sessions_spawn`."""
 
     status: Literal["accepted", "forbidden", "error"]
     mode: str
@@ -149,6 +149,6 @@ class Spawned(Shape, frozen=True, kw_only=True):
 
 
 class Added(Shape, frozen=True, kw_only=True):
-    """What `artifact_add` gives."""
+    """The result of `artifact_add`."""
 
     artifact_id: str

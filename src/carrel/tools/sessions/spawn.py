@@ -1,4 +1,4 @@
-"""sessions_spawn: a piece of work for a sub-agent, in a lane of its own. The call returns before the child begins."""
+"""sessions_spawn: a task for a sub-agent in a lane of its own. The call returns before the child starts."""
 
 import asyncio
 from logging import getLogger
@@ -15,8 +15,8 @@ from carrel.kernel.settings import Settings
 from carrel.runs import Run, deliver
 from carrel.sessions import NewChild, delete_lane, insert_child, lane_of, make_lane
 from carrel.storage import Database, Tx
-from carrel.tools.model import Caller, NoSideRoom, Readied, Result, Tool
-from carrel.tools.sessions.channel_threads import SideRoom, bind_side_room, open_side_room
+from carrel.tools.model import Caller, NoChannelThread, Preparation, Result, Tool
+from carrel.tools.sessions.channel_threads import ChannelThread, bind_channel_thread, open_channel_thread
 from carrel.tools.sessions.shapes import Spawned
 from carrel.tools.sessions.spawn_files import WrongFiles, checked_files, without_content
 from carrel.tools.sessions.spawn_rules import Declined, Granted, SessionsSpawn, check_model, judge
@@ -27,67 +27,66 @@ _NOTE = (
     "The sub-agent works on its own. Its result comes to this session as a message once it has ended; "
     "do not ask for it meanwhile."
 )
-# Nothing that a sub-agent says goes out on a channel by itself.
 
 
-class _Prepared(Struct, frozen=True, kw_only=True):
-    """A spawn with everything that was found out and written for it before it acts."""
+class _PreparedSpawn(Struct, frozen=True, kw_only=True):
+    """A spawn with everything that was gathered and written before its transaction."""
 
     params: SessionsSpawn
     name: str
     placed: Placed | None = None
-    room: SideRoom | None = None
+    thread: ChannelThread | None = None
     declined: Declined | None = None
 
 
 def workspace_of(settings: Settings, account: Access, agent: Agent) -> Workspace:
-    """Where an agent's children find their files: the folder its profile names, else one of its own."""
+    """Return where an agent's children find their files: the folder in its profile, else one of its own."""
     workspaces = settings.storage.data_dir.expanduser() / "workspaces"
     own = Path(agent.profile.workspace).expanduser() if agent.profile.workspace else None
     root = workspaces / own if own is not None else workspaces / account.account_id / agent.id
     return Workspace(root=root, attachments=settings.tools.sessions_spawn.attachments.dir)
 
 
-async def _ready(db: Database, caller: Caller, params: SessionsSpawn) -> Readied:
-    """Find out what only others know, and place the files, for a spawn that may be."""
+async def _prepare(db: Database, caller: Caller, params: SessionsSpawn) -> Preparation:
+    """Check the model, write the files and open the thread of an allowed spawn."""
     granted, fresh_id = await db.read(lambda tx: (judge(tx, caller, params), tx.new_id("sub")))
-    prepared = _Prepared(params=params, name=uuid_for(fresh_id, caller.access.account_id))
+    prepared = _PreparedSpawn(params=params, name=uuid_for(fresh_id, caller.access.account_id))
     if isinstance(granted, Declined):
-        return Readied(params=structs.replace(prepared, declined=granted))
+        return Preparation(params=structs.replace(prepared, declined=granted))
     declined = await check_model(caller, granted.agent, params.model) if params.model else None
     if declined is not None:
-        return Readied(params=structs.replace(prepared, declined=declined))
+        return Preparation(params=structs.replace(prepared, declined=declined))
     if not params.attachments:
-        return Readied(params=await _with_room(db, caller, prepared))
-    workspace = workspace_of(caller.house.settings, caller.access, granted.agent)
+        return Preparation(params=await _with_thread(db, caller, prepared))
+    workspace = workspace_of(caller.services.settings, caller.access, granted.agent)
     try:
         placed = await asyncio.to_thread(_place, caller, workspace, prepared)
     except (WrongFiles, CannotPlace) as error:
-        return Readied(params=structs.replace(prepared, declined=_unplaced(error)))
+        return Preparation(params=structs.replace(prepared, declined=_unplaced(error)))
     key = _key(granted.agent, prepared.name)
 
-    async def settled() -> None:
+    async def clean_up() -> None:
         if await db.read(lambda tx: lane_of(tx, caller.access, key)) is None:
             await asyncio.to_thread(remove_folder, workspace, prepared.name)
 
-    prepared = await _with_room(db, caller, structs.replace(prepared, placed=placed))
-    return Readied(params=prepared, settled=settled)
+    prepared = await _with_thread(db, caller, structs.replace(prepared, placed=placed))
+    return Preparation(params=prepared, clean_up=clean_up)
 
 
-async def _with_room(db: Database, caller: Caller, prepared: _Prepared) -> _Prepared:
-    """The spawn with the thread it asked for; opened last, for people see it at once."""
+async def _with_thread(db: Database, caller: Caller, prepared: _PreparedSpawn) -> _PreparedSpawn:
+    """Open the requested thread; this comes last, because people see it at once."""
     params = prepared.params
     if not params.bound:
         return prepared
     try:
-        room = await open_side_room(db, caller, params.label or params.task)
-    except NoSideRoom as none:
+        thread = await open_channel_thread(db, caller, params.label or params.task)
+    except NoChannelThread as none:
         return structs.replace(prepared, declined=Declined("error", str(none), "thread_unsupported"))
-    return structs.replace(prepared, room=room)
+    return structs.replace(prepared, thread=thread)
 
 
-def _place(caller: Caller, workspace: Workspace, prepared: _Prepared) -> Placed:
-    settings = caller.house.settings.tools.sessions_spawn.attachments
+def _place(caller: Caller, workspace: Workspace, prepared: _PreparedSpawn) -> Placed:
+    settings = caller.services.settings.tools.sessions_spawn.attachments
     return place_files(workspace, prepared.name, checked_files(prepared.params.attachments, settings))
 
 
@@ -102,24 +101,24 @@ def _key(agent: Agent, name: str) -> SessionKey:
     return SessionKey.of(agent.id, f"subagent:{name}")
 
 
-def _spawn(tx: Tx, caller: Caller, prepared: _Prepared) -> Result:
+def _spawn(tx: Tx, caller: Caller, prepared: _PreparedSpawn) -> Result:
     params = prepared.params
     if prepared.declined is not None:
         return _declined(params, prepared.declined)
-    # The caller's lane is held from here on: what is counted now is not outrun by another call of the same lane.
-    make_lane(tx, _acting(caller), caller.key)
+    # This locks the caller's lane, so that another call of the same lane cannot exceed the limits checked next.
+    make_lane(tx, caller.account_access, caller.key)
     granted = judge(tx, caller, params)
     if isinstance(granted, Declined):
         return _declined(params, granted)
     try:
         run = _deliver(tx, caller, prepared, granted)
     except Refusal as refusal:
-        # Nobody may speak there: then there is to be no such lane either.
+        # Without a message there should be no lane either.
         delete_lane(tx, caller.access, str(_key(granted.agent, prepared.name)))
         return _declined(params, Declined("forbidden", refusal.message, str(refusal.code)))
     _begin(tx, caller, params, run)
-    if prepared.room is not None:
-        bind_side_room(tx, _acting(caller), prepared.room, run)
+    if prepared.thread is not None:
+        bind_channel_thread(tx, caller.account_access, prepared.thread, run)
     value: dict[str, Any] = {
         "status": "accepted",
         "runId": run.id,
@@ -132,13 +131,8 @@ def _spawn(tx: Tx, caller: Caller, prepared: _Prepared) -> Result:
     return Result(value=value)
 
 
-def _acting(caller: Caller) -> Access:
-    """The house's access in the name of who asked: a child may be another agent's, and that was judged before."""
-    return structs.replace(caller.access, kind="system")
-
-
-def _deliver(tx: Tx, caller: Caller, prepared: _Prepared, granted: Granted) -> Run:
-    params, access, key = prepared.params, _acting(caller), _key(granted.agent, prepared.name)
+def _deliver(tx: Tx, caller: Caller, prepared: _PreparedSpawn, granted: Granted) -> Run:
+    params, access, key = prepared.params, caller.account_access, _key(granted.agent, prepared.name)
     child = NewChild(
         key=key,
         spawned_by=caller.key,
@@ -163,18 +157,18 @@ def _deliver(tx: Tx, caller: Caller, prepared: _Prepared, granted: Granted) -> R
         parent_run_id=caller.run.id if caller.run is not None else None,
         label=params.label,
     )
-    return deliver(tx, access, envelope, caller.house.rules)
+    return deliver(tx, access, envelope, caller.services.rules)
 
 
 def _timeout_seconds(caller: Caller, params: SessionsSpawn) -> int:
-    """How long the child may work; 0 as long as it takes."""
-    own, defaults = caller.agent.profile.subagents, caller.house.settings.agents.defaults.subagents
+    """Return how long the child may work; 0 means no limit."""
+    own, defaults = caller.agent.profile.subagents, caller.services.settings.agents.defaults.subagents
     given = (params.run_timeout_seconds, own.run_timeout_seconds, defaults.run_timeout_seconds)
     return next(seconds for seconds in given if seconds is not None)
 
 
 def _begin(tx: Tx, caller: Caller, params: SessionsSpawn, run: Run) -> None:
-    """Remember that the result is to come back, in the transaction that makes the child."""
+    """Begin the exchange that brings the result back, in the transaction that creates the child."""
     exchange = Exchange(
         account_id=run.account_id,
         id=tx.new_id("exc"),
@@ -186,9 +180,9 @@ def _begin(tx: Tx, caller: Caller, params: SessionsSpawn, run: Run) -> None:
         first_run_id=run.id,
         current_run_id=run.id,
         created_at=tx.now,
-        # One that goes on in a thread is not over with its first result.
+        # A session in a thread continues after its first result.
         cleanup="keep" if params.shown_mode == "session" else params.cleanup,
-        # A person who spawned it looks for the result; an agent must be told, or it would never go on.
+        # A person looks for the result; an agent must be woken, or it would never continue.
         wakes=int(not caller.access.is_person),
     )
     begin_exchange(tx, caller.access, exchange)
@@ -203,14 +197,14 @@ SPAWN_TOOLS = (
     Tool(
         name="sessions_spawn",
         description=(
-            "Hand a piece of work to a sub-agent in a session of its own, with files if it needs any. Returns at once; "
-            "the result comes to this session when the sub-agent has ended."
+            "Give a task to a sub-agent in a session of its own, with files if it needs any. Returns at once; the "
+            "result comes to this session when the sub-agent has ended."
         ),
         params=SessionsSpawn,
         effect="write",
         act=_spawn,
-        gives=Spawned,
-        ready=_ready,
-        kept=lambda arguments: without_content(arguments, SessionsSpawn.__struct_encode_fields__),
+        result_type=Spawned,
+        prepare=_prepare,
+        storable=lambda arguments: without_content(arguments, SessionsSpawn.__struct_encode_fields__),
     ),
 )

@@ -1,4 +1,4 @@
-"""Files that a call hands over inline: checked strictly, never mended. Nothing is written here."""
+"""Files that a call passes inline: checked strictly, never corrected. Nothing is written here."""
 
 import base64
 import binascii
@@ -14,12 +14,12 @@ from carrel.tools.model import Params
 from carrel.workspaces import MANIFEST, NewFile
 
 _SHOWN_CHARS_MAX = 80
-# What a stored call tells of a file.
-_TOLD = ("name", "encoding", "mimeType")
+# What a stored call keeps of a file.
+_STORED = ("name", "encoding", "mimeType")
 
 
 class InlineFile(Params, frozen=True, kw_only=True):
-    """One file, its content as text or as base64."""
+    """One file, with its content as text or base64."""
 
     name: str
     content: str
@@ -28,7 +28,7 @@ class InlineFile(Params, frozen=True, kw_only=True):
 
 
 class WrongFiles(Exception):
-    """Files that are not taken, under the code that says why."""
+    """Files that are refused, with a code that says why."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
@@ -37,20 +37,20 @@ class WrongFiles(Exception):
 
 
 def checked_files(given: tuple[InlineFile, ...], settings: SpawnAttachmentsSettings) -> tuple[NewFile, ...]:
-    """The files as bytes, or WrongFiles."""
+    """Return the files as bytes; raise WrongFiles for invalid ones."""
     if len(given) > settings.max_files:
-        raise WrongFiles("attachments_file_count_exceeded", f"At most {settings.max_files} files can be handed over.")
+        raise WrongFiles("attachments_file_count_exceeded", f"At most {settings.max_files} files can be attached.")
     seen: set[str] = set()
     files: list[NewFile] = []
     for file in given:
         _check_name(file.name)
         if file.name in seen:
-            raise WrongFiles("attachments_duplicate_name", f"Two files are called {_shown(file.name)}.")
+            raise WrongFiles("attachments_duplicate_name", f"Two files are named {_shown(file.name)}.")
         seen.add(file.name)
         files.append(NewFile(file.name, _content(file, settings.max_file_bytes)))
     if sum(len(file.content) for file in files) > settings.max_total_bytes:
         raise WrongFiles(
-            "attachments_total_bytes_exceeded", f"Together the files have at most {settings.max_total_bytes} bytes."
+            "attachments_total_bytes_exceeded", f"The files have more than {settings.max_total_bytes} bytes together."
         )
     return tuple(files)
 
@@ -64,7 +64,7 @@ def _check_name(name: str) -> None:
         or len(name.encode()) > FILE_NAME_BYTES_MAX
     )
     if is_wrong:
-        raise WrongFiles("attachments_invalid_name", f"{_shown(name)} is no name that a file can be given here.")
+        raise WrongFiles("attachments_invalid_name", f"{_shown(name)} is not a valid file name.")
 
 
 def _content(file: InlineFile, bytes_max: int) -> bytes:
@@ -77,7 +77,7 @@ def _content(file: InlineFile, bytes_max: int) -> bytes:
     if found is None:
         raise WrongFiles(
             "attachments_invalid_base64_or_too_large",
-            f"The content of {_shown(file.name)} is no base64, or has more than {bytes_max} bytes.",
+            f"The content of {_shown(file.name)} is not valid base64, or has more than {bytes_max} bytes.",
         )
     return found
 
@@ -89,7 +89,7 @@ def _decoded(text: str, bytes_max: int) -> bytes | None:
         found = base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError):
         return None
-    # Whatever would not be written so again has stray bits or stray padding.
+    # Only canonical base64 is accepted: no stray bits or padding.
     return found if len(found) <= bytes_max and base64.b64encode(found).decode() == text else None
 
 
@@ -98,26 +98,26 @@ def _shown(name: str) -> str:
 
 
 def without_content(arguments: str, names: tuple[str, ...]) -> str:
-    """A call's arguments as they may be kept: of files what they are called, and of unknown names nothing."""
+    """Return a call's arguments as they may be stored: of files only the names, of unknown fields nothing."""
     try:
         given = msgspec.json.decode(arguments or "{}")
     except (msgspec.DecodeError, UnicodeDecodeError):
         given = None
     if not isinstance(given, dict):
-        # What cannot be read cannot be told from a file's content.
+        # Unreadable arguments may contain a file's content.
         return msgspec.json.encode({"unreadable": REDACTED}).decode()
-    strays = [name for name in given if name not in names]
-    if "attachments" not in given and not strays:
+    unknown = [name for name in given if name not in names]
+    if "attachments" not in given and not unknown:
         return arguments
-    kept: dict[str, Any] = {name: REDACTED if name in strays else value for name, value in given.items()}
+    stored: dict[str, Any] = {name: REDACTED if name in unknown else value for name, value in given.items()}
     if "attachments" in given:
         files = given["attachments"]
-        kept["attachments"] = [_told(file) for file in files] if isinstance(files, list) else REDACTED
-    return msgspec.json.encode(kept).decode()
+        stored["attachments"] = [_stored_file(file) for file in files] if isinstance(files, list) else REDACTED
+    return msgspec.json.encode(stored).decode()
 
 
-def _told(file: Any) -> Any:
+def _stored_file(file: Any) -> Any:
     if not isinstance(file, dict):
         return REDACTED
-    told = {name: file[name] for name in _TOLD if isinstance(file.get(name), str)}
-    return told | ({"content": REDACTED} if "content" in file else {})
+    stored = {name: file[name] for name in _STORED if isinstance(file.get(name), str)}
+    return stored | ({"content": REDACTED} if "content" in file else {})
