@@ -11,14 +11,6 @@ from carrel.a2a.requests import A2aCodec, A2aFault, A2aRequest
 from carrel.a2a.shapes import state_name
 
 __all__ = [
-    "A2aCodec",
-    "A2aFault",
-    "A2aRequest",
-    "RemoteTask",
-    "card_urls",
-    "choose_interface",
-    "interfaces_of",
-    "message_text",
-    "state_name",
-    "supports_streaming",
-]
+    "A2aCodec", "A2aFault", "A2aRequest", "RemoteTask", "card_urls", "choose_interface", "interfaces_of",
+    "message_text", "state_name", "supports_streaming",
+]  # fmt: skip

@@ -11,18 +11,6 @@ from carrel.delivery.snapshot import BUILTIN, Connection, Snapshot
 from carrel.delivery.turn import Turns
 
 __all__ = [
-    "BUILTIN",
-    "PROFILE_VERSION",
-    "Comparison",
-    "Connection",
-    "Live",
-    "Receipt",
-    "Snapshot",
-    "Spoken",
-    "Turns",
-    "Words",
-    "compare_receipts",
-    "is_about_approval",
-    "receipt_of",
-    "standing_instructions",
-]
+    "BUILTIN", "PROFILE_VERSION", "Comparison", "Connection", "Live", "Receipt", "Snapshot", "Spoken", "Turns",
+    "Words", "compare_receipts", "is_about_approval", "receipt_of", "standing_instructions",
+]  # fmt: skip

@@ -8,14 +8,6 @@ from carrel.gateway.factory import open_gateway
 from carrel.gateway.model import PROMPT_TOO_LONG, Call, Gateway, GatewayFault, OnText, Step, StepAnswer, Usage
 
 __all__ = [
-    "PROMPT_TOO_LONG",
-    "BuiltinGateway",
-    "Call",
-    "Gateway",
-    "GatewayFault",
-    "OnText",
-    "Step",
-    "StepAnswer",
-    "Usage",
+    "PROMPT_TOO_LONG", "BuiltinGateway", "Call", "Gateway", "GatewayFault", "OnText", "Step", "StepAnswer", "Usage",
     "open_gateway",
-]
+]  # fmt: skip

@@ -18,27 +18,8 @@ from carrel.modes.schedules.model import Schedule, ScheduleType
 from carrel.modes.schedules.store import schedules_of
 
 __all__ = [
-    "ChannelChat",
-    "ChatMessage",
-    "CommandContext",
-    "CommandResult",
-    "NewSchedule",
-    "Received",
-    "Schedule",
-    "ScheduleChange",
-    "ScheduleShape",
-    "ScheduleType",
-    "Schedules",
-    "change_schedule",
-    "find_schedule",
-    "fire_now",
-    "make_schedule",
-    "observe_runs",
-    "read_command",
-    "receive",
-    "remove_schedule",
-    "require_usable",
-    "run_command",
-    "schedule_shape",
-    "schedules_of",
-]
+    "ChannelChat", "ChatMessage", "CommandContext", "CommandResult", "NewSchedule", "Received", "Schedule",
+    "ScheduleChange", "ScheduleShape", "ScheduleType", "Schedules", "change_schedule", "find_schedule", "fire_now",
+    "make_schedule", "observe_runs", "read_command", "receive", "remove_schedule", "require_usable", "run_command",
+    "schedule_shape", "schedules_of",
+]  # fmt: skip

@@ -9,25 +9,7 @@ from carrel.storage.schema import NewerSchema, migrations
 from carrel.storage.table import FLAG, Table, json_column
 
 __all__ = [
-    "FEED",
-    "FLAG",
-    "Bell",
-    "Database",
-    "Duty",
-    "Landing",
-    "LeasedDuty",
-    "LongTx",
-    "NewerSchema",
-    "Row",
-    "Table",
-    "Tx",
-    "back_up",
-    "examine",
-    "json_column",
-    "migrate",
-    "migrations",
-    "open_database",
-    "repeat",
-    "restore",
+    "FEED", "FLAG", "Bell", "Database", "Duty", "Landing", "LeasedDuty", "LongTx", "NewerSchema", "Row", "Table",
+    "Tx", "back_up", "examine", "json_column", "migrate", "migrations", "open_database", "repeat", "restore",
     "sqlite_path",
-]
+]  # fmt: skip

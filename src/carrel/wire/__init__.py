@@ -9,16 +9,6 @@ from carrel.wire.model import ServerEvent, WireFault, WireFaultKind, WireLimits
 from carrel.wire.sse import EventReader
 
 __all__ = [
-    "EventReader",
-    "ForbiddenAddress",
-    "Resolver",
-    "ServerEvent",
-    "StreamedReply",
-    "Wire",
-    "WireFault",
-    "WireFaultKind",
-    "WireLimits",
-    "public_target",
-    "resolve_by_system",
-    "web_host",
-]
+    "EventReader", "ForbiddenAddress", "Resolver", "ServerEvent", "StreamedReply", "Wire", "WireFault",
+    "WireFaultKind", "WireLimits", "public_target", "resolve_by_system", "web_host",
+]  # fmt: skip
