@@ -1,4 +1,4 @@
-"""Calls whose arguments may not be kept whole: the transcript gets what may be read again, and the call is still made.
+"""Tool calls whose arguments must not stay in the transcript, such as the contents of files.
 
 Between its being heard and its being made a call may wait for a restart or for a person, so the whole arguments lie
 beside the transcript as a file that nobody is shown, and go with the call.
@@ -17,7 +17,7 @@ from carrel.tools import CATALOG
 
 
 def kept_output(output: list[dict[str, Any]]) -> str:
-    """What a gateway sent as JSON text, with calls as they may be kept."""
+    """Return a gateway's output as JSON text, with the arguments of calls as they may be kept."""
     items = [
         item | {"arguments": CATALOG.storable_arguments(str(item.get("name")), str(item.get("arguments", "")))}
         if item.get("type") == "function_call"
@@ -28,7 +28,7 @@ def kept_output(output: list[dict[str, Any]]) -> str:
 
 
 def keep_arguments(tx: Tx, access: Access, call: Call) -> tuple[str, tuple[str, ...]]:
-    """A call's arguments for the transcript, and the file that holds the whole where that is not all of them."""
+    """Return a call's arguments for the transcript, and the attachment with the whole where they were shortened."""
     kept = CATALOG.storable_arguments(call.name, call.arguments)
     if kept == call.arguments:
         return kept, ()
@@ -37,11 +37,11 @@ def keep_arguments(tx: Tx, access: Access, call: Call) -> tuple[str, tuple[str, 
 
 
 def whole_arguments(tx: Tx, access: Access, call: Entry) -> str:
-    """What a call that has not been made yet is to be made with."""
+    """Return the whole arguments of a call that has not been made yet."""
     files = attachments_by_id(tx, access, call.attachment_ids)
     return files[0].content.decode() if files else str((call.details or {})["arguments"])
 
 
 def forget_arguments(tx: Tx, access: Access, call: Entry) -> None:
-    """The call was made, or never will be."""
+    """Delete the whole arguments: the call was made, or never will be."""
     delete_attachments(tx, access, call.attachment_ids)

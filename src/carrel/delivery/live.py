@@ -1,4 +1,4 @@
-"""Text as it streams: what a turn is saying this moment, for whoever listens in this process.
+"""Live text: what a turn is streaming right now, for listeners in this process.
 
 Nothing here is kept. Who comes late, or listens in another process, reads the stored reply instead.
 """
@@ -17,7 +17,7 @@ from carrel.storage import Bell
 
 
 class Spoken(Struct, frozen=True):
-    """A piece of text of a run; `restart` says that what came before it is void, because the step is taken again."""
+    """A piece of a run's text; `restart` discards what came before it, because the step is sent again."""
 
     kind: Literal["text", "restart"]
     run_id: str
@@ -26,7 +26,7 @@ class Spoken(Struct, frozen=True):
 
 
 class Words:
-    """What one run says, gathered: the text of its present step so far, and which of its steps that is.
+    """The text of one run's current step so far, and the number of that step.
 
     A step that is taken again begins its text anew. `bell` rings at every piece.
     """
@@ -38,33 +38,33 @@ class Words:
 
     @property
     def text(self) -> str:
-        """The text of the present step so far."""
+        """The text of the current step so far."""
         return self._said.text
 
     def hear(self, spoken: Spoken) -> None:
-        """Add a piece, or drop what was void."""
+        """Add a piece, or discard the text so far."""
         if spoken.kind == "text":
-            # No store keeps a NUL, so nobody is told one.
+            # The stored reply has no NUL either.
             self._said.add(spoken.text.replace("\x00", ""))
         else:
             self._said = TextBuffer()
         self.bell.ring()
 
     def turn_page(self) -> None:
-        """What comes next belongs to the next step."""
+        """Begin the next step."""
         self.step += 1
         self._said = TextBuffer()
 
 
 class Live:
-    """Listeners by (account, session key), and what is gathered by (account, run)."""
+    """Listeners by (account, session key), and texts so far by (account, run)."""
 
     def __init__(self) -> None:
         self._ears: dict[tuple[str, str], set[asyncio.Queue[Spoken]]] = {}
         self._words: WeakValueDictionary[tuple[str, str], Words] = WeakValueDictionary()
 
     def say(self, account_id: str, spoken: Spoken) -> None:
-        """Tell everyone who listens to that lane now; who does not keep up misses pieces, never the reply."""
+        """Pass a piece on to the listeners of its lane; a slow listener misses pieces, never the reply."""
         words = self._words.get((account_id, spoken.run_id))
         if words is not None:
             words.hear(spoken)
@@ -73,20 +73,20 @@ class Live:
                 ear.put_nowait(spoken)
 
     def end_step(self, account_id: str, run_id: str) -> None:
-        """Tell whoever gathers a run's words that its step has ended and another follows."""
+        """Say that a step of a run has ended and another follows."""
         words = self._words.get((account_id, run_id))
         if words is not None:
             words.turn_page()
 
     def gather(self, account_id: str, run_id: str) -> Words:
-        """What a run says from now on, gathered for as long as somebody holds it."""
+        """Return the text of a run from now on, collected for as long as it is referenced."""
         words = self._words.get((account_id, run_id)) or Words()
         self._words[account_id, run_id] = words
         return words
 
     @contextmanager
     def listening(self, account_id: str, key: str) -> Iterator[asyncio.Queue[Spoken]]:
-        """A queue of what is said in a lane from now on."""
+        """Yield a queue of the pieces of text in a lane from now on."""
         ear: asyncio.Queue[Spoken] = asyncio.Queue(CHAT_FRAMES_WAITING_MAX)
         ears = self._ears.setdefault((account_id, key), set())
         ears.add(ear)

@@ -1,4 +1,4 @@
-"""Standing instructions: the policy an agent works under, equal for equal input, with a version of its own.
+"""Standing instructions: the text that every request begins with. Deterministic and versioned.
 
 Change a word here, or of what runs between two lanes are told (`exchange_words`), and PROFILE_VERSION must change with
 it; a test holds them together.
@@ -16,7 +16,7 @@ PROFILE_VERSION = "2026-11-2"
 
 
 class Instructions(Struct, frozen=True):
-    """The text, and what proves which text it was."""
+    """A text with its version and its hash."""
 
     version: str
     text: str
@@ -24,8 +24,8 @@ class Instructions(Struct, frozen=True):
 
 
 def standing_instructions(agent: Agent, key: SessionKey, tools: tuple[Tool, ...], briefing: str = "") -> Instructions:
-    """The instructions of one agent at one desk; `briefing` is what this run is told of its place between two lanes."""
-    parts = [_identity(agent), _desk(key), *([briefing] if briefing else []), _manner(), _capabilities(tools)]
+    """Return an agent's instructions for a session; `briefing` is for runs that another session caused."""
+    parts = [_identity(agent), _session(key), *([briefing] if briefing else []), _manner(), _capabilities(tools)]
     if agent.profile.instructions_extra:
         parts.append(agent.profile.instructions_extra.strip())
     text = "\n\n".join(parts)
@@ -33,7 +33,7 @@ def standing_instructions(agent: Agent, key: SessionKey, tools: tuple[Tool, ...]
 
 
 def with_request(standing: Instructions, more: str | None) -> Instructions:
-    """The standing instructions with what the sender of a message asks for beside them."""
+    """Return the standing instructions with those that the sender of the message added."""
     if not more:
         return standing
     text = f"{standing.text}\n\nFor this message its sender adds:\n\n{more.strip()}"
@@ -45,7 +45,7 @@ def _identity(agent: Agent) -> str:
     return f"You are {one_line(agent.name)} (agent {agent.id}).{described}"
 
 
-def _desk(key: SessionKey) -> str:
+def _session(key: SessionKey) -> str:
     if key.task_id is not None:
         return (
             f"You work on task {one_line(key.task_id)} in a session of its own. Answer only the message at hand, and "

@@ -1,4 +1,4 @@
-"""Receipts: exactly what an agent saw in a turn, to show and to compare."""
+"""Receipts: exactly what an agent was shown in a turn, to read and to compare."""
 
 import difflib
 from typing import Any
@@ -61,7 +61,7 @@ class Comparison(Struct, frozen=True, kw_only=True):
 
 
 def receipt_of(tx: Tx, access: Access, run: Run, *, with_body: bool = False) -> Receipt:
-    """The receipt of a run."""
+    """Return the receipt of a run."""
     return Receipt(
         run_id=run.id,
         session_key=run.key,
@@ -72,7 +72,7 @@ def receipt_of(tx: Tx, access: Access, run: Run, *, with_body: bool = False) -> 
 
 
 def compare_receipts(tx: Tx, access: Access, one: Run, other: Run) -> Comparison:
-    """What `other` was shown that `one` was not, and the other way round."""
+    """Return what differs between the receipts of two runs."""
     steps = [receipt_of(tx, access, run).steps for run in (one, other)]
     if not all(steps):
         raise not_found("receipt")

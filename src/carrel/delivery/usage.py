@@ -1,4 +1,4 @@
-"""What a run spends: summed over its steps, over failed attempts and over the turns before and after a question."""
+"""Token usage of a run: summed over its steps, its failed attempts, and the turns before and after a question."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from carrel.runs import Completed, Failed, NeedsInput, Outcome, Run
 
 
 class _Stored(Struct, frozen=True, kw_only=True, rename="camel"):
-    """What a run has spent so far, as its row holds it."""
+    """The usage of a run as its row stores it."""
 
     input_tokens: int = 0
     output_tokens: int = 0
@@ -22,12 +22,12 @@ class _Stored(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 def spent_before(run: Run) -> Usage:
-    """What the run had spent when it was put aside."""
+    """Return the usage of the run before this attempt."""
     return msgspec.json.decode(run.usage, type=_Stored).usage() if run.usage else Usage()
 
 
 def with_usage(outcome: Outcome, usage: Usage | None) -> Outcome:
-    """The outcome with what was spent on it, as the run keeps it."""
+    """Return the outcome with the usage that the run stores."""
     spent = _spent(usage) if usage is not None else None
     if spent is None or not isinstance(outcome, Completed | NeedsInput | Failed):
         return outcome
@@ -46,7 +46,7 @@ def _spent(usage: Usage) -> dict[str, Any] | None:
 
 
 def summed(one: Usage, other: Usage) -> Usage:
-    """Both together; a cost nobody told stays untold."""
+    """Return the sum; a cost that neither reports stays unknown."""
     cost = None if one.cost_usd is None and other.cost_usd is None else (one.cost_usd or 0) + (other.cost_usd or 0)
     return Usage(
         input_tokens=one.input_tokens + other.input_tokens,

@@ -1,4 +1,4 @@
-"""The composition root: the one place where store, rooms, observers, duties and routes are put together.
+"""The composition root: puts the store, rooms, observers, duties and routes together.
 
 The server, the harnesses of the tests and the benchmarks all use it. A new room adds its line here and nowhere below.
 """
@@ -48,7 +48,7 @@ Duty = Callable[[], Coroutine[Any, Any, None]]
 def open_store(
     url: str, *, durability: str = "full", clock: Clock | None = None, chance: Chance | None = None
 ) -> Database:
-    """Open the store at `url` with everyone who observes it."""
+    """Open the store at `url` and register its observers."""
     db = open_database(url, durability=durability, clock=clock, chance=chance)
     for observe in OBSERVERS:
         observe(db)
@@ -56,7 +56,7 @@ def open_store(
 
 
 def rules_of(settings: Settings) -> Rules:
-    """The rules of delivery that the settings ask for."""
+    """Return the delivery rules that follow from the settings."""
     return Rules(
         runs=settings.runs,
         send_policy=settings.sessions.send_policy,
@@ -65,7 +65,7 @@ def rules_of(settings: Settings) -> Rules:
 
 
 class Assembly:
-    """One server put together, not yet at work: its application, its dispatcher and its duties."""
+    """A server that is put together and not started: its application, its dispatcher and its duties."""
 
     def __init__(
         self, db: Database, wire: Wire, connections: Mapping[str, Connection], settings: Settings, *,
@@ -103,7 +103,7 @@ class Assembly:
         )
 
     def _routes(self) -> list[BaseRoute]:
-        """The routes of every surface but the API, which brings its own."""
+        """Return the routes of every surface but the API, which adds its own."""
         house, wrong = self.house, self.wrong_tokens
         return [
             *a2a_routes(house, wrong),
@@ -115,7 +115,7 @@ class Assembly:
         ]
 
     def duties(self) -> list[Duty]:
-        """What this process does besides answering requests, each until it is cancelled."""
+        """Return what this process does besides answering requests; each duty runs until it is cancelled."""
         house, db, settings = self.house, self.house.db, self.house.settings
         always: list[Duty] = [self._recorder.record, house.watch.serve, self._mcp.serve]
         if not house.works:

@@ -1,4 +1,4 @@
-"""The server: one process with its store, its dispatcher and its surfaces, from the first start to the last drain."""
+"""The server process: start, serve, drain, stop."""
 
 import asyncio
 import contextlib
@@ -30,7 +30,7 @@ from carrel.storage import Database, NewerSchema, sqlite_path
 from carrel.surfaces.a2a import open_grpc
 
 _log = getLogger("carrel.main")
-# How long connections may linger once streams were told to end; uvicorn never exits on its own while one is open.
+# How long connections may stay open once streams were told to end; uvicorn does not exit while one is open.
 _CONNECTIONS_END_SECONDS = 3
 
 
@@ -53,7 +53,7 @@ def serve(loaded: Loaded, *, role: str, open_browser: bool) -> int:
 
 
 class _Server:
-    """Everything one process is made of, put together once."""
+    """One server process."""
 
     def __init__(self, loaded: Loaded, role: str, open_browser: bool) -> None:
         self._loaded = loaded
@@ -85,7 +85,7 @@ class _Server:
         )  # fmt: skip
         house = assembly.house
         web = _Web(assembly.app, sock, lambda: self._ready(sock))
-        # Before the web answers: whoever was told that we are ready may come by either way.
+        # Before the web server answers: once we say that we are ready, clients may use either.
         grpc = await open_grpc(house, assembly.wrong_tokens, Ids(SystemClock(), system_chance()), _address(sock))
         for number in (signal.SIGTERM, signal.SIGINT):
             asyncio.get_running_loop().add_signal_handler(number, self._stopping.set)
@@ -107,7 +107,7 @@ class _Server:
         _log.info("stopped")
 
     def _ready(self, sock: socket.socket) -> None:
-        """Say where we are, once we answer there."""
+        """Print the address once the server answers there."""
         address = _address(sock)
         data_dir = self._settings.storage.data_dir
         _keep_address(data_dir, address)
@@ -121,7 +121,7 @@ class _Server:
 
 
 class _Web(uvicorn.Server):
-    """uvicorn, with us in charge of signals and told when it answers."""
+    """uvicorn, but main handles the signals and is told when it answers."""
 
     def __init__(self, app: object, sock: socket.socket, on_ready: object) -> None:
         super().__init__(
@@ -144,7 +144,7 @@ class _Web(uvicorn.Server):
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Leave signals to main: it drains first."""
+        """Leave signals to main, which drains first."""
         yield
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
@@ -191,19 +191,19 @@ def _prepare_folder(data_dir: Path) -> None:
 
 
 async def _ensure_owner(db: Database, file: Path) -> None:
-    """Make the account at the first start, and a token for whoever keeps this machine where its file is missing."""
+    """Create the account at the first start, and an owner token where its file is missing."""
     account = await db.read(lambda tx: account_by_slug(tx, DEFAULT_ACCOUNT_SLUG))
     if account is not None and await asyncio.to_thread(file.exists):
         return
     token_id = Ids(SystemClock(), system_chance()).new("tok")
     secret = token_text("owner", token_id)
-    # The file first: a crash in between leaves a token that opens nothing, not an account that nobody can enter.
+    # The file first: a crash in between leaves a useless token, not an account without one.
     _keep_owner_token(file, secret)
     await db.write(lambda tx: admit_owner(tx, token_id, secret))
 
 
 def _keep_owner_token(path: Path, secret: str) -> None:
-    """The token alone on one line, for its owner's eyes only from the first byte on."""
+    """Write the token alone on one line, readable only by its owner from the first byte on."""
     path.unlink(missing_ok=True)
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
         file.write(secret + "\n")

@@ -1,4 +1,4 @@
-"""What every room knows of a database: transactions, bells, backup. Two engines stand behind it.
+"""The database as every room sees it: transactions, bells, observers, backup. There are two implementations.
 
 A unit of work is a plain function of a transaction. It cannot await, so no model call, HTTP call or sleep can ever
 happen while a transaction is open.
@@ -61,32 +61,32 @@ class Tx(Protocol):
         ...
 
     def tick(self) -> int:
-        """The next number of the one sequence that orders runs, entries and events; so does `tick()` in SQL."""
+        """Return the next number of the sequence that orders runs, entries and events; `tick()` in SQL does the same."""
         ...
 
     def new_id(self, prefix: str) -> str:
-        """A fresh id."""
+        """Return a new id."""
         ...
 
     def chance(self) -> float:
-        """A number in 0..1."""
+        """Return a random number in 0..1."""
         ...
 
     def wake(self, bell: str) -> None:
-        """Ring that bell once this transaction has been committed."""
+        """Ring that bell once this transaction is committed."""
         ...
 
     def publish(self, change: object) -> None:
-        """Call everyone who observes this type of change, in the order of registration, inside this transaction."""
+        """Call the observers of this type of change, in the order of registration, inside this transaction."""
         ...
 
     def horizon(self) -> int:
-        """The number up to which every row there will ever be can be seen; above, some may still be on their way."""
+        """Return the number up to which all rows are visible; above it, some may not be committed yet."""
         ...
 
 
 class LongTx(Tx, Protocol):
-    """A transaction of a long read. What reads much asks for this type, so that it cannot run on the loop."""
+    """A transaction of a long read. Functions that read much require this type, so that they cannot run on the loop."""
 
     @property
     def seconds_left(self) -> float:
@@ -124,7 +124,7 @@ class Database(Protocol):
         ...
 
     def bell(self, name: str) -> Bell:
-        """The bell of that name; rung for changes of every process that shares the store."""
+        """Return the bell of that name; it rings for changes of every process that shares the store."""
         ...
 
     def observe(self, change: type[C], observer: Callable[[Tx, C], None]) -> None:
@@ -135,16 +135,16 @@ class Database(Protocol):
         ...
 
     def join(self, bell: str, rider: "Callable[[Tx], Landing | None]") -> None:
-        """Let `rider` work at the end of every transaction that rings `bell`, in that very transaction.
+        """Call `rider` at the end of every transaction that rings `bell`, inside that transaction.
 
         It must not fail. It may take the bell out of `tx.woken` when nothing is left to wake for.
         """
         ...
 
     def backup(self, target: Path) -> None:
-        """Write a consistent copy as a SQLite file while others go on working. Blocks; call it in a thread."""
+        """Write a consistent copy as a SQLite file while the store is in use. Blocks; call it in a thread."""
         ...
 
     async def close(self) -> None:
-        """Finish what was accepted and let go of the store."""
+        """Finish accepted work and close the store."""
         ...

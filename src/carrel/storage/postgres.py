@@ -29,16 +29,16 @@ C = TypeVar("C")
 Connection = psycopg.Connection[Row]
 _CONNECTIONS = 8
 _TRIES = 5
-# A host that does not answer must not hold a thread of the pool for minutes.
+# A host that does not answer must not block a thread of the pool for minutes.
 _CONNECT_SECONDS = 10
 _MIGRATION_LOCK = 7_279_143_051
-# The upper end of a snapshot is no such id: it is the last that has ended, and above it others may be running.
+# The upper end of a snapshot would not do: it is the last that has ended, and others above it may be running.
 _FRESH_ID = "SELECT pg_current_xact_id()::text::bigint, pg_snapshot_xmin(pg_current_snapshot())::text::bigint"
 _NO_ID = "SELECT NULL, pg_snapshot_xmin(pg_current_snapshot())::text::bigint"
 
 
 class Horizon:
-    """Up to which number no transaction in flight can still add a row.
+    """The number up to which no open transaction can still add a row.
 
     Numbers are drawn before they are committed, so a reader that trusts the newest one misses a slower neighbour.
     Every write takes its transaction id before it draws. So an id drawn after number N was seen is above those of all
@@ -51,13 +51,13 @@ class Horizon:
         self._settled = 0
 
     def look(self, connection: Connection) -> int:
-        """The horizon now."""
+        """Return the horizon now."""
         newest = _value(connection.execute("SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM ticks"))
         with self._lock:
             seen = self._open[-1][0] if self._open else self._settled
             if newest == self._settled:
                 return newest
-        # Inside a write the id would be its own, drawn long ago: only what is known already can settle there.
+        # Inside a write the id would be its own, assigned long ago, so only known numbers can settle there.
         is_new = newest > seen and connection.info.transaction_status == psycopg.pq.TransactionStatus.IDLE
         row = connection.execute(_FRESH_ID if is_new else _NO_ID).fetchone()
         assert row is not None
@@ -183,7 +183,7 @@ class PostgresDatabase:
         try:
             return await self._loop.run_in_executor(self._pool, self._write, work)
         except BaseException:
-            # What was undone may have drawn numbers that followers of the feed wait for.
+            # The transaction may have drawn numbers that readers of the feed wait for.
             self._bells[FEED].ring()
             raise
 
@@ -230,7 +230,7 @@ class PostgresDatabase:
         if self._closed:
             return
         self._closed = True
-        # What was accepted is finished first, so that what it wakes is still announced.
+        # Accepted work is finished first, so that the bells it rings are still announced.
         await asyncio.to_thread(self._pool.shutdown)
         await asyncio.to_thread(self._long_reads.close)
         await asyncio.to_thread(self._ringer.close)
@@ -238,7 +238,7 @@ class PostgresDatabase:
             connection.close()
 
     def _heard(self, names: set[str] | None) -> None:
-        """Ring what another process rang; every bell when it is not known which."""
+        """Ring the bells that another process rang; all of them when it is not known which."""
         self._loop.call_soon_threadsafe(self._ring, names)
 
     def _ring(self, names: set[str] | None) -> None:
@@ -264,12 +264,12 @@ class PostgresDatabase:
             try:
                 return self._attempt(work)
             except psycopg.errors.UniqueViolation:
-                # Somebody else may have written the same a moment ago: done once more, the work finds it and decides.
+                # Another transaction may have written the same row just now; the second attempt finds it.
                 if collided or not tries_left:
                     raise
                 collided = True
             except (psycopg.errors.DeadlockDetected, psycopg.errors.SerializationFailure):
-                # Undone by the server as a whole, so it may simply be done again.
+                # The server has rolled the whole transaction back, so it can be repeated.
                 if not tries_left:
                     raise
             except psycopg.OperationalError as error:
@@ -290,7 +290,7 @@ class PostgresDatabase:
             self._loop.call_soon_threadsafe(self._land, landings, False)
             connection.execute("ROLLBACK")
             raise
-        # From here, not from whoever awaits: a caller that has gone away must not take the news with it.
+        # From here, not from the caller, who may have gone away.
         self._loop.call_soon_threadsafe(self._land, landings, True)
         if tx.woken:
             self._loop.call_soon_threadsafe(self._ring, set(tx.woken))
@@ -302,8 +302,8 @@ class PostgresDatabase:
             landing(committed)
 
     def _begin(self) -> Connection:
-        """A connection with a transaction open on it; one that was cut since its last use is replaced."""
-        # The transaction id is taken before any number is drawn: the horizon rests on it.
+        """Return a connection with an open transaction; one that was cut since its last use is replaced."""
+        # The horizon depends on this: the transaction id is assigned before any number is drawn.
         begin = "BEGIN; SELECT pg_current_xact_id()"
         connection = self._connection()
         try:
@@ -321,7 +321,7 @@ class PostgresDatabase:
             except psycopg.OperationalError:
                 if not connection.closed:
                     raise
-                # Cut since its last use: a look may be taken again.
+                # The connection was cut since its last use; a read can be repeated.
                 return self._look(self._connection(), work)
         except psycopg.OperationalError as error:
             raise _unavailable(error) from error
@@ -346,7 +346,7 @@ def _value(cursor: psycopg.Cursor[Row]) -> int:
 
 
 def schema_of(url: str) -> int:
-    """The number of the newest migration applied to a database, 0 for an empty one."""
+    """Return the number of the newest migration applied to a database, 0 for an empty one."""
     try:
         with connect(url, "full") as connection:
             if connection.execute("SELECT to_regclass('schema_version')").fetchone() == (None,):
@@ -357,21 +357,21 @@ def schema_of(url: str) -> int:
 
 
 def connect(url: str, durability: str) -> Connection:
-    """An autocommitting connection with the house's settings."""
+    """Open an autocommitting connection with our settings."""
     try:
         connection = psycopg.connect(url, autocommit=True, application_name="carrel", connect_timeout=_CONNECT_SECONDS)
     except psycopg.ProgrammingError:
-        # What the driver says of an address it cannot read quotes it, and the password is a part of it.
+        # The driver's message quotes the URL, which contains the password.
         raise Refusal(
             Code.STORAGE_UNAVAILABLE,
-            "storage.url is no address that PostgreSQL understands; write special characters as %XX.",
+            "storage.url is not a valid PostgreSQL URL; write special characters as %XX.",
         ) from None
     connection.execute(f"SET synchronous_commit TO {'on' if durability == 'full' else 'off'}")
     return connection
 
 
 def migrate_postgres(connection: Connection) -> list[str]:
-    """Bring the database to this version's schema, one process at a time; the names of what was applied."""
+    """Migrate the database to this version's schema, one process at a time; return the names of the migrations."""
     with connection.transaction():
         connection.execute("SELECT pg_advisory_xact_lock(%s)", (_MIGRATION_LOCK,))
         connection.execute("CREATE TABLE IF NOT EXISTS schema_version (number BIGINT NOT NULL)")

@@ -51,7 +51,7 @@ class SqliteTx:
         self._later: dict[str, list[Sequence[object]]] = {}
 
     def begin(self) -> None:
-        """Take the time for a new unit of work."""
+        """Begin a new unit of work at the present time."""
         self._later.clear()
         self.now = self._clock.now_ms()
 
@@ -110,7 +110,7 @@ class SqliteTx:
             observer(self, change)
 
     def horizon(self) -> int:
-        # One writer numbers and commits: nothing can appear below what is seen.
+        # One writer numbers and commits, so nothing can still appear below what is visible.
         return _NO_HORIZON
 
 
@@ -170,7 +170,7 @@ class SqliteDatabase:
         return await future  # type: ignore[return-value]
 
     async def read(self, work: Callable[[Tx], T]) -> T:
-        """Do `work` on the loop's own connection: a read takes microseconds, a change of threads takes more."""
+        """Do `work` on the loop's own connection: a read takes microseconds, switching threads takes longer."""
         self._require_open()
         return _look(self._reading, self._read_tx, work)
 
@@ -242,13 +242,13 @@ class SqliteDatabase:
         return group, False
 
     def _commit(self, group: list[_Work]) -> bool:
-        """Commit the group as one; when one of it fails, do it again with each on its own. False when nothing was."""
+        """Commit the group as one; if a unit of it fails, repeat it with a savepoint around each. False when nothing was."""
         try:
             if not self._try_group(group, guarded=False):
                 self._write_tx.woken.clear()
                 self._try_group(group, guarded=True)
         except apsw.Error as error:
-            # Nothing of the group is on the disk: nobody may believe it is.
+            # Nothing of the group is on the disk, and every caller must know.
             self._write_tx.woken.clear()
             for item in group:
                 item.error = Refusal(
@@ -258,7 +258,7 @@ class SqliteDatabase:
         return True
 
     def _try_group(self, group: list[_Work], *, guarded: bool) -> bool:
-        # A savepoint around each costs a copy of every page it touches, so the first try goes without.
+        # A savepoint copies every page it touches, so the first attempt goes without.
         tx, connection = self._write_tx, self._writing
         ticks, do = tx.ticks, _do_guarded if guarded else _do
         connection.execute("BEGIN IMMEDIATE")
@@ -300,7 +300,7 @@ class SqliteDatabase:
             self._bells[name].ring()
 
 
-# What says that the store itself is in trouble, not the work on it.
+# Errors of the store itself, not of the work done on it.
 _TROUBLE = (apsw.FullError, apsw.IOError, apsw.CorruptError, apsw.NotADBError, apsw.ReadOnlyError, apsw.CantOpenError)
 
 
@@ -312,7 +312,7 @@ def _look(connection: apsw.Connection, tx: AnySqliteTx, work: Callable[[AnySqlit
         try:
             return work(tx)
         finally:
-            # SQLite may have ended the transaction itself over an error that must not be hidden by another.
+            # SQLite may have ended the transaction itself, and its error must not be hidden by another.
             if connection.in_transaction:
                 connection.exec_trace = None
                 connection.execute("COMMIT")
@@ -321,7 +321,7 @@ def _look(connection: apsw.Connection, tx: AnySqliteTx, work: Callable[[AnySqlit
 
 
 def _do(_connection: apsw.Connection, tx: SqliteTx, item: _Work) -> bool:
-    """One unit of work inside the group's transaction; False when it raised, and the group must be done again."""
+    """Do one unit of work inside the group's transaction; False when it raised and the group must be repeated."""
     tx.begin()
     try:
         item.result = item.work(tx)
@@ -334,7 +334,7 @@ def _do(_connection: apsw.Connection, tx: SqliteTx, item: _Work) -> bool:
 
 
 def _do_guarded(connection: apsw.Connection, tx: SqliteTx, item: _Work) -> bool:
-    """The same, with what it raises undoing it and nothing else."""
+    """Do the same in a savepoint, so that what it raises undoes it and nothing else."""
     tx.begin()
     woken = tx.woken.copy()
     connection.execute("SAVEPOINT work")
@@ -352,23 +352,23 @@ def _do_guarded(connection: apsw.Connection, tx: SqliteTx, item: _Work) -> bool:
 
 
 def open_file(path: Path, durability: str) -> apsw.Connection:
-    """A connection with the house's settings."""
+    """Open a connection with our settings."""
     connection = apsw.Connection(str(path), statementcachesize=256)
     connection.set_busy_timeout(10_000)
-    # Without it every statement that could use a partial index is planned anew whenever its values change.
+    # Otherwise every statement that could use a partial index is planned again when its values change.
     connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
     connection.execute("PRAGMA journal_mode=WAL")
     connection.execute(f"PRAGMA synchronous={'FULL' if durability == 'full' else 'NORMAL'}")
     connection.execute("PRAGMA foreign_keys=ON")
     connection.execute("PRAGMA cache_size=-16000")
     connection.execute("PRAGMA journal_size_limit=67108864")
-    # In pages. A checkpoint syncs the whole file; with the default one came every hundred commits of a busy lane.
+    # In pages. A checkpoint syncs the whole file; by default a busy lane caused one every hundred commits.
     connection.execute("PRAGMA wal_autocheckpoint=8000")
     return connection
 
 
 def migrate_file(connection: apsw.Connection) -> list[str]:
-    """Bring the file to this version's schema; the names of what was applied."""
+    """Migrate the file to this version's schema; return the names of the migrations applied."""
     connection.execute("BEGIN IMMEDIATE")
     applied = next(iter(connection.execute("PRAGMA user_version")))[0]
     try:
@@ -386,13 +386,13 @@ def migrate_file(connection: apsw.Connection) -> list[str]:
 
 
 def copy_file(source: Path, target: Path) -> None:
-    """A consistent copy of a file in use."""
+    """Write a consistent copy of a file in use."""
     reading = apsw.Connection(str(source), flags=apsw.SQLITE_OPEN_READWRITE)
     writing = apsw.Connection(str(target))
     try:
         with writing.backup("main", reading, "main") as copying:
             while not copying.done:
-                # A page at a time would let the writer restart us for ever; in one go the copy holds only a read lock.
+                # Page by page, every write would restart the copy; in one step it only holds a read lock.
                 copying.step(-1)
         writing.execute("PRAGMA journal_mode=DELETE")
     finally:
