@@ -1,6 +1,6 @@
 """Live text: what a turn is streaming right now, for listeners in this process.
 
-Nothing here is kept. Who comes late, or listens in another process, reads the stored reply instead.
+Nothing is kept. A late listener, or one in another process, reads the stored reply instead.
 """
 
 import asyncio

@@ -61,7 +61,7 @@ class Tx(Protocol):
         ...
 
     def tick(self) -> int:
-        """Return the next number of the sequence that orders runs, entries and events; `tick()` in SQL does the same."""
+        """Return the next number of the sequence that orders runs, entries and events; so does `tick()` in SQL."""
         ...
 
     def new_id(self, prefix: str) -> str:

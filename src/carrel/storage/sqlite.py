@@ -242,7 +242,7 @@ class SqliteDatabase:
         return group, False
 
     def _commit(self, group: list[_Work]) -> bool:
-        """Commit the group as one; if a unit of it fails, repeat it with a savepoint around each. False when nothing was."""
+        """Commit the group as one; if a unit fails, repeat it with a savepoint around each. False on failure."""
         try:
             if not self._try_group(group, guarded=False):
                 self._write_tx.woken.clear()
