@@ -9,6 +9,7 @@ import pytest
 from carrel.delivery import PROFILE_VERSION
 from carrel.kernel import SessionKey
 from carrel.kernel.limits import HISTORY_ROWS_MAX, TOOL_CALLS_PER_ROUND_MAX
+from carrel.kernel.settings import DeliverySettings
 from carrel.records import artifacts_of
 from carrel.runs import answer, cancel
 from tests.harness.engine import words
@@ -75,12 +76,21 @@ async def test_what_the_model_says_beside_its_calls_is_kept_in_the_receipt(
     assert run.reply == "Idle."
 
 
-async def test_an_empty_answer_completes_the_run_and_says_that_nothing_was_said(
+async def test_an_empty_answer_to_a_user_is_asked_for_again_and_the_next_one_counts(
     server: Server, gateway: ScriptedGateway
 ) -> None:
-    gateway.script(text("  "))
+    gateway.script(text("  "), text(""), text("At noon."))
+    run = await server.ask("when do we meet?")
+    assert (run.reply, run.note, len(gateway.requests)) == ("At noon.", None, 3)
+
+
+async def test_a_run_whose_answers_stay_empty_completes_without_a_reply(
+    server: Server, gateway: ScriptedGateway
+) -> None:
+    gateway.script(*[text("  ")] * 3)
     run = await server.ask("hello")
     assert (run.state, run.reply, run.note) == ("completed", "", "no_reply")
+    assert len(gateway.requests) == DeliverySettings().no_reply_attempts
     assert [entry.role for entry in await server.entries(run)] == ["user"]
 
 

@@ -59,7 +59,7 @@ MEANINGS = {
     "delivery.history_chars_max": "how much of a session's transcript a turn sees",
     "delivery.input_chars_max": "how much of one message a turn sees; the rest is cut, with a mark",
     "delivery.instructions": "`inline` puts the instructions into the message, for gateways without such a field",
-    "delivery.no_reply_attempts": "how often an empty reply is requested again; no effect in this version",
+    "delivery.no_reply_attempts": "how often a model is asked in all when it answers a user's message with nothing",
     "delivery.tool_rounds_max": "rounds of tool calls in one turn",
     "events.replay_max": "missed events that a stream replays before it tells the client to start over",
     "events.retention_days": "how long events are kept; 0 for ever",

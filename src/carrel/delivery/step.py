@@ -36,6 +36,7 @@ from carrel.tools import Preparation, Result, call_tool, finish_waiting, lock_ca
 
 _log = getLogger("carrel.delivery")
 _TOO_MANY_ROUNDS = "tool_rounds_exceeded"
+NO_REPLY_NOTE = "no_reply"
 
 
 class Stale(Exception):
@@ -111,7 +112,7 @@ def keep_answer(
         return end.outcome
     if not answer.calls:
         if not text.strip():
-            return Completed(reply="", note=answer.incomplete_reason or "no_reply")
+            return Completed(reply="", note=answer.incomplete_reason or NO_REPLY_NOTE)
         write(tx, snapshot.access, snapshot.run, snapshot.session, "assistant", text)
         return Completed(reply=text, note=answer.incomplete_reason)
     if rounds_of(snapshot.own) >= rounds_max:

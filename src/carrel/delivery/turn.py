@@ -17,7 +17,7 @@ from carrel.delivery.live import Live, Spoken
 from carrel.delivery.prompt import PROFILE_VERSION
 from carrel.delivery.request import Request, build_request, model_of
 from carrel.delivery.snapshot import Connection, Snapshot, read_snapshot
-from carrel.delivery.step import Stale, finish_call, keep_answer, make_call, may_be_made, prepare
+from carrel.delivery.step import NO_REPLY_NOTE, Stale, finish_call, keep_answer, make_call, may_be_made, prepare
 from carrel.delivery.transcript import given_reply, senders_turn
 from carrel.delivery.usage import spent_before, summed, with_usage
 from carrel.gateway import PROMPT_TOO_LONG, GatewayFault, Step, Usage
@@ -55,6 +55,7 @@ class _Attempt:
         self.token = ""
         # How much history is shown where more was found to be too much.
         self.history_chars_max: int | None = None
+        self.empty_replies = 0
 
 
 async def no_context(_snapshot: Snapshot) -> str:
@@ -111,6 +112,10 @@ class Turns:
             # Show half as much until it fits or no history is left to leave out.
             attempt.history_chars_max = sent.request.shown_chars // 2
             return None
+        if _is_empty(outcome) and snapshot.run.provenance_kind == "external_user":
+            # A user waits for an answer, so the model is asked again.
+            attempt.empty_replies += 1
+            return None if attempt.empty_replies < self._settings.no_reply_attempts else outcome
         return outcome
 
     async def _prepare(self, claim: Claim, snapshot: Snapshot, attempt: _Attempt) -> _Sent | Outcome | None:
@@ -210,6 +215,10 @@ def _log_end(claim: Claim, outcome: Outcome, called: set[str]) -> None:
     more = {"instruction_profile_version": PROFILE_VERSION, "task_history_called": "task_history" in called}
     failed = {"error_code": outcome.code} if isinstance(outcome, Failed) else {}
     _log.info("turn_finished", extra=named | more | failed)
+
+
+def _is_empty(outcome: Outcome | None) -> bool:
+    return isinstance(outcome, Completed) and outcome.note == NO_REPLY_NOTE
 
 
 def _is_too_long(outcome: Outcome | None) -> bool:
