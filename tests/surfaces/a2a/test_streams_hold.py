@@ -23,7 +23,7 @@ from tests.surfaces.a2a.a2a_calls import (
     AUTH_REQUIRED,
     ENDED,
     INPUT_REQUIRED,
-    RESTING,
+    SETTLED,
     SUBMITTED,
     WORKING,
     Frame,
@@ -206,10 +206,10 @@ async def check(example: Example) -> None:
             if known is not None:
                 behind = [frame for frame in frames if began < frame.id <= upto]
                 assert shown(apply_frames(task, behind)) == shown(known)
-        rests = [frame for frame in frames if frame.kind == "statusUpdate" and state(frame.body) in RESTING]
+        settled = [frame for frame in frames if frame.kind == "statusUpdate" and state(frame.body) in SETTLED]
         if frames:
-            assert (rests[-1], frames[-1].id >= began) == (frames[-1], True), "a stream ends at the last change"
-            assert all(frame.id < began or frame is frames[-1] for frame in rests), "and not later"
+            assert (settled[-1], frames[-1].id >= began) == (frames[-1], True), "a stream ends at the last change"
+            assert all(frame.id < began or frame is frames[-1] for frame in settled), "and not later"
 
 
 async def play(server: HttpServer, numbers: list[int]) -> None:

@@ -150,7 +150,7 @@ class A2aGateway:
             async for event in events:
                 step.receive(self._connection.read_event(event.text, step.remote))
                 first_state = first_state or step.task.state
-                if step.task.is_resting:
+                if step.task.is_settled:
                     break
         await reply.drain()
         if not first_state:
@@ -160,7 +160,7 @@ class A2aGateway:
     async def _poll(self, step: _RemoteStep) -> None:
         """Poll the task until it has finished or waits."""
         failed, seconds = 0, POLL_FIRST_SECONDS
-        while not step.task.is_resting:
+        while not step.task.is_settled:
             await asyncio.sleep(seconds)
             seconds = min(seconds * POLL_GROWTH, POLL_MAX_SECONDS)
             try:
@@ -177,7 +177,7 @@ class A2aGateway:
 
     async def _cancel_remote(self, step: _RemoteStep) -> None:
         """Cancel the remote task, since nobody waits for it any more; ignore a remote that does not respond."""
-        if not step.is_started or step.task.is_resting:
+        if not step.is_started or step.task.is_settled:
             return
         with suppress(GatewayFault, TimeoutError):
             async with asyncio.timeout(CANCEL_SECONDS):
