@@ -1,8 +1,8 @@
-"""A2A: sends, gets and lists over HTTP beside the official SDK's own server, both answering at once, on the same disk.
+"""A2A: sends, gets and lists over HTTP compared with the official SDK's own server, with agents that reply at once.
 
-The figures are requests for each second of the server's processor time, so that neither the client nor a busy machine
-decides; the clock's own rates and the latencies stand beside them. Both servers run at the same time, each in a process
-of its own, and are asked in turn.
+The figures are requests per second of the server's CPU time, so that neither the client nor a busy machine affects
+them; rates by the clock and latencies are shown next to them. Both servers run at the same time on the same disk, each
+in its own process, and take turns.
 """
 
 from bench.a2a.figures import measure

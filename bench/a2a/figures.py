@@ -1,4 +1,4 @@
-"""The figures of A2A beside the SDK's server, and of our own lists beside shorter ones."""
+"""The figures of A2A compared with the SDK's server, and of our long lists compared with short ones."""
 
 import contextlib
 import importlib.util
@@ -31,16 +31,16 @@ Bodies = Callable[[Served, int], list[bytes]]
 
 
 def measure(durability: str) -> list[Figure]:
-    """Every figure of this benchmark; skipped with the reason where the yardstick is not installed."""
+    """Return all figures of this benchmark, or why they are skipped if the SDK's server is not installed."""
     missing = [name for name in NEEDED if importlib.util.find_spec(name) is None]
     if missing:
-        return [skipped(NAME, "everything", f"{', '.join(missing)} not installed; the extra `bench` brings them")]
+        return [skipped(NAME, "everything", f"{', '.join(missing)} not installed; install the extra `bench`")]
     return uvloop.run(_figures(durability))
 
 
 @contextlib.contextmanager
 def our_server(durability: str, tasks: int, **more: str) -> Iterator[Served]:
-    """Our server with so many tasks; `more` is its environment."""
+    """Run our server with that many tasks; `more` is its environment."""
     environment = {"CARREL_STORAGE__DURABILITY": durability, "CARREL_LOG__LEVEL": "warning", **more}
     with tempfile.TemporaryDirectory(prefix="carrel-bench-a2a-") as name:
         served = Served(
@@ -54,7 +54,7 @@ def our_server(durability: str, tasks: int, **more: str) -> Iterator[Served]:
 
 @contextlib.contextmanager
 def sdk_server(durability: str, tasks: int) -> Iterator[Served]:
-    """The SDK's server with so many tasks."""
+    """Run the SDK's server with that many tasks."""
     with tempfile.TemporaryDirectory(prefix="sdk-bench-a2a-") as name:
         served = Served("bench.a2a.sdk_server", Path(name), durability, str(tasks))
         try:
@@ -64,7 +64,7 @@ def sdk_server(durability: str, tasks: int) -> Iterator[Served]:
 
 
 async def _figures(durability: str) -> list[Figure]:
-    tell(f"a2a: making {TASKS:,} tasks on both sides")
+    tell(f"a2a: creating {TASKS:,} tasks on both sides")
     with our_server(durability, TASKS) as ours, sdk_server(durability, TASKS) as theirs:
         sides = (ours, theirs)
         ids = {served.url: await _some_ids(served) for served in sides}
@@ -88,7 +88,7 @@ async def _figures(durability: str) -> list[Figure]:
 
 async def _sends(sides: tuple[Served, Served], name: str, *, known: bool, at_once: bool = False) -> list[Figure]:
     def bodies(_: Served, count: int) -> list[bytes]:
-        # A client has one context and waits for each answer, so that nothing queues on either side.
+        # Each client has one context and waits for each response, so that nothing queues on either side.
         contexts = itertools.cycle([f"bench-{at}" if known else "" for at in range(CLIENTS)])
         return [
             send(SAID, f"said-{random.getrandbits(64):x}", context_id=context, at_once=at_once)
@@ -106,8 +106,8 @@ async def _gets(sides: tuple[Served, Served], ids: dict[str, list[str]]) -> list
 
 
 async def _lists(sides: tuple[Served, Served], name: str, bodies: Bodies) -> list[Figure]:
-    told = f"ListTasks on {TASKS:,}, {name}"
-    return await _pairs(sides, told, "pages", bodies, (OUR_LISTS, THEIR_LISTS), 1, at_least(50))
+    title = f"ListTasks on {TASKS:,}, {name}"
+    return await _pairs(sides, title, "pages", bodies, (OUR_LISTS, THEIR_LISTS), 1, at_least(50))
 
 
 async def _pairs(
@@ -120,7 +120,7 @@ async def _pairs(
     bar: Bar,
     late: Bar | None = None,
 ) -> list[Figure]:
-    """Both sides in turn: the figure by processor time has the bar, the clock's is for the reader."""
+    """Measure both sides in turn; the figure by CPU time has the bar, the one by the clock is for information."""
     tell(f"a2a: {name}")
     driven: list[tuple[Driven, Driven]] = []
     for _ in range(REPEATS):
@@ -140,7 +140,7 @@ async def _pairs(
 
 
 async def _growth(durability: str, many: Served, token: str) -> list[Figure]:
-    """Our pages of many tasks beside those of few."""
+    """Compare our pages of many tasks with those of few."""
     tell(f"a2a: lists on {FEW_TASKS:,} tasks")
     ways = {
         "first page": {},
@@ -157,9 +157,9 @@ async def _growth(durability: str, many: Served, token: str) -> list[Figure]:
                 long_ = await drive(many, [_list(**params)] * OUR_LISTS, 1)
                 brief = await drive(few, [_list(**short)] * OUR_LISTS, 1)
                 pairs.append((1000 / long_.per_core_second, 1000 / brief.per_core_second))
-            told = f"ListTasks, {name}, on {TASKS:,}"
+            title = f"ListTasks, {name}, on {TASKS:,}"
             figures.append(
-                compared(NAME, told, "core-ms", pairs, yardstick=f"on {FEW_TASKS:,}", bar=at_most(1.25))
+                compared(NAME, title, "core-ms", pairs, yardstick=f"on {FEW_TASKS:,}", bar=at_most(1.25))
             )  # fmt: skip
     return figures
 
@@ -169,7 +169,7 @@ def _list(**params: object) -> bytes:
 
 
 async def _some_ids(served: Served) -> list[str]:
-    """The ids of tasks from all over the store."""
+    """Return the ids of tasks from all over the store."""
     found: list[str] = []
     for context in random.sample(range(CONTEXTS), 10):
         page = await asked(served.url, served.token, _list(contextId=f"context-{context}"))

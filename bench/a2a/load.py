@@ -1,4 +1,4 @@
-"""The other side of a measurement: a server in a process of its own, and clients that cost next to nothing."""
+"""The load: a server in its own process, and clients that cost almost nothing."""
 
 import asyncio
 import contextlib
@@ -26,7 +26,7 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 
 
 class Served:
-    """A started program that has said `ready <address>`; `token` is what its callers bear, if anything."""
+    """A started server that has printed `ready <address>`; `token` is the one its callers use, if any."""
 
     def __init__(self, module: str, folder: Path, *arguments: str, path: str = "", **environment: str) -> None:
         self.folder = folder
@@ -53,12 +53,12 @@ class Served:
         raise OSError(f"the server did not become ready: {(self.folder / 'stderr.txt').read_text()[-2000:]}")
 
     def cpu_seconds(self) -> float:
-        """The processor time it has used so far, in all its threads."""
+        """Return the CPU time it has used so far, in all threads."""
         fields = Path(f"/proc/{self._started.pid}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / _TICKS
 
     def rest(self) -> None:
-        """Return once it has nothing left to do: what it does after an answer belongs to that answer."""
+        """Wait until it is idle: work after a response counts towards that response."""
         before, until = self.cpu_seconds(), time.monotonic() + QUIET_SECONDS_MAX
         while time.monotonic() < until:
             time.sleep(QUIET_SECONDS)
@@ -66,15 +66,15 @@ class Served:
             if now - before < QUIET_SECONDS * 0.1:
                 return
             before = now
-        raise OSError("the server does not come to rest")
+        raise OSError("the server does not become idle")
 
     def stop(self) -> None:
-        """Let it end in good order."""
+        """Stop it gracefully."""
         self._started.terminate()
         self._started.wait(STOP_SECONDS_MAX)
 
     def close(self) -> None:
-        """Leave nothing behind."""
+        """Kill it and release everything."""
         self._started.kill()
         self._started.wait()
         assert self._started.stdout is not None
@@ -83,7 +83,7 @@ class Served:
 
 
 class Driven(Struct, frozen=True, kw_only=True):
-    """What came of some requests: how many a second by the clock and by the server's processor time, and how late."""
+    """The result of some requests: rates by the clock and by the server's CPU time, and latency."""
 
     per_second: float
     per_core_second: float
@@ -92,7 +92,7 @@ class Driven(Struct, frozen=True, kw_only=True):
 
 
 class Connection:
-    """One kept connection that sends prepared bodies and reads whole answers."""
+    """One persistent connection that sends prepared bodies and reads whole responses."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, head: str) -> None:
         self._reader = reader
@@ -101,7 +101,7 @@ class Connection:
 
     @classmethod
     async def open(cls, address: str, token: str) -> "Connection":
-        """Connect to where a server takes JSON-RPC, as whoever the token stands for."""
+        """Connect to the JSON-RPC URL of a server with a token."""
         url = urlsplit(address)
         head = f"POST {url.path} HTTP/1.1\r\nHost: {url.netloc}\r\nA2A-Version: 1.0\r\n"
         head += "Content-Type: application/json\r\n"
@@ -110,7 +110,7 @@ class Connection:
         return cls(*await asyncio.open_connection(url.hostname, url.port), head)
 
     async def ask(self, body: bytes) -> bytes:
-        """One request and its answer, which must be a result."""
+        """Send a request and return its response, which must be a result."""
         answer = await self._begin(body)
         length = int(answer.partition(b"content-length:")[2].partition(b"\r\n")[0])
         read = await self._reader.readexactly(length)
@@ -119,7 +119,7 @@ class Connection:
         return read
 
     async def follow(self, body: bytes) -> AsyncIterator[dict[str, Any]]:
-        """One request and the events of the stream that answers it, until the stream ends; then it is hung up."""
+        """Send a request and yield the events of its stream; closes the connection at the end."""
         answer = await self._begin(body)
         if b"text/event-stream" not in answer:
             raise ValueError(f"no stream: {answer!r}")
@@ -132,17 +132,17 @@ class Connection:
         self.close()
 
     async def _begin(self, body: bytes) -> bytes:
-        """Send a request and read the head of its answer."""
+        """Send a request and read the head of its response."""
         self._writer.write(f"{self._head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
         return (await self._reader.readuntil(b"\r\n\r\n")).lower()
 
     def close(self) -> None:
-        """Hang up."""
+        """Close the connection."""
         self._writer.close()
 
 
 async def drive(served: Served, bodies: Iterable[bytes], clients: int) -> Driven:
-    """Let `clients` at once take the requests one after another; the wait is bounded."""
+    """Send the requests from `clients` concurrent connections, within a time limit."""
     connections = [await Connection.open(served.url, served.token) for _ in range(clients)]
     waiting = iter(bodies)
     latencies: list[float] = []
@@ -175,12 +175,12 @@ _number = itertools.count(1)
 
 
 def call(method: str, **params: object) -> bytes:
-    """The body of one JSON-RPC request."""
+    """Return the body of one JSON-RPC request."""
     return msgspec.json.encode({"jsonrpc": "2.0", "id": next(_number), "method": method, "params": params})
 
 
 def send(text: str, message_id: str, *, context_id: str = "", at_once: bool = False) -> bytes:
-    """The body of SendMessage; `at_once` does not wait for the end."""
+    """Return the body of SendMessage; `at_once` does not wait for the end."""
     message: dict[str, object] = {"messageId": message_id, "role": "ROLE_USER", "parts": [{"text": text}]}
     if context_id:
         message["contextId"] = context_id
@@ -188,7 +188,7 @@ def send(text: str, message_id: str, *, context_id: str = "", at_once: bool = Fa
 
 
 async def asked(address: str, token: str, body: bytes) -> dict[str, Any]:
-    """The result of one call on a connection of its own."""
+    """Return the result of one call on a connection of its own."""
     connection = await Connection.open(address, token)
     try:
         return dict(msgspec.json.decode(await connection.ask(body))["result"])

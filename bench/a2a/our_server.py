@@ -1,8 +1,8 @@
-"""Our side: the server as it is started everywhere, but with an agent that answers at once.
+"""Our side: the normal server, but with an agent that replies at once.
 
-A program of its own: `python -m bench.a2a.our_server DIR DURABILITY TASKS` makes a store with that many tasks and
-serves it on a free port. Only the turn is another one: no model is asked and nothing is written into the journal, as
-the yardstick's agent asks nobody and has no journal. Durability is also told by the environment, to the server itself.
+`python -m bench.a2a.our_server DIR DURABILITY TASKS` creates a store with that many tasks and serves it on a free port.
+Only the turn differs: no model is called and nothing is written to the journal, because the SDK's agent calls no model
+and has no journal. The server itself reads its durability from the environment.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ from carrel.storage import Tx, open_database
 from carrel.surfaces.a2a.messages import to_message
 from tests.harness.engine import ensure_default_account
 
-# At most one of a context in one transaction, for a lane starts one at a time.
+# At most one per context in one transaction, because a lane starts one run at a time.
 TASKS_AT_ONCE = 500
 LEASE_MS = 60_000
 _DONE = Completed(reply=ANSWER)
@@ -33,13 +33,13 @@ _FAILED = Failed(code="bench", message=ANSWER)
 
 
 class AtOnce:
-    """Takes the place of the turns; one context's name ends in what holds a turn, another's in what lets them go."""
+    """Replaces the turns; contexts with the suffix HELD wait until one with the suffix RELEASING runs."""
 
     def __init__(self, *_: object) -> None:
         self._released = asyncio.Event()
 
     async def take(self, run: Claim) -> Outcome:
-        """Answer, at once unless held."""
+        """Reply at once, unless held."""
         if run.key.endswith(HELD):
             await self._released.wait()
         elif run.key.endswith(RELEASING):
@@ -48,7 +48,7 @@ class AtOnce:
 
 
 async def fill(folder: Path, durability: str, tasks: int) -> None:
-    """Make the account and put tasks in by the door and the end that all tasks take, many in one commit."""
+    """Create the account and deliver and settle the tasks as usual, many in one commit."""
     db = open_database(f"sqlite:///{folder / 'carrel.db'}", durability=durability)
     try:
         token = await db.write(ensure_default_account)
@@ -76,9 +76,9 @@ def _seed(tx: Tx, access: Access, numbers: range) -> None:
 def _envelope(access: Access, number: int) -> Envelope:
     context_id = f"context-{number % CONTEXTS}"
     message = Message(message_id=f"said-{number}", role=Role.ROLE_USER, parts=[Part(text=SAID)], context_id=context_id)
-    words = to_message(SendMessageRequest(message=message), access.actor_id, f"seed:{number}")
+    to_deliver = to_message(SendMessageRequest(message=message), access.actor_id, f"seed:{number}")
     key = SessionKey.of("main", f"a2a:{caller_hash(access.actor_id)}:{context_id}")
-    return Envelope(key=key, message=words, channel="api")
+    return Envelope(key=key, message=to_deliver, channel="api")
 
 
 if __name__ == "__main__":

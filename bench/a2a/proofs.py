@@ -1,4 +1,4 @@
-"""Load that must not lose, double or turn round anything: a thousand streams, and clients that share contexts."""
+"""Load that must lose, duplicate or reorder nothing: a thousand streams, and clients that share contexts."""
 
 import asyncio
 import random
@@ -27,7 +27,7 @@ _DONE = "TASK_STATE_COMPLETED"
 
 
 class Flood(Struct, kw_only=True):
-    """What clients were told: the task of every message, and whatever contradicts itself."""
+    """What the clients saw: the task of every message, and contradictions."""
 
     tasks: dict[str, str] = field(default_factory=dict)
     contexts: dict[str, str] = field(default_factory=dict)
@@ -35,12 +35,12 @@ class Flood(Struct, kw_only=True):
 
 
 def measure_load(durability: str) -> list[Figure]:
-    """Every proof; each figure counts what went wrong and must be nothing."""
+    """Return all proofs; each figure counts errors and must be 0."""
     return [*uvloop.run(_streams(durability)), *uvloop.run(_flood(durability))]
 
 
 async def _streams(durability: str) -> list[Figure]:
-    """Streams of as many tasks at once, all of them working while all are followed; then all end."""
+    """Follow many working tasks at once until all of them end."""
     tell(f"a2a_load: {STREAMS:,} streams")
     with our_server(durability, 0, CARREL_RUNS__CONCURRENCY=str(STREAMS + 10)) as served:
         faults, seconds = await stream_faults(served.url, served.token, STREAMS)
@@ -52,7 +52,7 @@ async def _streams(durability: str) -> list[Figure]:
 
 
 async def stream_faults(url: str, token: str, streams: int) -> tuple[list[str], float]:
-    """Open the streams, see each at work, let them go; what is wrong, and how long the rest took."""
+    """Open the streams, wait until every task works, then release them; return the errors and the time to the end."""
     connections = [await Connection.open(url, token) for _ in range(streams)]
     working = asyncio.Semaphore(0)
     told: list[list[dict[str, Any]]] = [[] for _ in range(streams)]
@@ -80,12 +80,12 @@ def _streaming(at: int) -> bytes:
 
 
 def stream_fault(events: list[dict[str, Any]]) -> str:
-    """What is wrong with one stream: it begins with its task, misses no change and ends with its end."""
+    """Return what is wrong with one stream, which must start with its task, miss no change and end with it."""
     if not events or "task" not in events[0]:
-        return "did not begin with its task"
+        return "did not start with its task"
     changes = [next(iter(event.values()))["metadata"]["generation"] for event in events]
     if changes != list(range(int(changes[0]), int(changes[0]) + len(changes))):
-        return f"told of the changes {changes}"
+        return f"reported the changes {changes}"
     return "" if _state(events[-1]) == _DONE else f"ended with {events[-1]}"
 
 
@@ -106,7 +106,7 @@ async def _flood(durability: str) -> list[Figure]:
 
 
 async def flooded(url: str, token: str, *, clients: int, messages: int, contexts: int, seed: int) -> Flood:
-    """Let every client say its messages, each in a context drawn from all, and some of them again."""
+    """Let every client send its messages to random contexts, and repeat some of them."""
     flood = Flood()
 
     async def client(at: int) -> None:
@@ -131,7 +131,7 @@ async def flooded(url: str, token: str, *, clients: int, messages: int, contexts
 async def flood_faults(url: str, token: str, flood: Flood) -> list[str]:
     """Wait until everything has ended, then compare what is listed with what was accepted.
 
-    A last word in every context is waited for: what was said there before has ended by then, or order is broken.
+    A last message in every context is waited for: all earlier ones have ended by then, or the order is broken.
     """
     faults = list(flood.faults)
     accepted = Counter(flood.tasks.values())
@@ -147,14 +147,14 @@ async def flood_faults(url: str, token: str, flood: Flood) -> list[str]:
 
 
 def list_faults(wanted: set[str], listed: dict[str, str]) -> list[str]:
-    """What a context's list says otherwise than the clients were told: tasks missing, too many, or not completed."""
+    """Return how a context's list differs from what the clients saw: missing, extra or unfinished tasks."""
     lost = [f"{task} is lost" for task in sorted(wanted - set(listed))]
-    strange = [f"{task} is nobody's" for task in sorted(set(listed) - wanted)]
+    strange = [f"{task} has no sender" for task in sorted(set(listed) - wanted)]
     return [*lost, *strange, *(f"{task} ended {state}" for task, state in listed.items() if state != _DONE)]
 
 
 async def _listed(url: str, token: str, context_id: str) -> dict[str, str]:
-    """The states of all tasks of a context; a list that shows one twice is no list."""
+    """Return the states of all tasks of a context."""
     found: dict[str, str] = {}
     page_token = ""
     while True:
@@ -168,7 +168,7 @@ async def _listed(url: str, token: str, context_id: str) -> dict[str, str]:
 
 
 async def order_faults(folder: Path) -> list[str]:
-    """Breaks of order and overlaps in a store that no server has open."""
+    """Return overlaps and breaks of order in a store that no server has open."""
     db = open_database(f"sqlite:///{folder / 'carrel.db'}")
     try:
         events = await db.read(

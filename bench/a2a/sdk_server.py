@@ -1,8 +1,8 @@
-"""The yardstick: the official SDK's own server with its database store on SQLite, and an agent that answers at once.
+"""The baseline: the official SDK's own server with its database store on SQLite, and an agent that replies at once.
 
-A program of its own: `python -m bench.a2a.sdk_server DIR DURABILITY TASKS` makes a store with that many tasks, serves
-it on a free port and says where. It is set up as its documentation does, on the same HTTP server as ours, with the
-same durability, and with tracing off, which would only slow it down.
+`python -m bench.a2a.sdk_server DIR DURABILITY TASKS` creates a store with that many tasks, serves it on a free port and
+prints the address. It is set up as in its documentation, on the same HTTP server as ours, with the same durability,
+and with tracing off, which would only slow it down.
 """
 
 import os
@@ -46,10 +46,10 @@ SYNCHRONOUS = {"full": "FULL", "normal": "NORMAL"}
 
 
 class AtOnce(AgentExecutor):
-    """Submitted, working, one artifact, completed: what every task goes through, without any work."""
+    """Moves every task through submitted, working, one artifact and completed, without doing any work."""
 
     async def execute(self, context: RequestContext, event_queue: EventQueue) -> None:
-        """Tell all of it and return."""
+        """Publish all events and return."""
         assert context.task_id is not None
         assert context.context_id is not None
         assert context.message is not None
@@ -62,11 +62,11 @@ class AtOnce(AgentExecutor):
         await updater.complete(updater.new_agent_message([Part(text=ANSWER)]))
 
     async def cancel(self, context: RequestContext, event_queue: EventQueue) -> None:
-        """Nothing is ever left to cancel."""
+        """Do nothing: no task is ever left to cancel."""
 
 
 def open_engine(folder: Path, durability: str) -> AsyncEngine:
-    """SQLite in WAL mode, as ours is."""
+    """Open SQLite in WAL mode, like ours."""
     engine = create_async_engine(f"sqlite+aiosqlite:///{folder / 'sdk.db'}")
 
     def prepare(connection: Any, _record: Any) -> None:
@@ -80,7 +80,7 @@ def open_engine(folder: Path, durability: str) -> AsyncEngine:
 
 
 async def fill(engine: AsyncEngine, store: DatabaseTaskStore, tasks: int) -> None:
-    """Put tasks in, as rows that the store itself has made, many in one commit."""
+    """Insert tasks as rows that the store itself has made, many in one commit."""
     owner = store.owner_resolver(ServerCallContext())
     columns = [column.key for column in class_mapper(store.task_model).column_attrs]
     for start in range(0, tasks, ROWS_AT_ONCE):
@@ -91,7 +91,7 @@ async def fill(engine: AsyncEngine, store: DatabaseTaskStore, tasks: int) -> Non
 
 
 def seeded(number: int) -> Task:
-    """One task that has ended."""
+    """Return one ended task."""
     task_id, context_id = f"task-{number}", f"context-{number % CONTEXTS}"
     said = Message(message_id=f"said-{number}", role=Role.ROLE_USER, parts=[Part(text=SAID)], context_id=context_id)
     reply = Message(message_id=f"reply-{number}", role=Role.ROLE_AGENT, parts=[Part(text=ANSWER)])
@@ -102,7 +102,7 @@ def seeded(number: int) -> Task:
 
 
 async def serve(folder: Path, durability: str, tasks: int) -> None:
-    """Make the store, listen, say where, serve until killed."""
+    """Create the store, print the address and serve until killed."""
     engine = open_engine(folder, durability)
     store = DatabaseTaskStore(engine)
     await store.initialize()

@@ -38,7 +38,7 @@ def test_a_task_can_start_with_any_event() -> None:
     status = TaskStatus(state=TaskState.TASK_STATE_INPUT_REQUIRED)
     event = TaskStatusUpdateEvent(task_id="t", context_id="c", status=status)
     task.apply(MessageToDict(StreamResponse(status_update=event)))
-    assert (task.id, task.context_id, task.state, task.is_asking, task.is_resting) == (
+    assert (task.id, task.context_id, task.state, task.is_asking, task.is_settled) == (
         "t",
         "c",
         "input-required",

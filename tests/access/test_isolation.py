@@ -17,7 +17,7 @@ import pytest
 from msgspec import Struct, structs
 
 from carrel.kernel import Access, SessionKey, system_access
-from carrel.runs import RunFilter, TaskFilter
+from carrel.runs import CallerRunFilter, RunFilter
 from carrel.sessions import LaneFilter
 from carrel.storage import Tx
 from carrel.storage.sqlite import migrate_file
@@ -47,7 +47,7 @@ ARGUMENTS: Values = {
     "after": 0, "since": 0, "before": 1 << 60, "moment": 1 << 60, "at": 0, "upto": 1 << 60, "limit": 1_000, "but": "~",
     "keep": 0, "a2a": True, "head": True,
 }  # fmt: skip
-FILTERS = {RunFilter: RunFilter(), LaneFilter: LaneFilter(), TaskFilter: TaskFilter(agent_id="main")}
+FILTERS = {RunFilter: RunFilter(), LaneFilter: LaneFilter(), CallerRunFilter: CallerRunFilter(agent_id="main")}
 
 
 class Undo(Exception):

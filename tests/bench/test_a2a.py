@@ -35,6 +35,6 @@ def test_a_list_is_compared_with_what_was_accepted() -> None:
     assert list_faults({"a", "b"}, {"a": DONE, "b": DONE}) == []
     assert list_faults({"a", "b"}, {"a": DONE, "c": "TASK_STATE_FAILED"}) == [
         "b is lost",
-        "c is nobody's",
+        "c has no sender",
         "c ended TASK_STATE_FAILED",
     ]

@@ -1,4 +1,4 @@
-"""The client of the public API, against a real HTTP server."""
+"""The client of the public API against a real HTTP server."""
 
 import socket
 import threading
@@ -17,7 +17,7 @@ def server() -> Iterator[TinyServer]:
         yield running
 
 
-def test_it_sends_token_query_and_json_and_keeps_the_line(server: TinyServer) -> None:
+def test_it_sends_token_query_and_json_over_one_connection(server: TinyServer) -> None:
     server.answers("GET", "/api/runs", {"runs": []})
     server.answers("POST", "/api/runs", {"runId": "run_1"}, status=202)
     with Client(server.url + "/", "crl_owner_x_y") as client:
@@ -32,17 +32,17 @@ def test_it_sends_token_query_and_json_and_keeps_the_line(server: TinyServer) ->
     assert server.connections == 1
 
 
-def test_an_answer_without_content_is_none(server: TinyServer) -> None:
+def test_an_empty_response_is_none(server: TinyServer) -> None:
     server.answers("DELETE", "/api/tokens/tok_1", status=204)
     assert Client(server.url).delete("/api/tokens/tok_1") is None
 
 
-def test_a_key_is_one_segment_of_a_path(server: TinyServer) -> None:
+def test_a_key_is_encoded_as_one_path_segment(server: TinyServer) -> None:
     server.answers("GET", "/api/sessions/agent:main:web:a/b", {"session": 1})
     assert Client(server.url).get(f"/api/sessions/{segment('agent:main:web:a/b')}") == {"session": 1}
 
 
-def test_a_line_the_server_hung_up_is_dialled_again(server: TinyServer) -> None:
+def test_it_reconnects_after_the_server_closes_the_connection(server: TinyServer) -> None:
     server.does("GET", "/announced", lambda _: (200, Frames(iter([b"{}"]))))
     server.answers("GET", "/silent", HangUp({}))
     server.answers("POST", "/after", {"said": "once"})
@@ -58,7 +58,7 @@ def test_a_line_the_server_hung_up_is_dialled_again(server: TinyServer) -> None:
 @pytest.mark.parametrize(
     ("status", "not_allowed"), [(400, False), (401, True), (403, True), (409, False), (500, False)]
 )
-def test_a_refusal_carries_the_servers_words(server: TinyServer, status: int, not_allowed: bool) -> None:
+def test_a_refusal_has_the_servers_message(server: TinyServer, status: int, not_allowed: bool) -> None:
     server.answers("GET", "/x", {"error": {"code": "c", "message": "Say please.", "field": "f"}}, status=status)
     with pytest.raises(Refused) as caught:
         Client(server.url).get("/x")
@@ -67,19 +67,19 @@ def test_a_refusal_carries_the_servers_words(server: TinyServer, status: int, no
     assert caught.value.not_allowed is not_allowed
 
 
-def test_a_refusal_without_words_is_still_a_refusal(server: TinyServer) -> None:
+def test_an_error_without_a_message_is_a_refusal_too(server: TinyServer) -> None:
     server.answers("GET", "/x", Raw(b"<html>Bad gateway</html>"), status=502)
     with pytest.raises(Refused, match="502"):
         Client(server.url).get("/x")
 
 
-def test_an_answer_that_is_not_json_means_that_something_else_listens_there(server: TinyServer) -> None:
+def test_a_response_that_is_not_json_is_not_a_carrel_server(server: TinyServer) -> None:
     server.answers("GET", "/x", Raw(b"<html>Welcome</html>"))
     with pytest.raises(NotReachable, match="not like a Carrel server"):
         Client(server.url).get("/x")
 
 
-def test_a_port_nobody_listens_on_is_not_reachable() -> None:
+def test_a_closed_port_is_not_reachable() -> None:
     with socket.socket() as held:
         held.bind(("127.0.0.1", 0))
         with pytest.raises(NotReachable, match="No Carrel server answers"):
@@ -87,12 +87,12 @@ def test_a_port_nobody_listens_on_is_not_reachable() -> None:
 
 
 @pytest.mark.parametrize("url", ["", "ftp://x", "http://", "http:///path"])
-def test_what_is_no_address_is_refused(url: str) -> None:
+def test_an_invalid_url_is_refused(url: str) -> None:
     with pytest.raises(NotReachable, match="is not the URL of a server"):
         Client(url)
 
 
-def test_an_answer_that_takes_too_long_times_out_and_the_next_request_is_fresh(server: TinyServer) -> None:
+def test_a_slow_response_times_out_and_the_next_request_reconnects(server: TinyServer) -> None:
     gate = threading.Event()
 
     def slow(_: Asked) -> tuple[int, object]:
@@ -112,7 +112,7 @@ def frame(seq: int, name: str = "run.queued") -> bytes:
     return f'id: {seq}\nevent: {name}\ndata: {{"seq": {seq},\ndata:  "name": "{name}"}}\n\n'.encode()
 
 
-def test_a_stream_takes_up_after_the_last_event_it_saw(server: TinyServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stream_resumes_after_the_last_event_it_saw(server: TinyServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(client_module, "RECONNECT_SECONDS", 0.001)
     connections = iter(
         [
@@ -129,7 +129,7 @@ def test_a_stream_takes_up_after_the_last_event_it_saw(server: TinyServer, monke
     assert server.asked[1].query == {"sessionKey": "main"}
 
 
-def test_a_stream_cut_before_its_first_event_takes_up_where_it_was_opened(
+def test_a_stream_cut_before_its_first_event_resumes_where_it_was_opened(
     server: TinyServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(client_module, "RECONNECT_SECONDS", 0.001)
@@ -139,7 +139,7 @@ def test_a_stream_cut_before_its_first_event_takes_up_where_it_was_opened(
     assert server.asked[1].headers["Last-Event-ID"] == "4"
 
 
-def test_a_stream_with_an_idle_bound_ends_quietly(server: TinyServer) -> None:
+def test_a_stream_with_an_idle_limit_ends_without_an_error(server: TinyServer) -> None:
     gate = threading.Event()
 
     def pieces() -> Iterator[bytes]:
@@ -151,13 +151,15 @@ def test_a_stream_with_an_idle_bound_ends_quietly(server: TinyServer) -> None:
     gate.set()
 
 
-def test_a_refused_stream_says_so_at_once(server: TinyServer) -> None:
+def test_a_refused_stream_raises_at_once(server: TinyServer) -> None:
     server.answers("GET", "/s", {"error": {"code": "unauthenticated", "message": "Who?"}}, status=401)
     with pytest.raises(Refused, match="Who"):
         next(Client(server.url).stream("/s"))
 
 
-def test_a_server_that_always_hangs_up_is_given_up(server: TinyServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_always_closes_the_stream_is_given_up(
+    server: TinyServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(client_module, "RECONNECT_SECONDS", 0.0)
     server.does("GET", "/s", lambda _: (200, Frames(iter([]))))
     with pytest.raises(NotReachable, match="closes the event stream"):

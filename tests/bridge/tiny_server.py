@@ -1,4 +1,4 @@
-"""A tiny real HTTP server that answers what a test tells it to, for clients of the API."""
+"""A tiny real HTTP server with scripted responses, for tests of API clients."""
 
 import json
 import sys
@@ -11,7 +11,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 
 class Asked(NamedTuple):
-    """A request as the server saw it."""
+    """A request as the server received it."""
 
     method: str
     path: str
@@ -21,19 +21,19 @@ class Asked(NamedTuple):
 
 
 class Frames(NamedTuple):
-    """An answer in pieces; after the last one the server hangs up."""
+    """A response in pieces; after the last one the server closes the connection."""
 
     pieces: Iterator[bytes]
 
 
 class HangUp(NamedTuple):
-    """A whole answer after which the server hangs up without having said so."""
+    """A whole response after which the server closes the connection without announcing it."""
 
     body: Any
 
 
 class Raw(NamedTuple):
-    """An answer that is not JSON."""
+    """A response that is not JSON."""
 
     text: bytes
 
@@ -42,7 +42,7 @@ Answer = Callable[[Asked], tuple[int, Any]]
 
 
 class TinyServer(ThreadingHTTPServer):
-    """Answers by a table of (method, path); remembers what it was asked."""
+    """Responds from a table of (method, path) and records the requests."""
 
     daemon_threads = True
     block_on_close = False
@@ -55,12 +55,12 @@ class TinyServer(ThreadingHTTPServer):
         self.hang_ups = threading.Semaphore(0)
 
     def shutdown_request(self, request: Any) -> None:
-        """Hang up, and let a test know that it is done: once for every line, so that none is taken for another."""
+        """Close the connection and signal it once per connection, so that a test can wait for it."""
         super().shutdown_request(request)
         self.hang_ups.release()
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """Let a client hang up without a word: several tests are about just that."""
+        """Ignore clients that close the connection, as several tests do."""
         if not isinstance(sys.exception(), ConnectionError):
             super().handle_error(request, client_address)  # type: ignore[arg-type]
 
@@ -84,7 +84,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.server.connections += 1
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002  (the library's own name)
-        """Say nothing: the test's own output is what counts."""
+        """Log nothing, to keep the test output clean."""
 
     def do_GET(self) -> None:
         parts = urlsplit(self.path)
@@ -113,12 +113,12 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(text)
 
-    do_POST = do_PATCH = do_DELETE = do_GET  # noqa: N815  (the library calls them so)
+    do_POST = do_PATCH = do_DELETE = do_GET  # noqa: N815  (the library's own names)
 
 
 @contextmanager
 def tiny_server() -> Iterator[TinyServer]:
-    """Run a tiny server for the length of a test."""
+    """Run a tiny server during a test."""
     server = TinyServer()
     worker = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
     worker.start()

@@ -1,4 +1,4 @@
-"""The official conformance kits and clients of A2A, run against a real server: a command, no part of the suite.
+"""The official A2A conformance kits and clients against a real server: a command, not part of the test suite.
 
-The kits themselves are not here: they are checked out elsewhere, with an environment of their own, and not changed.
+The kits are not included: check them out elsewhere, unmodified, each with its own environment.
 """

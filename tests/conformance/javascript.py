@@ -1,4 +1,4 @@
-"""The official JavaScript client, as it is, against a server of its own: not part of the suite, for it needs Node."""
+"""The official JavaScript client, unmodified, against a new server; not in the test suite, because it needs Node."""
 
 import shutil
 import subprocess
@@ -11,11 +11,11 @@ SECONDS_MAX = 120
 
 
 def run_javascript(folder: Path) -> int:
-    """Let the program talk to a server; `folder` is where @a2a-js/sdk is installed. The program's exit status."""
+    """Run the client program and return its exit status; @a2a-js/sdk is installed in `folder`."""
     node = shutil.which("node")
     if node is None:
-        raise SystemExit("no Node here")
-    # Packages are looked up from where a program lies, so it is put beside them for the moment.
+        raise SystemExit("Node is not installed")
+    # Node resolves packages from the location of a program, so copy it next to them.
     beside = folder.resolve() / PROGRAM.name
     shutil.copyfile(PROGRAM, beside)
     try:

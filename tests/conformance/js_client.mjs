@@ -1,6 +1,6 @@
-// The official JavaScript client, as it is: sends, streams, reads, lists, cancels and comes back, by every way there is.
-// Started by `python -m tests.conformance --js DIR`, which puts it beside the installed package; the server's address
-// is its only argument. Both lines of the package are known: 1.x with its compatibility layer, and 0.3.x.
+// The official JavaScript client, unmodified: sends, streams, reads, lists, cancels and resubscribes over every binding.
+// Started by `python -m tests.conformance --js DIR`, which copies it next to the installed package; its only argument
+// is the URL of the server. Works with both lines of the package: 1.x with its compatibility layer, and 0.3.x.
 
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
@@ -73,7 +73,7 @@ async function list(client, done) {
 
 async function oldWays() {
   for (const transport of [new JsonRpcTransportFactory(), new RestTransportFactory()]) {
-    // This line of the package asks for a card without saying which; a server that speaks both must be told.
+    // This line of the package requests a card without naming a version, so name it here.
     const answer = await fetch(`${server}/.well-known/agent-card.json`, { headers: { 'A2A-Version': '0.3' } });
     const factory = new ClientFactory({ transports: [transport], preferredTransports: [transport.protocolName] });
     await talk(await factory.createFromAgentCard(await answer.json()));

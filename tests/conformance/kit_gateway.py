@@ -1,7 +1,7 @@
-"""The model behind a server that a conformance kit talks to.
+"""The model behind the server that a conformance kit tests.
 
-A kit says by the beginning of a message's id what the agent is to do. This model reads the id where every model finds
-it, in `metadata.messageId`, and does it with the tools every model has: artifacts, a question back, a refusal.
+The prefix of a message's id says what the kit expects from the agent. This model reads the id from
+`metadata.messageId`, as any model can, and uses the tools that every model has: artifacts, a question, a refusal.
 """
 
 import base64
@@ -11,12 +11,12 @@ from typing import Any, Literal
 from tests.scripted_gateway import Answer, Gate, Request, ScriptedGateway, calls, text
 
 Otherwise = Literal["complete", "ask"]
-# The kit looks at such a task for twice its own streaming time-out.
+# The kit watches such a task for twice its own streaming timeout.
 HOLD_SECONDS = 4.0
 HELD = "test-resubscribe-message-id"
 ASKED_BACK = "tck-input-required"
 DECLINED = "tck-reject-task"
-# A kit that continues a task writes this where it wants to be asked again.
+# The kit sends this in a task that it wants to continue again.
 MORE_TO_COME = "TCK history message"
 
 _FILE = {"filename": "output.txt", "mediaType": "text/plain"}
@@ -26,7 +26,7 @@ _CHUNKS: list[dict[str, Any]] = [
     {"text": "chunk-2", "artifactId": "chunked", "append": True},
 ]
 
-# The longest beginning comes first: one of them may begin with another.
+# Longer prefixes come first, because one can be the prefix of another.
 ARTIFACTS: tuple[tuple[str, list[dict[str, Any]]], ...] = (
     ("tck-artifact-text", [{"text": "Generated text content"}]),
     ("tck-artifact-file-url", [{"url": "https://example.com/output.txt", **_FILE}]),
@@ -43,7 +43,7 @@ REPLIES = {"tck-complete-task": "Hello from TCK", "tck-message-response": "Direc
 
 
 class KitGateway(ScriptedGateway):
-    """Does what the id of a message asks for; what `otherwise` says where it asks for nothing."""
+    """Does what a message's id asks for, or `otherwise` if it asks for nothing."""
 
     def __init__(self, otherwise: Otherwise = "complete") -> None:
         super().__init__()
@@ -51,13 +51,13 @@ class KitGateway(ScriptedGateway):
         self._otherwise = otherwise
 
     def _act(self, request: Request) -> Answer:
-        asked: dict[str, Any] = request.json
-        items: list[dict[str, Any]] = asked["input"]
-        name = str(asked["metadata"].get("messageId", ""))
+        body: dict[str, Any] = request.json
+        items: list[dict[str, Any]] = body["input"]
+        name = str(body["metadata"].get("messageId", ""))
         if items[-1].get("type") == "function_call_output":
             return text("Done.")
-        for beginning, artifacts in ARTIFACTS:
-            if beginning in name:
+        for prefix, artifacts in ARTIFACTS:
+            if prefix in name:
                 return calls(*(("artifact_add", artifact) for artifact in artifacts))
         if DECLINED in name:
             return calls(("decline", {"reason": "rejected"}))
@@ -65,7 +65,7 @@ class KitGateway(ScriptedGateway):
             return text("Done.", before=_opened_after(HOLD_SECONDS))
         if self._asks_back(name, items):
             return calls(("request_input", {"question": "What else?"}))
-        return text(next((said for beginning, said in REPLIES.items() if beginning in name), "Done."))
+        return text(next((reply for prefix, reply in REPLIES.items() if prefix in name), "Done."))
 
     def _asks_back(self, name: str, items: list[dict[str, Any]]) -> bool:
         has_asked = any(item.get("name") == "request_input" for item in items)
@@ -75,9 +75,9 @@ class KitGateway(ScriptedGateway):
 
 
 def _newest(items: list[dict[str, Any]]) -> str:
-    """What was said last."""
-    said = next(item for item in reversed(items) if item.get("role") == "user")
-    return str(said["content"][-1].get("text", ""))
+    """Return the text of the newest user message."""
+    newest = next(item for item in reversed(items) if item.get("role") == "user")
+    return str(newest["content"][-1].get("text", ""))
 
 
 def _opened_after(seconds: float) -> Gate:

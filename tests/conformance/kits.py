@@ -1,4 +1,4 @@
-"""Running a kit: a server with the settings of a profile, the kit's model behind it, the kit's own interpreter."""
+"""Runs a kit with its own interpreter against a server with the settings of a profile and the kit's model."""
 
 import contextlib
 import os
@@ -18,7 +18,7 @@ REQUIRED_EXTENSION = "urn:a2a:tck:required-extension"
 OLD_CATEGORIES = ("mandatory", "capabilities", "quality", "features")
 EQUIVALENCE = "transport-equivalence"
 
-# What a server can be asked to offer: everything, nothing beyond the core, and an extension one must declare.
+# What the server offers: everything, only the core, or a required extension.
 PROFILES: dict[str, dict[str, str]] = {
     "full": {"CARREL_A2A__PUSH__ALLOW_PRIVATE_ADDRESSES": "true"},
     "none": {
@@ -28,23 +28,23 @@ PROFILES: dict[str, dict[str, str]] = {
     },
     "required-extension": {"CARREL_A2A__REQUIRED_EXTENSIONS": f'["{REQUIRED_EXTENSION}"]'},
 }
-# The kit's clients declare no extension, so where one is required only the tests of that can tell anything.
+# The kit's clients declare no extension, so only the tests of required extensions are meaningful there.
 ONLY = {"required-extension": ["-k", "ExtensionRequired"]}
 
 
 @contextlib.contextmanager
 def kit_server(profile: str, *, grpc: bool = False, otherwise: Otherwise = "complete") -> Iterator[RunningServer]:
-    """A server whose callers on this machine need no token, with the kit's model behind it."""
+    """Run a server with the kit's model that needs no token on this machine."""
     with tempfile.TemporaryDirectory(prefix="carrel-kit-") as name, KitGateway(otherwise) as gateway:
-        wanted = {
+        settings = {
             "CARREL_AUTH__MODE": "loopback",
             "CARREL_LOG__LEVEL": "warning",
             **PROFILES[profile],
             **reaching(gateway),
         }
         if grpc:
-            wanted["CARREL_A2A__GRPC_PORT"] = str(free_port())
-        server = RunningServer(Path(name), clean_environment(Path(name), **wanted))
+            settings["CARREL_A2A__GRPC_PORT"] = str(free_port())
+        server = RunningServer(Path(name), clean_environment(Path(name), **settings))
         try:
             yield server
         finally:
@@ -52,7 +52,7 @@ def kit_server(profile: str, *, grpc: bool = False, otherwise: Otherwise = "comp
 
 
 def run_kit(kit: Path, profile: str, *, grpc: bool, more: list[str]) -> Report:
-    """The 1.0 kit against one profile."""
+    """Run the 1.0 kit against one profile."""
     with kit_server(profile, grpc=grpc) as server:
         _run(kit, ["--sut-host", server.url, "-v", "--", *ONLY.get(profile, []), *more])
         report = read_junit(f"1.0 kit, profile {profile}", kit / "reports" / "junitreport.xml")
@@ -61,7 +61,7 @@ def run_kit(kit: Path, profile: str, *, grpc: bool, more: list[str]) -> Report:
 
 
 def run_old_kit(kit: Path, transports: list[str]) -> list[Report]:
-    """The 0.3 kit, one transport after the other; its tasks wait for more, for it continues and cancels them."""
+    """Run the 0.3 kit for each transport; its tasks ask for more input, because it continues and cancels them."""
     runs = [(category, transport) for transport in transports for category in OLD_CATEGORIES]
     if len(transports) > 1:
         runs.append((EQUIVALENCE, ",".join(transports)))
@@ -86,7 +86,7 @@ def _run(kit: Path, options: list[str], **more: str) -> None:
 
 
 def free_port() -> int:
-    """A port nobody listens on now."""
+    """Return a free port."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

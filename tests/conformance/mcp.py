@@ -1,7 +1,7 @@
-"""The conformance suite of MCP against a server of its own: `python -m tests.conformance.mcp NODE SUITE`.
+"""The MCP conformance suite against a new server: `python -m tests.conformance.mcp NODE SUITE`.
 
-NODE is a Node of version 22 or later, SUITE the folder of an installed `@modelcontextprotocol/conformance`. It is run
-against the product, against the product with the suite's fixtures in place of its tools, and again with sessions kept.
+NODE is Node 22 or later, SUITE the folder of an installed `@modelcontextprotocol/conformance`. It runs against the
+product, against the product with the suite's fixtures instead of its tools, and again with sessions kept.
 """
 
 import contextlib
@@ -31,7 +31,7 @@ NOT_SCORED = re.compile(r"^  [✓✗] (\S+) \((?:extension|pending|added-after-r
 
 @contextlib.contextmanager
 def serving(words: list[str]) -> Iterator[str]:
-    """The address of a server whose callers on this machine need no token."""
+    """Run a server that needs no token on this machine and yield its URL."""
     with tempfile.TemporaryDirectory(prefix="carrel-mcp-") as name:
         environment = clean_environment(Path(name), CARREL_AUTH__MODE="loopback", CARREL_LOG__LEVEL="warning")
         command = [sys.executable, *(word.format(dir=name) for word in words)]
@@ -45,7 +45,7 @@ def serving(words: list[str]) -> Iterator[str]:
 
 
 def suite(node: Path, folder: Path, url: str, *options: str) -> str:
-    """What the suite prints."""
+    """Run the suite and return its output."""
     program = folder / "dist" / "index.js"
     done = subprocess.run(
         [str(node), str(program), "server", "--url", f"{url}/mcp", *options],
@@ -58,21 +58,21 @@ def suite(node: Path, folder: Path, url: str, *options: str) -> str:
     return done.stdout
 
 
-def told(title: str, printed: str) -> Iterator[str]:
-    """The counts, and which scenarios that count were not passed."""
+def report(title: str, printed: str) -> Iterator[str]:
+    """Yield the counts and the scored scenarios that failed."""
     rows = [(mark, name, int(passed), int(failed)) for mark, name, passed, failed in LINE.findall(printed)]
-    aside = set(NOT_SCORED.findall(printed))
-    scored = [row for row in rows if row[1] not in aside]
+    unscored = set(NOT_SCORED.findall(printed))
+    scored = [row for row in rows if row[1] not in unscored]
     failing = [row[1] for row in scored if row[0] == "✗"]
     checks = f"checks {sum(row[2] for row in scored)} passed, {sum(row[3] for row in scored)} failed"
     yield f"{title}: scenarios {len(scored) - len(failing)} of {len(scored)}, {checks}"
     yield from (f"  {name}" for name in failing)
-    # The suite calls these passed.
+    # The suite counts these as passed.
     yield from (f"  {name}: nothing was checked" for _, name, passed, failed in scored if not passed + failed)
 
 
 def main() -> int:
-    """Run everything and print what came of it."""
+    """Run everything and print the results."""
     node, folder = Path(sys.argv[1]), Path(sys.argv[2])
     version = re.search(r'"version": "([^"]+)"', (folder / "package.json").read_text())
     assert version is not None
@@ -81,7 +81,7 @@ def main() -> int:
         with serving(words) as url:
             for options in runs:
                 name = f"{version[1]} {' '.join(options[1:])} {title}"
-                sys.stdout.write("\n".join([*told(name, suite(node, folder, url, *options)), ""]))
+                sys.stdout.write("\n".join([*report(name, suite(node, folder, url, *options)), ""]))
     return 0
 
 

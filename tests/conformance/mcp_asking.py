@@ -1,6 +1,6 @@
-"""Fixtures of the MCP suite for 2025-11-25: what tells the client something, or asks it something, within a call.
+"""Fixtures of the MCP suite for 2025-11-25: tools that notify or ask the client during a call.
 
-To be asked, a client must have a session of the protocol, for its answer comes as a request of its own.
+A client can only be asked in a session, because its answer is a separate request.
 """
 
 from typing import Any
@@ -47,7 +47,7 @@ CHOICES = {
 
 @fixtures.tool()
 async def test_tool_with_logging(context: Context) -> str:
-    """Tell the client's log three times."""
+    """Log three messages to the client."""
     for line in ("Tool execution started", "Tool processing data", "Tool execution completed"):
         await context.log("info", line)
     return "done"
@@ -64,31 +64,31 @@ async def test_sampling(prompt: str, context: Context) -> str:
 
 @fixtures.tool()
 async def test_elicitation(message: str, context: Context) -> str:
-    """Ask the client's person."""
+    """Ask the client's user."""
     return f"User response: {await filled_in(context, message, USER, required=list(USER))}"
 
 
 @fixtures.tool()
 async def test_elicitation_sep1034_defaults(context: Context) -> str:
-    """Ask with something written into every field."""
+    """Ask with a default for every field."""
     return f"Elicitation completed: {await filled_in(context, 'Look through this', DEFAULTS)}"
 
 
 @fixtures.tool()
 async def test_elicitation_sep1330_enums(context: Context) -> str:
-    """Ask for choices, in each way a choice is written."""
+    """Ask for choices, in every form of an enum."""
     return f"Elicitation completed: {await filled_in(context, 'Choose', CHOICES)}"
 
 
 async def filled_in(context: Context, message: str, fields: dict[str, Any], **more: object) -> str:
-    """What the client's person makes of a form."""
+    """Return what the client's user enters in a form."""
     form = {"type": "object", "properties": fields, **more}
     given = await context.session.elicit_form(message, form, related_request_id=context.request_id)
     return f"action={given.action}, content={given.content}"
 
 
 async def accept(*_: object) -> EmptyResult:
-    """Nothing changes here that a log's level or a subscription would show."""
+    """Accept log levels and subscriptions, which have no effect here."""
     return EmptyResult()
 
 

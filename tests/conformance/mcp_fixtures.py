@@ -1,6 +1,6 @@
-"""What the conformance suite of MCP asks a server for: tools, resources and prompts of fixed names.
+"""The tools, resources and prompts with fixed names that the MCP conformance suite calls.
 
-No product has them; what they can tell of ours is whether its endpoint carries all of them rightly.
+No product has them; they test whether our endpoint handles all of them correctly.
 """
 
 import base64
@@ -30,31 +30,31 @@ def text_resource(uri: str, text: str, kind: str = "text/plain") -> EmbeddedReso
 
 @fixtures.tool()
 async def test_simple_text() -> str:
-    """Give a text."""
+    """Return text."""
     return "This is a simple text response for testing."
 
 
 @fixtures.tool()
 async def test_image_content() -> list[ImageContent]:
-    """Give a picture."""
+    """Return an image."""
     return [ImageContent(data=PIXEL, mime_type="image/png")]
 
 
 @fixtures.tool()
 async def test_audio_content() -> list[AudioContent]:
-    """Give a sound."""
+    """Return audio."""
     return [AudioContent(data=SILENCE, mime_type="audio/wav")]
 
 
 @fixtures.tool()
 async def test_embedded_resource() -> list[EmbeddedResource]:
-    """Give a resource."""
+    """Return a resource."""
     return [text_resource("test://embedded-resource", "This is an embedded resource content.")]
 
 
 @fixtures.tool()
 async def test_multiple_content_types() -> list[TextContent | ImageContent | EmbeddedResource]:
-    """Give one of each."""
+    """Return one of each."""
     return [
         TextContent(text="Multiple content types test:"),
         ImageContent(data=PIXEL, mime_type="image/png"),
@@ -70,7 +70,7 @@ async def test_error_handling() -> str:
 
 @fixtures.tool()
 async def test_tool_with_progress(context: Context) -> str:
-    """Tell how far it is, three times."""
+    """Report progress three times."""
     for done in (0, 50, 100):
         await context.report_progress(done, 100, f"Completed step {done} of 100")
     return "done"
@@ -78,7 +78,7 @@ async def test_tool_with_progress(context: Context) -> str:
 
 @fixtures.tool()
 async def test_header(region: Annotated[str, Field(json_schema_extra={"x-mcp-header": "Region"})]) -> str:
-    """Take what a header says as well."""
+    """Take a parameter from a header."""
     return region
 
 
@@ -99,19 +99,19 @@ def template(id: str) -> str:  # noqa: A002  (the suite's own name)
 
 @fixtures.prompt()
 def test_simple_prompt() -> str:
-    """One line."""
+    """Return one message."""
     return "This is a simple prompt for testing."
 
 
 @fixtures.prompt()
 def test_prompt_with_arguments(arg1: str, arg2: str) -> str:
-    """One line with both."""
+    """Return one message with both arguments."""
     return f"Prompt with arguments: arg1='{arg1}', arg2='{arg2}'"
 
 
 @fixtures.prompt()
 def test_prompt_with_embedded_resource(resourceUri: str) -> list[UserMessage]:  # noqa: N803  (the suite's own name)
-    """A resource and a line."""
+    """Return a resource and a message."""
     return [
         UserMessage(text_resource(resourceUri, "Embedded resource content for testing.")),
         UserMessage(TextContent(text="Please process the embedded resource above.")),
@@ -120,7 +120,7 @@ def test_prompt_with_embedded_resource(resourceUri: str) -> list[UserMessage]:  
 
 @fixtures.prompt()
 def test_prompt_with_image() -> list[UserMessage]:
-    """A picture and a line."""
+    """Return an image and a message."""
     return [
         UserMessage(ImageContent(data=PIXEL, mime_type="image/png")),
         UserMessage(TextContent(text="Please analyze the image above.")),

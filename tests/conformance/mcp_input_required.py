@@ -1,6 +1,6 @@
-"""Fixtures of the MCP suite for 2026-07-28: calls that are answered "input required" and made again with the answers.
+"""Fixtures of the MCP suite for 2026-07-28: calls that return "input required" and are repeated with the answers.
 
-And those that `server-stateless` looks at a server through.
+Also those that `server-stateless` uses.
 """
 
 from collections.abc import Mapping
@@ -26,7 +26,7 @@ Given = str | InputRequiredResult
 
 
 def form(message: str, **fields: str) -> ElicitRequest:
-    """Ask the client's person for fields of these types."""
+    """Ask the client's user for fields of these types."""
     properties = {name: {"type": kind} for name, kind in fields.items()}
     schema = {"type": "object", "properties": properties, "required": list(fields)}
     return ElicitRequest(params=ElicitRequestFormParams(message=message, requested_schema=schema))
@@ -39,11 +39,11 @@ def sampling(text: str) -> CreateMessageRequest:
 
 
 def answered(context: Context, requests: Mapping[str, InputRequest], state: str | None = None) -> Given:
-    """What was answered, once everything is; until then what is asked for."""
+    """Return the answers once there are all of them; until then ask for them."""
     responses = context.input_responses or {}
     if responses.keys() >= requests.keys() and context.request_state == state:
-        told = ", ".join(f"{name}: {responses[name].model_dump(exclude_none=True)}" for name in requests)
-        return f"{state}-ok {told}"
+        answers = ", ".join(f"{name}: {responses[name].model_dump(exclude_none=True)}" for name in requests)
+        return f"{state}-ok {answers}"
     return InputRequiredResult(input_requests=dict(requests), request_state=state)
 
 
@@ -67,13 +67,13 @@ async def test_input_required_result_list_roots(context: Context) -> Given:
 
 @fixtures.tool()
 async def test_input_required_result_request_state(context: Context) -> Given:
-    """Ask, and know by the state that it was asked."""
+    """Ask, and recognize the repetition by its state."""
     return answered(context, {"confirm": form("Please confirm", ok="boolean")}, "state")
 
 
 @fixtures.tool()
 async def test_input_required_result_tampered_state(context: Context) -> Given:
-    """Ask, with a state that nobody else can make."""
+    """Ask, with a state that cannot be forged."""
     return answered(context, {"confirm": form("Please confirm", ok="boolean")}, "state")
 
 
@@ -98,7 +98,7 @@ async def test_input_required_result_multi_round(context: Context) -> Given:
 
 @fixtures.tool()
 async def test_input_required_result_capabilities(context: Context) -> Given:
-    """Ask for what the client says it can do."""
+    """Ask only for what the client supports."""
     can = context.client_capabilities
     asked: dict[str, InputRequest] = {}
     if can is not None and can.sampling is not None:
@@ -110,13 +110,13 @@ async def test_input_required_result_capabilities(context: Context) -> Given:
 
 @fixtures.prompt()
 async def test_input_required_result_prompt(context: Context) -> Given:
-    """Ask before there is a prompt."""
+    """Ask before returning a prompt."""
     return answered(context, {"user_context": form("What is it about?", context="string")})
 
 
 @fixtures.tool()
 async def test_missing_capability(context: Context) -> str:
-    """Refuse a client that cannot be asked for a model's words."""
+    """Refuse a client without sampling."""
     can = context.client_capabilities
     if can is None or can.sampling is None:
         raise MCPError(
@@ -127,26 +127,26 @@ async def test_missing_capability(context: Context) -> str:
 
 @fixtures.tool()
 async def test_streaming_elicitation(context: Context) -> Given:
-    """Ask without a request of its own."""
+    """Ask within the stream of the call."""
     return answered(context, {"confirm": form("Please confirm", ok="boolean")})
 
 
 @fixtures.tool()
 async def test_logging_tool(context: Context) -> str:
-    """Tell the log of a client who wants to hear it."""
+    """Log to a client that asked for it."""
     await context.log("info", "heard only by those who asked for it")
     return "done"
 
 
 @fixtures.tool()
 async def test_trigger_tool_change(context: Context) -> str:
-    """Tell listeners that there are other tools now."""
+    """Notify subscribers that the tools have changed."""
     await context.notify_tools_changed()
     return "done"
 
 
 @fixtures.tool()
 async def test_trigger_prompt_change(context: Context) -> str:
-    """Tell listeners that there are other prompts now."""
+    """Notify subscribers that the prompts have changed."""
     await context.notify_prompts_changed()
     return "done"

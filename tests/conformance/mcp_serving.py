@@ -1,8 +1,7 @@
-"""A server as it is started everywhere, but whose MCP offers what the conformance suite asks for instead of our tools.
+"""The product's server, but with the fixtures of the MCP conformance suite instead of our tools.
 
-`python -m tests.conformance.mcp_serving DIR [sessions]` serves on a free port. Everything but the tools is the
-product's: the endpoint, who asks, hosts, streams. With `sessions` it keeps sessions of the protocol, as the product
-never does.
+`python -m tests.conformance.mcp_serving DIR [sessions]` serves on a free port. Everything else is the product's: the
+endpoint, authentication, hosts, streams. With `sessions` it keeps MCP sessions, which the product never does.
 """
 
 import sys
@@ -20,7 +19,7 @@ from carrel.surfaces.mcp.protocol import Protocol
 from tests.conformance import mcp_asking, mcp_input_required
 from tests.conformance.mcp_fixtures import fixtures
 
-# What they offer is offered once they are imported.
+# Importing these modules registers their fixtures.
 OFFERED = (mcp_asking, mcp_input_required)
 
 
@@ -32,18 +31,18 @@ class FixtureProtocol(Protocol):
 
 
 class SessionProtocol(FixtureProtocol):
-    """The same, but what a client said when it connected is known at its later requests."""
+    """The same, with sessions that remember what a client sent when it connected."""
 
     def _manager(self, server: Server[Any], *, json_response: bool) -> StreamableHTTPSessionManager:
         return StreamableHTTPSessionManager(server, json_response=json_response)
 
     async def serve(self, request: Request, send: Send) -> None:
-        # A session is known only to the one of the two with which it began.
+        # Only the manager that opened a session knows it, so use one for everything.
         await self._streaming.handle_request(request.scope, request.receive, send)
 
 
 class FixtureEndpoint(Endpoint):
-    """The product's endpoint."""
+    """The product's endpoint with the fixtures."""
 
     def _new_protocol(self) -> Protocol:
         return (SessionProtocol if "sessions" in sys.argv[2:] else FixtureProtocol)(self._house)

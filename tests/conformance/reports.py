@@ -1,4 +1,4 @@
-"""What a kit found: counts, the tests that failed and were skipped with the reason each gave, requirements not met."""
+"""The results of a kit: counts, failed and skipped tests with reasons, and unmet requirements."""
 
 import json
 import re
@@ -12,7 +12,7 @@ REASON_CHARS_MAX = 200
 
 @dataclass
 class Report:
-    """One kit run once."""
+    """The results of one run of a kit."""
 
     title: str
     counts: Counter[str] = field(default_factory=Counter)
@@ -21,17 +21,17 @@ class Report:
     requirements: list[str] = field(default_factory=list)
 
     def lines(self) -> list[str]:
-        """The report for people."""
+        """Return the report as lines of text."""
         counted = ", ".join(f"{count} {outcome}" for outcome, count in sorted(self.counts.items()))
-        told = [f"{self.title}: {counted or 'nothing ran'}"]
-        told += [f"  requirement not met: {name}" for name in self.requirements]
-        told += [f"  failed: {name}: {why}" for name, why in self.failed]
-        told += [f"  skipped {count}: {why}" for why, count in self.skipped.most_common()]
-        return told
+        lines = [f"{self.title}: {counted or 'nothing ran'}"]
+        lines += [f"  requirement not met: {name}" for name in self.requirements]
+        lines += [f"  failed: {name}: {why}" for name, why in self.failed]
+        lines += [f"  skipped {count}: {why}" for why, count in self.skipped.most_common()]
+        return lines
 
 
 def read_junit(title: str, path: Path) -> Report:
-    """The outcome of every test in a JUnit file; an expected failure is counted by itself."""
+    """Read the outcome of every test from a JUnit file; expected failures are counted separately."""
     report = Report(title)
     for case in ElementTree.parse(path).getroot().iter("testcase"):
         name = f"{case.get('classname', '').rpartition('.')[2]}.{case.get('name')}"
@@ -53,17 +53,17 @@ def read_junit(title: str, path: Path) -> Report:
 
 
 def read_requirements(path: Path) -> list[str]:
-    """The requirements that the 1.0 kit calls not met, with their levels and what was wrong first."""
-    told = json.loads(path.read_text())["per_requirement"]
+    """Read the unmet requirements of the 1.0 kit, with their levels and errors."""
+    rows = json.loads(path.read_text())["per_requirement"]
     return [
         f"{name} ({row['level']}): {_short('; '.join(dict.fromkeys(row['errors'])))}"
-        for name, row in sorted(told.items())
+        for name, row in sorted(rows.items())
         if row["status"] == "FAIL"
     ]
 
 
 def _short(text: str) -> str:
     line = " ".join(text.split())
-    # A kit's ids are new in every run; without them equal reasons are equal.
+    # Ids change with every run; without them, equal reasons compare equal.
     line = re.sub(r"(tck-[a-z0-9-]+?)-[0-9a-f]{8}\b", r"\1", line)
     return line if len(line) <= REASON_CHARS_MAX else line[: REASON_CHARS_MAX - 1] + "…"

@@ -1,6 +1,6 @@
-"""A proxy that asks for the 0.3 card on behalf of a kit that does not say which one it wants.
+"""A proxy that requests the 0.3 card for a kit that does not say which version it expects.
 
-Everything else passes through as it came, byte for byte. One request a connection: the server is asked to close it.
+Everything else passes through byte for byte. Each connection carries one request, and the server closes it.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ _PIECE_BYTES = 65536
 
 
 class VersionProxy:
-    """Listens on a port of its own, in a thread of its own; a context manager. `url` is complete."""
+    """A context manager that listens on its own port in its own thread; `url` is its full address."""
 
     def __init__(self, server_url: str) -> None:
         address = urlsplit(server_url)
@@ -56,7 +56,7 @@ class VersionProxy:
 
 
 def changed(head: bytes) -> bytes:
-    """The head of a request with a version where a card is asked for, and without a wish to keep the connection."""
+    """Return the head of a request with `Connection: close`, and with a version if it is for a card."""
     first, *lines = head[:-4].split(b"\r\n")
     kept = [line for line in lines if not line.lower().startswith(b"connection:")]
     version = [b"A2A-Version: 0.3"] if CARD in first else []

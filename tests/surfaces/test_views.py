@@ -9,8 +9,8 @@ from carrel.kernel import REDACTED, redact
 from carrel.kernel.limits import TOOL_MESSAGE_CHARS_MAX
 from tests.harness.server import HttpServer
 from tests.requirements.mark import requirement
-from tests.surfaces.a2a.speaking import ask, message
-from tests.surfaces.a2a.speaking import said as words_of
+from tests.surfaces.a2a.a2a_calls import ask, message
+from tests.surfaces.a2a.a2a_calls import text_of as words_of
 from tests.surfaces.api.following import follow
 from tests.surfaces.api.test_changes import changes
 

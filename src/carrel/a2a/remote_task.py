@@ -44,7 +44,7 @@ class RemoteTask:
         return self.state in _ASKING
 
     @property
-    def is_resting(self) -> bool:
+    def is_settled(self) -> bool:
         """Whether the task has ended or waits for its caller."""
         return self.has_ended or self.is_asking
 

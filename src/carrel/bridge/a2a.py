@@ -46,7 +46,7 @@ class A2aClient:
         return supports_streaming(self.card()[0])
 
     def send(self, message: Item, *, wait: bool = True, timeout_seconds: float | None = None) -> Item:
-        """Send a message; return `{"task": …}` or `{"message": …}` once the task rests, or at once without `wait`."""
+        """Send a message; return `{"task": …}` or `{"message": …}` once it has settled, or at once without `wait`."""
         codec = self._codec()
         return self._request(codec.send(message, wait=wait), codec.read_sent, timeout_seconds)
 

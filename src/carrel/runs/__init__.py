@@ -4,7 +4,7 @@ The queue, claims, leases, outcomes and retries. What happens in a turn is decid
 """
 
 from carrel.runs.answers import CallOutput, answer, continue_run, is_senders, open_calls
-from carrel.runs.caller_store import TaskFilter, count_tasks, newest_tasks, release_sender
+from carrel.runs.caller_store import CallerRunFilter, count_caller_runs, newest_caller_runs, release_sender
 from carrel.runs.cancellation import cancel, require_cancelled, stop_lane
 from carrel.runs.changes import LaneStopped, RunChanged, RunRetried, about_run, publish_change
 from carrel.runs.claims import fence
@@ -31,13 +31,13 @@ from carrel.runs.watch import SETTLED_STATES, Watch
 from carrel.runs.why import Why, explain
 
 __all__ = [
-    "SETTLED_STATES", "CallOutput", "Cancelled", "Claim", "ClaimLost", "Completed", "Dispatcher", "Failed", "Handler",
-    "LaneStopped", "NeedsInput", "Outcome", "OutsideCall", "Pruner", "RequestedEnd", "Rules", "Run", "RunChanged",
-    "RunFilter", "RunRetried", "TaskFilter", "Watch", "Why", "about_run", "answer", "bind_session", "cancel",
-    "check_message", "continue_run", "count_change", "count_live", "count_tasks", "deliver", "explain", "extras_of",
-    "fence", "hold_run", "is_senders", "live_runs_of_lane", "newest_end", "newest_tasks", "note_instructions",
-    "notify_people", "observe_runs", "open_calls", "prune", "publish_change", "queue_order", "queue_position",
-    "read_requested_end", "release_sender", "remove_lane", "replace_requested_end", "request_end", "require_cancelled",
-    "retire_agent", "retry", "retry_delay_ms", "run_by_id", "run_by_sender", "running_of_lane", "runs_newest_first",
-    "stop_lane", "stuck_lanes", "subject_of",
+    "SETTLED_STATES", "CallOutput", "CallerRunFilter", "Cancelled", "Claim", "ClaimLost", "Completed", "Dispatcher",
+    "Failed", "Handler", "LaneStopped", "NeedsInput", "Outcome", "OutsideCall", "Pruner", "RequestedEnd", "Rules",
+    "Run", "RunChanged", "RunFilter", "RunRetried", "Watch", "Why", "about_run", "answer", "bind_session", "cancel",
+    "check_message", "continue_run", "count_caller_runs", "count_change", "count_live", "deliver", "explain",
+    "extras_of", "fence", "hold_run", "is_senders", "live_runs_of_lane", "newest_caller_runs", "newest_end",
+    "note_instructions", "notify_people", "observe_runs", "open_calls", "prune", "publish_change", "queue_order",
+    "queue_position", "read_requested_end", "release_sender", "remove_lane", "replace_requested_end", "request_end",
+    "require_cancelled", "retire_agent", "retry", "retry_delay_ms", "run_by_id", "run_by_sender", "running_of_lane",
+    "runs_newest_first", "stop_lane", "stuck_lanes", "subject_of",
 ]  # fmt: skip

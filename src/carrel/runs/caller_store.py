@@ -1,4 +1,4 @@
-"""The SQL of runs as A2A lists them: one caller's tasks with one agent, by their newest change."""
+"""The SQL of one caller's A2A runs with one agent: lists by newest change, and how many there are."""
 
 from typing import Any
 from zlib import crc32
@@ -10,7 +10,7 @@ from carrel.runs.model import Run
 from carrel.runs.store import RUN_TABLE, SELECT_RUN
 from carrel.storage import Tx
 
-_MINE = "account_id = :account AND actor_id = :actor AND agent_id = :agent AND provenance_kind = 'a2a'"
+_OF_CALLER = "account_id = :account AND actor_id = :actor AND agent_id = :agent AND provenance_kind = 'a2a'"
 _STRIPES = 16
 # A context belongs to one caller and one agent already; COALESCE keeps the other columns from choosing another index.
 _IN_LANE = (
@@ -19,8 +19,8 @@ _IN_LANE = (
 )
 
 
-class TaskFilter(Struct, frozen=True, kw_only=True):
-    """Which of a caller's tasks to list; a field that is None does not narrow the list."""
+class CallerRunFilter(Struct, frozen=True, kw_only=True):
+    """Which of a caller's runs to list; a field that is None does not narrow the list."""
 
     agent_id: str
     key: str | None = None
@@ -29,11 +29,11 @@ class TaskFilter(Struct, frozen=True, kw_only=True):
     updated_from: int | None = None
 
 
-def newest_tasks(
-    tx: Tx, access: Access, wanted: TaskFilter, *, before: tuple[int, str] | None, limit: int
+def newest_caller_runs(
+    tx: Tx, access: Access, run_filter: CallerRunFilter, *, before: tuple[int, str] | None, limit: int
 ) -> list[Run]:  # fmt: skip
-    """Return tasks behind a cursor of (updated_at, id), newest change first."""
-    where, values = _where(access, wanted)
+    """Return runs behind a cursor of (updated_at, id), newest change first."""
+    where, values = _where(access, run_filter)
     if before is not None:
         where.append("(updated_at < :at OR (updated_at = :at AND id < :id)) AND updated_at <= :at")
         values |= {"at": before[0], "id": before[1]}
@@ -41,11 +41,11 @@ def newest_tasks(
     return RUN_TABLE.rows(tx.all(sql, access, limit=limit, **values))
 
 
-def count_tasks(tx: Tx, access: Access, wanted: TaskFilter) -> int:
+def count_caller_runs(tx: Tx, access: Access, run_filter: CallerRunFilter) -> int:
     """Return the length of the whole list; a narrowed list is counted row by row."""
-    where, values = _where(access, wanted)
+    where, values = _where(access, run_filter)
     sql = f"SELECT count(*) FROM runs WHERE {' AND '.join(where)}"
-    if where == [_MINE]:
+    if where == [_OF_CALLER]:
         sql = (
             "SELECT COALESCE(sum(n), 0) FROM task_counts WHERE account_id = :account AND actor_id = :actor "
             "AND agent_id = :agent"
@@ -54,18 +54,18 @@ def count_tasks(tx: Tx, access: Access, wanted: TaskFilter) -> int:
     return int(row[0]) if row else 0
 
 
-def task_made(tx: Tx, access: Access, run: Run) -> None:
-    """Count a new task of its caller."""
+def count_new_run(tx: Tx, access: Access, run: Run) -> None:
+    """Add a new run to its caller's count."""
     _count(tx, access, run.actor_id, run.agent_id, run.key, 1)
 
 
-def task_forgotten(tx: Tx, access: Access, run: Run) -> None:
-    """Count one task less."""
+def count_deleted_run(tx: Tx, access: Access, run: Run) -> None:
+    """Subtract a deleted run from its caller's count."""
     _count(tx, access, run.actor_id, run.agent_id, run.key, -1)
 
 
-def lane_forgotten(tx: Tx, access: Access, key: str) -> None:
-    """Subtract every task of a lane, before its runs are deleted."""
+def count_deleted_lane(tx: Tx, access: Access, key: str) -> None:
+    """Subtract every run of a lane, before they are deleted."""
     sql = (
         "SELECT actor_id, agent_id, count(*) FROM runs WHERE account_id = :account AND key = :key "
         "AND provenance_kind = 'a2a' GROUP BY actor_id, agent_id ORDER BY actor_id, agent_id"
@@ -83,16 +83,16 @@ def _count(tx: Tx, access: Access, actor_id: str, agent_id: str, key: str, more:
     tx.later(sql, access, actor=actor_id, agent=agent_id, stripe=crc32(key.encode()) % _STRIPES, more=more)
 
 
-def _where(access: Access, wanted: TaskFilter) -> tuple[list[str], dict[str, Any]]:
-    where = [_MINE if wanted.key is None else _IN_LANE]
-    values: dict[str, Any] = {"actor": access.actor_id, "agent": wanted.agent_id}
-    if wanted.key is not None:
-        values["key"] = wanted.key
-    if wanted.condition is not None:
-        where.append(wanted.condition)
-    if wanted.updated_from is not None:
+def _where(access: Access, run_filter: CallerRunFilter) -> tuple[list[str], dict[str, Any]]:
+    where = [_OF_CALLER if run_filter.key is None else _IN_LANE]
+    values: dict[str, Any] = {"actor": access.actor_id, "agent": run_filter.agent_id}
+    if run_filter.key is not None:
+        values["key"] = run_filter.key
+    if run_filter.condition is not None:
+        where.append(run_filter.condition)
+    if run_filter.updated_from is not None:
         where.append("updated_at >= :updated_from")
-        values["updated_from"] = wanted.updated_from
+        values["updated_from"] = run_filter.updated_from
     return where, values
 
 

@@ -59,7 +59,7 @@ def _prune_runs(tx: Tx, access: Access, before: int, *, a2a: bool) -> int:
     old = store.ended_runs(tx, access, before, a2a=a2a, limit=PRUNE_ROWS_MAX)
     for run in old:
         if store.delete_run(tx, access, run.id) and a2a:
-            caller_store.task_forgotten(tx, access, run)
+            caller_store.count_deleted_run(tx, access, run)
         if run.session_id is None:
             # No turn has started, so no entry refers to its files; otherwise they are kept as long as the entry.
             delete_attachments(tx, access, run.attached())

@@ -49,7 +49,7 @@ def deliver(tx: Tx, access: Access, envelope: Envelope, rules: Rules) -> Run:
     if envelope.extras is not None:
         extras_store.keep_extras(tx, access, run.id, envelope.extras)
     if run.provenance_kind == "a2a":
-        caller_store.task_made(tx, access, run)
+        caller_store.count_new_run(tx, access, run)
     publish_change(tx, run, "run.queued", state="queued", queuePosition=max(1, position))
     if position == 0:
         tx.wake(RUNS)

@@ -33,7 +33,7 @@ def remove_lane(tx: Tx, access: Access, lane: Lane) -> str | None:
     # Files belong to an entry once the turn has started, even after the run was pruned; before that, to the run only.
     files = {*attached_in_lane(tx, access, lane.key), *lane_store.attached_to_runs(tx, access, lane.key)}
     delete_lane_entries(tx, access, lane.key)
-    caller_store.lane_forgotten(tx, access, lane.key)
+    caller_store.count_deleted_lane(tx, access, lane.key)
     lane_store.delete_runs_of_lane(tx, access, lane.key)
     delete_attachments(tx, access, files)
     leave_files(tx, access, held)

@@ -1,1 +1,1 @@
-"""Tests of A2A as its clients meet it."""
+"""Tests of A2A from the client's side."""

@@ -1,4 +1,4 @@
-"""Results: what an agent adds in a turn is kept, streamed and shown in order; its reply is the last of them."""
+"""Artifacts that an agent adds in a turn are stored, streamed and returned in order; its reply is the last one."""
 
 import base64
 import json
@@ -9,20 +9,20 @@ import pytest
 
 from tests.harness.server import HttpServer
 from tests.requirements.mark import requirement
-from tests.surfaces.a2a.speaking import (
+from tests.surfaces.a2a.a2a_calls import (
     COMPLETED,
     SUBMITTED,
     WORKING,
-    applied,
+    agent_steps,
+    apply_frames,
     call,
-    doing,
     get,
     refusal,
-    said,
     send,
-    sending,
     state,
-    told,
+    stream_send,
+    summary,
+    text_of,
 )
 
 pytestmark = pytest.mark.anyio
@@ -46,11 +46,11 @@ PARTS = [
 
 
 @requirement("S1.artifacts", "S1.complete")
-async def test_what_an_agent_adds_is_streamed_in_order_and_returned_by_the_task(on_either: httpx.AsyncClient) -> None:
-    async with sending(on_either, doing(*ADDED)) as stream:
+async def test_added_artifacts_are_streamed_in_order_and_returned_with_the_task(on_either: httpx.AsyncClient) -> None:
+    async with stream_send(on_either, agent_steps(*ADDED)) as stream:
         frames = await stream.rest()
     first, *rest = frames
-    names = told(rest)
+    names = summary(rest)
     assert names[0] == WORKING
     assert [names[1], names[2], names[5]] == ["story", "story", "values"]
     assert names[6:] == ["result", COMPLETED]
@@ -59,13 +59,13 @@ async def test_what_an_agent_adds_is_streamed_in_order_and_returned_by_the_task(
     task = await get(on_either, first.body)
     assert [artifact["parts"] for artifact in task["artifacts"]] == PARTS
     assert (task["artifacts"][0]["name"], task["artifacts"][-1]["artifactId"]) == ("A story", "result")
-    followed = applied(first.body, rest)
+    followed = apply_frames(first.body, rest)
     assert [followed[name] for name in ("status", "artifacts")] == [task[name] for name in ("status", "artifacts")]
 
 
 @requirement("S1.artifacts", "S1.wire.versions")
-async def test_the_old_version_shows_the_same_artifacts_in_its_own_words(client: httpx.AsyncClient) -> None:
-    task = await send(client, doing(*ADDED))
+async def test_a2a_0_3_returns_the_same_artifacts_in_its_own_form(client: httpx.AsyncClient) -> None:
+    task = await send(client, agent_steps(*ADDED))
     shown = (await call(client, "tasks/get", {"id": task["id"]}, version="0.3"))["result"]
     kinds = [[part["kind"] for part in artifact["parts"]] for artifact in shown["artifacts"]]
     assert kinds == [["text", "text"], ["file"], ["file"], ["data"], ["text"]]
@@ -78,10 +78,8 @@ async def test_the_old_version_shows_the_same_artifacts_in_its_own_words(client:
 
 
 @requirement("S1.artifacts")
-async def test_an_artifact_can_be_read_while_the_task_still_works(
-    server: HttpServer, client: httpx.AsyncClient
-) -> None:
-    task = await send(client, doing(ADDED[0], ("hold", "it"), ADDED[1]), at_once=True)
+async def test_an_artifact_can_be_read_while_the_task_is_working(server: HttpServer, client: httpx.AsyncClient) -> None:
+    task = await send(client, agent_steps(ADDED[0], ("hold", "it"), ADDED[1]), at_once=True)
     await server.agent.reached("it")
     shown = await get(client, task)
     assert (state(shown), [one["parts"] for one in shown["artifacts"]]) == (WORKING, [[{"text": "Once "}]])
@@ -89,7 +87,7 @@ async def test_an_artifact_can_be_read_while_the_task_still_works(
 
 
 def nested(levels: int) -> Any:
-    """Values in values."""
+    """Return an object nested that deep."""
     value: Any = 1
     for _ in range(levels):
         value = {"a": value}
@@ -97,9 +95,9 @@ def nested(levels: int) -> Any:
 
 
 @requirement("S1.artifacts")
-async def test_values_that_no_protobuf_holds_are_shown_as_they_are_written(client: httpx.AsyncClient) -> None:
+async def test_data_too_deep_for_protobuf_is_returned_as_text(client: httpx.AsyncClient) -> None:
     for levels in (24, 25, 60, 200):
-        task = await send(client, doing(("artifact_add", {"data": nested(levels), "artifactId": "deep"})))
+        task = await send(client, agent_steps(("artifact_add", {"data": nested(levels), "artifactId": "deep"})))
         (part,) = task["artifacts"][0]["parts"]
         written = {"text": json.dumps(nested(levels), separators=(",", ":")), "mediaType": "application/json"}
         assert part == ({"data": nested(levels)} if levels == 24 else written)
@@ -112,16 +110,16 @@ async def test_values_that_no_protobuf_holds_are_shown_as_they_are_written(clien
 
 @requirement("S1.complete", "S1.stream.send")
 async def test_an_empty_reply_completes_without_an_artifact(client: httpx.AsyncClient) -> None:
-    async with sending(client, "silence") as stream:
+    async with stream_send(client, "silence") as stream:
         frames = await stream.rest()
-    assert told(frames) == [SUBMITTED, WORKING, COMPLETED]
+    assert summary(frames) == [SUBMITTED, WORKING, COMPLETED]
     task = await get(client, frames[0].body)
     assert "artifacts" not in task
     assert "message" not in task["status"]
 
 
-async def test_an_agent_that_fails_keeps_what_it_added_before(client: httpx.AsyncClient) -> None:
-    task = await send(client, doing(ADDED[0], ("decline", {"reason": "no more"})))
-    assert (state(task), said(task)) == ("TASK_STATE_REJECTED", "no more")
+async def test_a_declined_task_keeps_the_artifacts_added_before(client: httpx.AsyncClient) -> None:
+    task = await send(client, agent_steps(ADDED[0], ("decline", {"reason": "no more"})))
+    assert (state(task), text_of(task)) == ("TASK_STATE_REJECTED", "no more")
     assert [one["artifactId"] for one in task["artifacts"]] == ["story"]
     assert refusal(await call(client, "SubscribeToTask", {"id": task["id"]}))[0] == -32004

@@ -1,31 +1,31 @@
-"""Cancelling a task: a queued one never starts, a working one stops, an ended one is left as it is."""
+"""Cancelling a task: a queued one never starts, a working one stops, an ended one stays as it is."""
 
 import httpx
 import pytest
 
 from tests.harness.server import HttpServer
 from tests.requirements.mark import requirement
-from tests.surfaces.a2a.speaking import (
+from tests.surfaces.a2a.a2a_calls import (
     CANCELED,
     COMPLETED,
     NEW,
     WORKING,
+    agent_steps,
     ask,
     call,
-    doing,
     get,
     refusal,
     send,
     state,
-    subscribing,
-    told,
+    subscribe,
+    summary,
 )
 
 pytestmark = pytest.mark.anyio
 
 
 @requirement("S1.cancel.queued", "S1.x.cancel.leaves")
-async def test_a_queued_task_that_is_cancelled_ends_at_once_and_never_starts(
+async def test_a_cancelled_queued_task_ends_at_once_and_never_starts(
     either_server: HttpServer, on_either: httpx.AsyncClient
 ) -> None:
     agent = either_server.agent
@@ -43,20 +43,20 @@ async def test_a_queued_task_that_is_cancelled_ends_at_once_and_never_starts(
 
 
 @requirement("S1.cancel.working")
-async def test_a_working_task_that_is_cancelled_stops_and_frees_its_lane(
+async def test_a_cancelled_working_task_stops_and_frees_its_lane(
     either_server: HttpServer, on_either: httpx.AsyncClient
 ) -> None:
-    steps = doing(
+    steps = agent_steps(
         ("artifact_add", {"text": "before", "artifactId": "a"}), ("hold", "it"), ("artifact_add", {"text": "b"})
     )
     task = await send(on_either, steps, contextId="c", at_once=True)
     await either_server.agent.reached("it")
     behind = await send(on_either, "behind", contextId="c", at_once=True)
-    async with subscribing(on_either, task) as stream:
+    async with subscribe(on_either, task) as stream:
         assert state((await stream.next()).body) == WORKING
         cancelled = await ask(on_either, "CancelTask", id=task["id"])
         assert state(cancelled) == CANCELED
-        assert told(await stream.rest()) == [CANCELED]
+        assert summary(await stream.rest()) == [CANCELED]
     either_server.agent.release("it")
     assert state(await send(on_either, "last", contextId="c")) == COMPLETED
     shown = await get(on_either, task)
@@ -66,7 +66,7 @@ async def test_a_working_task_that_is_cancelled_stops_and_frees_its_lane(
 
 @requirement("S1.cancel.terminal", "S1.wire.errors")
 async def test_an_ended_task_is_not_cancelable_and_an_unknown_one_is_not_found(client: httpx.AsyncClient) -> None:
-    done, rejected = await send(client, "hello"), await send(client, doing(("decline", {"reason": "no"})))
+    done, rejected = await send(client, "hello"), await send(client, agent_steps(("decline", {"reason": "no"})))
     asked = await send(client, "ask what?")
     await ask(client, "CancelTask", id=asked["id"])
     for task in (done, rejected, asked):
@@ -79,7 +79,7 @@ async def test_an_ended_task_is_not_cancelable_and_an_unknown_one_is_not_found(c
     assert (await client.post("/a2a/main/tasks/run_unknown:cancel", headers=NEW)).status_code == 404
 
 
-async def test_cancelling_takes_metadata_over_http_and_needs_no_body(client: httpx.AsyncClient) -> None:
+async def test_cancelling_over_http_accepts_metadata_and_needs_no_body(client: httpx.AsyncClient) -> None:
     for body in ({"metadata": {"why": "changed my mind"}}, None):
         asked = await send(client, "ask what?")
         answer = await client.post(f"/a2a/main/tasks/{asked['id']}:cancel", headers=NEW, json=body)

@@ -1,4 +1,4 @@
-"""Agent cards: valid in both versions, cheap to ask for again, and shown to whoever may see them."""
+"""Agent cards: valid in both versions, cacheable, and returned only to callers who may see them."""
 
 import httpx
 import pytest
@@ -9,7 +9,7 @@ from google.protobuf.json_format import ParseDict
 from carrel.kernel.settings import A2aSettings, ServerSettings, Settings
 from tests.harness.server import HttpServer, open_http_server
 from tests.requirements.mark import requirement
-from tests.surfaces.a2a.speaking import COMPLETED, NEW, OLD, ask, message, state
+from tests.surfaces.a2a.a2a_calls import COMPLETED, NEW, OLD, ask, message, state
 
 pytestmark = pytest.mark.anyio
 PATHS = (
@@ -21,7 +21,7 @@ PATHS = (
 
 
 @requirement("S1.wire.card")
-async def test_every_card_is_valid_says_where_and_how_and_may_be_kept(
+async def test_every_card_is_valid_names_its_interfaces_and_is_cacheable(
     server: HttpServer, nobody: httpx.AsyncClient
 ) -> None:
     bodies = []
@@ -41,14 +41,18 @@ async def test_every_card_is_valid_says_where_and_how_and_may_be_kept(
     ways = [(one.protocol_binding, one.protocol_version, one.url) for one in card.supported_interfaces]
     base = f"{server.url}/a2a/main"
     assert ways == [(name, version, base) for version in ("1.0", "0.3") for name in ("JSONRPC", "HTTP+JSON")]
-    told = card.capabilities
-    assert (told.streaming, told.push_notifications, told.extended_agent_card) == (True, True, True)
+    capabilities = card.capabilities
+    assert (capabilities.streaming, capabilities.push_notifications, capabilities.extended_agent_card) == (
+        True,
+        True,
+        True,
+    )
     assert card.security_schemes["bearer"].http_auth_security_scheme.scheme == "bearer"
     assert "bearer" in card.security_requirements[0].schemes
 
 
 @requirement("S1.wire.card", "S1.wire.versions")
-async def test_the_old_card_is_valid_in_the_old_version(nobody: httpx.AsyncClient) -> None:
+async def test_the_0_3_card_is_valid_in_0_3(nobody: httpx.AsyncClient) -> None:
     path = "/.well-known/agent-card.json"
     for answer in (await nobody.get(path, headers=OLD), await nobody.get(path, params=OLD)):
         card = OldCard.model_validate(answer.json())
@@ -59,7 +63,7 @@ async def test_the_old_card_is_valid_in_the_old_version(nobody: httpx.AsyncClien
 
 
 @requirement("S1.wire.card")
-async def test_what_a_card_says_can_be_done_at_the_address_it_says(
+async def test_the_http_interface_on_a_card_works_and_so_does_the_extended_card(
     server: HttpServer, client: httpx.AsyncClient
 ) -> None:
     card = (await client.get("/.well-known/agent-card.json")).json()
@@ -76,7 +80,7 @@ async def test_what_a_card_says_can_be_done_at_the_address_it_says(
     assert OldCard.model_validate(old.json()).name == extended["name"]
 
 
-async def test_the_extended_card_shows_the_tools_that_the_agent_may_use_alone(
+async def test_the_extended_card_lists_only_the_tools_that_the_agent_may_use(
     client: httpx.AsyncClient,
 ) -> None:
     agent = {"id": "narrow", "tools": {"allow": ["decline"]}}
@@ -85,7 +89,7 @@ async def test_the_extended_card_shows_the_tools_that_the_agent_may_use_alone(
     assert [skill["id"] for skill in card["skills"]] == ["talk", "decline"]
 
 
-async def test_a_card_follows_its_agent_and_every_agent_has_one(client: httpx.AsyncClient) -> None:
+async def test_every_agent_has_a_card_that_changes_with_it(client: httpx.AsyncClient) -> None:
     made = await client.post("/api/agents", json={"id": "writer", "name": "Writer", "description": "Writes things."})
     assert made.status_code == 201
     path = "/a2a/writer/.well-known/agent-card.json"
@@ -97,7 +101,7 @@ async def test_a_card_follows_its_agent_and_every_agent_has_one(client: httpx.As
     assert (await client.get("/a2a/nobody/.well-known/agent-card.json")).status_code == 404
 
 
-async def test_without_a_token_the_cards_are_those_of_the_first_account(server: HttpServer) -> None:
+async def test_without_a_token_the_cards_are_those_of_the_default_account(server: HttpServer) -> None:
     async with server.client(server.other_owner) as other, server.client(None) as nobody:
         await other.post("/api/agents", json={"id": "theirs", "description": "Of the other account."})
         path = "/a2a/theirs/.well-known/agent-card.json"
@@ -105,7 +109,7 @@ async def test_without_a_token_the_cards_are_those_of_the_first_account(server: 
         assert (await nobody.get(path)).status_code == 404
 
 
-async def test_where_cards_are_not_public_a_token_is_needed(sqlite_url: str) -> None:
+async def test_private_cards_need_a_token(sqlite_url: str) -> None:
     settings = Settings(
         a2a=A2aSettings(public_card=False), server=ServerSettings(public_url="https://carrel.example/x/")
     )

@@ -1,4 +1,4 @@
-"""Continuing a task: an answer goes on where the question was; everything else with a taskId is refused."""
+"""Continuing a task: an answer continues a waiting task; any other message with a taskId is refused."""
 
 from typing import Any
 
@@ -7,24 +7,24 @@ import pytest
 
 from tests.harness.server import HttpServer
 from tests.requirements.mark import requirement
-from tests.surfaces.a2a.speaking import (
+from tests.surfaces.a2a.a2a_calls import (
     AUTH_REQUIRED,
     CANCELED,
     COMPLETED,
     INPUT_REQUIRED,
     SUBMITTED,
     WORKING,
+    agent_steps,
     ask,
     call,
-    doing,
     get,
     message,
     refusal,
-    said,
     send,
-    sending,
     state,
-    told,
+    stream_send,
+    summary,
+    text_of,
 )
 
 pytestmark = pytest.mark.anyio
@@ -32,28 +32,28 @@ UNSUPPORTED = (-32004, "UNSUPPORTED_OPERATION", None)
 
 
 async def refused(client: httpx.AsyncClient, **more: Any) -> tuple[int, str, str | None]:
-    """How a message is refused."""
+    """Return how a message is refused."""
     return refusal(await call(client, "SendMessage", {"message": message("more", **more)}))
 
 
 @requirement("S1.send.continue", "S1.send.blocking")
-async def test_a_question_ends_the_wait_and_its_answer_continues_the_same_task(
+async def test_a_send_returns_at_a_question_and_the_answer_continues_the_same_task(
     either_server: HttpServer, on_either: httpx.AsyncClient
 ) -> None:
     task = await send(on_either, "ask which colour?")
-    assert (state(task), said(task)) == (INPUT_REQUIRED, "which colour?")
+    assert (state(task), text_of(task)) == (INPUT_REQUIRED, "which colour?")
     done = await send(on_either, "blue", taskId=task["id"])
     assert (done["id"], done["contextId"]) == (task["id"], task["contextId"])
-    assert (state(done), said(done)) == (COMPLETED, "echo: blue")
+    assert (state(done), text_of(done)) == (COMPLETED, "echo: blue")
     with_context = await send(on_either, "ask again?", contextId=task["contextId"])
     done = await send(on_either, "yes", taskId=with_context["id"], contextId=task["contextId"])
     assert state(done) == COMPLETED
 
 
-async def test_the_question_is_kept_in_the_history_of_the_task(client: httpx.AsyncClient) -> None:
+async def test_the_question_stays_in_the_history_of_the_task(client: httpx.AsyncClient) -> None:
     task = await send(client, "ask which colour?")
     done = await send(client, "blue", taskId=task["id"])
-    roles = [(one["role"], said(one)) for one in done["history"]]
+    roles = [(one["role"], text_of(one)) for one in done["history"]]
     assert roles == [
         ("ROLE_USER", "ask which colour?"),
         ("ROLE_AGENT", "which colour?"),
@@ -63,14 +63,14 @@ async def test_the_question_is_kept_in_the_history_of_the_task(client: httpx.Asy
 
 
 @requirement("S1.send.continue")
-async def test_a_task_that_asks_for_credentials_says_so_and_goes_on_with_them(client: httpx.AsyncClient) -> None:
-    task = await send(client, doing(("request_input", {"question": "Your key?", "kind": "auth"})))
-    assert (state(task), said(task)) == (AUTH_REQUIRED, "Your key?")
+async def test_a_task_that_needs_authorization_says_so_and_continues_with_it(client: httpx.AsyncClient) -> None:
+    task = await send(client, agent_steps(("request_input", {"question": "Your key?", "kind": "auth"})))
+    assert (state(task), text_of(task)) == (AUTH_REQUIRED, "Your key?")
     assert state(await send(client, "here", taskId=task["id"])) == COMPLETED
 
 
 @requirement("S1.send.continue")
-async def test_a_task_that_is_queued_or_worked_on_takes_no_message_of_its_own(server: HttpServer) -> None:
+async def test_a_queued_or_working_task_accepts_no_message(server: HttpServer) -> None:
     async with server.client() as client:
         working = await send(client, "hold it", contextId="c", at_once=True)
         await server.agent.reached("it")
@@ -83,7 +83,7 @@ async def test_a_task_that_is_queued_or_worked_on_takes_no_message_of_its_own(se
 
 
 @requirement("S1.send.continue")
-async def test_an_ended_task_takes_no_more_and_an_unknown_one_is_not_found(client: httpx.AsyncClient) -> None:
+async def test_an_ended_task_accepts_no_message_and_an_unknown_one_is_not_found(client: httpx.AsyncClient) -> None:
     ended = await send(client, "hello")
     assert await refused(client, taskId=ended["id"]) == UNSUPPORTED
     assert await refused(client, taskId="run_unknown") == (-32001, "TASK_NOT_FOUND", None)
@@ -97,7 +97,7 @@ async def test_an_ended_task_takes_no_more_and_an_unknown_one_is_not_found(clien
 
 
 @requirement("S1.dispatch.waiting")
-async def test_a_question_frees_the_lane_and_its_answer_goes_before_what_was_queued_later(server: HttpServer) -> None:
+async def test_a_question_frees_the_lane_and_its_answer_runs_before_later_messages(server: HttpServer) -> None:
     async with server.client() as client:
         asked = await send(client, "ask what?", contextId="c")
         other = await send(client, "hold it", contextId="c", at_once=True)
@@ -111,25 +111,25 @@ async def test_a_question_frees_the_lane_and_its_answer_goes_before_what_was_que
         ended = [await get_ended(client, task["id"]) for task in (other, before, asked, after)]
         assert [task["status"]["timestamp"] for task in ended] == sorted(task["status"]["timestamp"] for task in ended)
         replies = ["echo: hold it", "echo: sent before the answer", "echo: that", "echo: sent after the answer"]
-        assert [said(task) for task in ended] == replies
+        assert [text_of(task) for task in ended] == replies
 
 
 async def get_ended(client: httpx.AsyncClient, run_id: str) -> Any:
-    """The task once it has ended."""
+    """Return the task once it has ended."""
     (await client.get(f"/api/runs/{run_id}/wait", params={"timeoutSeconds": 15})).raise_for_status()
     return await ask(client, "GetTask", id=run_id)
 
 
 @requirement("S1.stream.interrupted", "S1.send.continue")
-async def test_an_answer_can_be_followed_like_a_first_message(on_either: httpx.AsyncClient) -> None:
-    async with sending(on_either, "ask what?") as stream:
+async def test_an_answer_can_be_streamed_like_a_first_message(on_either: httpx.AsyncClient) -> None:
+    async with stream_send(on_either, "ask what?") as stream:
         frames = await stream.rest()
-    assert told(frames) == [SUBMITTED, WORKING, INPUT_REQUIRED]
+    assert summary(frames) == [SUBMITTED, WORKING, INPUT_REQUIRED]
     task = frames[0].body
-    assert said(frames[-1].body) == "what?"
-    async with sending(on_either, "that", taskId=task["id"]) as stream:
+    assert text_of(frames[-1].body) == "what?"
+    async with stream_send(on_either, "that", taskId=task["id"]) as stream:
         more = await stream.rest()
-    assert told(more) == [SUBMITTED, WORKING, "result", COMPLETED]
+    assert summary(more) == [SUBMITTED, WORKING, "result", COMPLETED]
     assert [frame.id for frame in (*frames, *more)] == list(range(1, 8))
 
 

@@ -1,4 +1,4 @@
-"""What is no request, or cannot be granted, is told in the protocol's own codes; nothing ends in a broken answer."""
+"""Invalid and refused requests get the protocol's own codes; nothing ends in an internal error."""
 
 import json
 from typing import Any
@@ -11,13 +11,13 @@ from carrel.kernel.settings import A2aSettings, Settings
 from carrel.surfaces.a2a.errors import from_refusal
 from tests.harness.server import open_http_server
 from tests.requirements.mark import requirement
-from tests.surfaces.a2a.speaking import COMPLETED, NEW, Json, call, message, refusal, send, state
+from tests.surfaces.a2a.a2a_calls import COMPLETED, NEW, Json, call, message, refusal, send, state
 
 pytestmark = pytest.mark.anyio
 CALL: Json = {"jsonrpc": "2.0", "id": 1, "method": "ListTasks", "params": {}}
 JSON = {"Content-Type": "application/json", **NEW}
 BROKEN = [b"{", b"nul", b'{"a":1}}', b"\xff\xfe{}", b'{"a":"\xc3"}', b"[" * 100_000, b"{" + b'"a":{' * 50_000, b"'x'"]
-# Body, the code it is refused with, and the id that the answer repeats.
+# Body, the code it is refused with, and the id that the response repeats.
 NO_CALLS: list[tuple[Any, int, Any]] = [
     (None, -32600, None),
     ([], -32600, None),
@@ -41,7 +41,7 @@ NO_CALLS: list[tuple[Any, int, Any]] = [
 
 
 @requirement("S1.wire.errors", "S1.send.validate")
-async def test_what_is_no_json_is_told_so(client: httpx.AsyncClient) -> None:
+async def test_a_body_that_is_not_json_is_refused(client: httpx.AsyncClient) -> None:
     for body in BROKEN:
         answer = await client.post("/a2a/main", content=body, headers=JSON)
         assert (answer.status_code, answer.json()["id"]) == (200, None)
@@ -52,7 +52,7 @@ async def test_what_is_no_json_is_told_so(client: httpx.AsyncClient) -> None:
 
 
 @requirement("S1.wire.errors")
-async def test_what_is_no_call_is_told_so_with_the_id_it_came_with(client: httpx.AsyncClient) -> None:
+async def test_an_invalid_call_is_refused_with_its_own_id(client: httpx.AsyncClient) -> None:
     for body, code, call_id in NO_CALLS:
         answer = await client.post("/a2a/main", content=json.dumps(body), headers=JSON)
         assert answer.status_code == 200
@@ -61,7 +61,7 @@ async def test_what_is_no_call_is_told_so_with_the_id_it_came_with(client: httpx
     assert empty.json()["error"]["code"] == -32600
 
 
-async def test_ids_of_every_kind_are_repeated_as_they_came(client: httpx.AsyncClient) -> None:
+async def test_ids_of_every_type_are_repeated_unchanged(client: httpx.AsyncClient) -> None:
     for raw in ("1", "-7", "0", '"a"', '""', '"\\u00e9\\u2028"', "1.5", "null", str(2**63), str(2**64 - 1)):
         body = b'{"jsonrpc":"2.0","method":"ListTasks","id":' + raw.encode() + b"}"
         answer = await client.post("/a2a/main", content=body, headers=JSON)
@@ -70,7 +70,7 @@ async def test_ids_of_every_kind_are_repeated_as_they_came(client: httpx.AsyncCl
 
 
 @requirement("S1.wire.errors")
-async def test_every_error_names_its_reason_and_whose_it_is(client: httpx.AsyncClient) -> None:
+async def test_every_error_names_its_reason_and_domain(client: httpx.AsyncClient) -> None:
     answer = await call(client, "GetTask", {"id": "run_unknown"})
     assert answer["error"]["data"] == [
         {
@@ -93,18 +93,18 @@ async def test_every_error_names_its_reason_and_whose_it_is(client: httpx.AsyncC
 
 
 @requirement("S1.wire.errors")
-def test_every_refusal_of_the_house_has_a_code_of_the_protocol() -> None:
-    told = {code: from_refusal(Refusal(code, "words")).kind for code in Code}
-    assert all(-32768 <= fault.rpc <= -32000 for fault in told.values())
-    assert {fault.http // 100 for code, fault in told.items() if fault.http >= 500} == {5}
-    # Codes that A2A has assigned mean what A2A means by them.
-    assert {fault.reason for fault in told.values() if -32009 <= fault.rpc <= -32001} <= {
+def test_every_refusal_code_maps_to_an_a2a_error() -> None:
+    kinds = {code: from_refusal(Refusal(code, "words")).kind for code in Code}
+    assert all(-32768 <= kind.rpc <= -32000 for kind in kinds.values())
+    assert {kind.http // 100 for code, kind in kinds.items() if kind.http >= 500} == {5}
+    # Codes that A2A assigns are used only for what A2A assigns them to.
+    assert {kind.reason for kind in kinds.values() if -32009 <= kind.rpc <= -32001} <= {
         "CONTENT_TYPE_NOT_SUPPORTED",
         "UNSUPPORTED_OPERATION",
     }
 
 
-async def test_no_text_that_a_store_cannot_hold_breaks_anything(on_either: httpx.AsyncClient) -> None:
+async def test_text_that_a_store_cannot_hold_breaks_nothing(on_either: httpx.AsyncClient) -> None:
     for above in ("/a2a/main", "/a2a/main/v1", "/a2a/x%00"):
         for path in (
             "/tasks/a%00",
@@ -135,7 +135,7 @@ async def test_no_text_that_a_store_cannot_hold_breaks_anything(on_either: httpx
     assert kept["history"][0]["parts"] == odd["parts"]
 
 
-async def test_another_kind_of_body_is_refused_by_its_type(client: httpx.AsyncClient) -> None:
+async def test_a_body_of_another_media_type_is_refused(client: httpx.AsyncClient) -> None:
     for kind in ("text/plain", "application/xml", "multipart/form-data; boundary=x"):
         answer = await client.post("/a2a/main", content=b"{}", headers=NEW | {"Content-Type": kind})
         assert refusal(answer.json())[0] == -32005
@@ -146,7 +146,7 @@ async def test_another_kind_of_body_is_refused_by_its_type(client: httpx.AsyncCl
         assert "result" in answer.json()
 
 
-async def test_addresses_end_with_a_slash_or_without_and_take_their_own_methods(client: httpx.AsyncClient) -> None:
+async def test_urls_work_with_and_without_a_slash_and_only_for_their_methods(client: httpx.AsyncClient) -> None:
     for path in ("/a2a", "/a2a/", "/a2a/main", "/a2a/main/"):
         assert "result" in (await client.post(path, json=CALL, headers=NEW)).json()
         for method in ("GET", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS"):
@@ -161,7 +161,7 @@ async def test_addresses_end_with_a_slash_or_without_and_take_their_own_methods(
     assert (await client.head("/a2a/main/tasks", headers=NEW)).status_code == 200
 
 
-async def test_a_stream_that_cannot_be_is_refused_by_a_plain_answer(client: httpx.AsyncClient, sqlite_url: str) -> None:
+async def test_a_refused_stream_gets_a_plain_response(client: httpx.AsyncClient, sqlite_url: str) -> None:
     params = {"message": message("hello") | {"role": "ROLE_AGENT"}}
     assert refusal(await call(client, "SendStreamingMessage", params))[0] == -32602
     rest = await client.post("/a2a/main/message:stream", json=params, headers=NEW)
@@ -177,29 +177,29 @@ async def test_a_stream_that_cannot_be_is_refused_by_a_plain_answer(client: http
         assert (card["capabilities"]["streaming"], card["capabilities"]["extendedAgentCard"]) == (False, False)
 
 
-async def test_an_extension_that_every_caller_must_declare_is_asked_for(sqlite_url: str) -> None:
-    wanted = "https://example.org/Wanted/v1"
-    settings = Settings(a2a=A2aSettings(required_extensions=(wanted,)))
+async def test_a_required_extension_must_be_declared(sqlite_url: str) -> None:
+    required = "https://example.org/Wanted/v1"
+    settings = Settings(a2a=A2aSettings(required_extensions=(required,)))
     async with open_http_server(sqlite_url, settings=settings) as server, server.client() as client:
         answer = await call(client, "SendMessage", {"message": message("hello")})
         assert refusal(answer) == (-32008, "EXTENSION_SUPPORT_REQUIRED", None)
         assert (await client.get("/a2a/main/tasks", headers=NEW)).status_code == 400
         card = (await client.get("/.well-known/agent-card.json")).json()
-        assert card["capabilities"]["extensions"] == [{"uri": wanted, "required": True}]
+        assert card["capabilities"]["extensions"] == [{"uri": required, "required": True}]
         for name in ("A2A-Extensions", "X-A2A-Extensions"):
-            declared = {name: f"https://example.org/other , {wanted.upper()}"}
+            declared = {name: f"https://example.org/other , {required.upper()}"}
             answered = await client.get("/a2a/main/tasks", headers=NEW | declared)
-            assert (answered.status_code, answered.headers["a2a-extensions"]) == (200, wanted)
+            assert (answered.status_code, answered.headers["a2a-extensions"]) == (200, required)
 
 
-async def test_where_a2a_is_switched_off_there_is_none_of_it(sqlite_url: str) -> None:
+async def test_disabled_a2a_has_no_routes(sqlite_url: str) -> None:
     settings = Settings(a2a=A2aSettings(enabled=False))
     async with open_http_server(sqlite_url, settings=settings) as server, server.client() as client:
         assert (await client.get("/.well-known/agent-card.json")).status_code == 404
         assert (await client.post("/a2a/main", json=CALL, headers=NEW)).status_code == 404
 
 
-async def test_a_disabled_agent_takes_nothing_and_still_shows_its_tasks(client: httpx.AsyncClient) -> None:
+async def test_a_disabled_agent_accepts_nothing_but_its_tasks_can_be_read(client: httpx.AsyncClient) -> None:
     await client.post("/api/agents", json={"id": "writer"})
     task = await send(client, "hello", agent="writer")
     assert (await client.patch("/api/agents/writer", json={"enabled": False})).status_code == 200

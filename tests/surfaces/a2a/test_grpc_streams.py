@@ -1,4 +1,4 @@
-"""Streams over gRPC: how each of them ends, and that nothing is left behind by one that has."""
+"""Streams over gRPC: how they end, and that they leave nothing behind."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -14,25 +14,32 @@ from carrel.storage import Tx
 from carrel.surfaces.a2a import task_stream
 from carrel.surfaces.a2a.grpc import handlers as grpc_handlers
 from tests.requirements.mark import requirement
-from tests.surfaces.a2a.grpc_house import WAIT_SECONDS_MAX, GrpcHouse, bearing, open_grpc_house, saying, told
+from tests.surfaces.a2a.grpc_server import (
+    WAIT_SECONDS_MAX,
+    GrpcServer,
+    bearer,
+    error_of,
+    open_grpc_server,
+    send_request,
+)
 
 pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture
-async def place(sqlite_url: str) -> AsyncIterator[GrpcHouse]:
-    async with open_grpc_house(sqlite_url) as opened:
+async def grpc_server(sqlite_url: str) -> AsyncIterator[GrpcServer]:
+    async with open_grpc_server(sqlite_url) as opened:
         yield opened
 
 
 @pytest.fixture
-async def calls(place: GrpcHouse) -> AsyncIterator[Any]:
-    async with place.calls(("grpc.max_receive_message_length", -1)) as methods:
+async def calls(grpc_server: GrpcServer) -> AsyncIterator[Any]:
+    async with grpc_server.calls(("grpc.max_receive_message_length", -1)) as methods:
         yield methods
 
 
 def text_part(artifact_id: str, seq: int, text: str, change: int) -> Artifact:
-    """An artifact of one part."""
+    """Return an artifact with one text part."""
     return Artifact(
         artifact_id=artifact_id,
         seq=seq,
@@ -46,28 +53,28 @@ def text_part(artifact_id: str, seq: int, text: str, change: int) -> Artifact:
     )
 
 
-async def held(place: GrpcHouse, calls: Any, name: str) -> str:
-    """The id of a task that is worked on until the name is released."""
-    request = saying(f"hold {name}", f"m-{name}", return_immediately=True)
-    task = (await calls.SendMessage(request, metadata=place.owner)).task
-    await place.opened.agent.reached(name)
+async def held(grpc_server: GrpcServer, calls: Any, name: str) -> str:
+    """Return the id of a task that works until the name is released."""
+    request = send_request(f"hold {name}", f"m-{name}", return_immediately=True)
+    task = (await calls.SendMessage(request, metadata=grpc_server.owner)).task
+    await grpc_server.opened.agent.reached(name)
     return str(task.id)
 
 
 def followers() -> set[asyncio.Task[Any]]:
-    """The streams that are being sent in this program."""
+    """Return the streams that this process is sending."""
     return {one for one in asyncio.all_tasks() if "GrpcHandlers._send_all" in str(one.get_coro())}
 
 
 async def gone(streams: set[asyncio.Task[Any]]) -> None:
-    """Return once they have ended."""
+    """Wait until they have ended."""
     assert streams
     _, still = await asyncio.wait(streams, timeout=WAIT_SECONDS_MAX)
     assert not still
 
 
 async def ended(call: Any) -> grpc.aio.AioRpcError:
-    """The error with which a stream ends, whatever comes before."""
+    """Read a stream to its end and return the error that ended it."""
     try:
         async with asyncio.timeout(WAIT_SECONDS_MAX):
             while await call.read() is not grpc.aio.EOF:
@@ -77,84 +84,86 @@ async def ended(call: Any) -> grpc.aio.AioRpcError:
     raise AssertionError("the stream ended well")
 
 
-async def test_a_stream_that_is_given_up_is_followed_no_more_and_its_task_goes_on(place: GrpcHouse, calls: Any) -> None:
-    task_id = await held(place, calls, "it")
+async def test_a_cancelled_stream_ends_and_its_task_goes_on(grpc_server: GrpcServer, calls: Any) -> None:
+    task_id = await held(grpc_server, calls, "it")
     request = SubscribeToTaskRequest(id=task_id)
-    call = calls.SubscribeToTask(request, metadata=place.owner)
+    call = calls.SubscribeToTask(request, metadata=grpc_server.owner)
     await call.read()
     given_up = followers()
-    other = calls.SubscribeToTask(request, metadata=place.owner)
+    other = calls.SubscribeToTask(request, metadata=grpc_server.owner)
     await other.read()
     call.cancel()
     await gone(given_up)
-    place.opened.agent.release("it")
+    grpc_server.opened.agent.release("it")
     events = [await other.read() for _ in range(2)]
     assert events[1].status_update.status.state == TaskState.TASK_STATE_COMPLETED
     assert await other.read() is grpc.aio.EOF
 
 
-async def test_a_stream_ends_with_its_deadline(place: GrpcHouse, calls: Any) -> None:
-    request = SubscribeToTaskRequest(id=await held(place, calls, "it"))
-    call = calls.SubscribeToTask(request, metadata=place.owner, timeout=0.5)
+async def test_a_stream_ends_with_its_deadline(grpc_server: GrpcServer, calls: Any) -> None:
+    request = SubscribeToTaskRequest(id=await held(grpc_server, calls, "it"))
+    call = calls.SubscribeToTask(request, metadata=grpc_server.owner, timeout=0.5)
     await call.read()
     streams = followers()
     assert (await ended(call)).code() is grpc.StatusCode.DEADLINE_EXCEEDED
     await gone(streams)
 
 
-async def test_a_caller_that_gives_up_a_blocking_send_finds_its_task_later(place: GrpcHouse, calls: Any) -> None:
-    call = calls.SendMessage(saying("hold it", "m-1"), metadata=place.owner)
+async def test_a_caller_that_cancels_a_blocking_send_finds_its_task_later(grpc_server: GrpcServer, calls: Any) -> None:
+    call = calls.SendMessage(send_request("hold it", "m-1"), metadata=grpc_server.owner)
     sending = asyncio.ensure_future(call)
-    await place.opened.agent.reached("it")
+    await grpc_server.opened.agent.reached("it")
     call.cancel()
     await asyncio.wait({sending}, timeout=WAIT_SECONDS_MAX)
     assert sending.cancelled()
-    place.opened.agent.release("it")
-    again = (await calls.SendMessage(saying("hold it", "m-1"), metadata=place.owner)).task
+    grpc_server.opened.agent.release("it")
+    again = (await calls.SendMessage(send_request("hold it", "m-1"), metadata=grpc_server.owner)).task
     assert again.status.state == TaskState.TASK_STATE_COMPLETED
-    assert (await calls.ListTasks(ListTasksRequest(), metadata=place.owner)).total_size == 1
+    assert (await calls.ListTasks(ListTasksRequest(), metadata=grpc_server.owner)).total_size == 1
 
 
-async def test_streams_end_when_the_server_stops_and_say_when_to_come_back(sqlite_url: str) -> None:
-    async with open_grpc_house(sqlite_url) as place, place.calls() as calls:
-        request = SubscribeToTaskRequest(id=await held(place, calls, "it"))
-        streams = [calls.SubscribeToTask(request, metadata=place.owner) for _ in range(3)]
+async def test_streams_end_with_a_retry_delay_when_the_server_stops(sqlite_url: str) -> None:
+    async with open_grpc_server(sqlite_url) as grpc_server, grpc_server.calls() as calls:
+        request = SubscribeToTaskRequest(id=await held(grpc_server, calls, "it"))
+        streams = [calls.SubscribeToTask(request, metadata=grpc_server.owner) for _ in range(3)]
         for call in streams:
             await call.read()
-        place.opened.house.closing.set()
+        grpc_server.opened.house.closing.set()
         for call in streams:
-            code, details = told(await ended(call))
+            code, details = error_of(await ended(call))
             assert (code, details) == (
                 "UNAVAILABLE",
                 [{"reason": "UNAVAILABLE", "domain": "carrel"}, {"retryDelay": "5s"}],
             )
 
 
-async def test_a_revoked_token_hears_no_more(place: GrpcHouse, calls: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_stream_of_a_revoked_token_ends(
+    grpc_server: GrpcServer, calls: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for module in (task_stream, grpc_handlers):
         monkeypatch.setattr(module, "STREAM_PING_SECONDS", 0.02)
-    async with place.opened.client() as owner:
+    async with grpc_server.opened.client() as owner:
         made = (await owner.post("/api/tokens", json={"kind": "client", "name": "x", "agentIds": ["main"]})).json()
-        metadata = bearing(made["secret"])
-        request = saying("hold it", "m-1", return_immediately=True)
+        metadata = bearer(made["secret"])
+        request = send_request("hold it", "m-1", return_immediately=True)
         task = (await calls.SendMessage(request, metadata=metadata)).task
         call = calls.SubscribeToTask(SubscribeToTaskRequest(id=task.id), metadata=metadata)
         await call.read()
         assert (await owner.delete(f"/api/tokens/{made['token']['id']}")).status_code == 204
-    assert told(await ended(call)) == ("UNAUTHENTICATED", [{"reason": "UNAUTHENTICATED", "domain": "carrel"}])
+    assert error_of(await ended(call)) == ("UNAUTHENTICATED", [{"reason": "UNAUTHENTICATED", "domain": "carrel"}])
 
 
 @requirement("S4.x.feed.slow")
-async def test_a_reader_that_does_not_read_holds_up_nobody_and_comes_back(
-    place: GrpcHouse, calls: Any, monkeypatch: pytest.MonkeyPatch
+async def test_a_client_that_does_not_read_blocks_nobody_and_can_subscribe_again(
+    grpc_server: GrpcServer, calls: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(grpc_handlers, "STREAM_SEND_SECONDS_MAX", 0.2)
-    task_id = await held(place, calls, "it")
+    task_id = await held(grpc_server, calls, "it")
     request = SubscribeToTaskRequest(id=task_id)
-    call = calls.SubscribeToTask(request, metadata=place.owner)
+    call = calls.SubscribeToTask(request, metadata=grpc_server.owner)
     first = await call.read()
     streams = followers()
-    access = await place.opened.access_of()
+    access = await grpc_server.opened.access_of()
 
     def fill(tx: Tx) -> None:
         run = run_by_id(tx, access, task_id)
@@ -166,29 +175,29 @@ async def test_a_reader_that_does_not_read_holds_up_nobody_and_comes_back(
                 tx, run, "run.artifact", state="running", artifactId=part.artifact_id, append=False, part=seq
             )
 
-    await place.opened.db.write(fill)
+    await grpc_server.opened.db.write(fill)
     await gone(streams)
-    assert (await calls.ListTasks(ListTasksRequest(), metadata=place.owner)).total_size == 1
+    assert (await calls.ListTasks(ListTasksRequest(), metadata=grpc_server.owner)).total_size == 1
     error = await ended(call)
     assert error.code() is grpc.StatusCode.UNAVAILABLE
     generation = str(int(first.task.metadata["generation"]))
     monkeypatch.setattr(grpc_handlers, "STREAM_SEND_SECONDS_MAX", 0)
-    again = calls.SubscribeToTask(request, metadata=place.owner)
-    # Even where the very first update is more than was taken in time, the call has an end.
+    again = calls.SubscribeToTask(request, metadata=grpc_server.owner)
+    # The call ends even if the client never reads the first update.
     assert (await ended(again)).code() is grpc.StatusCode.UNAVAILABLE
     monkeypatch.undo()
-    again = calls.SubscribeToTask(request, metadata=bearing(place.opened.owner, last_event_id=generation))
+    again = calls.SubscribeToTask(request, metadata=bearer(grpc_server.opened.owner, last_event_id=generation))
     async with asyncio.timeout(WAIT_SECONDS_MAX):
         parts = [(await again.read()).artifact_update.artifact.artifact_id for _ in range(101)][1:]
     assert parts == [f"a-{seq}" for seq in range(1, 101)]
     again.cancel()
 
 
-async def test_calls_are_counted_by_method_and_code(place: GrpcHouse, calls: Any) -> None:
-    await calls.ListTasks(ListTasksRequest(), metadata=place.owner)
+async def test_calls_are_counted_by_method_and_code(grpc_server: GrpcServer, calls: Any) -> None:
+    await calls.ListTasks(ListTasksRequest(), metadata=grpc_server.owner)
     with pytest.raises(grpc.aio.AioRpcError):
         await calls.ListTasks(ListTasksRequest())
-    async with place.opened.client() as owner:
+    async with grpc_server.opened.client() as owner:
         rows = (await owner.get("/api/metrics")).json()["metrics"]
     counted = {
         row["labels"]["status"]: row["value"]

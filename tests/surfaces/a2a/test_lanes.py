@@ -1,4 +1,4 @@
-"""Contexts are lanes: one task at a time in each, in the order they came, and no context waits for another."""
+"""Contexts are lanes: each runs one task at a time, in order, and no context waits for another."""
 
 import asyncio
 from urllib.parse import quote
@@ -10,7 +10,7 @@ from carrel.kernel import caller_hash
 from carrel.kernel.settings import RunsSettings, Settings
 from tests.harness.server import HttpServer, open_http_server
 from tests.requirements.mark import requirement
-from tests.surfaces.a2a.speaking import (
+from tests.surfaces.a2a.a2a_calls import (
     CANCELED,
     COMPLETED,
     FAILED,
@@ -22,13 +22,13 @@ from tests.surfaces.a2a.speaking import (
     ask,
     call,
     get,
-    listed,
     message,
     refusal,
     send,
     state,
-    subscribing,
-    told,
+    subscribe,
+    summary,
+    task_ids,
 )
 
 pytestmark = pytest.mark.anyio
@@ -36,21 +36,21 @@ ODD = ["", "a b", "Käse", "x" * 65, "a:b", "../..", "💬", "%00", "a/b?c#d", "
 
 
 async def hold(server: HttpServer, client: httpx.AsyncClient, name: str, **more: str) -> Json:
-    """A task that is being worked on until its name is released."""
+    """Return a task that works until its name is released."""
     task = await send(client, f"hold {name}", at_once=True, **more)
     await server.agent.reached(name)
     return task
 
 
 async def finished(client: httpx.AsyncClient, *tasks: Json) -> list[Json]:
-    """The tasks once they rest."""
+    """Return the tasks once they have ended or wait."""
     for task in tasks:
         (await client.get(f"/api/runs/{task['id']}/wait", params={"timeoutSeconds": 15})).raise_for_status()
     return [await get(client, task) for task in tasks]
 
 
 @requirement("S1.dispatch.idle", "S1.dispatch.parallel")
-async def test_a_message_to_a_free_context_is_worked_on_whatever_other_contexts_do(
+async def test_a_message_to_a_free_context_runs_whatever_other_contexts_do(
     either_server: HttpServer, on_either: httpx.AsyncClient
 ) -> None:
     slow = [await hold(either_server, on_either, f"slow-{n}", contextId=f"slow-{n}") for n in range(3)]
@@ -62,7 +62,7 @@ async def test_a_message_to_a_free_context_is_worked_on_whatever_other_contexts_
 
 
 @requirement("S1.dispatch.busy", "S1.queue.notreject", "S1.x.states.closed")
-async def test_a_message_to_a_busy_context_is_accepted_with_its_place_in_the_queue(
+async def test_a_message_to_a_busy_context_is_queued_with_its_position(
     either_server: HttpServer, on_either: httpx.AsyncClient
 ) -> None:
     working = await hold(either_server, on_either, "it", contextId="c")
@@ -77,7 +77,7 @@ async def test_a_message_to_a_busy_context_is_accepted_with_its_place_in_the_que
 
 
 @requirement("S1.dispatch.fifo", "S1.dispatch.serial")
-async def test_tasks_of_a_context_work_one_after_the_other_in_the_order_they_came(either_server: HttpServer) -> None:
+async def test_tasks_of_a_context_run_one_at_a_time_in_order(either_server: HttpServer) -> None:
     agent = either_server.agent
     async with either_server.client() as client:
         tasks = [await send(client, f"hold {name}", contextId="c", at_once=True) for name in "ABC"]
@@ -90,7 +90,7 @@ async def test_tasks_of_a_context_work_one_after_the_other_in_the_order_they_cam
 
 
 @requirement("S1.dispatch.next", "S1.cancel.working")
-async def test_whatever_the_end_of_a_task_the_next_one_begins(server: HttpServer, client: httpx.AsyncClient) -> None:
+async def test_the_next_task_starts_however_the_last_one_ended(server: HttpServer, client: httpx.AsyncClient) -> None:
     first = await hold(server, client, "it", contextId="c")
     lines = ("fail for good", "ask what?", "hold on", "last")
     queued = [await send(client, line, contextId="c", at_once=True) for line in lines]
@@ -101,18 +101,18 @@ async def test_whatever_the_end_of_a_task_the_next_one_begins(server: HttpServer
 
 
 @requirement("S1.dispatch.visible", "S1.history.queued")
-async def test_a_queued_task_is_read_listed_followed_and_cancelled_like_any_other(
+async def test_a_queued_task_can_be_read_listed_streamed_and_cancelled(
     server: HttpServer, client: httpx.AsyncClient
 ) -> None:
     await hold(server, client, "it", contextId="c")
     sent = message("behind it", contextId="c")
     queued = (await ask(client, "SendMessage", message=sent, configuration={"returnImmediately": True}))["task"]
     assert (await get(client, queued))["history"] == [sent | {"taskId": queued["id"]}]
-    assert queued["id"] in await listed(client, status=SUBMITTED)
-    async with subscribing(client, queued) as stream:
+    assert queued["id"] in await task_ids(client, status=SUBMITTED)
+    async with subscribe(client, queued) as stream:
         assert state((await stream.next()).body) == SUBMITTED
         assert state(await ask(client, "CancelTask", id=queued["id"])) == CANCELED
-        assert told(await stream.rest()) == [CANCELED]
+        assert summary(await stream.rest()) == [CANCELED]
     server.agent.release("it")
 
 
@@ -129,7 +129,7 @@ async def test_a_context_is_one_lane_of_its_caller_and_agent(client: httpx.Async
 
 
 @requirement("S1.x.context.text")
-async def test_a_context_of_any_text_is_kept_as_it_was_sent_and_is_a_lane_of_its_own(
+async def test_any_text_is_a_valid_context_id_with_a_lane_of_its_own(
     on_either: httpx.AsyncClient,
 ) -> None:
     seen = {}
@@ -147,7 +147,7 @@ async def test_a_context_of_any_text_is_kept_as_it_was_sent_and_is_a_lane_of_its
 
 
 @requirement("S1.queue.limit", "S1.x.cancel.leaves")
-async def test_a_full_queue_refuses_leaves_no_task_behind_and_takes_more_once_one_is_cancelled(sqlite_url: str) -> None:
+async def test_a_full_queue_refuses_without_a_task_and_accepts_again_after_a_cancel(sqlite_url: str) -> None:
     settings = Settings(runs=RunsSettings(lane_queue_max=2))
     async with open_http_server(sqlite_url, settings=settings) as server, server.client() as client:
         await hold(server, client, "it", contextId="c")
@@ -172,7 +172,7 @@ async def test_a_full_queue_refuses_leaves_no_task_behind_and_takes_more_once_on
 
 
 @requirement("S1.queue.pending")
-async def test_what_a_context_has_pending_is_listed_in_its_order(server: HttpServer, client: httpx.AsyncClient) -> None:
+async def test_pending_tasks_of_a_context_are_listed_in_order(server: HttpServer, client: httpx.AsyncClient) -> None:
     working = await hold(server, client, "it", contextId="c")
     queued = [await send(client, f"line {n}", contextId="c", at_once=True) for n in range(3)]
     key = quote(working["metadata"]["sessionKey"], safe="")
@@ -182,7 +182,7 @@ async def test_what_a_context_has_pending_is_listed_in_its_order(server: HttpSer
 
 
 @requirement("S1.x.bind.run", "S1.complete")
-async def test_a_line_said_to_the_same_lane_by_another_way_ends_no_task(server: HttpServer) -> None:
+async def test_a_message_to_the_lane_from_another_surface_ends_no_task(server: HttpServer) -> None:
     async with server.client() as client:
         first = await hold(server, client, "it", contextId="c")
         key = first["metadata"]["sessionKey"]
@@ -201,7 +201,7 @@ async def test_a_line_said_to_the_same_lane_by_another_way_ends_no_task(server: 
 
 
 @requirement("S1.dispatch.parallel", "S1.dispatch.serial")
-async def test_many_contexts_at_once_each_keep_their_order(server: HttpServer, client: httpx.AsyncClient) -> None:
+async def test_many_concurrent_contexts_each_keep_their_order(server: HttpServer, client: httpx.AsyncClient) -> None:
     async def talk(context: str) -> list[str]:
         tasks = [await send(client, f"line {n}", contextId=context, at_once=True) for n in range(4)]
         return [task["status"]["timestamp"] for task in await finished(client, *tasks)]

@@ -9,30 +9,30 @@ import pytest
 
 from tests.harness.server import HttpServer
 from tests.requirements.mark import requirement
-from tests.surfaces.a2a.speaking import (
+from tests.surfaces.a2a.a2a_calls import (
     COMPLETED,
     FAILED,
     INPUT_REQUIRED,
     NEW,
     REJECTED,
     Json,
+    agent_steps,
     ask,
     call,
-    doing,
-    listed,
     message,
     refusal,
     send,
+    task_ids,
 )
 
 pytestmark = pytest.mark.anyio
 
 
-async def pages(client: httpx.AsyncClient, **wanted: Any) -> list[Json]:
-    """Every page of a list."""
-    found: list[Json] = [await ask(client, "ListTasks", **wanted)]
+async def pages(client: httpx.AsyncClient, **filters: Any) -> list[Json]:
+    """Return every page of a list."""
+    found: list[Json] = [await ask(client, "ListTasks", **filters)]
     while found[-1]["nextPageToken"]:
-        found.append(await ask(client, "ListTasks", **wanted | {"pageToken": found[-1]["nextPageToken"]}))
+        found.append(await ask(client, "ListTasks", **filters | {"pageToken": found[-1]["nextPageToken"]}))
     return found
 
 
@@ -45,33 +45,33 @@ async def test_tasks_are_listed_by_context_and_state_newest_change_first(on_eith
     a = await send(on_either, "ask what?", contextId="c-1")
     b = await send(on_either, "hello", contextId="c-1")
     c = await send(on_either, "hello", contextId="c-2")
-    d = await send(on_either, doing(("decline", {"reason": "no"})), contextId="c-2")
-    assert await listed(on_either) == [d["id"], c["id"], b["id"], a["id"]]
-    # An answer is a change: the oldest task is the newest now.
+    d = await send(on_either, agent_steps(("decline", {"reason": "no"})), contextId="c-2")
+    assert await task_ids(on_either) == [d["id"], c["id"], b["id"], a["id"]]
+    # The answer is a change, so the oldest task is first now.
     await send(on_either, "that", taskId=a["id"])
-    assert await listed(on_either) == [a["id"], d["id"], c["id"], b["id"]]
-    assert await listed(on_either, contextId="c-1") == [a["id"], b["id"]]
-    assert await listed(on_either, status=COMPLETED) == [a["id"], c["id"], b["id"]]
-    assert await listed(on_either, contextId="c-2", status=REJECTED) == [d["id"]]
-    assert await listed(on_either, status=FAILED) == []
-    assert await listed(on_either, contextId="nowhere") == []
+    assert await task_ids(on_either) == [a["id"], d["id"], c["id"], b["id"]]
+    assert await task_ids(on_either, contextId="c-1") == [a["id"], b["id"]]
+    assert await task_ids(on_either, status=COMPLETED) == [a["id"], c["id"], b["id"]]
+    assert await task_ids(on_either, contextId="c-2", status=REJECTED) == [d["id"]]
+    assert await task_ids(on_either, status=FAILED) == []
+    assert await task_ids(on_either, contextId="nowhere") == []
     rest = await on_either.get("/a2a/main/tasks", params={"contextId": "c-1", "status": COMPLETED}, headers=NEW)
     assert [task["id"] for task in rest.json()["tasks"]] == [a["id"], b["id"]]
 
 
 @requirement("S1.list.filters")
-async def test_tasks_that_changed_at_or_after_a_moment_are_listed(on_either: httpx.AsyncClient) -> None:
+async def test_tasks_that_changed_at_or_after_a_time_are_listed(on_either: httpx.AsyncClient) -> None:
     tasks = [await send(on_either, f"line {n}") for n in range(3)]
     times = [task["status"]["timestamp"] for task in tasks]
     for at, moment in enumerate(times):
         expected = [task["id"] for task, when in zip(tasks, times, strict=True) if when >= moment]
-        assert sorted(await listed(on_either, statusTimestampAfter=moment)) == sorted(expected)
+        assert sorted(await task_ids(on_either, statusTimestampAfter=moment)) == sorted(expected)
         assert tasks[at]["id"] in expected
     later = times[2].replace("Z", "001Z")
-    assert await listed(on_either, statusTimestampAfter=later) == []
+    assert await task_ids(on_either, statusTimestampAfter=later) == []
     for moment, count in (("1970-01-01T00:00:00Z", 3), ("0001-01-01T00:00:00Z", 3), ("9999-12-31T23:59:59Z", 0)):
-        assert len(await listed(on_either, statusTimestampAfter=moment)) == count
-    assert len(await listed(on_either, statusTimestampAfter="2020-06-01T12:00:00+05:30")) == 3
+        assert len(await task_ids(on_either, statusTimestampAfter=moment)) == count
+    assert len(await task_ids(on_either, statusTimestampAfter="2020-06-01T12:00:00+05:30")) == 3
 
 
 @requirement("S1.list.page")
@@ -91,7 +91,7 @@ async def test_a_list_is_paged_without_repeats_or_gaps_while_tasks_are_added(on_
 
 
 @requirement("S1.list.page")
-async def test_a_page_has_fifty_tasks_unless_another_size_is_asked_for(client: httpx.AsyncClient) -> None:
+async def test_a_page_has_fifty_tasks_by_default(client: httpx.AsyncClient) -> None:
     for n in range(52):
         await send(client, f"line {n}", contextId=f"c-{n}", at_once=True)
     page = await ask(client, "ListTasks")
@@ -124,7 +124,7 @@ WRONG: list[tuple[Json, str]] = [
 
 
 @requirement("S1.list.page", "S1.wire.errors")
-async def test_a_list_that_cannot_be_is_refused_by_the_name_of_what_is_wrong(on_either: httpx.AsyncClient) -> None:
+async def test_an_invalid_list_request_is_refused_with_its_field(on_either: httpx.AsyncClient) -> None:
     for params, field in WRONG:
         answer = await call(on_either, "ListTasks", params)
         assert "error" in answer, params
@@ -138,7 +138,7 @@ async def test_a_list_that_cannot_be_is_refused_by_the_name_of_what_is_wrong(on_
 
 
 @requirement("S1.list.artifacts")
-async def test_artifacts_are_left_out_of_lists_unless_they_are_asked_for(client: httpx.AsyncClient) -> None:
+async def test_lists_have_artifacts_only_on_request(client: httpx.AsyncClient) -> None:
     await send(client, "hello")
     (shown,) = (await ask(client, "ListTasks"))["tasks"]
     assert "artifacts" not in shown
@@ -149,7 +149,7 @@ async def test_artifacts_are_left_out_of_lists_unless_they_are_asked_for(client:
         assert len(rest.json()["tasks"][0].get("artifacts", [])) == count
 
 
-async def test_files_that_were_sent_are_left_out_of_lists_and_brought_by_their_task(client: httpx.AsyncClient) -> None:
+async def test_sent_files_are_left_out_of_lists_and_returned_with_their_task(client: httpx.AsyncClient) -> None:
     file = {"raw": "aGVsbG8=", "mediaType": "image/png", "filename": "a.png"}
     asked = (await ask(client, "SendMessage", message=message("ask what?") | {"parts": [{"text": "ask x"}, file]}))[
         "task"
@@ -172,7 +172,7 @@ async def test_files_that_were_sent_are_left_out_of_lists_and_brought_by_their_t
 
 
 @requirement("S1.list.filters", "S1.x.owner")
-async def test_a_list_holds_the_callers_own_tasks_with_this_agent_and_no_others(
+async def test_a_list_has_only_the_callers_own_tasks_with_this_agent(
     server: HttpServer, client: httpx.AsyncClient, alice: httpx.AsyncClient, bob: httpx.AsyncClient
 ) -> None:
     await client.post("/api/agents", json={"id": "writer"})
@@ -181,13 +181,13 @@ async def test_a_list_holds_the_callers_own_tasks_with_this_agent_and_no_others(
     await send(bob, "another's", contextId="c")
     await send(client, "the owner's", contextId="c")
     await send(client, "to another agent", contextId="c", agent="writer")
-    for wanted in ({}, {"contextId": "c"}, {"status": COMPLETED}, {"status": INPUT_REQUIRED}):
-        page = await ask(alice, "ListTasks", **wanted)
-        expected = [] if wanted.get("status") == INPUT_REQUIRED else [mine["id"]]
+    for filters in ({}, {"contextId": "c"}, {"status": COMPLETED}, {"status": INPUT_REQUIRED}):
+        page = await ask(alice, "ListTasks", **filters)
+        expected = [] if filters.get("status") == INPUT_REQUIRED else [mine["id"]]
         assert ([task["id"] for task in page["tasks"]], page["totalSize"]) == (expected, len(expected))
 
 
-async def test_a_token_of_another_list_is_a_place_and_opens_nothing(
+async def test_a_page_token_of_another_list_gives_no_access_to_it(
     alice: httpx.AsyncClient, bob: httpx.AsyncClient
 ) -> None:
     for n in range(3):
@@ -197,7 +197,7 @@ async def test_a_token_of_another_list_is_a_place_and_opens_nothing(
     assert (await ask(bob, "ListTasks", pageToken=theirs))["tasks"] == []
 
 
-async def test_the_old_version_lists_in_its_own_words(client: httpx.AsyncClient) -> None:
+async def test_a2a_0_3_lists_tasks_in_its_own_form(client: httpx.AsyncClient) -> None:
     task = await send(client, "ask what?")
     await send(client, "hello")
     for spelling in ("input-required", "TASK_STATE_INPUT_REQUIRED"):

@@ -1,4 +1,4 @@
-"""Many clients at once on a real server: nothing is lost, doubled or turned round."""
+"""Many clients at once on a real server: nothing is lost, duplicated or reordered."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ CLIENTS, MESSAGES, CONTEXTS, SEED = 16, 6, 4, 7
 
 
 @requirement("S1.dispatch.fifo", "S1.dispatch.serial", "S1.queue.notreject", "S1.x.idempotent", "S1.x.order.kept")
-async def test_clients_that_share_contexts_lose_double_and_turn_round_nothing(tmp_path: Path) -> None:
+async def test_nothing_is_lost_duplicated_or_reordered_when_clients_share_contexts(tmp_path: Path) -> None:
     with servers_in(tmp_path) as start:
         server = start()
         url = f"{server.url}/a2a/main"

@@ -1,4 +1,4 @@
-"""Whose tasks they are: what belongs to another caller, agent or account looks exactly as if it were not there."""
+"""Ownership: a task of another caller, agent or account looks exactly as if it did not exist."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -8,14 +8,14 @@ import pytest
 
 from tests.harness.server import HttpServer
 from tests.requirements.mark import requirement
-from tests.surfaces.a2a.speaking import COMPLETED, INPUT_REQUIRED, NEW, Json, ask, get, message, send, state
+from tests.surfaces.a2a.a2a_calls import COMPLETED, INPUT_REQUIRED, NEW, Json, ask, get, message, send, state
 
 pytestmark = pytest.mark.anyio
 NOBODY = "run_01aaaaaaaaaaaaaaaaaaaaaaaa"
 
 
 def every_way(task_id: str) -> list[tuple[str, str, Json | None]]:
-    """Every way to ask for a task: method, path and body."""
+    """Return every request about a task: method, path and body."""
     calls: list[tuple[str, Json]] = [
         *[(method, {"id": task_id}) for method in ("GetTask", "CancelTask", "SubscribeToTask")],
         *[(method, {"id": task_id}) for method in ("tasks/get", "tasks/cancel", "tasks/resubscribe")],
@@ -44,7 +44,7 @@ def every_way(task_id: str) -> list[tuple[str, str, Json | None]]:
 
 
 async def answers(client: httpx.AsyncClient, task_id: str) -> list[tuple[int, bytes, dict[str, str]]]:
-    """All that the client is told about a task, whatever it asks, but for the number of each request."""
+    """Return all responses about a task, without the request ids."""
     found = []
     for method, path, body in every_way(task_id):
         answer = await client.request(method, path, json=body)
@@ -55,7 +55,7 @@ async def answers(client: httpx.AsyncClient, task_id: str) -> list[tuple[int, by
 
 @asynccontextmanager
 async def strangers(server: HttpServer) -> AsyncIterator[dict[str, httpx.AsyncClient]]:
-    """Callers who are not alice: a program of the same account, another account's owner, and the house's owner."""
+    """Callers other than alice: a client of the same account, another account's owner, and this account's owner."""
     async with server.client() as owner, server.client(server.other_owner) as other:
         bob = await server.token(owner, kind="client", agentIds=["main"], name="bob")
         async with server.client(bob) as program:
@@ -63,7 +63,7 @@ async def strangers(server: HttpServer) -> AsyncIterator[dict[str, httpx.AsyncCl
 
 
 @requirement("S1.x.owner", "S1.wire.errors")
-async def test_a_strangers_task_looks_to_the_byte_as_if_it_were_not_there(
+async def test_another_callers_task_looks_missing_to_the_byte(
     either_server: HttpServer, on_either: httpx.AsyncClient
 ) -> None:
     server = either_server
@@ -92,9 +92,7 @@ async def test_the_same_context_of_another_caller_is_another_lane(
 
 
 @requirement("S1.x.owner")
-async def test_a_task_is_of_the_agent_it_was_sent_to_and_of_no_other(
-    server: HttpServer, client: httpx.AsyncClient
-) -> None:
+async def test_a_task_belongs_only_to_the_agent_it_was_sent_to(server: HttpServer, client: httpx.AsyncClient) -> None:
     await client.post("/api/agents", json={"id": "writer"})
     task = await send(client, "hello")
     missing = await client.get(f"/a2a/writer/tasks/{NOBODY}", headers=NEW)
@@ -103,25 +101,21 @@ async def test_a_task_is_of_the_agent_it_was_sent_to_and_of_no_other(
     assert (await ask(client, "ListTasks", "writer"))["tasks"] == []
 
 
-async def test_a_program_reaches_the_agents_on_its_list_and_no_others(
-    server: HttpServer, client: httpx.AsyncClient
-) -> None:
+async def test_a_client_reaches_only_the_agents_on_its_list(server: HttpServer, client: httpx.AsyncClient) -> None:
     await client.post("/api/agents", json={"id": "writer"})
     token = await server.token(client, kind="client", agentIds=["writer"], name="carol")
     async with server.client(token) as carol:
         assert state(await send(carol, "hello", agent="writer")) == COMPLETED
         body = {"jsonrpc": "2.0", "id": 1, "method": "ListTasks", "params": {}}
-        told = [await carol.post(f"/a2a/{agent}", json=body, headers=NEW) for agent in ("main", "nobody")]
-        assert [answer.status_code for answer in told] == [404, 404]
-        assert told[0].content == told[1].content
+        answers = [await carol.post(f"/a2a/{agent}", json=body, headers=NEW) for agent in ("main", "nobody")]
+        assert [answer.status_code for answer in answers] == [404, 404]
+        assert answers[0].content == answers[1].content
         assert (await carol.post("/a2a", json=body, headers=NEW)).status_code == 404
         for path in ("/a2a/main/tasks", "/a2a/nobody/tasks", "/a2a/main/.well-known/agent-card.json"):
             assert (await carol.get(path, headers=NEW)).status_code == 404
 
 
-async def test_without_a_token_or_with_a_wrong_one_nothing_is_told(
-    server: HttpServer, client: httpx.AsyncClient
-) -> None:
+async def test_a_missing_or_wrong_token_is_refused(server: HttpServer, client: httpx.AsyncClient) -> None:
     revoked = await server.token(client, kind="client", agentIds=["main"], name="gone")
     tokens = (await client.get("/api/tokens")).json()["tokens"]
     (gone,) = [one["id"] for one in tokens if one["name"] == "gone"]
@@ -134,7 +128,7 @@ async def test_without_a_token_or_with_a_wrong_one_nothing_is_told(
                 assert "UNAUTHENTICATED" in answer.text
 
 
-async def test_a_token_in_the_query_is_refused_even_where_no_token_is_needed(server: HttpServer) -> None:
+async def test_a_token_in_the_query_is_refused_even_if_none_is_needed(server: HttpServer) -> None:
     async with server.client(None) as nobody:
         for path in ("/.well-known/agent-card.json", "/a2a/main/tasks", f"/a2a/main/tasks/{NOBODY}"):
             for query in ({"token": server.owner}, {"access_token": "x"}, {"q": server.owner}):
@@ -143,14 +137,14 @@ async def test_a_token_in_the_query_is_refused_even_where_no_token_is_needed(ser
                 assert server.owner not in answer.text
 
 
-async def test_an_agents_own_token_does_not_call_agents(server: HttpServer, client: httpx.AsyncClient) -> None:
+async def test_an_agents_own_token_cannot_call_agents(server: HttpServer, client: httpx.AsyncClient) -> None:
     token = await server.token(client, kind="agent", agentId="main")
     async with server.client(token) as agent:
         answer = await agent.get("/a2a/main/tasks", headers=NEW)
         assert (answer.status_code, answer.json()["error"]["status"]) == (403, "PERMISSION_DENIED")
 
 
-async def test_a_person_has_tasks_of_their_own(server: HttpServer, client: httpx.AsyncClient) -> None:
+async def test_a_user_has_their_own_tasks(server: HttpServer, client: httpx.AsyncClient) -> None:
     user = (await client.post("/api/users", json={"name": "Ada"})).json()["user"]["id"]
     token = await server.token(client, kind="user", userId=user)
     async with server.client(token) as ada:

@@ -1,4 +1,4 @@
-"""Webhooks are made, read, listed and deleted by the task's caller alone, and lead only where they may."""
+"""Push notification configs: only the task's caller manages them, and their URLs are checked."""
 
 from typing import Any
 
@@ -14,14 +14,14 @@ from tests.requirements.mark import requirement
 
 pytestmark = pytest.mark.anyio
 Json = dict[str, Any]
-# A number needs no name server.
+# An IP address needs no name server.
 PUBLIC = "https://93.184.216.34/hook"
 FULL = {"url": PUBLIC, "token": "t-1", "authentication": {"scheme": "Bearer", "credentials": "c-1"}}
 METHODS = ("Create", "Get", "List", "Delete")
 
 
 async def call(client: httpx.AsyncClient, method: str, params: Json, version: str = "1.0") -> Json:
-    """The answer to a JSON-RPC call."""
+    """Make a JSON-RPC call and return the response."""
     body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
     answer = await client.post("/a2a/main", json=body, headers={"A2A-Version": version})
     found: Json = answer.json()
@@ -43,20 +43,20 @@ async def ids(client: httpx.AsyncClient, task_id: str) -> list[str]:
     return [config["id"] for config in (await push(client, "List", task_id))["result"]["configs"]]
 
 
-async def task(client: httpx.AsyncClient, said: str = "hello", **configuration: Any) -> str:
-    message = {"messageId": f"m-{said}", "role": "ROLE_USER", "parts": [{"text": said}]}
+async def task(client: httpx.AsyncClient, text: str = "hello", **configuration: Any) -> str:
+    message = {"messageId": f"m-{text}", "role": "ROLE_USER", "parts": [{"text": text}]}
     answer = await call(client, "SendMessage", {"message": message, "configuration": configuration})
     return str(answer["result"]["task"]["id"])
 
 
 def refused(answer: Json) -> tuple[int, str | None]:
-    """Code and field of a refusal."""
+    """Return the code and field of a refusal."""
     error = answer["error"]
     return error["code"], error["data"][0]["metadata"].get("field")
 
 
 @requirement("S1.push.config")
-async def test_a_webhook_is_made_read_listed_replaced_and_deleted(on_either: httpx.AsyncClient) -> None:
+async def test_a_config_is_created_read_listed_replaced_and_deleted(on_either: httpx.AsyncClient) -> None:
     task_id = await task(on_either)
     assert await ids(on_either, task_id) == []
     first = await created(on_either, task_id, **FULL)
@@ -75,7 +75,7 @@ async def test_a_webhook_is_made_read_listed_replaced_and_deleted(on_either: htt
 
 
 @requirement("S1.push.config")
-async def test_the_same_can_be_done_over_rest_and_in_the_old_version(client: httpx.AsyncClient) -> None:
+async def test_the_same_works_over_rest_and_in_0_3(client: httpx.AsyncClient) -> None:
     task_id = await task(client)
     path = f"/a2a/main/tasks/{task_id}/pushNotificationConfigs"
     made = (await client.post(path, json=FULL | {"id": "a"})).json()
@@ -96,7 +96,7 @@ async def test_the_same_can_be_done_over_rest_and_in_the_old_version(client: htt
 
 
 @requirement("S1.push.config")
-async def test_pages_of_webhooks_follow_one_another(client: httpx.AsyncClient) -> None:
+async def test_configs_are_listed_in_pages(client: httpx.AsyncClient) -> None:
     task_id = await task(client)
     names = sorted([f"w{n}" for n in range(5)] + ["Ä", "Z"])
     for name in reversed(names):
@@ -112,7 +112,7 @@ async def test_pages_of_webhooks_follow_one_another(client: httpx.AsyncClient) -
 
 
 @requirement("S1.push.config")
-async def test_webhooks_belong_to_the_tasks_caller_and_are_nobody_elses_business(
+async def test_configs_belong_to_the_tasks_caller_only(
     server: HttpServer, client: httpx.AsyncClient, other_client: httpx.AsyncClient
 ) -> None:
     task_id = await task(client)
@@ -127,7 +127,7 @@ async def test_webhooks_belong_to_the_tasks_caller_and_are_nobody_elses_business
 
 
 @requirement("S1.push.config")
-async def test_webhooks_survive_a_restart(store_url: str) -> None:
+async def test_configs_survive_a_restart(store_url: str) -> None:
     async with open_http_server(store_url) as first, first.client() as client:
         task_id = await task(client)
         made = await created(client, task_id, **FULL)
@@ -137,7 +137,7 @@ async def test_webhooks_survive_a_restart(store_url: str) -> None:
 
 
 @requirement("S1.push.config")
-async def test_without_push_the_card_says_so_and_every_method_refuses(sqlite_url: str) -> None:
+async def test_if_push_is_disabled_the_card_says_so_and_every_method_refuses(sqlite_url: str) -> None:
     settings = Settings(a2a=A2aSettings(push=A2aPushSettings(enabled=False)))
     async with open_http_server(sqlite_url, settings=settings) as server, server.client() as client:
         card = (await client.get("/.well-known/agent-card.json")).json()
@@ -153,7 +153,7 @@ async def test_without_push_the_card_says_so_and_every_method_refuses(sqlite_url
 
 
 @requirement("S1.push.config")
-async def test_without_push_a_message_that_brings_a_webhook_is_refused_and_leaves_no_task(sqlite_url: str) -> None:
+async def test_if_push_is_disabled_a_message_with_a_config_is_refused_without_a_task(sqlite_url: str) -> None:
     without = Settings(a2a=A2aSettings(push=A2aPushSettings(enabled=False)))
     async with open_http_server(sqlite_url, settings=without) as server, server.client() as client:
         message = {"messageId": "m-1", "role": "ROLE_USER", "parts": [{"text": "hello"}]}
@@ -164,7 +164,7 @@ async def test_without_push_a_message_that_brings_a_webhook_is_refused_and_leave
 
 
 @requirement("S1.push.config")
-async def test_a_webhook_that_comes_with_a_message_is_made_once_however_often_that_is_sent(
+async def test_a_config_that_comes_with_a_repeated_message_is_created_once(
     client: httpx.AsyncClient,
 ) -> None:
     task_id, again = [await task(client, "again", taskPushNotificationConfig=FULL) for _ in range(2)]
@@ -195,9 +195,7 @@ async def test_a_webhook_that_comes_with_a_message_is_made_once_however_often_th
         "https://93.184.216.34/" + "x" * WEBHOOK_URL_CHARS_MAX,
     ],
 )
-async def test_an_address_that_must_not_be_called_is_refused_and_nothing_is_kept(
-    client: httpx.AsyncClient, url: str
-) -> None:
+async def test_a_forbidden_url_is_refused_and_nothing_is_stored(client: httpx.AsyncClient, url: str) -> None:
     task_id = await task(client)
     answer = await push(client, "Create", task_id, url=url)
     assert refused(answer) == (-32602, "url")
@@ -206,7 +204,7 @@ async def test_an_address_that_must_not_be_called_is_refused_and_nothing_is_kept
 
 
 @requirement("S1.push.guard")
-async def test_a_message_with_such_an_address_leaves_no_task_behind(client: httpx.AsyncClient) -> None:
+async def test_a_message_with_a_forbidden_url_creates_no_task(client: httpx.AsyncClient) -> None:
     message = {"messageId": "m-1", "role": "ROLE_USER", "parts": [{"text": "hello"}]}
     webhook = {"url": "http://127.0.0.1:9/hook"}
     sent = {"message": message, "configuration": {"taskPushNotificationConfig": webhook}}
@@ -215,7 +213,7 @@ async def test_a_message_with_such_an_address_leaves_no_task_behind(client: http
 
 
 @requirement("S1.push.guard")
-async def test_a_name_is_resolved_before_it_is_believed() -> None:
+async def test_host_names_are_resolved_before_they_are_accepted() -> None:
     async def inside(host: str, port: int) -> list[str]:
         return ["93.184.216.34", "192.168.1.1"]
 
@@ -225,13 +223,13 @@ async def test_a_name_is_resolved_before_it_is_believed() -> None:
     with pytest.raises(Refusal) as caught:
         await check_push_url("https://receiver.example.com/", A2aPushSettings(), resolve=inside)
     assert caught.value.field == "url"
-    # What cannot be found now is looked for again when there is something to tell.
+    # A host that cannot be resolved now is checked again at delivery.
     await check_push_url("https://receiver.example.com/", A2aPushSettings(), resolve=nowhere)
     await check_push_url("http://receiver.lan/", A2aPushSettings(allow_private_addresses=True), resolve=inside)
 
 
 @requirement("S1.push.guard")
-async def test_private_addresses_are_kept_where_the_operator_allows_them(sqlite_url: str) -> None:
+async def test_private_addresses_are_accepted_if_the_operator_allows_them(sqlite_url: str) -> None:
     settings = Settings(a2a=A2aSettings(push=A2aPushSettings(allow_private_addresses=True)))
     async with open_http_server(sqlite_url, settings=settings) as server, server.client() as client:
         task_id = await task(client)
@@ -255,7 +253,7 @@ async def test_private_addresses_are_kept_where_the_operator_allows_them(sqlite_
         ({"id": "a\u0000b"}, "id"),
     ],
 )
-async def test_what_no_header_or_path_could_carry_is_refused_by_name(
+async def test_values_that_no_header_or_path_can_carry_are_refused_with_their_field(
     client: httpx.AsyncClient, wrong: Json, field: str
 ) -> None:
     task_id = await task(client)
@@ -264,7 +262,7 @@ async def test_what_no_header_or_path_could_carry_is_refused_by_name(
 
 
 @requirement("S1.push.config")
-async def test_the_number_of_webhooks_of_a_task_is_bounded(client: httpx.AsyncClient) -> None:
+async def test_the_number_of_configs_of_a_task_is_limited(client: httpx.AsyncClient) -> None:
     task_id = await task(client)
     for _ in range(WEBHOOKS_PER_RUN_MAX):
         await created(client, task_id, url=PUBLIC)

@@ -1,4 +1,4 @@
-"""Reading a task: what it shows of itself, its history and no one else's, and whatever happened to it."""
+"""Reading a task: its status, its own history, and its metadata."""
 
 import re
 from typing import Any
@@ -11,23 +11,23 @@ from google.protobuf.json_format import ParseDict
 from carrel.runs import NeedsInput
 from tests.harness.server import HttpServer, open_http_server
 from tests.requirements.mark import requirement
-from tests.surfaces.a2a.by_hand import begin, end
-from tests.surfaces.a2a.speaking import (
+from tests.surfaces.a2a.a2a_calls import (
     COMPLETED,
     FAILED,
     NEW,
     Json,
+    agent_steps,
     ask,
     call,
-    doing,
     get,
-    listed,
     message,
     refusal,
-    said,
     send,
     state,
+    task_ids,
+    text_of,
 )
+from tests.surfaces.a2a.manual_turns import begin, end
 
 pytestmark = pytest.mark.anyio
 MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
@@ -35,13 +35,13 @@ STATES = {
     "hello": "TASK_STATE_COMPLETED",
     "ask what?": "TASK_STATE_INPUT_REQUIRED",
     "fail for good": "TASK_STATE_FAILED",
-    doing(("decline", {"reason": "no"})): "TASK_STATE_REJECTED",
-    doing(("request_input", {"question": "key?", "kind": "auth"})): "TASK_STATE_AUTH_REQUIRED",
+    agent_steps(("decline", {"reason": "no"})): "TASK_STATE_REJECTED",
+    agent_steps(("request_input", {"question": "key?", "kind": "auth"})): "TASK_STATE_AUTH_REQUIRED",
 }
 
 
 @requirement("S1.get", "S1.store.fields", "S1.complete")
-async def test_a_task_shows_everything_about_itself(on_either: httpx.AsyncClient) -> None:
+async def test_a_task_has_all_its_fields(on_either: httpx.AsyncClient) -> None:
     sent = message("hello", contextId="c", metadata={"n": 1})
     done = (await ask(on_either, "SendMessage", message=sent, metadata={"trace": "t-1"}))["task"]
     task = await get(on_either, done)
@@ -56,39 +56,39 @@ async def test_a_task_shows_everything_about_itself(on_either: httpx.AsyncClient
     own = {name: task["metadata"][name] for name in ("queuedAt", "sessionKey", "generation")}
     assert task["metadata"] == own | {"trace": "t-1"}
     assert MOMENT.fullmatch(own["queuedAt"])
-    # What is shown is what the protocol's own types hold, no more.
+    # The task has only fields that the protocol's own types know.
     ParseDict(task, Task())
     rest = await on_either.get(f"/a2a/main/tasks/{task['id']}", headers=NEW)
     assert (rest.status_code, rest.json()) == (200, task)
 
 
 @requirement("S1.x.states.closed")
-async def test_every_end_and_every_wait_has_a_state_of_the_protocol(client: httpx.AsyncClient) -> None:
+async def test_every_end_and_every_wait_has_its_a2a_state(client: httpx.AsyncClient) -> None:
     for text, expected in STATES.items():
         task = await send(client, text)
         assert state(task) == expected
-        assert await listed(client, status=expected) == [task["id"]]
+        assert await task_ids(client, status=expected) == [task["id"]]
 
 
 @requirement("S1.fail")
-async def test_a_turn_that_fails_ends_its_task_with_the_error_as_its_words(client: httpx.AsyncClient) -> None:
+async def test_a_failed_task_has_the_error_as_its_status_message(client: httpx.AsyncClient) -> None:
     task = await send(client, "fail for good")
-    assert (state(task), said(task)) == (FAILED, "Told to fail for good.")
+    assert (state(task), text_of(task)) == (FAILED, "Told to fail for good.")
     assert "artifacts" not in task
     assert state(await send(client, "and on", contextId=task["contextId"])) == COMPLETED
 
 
 @requirement("S1.decline")
 async def test_a_task_that_the_agent_declines_is_rejected_with_its_reason(client: httpx.AsyncClient) -> None:
-    task = await send(client, doing(("decline", {"reason": "That is not my field."})))
-    assert (state(task), said(task)) == ("TASK_STATE_REJECTED", "That is not my field.")
+    task = await send(client, agent_steps(("decline", {"reason": "That is not my field."})))
+    assert (state(task), text_of(task)) == ("TASK_STATE_REJECTED", "That is not my field.")
     assert task["metadata"]["reason"] == "rejected"
     run = (await client.get(f"/api/runs/{task['id']}")).json()["run"]
     assert (run["state"], run["reason"]) == ("failed", "rejected")
 
 
 @requirement("S1.x.metadata.merge")
-async def test_metadata_that_came_with_the_message_outlives_every_change_of_the_task(
+async def test_metadata_of_the_message_survives_every_change_of_the_task(
     on_either: httpx.AsyncClient,
 ) -> None:
     kept = {"trace": "t-1", "nested": {"list": [1, 2.5, "x", None, True]}}
@@ -102,21 +102,21 @@ async def test_metadata_that_came_with_the_message_outlives_every_change_of_the_
 
 
 @requirement("S1.history.task")
-async def test_the_history_is_of_this_task_alone(on_either: httpx.AsyncClient) -> None:
+async def test_the_history_has_only_messages_of_this_task(on_either: httpx.AsyncClient) -> None:
     lines = ["first", "second", "third"]
     tasks = [await send(on_either, line, contextId="c") for line in lines]
-    shown = [[said(one) for one in (await get(on_either, task))["history"]] for task in tasks]
+    shown = [[text_of(one) for one in (await get(on_either, task))["history"]] for task in tasks]
     assert shown == [[line, f"echo: {line}"] for line in lines]
     assert {one["taskId"] for task in tasks for one in task["history"]} == {task["id"] for task in tasks}
 
 
-async def test_tool_calls_are_no_part_of_the_history(client: httpx.AsyncClient) -> None:
-    task = await send(client, doing(("session_status", {})))
+async def test_tool_calls_are_not_part_of_the_history(client: httpx.AsyncClient) -> None:
+    task = await send(client, agent_steps(("session_status", {})))
     assert [one["role"] for one in task["history"]] == ["ROLE_USER", "ROLE_AGENT"]
 
 
 @requirement("S1.history.length")
-async def test_the_history_is_as_long_as_is_asked_for(sqlite_url: str) -> None:
+async def test_the_history_is_as_long_as_requested(sqlite_url: str) -> None:
     async with open_http_server(sqlite_url, works=False) as server, server.client() as client:
         task = await send(client, "line 0", at_once=True)
         for n in range(1, 104):
@@ -126,18 +126,18 @@ async def test_the_history_is_as_long_as_is_asked_for(sqlite_url: str) -> None:
         expected = {None: whole[-100:], 1: whole[-1:], 3: whole[-3:], 100: whole[-100:], 103: whole[-103:], 2000: whole}
         for length, lines in expected.items():
             asked: Json = {} if length is None else {"historyLength": length}
-            assert [said(one) for one in (await get(client, task, **asked))["history"]] == lines
+            assert [text_of(one) for one in (await get(client, task, **asked))["history"]] == lines
             listing = await ask(client, "ListTasks", **asked)
-            assert [said(one) for one in listing["tasks"][0]["history"]] == lines
+            assert [text_of(one) for one in listing["tasks"][0]["history"]] == lines
         assert "history" not in await get(client, task, historyLength=0)
         await end(server.db, await begin(server.db), NeedsInput(question="more?"))
         sent: Json = {"message": message("last", taskId=task["id"])}
         sent["configuration"] = {"historyLength": 1, "returnImmediately": True}
-        assert [said(one) for one in (await ask(client, "SendMessage", **sent))["task"]["history"]] == ["last"]
+        assert [text_of(one) for one in (await ask(client, "SendMessage", **sent))["task"]["history"]] == ["last"]
 
 
 @requirement("S1.history.length", "S1.wire.errors")
-async def test_a_history_of_a_length_that_is_none_is_refused(client: httpx.AsyncClient) -> None:
+async def test_an_invalid_history_length_is_refused(client: httpx.AsyncClient) -> None:
     task = await send(client, "hello")
     wrong: list[Any] = [-1, "many", 1.5, 2**31, True, {}]
     for length in wrong:
@@ -150,7 +150,7 @@ async def test_a_history_of_a_length_that_is_none_is_refused(client: httpx.Async
         assert rest.json()["error"]["details"][0]["metadata"] == {"field": "historyLength"}
 
 
-async def test_a_history_beyond_the_task_is_refused_while_no_task_belongs_to_a_plan(client: httpx.AsyncClient) -> None:
+async def test_a_history_scope_beyond_the_task_is_refused(client: httpx.AsyncClient) -> None:
     task = await send(client, "hello")
     for scope in ("plan", "objective", "galaxy"):
         for name in ("historyScope", "opt/v1/historyScope"):
@@ -164,10 +164,10 @@ async def test_a_history_beyond_the_task_is_refused_while_no_task_belongs_to_a_p
 @requirement("S1.generation")
 async def test_the_generation_counts_states_and_artifacts_and_nothing_else(server: HttpServer) -> None:
     async with server.client() as client:
-        steps = doing(("artifact_add", {"text": "a", "artifactId": "a"}), ("session_status", {}), ("hold", "it"))
+        steps = agent_steps(("artifact_add", {"text": "a", "artifactId": "a"}), ("session_status", {}), ("hold", "it"))
         task = await send(client, steps, at_once=True)
         await server.agent.reached("it")
-        # Submitted, working, one artifact; a look at the session changes nothing of the task.
+        # Submitted, working, one artifact; reading the session does not change the task.
         assert (await get(client, task))["metadata"]["generation"] == 3
         assert (await get(client, task))["metadata"]["generation"] == 3
         server.agent.release("it")

@@ -1,4 +1,4 @@
-"""The same message twice is the same task: whoever lost the answer may ask again, and nothing runs twice."""
+"""The same message twice is the same task: a client may retry after a lost response, and nothing runs twice."""
 
 import asyncio
 
@@ -7,7 +7,7 @@ import pytest
 
 from tests.harness.server import HttpServer
 from tests.requirements.mark import requirement
-from tests.surfaces.a2a.speaking import (
+from tests.surfaces.a2a.a2a_calls import (
     CANCELED,
     COMPLETED,
     INPUT_REQUIRED,
@@ -16,18 +16,18 @@ from tests.surfaces.a2a.speaking import (
     get,
     message,
     refusal,
-    said,
     send,
-    sending,
     state,
-    told,
+    stream_send,
+    summary,
+    text_of,
 )
 
 pytestmark = pytest.mark.anyio
 
 
 @requirement("S1.x.idempotent")
-async def test_a_message_sent_again_is_the_same_task_and_is_heard_once(
+async def test_a_repeated_message_is_the_same_task_and_runs_once(
     either_server: HttpServer, on_either: httpx.AsyncClient
 ) -> None:
     first = await send(on_either, "hello", messageId="m-same", contextId="c-1")
@@ -43,29 +43,29 @@ async def test_the_same_message_many_times_at_once_is_one_task(
 ) -> None:
     sent = [send(on_either, "hello", messageId="m-same", at_once=n % 2 == 0) for n in range(20)]
     assert len({task["id"] for task in await asyncio.gather(*sent)}) == 1
-    assert said(await send(on_either, "hello", messageId="m-same")) == "echo: hello"
+    assert text_of(await send(on_either, "hello", messageId="m-same")) == "echo: hello"
     assert len(either_server.agent.bodies) == 1
 
 
 @requirement("S1.x.idempotent", "S1.stream.send")
-async def test_a_message_streamed_again_brings_its_task_and_what_is_left_of_it(
+async def test_a_repeated_streaming_message_continues_the_stream_of_its_task(
     server: HttpServer, client: httpx.AsyncClient
 ) -> None:
     for text, last in (("hello", COMPLETED), ("ask what?", INPUT_REQUIRED)):
         task = await send(client, text, messageId=f"m-{text}")
-        async with sending(client, text, messageId=f"m-{text}") as stream:
+        async with stream_send(client, text, messageId=f"m-{text}") as stream:
             (only,) = await stream.rest()
         assert (only.kind, only.body["id"], state(only.body)) == ("task", task["id"], last)
     working = await send(client, "hold it", messageId="m-held", at_once=True)
     await server.agent.reached("it")
-    async with sending(client, "hold it", messageId="m-held") as stream:
+    async with stream_send(client, "hold it", messageId="m-held") as stream:
         assert (await stream.next()).body["id"] == working["id"]
         server.agent.release("it")
-        assert told(await stream.rest()) == ["result", COMPLETED]
+        assert summary(await stream.rest()) == ["result", COMPLETED]
 
 
 @requirement("S1.x.idempotent")
-async def test_in_another_context_or_to_another_agent_the_same_id_is_another_message(
+async def test_the_same_id_in_another_context_or_to_another_agent_is_another_message(
     on_either: httpx.AsyncClient,
 ) -> None:
     await on_either.post("/api/agents", json={"id": "writer"})
@@ -80,7 +80,7 @@ async def test_in_another_context_or_to_another_agent_the_same_id_is_another_mes
 
 
 @requirement("S1.x.idempotent", "S1.x.owner")
-async def test_another_callers_message_of_the_same_id_is_another_one(
+async def test_another_callers_message_with_the_same_id_is_another_message(
     alice: httpx.AsyncClient, bob: httpx.AsyncClient
 ) -> None:
     mine = await send(alice, "hello", messageId="m-same", contextId="c-1")
@@ -89,7 +89,7 @@ async def test_another_callers_message_of_the_same_id_is_another_one(
 
 
 @requirement("S1.x.idempotent")
-async def test_who_has_answered_or_cancelled_a_task_may_use_its_id_again(client: httpx.AsyncClient) -> None:
+async def test_the_id_can_be_reused_after_answering_or_cancelling_the_task(client: httpx.AsyncClient) -> None:
     asked = await send(client, "ask what?", messageId="m-asked")
     assert (await send(client, "ask what?", messageId="m-asked"))["id"] == asked["id"]
     await send(client, "that", messageId="m-answer", taskId=asked["id"])
@@ -102,7 +102,7 @@ async def test_who_has_answered_or_cancelled_a_task_may_use_its_id_again(client:
 
 
 @requirement("S1.x.idempotent")
-async def test_an_answer_by_somebody_else_does_not_make_a_repetition_another_message(
+async def test_another_users_answer_does_not_turn_a_repetition_into_a_new_message(
     alice: httpx.AsyncClient, client: httpx.AsyncClient
 ) -> None:
     asked = await send(alice, "ask what?", messageId="m-asked")
@@ -112,12 +112,12 @@ async def test_an_answer_by_somebody_else_does_not_make_a_repetition_another_mes
 
 
 @requirement("S1.x.idempotent", "S1.send.continue")
-async def test_answers_at_the_same_moment_are_one_answer_each_or_refused(on_either: httpx.AsyncClient) -> None:
+async def test_simultaneous_answers_are_each_accepted_once_or_refused(on_either: httpx.AsyncClient) -> None:
     asked = await send(on_either, "ask what?")
     same = {"message": message("that", taskId=asked["id"])}
     answers = await asyncio.gather(*(call(on_either, "SendMessage", same) for _ in range(8)))
     assert {answer["result"]["task"]["id"] for answer in answers} == {asked["id"]}
-    assert [said(one) for one in (await get(on_either, asked))["history"]].count("that") == 1
+    assert [text_of(one) for one in (await get(on_either, asked))["history"]].count("that") == 1
     asked = await send(on_either, "ask what?")
     others = [{"message": message(f"that {n}", taskId=asked["id"])} for n in range(8)]
     answers = await asyncio.gather(*(call(on_either, "SendMessage", other) for other in others))
@@ -127,13 +127,13 @@ async def test_answers_at_the_same_moment_are_one_answer_each_or_refused(on_eith
 
 
 @requirement("S1.x.idempotent", "S1.send.continue")
-async def test_an_answer_sent_twice_is_heard_once(either_server: HttpServer, on_either: httpx.AsyncClient) -> None:
+async def test_a_repeated_answer_counts_once(either_server: HttpServer, on_either: httpx.AsyncClient) -> None:
     asked = await send(on_either, "ask what?")
     answer = message("that", taskId=asked["id"])
     first = (await ask(on_either, "SendMessage", message=answer))["task"]
     again = (await ask(on_either, "SendMessage", message=answer))["task"]
     assert (state(first), again) == (COMPLETED, first)
     assert len(either_server.agent.bodies) == 2
-    assert [said(one) for one in (await get(on_either, asked))["history"]].count("that") == 1
+    assert [text_of(one) for one in (await get(on_either, asked))["history"]].count("that") == 1
     changed = answer | {"parts": [{"text": "something else"}]}
     assert refusal(await call(on_either, "SendMessage", {"message": changed}))[0] == -32004

@@ -1,4 +1,4 @@
-"""Tasks and streams across kills, restarts and servers: nothing is lost, and every reader sees the same."""
+"""Tasks and streams across kills, restarts and servers: nothing is lost, and all clients see the same."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -10,7 +10,7 @@ import pytest
 from tests.harness.process import RunningServer, Start, reaching
 from tests.requirements.mark import requirement
 from tests.scripted_gateway import Answer, Gate, Request, ScriptedGateway, calls, text
-from tests.surfaces.a2a.speaking import (
+from tests.surfaces.a2a.a2a_calls import (
     COMPLETED,
     FAILED,
     INPUT_REQUIRED,
@@ -18,15 +18,15 @@ from tests.surfaces.a2a.speaking import (
     WORKING,
     Frame,
     Json,
-    applied,
+    apply_frames,
     ask,
     get,
-    said,
     send,
-    sending,
     state,
-    subscribing,
-    told,
+    stream_send,
+    subscribe,
+    summary,
+    text_of,
 )
 
 pytestmark = pytest.mark.anyio
@@ -38,19 +38,19 @@ class Model:
 
     def __init__(self, gateway: ScriptedGateway) -> None:
         self.gates: dict[str, Gate] = {}
-        self.heard: list[str] = []
+        self.received: list[str] = []
         gateway.rule = self.answer
 
     def gate(self, name: str) -> Gate:
-        """A new gate of that name, for whoever comes next."""
+        """Open a new gate of that name."""
         self.gates[name] = Gate()
         return self.gates[name]
 
     def answer(self, request: Request) -> Answer:
-        """How one request is answered."""
+        """Answer one request."""
         sent = request.json["input"]
         line = next(item for item in reversed(sent) if item.get("role") == "user")["content"][-1]["text"]
-        self.heard.append(line)
+        self.received.append(line)
         word, _, rest = line.partition(" ")
         if word == "ask":
             return calls(("request_input", {"question": rest}))
@@ -61,28 +61,26 @@ class Model:
 
 @asynccontextmanager
 async def caller(server: RunningServer) -> AsyncIterator[httpx.AsyncClient]:
-    """A client of a server in a process of its own."""
+    """Open a client of a server in its own process."""
     headers = {"Authorization": f"Bearer {server.token}"}
     async with httpx.AsyncClient(base_url=server.url, headers=headers, timeout=WAIT_SECONDS) as client:
         yield client
 
 
 async def ended(client: httpx.AsyncClient, task: Json) -> Json:
-    """The task once it rests."""
+    """Return the task once it has ended or waits."""
     (await client.get(f"/api/runs/{task['id']}/wait", params={"timeoutSeconds": 25})).raise_for_status()
     return await get(client, task)
 
 
 def same(first: Json, frames: list[Frame], task: Json) -> bool:
-    """True when whoever followed knows what the task shows."""
-    followed = applied(first, frames)
+    """Return whether the streamed task equals the task that was read."""
+    followed = apply_frames(first, frames)
     return all(followed.get(name) == task.get(name) for name in ("status", "artifacts"))
 
 
 @requirement("S1.store.survive", "S1.x.restart.working", "S1.store.fields", "S1.x.queue.derived")
-async def test_after_a_kill_every_task_is_there_and_goes_on_in_its_old_order(
-    start: Start, gateway: ScriptedGateway
-) -> None:
+async def test_after_a_kill_every_task_is_there_and_continues_in_order(start: Start, gateway: ScriptedGateway) -> None:
     model = Model(gateway)
     gate = model.gate("it")
     server = start(**reaching(gateway))
@@ -93,7 +91,7 @@ async def test_after_a_kill_every_task_is_there_and_goes_on_in_its_old_order(
         queued = [await send(client, f"line {n}", contextId="c", at_once=True) for n in range(3)]
         before = [await get(client, task) for task in (*kept, *queued)]
     server.kill()
-    model.heard.clear()
+    model.received.clear()
     again = model.gate("it")
     server = start(**reaching(gateway))
     async with caller(server) as client:
@@ -105,13 +103,13 @@ async def test_after_a_kill_every_task_is_there_and_goes_on_in_its_old_order(
         again.open()
         rest = [await ended(client, task) for task in (working, *queued)]
         assert [state(task) for task in rest] == [COMPLETED] * 4
-        assert model.heard == ["hold it", "line 0", "line 1", "line 2"]
+        assert model.received == ["hold it", "line 0", "line 1", "line 2"]
         assert state(await send(client, "that", taskId=kept[1]["id"])) == COMPLETED
     assert server.stop() == 0
 
 
 @requirement("S1.x.restart.working")
-async def test_a_task_that_had_written_when_its_server_was_killed_fails_and_keeps_what_it_wrote(
+async def test_a_task_with_side_effects_fails_after_a_kill_and_keeps_its_artifacts(
     start: Start, gateway: ScriptedGateway
 ) -> None:
     model = Model(gateway)
@@ -125,44 +123,42 @@ async def test_a_task_that_had_written_when_its_server_was_killed_fails_and_keep
     async with caller(server) as client:
         broken = await ended(client, task)
         assert (state(broken), broken["metadata"]["reason"]) == (FAILED, "interrupted")
-        assert said(broken)
-        assert [said(one) for one in broken["artifacts"]] == ["kept"]
+        assert text_of(broken)
+        assert [text_of(one) for one in broken["artifacts"]] == ["kept"]
         assert state(await send(client, "and on", contextId="c")) == COMPLETED
         retried = await client.post(f"/api/runs/{task['id']}/retry")
         assert retried.status_code in (200, 201, 202), retried.text
 
 
 @requirement("S1.x.stream.durable", "S1.generation", "S1.stream.subscribe")
-async def test_a_stream_that_a_kill_cut_off_goes_on_with_the_next_server(
-    start: Start, gateway: ScriptedGateway
-) -> None:
+async def test_a_stream_cut_off_by_a_kill_resumes_on_the_next_server(start: Start, gateway: ScriptedGateway) -> None:
     model = Model(gateway)
     gate = model.gate("it")
     server = start(**reaching(gateway))
-    async with caller(server) as client, sending(client, "hold it") as stream:
+    async with caller(server) as client, stream_send(client, "hold it") as stream:
         seen = [await stream.next(), await stream.next()]
         await gate.reached()
         server.kill()
         with pytest.raises((httpx.RemoteProtocolError, httpx.ReadError)):
             await stream.rest()
-    assert told(seen) == [SUBMITTED, WORKING]
+    assert summary(seen) == [SUBMITTED, WORKING]
     task = seen[0].body
     again = model.gate("it")
     server = start(**reaching(gateway))
-    async with caller(server) as client, subscribing(client, task, last=seen[-1].id) as stream:
+    async with caller(server) as client, subscribe(client, task, last=seen[-1].id) as stream:
         first = await stream.next()
         assert (first.kind, state(first.body)) == ("task", WORKING)
         await again.reached()
         again.open()
         rest = await stream.rest()
-        # Taken up again, and begun again: the task never stopped working.
-        assert told(rest) == [WORKING, WORKING, "result", COMPLETED]
+        # Rescued and started again: to the client, the task never stopped working.
+        assert summary(rest) == [WORKING, WORKING, "result", COMPLETED]
         assert [frame.id for frame in (*seen, *rest)] == [1, 2, 3, 4, 5, 6]
         assert same(task, [*seen[1:], *rest], await get(client, task))
 
 
 @requirement("S1.stream.subscribe", "S1.x.stream.durable", "P.engine.two")
-async def test_readers_at_two_servers_of_one_store_see_the_same_in_the_same_order(
+async def test_clients_of_two_servers_on_one_store_see_the_same_in_the_same_order(
     start: Start, gateway: ScriptedGateway, postgres_url: str
 ) -> None:
     model = Model(gateway)
@@ -170,7 +166,7 @@ async def test_readers_at_two_servers_of_one_store_see_the_same_in_the_same_orde
     other = start("--role", "api", CARREL_STORAGE__URL=postgres_url, **reaching(gateway))
 
     async def follow(client: httpx.AsyncClient, task: Json, begun: asyncio.Semaphore) -> list[Frame]:
-        async with subscribing(client, task, last=0) as stream:
+        async with subscribe(client, task, last=0) as stream:
             await stream.next()
             begun.release()
             frames: list[Frame] = await stream.rest()
@@ -187,7 +183,7 @@ async def test_readers_at_two_servers_of_one_store_see_the_same_in_the_same_orde
                 await begun.acquire()
             gate.open()
         first, *others = [reader.result() for reader in readers]
-        assert told(first) == [SUBMITTED, WORKING, "a", "result", COMPLETED]
+        assert summary(first) == [SUBMITTED, WORKING, "a", "result", COMPLETED]
         assert [frame.id for frame in first] == [1, 2, 3, 4, 5]
         assert others == [first] * 3
         assert await get(near, task) == await get(far, task)
@@ -198,7 +194,7 @@ async def test_readers_at_two_servers_of_one_store_see_the_same_in_the_same_orde
 
 
 @requirement("S1.x.stuck", "S1.x.restart.working", "S1.x.stream.durable")
-async def test_when_a_server_is_killed_another_one_finishes_its_task_and_the_stream_tells_of_it(
+async def test_after_a_kill_another_server_finishes_the_task_and_the_stream_shows_it(
     start: Start, gateway: ScriptedGateway, postgres_url: str
 ) -> None:
     model = Model(gateway)
@@ -211,7 +207,7 @@ async def test_when_a_server_is_killed_another_one_finishes_its_task_and_the_str
     server = start(**shared)
     async with caller(server) as client:
         behind = await send(client, "behind", contextId="c", at_once=True)
-        async with subscribing(client, task) as stream:
+        async with subscribe(client, task) as stream:
             first = await stream.next()
             assert state(first.body) == WORKING
             again = model.gate("it")
@@ -219,6 +215,6 @@ async def test_when_a_server_is_killed_another_one_finishes_its_task_and_the_str
             await again.reached()
             again.open()
             rest = await stream.rest()
-        assert told(rest) == [WORKING, WORKING, "result", COMPLETED]
+        assert summary(rest) == [WORKING, WORKING, "result", COMPLETED]
         assert same(first.body, rest, await get(client, task))
         assert state(await ended(client, behind)) == COMPLETED

@@ -1,4 +1,4 @@
-"""Sending over A2A: every message becomes a task, waited for or not, or is refused with the field that is wrong."""
+"""Sending: every message becomes a task, with or without waiting, or is refused with the invalid field."""
 
 import asyncio
 import base64
@@ -11,7 +11,7 @@ from carrel.kernel.limits import A2A_ID_CHARS_MAX, A2A_VALUES_MAX, ATTACHMENTS_M
 from carrel.kernel.settings import A2aSettings, Settings
 from tests.harness.server import HttpServer, open_http_server
 from tests.requirements.mark import requirement
-from tests.surfaces.a2a.speaking import (
+from tests.surfaces.a2a.a2a_calls import (
     COMPLETED,
     NEW,
     SUBMITTED,
@@ -22,9 +22,9 @@ from tests.surfaces.a2a.speaking import (
     get,
     message,
     refusal,
-    said,
     send,
     state,
+    text_of,
 )
 
 pytestmark = pytest.mark.anyio
@@ -32,7 +32,7 @@ PIXEL = base64.b64encode(b"\x89PNG\r\n\x1a\n and so on").decode()
 
 
 @requirement("S1.send.task")
-async def test_a_message_becomes_a_task_with_an_id_and_a_context_of_the_servers_making(
+async def test_a_message_becomes_a_task_with_a_new_id_and_context(
     on_either: httpx.AsyncClient,
 ) -> None:
     answer = await ask(on_either, "SendMessage", message=message("hello"))
@@ -48,9 +48,9 @@ async def test_a_message_becomes_a_task_with_an_id_and_a_context_of_the_servers_
 
 
 @requirement("S1.send.blocking", "S1.complete")
-async def test_a_send_waits_for_the_end_and_brings_the_reply(on_either: httpx.AsyncClient) -> None:
+async def test_a_send_waits_for_the_end_and_returns_the_reply(on_either: httpx.AsyncClient) -> None:
     task = await send(on_either, "hello")
-    assert (state(task), said(task)) == (COMPLETED, "echo: hello")
+    assert (state(task), text_of(task)) == (COMPLETED, "echo: hello")
     assert task["artifacts"] == [{"artifactId": "result", "name": "result", "parts": [{"text": "echo: hello"}]}]
 
 
@@ -66,7 +66,7 @@ async def test_a_send_waits_no_longer_than_the_settings_say(sqlite_url: str) -> 
 
 
 @requirement("S1.send.immediate")
-async def test_a_send_that_does_not_wait_returns_a_task_that_still_lives(server: HttpServer) -> None:
+async def test_a_send_without_waiting_returns_a_task_that_has_not_ended(server: HttpServer) -> None:
     async with server.client() as client:
         task = await send(client, "hold it", at_once=True)
         assert state(task) in (SUBMITTED, WORKING)
@@ -76,7 +76,7 @@ async def test_a_send_that_does_not_wait_returns_a_task_that_still_lives(server:
 
 
 @requirement("S1.send.immediate", "S1.wire.versions")
-async def test_the_old_version_does_not_wait_when_it_says_blocking_false(server: HttpServer) -> None:
+async def test_a2a_0_3_does_not_wait_with_blocking_false(server: HttpServer) -> None:
     old = {"messageId": "old-1", "role": "user", "parts": [{"kind": "text", "text": "hold it"}]}
     async with server.client() as client:
         params = {"message": old, "configuration": {"blocking": False}}
@@ -88,7 +88,7 @@ async def test_the_old_version_does_not_wait_when_it_says_blocking_false(server:
         assert task["status"]["state"] == "completed"
 
 
-async def test_who_gives_up_waiting_loses_nothing(server: HttpServer) -> None:
+async def test_a_client_that_stops_waiting_loses_nothing(server: HttpServer) -> None:
     async with server.client() as client:
         impatient = asyncio.create_task(send(client, "hold it", contextId="left"))
         await server.agent.reached("it")
@@ -96,12 +96,12 @@ async def test_who_gives_up_waiting_loses_nothing(server: HttpServer) -> None:
         await asyncio.wait([impatient])
         server.agent.release("it")
         (found,) = (await ask(client, "ListTasks", contextId="left"))["tasks"]
-        assert said(await send(client, "behind it", contextId="left")) == "echo: behind it"
+        assert text_of(await send(client, "behind it", contextId="left")) == "echo: behind it"
         assert state(await get(client, found)) == COMPLETED
 
 
 def nested(levels: int) -> Any:
-    """Lists in lists."""
+    """Return a list nested that deep."""
     value: Any = []
     for _ in range(levels - 1):
         value = [value]
@@ -109,7 +109,7 @@ def nested(levels: int) -> Any:
 
 
 def changed(**more: Any) -> Json:
-    """A message with something wrong in it."""
+    """Return params whose message has other values."""
     return {"message": message("hello") | more}
 
 
@@ -162,16 +162,16 @@ WRONG: list[tuple[Any, str]] = [
 
 @requirement("S1.send.validate", "S1.wire.errors")
 @pytest.mark.parametrize("method", ["SendMessage", "SendStreamingMessage"])
-async def test_what_is_no_message_is_refused_by_the_name_of_what_is_wrong_and_leaves_no_task(
+async def test_an_invalid_message_is_refused_with_its_field_and_creates_no_task(
     client: httpx.AsyncClient, method: str
 ) -> None:
     found = [(refusal(await call(client, method, params)), field) for params, field in WRONG]
-    assert [told for told, _ in found] == [(-32602, "INVALID_PARAMS", field) for _, field in found]
+    assert [error for error, _ in found] == [(-32602, "INVALID_PARAMS", field) for _, field in found]
     assert (await ask(client, "ListTasks"))["totalSize"] == 0
 
 
 @requirement("S1.send.validate", "S1.wire.errors")
-async def test_over_http_the_same_is_a_bad_request_with_the_same_field(client: httpx.AsyncClient) -> None:
+async def test_over_http_an_invalid_message_is_a_bad_request_with_the_same_field(client: httpx.AsyncClient) -> None:
     for params, field in WRONG:
         answer = await client.post("/a2a/main/message:send", json=params, headers=NEW)
         error = answer.json()["error"]
@@ -184,7 +184,7 @@ OLD_TEXT = [{"kind": "text", "text": "hello"}]
 
 
 def old(**more: Any) -> Json:
-    """A message as 0.3 has it, with something wrong in it."""
+    """Return params of 0.3 whose message has other values."""
     return {"message": {"messageId": "m", "role": "user", "parts": OLD_TEXT} | more}
 
 
@@ -212,7 +212,7 @@ OLD_WRONG: list[tuple[Any, str]] = [
 
 
 @requirement("S1.send.validate")
-async def test_the_old_version_names_the_wrong_field_too(client: httpx.AsyncClient) -> None:
+async def test_a2a_0_3_names_the_invalid_field_too(client: httpx.AsyncClient) -> None:
     for params, field in OLD_WRONG:
         answer = await call(client, "message/send", params, version="0.3")
         assert refusal(answer) == (-32602, "INVALID_PARAMS", field)
@@ -228,12 +228,12 @@ async def test_the_old_version_names_the_wrong_field_too(client: httpx.AsyncClie
         {"url": "https://example.org/a.zip", "mediaType": "application/zip"},
     ],
 )
-async def test_a_kind_of_file_that_no_model_reads_is_refused_by_its_type(client: httpx.AsyncClient, part: Json) -> None:
+async def test_a_file_of_an_unsupported_type_is_refused(client: httpx.AsyncClient, part: Json) -> None:
     answer = await call(client, "SendMessage", {"message": message() | {"parts": [part]}})
     assert refusal(answer) == (-32005, "CONTENT_TYPE_NOT_SUPPORTED", "message.parts.0.mediaType")
 
 
-async def test_text_values_and_files_reach_the_agent_and_are_shown_again_as_they_were(
+async def test_text_data_and_files_reach_the_agent_and_are_returned_unchanged(
     on_either: httpx.AsyncClient,
 ) -> None:
     parts: list[Json] = [
@@ -244,18 +244,18 @@ async def test_text_values_and_files_reach_the_agent_and_are_shown_again_as_they
     ]
     sent = message() | {"parts": parts, "metadata": {"of": "the message"}, "referenceTaskIds": ["run_x"]}
     task = (await ask(on_either, "SendMessage", message=sent))["task"]
-    assert said(task) == "echo: look at these"
+    assert text_of(task) == "echo: look at these"
     assert task["history"][0] == sent | {"taskId": task["id"], "contextId": task["contextId"]}
 
 
-async def test_a_body_beyond_its_bound_is_refused_before_it_is_read(client: httpx.AsyncClient) -> None:
+async def test_a_body_over_the_size_limit_is_refused_before_it_is_read(client: httpx.AsyncClient) -> None:
     answer = await client.post(
         "/a2a/main", content=b" " * (BODY_BYTES_MAX + 1), headers={"Content-Type": "application/json", **NEW}
     )
     assert (answer.status_code, answer.json()["error"]["data"][0]["reason"]) == (413, "TOO_LARGE")
 
 
-async def test_a_server_that_is_stopping_takes_nothing_new_and_still_shows_what_there_is(server: HttpServer) -> None:
+async def test_a_stopping_server_accepts_nothing_new_but_its_tasks_can_be_read(server: HttpServer) -> None:
     async with server.client() as client:
         task = await send(client, "hello")
         server.drain.set()

@@ -1,7 +1,7 @@
-"""Whatever happens to tasks in whatever order: a stream applied to its first task is the task as it is read.
+"""Property: for any sequence of events, a stream applied to its first task equals the task that is read.
 
-Turns are made by hand, so that every step is a step of the example; after each of them every task is read, and whoever
-follows must come to know exactly what was read, by changes numbered without a gap, from wherever they begin.
+The test takes the turns itself, so that every step is a step of the example. After each step every task is read, and
+every stream must arrive at exactly what was read, by changes numbered without gaps, wherever it started.
 """
 
 import asyncio
@@ -19,28 +19,28 @@ from carrel.runs.leases import rescue_lost
 from carrel.storage import Tx
 from tests.harness.server import HttpServer, open_http_server
 from tests.requirements.mark import requirement
-from tests.surfaces.a2a.by_hand import add, begin, end
-from tests.surfaces.a2a.speaking import (
+from tests.surfaces.a2a.a2a_calls import (
     AUTH_REQUIRED,
     ENDED,
     INPUT_REQUIRED,
-    RESTING,
+    SETTLED,
     SUBMITTED,
     WORKING,
     Frame,
     Json,
     Stream,
-    applied,
+    apply_frames,
     ask,
     get,
     send,
-    sending,
     state,
-    subscribing,
+    stream_send,
+    subscribe,
 )
+from tests.surfaces.a2a.manual_turns import add, begin, end
 
 pytestmark = pytest.mark.anyio
-# Always the same examples; one that fails is told as it is, for every step of it takes a while.
+# Always the same examples, and no shrinking, because every step takes a while.
 SEEDED: Any = {
     "deadline": None,
     "suppress_health_check": list(HealthCheck),
@@ -48,14 +48,14 @@ SEEDED: Any = {
     "database": None,
     "phases": [Phase.generate],
 }
-# What can be done in a turn, the likelier the oftener it stands here.
+# What can happen in a turn; repeated entries are more likely.
 IN_A_TURN = ("add", "add", "add", "complete", "silence", "fail", "decline", "ask", "ask", "auth", "lose")
 CHOSEN = st.lists(st.integers(0, 1_000_000), min_size=8, max_size=40)
 _contexts = itertools.count(1)
 
 
 class Followed(NamedTuple):
-    """One stream of the example: where it began, its first frame, and the frames to come."""
+    """One stream of the example: where it started, its first frame, and its other frames."""
 
     after: int
     first: Frame
@@ -76,7 +76,7 @@ class Example:
         self.done: list[str] = []
 
     async def step(self, number: int) -> None:
-        """Do one of the things that can be done now; then read every task."""
+        """Take one possible step, then read every task."""
         names = self._possible()
         name, which = names[number % len(names)], number // len(names)
         self.done.append(name)
@@ -85,16 +85,16 @@ class Example:
             case "send":
                 await send(self._client, f"line {which}", contextId=self._context, at_once=True)
             case "stream":
-                await self._open(sending(self._client, f"line {which}", contextId=self._context), None)
+                await self._open(stream_send(self._client, f"line {which}", contextId=self._context), None)
             case "answer":
                 waiting = [task for task in live if "REQUIRED" in state(task)]
                 await send(self._client, f"that {which}", taskId=waiting[which % len(waiting)]["id"], at_once=True)
             case "follow":
-                await self._open(subscribing(self._client, live[which % len(live)]), None)
+                await self._open(subscribe(self._client, live[which % len(live)]), None)
             case "resume":
                 task = live[which % len(live)]
                 last = which % (task["metadata"]["generation"] + 1)
-                await self._open(subscribing(self._client, task, last), last)
+                await self._open(subscribe(self._client, task, last), last)
             case "cancel":
                 await self._cancel(live[which % len(live)]["id"])
             case "begin":
@@ -143,7 +143,7 @@ class Example:
             self._held = None
 
     async def finish(self) -> None:
-        """End whatever still lives, and so every stream."""
+        """End every task that has not ended, and so every stream."""
         await self._look()
         for task in self._tasks:
             if state(task) not in ENDED:
@@ -157,7 +157,7 @@ class Example:
             return
         held, self._held = self._held, None
         await self._db.write(lambda tx: cancel(tx, held.access, task_id, "stopped"))
-        # Asked to stop and not stopped yet: nothing of the task has changed.
+        # Asked to stop but not stopped yet, so the task has not changed.
         await self._look()
         await end(self._db, held, Completed(reply="too late"))
 
@@ -178,19 +178,19 @@ class Example:
 
 
 def shown(task: Json) -> list[Any]:
-    """What of a task is told by its changes."""
+    """Return the part of a task that its changes cover."""
     return [task["status"], task.get("artifacts", []), task["metadata"]["generation"]]
 
 
 def _lose(tx: Tx, held: Claim) -> None:
-    """The worker is gone: its run returns to its lane."""
+    """Lose the worker: its run returns to its lane."""
     tx.run("UPDATE runs SET lease_until = 0 WHERE id = :id", id=held.id)
     assert rescue_lost(tx) == 1
 
 
 async def check(example: Example) -> None:
-    """Every stream told what was read, the same as every other, and all that came behind its beginning."""
-    told: dict[tuple[str, int], Frame] = {}
+    """Check that every stream matches what was read and every other stream, without gaps."""
+    seen: dict[tuple[str, int], Frame] = {}
     for stream in example.streams:
         async with asyncio.timeout(15):
             frames = await stream.rest
@@ -199,21 +199,21 @@ async def check(example: Example) -> None:
         assert [frame.id for frame in frames] == [stream.after + n for n in range(1, len(frames) + 1)]
         began = task["metadata"]["generation"]
         for frame in frames:
-            assert told.setdefault((task["id"], frame.id), frame) == frame
-        # What the first task does not show yet is applied to it, and each time it is what was read at that moment.
+            assert seen.setdefault((task["id"], frame.id), frame) == frame
+        # Applying the later changes to the first task gives, at each change, the task that was read then.
         for upto in range(began, stream.after + len(frames) + 1):
             known = example.seen.get((task["id"], upto))
             if known is not None:
                 behind = [frame for frame in frames if began < frame.id <= upto]
-                assert shown(applied(task, behind)) == shown(known)
-        rests = [frame for frame in frames if frame.kind == "statusUpdate" and state(frame.body) in RESTING]
+                assert shown(apply_frames(task, behind)) == shown(known)
+        settled = [frame for frame in frames if frame.kind == "statusUpdate" and state(frame.body) in SETTLED]
         if frames:
-            assert (rests[-1], frames[-1].id >= began) == (frames[-1], True), "a stream ends when its task rests"
-            assert all(frame.id < began or frame is frames[-1] for frame in rests), "and not later"
+            assert (settled[-1], frames[-1].id >= began) == (frames[-1], True), "a stream ends at the last change"
+            assert all(frame.id < began or frame is frames[-1] for frame in settled), "and not later"
 
 
 async def play(server: HttpServer, numbers: list[int]) -> None:
-    """One example."""
+    """Run one example."""
     async with AsyncExitStack() as stack:
         example = Example(server, await stack.enter_async_context(server.client()), stack)
         try:
@@ -226,14 +226,14 @@ async def play(server: HttpServer, numbers: list[int]) -> None:
 
 
 @pytest.fixture
-async def quiet_house(sqlite_url: str) -> Any:
-    """A house in which nobody works."""
+async def idle_server(sqlite_url: str) -> Any:
+    """A server without workers."""
     async with open_http_server(sqlite_url, works=False) as opened:
         yield opened
 
 
 @pytest.fixture
-async def quiet_house_on_postgres(postgres_url: str) -> Any:
+async def idle_server_on_postgres(postgres_url: str) -> Any:
     """The same on PostgreSQL."""
     async with open_http_server(postgres_url, works=False) as opened:
         yield opened
@@ -242,12 +242,12 @@ async def quiet_house_on_postgres(postgres_url: str) -> Any:
 @requirement("S1.generation", "S1.stream.subscribe", "S1.stream.send", "S1.stream.interrupted", "S1.x.stream.durable")
 @settings(max_examples=24, **SEEDED)
 @given(numbers=CHOSEN)
-async def test_a_stream_applied_to_its_first_task_is_the_task(quiet_house: HttpServer, numbers: list[int]) -> None:
-    await play(quiet_house, numbers)
+async def test_a_stream_applied_to_its_first_task_equals_the_task(idle_server: HttpServer, numbers: list[int]) -> None:
+    await play(idle_server, numbers)
 
 
 @requirement("S1.generation", "S1.stream.subscribe")
 @settings(max_examples=5, **SEEDED)
 @given(numbers=CHOSEN)
-async def test_nor_is_it_otherwise_on_postgresql(quiet_house_on_postgres: HttpServer, numbers: list[int]) -> None:
-    await play(quiet_house_on_postgres, numbers)
+async def test_the_same_holds_on_postgresql(idle_server_on_postgres: HttpServer, numbers: list[int]) -> None:
+    await play(idle_server_on_postgres, numbers)

@@ -1,4 +1,4 @@
-"""Two versions of the protocol by two bindings: names, states, roles and shapes as each has them, never mixed."""
+"""Both protocol versions over both HTTP bindings: each with its own names, states, roles and shapes."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ import pytest
 
 from tests.harness.server import HttpServer
 from tests.requirements.mark import requirement
-from tests.surfaces.a2a.speaking import (
+from tests.surfaces.a2a.a2a_calls import (
     COMPLETED,
     NEW,
     OLD,
@@ -15,10 +15,10 @@ from tests.surfaces.a2a.speaking import (
     Stream,
     call,
     message,
+    open_stream,
     refusal,
     send,
     state,
-    streaming,
 )
 
 pytestmark = pytest.mark.anyio
@@ -49,7 +49,7 @@ async def post(client: httpx.AsyncClient, method: str, asked: Json, **how: Any) 
 
 
 @requirement("S1.wire.versions")
-async def test_a_method_is_found_in_its_own_version_and_in_no_other(client: httpx.AsyncClient) -> None:
+async def test_a_method_exists_only_in_its_own_version(client: httpx.AsyncClient) -> None:
     unsupported = (-32009, "VERSION_NOT_SUPPORTED", None)
     for methods, own, other in ((NEW_METHODS, "1.0", "0.3"), (OLD_METHODS, "0.3", "1.0")):
         for method, params in methods.items():
@@ -69,7 +69,7 @@ async def test_a_method_is_found_in_its_own_version_and_in_no_other(client: http
 
 
 @requirement("S1.wire.versions", "S1.x.states.closed")
-async def test_the_old_version_speaks_its_own_words(client: httpx.AsyncClient) -> None:
+async def test_a2a_0_3_uses_its_own_form(client: httpx.AsyncClient) -> None:
     parts = [
         {"kind": "data", "data": {"n": 1, "half": 0.5}},
         {"kind": "file", "file": {"bytes": "aGVsbG8=", "mimeType": "image/png", "name": "a.png"}},
@@ -93,10 +93,10 @@ async def test_the_old_version_speaks_its_own_words(client: httpx.AsyncClient) -
 
 
 @requirement("S1.wire.versions", "S1.stream.subscribe")
-async def test_the_old_version_streams_in_its_own_words(server: HttpServer, client: httpx.AsyncClient) -> None:
+async def test_a2a_0_3_streams_in_its_own_form(server: HttpServer, client: httpx.AsyncClient) -> None:
     task = await send(client, "hold it", at_once=True)
     await server.agent.reached("it")
-    async with streaming(client, "tasks/resubscribe", {"id": task["id"]}, version="0.3") as stream:
+    async with open_stream(client, "tasks/resubscribe", {"id": task["id"]}, version="0.3") as stream:
         first = await stream.next()
         assert (first.kind, first.body["status"]["state"]) == ("task", "working")
         server.agent.release("it")
@@ -109,7 +109,7 @@ async def test_the_old_version_streams_in_its_own_words(server: HttpServer, clie
 
 
 @requirement("S1.wire.versions")
-async def test_over_http_each_version_has_addresses_of_its_own(client: httpx.AsyncClient) -> None:
+async def test_over_http_each_version_has_its_own_urls(client: httpx.AsyncClient) -> None:
     sent = await client.post("/a2a/main/message:send", json={"message": message("hello")})
     assert (sent.status_code, state(sent.json()["task"])) == (200, COMPLETED)
     old = {"messageId": "o-1", "role": "ROLE_USER", "content": [{"text": "hello"}]}
@@ -135,13 +135,13 @@ async def test_over_http_each_version_has_addresses_of_its_own(client: httpx.Asy
         assert (refused.status_code, refused.json()["error"]["details"][0]["reason"]) == (400, "VERSION_NOT_SUPPORTED")
 
 
-async def test_the_old_versions_own_names_of_errors_are_told_over_http(client: httpx.AsyncClient) -> None:
+async def test_a2a_0_3_errors_over_http_have_their_own_names(client: httpx.AsyncClient) -> None:
     missing = await client.get("/a2a/main/v1/tasks/run_x")
     assert (missing.status_code, missing.json()["type"]) == (404, "TaskNotFoundError")
     assert missing.json()["message"]
 
 
-async def test_an_answer_has_the_media_type_its_caller_uses(client: httpx.AsyncClient) -> None:
+async def test_a_response_has_the_media_type_that_the_caller_uses(client: httpx.AsyncClient) -> None:
     plain = await client.get("/a2a/main/tasks", headers=NEW)
     assert plain.headers["content-type"] == "application/json"
     for name in ("Accept", "Content-Type"):

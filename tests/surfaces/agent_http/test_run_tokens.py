@@ -19,7 +19,7 @@ from carrel.storage import Tx
 from tests.harness.engine import events_of_run
 from tests.harness.server import HttpServer, open_http_server
 from tests.requirements.mark import requirement
-from tests.surfaces.a2a.speaking import INPUT_REQUIRED, REJECTED, get, said, send, state
+from tests.surfaces.a2a.a2a_calls import INPUT_REQUIRED, REJECTED, get, send, state, text_of
 from tests.surfaces.talking import Json, refused, run_of, send_and_wait, settled, start
 
 pytestmark = pytest.mark.anyio
@@ -184,7 +184,7 @@ async def test_a_task_over_a2a_comes_to_the_same_states(
         server.agent.release("here")
         await settled(owner, task["id"])
         seen = await get(owner, task)
-    assert (state(seen), said(seen)) == (shown_as, "Which one?")
+    assert (state(seen), text_of(seen)) == (shown_as, "Which one?")
 
 
 async def test_on_a_server_that_is_stopping_a_turn_is_still_brought_to_its_end(sqlite_url: str) -> None:

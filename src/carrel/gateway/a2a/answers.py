@@ -24,21 +24,21 @@ _NO_QUESTION = {
 _MESSAGE_TEXT = "0"
 
 
-def answer_of(run: RemoteTask, message: OutgoingMessage, model: str, faults: RemoteFaults) -> StepAnswer:
+def answer_of(task: RemoteTask, message: OutgoingMessage, model: str, faults: RemoteFaults) -> StepAnswer:
     """Return the answer of a remote task that has finished or waits; raise GatewayFault if it failed."""
-    match run.state:
-        case "completed" if run.message is not None:
-            items = _message_items(run)
+    match task.state:
+        case "completed" if task.message is not None:
+            items = _message_items(task)
         case "completed":
-            items = _file_items(run, message)[:TOOL_CALLS_PER_ROUND_MAX] or as_message(run.text)
+            items = _file_items(task, message)[:TOOL_CALLS_PER_ROUND_MAX] or as_message(task.text)
         case "input-required" | "auth-required":
-            items = _question_items(run, message)
+            items = _question_items(task, message)
         case "rejected" if message.last_kind != DECLINE:
-            reason = _clean(run.status_text) or "The remote agent refused without giving a reason."
+            reason = _clean(task.status_text) or "The remote agent refused without giving a reason."
             reason = clip(reason, QUESTION_CHARS_MAX)
-            items = [_call(call_id_of(DECLINE, "", run.id), "decline", {"reason": reason})]
+            items = [_call(call_id_of(DECLINE, "", task.id), "decline", {"reason": reason})]
         case _:
-            raise faults.of_end(run.state, run.status_text)
+            raise faults.of_end(task.state, task.status_text)
     return as_answer(items, message, model, faults)
 
 
@@ -64,37 +64,37 @@ def kept_message(message: OutgoingMessage) -> str:
     return text if isinstance(text, str) else ""
 
 
-def _question_items(run: RemoteTask, message: OutgoingMessage) -> list[Item]:
-    kind = _KINDS[run.state]
-    question = clip(_clean(run.status_text) or _NO_QUESTION[kind], QUESTION_CHARS_MAX)
+def _question_items(task: RemoteTask, message: OutgoingMessage) -> list[Item]:
+    kind = _KINDS[task.state]
+    question = clip(_clean(task.status_text) or _NO_QUESTION[kind], QUESTION_CHARS_MAX)
     if message.is_continuation and message.last_kind == QUESTION:
         # Our agent is not allowed to ask, so the question becomes its answer.
         return as_message(question)
     # Numbered by the questions before it, so that the id is the same however often the step is taken.
-    asked = call_id_of(QUESTION, str(message.questions), run.id)
+    asked = call_id_of(QUESTION, str(message.questions), task.id)
     question_call = _call(asked, "request_input", {"question": question, "kind": kind})
-    return [*_file_items(run, message)[: TOOL_CALLS_PER_ROUND_MAX - 1], question_call]
+    return [*_file_items(task, message)[: TOOL_CALLS_PER_ROUND_MAX - 1], question_call]
 
 
-def _file_items(run: RemoteTask, message: OutgoingMessage) -> list[Item]:
+def _file_items(task: RemoteTask, message: OutgoingMessage) -> list[Item]:
     """Return the calls that keep what is not text, except those already made."""
     calls: list[Item] = []
-    for artifact in run.artifacts:
+    for artifact in task.artifacts:
         for index, arguments in _kept_parts(artifact):
             # By artifact and part index, so that later parts do not change earlier ids.
             mark = sha256(f"{artifact.get('artifactId')}\n{index}".encode()).hexdigest()[:8]
-            call_id = call_id_of(FILE, mark, run.id)
+            call_id = call_id_of(FILE, mark, task.id)
             if call_id not in message.calls:
                 calls.append(_call(call_id, "artifact_add", arguments))
     return calls
 
 
-def _message_items(run: RemoteTask) -> list[Item]:
+def _message_items(task: RemoteTask) -> list[Item]:
     """Return the items of a direct message; with files, its text is kept too, since no task holds it."""
-    files = list(_kept_parts(run.message or {}))
-    text = _clean(run.status_text)
+    files = list(_kept_parts(task.message or {}))
+    text = _clean(task.status_text)
     if not files:
-        return as_message(run.status_text)
+        return as_message(task.status_text)
     calls = [_call(call_id_of(MESSAGE, f"{index + 1:x}", ""), "artifact_add", arguments) for index, arguments in files]
     kept = [_call(call_id_of(MESSAGE, _MESSAGE_TEXT, ""), "artifact_add", {"text": text, "name": "message"})]
     return [*(kept if text else []), *calls][:TOOL_CALLS_PER_ROUND_MAX]

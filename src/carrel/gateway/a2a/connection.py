@@ -79,7 +79,7 @@ class RemoteConnection:
         request = remote.codec.list({"contextId": context_id, "pageSize": LISTED_MAX})
         listed = await self._request(remote, request, remote.codec.read_list)
         tasks = [RemoteTask({"task": task}) for task in listed["tasks"]]
-        return [run.id for run in tasks if run.id and not run.is_resting]
+        return [task.id for task in tasks if task.id and not task.is_settled]
 
     async def cancel(self, remote: Remote, task_id: str) -> None:
         """Ask the remote to cancel a task."""

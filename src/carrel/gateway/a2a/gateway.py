@@ -37,13 +37,13 @@ class _RemoteStep:
     message: OutgoingMessage
     on_text: OnText
     remote: Remote
-    run: RemoteTask = field(default_factory=RemoteTask)
+    task: RemoteTask = field(default_factory=RemoteTask)
     is_started: bool = False
     has_emitted: bool = False
 
     def receive(self, event: Item) -> None:
         """Apply an event of the remote and emit its text."""
-        self.emit(self.run.apply(event))
+        self.emit(self.task.apply(event))
 
     def emit(self, text: str) -> None:
         """Pass text on to the caller of the step."""
@@ -107,24 +107,24 @@ class A2aGateway:
         message = step.message
         if message.remote_id:
             await self._refresh(step, message.remote_id, history=HISTORY_MAX)
-        if not message.remote_id or (not message.is_continuation and _awaits(step.run, message)):
+        if not message.remote_id or (not message.is_continuation and _awaits(step.task, message)):
             await self._send(step)
-            if step.run.has_files and step.run.id:
+            if step.task.has_files and step.task.id:
                 # The remote may join the pieces of a stream differently, and later steps read its version.
-                await self._refresh(step, step.run.id)
+                await self._refresh(step, step.task.id)
         await self._poll(step)
-        answer = answer_of(step.run, message, step.remote.name, self._faults)
+        answer = answer_of(step.task, message, step.remote.name, self._faults)
         if not step.has_emitted and not message.is_continuation:
             step.emit(answer.text)
         return answer
 
     async def _send(self, step: _RemoteStep) -> None:
         """Send the message; under a new id if an earlier attempt was cancelled, as when a server stops."""
-        message, context_id = step.message, step.run.context_id or step.message.context_id
+        message, context_id = step.message, step.task.context_id or step.message.context_id
         task = {"taskId": message.remote_id} if message.remote_id else {}
         for attempt in range(SENDS_MAX):
             head = {"messageId": message.message_id(attempt), "contextId": context_id, **task}
-            step.run = RemoteTask()
+            step.task = RemoteTask()
             if not await self._send_once(step, {**head, "role": "ROLE_USER", "parts": message.parts}):
                 return
 
@@ -140,7 +140,7 @@ class A2aGateway:
                 step.receive(await self._connection.read_reply(reply, codec.read_sent))
         except WireFault as fault:
             # A broken connection does not end the remote task: if its id is known, it is polled instead.
-            if not step.run.id:
+            if not step.task.id:
                 raise self._faults.of_wire(fault) from None
         return False
 
@@ -149,8 +149,8 @@ class A2aGateway:
         async with aclosing(reply.events()) as events:
             async for event in events:
                 step.receive(self._connection.read_event(event.text, step.remote))
-                first_state = first_state or step.run.state
-                if step.run.is_resting:
+                first_state = first_state or step.task.state
+                if step.task.is_settled:
                     break
         await reply.drain()
         if not first_state:
@@ -160,11 +160,11 @@ class A2aGateway:
     async def _poll(self, step: _RemoteStep) -> None:
         """Poll the task until it has finished or waits."""
         failed, seconds = 0, POLL_FIRST_SECONDS
-        while not step.run.is_resting:
+        while not step.task.is_settled:
             await asyncio.sleep(seconds)
             seconds = min(seconds * POLL_GROWTH, POLL_MAX_SECONDS)
             try:
-                await self._refresh(step, step.run.id)
+                await self._refresh(step, step.task.id)
                 failed = 0
             except GatewayFault as fault:
                 failed += 1
@@ -172,12 +172,12 @@ class A2aGateway:
                     raise
 
     async def _refresh(self, step: _RemoteStep, task_id: str, *, history: int = 0) -> None:
-        step.run.apply({"task": await self._connection.task(step.remote, task_id, history=history)})
+        step.task.apply({"task": await self._connection.task(step.remote, task_id, history=history)})
         step.is_started = True
 
     async def _cancel_remote(self, step: _RemoteStep) -> None:
         """Cancel the remote task, since nobody waits for it any more; ignore a remote that does not respond."""
-        if not step.is_started or step.run.is_resting:
+        if not step.is_started or step.task.is_settled:
             return
         with suppress(GatewayFault, TimeoutError):
             async with asyncio.timeout(CANCEL_SECONDS):
@@ -186,7 +186,7 @@ class A2aGateway:
 
     async def _open_tasks(self, step: _RemoteStep) -> list[str]:
         """Return the remote task's id; if it is not known yet, look for active tasks in its context."""
-        known = step.run.id or step.message.remote_id
+        known = step.task.id or step.message.remote_id
         if known:
             return [known]
         for _ in range(TASK_LOOKUPS_MAX):
@@ -197,7 +197,7 @@ class A2aGateway:
         return []
 
 
-def _awaits(run: RemoteTask, message: OutgoingMessage) -> bool:
+def _awaits(task: RemoteTask, message: OutgoingMessage) -> bool:
     """Return whether a task still waits for this message, and did not get it when the step was taken before."""
-    received = (known.get("messageId") for known in run.history)
-    return run.is_asking and message.message_id() not in received
+    received = (known.get("messageId") for known in task.history)
+    return task.is_asking and message.message_id() not in received

@@ -5,7 +5,7 @@ converts A2A 0.3, and `push` delivers push notifications.
 """
 
 from carrel.surfaces.a2a.grpc.server import open_grpc
+from carrel.surfaces.a2a.http_routes import routes
 from carrel.surfaces.a2a.push import PushDuty
-from carrel.surfaces.a2a.routes import routes
 
 __all__ = ["PushDuty", "open_grpc", "routes"]

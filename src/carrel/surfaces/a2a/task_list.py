@@ -9,7 +9,7 @@ from a2a.types import ListTasksRequest, TaskState
 from msgspec import Meta
 
 from carrel.kernel.limits import A2A_PAGE_TASKS, A2A_PAGE_TASKS_MAX, A2A_TOTALS_KEPT_MAX
-from carrel.runs import TaskFilter, count_tasks, newest_tasks
+from carrel.runs import CallerRunFilter, count_caller_runs, newest_caller_runs
 from carrel.storage import FEED, Database, Tx
 from carrel.surfaces.a2a.caller import Caller, lane_of_context
 from carrel.surfaces.a2a.errors import invalid_params
@@ -39,20 +39,20 @@ class Totals:
 
     def __init__(self, db: Database) -> None:
         self._bell = db.bell(FEED)
-        self._counts: OrderedDict[tuple[str, str, TaskFilter], tuple[int, int]] = OrderedDict()
+        self._counts: OrderedDict[tuple[str, str, CallerRunFilter], tuple[int, int]] = OrderedDict()
 
     @property
     def version(self) -> int:
         """Changes whenever a count may have changed; read it before counting."""
         return self._bell.version
 
-    def count(self, tx: Tx, caller: Caller, task_filter: TaskFilter, version: int) -> int:
+    def count(self, tx: Tx, caller: Caller, run_filter: CallerRunFilter, version: int) -> int:
         """Return the number of tasks that match."""
-        name = (caller.access.account_id, caller.access.actor_id, task_filter)
+        name = (caller.access.account_id, caller.access.actor_id, run_filter)
         cached = self._counts.get(name)
         if cached is not None and cached[0] == version:
             return cached[1]
-        total = count_tasks(tx, caller.access, task_filter)
+        total = count_caller_runs(tx, caller.access, run_filter)
         self._counts[name] = (version, total)
         if len(self._counts) > A2A_TOTALS_KEPT_MAX:
             self._counts.popitem(last=False)
@@ -61,18 +61,18 @@ class Totals:
 
 async def list_page(db: Database, caller: Caller, request: ListTasksRequest, detail: Detail, totals: Totals) -> Json:
     """Return one page of the tasks that the request asks for."""
-    size, before, task_filter = _size(request), _position(request.page_token), _filter(caller, request)
+    size, before, run_filter = _size(request), _position(request.page_token), _filter(caller, request)
     version = totals.version
 
     def work(tx: Tx) -> Json:
-        found = newest_tasks(tx, caller.access, task_filter, before=before, limit=size + 1)
+        found = newest_caller_runs(tx, caller.access, run_filter, before=before, limit=size + 1)
         page = found[:size]
         token = _token(page[-1].updated_at, page[-1].id) if len(found) > size else ""
         return {
             "tasks": tasks_json(tx, caller.access, page, detail),
             "nextPageToken": token,
             "pageSize": size,
-            "totalSize": totals.count(tx, caller, task_filter, version),
+            "totalSize": totals.count(tx, caller, run_filter, version),
         }
 
     return await db.read(work)
@@ -86,8 +86,8 @@ def _size(request: ListTasksRequest) -> int:
     return int(request.page_size)
 
 
-def _filter(caller: Caller, request: ListTasksRequest) -> TaskFilter:
-    return TaskFilter(
+def _filter(caller: Caller, request: ListTasksRequest) -> CallerRunFilter:
+    return CallerRunFilter(
         agent_id=caller.agent.id,
         key=str(lane_of_context(caller, request.context_id)) if request.context_id else None,
         condition=_CONDITIONS.get(request.status),

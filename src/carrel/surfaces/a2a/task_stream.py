@@ -9,7 +9,7 @@ from carrel.runs import SETTLED_STATES, Run, run_by_id
 from carrel.storage import Tx
 from carrel.surfaces.a2a.caller import Caller
 from carrel.surfaces.a2a.protobuf_json import Json
-from carrel.surfaces.a2a.task_json import ENDED, RESTING, Detail, Update, task_json, updates_of_event
+from carrel.surfaces.a2a.task_json import ENDED, SETTLED, Detail, Update, task_json, updates_of_event
 from carrel.surfaces.http.house import House
 
 # None is a ping.
@@ -17,19 +17,19 @@ UpdateStream = AsyncGenerator[Update | None, None]
 
 
 async def follow_task(
-    house: House, caller: Caller, run: Run, detail: Detail, *, after: int, until_rest: bool
+    house: House, caller: Caller, run: Run, detail: Detail, *, after: int, until_settled: bool
 ) -> UpdateStream:
     """Yield the task as `run` has it, then every change after the number `after`, and None as a ping.
 
     The stream ends when the task ends or asks for something. A task that is already waiting is followed on, unless
-    `until_rest`.
+    `until_settled`.
     """
     access = caller.access
     with house.watch.bell(access.account_id, run.id) as bell:
         task = await house.db.read(lambda tx: task_json(tx, access, run, detail))
         # Numbered by what the client has seen: if it is cut off right here, it must still get the next change.
         yield (after, {"task": task})
-        if until_rest and run.state in SETTLED_STATES and after >= run.changes:
+        if until_settled and run.state in SETTLED_STATES and after >= run.changes:
             return
         while True:
             version = bell.version
@@ -40,7 +40,7 @@ async def follow_task(
                 yield update
                 after = update[0]
                 # A question from before this stream has been answered, unless it is the newest change.
-                if _has_state(update[1], ENDED if after < run.changes else RESTING):
+                if _has_state(update[1], ENDED if after < run.changes else SETTLED):
                     return
             if not updates:
                 await bell.wait(version, STREAM_PING_SECONDS)

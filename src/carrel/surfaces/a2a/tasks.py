@@ -48,7 +48,7 @@ class Tasks:
         self._require_streaming()
         detail = _detail(request.configuration, prefix="configuration.")
         run = await self._accept(caller, request)
-        return follow_task(self._house, caller, run, detail, after=run.changes, until_rest=True)
+        return follow_task(self._house, caller, run, detail, after=run.changes, until_settled=True)
 
     async def get(self, caller: Caller, request: GetTaskRequest) -> Json:
         """GetTask."""
@@ -81,7 +81,7 @@ class Tasks:
         if run.ended:
             raise A2aError(UNSUPPORTED_OPERATION, "This task has ended and will not change; read it with GetTask.")
         last = run.changes if after is None else min(after, run.changes)
-        return follow_task(self._house, caller, run, Detail(), after=last, until_rest=False)
+        return follow_task(self._house, caller, run, Detail(), after=last, until_settled=False)
 
     async def _accept(self, caller: Caller, request: SendMessageRequest) -> Run:
         self._house.refuse_when_draining()

@@ -37,33 +37,33 @@ def send(args: Namespace, screen: Screen) -> int:
         answer = client.send(_message(args), wait=not args.no_wait, timeout_seconds=args.timeout)
     if screen.as_json:
         screen.json(answer)
-    run = RemoteTask(answer)
-    if args.no_wait and not run.is_resting:
+    task = RemoteTask(answer)
+    if args.no_wait and not task.is_settled:
         if not screen.as_json:
-            screen.line(run.id)
+            screen.line(task.id)
         return Exit.OK
-    return show_result(run, args.agent_url, screen)
+    return show_result(task, args.agent_url, screen)
 
 
 def stream(args: Namespace, screen: Screen) -> int:
     """Send a message to an agent and print its events as they arrive; JSON is one event per line."""
-    run = RemoteTask()
+    task = RemoteTask()
     has_text = False
     with _agent(args) as client:
         if not client.streams:
             raise Failure(Exit.FAILED, "This agent does not support streaming; use `carrel a2a send`.")
         for event in client.stream(_message(args), timeout_seconds=args.timeout):
-            before, text = run.state, run.apply(event)
+            before, text = task.state, task.apply(event)
             has_text = has_text or bool(text)
-            show_event(event, text, run, screen, is_new_state=run.state != before)
-            if run.is_resting:
+            show_event(event, text, task, screen, is_new_state=task.state != before)
+            if task.is_settled:
                 break
-        if run.id and not run.is_resting:
+        if task.id and not task.is_settled:
             # A dropped stream does not end the task, so its current state is shown instead.
-            run = RemoteTask({"task": client.task(run.id, history=0)})
+            task = RemoteTask({"task": client.task(task.id, history=0)})
     if has_text and not screen.as_json:
         screen.line()
-    return show_result(run, args.agent_url, screen, with_text=not has_text)
+    return show_result(task, args.agent_url, screen, with_text=not has_text)
 
 
 def get(args: Namespace, screen: Screen) -> int:

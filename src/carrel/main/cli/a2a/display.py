@@ -31,22 +31,22 @@ def show_card(card: Item, url: str, screen: Screen) -> int:
 
 def show_task(task: Item, screen: Screen) -> int:
     """Show one task in full."""
-    run = RemoteTask({"task": task})
-    files = _files(run)
+    remote = RemoteTask({"task": task})
+    files = _files(remote)
     screen.facts(
         [
-            ("task", run.id),
-            ("context", run.context_id),
-            ("state", run.state),
-            ("since", run.status.get("timestamp")),
-            ("status message", first_line(run.status_text) if run.status_text != run.text else ""),
+            ("task", remote.id),
+            ("context", remote.context_id),
+            ("state", remote.state),
+            ("since", remote.status.get("timestamp")),
+            ("status message", first_line(remote.status_text) if remote.status_text != remote.text else ""),
             *(("file", name) for name in files),
         ]
     )
-    if run.text:
+    if remote.text:
         screen.line()
-        screen.line(run.text)
-    for message in run.history:
+        screen.line(remote.text)
+    for message in remote.history:
         screen.line()
         who = str(message["role"]).removeprefix("ROLE_").lower()
         screen.line(f"{who}: {message_text(message)}")
@@ -55,10 +55,10 @@ def show_task(task: Item, screen: Screen) -> int:
 
 def show_tasks(answer: Item, screen: Screen) -> int:
     """List tasks, and how to get the next page."""
-    runs = [RemoteTask({"task": task}) for task in answer["tasks"]]
+    tasks = [RemoteTask({"task": task}) for task in answer["tasks"]]
     rows = [
-        (run.id, run.state, run.context_id, _age(run.status.get("timestamp")), first_line(run.status_text))
-        for run in runs
+        (one.id, one.state, one.context_id, _age(one.status.get("timestamp")), first_line(one.status_text))
+        for one in tasks
     ]
     screen.table(("TASK", "STATE", "CONTEXT", "SINCE", "MESSAGE"), rows, empty="No tasks yet.")
     if answer.get("nextPageToken"):
@@ -66,7 +66,7 @@ def show_tasks(answer: Item, screen: Screen) -> int:
     return Exit.OK
 
 
-def show_event(event: Item, text: str, run: RemoteTask, screen: Screen, *, is_new_state: bool) -> None:
+def show_event(event: Item, text: str, task: RemoteTask, screen: Screen, *, is_new_state: bool) -> None:
     """Show one event: its text on stdout, a new state on stderr."""
     if screen.as_json:
         screen.line(json.dumps(event, ensure_ascii=False))
@@ -74,30 +74,30 @@ def show_event(event: Item, text: str, run: RemoteTask, screen: Screen, *, is_ne
         return
     if text:
         screen.piece(text)
-    if is_new_state and run.message is None:
-        has_message = not run.is_resting and run.status_text
-        screen.note(f"{run.state}: {first_line(run.status_text)}" if has_message else run.state)
+    if is_new_state and task.message is None:
+        has_message = not task.is_settled and task.status_text
+        screen.note(f"{task.state}: {first_line(task.status_text)}" if has_message else task.state)
 
 
-def show_result(run: RemoteTask, url: str, screen: Screen, *, with_text: bool = True) -> int:
+def show_result(task: RemoteTask, url: str, screen: Screen, *, with_text: bool = True) -> int:
     """Show a task's result and return the exit code; only the reply goes to stdout."""
     is_shown = not screen.as_json
-    if run.state == "completed":
+    if task.state == "completed":
         if is_shown and with_text:
-            screen.line(run.text)
-        for name in _files(run) if is_shown else ():
+            screen.line(task.text)
+        for name in _files(task) if is_shown else ():
             screen.note(f"The agent also sent {name}; use --json to see it.")
         return Exit.OK
-    if run.is_asking:
+    if task.is_asking:
         if is_shown:
-            screen.line(run.status_text or "The agent needs more input.")
-        screen.note(f"Waiting ({run.state}). To answer: `carrel a2a send {url} TEXT --task {run.id}`")
+            screen.line(task.status_text or "The agent needs more input.")
+        screen.note(f"Waiting ({task.state}). To answer: `carrel a2a send {url} TEXT --task {task.id}`")
         return Exit.OK
-    if run.has_ended:
-        ending = run.state if run.state == "failed" else f"was {run.state}"
-        screen.note(f"The task {ending}: {run.status_text or 'no reason was given'}")
+    if task.has_ended:
+        ending = task.state if task.state == "failed" else f"was {task.state}"
+        screen.note(f"The task {ending}: {task.status_text or 'no reason was given'}")
         return Exit.FAILED
-    screen.note(f"Not finished yet ({run.state or 'unknown'}). To check again: `carrel a2a get {url} {run.id}`")
+    screen.note(f"Not finished yet ({task.state or 'unknown'}). To check again: `carrel a2a get {url} {task.id}`")
     return Exit.TIMED_OUT
 
 
@@ -106,9 +106,9 @@ def _skill(skill: Item) -> str:
     return f"{named}: {skill['description']}" if skill.get("description") else named
 
 
-def _files(run: RemoteTask) -> list[str]:
+def _files(task: RemoteTask) -> list[str]:
     """Return the names of the parts that are not text."""
-    wholes = [*run.artifacts, *([run.message] if run.message is not None else [])]
+    wholes = [*task.artifacts, *([task.message] if task.message is not None else [])]
     return [
         str(part.get("filename") or part.get("url") or whole.get("name") or "an unnamed part")
         for whole in wholes

@@ -18,7 +18,7 @@ from carrel.surfaces.a2a.errors import invalid_params
 from carrel.surfaces.a2a.json_limits import check_json_limits
 from carrel.surfaces.a2a.protobuf_json import Json, check_base64, with_integers
 from carrel.surfaces.a2a.requests import parse_params
-from carrel.surfaces.a2a.task_json import RESTING
+from carrel.surfaces.a2a.task_json import SETTLED
 
 
 class LegacyMethod(Struct, frozen=True):
@@ -101,7 +101,7 @@ def legacy_update(update: Json) -> Any:
     event = convert.to_compat_stream_response(core, 0).result
     if isinstance(event, old.TaskStatusUpdateEvent):
         # Streams end at a question as well.
-        event.final = update["statusUpdate"]["status"]["state"] in RESTING
+        event.final = update["statusUpdate"]["status"]["state"] in SETTLED
     return event
 
 

@@ -1,4 +1,4 @@
-"""A house whose agents are called over gRPC: the port, the official client, and calls as the wire has them."""
+"""A server with a gRPC port, the official client for it, and calls with the plain stub."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -34,7 +34,7 @@ Metadata = tuple[tuple[str, str], ...]
 
 
 class Token(CredentialService):
-    """The token of a caller, whatever scheme is asked for."""
+    """Provides the caller's token for any scheme."""
 
     def __init__(self, token: str) -> None:
         self._token = token
@@ -44,8 +44,8 @@ class Token(CredentialService):
         return self._token
 
 
-class GrpcHouse(Struct, frozen=True, kw_only=True):
-    """An open house and the address of its port for gRPC."""
+class GrpcServer(Struct, frozen=True, kw_only=True):
+    """A running server and the address of its gRPC port."""
 
     opened: HttpServer
     address: str
@@ -53,60 +53,60 @@ class GrpcHouse(Struct, frozen=True, kw_only=True):
 
     @property
     def owner(self) -> Metadata:
-        """What the owner sends with a call."""
-        return bearing(self.opened.owner)
+        """The metadata of the owner's calls."""
+        return bearer(self.opened.owner)
 
     @asynccontextmanager
     async def client(self, token: str = "", *, streaming: bool = True) -> AsyncIterator[Client]:
-        """The official client, made from the card that it finds, with nothing but gRPC to choose."""
+        """Open the official client from the card that it finds, with gRPC as its only binding."""
         async with httpx.AsyncClient(timeout=WAIT_SECONDS_MAX) as http:
             card = await A2ACardResolver(http, self.opened.url).get_agent_card()
         config = ClientConfig(
             streaming=streaming, supported_protocol_bindings=["GRPC"], grpc_channel_factory=grpc.aio.insecure_channel
         )
-        made = ClientFactory(config).create(card, [AuthInterceptor(Token(token or self.opened.owner))])
+        client = ClientFactory(config).create(card, [AuthInterceptor(Token(token or self.opened.owner))])
         try:
-            yield made
+            yield client
         finally:
-            await made.close()
+            await client.close()
 
     @asynccontextmanager
     async def calls(self, *options: tuple[str, Any]) -> AsyncIterator[Any]:
-        """The methods as the protocol's own stub has them; it has no types."""
+        """Open the protocol's own stub, which has no types."""
         async with grpc.aio.insecure_channel(self.address, options=options) as channel:
             yield A2AServiceStub(channel)  # type: ignore[no-untyped-call]
 
 
 @asynccontextmanager
-async def open_grpc_house(url: str, a2a: A2aSettings | None = None, **sections: Any) -> AsyncIterator[GrpcHouse]:
-    """Open a house on the store at `url`, with its port for gRPC."""
+async def open_grpc_server(url: str, a2a: A2aSettings | None = None, **sections: Any) -> AsyncIterator[GrpcServer]:
+    """Start a server with a gRPC port on the store at `url`."""
     port = free_port()
     settings = Settings(a2a=structs.replace(a2a or A2aSettings(), grpc_port=port), **sections)
     wrong, ids = WrongTokens(SystemClock()), Ids(SystemClock(), system_chance())
     async with open_http_server(url, settings=settings) as opened, asyncio.TaskGroup() as group:
-        door = await open_grpc(opened.house, wrong, ids, opened.url)
-        assert door is not None
-        group.create_task(door.serve_until_closing())
-        yield GrpcHouse(opened=opened, address=f"127.0.0.1:{port}", wrong=wrong)
+        server = await open_grpc(opened.house, wrong, ids, opened.url)
+        assert server is not None
+        group.create_task(server.serve_until_closing())
+        yield GrpcServer(opened=opened, address=f"127.0.0.1:{port}", wrong=wrong)
         opened.house.closing.set()
 
 
-def bearing(token: str, **more: str) -> Metadata:
-    """What a caller with that token sends."""
-    named = tuple((name.replace("_", "-"), value) for name, value in more.items())
-    return (("authorization", f"Bearer {token}"), *named)
+def bearer(token: str, **more: str) -> Metadata:
+    """Return the metadata of a caller with that token."""
+    extra = tuple((name.replace("_", "-"), value) for name, value in more.items())
+    return (("authorization", f"Bearer {token}"), *extra)
 
 
-def saying(text: str, message_id: str, *, task: Task | None = None, **configuration: Any) -> SendMessageRequest:
-    """The request that says it."""
+def send_request(text: str, message_id: str, *, task: Task | None = None, **configuration: Any) -> SendMessageRequest:
+    """Return a request that sends a text."""
     message = Message(message_id=message_id, role=Role.ROLE_USER, parts=[Part(text=text)])
     if task is not None:
         message.task_id, message.context_id = task.id, task.context_id
     return SendMessageRequest(message=message, configuration=SendMessageConfiguration(**configuration))
 
 
-def told(error: grpc.aio.AioRpcError) -> tuple[str, list[dict[str, Any]]]:
-    """The code of a refused call, and its details as JSON without their types; code and words must stand in both."""
+def error_of(error: grpc.aio.AioRpcError) -> tuple[str, list[dict[str, Any]]]:
+    """Return the code of a refused call and its details as JSON; status and details must agree."""
     raw = dict(error.trailing_metadata())["grpc-status-details-bin"]
     assert isinstance(raw, bytes)
     status = Status.FromString(raw)

@@ -1,4 +1,4 @@
-"""Speaking A2A in a few words, for tests about what comes of it: calls, tasks, streams and refusals as they are."""
+"""Short calls of A2A for tests: JSON-RPC requests, tasks, streams and errors."""
 
 import asyncio
 import itertools
@@ -22,73 +22,73 @@ CANCELED = "TASK_STATE_CANCELED"
 FAILED = "TASK_STATE_FAILED"
 REJECTED = "TASK_STATE_REJECTED"
 ENDED = (COMPLETED, CANCELED, FAILED, REJECTED)
-RESTING = (INPUT_REQUIRED, AUTH_REQUIRED, *ENDED)
+SETTLED = (INPUT_REQUIRED, AUTH_REQUIRED, *ENDED)
 _numbers = itertools.count(1)
 
 
 def message(*texts: str, **more: Any) -> Json:
-    """A message as 1.0 has it, with an id that no other has."""
+    """Return a message of 1.0 with a unique id."""
     parts = [{"text": text} for text in texts]
     return {"messageId": f"m-{next(_numbers)}", "role": "ROLE_USER", "parts": parts} | more
 
 
-def doing(*steps: tuple[str, Any]) -> str:
-    """What the scripted agent is told to do: one tool call after the other, or `hold` with a name."""
+def agent_steps(*steps: tuple[str, Any]) -> str:
+    """Return the text that makes the scripted agent call these tools in order; `hold` waits for a name."""
     return f"do {json.dumps(steps)}"
 
 
 async def call(
     client: httpx.AsyncClient, method: str, params: Any = None, *, version: str = "1.0", agent: str = "main"
 ) -> Json:
-    """What a JSON-RPC call is answered, be it a result or an error."""
+    """Make a JSON-RPC call and return the response, a result or an error."""
     body = {"jsonrpc": "2.0", "id": "call-1", "method": method, "params": params}
     answer = await client.post(f"/a2a/{agent}", json=body, headers={"A2A-Version": version})
     assert answer.status_code == 200, answer.text
-    told: Json = answer.json()
-    assert (told["jsonrpc"], told["id"]) == ("2.0", "call-1")
-    return told
+    response: Json = answer.json()
+    assert (response["jsonrpc"], response["id"]) == ("2.0", "call-1")
+    return response
 
 
 async def ask(client: httpx.AsyncClient, method: str, agent: str = "main", **params: Any) -> Any:
-    """The result of a call that must succeed."""
-    told = await call(client, method, params, agent=agent)
-    assert "error" not in told, told
-    return told["result"]
+    """Return the result of a call that must succeed."""
+    response = await call(client, method, params, agent=agent)
+    assert "error" not in response, response
+    return response["result"]
 
 
 async def send(
     client: httpx.AsyncClient, text: str, *, agent: str = "main", at_once: bool = False, **more: Any
 ) -> Json:
-    """Say something; the task, once it rests unless it is wanted at once."""
+    """Send a text and return the task, once it has ended or waits, or at once."""
     configuration = {"configuration": {"returnImmediately": True}} if at_once else {}
     task: Json = (await ask(client, "SendMessage", agent, message=message(text, **more), **configuration))["task"]
     return task
 
 
 async def get(client: httpx.AsyncClient, task: Json, **more: Any) -> Json:
-    """The task as it is now."""
+    """Read the task."""
     found: Json = await ask(client, "GetTask", id=task["id"], **more)
     return found
 
 
-async def listed(client: httpx.AsyncClient, **wanted: Any) -> list[str]:
-    """The ids of the tasks of one page."""
-    return [task["id"] for task in (await ask(client, "ListTasks", **wanted))["tasks"]]
+async def task_ids(client: httpx.AsyncClient, **filters: Any) -> list[str]:
+    """Return the ids of the tasks on one page."""
+    return [task["id"] for task in (await ask(client, "ListTasks", **filters))["tasks"]]
 
 
 def state(task: Json) -> str:
-    """A task's state."""
+    """Return a task's state."""
     return str(task["status"]["state"])
 
 
-def said(shown: Json) -> str:
-    """The words of a message, an artifact, or a task's status."""
-    parts = shown["status"]["message"]["parts"] if "status" in shown else shown["parts"]
+def text_of(owner: Json) -> str:
+    """Return the text of a message, an artifact, or a task's status."""
+    parts = owner["status"]["message"]["parts"] if "status" in owner else owner["parts"]
     return "".join(part["text"] for part in parts)
 
 
 def refusal(answer: Json) -> tuple[int, str, str | None]:
-    """Code, reason and field of a refused call."""
+    """Return the code, reason and field of a refused call."""
     error = answer["error"]
     first = error["data"][0]
     assert first["@type"] == "type.googleapis.com/google.rpc.ErrorInfo"
@@ -96,7 +96,7 @@ def refusal(answer: Json) -> tuple[int, str, str | None]:
 
 
 class Frame(NamedTuple):
-    """One frame of a stream: its number, what kind of update it is, and the update."""
+    """One frame of a stream: its number, the kind of update, and the update."""
 
     id: int
     kind: str
@@ -104,14 +104,14 @@ class Frame(NamedTuple):
 
 
 class Stream:
-    """An open stream of updates, whatever binding it came by."""
+    """An open stream of updates, over either HTTP binding."""
 
     def __init__(self, response: httpx.Response) -> None:
         self.response = response
         self._lines = response.aiter_lines()
 
     async def next(self) -> Frame:
-        """The next frame; EOFError when the server has ended the stream."""
+        """Return the next frame; EOFError when the server has ended the stream."""
         fields: dict[str, str] = {}
         async with asyncio.timeout(WAIT_SECONDS_MAX):
             async for line in self._lines:
@@ -123,7 +123,7 @@ class Stream:
         raise EOFError
 
     async def rest(self) -> list[Frame]:
-        """Every frame up to the end of the stream."""
+        """Return all frames up to the end of the stream."""
         frames = []
         try:
             while True:
@@ -139,10 +139,10 @@ def _frame(number: int, body: Json) -> Frame:
 
 
 @asynccontextmanager
-async def streaming(
+async def open_stream(
     client: httpx.AsyncClient, method: str, params: Json, *, last: int | None = None, version: str = "1.0"
 ) -> AsyncIterator[Stream]:
-    """A stream by JSON-RPC; it must be one."""
+    """Open a stream over JSON-RPC; the response must be one."""
     body = {"jsonrpc": "2.0", "id": 7, "method": method, "params": params}
     headers = {"A2A-Version": version} | ({} if last is None else {"Last-Event-ID": str(last)})
     async with client.stream("POST", "/a2a/main", json=body, headers=headers) as response:
@@ -150,26 +150,26 @@ async def streaming(
         yield Stream(response)
 
 
-def subscribing(client: httpx.AsyncClient, task: Json, last: int | None = None) -> Any:
-    """A subscription to a task that lives."""
-    return streaming(client, "SubscribeToTask", {"id": task["id"]}, last=last)
+def subscribe(client: httpx.AsyncClient, task: Json, last: int | None = None) -> Any:
+    """Subscribe to a task that has not ended."""
+    return open_stream(client, "SubscribeToTask", {"id": task["id"]}, last=last)
 
 
-def sending(client: httpx.AsyncClient, text: str, **more: Any) -> Any:
-    """A stream of what comes of saying something."""
-    return streaming(client, "SendStreamingMessage", {"message": message(text, **more)})
+def stream_send(client: httpx.AsyncClient, text: str, **more: Any) -> Any:
+    """Send a text and stream the task."""
+    return open_stream(client, "SendStreamingMessage", {"message": message(text, **more)})
 
 
-def told(frames: Iterable[Frame]) -> list[str]:
-    """A stream in short: the state of every status, the id of every artifact."""
+def summary(frames: Iterable[Frame]) -> list[str]:
+    """Return a stream in short: the state of every status and the id of every artifact."""
     return [
         str(frame.body["artifact"]["artifactId"]) if frame.kind == "artifactUpdate" else state(frame.body)
         for frame in frames
     ]
 
 
-def applied(first: Json, frames: Iterable[Frame]) -> Json:
-    """The task that whoever has seen the first one and then every frame knows."""
+def apply_frames(first: Json, frames: Iterable[Frame]) -> Json:
+    """Return the first task with every frame applied to it."""
     task: Json = json.loads(json.dumps(first))
     for frame in frames:
         if frame.kind == "statusUpdate":

@@ -1,4 +1,4 @@
-"""Turns made by hand, where a test is to say what happens to a task and when; for a house in which nobody works."""
+"""Turns that a test takes step by step, for a server without workers."""
 
 from collections.abc import Callable
 
@@ -13,7 +13,7 @@ LEASE_MS = 600_000
 
 
 async def begin(db: Database) -> Claim:
-    """Take the one run that is due and let its session hear it."""
+    """Claim the one run that is due and bind it to its session."""
 
     def work(tx: Tx) -> Claim:
         (held,) = claim(tx, "by-hand", LEASE_MS, 1)
@@ -24,8 +24,8 @@ async def begin(db: Database) -> Claim:
     return await db.write(work)
 
 
-def adding(held: Claim, text: str, artifact_id: str, *, append: bool = False) -> Callable[[Tx], None]:
-    """The work that adds a part to an artifact, as the agent's tool does it."""
+def add_part(held: Claim, text: str, artifact_id: str, *, append: bool = False) -> Callable[[Tx], None]:
+    """Return the work that adds a part to an artifact, as the agent's tool does."""
 
     def work(tx: Tx) -> None:
         fence(tx, held)
@@ -48,9 +48,9 @@ def adding(held: Claim, text: str, artifact_id: str, *, append: bool = False) ->
 
 async def add(db: Database, held: Claim, text: str, artifact_id: str, *, append: bool = False) -> None:
     """Add a part to an artifact."""
-    await db.write(adding(held, text, artifact_id, append=append))
+    await db.write(add_part(held, text, artifact_id, append=append))
 
 
 async def end(db: Database, held: Claim, outcome: Outcome) -> None:
-    """Let the turn end so."""
+    """End the turn with the outcome."""
     await db.write(lambda tx: settle(tx, held, outcome))
