@@ -96,7 +96,7 @@ def test_a_missing_extra_ends_the_start_with_what_to_install(tmp_path: Path) -> 
     (absent / "grpc" / "__init__.py").write_text("raise ModuleNotFoundError('no grpc here')\n")
     ended = serve(tmp_path, free_port(), PYTHONPATH=os.pathsep.join([str(absent), *sys.path]))
     assert (ended.code, ended.out) == (1, "")
-    assert ended.err == "a2a.grpc_port needs the extra for gRPC: pip install 'carrel[grpc]'\n"
+    assert ended.err == "a2a.grpc_port needs the gRPC extra: pip install 'carrel[grpc]'\n"
 
 
 def test_a_port_without_a2a_is_not_opened(start: Start) -> None:
