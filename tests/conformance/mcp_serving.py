@@ -34,7 +34,7 @@ class FixtureProtocol(Protocol):
 class SessionProtocol(FixtureProtocol):
     """The same, but what a client said when it connected is known at its later requests."""
 
-    def _manager(self, server: Server[Any], *, json_response: bool) -> StreamableHTTPSessionManager:
+    def _transport(self, server: Server[Any], *, json_response: bool) -> StreamableHTTPSessionManager:
         return StreamableHTTPSessionManager(server, json_response=json_response)
 
     async def serve(self, request: Request, send: Send) -> None:

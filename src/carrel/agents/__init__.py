@@ -2,7 +2,7 @@
 
 from carrel.agents.accounts import account_settings, admit_owner, change_account, make_token, open_account
 from carrel.agents.administration import change_agent, make_agent
-from carrel.agents.lookup import default_agent, may_address, named_agent, require_agent
+from carrel.agents.lookup import default_agent, find_agent, may_address, named_agent, require_agent
 from carrel.agents.model import Agent, BehaviorFlags, Profile, SubagentRules, Thinking, ToolRules
 from carrel.agents.store import agent_by_id, agent_by_slug, agent_enabled, every_agent
 
@@ -22,6 +22,7 @@ __all__ = [
     "change_agent",
     "default_agent",
     "every_agent",
+    "find_agent",
     "make_agent",
     "make_token",
     "may_address",

@@ -3,6 +3,7 @@
 Histories, transcripts and timelines are queries over the journal.
 """
 
+from carrel.journal.changes import ChangePage, changes_since, sequence_at
 from carrel.journal.feed import FeedStart, feed_pages, feed_start
 from carrel.journal.follower_store import events_behind
 from carrel.journal.followers import Follower, FollowerDuty
@@ -36,15 +37,12 @@ from carrel.journal.store import (
     changes_of_run,
     delete_lane_entries,
     delete_session_entries,
-    deletions_between,
     entries_by_session,
     entries_of_run,
     entries_of_session,
     entries_since,
     events_after,
-    first_entry_since,
     first_event_since,
-    newest_entries,
     newest_event,
     prune_events,
     pruned_event,
@@ -56,6 +54,7 @@ from carrel.journal.store import (
 __all__ = [
     "OWNERS",
     "About",
+    "ChangePage",
     "Entry",
     "Event",
     "EventFilter",
@@ -73,10 +72,10 @@ __all__ = [
     "attached_in_lane",
     "attached_in_session",
     "changes_of_run",
+    "changes_since",
     "count_unread",
     "delete_lane_entries",
     "delete_session_entries",
-    "deletions_between",
     "entries_by_session",
     "entries_of_run",
     "entries_of_session",
@@ -85,12 +84,10 @@ __all__ = [
     "events_behind",
     "feed_pages",
     "feed_start",
-    "first_entry_since",
     "first_event_since",
     "forget_mailbox",
     "json_text",
     "mailbox_of",
-    "newest_entries",
     "newest_event",
     "newest_notifications",
     "notify",
@@ -100,6 +97,7 @@ __all__ = [
     "read_notification",
     "read_oldest_notifications",
     "runs_told_of",
+    "sequence_at",
     "talk_around_run",
     "talk_of_runs",
 ]
