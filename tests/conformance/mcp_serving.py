@@ -33,7 +33,7 @@ class FixtureProtocol(Protocol):
 class SessionProtocol(FixtureProtocol):
     """The same, with sessions that remember what a client sent when it connected."""
 
-    def _manager(self, server: Server[Any], *, json_response: bool) -> StreamableHTTPSessionManager:
+    def _transport(self, server: Server[Any], *, json_response: bool) -> StreamableHTTPSessionManager:
         return StreamableHTTPSessionManager(server, json_response=json_response)
 
     async def serve(self, request: Request, send: Send) -> None:

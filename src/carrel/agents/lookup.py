@@ -28,9 +28,16 @@ def default_agent(tx: Tx, access: Access) -> Agent:
     return named_agent(tx, access, str(agent_id))
 
 
-def require_agent(tx: Tx, access: Access, agent_id: str) -> Agent:
+def find_agent(tx: Tx, access: Access, name: str) -> Agent | None:
+    """Return the agent with that id, slug or former slug, if there is one; an agent finds only itself."""
+    agent = agent_by_slug(tx, access, name)
+    is_hidden = agent is not None and access.kind in ("agent", "run") and agent.id != access.agent_id
+    return None if is_hidden else agent
+
+
+def require_agent(tx: Tx, access: Access, name: str) -> Agent:
     """Return the agent with that id, slug or former slug; an agent finds only itself."""
-    agent = agent_by_slug(tx, access, agent_id)
-    if agent is None or (access.kind in ("agent", "run") and agent.id != access.agent_id):
+    agent = find_agent(tx, access, name)
+    if agent is None:
         raise not_found("agent")
     return agent

@@ -3,6 +3,7 @@
 Histories, transcripts and timelines are queries over the journal.
 """
 
+from carrel.journal.changes import ChangePage, changes_since, sequence_at
 from carrel.journal.feed import FeedStart, feed_pages, feed_start
 from carrel.journal.follower_store import events_behind
 from carrel.journal.followers import Follower, FollowerDuty
@@ -36,15 +37,12 @@ from carrel.journal.store import (
     changes_of_run,
     delete_lane_entries,
     delete_session_entries,
-    deletions_between,
     entries_by_session,
     entries_of_run,
     entries_of_session,
     entries_since,
     events_after,
-    first_entry_since,
     first_event_since,
-    newest_entries,
     newest_event,
     prune_events,
     pruned_event,
@@ -54,12 +52,12 @@ from carrel.journal.store import (
 )
 
 __all__ = [
-    "OWNERS", "About", "Entry", "Event", "EventFilter", "FeedStart", "Follower", "FollowerDuty", "NewEntry",
-    "NewNotification", "NotificationShape", "NotificationType", "about_lane", "any_event_after", "append_entry",
-    "append_event", "attached_in_lane", "attached_in_session", "changes_of_run", "count_unread",
-    "delete_lane_entries", "delete_session_entries", "deletions_between", "entries_by_session", "entries_of_run",
+    "OWNERS", "About", "ChangePage", "Entry", "Event", "EventFilter", "FeedStart", "Follower", "FollowerDuty",
+    "NewEntry", "NewNotification", "NotificationShape", "NotificationType", "about_lane", "any_event_after",
+    "append_entry", "append_event", "attached_in_lane", "attached_in_session", "changes_of_run", "changes_since",
+    "count_unread", "delete_lane_entries", "delete_session_entries", "entries_by_session", "entries_of_run",
     "entries_of_session", "entries_since", "events_after", "events_behind", "feed_pages", "feed_start",
-    "first_entry_since", "first_event_since", "forget_mailbox", "json_text", "mailbox_of", "newest_entries",
-    "newest_event", "newest_notifications", "notify", "prune_events", "prune_notifications", "pruned_event",
-    "read_notification", "read_oldest_notifications", "runs_told_of", "talk_around_run", "talk_of_runs",
+    "first_event_since", "forget_mailbox", "json_text", "mailbox_of", "newest_event", "newest_notifications",
+    "notify", "prune_events", "prune_notifications", "pruned_event", "read_notification", "read_oldest_notifications",
+    "runs_told_of", "sequence_at", "talk_around_run", "talk_of_runs",
 ]  # fmt: skip

@@ -179,6 +179,18 @@ class EventFilter(Struct, frozen=True, kw_only=True):
     # Events about a mailbox match only if it is this one.
     mailbox: str | None = None
 
+    @classmethod
+    def visible_to(
+        cls, access: Access, *, key: str | None, conversation: str | None, task_id: str | None, names: tuple[str, ...]
+    ) -> "EventFilter":
+        """Return a filter that matches only what the caller may see."""
+        bound = str(access.bound_to) if access.bound_to else None
+        agent_id = access.agent_id if access.kind in ("agent", "run") else None
+        return cls(
+            key=key or bound, conversation=conversation, task_id=task_id, agent_id=agent_id, names=names,
+            mailbox=mailbox_of(access),
+        )  # fmt: skip
+
     def matches(self, event: Event) -> bool:
         """Return whether the follower wants this event."""
         return (

@@ -6,14 +6,18 @@ from msgspec import structs
 
 from carrel.agents import Agent, change_agent, require_agent
 from carrel.journal import about_lane, append_event, attached_in_lane, delete_lane_entries, json_text
-from carrel.kernel import METRICS, Access
+from carrel.kernel import METRICS, Access, Code, Refusal
+from carrel.kernel.limits import STOP_SECONDS_MAX
 from carrel.records import delete_attachments
 from carrel.runs import caller_store, lane_store, queue_store
 from carrel.runs.cancellation import stop_lane
+from carrel.runs.watch import Watch
 from carrel.sessions import Lane, close_generation, delete_lane, lanes_of_agent, leave_files, lock_lane, repair_pointers
-from carrel.storage import Tx
+from carrel.storage import Database, Tx
 
 _DISABLED: Final = "agent_disabled"
+# New messages may start new runs while the old ones stop.
+_REMOVE_ATTEMPTS = 3
 
 
 def remove_lane(tx: Tx, access: Access, lane: Lane) -> str | None:
@@ -44,6 +48,16 @@ def remove_lane(tx: Tx, access: Access, lane: Lane) -> str | None:
         tx, access, "session.deleted", about_lane(lane.session_key, generation=lane.generation), json_text(body)
     )
     return None
+
+
+async def remove_lane_when_stopped(db: Database, watch: Watch, access: Access, lane: Lane) -> None:
+    """Cancel a lane's runs, wait until its turn has ended, and delete the lane; Refusal when that takes too long."""
+    for _ in range(_REMOVE_ATTEMPTS):
+        running = await db.write(lambda tx: remove_lane(tx, access, lane))
+        if running is None:
+            return
+        await watch.until_settled(access, running, STOP_SECONDS_MAX)
+    raise Refusal(Code.CONFLICT, "A run of this session has not stopped yet; delete the session again in a moment.")
 
 
 def retire_agent(tx: Tx, access: Access, agent_id: str) -> Agent:

@@ -4,10 +4,10 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from carrel.agents import agent_by_slug
+from carrel.agents import find_agent
 from carrel.delivery import Comparison, Receipt, compare_receipts, receipt_of
 from carrel.exchanges import redeliver
-from carrel.kernel import Access, Code, Envelope, Message, Provenance, Refusal, invalid, not_found
+from carrel.kernel import Access, Envelope, Message, Provenance, invalid
 from carrel.kernel.limits import (
     NAME_CHARS_MAX,
     RUN_TIMEOUT_SECONDS_MAX,
@@ -21,15 +21,16 @@ from carrel.runs import (
     RunFilter,
     Why,
     answer,
+    answer_text,
     cancel,
     deliver,
     explain,
     require_cancelled,
     retry,
-    run_by_id,
     runs_newest_first,
+    visible_run,
 )
-from carrel.sessions import find_session, lane_for_work, may_see
+from carrel.sessions import find_session, lane_for_work
 from carrel.storage import Tx
 from carrel.surfaces.api.cursors import clamp, cut, read_cursor
 from carrel.surfaces.api.endpoint import PEOPLE, Ask, In, NoQuery, Out, endpoint
@@ -166,42 +167,29 @@ def _filter(tx: Tx, access: Access, query: RunsQuery) -> RunFilter | None:
         key = find_session(tx, access, query.session_key, access.bound_to).key
         if access.bound_to not in (None, key):
             return None
-    agent_id = access.agent_id
-    if query.agent_id is not None:
-        agent = agent_by_slug(tx, access, query.agent_id)
-        if agent is None or (agent_id is not None and agent.id != agent_id):
-            return None
-        agent_id = agent.id
-    if query.goal_id is not None or query.auto_run_id is not None:
+    agent = None if query.agent_id is None else find_agent(tx, access, query.agent_id)
+    if (query.agent_id is not None and agent is None) or query.goal_id is not None or query.auto_run_id is not None:
         # No run belongs to a goal or to an auto run in this version.
         return None
     return RunFilter(
         key=str(key) if key else None,
-        agent_id=agent_id,
+        agent_id=agent.id if agent else access.agent_id,
         task_id=query.task_id,
         state=query.state,
         provenance_kind=query.provenance,
     )
 
 
-def seen_run(tx: Tx, access: Access, run_id: str) -> Run:
-    """A run that the caller may see; what is another's is answered as if it were missing."""
-    run = run_by_id(tx, access, run_id)
-    if run is None or not may_see(access, run.session_key, run.actor_id):
-        raise not_found("run")
-    return run
-
-
 @endpoint("GET", "/api/runs/{id}", answers={200: OneRun})
 async def read_run(ask: Ask[None, NoQuery]) -> OneRun:
     """Get a run."""
-    return await ask.read(lambda tx, access: OneRun(run=run_shape(tx, access, seen_run(tx, access, ask.path("id")))))
+    return await ask.read(lambda tx, access: OneRun(run=run_shape(tx, access, visible_run(tx, access, ask.path("id")))))
 
 
 @endpoint("GET", "/api/runs/{id}/wait", answers={200: Waited}, query=WaitQuery)
 async def wait_for_run(ask: Ask[None, WaitQuery]) -> Waited:
     """Wait until a run has ended or is waiting, at most for the given time."""
-    run = await ask.read(lambda tx, access: seen_run(tx, access, ask.path("id")))
+    run = await ask.read(lambda tx, access: visible_run(tx, access, ask.path("id")))
     seconds = clamp(ask.query.timeout_seconds, WAIT_SECONDS_DEFAULT, WAIT_SECONDS_MAX, 0)
     return waited(await ask.house.wait_for_run(ask.access, run.id, seconds))
 
@@ -211,7 +199,7 @@ async def cancel_run(ask: Ask[None, NoQuery]) -> OneRun:
     """Cancel a run; a running one gets a few seconds to stop."""
 
     def work(tx: Tx, access: Access) -> Run:
-        run = seen_run(tx, access, ask.path("id"))
+        run = visible_run(tx, access, ask.path("id"))
         return require_cancelled(cancel(tx, access, run.id, "user_cancelled"))
 
     run = await ask.write(work)
@@ -226,32 +214,18 @@ async def answer_run(ask: Ask[Answered, NoQuery]) -> OneRun:
     ask.house.refuse_when_draining()
 
     def work(tx: Tx, access: Access) -> OneRun:
-        run = seen_run(tx, access, ask.path("id"))
-        said = Message(text=_words(run, ask.body), provenance=Provenance(kind="external_user", actor=access.actor_id))
-        return OneRun(run=run_shape(tx, access, answer(tx, access, run.id, said, approved=ask.body.approve)))
+        run = visible_run(tx, access, ask.path("id"))
+        text, approved = answer_text(run, ask.body.text, ask.body.approve), ask.body.approve
+        message = Message(text=text, provenance=Provenance(kind="external_user", actor=access.actor_id))
+        return OneRun(run=run_shape(tx, access, answer(tx, access, run.id, message, approved=approved)))
 
     return await ask.write(work)
-
-
-def _words(run: Run, told: Answered) -> str:
-    """The answer in words, of the kind the run waits for."""
-    if run.state != "waiting" or run.waiting_for == "tool_output":
-        raise Refusal(Code.CONFLICT, "This run does not wait for an answer of a person.")
-    if run.waiting_for == "approval":
-        if told.approve is None:
-            raise invalid("approve", "This run waits for approval: send approve true or false.")
-        return told.text or ("Approved." if told.approve else "Not approved.")
-    if told.approve is not None:
-        raise invalid("approve", f"This run waits for {run.waiting_for}, not for approval: send text.")
-    if not (told.text or "").strip():
-        raise invalid("text", "An answer needs some text.")
-    return told.text or ""
 
 
 @endpoint("GET", "/api/runs/{id}/why", answers={200: Why})
 async def why_run(ask: Ask[None, NoQuery]) -> Why:
     """Explain why a run is in its state, and what can be done about it."""
-    return await ask.read(lambda tx, access: explain(tx, access, seen_run(tx, access, ask.path("id"))))
+    return await ask.read(lambda tx, access: explain(tx, access, visible_run(tx, access, ask.path("id"))))
 
 
 @endpoint("POST", "/api/runs/{id}/retry", answers={202: Retried}, who=PEOPLE, creates=True)
@@ -260,7 +234,7 @@ async def retry_run(ask: Ask[None, NoQuery]) -> Retried:
     ask.house.refuse_when_draining()
 
     def work(tx: Tx, access: Access) -> Retried:
-        failed = seen_run(tx, access, ask.path("id"))
+        failed = visible_run(tx, access, ask.path("id"))
         again = retry(tx, access, failed, ask.house.rules)
         return ask.promise(tx, Retried(run_id=again.id, retried_from=failed.id))
 
@@ -273,7 +247,7 @@ async def announce_again(ask: Ask[None, NoQuery]) -> OneRun:
     ask.house.refuse_when_draining()
 
     def work(tx: Tx, access: Access) -> OneRun:
-        run = seen_run(tx, access, ask.path("id"))
+        run = visible_run(tx, access, ask.path("id"))
         redeliver(tx, access, run)
         return OneRun(run=run_shape(tx, access, run))
 
@@ -284,7 +258,7 @@ async def announce_again(ask: Ask[None, NoQuery]) -> OneRun:
 async def read_receipt(ask: Ask[None, ReceiptQuery]) -> Receipt:
     """Get exactly what the agent was shown, step by step."""
     return await ask.read(
-        lambda tx, access: receipt_of(tx, access, seen_run(tx, access, ask.path("id")), with_body=ask.query.body)
+        lambda tx, access: receipt_of(tx, access, visible_run(tx, access, ask.path("id")), with_body=ask.query.body)
     )
 
 
@@ -293,7 +267,7 @@ async def compare_with(ask: Ask[None, CompareQuery]) -> Comparison:
     """Compare what two runs were shown."""
 
     def work(tx: Tx, access: Access) -> Comparison:
-        one, other = (seen_run(tx, access, run_id) for run_id in (ask.path("id"), ask.query.other))
+        one, other = (visible_run(tx, access, run_id) for run_id in (ask.path("id"), ask.query.other))
         return compare_receipts(tx, access, one, other)
 
     return await ask.read(work)

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 from starlette.responses import Response
 
-from carrel.journal import Event, EventFilter, FeedStart, events_after, feed_pages, feed_start, mailbox_of
+from carrel.journal import Event, EventFilter, FeedStart, events_after, feed_pages, feed_start
 from carrel.kernel import METRICS, Access, elapsed_seconds, invalid
 from carrel.kernel.limits import STREAM_PAGE_ROWS, STREAM_PING_SECONDS
 from carrel.sessions import find_lane
@@ -54,7 +54,7 @@ def _last_seen(ask: Ask[None, StreamQuery]) -> int | None:
 
 
 def _filter(tx: Tx, access: Access, query: StreamQuery) -> "Wanted":
-    key, chat = str(access.bound_to) if access.bound_to else None, None
+    key = chat = None
     if query.session_key:
         key = find_lane(tx, access, query.session_key, access.bound_to)[0].key
     if query.session_id:
@@ -63,13 +63,12 @@ def _filter(tx: Tx, access: Access, query: StreamQuery) -> "Wanted":
         else:
             chat = query.session_id
     return Wanted(
-        EventFilter(
+        EventFilter.visible_to(
+            access,
             key=key,
             conversation=chat,
             task_id=query.task_id or None,
-            agent_id=access.agent_id if access.kind in ("agent", "run") else None,
             names=tuple(name for name in map(str.strip, query.events.split(",")) if name),
-            mailbox=mailbox_of(access),
         ),
         # Events have no topic or space so far: a filter by one matches nothing.
         nothing=bool(query.topic_id) or not in_default_space(query.space_id, query.allowed_space_ids),

@@ -52,8 +52,8 @@ class Protocol:
         self._version = house.version
         self._calls = OutsideCalls(house.db, house.watch, house.closing)
         server = self._server()
-        self._plain = self._manager(server, json_response=True)
-        self._streaming = self._manager(server, json_response=False)
+        self._plain = self._transport(server, json_response=True)
+        self._streaming = self._transport(server, json_response=False)
 
     def _server(self) -> Server[Any]:
         server: Server[Any] = Server(
@@ -72,7 +72,7 @@ class Protocol:
         server.middleware.clear()
         return server
 
-    def _manager(self, server: Server[Any], *, json_response: bool) -> StreamableHTTPSessionManager:
+    def _transport(self, server: Server[Any], *, json_response: bool) -> StreamableHTTPSessionManager:
         return StreamableHTTPSessionManager(
             server, json_response=json_response, stateless=True, max_request_body_size=BODY_BYTES_MAX
         )
@@ -85,8 +85,8 @@ class Protocol:
 
     async def serve(self, request: Request, send: Send) -> None:
         """Answer one request."""
-        manager = self._streaming if _wants_stream(request) else self._plain
-        await manager.handle_request(request.scope, request.receive, send)
+        transport = self._streaming if _wants_stream(request) else self._plain
+        await transport.handle_request(request.scope, request.receive, send)
 
     async def _call_tool(self, context: Context, params: CallToolRequestParams) -> CallToolResult:
         if params.name not in _TOOLS:

@@ -5,16 +5,15 @@ from typing import Annotated, Literal
 from msgspec import UNSET, Meta, UnsetType, structs
 
 from carrel.agents import Thinking
-from carrel.kernel import Access, Code, Envelope, Message, Provenance, Refusal
+from carrel.kernel import Access, Envelope, Message, Provenance
 from carrel.kernel.limits import (
     CLIENT_ID_CHARS_MAX,
     LABEL_CHARS_MAX,
     NAME_CHARS_MAX,
     SESSION_REFERENCE_CHARS_MAX,
-    STOP_SECONDS_MAX,
     WAIT_SECONDS_MAX,
 )
-from carrel.runs import deliver, remove_lane, stop_lane
+from carrel.runs import deliver, remove_lane_when_stopped, stop_lane
 from carrel.sessions import (
     LaneChange,
     change_lane,
@@ -38,8 +37,6 @@ Channel = Literal["web", "telegram", "cli"]
 Reference = Annotated[str, Meta(min_length=1, max_length=SESSION_REFERENCE_CHARS_MAX)]
 ClientId = Annotated[str, Meta(max_length=CLIENT_ID_CHARS_MAX)]
 Name = Annotated[str, Meta(max_length=NAME_CHARS_MAX)]
-# New messages may start new runs while the old ones stop; deleting gives up after so many attempts.
-_DELETE_ATTEMPTS = 3
 
 
 class NewSession(In, frozen=True, kw_only=True):
@@ -200,9 +197,4 @@ async def _archive(ask: Ask[None, NoQuery], *, archived: bool) -> OneSession:
 async def delete_session(ask: Ask[None, NoQuery]) -> None:
     """Cancel a session's runs and delete it with its transcript; clients where it was active get another one."""
     lane, _ = await ask.read(lambda tx, access: find(tx, access, ask.path("key")))
-    for _ in range(_DELETE_ATTEMPTS):
-        running = await ask.write(lambda tx, access: remove_lane(tx, access, lane))
-        if running is None:
-            return
-        await ask.house.watch.until_settled(ask.access, running, STOP_SECONDS_MAX)
-    raise Refusal(Code.CONFLICT, "A run of this session has not stopped yet; delete the session again in a moment.")
+    await remove_lane_when_stopped(ask.house.db, ask.house.watch, ask.access, lane)

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from carrel.agents import agent_by_slug
+from carrel.agents import find_agent
 from carrel.journal import entries_of_session
 from carrel.kernel import MS_PER_MINUTE, Access
 from carrel.kernel.limits import (
@@ -139,17 +139,14 @@ def _visibility(tx: Tx, access: Access) -> Visibility:
 
 def _filter(tx: Tx, access: Access, query: SessionsQuery) -> LaneFilter | None:
     """Return the filter for a query; None when nothing can match it."""
-    agent_id = access.agent_id
-    if query.agent_id is not None:
-        agent = agent_by_slug(tx, access, query.agent_id)
-        if agent is None or (agent_id is not None and agent.id != agent_id):
-            return None
-        agent_id = agent.id
+    agent = None if query.agent_id is None else find_agent(tx, access, query.agent_id)
+    if query.agent_id is not None and agent is None:
+        return None
     return LaneFilter(
         q=query.q,
         archived=query.archived,
         kinds=kinds_listed_as([word.strip() for word in (query.kinds or "").split(",")]),
-        agent_id=agent_id,
+        agent_id=agent.id if agent else access.agent_id,
         task_id=query.task_id,
         channel=query.channel,
         state=query.state,

@@ -1,0 +1,15 @@
+"""Which runs a caller may see."""
+
+from carrel.kernel import Access, not_found
+from carrel.runs.model import Run
+from carrel.runs.store import run_by_id
+from carrel.sessions import may_see
+from carrel.storage import Tx
+
+
+def visible_run(tx: Tx, access: Access, run_id: str) -> Run:
+    """Return a run that the caller may see; any other is refused as if it did not exist."""
+    run = run_by_id(tx, access, run_id)
+    if run is None or not may_see(access, run.session_key, run.actor_id):
+        raise not_found("run")
+    return run
