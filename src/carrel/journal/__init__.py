@@ -49,6 +49,7 @@ from carrel.journal.store import (
     prune_events,
     pruned_event,
     runs_told_of,
+    session_has_entries,
     talk_around_run,
     talk_of_runs,
 )
@@ -61,5 +62,6 @@ __all__ = [
     "entries_of_session", "entries_since", "events_after", "events_behind", "feed_pages", "feed_start",
     "first_entry_since", "first_event_since", "forget_mailbox", "json_text", "mailbox_of", "newest_entries",
     "newest_event", "newest_notifications", "notify", "prune_events", "prune_notifications", "pruned_event",
-    "read_notification", "read_oldest_notifications", "runs_told_of", "talk_around_run", "talk_of_runs",
+    "read_notification", "read_oldest_notifications", "runs_told_of", "session_has_entries", "talk_around_run",
+    "talk_of_runs",
 ]  # fmt: skip
