@@ -85,7 +85,7 @@ MEANINGS = {
     "server.host": "address to listen on",
     "server.port": "port to listen on; 0 picks a free one",
     "server.public_url": "how clients reach this server, if not by host and port",
-    "sessions.base_entries_max": "entries after which a main lane starts over; no effect in this version",
+    "sessions.base_entries_max": "entries after which a main lane starts a new generation",
     "sessions.agent_to_agent.max_ping_pong_turns": "rounds two agents may continue after a send; 0 for none",
     "sessions.reply_back_expiry_minutes": "how long such an exchange may take in total",
     "sessions.closed_retention_days": "how long closed generations are kept; 0 for ever",

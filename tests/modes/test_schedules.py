@@ -256,7 +256,7 @@ async def test_a_message_that_its_lane_refuses_is_a_failed_window(store_url: str
         await desk.at("13:00:00")
         shown = await desk.now(made)
         assert (shown["lastStatus"], shown["retryAt"]) == ("failed", "2026-06-01T13:01:00.000Z")
-        assert "already wait" in shown["lastError"]
+        assert "is full" in shown["lastError"]
         assert await desk.told("schedule.fired") == []
         await engine.end(held)
         await engine.end(await engine.take_one())

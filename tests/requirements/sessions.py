@@ -14,6 +14,7 @@ BUILT = {
     "S0.session.address": "Gateways get the address <key>:v<n>, with @<account> for every account but default.",
     "S0.session.rename": "Renaming an agent changes no key; a key spelled with a former slug finds the same lane.",
     "S0.session.retention": "Closed sessions are pruned after 90 days; a generation number is never issued twice.",
+    "S0.x.base.growth": "The main lane starts a new generation after sessions.base_entries_max entries.",
     # Routing
     "S0.route.task": "A run that names a task and an agent is sent under the task's address.",
     "S0.route.base": "A run without a task is sent under the agent's main lane.",
@@ -88,7 +89,6 @@ DEFERRED = {
         "S0.input.compact": "The input holds the task, the newest message and at most 5 short earlier ones.",
         "S0.input.injection": "Titles lose line breaks and section delimiters before they enter a prompt.",
         "S0.x.silence": "An empty answer or a placeholder posts nothing; where an answer is due it is tried 3 times.",
-        "S0.x.base.growth": "The main lane starts a new generation after sessions.base_entries_max entries.",
     },
     "the tools for tasks and their histories are not built yet": {
         "S0.history.required": "task_history without taskId fails with invalid_params.",

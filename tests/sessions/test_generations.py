@@ -6,7 +6,8 @@ import pytest
 from msgspec import structs
 
 from carrel.agents import change_agent, require_agent
-from carrel.kernel import SessionKey
+from carrel.journal import NewEntry, append_entry
+from carrel.kernel import Provenance, SessionKey
 from carrel.kernel.settings import RunsSettings, SessionsSettings, Settings
 from carrel.runs import prune
 from carrel.sessions import (
@@ -21,7 +22,8 @@ from carrel.sessions import (
     open_session_of,
     set_archived,
 )
-from tests.harness.engine import Engine, open_engine
+from carrel.storage import Tx
+from tests.harness.engine import MAIN, Engine, open_engine
 from tests.requirements.mark import requirement
 
 pytestmark = pytest.mark.anyio
@@ -43,6 +45,16 @@ async def hear(engine: Engine, key: SessionKey = TASK) -> int:
 
 async def close(engine: Engine, key: SessionKey = TASK) -> Session | None:
     return await engine.db.write(lambda tx: close_generation(tx, engine.access, key, "reset"))
+
+
+def entry_in(tx: Tx, engine: Engine, key: SessionKey) -> NewEntry:
+    """Return a message in the open generation of a key."""
+    session = open_session_of(tx, engine.access, str(key))
+    assert session is not None
+    return NewEntry(
+        type="conversation", role="user", content="hello", author="user", provenance=Provenance(kind="external_user"),
+        key=str(key), session_id=session.id, agent_id=key.agent, channel="api",
+    )  # fmt: skip
 
 
 @requirement("S0.session.create", "S0.session.fields", "S0.session.address")
@@ -130,6 +142,26 @@ async def test_zero_days_of_retention_keep_closed_sessions_forever(sqlite_url: s
         engine.advance(36_000 * 86_400)
         await engine.db.write(lambda tx: prune(tx, for_ever))
         assert len(await generations(engine)) == 1
+
+
+@requirement("S0.x.base.growth")
+async def test_a_main_lane_that_has_grown_too_long_starts_its_next_generation(store_url: str) -> None:
+    short = Settings(sessions=SessionsSettings(base_entries_max=3))
+
+    async def write(key: SessionKey, count: int) -> None:
+        for _ in range(count):
+            await engine.db.write(lambda tx: append_entry(tx, engine.access, entry_in(tx, engine, key)))
+        while await engine.db.write(lambda tx: prune(tx, short)):
+            pass
+
+    async with open_engine(store_url) as engine:
+        assert [await hear(engine, key) for key in (MAIN, TASK)] == [1, 1]
+        await write(MAIN, 2)
+        await write(TASK, 5)
+        assert [await hear(engine, key) for key in (MAIN, TASK)] == [1, 1]
+        await write(MAIN, 1)
+        assert [await hear(engine, key) for key in (MAIN, TASK)] == [2, 1]
+        assert [session.closed_reason for session in await generations(engine, MAIN)] == [None, "rotated"]
 
 
 async def test_opening_and_closing_append_one_event_each(store_url: str) -> None:

@@ -47,6 +47,7 @@ from carrel.journal.store import (
     prune_events,
     pruned_event,
     runs_told_of,
+    session_has_entries,
     talk_around_run,
     talk_of_runs,
 )
@@ -59,5 +60,5 @@ __all__ = [
     "entries_of_session", "entries_since", "events_after", "events_behind", "feed_pages", "feed_start",
     "first_event_since", "forget_mailbox", "json_text", "mailbox_of", "newest_event", "newest_notifications",
     "notify", "prune_events", "prune_notifications", "pruned_event", "read_notification", "read_oldest_notifications",
-    "runs_told_of", "sequence_at", "talk_around_run", "talk_of_runs",
+    "runs_told_of", "sequence_at", "session_has_entries", "talk_around_run", "talk_of_runs",
 ]  # fmt: skip

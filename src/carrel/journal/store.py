@@ -159,6 +159,12 @@ def _attached(tx: Tx, access: Access, column: str, value: str) -> list[str]:
     return [name for row in tx.all(sql, access, value=value) for name in _ids(row[0])]
 
 
+def session_has_entries(tx: Tx, access: Access, session_id: str, count: int) -> bool:
+    """Return True when a generation has at least `count` entries."""
+    sql = "SELECT 1 FROM entries WHERE account_id = :account AND session_id = :id ORDER BY seq LIMIT 1 OFFSET :before"
+    return tx.one(sql, access, id=session_id, before=count - 1) is not None
+
+
 def delete_lane_entries(tx: Tx, access: Access, key: str) -> int:
     """Delete a lane's transcript, across its generations."""
     return tx.run("DELETE FROM entries WHERE account_id = :account AND key = :key", access, key=key)

@@ -1,17 +1,32 @@
-"""The pruner: deletes what is past its retention, in small batches."""
+"""The pruner: deletes what is past its retention and closes what has grown too long, in small batches."""
 
 from collections.abc import Callable, Sequence
 
 from carrel.access import every_account, prune_answers, prune_run_tokens
 from carrel.agents import every_agent
-from carrel.journal import attached_in_session, delete_session_entries, prune_events, prune_notifications
+from carrel.journal import (
+    attached_in_session,
+    delete_session_entries,
+    prune_events,
+    prune_notifications,
+    session_has_entries,
+)
 from carrel.kernel import METRICS, MS_PER_DAY, MS_PER_MINUTE, Access, system_access
 from carrel.kernel.limits import IDEMPOTENCY_KEPT_HOURS, NOTIFICATIONS_KEPT_MAX, PRUNE_ROWS_MAX, PRUNE_SECONDS
 from carrel.kernel.settings import Settings
 from carrel.records import delete_attachments
 from carrel.runs import caller_store, store
 from carrel.runs.cancellation import end_unheld
-from carrel.sessions import Lane, closed_sessions_before, delete_session, idle_children, lock_lane, set_archived
+from carrel.sessions import (
+    Lane,
+    close_generation,
+    closed_sessions_before,
+    delete_session,
+    idle_children,
+    lock_lane,
+    open_session_of,
+    set_archived,
+)
 from carrel.storage import FEED, Database, Tx, repeat
 
 # Deletes a batch of expired rows of another room in one account; returns how many.
@@ -32,13 +47,14 @@ class Pruner:
 
 
 def prune(tx: Tx, settings: Settings, more: Sequence[Prune] = ()) -> int:
-    """Delete one batch of everything past its retention; return how much was found, 0 when nothing is left."""
+    """Delete, archive or close one batch of what is past its limits; return how much, 0 when nothing is left."""
     removed = _expire_waits(tx, _ago(tx, settings.runs.waiting_days))
     for account in every_account(tx):
         access = system_access(account.id, account.slug)
         removed += _prune_runs(tx, access, _ago(tx, settings.runs.retention_days), a2a=False)
         removed += _prune_runs(tx, access, _ago(tx, settings.a2a.tasks.ttl_days), a2a=True)
         removed += _prune_sessions(tx, access, _ago(tx, settings.sessions.closed_retention_days))
+        removed += _rotate_main_lanes(tx, access, settings.sessions.base_entries_max)
         removed += _archive_children(tx, access, settings.agents.defaults.subagents.archive_after_minutes)
         removed += prune_events(tx, access, _ago(tx, settings.events.retention_days), limit=PRUNE_ROWS_MAX)
         # Notifications about a run are kept as long as the run.
@@ -78,6 +94,16 @@ def _expire_waits(tx: Tx, before: int) -> int:
         if run is not None and run.state == "waiting":
             end_unheld(tx, run, "cancelled", "expired")
     return len(old)
+
+
+def _rotate_main_lanes(tx: Tx, access: Access, entries_max: int) -> int:
+    """Close the generations of main lanes that have grown too long; the next message starts a new one."""
+    closed = 0
+    for agent in every_agent(tx, access):
+        session = open_session_of(tx, access, str(agent.base_key))
+        if session is not None and session_has_entries(tx, access, session.id, entries_max):
+            closed += close_generation(tx, access, agent.base_key, "rotated") is not None
+    return closed
 
 
 def _archive_children(tx: Tx, access: Access, default_minutes: float) -> int:

@@ -84,7 +84,7 @@ def _enter(tx: Tx, access: Access, envelope: Envelope, rules: Rules) -> int:
     if position > rules.runs.lane_queue_max:
         raise Refusal(
             Code.QUEUE_FULL,
-            f"{envelope.key} already has {rules.runs.lane_queue_max} messages waiting; try again later.",
+            f"The queue of {envelope.key} is full ({rules.runs.lane_queue_max} messages); try again later.",
             retry_after_seconds=5,
         )
     queue_store.enter_lane(tx, access, key, envelope.channel)
