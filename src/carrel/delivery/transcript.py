@@ -7,32 +7,26 @@ from typing import Any
 
 from carrel.delivery.approvals import is_about_approval
 from carrel.journal import Entry, NewEntry, append_entry
-from carrel.kernel import Access, Provenance, clip
+from carrel.kernel import Access, clip
 from carrel.kernel.limits import QUESTION_CHARS_MAX
-from carrel.runs import NeedsInput, Run, is_senders
+from carrel.runs import NeedsInput, Run, agent_entry, is_senders, run_entry
 from carrel.sessions import Session
 from carrel.storage import Tx
-
-_BY_THE_AGENT = Provenance(kind="internal_system")
 
 
 def new_message(run: Run, session: Session) -> NewEntry:
     """The entry of the message that a run brings."""
-    return NewEntry(
+    return run_entry(
+        run,
         id=run.message_id,
         type="conversation",
         role="user",
         content=run.text,
         author="user" if run.provenance_kind == "external_user" else run.actor_id,
         provenance=run.source(),
-        key=run.key,
         session_id=session.id,
-        run_id=run.id,
-        agent_id=run.agent_id,
         message_id=run.sender_message,
-        channel=run.channel,
         attachment_ids=run.attached(),
-        task_id=run.task_id,
     )
 
 
@@ -46,23 +40,7 @@ def write(
     details: dict[str, Any] | None = None, files: tuple[str, ...] = (),
 ) -> None:  # fmt: skip
     """Write an entry of the run's agent."""
-    entry = NewEntry(
-        type="conversation" if role == "assistant" else "action",
-        role=role,
-        content=content,
-        details=details,
-        author=run.agent_id,
-        provenance=_BY_THE_AGENT,
-        key=run.key,
-        session_id=session.id,
-        run_id=run.id,
-        agent_id=run.agent_id,
-        channel=run.channel,
-        attachment_ids=files,
-        task_id=run.task_id,
-        author_kind="agent",
-    )
-    append_entry(tx, access, entry)
+    append_entry(tx, access, agent_entry(run, role, content, details, session_id=session.id, attachment_ids=files))
 
 
 def call_key(call: Entry) -> str:

@@ -9,6 +9,7 @@ from carrel.runs.cancellation import cancel, require_cancelled, stop_lane
 from carrel.runs.changes import LaneStopped, RunChanged, RunRetried, about_run, publish_change
 from carrel.runs.claims import fence
 from carrel.runs.dispatcher import Dispatcher, Handler
+from carrel.runs.entries import agent_entry, run_entry
 from carrel.runs.extras_store import extras_of
 from carrel.runs.lane_store import newest_end, queue_order
 from carrel.runs.list_store import RunFilter, count_live, runs_newest_first, stuck_lanes
@@ -34,12 +35,12 @@ from carrel.runs.why import Why, explain
 __all__ = [
     "SETTLED_STATES", "CallOutput", "CallerRunFilter", "Cancelled", "Claim", "ClaimLost", "Completed", "Dispatcher",
     "Failed", "Handler", "LaneStopped", "NeedsInput", "Outcome", "OutsideCall", "Pruner", "RequestedEnd", "Rules",
-    "Run", "RunChanged", "RunFilter", "RunRetried", "Watch", "Why", "about_run", "answer", "answer_text",
-    "bind_session", "cancel", "check_message", "continue_run", "count_caller_runs", "count_change", "count_live",
-    "deliver", "explain", "extras_of", "fence", "hold_run", "is_senders", "live_runs_of_lane", "newest_caller_runs",
-    "newest_end", "note_instructions", "notify_people", "observe_runs", "open_calls", "prune", "publish_change",
-    "queue_order", "queue_position", "read_requested_end", "release_sender", "remove_lane",
+    "Run", "RunChanged", "RunFilter", "RunRetried", "Watch", "Why", "about_run", "agent_entry", "answer",
+    "answer_text", "bind_session", "cancel", "check_message", "continue_run", "count_caller_runs", "count_change",
+    "count_live", "deliver", "explain", "extras_of", "fence", "hold_run", "is_senders", "live_runs_of_lane",
+    "newest_caller_runs", "newest_end", "note_instructions", "notify_people", "observe_runs", "open_calls", "prune",
+    "publish_change", "queue_order", "queue_position", "read_requested_end", "release_sender", "remove_lane",
     "remove_lane_when_stopped", "replace_requested_end", "request_end", "require_cancelled", "retire_agent", "retry",
-    "retry_delay_ms", "run_by_id", "run_by_sender", "running_of_lane", "runs_newest_first", "stop_lane",
+    "retry_delay_ms", "run_by_id", "run_by_sender", "run_entry", "running_of_lane", "runs_newest_first", "stop_lane",
     "stuck_lanes", "subject_of", "visible_run",
 ]  # fmt: skip

@@ -10,6 +10,7 @@ from carrel.kernel import Access, Code, Message, Provenance, Refusal, TurnExtras
 from carrel.records import insert_attachment
 from carrel.runs import extras_store, queue_store, store
 from carrel.runs.changes import publish_change
+from carrel.runs.entries import run_entry
 from carrel.runs.model import RUNS, Run
 from carrel.runs.queue import check_message
 from carrel.storage import Tx
@@ -79,7 +80,8 @@ def continue_run(
 
 
 def _message_entry(tx: Tx, access: Access, run: Run, message: Message, approved: bool | None) -> NewEntry:
-    return NewEntry(
+    return run_entry(
+        run,
         type="conversation",
         role="user",
         content=message.text,
@@ -88,31 +90,20 @@ def _message_entry(tx: Tx, access: Access, run: Run, message: Message, approved:
         provenance=message.provenance,
         message_id=message.sender_id,
         attachment_ids=tuple(insert_attachment(tx, access, new) for new in message.attachments),
-        key=run.key,
-        session_id=run.session_id,
-        run_id=run.id,
-        agent_id=run.agent_id,
-        channel=run.channel,
-        task_id=run.task_id,
     )
 
 
 def _output_entry(access: Access, run: Run, output: CallOutput) -> NewEntry:
     details = output.call.details or {}
     shown = {} if output.parts is None else {"output": output.parts}
-    return NewEntry(
+    return run_entry(
+        run,
         type="action",
         role="toolResult",
         content=output.text,
         details={name: details[name] for name in ("callId", "name", "step")} | {"sender": True} | shown,
         author="user" if access.is_person else access.actor_id,
         provenance=Provenance(kind="external_user", actor=access.actor_id),
-        key=run.key,
-        session_id=run.session_id,
-        run_id=run.id,
-        agent_id=run.agent_id,
-        channel=run.channel,
-        task_id=run.task_id,
     )
 
 

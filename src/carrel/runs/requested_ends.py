@@ -9,13 +9,12 @@ from typing import Any
 import msgspec
 from msgspec import Struct, structs
 
-from carrel.journal import NewEntry, append_entry, json_text
-from carrel.kernel import Access, Code, Provenance, Refusal
+from carrel.journal import append_entry, json_text
+from carrel.kernel import Access, Code, Refusal
 from carrel.runs import store
+from carrel.runs.entries import agent_entry
 from carrel.runs.model import Cancelled, Claim, Failed, NeedsInput, Outcome
 from carrel.storage import Tx
-
-_INTERNAL = Provenance(kind="internal_system")
 
 
 class OutsideCall(Struct, frozen=True, kw_only=True):
@@ -78,22 +77,4 @@ def _journal(tx: Tx, claim: Claim, end: RequestedEnd, call: OutsideCall) -> None
     run = store.run_by_id(tx, claim.access, claim.id)
     assert run is not None, "the claim was checked"
     for role, content, details in entries:
-        append_entry(
-            tx,
-            run.access,
-            NewEntry(
-                type="conversation" if role == "assistant" else "action",
-                role=role,
-                content=content,
-                details=details,
-                author=run.agent_id,
-                provenance=_INTERNAL,
-                key=run.key,
-                session_id=run.session_id,
-                run_id=run.id,
-                agent_id=run.agent_id,
-                channel=run.channel,
-                task_id=run.task_id,
-                author_kind="agent",
-            ),
-        )
+        append_entry(tx, run.access, agent_entry(run, role, content, details))
