@@ -42,7 +42,7 @@ def gateway() -> Iterator[ScriptedGateway]:
         yield running
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def model(gateway: ScriptedGateway) -> ScriptedModel:
     """The replies of the model in this test."""
     scripted = ScriptedModel()
