@@ -7,7 +7,7 @@ import pytest
 
 from carrel.journal import entries_of_run
 from carrel.kernel import TurnExtras
-from carrel.runs import CallOutput, Run, continue_run, is_senders, open_calls, retry
+from carrel.runs import CallOutput, Run, continue_run, is_sender_call, open_calls, retry
 from carrel.sessions import lock_lane
 from tests.harness.server import Server
 from tests.scripted_gateway import DROP, Gate, ScriptedGateway, call_item, calls, text
@@ -26,7 +26,7 @@ async def bring(server: Server, run: Run, *texts: str, extras: TurnExtras | None
 
     def work(tx: Any) -> Run:
         lock_lane(tx, server.access, run.key)
-        pending = [call for call in open_calls(entries_of_run(tx, server.access, run.id)) if is_senders(call)]
+        pending = [call for call in open_calls(entries_of_run(tx, server.access, run.id)) if is_sender_call(call)]
         outputs = [CallOutput(call=call, text=said) for call, said in zip(pending, texts, strict=True)]
         return continue_run(tx, server.access, run.id, outputs=outputs, extras=extras)[0]
 

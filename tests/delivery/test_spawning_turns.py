@@ -8,8 +8,8 @@ import pytest
 from carrel.agents import ToolRules
 from carrel.outbox import keep_reply_address
 from carrel.runs import answer
-from tests.delivery.plays import Play, spawn
 from tests.delivery.test_resuming import live_through
+from tests.exchanges.plays import Play, spawn
 from tests.harness.engine import words
 from tests.harness.server import Server, gateways_to, open_server
 from tests.requirements.mark import requirement

@@ -4,7 +4,7 @@ import random
 import threading
 
 from carrel.exchanges.subagent_prompts import NOTES_WANTED
-from tests.delivery.plays import newest_words
+from tests.exchanges.plays import newest_words
 from tests.scripted_gateway import Answer, Gate, Request, ScriptedGateway, dropped, http_error, text
 
 # What a child does with its work, and how often.

@@ -16,7 +16,7 @@ from carrel.kernel.settings import (
 )
 from carrel.runs import Failed, Rules, stop_lane
 from carrel.sessions import lane_of
-from tests.delivery.talks import ASKER, TELLER, open_talk
+from tests.exchanges.talks import ASKER, TELLER, open_talk
 from tests.requirements.mark import requirement
 
 pytestmark = pytest.mark.anyio

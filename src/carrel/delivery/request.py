@@ -16,7 +16,7 @@ from carrel.journal import Entry
 from carrel.kernel import TurnExtras, clip
 from carrel.kernel.settings import DeliverySettings
 from carrel.records import Attachment
-from carrel.runs import Run, is_senders
+from carrel.runs import Run, is_sender_call
 
 Item = dict[str, Any]
 _NO_EXTRAS = TurnExtras()
@@ -166,7 +166,7 @@ def _positions(own: list[Entry]) -> list[tuple[float, Entry]]:
     positioned: list[tuple[float, Entry]] = []
     position = math.inf
     for entry in reversed(own):
-        position = position if entry.role == "user" or is_senders(entry) else entry.seq
+        position = position if entry.role == "user" or is_sender_call(entry) else entry.seq
         positioned.append((position, entry))
     return positioned[::-1]
 

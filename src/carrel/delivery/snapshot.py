@@ -101,7 +101,7 @@ def _session(tx: LongTx, access: Access, run: Run, lane: Lane, agent: Agent) -> 
         bound = session_by_id(tx, access, run.session_id)
         assert bound is not None, "a generation with a run is never pruned"
         return bound
-    present = None if run.begins_afresh else open_session_of(tx, access, lane.key)
+    present = None if run.starts_new_generation else open_session_of(tx, access, lane.key)
     return present or next_session(tx, lane, agent)
 
 

@@ -66,7 +66,7 @@ def _hear(tx: Tx, claim: Claim, snapshot: Snapshot) -> RequestedEnd | None:
         return fence(tx, claim)
     run, planned = snapshot.run, snapshot.session
     # Opening and closing lock the lane, the fence locks the run: the lane comes first, as everywhere.
-    if run.begins_afresh:
+    if run.starts_new_generation:
         close_generation(tx, claim.access, run.session_key, "rotated")
     session = open_generation(tx, claim.access, run.session_key, planned)
     if session.address != planned.address or session.id != planned.id:

@@ -9,7 +9,7 @@ from carrel.delivery.approvals import is_about_approval
 from carrel.journal import Entry, NewEntry, append_entry
 from carrel.kernel import Access, clip
 from carrel.kernel.limits import QUESTION_CHARS_MAX
-from carrel.runs import NeedsInput, Run, agent_entry, is_senders, run_entry
+from carrel.runs import NeedsInput, Run, agent_entry, is_sender_call, run_entry
 from carrel.sessions import Session
 from carrel.storage import Tx
 
@@ -69,7 +69,7 @@ def since_heard(own: list[Entry]) -> list[Entry]:
 
 
 def _is_from_outside(entry: Entry) -> bool:
-    return entry.role == "user" or (entry.role == "toolResult" and is_senders(entry))
+    return entry.role == "user" or (entry.role == "toolResult" and is_sender_call(entry))
 
 
 def senders_turn(calls: list[Entry]) -> NeedsInput:

@@ -24,7 +24,7 @@ from carrel.gateway import PROMPT_TOO_LONG, GatewayFault, Step, Usage
 from carrel.journal import Entry
 from carrel.kernel import MS_PER_SECOND, Refusal
 from carrel.records import wrote_from_outside
-from carrel.runs import Claim, Completed, Failed, Outcome, Watch, is_senders, open_calls, read_requested_end
+from carrel.runs import Claim, Completed, Failed, Outcome, Watch, is_sender_call, open_calls, read_requested_end
 from carrel.storage import Database
 from carrel.tools import Result, ToolServices, Wait, prepare_call
 
@@ -204,7 +204,7 @@ def _next_move(snapshot: Snapshot) -> Outcome | list[Entry] | None:
     if reply is not None:
         return Completed(reply=reply)
     calls = open_calls(snapshot.own)
-    ours = [call for call in calls if not is_senders(call)]
+    ours = [call for call in calls if not is_sender_call(call)]
     if ours:
         return ours
     return senders_turn(calls) if calls else None

@@ -3,7 +3,7 @@
 The queue, claims, leases, outcomes and retries. What happens in a turn is decided in the rooms above.
 """
 
-from carrel.runs.answers import CallOutput, answer, answer_text, continue_run, is_senders, open_calls
+from carrel.runs.answers import CallOutput, answer, answer_text, continue_run, is_sender_call, open_calls
 from carrel.runs.caller_store import CallerRunFilter, count_caller_runs, newest_caller_runs, release_sender
 from carrel.runs.cancellation import cancel, require_cancelled, stop_lane
 from carrel.runs.changes import LaneStopped, RunChanged, RunRetried, about_run, publish_change
@@ -37,7 +37,7 @@ __all__ = [
     "Failed", "Handler", "LaneStopped", "NeedsInput", "Outcome", "OutsideCall", "Pruner", "RequestedEnd", "Rules",
     "Run", "RunChanged", "RunFilter", "RunRetried", "Watch", "Why", "about_run", "agent_entry", "answer",
     "answer_text", "bind_session", "cancel", "check_message", "continue_run", "count_caller_runs", "count_change",
-    "count_live", "deliver", "explain", "extras_of", "fence", "hold_run", "is_senders", "live_runs_of_lane",
+    "count_live", "deliver", "explain", "extras_of", "fence", "hold_run", "is_sender_call", "live_runs_of_lane",
     "newest_caller_runs", "newest_end", "note_instructions", "notify_people", "observe_runs", "open_calls", "prune",
     "publish_change", "queue_order", "queue_position", "read_requested_end", "release_sender", "remove_lane",
     "remove_lane_when_stopped", "replace_requested_end", "request_end", "require_cancelled", "retire_agent", "retry",

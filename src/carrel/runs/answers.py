@@ -113,7 +113,7 @@ def open_calls(own: Sequence[Entry]) -> list[Entry]:
     return [entry for entry in own if entry.role == "toolCall" and _call_id(entry) not in answered]
 
 
-def is_senders(call: Entry) -> bool:
+def is_sender_call(call: Entry) -> bool:
     """True for a call, or its result, of a function that the run's sender executes itself."""
     return bool((call.details or {}).get("sender"))
 

@@ -26,11 +26,11 @@ def cancel(tx: Tx, access: Access, run_id: str, reason: str) -> Run | None:
         store.ask_to_stop(tx, access, run.id, reason)
         tx.wake(STOPS)
     else:
-        end_unheld(tx, run, "cancelled", reason)
+        end_without_worker(tx, run, "cancelled", reason)
     return store.run_by_id(tx, access, run_id)
 
 
-def end_unheld(tx: Tx, run: Run, state: str, reason: str, error: tuple[str, str] | None = None) -> None:
+def end_without_worker(tx: Tx, run: Run, state: str, reason: str, error: tuple[str, str] | None = None) -> None:
     """End a run that has no worker and let its lane go on."""
     require_move(run.state, state)
     code, message = error or (None, None)

@@ -3,7 +3,7 @@
 from carrel.kernel import METRICS
 from carrel.records import has_written, is_waiting
 from carrel.runs import queue_store, store
-from carrel.runs.cancellation import end_unheld
+from carrel.runs.cancellation import end_without_worker
 from carrel.runs.changes import publish_change
 from carrel.runs.model import RUNS, Run
 from carrel.sessions import lock_lane
@@ -24,11 +24,11 @@ def _rescue(tx: Tx, seen: Run) -> bool:
         return False
     METRICS.count("runs.rescued.count")
     if run.stopping is not None:
-        end_unheld(tx, run, "cancelled", run.stopping)
+        end_without_worker(tx, run, "cancelled", run.stopping)
     elif run.wanted_end is None and has_written(tx, run.access, run.id) and not is_waiting(tx, run.access, run.id):
         # Its tools may have changed something, and a repeat could do so twice: a person decides. A run that only waited
         # for another one can go on waiting, and one with a requested end does nothing else.
-        end_unheld(
+        end_without_worker(
             tx,
             run,
             "failed",
@@ -37,11 +37,11 @@ def _rescue(tx: Tx, seen: Run) -> bool:
         )
     elif run.attempt >= run.attempts_max + (run.wanted_end is not None):
         # A requested end needs one more attempt, which takes no step and only applies it.
-        end_unheld(
+        end_without_worker(
             tx, run, "failed", "dead_letter", ("interrupted", f"The worker of this run was lost {run.attempt} times.")
         )
     elif run.deadline_at is not None and run.deadline_at <= tx.now:
-        end_unheld(tx, run, "failed", "timeout", ("timeout", "The run took longer than its limit."))
+        end_without_worker(tx, run, "failed", "timeout", ("timeout", "The run took longer than its limit."))
     else:
         store.back_to_head(tx, run, due_at=tx.now, error_code=None, error_message=None)
         publish_change(tx, run, "run.rescued", state="queued")

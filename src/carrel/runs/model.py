@@ -117,7 +117,7 @@ class Run(Claim, frozen=True):
         return self.state in ENDS
 
     @property
-    def begins_afresh(self) -> bool:
+    def starts_new_generation(self) -> bool:
         """True for a message of an isolated schedule: each starts a new generation, or the transcript would grow."""
         return self.provenance_kind == "cron" and self.session_key.rest == f"cron:{self.source().actor}"
 

@@ -16,7 +16,7 @@ from carrel.kernel.limits import IDEMPOTENCY_KEPT_HOURS, NOTIFICATIONS_KEPT_MAX,
 from carrel.kernel.settings import Settings
 from carrel.records import delete_attachments
 from carrel.runs import caller_store, store
-from carrel.runs.cancellation import end_unheld
+from carrel.runs.cancellation import end_without_worker
 from carrel.sessions import (
     Lane,
     close_generation,
@@ -92,7 +92,7 @@ def _expire_waits(tx: Tx, before: int) -> int:
         lock_lane(tx, seen.access, seen.key)
         run = store.hold_run(tx, seen.access, seen.id)
         if run is not None and run.state == "waiting":
-            end_unheld(tx, run, "cancelled", "expired")
+            end_without_worker(tx, run, "cancelled", "expired")
     return len(old)
 
 

@@ -1,4 +1,4 @@
-"""What agents may do: one definition per tool, toolsets narrowed by wrapping, calls made once."""
+"""What agents can do: one definition per tool, toolsets narrowed by wrapping, calls that are made once."""
 
 from carrel.tools.caller import run_caller
 from carrel.tools.catalog import CATALOG

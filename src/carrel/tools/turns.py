@@ -22,20 +22,20 @@ from carrel.tools.model import Caller, Params, Result, Tool
 from carrel.tools.sessions.shapes import Added
 
 Short = Annotated[str, Meta(min_length=1, max_length=NAME_CHARS_MAX)]
-Words = Annotated[str, Meta(min_length=1, max_length=QUESTION_CHARS_MAX)]
+Text = Annotated[str, Meta(min_length=1, max_length=QUESTION_CHARS_MAX)]
 
 
 class RequestInput(Params, frozen=True, kw_only=True):
     """The question for a person."""
 
-    question: Words
+    question: Text
     kind: Literal["input", "auth"] = "input"
 
 
 class Decline(Params, frozen=True, kw_only=True):
     """Why the agent declines."""
 
-    reason: Words
+    reason: Text
 
 
 class ArtifactAdd(Params, frozen=True, kw_only=True):
@@ -131,7 +131,7 @@ def _decoded(content: str) -> bytes:
 TURN_TOOLS = (
     Tool(
         name="request_input",
-        description="Ask the person what you cannot go on without. Ends this turn; the answer continues the same run.",
+        description="Ask the person for what you need to continue. Ends this turn; the answer continues the same run.",
         params=RequestInput,
         effect="write",
         act=_request_input,

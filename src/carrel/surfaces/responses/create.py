@@ -12,7 +12,7 @@ from carrel.runs import (
     continue_run,
     deliver,
     extras_of,
-    is_senders,
+    is_sender_call,
     live_runs_of_lane,
     open_calls,
 )
@@ -151,7 +151,7 @@ def _live_waiting(tx: Tx, prepared: PreparedRequest, target: Target) -> dict[str
 
 def _pending(tx: Tx, access: Access, run: Run) -> dict[str, Entry]:
     calls = open_calls(entries_of_run(tx, access, run.id))
-    return {(call.details or {})["callId"]: call for call in calls if is_senders(call)}
+    return {(call.details or {})["callId"]: call for call in calls if is_sender_call(call)}
 
 
 def _continue(tx: Tx, prepared: PreparedRequest, target: Target, run: Run) -> Response:

@@ -6,7 +6,7 @@ from msgspec import Struct
 from carrel.delivery import is_about_approval
 from carrel.journal import Entry, entries_of_run
 from carrel.kernel import MS_PER_SECOND, Access
-from carrel.runs import SETTLED_STATES, Run, is_senders, open_calls, run_by_id
+from carrel.runs import SETTLED_STATES, Run, is_sender_call, open_calls, run_by_id
 from carrel.storage import Tx
 from carrel.surfaces.responses.errors import no_response
 from carrel.surfaces.responses.requests import Json
@@ -52,7 +52,7 @@ def find_state(tx: Tx, access: Access, response: Response) -> ResponseState | No
     items = [item for entry in shown for item in _items(entry, run, rests=rests)]
     if following is None and run.waiting_for == "tool_output":
         # A call left open by an earlier stretch is shown again: the run is still waiting for its output.
-        pending = [call for call in open_calls(own) if is_senders(call) and call.seq <= response.after_seq]
+        pending = [call for call in open_calls(own) if is_sender_call(call) and call.seq <= response.after_seq]
         items += [_call(call) for call in pending]
     return ResponseState(response=response, following=following, run=run, items=items)
 
@@ -67,7 +67,7 @@ def _items(entry: Entry, run: Run, *, rests: bool) -> list[Json]:
     details = entry.details or {}
     if entry.role == "toolCall":
         spoken = [_message(details["said"], "commentary")] if details.get("said") else []
-        return [*spoken, *([_call(entry)] if is_senders(entry) else [])]
+        return [*spoken, *([_call(entry)] if is_sender_call(entry) else [])]
     # Whether a reply is complete is known once its run has ended.
     if entry.role != "assistant" or not rests or is_about_approval(entry):
         return []

@@ -30,7 +30,7 @@ from carrel.runs import Run, RunFilter, prune, remove_lane, retry, runs_newest_f
 from carrel.sessions import Lane, close_generation, lane_of, open_session_of
 from carrel.storage import FEED
 from carrel.tools import CATALOG, Cleanup
-from tests.delivery.plays import Play, spawn
+from tests.exchanges.plays import Play, spawn
 from tests.harness.server import Server, gateways_to, open_server
 from tests.requirements.mark import requirement
 from tests.scripted_gateway import Gate, ScriptedGateway, calls, http_error, text

@@ -14,8 +14,8 @@ from carrel.runs import Cancelled, Failed, NeedsInput, Outcome, remove_lane, ret
 from carrel.sessions import LaneChange, change_lane, lane_of
 from carrel.storage import Tx
 from carrel.tools import CATALOG, finish_waiting
-from tests.delivery.talks import ASKER, CALL, TELLER, Talk, open_talk, talking_settings
 from tests.delivery.test_resuming import Mortal
+from tests.exchanges.talks import ASKER, CALL, TELLER, Talk, open_talk, talking_settings
 from tests.harness.engine import SECONDS_MAX, events_of_run
 from tests.requirements.mark import requirement
 

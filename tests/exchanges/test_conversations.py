@@ -13,7 +13,7 @@ from carrel.kernel import SessionKey
 from carrel.kernel.settings import RunsSettings
 from carrel.runs import Run, RunFilter, runs_newest_first
 from carrel.storage import Tx
-from tests.delivery.talks import ASKER, TELLER, talking_settings
+from tests.exchanges.talks import ASKER, TELLER, talking_settings
 from tests.harness.engine import SECONDS_MAX
 from tests.harness.server import Server, gateways_to, open_server
 from tests.requirements.mark import requirement

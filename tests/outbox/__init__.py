@@ -1,0 +1,1 @@
+"""Tests of the room or property that the folder is named after."""
