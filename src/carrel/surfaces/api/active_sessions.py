@@ -7,7 +7,7 @@ from carrel.kernel.limits import RECENT_SESSIONS_DEFAULT, RECENT_SESSIONS_MAX
 from carrel.sessions import LaneFilter, PointedSession, active_session, find_lane, lane_rows, move_pointer
 from carrel.storage import Tx
 from carrel.surfaces.api.cursors import clamp
-from carrel.surfaces.api.endpoint import PEOPLE, Ask, In, NoQuery, Out, endpoint
+from carrel.surfaces.api.endpoint import PEOPLE, Call, In, NoQuery, Out, endpoint
 from carrel.surfaces.api.sessions.changes import Channel, ClientId, Reference
 from carrel.surfaces.api.sessions.reads import Sessions
 from carrel.surfaces.api.sessions.shapes import session_shapes
@@ -43,20 +43,20 @@ class ActiveSession(Out, frozen=True, kw_only=True):
 
 
 @endpoint("GET", "/api/sessions/active", answers={200: ActiveSession}, query=ActiveQuery)
-async def read_active(ask: Ask[None, ActiveQuery]) -> ActiveSession:
+async def read_active(call: Call[None, ActiveQuery]) -> ActiveSession:
     """Get the active session of a client; if there is none, a new key that its first message will create."""
-    query, settings = ask.query, ask.house.settings.sessions
+    query, settings = call.query, call.house.settings.sessions
     _require_name(query.channel_type, query.client_instance_id)
-    found = await ask.read(
+    found = await call.read(
         lambda tx, access: active_session(tx, access, settings, query.channel_type, query.client_instance_id)
     )
     return _shown(found)
 
 
 @endpoint("POST", "/api/sessions/active", answers={200: ActiveSession}, who=PEOPLE, body=ActiveChoice)
-async def choose_active(ask: Ask[ActiveChoice, NoQuery]) -> ActiveSession:
+async def choose_active(call: Call[ActiveChoice, NoQuery]) -> ActiveSession:
     """Make a session the active one of a client."""
-    choice, settings = ask.body, ask.house.settings.sessions
+    choice, settings = call.body, call.house.settings.sessions
     _require_name(choice.channel_type, choice.client_instance_id)
 
     def work(tx: Tx, access: Access) -> PointedSession:
@@ -64,20 +64,20 @@ async def choose_active(ask: Ask[ActiveChoice, NoQuery]) -> ActiveSession:
         move_pointer(tx, access, choice.channel_type, choice.client_instance_id, lane, "chosen")
         return active_session(tx, access, settings, choice.channel_type, choice.client_instance_id)
 
-    return _shown(await ask.write(work))
+    return _shown(await call.write(work))
 
 
 @endpoint("GET", "/api/sessions/recent", answers={200: Sessions}, query=RecentQuery)
-async def read_recent(ask: Ask[None, RecentQuery]) -> Sessions:
+async def read_recent(call: Call[None, RecentQuery]) -> Sessions:
     """List the caller's latest chats on a channel, newest first."""
-    limit = clamp(ask.query.limit, RECENT_SESSIONS_DEFAULT, RECENT_SESSIONS_MAX)
+    limit = clamp(call.query.limit, RECENT_SESSIONS_DEFAULT, RECENT_SESSIONS_MAX)
 
     def work(tx: Tx, access: Access) -> Sessions:
-        wanted = LaneFilter(kinds=("chat",), made_by=access.actor_id, channel=ask.query.channel_type)
-        rows = lane_rows(tx, access, wanted, before=None, limit=limit)
+        filters = LaneFilter(kinds=("chat",), made_by=access.actor_id, channel=call.query.channel_type)
+        rows = lane_rows(tx, access, filters, before=None, limit=limit)
         return Sessions(sessions=session_shapes(tx, access, rows, 0))
 
-    return await ask.read(work)
+    return await call.read(work)
 
 
 def _require_name(channel: str, client_instance_id: str) -> None:

@@ -27,7 +27,7 @@ from carrel.kernel import Access, iso
 from carrel.kernel.limits import AGENT_ID_CHARS_MAX, BRIEFING_CHARS_MAX, LIST_ROWS_MAX, NAME_CHARS_MAX, TOKEN_NAMES_MAX
 from carrel.storage import Tx
 from carrel.surfaces.api.cursors import clamp, cut, read_cursor, read_moment
-from carrel.surfaces.api.endpoint import OWNER, Ask, In, NoQuery, Out, endpoint
+from carrel.surfaces.api.endpoint import OWNER, Call, In, NoQuery, Out, endpoint
 from carrel.surfaces.api.health import require_operator
 
 Name = Annotated[str, Meta(min_length=1, max_length=NAME_CHARS_MAX)]
@@ -118,40 +118,40 @@ def _account_out(account: Account) -> AccountOut:
 
 
 @endpoint("GET", "/api/accounts", answers={200: AccountsAnswer}, who=OWNER)
-async def list_accounts(ask: Ask[None, NoQuery]) -> AccountsAnswer:
+async def list_accounts(call: Call[None, NoQuery]) -> AccountsAnswer:
     """List every account of this server."""
-    require_operator(ask.access)
-    found = await ask.read(lambda tx, access: every_account(tx))
+    require_operator(call.access)
+    found = await call.read(lambda tx, access: every_account(tx))
     return AccountsAnswer(accounts=[_account_out(account) for account in found], next_cursor=None)
 
 
 @endpoint(
     "POST", "/api/accounts", answers={201: NewAccountAnswer}, who=OWNER, body=NewAccount, creates=True, secret=True
 )
-async def create_account(ask: Ask[NewAccount, NoQuery]) -> NewAccountAnswer:
+async def create_account(call: Call[NewAccount, NoQuery]) -> NewAccountAnswer:
     """Create an account with its agent `main` and its first owner token."""
-    require_operator(ask.access)
-    slug = slug_of(ask.body.name) if ask.body.slug is None else ask.body.slug
+    require_operator(call.access)
+    slug = slug_of(call.body.name) if call.body.slug is None else call.body.slug
 
     def work(tx: Tx, access: Access) -> NewAccountAnswer:
-        account, secret = open_account(tx, ask.body.name, slug)
-        return ask.promise(tx, NewAccountAnswer(account=_account_out(account), owner_token=secret))
+        account, secret = open_account(tx, call.body.name, slug)
+        return call.promise(tx, NewAccountAnswer(account=_account_out(account), owner_token=secret))
 
-    return await ask.write(work)
+    return await call.write(work)
 
 
 @endpoint("GET", "/api/account", answers={200: AccountAnswer})
-async def show_account(ask: Ask[None, NoQuery]) -> AccountAnswer:
+async def show_account(call: Call[None, NoQuery]) -> AccountAnswer:
     """Get the caller's account and its settings."""
-    return AccountAnswer(account=_account_out(await ask.read(account_of)))
+    return AccountAnswer(account=_account_out(await call.read(account_of)))
 
 
 @endpoint("PATCH", "/api/account", answers={200: AccountAnswer}, who=OWNER, body=AccountChange)
-async def update_account(ask: Ask[AccountChange, NoQuery]) -> AccountAnswer:
+async def update_account(call: Call[AccountChange, NoQuery]) -> AccountAnswer:
     """Rename the account or merge changes into its settings."""
-    name = None if ask.body.name is UNSET else ask.body.name
-    changes = {} if ask.body.settings is UNSET else msgspec.to_builtins(ask.body.settings)
-    account = await ask.write(lambda tx, access: change_account(tx, access, name, changes))
+    name = None if call.body.name is UNSET else call.body.name
+    changes = {} if call.body.settings is UNSET else msgspec.to_builtins(call.body.settings)
+    account = await call.write(lambda tx, access: change_account(tx, access, name, changes))
     return AccountAnswer(account=_account_out(account))
 
 
@@ -204,38 +204,38 @@ def _user_out(user: User) -> UserOut:
 
 
 @endpoint("GET", "/api/users", answers={200: UsersAnswer}, who=OWNER)
-async def list_users(ask: Ask[None, NoQuery]) -> UsersAnswer:
+async def list_users(call: Call[None, NoQuery]) -> UsersAnswer:
     """List the users of the account."""
-    found = await ask.read(every_user)
+    found = await call.read(every_user)
     return UsersAnswer(users=[_user_out(user) for user in found], next_cursor=None)
 
 
 @endpoint("POST", "/api/users", answers={201: UserAnswer}, who=OWNER, body=NewUser, creates=True)
-async def create_user(ask: Ask[NewUser, NoQuery]) -> UserAnswer:
+async def create_user(call: Call[NewUser, NoQuery]) -> UserAnswer:
     """Create a user; their token is created separately."""
-    new = ask.body
+    new = call.body
     slug = slug_of(new.name) if new.slug is None else new.slug
 
     def work(tx: Tx, access: Access) -> UserAnswer:
         user = make_user(tx, access, name=new.name, slug=slug, email=new.email, role=new.role)
-        return ask.promise(tx, UserAnswer(user=_user_out(user)))
+        return call.promise(tx, UserAnswer(user=_user_out(user)))
 
-    return await ask.write(work)
+    return await call.write(work)
 
 
 @endpoint("PATCH", "/api/users/{id}", answers={200: UserAnswer}, who=OWNER, body=UserPatch)
-async def update_user(ask: Ask[UserPatch, NoQuery]) -> UserAnswer:
+async def update_user(call: Call[UserPatch, NoQuery]) -> UserAnswer:
     """Change a user."""
-    patch = ask.body
+    patch = call.body
     change = UserChange(name=patch.name, slug=patch.slug, email=patch.email, role=patch.role)
-    user = await ask.write(lambda tx, access: change_user(tx, access, ask.path("id"), change))
+    user = await call.write(lambda tx, access: change_user(tx, access, call.path("id"), change))
     return UserAnswer(user=_user_out(user))
 
 
 @endpoint("DELETE", "/api/users/{id}", answers={204: None}, who=OWNER)
-async def delete_user(ask: Ask[None, NoQuery]) -> None:
+async def delete_user(call: Call[None, NoQuery]) -> None:
     """Delete a user and all their tokens."""
-    await ask.write(lambda tx, access: remove_user(tx, access, ask.path("id")))
+    await call.write(lambda tx, access: remove_user(tx, access, call.path("id")))
 
 
 class NewTokenBody(In, frozen=True, kw_only=True):
@@ -302,20 +302,20 @@ def _token_out(token: Token) -> TokenOut:
 
 
 @endpoint("GET", "/api/tokens", answers={200: TokensAnswer}, who=OWNER, query=TokensQuery)
-async def list_tokens(ask: Ask[None, TokensQuery]) -> TokensAnswer:
+async def list_tokens(call: Call[None, TokensQuery]) -> TokensAnswer:
     """List the valid tokens of the account, oldest first."""
-    limit = clamp(ask.query.limit, LIST_ROWS_MAX, LIST_ROWS_MAX)
-    position = read_cursor(ask.query.cursor, tuple[str])
+    limit = clamp(call.query.limit, LIST_ROWS_MAX, LIST_ROWS_MAX)
+    position = read_cursor(call.query.cursor, tuple[str])
     after = position[0] if position else ""
-    found = await ask.read(lambda tx, access: live_tokens(tx, access, after=after, limit=limit + 1))
+    found = await call.read(lambda tx, access: live_tokens(tx, access, after=after, limit=limit + 1))
     page, following = cut(found, limit, lambda token: (token.id,))
     return TokensAnswer(tokens=[_token_out(token) for token in page], next_cursor=following)
 
 
 @endpoint("POST", "/api/tokens", answers={201: NewTokenAnswer}, who=OWNER, body=NewTokenBody, creates=True, secret=True)
-async def create_token(ask: Ask[NewTokenBody, NoQuery]) -> NewTokenAnswer:
+async def create_token(call: Call[NewTokenBody, NoQuery]) -> NewTokenAnswer:
     """Create a token; its secret is shown only once."""
-    body = ask.body
+    body = call.body
     new = NewToken(
         kind=body.kind,
         name=body.name,
@@ -328,12 +328,12 @@ async def create_token(ask: Ask[NewTokenBody, NoQuery]) -> NewTokenAnswer:
 
     def work(tx: Tx, access: Access) -> NewTokenAnswer:
         token, secret = make_token(tx, access, new)
-        return ask.promise(tx, NewTokenAnswer(token=_token_out(token), secret=secret))
+        return call.promise(tx, NewTokenAnswer(token=_token_out(token), secret=secret))
 
-    return await ask.write(work)
+    return await call.write(work)
 
 
 @endpoint("DELETE", "/api/tokens/{id}", answers={204: None}, who=OWNER)
-async def delete_token(ask: Ask[None, NoQuery]) -> None:
+async def delete_token(call: Call[None, NoQuery]) -> None:
     """Revoke a token."""
-    await ask.write(lambda tx, access: revoke(tx, access, ask.path("id")))
+    await call.write(lambda tx, access: revoke(tx, access, call.path("id")))

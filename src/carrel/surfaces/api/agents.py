@@ -26,7 +26,7 @@ from carrel.kernel.limits import (
 )
 from carrel.runs import count_live, retire_agent
 from carrel.storage import Tx
-from carrel.surfaces.api.endpoint import OWNER, Ask, In, NoQuery, Out, endpoint
+from carrel.surfaces.api.endpoint import OWNER, Call, In, NoQuery, Out, endpoint
 
 ShortText = Annotated[str, Meta(max_length=NAME_CHARS_MAX)]
 Name = Annotated[str, Meta(min_length=1, max_length=NAME_CHARS_MAX)]
@@ -134,7 +134,7 @@ class AgentsAnswer(Out, frozen=True, kw_only=True):
 
 
 @endpoint("GET", "/api/agents", answers={200: AgentsAnswer})
-async def list_agents(ask: Ask[None, NoQuery]) -> AgentsAnswer:
+async def list_agents(call: Call[None, NoQuery]) -> AgentsAnswer:
     """List the account's agents, oldest first; an agent sees only itself."""
 
     def work(tx: Tx, access: Access) -> list[AgentOut]:
@@ -142,50 +142,52 @@ async def list_agents(ask: Ask[None, NoQuery]) -> AgentsAnswer:
         seen = [agent for agent in every_agent(tx, access) if access.agent_id in (None, agent.id)]
         return [agent_out(agent, busy) for agent in seen]
 
-    return AgentsAnswer(agents=await ask.read(work), next_cursor=None)
+    return AgentsAnswer(agents=await call.read(work), next_cursor=None)
 
 
 @endpoint("POST", "/api/agents", answers={201: AgentAnswer}, who=OWNER, body=NewAgent, creates=True)
-async def create_agent(ask: Ask[NewAgent, NoQuery]) -> AgentAnswer:
+async def create_agent(call: Call[NewAgent, NoQuery]) -> AgentAnswer:
     """Create an agent."""
-    new = ask.body
-    _check_gateway(ask, new)
+    new = call.body
+    _check_gateway(call, new)
 
     def work(tx: Tx, access: Access) -> AgentAnswer:
-        made = make_agent(tx, access, new.id, new.id if new.name is UNSET else new.name, _profile(Profile(), new))
-        renamed = _renamed(made, new)
-        agent = made if renamed == made else change_agent(tx, access, renamed)
-        return ask.promise(tx, AgentAnswer(agent=agent_out(agent, set())))
+        new_agent = make_agent(tx, access, new.id, new.id if new.name is UNSET else new.name, _profile(Profile(), new))
+        renamed = _renamed(new_agent, new)
+        agent = new_agent if renamed == new_agent else change_agent(tx, access, renamed)
+        return call.promise(tx, AgentAnswer(agent=agent_out(agent, set())))
 
-    return await ask.write(work)
+    return await call.write(work)
 
 
 @endpoint("GET", "/api/agents/{id}", answers={200: AgentAnswer})
-async def show_agent(ask: Ask[None, NoQuery]) -> AgentAnswer:
+async def show_agent(call: Call[None, NoQuery]) -> AgentAnswer:
     """Get an agent by its id, its slug or a former slug."""
     return AgentAnswer(
-        agent=await ask.read(lambda tx, access: agent_out(require_agent(tx, access, ask.path("id")), _busy(tx, access)))
+        agent=await call.read(
+            lambda tx, access: agent_out(require_agent(tx, access, call.path("id")), _busy(tx, access))
+        )
     )
 
 
 @endpoint("PATCH", "/api/agents/{id}", answers={200: AgentAnswer}, who=OWNER, body=AgentPatch)
-async def update_agent(ask: Ask[AgentPatch, NoQuery]) -> AgentAnswer:
+async def update_agent(call: Call[AgentPatch, NoQuery]) -> AgentAnswer:
     """Change an agent; fields that are left out stay as they are."""
-    patch = ask.body
-    _check_gateway(ask, patch)
+    patch = call.body
+    _check_gateway(call, patch)
 
     def work(tx: Tx, access: Access) -> AgentOut:
-        agent = _renamed(require_agent(tx, access, ask.path("id")), patch)
+        agent = _renamed(require_agent(tx, access, call.path("id")), patch)
         changed = change_agent(tx, access, structs.replace(agent, profile=_profile(agent.profile, patch)))
         return agent_out(changed, _busy(tx, access))
 
-    return AgentAnswer(agent=await ask.write(work))
+    return AgentAnswer(agent=await call.write(work))
 
 
 @endpoint("DELETE", "/api/agents/{id}", answers={200: AgentAnswer}, who=OWNER)
-async def delete_agent(ask: Ask[None, NoQuery]) -> AgentAnswer:
+async def delete_agent(call: Call[None, NoQuery]) -> AgentAnswer:
     """Disable an agent, close its sessions and cancel its queued runs."""
-    agent = await ask.write(lambda tx, access: retire_agent(tx, access, ask.path("id")))
+    agent = await call.write(lambda tx, access: retire_agent(tx, access, call.path("id")))
     return AgentAnswer(agent=agent_out(agent, set()))
 
 
@@ -212,8 +214,8 @@ def _busy(tx: Tx, access: Access) -> set[str]:
     return {agent for (state, agent), _ in count_live(tx, access).items() if state == "running"}
 
 
-def _check_gateway(ask: Ask[Any, NoQuery], patch: AgentPatch) -> None:
-    known = ("", "builtin", *ask.house.gateway_names)
+def _check_gateway(call: Call[Any, NoQuery], patch: AgentPatch) -> None:
+    known = ("", "builtin", *call.house.gateway_names)
     if patch.gateway is not UNSET and patch.gateway not in known:
         raise invalid(
             "gateway", f"There is no gateway.{patch.gateway} in the settings; use one of {', '.join(known[1:])}."

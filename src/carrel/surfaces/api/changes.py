@@ -9,7 +9,7 @@ from carrel.kernel import Access, invalid
 from carrel.kernel.limits import CHANGES_ROWS_DEFAULT, CHANGES_ROWS_MAX
 from carrel.storage import Tx
 from carrel.surfaces.api.cursors import clamp, read_moment
-from carrel.surfaces.api.endpoint import Ask, In, Out, endpoint
+from carrel.surfaces.api.endpoint import Call, In, Out, endpoint
 from carrel.surfaces.api.stream import in_default_space
 
 
@@ -59,14 +59,14 @@ class Changes(Out, frozen=True, kw_only=True):
 
 
 @endpoint("GET", "/api/changes", answers={200: Changes}, query=ChangesQuery)
-async def list_changes(ask: Ask[None, ChangesQuery]) -> Changes:
+async def list_changes(call: Call[None, ChangesQuery]) -> Changes:
     """List what has changed since a sequence number; `reset` tells the client to start over."""
-    query, limit = ask.query, clamp(ask.query.limit, CHANGES_ROWS_DEFAULT, CHANGES_ROWS_MAX)
+    query, limit = call.query, clamp(call.query.limit, CHANGES_ROWS_DEFAULT, CHANGES_ROWS_MAX)
 
     def work(tx: Tx, access: Access) -> ChangePage:
         return changes_since(tx, access, _cursor(tx, access, query), limit=limit)
 
-    page = await ask.read(work)
+    page = await call.read(work)
     shown = page.entries if in_default_space(query.space_id, query.allowed_space_ids) else []
     deleted = Deleted(sessions=page.deleted_keys)
     return Changes(

@@ -11,7 +11,7 @@ from carrel.kernel import Access, NewAttachment, Refusal, invalid, not_found
 from carrel.kernel.limits import CLIENT_ID_CHARS_MAX, NAME_CHARS_MAX
 from carrel.modes import ChatMessage, Received, receive
 from carrel.storage import Tx
-from carrel.surfaces.api.endpoint import PEOPLE, Ask, In, NoQuery, Out, Reply, endpoint
+from carrel.surfaces.api.endpoint import PEOPLE, Call, In, NoQuery, Out, Reply, endpoint
 from carrel.surfaces.api.sessions.changes import Channel, ClientId, Name, Reference
 from carrel.surfaces.http.house import House
 
@@ -62,9 +62,11 @@ class CommandAnswer(Out, frozen=True, kw_only=True):
 
 
 @endpoint("POST", "/api/chat", answers={202: ChatAccepted, 200: CommandAnswer}, who=PEOPLE, body=ChatLine, creates=True)
-async def post_chat(ask: Ask[ChatLine, NoQuery]) -> Reply:
+async def post_chat(call: Call[ChatLine, NoQuery]) -> Reply:
     """Send a message to a chat, or run a command."""
-    received = await send_line(ask.house, ask.access, ask.body, lambda tx, received: ask.promise(tx, _reply(received)))
+    received = await send_line(
+        call.house, call.access, call.body, lambda tx, received: call.promise(tx, _reply(received))
+    )
     return _reply(received)
 
 

@@ -33,8 +33,8 @@ class NoQuery(In, frozen=True, kw_only=True):
     """An endpoint without query parameters."""
 
 
-class Ask(Generic[B, Q]):
-    """One decoded request: the caller, the body, the query and the server."""
+class Call(Generic[B, Q]):
+    """One call of an endpoint: the caller, the decoded body and query, and the server."""
 
     def __init__(self, request: Request, house: House, access: Access, body: B, query: Q) -> None:
         self.request = request

@@ -8,7 +8,7 @@ from carrel.kernel import DEFAULT_ACCOUNT_SLUG, MS_PER_SECOND, Access, Clock, Co
 from carrel.kernel.limits import GATEWAY_CHECK_SECONDS
 from carrel.runs import count_live, stuck_lanes
 from carrel.storage import Tx
-from carrel.surfaces.api.endpoint import OPEN, OWNER, Ask, NoQuery, Out, Reply, endpoint
+from carrel.surfaces.api.endpoint import OPEN, OWNER, Call, NoQuery, Out, Reply, endpoint
 from carrel.surfaces.http.house import House
 
 Level = Literal["ok", "degraded", "failed"]
@@ -141,34 +141,34 @@ def _read_feed(tx: Tx) -> None:
         feed_start(tx, system_access(account.id), None)
 
 
-def _readiness(ask: Ask[None, NoQuery]) -> Readiness:
-    found: Readiness = ask.request.app.state.readiness
+def _readiness(call: Call[None, NoQuery]) -> Readiness:
+    found: Readiness = call.request.app.state.readiness
     return found
 
 
 @endpoint("GET", "/healthz", answers={200: Alive}, who=OPEN)
-async def show_alive(ask: Ask[None, NoQuery]) -> Alive:
+async def show_alive(call: Call[None, NoQuery]) -> Alive:
     """Check whether the server is alive."""
-    return Alive(status="ok", version=ask.house.version)
+    return Alive(status="ok", version=call.house.version)
 
 
 @endpoint("GET", "/readyz", answers={200: Ready, 503: Ready}, who=OPEN)
-async def show_ready(ask: Ask[None, NoQuery]) -> Reply:
+async def show_ready(call: Call[None, NoQuery]) -> Reply:
     """Check whether the server should receive requests."""
-    ready = await _readiness(ask).check()
+    ready = await _readiness(call).check()
     return Reply(200 if ready.status == "ready" else 503, ready)
 
 
 @endpoint("GET", "/api/health", answers={200: Health})
-async def show_health(ask: Ask[None, NoQuery]) -> Health:
+async def show_health(call: Call[None, NoQuery]) -> Health:
     """Get the state of the server and of the lanes that the caller may see."""
-    ready = await _readiness(ask).check()
+    ready = await _readiness(call).check()
     return Health(
         status=ready.status,
         checks=ready.checks,
         context_injection=[],
         classifier=Classifying(pending=0, oldest_pending_seconds=0),
-        lanes=await ask.read(_lanes),
+        lanes=await call.read(_lanes),
         index=IndexState(lag_seconds=0, pending=0, mode="none"),
     )
 
@@ -190,12 +190,12 @@ def require_operator(access: Access) -> None:
 
 
 @endpoint("GET", "/api/settings", answers={200: SettingsShown}, who=OWNER)
-async def show_settings(ask: Ask[None, NoQuery]) -> SettingsShown:
+async def show_settings(call: Call[None, NoQuery]) -> SettingsShown:
     """List the settings of this server and where each comes from."""
-    require_operator(ask.access)
+    require_operator(call.access)
     return SettingsShown(
         settings=[
             SettingShown(name=row.name, value=row.value, default=row.default, source=row.source)
-            for row in ask.house.setting_rows
+            for row in call.house.setting_rows
         ]
     )

@@ -29,7 +29,7 @@ from carrel.kernel import (
 from carrel.kernel.limits import METRIC_MINUTES_MAX, METRIC_SERIES_MAX
 from carrel.runs import count_live, stuck_lanes
 from carrel.storage import Database, Tx
-from carrel.surfaces.api.endpoint import OWNER, Ask, In, NoQuery, Out, endpoint
+from carrel.surfaces.api.endpoint import OWNER, Call, In, NoQuery, Out, endpoint
 
 _log = getLogger("carrel.api")
 
@@ -122,14 +122,14 @@ class Recorder:
 
 
 @endpoint("GET", "/metrics", answers={200: str}, who=OWNER, open_on_loopback=True, media="text/plain")
-async def show_text(ask: Ask[None, NoQuery]) -> PlainTextResponse:
+async def show_text(call: Call[None, NoQuery]) -> PlainTextResponse:
     """Get the metrics in the Prometheus text format."""
-    lines = _prometheus(await _samples(ask))
+    lines = _prometheus(await _samples(call))
     return PlainTextResponse("\n".join(lines) + "\n", media_type="text/plain; version=0.0.4; charset=utf-8")
 
 
 @endpoint("GET", "/api/metrics", answers={200: MetricsShown}, who=OWNER)
-async def show_metrics(ask: Ask[None, NoQuery]) -> MetricsShown:
+async def show_metrics(call: Call[None, NoQuery]) -> MetricsShown:
     """List the metrics by their dotted names."""
     return MetricsShown(
         metrics=[
@@ -140,18 +140,18 @@ async def show_metrics(ask: Ask[None, NoQuery]) -> MetricsShown:
                 value=sample.value,
                 count=sample.count if sample.type == "histogram" else UNSET,
             )
-            for sample in await _samples(ask)
+            for sample in await _samples(call)
         ]
     )
 
 
 @endpoint("GET", "/api/metrics/history", answers={200: HistoryShown}, who=OWNER, query=HistoryQuery)
-async def show_history(ask: Ask[None, HistoryQuery]) -> HistoryShown:
+async def show_history(call: Call[None, HistoryQuery]) -> HistoryShown:
     """List the metrics of the last minutes, one point a minute."""
-    recorder: Recorder = ask.request.app.state.recorder
-    names = {name.strip() for name in ask.query.names.split(",") if name.strip()}
-    minutes = max(1, min(ask.query.minutes, METRIC_MINUTES_MAX))
-    whose = "" if _sees_all(ask.access) else ask.access.account_id
+    recorder: Recorder = call.request.app.state.recorder
+    names = {name.strip() for name in call.query.names.split(",") if name.strip()}
+    minutes = max(1, min(call.query.minutes, METRIC_MINUTES_MAX))
+    whose = "" if _sees_all(call.access) else call.access.account_id
     return HistoryShown(series=recorder.series(whose, names, minutes))
 
 
@@ -160,10 +160,10 @@ def _sees_all(access: Access) -> bool:
     return access.account_slug in ("", DEFAULT_ACCOUNT_SLUG)
 
 
-async def _samples(ask: Ask[None, NoQuery]) -> list[Sample]:
-    if not _sees_all(ask.access):
-        return await ask.read(_gauges)
-    by_account = await ask.house.db.read(_gauges_by_account)
+async def _samples(call: Call[None, NoQuery]) -> list[Sample]:
+    if not _sees_all(call.access):
+        return await call.read(_gauges)
+    by_account = await call.house.db.read(_gauges_by_account)
     return [*METRICS.samples(), *_summed(by_account.values())]
 
 

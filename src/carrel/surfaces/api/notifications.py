@@ -11,7 +11,7 @@ from carrel.journal import (
 from carrel.kernel import Access
 from carrel.storage import Tx
 from carrel.surfaces.api.cursors import clamp, cut, read_cursor
-from carrel.surfaces.api.endpoint import PEOPLE, Ask, In, NoQuery, Out, endpoint
+from carrel.surfaces.api.endpoint import PEOPLE, Call, In, NoQuery, Out, endpoint
 
 
 class NotificationsQuery(In, frozen=True, kw_only=True):
@@ -43,14 +43,14 @@ class AllRead(Out, frozen=True, kw_only=True):
 
 
 @endpoint("GET", "/api/notifications", answers={200: NotificationList}, who=PEOPLE, query=NotificationsQuery)
-async def list_notifications(ask: Ask[None, NotificationsQuery]) -> NotificationList:
+async def list_notifications(call: Call[None, NotificationsQuery]) -> NotificationList:
     """List the caller's notifications, newest first."""
-    limit = clamp(ask.query.limit)
-    position = read_cursor(ask.query.cursor, tuple[str])
+    limit = clamp(call.query.limit)
+    position = read_cursor(call.query.cursor, tuple[str])
 
     def work(tx: Tx, access: Access) -> NotificationList:
         before, mailbox = position[0] if position else None, _mailbox(access)
-        found = newest_notifications(tx, access, mailbox, limit=limit + 1, before=before, unread=ask.query.unread)
+        found = newest_notifications(tx, access, mailbox, limit=limit + 1, before=before, unread=call.query.unread)
         page, following = cut(found, limit, lambda notification: (notification.id,))
         return NotificationList(
             notifications=[notification.shown() for notification in page],
@@ -58,26 +58,26 @@ async def list_notifications(ask: Ask[None, NotificationsQuery]) -> Notification
             next_cursor=following,
         )
 
-    return await ask.read(work)
+    return await call.read(work)
 
 
 @endpoint("POST", "/api/notifications/{id}/read", answers={200: OneNotification}, who=PEOPLE)
-async def mark_as_read(ask: Ask[None, NoQuery]) -> OneNotification:
+async def mark_as_read(call: Call[None, NoQuery]) -> OneNotification:
     """Mark a notification as read."""
 
     def work(tx: Tx, access: Access) -> OneNotification:
-        marked = read_notification(tx, access, _mailbox(access), ask.path("id"))
+        marked = read_notification(tx, access, _mailbox(access), call.path("id"))
         return OneNotification(notification=marked.shown())
 
-    return await ask.write(work)
+    return await call.write(work)
 
 
 @endpoint("POST", "/api/notifications/read-all", answers={200: AllRead}, who=PEOPLE)
-async def mark_all_as_read(ask: Ask[None, NoQuery]) -> AllRead:
+async def mark_all_as_read(call: Call[None, NoQuery]) -> AllRead:
     """Mark all of the caller's notifications as read."""
     read, more = 0, True
     while more:
-        marked, more = await ask.write(lambda tx, access: read_oldest_notifications(tx, access, _mailbox(access)))
+        marked, more = await call.write(lambda tx, access: read_oldest_notifications(tx, access, _mailbox(access)))
         read += marked
     return AllRead(read=read)
 

@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from carrel import __version__
 from carrel.kernel.limits import IDEMPOTENCY_KEY_CHARS_MAX
-from carrel.surfaces.api.endpoint import ENDPOINTS, OPEN, Ask, Endpoint, NoQuery, endpoint
+from carrel.surfaces.api.endpoint import ENDPOINTS, OPEN, Call, Endpoint, NoQuery, endpoint
 from carrel.surfaces.http.errors import ErrorBody
 from carrel.surfaces.http.identity import COOKIE
 
@@ -36,7 +36,7 @@ _DESCRIPTIONS = {
 
 
 @endpoint("GET", "/api/openapi.json", answers={200: dict[str, Any]}, who=OPEN, tag="health")
-async def show_document(_ask: Ask[None, NoQuery]) -> Response:
+async def show_document(_call: Call[None, NoQuery]) -> Response:
     """Get this document."""
     return Response(_encoded(), media_type="application/json")
 

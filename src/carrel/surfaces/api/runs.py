@@ -33,7 +33,7 @@ from carrel.runs import (
 from carrel.sessions import find_session, lane_for_work
 from carrel.storage import Tx
 from carrel.surfaces.api.cursors import clamp, cut, read_cursor
-from carrel.surfaces.api.endpoint import PEOPLE, Ask, In, NoQuery, Out, endpoint
+from carrel.surfaces.api.endpoint import PEOPLE, Call, In, NoQuery, Out, endpoint
 from carrel.surfaces.api.shapes import RunShape, Waited, run_shape, run_shapes, waited
 
 Words = Annotated[str, Meta(min_length=1, max_length=NAME_CHARS_MAX)]
@@ -120,44 +120,44 @@ class CompareQuery(In, frozen=True, kw_only=True, rename={"other": "with"}):
 
 
 @endpoint("POST", "/api/runs", answers={202: Accepted}, who=PEOPLE, body=NewRun, creates=True)
-async def start_run(ask: Ask[NewRun, NoQuery]) -> Accepted:
+async def start_run(call: Call[NewRun, NoQuery]) -> Accepted:
     """Send a message to an agent; it is stored before this returns, and its run starts when the lane is free."""
-    ask.house.refuse_when_draining()
-    new = ask.body
+    call.house.refuse_when_draining()
+    new = call.body
     if new.agent_id is not None and new.session_key is not None:
         raise invalid("agentId", "Send agentId or sessionKey, not both: a session belongs to one agent.")
 
     def work(tx: Tx, access: Access) -> Accepted:
-        task_scoped = ask.house.settings.sessions.task_scoped
+        task_scoped = call.house.settings.sessions.task_scoped
         key = lane_for_work(
             tx, access, agent=new.agent_id, reference=new.session_key, task_id=new.task_id, task_scoped=task_scoped
         )
         message = Message(text=new.message, provenance=Provenance(kind="external_user", actor=access.actor_id))
         envelope = Envelope(key=key, message=message, task_id=new.task_id, timeout_seconds=new.timeout_seconds)
-        run = deliver(tx, access, envelope, ask.house.rules)
-        return ask.promise(tx, Accepted(run_id=run.id, status="accepted", session_key=run.key))
+        run = deliver(tx, access, envelope, call.house.rules)
+        return call.promise(tx, Accepted(run_id=run.id, status="accepted", session_key=run.key))
 
-    return await ask.write(work)
+    return await call.write(work)
 
 
 @endpoint("GET", "/api/runs", answers={200: RunList}, query=RunsQuery)
-async def list_runs(ask: Ask[None, RunsQuery]) -> RunList:
+async def list_runs(call: Call[None, RunsQuery]) -> RunList:
     """List the runs that the caller may see, newest first."""
-    query = ask.query
+    query = call.query
     limit = clamp(query.limit)
     before = read_cursor(query.cursor, tuple[str])
 
     def work(tx: Tx, access: Access) -> RunList:
-        wanted = _filter(tx, access, query)
+        filters = _filter(tx, access, query)
         found = (
             []
-            if wanted is None
-            else runs_newest_first(tx, access, wanted, before=before[0] if before else None, limit=limit + 1)
+            if filters is None
+            else runs_newest_first(tx, access, filters, before=before[0] if before else None, limit=limit + 1)
         )
         page, following = cut(found, limit, lambda run: (run.id,))
         return RunList(runs=run_shapes(tx, access, page), next_cursor=following)
 
-    return await ask.read(work)
+    return await call.read(work)
 
 
 def _filter(tx: Tx, access: Access, query: RunsQuery) -> RunFilter | None:
@@ -181,93 +181,95 @@ def _filter(tx: Tx, access: Access, query: RunsQuery) -> RunFilter | None:
 
 
 @endpoint("GET", "/api/runs/{id}", answers={200: OneRun})
-async def read_run(ask: Ask[None, NoQuery]) -> OneRun:
+async def read_run(call: Call[None, NoQuery]) -> OneRun:
     """Get a run."""
-    return await ask.read(lambda tx, access: OneRun(run=run_shape(tx, access, visible_run(tx, access, ask.path("id")))))
+    return await call.read(
+        lambda tx, access: OneRun(run=run_shape(tx, access, visible_run(tx, access, call.path("id"))))
+    )
 
 
 @endpoint("GET", "/api/runs/{id}/wait", answers={200: Waited}, query=WaitQuery)
-async def wait_for_run(ask: Ask[None, WaitQuery]) -> Waited:
+async def wait_for_run(call: Call[None, WaitQuery]) -> Waited:
     """Wait until a run has ended or is waiting, at most for the given time."""
-    run = await ask.read(lambda tx, access: visible_run(tx, access, ask.path("id")))
-    seconds = clamp(ask.query.timeout_seconds, WAIT_SECONDS_DEFAULT, WAIT_SECONDS_MAX, 0)
-    return waited(await ask.house.wait_for_run(ask.access, run.id, seconds))
+    run = await call.read(lambda tx, access: visible_run(tx, access, call.path("id")))
+    seconds = clamp(call.query.timeout_seconds, WAIT_SECONDS_DEFAULT, WAIT_SECONDS_MAX, 0)
+    return waited(await call.house.wait_for_run(call.access, run.id, seconds))
 
 
 @endpoint("POST", "/api/runs/{id}/cancel", answers={200: OneRun}, who=PEOPLE)
-async def cancel_run(ask: Ask[None, NoQuery]) -> OneRun:
+async def cancel_run(call: Call[None, NoQuery]) -> OneRun:
     """Cancel a run; a running one gets a few seconds to stop."""
 
     def work(tx: Tx, access: Access) -> Run:
-        run = visible_run(tx, access, ask.path("id"))
+        run = visible_run(tx, access, call.path("id"))
         return require_cancelled(cancel(tx, access, run.id, "user_cancelled"))
 
-    run = await ask.write(work)
+    run = await call.write(work)
     if not run.ended:
-        await ask.house.wait_for_run(ask.access, run.id, STOP_SECONDS_MAX)
-    return await read_run(ask)  # type: ignore[no-any-return]
+        await call.house.wait_for_run(call.access, run.id, STOP_SECONDS_MAX)
+    return await read_run(call)  # type: ignore[no-any-return]
 
 
 @endpoint("POST", "/api/runs/{id}/answer", answers={202: OneRun}, who=PEOPLE, body=Answered)
-async def answer_run(ask: Ask[Answered, NoQuery]) -> OneRun:
+async def answer_run(call: Call[Answered, NoQuery]) -> OneRun:
     """Answer a waiting run; it continues in its lane."""
-    ask.house.refuse_when_draining()
+    call.house.refuse_when_draining()
 
     def work(tx: Tx, access: Access) -> OneRun:
-        run = visible_run(tx, access, ask.path("id"))
-        text, approved = answer_text(run, ask.body.text, ask.body.approve), ask.body.approve
+        run = visible_run(tx, access, call.path("id"))
+        text, approved = answer_text(run, call.body.text, call.body.approve), call.body.approve
         message = Message(text=text, provenance=Provenance(kind="external_user", actor=access.actor_id))
         return OneRun(run=run_shape(tx, access, answer(tx, access, run.id, message, approved=approved)))
 
-    return await ask.write(work)
+    return await call.write(work)
 
 
 @endpoint("GET", "/api/runs/{id}/why", answers={200: Why})
-async def why_run(ask: Ask[None, NoQuery]) -> Why:
+async def why_run(call: Call[None, NoQuery]) -> Why:
     """Explain why a run is in its state, and what can be done about it."""
-    return await ask.read(lambda tx, access: explain(tx, access, visible_run(tx, access, ask.path("id"))))
+    return await call.read(lambda tx, access: explain(tx, access, visible_run(tx, access, call.path("id"))))
 
 
 @endpoint("POST", "/api/runs/{id}/retry", answers={202: Retried}, who=PEOPLE, creates=True)
-async def retry_run(ask: Ask[None, NoQuery]) -> Retried:
+async def retry_run(call: Call[None, NoQuery]) -> Retried:
     """Send a failed run's message again, as a new run in the same lane."""
-    ask.house.refuse_when_draining()
+    call.house.refuse_when_draining()
 
     def work(tx: Tx, access: Access) -> Retried:
-        failed = visible_run(tx, access, ask.path("id"))
-        again = retry(tx, access, failed, ask.house.rules)
-        return ask.promise(tx, Retried(run_id=again.id, retried_from=failed.id))
+        failed = visible_run(tx, access, call.path("id"))
+        again = retry(tx, access, failed, call.house.rules)
+        return call.promise(tx, Retried(run_id=again.id, retried_from=failed.id))
 
-    return await ask.write(work)
+    return await call.write(work)
 
 
 @endpoint("POST", "/api/runs/{id}/announce", answers={202: OneRun}, who=PEOPLE)
-async def announce_again(ask: Ask[None, NoQuery]) -> OneRun:
+async def announce_again(call: Call[None, NoQuery]) -> OneRun:
     """Try again to deliver a result that could not be delivered."""
-    ask.house.refuse_when_draining()
+    call.house.refuse_when_draining()
 
     def work(tx: Tx, access: Access) -> OneRun:
-        run = visible_run(tx, access, ask.path("id"))
+        run = visible_run(tx, access, call.path("id"))
         redeliver(tx, access, run)
         return OneRun(run=run_shape(tx, access, run))
 
-    return await ask.write(work)
+    return await call.write(work)
 
 
 @endpoint("GET", "/api/runs/{id}/receipt", answers={200: Receipt}, query=ReceiptQuery)
-async def read_receipt(ask: Ask[None, ReceiptQuery]) -> Receipt:
+async def read_receipt(call: Call[None, ReceiptQuery]) -> Receipt:
     """Get exactly what the agent was shown, step by step."""
-    return await ask.read(
-        lambda tx, access: receipt_of(tx, access, visible_run(tx, access, ask.path("id")), with_body=ask.query.body)
+    return await call.read(
+        lambda tx, access: receipt_of(tx, access, visible_run(tx, access, call.path("id")), with_body=call.query.body)
     )
 
 
 @endpoint("GET", "/api/runs/{id}/receipt/compare", answers={200: Comparison}, query=CompareQuery)
-async def compare_with(ask: Ask[None, CompareQuery]) -> Comparison:
+async def compare_with(call: Call[None, CompareQuery]) -> Comparison:
     """Compare what two runs were shown."""
 
     def work(tx: Tx, access: Access) -> Comparison:
-        one, other = (visible_run(tx, access, run_id) for run_id in (ask.path("id"), ask.query.other))
+        one, other = (visible_run(tx, access, run_id) for run_id in (call.path("id"), call.query.other))
         return compare_receipts(tx, access, one, other)
 
-    return await ask.read(work)
+    return await call.read(work)

@@ -23,7 +23,7 @@ from carrel.modes import (
 from carrel.sessions import find_session
 from carrel.storage import Tx
 from carrel.surfaces.api.cursors import clamp, cut, read_cursor
-from carrel.surfaces.api.endpoint import PEOPLE, Ask, In, NoQuery, Out, endpoint
+from carrel.surfaces.api.endpoint import PEOPLE, Call, In, NoQuery, Out, endpoint
 
 Reference = Annotated[str, Meta(max_length=SESSION_REFERENCE_CHARS_MAX)]
 CronText = Annotated[str, Meta(max_length=CRON_CHARS_MAX)]
@@ -91,11 +91,11 @@ class FiredSchedule(Out, frozen=True, kw_only=True):
 
 
 @endpoint("GET", "/api/schedules", answers={200: ScheduleList}, query=SchedulesQuery)
-async def list_schedules(ask: Ask[None, SchedulesQuery]) -> ScheduleList:
+async def list_schedules(call: Call[None, SchedulesQuery]) -> ScheduleList:
     """List the schedules of a session, oldest first."""
-    limit = clamp(ask.query.limit)
-    position = read_cursor(ask.query.cursor, tuple[str])
-    reference = _required(ask.query.session_id)
+    limit = clamp(call.query.limit)
+    position = read_cursor(call.query.cursor, tuple[str])
+    reference = _required(call.query.session_id)
 
     def work(tx: Tx, access: Access) -> ScheduleList:
         key = _session(tx, access, reference)
@@ -103,13 +103,13 @@ async def list_schedules(ask: Ask[None, SchedulesQuery]) -> ScheduleList:
         page, following = cut(found, limit, lambda schedule: (schedule.id,))
         return ScheduleList(schedules=[schedule_shape(tx, one) for one in page], next_cursor=following)
 
-    return await ask.read(work)
+    return await call.read(work)
 
 
 @endpoint("POST", "/api/schedules", answers={201: OneSchedule}, who=PEOPLE, body=ScheduleBody, creates=True)
-async def create_schedule(ask: Ask[ScheduleBody, NoQuery]) -> OneSchedule:
+async def create_schedule(call: Call[ScheduleBody, NoQuery]) -> OneSchedule:
     """Schedule a message to a session by a cron expression."""
-    body = ask.body
+    body = call.body
     reference = _required(body.session_id)
     if body.type == "message" and body.target_id is not None:
         raise invalid("targetId", "A schedule of type message has no target; leave targetId out.")
@@ -125,57 +125,57 @@ async def create_schedule(ask: Ask[ScheduleBody, NoQuery]) -> OneSchedule:
             enabled=body.enabled,
             max_executions=body.max_executions,
         )
-        return ask.promise(tx, OneSchedule(schedule=schedule_shape(tx, make_schedule(tx, access, new))))
+        return call.promise(tx, OneSchedule(schedule=schedule_shape(tx, make_schedule(tx, access, new))))
 
-    return await ask.write(work)
+    return await call.write(work)
 
 
 @endpoint("GET", "/api/schedules/{id}", answers={200: OneSchedule}, query=OfSession)
-async def show_schedule(ask: Ask[None, OfSession]) -> OneSchedule:
+async def show_schedule(call: Call[None, OfSession]) -> OneSchedule:
     """Get a schedule: when it fires next, and how its last run ended."""
 
     def work(tx: Tx, access: Access) -> OneSchedule:
-        return OneSchedule(schedule=schedule_shape(tx, _found(tx, access, ask.path("id"), ask.query.session_id)))
+        return OneSchedule(schedule=schedule_shape(tx, _found(tx, access, call.path("id"), call.query.session_id)))
 
-    return await ask.read(work)
+    return await call.read(work)
 
 
 @endpoint("PATCH", "/api/schedules/{id}", answers={200: OneSchedule}, who=PEOPLE, body=SchedulePatch)
-async def patch_schedule(ask: Ask[SchedulePatch, NoQuery]) -> OneSchedule:
+async def patch_schedule(call: Call[SchedulePatch, NoQuery]) -> OneSchedule:
     """Change a schedule; a new expression or time zone, and enabling it, compute the next time from now."""
-    changes = structs.asdict(ask.body)
+    changes = structs.asdict(call.body)
     reference = changes.pop("session_id")
 
     def work(tx: Tx, access: Access) -> OneSchedule:
-        found = _found(tx, access, ask.path("id"), reference)
+        found = _found(tx, access, call.path("id"), reference)
         return OneSchedule(
             schedule=schedule_shape(tx, change_schedule(tx, access, found.id, ScheduleChange(**changes)))
         )
 
-    return await ask.write(work)
+    return await call.write(work)
 
 
 @endpoint("DELETE", "/api/schedules/{id}", answers={204: None}, who=PEOPLE, query=OfSession)
-async def delete_schedule(ask: Ask[None, OfSession]) -> None:
+async def delete_schedule(call: Call[None, OfSession]) -> None:
     """Delete a schedule; the messages it sent stay."""
 
     def work(tx: Tx, access: Access) -> None:
-        remove_schedule(tx, access, _found(tx, access, ask.path("id"), ask.query.session_id).id)
+        remove_schedule(tx, access, _found(tx, access, call.path("id"), call.query.session_id).id)
 
-    await ask.write(work)
+    await call.write(work)
 
 
 @endpoint("POST", "/api/schedules/{id}/run", answers={202: FiredSchedule}, who=PEOPLE, query=OfSession, creates=True)
-async def run_schedule(ask: Ask[None, OfSession]) -> FiredSchedule:
+async def run_schedule(call: Call[None, OfSession]) -> FiredSchedule:
     """Fire a schedule now; its next time stays as it was."""
-    ask.house.refuse_when_draining()
+    call.house.refuse_when_draining()
 
     def work(tx: Tx, access: Access) -> FiredSchedule:
-        found = _found(tx, access, ask.path("id"), ask.query.session_id)
-        schedule, run = fire_now(tx, access, found.id, ask.house.rules)
-        return ask.promise(tx, FiredSchedule(schedule=schedule_shape(tx, schedule), run_id=run.id))
+        found = _found(tx, access, call.path("id"), call.query.session_id)
+        schedule, run = fire_now(tx, access, found.id, call.house.rules)
+        return call.promise(tx, FiredSchedule(schedule=schedule_shape(tx, schedule), run_id=run.id))
 
-    return await ask.write(work)
+    return await call.write(work)
 
 
 def _required(reference: str | None) -> str:

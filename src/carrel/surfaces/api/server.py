@@ -12,7 +12,7 @@ from starlette.routing import Route
 from carrel.kernel import Access, Code, Refusal, invalid, wrong_value
 from carrel.runs import run_by_id
 from carrel.storage import Tx
-from carrel.surfaces.api.endpoint import Ask, Endpoint, Reply
+from carrel.surfaces.api.endpoint import Call, Endpoint, Reply
 from carrel.surfaces.http.bodies import decode_body, read_body
 from carrel.surfaces.http.errors import nothing_here, refusal_response
 from carrel.surfaces.http.house import House
@@ -52,11 +52,11 @@ class Server:
         raw = await read_body(request) if endpoint.body is not None else b""
         body = decode_body(raw, endpoint.body) if endpoint.body is not None else None
         query = decode_query(request, endpoint.query)
-        ask: Ask[Any, Any] = Ask(request, self._house, access, body, query)
+        call: Call[Any, Any] = Call(request, self._house, access, body, query)
         key = read_key(request.headers) if endpoint.creates else None
         if key is not None:
-            return await self._once(endpoint, ask, key, raw)
-        return respond(endpoint, await endpoint.handler(ask))
+            return await self._once(endpoint, call, key, raw)
+        return respond(endpoint, await endpoint.handler(call))
 
     async def _access(self, endpoint: Endpoint, request: Request) -> Access:
         """Return the caller. Open endpoints identify nobody: they must answer even without the database."""
@@ -66,15 +66,15 @@ class Server:
         access.require(*endpoint.who)
         return access if access.run_id is None else await self._house.db.read(lambda tx: _bound(tx, access))
 
-    async def _once(self, endpoint: Endpoint, ask: Ask[Any, Any], key: str, raw: bytes) -> Response:
+    async def _once(self, endpoint: Endpoint, call: Call[Any, Any], key: str, raw: bytes) -> Response:
         """Return the first answer under an idempotency key."""
 
         async def work(keep: Keep) -> Response:
-            ask.keep = lambda tx, answer: keep(tx, respond(endpoint, answer))
-            return respond(endpoint, await endpoint.handler(ask))
+            call.keep = lambda tx, answer: keep(tx, respond(endpoint, answer))
+            return respond(endpoint, await endpoint.handler(call))
 
-        request = f"{endpoint.method} {ask.request.url.path}\n".encode() + raw
-        return await self._answers.once(ask.access, key, request, work, secret=endpoint.secret)
+        request = f"{endpoint.method} {call.request.url.path}\n".encode() + raw
+        return await self._answers.once(call.access, key, request, work, secret=endpoint.secret)
 
 
 def respond(endpoint: Endpoint, result: object) -> Response:

@@ -229,8 +229,8 @@ def waited(run: Run, *, with_key: bool = False) -> Waited:
     if run.state == "completed":
         return Waited(run_id=run.id, status="ok", reply=run.reply or "", session_key=key)
     if run.state == "waiting":
-        asked = f"The run is waiting for {run.waiting_for}: {run.question or 'no question was given'}"
-        return Waited(run_id=run.id, status="error", error=asked, session_key=key)
+        question = f"The run is waiting for {run.waiting_for}: {run.question or 'no question was given'}"
+        return Waited(run_id=run.id, status="error", error=question, session_key=key)
     if run.ended:
         why = run.error_message or run.reason or run.error_code or "no reason was given"
         return Waited(run_id=run.id, status="error", error=f"The run {run.state}: {why}", session_key=key)

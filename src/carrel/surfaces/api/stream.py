@@ -1,7 +1,7 @@
 """The feed as server-sent events, from a cursor on."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from functools import lru_cache, partial
 
 import msgspec
@@ -13,7 +13,7 @@ from carrel.kernel import METRICS, Access, elapsed_seconds, invalid
 from carrel.kernel.limits import STREAM_PAGE_ROWS, STREAM_PING_SECONDS
 from carrel.sessions import find_lane
 from carrel.storage import Tx
-from carrel.surfaces.api.endpoint import Ask, In, endpoint
+from carrel.surfaces.api.endpoint import Call, In, endpoint
 from carrel.surfaces.http.house import House
 from carrel.surfaces.http.identity import is_still_known
 from carrel.surfaces.http.streaming import PING, FrameStream, seen_event
@@ -33,18 +33,18 @@ class StreamQuery(In, frozen=True, kw_only=True):
 
 
 @endpoint("GET", "/api/stream", answers={200: str}, query=StreamQuery, media="text/event-stream")
-async def follow(ask: Ask[None, StreamQuery]) -> Response:
+async def follow(call: Call[None, StreamQuery]) -> Response:
     """Stream events as they happen; with a cursor, missed events come first."""
-    cursor = _last_seen(ask)
-    wanted = await ask.read(lambda tx, access: _filter(tx, access, ask.query))
-    start = await ask.read(lambda tx, access: feed_start(tx, access, cursor))
-    following = Following(ask, wanted, start)
-    return FrameStream(following.frames(), closing=ask.house.closing, still_allowed=following.still_allowed)
+    cursor = _last_event_id(call)
+    matches = await call.read(lambda tx, access: _filter(tx, access, call.query))
+    start = await call.read(lambda tx, access: feed_start(tx, access, cursor))
+    client = _Client(call, matches, start)
+    return FrameStream(client.frames(), closing=call.house.closing, still_allowed=client.still_allowed)
 
 
-def _last_seen(ask: Ask[None, StreamQuery]) -> int | None:
+def _last_event_id(call: Call[None, StreamQuery]) -> int | None:
     """Return the number of the last event the client received; the header wins, as browsers send it themselves."""
-    text = ask.request.headers.get("last-event-id") or (ask.query.last_event_id or "")
+    text = call.request.headers.get("last-event-id") or (call.query.last_event_id or "")
     if not text:
         return None
     seen = seen_event(text)
@@ -53,7 +53,7 @@ def _last_seen(ask: Ask[None, StreamQuery]) -> int | None:
     return seen
 
 
-def _filter(tx: Tx, access: Access, query: StreamQuery) -> "Wanted":
+def _filter(tx: Tx, access: Access, query: StreamQuery) -> Callable[[Event], bool]:
     key = chat = None
     if query.session_key:
         key = find_lane(tx, access, query.session_key, access.bound_to)[0].key
@@ -62,17 +62,12 @@ def _filter(tx: Tx, access: Access, query: StreamQuery) -> "Wanted":
             key = find_lane(tx, access, query.session_id)[0].key
         else:
             chat = query.session_id
-    return Wanted(
-        EventFilter.visible_to(
-            access,
-            key=key,
-            conversation=chat,
-            task_id=query.task_id or None,
-            names=tuple(name for name in map(str.strip, query.events.split(",")) if name),
-        ),
+    if query.topic_id or not in_default_space(query.space_id, query.allowed_space_ids):
         # Events have no topic or space so far: a filter by one matches nothing.
-        nothing=bool(query.topic_id) or not in_default_space(query.space_id, query.allowed_space_ids),
-    )
+        return lambda _event: False
+    names = tuple(name for name in map(str.strip, query.events.split(",")) if name)
+    task_id = query.task_id or None
+    return EventFilter.visible_to(access, key=key, conversation=chat, task_id=task_id, names=names).matches
 
 
 def in_default_space(space_id: str | UnsetType, allowed_space_ids: str | UnsetType) -> bool:
@@ -82,25 +77,14 @@ def in_default_space(space_id: str | UnsetType, allowed_space_ids: str | UnsetTy
     return not named or "space-default" in named
 
 
-class Wanted:
-    """Which events a client is sent."""
-
-    def __init__(self, only: EventFilter, *, nothing: bool) -> None:
-        self._only = only
-        self._nothing = nothing
-
-    def __call__(self, event: Event) -> bool:
-        return not self._nothing and self._only.matches(event)
-
-
-class Following:
+class _Client:
     """One client of the feed: what it is sent, and whether it may still receive it."""
 
-    def __init__(self, ask: Ask[None, StreamQuery], wanted: Wanted, start: FeedStart) -> None:
-        self._house: House = ask.house
-        self._access = ask.access
-        self._request = ask.request
-        self._wanted = wanted
+    def __init__(self, call: Call[None, StreamQuery], matches: Callable[[Event], bool], start: FeedStart) -> None:
+        self._house: House = call.house
+        self._access = call.access
+        self._request = call.request
+        self._matches = matches
         self._start = start
 
     async def frames(self) -> AsyncIterator[bytes]:
@@ -115,7 +99,7 @@ class Following:
             yield _frame("stream.reset", {"reason": reason, "seq": start.newest})
         sent_at = elapsed_seconds()
         async for page in feed_pages(self._house.db, self._access, after, wait_seconds=STREAM_PING_SECONDS):
-            for event in filter(self._wanted, page):
+            for event in filter(self._matches, page):
                 yield _event_frame(event)
                 sent_at = elapsed_seconds()
             if elapsed_seconds() - sent_at >= STREAM_PING_SECONDS:
@@ -129,7 +113,7 @@ class Following:
             page = await self._house.db.read(partial(_page, access=self._access, after=after))
             if not page:
                 return False
-            left -= sum(event.seq <= self._start.newest and self._wanted(event) for event in page)
+            left -= sum(event.seq <= self._start.newest and self._matches(event) for event in page)
             if left < 0:
                 return True
             after = page[-1].seq

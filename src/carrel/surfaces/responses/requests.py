@@ -156,16 +156,16 @@ def check(request: CreateResponse) -> None:
 def _check_choice(choice: Json, names: set[str]) -> None:
     match choice.get("type"):
         case "function":
-            wanted = [choice.get("name")]
+            chosen = [choice.get("name")]
         case "allowed_tools":
             tools = choice.get("tools")
             listed = tools if isinstance(tools, list) else []
-            wanted = [tool.get("name") if isinstance(tool, dict) else None for tool in listed]
+            chosen = [tool.get("name") if isinstance(tool, dict) else None for tool in listed]
             if choice.get("mode", "auto") not in ("none", "auto", "required"):
                 raise wrong("tool_choice.mode", "mode must be none, auto or required.")
         case _:
             raise wrong("tool_choice.type", "type must be function or allowed_tools.")
-    if not wanted or any(name not in names for name in wanted):
+    if not chosen or any(name not in names for name in chosen):
         raise wrong("tool_choice", "tool_choice must name tools of the request.")
 
 

@@ -47,10 +47,10 @@ async def follow(house: House, access: Access, response: Response, words: Words 
             yield writer.event("response.queued", response=_begun(state, "queued"))
         version = step = None
         while True:
-            rung, heard, live = bell.version, _version(words), _live_text(words)
+            run_version, text_version, live = bell.version, _version(words), _live_text(words)
             # A new step means that the text of the last one is stored by now, and must be sent first.
-            if rung != version or (live is not None and live.step != step):
-                version, step = rung, None if live is None else live.step
+            if run_version != version or (live is not None and live.step != step):
+                version, step = run_version, None if live is None else live.step
                 found = await house.db.read(partial(find_state, access=access, response=response))
                 if found is None:
                     for event in writer.abandon():
@@ -70,8 +70,8 @@ async def follow(house: House, access: Access, response: Response, words: Words 
                     return
             for event in writer.send_live(live):
                 yield event
-            await _either(bell, rung, words, heard)
-            if bell.version == rung and _version(words) == heard:
+            await _either(bell, run_version, words, text_version)
+            if bell.version == run_version and _version(words) == text_version:
                 version = None
                 yield None
 
@@ -93,15 +93,15 @@ def _end(writer: EventWriter, state: ResponseState, status: str | None = None) -
     return writer.event(_ENDS.get(whole["status"], "response.incomplete"), response=whole)
 
 
-async def _either(bell: Bell, rung: int, words: Words | None, heard: int) -> None:
+async def _either(bell: Bell, run_version: int, words: Words | None, text_version: int) -> None:
     """Return once there is news of the run or live text, or it is time for a sign of life."""
     if words is None:
-        await bell.wait(rung, STREAM_PING_SECONDS)
+        await bell.wait(run_version, STREAM_PING_SECONDS)
         return
     async with asyncio.TaskGroup() as group:
         waits = {
-            group.create_task(bell.wait(rung, STREAM_PING_SECONDS)),
-            group.create_task(words.bell.wait(heard, STREAM_PING_SECONDS)),
+            group.create_task(bell.wait(run_version, STREAM_PING_SECONDS)),
+            group.create_task(words.bell.wait(text_version, STREAM_PING_SECONDS)),
         }
         await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
         for wait in waits:

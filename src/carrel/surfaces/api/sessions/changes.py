@@ -28,7 +28,7 @@ from carrel.sessions import (
 )
 from carrel.storage import Tx
 from carrel.surfaces.api.cursors import clamp
-from carrel.surfaces.api.endpoint import PEOPLE, Ask, In, NoQuery, Out, Reply, endpoint
+from carrel.surfaces.api.endpoint import PEOPLE, Call, In, NoQuery, Out, Reply, endpoint
 from carrel.surfaces.api.sessions.reads import OneSession, find
 from carrel.surfaces.api.sessions.shapes import session_shape
 from carrel.surfaces.api.shapes import Waited, waited
@@ -88,9 +88,9 @@ class StoppedRuns(Out, frozen=True, kw_only=True):
 
 
 @endpoint("POST", "/api/sessions", answers={201: SessionNamed}, who=PEOPLE, body=NewSession, creates=True)
-async def make_session(ask: Ask[NewSession, NoQuery]) -> SessionNamed:
+async def make_session(call: Call[NewSession, NoQuery]) -> SessionNamed:
     """Create a chat with an agent; it becomes the active session of a client that names itself."""
-    new, settings = ask.body, ask.house.settings.sessions
+    new, settings = call.body, call.house.settings.sessions
 
     def work(tx: Tx, access: Access) -> SessionNamed:
         if new.conversation_key is not None:
@@ -102,21 +102,21 @@ async def make_session(ask: Ask[NewSession, NoQuery]) -> SessionNamed:
             change_lane(tx, access, key, LaneChange(display_name=new.display_name))
         if new.client_instance_id:
             move_pointer(tx, access, new.channel_type, new.client_instance_id, lane, "created")
-        return ask.promise(tx, SessionNamed(session_id=key.conversation, session_key=str(key)))
+        return call.promise(tx, SessionNamed(session_id=key.conversation, session_key=str(key)))
 
-    return await ask.write(work)
+    return await call.write(work)
 
 
 @endpoint("PATCH", "/api/sessions/{key}", answers={200: OneSession}, who=PEOPLE, body=SessionPatch)
-async def patch_session(ask: Ask[SessionPatch, NoQuery]) -> OneSession:
+async def patch_session(call: Call[SessionPatch, NoQuery]) -> OneSession:
     """Change a session."""
 
     def work(tx: Tx, access: Access) -> OneSession:
-        lane, session = find(tx, access, ask.path("key"))
-        changed = change_lane(tx, access, lane.session_key, LaneChange(**structs.asdict(ask.body)))
+        lane, session = find(tx, access, call.path("key"))
+        changed = change_lane(tx, access, lane.session_key, LaneChange(**structs.asdict(call.body)))
         return OneSession(session=session_shape(tx, access, changed, session))
 
-    return await ask.write(work)
+    return await call.write(work)
 
 
 @endpoint(
@@ -127,74 +127,74 @@ async def patch_session(ask: Ask[SessionPatch, NoQuery]) -> OneSession:
     body=SessionMessage,
     creates=True,
 )
-async def send_to_session(ask: Ask[SessionMessage, NoQuery]) -> Reply:
+async def send_to_session(call: Call[SessionMessage, NoQuery]) -> Reply:
     """Send a message to a session; with timeoutSeconds, wait that long for the reply."""
-    ask.house.refuse_when_draining()
-    body = ask.body
+    call.house.refuse_when_draining()
+    body = call.body
 
     def work(tx: Tx, access: Access) -> Waited:
-        key = find_session(tx, access, ask.path("key")).key
+        key = find_session(tx, access, call.path("key")).key
         message = Message(text=body.message, provenance=Provenance(kind="external_user", actor=access.actor_id))
-        run = deliver(tx, access, Envelope(key=key, message=message, channel="api"), ask.house.rules)
+        run = deliver(tx, access, Envelope(key=key, message=message, channel="api"), call.house.rules)
         accepted = Waited(run_id=run.id, status="accepted", session_key=run.key)
-        ask.promise(tx, Reply(202, accepted))
+        call.promise(tx, Reply(202, accepted))
         return accepted
 
-    accepted = await ask.write(work)
+    accepted = await call.write(work)
     seconds = clamp(body.timeout_seconds, 0, WAIT_SECONDS_MAX, 0)
     if not seconds:
         return Reply(202, accepted)
-    run = await ask.house.wait_for_run(ask.access, accepted.run_id, seconds)
+    run = await call.house.wait_for_run(call.access, accepted.run_id, seconds)
     return Reply(200, waited(run, with_key=True))
 
 
 @endpoint("POST", "/api/sessions/{key}/reset", answers={200: ResetSession}, who=PEOPLE)
-async def reset_session(ask: Ask[None, NoQuery]) -> ResetSession:
+async def reset_session(call: Call[None, NoQuery]) -> ResetSession:
     """Close the open generation; the next message opens a new one."""
 
     def work(tx: Tx, access: Access) -> ResetSession:
-        lane, _ = find(tx, access, ask.path("key"))
+        lane, _ = find(tx, access, call.path("key"))
         closed = close_generation(tx, access, lane.session_key, "reset")
         return ResetSession(closed_session_id=closed.id if closed else None, next_generation=lane.generation + 1)
 
-    return await ask.write(work)
+    return await call.write(work)
 
 
 @endpoint("POST", "/api/sessions/{key}/stop", answers={200: StoppedRuns}, who=PEOPLE)
-async def stop_session(ask: Ask[None, NoQuery]) -> StoppedRuns:
+async def stop_session(call: Call[None, NoQuery]) -> StoppedRuns:
     """Cancel all runs of a session and of the sessions spawned from it."""
 
     def work(tx: Tx, access: Access) -> StoppedRuns:
-        lane, _ = find(tx, access, ask.path("key"))
+        lane, _ = find(tx, access, call.path("key"))
         return StoppedRuns(cancelled_runs=stop_lane(tx, access, lane.key, "stopped"))
 
-    return await ask.write(work)
+    return await call.write(work)
 
 
 @endpoint("POST", "/api/sessions/{key}/archive", answers={200: OneSession}, who=PEOPLE)
-async def archive_session(ask: Ask[None, NoQuery]) -> OneSession:
+async def archive_session(call: Call[None, NoQuery]) -> OneSession:
     """Archive a session and close its generation; its transcript is kept."""
-    return await _archive(ask, archived=True)
+    return await _archive(call, archived=True)
 
 
 @endpoint("POST", "/api/sessions/{key}/unarchive", answers={200: OneSession}, who=PEOPLE)
-async def unarchive_session(ask: Ask[None, NoQuery]) -> OneSession:
+async def unarchive_session(call: Call[None, NoQuery]) -> OneSession:
     """Bring back an archived session."""
-    return await _archive(ask, archived=False)
+    return await _archive(call, archived=False)
 
 
-async def _archive(ask: Ask[None, NoQuery], *, archived: bool) -> OneSession:
+async def _archive(call: Call[None, NoQuery], *, archived: bool) -> OneSession:
     def work(tx: Tx, access: Access) -> OneSession:
-        lane, _ = find(tx, access, ask.path("key"))
+        lane, _ = find(tx, access, call.path("key"))
         set_archived(tx, access, lane, archived=archived)
         lane, session = find(tx, access, lane.key)
         return OneSession(session=session_shape(tx, access, lane, session))
 
-    return await ask.write(work)
+    return await call.write(work)
 
 
 @endpoint("DELETE", "/api/sessions/{key}", answers={204: None}, who=PEOPLE)
-async def delete_session(ask: Ask[None, NoQuery]) -> None:
+async def delete_session(call: Call[None, NoQuery]) -> None:
     """Cancel a session's runs and delete it with its transcript; clients where it was active get another one."""
-    lane, _ = await ask.read(lambda tx, access: find(tx, access, ask.path("key")))
-    await remove_lane_when_stopped(ask.house.db, ask.house.watch, ask.access, lane)
+    lane, _ = await call.read(lambda tx, access: find(tx, access, call.path("key")))
+    await remove_lane_when_stopped(call.house.db, call.house.watch, call.access, lane)

@@ -28,7 +28,7 @@ from carrel.sessions import (
 )
 from carrel.storage import Tx
 from carrel.surfaces.api.cursors import clamp, cut, read_cursor, write_cursor
-from carrel.surfaces.api.endpoint import Ask, In, NoQuery, Out, endpoint
+from carrel.surfaces.api.endpoint import Call, In, NoQuery, Out, endpoint
 from carrel.surfaces.api.sessions.shapes import SessionShape, generation_shapes, session_shape, session_shapes
 from carrel.surfaces.api.shapes import RunShape, run_shapes
 from carrel.tools import SessionHistory, message_shape, shown_key
@@ -108,15 +108,15 @@ def find(tx: Tx, access: Access, reference: str) -> tuple[Lane, Session | None]:
 
 
 @endpoint("GET", "/api/sessions", answers={200: SessionList}, query=SessionsQuery)
-async def list_sessions(ask: Ask[None, SessionsQuery]) -> SessionList:
+async def list_sessions(call: Call[None, SessionsQuery]) -> SessionList:
     """List the sessions that the caller may see, most recently used first."""
-    query = ask.query
+    query = call.query
     limit = clamp(query.limit)
     before = read_cursor(query.cursor, tuple[int, str])
 
     def work(tx: Tx, access: Access) -> SessionList:
-        wanted = _filter(tx, access, query)
-        rows = [] if wanted is None else lane_rows(tx, access, wanted, before=before, limit=limit + 1)
+        filters = _filter(tx, access, query)
+        rows = [] if filters is None else lane_rows(tx, access, filters, before=before, limit=limit + 1)
         page, following = cut(rows, limit, lambda row: (row.lane.updated_at, row.lane.key))
         shapes = session_shapes(tx, access, page, clamp(query.message_limit, 0, ROW_MESSAGES_MAX, 0))
         return SessionList(
@@ -126,7 +126,7 @@ async def list_sessions(ask: Ask[None, SessionsQuery]) -> SessionList:
             next_cursor=following,
         )
 
-    return await ask.read(work)
+    return await call.read(work)
 
 
 def _visibility(tx: Tx, access: Access) -> Visibility:
@@ -156,36 +156,36 @@ def _filter(tx: Tx, access: Access, query: SessionsQuery) -> LaneFilter | None:
 
 
 @endpoint("GET", "/api/sessions/{key}", answers={200: OneSession})
-async def read_session(ask: Ask[None, NoQuery]) -> OneSession:
+async def read_session(call: Call[None, NoQuery]) -> OneSession:
     """Get a session: the generation that is named, else the open one, else the newest."""
 
     def work(tx: Tx, access: Access) -> OneSession:
-        lane, session = find(tx, access, ask.path("key"))
+        lane, session = find(tx, access, call.path("key"))
         return OneSession(session=session_shape(tx, access, lane, session))
 
-    return await ask.read(work)
+    return await call.read(work)
 
 
 @endpoint("GET", "/api/sessions/{key}/generations", answers={200: Sessions})
-async def read_generations(ask: Ask[None, NoQuery]) -> Sessions:
+async def read_generations(call: Call[None, NoQuery]) -> Sessions:
     """List the stored generations of a session, newest first."""
 
     def work(tx: Tx, access: Access) -> Sessions:
-        lane, _ = find(tx, access, ask.path("key"))
+        lane, _ = find(tx, access, call.path("key"))
         return Sessions(sessions=generation_shapes(tx, access, lane, generations_of(tx, access, lane.key)))
 
-    return await ask.read(work)
+    return await call.read(work)
 
 
 @endpoint("GET", "/api/sessions/{key}/history", answers={200: History}, query=HistoryQuery)
-async def read_history(ask: Ask[None, HistoryQuery]) -> History:
+async def read_history(call: Call[None, HistoryQuery]) -> History:
     """Get the transcript of a generation: its newest messages, oldest first."""
-    query = ask.query
+    query = call.query
     limit = clamp(query.limit, HISTORY_ROWS_DEFAULT, HISTORY_ROWS_MAX)
     before = read_cursor(query.cursor, tuple[int])
 
     def work(tx: Tx, access: Access) -> History:
-        lane, session = find(tx, access, ask.path("key"))
+        lane, session = find(tx, access, call.path("key"))
         found = (
             entries_of_session(
                 tx,
@@ -213,18 +213,18 @@ async def read_history(ask: Ask[None, HistoryQuery]) -> History:
             next_cursor=write_cursor(entries[0].seq) if len(found) > limit else None,
         )
 
-    return await ask.read(work)
+    return await call.read(work)
 
 
 @endpoint("GET", "/api/sessions/{key}/queue", answers={200: Queue})
-async def read_queue(ask: Ask[None, NoQuery]) -> Queue:
+async def read_queue(call: Call[None, NoQuery]) -> Queue:
     """Get the running run of a session and its queue, in order."""
 
     def work(tx: Tx, access: Access) -> Queue:
-        lane, _ = find(tx, access, ask.path("key"))
+        lane, _ = find(tx, access, call.path("key"))
         live = live_runs_of_lane(tx, access, lane.key)
         running = run_shapes(tx, access, [run for run in live if run.state == "running"])
         queued = run_shapes(tx, access, [run for run in live if run.state == "queued"])
         return Queue(running=running[0] if running else None, runs=queued)
 
-    return await ask.read(work)
+    return await call.read(work)
