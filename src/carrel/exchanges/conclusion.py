@@ -7,12 +7,7 @@ from carrel.exchanges.model import Exchange, moved
 from carrel.exchanges.notifications import notify_undelivered
 from carrel.journal import append_event, json_text
 from carrel.kernel import METRICS, MS_PER_SECOND, clip
-from carrel.kernel.limits import (
-    ERROR_CHARS_MAX,
-    OFFER_AGAIN_SECONDS,
-    OFFER_AGAIN_SECONDS_MAX,
-    OFFERING_SECONDS_MAX,
-)
+from carrel.kernel.limits import ERROR_CHARS_MAX, OFFER_AGAIN_SECONDS, OFFER_AGAIN_SECONDS_MAX, OFFERING_SECONDS_MAX
 from carrel.runs import about_run, run_by_id
 from carrel.storage import Tx
 
@@ -62,9 +57,5 @@ def conclude(tx: Tx, exchange: Exchange, state: str, why: str | None = None) -> 
         if state == "undelivered":
             notify_undelivered(tx, exchange, first, to, why or "no reason was given.")
     return moved(
-        exchange,
-        state=state,
-        error=None if why is None else clip(why, ERROR_CHARS_MAX),
-        due_at=None,
-        ended_at=tx.now,
+        exchange, state=state, error=None if why is None else clip(why, ERROR_CHARS_MAX), due_at=None, ended_at=tx.now
     )

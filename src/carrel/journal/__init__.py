@@ -21,12 +21,7 @@ from carrel.journal.model import (
     json_text,
     mailbox_of,
 )
-from carrel.journal.notification_store import (
-    count_unread,
-    forget_mailbox,
-    newest_notifications,
-    prune_notifications,
-)
+from carrel.journal.notification_store import count_unread, forget_mailbox, newest_notifications, prune_notifications
 from carrel.journal.notifications import notify, read_notification, read_oldest_notifications
 from carrel.journal.store import (
     any_event_after,

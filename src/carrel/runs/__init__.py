@@ -19,13 +19,7 @@ from carrel.runs.pruner import Pruner, prune
 from carrel.runs.queue import Rules, check_message, deliver
 from carrel.runs.queue_store import live_runs_of_lane, queue_position, running_of_lane
 from carrel.runs.removal import remove_lane, remove_lane_when_stopped, retire_agent
-from carrel.runs.requested_ends import (
-    OutsideCall,
-    RequestedEnd,
-    read_requested_end,
-    replace_requested_end,
-    request_end,
-)
+from carrel.runs.requested_ends import OutsideCall, RequestedEnd, read_requested_end, replace_requested_end, request_end
 from carrel.runs.retries import retry, retry_delay_ms
 from carrel.runs.store import bind_session, count_change, hold_run, note_instructions, run_by_id, run_by_sender
 from carrel.runs.visibility import visible_run

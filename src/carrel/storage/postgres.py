@@ -363,8 +363,7 @@ def connect(url: str, durability: str) -> Connection:
     except psycopg.ProgrammingError:
         # The driver's message quotes the URL, which contains the password.
         raise Refusal(
-            Code.STORAGE_UNAVAILABLE,
-            "storage.url is not a valid PostgreSQL URL; write special characters as %XX.",
+            Code.STORAGE_UNAVAILABLE, "storage.url is not a valid PostgreSQL URL; write special characters as %XX."
         ) from None
     connection.execute(f"SET synchronous_commit TO {'on' if durability == 'full' else 'off'}")
     return connection

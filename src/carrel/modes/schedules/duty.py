@@ -24,11 +24,7 @@ from carrel.kernel import (
     Refusal,
     not_found,
 )
-from carrel.kernel.limits import (
-    SCHEDULE_BROKEN_SECONDS,
-    SCHEDULE_LOOK_SECONDS,
-    SCHEDULES_AT_A_TIME,
-)
+from carrel.kernel.limits import SCHEDULE_BROKEN_SECONDS, SCHEDULE_LOOK_SECONDS, SCHEDULES_AT_A_TIME
 from carrel.modes.schedules.administration import find_schedule, require_executions_left, save, schedule_shape
 from carrel.modes.schedules.cron import read_zone
 from carrel.modes.schedules.model import (
