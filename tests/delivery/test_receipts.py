@@ -83,7 +83,7 @@ async def test_a_run_that_has_not_begun_has_an_empty_receipt(sqlite_url: str) ->
         assert receipt.steps == []
         assert receipt.delivery_session_key is None
         with pytest.raises(Refusal) as refused:
-            await server.read(lambda tx: compare_receipts(tx, server.access, run, run))
+            await server.db.long_read(lambda tx: compare_receipts(tx, server.access, run, run))
     assert refused.value.code == Code.NOT_FOUND
 
 
@@ -103,13 +103,13 @@ async def test_two_receipts_show_what_one_was_told_that_the_other_was_not(
 
     await server.db.write(narrow)
     after = await server.ask("write the poem", "task:task_1")
-    shown = await server.read(lambda tx: compare_receipts(tx, server.access, before, after))
+    shown = await server.db.long_read(lambda tx: compare_receipts(tx, server.access, before, after))
     assert not shown.same
     assert "+Write in verse." in shown.instructions.diff
     assert shown.tools == {"added": [], "removed": ["decline"]}
     assert "write the poem" in shown.input.diff
     assert not shown.input.same
-    itself = await server.read(lambda tx: compare_receipts(tx, server.access, same, same))
+    itself = await server.db.long_read(lambda tx: compare_receipts(tx, server.access, same, same))
     assert itself.same
     assert (itself.instructions.diff, itself.input.diff) == ("", "")
     assert itself.context == {"added": [], "removed": [], "kept": []}

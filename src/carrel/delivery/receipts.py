@@ -9,7 +9,7 @@ from msgspec import UNSET, Struct, UnsetType
 from carrel.delivery.store import StepRow, steps_of
 from carrel.kernel import Access, iso, not_found
 from carrel.runs import Run
-from carrel.storage import Tx
+from carrel.storage import LongTx, Tx
 
 _CONTEXT: dict[str, Any] = {"block": "", "layers": [], "items": [], "omitted": {}, "degraded": None}
 
@@ -71,7 +71,7 @@ def receipt_of(tx: Tx, access: Access, run: Run, *, with_body: bool = False) -> 
     )
 
 
-def compare_receipts(tx: Tx, access: Access, one: Run, other: Run) -> Comparison:
+def compare_receipts(tx: LongTx, access: Access, one: Run, other: Run) -> Comparison:
     """Return what differs between the receipts of two runs."""
     steps = [receipt_of(tx, access, run).steps for run in (one, other)]
     if not all(steps):

@@ -7,7 +7,7 @@ from msgspec import Struct
 from starlette.requests import Request
 
 from carrel.kernel import Access, Kind
-from carrel.storage import Tx
+from carrel.storage import LongTx, Tx
 from carrel.surfaces.http.house import House
 
 B = TypeVar("B")
@@ -57,6 +57,10 @@ class Call(Generic[B, Q]):
     async def read(self, work: Callable[[Tx, Access], T]) -> T:
         """Read with the caller's access."""
         return await self.house.db.read(lambda tx: work(tx, self.access))
+
+    async def long_read(self, work: Callable[[LongTx, Access], T]) -> T:
+        """Read much with the caller's access, outside the loop."""
+        return await self.house.db.long_read(lambda tx: work(tx, self.access))
 
     async def write(self, work: Callable[[Tx, Access], T]) -> T:
         """Change something with the caller's access, in one transaction."""

@@ -28,7 +28,7 @@ from carrel.kernel import (
 )
 from carrel.kernel.limits import METRIC_MINUTES_MAX, METRIC_SERIES_MAX
 from carrel.runs import count_live, stuck_lanes
-from carrel.storage import Database, Tx
+from carrel.storage import Database, LongTx, Tx
 from carrel.surfaces.api.endpoint import OWNER, Call, In, NoQuery, Out, endpoint
 
 _log = getLogger("carrel.api")
@@ -95,7 +95,7 @@ class Recorder:
 
     async def take(self) -> None:
         """Record one point of every metric."""
-        by_account = await self._db.read(_gauges_by_account)
+        by_account = await self._db.long_read(_gauges_by_account)
         now = self._clock.now_ms()
         for sample in (*METRICS.samples(), *_summed(by_account.values())):
             self._keep(("", sample.name, sample.labels), now, sample.value)
@@ -163,11 +163,11 @@ def _sees_all(access: Access) -> bool:
 async def _samples(call: Call[None, NoQuery]) -> list[Sample]:
     if not _sees_all(call.access):
         return await call.read(_gauges)
-    by_account = await call.house.db.read(_gauges_by_account)
+    by_account = await call.house.db.long_read(_gauges_by_account)
     return [*METRICS.samples(), *_summed(by_account.values())]
 
 
-def _gauges_by_account(tx: Tx) -> dict[str, list[Sample]]:
+def _gauges_by_account(tx: LongTx) -> dict[str, list[Sample]]:
     return {account.id: _gauges(tx, system_access(account.id)) for account in every_account(tx)}
 
 

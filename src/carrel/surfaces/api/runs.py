@@ -31,7 +31,7 @@ from carrel.runs import (
     visible_run,
 )
 from carrel.sessions import find_session, lane_for_work
-from carrel.storage import Tx
+from carrel.storage import LongTx, Tx
 from carrel.surfaces.api.cursors import clamp, cut, read_cursor
 from carrel.surfaces.api.endpoint import PEOPLE, Call, In, NoQuery, Out, endpoint
 from carrel.surfaces.api.shapes import RunShape, Waited, run_shape, run_shapes, waited
@@ -268,8 +268,8 @@ async def read_receipt(call: Call[None, ReceiptQuery]) -> Receipt:
 async def compare_with(call: Call[None, CompareQuery]) -> Comparison:
     """Compare what two runs were shown."""
 
-    def work(tx: Tx, access: Access) -> Comparison:
+    def work(tx: LongTx, access: Access) -> Comparison:
         one, other = (visible_run(tx, access, run_id) for run_id in (call.path("id"), call.query.other))
         return compare_receipts(tx, access, one, other)
 
-    return await call.read(work)
+    return await call.long_read(work)
