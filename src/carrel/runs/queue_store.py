@@ -8,8 +8,12 @@ from carrel.runs.store import RUN_TABLE, SELECT_RUN, may_move
 from carrel.storage import Row, Table, Tx
 
 _CLAIMS = Table("runs", Claim)
-_SELECT_CLAIM = f"SELECT {_CLAIMS.columns} FROM runs"
 _LANE = "account_id = :account AND key = :key"
+# Executed for every run, so their text is built once.
+_SELECT_DUE = (
+    f"SELECT {_CLAIMS.columns} FROM runs WHERE due_at <= :now ORDER BY due_at, seq LIMIT :limit FOR UPDATE SKIP LOCKED"
+)
+_SELECT_NEXT = f"SELECT {_CLAIMS.columns} FROM runs WHERE {_LANE} AND state = 'queued' ORDER BY seq LIMIT 1"
 
 
 def hold_entry(tx: Tx, access: Access, key: str) -> Row | None:
@@ -49,8 +53,7 @@ def insert_run(tx: Tx, run: Run) -> None:
 
 def claim_due(tx: Tx, worker: str, lease_until: int, limit: int) -> list[Claim]:
     """Claim the oldest due heads of lanes, across all accounts, for one worker."""
-    sql = f"{_SELECT_CLAIM} WHERE due_at <= :now ORDER BY due_at, seq LIMIT :limit FOR UPDATE SKIP LOCKED"
-    return start(tx, _CLAIMS.rows(tx.all(sql, now=tx.now, limit=limit)), worker, lease_until)
+    return start(tx, _CLAIMS.rows(tx.all(_SELECT_DUE, now=tx.now, limit=limit)), worker, lease_until)
 
 
 _START = (
@@ -127,8 +130,7 @@ def promote_next(tx: Tx, access: Access, key: str) -> bool:
 
 def next_in_lane(tx: Tx, access: Access, key: str) -> Claim | None:
     """Return the oldest queued run of a lane."""
-    sql = f"{_SELECT_CLAIM} WHERE {_LANE} AND state = 'queued' ORDER BY seq LIMIT 1"
-    return _CLAIMS.row(tx.one(sql, access, key=key))
+    return _CLAIMS.row(tx.one(_SELECT_NEXT, access, key=key))
 
 
 def live_runs_of_lane(tx: Tx, access: Access, key: str) -> list[Run]:
