@@ -10,7 +10,8 @@ from typing import TypeVar
 from carrel.kernel import SessionKey, SystemClock, elapsed_seconds
 from carrel.kernel.settings import RunsSettings
 from carrel.main.assembly import open_store
-from carrel.runs import Claim, Dispatcher, Handler, Outcome, Rules
+from carrel.runs import Claim, Dispatcher, Outcome, Rules
+from carrel.runs.dispatcher import Handler
 from carrel.storage import FEED
 from tests.harness.engine import DONE, Engine, engine_on
 

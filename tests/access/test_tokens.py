@@ -23,7 +23,7 @@ from carrel.access import (
 from carrel.agents import change_agent, require_agent
 from carrel.kernel import MS_PER_DAY, Access, Code, Refusal, redact
 from carrel.kernel.settings import Settings
-from carrel.runs import prune
+from carrel.runs.pruner import prune
 from tests.harness.engine import MAIN, Engine, open_engine
 from tests.requirements.mark import requirement
 

@@ -7,7 +7,7 @@ import pytest
 
 from carrel.access import access_by_token, mint_run_token
 from carrel.kernel import Access
-from carrel.runs import prune
+from carrel.runs.pruner import prune
 from carrel.storage import Tx
 from tests.harness.engine import events_of_run
 from tests.harness.server import Server, gateways_to, open_server

@@ -26,7 +26,8 @@ from carrel.kernel.settings import (
     ToolsSettings,
     ToolsSpawnSettings,
 )
-from carrel.runs import Run, RunFilter, prune, remove_lane, retry, runs_newest_first, stop_lane
+from carrel.runs import Run, RunFilter, remove_lane, retry, runs_newest_first, stop_lane
+from carrel.runs.pruner import prune
 from carrel.sessions import Lane, close_generation, lane_of, open_session_of
 from carrel.storage import FEED
 from carrel.tools import CATALOG, Cleanup

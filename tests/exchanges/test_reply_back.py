@@ -10,7 +10,8 @@ import pytest
 from carrel.exchanges import Exchange, Exchanges
 from carrel.kernel import METRICS, SessionKey
 from carrel.outbox import ChannelFault, ChannelMessage
-from carrel.runs import Cancelled, Failed, NeedsInput, Outcome, remove_lane, retry
+from carrel.runs import Failed, NeedsInput, Outcome, remove_lane, retry
+from carrel.runs.model import Cancelled
 from carrel.sessions import LaneChange, change_lane, lane_of
 from carrel.storage import Tx
 from carrel.tools import CATALOG, finish_waiting

@@ -16,7 +16,8 @@ from carrel.journal import OWNERS, newest_notifications
 from carrel.journal.model import Notification
 from carrel.kernel import SessionKey
 from carrel.outbox import ChannelFault, ChannelMessage
-from carrel.runs import Cancelled, Completed, Failed, NeedsInput, Outcome, remove_lane, retry, run_by_id
+from carrel.runs import Completed, Failed, NeedsInput, Outcome, remove_lane, retry, run_by_id
+from carrel.runs.model import Cancelled
 from carrel.sessions import LaneChange, change_lane, lane_of, make_lane
 from carrel.storage import Tx
 from carrel.tools import CATALOG, Caller, ToolServices, lock_caller, prepare_call, run_caller

@@ -27,7 +27,6 @@ from carrel.runs import (
     Claim,
     Completed,
     Dispatcher,
-    Handler,
     Outcome,
     Rules,
     Run,
@@ -43,6 +42,7 @@ from carrel.runs import (
     runs_newest_first,
 )
 from carrel.runs.claims import claim
+from carrel.runs.dispatcher import Handler
 from carrel.runs.leases import rescue_lost
 from carrel.runs.model import RUNS
 from carrel.runs.outcomes import settle, settle_and_claim

@@ -13,20 +13,9 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from carrel.kernel import SessionKey
 from carrel.kernel.settings import RunsSettings, SessionsSettings, Settings
 from carrel.main.assembly import open_store
-from carrel.runs import (
-    Cancelled,
-    Claim,
-    ClaimLost,
-    Failed,
-    NeedsInput,
-    Outcome,
-    Rules,
-    Run,
-    answer,
-    prune,
-    run_by_id,
-    stop_lane,
-)
+from carrel.runs import Claim, ClaimLost, Failed, NeedsInput, Outcome, Rules, Run, answer, run_by_id, stop_lane
+from carrel.runs.model import Cancelled
+from carrel.runs.pruner import prune
 from carrel.sessions import close_generation
 from carrel.storage import Database
 from tests.harness.engine import DONE, Engine, FakeClock, end_and_claim, engine_on, lane_key, words

@@ -6,7 +6,8 @@ from carrel.journal import NewEntry, append_entry
 from carrel.kernel import Envelope, Message, NewAttachment, Provenance, SessionKey
 from carrel.kernel.settings import RunsSettings, SessionsSettings, Settings
 from carrel.records import attachment_heads
-from carrel.runs import Run, bind_session, deliver, fence, prune, remove_lane, run_by_id
+from carrel.runs import Run, bind_session, deliver, fence, remove_lane, run_by_id
+from carrel.runs.pruner import prune
 from carrel.sessions import close_generation, lane_of, open_generation
 from carrel.storage import Tx
 from tests.harness.engine import Engine, lane_key, open_engine

@@ -6,7 +6,8 @@ import pytest
 
 from carrel.kernel import Access, SessionKey
 from carrel.kernel.settings import Settings
-from carrel.runs import CallerRunFilter, count_caller_runs, newest_caller_runs, prune, remove_lane
+from carrel.runs import CallerRunFilter, count_caller_runs, newest_caller_runs, remove_lane
+from carrel.runs.pruner import prune
 from carrel.sessions import lane_of
 from carrel.storage import Tx
 from tests.harness.engine import FakeClock, open_engine

@@ -7,7 +7,8 @@ import pytest
 
 from carrel.kernel.settings import RunsSettings
 from carrel.records import call_of, finish_call, record_call
-from carrel.runs import Cancelled, Claim, ClaimLost, Failed, NeedsInput, Rules, fence
+from carrel.runs import Claim, ClaimLost, Failed, NeedsInput, Rules, fence
+from carrel.runs.model import Cancelled
 from carrel.storage import Tx
 from tests.harness.engine import MAIN, Engine, end_and_claim, lane_key, open_engine
 from tests.requirements.mark import requirement

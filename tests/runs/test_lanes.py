@@ -5,7 +5,6 @@ import pytest
 from carrel.kernel import Code, Refusal
 from carrel.kernel.settings import A2aSettings, A2aTasksSettings, RunsSettings, Settings
 from carrel.runs import (
-    Cancelled,
     Claim,
     ClaimLost,
     Completed,
@@ -14,11 +13,12 @@ from carrel.runs import (
     Outcome,
     Rules,
     answer,
-    prune,
     require_cancelled,
     retry,
     stop_lane,
 )
+from carrel.runs.model import Cancelled
+from carrel.runs.pruner import prune
 from tests.harness.engine import DONE, MAIN, Engine, lane_key, open_engine, words
 from tests.requirements.mark import requirement
 

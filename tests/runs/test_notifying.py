@@ -8,7 +8,8 @@ from carrel.agents import change_account
 from carrel.journal import OWNERS, newest_notifications
 from carrel.journal.model import Notification
 from carrel.kernel import Access
-from carrel.runs import Cancelled, Failed, Outcome, Run
+from carrel.runs import Failed, Outcome, Run
+from carrel.runs.model import Cancelled
 from tests.harness.engine import DONE, MAIN, Engine, open_engine
 
 pytestmark = pytest.mark.anyio

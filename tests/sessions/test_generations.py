@@ -9,7 +9,7 @@ from carrel.agents import change_agent, require_agent
 from carrel.journal import NewEntry, append_entry
 from carrel.kernel import Provenance, SessionKey
 from carrel.kernel.settings import RunsSettings, SessionsSettings, Settings
-from carrel.runs import prune
+from carrel.runs.pruner import prune
 from carrel.sessions import (
     LaneFilter,
     Session,

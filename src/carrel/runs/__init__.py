@@ -8,14 +8,14 @@ from carrel.runs.caller_store import CallerRunFilter, count_caller_runs, newest_
 from carrel.runs.cancellation import cancel, require_cancelled, stop_lane
 from carrel.runs.changes import LaneStopped, RunChanged, RunRetried, about_run, publish_change
 from carrel.runs.claims import fence
-from carrel.runs.dispatcher import Dispatcher, Handler
+from carrel.runs.dispatcher import Dispatcher
 from carrel.runs.entries import agent_entry, run_entry
 from carrel.runs.extras_store import extras_of
 from carrel.runs.lane_store import newest_end, queue_order
 from carrel.runs.list_store import RunFilter, count_live, runs_newest_first, stuck_lanes
-from carrel.runs.model import Cancelled, Claim, ClaimLost, Completed, Failed, NeedsInput, Outcome, Run
+from carrel.runs.model import Claim, ClaimLost, Completed, Failed, NeedsInput, Outcome, Run
 from carrel.runs.notifications import notify_people, observe_runs, subject_of
-from carrel.runs.pruner import Pruner, prune
+from carrel.runs.pruner import Pruner
 from carrel.runs.queue import Rules, check_message, deliver
 from carrel.runs.queue_store import live_runs_of_lane, queue_position, running_of_lane
 from carrel.runs.removal import remove_lane, remove_lane_when_stopped, retire_agent
@@ -27,14 +27,14 @@ from carrel.runs.watch import SETTLED_STATES, Watch
 from carrel.runs.why import Why, explain
 
 __all__ = [
-    "SETTLED_STATES", "CallOutput", "CallerRunFilter", "Cancelled", "Claim", "ClaimLost", "Completed", "Dispatcher",
-    "Failed", "Handler", "LaneStopped", "NeedsInput", "Outcome", "OutsideCall", "Pruner", "RequestedEnd", "Rules",
-    "Run", "RunChanged", "RunFilter", "RunRetried", "Watch", "Why", "about_run", "agent_entry", "answer",
-    "answer_text", "bind_session", "cancel", "check_message", "continue_run", "count_caller_runs", "count_change",
-    "count_live", "deliver", "explain", "extras_of", "fence", "hold_run", "is_sender_call", "live_runs_of_lane",
-    "newest_caller_runs", "newest_end", "note_instructions", "notify_people", "observe_runs", "open_calls", "prune",
-    "publish_change", "queue_order", "queue_position", "read_requested_end", "release_sender", "remove_lane",
-    "remove_lane_when_stopped", "replace_requested_end", "request_end", "require_cancelled", "retire_agent", "retry",
-    "retry_delay_ms", "run_by_id", "run_by_sender", "run_entry", "running_of_lane", "runs_newest_first", "stop_lane",
-    "stuck_lanes", "subject_of", "visible_run",
+    "SETTLED_STATES", "CallOutput", "CallerRunFilter", "Claim", "ClaimLost", "Completed", "Dispatcher", "Failed",
+    "LaneStopped", "NeedsInput", "Outcome", "OutsideCall", "Pruner", "RequestedEnd", "Rules", "Run", "RunChanged",
+    "RunFilter", "RunRetried", "Watch", "Why", "about_run", "agent_entry", "answer", "answer_text", "bind_session",
+    "cancel", "check_message", "continue_run", "count_caller_runs", "count_change", "count_live", "deliver",
+    "explain", "extras_of", "fence", "hold_run", "is_sender_call", "live_runs_of_lane", "newest_caller_runs",
+    "newest_end", "note_instructions", "notify_people", "observe_runs", "open_calls", "publish_change", "queue_order",
+    "queue_position", "read_requested_end", "release_sender", "remove_lane", "remove_lane_when_stopped",
+    "replace_requested_end", "request_end", "require_cancelled", "retire_agent", "retry", "retry_delay_ms",
+    "run_by_id", "run_by_sender", "run_entry", "running_of_lane", "runs_newest_first", "stop_lane", "stuck_lanes",
+    "subject_of", "visible_run",
 ]  # fmt: skip

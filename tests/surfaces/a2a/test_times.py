@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from carrel.kernel.settings import A2aSettings, A2aTasksSettings, RunsSettings, Settings
-from carrel.runs import prune
+from carrel.runs.pruner import prune
 from tests.harness.server import HttpServer, open_http_server
 from tests.requirements.mark import requirement
 from tests.surfaces.a2a.a2a_calls import (

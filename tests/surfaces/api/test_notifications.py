@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from carrel.kernel.settings import RunsSettings, Settings
-from carrel.runs import prune
+from carrel.runs.pruner import prune
 from tests.harness.server import HttpServer
 from tests.surfaces.api.following import follow
 from tests.surfaces.talking import Json, refused, send_and_wait
