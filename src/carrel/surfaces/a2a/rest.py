@@ -24,8 +24,6 @@ from carrel.surfaces.http.identity import WrongTokens
 
 _A2A_TYPE = "application/a2a+json"
 _BOOLEANS = {"true": True, "false": False, "1": True, "0": False}
-
-
 # Reads a request as the type that the operation takes.
 Reader = Callable[[Request, Any], Awaitable[Any]]
 
