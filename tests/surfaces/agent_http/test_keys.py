@@ -10,7 +10,7 @@ from carrel.access import NewToken, mint_token
 from carrel.kernel.settings import AgentHttpSettings, Settings
 from tests.harness.server import HttpServer, open_http_server
 from tests.requirements.mark import requirement
-from tests.surfaces.talking import send_and_wait, start
+from tests.surfaces.api_calls import send_and_wait, start
 
 pytestmark = pytest.mark.anyio
 HEADER = "x-openclaw-session-key"

@@ -20,7 +20,7 @@ from tests.harness.engine import events_of_run
 from tests.harness.server import HttpServer, open_http_server
 from tests.requirements.mark import requirement
 from tests.surfaces.a2a.a2a_calls import INPUT_REQUIRED, REJECTED, get, send, state, text_of
-from tests.surfaces.talking import Json, refused, run_of, send_and_wait, settled, start
+from tests.surfaces.api_calls import Json, refused, run_of, send_and_wait, settled, start
 
 pytestmark = pytest.mark.anyio
 TASK = "agent:main:task:task_1"

@@ -8,8 +8,8 @@ import pytest
 from carrel.kernel.settings import RunsSettings, Settings
 from carrel.runs import prune
 from tests.harness.server import HttpServer
-from tests.surfaces.api.following import follow
-from tests.surfaces.talking import Json, refused, send_and_wait
+from tests.surfaces.api.stream_client import follow
+from tests.surfaces.api_calls import Json, refused, send_and_wait
 
 pytestmark = pytest.mark.anyio
 PATH = "/api/notifications"

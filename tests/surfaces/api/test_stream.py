@@ -15,7 +15,7 @@ from carrel.surfaces.api import stream
 from carrel.surfaces.http import streaming
 from tests.harness.server import HttpServer, open_http_server
 from tests.requirements.mark import requirement
-from tests.surfaces.api.following import Follower, follow
+from tests.surfaces.api.stream_client import Follower, follow
 
 pytestmark = pytest.mark.anyio
 

@@ -16,7 +16,7 @@ from carrel.surfaces.api import websocket
 from carrel.surfaces.api.silent_text import SilentTextFilter
 from tests.harness.server import HttpServer, open_http_server
 from tests.requirements.mark import requirement
-from tests.surfaces.talking import session_of, settled, start, texts
+from tests.surfaces.api_calls import session_of, settled, start, texts
 
 pytestmark = pytest.mark.anyio
 

@@ -11,8 +11,8 @@ from mcp import Client
 
 from tests.harness.server import HttpServer, open_http_server
 from tests.requirements.mark import requirement
-from tests.surfaces.mcp.speaking import ERAS, Json, connected
-from tests.surfaces.talking import settled, start
+from tests.surfaces.api_calls import settled, start
+from tests.surfaces.mcp.client import ERAS, Json, connected
 
 pytestmark = pytest.mark.anyio
 QUESTION: Json = {"question": "Which one?"}

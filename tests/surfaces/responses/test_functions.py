@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 from tests.harness.server import HttpServer, open_http_server
-from tests.surfaces.responses.speaking import (
+from tests.surfaces.responses.client import (
     WEATHER,
     Json,
     calls_of,

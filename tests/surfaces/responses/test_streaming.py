@@ -12,7 +12,7 @@ from carrel.wire import Wire
 from tests.harness.server import HttpServer, open_http_server
 from tests.requirements.mark import requirement
 from tests.scripted_gateway import DROP, MODEL, Gate, ScriptedGateway, call_item, http_error, message_item, raw, text
-from tests.surfaces.responses.speaking import ENDS, Json, deltas, events_of, read, respond, streaming, text_of
+from tests.surfaces.responses.client import ENDS, Json, deltas, events_of, read, respond, streaming, text_of
 
 pytestmark = pytest.mark.anyio
 

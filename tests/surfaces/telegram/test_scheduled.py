@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.surfaces.talking import settled
+from tests.surfaces.api_calls import settled
 from tests.surfaces.telegram.bot_api import BotApi
 from tests.surfaces.telegram.chats import OWNER, bot_house, message, post, telegram_settings
 

@@ -6,7 +6,7 @@ import pytest
 from carrel.kernel.settings import SessionsSettings, Settings
 from tests.harness.server import HttpServer, open_http_server
 from tests.requirements.mark import requirement
-from tests.surfaces.talking import refused, send_and_wait, session_of
+from tests.surfaces.api_calls import refused, send_and_wait, session_of
 
 pytestmark = pytest.mark.anyio
 

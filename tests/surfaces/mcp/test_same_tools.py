@@ -10,8 +10,8 @@ import pytest
 from carrel.tools import CATALOG
 from tests.harness.server import HttpServer
 from tests.requirements.mark import requirement
-from tests.surfaces.mcp.speaking import Json, call, result_of
-from tests.surfaces.talking import send_and_wait, start
+from tests.surfaces.api_calls import send_and_wait, start
+from tests.surfaces.mcp.client import Json, call, result_of
 
 pytestmark = pytest.mark.anyio
 LANE = "agent:main:task:caller"

@@ -8,7 +8,7 @@ import pytest
 
 from carrel.kernel.settings import SendMatch, SendPolicySettings, SendRule, SessionsSettings
 from tests.requirements.mark import requirement
-from tests.surfaces.talking import session_of
+from tests.surfaces.api_calls import session_of
 from tests.surfaces.telegram.bot_api import BOT_NAME, BotApi
 from tests.surfaces.telegram.chats import (
     ADDRESS,

@@ -11,7 +11,7 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import InvalidStatus
 
 from tests.harness.server import HttpServer
-from tests.surfaces.responses.speaking import ENDS, WAIT_SECONDS_MAX, Json, deltas, text_of
+from tests.surfaces.responses.client import ENDS, WAIT_SECONDS_MAX, Json, deltas, text_of
 
 pytestmark = pytest.mark.anyio
 
