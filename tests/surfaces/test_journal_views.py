@@ -1,4 +1,4 @@
-"""One journal, many views of it: an entry has the same id and the same words wherever it is shown."""
+"""An entry of the journal has the same id and text in every view."""
 
 from typing import Any
 

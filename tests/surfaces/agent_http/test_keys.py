@@ -1,4 +1,4 @@
-"""Who may call tools over HTTP, and under which session: tokens, keys in every spelling, closed generations."""
+"""Who may call tools over HTTP, and in which session: tokens, session keys in every form, closed generations."""
 
 from typing import Any
 

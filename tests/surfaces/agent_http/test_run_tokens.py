@@ -1,4 +1,4 @@
-"""Tools called as a run by its own agent: with the token it was handed, up to the end of its turn, once."""
+"""Tools called with a run's token: until its turn ends, and each call once."""
 
 import asyncio
 import json

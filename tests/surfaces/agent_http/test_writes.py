@@ -1,4 +1,4 @@
-"""Tools that write, called over HTTP: once under an idempotency key, and not on a server that is about to stop."""
+"""Tools that write, over HTTP: once per idempotency key, and refused while the server is stopping."""
 
 import asyncio
 from typing import Any

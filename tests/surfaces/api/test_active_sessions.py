@@ -1,4 +1,4 @@
-"""What a transport has in front of it: pointers, their repair, and fresh keys that make nothing."""
+"""The active session of a client: pointers, their repair, and new keys that create nothing."""
 
 import httpx
 import pytest

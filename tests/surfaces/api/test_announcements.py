@@ -1,4 +1,4 @@
-"""What becomes of a sent message's announcement, as the API shows it, and that an undelivered one can be delivered."""
+"""The announcement of a sent message as the API shows it, and delivering an undelivered one again."""
 
 import asyncio
 from collections.abc import AsyncIterator

@@ -1,4 +1,4 @@
-"""Chat lines: which session they are for, what becomes of them, and commands among them."""
+"""Chat messages: which session they are for, what becomes of them, and commands."""
 
 import asyncio
 from base64 import b64encode

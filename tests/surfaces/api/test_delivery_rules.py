@@ -1,4 +1,4 @@
-"""The one door: whichever way a message comes, policy, limits and provenance meet it."""
+"""Policy, limits and provenance apply to every message, whichever endpoint it comes by."""
 
 import json
 from collections.abc import Awaitable, Callable

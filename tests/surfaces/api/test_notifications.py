@@ -1,4 +1,4 @@
-"""Notifications over the API: everybody's own mailbox, read once, live; programs have none."""
+"""Notifications over the API: one mailbox per person, live, marked as read; programs have none."""
 
 from collections.abc import AsyncIterator
 

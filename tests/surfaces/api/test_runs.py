@@ -1,4 +1,4 @@
-"""Runs over the API: starting, listing, waiting, answering, cancelling, repeating, and their receipts."""
+"""Runs over the API: start, list, wait, answer, cancel, retry, and their receipts."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""Schedules over HTTP: making, reading, changing and firing them, and what is refused."""
+"""Schedules over HTTP: create, read, change and fire them, and what is refused."""
 
 from typing import Any
 

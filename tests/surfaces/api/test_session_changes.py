@@ -1,4 +1,4 @@
-"""Changing sessions: sending, patching, stopping, archiving and deleting."""
+"""Changing sessions: send, patch, stop, archive and delete."""
 
 import asyncio
 

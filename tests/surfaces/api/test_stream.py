@@ -1,4 +1,4 @@
-"""The stream: in order, without a gap, from a cursor, within the follower's view, and never in anybody's way."""
+"""The stream of events: in order, without gaps, from a cursor, and only what the client may see."""
 
 import asyncio
 import contextlib

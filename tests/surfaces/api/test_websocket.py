@@ -1,4 +1,4 @@
-"""The chat's WebSocket: binding, lines, words as they come, events, and how it ends."""
+"""The chat's WebSocket: binding, messages, live text, events, and how it closes."""
 
 import asyncio
 import json

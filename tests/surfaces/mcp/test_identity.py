@@ -1,4 +1,4 @@
-"""Who speaks MCP: tokens, sessions, hosts, and where a client learns what it needs."""
+"""Who may use MCP: tokens, sessions, hosts, and the metadata for clients."""
 
 import asyncio
 

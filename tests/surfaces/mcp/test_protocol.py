@@ -1,4 +1,4 @@
-"""MCP as clients speak it: both eras of the official client, every version by hand, tools only."""
+"""The MCP protocol: both eras of the official client, every version by hand, tools only."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""MCP as a run's agent speaks it: with the token it was handed it has the model's tools, up to the turn's end."""
+"""MCP with a run's token: it offers the model's tools until the turn ends."""
 
 import json
 from collections.abc import AsyncIterator

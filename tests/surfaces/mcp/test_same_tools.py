@@ -1,4 +1,4 @@
-"""One tool, three doors: as a model's function, over HTTP and over MCP it is the same, refused and granted alike."""
+"""A tool is the same as a model's function, over HTTP and over MCP, and allowed or refused alike."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""Functions that callers make themselves: their calls come back, their outputs go on with the same run."""
+"""Functions that callers execute: their calls are returned, and their outputs continue the same run."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""Which agent and which session a request belongs to, and who may enter it."""
+"""Which agent and session a request is for, and who may use it."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Streams of a response: which events, in which order, and that what was sent is what is kept."""
+"""Streams of a response: which events, in which order, and that what was sent is what is stored."""
 
 import json
 from collections.abc import AsyncIterator

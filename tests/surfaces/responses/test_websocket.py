@@ -1,4 +1,4 @@
-"""The WebSocket transport: a request at a time, and what is not stored is known on its connection alone."""
+"""The WebSocket transport: one request at a time, and unstored responses known to their connection alone."""
 
 import asyncio
 import json

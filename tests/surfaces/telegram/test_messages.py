@@ -1,4 +1,4 @@
-"""What is said to the bot is heard once, by the right agent, in the session of the chat it was said in."""
+"""A message to the bot is received once, by the right agent, in the session of its chat."""
 
 import asyncio
 from typing import Any

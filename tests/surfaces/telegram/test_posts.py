@@ -1,4 +1,4 @@
-"""What agents say reaches the chat: in order, in parts, and again after failures and restarts; no turn waits for it."""
+"""Replies reach the chat in order, in parts, and again after failures and restarts; no turn waits for it."""
 
 import asyncio
 

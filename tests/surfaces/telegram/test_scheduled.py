@@ -1,4 +1,4 @@
-"""What a schedule says in a session of a chat is answered in that chat."""
+"""The reply to a schedule's message is posted to the chat of its session."""
 
 import pytest
 

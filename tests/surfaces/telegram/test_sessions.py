@@ -1,4 +1,4 @@
-"""Commands and sessions in a chat: one pointer for both, and what a session says of its own accord."""
+"""Commands and sessions in a chat: one pointer for both, and messages that no person asked for."""
 
 import json
 
