@@ -1,4 +1,4 @@
-"""Fixtures of the surfaces: a server that listens, on SQLite or on both stores, and clients with various tokens."""
+"""Fixtures of the surfaces: a listening server, on SQLite or on both databases, and clients with various tokens."""
 
 from collections.abc import AsyncIterator
 

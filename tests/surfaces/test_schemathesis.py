@@ -1,4 +1,4 @@
-"""The API against its own document: whatever is sent, no fault, no status and no answer that is not in it.
+"""The API against its own document: no error, status or answer that is not described there, whatever is sent.
 
 A short seeded run in the suite; CARREL_SCHEMATHESIS_EXAMPLES sets how many examples an endpoint gets.
 """

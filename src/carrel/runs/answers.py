@@ -6,7 +6,7 @@ from typing import Any
 from msgspec import Struct
 
 from carrel.journal import Entry, NewEntry, append_entry
-from carrel.kernel import Access, Code, Message, Provenance, Refusal, TurnExtras, invalid, not_found
+from carrel.kernel import Access, Code, Message, Provenance, Refusal, TurnExtras, not_found
 from carrel.records import insert_attachment
 from carrel.runs import extras_store, queue_store, store
 from carrel.runs.changes import publish_change
@@ -30,21 +30,6 @@ def answer(tx: Tx, access: Access, run_id: str, message: Message, *, approved: b
     `approved` is the decision, if the run asked for one; the message then comments on it.
     """
     return continue_run(tx, access, run_id, message=message, approved=approved)[0]
-
-
-def answer_text(run: Run, text: str | None, approved: bool | None) -> str:
-    """Return the text of a person's answer; Refusal when it is not what the run is waiting for."""
-    if run.state != "waiting" or run.waiting_for == "tool_output":
-        raise Refusal(Code.CONFLICT, "This run is not waiting for a person's answer.")
-    if run.waiting_for == "approval":
-        if approved is None:
-            raise invalid("approve", "This run is waiting for approval: send approve true or false.")
-        return text or ("Approved." if approved else "Not approved.")
-    if approved is not None:
-        raise invalid("approve", f"This run is waiting for {run.waiting_for}, not for approval: send text.")
-    if text is None or not text.strip():
-        raise invalid("text", "An answer needs some text.")
-    return text
 
 
 def continue_run(

@@ -6,7 +6,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
-from carrel.kernel import SCOPE_END, Access, Code, Provenance, Refusal, SessionKey, clip, redact, system_access
+from carrel.kernel import SCOPE_END, Access, Code, Provenance, Refusal, SessionKey, clip, invalid, redact, system_access
 from carrel.kernel.limits import ERROR_CHARS_MAX
 
 # Bells: a run became due; a running run is asked to stop.
@@ -129,6 +129,20 @@ class Run(Claim, frozen=True):
     def source(self) -> Provenance:
         """Return the provenance of its message."""
         return _decode_provenance(self.provenance)
+
+    def answer_text(self, text: str | None, approved: bool | None) -> str:
+        """Return the text of a person's answer; Refusal when it is not what the run is waiting for."""
+        if self.state != "waiting" or self.waiting_for == "tool_output":
+            raise Refusal(Code.CONFLICT, "This run is not waiting for a person's answer.")
+        if self.waiting_for == "approval":
+            if approved is None:
+                raise invalid("approve", "This run is waiting for approval: send approve true or false.")
+            return text or ("Approved." if approved else "Not approved.")
+        if approved is not None:
+            raise invalid("approve", f"This run is waiting for {self.waiting_for}, not for approval: send text.")
+        if text is None or not text.strip():
+            raise invalid("text", "An answer needs some text.")
+        return text
 
     def attached(self) -> tuple[str, ...]:
         """Return the ids of its attachments."""

@@ -5,7 +5,7 @@ import pytest
 
 from carrel.tools import CATALOG
 from tests.harness.server import HttpServer
-from tests.surfaces.talking import send_and_wait
+from tests.surfaces.api_calls import send_and_wait
 
 pytestmark = pytest.mark.anyio
 

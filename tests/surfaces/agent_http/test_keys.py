@@ -1,4 +1,4 @@
-"""Who may call tools over HTTP, and under which session: tokens, keys in every spelling, closed generations."""
+"""Who may call tools over HTTP, and in which session: tokens, session keys in every form, closed generations."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from carrel.access import NewToken, mint_token
 from carrel.kernel.settings import AgentHttpSettings, Settings
 from tests.harness.server import HttpServer, open_http_server
 from tests.requirements.mark import requirement
-from tests.surfaces.talking import send_and_wait, start
+from tests.surfaces.api_calls import send_and_wait, start
 
 pytestmark = pytest.mark.anyio
 HEADER = "x-openclaw-session-key"

@@ -1,4 +1,4 @@
-"""Tools called as a run by its own agent: with the token it was handed, up to the end of its turn, once."""
+"""Tools called with a run's token: until its turn ends, and each call once."""
 
 import asyncio
 import json
@@ -20,7 +20,7 @@ from tests.harness.engine import events_of_run
 from tests.harness.server import HttpServer, open_http_server
 from tests.requirements.mark import requirement
 from tests.surfaces.a2a.a2a_calls import INPUT_REQUIRED, REJECTED, get, send, state, text_of
-from tests.surfaces.talking import Json, refused, run_of, send_and_wait, settled, start
+from tests.surfaces.api_calls import Json, refused, run_of, send_and_wait, settled, start
 
 pytestmark = pytest.mark.anyio
 TASK = "agent:main:task:task_1"

@@ -1,4 +1,4 @@
-"""Tools that write, called over HTTP: once under an idempotency key, and not on a server that is about to stop."""
+"""Tools that write, over HTTP: once per idempotency key, and refused while the server is stopping."""
 
 import asyncio
 from typing import Any
@@ -9,7 +9,7 @@ import pytest
 from tests.harness.engine import SECONDS_MAX
 from tests.harness.server import HttpServer, open_http_server
 from tests.requirements.mark import requirement
-from tests.surfaces.talking import send_and_wait, start
+from tests.surfaces.api_calls import send_and_wait, start
 
 pytestmark = pytest.mark.anyio
 

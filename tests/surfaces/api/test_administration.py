@@ -1,4 +1,4 @@
-"""Accounts, people and tokens: what an owner keeps, and what is refused."""
+"""Accounts, users and tokens: what an owner may do, and what is refused."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Agents over the API: made, changed key by key, renamed, retired."""
+"""Agents over the API: create, change, rename and retire them."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Who asks: tokens, cookies, and what each kind may."""
+"""Who sends a request: tokens, cookies, and what each kind may do."""
 
 from collections.abc import AsyncIterator
 

@@ -1,4 +1,4 @@
-"""What has changed since a number: exact, page by page, within the reader's view."""
+"""What changed since a sequence number: exact, in pages, and only what the caller may see."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Chat lines: which session they are for, what becomes of them, and commands among them."""
+"""Chat messages: which session they are for, what becomes of them, and commands."""
 
 import asyncio
 from base64 import b64encode
@@ -12,7 +12,7 @@ from carrel.records import attachments_by_id
 from carrel.sessions import insert_lane
 from tests.harness.server import HttpServer
 from tests.requirements.mark import requirement
-from tests.surfaces.talking import Json, refused, run_of, session_of, settled, texts
+from tests.surfaces.api_calls import Json, refused, run_of, session_of, settled, texts
 
 pytestmark = pytest.mark.anyio
 

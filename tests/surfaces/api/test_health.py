@@ -1,4 +1,4 @@
-"""Whether the server lives and is ready, what it measures, and the settings it runs with."""
+"""Whether the server is alive and ready, its metrics, and the settings it runs with."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""Notifications over the API: everybody's own mailbox, read once, live; programs have none."""
+"""Notifications over the API: one mailbox per person, live, marked as read; programs have none."""
 
 from collections.abc import AsyncIterator
 
@@ -8,8 +8,8 @@ import pytest
 from carrel.kernel.settings import RunsSettings, Settings
 from carrel.runs.pruner import prune
 from tests.harness.server import HttpServer
-from tests.surfaces.api.following import follow
-from tests.surfaces.talking import Json, refused, send_and_wait
+from tests.surfaces.api.stream_client import follow
+from tests.surfaces.api_calls import Json, refused, send_and_wait
 
 pytestmark = pytest.mark.anyio
 PATH = "/api/notifications"

@@ -1,4 +1,4 @@
-"""Finding routes by the first part of a path: nothing else is answered than in a plain list of the same routes."""
+"""Finding routes by the first part of a path gives the same answers as a plain list of routes."""
 
 import pytest
 from starlette.applications import Starlette

@@ -1,4 +1,4 @@
-"""Runs over the API: starting, listing, waiting, answering, cancelling, repeating, and their receipts."""
+"""Runs over the API: start, list, wait, answer, cancel, retry, and their receipts."""
 
 import asyncio
 
@@ -8,7 +8,7 @@ import pytest
 from carrel.kernel.settings import SessionsSettings, Settings
 from tests.harness.server import HttpServer, open_http_server
 from tests.requirements.mark import requirement
-from tests.surfaces.talking import refused, run_of, send_and_wait, session_of, settled, start
+from tests.surfaces.api_calls import refused, run_of, send_and_wait, session_of, settled, start
 
 pytestmark = pytest.mark.anyio
 

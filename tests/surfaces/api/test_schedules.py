@@ -1,4 +1,4 @@
-"""Schedules over HTTP: making, reading, changing and firing them, and what is refused."""
+"""Schedules over HTTP: create, read, change and fire them, and what is refused."""
 
 from typing import Any
 
@@ -11,8 +11,8 @@ from carrel.modes import NewSchedule, make_schedule
 from carrel.storage import Tx
 from tests.harness.server import HttpServer, open_http_server
 from tests.requirements.mark import requirement
-from tests.surfaces.api.following import follow
-from tests.surfaces.talking import Json, refused, send_and_wait, settled, texts
+from tests.surfaces.api.stream_client import follow
+from tests.surfaces.api_calls import Json, refused, send_and_wait, settled, texts
 
 pytestmark = pytest.mark.anyio
 ALL = "/api/schedules"

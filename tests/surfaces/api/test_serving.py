@@ -1,4 +1,4 @@
-"""What every endpoint shares: request ids, strict reading, the error body, idempotency."""
+"""What every endpoint shares: request ids, strict decoding, the error body, idempotency."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""Changing sessions: sending, patching, stopping, archiving and deleting."""
+"""Changing sessions: send, patch, stop, archive and delete."""
 
 import asyncio
 
@@ -10,7 +10,7 @@ from carrel.kernel.settings import RunsSettings, SendMatch, SendPolicySettings, 
 from carrel.sessions import insert_lane
 from tests.harness.server import HttpServer, open_http_server
 from tests.requirements.mark import requirement
-from tests.surfaces.talking import refused, run_of, send_and_wait, session_of, settled, start
+from tests.surfaces.api_calls import refused, run_of, send_and_wait, session_of, settled, start
 
 pytestmark = pytest.mark.anyio
 

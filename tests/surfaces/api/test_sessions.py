@@ -8,7 +8,7 @@ import pytest
 from carrel.access import NewToken, mint_token
 from tests.harness.server import HttpServer
 from tests.requirements.mark import requirement
-from tests.surfaces.talking import refused, run_of, send_and_wait, session_of, start, texts
+from tests.surfaces.api_calls import refused, run_of, send_and_wait, session_of, start, texts
 
 pytestmark = pytest.mark.anyio
 

@@ -1,4 +1,4 @@
-"""The stream: in order, without a gap, from a cursor, within the follower's view, and never in anybody's way."""
+"""The stream of events: in order, without gaps, from a cursor, and only what the client may see."""
 
 import asyncio
 import contextlib
@@ -15,7 +15,7 @@ from carrel.surfaces.api import stream
 from carrel.surfaces.http import streaming
 from tests.harness.server import HttpServer, open_http_server
 from tests.requirements.mark import requirement
-from tests.surfaces.api.following import Follower, follow
+from tests.surfaces.api.stream_client import Follower, follow
 
 pytestmark = pytest.mark.anyio
 

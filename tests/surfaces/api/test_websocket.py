@@ -1,4 +1,4 @@
-"""The chat's WebSocket: binding, lines, words as they come, events, and how it ends."""
+"""The chat's WebSocket: binding, messages, live text, events, and how it closes."""
 
 import asyncio
 import json
@@ -16,7 +16,7 @@ from carrel.surfaces.api import websocket
 from carrel.surfaces.api.silent_text import SilentTextFilter
 from tests.harness.server import HttpServer, open_http_server
 from tests.requirements.mark import requirement
-from tests.surfaces.talking import session_of, settled, start, texts
+from tests.surfaces.api_calls import session_of, settled, start, texts
 
 pytestmark = pytest.mark.anyio
 

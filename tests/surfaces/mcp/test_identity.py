@@ -1,4 +1,4 @@
-"""Who speaks MCP: tokens, sessions, hosts, and where a client learns what it needs."""
+"""Who may use MCP: tokens, sessions, hosts, and the metadata for clients."""
 
 import asyncio
 
@@ -10,8 +10,8 @@ from carrel.access import NewToken, mint_token
 from carrel.kernel.settings import AuthSettings, ServerSettings, Settings
 from tests.harness.server import HttpServer, open_http_server
 from tests.requirements.mark import requirement
-from tests.surfaces.mcp.speaking import ask, call, connected, result_of
-from tests.surfaces.talking import send_and_wait, start
+from tests.surfaces.api_calls import send_and_wait, start
+from tests.surfaces.mcp.client import ask, call, connected, result_of
 
 pytestmark = pytest.mark.anyio
 SESSION = "x-openclaw-session-key"

@@ -1,4 +1,4 @@
-"""MCP as a run's agent speaks it: with the token it was handed it has the model's tools, up to the turn's end."""
+"""MCP with a run's token: it offers the model's tools until the turn ends."""
 
 import json
 from collections.abc import AsyncIterator
@@ -11,8 +11,8 @@ from mcp import Client
 
 from tests.harness.server import HttpServer, open_http_server
 from tests.requirements.mark import requirement
-from tests.surfaces.mcp.speaking import ERAS, Json, connected
-from tests.surfaces.talking import settled, start
+from tests.surfaces.api_calls import settled, start
+from tests.surfaces.mcp.client import ERAS, Json, connected
 
 pytestmark = pytest.mark.anyio
 QUESTION: Json = {"question": "Which one?"}

@@ -1,1 +1,1 @@
-"""Open Responses: what callers say, how it is answered, streamed and gone on from."""
+"""Open Responses: creating, streaming and continuing responses."""

@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 from tests.harness.server import HttpServer
-from tests.surfaces.responses.speaking import WEATHER, post, refused, respond, text_of
+from tests.surfaces.responses.client import WEATHER, post, refused, respond, text_of
 
 pytestmark = pytest.mark.anyio
 PIXEL = base64.b64encode(b"\x89PNG\r\n\x1a\n0000").decode()

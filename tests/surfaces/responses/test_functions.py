@@ -1,4 +1,4 @@
-"""Functions that callers make themselves: their calls come back, their outputs go on with the same run."""
+"""Functions that callers execute: their calls are returned, and their outputs continue the same run."""
 
 import json
 from typing import Any
@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 from tests.harness.server import HttpServer, open_http_server
-from tests.surfaces.responses.speaking import (
+from tests.surfaces.responses.client import (
     WEATHER,
     Json,
     calls_of,

@@ -11,7 +11,7 @@ from openai.types.responses import Response
 from tests.harness.process import RunningServer, Start, reaching
 from tests.requirements.mark import requirement
 from tests.scripted_gateway import Answer, Request, ScriptedGateway, calls, text
-from tests.surfaces.responses.speaking import WEATHER
+from tests.surfaces.responses.client import WEATHER
 
 TOOL: Any = WEATHER | {"strict": False}
 

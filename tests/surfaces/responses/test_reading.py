@@ -4,7 +4,7 @@ import httpx
 import pytest
 
 from tests.harness.server import HttpServer
-from tests.surfaces.responses.speaking import WEATHER, events_of, post, read, refused, respond, text_of
+from tests.surfaces.responses.client import WEATHER, events_of, post, read, refused, respond, text_of
 
 pytestmark = pytest.mark.anyio
 KEY = "X-Idempotency-Key"

@@ -1,4 +1,4 @@
-"""Which agent and which session a request belongs to, and who may enter it."""
+"""Which agent and session a request is for, and who may use it."""
 
 import re
 
@@ -8,7 +8,7 @@ import pytest
 from carrel.kernel import caller_hash
 from tests.harness.server import HttpServer
 from tests.requirements.mark import requirement
-from tests.surfaces.responses.speaking import Json, post, refused, respond
+from tests.surfaces.responses.client import Json, post, refused, respond
 
 pytestmark = pytest.mark.anyio
 SESSION = "x-openclaw-session-key"

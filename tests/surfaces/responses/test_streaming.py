@@ -1,4 +1,4 @@
-"""Streams of a response: which events, in which order, and that what was sent is what is kept."""
+"""Streams of a response: which events, in which order, and that what was sent is what is stored."""
 
 import json
 from collections.abc import AsyncIterator
@@ -12,7 +12,7 @@ from carrel.wire import Wire
 from tests.harness.server import HttpServer, open_http_server
 from tests.requirements.mark import requirement
 from tests.scripted_gateway import DROP, MODEL, Gate, ScriptedGateway, call_item, http_error, message_item, raw, text
-from tests.surfaces.responses.speaking import ENDS, Json, deltas, events_of, read, respond, streaming, text_of
+from tests.surfaces.responses.client import ENDS, Json, deltas, events_of, read, respond, streaming, text_of
 
 pytestmark = pytest.mark.anyio
 

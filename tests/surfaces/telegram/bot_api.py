@@ -1,4 +1,4 @@
-"""A Bot API on a real port that remembers what it was asked and answers as it is told: the only fake of these tests."""
+"""A Bot API on a real port that records its calls and answers as it is told: the only fake of these tests."""
 
 import asyncio
 import json

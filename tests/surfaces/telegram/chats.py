@@ -1,4 +1,4 @@
-"""People in Telegram chats, for tests: updates as Telegram sends them, and a house that has a bot."""
+"""Telegram chats for tests: updates as Telegram sends them, and a server with a bot."""
 
 import itertools
 from collections.abc import AsyncIterator

@@ -1,4 +1,4 @@
-"""A server that is killed in the middle of an answer loses nothing of it."""
+"""A server that is killed while it posts an answer loses nothing of it."""
 
 import asyncio
 from pathlib import Path

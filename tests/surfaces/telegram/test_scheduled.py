@@ -1,8 +1,8 @@
-"""What a schedule says in a session of a chat is answered in that chat."""
+"""The reply to a schedule's message is posted to the chat of its session."""
 
 import pytest
 
-from tests.surfaces.talking import settled
+from tests.surfaces.api_calls import settled
 from tests.surfaces.telegram.bot_api import BotApi
 from tests.surfaces.telegram.chats import OWNER, bot_house, message, post, telegram_settings
 

@@ -1,4 +1,4 @@
-"""Commands and sessions in a chat: one pointer for both, and what a session says of its own accord."""
+"""Commands and sessions in a chat: one pointer for both, and messages that no person asked for."""
 
 import json
 
@@ -7,10 +7,10 @@ from msgspec import structs
 
 from carrel.kernel.settings import ToolsAgentToAgentSettings, ToolsSessionsSettings, ToolsSettings
 from tests.requirements.mark import requirement
-from tests.surfaces.talking import send_and_wait, session_of
+from tests.surfaces.api_calls import send_and_wait, session_of
 from tests.surfaces.telegram.bot_api import Answer, BotApi
 from tests.surfaces.telegram.chats import GROUP, OWNER, bot_house, group, message, post, telegram_settings
-from tests.surfaces.telegram.waits import hurry, until_put_off, until_told
+from tests.surfaces.telegram.post_retries import hurry, until_put_off, until_told
 
 pytestmark = pytest.mark.anyio
 DIRECT = f"agent:main:telegram:direct:{OWNER}"

@@ -1,4 +1,4 @@
-"""A spawned session that goes on in a topic of the requester's forum."""
+"""A spawned session that continues in a topic of the requester's forum."""
 
 import json
 from typing import Any

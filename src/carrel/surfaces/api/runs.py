@@ -21,7 +21,6 @@ from carrel.runs import (
     RunFilter,
     Why,
     answer,
-    answer_text,
     cancel,
     deliver,
     explain,
@@ -217,7 +216,8 @@ async def answer_run(call: Call[Answered, NoQuery]) -> OneRun:
 
     def work(tx: Tx, access: Access) -> OneRun:
         run = visible_run(tx, access, call.path("id"))
-        text, approved = answer_text(run, call.body.text, call.body.approve), call.body.approve
+        approved = call.body.approve
+        text = run.answer_text(call.body.text, approved)
         message = Message(text=text, provenance=Provenance(kind="external_user", actor=access.actor_id))
         return OneRun(run=run_shape(tx, access, answer(tx, access, run.id, message, approved=approved)))
 

@@ -8,7 +8,7 @@ from starlette.datastructures import Headers
 from carrel.agents import Agent, default_agent, named_agent
 from carrel.kernel import Access, Code, Refusal, SessionKey, caller_hash, key_text
 from carrel.kernel.limits import NAME_CHARS_MAX
-from carrel.runs import Run, run_by_id, running_of_lane
+from carrel.runs import Run, live_runs_of_lane, run_by_id
 from carrel.sessions import FoundSession, find_session
 from carrel.storage import Tx
 from carrel.surfaces.http.tool_callers import SESSION_HEADER
@@ -155,11 +155,11 @@ def _session(tx: Tx, access: Access, reference: str, named: Agent | None) -> Fou
         raise wrong(SESSION_HEADER, message, str(Code.RESERVED_SESSION_KEY))
     if (named is not None and found.key.agent != named.id) or not _may_use(access, found):
         raise _unknown_session()
-    session = found.session
-    if session is not None and session.closed_at is not None and running_of_lane(tx, access, str(found.key)) is None:
-        raise ResponsesError(
-            403, str(Code.SESSION_CLOSED), "This generation of the session is closed.", param=SESSION_HEADER
-        )
+    if found.session is not None and found.session.closed_at is not None:
+        live = live_runs_of_lane(tx, access, str(found.key))
+        if not any(run.state == "running" for run in live):
+            message = "This generation of the session is closed."
+            raise ResponsesError(403, str(Code.SESSION_CLOSED), message, param=SESSION_HEADER)
     return found
 
 

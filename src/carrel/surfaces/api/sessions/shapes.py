@@ -6,7 +6,7 @@ from msgspec import structs
 
 from carrel.journal import entries_by_session
 from carrel.kernel import Access, iso, not_found
-from carrel.runs import running_of_lane
+from carrel.runs import live_runs_of_lane
 from carrel.sessions import Lane, LaneRow, Session, lane_row
 from carrel.storage import Tx
 from carrel.tools import PlanMode, SessionRow, message_shape, session_row
@@ -69,8 +69,8 @@ def generation_shapes(tx: Tx, access: Access, lane: Lane, generations: list[Sess
 
 def _generation_state(tx: Tx, access: Access, row: LaneRow, session: Session) -> State:
     """Return the state of an older generation: busy only while a run that started in it is running."""
-    running = running_of_lane(tx, access, row.lane.key) if row.busy else None
-    return "busy" if running is not None and running.session_id == session.id else "closed"
+    live = live_runs_of_lane(tx, access, row.lane.key) if row.busy else []
+    return "busy" if any(run.state == "running" and run.session_id == session.id for run in live) else "closed"
 
 
 def _shape(tx: Tx, access: Access, row: LaneRow, state: str) -> SessionShape:

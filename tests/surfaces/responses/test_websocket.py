@@ -1,4 +1,4 @@
-"""The WebSocket transport: a request at a time, and what is not stored is known on its connection alone."""
+"""The WebSocket transport: one request at a time, and unstored responses known to their connection alone."""
 
 import asyncio
 import json
@@ -11,7 +11,7 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import InvalidStatus
 
 from tests.harness.server import HttpServer
-from tests.surfaces.responses.speaking import ENDS, WAIT_SECONDS_MAX, Json, deltas, text_of
+from tests.surfaces.responses.client import ENDS, WAIT_SECONDS_MAX, Json, deltas, text_of
 
 pytestmark = pytest.mark.anyio
 

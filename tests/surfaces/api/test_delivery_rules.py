@@ -1,4 +1,4 @@
-"""The one door: whichever way a message comes, policy, limits and provenance meet it."""
+"""Policy, limits and provenance apply to every message, whichever endpoint it comes by."""
 
 import json
 from collections.abc import Awaitable, Callable
@@ -13,7 +13,7 @@ import carrel
 from carrel.kernel.settings import RunsSettings, SendPolicySettings, SessionsSettings, Settings
 from tests.harness.server import HttpServer, open_http_server
 from tests.requirements.mark import requirement
-from tests.surfaces.talking import Json, run_of, send_and_wait, start
+from tests.surfaces.api_calls import Json, run_of, send_and_wait, start
 
 KEY = "agent:main:web:my-own-chat"
 # A way in: gives the accepted run's id, or the code of the refusal.

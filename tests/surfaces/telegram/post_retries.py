@@ -1,4 +1,4 @@
-"""Posts that wait for another attempt: until there is one, and how to let it come at once."""
+"""Posts that wait for another attempt: wait until there is one, and make it due at once."""
 
 import asyncio
 

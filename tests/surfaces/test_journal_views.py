@@ -1,4 +1,4 @@
-"""One journal, many views of it: an entry has the same id and the same words wherever it is shown."""
+"""An entry of the journal has the same id and text in every view."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from tests.harness.server import HttpServer
 from tests.requirements.mark import requirement
 from tests.surfaces.a2a.a2a_calls import ask, message
 from tests.surfaces.a2a.a2a_calls import text_of as words_of
-from tests.surfaces.api.following import follow
+from tests.surfaces.api.stream_client import follow
 from tests.surfaces.api.test_changes import changes
 
 pytestmark = pytest.mark.anyio

@@ -1,8 +1,7 @@
-"""The wall between accounts: no endpoint, whatever ids it is asked with, tells or changes anything of another account.
+"""Accounts are isolated: no endpoint shows or changes anything of another account, whatever ids it is called with.
 
-Everything of account A bears a mark, in its ids and in its texts. Account B's owner then goes through the whole table
-of endpoints with A's ids in every place where an id can stand; what B sees must be as if A did not exist, and A must be
-as it was.
+Everything in account A is marked, in its ids and its texts. The owner of account B then calls every endpoint with A's
+ids wherever an id is possible; B must see nothing of A, and A must stay unchanged.
 """
 
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""One tool, three doors: as a model's function, over HTTP and over MCP it is the same, refused and granted alike."""
+"""A tool is the same as a model's function, over HTTP and over MCP, and allowed or refused alike."""
 
 import json
 from typing import Any
@@ -10,8 +10,8 @@ import pytest
 from carrel.tools import CATALOG
 from tests.harness.server import HttpServer
 from tests.requirements.mark import requirement
-from tests.surfaces.mcp.speaking import Json, call, result_of
-from tests.surfaces.talking import send_and_wait, start
+from tests.surfaces.api_calls import send_and_wait, start
+from tests.surfaces.mcp.client import Json, call, result_of
 
 pytestmark = pytest.mark.anyio
 LANE = "agent:main:task:caller"

@@ -1,4 +1,4 @@
-"""Clients of MCP: the official one in both eras of the protocol, and requests by hand."""
+"""MCP clients: the official one with both versions of the handshake, and requests by hand."""
 
 import contextlib
 import json

@@ -1,4 +1,4 @@
-"""Speaking Open Responses in a few words, for tests about what comes of it."""
+"""Shorthands for Open Responses."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""What is said to the bot is heard once, by the right agent, in the session of the chat it was said in."""
+"""A message to the bot is received once, by the right agent, in the session of its chat."""
 
 import asyncio
 from typing import Any
@@ -8,7 +8,7 @@ import pytest
 
 from carrel.kernel.settings import SendMatch, SendPolicySettings, SendRule, SessionsSettings
 from tests.requirements.mark import requirement
-from tests.surfaces.talking import session_of
+from tests.surfaces.api_calls import session_of
 from tests.surfaces.telegram.bot_api import BOT_NAME, BotApi
 from tests.surfaces.telegram.chats import (
     ADDRESS,

@@ -1,4 +1,4 @@
-"""What a transport has in front of it: pointers, their repair, and fresh keys that make nothing."""
+"""The active session of a client: pointers, their repair, and new keys that create nothing."""
 
 import httpx
 import pytest
@@ -6,7 +6,7 @@ import pytest
 from carrel.kernel.settings import SessionsSettings, Settings
 from tests.harness.server import HttpServer, open_http_server
 from tests.requirements.mark import requirement
-from tests.surfaces.talking import refused, send_and_wait, session_of
+from tests.surfaces.api_calls import refused, send_and_wait, session_of
 
 pytestmark = pytest.mark.anyio
 

@@ -1,4 +1,4 @@
-"""What agents say reaches the chat: in order, in parts, and again after failures and restarts; no turn waits for it."""
+"""Replies reach the chat in order, in parts, and again after failures and restarts; no turn waits for it."""
 
 import asyncio
 
@@ -10,10 +10,10 @@ from carrel.kernel.limits import TELEGRAM_MESSAGE_UNITS_MAX
 from carrel.runs import Run
 from carrel.surfaces.telegram.phrases import outcome_words, parts_of
 from tests.requirements.mark import requirement
-from tests.surfaces.talking import settled
+from tests.surfaces.api_calls import settled
 from tests.surfaces.telegram.bot_api import TOKEN, Answer, BotApi
 from tests.surfaces.telegram.chats import GROUP, OWNER, STRANGER, bot_house, group, message, post, telegram_settings
-from tests.surfaces.telegram.waits import hurry, until_put_off
+from tests.surfaces.telegram.post_retries import hurry, until_put_off
 
 pytestmark = pytest.mark.anyio
 DIRECT = f"agent:main:telegram:direct:{OWNER}"

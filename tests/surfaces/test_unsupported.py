@@ -1,4 +1,4 @@
-"""What this version does not offer is mentioned nowhere."""
+"""Features that this version does not offer are mentioned nowhere."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A follower of the stream, for tests: frames as they come, every wait bounded."""
+"""A client of the event stream, for tests: frames as they arrive, every wait bounded."""
 
 import asyncio
 import contextlib

@@ -1,4 +1,4 @@
-"""MCP as clients speak it: both eras of the official client, every version by hand, tools only."""
+"""The MCP protocol: both eras of the official client, every version by hand, tools only."""
 
 import asyncio
 
@@ -7,8 +7,8 @@ import jsonschema  # type: ignore[import-untyped]
 import pytest
 
 from tests.harness.server import HttpServer
-from tests.surfaces.mcp.speaking import ERAS, HANDSHAKES, Json, ask, call, connected, result_of, text_of
-from tests.surfaces.talking import send_and_wait
+from tests.surfaces.api_calls import send_and_wait
+from tests.surfaces.mcp.client import ERAS, HANDSHAKES, Json, ask, call, connected, result_of, text_of
 
 pytestmark = pytest.mark.anyio
 

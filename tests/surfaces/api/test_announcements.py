@@ -1,4 +1,4 @@
-"""What becomes of a sent message's announcement, as the API shows it, and that an undelivered one can be delivered."""
+"""The announcement of a sent message as the API shows it, and delivering an undelivered one again."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -10,7 +10,7 @@ from carrel.exchanges.store import EXCHANGES
 from tests.harness.engine import SECONDS_MAX
 from tests.harness.server import HttpServer
 from tests.requirements.mark import requirement
-from tests.surfaces.talking import Json, refused, run_of, send_and_wait, settled
+from tests.surfaces.api_calls import Json, refused, run_of, send_and_wait, settled
 
 pytestmark = pytest.mark.anyio
 WRITER = "agent:writer:main"
