@@ -95,12 +95,12 @@ def follower() -> Follower:
     return followed
 
 
-def test_evidence_without_a_fault_is_found_without_a_fault(follower: Follower) -> None:
+def test_correct_evidence_shows_no_problem(follower: Follower) -> None:
     assert violations(Said(runs=ACCEPTED), FINE, REQUESTS, follower) == []
 
 
 @pytest.mark.parametrize("complaint", SPOILED)
-def test_a_broken_promise_is_told(complaint: str, follower: Follower) -> None:
+def test_a_broken_promise_is_reported(complaint: str, follower: Follower) -> None:
     broken = violations(Said(runs=ACCEPTED), SPOILED[complaint](FINE), REQUESTS, follower)
     assert any(complaint in sentence for sentence in broken), broken
 

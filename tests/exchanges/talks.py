@@ -73,7 +73,7 @@ class Talk:
             await asyncio.gather(self._serving, return_exceptions=True)
 
     async def begin_turn(self) -> None:
-        """Begin a turn of the requester."""
+        """Start a turn of the requester."""
         await self.engine.say(self.asker, "ask the other")
         self.own = await self.engine.take_one()
         await self.engine.start_turn(self.own)
@@ -90,7 +90,7 @@ class Talk:
         return run_caller(self.house, access, agent, lane, run, None)
 
     def change_house(self, **changes: Any) -> None:
-        """Change what surrounds the requester."""
+        """Change the services of the requester."""
         self.house = msgspec.structs.replace(self.house, **changes)
         self._caller = msgspec.structs.replace(self.caller, services=self.house)
 

@@ -1,4 +1,4 @@
-"""Sub-agents from the spawn to the announce: the result comes back once, and nothing is left behind."""
+"""Sub-agents from spawn to announce: the result is delivered once, and nothing is left behind."""
 
 import asyncio
 import json
@@ -42,8 +42,8 @@ SECONDS_MAX = 20.0
 MAIN = SessionKey.of("main", "main")
 
 
-class House:
-    """A floor whose agents spawn, with the model that plays them."""
+class Spawner:
+    """A server whose agents spawn, with the model that plays them."""
 
     def __init__(self, server: Server, play: Play) -> None:
         self.server = server
@@ -52,7 +52,7 @@ class House:
     async def spawn(
         self, rest: str = "main", agent: str = "main", asked_by: Access | None = None, **params: Any
     ) -> dict[str, Any]:
-        """Let an agent spawn one; the call's answer, once its turn has ended."""
+        """Let an agent spawn a child; return the result of the call once the turn has ended."""
         asking = spawn({"task": "count the sheep", **params})
         run = await self.server.ask(asking, rest, agent=agent, access=asked_by)
         results = [entry.content for entry in await self.server.entries(run) if entry.role == "toolResult"]
@@ -60,7 +60,7 @@ class House:
         return answer
 
     async def until_ended(self, run_id: str) -> Exchange | None:
-        """What became of a spawn once it is no longer open; None when it was forgotten with its child."""
+        """Return the exchange of a spawn once it is no longer open; None when it was deleted with its child."""
         access, db = self.server.access, self.server.db
         async with asyncio.timeout(SECONDS_MAX):
             while True:
@@ -71,7 +71,7 @@ class House:
                 await db.bell(EXCHANGES).wait(version, 1)
 
     async def announced(self, run_id: str) -> str:
-        """The announcement of a spawn that was delivered."""
+        """Return the announcement of a delivered spawn."""
         exchange = await self.until_ended(run_id)
         assert exchange is not None
         assert exchange.state == "delivered", exchange
@@ -79,11 +79,11 @@ class House:
         return exchange.announcement
 
     async def told(self, recipient: str = OWNERS) -> list[Notification]:
-        """What somebody was told, the newest first."""
+        """Return the notifications of a person, newest first."""
         return await self.server.read(lambda tx: newest_notifications(tx, self.server.access, recipient, limit=50))
 
     async def runs_in(self, key: SessionKey) -> list[Run]:
-        """The runs of a lane, oldest first, once they all rest."""
+        """Return the runs of a lane, oldest first, once all have settled."""
         wanted = RunFilter(key=str(key))
         async with asyncio.timeout(SECONDS_MAX):
             while True:
@@ -99,28 +99,32 @@ class House:
         return await self.server.read(lambda tx: lane_of(tx, self.server.access, SessionKey.parse(key)))
 
     async def timeline(self, key: SessionKey) -> list[Entry]:
-        """What the open generation of a lane has heard and said."""
+        """Return the transcript of the open generation of a lane."""
         session = await self.server.read(lambda tx: open_session_of(tx, self.server.access, str(key)))
         assert session is not None
         return await self.server.read(lambda tx: entries_of_session(tx, self.server.access, session.id, limit=100))
 
 
-def root_in(house: House, folder: Path) -> Path:
-    """The workspace of agent main."""
-    return folder / "workspaces" / house.server.access.account_id / "main"
+def root_in(spawner: Spawner, folder: Path) -> Path:
+    """Return the workspace of agent main."""
+    return folder / "workspaces" / spawner.server.access.account_id / "main"
 
 
 @pytest.fixture
-async def house(anyio_backend: str, store_url: str, gateway: ScriptedGateway, tmp_path: Path) -> AsyncIterator[House]:
+async def spawner(
+    anyio_backend: str, store_url: str, gateway: ScriptedGateway, tmp_path: Path
+) -> AsyncIterator[Spawner]:
     async with open_server(store_url, gateways_to(gateway), settings_in(tmp_path)) as server:
-        yield House(server, Play(gateway))
+        yield Spawner(server, Play(gateway))
 
 
 @requirement("S2.subannounce.posts", "S2.subannounce.form", "S2.subannounce.stats", "S2.x.result.nochannel")
-async def test_a_result_is_announced_with_status_result_notes_and_stats_and_wakes_the_requester(house: House) -> None:
-    answer = await house.spawn(label="sheep")
-    told = await house.announced(answer["runId"])
-    child = await house.server.run((await house.runs_in(SessionKey.parse(answer["childSessionKey"])))[0])
+async def test_a_result_is_announced_with_status_result_notes_and_stats_and_wakes_the_requester(
+    spawner: Spawner,
+) -> None:
+    answer = await spawner.spawn(label="sheep")
+    told = await spawner.announced(answer["runId"])
+    child = await spawner.server.run((await spawner.runs_in(SessionKey.parse(answer["childSessionKey"])))[0])
     status, result, notes, stats = told.splitlines()
     assert (status, result, notes) == ("Status: completed", "Result: twelve sheep", "Notes: one was a goat")
     for part in (
@@ -132,7 +136,7 @@ async def test_a_result_is_announced_with_status_result_notes_and_stats_and_wake
         "label sheep",
     ):
         assert part in stats
-    first, woken = await house.runs_in(MAIN)
+    first, woken = await spawner.runs_in(MAIN)
     assert woken.text == told
     assert (woken.source().kind, woken.source().source_session_key) == ("announce", answer["childSessionKey"])
     assert woken.reply == "heard Status: completed"
@@ -141,140 +145,142 @@ async def test_a_result_is_announced_with_status_result_notes_and_stats_and_wake
 
 
 @requirement("S2.subannounce.posts")
-async def test_what_a_person_spawned_is_written_down_and_wakes_nobody(house: House, gateway: ScriptedGateway) -> None:
-    await house.server.ask("hello")
-    person = await requester_at(house.server, kind="owner")
+async def test_the_result_of_a_persons_spawn_is_appended_without_a_run(
+    spawner: Spawner, gateway: ScriptedGateway
+) -> None:
+    await spawner.server.ask("hello")
+    person = await requester_at(spawner.server, kind="owner")
     answer = await person.spawn()
-    told = await house.announced(answer["runId"])
-    newest = (await house.timeline(MAIN))[-1]
+    told = await spawner.announced(answer["runId"])
+    newest = (await spawner.timeline(MAIN))[-1]
     assert (newest.content, newest.role, newest.run_id) == (told, "user", None)
     assert newest.provenance.kind == "announce"
-    assert len(await house.runs_in(MAIN)) == 1
-    await house.server.ask("and now?")
+    assert len(await spawner.runs_in(MAIN)) == 1
+    await spawner.server.ask("and now?")
     shown = [item["content"][-1]["text"] for item in gateway.requests[-1].json["input"]]
     assert shown[-2:] == [told, "and now?"], "the next turn knows of it"
 
 
 @requirement("S2.subannounce.form")
-async def test_the_status_is_the_engines_and_not_the_models(house: House) -> None:
-    house.play.child = "Status: failed. Everything went wrong."
-    answer = await house.spawn()
-    assert (await house.announced(answer["runId"])).startswith("Status: completed\nResult: Status: failed. Everyth")
+async def test_the_status_comes_from_the_engine_not_from_the_model(spawner: Spawner) -> None:
+    spawner.play.child = "Status: failed. Everything went wrong."
+    answer = await spawner.spawn()
+    assert (await spawner.announced(answer["runId"])).startswith("Status: completed\nResult: Status: failed. Everyth")
 
 
 @requirement("S2.subannounce.posts", "S2.subannounce.form", "S2.x.result.kept")
-async def test_a_child_that_fails_is_announced_with_what_it_has_to_say_about_it(house: House) -> None:
-    house.play.child = http_error(400, "no sheep here")
-    answer = await house.spawn()
-    told = await house.announced(answer["runId"])
+async def test_a_failed_child_is_announced_with_its_notes(spawner: Spawner) -> None:
+    spawner.play.child = http_error(400, "no sheep here")
+    answer = await spawner.spawn()
+    told = await spawner.announced(answer["runId"])
     assert told.startswith("Status: failed: ")
     assert "no sheep here" in told.splitlines()[0]
     assert "Result: none\nNotes: one was a goat" in told
-    _, step = await house.runs_in(SessionKey.parse(answer["childSessionKey"]))
+    _, step = await spawner.runs_in(SessionKey.parse(answer["childSessionKey"]))
     assert "no sheep here" in step.text, "its transcript does not tell how it ended"
     assert "\nResult: none\n" in step.text
 
 
 @requirement("S2.subannounce.form", "S2.subannounce.empty")
-async def test_a_child_that_fails_after_it_has_done_something_tells_of_that(house: House) -> None:
+async def test_a_failed_child_that_did_something_announces_it(spawner: Spawner) -> None:
     wanted = [calls(("artifact_add", {"text": "sheep", "artifactId": "list"})), http_error(400, "no more sheep")]
-    house.play.child = lambda _request: wanted.pop(0)
-    house.play.notes = http_error(400, "not a word")
-    answer = await house.spawn()
-    told = (await house.announced(answer["runId"])).splitlines()
+    spawner.play.child = lambda _request: wanted.pop(0)
+    spawner.play.notes = http_error(400, "not a word")
+    answer = await spawner.spawn()
+    told = (await spawner.announced(answer["runId"])).splitlines()
     assert "no more sheep" in told[0]
     assert told[1:3] == ['Result: {"artifactId":"list"}', "Notes: none"]
 
 
 @requirement("S2.subannounce.posts", "S2.x.result.kept")
-async def test_a_child_that_is_told_to_try_again_announces_what_comes_of_it(house: House) -> None:
-    house.play.child = http_error(400, "no sheep here")
-    answer = await house.spawn()
-    assert (await house.announced(answer["runId"])).startswith("Status: failed: ")
-    house.play.child = "twelve sheep after all"
-    failed = await house.server.run((await house.runs_in(SessionKey.parse(answer["childSessionKey"])))[0])
-    again = await house.server.db.write(lambda tx: retry(tx, house.server.access, failed, house.server.rules))
-    told = await house.announced(again.id)
+async def test_a_retried_child_announces_its_new_result(spawner: Spawner) -> None:
+    spawner.play.child = http_error(400, "no sheep here")
+    answer = await spawner.spawn()
+    assert (await spawner.announced(answer["runId"])).startswith("Status: failed: ")
+    spawner.play.child = "twelve sheep after all"
+    failed = await spawner.server.run((await spawner.runs_in(SessionKey.parse(answer["childSessionKey"])))[0])
+    again = await spawner.server.db.write(lambda tx: retry(tx, spawner.server.access, failed, spawner.server.rules))
+    told = await spawner.announced(again.id)
     assert told.startswith("Status: completed\nResult: twelve sheep after all\nNotes: one was a goat\n")
-    assert [run.text.splitlines()[0] for run in await house.runs_in(MAIN)][-1] == "Status: completed"
+    assert [run.text.splitlines()[0] for run in await spawner.runs_in(MAIN)][-1] == "Status: completed"
 
 
 @requirement("S2.spawn.timeout", "S2.subannounce.form")
-async def test_a_child_that_takes_too_long_is_ended_and_announced_so(house: House) -> None:
+async def test_a_child_that_times_out_is_announced_as_such(spawner: Spawner) -> None:
     gate = Gate()
-    house.play.child = text("too late", before=gate)
-    answer = await house.spawn(runTimeoutSeconds=1)
-    told = await house.announced(answer["runId"])
+    spawner.play.child = text("too late", before=gate)
+    answer = await spawner.spawn(runTimeoutSeconds=1)
+    told = await spawner.announced(answer["runId"])
     assert told.startswith("Status: timed out\nResult: none\nNotes: one was a goat\n")
     gate.open()
 
 
 @requirement("S2.subannounce.form")
-async def test_a_child_that_is_cancelled_is_announced_so(house: House) -> None:
+async def test_a_cancelled_child_is_announced_as_such(spawner: Spawner) -> None:
     gate = Gate()
-    house.play.child = text("never", before=gate)
-    answer = await house.spawn()
+    spawner.play.child = text("never", before=gate)
+    answer = await spawner.spawn()
     await gate.reached()
-    await (await requester_at(house.server)).server.cancel(answer["runId"])
-    assert (await house.announced(answer["runId"])).startswith("Status: cancelled\nResult: none\nNotes: none\n")
-    assert len(await house.runs_in(SessionKey.parse(answer["childSessionKey"]))) == 1, "it is asked nothing more"
+    await (await requester_at(spawner.server)).server.cancel(answer["runId"])
+    assert (await spawner.announced(answer["runId"])).startswith("Status: cancelled\nResult: none\nNotes: none\n")
+    assert len(await spawner.runs_in(SessionKey.parse(answer["childSessionKey"]))) == 1, "it is asked nothing more"
     gate.open()
 
 
 @requirement("S2.subannounce.empty")
-async def test_an_empty_reply_is_replaced_by_the_newest_tool_result(house: House) -> None:
+async def test_an_empty_reply_is_replaced_by_the_newest_tool_result(spawner: Spawner) -> None:
     wanted = [calls(("artifact_add", {"text": "sheep", "artifactId": "list"})), text("")]
-    house.play.child = lambda _request: wanted.pop(0)
-    answer = await house.spawn()
-    told = await house.announced(answer["runId"])
+    spawner.play.child = lambda _request: wanted.pop(0)
+    answer = await spawner.spawn()
+    told = await spawner.announced(answer["runId"])
     assert 'Result: {"artifactId":"list"}' in told
 
 
 @requirement("S2.subannounce.empty", "S2.x.noreply.stops")
-async def test_a_reply_that_says_there_is_none_is_no_result(house: House) -> None:
-    house.play.child = "NO_REPLY"
-    answer = await house.spawn()
-    assert "\nResult: none\n" in await house.announced(answer["runId"])
+async def test_a_no_reply_token_is_not_a_result(spawner: Spawner) -> None:
+    spawner.play.child = "NO_REPLY"
+    answer = await spawner.spawn()
+    assert "\nResult: none\n" in await spawner.announced(answer["runId"])
 
 
 @requirement("S2.subannounce.skip")
-async def test_a_child_may_stay_silent(house: House) -> None:
-    house.play.notes = "  ANNOUNCE_SKIP\n"
-    answer = await house.spawn()
-    exchange = await house.until_ended(answer["runId"])
+async def test_a_child_can_skip_its_announce(spawner: Spawner) -> None:
+    spawner.play.notes = "  ANNOUNCE_SKIP\n"
+    answer = await spawner.spawn()
+    exchange = await spawner.until_ended(answer["runId"])
     assert exchange is not None
     assert exchange.state == "skipped"
-    assert len(await house.runs_in(MAIN)) == 1
+    assert len(await spawner.runs_in(MAIN)) == 1
 
 
-async def test_notes_that_cannot_be_had_hold_no_result_up(house: House) -> None:
-    house.play.notes = http_error(400, "no more words")
-    answer = await house.spawn()
-    assert "Result: twelve sheep\nNotes: none" in await house.announced(answer["runId"])
+async def test_failing_notes_do_not_delay_the_result(spawner: Spawner) -> None:
+    spawner.play.notes = http_error(400, "no more words")
+    answer = await spawner.spawn()
+    assert "Result: twelve sheep\nNotes: none" in await spawner.announced(answer["runId"])
 
 
 @requirement("S2.spawn.cleanup")
-async def test_a_child_that_was_to_go_is_gone_after_its_announce_and_another_stays(house: House) -> None:
-    kept = await house.spawn(cleanup="keep")
-    await house.announced(kept["runId"])
-    gone = await house.spawn(cleanup="delete")
-    assert await house.until_ended(gone["runId"]) is None
-    assert await house.lane(gone["childSessionKey"]) is None
-    assert await house.lane(kept["childSessionKey"]) is not None
-    announced = [run for run in await house.runs_in(MAIN) if run.provenance_kind == "announce"]
+async def test_a_child_is_deleted_after_its_announce_only_if_asked_for(spawner: Spawner) -> None:
+    kept = await spawner.spawn(cleanup="keep")
+    await spawner.announced(kept["runId"])
+    gone = await spawner.spawn(cleanup="delete")
+    assert await spawner.until_ended(gone["runId"]) is None
+    assert await spawner.lane(gone["childSessionKey"]) is None
+    assert await spawner.lane(kept["childSessionKey"]) is not None
+    announced = [run for run in await spawner.runs_in(MAIN) if run.provenance_kind == "announce"]
     assert [run.source().source_session_key for run in announced] == [kept["childSessionKey"], gone["childSessionKey"]]
 
 
 @requirement("S2.spawn.attachments.redacted")
-async def test_the_content_of_files_is_nowhere_in_what_is_stored_or_sent_again(house: House) -> None:
+async def test_the_content_of_files_is_neither_stored_nor_sent_again(spawner: Spawner) -> None:
     files = [{"name": "sheep.txt", "content": "TOP SECRET SHEEP", "mimeType": "text/plain"}]
-    run = await house.server.ask(spawn({"task": "count", "attachments": files}))
-    answer = json.loads(next(e.content for e in await house.server.entries(run) if e.role == "toolResult"))
+    run = await spawner.server.ask(spawn({"task": "count", "attachments": files}))
+    answer = json.loads(next(e.content for e in await spawner.server.entries(run) if e.role == "toolResult"))
     assert answer["status"] == "accepted"
-    (call,) = [entry for entry in await house.server.entries(run) if entry.role == "toolCall"]
+    (call,) = [entry for entry in await spawner.server.entries(run) if entry.role == "toolCall"]
     told = json.loads((call.details or {})["arguments"])["attachments"]
     assert told == [{"name": "sheep.txt", "mimeType": "text/plain", "content": "[redacted]"}]
-    rows = await house.server.read(
+    rows = await spawner.server.read(
         lambda tx: [
             *tx.all("SELECT details FROM entries WHERE role = 'toolCall'"),
             *tx.all("SELECT output FROM steps"),
@@ -283,7 +289,7 @@ async def test_the_content_of_files_is_nowhere_in_what_is_stored_or_sent_again(h
         ]
     )
     assert "TOP SECRET" not in str(rows)
-    receipt = await house.server.receipt(run, with_body=True)
+    receipt = await spawner.server.receipt(run, with_body=True)
     calls_sent = [item for item in json.loads(receipt.steps[1].body or "")["input"] if item["type"] == "function_call"]
     assert json.loads(calls_sent[0]["arguments"])["attachments"] == told
     assert "TOP SECRET" not in str(calls_sent)
@@ -293,25 +299,25 @@ async def test_the_content_of_files_is_nowhere_in_what_is_stored_or_sent_again(h
 @pytest.mark.parametrize(
     ("cleanup", "retain", "stays"), [("keep", False, False), ("keep", True, True), ("delete", True, False)]
 )
-async def test_files_go_with_the_child_or_stay_where_they_are_to_be_retained(
+async def test_files_are_removed_with_the_child_unless_they_are_retained(
     store_url: str, gateway: ScriptedGateway, tmp_path: Path, cleanup: str, retain: bool, stays: bool
 ) -> None:
-    spawning = ToolsSpawnSettings(attachments=SpawnAttachmentsSettings(retain_on_session_keep=retain))
-    settings = settings_in(tmp_path, tools=ToolsSettings(sessions_spawn=spawning))
+    retaining = ToolsSpawnSettings(attachments=SpawnAttachmentsSettings(retain_on_session_keep=retain))
+    settings = settings_in(tmp_path, tools=ToolsSettings(sessions_spawn=retaining))
     async with open_server(store_url, gateways_to(gateway), settings) as server:
-        house = House(server, Play(gateway))
+        spawner = Spawner(server, Play(gateway))
         gate = Gate()
-        house.play.child = text("done", before=gate)
+        spawner.play.child = text("done", before=gate)
         outside = tmp_path / "treasure"
         outside.write_text("gold")
-        answer = await house.spawn(cleanup=cleanup, attachments=[{"name": "a.txt", "content": "sheep"}])
-        folder = root_in(house, tmp_path) / answer["attachments"]["relDir"]
+        answer = await spawner.spawn(cleanup=cleanup, attachments=[{"name": "a.txt", "content": "sheep"}])
+        folder = root_in(spawner, tmp_path) / answer["attachments"]["relDir"]
         await gate.reached()
         (folder / "link").symlink_to(outside)
         assert (folder / "a.txt").read_text() == "sheep"
-        assert "sheep.txt" not in str(house.play.heard)
+        assert "sheep.txt" not in str(spawner.play.heard)
         gate.open()
-        await house.until_ended(answer["runId"])
+        await spawner.until_ended(answer["runId"])
         await server.kill()
         while await Cleanup(server.db, server.settings).round() == 0:
             pass
@@ -320,12 +326,12 @@ async def test_files_go_with_the_child_or_stay_where_they_are_to_be_retained(
 
 
 @requirement("S2.spawn.attachments.atomic")
-async def test_files_that_a_server_left_without_a_child_are_swept_up_later(house: House, tmp_path: Path) -> None:
-    answer = await house.spawn(attachments=[{"name": "a.txt", "content": "sheep"}])
-    await house.until_ended(answer["runId"])
-    await house.server.kill()
-    attachments = root_in(house, tmp_path) / ".openclaw/attachments"
-    sitting = await requester_at(house.server)
+async def test_files_without_a_child_are_removed_later(spawner: Spawner, tmp_path: Path) -> None:
+    answer = await spawner.spawn(attachments=[{"name": "a.txt", "content": "sheep"}])
+    await spawner.until_ended(answer["runId"])
+    await spawner.server.kill()
+    attachments = root_in(spawner, tmp_path) / ".openclaw/attachments"
+    sitting = await requester_at(spawner.server)
     owned = (await sitting.spawn(attachments=[{"name": "a.txt", "content": "sheep"}]))["attachments"]["relDir"]
     name = answer["childSessionKey"].rpartition(":")[2]
     foreign = "0b5ff0c6-6c9c-4f0e-9d4b-3d6a3a2d9e11"
@@ -335,118 +341,118 @@ async def test_files_that_a_server_left_without_a_child_are_swept_up_later(house
         os.utime(path, (0, 0))
     fresh = attachments / "fresh"
     fresh.mkdir()
-    await Cleanup(house.server.db, house.server.settings).sweep_strays()
+    await Cleanup(spawner.server.db, spawner.server.settings).sweep_strays()
     left = {path.name for path in attachments.iterdir()}
     assert left == {owned.rpartition("/")[2], foreign, "notes", "fresh"}, "only what this account made and lost goes"
 
 
 @requirement("S2.x.result.gone", "S2.x.result.kept")
-async def test_a_result_for_a_session_that_ended_goes_to_the_next_generation_and_is_told_to_the_owners(
-    house: House,
+async def test_a_result_for_an_ended_session_goes_to_the_next_generation_and_notifies_the_owners(
+    spawner: Spawner,
 ) -> None:
-    await house.announced((await house.spawn())["runId"])
-    assert await house.told() == [], "nobody is told of what arrives where it was asked for"
+    await spawner.announced((await spawner.spawn())["runId"])
+    assert await spawner.told() == [], "nobody is told of what arrives where it was asked for"
     gate = Gate()
-    house.play.child = text("late sheep", before=gate)
-    ada = await house.server.db.write(
-        lambda tx: make_user(tx, house.server.access, name="Ada", slug="ada", email=None, role="member")
+    spawner.play.child = text("late sheep", before=gate)
+    ada = await spawner.server.db.write(
+        lambda tx: make_user(tx, spawner.server.access, name="Ada", slug="ada", email=None, role="member")
     )
-    answer = await house.spawn(asked_by=structs.replace(house.server.access, kind="user", actor_id=ada.id))
-    before = await house.server.read(lambda tx: open_session_of(tx, house.server.access, str(MAIN)))
-    await house.server.db.write(lambda tx: close_generation(tx, house.server.access, MAIN, "reset"))
+    answer = await spawner.spawn(asked_by=structs.replace(spawner.server.access, kind="user", actor_id=ada.id))
+    before = await spawner.server.read(lambda tx: open_session_of(tx, spawner.server.access, str(MAIN)))
+    await spawner.server.db.write(lambda tx: close_generation(tx, spawner.server.access, MAIN, "reset"))
     gate.open()
-    told = await house.announced(answer["runId"])
-    woken = (await house.runs_in(MAIN))[-1]
+    told = await spawner.announced(answer["runId"])
+    woken = (await spawner.runs_in(MAIN))[-1]
     assert before is not None
     assert (woken.text, woken.generation) == (told, before.generation + 1)
-    (notice,) = await house.told()
+    (notice,) = await spawner.told()
     assert (notice.type, notice.run_id, notice.key) == ("run_undelivered", answer["runId"], str(MAIN))
     assert notice.title == "main came back after the session had ended: count the sheep"
     assert str(MAIN) in notice.body
-    assert [each.title for each in await house.told(ada.id)] == [notice.title], "and to who had asked for it"
+    assert [each.title for each in await spawner.told(ada.id)] == [notice.title], "and to who had asked for it"
 
 
 @requirement("S2.x.result.kept")
-async def test_a_result_whose_requester_was_deleted_is_shown_as_undelivered_and_kept(house: House) -> None:
+async def test_a_result_for_a_deleted_requester_is_kept_as_undelivered(spawner: Spawner) -> None:
     gate = Gate()
-    house.play.child = text("orphaned sheep", before=gate)
-    answer = await house.spawn(rest="task:task_9", cleanup="delete")
-    access = house.server.access
+    spawner.play.child = text("orphaned sheep", before=gate)
+    answer = await spawner.spawn(rest="task:task_9", cleanup="delete")
+    access = spawner.server.access
     key = SessionKey.of("main", "task:task_9")
-    await house.runs_in(key)
+    await spawner.runs_in(key)
     # The lane goes, the child does not: as if it had been spawned a moment after the stop.
-    await house.server.db.write(lambda tx: tx.run("UPDATE lanes SET spawned_by = NULL WHERE kind = 'subagent'"))
-    lane = await house.server.read(lambda tx: lane_of(tx, access, key))
+    await spawner.server.db.write(lambda tx: tx.run("UPDATE lanes SET spawned_by = NULL WHERE kind = 'subagent'"))
+    lane = await spawner.server.read(lambda tx: lane_of(tx, access, key))
     assert lane is not None
-    assert await house.server.db.write(lambda tx: remove_lane(tx, access, lane)) is None
+    assert await spawner.server.db.write(lambda tx: remove_lane(tx, access, lane)) is None
     gate.open()
-    exchange = await house.until_ended(answer["runId"])
+    exchange = await spawner.until_ended(answer["runId"])
     assert exchange is not None
     assert exchange.state == "undelivered"
     assert "Result: orphaned sheep" in (exchange.announcement or "")
-    assert await house.lane(answer["childSessionKey"]) is not None, "what was not delivered is not deleted"
+    assert await spawner.lane(answer["childSessionKey"]) is not None, "what was not delivered is not deleted"
 
 
 @requirement("S2.x.stop.cutoff")
-async def test_after_a_stop_no_result_wakes_the_requester(house: House) -> None:
+async def test_after_a_stop_no_result_wakes_the_requester(spawner: Spawner) -> None:
     gate = Gate()
-    house.play.child = text("never", before=gate)
-    answer = await house.spawn()
+    spawner.play.child = text("never", before=gate)
+    answer = await spawner.spawn()
     await gate.reached()
-    access = house.server.access
-    stopped = await house.server.db.write(lambda tx: stop_lane(tx, access, str(MAIN), "stopped"))
+    access = spawner.server.access
+    stopped = await spawner.server.db.write(lambda tx: stop_lane(tx, access, str(MAIN), "stopped"))
     assert stopped == [answer["runId"]]
-    assert (await house.announced(answer["runId"])).startswith("Status: cancelled")
-    assert len(await house.runs_in(MAIN)) == 1
-    assert (await house.timeline(MAIN))[-1].content.startswith("Status: cancelled")
+    assert (await spawner.announced(answer["runId"])).startswith("Status: cancelled")
+    assert len(await spawner.runs_in(MAIN)) == 1
+    assert (await spawner.timeline(MAIN))[-1].content.startswith("Status: cancelled")
     gate.open()
 
 
 @requirement("S2.spawn.archive")
-async def test_children_are_archived_after_their_time_and_their_transcript_stays(
+async def test_idle_children_are_archived_and_keep_their_transcript(
     store_url: str, gateway: ScriptedGateway, tmp_path: Path
 ) -> None:
     async with open_server(store_url, gateways_to(gateway), settings_in(tmp_path)) as server:
-        house = House(server, Play(gateway))
+        spawner = Spawner(server, Play(gateway))
         await server.make_agent("never", subagents=SubagentRules(archive_after_minutes=0))
-        first = await house.spawn()
-        second = await house.spawn(agent="never")
+        first = await spawner.spawn()
+        second = await spawner.spawn(agent="never")
         for answer in (first, second):
-            await house.until_ended(answer["runId"])
+            await spawner.until_ended(answer["runId"])
         child = SessionKey.parse(first["childSessionKey"])
         session = await server.read(lambda tx: open_session_of(tx, server.access, str(child)))
         assert session is not None
         await server.kill()
         await server.db.write(lambda tx: prune(tx, server.settings))
-        assert (await house.lane(first["childSessionKey"])).archived_at is None, "its time has not come"  # type: ignore[union-attr]
+        assert (await spawner.lane(first["childSessionKey"])).archived_at is None, "its time has not come"  # type: ignore[union-attr]
         long_ago = "UPDATE lanes SET updated_at = updated_at - 3700000 WHERE kind = 'subagent'"
         await server.db.write(lambda tx: tx.run(long_ago))
         await server.db.write(lambda tx: prune(tx, server.settings))
-        assert (await house.lane(first["childSessionKey"])).archived_at is None, "its last run ended a moment ago"  # type: ignore[union-attr]
+        assert (await spawner.lane(first["childSessionKey"])).archived_at is None, "its last run ended a moment ago"  # type: ignore[union-attr]
         await server.db.write(lambda tx: tx.run("UPDATE runs SET ended_at = ended_at - 3700000"))
         await server.db.write(lambda tx: prune(tx, server.settings))
-        assert (await house.lane(first["childSessionKey"])).archived_at is not None  # type: ignore[union-attr]
-        assert (await house.lane(second["childSessionKey"])).archived_at is None, "0 is never"  # type: ignore[union-attr]
+        assert (await spawner.lane(first["childSessionKey"])).archived_at is not None  # type: ignore[union-attr]
+        assert (await spawner.lane(second["childSessionKey"])).archived_at is None, "0 is never"  # type: ignore[union-attr]
         said = await server.read(lambda tx: entries_of_session(tx, server.access, session.id, limit=100))
         assert said[0].content == "count the sheep"
         assert await server.read(lambda tx: open_session_of(tx, server.access, str(child))) is None
 
 
 @requirement("S2.spawn.notools", "S2.spawn.nonest")
-async def test_a_child_that_tries_to_spawn_is_refused_and_goes_on(house: House) -> None:
+async def test_a_child_that_tries_to_spawn_is_refused_and_continues(spawner: Spawner) -> None:
     tried = [calls(("sessions_spawn", {"task": "one more"})), text("I could not.")]
-    house.play.child = lambda _request: tried.pop(0)
-    answer = await house.spawn()
-    assert "Result: I could not." in await house.announced(answer["runId"])
-    child = (await house.runs_in(SessionKey.parse(answer["childSessionKey"])))[0]
-    (result,) = [entry for entry in await house.server.entries(child) if entry.role == "toolResult"]
+    spawner.play.child = lambda _request: tried.pop(0)
+    answer = await spawner.spawn()
+    assert "Result: I could not." in await spawner.announced(answer["runId"])
+    child = (await spawner.runs_in(SessionKey.parse(answer["childSessionKey"])))[0]
+    (result,) = [entry for entry in await spawner.server.entries(child) if entry.role == "toolResult"]
     assert json.loads(result.content)["error"]["code"] == "tool_not_allowed"
 
 
-async def test_a_child_knows_who_asked_and_where_its_files_are(house: House, gateway: ScriptedGateway) -> None:
-    answer = await house.spawn(attachments=[{"name": "a.txt", "content": "sheep"}])
-    await house.until_ended(answer["runId"])
-    await house.runs_in(MAIN)
+async def test_a_child_is_briefed_on_its_requester_and_its_files(spawner: Spawner, gateway: ScriptedGateway) -> None:
+    answer = await spawner.spawn(attachments=[{"name": "a.txt", "content": "sheep"}])
+    await spawner.until_ended(answer["runId"])
+    await spawner.runs_in(MAIN)
     told = {
         words.rpartition(":")[0].rpartition(":")[0]: request.json["instructions"]
         for request in gateway.requests
@@ -461,7 +467,7 @@ async def test_a_child_knows_who_asked_and_where_its_files_are(house: House, gat
     assert "NO_REPLY" in gateway.requests[-1].json["instructions"]
 
 
-async def test_the_catalog_says_of_spawning_what_it_takes() -> None:
+async def test_the_catalog_describes_the_parameters_of_spawning() -> None:
     schema = CATALOG.find("sessions_spawn").schema()
     assert set(schema["properties"]) == {
         "task", "label", "agentId", "model", "thinking", "runTimeoutSeconds", "thread", "mode", "cleanup", "sandbox",
@@ -471,9 +477,9 @@ async def test_the_catalog_says_of_spawning_what_it_takes() -> None:
     assert schema["additionalProperties"] is False
 
 
-def test_settings_of_spawning_have_the_promised_defaults() -> None:
-    spawning, defaults = SpawnAttachmentsSettings(), SubagentDefaultsSettings()
-    assert (spawning.max_files, spawning.max_file_bytes, spawning.max_total_bytes) == (50, 1_048_576, 5_242_880)
-    assert (spawning.enabled, spawning.retain_on_session_keep, spawning.dir) == (True, False, ".openclaw/attachments")
+def test_the_settings_of_spawning_have_the_documented_defaults() -> None:
+    spawner, defaults = SpawnAttachmentsSettings(), SubagentDefaultsSettings()
+    assert (spawner.max_files, spawner.max_file_bytes, spawner.max_total_bytes) == (50, 1_048_576, 5_242_880)
+    assert (spawner.enabled, spawner.retain_on_session_keep, spawner.dir) == (True, False, ".openclaw/attachments")
     assert (defaults.run_timeout_seconds, defaults.archive_after_minutes, defaults.max_children) == (0, 60, 5)
     assert Settings().agents == AgentsSettings(defaults=AgentDefaultsSettings(subagents=defaults))

@@ -1,4 +1,4 @@
-"""Two agents talk through real turns: the dispatcher, a real model gateway, and whoever goes on after a send."""
+"""Two agents exchange messages in real turns: with the dispatcher, a model gateway, and the duty of exchanges."""
 
 import asyncio
 import json
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.anyio
 
 
 class Play:
-    """What the two agents say: by lane and by what they are at."""
+    """The replies of the two agents, by lane and step."""
 
     def __init__(self, **send: Any) -> None:
         self.send = {"sessionKey": str(TELLER), "message": "how many?"} | send
@@ -57,7 +57,7 @@ async def open_agents(server: Server) -> None:
 
 
 async def exchange_ended(server: Server, run_id: str) -> Exchange:
-    """What followed after a run, once it has ended."""
+    """Return the exchange that followed a run, once it has ended."""
     bell = server.db.bell(EXCHANGES)
     async with asyncio.timeout(SECONDS_MAX):
         while True:
@@ -69,7 +69,7 @@ async def exchange_ended(server: Server, run_id: str) -> Exchange:
 
 
 async def runs_of(server: Server, key: SessionKey) -> list[Run]:
-    """The runs of a lane, oldest first."""
+    """Return the runs of a lane, oldest first."""
 
     def work(tx: Tx) -> list[Run]:
         return runs_newest_first(tx, server.access, RunFilter(key=str(key)), before=None, limit=50)
@@ -78,9 +78,7 @@ async def runs_of(server: Server, key: SessionKey) -> list[Run]:
 
 
 @requirement("S2.send.wait", "S2.pingpong.starts", "S2.announce.step", "S2.x.reply.once", "S2.x.nodeadlock")
-async def test_one_asks_the_other_answers_both_go_on_and_one_announces(
-    store_url: str, gateway: ScriptedGateway
-) -> None:
+async def test_two_agents_exchange_replies_and_one_announces(store_url: str, gateway: ScriptedGateway) -> None:
     gateway.rule = play = Play()
     play.rounds = {"asker": ["which?"], "teller": ["red"]}
     async with open_server(store_url, gateways_to(gateway), talking_settings()) as server:
@@ -126,7 +124,7 @@ async def test_the_instructions_name_both_lanes_and_the_channel(server: Server, 
 
 
 @requirement("S2.x.nodeadlock", "S2.x.reply.once")
-async def test_a_late_reply_reaches_the_requester_although_its_turn_still_runs(
+async def test_a_late_reply_reaches_the_requester_while_its_turn_still_runs(
     store_url: str, gateway: ScriptedGateway
 ) -> None:
     gate = Gate()
@@ -143,7 +141,7 @@ async def test_a_late_reply_reaches_the_requester_although_its_turn_still_runs(
 
 
 @requirement("S2.x.nodeadlock")
-async def test_many_that_wait_for_one_another_do_so_without_a_place(store_url: str, gateway: ScriptedGateway) -> None:
+async def test_turns_that_wait_for_one_another_take_no_slot(store_url: str, gateway: ScriptedGateway) -> None:
     gateway.rule = play = Play(timeoutSeconds=20)
     settings = talking_settings(0)
     one_place = type(settings)(tools=settings.tools, sessions=settings.sessions, runs=RunsSettings(concurrency=1))
@@ -156,9 +154,7 @@ async def test_many_that_wait_for_one_another_do_so_without_a_place(store_url: s
 
 
 @requirement("S2.send.serverwait", "P.kill")
-async def test_a_call_that_waits_when_its_server_dies_goes_on_waiting_at_the_next_one(
-    store_url: str, gateway: ScriptedGateway
-) -> None:
+async def test_a_waiting_call_continues_on_the_next_server(store_url: str, gateway: ScriptedGateway) -> None:
     gate = Gate()
     gateway.rule = play = Play(timeoutSeconds=600)
     play.primary = lambda: text("three", before=gate)

@@ -43,13 +43,13 @@ def test_an_exchange_changes_its_step_only_as_the_table_says(before: str, after:
 
 
 @pytest.mark.parametrize("state", [state for state, onward in MOVES.items() if not onward])
-def test_nothing_about_an_ended_exchange_changes_any_more(state: str) -> None:
+def test_an_ended_exchange_does_not_change(state: str) -> None:
     with pytest.raises(Refusal):
         moved(structs.replace(EXCHANGE, state=state), attempts=2)
 
 
 @pytest.mark.anyio
-async def test_a_move_that_the_table_does_not_have_is_not_written(store_url: str) -> None:
+async def test_a_move_that_is_not_in_the_table_is_not_written(store_url: str) -> None:
     async with open_engine(store_url) as engine:
         for before in MOVES:
             for after in MOVES:

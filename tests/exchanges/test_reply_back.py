@@ -1,4 +1,4 @@
-"""What follows after a send: replies back and forth, one announcement, and that none of it is lost or said twice."""
+"""What follows a send: rounds of replies and one announcement, none of it lost or repeated."""
 
 import asyncio
 import json
@@ -26,17 +26,17 @@ CRON = SessionKey.of("asker", "cron:nightly")
 
 
 async def announced(talk: Talk) -> list[tuple[str, dict[str, Any]]]:
-    """What the feed was told of the announcement."""
+    """Return the events of the announcement."""
     events = await talk.engine.db.read(lambda tx: events_of_run(tx, talk.engine.access, talk.first))
     return [(event.name, json.loads(event.body)) for event in events if event.name.startswith("announce")]
 
 
-async def kinds_heard(talk: Talk, key: SessionKey) -> list[str]:
+async def kinds_of(talk: Talk, key: SessionKey) -> list[str]:
     return [kind for kind, _ in await talk.sent_to(key)]
 
 
 @requirement("S2.pingpong.starts", "S2.announce.step", "S2.announce.post", "S2.pingpong.skip")
-async def test_replies_go_back_and_forth_and_then_one_announcement_is_made(store_url: str) -> None:
+async def test_replies_go_back_and_forth_and_end_with_one_announcement(store_url: str) -> None:
     async with open_talk(store_url) as talk:
         await talk.call(timeoutSeconds=0)
         await talk.end_turn()
@@ -58,7 +58,7 @@ async def test_replies_go_back_and_forth_and_then_one_announcement_is_made(store
 
 @requirement("S2.pingpong.max")
 @pytest.mark.parametrize("rounds", range(6))
-async def test_there_are_no_more_rounds_than_are_set(sqlite_url: str, rounds: int) -> None:
+async def test_there_are_no_more_rounds_than_the_setting_allows(sqlite_url: str, rounds: int) -> None:
     async with open_talk(sqlite_url, settings=talking_settings(rounds)) as talk:
         await talk.call(timeoutSeconds=0)
         await talk.end_turn()
@@ -70,13 +70,13 @@ async def test_there_are_no_more_rounds_than_are_set(sqlite_url: str, rounds: in
         assert step.provenance_kind == "announce"
         assert f"round {rounds + 1}" in step.text
         await talk.ended()
-        heard_by_both = [*await kinds_heard(talk, ASKER), *await kinds_heard(talk, TELLER)]
-        assert heard_by_both.count("reply_back") == rounds
+        kinds_of_both = [*await kinds_of(talk, ASKER), *await kinds_of(talk, TELLER)]
+        assert kinds_of_both.count("reply_back") == rounds
 
 
 @requirement("S2.announce.skip", "S2.x.noreply.stops")
 @pytest.mark.parametrize("silence", ["ANNOUNCE_SKIP", "  ANNOUNCE_SKIP  ", "NO_REPLY", ""])
-async def test_an_announcement_that_says_nothing_stays_silent(sqlite_url: str, silence: str) -> None:
+async def test_a_skipped_announcement_posts_nothing(sqlite_url: str, silence: str) -> None:
     async with open_talk(sqlite_url, settings=talking_settings(0)) as talk:
         await talk.call(timeoutSeconds=0)
         await talk.run_next(TELLER, "three")
@@ -86,7 +86,7 @@ async def test_an_announcement_that_says_nothing_stays_silent(sqlite_url: str, s
 
 
 @requirement("S2.announce.skip")
-async def test_words_around_the_token_are_no_silence(sqlite_url: str) -> None:
+async def test_text_around_the_skip_token_is_an_announcement(sqlite_url: str) -> None:
     async with open_talk(sqlite_url, settings=talking_settings(0)) as talk:
         await talk.call(timeoutSeconds=0)
         await talk.run_next(TELLER, "three")
@@ -96,18 +96,18 @@ async def test_words_around_the_token_are_no_silence(sqlite_url: str) -> None:
 
 @requirement("S2.x.noreply.stops")
 @pytest.mark.parametrize("silence", ["NO_REPLY", "", "  \n"])
-async def test_a_first_answer_that_says_nothing_is_not_carried_anywhere(sqlite_url: str, silence: str) -> None:
+async def test_an_empty_first_answer_is_delivered_nowhere(sqlite_url: str, silence: str) -> None:
     async with open_talk(sqlite_url) as talk:
         await talk.call(timeoutSeconds=0)
         await talk.run_next(TELLER, silence)
         assert (await talk.ended()).state == "skipped"
         assert await talk.sent_to(ASKER) == []
-        assert await kinds_heard(talk, TELLER) == ["inter_session"]
+        assert await kinds_of(talk, TELLER) == ["inter_session"]
 
 
 @requirement("S2.x.noreply.stops")
 @pytest.mark.parametrize("silence", ["NO_REPLY", ""])
-async def test_silence_in_a_later_round_ends_the_rounds(sqlite_url: str, silence: str) -> None:
+async def test_an_empty_reply_in_a_later_round_ends_the_rounds(sqlite_url: str, silence: str) -> None:
     async with open_talk(sqlite_url) as talk:
         await talk.call(timeoutSeconds=0)
         await talk.end_turn()
@@ -116,11 +116,11 @@ async def test_silence_in_a_later_round_ends_the_rounds(sqlite_url: str, silence
         step = await talk.run_next(TELLER, "Three.")
         assert step.provenance_kind == "announce"
         await talk.ended()
-        assert "reply_back" not in await kinds_heard(talk, TELLER)
+        assert "reply_back" not in await kinds_of(talk, TELLER)
 
 
 @requirement("S2.pingpong.skip")
-async def test_a_first_answer_may_end_the_rounds_before_they_begin(sqlite_url: str) -> None:
+async def test_a_first_answer_can_skip_the_rounds(sqlite_url: str) -> None:
     async with open_talk(sqlite_url) as talk:
         await talk.call(timeoutSeconds=0)
         await talk.end_turn()
@@ -131,7 +131,7 @@ async def test_a_first_answer_may_end_the_rounds_before_they_begin(sqlite_url: s
 
 
 @requirement("S2.x.reply.once", "S2.x.reply.own")
-async def test_after_a_reply_in_the_call_itself_the_round_refers_to_it_and_does_not_repeat_it(store_url: str) -> None:
+async def test_a_round_refers_to_a_reply_that_the_call_returned(store_url: str) -> None:
     async with open_talk(store_url) as talk:
         await talk.call(timeoutSeconds=30)
         await talk.run_next(TELLER, "three, to be exact")
@@ -144,11 +144,11 @@ async def test_after_a_reply_in_the_call_itself_the_round_refers_to_it_and_does_
         assert "sessions_send" in second.text
         await talk.run_next(TELLER, "ANNOUNCE_SKIP")
         await talk.ended()
-        assert await kinds_heard(talk, ASKER) == ["reply_back"]
+        assert await kinds_of(talk, ASKER) == ["reply_back"]
 
 
 @requirement("S2.x.reply.once", "S2.send.timeout")
-async def test_a_reply_that_comes_after_the_wait_is_brought_by_the_round(store_url: str) -> None:
+async def test_a_reply_after_the_wait_arrives_as_a_round(store_url: str) -> None:
     async with open_talk(store_url) as talk:
         await talk.call(timeoutSeconds=30)
         talk.advance(31)
@@ -161,11 +161,11 @@ async def test_a_reply_that_comes_after_the_wait_is_brought_by_the_round(store_u
         assert (second.provenance_kind, second.text) == ("reply_back", "three, but late")
         await talk.run_next(TELLER, "ANNOUNCE_SKIP")
         await talk.ended()
-        assert await kinds_heard(talk, ASKER) == ["reply_back"]
+        assert await kinds_of(talk, ASKER) == ["reply_back"]
 
 
 @requirement("S2.x.reply.once")
-async def test_a_reply_that_comes_in_the_very_moment_in_which_the_wait_ends_is_brought_by_the_round(
+async def test_a_reply_at_the_moment_the_wait_ends_arrives_as_a_round(
     postgres_url: str,
 ) -> None:
     async with open_talk(postgres_url) as talk:
@@ -189,11 +189,11 @@ async def test_a_reply_that_comes_in_the_very_moment_in_which_the_wait_ends_is_b
 
 
 @requirement("S2.x.reply.once")
-async def test_a_call_that_comes_back_after_its_reply_went_another_way_does_not_give_it_again(store_url: str) -> None:
+async def test_a_late_call_does_not_return_a_reply_that_was_already_delivered(store_url: str) -> None:
     async with open_talk(store_url) as talk:
         await talk.call(timeoutSeconds=30)
         await talk.run_next(TELLER, "three")
-        # The server that held the call is gone; its turn is taken up much later.
+        # The server of the call has crashed; its turn is resumed much later.
         talk.advance(60)
         second = await talk.next_run(ASKER)
         assert second.text == "three"
@@ -205,7 +205,7 @@ async def test_a_call_that_comes_back_after_its_reply_went_another_way_does_not_
 
 
 @requirement("S2.x.nodeadlock")
-async def test_a_round_waits_in_the_lane_of_the_requester_until_its_turn_has_ended(store_url: str) -> None:
+async def test_a_round_waits_until_the_requesters_turn_has_ended(store_url: str) -> None:
     async with open_talk(store_url) as talk:
         await talk.call(timeoutSeconds=0)
         await talk.run_next(TELLER, "three")
@@ -216,7 +216,7 @@ async def test_a_round_waits_in_the_lane_of_the_requester_until_its_turn_has_end
 
 
 @requirement("S2.x.nodeadlock")
-async def test_a_round_that_nobody_hears_in_time_ends_the_rounds(store_url: str) -> None:
+async def test_a_round_that_does_not_start_in_time_ends_the_rounds(store_url: str) -> None:
     async with open_talk(store_url) as talk:
         await talk.call(timeoutSeconds=30)
         await talk.run_next(TELLER, "three")
@@ -233,7 +233,7 @@ async def test_a_round_that_nobody_hears_in_time_ends_the_rounds(store_url: str)
 
 
 @requirement("S2.x.reply.once", "S2.x.nodeadlock")
-async def test_a_late_reply_stays_in_the_lane_even_when_the_rounds_are_over(sqlite_url: str) -> None:
+async def test_a_late_reply_stays_in_the_lane_after_the_rounds_expired(sqlite_url: str) -> None:
     async with open_talk(sqlite_url) as talk:
         await talk.call(timeoutSeconds=0)
         await talk.run_next(TELLER, "three")
@@ -255,7 +255,7 @@ async def test_without_an_expiry_a_round_waits_as_long_as_it_takes(sqlite_url: s
 
 
 @requirement("S2.x.cron.noloop")
-async def test_a_cron_requester_gets_no_rounds_but_the_announcement_is_made(store_url: str) -> None:
+async def test_a_cron_requester_gets_no_rounds_but_an_announcement(store_url: str) -> None:
     async with open_talk(store_url, asker=CRON) as talk:
         await talk.call(timeoutSeconds=0)
         await talk.end_turn()
@@ -266,18 +266,18 @@ async def test_a_cron_requester_gets_no_rounds_but_the_announcement_is_made(stor
 
 
 @pytest.mark.parametrize("outcome", [Failed(code="broken", message="It broke."), Cancelled(reason="stopped")])
-async def test_after_a_first_run_that_did_not_answer_nothing_follows(sqlite_url: str, outcome: Outcome) -> None:
+async def test_nothing_follows_a_first_run_that_did_not_complete(sqlite_url: str, outcome: Outcome) -> None:
     async with open_talk(sqlite_url) as talk:
         await talk.call(timeoutSeconds=0)
         await talk.run_next(TELLER, outcome)
         ended = await talk.ended()
         assert ended.state == "skipped"
         assert "failed" in (ended.error or "") or "cancelled" in (ended.error or "")
-        assert await kinds_heard(talk, TELLER) == ["inter_session"]
+        assert await kinds_of(talk, TELLER) == ["inter_session"]
 
 
 @requirement("S2.pingpong.starts")
-async def test_a_first_run_that_is_told_to_try_again_is_followed_like_any_other(store_url: str) -> None:
+async def test_a_retried_first_run_is_followed_like_any_other(store_url: str) -> None:
     async with open_talk(store_url) as talk:
         await talk.call(timeoutSeconds=0)
         await talk.end_turn()
@@ -300,7 +300,7 @@ async def test_a_round_that_fails_ends_the_rounds(sqlite_url: str) -> None:
         assert (await talk.run_next(TELLER, "ANNOUNCE_SKIP")).provenance_kind == "announce"
 
 
-async def test_a_first_run_that_asks_a_person_goes_on_once_it_was_answered(sqlite_url: str) -> None:
+async def test_a_first_run_that_asks_for_input_continues_after_the_answer(sqlite_url: str) -> None:
     async with open_talk(sqlite_url) as talk:
         await talk.call(timeoutSeconds=30)
         await talk.run_next(TELLER, NeedsInput(question="Of what?"))
@@ -311,7 +311,7 @@ async def test_a_first_run_that_asks_a_person_goes_on_once_it_was_answered(sqlit
         assert (exchange.state, exchange.step) == ("open", "primary")
 
 
-async def test_a_requester_that_is_gone_ends_the_rounds(sqlite_url: str) -> None:
+async def test_a_deleted_requester_ends_the_rounds(sqlite_url: str) -> None:
     async with open_talk(sqlite_url) as talk:
         await talk.call(timeoutSeconds=0)
         await talk.end_turn()
@@ -325,7 +325,7 @@ async def test_a_requester_that_is_gone_ends_the_rounds(sqlite_url: str) -> None
 
 
 @requirement("S2.send.announce.besteffort")
-async def test_an_announcement_that_fails_is_undelivered_and_changes_no_result(sqlite_url: str) -> None:
+async def test_a_failed_announcement_is_undelivered_and_changes_no_result(sqlite_url: str) -> None:
     async with open_talk(sqlite_url, settings=talking_settings(0)) as talk:
         await talk.call(timeoutSeconds=30)
         await talk.run_next(TELLER, "three")
@@ -338,7 +338,7 @@ async def test_an_announcement_that_fails_is_undelivered_and_changes_no_result(s
 
 
 @requirement("S2.policy.enforced")
-async def test_a_lane_that_nothing_may_be_sent_to_any_more_hears_no_announcement(sqlite_url: str) -> None:
+async def test_a_lane_that_accepts_no_messages_gets_no_announce_step(sqlite_url: str) -> None:
     async with open_talk(sqlite_url, settings=talking_settings(0)) as talk:
         await talk.call(timeoutSeconds=0)
         denied = LaneChange(send_policy="deny")
@@ -349,23 +349,23 @@ async def test_a_lane_that_nothing_may_be_sent_to_any_more_hears_no_announcement
         assert await talk.engine.depth(TELLER) == 0, "what was refused has left no trace in the queue"
 
 
-class Room:
-    """A channel that fails as often as it is told, and remembers what was said."""
+class FakeChannel:
+    """A channel that fails a number of times and remembers its posts."""
 
     def __init__(self, failures: int) -> None:
         self.failures = failures
-        self.heard: list[ChannelMessage] = []
+        self.received: list[ChannelMessage] = []
 
     async def post(self, post: ChannelMessage) -> None:
         if self.failures:
             self.failures -= 1
             raise ChannelFault("nobody there")
-        self.heard.append(post)
+        self.received.append(post)
 
 
-async def say_in_room(talk: Talk, room: Room) -> None:
-    """Come to the point at which an announcement is to leave for the room."""
-    talk.channels["telegram"] = room
+async def reach_post(talk: Talk, posts: FakeChannel) -> None:
+    """Reach the point at which an announcement is to be posted."""
+    talk.channels["telegram"] = posts
     await talk.engine.say(ROOM, "hello")
     (held,) = await talk.engine.take(8)
     await talk.engine.end(held)
@@ -375,30 +375,30 @@ async def say_in_room(talk: Talk, room: Room) -> None:
 
 
 @requirement("S2.announce.post")
-async def test_what_is_announced_goes_out_on_the_channel_of_the_target(store_url: str) -> None:
+async def test_an_announcement_is_posted_on_the_targets_channel(store_url: str) -> None:
     async with open_talk(store_url, settings=talking_settings(0)) as talk:
-        room = Room(0)
-        await say_in_room(talk, room)
+        posts = FakeChannel(0)
+        await reach_post(talk, posts)
         ended = await talk.ended()
         assert ended.state == "delivered"
-        assert [(post.text, post.key, post.channel) for post in room.heard] == [("Three!", ROOM, "telegram")]
+        assert [(post.text, post.key, post.channel) for post in posts.received] == [("Three!", ROOM, "telegram")]
 
 
 @requirement("S2.announce.post", "S2.x.result.kept")
-async def test_a_channel_that_fails_is_tried_again_later_and_later(store_url: str) -> None:
+async def test_a_failing_channel_is_retried_with_growing_pauses(store_url: str) -> None:
     async with open_talk(store_url, settings=talking_settings(0)) as talk:
-        room = Room(3)
-        await say_in_room(talk, room)
+        posts = FakeChannel(3)
+        await reach_post(talk, posts)
         for attempt, seconds in enumerate((15, 30, 60), 1):
             put_off = await talk.reaches(lambda exchange, n=attempt: exchange.attempts == n)  # type: ignore[misc]
             assert put_off.due_at == talk.engine.clock.now_ms() + seconds * 1000
             talk.advance(seconds)
         ended = await talk.ended()
-        assert (ended.state, ended.attempts, len(room.heard)) == ("delivered", 4, 1)
+        assert (ended.state, ended.attempts, len(posts.received)) == ("delivered", 4, 1)
 
 
-class SlowRoom(Room):
-    """A channel whose every answer waits for the test: True for success."""
+class SlowChannel(FakeChannel):
+    """A channel whose every result is decided by the test: True for success."""
 
     def __init__(self) -> None:
         super().__init__(0)
@@ -409,54 +409,54 @@ class SlowRoom(Room):
         self.waiting.put_nowait(answer)
         if not await answer:
             raise ChannelFault("too late")
-        self.heard.append(post)
+        self.received.append(post)
 
 
 @requirement("S2.x.result.kept")
-async def test_who_was_overtaken_while_a_post_hung_has_no_say_in_it_any_more(store_url: str) -> None:
+async def test_a_server_that_lost_its_lease_during_a_post_records_nothing(store_url: str) -> None:
     async with open_talk(store_url, settings=talking_settings(0)) as talk, asyncio.timeout(SECONDS_MAX):
-        room = SlowRoom()
-        await say_in_room(talk, room)
-        first = await room.waiting.get()
+        posts = SlowChannel()
+        await reach_post(talk, posts)
+        first = await posts.waiting.get()
         talk.advance(60)
-        second = await room.waiting.get()
+        second = await posts.waiting.get()
         taken = await talk.exchange()
         first.set_result(False)
-        third = asyncio.create_task(room.waiting.get())
+        third = asyncio.create_task(posts.waiting.get())
         second.set_result(True)
         ended = await talk.ended()
         third.cancel()
         assert taken.attempts == 0
-        assert (ended.state, ended.attempts, len(room.heard)) == ("delivered", 1, 1)
+        assert (ended.state, ended.attempts, len(posts.received)) == ("delivered", 1, 1)
 
 
 @requirement("S2.announce.post")
-async def test_two_that_go_on_with_the_same_exchanges_post_once(store_url: str) -> None:
+async def test_two_servers_post_once(store_url: str) -> None:
     async with open_talk(store_url, settings=talking_settings(0)) as talk:
-        room = Room(0)
-        talk.channels["telegram"] = room
+        posts = FakeChannel(0)
+        talk.channels["telegram"] = posts
         beside = asyncio.create_task(
             Exchanges(talk.engine.db, talk.house.settings, talk.house.rules, talk.channels).serve()
         )
         try:
-            await say_in_room(talk, room)
+            await reach_post(talk, posts)
             assert (await talk.ended()).state == "delivered"
-            assert len(room.heard) == 1
+            assert len(posts.received) == 1
         finally:
             beside.cancel()
             await asyncio.gather(beside, return_exceptions=True)
 
 
 def given_up() -> float:
-    """How many results were given up in sight so far."""
+    """Return how many results were undelivered so far."""
     return sum(sample.value for sample in METRICS.samples() if sample.name == "announce.undelivered.count")
 
 
 @requirement("S2.x.result.kept")
-async def test_a_channel_that_fails_for_half_an_hour_leaves_the_result_undelivered_in_sight(store_url: str) -> None:
+async def test_a_channel_that_fails_for_half_an_hour_leaves_the_result_undelivered(store_url: str) -> None:
     async with open_talk(store_url, settings=talking_settings(0)) as talk:
         before = given_up()
-        await say_in_room(talk, Room(1000))
+        await reach_post(talk, FakeChannel(1000))
         began = talk.engine.clock.now_ms()
         waits = []
         while True:
@@ -478,7 +478,7 @@ async def test_a_channel_that_fails_for_half_an_hour_leaves_the_result_undeliver
 
 
 class Killed(BaseException):
-    """The whole server is gone: nothing in it lives on to catch this."""
+    """The whole server is killed: nothing in it can catch this."""
 
 
 class Server(Mortal):
@@ -488,7 +488,7 @@ class Server(Mortal):
 
 
 async def live_through(talk: Talk, deaths: list[tuple[int, bool]]) -> Exchange:
-    """Play a whole exchange while whoever goes on with it dies again and again."""
+    """Play a whole exchange while its servers are killed again and again."""
 
     async def serve() -> None:
         while True:
@@ -514,18 +514,18 @@ async def live_through(talk: Talk, deaths: list[tuple[int, bool]]) -> Exchange:
 @requirement("P.kill", "S2.x.reply.once")
 @pytest.mark.parametrize("after", [False, True])
 @pytest.mark.parametrize("writes", range(5))
-async def test_whoever_dies_between_two_steps_loses_and_repeats_nothing(
+async def test_a_server_that_dies_between_two_steps_loses_and_repeats_nothing(
     store_url: str, writes: int, after: bool
 ) -> None:
     async with open_talk(store_url, working=False) as talk:
         ended = await live_through(talk, [(writes, after), (0, after)])
         assert (ended.state, ended.round) == ("delivered", 4)
         assert await talk.sent_to(ASKER) == [("reply_back", "three"), ("reply_back", "red")]
-        assert await kinds_heard(talk, TELLER) == ["inter_session", "reply_back", "announce"]
+        assert await kinds_of(talk, TELLER) == ["inter_session", "reply_back", "announce"]
         assert len(await announced(talk)) == 1
 
 
-async def test_two_that_go_on_with_the_same_exchanges_take_each_step_once(store_url: str) -> None:
+async def test_two_servers_take_each_step_once(store_url: str) -> None:
     async with open_talk(store_url) as talk:
         beside = asyncio.create_task(Exchanges(talk.engine.db, talk.house.settings, talk.house.rules, {}).serve())
         try:
@@ -534,8 +534,8 @@ async def test_two_that_go_on_with_the_same_exchanges_take_each_step_once(store_
             for key, reply in ((TELLER, "three"), (ASKER, "which?"), (TELLER, "REPLY_SKIP"), (TELLER, "Three.")):
                 await talk.run_next(key, reply)
             assert (await talk.ended()).state == "delivered"
-            assert await kinds_heard(talk, ASKER) == ["reply_back"]
-            assert await kinds_heard(talk, TELLER) == ["inter_session", "reply_back", "announce"]
+            assert await kinds_of(talk, ASKER) == ["reply_back"]
+            assert await kinds_of(talk, TELLER) == ["inter_session", "reply_back", "announce"]
         finally:
             beside.cancel()
             await asyncio.gather(beside, return_exceptions=True)

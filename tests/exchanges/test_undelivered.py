@@ -1,4 +1,4 @@
-"""A result that cannot be handed over: offered again for half an hour, then shown as undelivered, never dropped."""
+"""A result that cannot be delivered: retried for half an hour, then shown as undelivered, never dropped."""
 
 import asyncio
 import json
@@ -29,8 +29,8 @@ pytestmark = pytest.mark.anyio
 ROOM = SessionKey.of("main", "telegram:group:42")
 
 
-class Room:
-    """A channel that takes what is said there, or does not."""
+class FakeChannel:
+    """A channel that accepts posts, or does not."""
 
     def __init__(self) -> None:
         self.is_down = False
@@ -38,22 +38,22 @@ class Room:
 
     async def post(self, post: ChannelMessage) -> None:
         if self.is_down:
-            raise ChannelFault("the room is closed")
+            raise ChannelFault("the channel is closed")
         self.posts.append(post)
 
 
-class Handing:
-    """A spawn whose turns are ended by the test, on a clock that stands still."""
+class Spawn:
+    """A spawn whose turns the test ends, on a clock that stands still."""
 
     def __init__(self, engine: Engine, folder: Path, requester: SessionKey) -> None:
         self.engine = engine
         self.requester = requester
         self.house = ToolServices(settings=settings_in(folder), rules=engine.rules)
-        self.room = Room()
+        self.posts = FakeChannel()
         self.run_id = ""
 
     async def spawn(self, cleanup: str = "keep") -> None:
-        """Spawn one from the requester's lane."""
+        """Spawn a child from the requester's lane."""
         access = structs.replace(self.engine.access, kind="agent", actor_id="main", agent_id="main")
         await self.engine.db.write(lambda tx: make_lane(tx, self.engine.access, self.requester))
 
@@ -76,7 +76,7 @@ class Handing:
             self.run_id = await self.engine.db.write(act)
 
     async def end(self, outcome: Outcome) -> str:
-        """End the one run that is due, once there is one; what it heard."""
+        """End the next due run; return it."""
         async with asyncio.timeout(SECONDS_MAX):
             while not (taken := await self.engine.take(1)):
                 await self.engine.db.bell(EXCHANGES).wait(self.engine.db.bell(EXCHANGES).version, 0.05)
@@ -85,7 +85,7 @@ class Handing:
         return run.text
 
     async def until(self, holds: Callable[[Exchange], bool]) -> Exchange:
-        """The exchange once it is so."""
+        """Return the exchange once it satisfies a condition."""
         bell = self.engine.db.bell(EXCHANGES)
         async with asyncio.timeout(SECONDS_MAX):
             while True:
@@ -97,7 +97,7 @@ class Handing:
                 await bell.wait(version, 0.5)
 
     async def until_gone(self, key: SessionKey) -> None:
-        """Return once there is no such lane."""
+        """Wait until a lane no longer exists."""
         bell = self.engine.db.bell(EXCHANGES)
         async with asyncio.timeout(SECONDS_MAX):
             while await self.engine.db.read(lambda tx: lane_of(tx, self.engine.access, key)):
@@ -107,16 +107,16 @@ class Handing:
         return await self.until(lambda exchange: exchange.state != "open")
 
     async def told(self) -> list[Notification]:
-        """What the owners were told, the newest first."""
+        """Return the notifications of the owners, newest first."""
         return await self.engine.db.read(lambda tx: newest_notifications(tx, self.engine.access, OWNERS, limit=50))
 
     async def allow(self, policy: str | None) -> None:
-        """Let the requester's lane be spoken in, or not."""
+        """Allow or deny messages to the requester's lane."""
         change = LaneChange(send_policy=policy)  # type: ignore[arg-type]
         await self.engine.db.write(lambda tx: change_lane(tx, self.engine.access, self.requester, change))
 
     async def offered(self) -> list[int]:
-        """Let time pass until it is given up; the seconds from one offer to the next."""
+        """Let time pass until it is given up; return the seconds between attempts."""
         waited: list[int] = []
         while True:
             seen = len(waited)
@@ -129,7 +129,7 @@ class Handing:
             self.engine.db.bell(EXCHANGES).ring()
 
     async def redeliver(self) -> None:
-        """Offer it again, as a person does."""
+        """Redeliver it, as a person does."""
 
         def work(tx: Tx) -> None:
             run = run_by_id(tx, self.engine.access, self.run_id)
@@ -140,173 +140,165 @@ class Handing:
 
 
 @asynccontextmanager
-async def open_handing(url: str, folder: Path, requester: SessionKey = MAIN) -> AsyncIterator[Handing]:
+async def open_spawn(url: str, folder: Path, requester: SessionKey = MAIN) -> AsyncIterator[Spawn]:
     async with open_engine(url) as engine:
-        handing = Handing(engine, folder, requester)
+        spawn = Spawn(engine, folder, requester)
         serving = asyncio.create_task(
-            Exchanges(engine.db, handing.house.settings, handing.house.rules, {"telegram": handing.room}).serve()
+            Exchanges(engine.db, spawn.house.settings, spawn.house.rules, {"telegram": spawn.posts}).serve()
         )
         try:
-            yield handing
+            yield spawn
         finally:
             serving.cancel()
             await asyncio.gather(serving, return_exceptions=True)
 
 
 @requirement("S2.x.result.kept")
-async def test_a_refused_result_is_offered_again_for_half_an_hour_and_can_be_delivered_later(
+async def test_a_refused_result_is_retried_for_half_an_hour_and_can_be_delivered_later(
     store_url: str, tmp_path: Path
 ) -> None:
-    async with open_handing(store_url, tmp_path) as handing:
-        await handing.spawn(cleanup="delete")
-        await handing.end(Completed(reply="twelve"))
-        await handing.allow("deny")
-        await handing.end(Completed(reply="one a goat"))
-        assert await handing.offered() == [15, 30, 60, 120, 240, 300, 300, 300, 300]
-        given_up = await handing.ended()
+    async with open_spawn(store_url, tmp_path) as spawn:
+        await spawn.spawn(cleanup="delete")
+        await spawn.end(Completed(reply="twelve"))
+        await spawn.allow("deny")
+        await spawn.end(Completed(reply="one a goat"))
+        assert await spawn.offered() == [15, 30, 60, 120, 240, 300, 300, 300, 300]
+        given_up = await spawn.ended()
         assert (given_up.state, given_up.step) == ("undelivered", "handover")
         assert "denied" in (given_up.error or "")
         assert "Result: twelve\nNotes: one a goat" in (given_up.announcement or "")
-        child = await handing.engine.run(handing.run_id)
+        child = await spawn.engine.run(spawn.run_id)
         assert child.reply == "twelve", "the result itself was safe all the while"
-        await handing.allow(None)
-        await handing.redeliver()
-        assert await handing.end(Completed(reply="thanks")) == given_up.announcement
-        told = await handing.engine.db.read(lambda tx: events_of_run(tx, handing.engine.access, handing.run_id))
+        await spawn.allow(None)
+        await spawn.redeliver()
+        assert await spawn.end(Completed(reply="thanks")) == given_up.announcement
+        told = await spawn.engine.db.read(lambda tx: events_of_run(tx, spawn.engine.access, spawn.run_id))
         names = [event.name for event in told if event.name.startswith("announce")]
         assert names == ["announce.undelivered", "announce.delivered"]
-        (notice,) = await handing.told()
-        assert (notice.type, notice.run_id, notice.key) == ("run_undelivered", handing.run_id, child.key)
+        (notice,) = await spawn.told()
+        assert (notice.type, notice.run_id, notice.key) == ("run_undelivered", spawn.run_id, child.key)
         assert notice.title == "main could not deliver: count"
         assert notice.body.startswith(f"It did not reach {MAIN}: ")
         assert "denied" in notice.body
 
 
 @requirement("S2.spawn.cleanup")
-async def test_a_child_that_is_to_go_stays_until_what_it_was_told_to_do_again_is_announced(
-    store_url: str, tmp_path: Path
-) -> None:
-    async with open_handing(store_url, tmp_path) as handing:
-        await handing.spawn(cleanup="delete")
-        await handing.allow("deny")
-        await handing.end(Failed(code="broken", message="It broke."))
-        await handing.until(lambda exchange: exchange.attempts == 1)
-        first = await handing.engine.run(handing.run_id)
-        again = await handing.engine.db.write(lambda tx: retry(tx, handing.engine.access, first, handing.engine.rules))
-        await handing.allow(None)
-        handing.engine.advance(15)
-        handing.engine.db.bell(EXCHANGES).ring()
-        assert (await handing.ended()).state == "delivered"
+async def test_a_child_to_delete_stays_until_its_retry_is_announced(store_url: str, tmp_path: Path) -> None:
+    async with open_spawn(store_url, tmp_path) as spawn:
+        await spawn.spawn(cleanup="delete")
+        await spawn.allow("deny")
+        await spawn.end(Failed(code="broken", message="It broke."))
+        await spawn.until(lambda exchange: exchange.attempts == 1)
+        first = await spawn.engine.run(spawn.run_id)
+        again = await spawn.engine.db.write(lambda tx: retry(tx, spawn.engine.access, first, spawn.engine.rules))
+        await spawn.allow(None)
+        spawn.engine.advance(15)
+        spawn.engine.db.bell(EXCHANGES).ring()
+        assert (await spawn.ended()).state == "delivered"
         replies = ("twelve", "what a pity", "one a goat", "thanks")
-        work, failure, _, result = [await handing.end(Completed(reply=reply)) for reply in replies]
-        await handing.until_gone(again.session_key)
+        work, failure, _, result = [await spawn.end(Completed(reply=reply)) for reply in replies]
+        await spawn.until_gone(again.session_key)
         assert (work, failure.splitlines()[0]) == ("count", "Status: failed: It broke.")
         assert result.startswith("Status: completed\nResult: twelve\nNotes: one a goat\n")
 
 
 @requirement("S2.spawn.cleanup")
-async def test_a_child_that_is_to_go_goes_also_when_its_notes_had_to_be_stopped(store_url: str, tmp_path: Path) -> None:
-    async with open_handing(store_url, tmp_path) as handing:
-        await handing.spawn(cleanup="delete")
-        await handing.end(Completed(reply="twelve"))
-        await handing.until(lambda exchange: exchange.step == "announce")
-        (notes,) = await handing.engine.take(1)
-        await handing.engine.db.write(lambda tx: tx.run("UPDATE runs SET lease_until = lease_until + 240000"))
-        asked = await handing.until(lambda exchange: exchange.step == "announce")
-        handing.engine.advance(240)
-        handing.engine.db.bell(EXCHANGES).ring()
-        await handing.until(lambda exchange: exchange.due_at != asked.due_at)
-        assert (await handing.engine.run(notes.id)).stopping == "expired"
-        await handing.engine.end(notes, Completed(reply="too late"))
-        assert "\nResult: twelve\nNotes: none\n" in await handing.end(Completed(reply="thanks"))
-        await handing.until_gone(notes.session_key)
+async def test_a_child_to_delete_is_deleted_even_if_its_notes_had_to_be_stopped(store_url: str, tmp_path: Path) -> None:
+    async with open_spawn(store_url, tmp_path) as spawn:
+        await spawn.spawn(cleanup="delete")
+        await spawn.end(Completed(reply="twelve"))
+        await spawn.until(lambda exchange: exchange.step == "announce")
+        (notes,) = await spawn.engine.take(1)
+        await spawn.engine.db.write(lambda tx: tx.run("UPDATE runs SET lease_until = lease_until + 240000"))
+        asked = await spawn.until(lambda exchange: exchange.step == "announce")
+        spawn.engine.advance(240)
+        spawn.engine.db.bell(EXCHANGES).ring()
+        await spawn.until(lambda exchange: exchange.due_at != asked.due_at)
+        assert (await spawn.engine.run(notes.id)).stopping == "expired"
+        await spawn.engine.end(notes, Completed(reply="too late"))
+        assert "\nResult: twelve\nNotes: none\n" in await spawn.end(Completed(reply="thanks"))
+        await spawn.until_gone(notes.session_key)
 
 
 @requirement("S2.subannounce.posts")
-async def test_a_result_is_carried_to_the_requesters_channel(store_url: str, tmp_path: Path) -> None:
-    async with open_handing(store_url, tmp_path, ROOM) as handing:
-        await handing.spawn()
-        await handing.end(Completed(reply="twelve"))
-        await handing.end(Completed(reply="NO_REPLY"))
-        ended = await handing.ended()
-        (post,) = handing.room.posts
+async def test_a_result_is_posted_on_the_requesters_channel(store_url: str, tmp_path: Path) -> None:
+    async with open_spawn(store_url, tmp_path, ROOM) as spawn:
+        await spawn.spawn()
+        await spawn.end(Completed(reply="twelve"))
+        await spawn.end(Completed(reply="NO_REPLY"))
+        ended = await spawn.ended()
+        (post,) = spawn.posts.posts
         assert (post.text, post.key) == (ended.announcement, ROOM)
         assert "Result: twelve\nNotes: none" in post.text
         assert ended.state == "delivered"
 
 
 @requirement("S2.x.result.kept")
-async def test_a_channel_that_takes_nothing_keeps_the_result_in_sight_and_in_the_lane_once(
+async def test_a_failing_channel_leaves_the_result_visible_and_in_the_lane_once(
     sqlite_url: str, tmp_path: Path
 ) -> None:
-    async with open_handing(sqlite_url, tmp_path, ROOM) as handing:
-        handing.room.is_down = True
-        await handing.spawn()
-        await handing.end(Completed(reply="twelve"))
-        await handing.end(Completed(reply="noted"))
-        assert await handing.offered() == [15, 30, 60, 120, 240, 300, 300, 300, 300]
-        assert (await handing.ended()).state == "undelivered"
-        handing.room.is_down = False
-        await handing.redeliver()
-        assert (await handing.ended()).state == "delivered"
-        assert len(handing.room.posts) == 1
-        assert len(await handing.engine.live(ROOM)) == 1, "in the lane it is there from the first time on"
+    async with open_spawn(sqlite_url, tmp_path, ROOM) as spawn:
+        spawn.posts.is_down = True
+        await spawn.spawn()
+        await spawn.end(Completed(reply="twelve"))
+        await spawn.end(Completed(reply="noted"))
+        assert await spawn.offered() == [15, 30, 60, 120, 240, 300, 300, 300, 300]
+        assert (await spawn.ended()).state == "undelivered"
+        spawn.posts.is_down = False
+        await spawn.redeliver()
+        assert (await spawn.ended()).state == "delivered"
+        assert len(spawn.posts.posts) == 1
+        assert len(await spawn.engine.live(ROOM)) == 1, "in the lane it is there from the first time on"
 
 
 @requirement("S2.x.result.kept")
-async def test_a_result_for_a_lane_that_was_deleted_brings_it_back_when_a_person_wants_it(
-    store_url: str, tmp_path: Path
-) -> None:
-    async with open_handing(store_url, tmp_path) as handing:
-        await handing.spawn()
-        await handing.end(Completed(reply="twelve"))
-        await handing.until(lambda exchange: exchange.step == "announce")
-        access = handing.engine.access
-        lane = await handing.engine.db.read(lambda tx: lane_of(tx, access, MAIN))
+async def test_redelivering_a_result_creates_a_deleted_lane_again(store_url: str, tmp_path: Path) -> None:
+    async with open_spawn(store_url, tmp_path) as spawn:
+        await spawn.spawn()
+        await spawn.end(Completed(reply="twelve"))
+        await spawn.until(lambda exchange: exchange.step == "announce")
+        access = spawn.engine.access
+        lane = await spawn.engine.db.read(lambda tx: lane_of(tx, access, MAIN))
         assert lane is not None
-        # The announce step is stopped with its lane's parent; the result was there before.
-        await handing.engine.db.write(lambda tx: remove_lane(tx, access, lane))
-        given_up = await handing.ended()
+        # The announce step is stopped with the parent lane; the result existed before.
+        await spawn.engine.db.write(lambda tx: remove_lane(tx, access, lane))
+        given_up = await spawn.ended()
         assert given_up.state == "undelivered"
         assert given_up.error == "agent:main:main was deleted."
         assert "Status: completed\nResult: twelve" in (given_up.announcement or "")
-        await handing.redeliver()
-        assert (await handing.ended()).state == "delivered"
+        await spawn.redeliver()
+        assert (await spawn.ended()).state == "delivered"
 
 
-async def test_a_child_that_asks_back_is_waited_for_and_one_that_does_so_in_its_announce_is_not(
-    sqlite_url: str, tmp_path: Path
-) -> None:
-    async with open_handing(sqlite_url, tmp_path) as handing:
-        await handing.spawn()
-        await handing.end(Completed(reply="twelve"))
-        await handing.end(NeedsInput(question="what else?"))
-        handing.engine.advance(241)
-        handing.engine.db.bell(EXCHANGES).ring()
-        assert "Result: twelve\nNotes: none" in ((await handing.ended()).announcement or "")
-        await handing.spawn()
-        await handing.end(Completed(reply="thanks"))
-        await handing.end(NeedsInput(question="which sheep?"))
-        handing.engine.advance(3600)
-        handing.engine.db.bell(EXCHANGES).ring()
-        await handing.engine.cancel(handing.run_id, "user_cancelled")
-        assert (await handing.ended()).announcement.startswith("Status: cancelled")  # type: ignore[union-attr]
+async def test_a_question_of_the_child_is_awaited_except_in_its_announce_step(sqlite_url: str, tmp_path: Path) -> None:
+    async with open_spawn(sqlite_url, tmp_path) as spawn:
+        await spawn.spawn()
+        await spawn.end(Completed(reply="twelve"))
+        await spawn.end(NeedsInput(question="what else?"))
+        spawn.engine.advance(241)
+        spawn.engine.db.bell(EXCHANGES).ring()
+        assert "Result: twelve\nNotes: none" in ((await spawn.ended()).announcement or "")
+        await spawn.spawn()
+        await spawn.end(Completed(reply="thanks"))
+        await spawn.end(NeedsInput(question="which sheep?"))
+        spawn.engine.advance(3600)
+        spawn.engine.db.bell(EXCHANGES).ring()
+        await spawn.engine.cancel(spawn.run_id, "user_cancelled")
+        assert (await spawn.ended()).announcement.startswith("Status: cancelled")  # type: ignore[union-attr]
 
 
 @requirement("S2.subannounce.form")
-async def test_a_child_that_failed_before_it_heard_its_task_is_asked_nothing(sqlite_url: str, tmp_path: Path) -> None:
-    async with open_handing(sqlite_url, tmp_path) as handing:
-        await handing.spawn()
-        await handing.end(Failed(code="timeout", message="It took too long.", reason="timeout"))
-        told = await handing.end(Completed(reply="what a pity"))
+async def test_a_child_that_failed_before_its_turn_is_not_asked_for_notes(sqlite_url: str, tmp_path: Path) -> None:
+    async with open_spawn(sqlite_url, tmp_path) as spawn:
+        await spawn.spawn()
+        await spawn.end(Failed(code="timeout", message="It took too long.", reason="timeout"))
+        told = await spawn.end(Completed(reply="what a pity"))
         assert told.startswith("Status: timed out\nResult: none\nNotes: none\n")
 
 
-async def test_a_child_that_is_stopped_while_it_says_its_notes_still_brings_its_result(
-    sqlite_url: str, tmp_path: Path
-) -> None:
-    async with open_handing(sqlite_url, tmp_path) as handing:
-        await handing.spawn()
-        await handing.end(Completed(reply="twelve"))
-        await handing.end(Cancelled(reason="stopped"))
-        assert "Status: completed\nResult: twelve\nNotes: none" in ((await handing.ended()).announcement or "")
+async def test_a_child_stopped_in_its_announce_step_still_delivers_its_result(sqlite_url: str, tmp_path: Path) -> None:
+    async with open_spawn(sqlite_url, tmp_path) as spawn:
+        await spawn.spawn()
+        await spawn.end(Completed(reply="twelve"))
+        await spawn.end(Cancelled(reason="stopped"))
+        assert "Status: completed\nResult: twelve\nNotes: none" in ((await spawn.ended()).announcement or "")

@@ -107,7 +107,7 @@ class Lanes(RuleBasedStateMachine):
 
     @rule(key=lanes, outcome=st.sampled_from(OUTCOMES), onward=st.booleans())
     def say_and_work(self, key: SessionKey, outcome: Outcome, onward: bool) -> None:
-        """The way of most runs in one step, so that the search spends its steps on what is rare."""
+        """Take the path of most runs in one step, so that the search spends its steps on what is rare."""
         self.say(key)
         self.take(1)
         if self.held:

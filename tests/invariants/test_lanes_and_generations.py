@@ -1,4 +1,4 @@
-"""Lanes and generations hold, whatever happens to them in whatever order."""
+"""The invariants of lanes and generations hold for any sequence of events."""
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -20,7 +20,7 @@ def test_no_sequence_of_events_breaks_a_lane_or_a_generation() -> None:
 
 
 @pytest.mark.timeout(120)
-def test_nor_does_one_on_postgresql(postgres: PostgresServer) -> None:
+def test_no_sequence_of_events_breaks_them_on_postgresql(postgres: PostgresServer) -> None:
     class Shared(Lanes):
         def store_url(self) -> str:
             self._url = postgres.create_database()

@@ -1,1 +1,1 @@
-"""The modes."""
+"""Tests of chat messages, commands and schedules."""

@@ -1,4 +1,4 @@
-"""Slash commands: what is one, and what they do to the session they are typed in, on either store."""
+"""Slash commands: how they are parsed, and what they do to their session."""
 
 from collections.abc import AsyncIterator
 from typing import Literal
@@ -37,7 +37,7 @@ KEY = SessionKey("main", "web:my-own-chat")
         ("/send on\nand more", "send", ("on",), "and more"),
     ],
 )
-def test_a_line_that_begins_with_a_command_is_one(text: str, name: str, words: tuple[str, ...], more: str) -> None:
+def test_a_message_that_starts_with_a_command_is_one(text: str, name: str, words: tuple[str, ...], more: str) -> None:
     typed = read_command(text)
     assert typed is not None
     assert (typed.name, typed.words, typed.more) == (name, words, more)
@@ -48,8 +48,8 @@ def test_everything_else_is_ordinary_text(text: str) -> None:
     assert read_command(text) is None
 
 
-class Desk:
-    """A chat on a real store, and its owner."""
+class Chat:
+    """A chat and its owner."""
 
     def __init__(self, db: Database, owner: Access) -> None:
         self.db = db
@@ -58,23 +58,23 @@ class Desk:
     async def type(
         self, text: str, access: Access | None = None, scope: Literal["per-conversation", "global"] = "per-conversation"
     ) -> CommandResult:
-        """Type a command in the chat."""
+        """Send a command to the chat."""
         typed = read_command(text)
         assert typed is not None
-        asker = access or self.owner
+        caller = access or self.owner
 
         def work(tx: Tx) -> CommandResult:
-            lane = lane_of(tx, asker, KEY)
+            lane = lane_of(tx, caller, KEY)
             assert lane is not None
             settings = SessionsSettings(scope=scope)
             context = CommandContext(lane=lane, settings=settings, channel="web", client_instance_id="tab")
-            return run_command(tx, asker, context, typed)
+            return run_command(tx, caller, context, typed)
 
         return await self.db.write(work)
 
 
 @pytest.fixture
-async def desk(store_url: str) -> AsyncIterator[Desk]:
+async def chat(store_url: str) -> AsyncIterator[Chat]:
     """A chat of account `default`."""
     db = open_database(store_url)
     try:
@@ -83,14 +83,14 @@ async def desk(store_url: str) -> AsyncIterator[Desk]:
         assert account is not None
         owner = Access(account_id=account.id, account_slug="default", kind="owner", actor_id="tok_1", name="Ada")
         await db.write(lambda tx: insert_lane(tx, owner, KEY))
-        yield Desk(db, owner)
+        yield Chat(db, owner)
     finally:
         await db.close()
 
 
 @pytest.mark.anyio
-async def test_help_names_every_command_it_can_do(desk: Desk) -> None:
-    done = await desk.type("/help")
+async def test_help_lists_every_command(chat: Chat) -> None:
+    done = await chat.type("/help")
     assert (done.command, done.key) == ("help", KEY)
     names = [line.split()[0].removeprefix("/") for line in done.reply.splitlines()]
     moving, tuning = ["new", "sessions", "switch", "reset", "stop"], ["send", "schedule", "model", "think"]
@@ -100,78 +100,78 @@ async def test_help_names_every_command_it_can_do(desk: Desk) -> None:
 
 @pytest.mark.anyio
 @requirement("S2.policy.owner")
-async def test_only_an_owner_switches_sending(desk: Desk) -> None:
-    user = structs.replace(desk.owner, kind="user", actor_id="usr_1")
+async def test_only_an_owner_may_change_sending(chat: Chat) -> None:
+    user = structs.replace(chat.owner, kind="user", actor_id="usr_1")
     with pytest.raises(Refusal) as refused:
-        await desk.type("/send off", user)
+        await chat.type("/send off", user)
     assert refused.value.code is Code.FORBIDDEN
     for crowded in ("/send off now", "/send off\nplease"):
         with pytest.raises(Refusal) as refused:
-            await desk.type(crowded)
+            await chat.type(crowded)
         assert refused.value.code is Code.FORBIDDEN
-    await desk.type("/send off")
-    lane = await desk.db.read(lambda tx: lane_of(tx, desk.owner, KEY))
+    await chat.type("/send off")
+    lane = await chat.db.read(lambda tx: lane_of(tx, chat.owner, KEY))
     assert lane is not None
     assert lane.send_policy == "deny"
 
 
 @pytest.mark.anyio
-async def test_what_cannot_be_done_is_told_in_the_reply_and_changes_nothing(desk: Desk) -> None:
+async def test_a_command_that_fails_says_why_and_changes_nothing(chat: Chat) -> None:
     for text in ("/switch", "/switch nowhere-at-all", "/new nobody", "/model", "/think hardest", "/stop", "/reset"):
-        done = await desk.type(text)
+        done = await chat.type(text)
         assert done.key == KEY
         assert done.reply
-    pointed = await desk.db.read(lambda tx: pointed_session(tx, desk.owner, "web", "tab"))
+    pointed = await chat.db.read(lambda tx: pointed_session(tx, chat.owner, "web", "tab"))
     assert not pointed.exists
 
 
 @pytest.mark.anyio
-async def test_a_new_session_has_the_same_agent_and_is_put_in_front(desk: Desk) -> None:
-    done = await desk.type("/new")
+async def test_a_new_session_has_the_same_agent_and_becomes_active(chat: Chat) -> None:
+    done = await chat.type("/new")
     assert (done.key.agent, done.key.channel) == ("main", "web")
     assert done.key != KEY
-    pointed = await desk.db.read(lambda tx: pointed_session(tx, desk.owner, "web", "tab"))
+    pointed = await chat.db.read(lambda tx: pointed_session(tx, chat.owner, "web", "tab"))
     assert pointed.key == done.key
-    assert KEY.conversation in (await desk.type("/sessions")).reply
-    assert (await desk.type("/sessions 1")).reply.count("\n") == 0
-    assert (await desk.type(f"/sessions {'9' * 5000}")).reply.count("\n") == 1
+    assert KEY.conversation in (await chat.type("/sessions")).reply
+    assert (await chat.type("/sessions 1")).reply.count("\n") == 0
+    assert (await chat.type(f"/sessions {'9' * 5000}")).reply.count("\n") == 1
 
 
 @pytest.mark.anyio
 @requirement("S2.key.scope.global")
-async def test_where_all_chats_are_one_there_is_no_new_one(desk: Desk) -> None:
-    done = await desk.type("/new", scope="global")
+async def test_with_one_shared_session_no_new_one_is_created(chat: Chat) -> None:
+    done = await chat.type("/new", scope="global")
     assert done.key == KEY
     assert "share one session" in done.reply
 
 
 @pytest.mark.anyio
-async def test_a_session_lists_and_ends_its_own_schedules(desk: Desk) -> None:
+async def test_a_session_lists_and_deletes_its_own_schedules(chat: Chat) -> None:
     async def make(session: str) -> Schedule:
         new = NewSchedule(session=session, type="message", message="say\nit", cron="0 9 * * *")
-        return await desk.db.write(lambda tx: make_schedule(tx, desk.owner, new))
+        return await chat.db.write(lambda tx: make_schedule(tx, chat.owner, new))
 
-    assert (await desk.type("/schedule list")).reply == "This session has no schedules."
+    assert (await chat.type("/schedule list")).reply == "This session has no schedules."
     own, others = await make(str(KEY)), await make("main")
-    listed = (await desk.type("/schedule list")).reply
+    listed = (await chat.type("/schedule list")).reply
     assert own.id in listed
     assert "0 9 * * * UTC  next 2" in listed
     assert "say it" in listed
     assert others.id not in listed
-    assert "another session" in (await desk.type(f"/schedule delete {others.id}")).reply
-    assert (await desk.type(f"/schedule delete {own.id}")).reply == f"Deleted {own.id}."
-    assert "no such schedule" in (await desk.type(f"/schedule delete {own.id}")).reply
-    assert "not built yet" in (await desk.type("/schedule goal goal_1 0 9 * * *")).reply
-    assert "not built yet" in (await desk.type("/schedule task task_1 0 9 * * * 3")).reply
+    assert "another session" in (await chat.type(f"/schedule delete {others.id}")).reply
+    assert (await chat.type(f"/schedule delete {own.id}")).reply == f"Deleted {own.id}."
+    assert "no such schedule" in (await chat.type(f"/schedule delete {own.id}")).reply
+    assert "not built yet" in (await chat.type("/schedule goal goal_1 0 9 * * *")).reply
+    assert "not built yet" in (await chat.type("/schedule task task_1 0 9 * * * 3")).reply
     for asked in ("/schedule", "/schedule help", "/schedule delete"):
-        assert "/schedule delete <id>" in (await desk.type(asked)).reply
+        assert "/schedule delete <id>" in (await chat.type(asked)).reply
 
 
 @pytest.mark.anyio
-async def test_strangers_neither_see_nor_end_schedules(desk: Desk) -> None:
+async def test_strangers_cannot_see_or_delete_schedules(chat: Chat) -> None:
     new = NewSchedule(session=str(KEY), type="message", message="secret", cron="0 9 * * *")
-    made = await desk.db.write(lambda tx: make_schedule(tx, desk.owner, new))
-    stranger = structs.replace(desk.owner, kind="client", actor_id="telegram:7", agent_ids=("main",))
+    made = await chat.db.write(lambda tx: make_schedule(tx, chat.owner, new))
+    stranger = structs.replace(chat.owner, kind="client", actor_id="telegram:7", agent_ids=("main",))
     for asked in ("/schedule list", f"/schedule delete {made.id}"):
-        assert "may not do this" in (await desk.type(asked, stranger)).reply
-    assert made.id in (await desk.type("/schedule list")).reply
+        assert "may not do this" in (await chat.type(asked, stranger)).reply
+    assert made.id in (await chat.type("/schedule list")).reply

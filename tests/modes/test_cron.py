@@ -1,4 +1,4 @@
-"""Cron expressions: how they are read, and the moments they name, where clocks change as well."""
+"""Cron expressions: how they are parsed, and the times they match, also when clocks change."""
 
 from datetime import UTC, datetime, timedelta, tzinfo
 from itertools import pairwise
@@ -13,7 +13,7 @@ from carrel.modes.schedules.cron import read_cron, read_zone
 
 BERLIN = "Europe/Berlin"
 MINUTE = timedelta(minutes=1)
-# Changes by an hour and by half an hour, at two, at midnight, and none at all; the day around each of them.
+# Clock changes by an hour and by half an hour, at two, at midnight, and none at all.
 CHANGES = [
     (BERLIN, "2026-03-29T01:00:00Z"),
     (BERLIN, "2026-10-25T01:00:00Z"),
@@ -31,8 +31,8 @@ CHANGES = [
 ]
 
 
-def moments(cron: str, zone: str, after: str, count: int) -> list[str]:
-    """The next so many moments as people there read them."""
+def matches(cron: str, zone: str, after: str, count: int) -> list[str]:
+    """Return the next matches in local time."""
     found, at = [], parse_iso(after)
     for _ in range(count):
         following = read_cron(cron).next_after(at, read_zone(zone))
@@ -53,13 +53,13 @@ def moments(cron: str, zone: str, after: str, count: int) -> list[str]:
         ("0 9 * * 7", "2026-05-01T09:00:00Z", ["Sun 2026-05-03 09:00 +0000"]),
         ("5,1 0 31 * *", "2026-01-31T00:02:00Z", ["Sat 2026-01-31 00:05 +0000", "Tue 2026-03-31 00:01 +0000"]),
         ("0 0 29 2 *", "2096-03-01T00:00:00Z", ["Fri 2104-02-29 00:00 +0000"]),
-        # Both kinds of days narrowed: either will do. One of them open: both must fit.
+        # Both kinds of days restricted: either is enough. Only one restricted: both must match.
         ("0 0 13 * 5", "2026-02-01T00:00:00Z", ["Fri 2026-02-06 00:00 +0000", "Fri 2026-02-13 00:00 +0000"]),
         ("0 0 */31 * 5", "2026-02-01T00:00:00Z", ["Fri 2026-05-01 00:00 +0000"]),
     ],
 )
-def test_an_expression_names_these_moments(cron: str, after: str, expected: list[str]) -> None:
-    assert moments(cron, "UTC", after, len(expected)) == expected
+def test_an_expression_matches_these_times(cron: str, after: str, expected: list[str]) -> None:
+    assert matches(cron, "UTC", after, len(expected)) == expected
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_an_expression_names_these_moments(cron: str, after: str, expected: list
         "* * * * fri-mon", "1," * 100 + "1 * * * *",
     ],
 )  # fmt: skip
-def test_what_is_no_expression_is_refused_with_its_field(text: str) -> None:
+def test_an_invalid_expression_is_refused_with_its_field(text: str) -> None:
     with pytest.raises(Refusal) as refused:
         read_cron(text)
     assert (refused.value.code, refused.value.field) == (Code.INVALID_PARAMS, "cron")
@@ -82,7 +82,7 @@ def test_a_refusal_says_which_part_is_wrong() -> None:
         read_cron("0 25 * * *")
 
 
-def test_a_day_that_never_comes_is_not_found() -> None:
+def test_a_day_that_never_occurs_has_no_match() -> None:
     assert read_cron("0 0 30 2 *").next_after(parse_iso("2026-01-01T00:00:00Z"), UTC) is None
 
 
@@ -90,37 +90,37 @@ def test_a_day_that_never_comes_is_not_found() -> None:
     "name",
     ["", "Nowhere", "europe", "America", "../../etc/passwd", "/etc/passwd", "a\0b", "é", "x" * 5_000, "tzdata.zi"],
 )
-def test_a_zone_that_nobody_knows_is_refused_with_its_field(name: str) -> None:
+def test_an_unknown_time_zone_is_refused_with_its_field(name: str) -> None:
     with pytest.raises(Refusal) as refused:
         read_zone(name)
     assert (refused.value.code, refused.value.field) == (Code.INVALID_PARAMS, "timezone")
 
 
-def test_a_time_that_does_not_exist_comes_once_when_the_clocks_have_gone_forward() -> None:
+def test_skipped_times_match_once_after_the_clocks_go_forward() -> None:
     saturday = "2026-03-28T12:00:00Z"
-    assert moments("30 2 * * *", BERLIN, saturday, 2) == ["Sun 2026-03-29 03:00 +0200", "Mon 2026-03-30 02:30 +0200"]
-    assert moments("*/10 2 * * *", BERLIN, saturday, 2) == ["Sun 2026-03-29 03:00 +0200", "Mon 2026-03-30 02:00 +0200"]
-    assert moments("0 2,3 * * *", BERLIN, saturday, 2) == ["Sun 2026-03-29 03:00 +0200", "Mon 2026-03-30 02:00 +0200"]
+    assert matches("30 2 * * *", BERLIN, saturday, 2) == ["Sun 2026-03-29 03:00 +0200", "Mon 2026-03-30 02:30 +0200"]
+    assert matches("*/10 2 * * *", BERLIN, saturday, 2) == ["Sun 2026-03-29 03:00 +0200", "Mon 2026-03-30 02:00 +0200"]
+    assert matches("0 2,3 * * *", BERLIN, saturday, 2) == ["Sun 2026-03-29 03:00 +0200", "Mon 2026-03-30 02:00 +0200"]
 
 
-def test_a_time_that_comes_twice_counts_the_first_time() -> None:
+def test_a_time_that_occurs_twice_matches_the_first_time() -> None:
     saturday = "2026-10-24T12:00:00Z"
-    assert moments("30 2 * * *", BERLIN, saturday, 2) == ["Sun 2026-10-25 02:30 +0200", "Mon 2026-10-26 02:30 +0100"]
+    assert matches("30 2 * * *", BERLIN, saturday, 2) == ["Sun 2026-10-25 02:30 +0200", "Mon 2026-10-26 02:30 +0100"]
 
 
-def test_clocks_that_change_in_the_middle_of_an_hour_or_over_midnight_are_followed() -> None:
-    # One minute past midnight became one minute past one; and one minute past eleven of the day before.
-    spring = moments("0 1 * * *", "America/St_Johns", "2010-03-13T20:00:00Z", 1)
-    autumn = moments("0 12 7 11 *", "America/St_Johns", "2010-11-06T20:00:00Z", 1)
+def test_clock_changes_within_an_hour_or_across_midnight_are_handled() -> None:
+    # 00:01 became 01:01; and in autumn 23:01 of the day before.
+    spring = matches("0 1 * * *", "America/St_Johns", "2010-03-13T20:00:00Z", 1)
+    autumn = matches("0 12 7 11 *", "America/St_Johns", "2010-11-06T20:00:00Z", 1)
     assert spring + autumn == ["Sun 2010-03-14 01:01 -0230", "Sun 2010-11-07 12:00 -0330"]
 
 
-def test_an_expression_for_every_hour_follows_the_time_that_passes() -> None:
-    assert moments("30 * * * *", BERLIN, "2026-03-29T00:00:00Z", 2) == [
+def test_an_hourly_expression_follows_elapsed_time() -> None:
+    assert matches("30 * * * *", BERLIN, "2026-03-29T00:00:00Z", 2) == [
         "Sun 2026-03-29 01:30 +0100",
         "Sun 2026-03-29 03:30 +0200",
     ]
-    assert moments("30 * * * *", BERLIN, "2026-10-25T00:00:00Z", 3) == [
+    assert matches("30 * * * *", BERLIN, "2026-10-25T00:00:00Z", 3) == [
         "Sun 2026-10-25 02:30 +0200",
         "Sun 2026-10-25 02:30 +0100",
         "Sun 2026-10-25 03:30 +0100",
@@ -129,7 +129,7 @@ def test_an_expression_for_every_hour_follows_the_time_that_passes() -> None:
 
 @st.composite
 def fields(draw: st.DrawFn, least: int, most: int) -> tuple[str, frozenset[int]]:
-    """A field of an expression, and what it means."""
+    """A field of an expression, and the values it matches."""
     shape = draw(st.sampled_from(["*", "*/n", "a-b/n", "list"]))
     step = draw(st.integers(1, most))
     if shape == "*":
@@ -145,24 +145,24 @@ def fields(draw: st.DrawFn, least: int, most: int) -> tuple[str, frozenset[int]]
 
 
 def enumerated(wanted: list[tuple[str, frozenset[int]]], zone: tzinfo, begin: datetime, hours: int) -> set[datetime]:
-    """Every moment of a stretch that is named, found by looking at each minute of the clock on the wall."""
-    (_, minutes), (_, hours_named), (day_text, days), (_, months), (weekday_text, weekdays) = wanted
-    names_both = day_text[0] != "*" and weekday_text[0] != "*"
+    """Return every match in a stretch of time, found by checking each minute of local time."""
+    (_, minutes), (_, hours_matched), (day_text, days), (_, months), (weekday_text, weekdays) = wanted
+    both_days = day_text[0] != "*" and weekday_text[0] != "*"
 
-    def is_named(wall: datetime) -> bool:
+    def is_match(wall: datetime) -> bool:
         fits = [wall.day in days, wall.isoweekday() in weekdays or (wall.isoweekday() == 7 and 0 in weekdays)]
-        day = any(fits) if names_both else all(fits)
-        return day and wall.month in months and wall.hour in hours_named and wall.minute in minutes
+        day = any(fits) if both_days else all(fits)
+        return day and wall.month in months and wall.hour in hours_matched and wall.minute in minutes
 
     moments = [begin + n * MINUTE for n in range(-2 * 60, hours * 60)]
     walls = [moment.astimezone(zone).replace(tzinfo=None) for moment in moments]
-    if len(hours_named) == 24:
-        return {moment for moment, wall in zip(moments, walls, strict=True) if moment >= begin and is_named(wall)}
+    if len(hours_matched) == 24:
+        return {moment for moment, wall in zip(moments, walls, strict=True) if moment >= begin and is_match(wall)}
     first = {wall: moment for moment, wall in reversed(list(zip(moments, walls, strict=True)))}
-    found = {moment for wall, moment in first.items() if is_named(wall)}
+    found = {moment for wall, moment in first.items() if is_match(wall)}
     for (_, before), (after, behind) in pairwise(zip(moments, walls, strict=True)):
         skipped = [before + n * MINUTE for n in range(1, (behind - before) // MINUTE)]
-        if any(is_named(wall) for wall in skipped):
+        if any(is_match(wall) for wall in skipped):
             found.add(after)
     return {moment for moment in found if moment >= begin}
 
@@ -173,13 +173,13 @@ def enumerated(wanted: list[tuple[str, frozenset[int]]], zone: tzinfo, begin: da
     change=st.sampled_from(CHANGES),
     narrow=st.booleans(),
 )
-def test_the_moments_are_those_that_a_look_at_every_minute_finds(
+def test_matches_equal_those_found_by_checking_every_minute(
     wanted: tuple[tuple[str, frozenset[int]], ...], change: tuple[str, str], narrow: bool
 ) -> None:
     name, around = change
     parts = list(wanted)
     if narrow:
-        # Most days are none otherwise.
+        # Otherwise hardly any day matches.
         parts[2:] = [("*", frozenset(range(1, 32))), ("*", frozenset(range(1, 13))), ("*", frozenset(range(8)))]
     zone = UTC if name == "UTC" else ZoneInfo(name)
     begin = datetime.fromisoformat(around) - timedelta(hours=20)

@@ -1,4 +1,4 @@
-"""Who else is told of a run's changes: how far each has come, who is at it, and what follows a failure."""
+"""Webhooks about a run's changes: their progress, leases and retries."""
 
 import asyncio
 import threading
@@ -40,7 +40,7 @@ ADDRESS = WebhookAddress(
     url="https://receiver.test/hook?x=1", host="receiver.test:443", token="t", scheme="Bearer", credentials="c"
 )
 ATTEMPTS_MAX = 4
-# How long the schema's promise is put to the test; a change that would slip through does so at once.
+# How long the race is provoked; a missed change would show at once.
 SLIP_SECONDS = 0.3
 
 
@@ -49,7 +49,7 @@ def at(host: str) -> WebhookAddress:
 
 
 async def told(engine: Engine, name: str = "one") -> Run:
-    """A run that came over A2A."""
+    """Create a run that came over A2A."""
     return await engine.say(lane_key(name), "hello", kind="a2a")
 
 
@@ -86,7 +86,7 @@ async def stored(engine: Engine, run: Run, webhook_id: str = "w") -> Webhook:
 
 
 @requirement("S1.push.deliver")
-async def test_a_webhook_is_due_for_what_comes_after_it_was_made(store_url: str) -> None:
+async def test_a_webhook_is_due_for_changes_after_its_creation(store_url: str) -> None:
     async with open_engine(store_url) as engine:
         run = await told(engine)
         made = await keep(engine, run)
@@ -107,7 +107,7 @@ async def test_a_webhook_is_due_for_what_comes_after_it_was_made(store_url: str)
 
 
 @requirement("S1.push.deliver")
-async def test_a_webhook_that_came_with_the_message_is_told_from_the_beginning(store_url: str) -> None:
+async def test_a_webhook_that_came_with_the_message_gets_all_changes(store_url: str) -> None:
     async with open_engine(store_url) as engine:
         run = await told(engine)
         bell = engine.db.bell(WEBHOOKS)
@@ -118,7 +118,7 @@ async def test_a_webhook_that_came_with_the_message_is_told_from_the_beginning(s
         assert (await take_one(engine)).sent_change == 0
 
 
-async def test_a_change_rings_for_webhooks_only_where_there_is_one(store_url: str) -> None:
+async def test_a_change_rings_the_bell_only_if_there_is_a_webhook(store_url: str) -> None:
     async with open_engine(store_url) as engine:
         run, _ = await told(engine, "with"), await told(engine, "without")
         await keep(engine, run)
@@ -136,7 +136,7 @@ async def test_a_change_rings_for_webhooks_only_where_there_is_one(store_url: st
 
 
 @requirement("S1.push.deliver")
-async def test_what_changes_while_a_webhook_is_being_told_is_not_lost(store_url: str) -> None:
+async def test_a_change_while_a_webhook_is_being_sent_is_not_lost(store_url: str) -> None:
     async with open_engine(store_url) as engine:
         run = await told(engine)
         await keep(engine, run, after=0)
@@ -151,7 +151,7 @@ async def test_what_changes_while_a_webhook_is_being_told_is_not_lost(store_url:
 
 
 @requirement("S1.push.deliver")
-async def test_nobody_else_takes_a_webhook_until_its_lease_is_over_and_then_the_first_notes_nothing(
+async def test_a_webhook_is_leased_and_a_lost_lease_records_nothing(
     store_url: str,
 ) -> None:
     async with open_engine(store_url) as engine:
@@ -169,7 +169,7 @@ async def test_nobody_else_takes_a_webhook_until_its_lease_is_over_and_then_the_
         assert (unchanged.sent_change, unchanged.attempt, unchanged.claim) == (0, 0, again.claim)
 
 
-async def test_every_change_told_gives_the_next_one_the_whole_lease(store_url: str) -> None:
+async def test_every_change_sent_renews_the_lease(store_url: str) -> None:
     async with open_engine(store_url) as engine:
         run = await told(engine)
         await keep(engine, run, after=0)
@@ -184,7 +184,7 @@ async def test_every_change_told_gives_the_next_one_the_whole_lease(store_url: s
 
 
 @requirement("S1.push.deliver")
-async def test_what_fails_is_tried_again_after_growing_pauses_across_restarts_and_then_given_up(
+async def test_a_failed_webhook_is_retried_with_growing_pauses_and_then_given_up(
     store_url: str,
 ) -> None:
     async with open_engine(store_url) as engine:
@@ -192,7 +192,7 @@ async def test_what_fails_is_tried_again_after_growing_pauses_across_restarts_an
         await keep(engine, run, after=0)
     clock = engine.clock
     for attempt, seconds_max in ((1, 5), (2, 10), (3, 20)):
-        # Opened anew each time: a restart grants no fresh attempts.
+        # Reopened each time: a restart does not reset the attempts.
         async with open_engine(store_url, clock=clock) as engine:
             webhook = await take_one(engine)
             assert webhook.attempt == attempt - 1
@@ -211,7 +211,7 @@ async def test_what_fails_is_tried_again_after_growing_pauses_across_restarts_an
         assert await take(engine) == []
 
 
-async def test_a_change_told_gives_the_next_one_fresh_attempts(store_url: str) -> None:
+async def test_a_change_sent_resets_the_attempts(store_url: str) -> None:
     async with open_engine(store_url) as engine:
         run = await told(engine)
         await keep(engine, run, after=0)
@@ -221,7 +221,7 @@ async def test_a_change_told_gives_the_next_one_fresh_attempts(store_url: str) -
         assert (await stored(engine, run)).attempt == 0
 
 
-async def test_a_change_does_not_cut_the_pause_before_the_next_attempt_short(store_url: str) -> None:
+async def test_a_new_change_does_not_shorten_the_pause_before_a_retry(store_url: str) -> None:
     async with open_engine(store_url) as engine:
         run = await told(engine)
         await keep(engine, run, after=0)
@@ -233,7 +233,7 @@ async def test_a_change_does_not_cut_the_pause_before_the_next_attempt_short(sto
 
 
 @requirement("S1.push.config")
-async def test_the_same_id_replaces_the_address_and_goes_on_where_the_other_stood(store_url: str) -> None:
+async def test_the_same_id_replaces_the_address_and_continues(store_url: str) -> None:
     async with open_engine(store_url) as engine:
         run = await told(engine)
         await keep(engine, run, after=0)
@@ -245,7 +245,7 @@ async def test_the_same_id_replaces_the_address_and_goes_on_where_the_other_stoo
         assert (replaced.sent_change, replaced.wanted_change, replaced.given_up) == (0, 2, None)
         webhook = await take_one(engine)
         assert (webhook.url, webhook.token, webhook.attempt) == ("https://other.test/hook", "", 0)
-        # The one that is being told is replaced as well; what its teller notes falls on nothing.
+        # One that is being sent is replaced as well; its sender can record nothing more.
         await keep(engine, run)
         assert await note(engine, webhook, 2) is None
         assert (await stored(engine, run)).sent_change == 0
@@ -267,7 +267,7 @@ async def test_a_run_has_a_bounded_number_of_webhooks_and_a_full_one_can_still_r
         await keep(engine, run, "one too many")
 
 
-async def test_a_webhook_that_is_deleted_while_it_is_told_is_gone(store_url: str) -> None:
+async def test_a_webhook_can_be_deleted_while_it_is_being_sent(store_url: str) -> None:
     async with open_engine(store_url) as engine:
         run = await told(engine)
         await keep(engine, run, after=0)
@@ -277,7 +277,7 @@ async def test_a_webhook_that_is_deleted_while_it_is_told_is_gone(store_url: str
         assert await fail(engine, webhook) == "lost"
 
 
-async def test_webhooks_go_with_their_run(store_url: str) -> None:
+async def test_webhooks_are_deleted_with_their_run(store_url: str) -> None:
     async with open_engine(store_url) as engine:
         run = await told(engine)
         await keep(engine, run, after=0)
@@ -290,7 +290,7 @@ async def test_webhooks_go_with_their_run(store_url: str) -> None:
 
 
 @requirement("S1.push.config")
-async def test_another_account_sees_and_touches_no_webhook_of_ours(store_url: str) -> None:
+async def test_another_account_cannot_see_or_change_a_webhook(store_url: str) -> None:
     async with open_engine(store_url) as engine:
         run = await told(engine)
         await keep(engine, run)
@@ -304,7 +304,7 @@ async def test_another_account_sees_and_touches_no_webhook_of_ours(store_url: st
 
 
 @requirement("S1.push.deliver")
-async def test_one_host_takes_a_bounded_number_of_places_and_leaves_the_rest_to_others(store_url: str) -> None:
+async def test_one_host_gets_a_bounded_number_of_webhooks_at_a_time(store_url: str) -> None:
     async with open_engine(store_url) as engine:
         slow = [await told(engine, f"slow{n}") for n in range(WEBHOOKS_PER_HOST_AT_A_TIME + 2)]
         for run in slow:
@@ -322,7 +322,7 @@ async def test_one_host_takes_a_bounded_number_of_places_and_leaves_the_rest_to_
         assert len(await take(engine, 10, slow=WEBHOOKS_PER_HOST_AT_A_TIME - 1)) == 1
 
 
-async def test_a_server_that_starts_alone_takes_over_what_was_held_and_leaves_pauses_as_they_are(
+async def test_a_starting_server_of_a_file_releases_leases_and_keeps_pauses(
     store_url: str,
 ) -> None:
     async with open_engine(store_url) as engine:
@@ -336,7 +336,7 @@ async def test_a_server_that_starts_alone_takes_over_what_was_held_and_leaves_pa
 
 
 @requirement("S1.push.deliver")
-async def test_two_who_take_at_the_same_time_take_different_webhooks(store_url: str) -> None:
+async def test_two_servers_take_different_webhooks(store_url: str) -> None:
     async with open_engine(store_url) as engine:
         runs = [await told(engine, f"run{n}") for n in range(12)]
         for n, run in enumerate(runs):
@@ -349,7 +349,7 @@ async def test_two_who_take_at_the_same_time_take_different_webhooks(store_url: 
 
 
 @requirement("S1.push.deliver")
-async def test_no_change_slips_through_while_a_webhook_is_being_made(postgres_url: str) -> None:
+async def test_no_change_is_missed_while_a_webhook_is_being_created(postgres_url: str) -> None:
     async with open_engine(postgres_url) as engine:
         run = await told(engine)
         held = await engine.take_one()

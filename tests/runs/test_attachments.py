@@ -1,4 +1,4 @@
-"""Files that came with messages: kept as long as what was said with them, and not a moment longer."""
+"""Files of messages: kept exactly as long as their message."""
 
 import pytest
 
@@ -26,7 +26,7 @@ async def say_with_file(engine: Engine, key: SessionKey = KEY) -> Run:
 
 
 async def hear_and_end(engine: Engine, run: Run) -> None:
-    """Let the run's message become an entry, as a turn does, and its turn end."""
+    """Write the run's message as an entry, as a turn does, and end the turn."""
     held = await engine.take_one()
 
     def work(tx: Tx) -> None:
@@ -62,7 +62,7 @@ async def delete(engine: Engine, key: SessionKey) -> None:
     assert await engine.db.write(lambda tx: remove_lane(tx, engine.access, lane)) is None
 
 
-async def test_a_heard_file_outlives_its_run_and_goes_with_its_generation(store_url: str) -> None:
+async def test_a_file_of_an_entry_outlives_its_run_and_is_deleted_with_its_generation(store_url: str) -> None:
     async with open_engine(store_url) as engine:
         run = await say_with_file(engine)
         await hear_and_end(engine, run)
@@ -75,7 +75,7 @@ async def test_a_heard_file_outlives_its_run_and_goes_with_its_generation(store_
         assert not await has_file(engine, run)
 
 
-async def test_a_file_that_was_never_heard_goes_with_its_run(store_url: str) -> None:
+async def test_a_file_of_a_run_that_never_started_is_deleted_with_the_run(store_url: str) -> None:
     async with open_engine(store_url) as engine:
         run = await say_with_file(engine)
         await engine.cancel(run.id)
@@ -86,7 +86,7 @@ async def test_a_file_that_was_never_heard_goes_with_its_run(store_url: str) -> 
         assert (await is_kept(engine, run), await has_file(engine, run)) == (False, False)
 
 
-async def test_a_deleted_session_leaves_no_file_behind_also_not_of_runs_long_pruned(store_url: str) -> None:
+async def test_a_deleted_session_leaves_no_file_behind_even_of_pruned_runs(store_url: str) -> None:
     async with open_engine(store_url) as engine:
         old = await say_with_file(engine)
         await hear_and_end(engine, old)

@@ -1,4 +1,4 @@
-"""Claims: taken by one worker at a time, lost with their lease, and good for nothing afterwards."""
+"""Claims: held by one worker at a time, lost with their lease, and useless afterwards."""
 
 import asyncio
 from collections.abc import Callable
@@ -19,7 +19,7 @@ REFUSED = Failed(code="bad_request", message="400")
 
 
 @requirement("S1.x.claim.race", "S0.x.claim")
-async def test_many_workers_that_claim_at_once_never_share_a_run_or_a_lane(store_url: str) -> None:
+async def test_concurrent_workers_never_share_a_run_or_a_lane(store_url: str) -> None:
     async with open_engine(store_url) as engine:
         for n in range(12):
             await engine.say(lane_key(f"l{n % 6}"), f"line {n}")
@@ -42,7 +42,7 @@ async def test_the_end_of_a_run_and_the_next_claim_are_one_commit(store_url: str
         assert (await engine.take_one()).id == third.id
 
 
-async def test_of_runs_that_end_together_only_those_whose_claim_holds_are_written_and_free_their_lanes(
+async def test_of_runs_that_end_together_only_those_with_a_valid_claim_are_written(
     store_url: str,
 ) -> None:
     async with open_engine(store_url) as engine:
@@ -79,7 +79,7 @@ async def test_a_run_whose_worker_is_lost_returns_to_the_head_of_its_lane(store_
 def writing(
     engine: Engine, held: Claim, effect: str, wait: tuple[str, int] | None = None
 ) -> Callable[[Tx], None]:  # fmt: skip
-    """A tool call as a turn makes it: fenced, and recorded in the transaction of its effect."""
+    """Make a tool call as a turn does: fenced, and recorded in the transaction of its effect."""
 
     def work(tx: Tx) -> None:
         fence(tx, held)
@@ -90,7 +90,9 @@ def writing(
 
 @requirement("S1.x.restart.working")
 @pytest.mark.parametrize(("effect", "state"), [("write", "failed"), ("read", "queued")])
-async def test_a_lost_run_that_had_written_is_left_to_a_person(store_url: str, effect: str, state: str) -> None:
+async def test_a_lost_run_that_had_written_something_is_left_to_a_person(
+    store_url: str, effect: str, state: str
+) -> None:
     async with open_engine(store_url) as engine:
         lost, following = await engine.say(MAIN, "lost"), await engine.say(MAIN, "next")
         await engine.db.write(writing(engine, await engine.take_one(), effect))
@@ -103,7 +105,7 @@ async def test_a_lost_run_that_had_written_is_left_to_a_person(store_url: str, e
 
 
 @requirement("S2.send.serverwait")
-async def test_a_lost_run_that_waited_for_another_returns_to_its_lane_until_that_wait_is_over(store_url: str) -> None:
+async def test_a_lost_run_that_waited_for_another_run_returns_to_its_lane(store_url: str) -> None:
     async with open_engine(store_url) as engine:
         waiting = await engine.say(MAIN, "ask the other")
         await engine.db.write(writing(engine, await engine.take_one(), "write", wait=("run_of_another", 0)))
@@ -128,7 +130,7 @@ async def test_a_run_that_loses_every_worker_becomes_a_dead_letter(store_url: st
         assert (ended.state, ended.reason) == ("failed", "dead_letter")
 
 
-async def test_a_lost_run_that_was_to_stop_or_is_past_its_limit_ends_so(store_url: str) -> None:
+async def test_a_lost_run_that_was_to_stop_or_is_past_its_limit_ends(store_url: str) -> None:
     async with open_engine(store_url) as engine:
         stopped = await engine.say(lane_key("a"), "stop me")
         late = await engine.say(lane_key("b"), "late", timeout_seconds=30)
@@ -152,7 +154,7 @@ async def test_cancelling_a_run_whose_worker_is_lost_ends_it_at_once(store_url: 
 
 
 @requirement("S0.x.claim", "S0.x.tools.once")
-async def test_a_worker_that_wakes_after_its_lease_ran_out_writes_nothing(store_url: str) -> None:
+async def test_a_worker_that_resumes_after_its_lease_ran_out_writes_nothing(store_url: str) -> None:
     async with open_engine(store_url) as engine:
         run = await engine.say(MAIN, "slow")
         asleep = await engine.take_one()
@@ -179,7 +181,7 @@ async def test_a_worker_that_wakes_after_its_lease_ran_out_writes_nothing(store_
 
 
 @requirement("S1.store.survive")
-async def test_after_a_restart_everything_is_there_and_the_queue_keeps_its_order(store_url: str) -> None:
+async def test_a_restart_keeps_everything_and_the_order_of_the_queue(store_url: str) -> None:
     async with open_engine(store_url) as engine:
         runs = [await engine.say(MAIN, f"line {n}") for n in range(5)]
         await engine.take_one()

@@ -1,4 +1,4 @@
-"""The one door: what may be delivered, what is refused, and that a message said twice is one run."""
+"""deliver(): what is accepted, what is refused, and that a repeated message is one run."""
 
 import asyncio
 
@@ -26,7 +26,7 @@ async def refusal_of(engine: Engine, message: Message, key: SessionKey = MAIN) -
 
 
 @requirement("P.door", "S1.x.queue.derived")
-async def test_a_message_becomes_a_queued_run_that_bears_all_it_was_said_with(store_url: str) -> None:
+async def test_a_message_becomes_a_queued_run_with_everything_it_came_with(store_url: str) -> None:
     async with open_engine(store_url) as engine:
         file = NewAttachment(name="a.txt", mime_type="text/plain", content=b"\x00bytes")
         said = Message(
@@ -47,7 +47,7 @@ async def test_a_message_becomes_a_queued_run_that_bears_all_it_was_said_with(st
         assert (lane.last_channel, lane.depth, lane.updated_at) == ("web", 1, engine.clock.now_ms())
 
 
-async def test_the_same_senders_message_twice_is_one_run(store_url: str) -> None:
+async def test_a_senders_message_delivered_twice_is_one_run(store_url: str) -> None:
     async with open_engine(store_url) as engine:
         runs = await asyncio.gather(*(engine.say(MAIN, "once", sender_id="m-1") for _ in range(10)))
         elsewhere = await engine.say(lane_key("other"), "once", sender_id="m-1")
@@ -57,7 +57,7 @@ async def test_the_same_senders_message_twice_is_one_run(store_url: str) -> None
         assert (await engine.say(MAIN, "once", sender_id="m-1")).id != runs[0].id
 
 
-async def test_what_is_empty_too_long_or_too_much_is_refused_and_leaves_nothing(store_url: str) -> None:
+async def test_empty_or_too_large_messages_are_refused_and_leave_nothing(store_url: str) -> None:
     async with open_engine(store_url) as engine:
         small = NewAttachment(name="a", mime_type="text/plain", content=b"x")
         large = structs.replace(small, content=bytes(ATTACHMENT_BYTES_MAX + 1))
@@ -75,7 +75,7 @@ async def test_what_is_empty_too_long_or_too_much_is_refused_and_leaves_nothing(
         await engine.db.write(lambda tx: deliver(tx, engine.access, sent, engine.rules))
 
 
-async def test_a_disabled_or_unknown_agent_hears_nothing(store_url: str) -> None:
+async def test_a_disabled_or_unknown_agent_accepts_no_message(store_url: str) -> None:
     async with open_engine(store_url) as engine:
         await engine.make_agent("writer")
         key = SessionKey.of("writer", "main")
@@ -90,7 +90,7 @@ async def test_a_disabled_or_unknown_agent_hears_nothing(store_url: str) -> None
 
 
 @requirement("S1.queue.limit", "S1.queue.notreject")
-async def test_a_lane_holds_its_limit_of_queued_runs_besides_the_working_one(store_url: str) -> None:
+async def test_a_lane_queues_up_to_its_limit_besides_the_running_run(store_url: str) -> None:
     rules = Rules(runs=RunsSettings(lane_queue_max=3))
     async with open_engine(store_url, rules=rules) as engine:
         await engine.say(MAIN, "working")
@@ -114,7 +114,7 @@ def test_the_limit_of_a_lane_is_9999() -> None:
 
 
 @requirement("S1.x.cancel.leaves", "S1.queue.pending", "S1.dispatch.visible")
-async def test_a_cancelled_run_counts_no_more_against_the_limit_or_in_positions(store_url: str) -> None:
+async def test_a_cancelled_run_no_longer_counts_in_limits_or_positions(store_url: str) -> None:
     rules = Rules(runs=RunsSettings(lane_queue_max=3))
     async with open_engine(store_url, rules=rules) as engine:
         runs = [await engine.say(MAIN, f"line {n}") for n in range(3)]
@@ -129,7 +129,7 @@ async def test_a_cancelled_run_counts_no_more_against_the_limit_or_in_positions(
         assert await engine.db.read(lambda tx: queue_position(tx, cancelled)) is None
 
 
-async def test_the_time_a_run_may_take_is_its_own_else_that_of_its_kind(store_url: str) -> None:
+async def test_the_time_limit_is_the_runs_own_or_that_of_its_kind(store_url: str) -> None:
     rules = Rules(runs=RunsSettings(timeout_minutes=2), a2a_timeout_minutes=0.5)
     async with open_engine(store_url, rules=rules) as engine:
         assert (await engine.say(MAIN, "a")).timeout_ms == 120_000
@@ -138,7 +138,7 @@ async def test_the_time_a_run_may_take_is_its_own_else_that_of_its_kind(store_ur
 
 
 @requirement("S1.store.crud", "S1.store.fields")
-async def test_a_run_can_be_made_read_listed_found_by_context_changed_and_deleted(store_url: str) -> None:
+async def test_a_run_can_be_created_read_listed_changed_and_deleted(store_url: str) -> None:
     async with open_engine(store_url) as engine:
         first, second = await engine.say(lane_key("a"), "one"), await engine.say(lane_key("b"), "two")
 

@@ -1,4 +1,4 @@
-"""The dispatcher at work: real waits, real stops, a real second server."""
+"""The dispatcher: real waits, real stops, a real second server."""
 
 import asyncio
 import logging
@@ -30,213 +30,213 @@ from tests.harness.engine import (
 from tests.requirements.mark import requirement
 
 pytestmark = pytest.mark.anyio
-BAD_WAY = Failed(code="unreachable", message="no answer", retryable=True)
+UNREACHABLE = Failed(code="unreachable", message="no answer", retryable=True)
 
 
 @requirement("S1.dispatch.fifo", "S1.dispatch.busy", "S1.dispatch.next")
-async def test_a_lane_is_worked_off_in_the_order_it_was_spoken_to(store_url: str) -> None:
+async def test_a_lane_works_in_the_order_of_its_messages(store_url: str) -> None:
     async with open_engine(store_url) as engine:
-        desk = Commanded()
-        async with engine.working(desk.turn):
+        worker = Commanded()
+        async with engine.working(worker.turn):
             runs = [await engine.say(MAIN, text) for text in "abc"]
             for run in runs:
-                held = await desk.next()
+                held = await worker.next()
                 assert held.id == run.id
-                assert desk.begun.empty()
-                desk.end(held.id, Completed(reply=f"answer to {run.text}"))
+                assert worker.begun.empty()
+                worker.end(held.id, Completed(reply=f"answer to {run.text}"))
                 assert (await engine.settled(run.id)).reply == f"answer to {run.text}"
 
 
 @requirement("S1.dispatch.parallel")
-async def test_lanes_work_side_by_side_up_to_the_limit_and_a_slow_one_delays_no_other(store_url: str) -> None:
+async def test_lanes_run_in_parallel_up_to_the_limit_and_a_slow_one_delays_no_other(store_url: str) -> None:
     async with open_engine(store_url) as engine:
-        desk = Commanded()
-        async with engine.working(desk.turn, concurrency=3):
+        worker = Commanded()
+        async with engine.working(worker.turn, concurrency=3):
             runs = {run.id: run for run in [await engine.say(lane_key(f"l{n}"), str(n)) for n in range(5)]}
-            first = [await desk.next() for _ in range(3)]
-            # What is claimed next can only be claimed by a slot that was freed.
-            assert desk.begun.empty()
+            first = [await worker.next() for _ in range(3)]
+            # The next run can only be claimed by a slot that was freed.
+            assert worker.begun.empty()
             slow, *others = first
             finished = 0
             for held in others:
-                desk.end(held.id)
+                worker.end(held.id)
             while finished < 2:
-                desk.end((await desk.next()).id)
+                worker.end((await worker.next()).id)
                 finished += 1
             for run_id in runs.keys() - {slow.id}:
                 assert (await engine.settled(run_id)).state == "completed"
             assert (await engine.run(slow.id)).state == "running"
-            desk.end(slow.id)
+            worker.end(slow.id)
             await engine.settled(slow.id)
 
 
 @requirement("S1.timeout.cancels")
-async def test_a_stop_really_stops_the_turn_and_nothing_of_it_is_recorded(store_url: str) -> None:
+async def test_a_stop_cancels_the_turn_and_discards_its_result(store_url: str) -> None:
     async with open_engine(store_url) as engine:
-        desk = Commanded()
-        async with engine.working(desk.turn):
+        worker = Commanded()
+        async with engine.working(worker.turn):
             run, following = await engine.say(MAIN, "long"), await engine.say(MAIN, "next")
-            held = await desk.next()
+            held = await worker.next()
             await engine.cancel(run.id, "stopped")
             ended = await engine.settled(run.id)
             assert (ended.state, ended.reason, ended.reply) == ("cancelled", "stopped", None)
-            assert desk.stopped == [held.id]
-            assert (await desk.next()).id == following.id
-            desk.end(following.id)
+            assert worker.stopped == [held.id]
+            assert (await worker.next()).id == following.id
+            worker.end(following.id)
             await engine.settled(following.id)
 
 
 @requirement("S1.timeout.default", "S1.timeout.cancels")
-async def test_a_turn_longer_than_its_limit_is_stopped_and_failed(store_url: str) -> None:
+async def test_a_turn_that_exceeds_its_time_limit_is_stopped_and_fails(store_url: str) -> None:
     rules = Rules(a2a_timeout_minutes=0.001, runs=RunsSettings(timeout_minutes=0))
     async with open_engine(store_url, rules=rules) as engine:
-        desk = Commanded()
-        async with engine.working(desk.turn):
+        worker = Commanded()
+        async with engine.working(worker.turn):
             limited, free = await engine.say(MAIN, "late", kind="a2a"), await engine.say(lane_key("free"), "free")
-            begun = {(await desk.next()).id for _ in range(2)}
+            begun = {(await worker.next()).id for _ in range(2)}
             assert begun == {limited.id, free.id}
             ended = await engine.settled(limited.id)
             assert (ended.state, ended.reason, ended.error_code) == ("failed", "timeout", "timeout")
-            assert desk.stopped == [limited.id]
+            assert worker.stopped == [limited.id]
             assert (await engine.run(free.id)).state == "running"
-            desk.end(free.id)
+            worker.end(free.id)
             await engine.settled(free.id)
 
 
 @requirement("S2.x.lane.recovers")
-async def test_a_turn_that_breaks_off_fails_its_run_and_no_other(store_url: str) -> None:
+async def test_a_turn_that_raises_fails_its_own_run_and_no_other(store_url: str) -> None:
     async with open_engine(store_url) as engine:
-        desk = Commanded()
-        async with engine.working(desk.turn):
+        worker = Commanded()
+        async with engine.working(worker.turn):
             broken, other = await engine.say(MAIN, "broken"), await engine.say(lane_key("other"), "other")
             following = await engine.say(MAIN, "next")
             for _ in range(2):
-                await desk.next()
-            desk.fail(broken.id, ZeroDivisionError("a secret detail"))
+                await worker.next()
+            worker.fail(broken.id, ZeroDivisionError("a secret detail"))
             ended = await engine.settled(broken.id)
             assert (ended.state, ended.error_code) == ("failed", "internal")
             assert "secret" not in (ended.error_message or "")
-            assert (await desk.next()).id == following.id
+            assert (await worker.next()).id == following.id
             for run in (following, other):
-                desk.end(run.id)
+                worker.end(run.id)
                 assert (await engine.settled(run.id)).state == "completed"
 
 
 @requirement("S0.x.poison", "S0.x.headofline")
-async def test_a_retry_begins_when_its_pause_is_over_and_the_lane_waits_behind_it(store_url: str) -> None:
+async def test_a_retry_starts_after_its_pause_while_the_lane_waits(store_url: str) -> None:
     async with open_engine(store_url) as engine:
-        desk = Commanded()
-        async with engine.working(desk.turn):
-            run, following = await engine.say(MAIN, "bad way"), await engine.say(MAIN, "next")
+        worker = Commanded()
+        async with engine.working(worker.turn):
+            run, following = await engine.say(MAIN, "unreachable"), await engine.say(MAIN, "next")
             for _ in range(2):
-                desk.end((await desk.next()).id, BAD_WAY)
+                worker.end((await worker.next()).id, UNREACHABLE)
                 await engine.until(FEED, lambda tx: tx.one("SELECT 1 FROM runs WHERE state = 'running'") is None)
-                assert desk.begun.empty()
+                assert worker.begun.empty()
                 engine.advance(20)
-            desk.end((await desk.next()).id)
+            worker.end((await worker.next()).id)
             assert (await engine.settled(run.id)).attempt == 3
-            assert (await desk.next()).id == following.id
+            assert (await worker.next()).id == following.id
 
 
 @requirement("S1.dispatch.waiting")
-async def test_a_turn_that_asks_back_frees_its_lane_and_goes_on_with_the_answer(store_url: str) -> None:
+async def test_a_turn_that_asks_for_input_frees_its_lane_until_the_answer(store_url: str) -> None:
     async with open_engine(store_url) as engine:
-        desk = Commanded()
-        async with engine.working(desk.turn):
+        worker = Commanded()
+        async with engine.working(worker.turn):
             asking, following = await engine.say(MAIN, "ask"), await engine.say(MAIN, "next")
-            desk.end((await desk.next()).id, NeedsInput(question="which?"))
+            worker.end((await worker.next()).id, NeedsInput(question="which?"))
             assert (await engine.settled(asking.id)).state == "waiting"
-            assert (await desk.next()).id == following.id
+            assert (await worker.next()).id == following.id
             await engine.db.write(lambda tx: answer(tx, engine.access, asking.id, words("this one")))
-            desk.end(following.id)
-            assert (await desk.next()).id == asking.id
-            desk.end(asking.id)
+            worker.end(following.id)
+            assert (await worker.next()).id == asking.id
+            worker.end(asking.id)
             assert (await engine.settled(asking.id)).state == "completed"
 
 
-async def test_draining_starts_nothing_more_and_waits_for_what_runs(store_url: str) -> None:
+async def test_draining_starts_nothing_and_waits_for_running_turns(store_url: str) -> None:
     async with open_engine(store_url) as engine:
-        desk = Commanded()
-        async with engine.working(desk.turn) as dispatcher:
+        worker = Commanded()
+        async with engine.working(worker.turn) as dispatcher:
             run, behind = await engine.say(MAIN, "running"), await engine.say(MAIN, "behind")
-            await desk.next()
+            await worker.next()
             async with asyncio.TaskGroup() as group:
                 draining = group.create_task(dispatcher.drain(SECONDS_MAX))
                 await asyncio.sleep(0)
                 other = await engine.say(lane_key("other"), "not started")
                 assert dispatcher.draining
                 assert not draining.done()
-                desk.end(run.id)
+                worker.end(run.id)
             assert (await engine.run(run.id)).state == "completed"
             assert [(await engine.run(one.id)).state for one in (behind, other)] == ["queued", "queued"]
-            assert desk.begun.empty()
+            assert worker.begun.empty()
 
 
-async def test_what_does_not_end_in_time_is_left_to_rescue(store_url: str) -> None:
+async def test_turns_that_do_not_end_in_time_are_left_to_rescue(store_url: str) -> None:
     async with open_engine(store_url) as engine:
-        desk = Commanded()
-        async with engine.working(desk.turn) as dispatcher:
+        worker = Commanded()
+        async with engine.working(worker.turn) as dispatcher:
             run = await engine.say(MAIN, "too long")
-            await desk.next()
+            await worker.next()
             await within(dispatcher.drain(0.01))
             assert (await engine.run(run.id)).state == "running"
-        assert desk.stopped == [run.id]
+        assert worker.stopped == [run.id]
         engine.advance(60)
         assert await engine.rescue() == 1
         assert (await engine.run(run.id)).state == "queued"
 
 
-async def test_an_idle_dispatcher_that_drains_is_done_at_once(sqlite_url: str) -> None:
+async def test_an_idle_dispatcher_drains_at_once(sqlite_url: str) -> None:
     async with open_engine(sqlite_url) as engine, engine.working(Commanded().turn) as dispatcher:
         await within(dispatcher.drain(SECONDS_MAX), 2.0)
 
 
 @requirement("S1.x.restart.working")
-async def test_the_only_server_of_a_file_takes_back_at_its_start_what_the_last_one_left(sqlite_url: str) -> None:
+async def test_a_starting_server_of_a_file_takes_back_the_runs_of_the_last_one(sqlite_url: str) -> None:
     async with open_engine(sqlite_url) as engine:
         run = await engine.say(MAIN, "left behind")
         await engine.take_one()
         clock = engine.clock
     async with open_engine(sqlite_url, clock=clock) as engine:
-        desk = Commanded()
-        async with engine.working(desk.turn):
-            held = await desk.next()
+        worker = Commanded()
+        async with engine.working(worker.turn):
+            held = await worker.next()
             assert (held.id, held.attempt) == (run.id, 2)
-            desk.end(held.id)
+            worker.end(held.id)
             await engine.settled(run.id)
 
 
 @requirement("S1.x.stuck")
-async def test_an_end_that_could_not_be_written_is_written_when_the_store_is_back(sqlite_url: str) -> None:
+async def test_an_outcome_that_could_not_be_written_is_written_when_the_store_is_back(sqlite_url: str) -> None:
     path = sqlite_path(sqlite_url)
     assert path is not None
     async with open_engine(sqlite_url, real=True) as engine:
-        desk = Commanded()
-        async with engine.working(desk.turn):
+        worker = Commanded()
+        async with engine.working(worker.turn):
             run = await engine.say(MAIN, "work")
-            await fill_disk_while(desk, await desk.next(), path)
+            await fill_disk_while(worker, await worker.next(), path)
             await engine.settled(run.id)
         ended = await engine.run(run.id)
         assert (ended.state, ended.attempt) == ("completed", 1)
 
 
-async def test_a_run_whose_lease_ran_out_before_its_end_was_written_is_done_again(sqlite_url: str) -> None:
+async def test_a_run_whose_lease_ran_out_before_its_outcome_was_written_runs_again(sqlite_url: str) -> None:
     async with open_engine(sqlite_url, real=True) as engine:
-        desk = Commanded()
-        async with engine.working(desk.turn):
+        worker = Commanded()
+        async with engine.working(worker.turn):
             run = await engine.say(MAIN, "work")
-            held = await desk.next()
+            held = await worker.next()
             await engine.db.write(expire_leases)
-            desk.end(held.id)
+            worker.end(held.id)
             await engine.db.write(rescue_lost)
-            again = await desk.next()
+            again = await worker.next()
             assert (again.id, again.attempt) == (run.id, 2)
-            desk.end(again.id)
+            worker.end(again.id)
             await engine.settled(run.id)
 
 
 @requirement("S1.x.stuck")
-async def test_a_turn_whose_lease_ran_out_is_given_up_by_the_server_that_takes_its_run_up_again(store_url: str) -> None:
+async def test_a_turn_whose_lease_ran_out_is_cancelled_when_its_run_is_claimed_again(store_url: str) -> None:
     async with open_engine(store_url, real=True) as engine:
         begun, gone = asyncio.Queue[Claim](), asyncio.Queue[int]()
         may_end = asyncio.Event()
@@ -260,10 +260,10 @@ async def test_a_turn_whose_lease_ran_out_is_given_up_by_the_server_that_takes_i
             may_end.set()
             assert (await engine.settled(run.id)).reply == "attempt 2"
             other = await engine.say(lane_key("other"), "and this?")
-            assert (await engine.settled(other.id)).reply == "attempt 1", "the server is still at work"
+            assert (await engine.settled(other.id)).reply == "attempt 1", "the server still works"
 
 
-async def test_a_turn_that_meets_a_store_that_is_away_is_tried_again(sqlite_url: str) -> None:
+async def test_a_turn_that_meets_an_unavailable_store_is_retried(sqlite_url: str) -> None:
     async def away(_: Claim) -> Outcome:
         raise Refusal(Code.STORAGE_UNAVAILABLE, "The database does not answer.")
 
@@ -280,8 +280,8 @@ def has_error(tx: Tx, engine: Engine, run_id: str) -> bool:
     return run is not None and run.error_code is not None
 
 
-class Heard(logging.Handler):
-    """Waits for one line of the log."""
+class LogWait(logging.Handler):
+    """Waits for one log event."""
 
     def __init__(self, event: str) -> None:
         super().__init__()
@@ -293,15 +293,15 @@ class Heard(logging.Handler):
             self.seen.set()
 
 
-async def fill_disk_while(desk: Commanded, held: Claim, path: Path) -> None:
-    """Let a turn end while nothing can be written."""
+async def fill_disk_while(worker: Commanded, held: Claim, path: Path) -> None:
+    """End a turn while the disk is full."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     full = path.with_name("carrel.db-wal").stat().st_size
-    refused = Heard("settle_failed")
+    refused = LogWait("settle_failed")
     logging.getLogger("carrel.runs").addHandler(refused)
     resource.setrlimit(resource.RLIMIT_FSIZE, (full, before[1]))
     try:
-        desk.end(held.id, Completed(reply="x" * 50_000))
+        worker.end(held.id, Completed(reply="x" * 50_000))
         await within(refused.seen.wait())
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
@@ -309,7 +309,7 @@ async def fill_disk_while(desk: Commanded, held: Claim, path: Path) -> None:
 
 
 @requirement("P.engine.two", "S1.x.claim.race")
-async def test_two_servers_on_one_store_never_work_on_one_lane_at_once(postgres_url: str) -> None:
+async def test_two_servers_never_work_on_one_lane_at_once(postgres_url: str) -> None:
     async with open_engine(postgres_url, real=True) as one, open_engine(postgres_url, real=True) as two:
         busy: dict[str, str] = {}
         worked: list[str] = []
@@ -361,7 +361,7 @@ asyncio.run(main())
 
 
 @requirement("S0.x.claim", "P.engine.two")
-async def test_a_server_that_was_stopped_and_goes_on_writes_nothing_for_a_run_it_lost(postgres_url: str) -> None:
+async def test_a_suspended_server_that_continues_writes_nothing_for_a_run_it_lost(postgres_url: str) -> None:
     async with open_engine(postgres_url, real=True) as engine:
         run = await engine.say(MAIN, "work")
         sleeper = await asyncio.create_subprocess_exec(
@@ -381,7 +381,7 @@ async def test_a_server_that_was_stopped_and_goes_on_writes_nothing_for_a_run_it
             await sleeper.stdin.drain()
             following = await engine.say(lane_key("for-the-sleeper"), "next")
             os.kill(sleeper.pid, signal.SIGCONT)
-            # It has come to itself, and to the end of its first turn, once it begins another.
+            # Once it starts another turn, it has continued and ended its first.
             assert (await within(sleeper.stdout.readline())).decode().split() == ["begun", following.id]
             sleeper.stdin.write(b"\n")
             await sleeper.stdin.drain()

@@ -1,4 +1,4 @@
-"""How runs move through a lane: in order, one at a time, whatever becomes of each."""
+"""How runs move through a lane: in order and one at a time, whatever their outcome."""
 
 import pytest
 
@@ -23,7 +23,7 @@ from tests.harness.engine import DONE, MAIN, Engine, lane_key, open_engine, word
 from tests.requirements.mark import requirement
 
 pytestmark = pytest.mark.anyio
-BAD_WAY = Failed(code="unreachable", message="no answer", retryable=True)
+UNREACHABLE = Failed(code="unreachable", message="no answer", retryable=True)
 REFUSED = Failed(code="bad_request", message="400")
 
 
@@ -32,7 +32,7 @@ async def texts(engine: Engine, held: list[Claim]) -> list[str]:
 
 
 @requirement("S1.dispatch.fifo", "S1.dispatch.serial", "S1.x.order.kept")
-async def test_one_lane_is_worked_off_in_order_one_run_at_a_time(store_url: str) -> None:
+async def test_a_lane_works_in_order_one_run_at_a_time(store_url: str) -> None:
     async with open_engine(store_url) as engine:
         for text in "abc":
             await engine.say(MAIN, text)
@@ -46,7 +46,7 @@ async def test_one_lane_is_worked_off_in_order_one_run_at_a_time(store_url: str)
 
 
 @requirement("S1.dispatch.parallel", "S1.dispatch.idle")
-async def test_different_lanes_are_worked_on_at_the_same_time_oldest_first(store_url: str) -> None:
+async def test_different_lanes_run_at_the_same_time_oldest_first(store_url: str) -> None:
     async with open_engine(store_url) as engine:
         for name in "abc":
             await engine.say(lane_key(name), name)
@@ -60,7 +60,7 @@ async def test_different_lanes_are_worked_on_at_the_same_time_oldest_first(store
     [DONE, REFUSED, Cancelled(reason="stopped"), NeedsInput(question="which?"), Failed(code="timeout", message="late")],
     ids=["completed", "failed", "cancelled", "waiting", "timeout"],
 )
-async def test_whatever_becomes_of_a_run_the_next_of_its_lane_goes_on(store_url: str, outcome: Outcome) -> None:
+async def test_after_every_outcome_the_next_run_of_the_lane_starts(store_url: str, outcome: Outcome) -> None:
     async with open_engine(store_url) as engine:
         first, second = await engine.say(MAIN, "first"), await engine.say(MAIN, "second")
         await engine.end(await engine.take_one(), outcome)
@@ -83,17 +83,17 @@ async def test_an_outcome_ends_its_own_run_and_no_other(store_url: str) -> None:
 
 
 @requirement("S0.x.poison", "S0.x.attempts.durable", "S0.x.headofline")
-async def test_a_bad_way_is_retried_with_growing_pauses_then_the_next_run_starts(store_url: str) -> None:
+async def test_a_retryable_failure_is_retried_with_growing_pauses(store_url: str) -> None:
     rules = Rules(runs=RunsSettings(attempts_max=3, timeout_minutes=0))
     async with open_engine(store_url, rules=rules) as engine:
         poison, following = await engine.say(MAIN, "poison"), await engine.say(MAIN, "next")
     clock = engine.clock
     for attempt, bound_seconds in ((1, 5), (2, 10)):
-        # Opened anew each time: a restart grants no fresh attempts.
+        # Reopened each time: a restart does not reset the attempts.
         async with open_engine(store_url, rules=rules, clock=clock) as engine:
             held = await engine.take_one()
             assert (held.id, held.attempt) == (poison.id, attempt)
-            await engine.end(held, BAD_WAY)
+            await engine.end(held, UNREACHABLE)
             waiting = await engine.run(poison.id)
             assert (waiting.state, waiting.error_code) == ("queued", "unreachable")
             assert waiting.due_at is not None
@@ -101,7 +101,7 @@ async def test_a_bad_way_is_retried_with_growing_pauses_then_the_next_run_starts
             assert await engine.take(5) == []
             engine.advance(bound_seconds)
     async with open_engine(store_url, rules=rules, clock=clock) as engine:
-        await engine.end(await engine.take_one(), BAD_WAY)
+        await engine.end(await engine.take_one(), UNREACHABLE)
         ended = await engine.run(poison.id)
         assert (ended.state, ended.reason, ended.attempt) == ("failed", "dead_letter", 3)
         assert (ended.error_code, ended.error_message) == ("unreachable", "no answer")
@@ -110,7 +110,7 @@ async def test_a_bad_way_is_retried_with_growing_pauses_then_the_next_run_starts
         assert (again.text, again.retried_from, again.state) == ("poison", poison.id, "queued")
 
 
-async def test_an_error_that_is_not_of_the_way_fails_at_once(store_url: str) -> None:
+async def test_a_permanent_failure_fails_at_once(store_url: str) -> None:
     async with open_engine(store_url) as engine:
         run = await engine.say(MAIN, "wrong")
         await engine.end(await engine.take_one(), REFUSED)
@@ -118,7 +118,7 @@ async def test_an_error_that_is_not_of_the_way_fails_at_once(store_url: str) -> 
         assert (ended.state, ended.attempt, ended.reason) == ("failed", 1, None)
 
 
-async def test_only_a_failed_run_can_be_said_again(store_url: str) -> None:
+async def test_only_a_failed_run_can_be_retried_by_hand(store_url: str) -> None:
     async with open_engine(store_url) as engine:
         run = await engine.say(MAIN, "hello")
         with pytest.raises(Refusal) as caught:
@@ -127,15 +127,15 @@ async def test_only_a_failed_run_can_be_said_again(store_url: str) -> None:
 
 
 @requirement("S0.x.backoff.own")
-async def test_the_pause_of_one_run_holds_up_no_other_lane(store_url: str) -> None:
+async def test_the_pause_of_one_run_delays_no_other_lane(store_url: str) -> None:
     async with open_engine(store_url) as engine:
         await engine.say(lane_key("bad"), "bad")
-        await engine.end(await engine.take_one(), BAD_WAY)
+        await engine.end(await engine.take_one(), UNREACHABLE)
         good = await engine.say(lane_key("good"), "good")
         assert [held.id for held in await engine.take(5)] == [good.id]
 
 
-async def test_a_server_that_says_when_to_come_back_is_obeyed(store_url: str) -> None:
+async def test_retry_after_is_respected(store_url: str) -> None:
     async with open_engine(store_url) as engine:
         run = await engine.say(MAIN, "hello")
         told = Failed(code="http_429", message="slow down", retryable=True, retry_after_seconds=120)
@@ -159,12 +159,12 @@ async def test_a_retry_beyond_the_time_limit_ends_the_run_as_timed_out(store_url
 
 
 @requirement("S1.timeout.default")
-async def test_the_limit_counts_from_the_first_start_over_retries_and_zero_is_none(store_url: str) -> None:
+async def test_the_time_limit_counts_from_the_first_start_and_zero_means_none(store_url: str) -> None:
     rules = Rules(runs=RunsSettings(timeout_minutes=0))
     async with open_engine(store_url, rules=rules) as engine:
         await engine.say(lane_key("limited"), "limited", timeout_seconds=600)
         first = await engine.take_one()
-        await engine.end(first, BAD_WAY)
+        await engine.end(first, UNREACHABLE)
         engine.advance(5)
         second = await engine.take_one()
         assert (second.deadline_at, second.started_at) == (first.deadline_at, first.started_at)
@@ -188,7 +188,7 @@ async def test_a_queued_run_is_cancelled_at_once_and_never_starts(store_url: str
         assert await engine.depth(MAIN) == 0
 
 
-async def test_cancelling_the_head_lets_the_next_go_on(store_url: str) -> None:
+async def test_cancelling_the_head_starts_the_next_run(store_url: str) -> None:
     async with open_engine(store_url) as engine:
         head, behind = await engine.say(MAIN, "head"), await engine.say(MAIN, "behind")
         await engine.cancel(head.id)
@@ -196,7 +196,7 @@ async def test_cancelling_the_head_lets_the_next_go_on(store_url: str) -> None:
 
 
 @requirement("S2.x.stop.cutoff")
-async def test_a_running_run_asked_to_stop_writes_nothing_more_and_ends_cancelled(store_url: str) -> None:
+async def test_a_stopped_run_writes_nothing_more_and_ends_cancelled(store_url: str) -> None:
     async with open_engine(store_url) as engine:
         run, following = await engine.say(MAIN, "work"), await engine.say(MAIN, "next")
         held = await engine.take_one()
@@ -212,7 +212,7 @@ async def test_a_running_run_asked_to_stop_writes_nothing_more_and_ends_cancelle
         assert (await engine.take_one()).id == following.id
 
 
-async def test_cancelling_a_waiting_run_ends_it_and_moves_no_other(store_url: str) -> None:
+async def test_cancelling_a_waiting_run_affects_no_other(store_url: str) -> None:
     async with open_engine(store_url) as engine:
         asking, following = await engine.say(MAIN, "ask"), await engine.say(MAIN, "next")
         await engine.end(await engine.take_one(), NeedsInput(question="which?"))
@@ -226,7 +226,7 @@ async def test_cancelling_a_waiting_run_ends_it_and_moves_no_other(store_url: st
 
 
 @requirement("S1.dispatch.waiting", "P.waiting")
-async def test_an_answer_joins_the_lane_before_what_is_queued_after_it(store_url: str) -> None:
+async def test_an_answered_run_is_queued_before_later_messages(store_url: str) -> None:
     async with open_engine(store_url) as engine:
         asking = await engine.say(MAIN, "ask")
         await engine.end(await engine.take_one(), NeedsInput(question="which?", waiting_for="input"))
@@ -252,7 +252,7 @@ async def test_an_answer_joins_the_lane_before_what_is_queued_after_it(store_url
 
 
 @requirement("P.waiting")
-async def test_who_waits_too_long_for_a_person_expires(store_url: str) -> None:
+async def test_a_run_that_waits_too_long_for_a_person_expires(store_url: str) -> None:
     async with open_engine(store_url) as engine:
         run = await engine.say(MAIN, "ask")
         await engine.end(await engine.take_one(), NeedsInput(question="which?"))
@@ -265,7 +265,7 @@ async def test_who_waits_too_long_for_a_person_expires(store_url: str) -> None:
         assert (ended.state, ended.reason) == ("cancelled", "expired")
 
 
-async def test_stopping_a_lane_cancels_all_that_was_said_to_it_and_starts_nothing(store_url: str) -> None:
+async def test_stopping_a_lane_cancels_all_its_runs_and_starts_none(store_url: str) -> None:
     async with open_engine(store_url) as engine:
         runs = [await engine.say(MAIN, f"line {n}") for n in range(4)]
         held = await engine.take_one()
@@ -279,7 +279,7 @@ async def test_stopping_a_lane_cancels_all_that_was_said_to_it_and_starts_nothin
 
 
 @requirement("S1.ttl.default", "S1.ttl.all.ends")
-async def test_ended_runs_are_purged_after_their_days_and_live_ones_never(store_url: str) -> None:
+async def test_ended_runs_are_pruned_after_their_retention_and_live_ones_never(store_url: str) -> None:
     async with open_engine(store_url) as engine:
         ends: dict[str, Outcome] = {"completed": DONE, "failed": REFUSED, "cancelled": Cancelled(reason="stopped")}
         ended = []
@@ -303,7 +303,7 @@ async def test_ended_runs_are_purged_after_their_days_and_live_ones_never(store_
         assert await texts_left() == {"waiting", "working", "queued"}
 
 
-async def test_a_ttl_of_zero_keeps_runs_for_ever(store_url: str) -> None:
+async def test_a_ttl_of_zero_keeps_runs_forever(store_url: str) -> None:
     async with open_engine(store_url) as engine:
         run = await engine.say(MAIN, "keep", kind="a2a")
         await engine.end(await engine.take_one())

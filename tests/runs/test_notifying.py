@@ -1,4 +1,4 @@
-"""A run that fails is told to the owners and to the person who asked; one that does not is told to nobody."""
+"""A failed run notifies the owners and the person who sent the message; other runs notify nobody."""
 
 import pytest
 from msgspec import structs
@@ -35,7 +35,7 @@ async def told(engine: Engine, recipient: str = OWNERS) -> list[Notification]:
     return await engine.db.read(lambda tx: newest_notifications(tx, engine.access, recipient, limit=50))
 
 
-async def test_a_failed_run_is_told_to_the_owners_and_to_the_person_who_asked(store_url: str) -> None:
+async def test_a_failed_run_notifies_the_owners_and_its_sender(store_url: str) -> None:
     async with open_engine(store_url) as engine:
         ada, ben = await person(engine, "ada"), await person(engine, "ben")
         run = await ended(engine, "Print\nthe list", BROKEN, ada)
@@ -50,7 +50,7 @@ async def test_a_failed_run_is_told_to_the_owners_and_to_the_person_who_asked(st
         assert to_ada.id != to_owners.id
 
 
-async def test_what_a_program_or_a_person_who_is_gone_asked_is_told_to_the_owners_alone(sqlite_url: str) -> None:
+async def test_a_failed_run_of_a_program_or_a_deleted_user_notifies_only_the_owners(sqlite_url: str) -> None:
     async with open_engine(sqlite_url) as engine:
         gone = structs.replace(engine.access, kind="user", actor_id="usr_gone", user_id="usr_gone")
         await ended(engine, "hello", BROKEN, gone)
@@ -58,7 +58,7 @@ async def test_what_a_program_or_a_person_who_is_gone_asked_is_told_to_the_owner
         assert await told(engine, "usr_gone") == []
 
 
-async def test_a_run_that_is_answered_cancelled_or_tried_again_is_told_to_nobody(store_url: str) -> None:
+async def test_a_run_that_completes_is_cancelled_or_retried_notifies_nobody(store_url: str) -> None:
     async with open_engine(store_url) as engine:
         await ended(engine, "one", DONE)
         await ended(engine, "two", Cancelled(reason="stopped"))
@@ -66,7 +66,7 @@ async def test_a_run_that_is_answered_cancelled_or_tried_again_is_told_to_nobody
         assert await told(engine) == []
 
 
-async def test_a_run_that_no_worker_ends_is_told_too(store_url: str) -> None:
+async def test_a_run_that_fails_without_a_worker_notifies_too(store_url: str) -> None:
     async with open_engine(store_url) as engine:
         run = await engine.say(MAIN, "hello")
         for _ in range(run.attempts_max):
@@ -78,7 +78,7 @@ async def test_a_run_that_no_worker_ends_is_told_too(store_url: str) -> None:
         assert "lost" in notice.body
 
 
-async def test_a_declined_run_says_so_and_no_title_shows_a_secret(sqlite_url: str) -> None:
+async def test_a_declined_run_says_so_and_titles_are_redacted(sqlite_url: str) -> None:
     async with open_engine(sqlite_url) as engine:
         declined = Failed(code="rejected", message="Not today.", reason="rejected")
         await ended(engine, "use crl_owner_abc_0123456789abcdef and " + "word " * 100, declined)
@@ -87,7 +87,7 @@ async def test_a_declined_run_says_so_and_no_title_shows_a_secret(sqlite_url: st
         assert len(notice.title) < 120
 
 
-async def test_an_account_that_wants_no_such_notification_gets_none(store_url: str) -> None:
+async def test_an_account_can_turn_the_notification_off(store_url: str) -> None:
     async with open_engine(store_url) as engine:
         quiet = {"notificationPreferences": {"run_failed": False, "run_undelivered": True}}
         await engine.db.write(lambda tx: change_account(tx, engine.access, None, quiet))

@@ -1,4 +1,4 @@
-"""A unit of work may be done again from the beginning: the dispatcher and its endings count nothing twice for it."""
+"""A unit of work may be repeated from its beginning: the dispatcher counts nothing twice because of it."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -18,11 +18,11 @@ T = TypeVar("T")
 
 
 class Undone(Exception):
-    """Raised at the end of a unit of work so that nothing of it stays."""
+    """Raised at the end of a unit of work to roll it back."""
 
 
 class Repeating(WrappedDatabase):
-    """A store that undoes every unit of work once before it does it, as a full group or a deadlock may."""
+    """A store that rolls every unit of work back once before it commits, as a deadlock may."""
 
     async def write(self, work: Callable[[Tx], T]) -> T:
         def undone(tx: Tx) -> None:
@@ -34,7 +34,7 @@ class Repeating(WrappedDatabase):
         return await super().write(work)
 
 
-async def test_a_claim_that_is_done_again_keeps_no_place(store_url: str) -> None:
+async def test_a_repeated_claim_leaks_no_slot(store_url: str) -> None:
     async with open_engine(store_url) as engine:
         runs = [await engine.say(lane_key(f"lane-{number}"), "hello") for number in range(3)]
         repeating = Engine(Repeating(engine.db), engine.clock, engine.access, engine.rules)
@@ -47,7 +47,7 @@ async def test_a_claim_that_is_done_again_keeps_no_place(store_url: str) -> None
             await within(dispatcher.drain(5))
 
 
-async def test_an_end_that_no_store_takes_fails_its_own_run_and_no_other(store_url: str) -> None:
+async def test_an_outcome_that_cannot_be_stored_fails_its_own_run_and_no_other(store_url: str) -> None:
     async with open_engine(store_url) as engine:
         bad, good = [await engine.say(lane_key(name), "hello") for name in ("bad", "good")]
         handler = Commanded()
@@ -60,7 +60,7 @@ async def test_an_end_that_no_store_takes_fails_its_own_run_and_no_other(store_u
             assert ended == ["failed", "completed"]
 
 
-async def test_a_program_enters_no_lane_that_another_made(store_url: str) -> None:
+async def test_a_program_cannot_use_a_lane_that_another_created(store_url: str) -> None:
     async with open_engine(store_url) as engine:
         program = structs.replace(engine.access, kind="client", actor_id="tok_1", agent_ids=("main",))
         await engine.say(lane_key("theirs"), "hello")

@@ -19,7 +19,7 @@ MESSAGES = 12
 
 
 async def live_through(url: str, seed: int) -> tuple[World, list[str], list[tuple[str, str | None, str | None]]]:
-    """A history with its restarts: the settled world, every effect there was, and how each message ended."""
+    """Play a history with restarts; return the settled world, all effects, and how each message ended."""
     async with open_engine(url, seed=seed) as engine:
         world = World(engine, seed)
         await world.live(MESSAGES)
@@ -48,7 +48,7 @@ async def test_every_accepted_message_is_answered_or_visibly_failed_and_no_write
         assert state == "completed" or reason or error_code, "it ended and does not say why"
 
 
-async def test_the_same_history_on_postgresql_comes_to_rest_too(postgres_url: str) -> None:
+async def test_the_same_history_settles_on_postgresql_too(postgres_url: str) -> None:
     world, effects, _ = await live_through(postgres_url, 1)
     assert len(world.accepted) == MESSAGES
     assert len(effects) == len(set(effects))

@@ -27,7 +27,7 @@ SYSTEM = Provenance(kind="internal_system")
 
 
 class Crash(Exception):
-    """A client or worker is gone in the middle of what it did."""
+    """A client or worker crashed in the middle of its work."""
 
 
 class CrashingDatabase(WrappedDatabase):
@@ -74,7 +74,7 @@ class World:
         self.open(engine)
 
     def open(self, engine: Engine) -> None:
-        """Go on with the engine of a server that has just started."""
+        """Continue with the engine of a server that has just started."""
         self.db = CrashingDatabase(engine.db, self.chance, self.crashes)
         self.engine = Engine(self.db, engine.clock, engine.access, RULES)
 
@@ -143,14 +143,14 @@ class World:
             return
 
     async def rescue(self) -> None:
-        """The lifeline looks once, unless it crashes."""
+        """Run the lifeline once, unless it crashes."""
         try:
             await self.engine.rescue()
         except Crash:
             return
 
     async def live(self, messages: int) -> None:
-        """Let everybody act in an order that the seed decides."""
+        """Let all act in an order that the seed decides."""
         sent = 0
         while sent < messages or self.chance.random() < 0.9:
             deed = self.chance.randrange(6)
@@ -167,7 +167,7 @@ class World:
                 await self.work(f"worker-{deed}")
 
     async def settle(self) -> None:
-        """No more crashes: every worker is there, every question is answered, time goes by."""
+        """Stop crashing: workers work, questions are answered, time passes."""
         self.db.crashing = False
         states: list[str] = []
         for _ in range(ROUNDS_MAX):

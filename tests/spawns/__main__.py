@@ -1,4 +1,4 @@
-"""So many spawns while servers die and lanes go, and afterwards a look for every result."""
+"""Run many spawns while servers die and lanes are deleted, then look for every result."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""What must hold when everything has come to rest; pure, over what was read from the store."""
+"""What must hold when everything has settled. Pure, over what was read from the store."""
 
 import json
 from collections import Counter
@@ -23,7 +23,7 @@ class Evidence:
 
 
 async def read_evidence(url: str) -> Evidence:
-    """Read it from a store that nobody works on any more."""
+    """Read it from a store whose servers have stopped."""
     db = open_database(url)
     try:
         return await db.read(_evidence)
@@ -48,7 +48,7 @@ def _evidence(tx: Tx) -> Evidence:
 
 
 def violations(said: Said, evidence: Evidence) -> list[str]:
-    """One sentence for each promise that was broken."""
+    """Return one sentence for each broken promise."""
     broken = [sentence for spawned in said.spawned for sentence in _of_spawn(said, evidence, spawned)]
     for run_id, (state, step, error, told, _, _) in evidence.exchanges.items():
         if state == "open":
@@ -71,7 +71,7 @@ def violations(said: Said, evidence: Evidence) -> list[str]:
 def _of_spawn(said: Said, evidence: Evidence, spawned: Spawned) -> list[str]:
     found = evidence.exchanges.get(spawned.run_id)
     times = evidence.announced[spawned.lane, spawned.child]
-    # What was announced in a lane goes with the lane.
+    # Announcements in a lane are deleted with the lane.
     may_be_gone = spawned.lane in said.deleted
     if found is None:
         if spawned.cleanup != "delete" or spawned.child in evidence.lanes:

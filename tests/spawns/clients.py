@@ -1,4 +1,4 @@
-"""Who spawns: agents and persons at many lanes, and people who reset, stop and delete those lanes meanwhile."""
+"""The clients: agents and people that spawn from many lanes, and reset, stop and delete those lanes meanwhile."""
 
 import asyncio
 import random
@@ -30,7 +30,7 @@ class Spawned:
 
 @dataclass
 class Said:
-    """What all clients together have been told."""
+    """What all clients together have received."""
 
     spawned: list[Spawned] = field(default_factory=list)
     deleted: set[str] = field(default_factory=set)
@@ -39,7 +39,7 @@ class Said:
 
 
 class Client:
-    """One of them; whatever it does may be cut off by a server that dies."""
+    """A client; anything it does may be interrupted by a dying server."""
 
     def __init__(self, servers: Servers, said: Said, agent_token: str, seed: str) -> None:
         self._servers = servers
@@ -48,7 +48,7 @@ class Client:
         self._chance = random.Random(seed)
 
     async def work(self, wanted: int) -> None:
-        """Spawn and meddle until so many spawns were accepted, all clients together."""
+        """Spawn and interfere until all clients together have so many accepted spawns."""
         while len(self._said.spawned) < wanted:
             url = self._servers.pick(self._chance)
             if url is None:
@@ -64,7 +64,7 @@ class Client:
         deed = draw(self._chance, MEDDLING)
         if deed == "spawn":
             return await self._spawn(client, lane)
-        # Noted before it is done: a server that dies may have done it.
+        # Noted before it is done: a dying server may have done it.
         if deed == "delete":
             self._said.deleted.add(lane)
         if deed == "stop":
@@ -82,7 +82,7 @@ class Client:
         body, work, notes = self._wanted()
         answer = await client.post("/agent/sessions_spawn", json=body, headers=headers)
         if answer.status_code in (401, 403):
-            # Deleted, or closed and quiet: something must be said there first.
+            # Deleted, or closed and idle: a message must be sent there first.
             await client.post("/api/runs", json={"sessionKey": lane, "message": "hello"}, headers=self._servers.headers)
             return
         value: dict[str, Any] = answer.json()

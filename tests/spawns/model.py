@@ -1,4 +1,4 @@
-"""The model of the trial: children work, fail, stall and stay silent as their task says; requesters only listen."""
+"""The model of the trial: children work, fail, stall or stay silent as their task says; requesters only read."""
 
 import random
 import threading
@@ -9,14 +9,14 @@ from tests.scripted_gateway import Answer, Gate, Request, ScriptedGateway, dropp
 
 # What a child does with its work, and how often.
 WORK = {"plain": 10, "slow": 6, "fail": 3, "flaky": 2, "stall": 2, "empty": 1, "drop": 1}
-# What it says in its announce step.
+# Its reply in the announce step.
 NOTES = {"noted": 10, "skip": 1, "mute": 1, "refuse": 1}
 SLOW_SECONDS = (0.05, 0.5)
 STALL_SECONDS = 3.0
 
 
 def draw(chance: random.Random, weights: dict[str, int]) -> str:
-    """One of those, by weight."""
+    """Draw one of those, by weight."""
     return chance.choices(list(weights), weights=list(weights.values()))[0]
 
 

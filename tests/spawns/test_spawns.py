@@ -1,4 +1,4 @@
-"""A seeded share of the trial on each store, and a proof that its checks see what they are there to see."""
+"""A seeded part of the trial on each store, and a proof that its checks find what they should."""
 
 import asyncio
 from collections import Counter
@@ -24,7 +24,7 @@ def _try(url: str | None) -> Report:
 
 @requirement("S2.x.result.kept", "S2.x.lane.recovers")
 @pytest.mark.timeout(TRIAL_SECONDS_MAX)
-def test_no_result_is_lost_when_children_fail_servers_die_and_lanes_go() -> None:
+def test_no_result_is_lost_when_children_fail_servers_die_and_lanes_are_deleted() -> None:
     report = _try(None)
     assert not report.broken, report
     assert report.accepted >= SPAWNS
@@ -70,17 +70,17 @@ SPOILED: dict[str, Spoil] = {
 }
 
 
-def test_evidence_without_a_fault_is_found_without_a_fault() -> None:
+def test_correct_evidence_shows_no_problem() -> None:
     assert violations(Said(spawned=[ONE]), FINE) == []
 
 
 @pytest.mark.parametrize("complaint", SPOILED)
-def test_a_broken_promise_is_told(complaint: str) -> None:
+def test_a_broken_promise_is_reported(complaint: str) -> None:
     broken = violations(Said(spawned=[ONE]), SPOILED[complaint](FINE))
     assert any(complaint in sentence for sentence in broken), broken
 
 
-def test_a_child_that_went_before_its_announce_is_told() -> None:
+def test_a_child_deleted_before_its_announce_is_reported() -> None:
     gone = replace(FINE, exchanges={}, announced=Counter(), lanes={"lane"})
     assert violations(Said(spawned=[replace(ONE, cleanup="delete")]), gone)
     announced = replace(gone, announced=Counter({("lane", "child"): 1}))

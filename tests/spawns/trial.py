@@ -1,4 +1,4 @@
-"""The trial: spawn, kill, meddle; then let everything rest, check it, and deliver again what could not be delivered."""
+"""The trial: spawn, kill, interfere; then let everything settle, check it, and redeliver what was undelivered."""
 
 import asyncio
 import os
@@ -19,7 +19,7 @@ from tests.spawns.model import TrialGateway
 
 CLIENTS = 8
 SECONDS_BETWEEN_KILLS = (1.0, 3.0)
-# Between the end of one run and the beginning of the next, a result may be on its way.
+# Between the end of one run and the start of the next, a result may be in transit.
 QUIET_SECONDS = 2.0
 
 
@@ -69,7 +69,7 @@ async def _spawn_and_kill(servers: Servers, said: Said, spawns: int, seed: int, 
 
 
 async def _begin(servers: Servers) -> str:
-    """Make the lanes, and a token for their agent."""
+    """Create the lanes, and a token for their agent."""
     async with servers.client() as client:
         for lane in LANES:
             await client.post("/api/runs", json={"sessionKey": lane, "message": "hello"})
@@ -78,7 +78,7 @@ async def _begin(servers: Servers) -> str:
 
 
 async def _redeliver(servers: Servers, first: Evidence) -> tuple[int, list[str]]:
-    """Have everything offered again that was not delivered: then it is."""
+    """Redeliver everything that was undelivered."""
     undelivered = [run_id for run_id, found in first.exchanges.items() if found[0] == "undelivered"]
     await servers.start()
     async with servers.client() as client:
@@ -103,7 +103,7 @@ async def _redeliver(servers: Servers, first: Evidence) -> tuple[int, list[str]]
 
 
 async def _swept(address: str, folder: Path) -> list[str]:
-    """What lies in the workspaces once even the youngest stray is old enough to be swept up."""
+    """Return what is left in the workspaces once all stray folders are old enough to be removed."""
     folders = await asyncio.to_thread(lambda: list(folder.glob("workspaces/*/*/.openclaw/attachments/*")))
     for path in folders:
         os.utime(path, (0, 0))

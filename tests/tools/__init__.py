@@ -1,1 +1,1 @@
-"""What tools do, called as a turn calls them."""
+"""Tests of the tools, called as a turn calls them."""

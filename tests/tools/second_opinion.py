@@ -12,12 +12,12 @@ from carrel.kernel.settings import SendPolicySettings, SendRule, Settings
 from tests.tools.worlds import ELSEWHERE, World, WorldLane
 
 GENERATION = re.compile(r"(?P<key>.+):v(?P<number>\d+)(@(?P<account>.+))?")
-# What may stand behind the agent in a key.
+# What may follow the agent in a key.
 RESTS = re.compile(r"main|node-.+|(task|cron|subagent|web|cli):[^:]+|(telegram|whatsapp):(direct|group|channel):.+")
 
 
 class Verdict(Struct, frozen=True, kw_only=True):
-    """What must come of a send: its status, where it went, the code of a refusal and words that name the rule."""
+    """The expected result of a send: its status, its target, the code of a refusal and words that name the rule."""
 
     status: str
     key: str = ""
@@ -26,7 +26,7 @@ class Verdict(Struct, frozen=True, kw_only=True):
 
 
 class Nowhere(Exception):
-    """A reference leads to no lane; what must come of it."""
+    """A reference leads to no lane; carries the expected result."""
 
     def __init__(self, status: str, code: str) -> None:
         super().__init__(code)
@@ -34,7 +34,7 @@ class Nowhere(Exception):
 
 
 def hidden_by(world: World, settings: Settings, caller: WorldLane, target: WorldLane) -> str | None:
-    """The rule that hides a lane from a caller, by the words that name it; None for one that the caller sees."""
+    """Return words that name the rule that hides a lane from a caller; None if the caller sees it."""
     if target.key == caller.key:
         return None
     mode, named = _mode(world, settings, caller)
@@ -57,7 +57,7 @@ def hidden_by(world: World, settings: Settings, caller: WorldLane, target: World
 
 
 def _mode(world: World, settings: Settings, caller: WorldLane) -> tuple[str, str]:
-    """How far a caller sees, and the words for what says so: the agent's own setting before the house's."""
+    """Return the visibility of a caller and words that name its source: the agent's own setting comes first."""
     profile = world.profiles[caller.agent]
     mode = profile.visibility or settings.tools.sessions.visibility
     boxed = caller.sandboxed or profile.sandbox == "on"
@@ -77,7 +77,7 @@ def _ancestors(world: World, target: WorldLane) -> set[str]:
 
 
 def verdict_on(world: World, settings: Settings, caller: WorldLane, reference: str) -> Verdict:
-    """What must come of a send from a caller's caller to whatever a reference names."""
+    """Return the expected result of a send from a caller to a reference."""
     try:
         target = _meant(world, settings, caller, reference)
     except Nowhere as nowhere:
@@ -96,7 +96,7 @@ def verdict_on(world: World, settings: Settings, caller: WorldLane, reference: s
 
 
 def _meant(world: World, settings: Settings, caller: WorldLane, reference: str) -> WorldLane:
-    """The lane a reference means, as it would be if it is not there."""
+    """Return the lane of a reference, whether or not it exists."""
     if reference in ("global", "unknown"):
         raise Nowhere("refused", "reserved_session_key")
     if reference == "current":
@@ -125,7 +125,7 @@ def _meant(world: World, settings: Settings, caller: WorldLane, reference: str) 
 
 
 def _chat(world: World, settings: Settings, caller: WorldLane, name: str) -> WorldLane:
-    """The chat of a name: what is hidden does not count beside what is seen."""
+    """Return the chat of a name; visible chats come before hidden ones."""
     chats = [lane for lane in world.lanes.values() if lane.key.endswith((f":web:{name}", f":cli:{name}"))]
     seen = [lane for lane in chats if hidden_by(world, settings, caller, lane) is None]
     if len(seen) > 1:
@@ -136,7 +136,7 @@ def _chat(world: World, settings: Settings, caller: WorldLane, name: str) -> Wor
 
 
 def _denied_by(policy: SendPolicySettings, target: WorldLane) -> str | None:
-    """The words for what denies sending to a lane: its own word first, then any deny, then an allow, then the rest."""
+    """Return words that name what denies sending to a lane: its own setting, a deny rule, or the default."""
     if target.send_policy is not None:
         return "sendPolicy deny" if target.send_policy == "deny" else None
     actions = [rule.action for rule in policy.rules if _applies(rule, target)]

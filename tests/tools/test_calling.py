@@ -1,4 +1,4 @@
-"""Calls: made once, answered from the record, bounded; and what the tools of a turn do."""
+"""Tool calls: made once, answered from the record, bounded; and the tools of a turn."""
 
 import base64
 import json
@@ -20,8 +20,8 @@ from tests.requirements.mark import requirement
 pytestmark = pytest.mark.anyio
 
 
-class Office:
-    """A caller whose run is being worked on, and calls made from it."""
+class TurnCaller:
+    """A caller during a turn, and the calls it makes."""
 
     def __init__(self, server: Server, run: Run, caller: Caller) -> None:
         self.server = server
@@ -31,7 +31,7 @@ class Office:
     async def call(
         self, name: str, arguments: Any, call_id: str = "1:call", toolset: Toolset = CATALOG
     ) -> tuple[dict[str, Any], Result]:
-        """What a call answers, as the model reads it, and the result behind it."""
+        """Return what the model gets for a call, and the result behind it."""
         written = arguments if isinstance(arguments, str) else json.dumps(arguments)
         text, result = await self.server.db.write(
             lambda tx: call_tool(tx, toolset, self.caller, call_id, name, written)
@@ -41,79 +41,79 @@ class Office:
 
 
 @pytest.fixture
-async def office(anyio_backend: str, store_url: str) -> AsyncIterator[Office]:
+async def turn(anyio_backend: str, store_url: str) -> AsyncIterator[TurnCaller]:
     async with open_server(store_url) as server:
         run = await server.ask("hello", "task:task_1")
         session = await server.read(lambda tx: session_by_id(tx, server.access, run.session_id or ""))
         assert session is not None
-        yield Office(server, run, await server.read(lambda tx: desk_of(tx, server, run, session)))
+        yield TurnCaller(server, run, await server.read(lambda tx: caller_of(tx, server, run, session)))
 
 
-def desk_of(tx: Tx, server: Server, run: Run, session: Session) -> Caller:
-    """The caller at which a run's agent sits."""
+def caller_of(tx: Tx, server: Server, run: Run, session: Session) -> Caller:
+    """Return the caller for a run's agent."""
     agent = agent_by_id(tx, server.access, run.agent_id)
     lane = lane_of(tx, server.access, run.session_key)
     assert agent is not None
     assert lane is not None
-    house = ToolServices(settings=server.settings, rules=server.rules)
-    return run_caller(house, server.access, agent, lane, run, session)
+    services = ToolServices(settings=server.settings, rules=server.rules)
+    return run_caller(services, server.access, agent, lane, run, session)
 
 
 @requirement("S0.x.tools.once")
-async def test_a_call_made_twice_acts_once_and_answers_the_same(office: Office) -> None:
-    first, _ = await office.call("artifact_add", {"text": "a report"})
-    again, _ = await office.call("artifact_add", {"text": "a report"})
-    another, _ = await office.call("artifact_add", {"text": "a report"}, "2:call")
-    made = await office.server.read(lambda tx: artifacts_of(tx, office.server.access, office.run.id))
+async def test_a_repeated_call_acts_once_and_returns_the_same(turn: TurnCaller) -> None:
+    first, _ = await turn.call("artifact_add", {"text": "a report"})
+    again, _ = await turn.call("artifact_add", {"text": "a report"})
+    another, _ = await turn.call("artifact_add", {"text": "a report"}, "2:call")
+    made = await turn.server.read(lambda tx: artifacts_of(tx, turn.server.access, turn.run.id))
     assert first == again
     assert another != first
     assert len(made) == 2
 
 
-async def test_a_refusal_is_an_answer_that_the_model_can_read_and_is_recorded_too(office: Office) -> None:
-    answer, result = await office.call("fly", {})
+async def test_a_refusal_is_a_recorded_result_that_the_model_can_read(turn: TurnCaller) -> None:
+    answer, result = await turn.call("fly", {})
     assert answer["ok"] is False
     assert answer["error"]["code"] == "tool_not_allowed"
     assert "session_status" in answer["error"]["message"]
     assert result.ends is None
-    access, run_id = office.server.access, office.run.id
-    assert await office.server.read(lambda tx: tools_called(tx, access, run_id)) == ["fly"]
-    assert not await office.server.read(lambda tx: has_written(tx, access, run_id)), "what was refused changed nothing"
+    access, run_id = turn.server.access, turn.run.id
+    assert await turn.server.read(lambda tx: tools_called(tx, access, run_id)) == ["fly"]
+    assert not await turn.server.read(lambda tx: has_written(tx, access, run_id)), "what was refused changed nothing"
 
 
-async def test_what_was_read_leaves_no_mark_of_a_write_and_what_was_written_does(office: Office) -> None:
-    access, run_id = office.server.access, office.run.id
-    await office.call("session_status", {}, "1:a")
-    assert not await office.server.read(lambda tx: has_written(tx, access, run_id))
-    await office.call("artifact_add", {"text": "x"}, "1:b")
-    assert await office.server.read(lambda tx: has_written(tx, access, run_id))
+async def test_only_writing_calls_are_recorded_as_writes(turn: TurnCaller) -> None:
+    access, run_id = turn.server.access, turn.run.id
+    await turn.call("session_status", {}, "1:a")
+    assert not await turn.server.read(lambda tx: has_written(tx, access, run_id))
+    await turn.call("artifact_add", {"text": "x"}, "1:b")
+    assert await turn.server.read(lambda tx: has_written(tx, access, run_id))
 
 
-async def test_a_session_tells_how_it_stands(office: Office) -> None:
-    own, _ = await office.call("session_status", {}, "1:a")
+async def test_session_status_describes_a_session(turn: TurnCaller) -> None:
+    own, _ = await turn.call("session_status", {}, "1:a")
     assert own["sessionKey"] == "agent:main:task:task_1"
-    assert (own["sessionId"], own["generation"], own["state"]) == (office.run.session_id, 1, "idle")
+    assert (own["sessionId"], own["generation"], own["state"]) == (turn.run.session_id, 1, "idle")
     assert set(own) == {
         "sessionKey", "sessionId", "generation", "state", "queuedRuns", "model", "contextTokens", "totalTokens",
         "planMode", "autoRuns", "children", "lastActivityAt",
     }  # fmt: skip
-    missing, _ = await office.call("session_status", {"sessionKey": "agent:main:task:nothing"}, "1:b")
+    missing, _ = await turn.call("session_status", {"sessionKey": "agent:main:task:nothing"}, "1:b")
     assert missing["error"]["code"] == "not_found"
 
 
-async def test_asking_and_declining_end_the_turn(office: Office) -> None:
-    _, asked = await office.call("request_input", {"question": "Which?", "kind": "auth"}, "1:a")
-    _, declined = await office.call("decline", {"reason": "No."}, "1:b")
+async def test_asking_and_declining_end_the_turn(turn: TurnCaller) -> None:
+    _, asked = await turn.call("request_input", {"question": "Which?", "kind": "auth"}, "1:a")
+    _, declined = await turn.call("decline", {"reason": "No."}, "1:b")
     assert asked.ends == NeedsInput(question="Which?", waiting_for="auth")
     assert declined.ends == Failed(code="rejected", message="No.", reason="rejected")
 
 
-async def test_an_artifact_grows_by_parts(office: Office) -> None:
-    added, _ = await office.call("artifact_add", {"text": "one", "artifactId": "report", "name": "Report"}, "1:a")
-    taken, _ = await office.call("artifact_add", {"text": "two", "artifactId": "report"}, "1:b")
-    grown, _ = await office.call("artifact_add", {"text": "two", "artifactId": "report", "append": True}, "1:c")
-    lost, _ = await office.call("artifact_add", {"text": "x", "artifactId": "other", "append": True}, "1:d")
-    parts = await office.server.read(lambda tx: artifacts_of(tx, office.server.access, office.run.id))
+async def test_an_artifact_grows_by_parts(turn: TurnCaller) -> None:
+    added, _ = await turn.call("artifact_add", {"text": "one", "artifactId": "report", "name": "Report"}, "1:a")
+    taken, _ = await turn.call("artifact_add", {"text": "two", "artifactId": "report"}, "1:b")
+    grown, _ = await turn.call("artifact_add", {"text": "two", "artifactId": "report", "append": True}, "1:c")
+    lost, _ = await turn.call("artifact_add", {"text": "x", "artifactId": "other", "append": True}, "1:d")
+    parts = await turn.server.read(lambda tx: artifacts_of(tx, turn.server.access, turn.run.id))
     assert added == grown == {"artifactId": "report"}
     assert taken["error"]["code"] == lost["error"]["code"] == "invalid_params"
     assert [(part.artifact_id, part.content) for part in parts] == [("report", "one"), ("report", "two")]
@@ -129,31 +129,31 @@ async def test_an_artifact_grows_by_parts(office: Office) -> None:
         ({"data": None}, "data", "null"),
     ],
 )
-async def test_a_part_is_text_bytes_a_link_or_any_json(
-    office: Office, given: dict[str, Any], kind: str, content: str
+async def test_a_part_is_text_bytes_a_link_or_json(
+    turn: TurnCaller, given: dict[str, Any], kind: str, content: str
 ) -> None:
-    await office.call("artifact_add", given)
-    (part,) = await office.server.read(lambda tx: artifacts_of(tx, office.server.access, office.run.id))
+    await turn.call("artifact_add", given)
+    (part,) = await turn.server.read(lambda tx: artifacts_of(tx, turn.server.access, turn.run.id))
     assert (part.kind, part.content) == (kind, content)
 
 
 @pytest.mark.parametrize("given", [{}, {"text": "x", "url": "y"}, {"dataBase64": "not base64!"}, {"name": "alone"}])
-async def test_a_part_that_is_nothing_or_two_things_is_refused(office: Office, given: dict[str, Any]) -> None:
-    answer, _ = await office.call("artifact_add", given)
+async def test_a_part_needs_exactly_one_content(turn: TurnCaller, given: dict[str, Any]) -> None:
+    answer, _ = await turn.call("artifact_add", given)
     assert answer["error"]["code"] == "invalid_params"
 
 
 class Nothing(Params, frozen=True, kw_only=True):
-    """Nothing is wanted."""
+    """No parameters."""
 
 
 def huge(_tx: Tx, _caller: Caller, _params: Nothing) -> Result:
     return Result(value={"text": "ü" * TOOL_RESULT_BYTES_MAX})
 
 
-async def test_a_result_beyond_its_bound_is_cut_and_says_so(office: Office) -> None:
+async def test_a_result_beyond_its_limit_is_truncated_and_says_so(turn: TurnCaller) -> None:
     tool = Tool(name="huge", description="Much.", params=Nothing, effect="read", act=huge)
-    answer, _ = await office.call("huge", {}, toolset=Catalog((tool,)))
+    answer, _ = await turn.call("huge", {}, toolset=Catalog((tool,)))
     assert answer["truncated"] is True
     assert answer["bytes"] > TOOL_RESULT_BYTES_MAX
     assert len(json.dumps(answer, ensure_ascii=False).encode()) <= TOOL_RESULT_BYTES_MAX
@@ -165,10 +165,10 @@ def breaking(tx: Tx, caller: Caller, _params: Nothing) -> Result:
     raise RuntimeError("in the middle")
 
 
-async def test_a_tool_that_breaks_leaves_neither_effect_nor_record(office: Office) -> None:
+async def test_a_tool_that_raises_leaves_neither_effect_nor_record(turn: TurnCaller) -> None:
     tool = Tool(name="breaking", description="Breaks.", params=Nothing, effect="write", act=breaking)
     with pytest.raises(RuntimeError):
-        await office.call("breaking", {}, toolset=Catalog((tool,)))
-    access, run_id = office.server.access, office.run.id
-    assert not await office.server.read(lambda tx: artifacts_of(tx, access, run_id))
-    assert not await office.server.read(lambda tx: tools_called(tx, access, run_id))
+        await turn.call("breaking", {}, toolset=Catalog((tool,)))
+    access, run_id = turn.server.access, turn.run.id
+    assert not await turn.server.read(lambda tx: artifacts_of(tx, access, run_id))
+    assert not await turn.server.read(lambda tx: tools_called(tx, access, run_id))

@@ -1,4 +1,4 @@
-"""The catalog: one definition of every tool, from which schema, offer and refusal all come."""
+"""The catalog: one definition per tool, from which its schema, offer and refusals come."""
 
 import msgspec
 import pytest
@@ -26,7 +26,7 @@ def test_every_tool_has_one_name_one_strict_schema_and_one_effect() -> None:
         assert msgspec.json.encode(tool.function()) == msgspec.json.encode(tool.function())
 
 
-def test_the_schemas_say_what_is_required_and_what_is_assumed() -> None:
+def test_the_schemas_have_required_fields_and_defaults() -> None:
     asked = CATALOG.find("request_input").schema()
     assert asked["required"] == ["question"]
     assert asked["properties"]["kind"]["default"] == "input"
@@ -48,19 +48,19 @@ def test_the_schemas_say_what_is_required_and_what_is_assumed() -> None:
         ("artifact_add", '{"data": ' + "[" * 100_000 + "]" * 100_000 + "}"),
     ],
 )
-def test_arguments_that_do_not_fit_are_refused_by_the_name_of_the_tool(name: str, arguments: str) -> None:
+def test_invalid_arguments_are_refused_with_the_name_of_the_tool(name: str, arguments: str) -> None:
     with pytest.raises(Refusal) as refused:
         CATALOG.find(name).read_params(arguments)
     assert refused.value.code == Code.INVALID_PARAMS
     assert name in refused.value.message
 
 
-def test_arguments_may_tell_how_a_nul_is_written() -> None:
+def test_arguments_may_contain_the_text_of_an_escaped_nul() -> None:
     asked = CATALOG.find("request_input").read_params(r'{"question": "Is it \\u0000?"}')
     assert msgspec.to_builtins(asked)["question"] == r"Is it \u0000?"
 
 
-def test_arguments_may_be_left_out_where_nothing_is_required() -> None:
+def test_arguments_may_be_empty_if_nothing_is_required() -> None:
     assert CATALOG.find("session_status").read_params("") == CATALOG.find("session_status").read_params("{}")
 
 

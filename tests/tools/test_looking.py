@@ -1,4 +1,4 @@
-"""Listing and reading sessions with the tools: filters, bounds, and what must never be shown."""
+"""The tools that list and read sessions: filters, limits, and what must never be shown."""
 
 import json
 from collections.abc import AsyncIterator
@@ -24,14 +24,14 @@ AGENT = Settings(tools=ToolsSettings(sessions=ToolsSessionsSettings(visibility="
 SAID = Provenance(kind="external_user")
 
 
-class Office:
-    """The main agent at its main lane, with a few lanes to look at."""
+class MainAgent:
+    """The main agent in its main lane, with other lanes to look at."""
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
 
     async def lane(self, rest: str, agent: str = "main", **columns: Any) -> str:
-        """Make a lane."""
+        """Create a lane."""
         key = SessionKey.of(agent, rest)
 
         def work(tx: Tx) -> None:
@@ -43,7 +43,7 @@ class Office:
         return str(key)
 
     async def said(self, rest: str, *lines: tuple[str, str]) -> str:
-        """Write (role, text) lines into the open generation of a lane; the generation's id."""
+        """Append (role, text) entries to the open generation of a lane; return the generation's id."""
         key = SessionKey.of("main", rest)
 
         def work(tx: Tx) -> str:
@@ -60,7 +60,7 @@ class Office:
         return await self.engine.db.write(work)
 
     async def ask(self, tool: str, at: str = "main", **arguments: Any) -> dict[str, Any]:
-        """What a tool answers the agent that sits at a lane."""
+        """Return the result of a tool called from a lane."""
 
         def work(tx: Tx) -> dict[str, Any]:
             engine = self.engine
@@ -77,9 +77,9 @@ class Office:
 
 
 @pytest.fixture
-async def office(anyio_backend: str, store_url: str) -> AsyncIterator[Office]:
+async def caller(anyio_backend: str, store_url: str) -> AsyncIterator[MainAgent]:
     async with open_engine(store_url, clock=FakeClock()) as engine:
-        opened = Office(engine)
+        opened = MainAgent(engine)
         await opened.lane("main")
         yield opened
 
@@ -89,99 +89,99 @@ def keys(answer: dict[str, Any]) -> list[str]:
 
 
 @requirement("S2.list.kinds", "S2.x.kind.prefixed", "S2.key.internal")
-async def test_kinds_keep_their_rows_and_words_nobody_knows_are_ignored(office: Office) -> None:
-    cron, hook = await office.lane("cron:nightly"), await office.lane("hook:h1")
-    node, group = await office.lane("node-n1"), await office.lane("telegram:group:g1")
-    others = [await office.lane(rest) for rest in ("web:chat-00000001", "task:task_1", "subagent:u1")]
-    assert keys(await office.ask("sessions_list", kinds=["cron"])) == [cron]
-    assert keys(await office.ask("sessions_list", kinds=["hook", "node"])) == sorted([hook, node])
-    assert keys(await office.ask("sessions_list", kinds=["group", "nonsense"])) == [group]
-    assert keys(await office.ask("sessions_list", kinds=["other"])) == sorted(others)
-    assert keys(await office.ask("sessions_list", kinds=["main"])) == ["main"]
-    assert (await office.ask("sessions_list", kinds=["nonsense"]))["count"] == 8
+async def test_kinds_filter_rows_and_unknown_kinds_are_ignored(caller: MainAgent) -> None:
+    cron, hook = await caller.lane("cron:nightly"), await caller.lane("hook:h1")
+    node, group = await caller.lane("node-n1"), await caller.lane("telegram:group:g1")
+    others = [await caller.lane(rest) for rest in ("web:chat-00000001", "task:task_1", "subagent:u1")]
+    assert keys(await caller.ask("sessions_list", kinds=["cron"])) == [cron]
+    assert keys(await caller.ask("sessions_list", kinds=["hook", "node"])) == sorted([hook, node])
+    assert keys(await caller.ask("sessions_list", kinds=["group", "nonsense"])) == [group]
+    assert keys(await caller.ask("sessions_list", kinds=["other"])) == sorted(others)
+    assert keys(await caller.ask("sessions_list", kinds=["main"])) == ["main"]
+    assert (await caller.ask("sessions_list", kinds=["nonsense"]))["count"] == 8
 
 
 @requirement("S2.list.limit", "S2.list.active")
-async def test_a_list_is_bounded_and_can_be_narrowed_to_what_was_used_lately(office: Office) -> None:
-    office.engine.advance(600)
+async def test_a_list_is_bounded_and_can_be_limited_to_recent_sessions(caller: MainAgent) -> None:
+    caller.engine.advance(600)
     for n in range(60):
-        await office.lane(f"task:task_{n}")
-    assert (await office.ask("sessions_list"))["count"] == 50
-    assert (await office.ask("sessions_list", limit=0))["count"] == 1
-    assert (await office.ask("sessions_list", limit=9_999))["count"] == 61
-    assert (await office.ask("sessions_list", limit=200, activeMinutes=5))["count"] == 60
+        await caller.lane(f"task:task_{n}")
+    assert (await caller.ask("sessions_list"))["count"] == 50
+    assert (await caller.ask("sessions_list", limit=0))["count"] == 1
+    assert (await caller.ask("sessions_list", limit=9_999))["count"] == 61
+    assert (await caller.ask("sessions_list", limit=200, activeMinutes=5))["count"] == 60
     with pytest.raises(Refusal):
-        await office.ask("sessions_list", activeMinutes=0)
+        await caller.ask("sessions_list", activeMinutes=0)
 
 
 @requirement("S2.list.messages", "S2.list.notools", "S2.list.row", "S2.list.transcript", "S2.channel", "S2.key.main")
-async def test_a_row_says_how_a_session_stands_and_what_was_said_last_but_no_tool_results(office: Office) -> None:
-    await office.lane("web:chat-00000001", last_channel="web", last_to="b1", label="a chat")
-    session = await office.said("web:chat-00000001", ("user", "one"), ("toolResult", "{}"), ("assistant", "two"))
-    rows = {row["key"]: row for row in (await office.ask("sessions_list", messageLimit=2))["sessions"]}
+async def test_a_row_shows_a_session_and_its_last_messages_without_tool_results(caller: MainAgent) -> None:
+    await caller.lane("web:chat-00000001", last_channel="web", last_to="b1", label="a chat")
+    session = await caller.said("web:chat-00000001", ("user", "one"), ("toolResult", "{}"), ("assistant", "two"))
+    rows = {row["key"]: row for row in (await caller.ask("sessions_list", messageLimit=2))["sessions"]}
     row = rows["agent:main:web:chat-00000001"]
     assert [message["content"][0]["text"] for message in row["messages"]] == ["one", "two"]
     assert (row["sessionId"], row["transcriptPath"]) == (session, f"/api/sessions/{session}/history")
     assert (row["channel"], row["label"], row["deliveryContext"]["to"]) == ("webchat", "a chat", "b1")
     assert isinstance(row["updatedAt"], int)
     assert "main" in rows
-    assert "messages" not in (await office.ask("sessions_list"))["sessions"][0]
+    assert "messages" not in (await caller.ask("sessions_list"))["sessions"][0]
 
 
 @requirement("S2.channel")
-async def test_what_works_by_itself_is_internal_and_what_was_never_spoken_to_is_unknown(office: Office) -> None:
-    cron, task = await office.lane("cron:nightly"), await office.lane("task:task_1")
-    channels = {row["key"]: row["channel"] for row in (await office.ask("sessions_list"))["sessions"]}
+async def test_automatic_lanes_are_internal_and_unused_ones_unknown(caller: MainAgent) -> None:
+    cron, task = await caller.lane("cron:nightly"), await caller.lane("task:task_1")
+    channels = {row["key"]: row["channel"] for row in (await caller.ask("sessions_list"))["sessions"]}
     assert (channels[cron], channels[task]) == ("internal", "unknown")
 
 
 @requirement("S2.history.key", "S2.history.limit", "S2.history.tools", "S2.history.raw", "S2.key.current")
-async def test_a_history_is_the_newest_of_one_session_oldest_first(office: Office) -> None:
-    session = await office.said("main", ("user", "one"), ("toolResult", "{}"), ("assistant", "two"), ("user", "three"))
-    told = await office.ask("sessions_history", sessionKey="current")
+async def test_a_history_has_the_newest_messages_oldest_first(caller: MainAgent) -> None:
+    session = await caller.said("main", ("user", "one"), ("toolResult", "{}"), ("assistant", "two"), ("user", "three"))
+    told = await caller.ask("sessions_history", sessionKey="current")
     assert [message["content"][0]["text"] for message in told["messages"]] == ["one", "two", "three"]
     assert (told["sessionKey"], told["sessionId"]) == ("main", session)
     for reference in ("main", "agent:main:main", session):
-        assert await office.ask("sessions_history", sessionKey=reference) == told, reference
+        assert await caller.ask("sessions_history", sessionKey=reference) == told, reference
     assert set(told["messages"][0]) == {"id", "role", "content", "timestamp", "runId", "provenance"}
-    newest = await office.ask("sessions_history", sessionKey="main", limit=1)
+    newest = await caller.ask("sessions_history", sessionKey="main", limit=1)
     assert [message["content"][0]["text"] for message in newest["messages"]] == ["three"]
-    with_tools = await office.ask("sessions_history", sessionKey="main", includeTools=True)
+    with_tools = await caller.ask("sessions_history", sessionKey="main", includeTools=True)
     assert [message["role"] for message in with_tools["messages"]] == ["user", "toolResult", "assistant", "user"]
 
 
 @requirement("S2.history.key")
-async def test_a_session_that_is_not_there_is_named_in_the_refusal(office: Office) -> None:
+async def test_a_missing_session_is_named_in_the_refusal(caller: MainAgent) -> None:
     missing = "ses_" + "0" * 26
     with pytest.raises(Refusal, match=missing):
-        await office.ask("sessions_history", sessionKey=missing)
+        await caller.ask("sessions_history", sessionKey=missing)
 
 
 @requirement("S2.x.history.caps")
-async def test_long_texts_are_cut_old_messages_left_out_and_secrets_never_shown(office: Office) -> None:
+async def test_long_texts_are_clipped_old_messages_dropped_and_secrets_redacted(caller: MainAgent) -> None:
     secret = "crl_owner_abc_" + "0" * 64
     lines = [("user", f"{n} " + "word " * 1_200) for n in range(40)]
-    await office.said("main", *lines, ("assistant", f"the token is {secret}"))
-    told = await office.ask("sessions_history", sessionKey="main")
+    await caller.said("main", *lines, ("assistant", f"the token is {secret}"))
+    told = await caller.ask("sessions_history", sessionKey="main")
     assert (told["truncated"], told["contentTruncated"], told["contentRedacted"]) == (True, True, True)
     assert told["droppedMessages"] + len(told["messages"]) == 41
     assert told["messages"][-1]["content"][0]["text"] == "the token is [redacted]"
     assert all(len(message["content"][0]["text"]) <= TOOL_MESSAGE_CHARS_MAX for message in told["messages"])
     assert len(msgspec.json.encode(told)) <= TOOL_RESULT_BYTES_MAX
-    assert secret not in json.dumps(await office.ask("sessions_list", messageLimit=5))
+    assert secret not in json.dumps(await caller.ask("sessions_list", messageLimit=5))
 
 
 @requirement("S2.spawn.discovery")
-async def test_the_agents_that_may_be_spawned_are_listed_oneself_first(store_url: str) -> None:
+async def test_agents_list_shows_spawnable_agents_the_caller_first(store_url: str) -> None:
     async with open_engine(store_url) as engine:
-        office = Office(engine)
-        await office.lane("main")
+        caller = MainAgent(engine)
+        await caller.lane("main")
         for name in ("zoe", "ann"):
             await engine.db.write(partial(_make, engine=engine, name=name))
-        assert [agent["id"] for agent in (await office.ask("agents_list"))["agents"]] == ["main"]
+        assert [agent["id"] for agent in (await caller.ask("agents_list"))["agents"]] == ["main"]
         rules = SubagentRules(allow_agents=("*",))
         await engine.db.write(lambda tx: _allow(tx, rules))
-        told = await office.ask("agents_list")
+        told = await caller.ask("agents_list")
         assert [agent["id"] for agent in told["agents"]] == ["main", "ann", "zoe"]
         assert (told["requester"], told["allowAny"]) == ("main", True)
 
@@ -196,17 +196,17 @@ def _allow(tx: Tx, rules: SubagentRules) -> None:
 
 
 @requirement("S2.visibility.everywhere", "S3.id.sessionid")
-async def test_a_name_that_fits_several_sessions_means_the_one_in_sight(office: Office) -> None:
-    await office.engine.make_agent("other")
+async def test_an_ambiguous_name_means_the_visible_session(caller: MainAgent) -> None:
+    await caller.engine.make_agent("other")
     for rest in ("web:chat-00000001", "web:chat-00000002", "cli:chat-00000002"):
-        await office.lane(rest, agent="other")
-    mine = await office.lane("web:chat-00000001")
-    assert (await office.ask("sessions_history", sessionKey="chat-00000001"))["sessionKey"] == mine
+        await caller.lane(rest, agent="other")
+    mine = await caller.lane("web:chat-00000001")
+    assert (await caller.ask("sessions_history", sessionKey="chat-00000001"))["sessionKey"] == mine
     with pytest.raises(Refusal) as hidden:
-        await office.ask("sessions_history", sessionKey="chat-00000002")
+        await caller.ask("sessions_history", sessionKey="chat-00000002")
     assert hidden.value.code == Code.FORBIDDEN
-    also_mine = await office.lane("cli:chat-00000001")
+    also_mine = await caller.lane("cli:chat-00000001")
     with pytest.raises(Refusal) as ambiguous:
-        await office.ask("session_status", sessionKey="chat-00000001")
+        await caller.ask("session_status", sessionKey="chat-00000001")
     assert ambiguous.value.code == Code.AMBIGUOUS_SESSION
     assert ambiguous.value.details == {"sessionKeys": sorted([mine, also_mine])}

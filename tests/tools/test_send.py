@@ -1,4 +1,4 @@
-"""sessions_send: what is sent to whom, what comes back, and what is refused; and whole talks with real turns."""
+"""sessions_send: what is sent to whom, what is returned, and what is refused."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ PENDING = {"status": "pending", "mode": "announce"}
 
 
 def only(visibility: str, **more: Any) -> Settings:
-    """Settings with a narrower sight."""
+    """Return settings with narrower visibility."""
     sessions = ToolsSessionsSettings(visibility=visibility)  # type: ignore[arg-type]
     return Settings(tools=ToolsSettings(sessions=sessions, **more))
 
@@ -44,7 +44,7 @@ async def test_without_a_wait_the_message_is_queued_and_the_call_returns_at_once
 
 @requirement("S2.send.wait")
 @pytest.mark.parametrize(("asked", "seconds"), [({}, 30), ({"timeoutSeconds": 5}, 5), ({"timeoutSeconds": 9999}, 600)])
-async def test_a_call_waits_as_long_as_it_says_within_bounds(
+async def test_a_call_waits_as_long_as_it_asks_within_bounds(
     sqlite_url: str, asked: dict[str, Any], seconds: int
 ) -> None:
     async with open_talk(sqlite_url) as talk:
@@ -54,7 +54,7 @@ async def test_a_call_waits_as_long_as_it_says_within_bounds(
 
 
 @requirement("S2.send.wait", "S2.x.reply.own")
-async def test_the_reply_is_the_one_of_this_very_run(store_url: str) -> None:
+async def test_the_reply_is_that_of_the_sent_message(store_url: str) -> None:
     async with open_talk(store_url) as talk:
         await talk.engine.say(TELLER, "from somebody else")
         await talk.call()
@@ -72,7 +72,7 @@ async def test_the_reply_is_the_one_of_this_very_run(store_url: str) -> None:
 
 
 @requirement("S2.send.timeout", "S2.x.reply.own")
-async def test_when_the_wait_ends_first_the_run_goes_on(store_url: str) -> None:
+async def test_the_run_continues_when_the_wait_ends_first(store_url: str) -> None:
     async with open_talk(store_url) as talk:
         await talk.engine.say(TELLER, "from somebody else")
         await talk.call()
@@ -87,7 +87,7 @@ async def test_when_the_wait_ends_first_the_run_goes_on(store_url: str) -> None:
 
 
 @requirement("S2.send.error")
-async def test_a_run_that_fails_is_told_as_an_error(store_url: str) -> None:
+async def test_a_failed_run_is_reported_as_an_error(store_url: str) -> None:
     async with open_talk(store_url) as talk:
         await talk.call()
         await talk.run_next(TELLER, Failed(code="broken", message="It broke."))
@@ -97,7 +97,7 @@ async def test_a_run_that_fails_is_told_as_an_error(store_url: str) -> None:
 
 
 @requirement("S2.send.error")
-async def test_a_run_that_is_stopped_is_told_as_an_error(sqlite_url: str) -> None:
+async def test_a_stopped_run_is_reported_as_an_error(sqlite_url: str) -> None:
     async with open_talk(sqlite_url) as talk:
         await talk.call()
         await talk.engine.db.write(lambda tx: stop_lane(tx, talk.engine.access, str(TELLER), "stopped"))
@@ -107,7 +107,7 @@ async def test_a_run_that_is_stopped_is_told_as_an_error(sqlite_url: str) -> Non
 
 @requirement("S2.x.noreply.stops")
 @pytest.mark.parametrize("silence", ["NO_REPLY", " REPLY_SKIP\n"])
-async def test_a_reply_that_says_there_is_none_is_not_given_as_one(sqlite_url: str, silence: str) -> None:
+async def test_a_no_reply_token_is_returned_as_an_empty_reply(sqlite_url: str, silence: str) -> None:
     async with open_talk(sqlite_url) as talk:
         await talk.call()
         await talk.run_next(TELLER, silence)
@@ -116,7 +116,7 @@ async def test_a_reply_that_says_there_is_none_is_not_given_as_one(sqlite_url: s
 
 
 @requirement("S2.send.provenance")
-async def test_the_message_says_where_it_comes_from(store_url: str) -> None:
+async def test_the_provenance_names_the_sending_session(store_url: str) -> None:
     async with open_talk(store_url) as talk:
         await talk.call(timeoutSeconds=0)
         run = await talk.engine.run(talk.first)
@@ -140,7 +140,7 @@ async def test_the_message_says_where_it_comes_from(store_url: str) -> None:
         {"message": None},
     ],
 )
-async def test_what_is_missing_or_malformed_is_refused(sqlite_url: str, wrong: dict[str, Any]) -> None:
+async def test_missing_or_malformed_parameters_are_refused(sqlite_url: str, wrong: dict[str, Any]) -> None:
     async with open_talk(sqlite_url) as talk:
         answer, _ = await talk.call(**wrong)
         assert answer["ok"] is False
@@ -150,7 +150,7 @@ async def test_what_is_missing_or_malformed_is_refused(sqlite_url: str, wrong: d
 
 @requirement("S2.x.nodeadlock")
 @pytest.mark.parametrize("spelling", ["current", "main", str(ASKER), "agent:asker:main:v1"])
-async def test_nobody_sends_to_himself(sqlite_url: str, spelling: str) -> None:
+async def test_a_session_cannot_send_to_itself(sqlite_url: str, spelling: str) -> None:
     async with open_talk(sqlite_url) as talk:
         answer, _ = await talk.call(sessionKey=spelling)
         assert (answer["status"], answer["code"]) == ("forbidden", "self_send")
@@ -193,7 +193,7 @@ async def test_a_send_policy_refuses_and_is_named(sqlite_url: str) -> None:
 
 
 @requirement("S2.x.queue.nodrop")
-async def test_a_full_lane_tells_the_sender_and_stays_as_it_was(store_url: str) -> None:
+async def test_a_full_lane_is_reported_and_stays_unchanged(store_url: str) -> None:
     async with open_talk(store_url) as talk:
         talk.change_house(rules=Rules(runs=RunsSettings(lane_queue_max=2)))
         statuses = [(await talk.call(f"1:{n}", timeoutSeconds=0))[0]["status"] for n in range(4)]
@@ -201,7 +201,7 @@ async def test_a_full_lane_tells_the_sender_and_stays_as_it_was(store_url: str) 
         assert await talk.engine.depth(TELLER) == len(await talk.engine.runs(TELLER)) == 2
 
 
-async def test_a_server_that_stops_takes_nothing_new(sqlite_url: str) -> None:
+async def test_a_stopping_server_accepts_no_message(sqlite_url: str) -> None:
     async with open_talk(sqlite_url) as talk:
         talk.change_house(draining=lambda: True)
         answer, _ = await talk.call()
@@ -210,14 +210,14 @@ async def test_a_server_that_stops_takes_nothing_new(sqlite_url: str) -> None:
 
 @requirement("S2.send.params")
 @pytest.mark.parametrize("missing", ["agent:teller:task:none", "agent:nobody:main", "ses_" + "0" * 26, "nosuchchat"])
-async def test_a_session_that_is_not_there_is_named_in_the_error(sqlite_url: str, missing: str) -> None:
+async def test_a_missing_session_is_named_in_the_error(sqlite_url: str, missing: str) -> None:
     async with open_talk(sqlite_url) as talk:
         answer, _ = await talk.call(sessionKey=missing)
         assert (answer["status"], answer["code"]) == ("error", "not_found")
         assert missing in answer["error"]
 
 
-async def test_a_call_that_is_repeated_sends_once(sqlite_url: str) -> None:
+async def test_a_repeated_call_sends_once(sqlite_url: str) -> None:
     async with open_talk(sqlite_url) as talk:
         first, _ = await talk.call(timeoutSeconds=0)
         again, _ = await talk.call(timeoutSeconds=0)
@@ -225,7 +225,7 @@ async def test_a_call_that_is_repeated_sends_once(sqlite_url: str) -> None:
         assert len(await talk.engine.runs(TELLER)) == 1
 
 
-async def test_what_lanes_say_to_one_another_leaves_their_channels_as_they_are(sqlite_url: str) -> None:
+async def test_messages_between_lanes_do_not_change_their_channels(sqlite_url: str) -> None:
     async with open_talk(sqlite_url) as talk:
         await talk.call(sessionKey=str(TELLER), timeoutSeconds=0)
         run = await talk.engine.run(talk.first)

@@ -1,4 +1,4 @@
-"""Spawning: what is accepted makes a lane and a queued run at once, what is not makes nothing at all."""
+"""sessions_spawn: an accepted spawn creates a lane and a queued run at once; a refused one creates nothing."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -35,13 +35,13 @@ async def requester(anyio_backend: str, store_url: str, tmp_path: Path) -> Async
 
 
 def subagents(folder: Path, **defaults: Any) -> Settings:
-    """Settings with some of the sub-agents' defaults changed."""
+    """Return settings with other defaults for sub-agents."""
     changed = SubagentDefaultsSettings(**defaults)
     return settings_in(folder, agents=AgentsSettings(defaults=AgentDefaultsSettings(subagents=changed)))
 
 
 @requirement("S2.spawn.accepted", "S2.spawn.key", "S2.spawn.label", "S2.spawn.mode")
-async def test_a_spawn_is_accepted_before_its_child_begins(requester: Requester) -> None:
+async def test_a_spawn_is_accepted_before_its_child_starts(requester: Requester) -> None:
     answer = await requester.spawn(label="sheep")
     assert answer["status"] == "accepted"
     assert answer["mode"] == "run"
@@ -74,9 +74,7 @@ async def test_a_spawn_is_accepted_before_its_child_begins(requester: Requester)
         {"task": "x", "attachments": [{"name": "a", "content": "b", "encoding": "rot13"}]},
     ],
 )
-async def test_values_that_are_no_values_are_refused_and_create_nothing(
-    requester: Requester, wrong: dict[str, Any]
-) -> None:
+async def test_invalid_values_are_refused_and_create_nothing(requester: Requester, wrong: dict[str, Any]) -> None:
     with pytest.raises(Refusal) as refused:
         await requester.call("sessions_spawn", wrong)
     assert refused.value.code == "invalid_params"
@@ -84,7 +82,7 @@ async def test_values_that_are_no_values_are_refused_and_create_nothing(
 
 
 @requirement("S2.spawn.agent", "S2.spawn.discovery", "S2.x.agentid.strict")
-async def test_exactly_the_agents_that_are_listed_can_be_spawned(requester: Requester) -> None:
+async def test_exactly_the_listed_agents_can_be_spawned(requester: Requester) -> None:
     server = requester.server
     for name in ("baker", "cook", "gone"):
         await server.make_agent(name)
@@ -115,7 +113,7 @@ async def test_exactly_the_agents_that_are_listed_can_be_spawned(requester: Requ
 
 
 @requirement("S2.spawn.model", "S2.spawn.thinking")
-async def test_a_model_is_one_that_the_gateway_has(sqlite_url: str, tmp_path: Path) -> None:
+async def test_the_model_must_be_one_of_the_gateway(sqlite_url: str, tmp_path: Path) -> None:
     with ScriptedGateway() as gateway:
         gateways = gateways_to(gateway, model="own", models=("spare",))
         settings = settings_in(tmp_path, gateway=gateways)
@@ -131,7 +129,7 @@ async def test_a_model_is_one_that_the_gateway_has(sqlite_url: str, tmp_path: Pa
 
 
 @requirement("S2.spawn.model")
-async def test_a_gateway_that_is_away_knows_only_what_it_was_configured_with(sqlite_url: str, tmp_path: Path) -> None:
+async def test_an_unreachable_gateway_offers_only_its_configured_models(sqlite_url: str, tmp_path: Path) -> None:
     with ScriptedGateway() as gateway:
         gateways = gateways_to(gateway, model="own")
     async with open_requester(sqlite_url, settings_in(tmp_path, gateway=gateways), gateways) as requester:
@@ -141,9 +139,7 @@ async def test_a_gateway_that_is_away_knows_only_what_it_was_configured_with(sql
 
 
 @requirement("S2.spawn.timeout")
-async def test_a_child_has_the_time_it_was_given_else_that_of_the_agent_else_that_of_the_settings(
-    sqlite_url: str, tmp_path: Path
-) -> None:
+async def test_a_childs_time_limit_is_its_own_the_agents_or_the_default(sqlite_url: str, tmp_path: Path) -> None:
     async with open_requester(sqlite_url, subagents(tmp_path, run_timeout_seconds=40)) as requester:
         server = requester.server
         await server.make_agent("slow", subagents=SubagentRules(run_timeout_seconds=20))
@@ -164,7 +160,7 @@ async def test_without_any_setting_a_child_has_no_limit(requester: Requester) ->
 
 
 @requirement("S2.spawn.thread", "S2.spawn.mode")
-async def test_where_a_channel_has_no_threads_none_can_be_asked_for(requester: Requester) -> None:
+async def test_a_channel_without_threads_refuses_one(requester: Requester) -> None:
     for mode in ({}, {"mode": "run"}, {"mode": "session"}):
         answer = await requester.spawn(thread=True, **mode)
         assert (answer["status"], answer["code"]) == ("error", "thread_unsupported")
@@ -173,7 +169,7 @@ async def test_where_a_channel_has_no_threads_none_can_be_asked_for(requester: R
 
 
 @requirement("S2.spawn.sandbox.require", "S2.spawn.sandbox.guard")
-async def test_a_sandbox_is_required_and_never_left(requester: Requester) -> None:
+async def test_a_sandbox_can_be_required_and_is_never_left(requester: Requester) -> None:
     server = requester.server
     await server.make_agent("boxed", sandbox="on", subagents=SubagentRules(allow_agents=("*",)))
     await server.make_agent("free", subagents=SubagentRules(allow_agents=("*",)))
@@ -196,7 +192,7 @@ async def test_a_sandbox_is_required_and_never_left(requester: Requester) -> Non
 
 
 @requirement("S2.x.children.limit")
-async def test_a_lane_has_so_many_live_children_and_no_more(store_url: str, tmp_path: Path) -> None:
+async def test_a_lane_has_a_limited_number_of_live_children(store_url: str, tmp_path: Path) -> None:
     async with open_requester(store_url, subagents(tmp_path, max_children=2)) as requester:
         server = requester.server
         first = await requester.spawn()
@@ -214,7 +210,7 @@ async def test_a_lane_has_so_many_live_children_and_no_more(store_url: str, tmp_
 
 
 @requirement("S2.x.children.limit")
-async def test_calls_at_the_same_moment_do_not_outrun_the_limit(store_url: str, tmp_path: Path) -> None:
+async def test_concurrent_calls_do_not_exceed_the_limit(store_url: str, tmp_path: Path) -> None:
     async with open_requester(store_url, subagents(tmp_path, max_children=3)) as requester:
         answers = await asyncio.gather(*(requester.spawn() for _ in range(10)))
         assert sorted(answer["status"] for answer in answers) == [*["accepted"] * 3, *["forbidden"] * 7]
@@ -222,7 +218,7 @@ async def test_calls_at_the_same_moment_do_not_outrun_the_limit(store_url: str, 
 
 
 @requirement("S2.spawn.nonest", "S2.spawn.notools")
-async def test_a_child_is_neither_offered_spawning_nor_let(requester: Requester) -> None:
+async def test_a_child_is_neither_offered_nor_allowed_to_spawn(requester: Requester) -> None:
     answer = await requester.spawn()
     rest = answer["childSessionKey"].removeprefix("agent:main:")
     child = await requester_at(requester.server, "main", rest)
@@ -238,7 +234,7 @@ async def test_a_child_is_neither_offered_spawning_nor_let(requester: Requester)
     assert len(await requester.lanes()) == 1
 
 
-async def test_a_lane_that_may_not_be_spoken_in_is_not_made(sqlite_url: str, tmp_path: Path) -> None:
+async def test_a_lane_that_accepts_no_messages_is_not_created(sqlite_url: str, tmp_path: Path) -> None:
     rule = SendRule(action="deny", match=SendMatch(key_prefix="subagent:"))
     sessions = SessionsSettings(send_policy=SendPolicySettings(rules=(rule,)))
     async with open_requester(sqlite_url, settings_in(tmp_path, sessions=sessions)) as requester:
@@ -248,7 +244,7 @@ async def test_a_lane_that_may_not_be_spoken_in_is_not_made(sqlite_url: str, tmp
 
 
 @requirement("S2.subannounce.posts")
-async def test_a_spawn_remembers_in_the_same_moment_who_is_to_be_told(requester: Requester) -> None:
+async def test_a_spawn_records_its_requester_in_the_same_transaction(requester: Requester) -> None:
     server = requester.server
     person = await requester_at(server, "main", "main", kind="owner")
     for caller, cleanup, wakes in ((requester, "keep", 1), (requester, "delete", 1), (person, "keep", 0)):

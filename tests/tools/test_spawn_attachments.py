@@ -1,4 +1,4 @@
-"""Files handed to a sub-agent: checked strictly, placed for its eyes only, and gone when the spawn comes to nothing."""
+"""Files for a sub-agent: checked strictly, written privately, and removed if the spawn fails."""
 
 import asyncio
 import base64
@@ -27,13 +27,13 @@ async def requester(anyio_backend: str, sqlite_url: str, tmp_path: Path) -> Asyn
 
 
 def bounds(folder: Path, **changes: Any) -> Any:
-    """Settings with some of the attachments' bounds changed."""
+    """Return settings with other limits for attachments."""
     changed = ToolsSpawnSettings(attachments=SpawnAttachmentsSettings(**changes))
     return settings_in(folder, tools=ToolsSettings(sessions_spawn=changed))
 
 
 def root_of(requester: Requester) -> Path:
-    """The workspace of the requester's own agent."""
+    """Return the workspace of the requester's agent."""
     caller = requester.caller
     return workspace_of(caller.services.settings, caller.access, caller.agent).root
 
@@ -52,7 +52,7 @@ def everything_below(folder: Path) -> list[str]:
 
 @requirement("S2.spawn.attachments.entry", "S2.spawn.attachments.written", "S2.spawn.attachments.receipt")
 @requirement("S2.spawn.attachas")
-async def test_receipt_manifest_and_disk_say_the_same(requester: Requester) -> None:
+async def test_receipt_manifest_and_disk_agree(requester: Requester) -> None:
     contents = {"notes.md": "zwölf Schafe".encode(), "photo.png": bytes(range(256)), "empty": b"", "名前 1.txt": b"x"}
     files = [
         file("notes.md", "zwölf Schafe", mimeType="text/markdown"),
@@ -80,7 +80,7 @@ async def test_receipt_manifest_and_disk_say_the_same(requester: Requester) -> N
 
 
 @requirement("S2.spawn.attachments.written")
-async def test_files_lie_in_the_workspace_of_the_agent_that_is_spawned(requester: Requester, tmp_path: Path) -> None:
+async def test_files_are_in_the_workspace_of_the_spawned_agent(requester: Requester, tmp_path: Path) -> None:
     server = requester.server
     await server.make_agent("painter", workspace=str(tmp_path / "studio"))
     await server.make_agent("king", subagents=SubagentRules(allow_agents=("*",)))
@@ -94,12 +94,12 @@ async def test_files_lie_in_the_workspace_of_the_agent_that_is_spawned(requester
     "name",
     ["", " ", "a/b", "a\\b", ".", "..", "../up", "manifest.json", "a\nb", "a\x7fb", "a\x85b", "a\u2028b", "x" * 256],
 )
-async def test_a_name_that_no_file_may_bear_is_refused(requester: Requester, name: str) -> None:
+async def test_an_invalid_file_name_is_refused(requester: Requester, name: str) -> None:
     await assert_declined(requester, "attachments_invalid_name", file("good"), file(name))
 
 
 @requirement("S2.spawn.attachments.names")
-async def test_a_name_is_given_once(requester: Requester) -> None:
+async def test_a_duplicate_file_name_is_refused(requester: Requester) -> None:
     await assert_declined(requester, "attachments_duplicate_name", file("a"), file("b"), file("a"))
 
 
@@ -113,7 +113,7 @@ async def test_base64_is_strict(requester: Requester, content: str) -> None:
 
 
 async def assert_declined(requester: Requester, code: str, *files: dict[str, Any]) -> None:
-    """A spawn with those files is an error of that code, and leaves neither lane nor file."""
+    """Assert that a spawn with those files is an error of that code, and leaves neither lane nor file."""
     answer = await requester.spawn(attachments=list(files))
     assert (answer["status"], answer["code"]) == ("error", code)
     assert await requester.lanes() == []
@@ -136,7 +136,7 @@ async def test_count_size_and_sum_are_bounded(sqlite_url: str, tmp_path: Path) -
 
 
 @requirement("S2.spawn.attachments.limits")
-async def test_the_bounds_are_those_that_were_promised(requester: Requester) -> None:
+async def test_the_limits_are_the_documented_ones(requester: Requester) -> None:
     whole = file(content="x" * 1_048_576)
     answer = await requester.spawn(attachments=[whole | {"name": str(number)} for number in range(5)])
     assert answer["attachments"]["totalBytes"] == 5_242_880
@@ -146,7 +146,7 @@ async def test_the_bounds_are_those_that_were_promised(requester: Requester) -> 
 
 
 @requirement("S2.spawn.attachments.switch")
-async def test_where_files_are_switched_off_a_call_with_some_is_forbidden(sqlite_url: str, tmp_path: Path) -> None:
+async def test_files_are_forbidden_if_attachments_are_turned_off(sqlite_url: str, tmp_path: Path) -> None:
     async with open_requester(sqlite_url, bounds(tmp_path, enabled=False)) as requester:
         assert (await requester.spawn(attachments=[file()]))["status"] == "forbidden"
         assert await requester.lanes() == []
@@ -154,7 +154,7 @@ async def test_where_files_are_switched_off_a_call_with_some_is_forbidden(sqlite
 
 
 @requirement("S2.spawn.attachments.acp")
-async def test_a_child_of_runtime_acp_takes_no_files(requester: Requester) -> None:
+async def test_a_child_with_the_acp_runtime_accepts_no_files(requester: Requester) -> None:
     await requester.server.make_agent("outside", runtime="acp")
     outside = await requester_at(requester.server, "outside")
     answer = await outside.spawn(attachments=[file()])
@@ -163,10 +163,8 @@ async def test_a_child_of_runtime_acp_takes_no_files(requester: Requester) -> No
 
 
 @requirement("S2.spawn.attachments.atomic")
-async def test_what_was_written_for_a_spawn_that_is_declined_in_the_end_is_removed(
-    sqlite_url: str, tmp_path: Path
-) -> None:
-    # All of them may spawn when they look; when they act, five are there already.
+async def test_files_of_a_declined_spawn_are_removed(sqlite_url: str, tmp_path: Path) -> None:
+    # All are allowed when they are prepared; when they act, five exist already.
     async with open_requester(sqlite_url, settings_in(tmp_path)) as requester:
         answers = await asyncio.gather(*(requester.spawn(attachments=[file()]) for _ in range(9)))
         accepted = [answer for answer in answers if answer["status"] == "accepted"]
@@ -176,7 +174,7 @@ async def test_what_was_written_for_a_spawn_that_is_declined_in_the_end_is_remov
 
 
 @requirement("S2.spawn.attachments.atomic")
-async def test_what_was_written_for_a_spawn_that_breaks_is_removed(requester: Requester) -> None:
+async def test_files_of_a_failed_spawn_are_removed(requester: Requester) -> None:
     caller = requester.caller
     settings, gateways = caller.services.settings, caller.services.gateways
     broken = Requester(
@@ -184,7 +182,7 @@ async def test_what_was_written_for_a_spawn_that_breaks_is_removed(requester: Re
         type(caller)(
             **{name: getattr(caller, name) for name in caller.__struct_fields__}
             | {
-                # Rules that no store can be asked with: the transaction itself fails.
+                # Without rules the transaction itself fails.
                 "services": ToolServices(settings=settings, rules=None, gateways=gateways),  # type: ignore[arg-type]
             }
         ),
@@ -195,7 +193,9 @@ async def test_what_was_written_for_a_spawn_that_breaks_is_removed(requester: Re
     assert list((root_of(requester) / ".openclaw/attachments").iterdir()) == []
 
 
-async def test_files_that_cannot_be_placed_leave_nothing_and_are_an_error(requester: Requester, tmp_path: Path) -> None:
+async def test_files_that_cannot_be_written_are_an_error_and_leave_nothing(
+    requester: Requester, tmp_path: Path
+) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()
     root = root_of(requester)
@@ -223,6 +223,6 @@ async def test_files_that_cannot_be_placed_leave_nothing_and_are_an_error(reques
         ('["SECRET"]', '{"unreadable":"[redacted]"}'),
     ],
 )
-def test_of_a_call_with_files_their_names_are_kept_and_never_their_content(written: str, kept: str) -> None:
+def test_a_stored_call_keeps_the_names_of_files_and_not_their_content(written: str, kept: str) -> None:
     assert CATALOG.storable_arguments("sessions_spawn", written) == kept
     assert REDACTED in kept or kept == written

@@ -1,4 +1,4 @@
-"""What a tool may see and where it may send: one rule for all, and what an independent reading of it says."""
+"""What tools may see and where they may send: one rule, compared with an independent implementation."""
 
 from typing import Any
 

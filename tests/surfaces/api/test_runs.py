@@ -165,7 +165,7 @@ async def test_the_same_idempotency_key_is_the_same_run(client: httpx.AsyncClien
     assert refused(other)[:2] == (409, "idempotency_mismatch")
 
 
-async def test_a_server_that_stops_takes_nothing_new(server: HttpServer, client: httpx.AsyncClient) -> None:
+async def test_a_stopping_server_accepts_no_message(server: HttpServer, client: httpx.AsyncClient) -> None:
     failed = await send_and_wait(client, "fail")
     server.drain.set()
     for path, body in (

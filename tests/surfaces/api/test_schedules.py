@@ -135,7 +135,7 @@ async def test_lists_come_in_pages(client: httpx.AsyncClient) -> None:
         ({"colour": "red"}, (400, "invalid_params", "colour")),
     ],
 )
-async def test_what_cannot_be_is_refused_with_its_field(
+async def test_invalid_values_are_refused_with_their_field(
     client: httpx.AsyncClient, body: Json, expected: tuple[int, str, str | None]
 ) -> None:
     answer = await client.post(ALL, json={**DAILY, "sessionId": "main", **body})
