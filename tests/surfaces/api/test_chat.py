@@ -254,7 +254,7 @@ async def test_stop_and_reset_act_on_the_session_in_front_alone(server: HttpServ
     queued = await chat(client, "queued", **TAB)
     status = (await chat(client, "/status", **TAB))["reply"]
     assert "generation 1" in status
-    assert "Running 1, queued 1" in status
+    assert "Running: 1, queued: 1" in status
     assert "2 runs" in (await chat(client, "/stop", **TAB))["reply"]
     for run in (held, queued):
         assert (await settled(client, run["runId"]))["reason"] == "stopped"
