@@ -43,7 +43,7 @@ async def test_what_does_not_fit_beside_the_rest_is_refused_and_what_fits_is_tak
     assert f"{ARTIFACT_BYTES_PER_RUN_MAX} bytes together" in much["error"]["message"]
     assert "This part has 9, and 8 are left" in much["error"]["message"]
     assert "artifactId" in little
-    assert "1 where 0 are left" in more["error"]["message"]
+    assert "This part has 1, and 0 are left" in more["error"]["message"]
     assert parts == 2
 
 
