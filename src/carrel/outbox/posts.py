@@ -3,7 +3,7 @@
 Nothing is sent here; a channel's surface takes posts, sends them part by part, and reports the outcome.
 """
 
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 from msgspec import structs
@@ -32,19 +32,24 @@ _source = msgspec.json.Decoder(Provenance).decode
 
 def post_text(tx: Tx, access: Access, channel: str, chat_address: str, text: str, *, post_id: str | None = None) -> str:
     """Queue a text for a chat address, once per id; return the id of the post."""
+    post_id = post_id or tx.new_id("pst")
+    _queue(tx, access, post_id, channel, chat_address, text=text)
+    return post_id
+
+
+def _queue(tx: Tx, access: Access, post_id: str, channel: str, chat_address: str, **content: Any) -> None:
     post = Post(
         account_id=access.account_id,
-        id=post_id or tx.new_id("pst"),
+        id=post_id,
         channel=channel,
         chat_address=chat_address,
         seq=tx.tick(),
-        text=text,
         due_at=tx.now,
         created_at=tx.now,
+        **content,
     )
     if post_store.insert_post(tx, access, post):
         tx.wake(POSTS)
-    return post.id
 
 
 def post_outcome(tx: Tx, changed: RunChanged) -> None:
@@ -53,21 +58,8 @@ def post_outcome(tx: Tx, changed: RunChanged) -> None:
     if about is None or not _may_have_reply_address(run):
         return
     found = post_store.reply_address_of(tx, run.access, run.id)
-    if found is None:
-        return
-    post = Post(
-        account_id=run.account_id,
-        id=tx.new_id("pst"),
-        channel=found[0],
-        chat_address=found[1],
-        seq=tx.tick(),
-        run_id=run.id,
-        about=about,
-        due_at=tx.now,
-        created_at=tx.now,
-    )
-    post_store.insert_post(tx, run.access, post)
-    tx.wake(POSTS)
+    if found is not None:
+        _queue(tx, run.access, tx.new_id("pst"), *found, run_id=run.id, about=about)
 
 
 def _may_have_reply_address(run: Claim) -> bool:

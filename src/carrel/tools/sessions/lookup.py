@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any
 
-from msgspec import Meta, to_builtins
+from msgspec import Meta, structs, to_builtins
 
 from carrel.agents import agent_by_id, every_agent
 from carrel.journal import entries_by_session, entries_of_session
@@ -84,13 +84,7 @@ def _filter(tx: Tx, caller: Caller) -> LaneFilter:
 def _sessions_list(tx: Tx, caller: Caller, params: SessionsList) -> Result:
     seen = _filter(tx, caller)
     since = None if params.active_minutes is None else tx.now - int(params.active_minutes * MS_PER_MINUTE)
-    wanted = LaneFilter(
-        key=seen.key,
-        under=seen.under,
-        agent_ids=seen.agent_ids,
-        kinds=kinds_listed_as(list(params.kinds)),
-        updated_since=since,
-    )
+    wanted = structs.replace(seen, kinds=kinds_listed_as(list(params.kinds)), updated_since=since)
     rows = lane_rows(tx, caller.access, wanted, before=None, limit=max(1, min(params.limit, LIST_ROWS_MAX)))
     shown = [to_builtins(session_row(tx, caller.access, caller.key.agent, row)) for row in rows]
     count = max(0, min(params.message_limit, ROW_MESSAGES_MAX))
