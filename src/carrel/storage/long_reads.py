@@ -14,8 +14,6 @@ from carrel.storage.database import LongTx
 
 T = TypeVar("T")
 ConnectionType = TypeVar("ConnectionType", bound="Closeable")
-# More would only take turns: reading in Python needs the interpreter's lock.
-_THREADS = 4
 
 
 class Closeable(Protocol):
@@ -69,13 +67,14 @@ class LongReads(Generic[ConnectionType]):
         self,
         connect: Callable[[], ConnectionType],
         read: Callable[[ConnectionType, Callable[[LongTx], T], Deadline], T],
+        threads: int,
     ) -> None:
         self._connect = connect
         self._read = read
         self._local = threading.local()
         self._connections: list[ConnectionType] = []
         self._lock = threading.Lock()
-        self._pool = ThreadPoolExecutor(_THREADS, thread_name_prefix="carrel-long-read")
+        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="carrel-long-read")
 
     async def run(self, work: Callable[[LongTx], T], seconds_max: float) -> T:
         """Do `work` in a thread; Refusal when it is not done in time."""

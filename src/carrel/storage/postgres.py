@@ -15,7 +15,7 @@ from typing import TypeVar
 import psycopg
 
 from carrel.kernel import Chance, Clock, Code, Ids, Refusal
-from carrel.kernel.limits import LONG_READ_SECONDS_MAX
+from carrel.kernel.limits import LONG_READ_SECONDS_MAX, LONG_READERS_POSTGRES
 from carrel.storage.backup import copy_to_sqlite
 from carrel.storage.bell_relay import Ringer
 from carrel.storage.bells import FEED, Bell
@@ -175,7 +175,7 @@ class PostgresDatabase:
                 migrate_postgres(connection)
         except psycopg.OperationalError as error:
             raise _unavailable(error) from error
-        self._long_reads = LongReads(lambda: connect(url, durability), self._long_read)
+        self._long_reads = LongReads(lambda: connect(url, durability), self._long_read, LONG_READERS_POSTGRES)
         self._ringer = Ringer(lambda: connect(url, durability), self._heard)
 
     async def write(self, work: Callable[[Tx], T]) -> T:

@@ -16,7 +16,7 @@ from typing import TypeVar, cast
 import apsw
 
 from carrel.kernel import Chance, Clock, Code, Ids, Refusal
-from carrel.kernel.limits import LONG_READ_SECONDS_MAX
+from carrel.kernel.limits import LONG_READ_SECONDS_MAX, LONG_READERS_SQLITE
 from carrel.storage.bells import Bell
 from carrel.storage.database import InAccount, Landing, LongTx, Observers, Row, Tx
 from carrel.storage.dialect import for_sqlite, schema_for_sqlite
@@ -154,7 +154,7 @@ class SqliteDatabase:
         self._reading = open_file(path, durability)
         self._read_tx = SqliteTx(self._reading, clock, ids, chance, self._observers)
         self._sources = (clock, ids, chance)
-        self._long_reads = LongReads(lambda: open_file(path, durability), self._long_read)
+        self._long_reads = LongReads(lambda: open_file(path, durability), self._long_read, LONG_READERS_SQLITE)
         self._riders: dict[str, Callable[[Tx], Landing | None]] = {}
         self._landings: list[Landing] = []
         self._queue: SimpleQueue[_Work | None] = SimpleQueue()
