@@ -11,7 +11,7 @@ from carrel.kernel import SessionKey
 from carrel.runs import Claim, Completed
 from carrel.runs.claims import claim
 from carrel.sessions import close_generation, generations_of, open_generation
-from carrel.storage import Database, Tx
+from carrel.storage import Database, LongTx, Tx
 from tests.harness.server import Server, gateways_to, open_server
 from tests.harness.wrapped_database import WrappedDatabase
 from tests.scripted_gateway import ScriptedGateway, calls, text
@@ -112,3 +112,26 @@ async def test_a_request_that_was_built_for_another_generation_is_built_again(
         assert [(entry.role, entry.session_id) for entry in entries] == [
             ("user", generations[0].id), ("assistant", generations[0].id),
         ]  # fmt: skip
+
+
+async def test_a_long_session_is_read_outside_the_loop_and_a_short_one_is_not(
+    store_url: str, gateway: ScriptedGateway
+) -> None:
+    class Watched(Counted):
+        long_reads = 0
+
+        async def long_read(self, work: Callable[[LongTx], T], *, seconds_max: float = 30) -> T:
+            self.long_reads += 1
+            return await super().long_read(work, seconds_max=seconds_max)
+
+    gateway.script(*[text("Yes.")] * 17)
+    async with open_server(store_url, gateways_to(gateway), working=False) as server:
+        watched, read = Watched(server.db), []
+        for _ in range(17):
+            await server.say(MAIN, "still there?")
+            run = await held(server)
+            outcome = await turns(server, watched, lambda _: None).take(run)
+            await server.end(run, outcome)
+            read.append(watched.long_reads)
+        # Two entries a turn: the session has 32 of them when the last turn begins.
+        assert read == [0] * 16 + [1]

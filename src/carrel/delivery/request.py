@@ -17,6 +17,7 @@ from carrel.kernel import TurnExtras, clip
 from carrel.kernel.settings import DeliverySettings
 from carrel.records import Attachment
 from carrel.runs import Run, is_sender_call
+from carrel.tools import Tool
 
 Item = dict[str, Any]
 _NO_EXTRAS = TurnExtras()
@@ -55,7 +56,8 @@ def build_request(
 ) -> Request:  # fmt: skip
     """Build the request of one step; `block` is the context that was gathered for it."""
     extras, gateway = snapshot.extras, snapshot.connection.settings
-    instructions, model = _instructions(snapshot), model_of(snapshot)
+    tools, model = snapshot.toolset.offered(), model_of(snapshot)
+    instructions = _instructions(snapshot, tools)
     own, kept, omitted = _within(snapshot, history_chars_max - len(block))
     items = _items(snapshot, settings, own, kept, block)
     inline = settings.instructions == "inline"
@@ -66,7 +68,7 @@ def build_request(
         body["instructions"] = instructions.text
     body["input"] = _as_text(items) if gateway.history == "gateway" and len(items) == 1 else items
     body |= {
-        "tools": [*(tool.function() for tool in snapshot.toolset.offered()), *extras.functions],
+        "tools": [*(tool.function() for tool in tools), *extras.functions],
         "tool_choice": "auto",
         "stream": gateway.stream,
     }
@@ -88,9 +90,8 @@ def build_request(
     )
 
 
-def _instructions(snapshot: Snapshot) -> Instructions:
-    key, tools = snapshot.run.session_key, snapshot.toolset.offered()
-    standing = standing_instructions(snapshot.agent, key, tools, snapshot.briefing)
+def _instructions(snapshot: Snapshot, tools: tuple[Tool, ...]) -> Instructions:
+    standing = standing_instructions(snapshot.agent, snapshot.run.session_key, tools, snapshot.briefing)
     return with_request(standing, snapshot.extras.instructions)
 
 

@@ -9,14 +9,14 @@ from carrel.agents import Agent, agent_by_id
 from carrel.delivery.transcript import message_entry
 from carrel.exchanges import briefing_of
 from carrel.gateway import Gateway
-from carrel.journal import Entry, entries_of_run, talk_around_run
+from carrel.journal import Entry, entries_of_run, session_has_entries, talk_around_run
 from carrel.kernel import DEFAULT_ACCOUNT_SLUG, Access, TurnExtras
-from carrel.kernel.limits import HISTORY_ROWS_MAX
+from carrel.kernel.limits import HISTORY_ROWS_MAX, SHORT_SESSION_ENTRIES_MAX
 from carrel.kernel.settings import GatewaySettings
 from carrel.records import Attachment, attachments_by_id
 from carrel.runs import Claim, ClaimLost, Run, extras_of, run_by_id
 from carrel.sessions import Lane, Session, lane_of, next_session, open_session_of, session_by_id
-from carrel.storage import LongTx
+from carrel.storage import LongTx, Tx
 from carrel.tools import CATALOG, Caller, ToolServices, Toolset, run_caller, toolset_for
 
 BUILTIN = "builtin"
@@ -55,10 +55,28 @@ class Snapshot(Struct, frozen=True, kw_only=True):
     address: str
 
 
+def read_short_snapshot(
+    tx: Tx, claim: Claim, services: ToolServices, connections: Mapping[str, Connection]
+) -> Snapshot | None:
+    """Read a snapshot of a short session without files, which takes no longer than a short read; else None."""
+    access, run = claim.access, run_by_id(tx, claim.access, claim.id)
+    if run is None or run.attached():
+        return None
+    present = None if run.session_id is not None else open_session_of(tx, access, run.key)
+    session_id = run.session_id if present is None else present.id
+    if session_id is not None and session_has_entries(tx, access, session_id, SHORT_SESSION_ENTRIES_MAX):
+        return None
+    return _read(tx, claim, services, connections)
+
+
 def read_snapshot(
     tx: LongTx, claim: Claim, services: ToolServices, connections: Mapping[str, Connection]
 ) -> Snapshot:  # fmt: skip
     """Read everything a step of this claim needs; ClaimLost when the claim is over."""
+    return _read(tx, claim, services, connections)
+
+
+def _read(tx: Tx, claim: Claim, services: ToolServices, connections: Mapping[str, Connection]) -> Snapshot:
     access = claim.access
     run, agent = run_by_id(tx, access, claim.id), agent_by_id(tx, access, claim.agent_id)
     if run is None or run.state != "running" or run.claim_no != claim.claim_no or run.stopping is not None:
@@ -94,7 +112,7 @@ def read_snapshot(
     )
 
 
-def _session(tx: LongTx, access: Access, run: Run, lane: Lane, agent: Agent) -> Session:
+def _session(tx: Tx, access: Access, run: Run, lane: Lane, agent: Agent) -> Session:
     """The session that hears the run: the one it is bound to, else the open one, else the next, not opened yet."""
     if run.session_id is not None:
         # A run that is taken up again ends in the generation it began in, even if that was closed meanwhile.

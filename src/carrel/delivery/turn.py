@@ -16,7 +16,7 @@ from carrel.delivery.call_arguments import whole_arguments
 from carrel.delivery.live import Live, Spoken
 from carrel.delivery.prompt import PROFILE_VERSION
 from carrel.delivery.request import Request, build_request, model_of
-from carrel.delivery.snapshot import Connection, Snapshot, read_snapshot
+from carrel.delivery.snapshot import Connection, Snapshot, read_short_snapshot, read_snapshot
 from carrel.delivery.step import NO_REPLY_NOTE, Stale, finish_call, keep_answer, make_call, may_be_made, prepare
 from carrel.delivery.transcript import given_reply, senders_turn
 from carrel.delivery.usage import spent_before, summed, with_usage
@@ -86,7 +86,7 @@ class Turns:
         """Take one turn: whatever is next by what is stored, until there is an outcome."""
         attempt = _Attempt()
         while True:
-            snapshot = await self._db.long_read(lambda tx: read_snapshot(tx, claim, self._services, self._connections))
+            snapshot = await self._read(claim)
             match _next_move(snapshot):
                 case None:
                     outcome = await self._take_step(claim, snapshot, attempt)
@@ -98,6 +98,12 @@ class Turns:
             if outcome is not None:
                 _log_end(claim, outcome, attempt.called)
                 return with_usage(outcome, attempt.usage)
+
+    async def _read(self, claim: Claim) -> Snapshot:
+        """Read what is stored of the run and its session."""
+        known = (claim, self._services, self._connections)
+        short = await self._db.read(lambda tx: read_short_snapshot(tx, *known))
+        return await self._db.long_read(lambda tx: read_snapshot(tx, *known)) if short is None else short
 
     async def _take_step(self, claim: Claim, snapshot: Snapshot, attempt: _Attempt) -> Outcome | None:
         """Build, keep and send one step, and keep its answer; None when the turn goes on."""
