@@ -22,11 +22,7 @@ class FoundSession(Struct, frozen=True):
 
 
 def find_session(
-    tx: Tx,
-    access: Access,
-    reference: str,
-    current: SessionKey | None = None,
-    visibility: ToolVisibility | None = None,
+    tx: Tx, access: Access, reference: str, current: SessionKey | None = None, visibility: ToolVisibility | None = None
 ) -> FoundSession:
     """Return the lane a reference means, whether or not it exists; another caller's lane is not found.
 
@@ -53,11 +49,7 @@ def find_session(
 
 
 def find_lane(
-    tx: Tx,
-    access: Access,
-    reference: str,
-    current: SessionKey | None = None,
-    visibility: ToolVisibility | None = None,
+    tx: Tx, access: Access, reference: str, current: SessionKey | None = None, visibility: ToolVisibility | None = None
 ) -> tuple[Lane, Session | None]:
     """Return an existing lane and the generation meant: the one named, else the open one, else the newest."""
     found = find_session(tx, access, reference, current, visibility)
