@@ -17,7 +17,7 @@ import pytest
 from msgspec import Struct, structs
 
 from carrel.kernel import Access, SessionKey, system_access
-from carrel.runs import CallerRunFilter, RunFilter
+from carrel.monitoring import CallerRunFilter, RunFilter
 from carrel.sessions import LaneFilter
 from carrel.storage import Tx
 from carrel.storage.sqlite import migrate_file

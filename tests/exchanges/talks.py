@@ -23,8 +23,9 @@ from carrel.kernel.settings import (
     ToolsSessionsSettings,
     ToolsSettings,
 )
+from carrel.monitoring import RunFilter, runs_newest_first
 from carrel.outbox import Channel
-from carrel.runs import Claim, Completed, Outcome, Run, RunFilter, run_by_id, runs_newest_first
+from carrel.runs import Claim, Completed, Outcome, Run, run_by_id
 from carrel.sessions import lane_of
 from carrel.storage import Tx
 from carrel.tools import CATALOG, Caller, Result, ToolServices, call_tool, finish_waiting, run_caller

@@ -26,7 +26,8 @@ from carrel.kernel.settings import (
     ToolsSettings,
     ToolsSpawnSettings,
 )
-from carrel.runs import Run, RunFilter, remove_lane, retry, runs_newest_first, stop_lane
+from carrel.monitoring import RunFilter, runs_newest_first
+from carrel.runs import Run, remove_lane, retry, stop_lane
 from carrel.runs.pruner import prune
 from carrel.sessions import Lane, close_generation, lane_of, open_session_of
 from carrel.storage import FEED

@@ -11,7 +11,8 @@ from carrel.exchanges import Exchange, exchange_after
 from carrel.exchanges.store import EXCHANGES
 from carrel.kernel import SessionKey
 from carrel.kernel.settings import RunsSettings
-from carrel.runs import Run, RunFilter, runs_newest_first
+from carrel.monitoring import RunFilter, runs_newest_first
+from carrel.runs import Run
 from carrel.storage import Tx
 from tests.exchanges.talks import ASKER, TELLER, talking_settings
 from tests.harness.engine import SECONDS_MAX

@@ -23,6 +23,7 @@ from carrel.kernel import (
 )
 from carrel.kernel.settings import RunsSettings, Settings
 from carrel.main.assembly import open_store
+from carrel.monitoring import RunFilter, runs_newest_first
 from carrel.runs import (
     Claim,
     Completed,
@@ -30,7 +31,6 @@ from carrel.runs import (
     Outcome,
     Rules,
     Run,
-    RunFilter,
     Watch,
     answer,
     bind_session,
@@ -39,7 +39,6 @@ from carrel.runs import (
     fence,
     live_runs_of_lane,
     run_by_id,
-    runs_newest_first,
 )
 from carrel.runs.claims import claim
 from carrel.runs.dispatcher import Handler

@@ -87,13 +87,13 @@ class CarrelContract(Contract):
         output.new_line()
 
 
-class FrontDoors(CarrelContract):
+class OnlyExports(CarrelContract):
     """No room imports another room's inner module, only its `__init__`.
 
     `public` names the modules that are long tables of names and may be imported as they are.
     """
 
-    type_name = "front_doors"
+    type_name = "exports"
     public = fields.SetField(subfield=fields.StringField(), required=False, default=())
 
     def violations(self, graph: grimp.ImportGraph) -> Iterator[str]:

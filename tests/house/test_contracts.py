@@ -35,7 +35,7 @@ SIBLINGS = "packages beside each other do not import in a circle"
 DATABASE = "only storage opens a database"
 FRAMEWORK = "only surfaces and main meet the web framework"
 REQUESTS = "only wire and the bridge make HTTP requests"
-DOOR = "rooms are entered by the front door"
+DOOR = "rooms use only what other rooms export"
 
 FOR_TYPES_ONLY = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from carrel.runs import model"
 TWO_PACKAGES = {

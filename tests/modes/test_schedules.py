@@ -23,7 +23,8 @@ from carrel.modes import (
     schedule_shape,
 )
 from carrel.modes.schedules.model import SCHEDULES
-from carrel.runs import Claim, Failed, NeedsInput, Rules, Run, RunFilter, remove_lane, retire_agent, runs_newest_first
+from carrel.monitoring import RunFilter, runs_newest_first
+from carrel.runs import Claim, Failed, NeedsInput, Rules, Run, remove_lane, retire_agent
 from carrel.runs.model import Cancelled
 from carrel.sessions import lane_of
 from carrel.storage import Database, Tx, open_database

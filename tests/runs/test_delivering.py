@@ -8,8 +8,9 @@ from msgspec import structs
 from carrel.kernel import Code, Envelope, Message, NewAttachment, Provenance, Refusal, SessionKey
 from carrel.kernel.limits import ATTACHMENT_BYTES_MAX, ATTACHMENTS_MAX, MESSAGE_CHARS_MAX
 from carrel.kernel.settings import RunsSettings
+from carrel.monitoring import RunFilter, queue_order, runs_newest_first
 from carrel.records import attachments_by_id
-from carrel.runs import Rules, RunFilter, deliver, queue_order, queue_position, retire_agent, runs_newest_first
+from carrel.runs import Rules, deliver, queue_position, retire_agent
 from carrel.runs.store import delete_run
 from carrel.sessions import lane_of
 from tests.harness.engine import MAIN, Engine, lane_key, open_engine

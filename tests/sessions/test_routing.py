@@ -4,8 +4,9 @@ import pytest
 from msgspec import structs
 
 from carrel.agents import change_agent, require_agent
+from carrel.chats import chosen_key
 from carrel.kernel import Access, Code, Refusal, SessionKey
-from carrel.sessions import chosen_key, close_generation, find_lane, find_session, insert_lane, lane_for_work
+from carrel.sessions import close_generation, find_lane, find_session, insert_lane, lane_for_work
 from tests.harness.engine import MAIN, Engine, open_engine
 from tests.requirements.mark import requirement
 

@@ -7,11 +7,12 @@ for a while and then shown as undelivered, never dropped.
 from carrel.exchanges.conclusion import conclude, reset_attempts, retry_or_give_up, skipped
 from carrel.exchanges.model import Exchange, moved
 from carrel.exchanges.notifications import notify_if_session_ended
+from carrel.exchanges.silent_replies import ANNOUNCE_SKIP, visible_reply
 from carrel.exchanges.steps import deliver_step, provenance_of
 from carrel.exchanges.store import awaits_child
 from carrel.exchanges.subagent_prompts import Outcome, announcement, notes_question
 from carrel.journal import NewEntry, append_entry, entries_of_run
-from carrel.kernel import ANNOUNCE_SKIP, MS_PER_SECOND, Refusal, visible_reply
+from carrel.kernel import MS_PER_SECOND, Refusal
 from carrel.kernel.limits import ANNOUNCE_SECONDS_MAX
 from carrel.kernel.settings import Settings
 from carrel.outbox import POSTED_CHANNELS, channel_of, keep_reply_address

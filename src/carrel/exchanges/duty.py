@@ -29,7 +29,7 @@ from carrel.kernel.settings import Settings
 from carrel.outbox import ChannelMessage, Channels, channel_of
 from carrel.runs import Rules, Run, run_by_id
 from carrel.sessions import lane_of, lock_lane, require_sending
-from carrel.storage import Database, Duty, LeasedDuty, Tx
+from carrel.storage import Database, LeasedDuty, StepDuty, Tx
 
 _log = getLogger("carrel.delivery")
 
@@ -69,7 +69,7 @@ class Exchanges:
             group.create_task(self._posts.serve())
 
 
-class _Steps(Duty[Exchange]):
+class _Steps(StepDuty[Exchange]):
     """Takes the next step of exchanges whose run has ended or whose time has come."""
 
     name = "exchanges"
@@ -90,17 +90,9 @@ class _Steps(Duty[Exchange]):
         """Return exchanges with a step that is due."""
         return due_exchanges(tx, limit, carried=False)
 
-    async def do(self, item: Exchange) -> None:
-        """Take one step of one exchange; if that fails, postpone it."""
-        try:
-            await self.db.write(partial(self._advance, seen=item))
-        except Exception:
-            with suppress(Refusal):
-                await self.db.write(partial(_postpone, seen=item))
-            raise
-
-    def _advance(self, tx: Tx, seen: Exchange) -> None:
-        exchange = lock(tx, seen)
+    def advance(self, tx: Tx, item: Exchange) -> None:
+        """Take one step of one exchange."""
+        exchange = lock(tx, item)
         if exchange is None or exchange.state != "open" or exchange.due_at is None or exchange.due_at > tx.now:
             return
         run = None
@@ -110,6 +102,12 @@ class _Steps(Duty[Exchange]):
         if exchange.step == "carry" and exchange.state == "open":
             exchange = self._check_channel(tx, exchange)
         _save(tx, self._flows, exchange)
+
+    def postpone(self, tx: Tx, item: Exchange) -> None:
+        """Postpone an exchange that is unchanged: the step may have been committed and only the confirmation lost."""
+        if lock(tx, item) == item:
+            later = moved(item, due_at=tx.now + EXCHANGE_BROKEN_SECONDS * MS_PER_SECOND)
+            keep_exchange(tx, later.access, later)
 
     def _check_channel(self, tx: Tx, exchange: Exchange) -> Exchange:
         """Conclude a result that needs no post, because its channel shows what is stored, or that may not be posted."""
@@ -202,10 +200,3 @@ def lock(tx: Tx, seen: Exchange) -> Exchange | None:
     for key in sorted({seen.requester_key, seen.target_key}):
         lock_lane(tx, seen.access, key)
     return hold_exchange(tx, seen.access, seen.id)
-
-
-def _postpone(tx: Tx, seen: Exchange) -> None:
-    # Only if it is unchanged: the step may have been committed and only the confirmation lost.
-    if lock(tx, seen) == seen:
-        later = moved(seen, due_at=tx.now + EXCHANGE_BROKEN_SECONDS * MS_PER_SECOND)
-        keep_exchange(tx, later.access, later)

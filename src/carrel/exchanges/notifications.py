@@ -4,7 +4,8 @@ from carrel.exchanges.model import Exchange
 from carrel.journal import NewNotification
 from carrel.kernel import clip, redact
 from carrel.kernel.limits import ERROR_CHARS_MAX
-from carrel.runs import Run, notify_people, run_by_id, subject_of
+from carrel.monitoring import notify_people, subject_of
+from carrel.runs import Run, run_by_id
 from carrel.sessions import session_by_id
 from carrel.storage import Tx
 

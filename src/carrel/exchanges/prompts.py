@@ -4,7 +4,8 @@ They are part of the instructions and change only with PROFILE_VERSION; a test e
 """
 
 from carrel.exchanges.model import Exchange
-from carrel.kernel import ANNOUNCE_SKIP, NO_REPLY, REPLY_SKIP, Provenance, clip, one_line
+from carrel.exchanges.silent_replies import ANNOUNCE_SKIP, NO_REPLY, REPLY_SKIP
+from carrel.kernel import Provenance, clip, one_line
 from carrel.kernel.limits import ANNOUNCED_PART_CHARS_MAX
 from carrel.runs import Run
 

@@ -8,7 +8,8 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from carrel.kernel import ANNOUNCE_SKIP, MS_PER_SECOND, NO_REPLY, clip, one_line
+from carrel.exchanges.silent_replies import ANNOUNCE_SKIP, NO_REPLY
+from carrel.kernel import MS_PER_SECOND, clip, one_line
 from carrel.kernel.limits import ANNOUNCED_RESULT_CHARS_MAX
 from carrel.runs import Run
 

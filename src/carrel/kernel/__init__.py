@@ -35,16 +35,15 @@ from carrel.kernel.keys import (
 from carrel.kernel.messages import INTERNAL_CHANNEL, SCOPE_END, Envelope, Message, NewAttachment, Provenance, TurnExtras
 from carrel.kernel.metrics import METRICS, Sample
 from carrel.kernel.secret_filter import REDACTED, redact
-from carrel.kernel.silent_replies import ANNOUNCE_SKIP, NO_REPLY, REPLY_SKIP, may_be_silent, visible_reply
 from carrel.kernel.text import TextBuffer, clip, one_line
-from carrel.kernel.validation import refuse_nul, wrong_value
+from carrel.kernel.validation import decode_json, wrong_value
 
 __all__ = [
-    "ANNOUNCE_SKIP", "DEFAULT_ACCOUNT_SLUG", "INTERNAL_CHANNEL", "INTERNAL_KINDS", "METRICS", "MS_PER_DAY",
-    "MS_PER_MINUTE", "MS_PER_SECOND", "NO_REPLY", "PEOPLE", "REDACTED", "REPLY_SKIP", "SCOPE_END", "Access", "Chance",
-    "Clock", "Code", "Envelope", "Ids", "Kind", "Message", "NewAttachment", "Provenance", "Refusal", "Sample",
-    "SessionKey", "SystemClock", "TextBuffer", "TurnExtras", "caller_hash", "clip", "elapsed_seconds", "first_id",
-    "invalid", "is_agent_id", "is_conversation_key", "is_new_conversation_key", "is_uuid_of", "iso", "key_text",
-    "kind_of", "log_trouble", "may_be_silent", "new_secret", "not_found", "one_line", "parse_iso", "redact",
-    "refuse_nul", "secret_digest", "system_access", "system_chance", "uuid_for", "visible_reply", "wrong_value",
+    "DEFAULT_ACCOUNT_SLUG", "INTERNAL_CHANNEL", "INTERNAL_KINDS", "METRICS", "MS_PER_DAY", "MS_PER_MINUTE",
+    "MS_PER_SECOND", "PEOPLE", "REDACTED", "SCOPE_END", "Access", "Chance", "Clock", "Code", "Envelope", "Ids",
+    "Kind", "Message", "NewAttachment", "Provenance", "Refusal", "Sample", "SessionKey", "SystemClock",
+    "TextBuffer", "TurnExtras", "caller_hash", "clip", "decode_json", "elapsed_seconds", "first_id", "invalid",
+    "is_agent_id", "is_conversation_key", "is_new_conversation_key", "is_uuid_of", "iso", "key_text", "kind_of",
+    "log_trouble", "new_secret", "not_found", "one_line", "parse_iso", "redact", "secret_digest", "system_access",
+    "system_chance", "uuid_for", "wrong_value",
 ]  # fmt: skip

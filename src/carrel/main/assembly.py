@@ -9,7 +9,7 @@ from typing import Any
 
 from starlette.routing import BaseRoute
 
-from carrel import __version__, exchanges, modes, outbox, runs
+from carrel import __version__, exchanges, modes, monitoring, outbox
 from carrel.delivery import Connection, Live, Turns
 from carrel.exchanges import Exchanges
 from carrel.kernel import Chance, Clock, SystemClock
@@ -37,7 +37,7 @@ OBSERVERS: tuple[Callable[[Database], None], ...] = (
     outbox.observe_runs,
     exchanges.observe_runs,
     modes.observe_runs,
-    runs.observe_runs,
+    monitoring.observe_runs,
 )
 # What the pruner removes for rooms above it.
 PRUNED = (prune_posts,)

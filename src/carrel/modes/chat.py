@@ -3,20 +3,9 @@
 from msgspec import Struct, structs
 
 from carrel.agents import default_agent, named_agent
-from carrel.kernel import SCOPE_END, Access, Envelope, Message, NewAttachment, Provenance, SessionKey
-from carrel.kernel.settings import SessionsSettings
-from carrel.modes.commands.model import CommandContext, CommandResult, ParsedCommand
-from carrel.modes.commands.table import read_command, run_command
-from carrel.outbox import keep_reply_address, post_text, waiting_at
-from carrel.runs import Rules, Run, answer, deliver, run_by_sender
-from carrel.sessions import (
+from carrel.chats import (
     ChatAddress,
-    Lane,
-    LaneChange,
-    change_lane,
     chat_session,
-    lane_of,
-    make_lane,
     move_pointer,
     name_chat,
     note_chat_address,
@@ -25,6 +14,13 @@ from carrel.sessions import (
     shared_key,
     transport_name,
 )
+from carrel.kernel import SCOPE_END, Access, Envelope, Message, NewAttachment, Provenance, SessionKey
+from carrel.kernel.settings import SessionsSettings
+from carrel.modes.commands.model import CommandContext, CommandResult, ParsedCommand
+from carrel.modes.commands.table import read_command, run_command
+from carrel.outbox import keep_reply_address, post_text, waiting_at
+from carrel.runs import Rules, Run, answer, deliver, run_by_sender
+from carrel.sessions import Lane, LaneChange, change_lane, lane_of, make_lane
 from carrel.storage import Tx
 
 _YES = ("yes", "y", "ok", "approve", "allow")

@@ -1,4 +1,4 @@
-"""The SQL of all runs of a lane: their order, the files that came with them, and their removal."""
+"""The SQL of all runs of a lane: the files that came with them, and their removal."""
 
 import msgspec
 
@@ -7,19 +7,6 @@ from carrel.storage import Tx
 
 _LANE = "account_id = :account AND key = :key"
 _ids = msgspec.json.Decoder(list[str]).decode
-
-
-def queue_order(tx: Tx, access: Access, key: str) -> dict[str, int]:
-    """Return the queue position of every queued run of a lane, 1 for the next."""
-    rows = tx.all(f"SELECT id FROM runs WHERE {_LANE} AND state = 'queued' ORDER BY seq", access, key=key)
-    return {row[0]: position for position, row in enumerate(rows, 1)}
-
-
-def newest_end(tx: Tx, access: Access, key: str) -> str | None:
-    """Return the final state of a lane's newest ended run."""
-    sql = f"SELECT state FROM runs WHERE {_LANE} AND ended_at IS NOT NULL ORDER BY id DESC LIMIT 1"
-    row = tx.one(sql, access, key=key)
-    return row[0] if row else None
 
 
 def attached_to_runs(tx: Tx, access: Access, key: str) -> list[str]:

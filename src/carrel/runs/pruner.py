@@ -15,7 +15,7 @@ from carrel.kernel import METRICS, MS_PER_DAY, MS_PER_MINUTE, Access, system_acc
 from carrel.kernel.limits import IDEMPOTENCY_KEPT_HOURS, NOTIFICATIONS_KEPT_MAX, PRUNE_ROWS_MAX, PRUNE_SECONDS
 from carrel.kernel.settings import Settings
 from carrel.records import delete_attachments
-from carrel.runs import caller_store, store
+from carrel.runs import count_store, store
 from carrel.runs.cancellation import end_without_worker
 from carrel.sessions import (
     Lane,
@@ -75,7 +75,7 @@ def _prune_runs(tx: Tx, access: Access, before: int, *, a2a: bool) -> int:
     old = store.ended_runs(tx, access, before, a2a=a2a, limit=PRUNE_ROWS_MAX)
     for run in old:
         if store.delete_run(tx, access, run.id) and a2a:
-            caller_store.count_deleted_run(tx, access, run)
+            count_store.count_deleted_run(tx, access, run)
         if run.session_id is None:
             # No turn has started, so no entry refers to its files; otherwise they are kept as long as the entry.
             delete_attachments(tx, access, run.attached())

@@ -3,15 +3,16 @@
 from msgspec import Struct
 
 from carrel.agents import agent_enabled, may_address
+from carrel.chats import require_valid_new_key
 from carrel.journal import json_text
 from carrel.kernel import MS_PER_SECOND, Access, Code, Envelope, Message, Refusal, invalid, not_found
 from carrel.kernel.limits import ATTACHMENT_BYTES_MAX, ATTACHMENTS_MAX, MESSAGE_CHARS_MAX
 from carrel.kernel.settings import RunsSettings, SendPolicySettings
 from carrel.records import insert_attachment
-from carrel.runs import caller_store, extras_store, queue_store, store
+from carrel.runs import count_store, extras_store, queue_store, store
 from carrel.runs.changes import publish_change
 from carrel.runs.model import RUNS, Run
-from carrel.sessions import insert_lane, may_see, require_sending, require_valid_new_key
+from carrel.sessions import insert_lane, may_see, require_sending
 from carrel.storage import Row, Tx
 
 
@@ -49,7 +50,7 @@ def deliver(tx: Tx, access: Access, envelope: Envelope, rules: Rules) -> Run:
     if envelope.extras is not None:
         extras_store.keep_extras(tx, access, run.id, envelope.extras)
     if run.provenance_kind == "a2a":
-        caller_store.count_new_run(tx, access, run)
+        count_store.count_new_run(tx, access, run)
     publish_change(tx, run, "run.queued", state="queued", queuePosition=max(1, position))
     if position == 0:
         tx.wake(RUNS)
@@ -84,7 +85,7 @@ def _enter(tx: Tx, access: Access, envelope: Envelope, rules: Rules) -> int:
     if position > rules.runs.lane_queue_max:
         raise Refusal(
             Code.QUEUE_FULL,
-            f"The queue of {envelope.key} is full ({rules.runs.lane_queue_max} messages); try again later.",
+            f"The queue of {envelope.key} is full (limit: {rules.runs.lane_queue_max}); try again later.",
             retry_after_seconds=5,
         )
     queue_store.enter_lane(tx, access, key, envelope.channel)

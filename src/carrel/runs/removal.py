@@ -5,14 +5,15 @@ from typing import Final
 from msgspec import structs
 
 from carrel.agents import Agent, change_agent, require_agent
+from carrel.chats import repair_pointers
 from carrel.journal import about_lane, append_event, attached_in_lane, delete_lane_entries, json_text
 from carrel.kernel import METRICS, Access, Code, Refusal
 from carrel.kernel.limits import STOP_SECONDS_MAX
 from carrel.records import delete_attachments
-from carrel.runs import caller_store, lane_store, queue_store
+from carrel.runs import count_store, lane_store, queue_store
 from carrel.runs.cancellation import stop_lane
 from carrel.runs.watch import Watch
-from carrel.sessions import Lane, close_generation, delete_lane, lanes_of_agent, leave_files, lock_lane, repair_pointers
+from carrel.sessions import Lane, close_generation, delete_lane, lanes_of_agent, leave_files, lock_lane
 from carrel.storage import Database, Tx
 
 _DISABLED: Final = "agent_disabled"
@@ -37,7 +38,7 @@ def remove_lane(tx: Tx, access: Access, lane: Lane) -> str | None:
     # Files belong to an entry once the turn has started, even after the run was pruned; before that, to the run only.
     files = {*attached_in_lane(tx, access, lane.key), *lane_store.attached_to_runs(tx, access, lane.key)}
     delete_lane_entries(tx, access, lane.key)
-    caller_store.count_deleted_lane(tx, access, lane.key)
+    count_store.count_deleted_lane(tx, access, lane.key)
     lane_store.delete_runs_of_lane(tx, access, lane.key)
     delete_attachments(tx, access, files)
     leave_files(tx, access, held)

@@ -202,3 +202,9 @@ def change_of(tx: Tx, run: Claim) -> int:
 def delete_run(tx: Tx, access: Access, run_id: str) -> bool:
     """Delete a run with its calls, artifacts and steps; False when there was none."""
     return tx.run(f"DELETE FROM runs WHERE {_ONE}", access, id=run_id) > 0
+
+
+def release_sender(tx: Tx, access: Access, run: Run, sender_id: str) -> None:
+    """Give a run another sender id, so that its own can be used again."""
+    sql = "UPDATE runs SET sender_id = :sender_id WHERE account_id = :account AND id = :id"
+    tx.run(sql, access, id=run.id, sender_id=sender_id)

@@ -1,7 +1,5 @@
-"""Lanes and their generations, session references, chat pointers, session visibility and send policy."""
+"""Lanes and their generations, session references, session visibility and send policy."""
 
-from carrel.sessions.chat_address_store import note_chat_address
-from carrel.sessions.chats import ChatAddress, active_session, chat_session, name_chat, shared_key
 from carrel.sessions.child_store import (
     LEFTOVERS,
     NewChild,
@@ -21,16 +19,6 @@ from carrel.sessions.generations import (
     set_archived,
 )
 from carrel.sessions.model import Lane, LaneChange, LaneFilter, LaneRow, Session, kinds_listed_as, shown_channel
-from carrel.sessions.pointers import (
-    PointedSession,
-    chosen_key,
-    fresh_key,
-    move_pointer,
-    pointed_lane,
-    repair_pointers,
-    require_valid_new_key,
-    transport_name,
-)
 from carrel.sessions.references import parse_reference
 from carrel.sessions.routing import FoundSession, find_lane, find_session, lane_for_work
 from carrel.sessions.send_policy import require_sending
@@ -46,6 +34,7 @@ from carrel.sessions.store import (
     lane_of,
     lane_row,
     lane_rows,
+    lanes_by_conversation,
     lanes_of_agent,
     lock_lane,
     note_tokens,
@@ -53,70 +42,15 @@ from carrel.sessions.store import (
     session_by_id,
 )
 from carrel.sessions.tool_visibility import ToolVisibility, full_visibility, visibility_of, visible_agents, why_hidden
-from carrel.sessions.visibility import may_see
+from carrel.sessions.visibility import may_see, require_visible
 
 __all__ = [
-    "LEFTOVERS",
-    "ChatAddress",
-    "FoundSession",
-    "Lane",
-    "LaneChange",
-    "LaneFilter",
-    "LaneRow",
-    "NewChild",
-    "PointedSession",
-    "Session",
-    "ToolVisibility",
-    "active_session",
-    "change_lane",
-    "chat_session",
-    "children_of",
-    "chosen_key",
-    "close_generation",
-    "closed_sessions_before",
-    "count_live_children",
-    "delete_lane",
-    "delete_session",
-    "find_lane",
-    "find_session",
-    "forget_leftover",
-    "fresh_key",
-    "full_visibility",
-    "generations_of",
-    "has_lanes_of_others",
-    "idle_children",
-    "insert_child",
-    "insert_lane",
-    "is_narrowed",
-    "kinds_listed_as",
-    "lane_for_work",
-    "lane_of",
-    "lane_row",
-    "lane_rows",
-    "lanes_of_agent",
-    "leave_files",
-    "leftovers_of",
-    "lock_lane",
-    "make_lane",
-    "may_see",
-    "move_pointer",
-    "name_chat",
-    "next_session",
-    "note_chat_address",
-    "note_tokens",
-    "open_generation",
-    "open_session_of",
-    "parse_reference",
-    "pointed_lane",
-    "repair_pointers",
-    "require_sending",
-    "require_valid_new_key",
-    "session_by_id",
-    "set_archived",
-    "shared_key",
-    "shown_channel",
-    "transport_name",
-    "visibility_of",
-    "visible_agents",
-    "why_hidden",
+    "LEFTOVERS", "FoundSession", "Lane", "LaneChange", "LaneFilter", "LaneRow", "NewChild", "Session",
+    "ToolVisibility", "change_lane", "children_of", "close_generation", "closed_sessions_before",
+    "count_live_children", "delete_lane", "delete_session", "find_lane", "find_session", "forget_leftover",
+    "full_visibility", "generations_of", "has_lanes_of_others", "idle_children", "insert_child", "insert_lane",
+    "is_narrowed", "kinds_listed_as", "lane_for_work", "lane_of", "lane_row", "lane_rows", "lanes_by_conversation",
+    "lanes_of_agent", "leave_files", "leftovers_of", "lock_lane", "make_lane", "may_see", "next_session",
+    "note_tokens", "open_generation", "open_session_of", "parse_reference", "require_sending", "require_visible",
+    "session_by_id", "set_archived", "shown_channel", "visibility_of", "visible_agents", "why_hidden",
 ]  # fmt: skip

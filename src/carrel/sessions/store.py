@@ -1,4 +1,4 @@
-"""The SQL of lanes, sessions and pointers."""
+"""The SQL of lanes and sessions."""
 
 import re
 
@@ -171,37 +171,6 @@ def is_narrowed(tx: Tx, access: Access, wanted: LaneFilter) -> bool:
         f"(SELECT 1 FROM lanes l WHERE l.key = o.key AND {' AND '.join(where)}) LIMIT 1"
     )
     return tx.one(sql, access, **values) is not None
-
-
-def pointer(tx: Tx, access: Access, transport: str) -> str | None:
-    """Return the key that a transport points to."""
-    sql = "SELECT key FROM pointers WHERE account_id = :account AND transport = :transport"
-    row = tx.one(sql, access, transport=transport)
-    return row[0] if row else None
-
-
-def set_pointer(tx: Tx, access: Access, transport: str, key: str) -> None:
-    """Point a transport to a lane."""
-    sql = (
-        "INSERT INTO pointers (account_id, transport, key, updated_at) VALUES (:account, :transport, :key, :now) "
-        "ON CONFLICT (account_id, transport) DO UPDATE SET key = excluded.key, updated_at = excluded.updated_at"
-    )
-    tx.run(sql, access, transport=transport, key=key, now=tx.now)
-
-
-def transports_to(tx: Tx, access: Access, key: str) -> list[str]:
-    """Return the transports that point to a lane."""
-    return [row[0] for row in tx.all(f"SELECT transport FROM pointers WHERE {_LANE}", access, key=key)]
-
-
-def newest_chat(tx: Tx, access: Access, channel: str, made_by: str, but: str) -> str | None:
-    """Return the most recent chat that one maker has on a channel, apart from one key."""
-    sql = (
-        "SELECT key FROM lanes WHERE account_id = :account AND kind = 'chat' AND made_by = :made_by "
-        "AND archived_at IS NULL AND key <> :but AND key LIKE :like ORDER BY updated_at DESC, key DESC LIMIT 1"
-    )
-    row = tx.one(sql, access, made_by=made_by, but=but, like=f"agent:%:{channel}:%")
-    return row[0] if row else None
 
 
 def _conditions(wanted: LaneFilter) -> tuple[list[str], dict[str, object]]:

@@ -2,14 +2,14 @@
 
 from carrel.storage.bells import FEED, Bell
 from carrel.storage.database import Database, Landing, LongTx, Row, Tx
-from carrel.storage.duties import Duty, LeasedDuty, repeat
+from carrel.storage.duties import Duty, LeasedDuty, StepDuty, repeat
 from carrel.storage.engines import open_database, sqlite_path
 from carrel.storage.maintenance import back_up, examine, migrate, restore
 from carrel.storage.schema import NewerSchema, migrations
 from carrel.storage.table import FLAG, Table, json_column
 
 __all__ = [
-    "FEED", "FLAG", "Bell", "Database", "Duty", "Landing", "LeasedDuty", "LongTx", "NewerSchema", "Row", "Table",
-    "Tx", "back_up", "examine", "json_column", "migrate", "migrations", "open_database", "repeat", "restore",
-    "sqlite_path",
+    "FEED", "FLAG", "Bell", "Database", "Duty", "Landing", "LeasedDuty", "LongTx", "NewerSchema", "Row", "StepDuty",
+    "Table", "Tx", "back_up", "examine", "json_column", "migrate", "migrations", "open_database", "repeat",
+    "restore", "sqlite_path",
 ]  # fmt: skip

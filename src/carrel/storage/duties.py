@@ -6,10 +6,11 @@ side by side: an item is leased in the store when it is taken, or held again in 
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from logging import getLogger
 from typing import Generic, TypeVar
 
-from carrel.kernel import MS_PER_SECOND, log_trouble
+from carrel.kernel import MS_PER_SECOND, Refusal, log_trouble
 from carrel.kernel.limits import SAFETY_POLL_SECONDS, UNSETTLED_POLL_SECONDS
 from carrel.storage.database import Database, Tx
 
@@ -90,6 +91,27 @@ class Duty(Generic[Item]):
             log_trouble(_log, f"{self.name}_broke_off", error)
             return False
         return True
+
+
+class StepDuty(Duty[Item]):
+    """Work whose every step is one transaction; an item whose step fails is postponed."""
+
+    def advance(self, tx: Tx, item: Item) -> None:
+        """Hold an item and take its next step, if it is still due."""
+        raise AssertionError("each duty says what a step is")
+
+    def postpone(self, tx: Tx, item: Item) -> None:
+        """Make an item due later, if it is unchanged."""
+        raise AssertionError("each duty says until when")
+
+    async def do(self, item: Item) -> None:
+        """Take one step; if that fails, postpone it."""
+        try:
+            await self.db.write(lambda tx: self.advance(tx, item))
+        except Exception:
+            with suppress(Refusal):
+                await self.db.write(lambda tx: self.postpone(tx, item))
+            raise
 
 
 class LeasedDuty(Duty[Item]):

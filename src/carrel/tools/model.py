@@ -12,7 +12,7 @@ from msgspec import Struct, structs
 
 from carrel.agents import Agent
 from carrel.gateway import Gateway
-from carrel.kernel import Access, Code, Refusal, SessionKey, refuse_nul, wrong_value
+from carrel.kernel import Access, Code, Refusal, SessionKey, decode_json
 from carrel.kernel.settings import Settings
 from carrel.runs import Failed, NeedsInput, Rules, Run
 from carrel.sessions import Session, ToolVisibility
@@ -165,10 +165,4 @@ class Tool(Struct, frozen=True, kw_only=True):
 
     def read_params(self, arguments: str) -> Params:
         """Decode and check the arguments that the model wrote."""
-        refuse_nul(arguments.encode(), of=self.name)
-        try:
-            return msgspec.json.decode(arguments or "{}", type=self.params)
-        except msgspec.ValidationError as error:
-            raise wrong_value(error, of=self.name) from error
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            raise Refusal(Code.INVALID_PARAMS, f"{self.name}: {error}") from error
+        return decode_json(arguments.encode() or b"{}", self.params, code=Code.INVALID_PARAMS, of=f"{self.name}: ")

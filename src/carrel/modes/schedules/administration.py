@@ -4,6 +4,7 @@ from typing import Final
 
 from msgspec import UNSET, Struct, UnsetType, structs
 
+from carrel.chats import require_valid_new_key
 from carrel.journal import about_lane, append_event, json_text
 from carrel.kernel import Access, Code, Message, Provenance, Refusal, invalid, iso, not_found
 from carrel.kernel.limits import SCHEDULE_EXECUTIONS_MAX, SCHEDULES_PER_ACCOUNT_MAX
@@ -18,7 +19,7 @@ from carrel.modes.schedules.model import (
     enabled,
 )
 from carrel.runs import check_message, run_by_id
-from carrel.sessions import find_session, make_lane, may_see, require_valid_new_key
+from carrel.sessions import find_session, make_lane, may_see
 from carrel.storage import Tx
 
 # What a schedule can do when it fires. The other types are added here once goals and tasks exist.

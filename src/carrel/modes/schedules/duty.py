@@ -5,8 +5,6 @@ repeats a window, and several servers may do this side by side. The duty sleeps 
 one is changed or its run has ended or waits for an answer.
 """
 
-from contextlib import suppress
-from functools import partial
 from logging import getLogger
 
 from msgspec import UNSET
@@ -41,7 +39,7 @@ from carrel.modes.schedules.store import next_schedule_due, put_off, schedule_by
 from carrel.outbox import keep_reply_address
 from carrel.runs import Rules, Run, RunChanged, about_run, deliver, run_by_id
 from carrel.sessions import lane_of, lock_lane
-from carrel.storage import Database, Duty, Tx
+from carrel.storage import Database, StepDuty, Tx
 
 _log = getLogger("carrel.modes")
 
@@ -56,7 +54,7 @@ def _wake(tx: Tx, changed: RunChanged) -> None:
         tx.wake(SCHEDULES)
 
 
-class Schedules(Duty[Schedule]):
+class Schedules(StepDuty[Schedule]):
     """Fires the schedules of one store."""
 
     name = "schedules"
@@ -77,23 +75,19 @@ class Schedules(Duty[Schedule]):
         found = {(seen.account_id, seen.id): seen for seen in schedules_to_move(tx, limit)}
         return list(found.values())
 
-    async def do(self, item: Schedule) -> None:
-        """Advance one schedule; if that fails, postpone it."""
-        try:
-            await self.db.write(partial(self._advance, seen=item))
-        except Exception:
-            with suppress(Refusal):
-                await self.db.write(partial(_postpone, seen=item))
-            raise
-
-    def _advance(self, tx: Tx, seen: Schedule) -> None:
-        schedule = _lock(tx, seen)
+    def advance(self, tx: Tx, item: Schedule) -> None:
+        """Follow the run of one schedule, and fire it if it is due."""
+        schedule = _lock(tx, item)
         if schedule is None:
             return
         if schedule.last_status in OPEN_STATUSES:
             schedule = _follow_run(tx, schedule)
         if schedule.due_at is not None and schedule.due_at <= tx.now:
             _fire(tx, schedule, self._rules)
+
+    def postpone(self, tx: Tx, item: Schedule) -> None:
+        """Look at this schedule again later."""
+        put_off(tx, item.access, item.id, tx.now + SCHEDULE_BROKEN_SECONDS * MS_PER_SECOND)
 
 
 def fire_now(tx: Tx, access: Access, schedule_id: str, rules: Rules) -> tuple[Schedule, Run]:
@@ -172,7 +166,3 @@ def _publish_fired(tx: Tx, schedule: Schedule, run: Run) -> Schedule:
     body = json_text({"schedule": schedule_shape(tx, schedule), "runId": run.id})
     append_event(tx, schedule.access, "schedule.fired", about_run(run), body)
     return schedule
-
-
-def _postpone(tx: Tx, seen: Schedule) -> None:
-    put_off(tx, seen.access, seen.id, tx.now + SCHEDULE_BROKEN_SECONDS * MS_PER_SECOND)

@@ -11,8 +11,9 @@ import msgspec
 from carrel.journal import Entry, Event, talk_of_runs
 from carrel.kernel import Access, iso
 from carrel.kernel.limits import A2A_HISTORY_MESSAGES, A2A_LEVELS_MAX
+from carrel.monitoring import queue_order
 from carrel.records import REPLY_ARTIFACT, Artifact, artifact_part, artifacts_of, attachments_by_id
-from carrel.runs import Run, queue_order, queue_position
+from carrel.runs import Run, queue_position
 from carrel.storage import Tx
 from carrel.surfaces.a2a.json_limits import path_beyond
 from carrel.surfaces.a2a.protobuf_json import Json

@@ -9,23 +9,23 @@ from a2a.types import ListTasksRequest, TaskState
 from msgspec import Meta
 
 from carrel.kernel.limits import A2A_PAGE_TASKS, A2A_PAGE_TASKS_MAX, A2A_TOTALS_KEPT_MAX
-from carrel.runs import CallerRunFilter, count_caller_runs, newest_caller_runs
+from carrel.monitoring import CallerRunFilter, Phase, count_caller_runs, newest_caller_runs
 from carrel.storage import FEED, Database, Tx
 from carrel.surfaces.a2a.caller import Caller, lane_of_context
 from carrel.surfaces.a2a.errors import invalid_params
 from carrel.surfaces.a2a.protobuf_json import Json
 from carrel.surfaces.a2a.task_json import Detail, tasks_json
 
-# Each state as a condition on runs: the inverse of `task_json.state_of`.
-_CONDITIONS = {
-    TaskState.TASK_STATE_SUBMITTED: "state = 'queued' AND attempt = 0",
-    TaskState.TASK_STATE_WORKING: "(state = 'running' OR (state = 'queued' AND attempt > 0))",
-    TaskState.TASK_STATE_INPUT_REQUIRED: "state = 'waiting' AND waiting_for <> 'auth'",
-    TaskState.TASK_STATE_AUTH_REQUIRED: "state = 'waiting' AND waiting_for = 'auth'",
-    TaskState.TASK_STATE_COMPLETED: "state = 'completed'",
-    TaskState.TASK_STATE_CANCELED: "state = 'cancelled'",
-    TaskState.TASK_STATE_REJECTED: "state = 'failed' AND reason = 'rejected'",
-    TaskState.TASK_STATE_FAILED: "state = 'failed' AND (reason IS NULL OR reason <> 'rejected')",
+# The inverse of `task_json.state_of`.
+_PHASES: dict[int, Phase] = {
+    TaskState.TASK_STATE_SUBMITTED: "submitted",
+    TaskState.TASK_STATE_WORKING: "working",
+    TaskState.TASK_STATE_INPUT_REQUIRED: "waiting",
+    TaskState.TASK_STATE_AUTH_REQUIRED: "waiting_auth",
+    TaskState.TASK_STATE_COMPLETED: "completed",
+    TaskState.TASK_STATE_CANCELED: "cancelled",
+    TaskState.TASK_STATE_REJECTED: "rejected",
+    TaskState.TASK_STATE_FAILED: "failed",
 }
 # A page ends at a time and a run id. The token is not signed: a forged one can only name another position.
 _Position = tuple[Annotated[int, Meta(ge=0, lt=2**53)], Annotated[str, Meta(pattern=r"^run_[a-z0-9]{1,60}$")]]
@@ -90,7 +90,7 @@ def _filter(caller: Caller, request: ListTasksRequest) -> CallerRunFilter:
     return CallerRunFilter(
         agent_id=caller.agent.id,
         key=str(lane_of_context(caller, request.context_id)) if request.context_id else None,
-        condition=_CONDITIONS.get(request.status),
+        phase=_PHASES.get(request.status),
         updated_from=_updated_from(request) if request.HasField("status_timestamp_after") else None,
     )
 

@@ -2,12 +2,13 @@
 
 from typing import Literal
 
-from carrel.kernel import Access, invalid
+from carrel.chats import PointedSession, active_session, move_pointer
+from carrel.kernel import PEOPLE, Access, invalid
 from carrel.kernel.limits import RECENT_SESSIONS_DEFAULT, RECENT_SESSIONS_MAX
-from carrel.sessions import LaneFilter, PointedSession, active_session, find_lane, lane_rows, move_pointer
+from carrel.sessions import LaneFilter, find_lane, lane_rows
 from carrel.storage import Tx
 from carrel.surfaces.api.cursors import clamp
-from carrel.surfaces.api.endpoint import PEOPLE, Call, In, NoQuery, Out, endpoint
+from carrel.surfaces.api.endpoint import Call, In, NoQuery, Out, endpoint
 from carrel.surfaces.api.sessions.changes import Channel, ClientId, Reference
 from carrel.surfaces.api.sessions.reads import Sessions
 from carrel.surfaces.api.sessions.shapes import session_shapes

@@ -24,7 +24,8 @@ from carrel.kernel.limits import (
     NAME_CHARS_MAX,
     RUN_TIMEOUT_SECONDS_MAX,
 )
-from carrel.runs import count_live, retire_agent
+from carrel.monitoring import count_live
+from carrel.runs import retire_agent
 from carrel.storage import Tx
 from carrel.surfaces.api.endpoint import OWNER, Call, In, NoQuery, Out, endpoint
 

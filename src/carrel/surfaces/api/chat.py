@@ -7,11 +7,11 @@ from typing import Annotated
 
 from msgspec import Meta, field
 
-from carrel.kernel import Access, NewAttachment, Refusal, invalid, not_found
+from carrel.kernel import PEOPLE, Access, NewAttachment, Refusal, invalid, not_found
 from carrel.kernel.limits import CLIENT_ID_CHARS_MAX, NAME_CHARS_MAX
 from carrel.modes import ChatMessage, Received, receive
 from carrel.storage import Tx
-from carrel.surfaces.api.endpoint import PEOPLE, Call, In, NoQuery, Out, Reply, endpoint
+from carrel.surfaces.api.endpoint import Call, In, NoQuery, Out, Reply, endpoint
 from carrel.surfaces.api.sessions.changes import Channel, ClientId, Name, Reference
 from carrel.surfaces.http.house import House
 

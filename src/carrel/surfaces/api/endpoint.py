@@ -6,7 +6,7 @@ from typing import Any, Generic, TypeVar
 from msgspec import Struct
 from starlette.requests import Request
 
-from carrel.kernel import Access, Kind
+from carrel.kernel import PEOPLE, Access, Kind
 from carrel.storage import LongTx, Tx
 from carrel.surfaces.http.house import House
 
@@ -14,9 +14,8 @@ B = TypeVar("B")
 Q = TypeVar("Q")
 T = TypeVar("T")
 
-PEOPLE: tuple[Kind, ...] = ("owner", "user")
-READERS: tuple[Kind, ...] = ("owner", "user", "agent", "run")
-EVERYONE: tuple[Kind, ...] = ("owner", "user", "agent", "run", "client")
+READERS: tuple[Kind, ...] = (*PEOPLE, "agent", "run")
+EVERYONE: tuple[Kind, ...] = (*READERS, "client")
 OWNER: tuple[Kind, ...] = ("owner",)
 OPEN: tuple[Kind, ...] = ()
 

@@ -6,7 +6,7 @@ from carrel.access import every_account
 from carrel.journal import feed_start
 from carrel.kernel import DEFAULT_ACCOUNT_SLUG, MS_PER_SECOND, Access, Clock, Code, Refusal, system_access
 from carrel.kernel.limits import GATEWAY_CHECK_SECONDS
-from carrel.runs import count_live, stuck_lanes
+from carrel.monitoring import count_live, stuck_lanes
 from carrel.storage import Tx
 from carrel.surfaces.api.endpoint import OPEN, OWNER, Call, NoQuery, Out, Reply, endpoint
 from carrel.surfaces.http.house import House

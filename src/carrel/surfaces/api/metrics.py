@@ -27,7 +27,7 @@ from carrel.kernel import (
     system_access,
 )
 from carrel.kernel.limits import METRIC_MINUTES_MAX, METRIC_SERIES_MAX
-from carrel.runs import count_live, stuck_lanes
+from carrel.monitoring import count_live, stuck_lanes
 from carrel.storage import Database, LongTx, Tx
 from carrel.surfaces.api.endpoint import OWNER, Call, In, NoQuery, Out, endpoint
 

@@ -8,10 +8,10 @@ from carrel.journal import (
     read_notification,
     read_oldest_notifications,
 )
-from carrel.kernel import Access
+from carrel.kernel import PEOPLE, Access
 from carrel.storage import Tx
 from carrel.surfaces.api.cursors import clamp, cut, read_cursor
-from carrel.surfaces.api.endpoint import PEOPLE, Call, In, NoQuery, Out, endpoint
+from carrel.surfaces.api.endpoint import Call, In, NoQuery, Out, endpoint
 
 
 class NotificationsQuery(In, frozen=True, kw_only=True):

@@ -7,7 +7,7 @@ from msgspec import Meta
 from carrel.agents import find_agent
 from carrel.delivery import Comparison, Receipt, compare_receipts, receipt_of
 from carrel.exchanges import redeliver
-from carrel.kernel import Access, Envelope, Message, Provenance, invalid
+from carrel.kernel import PEOPLE, Access, Envelope, Message, Provenance, invalid
 from carrel.kernel.limits import (
     NAME_CHARS_MAX,
     RUN_TIMEOUT_SECONDS_MAX,
@@ -16,23 +16,12 @@ from carrel.kernel.limits import (
     WAIT_SECONDS_DEFAULT,
     WAIT_SECONDS_MAX,
 )
-from carrel.runs import (
-    Run,
-    RunFilter,
-    Why,
-    answer,
-    cancel,
-    deliver,
-    explain,
-    require_cancelled,
-    retry,
-    runs_newest_first,
-    visible_run,
-)
+from carrel.monitoring import RunFilter, Why, explain, runs_newest_first, visible_run
+from carrel.runs import Run, answer, cancel, deliver, require_cancelled, retry
 from carrel.sessions import find_session, lane_for_work
 from carrel.storage import LongTx, Tx
 from carrel.surfaces.api.cursors import clamp, cut, read_cursor
-from carrel.surfaces.api.endpoint import PEOPLE, Call, In, NoQuery, Out, endpoint
+from carrel.surfaces.api.endpoint import Call, In, NoQuery, Out, endpoint
 from carrel.surfaces.api.shapes import RunShape, Waited, run_shape, run_shapes, waited
 
 Words = Annotated[str, Meta(min_length=1, max_length=NAME_CHARS_MAX)]

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from msgspec import UNSET, Meta, UnsetType, structs
 
-from carrel.kernel import Access, Code, Refusal, invalid, not_found
+from carrel.kernel import PEOPLE, Access, Code, Refusal, invalid, not_found
 from carrel.kernel.limits import CLIENT_ID_CHARS_MAX, CRON_CHARS_MAX, SESSION_REFERENCE_CHARS_MAX, TIMEZONE_CHARS_MAX
 from carrel.modes import (
     NewSchedule,
@@ -23,7 +23,7 @@ from carrel.modes import (
 from carrel.sessions import find_session
 from carrel.storage import Tx
 from carrel.surfaces.api.cursors import clamp, cut, read_cursor
-from carrel.surfaces.api.endpoint import PEOPLE, Call, In, NoQuery, Out, endpoint
+from carrel.surfaces.api.endpoint import Call, In, NoQuery, Out, endpoint
 
 Reference = Annotated[str, Meta(max_length=SESSION_REFERENCE_CHARS_MAX)]
 CronText = Annotated[str, Meta(max_length=CRON_CHARS_MAX)]

@@ -8,8 +8,9 @@ from msgspec import UNSET, Struct, UnsetType
 
 from carrel.exchanges import exchange_after
 from carrel.kernel import Access, Provenance, iso
+from carrel.monitoring import queue_order
 from carrel.records import attachment_heads, tools_called
-from carrel.runs import Run, queue_order
+from carrel.runs import Run
 from carrel.storage import Tx
 from carrel.surfaces.api.endpoint import Out
 

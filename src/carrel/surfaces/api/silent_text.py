@@ -1,6 +1,6 @@
 """Holds back live text that may turn out to be a silent reply, which people are not shown."""
 
-from carrel.kernel import may_be_silent, visible_reply
+from carrel.exchanges import may_be_silent, visible_reply
 
 
 class SilentTextFilter:

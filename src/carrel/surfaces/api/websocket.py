@@ -7,16 +7,15 @@ from logging import getLogger
 from starlette.routing import WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
+from carrel.chats import ChatAddress, chat_session
 from carrel.delivery import Spoken
 from carrel.journal import Event, feed_pages, feed_start
-from carrel.kernel import Access, Code, Refusal, SessionKey
+from carrel.kernel import PEOPLE, Access, Code, Refusal, SessionKey
 from carrel.kernel.limits import CHAT_BINDINGS_MAX, CHAT_FRAMES_WAITING_MAX, STREAM_PING_SECONDS
 from carrel.modes import require_usable
 from carrel.runs import stop_lane
-from carrel.sessions import ChatAddress, chat_session
 from carrel.storage import Tx
 from carrel.surfaces.api.chat import ChatLine, send_line
-from carrel.surfaces.api.endpoint import PEOPLE
 from carrel.surfaces.api.silent_text import SilentTextFilter
 from carrel.surfaces.api.websocket_frames import Frame, InFrame, error_frame, frame_of, system_frame
 from carrel.surfaces.http.bodies import decode_body

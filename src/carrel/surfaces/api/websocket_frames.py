@@ -5,8 +5,9 @@ from typing import Any, Literal
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
+from carrel.exchanges import visible_reply
 from carrel.journal import Event
-from carrel.kernel import Refusal, visible_reply
+from carrel.kernel import Refusal
 from carrel.surfaces.api.chat import NewFile
 from carrel.surfaces.api.endpoint import In
 from carrel.surfaces.api.sessions.changes import ClientId, Reference

@@ -2,10 +2,9 @@
 
 from typing import Any
 
-import msgspec
 from starlette.requests import Request
 
-from carrel.kernel import Code, Refusal, refuse_nul, wrong_value
+from carrel.kernel import Code, Refusal, decode_json
 from carrel.kernel.limits import BODY_BYTES_MAX
 
 
@@ -32,10 +31,4 @@ def _too_large() -> Refusal:
 
 def decode_body(raw: bytes, kind: type) -> Any:
     """Decode a body as its type; an empty body counts as {}."""
-    refuse_nul(raw)
-    try:
-        return msgspec.json.decode(raw or b"{}", type=kind)
-    except msgspec.ValidationError as error:
-        raise wrong_value(error) from error
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise Refusal(Code.INVALID_JSON, f"The body is not valid JSON: {error}.") from error
+    return decode_json(raw or b"{}", kind)

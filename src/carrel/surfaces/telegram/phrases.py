@@ -1,6 +1,6 @@
 """The text of posts: the outcome of a run in words, and long texts split into parts that Telegram accepts."""
 
-from carrel.kernel import visible_reply
+from carrel.exchanges import visible_reply
 from carrel.kernel.limits import TELEGRAM_MESSAGE_UNITS_MAX
 from carrel.runs import Run
 

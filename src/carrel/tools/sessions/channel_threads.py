@@ -8,12 +8,13 @@ finds it and opens no second one.
 import msgspec
 from msgspec import Struct
 
+from carrel.chats import move_pointer, note_chat_address, pointed_lane
 from carrel.kernel import Access, clip, one_line
 from carrel.kernel.limits import NAME_CHARS_MAX
 from carrel.outbox import keep_reply_address, reply_address_of
 from carrel.records import call_of, finish_call, record_call
 from carrel.runs import Run
-from carrel.sessions import lane_of, move_pointer, note_chat_address, pointed_lane
+from carrel.sessions import lane_of
 from carrel.storage import Database, Tx
 from carrel.tools.model import Caller, NoChannelThread
 

@@ -8,7 +8,7 @@ from msgspec import UNSET
 from carrel.journal import Entry
 from carrel.kernel import REDACTED, Access, SessionKey, clip
 from carrel.kernel.limits import TOOL_MESSAGE_CHARS_MAX, TOOL_RESULT_BYTES_MAX
-from carrel.runs import newest_end
+from carrel.monitoring import newest_end
 from carrel.sessions import LaneRow, shown_channel
 from carrel.storage import Tx
 from carrel.tools.sessions.shapes import DeliveryContext, SessionRow

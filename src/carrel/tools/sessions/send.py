@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
-from carrel.exchanges import Exchange, begin_exchange, exchange_after, keep_exchange, moved
+from carrel.exchanges import Exchange, begin_exchange, exchange_after, keep_exchange, moved, visible_reply
 from carrel.kernel import (
     INTERNAL_CHANNEL,
     MS_PER_SECOND,
@@ -18,7 +18,6 @@ from carrel.kernel import (
     Refusal,
     SessionKey,
     invalid,
-    visible_reply,
 )
 from carrel.kernel.limits import (
     INLINE_GRACE_SECONDS,
@@ -65,8 +64,6 @@ def _send(tx: Tx, caller: Caller, params: SessionsSend) -> Result:
     wait_seconds = max(0, min(params.timeout_seconds, WAIT_SECONDS_MAX))
     shown = params.session_key
     try:
-        if caller.services.draining():
-            raise _Refused(str(Code.DRAINING), "The server is stopping and accepts no new work; try again shortly.")
         found = _target(tx, caller, params.session_key)
         shown = shown_key(caller.key.agent, found.key)
         run = _deliver(tx, caller, found, params.message)
@@ -115,6 +112,7 @@ def _deliver(tx: Tx, caller: Caller, found: FoundSession, text: str) -> Run:
         parent_run_id=caller.run.id if caller.run else None,
     )
     try:
+        caller.services.refuse_when_draining()
         # Tool visibility has allowed it, which reaches further than what an agent may address by itself.
         return deliver(tx, caller.account_access, envelope, caller.services.rules)
     except Refusal as refusal:

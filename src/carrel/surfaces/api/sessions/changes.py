@@ -5,7 +5,8 @@ from typing import Annotated, Literal
 from msgspec import UNSET, Meta, UnsetType, structs
 
 from carrel.agents import Thinking
-from carrel.kernel import Access, Envelope, Message, Provenance
+from carrel.chats import chosen_key, fresh_key, move_pointer, shared_key
+from carrel.kernel import PEOPLE, Access, Envelope, Message, Provenance
 from carrel.kernel.limits import (
     CLIENT_ID_CHARS_MAX,
     LABEL_CHARS_MAX,
@@ -14,21 +15,10 @@ from carrel.kernel.limits import (
     WAIT_SECONDS_MAX,
 )
 from carrel.runs import deliver, remove_lane_when_stopped, stop_lane
-from carrel.sessions import (
-    LaneChange,
-    change_lane,
-    chosen_key,
-    close_generation,
-    find_session,
-    fresh_key,
-    make_lane,
-    move_pointer,
-    set_archived,
-    shared_key,
-)
+from carrel.sessions import LaneChange, change_lane, close_generation, find_session, make_lane, set_archived
 from carrel.storage import Tx
 from carrel.surfaces.api.cursors import clamp
-from carrel.surfaces.api.endpoint import PEOPLE, Call, In, NoQuery, Out, Reply, endpoint
+from carrel.surfaces.api.endpoint import Call, In, NoQuery, Out, Reply, endpoint
 from carrel.surfaces.api.sessions.reads import OneSession, find
 from carrel.surfaces.api.sessions.shapes import session_shape
 from carrel.surfaces.api.shapes import Waited, waited

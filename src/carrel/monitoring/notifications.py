@@ -6,9 +6,7 @@ from carrel.access import account_of, user_by_id
 from carrel.journal import OWNERS, NewNotification, NotificationType, notify
 from carrel.kernel import Access, clip, one_line, redact
 from carrel.kernel.limits import NOTIFICATION_SUBJECT_CHARS_MAX
-from carrel.runs.changes import RunChanged
-from carrel.runs.model import Run
-from carrel.runs.store import run_by_id
+from carrel.runs import Run, RunChanged, run_by_id
 from carrel.storage import Database, Tx
 
 

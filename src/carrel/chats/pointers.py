@@ -5,25 +5,20 @@ from typing import Literal
 from msgspec import Struct
 
 from carrel.agents import default_agent, named_agent
+from carrel.chats import store
 from carrel.journal import about_lane, append_event, json_text
 from carrel.kernel import METRICS, Access, Code, Refusal, SessionKey, is_conversation_key, is_new_conversation_key
-from carrel.sessions import chat_address_store, store
-from carrel.sessions.model import Lane
-from carrel.sessions.visibility import require_visible
+from carrel.sessions import Lane, lane_of, require_visible
 from carrel.storage import Tx
 
 Source = Literal["pointer", "repaired", "default"]
 
 
 class PointedSession(Struct, frozen=True):
-    """The session a transport points to, and how it was found.
-
-    `exists` is False if its first message will create it.
-    """
+    """The session a transport points to, and how it was found."""
 
     key: SessionKey
     source: Source
-    exists: bool
 
 
 def transport_name(access: Access, channel: str, client_instance_id: str) -> str:
@@ -35,20 +30,20 @@ def pointed_session(tx: Tx, access: Access, channel: str, client_instance_id: st
     """Return the session a transport points to; if there is none, a new key. Writes nothing."""
     pointed = store.pointer(tx, access, transport_name(access, channel, client_instance_id))
     if pointed is not None:
-        lane = store.lane_of(tx, access, SessionKey.stored(pointed))
+        lane = lane_of(tx, access, SessionKey.stored(pointed))
         if lane is not None and lane.archived_at is None:
-            return PointedSession(lane.session_key, "pointer", exists=True)
+            return PointedSession(lane.session_key, "pointer")
         recent = store.newest_chat(tx, access, channel, access.actor_id, but=pointed)
         if recent is not None:
-            return PointedSession(SessionKey.stored(recent), "repaired", exists=True)
+            return PointedSession(SessionKey.stored(recent), "repaired")
     key = fresh_key(tx, access, channel, None)
-    return PointedSession(key, "repaired" if pointed is not None else "default", exists=False)
+    return PointedSession(key, "repaired" if pointed is not None else "default")
 
 
 def pointed_lane(tx: Tx, access: Access, channel: str, client_instance_id: str) -> Lane | None:
     """Return the lane a transport points to, if messages can still be sent to it."""
     pointed = store.pointer(tx, access, transport_name(access, channel, client_instance_id))
-    lane = None if pointed is None else store.lane_of(tx, access, SessionKey.stored(pointed))
+    lane = None if pointed is None else lane_of(tx, access, SessionKey.stored(pointed))
     # A sub-agent is archived when idle; a message to its chat address brings it back.
     is_usable = lane is not None and (lane.archived_at is None or lane.kind == "subagent")
     return lane if is_usable else None
@@ -66,7 +61,7 @@ def chosen_key(tx: Tx, access: Access, channel: str, conversation: str, agent: s
     if not is_conversation_key(conversation):
         raise _malformed()
     key = SessionKey.of(agent_id, f"{channel}:{conversation}")
-    lane = store.lane_of(tx, access, key)
+    lane = lane_of(tx, access, key)
     if lane is None:
         require_valid_new_key(key)
     else:
@@ -107,7 +102,7 @@ def repair_pointers(tx: Tx, access: Access, lane: Lane) -> None:
         if transport.startswith("telegram|"):
             # Others may read this chat, so only sessions that were held in it may appear there.
             chat_address = transport.rpartition("|")[2]
-            other = chat_address_store.newest_chat_at(tx, access, chat_address, lane.made_by, but=lane.key)
+            other = store.newest_chat_at(tx, access, chat_address, lane.made_by, but=lane.key)
         else:
             other = store.newest_chat(tx, access, channel, lane.made_by, but=lane.key)
         if other is not None:

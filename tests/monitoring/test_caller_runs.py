@@ -6,7 +6,8 @@ import pytest
 
 from carrel.kernel import Access, SessionKey
 from carrel.kernel.settings import Settings
-from carrel.runs import CallerRunFilter, count_caller_runs, newest_caller_runs, remove_lane
+from carrel.monitoring import CallerRunFilter, count_caller_runs, newest_caller_runs
+from carrel.runs import remove_lane
 from carrel.runs.pruner import prune
 from carrel.sessions import lane_of
 from carrel.storage import Tx
@@ -48,7 +49,7 @@ async def test_the_stored_count_equals_the_number_of_runs_after_removal_and_prun
         assert count == left < runs
 
 
-@pytest.mark.parametrize("run_filter", [EVERY_RUN, CallerRunFilter(agent_id="main", condition="state = 'queued'")])
+@pytest.mark.parametrize("run_filter", [EVERY_RUN, CallerRunFilter(agent_id="main", phase="submitted")])
 async def test_a_repeated_message_counts_once(sqlite_url: str, run_filter: CallerRunFilter) -> None:
     async with open_engine(sqlite_url) as engine:
         for _ in range(3):

@@ -4,8 +4,7 @@ from msgspec import Struct
 
 from carrel.agents import agent_by_id
 from carrel.kernel import Access, SessionKey, iso
-from carrel.runs import queue_store
-from carrel.runs.model import Run
+from carrel.runs import Run, queue_position, running_of_lane
 from carrel.storage import Tx
 
 _WORKER_GRACE_MS = 1_000
@@ -73,8 +72,8 @@ def _queued(tx: Tx, access: Access, run: Run) -> list[Reason]:
             return []
         text = "This run is next, but no worker has a free slot."
         return [_reason(run, "no_worker", text, since, "wait", "raise runs.concurrency")]
-    position = queue_store.queue_position(tx, run)
-    holder = queue_store.running_of_lane(tx, access, run.key)
+    position = queue_position(tx, run)
+    holder = running_of_lane(tx, access, run.key)
     busy = f"run {holder.id} is running" if holder else "an earlier run is waiting for its next attempt"
     text = f"This run is number {position} in the queue of {SessionKey.stored(run.key)}; {busy}."
     return [_reason(run, "lane_busy", text, holder.started_at if holder else run.created_at, "wait", "cancel")]

@@ -1,8 +1,7 @@
 """Which runs a caller may see."""
 
 from carrel.kernel import Access, not_found
-from carrel.runs.model import Run
-from carrel.runs.store import run_by_id
+from carrel.runs import Run, run_by_id
 from carrel.sessions import may_see
 from carrel.storage import Tx
 

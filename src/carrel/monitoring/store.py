@@ -5,8 +5,7 @@ from typing import Any
 from msgspec import Struct, structs
 
 from carrel.kernel import Access
-from carrel.runs.model import Run
-from carrel.runs.store import RUN_TABLE, SELECT_RUN
+from carrel.runs import RUN_TABLE, SELECT_RUN, Run
 from carrel.storage import Tx
 
 
@@ -48,3 +47,23 @@ def stuck_lanes(tx: Tx, access: Access) -> dict[str, int]:
         "GROUP BY agent_id"
     )
     return {row[0]: row[1] for row in tx.all(sql, access, now=tx.now)}
+
+
+def queue_order(tx: Tx, access: Access, key: str) -> dict[str, int]:
+    """Return the queue position of every queued run of a lane, 1 for the next."""
+    rows = tx.all(
+        "SELECT id FROM runs WHERE account_id = :account AND key = :key AND state = 'queued' ORDER BY seq",
+        access,
+        key=key,
+    )
+    return {row[0]: position for position, row in enumerate(rows, 1)}
+
+
+def newest_end(tx: Tx, access: Access, key: str) -> str | None:
+    """Return the final state of a lane's newest ended run."""
+    sql = (
+        "SELECT state FROM runs WHERE account_id = :account AND key = :key AND ended_at IS NOT NULL "
+        "ORDER BY id DESC LIMIT 1"
+    )
+    row = tx.one(sql, access, key=key)
+    return row[0] if row else None

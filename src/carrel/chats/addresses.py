@@ -3,15 +3,11 @@
 from msgspec import Struct
 
 from carrel.agents import named_agent
+from carrel.chats.pointers import PointedSession, chosen_key, fresh_key, pointed_session
 from carrel.kernel import Access, SessionKey, clip, one_line, redact
 from carrel.kernel.limits import CHAT_TITLE_CHARS_MAX
 from carrel.kernel.settings import SessionsSettings
-from carrel.sessions import store
-from carrel.sessions.generations import change_lane
-from carrel.sessions.model import LaneChange
-from carrel.sessions.pointers import PointedSession, chosen_key, fresh_key, pointed_session
-from carrel.sessions.references import parse_reference
-from carrel.sessions.routing import find_session
+from carrel.sessions import LaneChange, change_lane, find_session, lane_of, lanes_by_conversation, parse_reference
 from carrel.storage import Tx
 
 # The kinds of lanes that are one person's chat with one agent.
@@ -42,12 +38,12 @@ def active_session(
     key = shared_key(settings, found.key)
     if key == found.key:
         return found
-    return PointedSession(key, found.source, exists=store.lane_of(tx, access, key) is not None)
+    return PointedSession(key, found.source)
 
 
 def name_chat(tx: Tx, access: Access, key: SessionKey, text: str) -> None:
     """Name a new chat after its first message, which tells more than its key."""
-    lane = store.lane_of(tx, access, key)
+    lane = lane_of(tx, access, key)
     if lane is None or key.kind != "chat" or lane.generation or lane.display_name or lane.label:
         return
     title = clip(one_line(redact(text)), CHAT_TITLE_CHARS_MAX)
@@ -64,7 +60,7 @@ def _named(tx: Tx, access: Access, address: ChatAddress, reference: str) -> Sess
     name = parse_reference(reference).bare
     if name is None:
         return find_session(tx, access, reference).key
-    if address.agent is None and store.lanes_by_conversation(tx, access, name):
+    if address.agent is None and lanes_by_conversation(tx, access, name):
         return find_session(tx, access, reference).key
     return chosen_key(tx, access, address.channel, name, address.agent)
 
@@ -76,4 +72,4 @@ def _default_session(tx: Tx, access: Access, settings: SessionsSettings, address
         if address.agent is None or named_agent(tx, access, address.agent).id == found.key.agent:
             return found
     fresh = fresh_key(tx, access, address.channel, address.agent)
-    return PointedSession(shared_key(settings, fresh), "default", exists=False)
+    return PointedSession(shared_key(settings, fresh), "default")

@@ -1,0 +1,23 @@
+"""Chats: which session a message from a browser, a terminal or a messenger is for.
+
+A transport points to one session; a message can name another. The sessions themselves are in the room below.
+"""
+
+from carrel.chats.addresses import ChatAddress, active_session, chat_session, name_chat, shared_key
+from carrel.chats.pointers import (
+    PointedSession,
+    chosen_key,
+    fresh_key,
+    move_pointer,
+    pointed_lane,
+    repair_pointers,
+    require_valid_new_key,
+    transport_name,
+)
+from carrel.chats.store import note_chat_address
+
+__all__ = [
+    "ChatAddress", "PointedSession", "active_session", "chat_session", "chosen_key", "fresh_key", "move_pointer",
+    "name_chat", "note_chat_address", "pointed_lane", "repair_pointers", "require_valid_new_key", "shared_key",
+    "transport_name",
+]  # fmt: skip

@@ -1,0 +1,52 @@
+"""The SQL of pointers, and of the chats that they can point to."""
+
+from carrel.kernel import Access
+from carrel.storage import Tx
+
+
+def pointer(tx: Tx, access: Access, transport: str) -> str | None:
+    """Return the key that a transport points to."""
+    sql = "SELECT key FROM pointers WHERE account_id = :account AND transport = :transport"
+    row = tx.one(sql, access, transport=transport)
+    return row[0] if row else None
+
+
+def set_pointer(tx: Tx, access: Access, transport: str, key: str) -> None:
+    """Point a transport to a lane."""
+    sql = (
+        "INSERT INTO pointers (account_id, transport, key, updated_at) VALUES (:account, :transport, :key, :now) "
+        "ON CONFLICT (account_id, transport) DO UPDATE SET key = excluded.key, updated_at = excluded.updated_at"
+    )
+    tx.run(sql, access, transport=transport, key=key, now=tx.now)
+
+
+def transports_to(tx: Tx, access: Access, key: str) -> list[str]:
+    """Return the transports that point to a lane."""
+    sql = "SELECT transport FROM pointers WHERE account_id = :account AND key = :key"
+    return [row[0] for row in tx.all(sql, access, key=key)]
+
+
+def newest_chat(tx: Tx, access: Access, channel: str, made_by: str, but: str) -> str | None:
+    """Return the most recent chat that one maker has on a channel, apart from one key."""
+    sql = (
+        "SELECT key FROM lanes WHERE account_id = :account AND kind = 'chat' AND made_by = :made_by "
+        "AND archived_at IS NULL AND key <> :but AND key LIKE :like ORDER BY updated_at DESC, key DESC LIMIT 1"
+    )
+    row = tx.one(sql, access, made_by=made_by, but=but, like=f"agent:%:{channel}:%")
+    return row[0] if row else None
+
+
+def note_chat_address(tx: Tx, access: Access, key: str, chat_address: str) -> None:
+    """Record the chat address of a lane's last message, where what its agent sends on its own initiative goes."""
+    sql = "UPDATE lanes SET last_to = :chat_address WHERE account_id = :account AND key = :key"
+    tx.run(sql, access, key=key, chat_address=chat_address)
+
+
+def newest_chat_at(tx: Tx, access: Access, chat_address: str, made_by: str, but: str) -> str | None:
+    """Return the most recent chat that one maker has at a chat address, apart from one key."""
+    sql = (
+        "SELECT key FROM lanes WHERE account_id = :account AND kind = 'chat' AND made_by = :made_by AND last_to = :to "
+        "AND archived_at IS NULL AND key <> :but ORDER BY updated_at DESC, key DESC LIMIT 1"
+    )
+    row = tx.one(sql, access, made_by=made_by, to=chat_address, but=but)
+    return row[0] if row else None
