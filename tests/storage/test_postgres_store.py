@@ -1,17 +1,29 @@
 """What only a shared store can get wrong: slower neighbours, other processes, cut connections, collisions."""
 
 import asyncio
+import contextlib
 import threading
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import psycopg
 import pytest
 
-from carrel.journal import About, append_event, events_after, feed_pages, feed_start, newest_event
+from carrel.journal import (
+    About,
+    FeedStart,
+    append_event,
+    changes_since,
+    events_after,
+    feed_pages,
+    feed_start,
+    newest_event,
+)
 from carrel.kernel import Access, Code, Refusal, system_access
 from carrel.runs.model import RUNS
-from carrel.storage import FEED, Database, Tx, open_database
+from carrel.storage import FEED, Database, LongTx, Tx, open_database, postgres
+from carrel.storage.horizon import BEGIN
+from carrel.storage.postgres import connect
 from tests.harness.engine import MAIN, SECONDS_MAX, Commanded, open_engine, opened, within
 from tests.requirements.mark import requirement
 
@@ -85,7 +97,6 @@ async def test_a_slower_neighbour_with_a_lower_number_is_never_skipped(postgres_
         assert await names_after(db, access, 0) == ["slow.one", "quick.one"]
 
 
-BEGIN = "BEGIN; SELECT pg_current_xact_id()"
 TELL = "INSERT INTO events (account_id, seq, name, at, body) VALUES ('acc_a', tick(), %s, 0, '{}')"
 
 
@@ -93,14 +104,14 @@ TELL = "INSERT INTO events (account_id, seq, name, at, body) VALUES ('acc_a', ti
 async def test_a_younger_transaction_with_a_lower_number_is_never_skipped(postgres_url: str) -> None:
     async with opened(postgres_url) as db:
         access = await db.write(lambda tx: insert_account(tx, "a"))
-        # Connections of our own: nothing else may take a transaction id in between.
-        with psycopg.connect(postgres_url, autocommit=True) as older, psycopg.connect(postgres_url) as younger:
+        with connect(postgres_url, "full") as older, connect(postgres_url, "full") as younger:
             older.execute(BEGIN)
+            younger.execute(BEGIN)
             younger.execute(TELL, ("first",))
             older.execute(TELL, ("second",))
             older.execute("COMMIT")
             assert await names_after(db, access, 0) == []
-            younger.commit()
+            younger.execute("COMMIT")
         assert await names_after(db, access, 0) == ["first", "second"]
 
 
@@ -119,6 +130,93 @@ async def test_an_event_is_seen_soon_although_a_neighbour_that_tells_nothing_hel
             (event,) = await within(first, 2.0)
             assert event.name == "told"
             assert db.bell(FEED).version == version
+
+
+@contextlib.contextmanager
+def foreign_transaction(url: str) -> Iterator[None]:
+    """A transaction of another program that has written and stays open."""
+    with psycopg.connect(url) as foreign:
+        foreign.execute("CREATE TABLE foreign_import (id int)")
+        foreign.execute("SELECT pg_current_xact_id()")
+        yield
+        foreign.rollback()
+
+
+@requirement("S4.x.feed.slow")
+@pytest.mark.parametrize("where", ["postgres", "ours"])
+async def test_a_transaction_of_another_program_holds_no_event_back(postgres_url: str, where: str) -> None:
+    elsewhere = postgres_url.rpartition("/")[0] + "/postgres" if where == "postgres" else postgres_url
+    async with opened(postgres_url) as db:
+        access = await db.write(lambda tx: insert_account(tx, "a"))
+        with foreign_transaction(elsewhere):
+            await db.write(lambda tx: tell(tx, access, "told"))
+            assert await names_after(db, access, 0) == ["told"]
+
+
+async def test_a_write_that_hangs_is_undone_and_holds_no_event_back_for_long(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(postgres, "_NO_HANGING", postgres._NO_HANGING.replace("'10s'", "'100ms'"))
+    async with opened(postgres_url) as db:
+        access = await db.write(lambda tx: insert_account(tx, "a"))
+        hanging = Held(db, lambda tx: draw(tx, access, "never"), lambda tx: draw(tx, access, "never"))
+        await hanging.reached()
+        async with asyncio.timeout(SECONDS_MAX):
+            following = feed_pages(db, access, 0, wait_seconds=SECONDS_MAX)
+            await db.write(lambda tx: tell(tx, access, "told"))
+            assert [event.name for event in await anext(following)] == ["told"]
+        with pytest.raises(Refusal) as refused:
+            await hanging.release()
+        assert refused.value.code == Code.STORAGE_UNAVAILABLE
+        assert await names_after(db, access, 0) == ["told"]
+
+
+async def test_a_long_read_trusts_no_number_that_it_cannot_see(postgres_url: str) -> None:
+    async with opened(postgres_url) as db:
+        access = await db.write(lambda tx: insert_account(tx, "a"))
+        began, told = threading.Event(), threading.Event()
+
+        def look(tx: LongTx) -> tuple[int, list[str]]:
+            tx.one("SELECT 1")
+            began.set()
+            assert told.wait(SECONDS_MAX)
+            return tx.horizon(), [event.name for event in events_after(tx, access, 0, limit=10)]
+
+        reading = asyncio.ensure_future(db.long_read(look))
+        assert await asyncio.to_thread(began.wait, SECONDS_MAX)
+        await db.write(lambda tx: tell(tx, access, "told"))
+        assert await db.read(lambda tx: tx.horizon()) > 0
+        told.set()
+        assert await reading == (0, [])
+
+
+async def test_a_cursor_never_goes_back_whichever_server_answers(postgres_url: str) -> None:
+    async with opened(postgres_url) as old:
+        access = await old.write(lambda tx: insert_account(tx, "a"))
+        slow = Held(old, nothing, nothing)
+        await slow.reached()
+        await old.write(lambda tx: tell(tx, access, "first"))
+        # As on a server whose look was faster than the slow write's lock.
+        cursor = 1
+        async with opened(postgres_url) as new:
+            assert await new.read(lambda tx: newest_event(tx, access)) < cursor
+            page = await new.read(lambda tx: changes_since(tx, access, cursor, limit=10))
+            assert (page.seq, page.reset, page.entries) == (cursor, False, [])
+            ahead = await new.read(lambda tx: changes_since(tx, access, cursor + 1, limit=10))
+            assert ahead.reset
+            await slow.release()
+
+
+async def test_a_stream_on_a_server_that_has_just_started_begins_at_the_newest_event(postgres_url: str) -> None:
+    async with opened(postgres_url) as old:
+        access = await old.write(lambda tx: insert_account(tx, "a"))
+        await old.write(lambda tx: tell(tx, access, "told"))
+        cursor = await old.read(lambda tx: newest_event(tx, access))
+        slow = Held(old, nothing, nothing)
+        await slow.reached()
+        async with opened(postgres_url) as new:
+            assert await new.read(lambda tx: feed_start(tx, access, None)) == FeedStart(cursor, cursor)
+            await slow.release()
 
 
 async def test_a_cursor_from_another_server_is_not_ahead_of_one_that_has_just_started(postgres_url: str) -> None:

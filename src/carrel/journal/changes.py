@@ -25,7 +25,11 @@ def changes_since(tx: Tx, access: Access, after: int, *, limit: int) -> ChangePa
     """Return what changed after a sequence number."""
     # Read first: everything numbered up to here is visible now and stays so, whatever is written meanwhile.
     newest = store.newest_event(tx, access)
-    if after > newest or after < store.pruned_event(tx, access):
+    ahead = after > newest
+    if ahead and store.any_event_after(tx, access, after - 1):
+        # Another server has seen more than is settled here.
+        return ChangePage(seq=after, entries=[], deleted_keys=[])
+    if ahead or after < store.pruned_event(tx, access):
         entries = _visible(access, store.newest_entries(tx, access, newest, limit=limit))
         return ChangePage(seq=newest, entries=entries, deleted_keys=[], reset=True)
     found = [entry for entry in store.entries_since(tx, access, after, limit=limit + 1) if entry.seq <= newest]

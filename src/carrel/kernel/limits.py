@@ -19,6 +19,7 @@ HISTORY_ROWS_MAX = 1000
 # What is shorter is read on the loop: changing threads would take longer than reading it.
 SHORT_SESSION_ENTRIES_MAX = 32
 LONG_READ_SECONDS_MAX = 30
+WRITE_IDLE_SECONDS_MAX = 10
 # Threads. More on SQLite would only wait for each other: reading a file in Python needs the interpreter's lock.
 LONG_READERS_SQLITE = 2
 LONG_READERS_POSTGRES = 4

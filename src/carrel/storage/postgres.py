@@ -6,7 +6,7 @@ process announces, a few milliseconds later at most and for everybody at once, w
 
 import asyncio
 import threading
-from collections import Counter, defaultdict, deque
+from collections import Counter, defaultdict
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -15,12 +15,13 @@ from typing import TypeVar
 import psycopg
 
 from carrel.kernel import Chance, Clock, Code, Ids, Refusal
-from carrel.kernel.limits import LONG_READ_SECONDS_MAX, LONG_READERS_POSTGRES
+from carrel.kernel.limits import LONG_READ_SECONDS_MAX, LONG_READERS_POSTGRES, WRITE_IDLE_SECONDS_MAX
 from carrel.storage.backup import copy_to_sqlite
 from carrel.storage.bell_relay import Ringer
 from carrel.storage.bells import FEED, Bell
 from carrel.storage.database import InAccount, Landing, LongTx, Observers, Row, Tx
 from carrel.storage.dialect import for_postgres
+from carrel.storage.horizon import BEGIN, Horizon
 from carrel.storage.long_reads import Deadline, LongReads
 from carrel.storage.schema import pending
 
@@ -31,43 +32,12 @@ _CONNECTIONS = 8
 _TRIES = 5
 # A host that does not answer must not block a thread of the pool for minutes.
 _CONNECT_SECONDS = 10
+# A write of a server that hangs, or whose machine is gone, is undone by PostgreSQL: it would hold back all followers.
+_NO_HANGING = (
+    f"SET idle_in_transaction_session_timeout TO '{WRITE_IDLE_SECONDS_MAX}s'; SET tcp_keepalives_idle TO 10; "
+    "SET tcp_keepalives_interval TO 5; SET tcp_keepalives_count TO 3"
+)
 _MIGRATION_LOCK = 7_279_143_051
-# The upper end of a snapshot would not do: it is the last that has ended, and others above it may be running.
-_FRESH_ID = "SELECT pg_current_xact_id()::text::bigint, pg_snapshot_xmin(pg_current_snapshot())::text::bigint"
-_NO_ID = "SELECT NULL, pg_snapshot_xmin(pg_current_snapshot())::text::bigint"
-
-
-class Horizon:
-    """The number up to which no open transaction can still add a row.
-
-    Numbers are drawn before they are committed, so a reader that trusts the newest one misses a slower neighbour.
-    Every write takes its transaction id before it draws. So an id drawn after number N was seen is above those of all
-    that can have drawn up to N; once every transaction below that id has ended, everything up to N is settled.
-    """
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._open: deque[tuple[int, int]] = deque()
-        self._settled = 0
-
-    def look(self, connection: Connection) -> int:
-        """Return the horizon now."""
-        newest = _value(connection.execute("SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM ticks"))
-        with self._lock:
-            seen = self._open[-1][0] if self._open else self._settled
-            if newest == self._settled:
-                return newest
-        # Inside a write the id would be its own, assigned long ago, so only known numbers can settle there.
-        is_new = newest > seen and connection.info.transaction_status == psycopg.pq.TransactionStatus.IDLE
-        row = connection.execute(_FRESH_ID if is_new else _NO_ID).fetchone()
-        assert row is not None
-        fresh_id, oldest_running = row
-        with self._lock:
-            if is_new and newest > (self._open[-1][0] if self._open else self._settled):
-                self._open.append((newest, fresh_id))
-            while self._open and self._open[0][1] <= oldest_running:
-                self._settled = self._open.popleft()[0]
-            return self._settled
 
 
 class PostgresTx:
@@ -141,6 +111,11 @@ class LongPostgresTx(PostgresTx):
     """A transaction of a long read: every statement looks at the deadline first."""
 
     deadline: Deadline
+    # Looked up before the read began, since all its statements see the store as it was then.
+    settled: int
+
+    def horizon(self) -> int:
+        return self.settled
 
     @property
     def seconds_left(self) -> float:
@@ -202,6 +177,7 @@ class PostgresDatabase:
         deadline.cancel = connection.cancel
         milliseconds = max(1, int(deadline.seconds_left * 1000))
         try:
+            tx.settled = self._horizon.look(connection)
             with connection.transaction():
                 connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
                 connection.execute(f"SET LOCAL statement_timeout = {milliseconds}")
@@ -253,6 +229,7 @@ class PostgresDatabase:
         connection: Connection | None = getattr(self._local, "connection", None)
         if connection is None or connection.closed:
             connection = connect(self._url, self._durability)
+            connection.execute(_NO_HANGING)
             self._local.connection = connection
             with self._connecting:
                 self._connections = [held for held in self._connections if not held.closed] + [connection]
@@ -303,14 +280,12 @@ class PostgresDatabase:
 
     def _begin(self) -> Connection:
         """Return a connection with an open transaction; one that was cut since its last use is replaced."""
-        # The horizon depends on this: the transaction id is assigned before any number is drawn.
-        begin = "BEGIN; SELECT pg_current_xact_id()"
         connection = self._connection()
         try:
-            connection.execute(begin)
+            connection.execute(BEGIN)
         except psycopg.OperationalError:
             connection = self._connection()
-            connection.execute(begin)
+            connection.execute(BEGIN)
         return connection
 
     def _read(self, work: Callable[[Tx], T]) -> T:
