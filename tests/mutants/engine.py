@@ -17,8 +17,8 @@ ENGINE = (
     Mutant(
         "the lock of a write names a number above the first that it draws",
         "storage/horizon.py",
-        "SELECT pg_advisory_xact_lock_shared({_FIRST} + ({NEWEST}))",
-        "SELECT pg_advisory_xact_lock_shared({_FIRST} + ({NEWEST}) + 1000)",
+        "SELECT pg_advisory_xact_lock_shared({_FIRST} + {_NEWEST})",
+        "SELECT pg_advisory_xact_lock_shared({_FIRST} + {_NEWEST} + 1000)",
         _HORIZON,
     ),
     Mutant(

@@ -74,7 +74,7 @@ async def run(server: PostgresServer, plan: Plan) -> Report:
     _prepare(url)
     followers = [_Follower(url) for _ in range(plan.followers)]
     following = [asyncio.ensure_future(follower.follow()) for follower in followers]
-    probe = asyncio.ensure_future(_probe(url, report))
+    probe = asyncio.ensure_future(_probe(server.create_database(), report))
     try:
         with _foreign_transaction(server.url()):
             async with _writers(url, plan, report):
@@ -157,18 +157,37 @@ async def _writers(url: str, plan: Plan, report: Report) -> AsyncIterator[None]:
             writer.wait()
 
 
+# As many looks as an argument says, inside the server, where they are fastest: how often the newest number went back.
+_LOOKS_BACK = f"""CREATE FUNCTION looks_back(looks int) RETURNS int LANGUAGE plpgsql AS $$
+DECLARE
+    newest bigint := 0;
+    seen bigint;
+    back int := 0;
+BEGIN
+    FOR look IN 1..looks LOOP
+        seen := ({NEWEST});
+        back := back + (seen < newest)::int;
+        newest := seen;
+    END LOOP;
+    RETURN back;
+END $$"""
+_AT_A_TIME = 20_000
+
+
 async def _probe(url: str, report: Report) -> None:
-    """Read the newest number as fast as possible, as the horizon does; it must never go back."""
-
-    def look(connection: "psycopg.Connection[tuple[int]]") -> None:
-        for _ in range(2_000):
-            row = connection.execute(NEWEST).fetchone()
-            assert row is not None
-            report.looks += 1
-            report.looks_back += row[0] < newest[0]
-            newest[0] = row[0]
-
-    newest = [0]
-    with psycopg.connect(url, autocommit=True) as connection:
+    """Draw numbers and read the newest one as the horizon does, both as fast as possible; it must never go back."""
+    with psycopg.connect(url, autocommit=True) as drawing, psycopg.connect(url, autocommit=True) as looking:
+        drawing.execute("CREATE SEQUENCE ticks")
+        drawing.execute(_LOOKS_BACK)
+        draw = f"SELECT count(nextval('ticks')) FROM generate_series(1, {_AT_A_TIME})"
         while True:
-            await asyncio.to_thread(look, connection)
+            drawn = asyncio.to_thread(drawing.execute, draw)
+            _, looked = await asyncio.gather(drawn, asyncio.to_thread(_look, looking))
+            report.looks += _AT_A_TIME
+            report.looks_back += looked
+
+
+def _look(connection: "psycopg.Connection[tuple[int]]") -> int:
+    row = connection.execute("SELECT looks_back(%s)", (_AT_A_TIME,)).fetchone()
+    assert row is not None
+    return row[0]

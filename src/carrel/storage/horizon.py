@@ -16,14 +16,15 @@ from carrel.storage.database import Row
 _MARK = 0x4341
 _FIRST = _MARK << 48
 # A plain SELECT of `last_value` may see a value that was written ahead and that nobody has drawn; the function may not.
-NEWEST = "SELECT COALESCE(pg_sequence_last_value('ticks'), 0)"
+_NEWEST = "COALESCE(pg_sequence_last_value('ticks'), 0)"
+NEWEST = f"SELECT {_NEWEST}"
 _LOWEST_HELD = (
     f"SELECT min((classid::bigint << 32 | objid::bigint) - {_FIRST}) FROM pg_locks WHERE locktype = 'advisory' "
     f"AND objsubid = 1 AND classid::bigint >> 16 = {_MARK} "
     "AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
 )
 # How every write begins. Its lock is shared, so it waits for nobody, and it is released after the commit is visible.
-BEGIN = f"BEGIN; SELECT pg_advisory_xact_lock_shared({_FIRST} + ({NEWEST}))"
+BEGIN = f"BEGIN; SELECT pg_advisory_xact_lock_shared({_FIRST} + {_NEWEST})"
 
 
 class Horizon:
