@@ -124,7 +124,7 @@ def test_pip_is_tried_where_uv_does_not_get_through(checkout: Path) -> None:
 
 @pytest.mark.parametrize(("value", "required"), [("true", "1"), ("1", "1"), ("false", ""), ("", "")])
 def test_nothing_may_be_skipped_where_ci_is_set(checkout: Path, value: str, required: str) -> None:
-    assert run(checkout, "test", "-x", CI=value).stdout == f"pytest -m pytest -x required={required}\n"
+    assert run(checkout, "test", "tests/a.py", CI=value).stdout == f"pytest -m pytest tests/a.py required={required}\n"
 
 
 def test_fast_leaves_out_what_is_slow_and_needs_no_browser(checkout: Path) -> None:
