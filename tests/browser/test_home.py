@@ -3,6 +3,7 @@
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.talking import Client, OpenPage, ScriptedModel
+from tests.requirements.mark import requirement
 from tests.scripted_gateway import calls, http_error, text
 
 
@@ -58,6 +59,7 @@ def test_the_queue_chart_grows_and_a_queued_run_can_be_cancelled(
     expect(picture).to_have_accessible_name("empty queue")
 
 
+@requirement("P.waiting")
 def test_a_waiting_run_is_listed_and_answered(signed_in: OpenPage, client: Client, model: ScriptedModel) -> None:
     page = signed_in()
     model.on("Book the hall", calls(("request_input", {"question": "On which day?"})))

@@ -6,7 +6,9 @@ from playwright.sync_api import Page, expect
 from tests.browser.measures import FAINT_TEXT, FOCUS, NAMELESS_CONTROLS
 from tests.browser.talking import Client, OpenPage, ScriptedModel
 from tests.harness.process import RunningServer
+from tests.requirements.mark import requirement
 from tests.scripted_gateway import calls, http_error, text
+from tests.surfaces.test_unsupported import ABSENT
 
 NARROW = {"width": 390, "height": 844}
 LONG = "Donaudampfschifffahrtsgesellschaftskapitänsmützenabzeichen" * 4
@@ -44,6 +46,16 @@ def test_no_page_is_wider_than_a_narrow_window(signed_in: OpenPage, full_lane: s
     for path in pages_of(full_lane):
         go(page, path)
         assert page.evaluate("document.documentElement.scrollWidth") <= NARROW["width"], path
+
+
+@requirement("P.absent")
+def test_no_page_mentions_what_is_not_offered(signed_in: OpenPage, full_lane: str) -> None:
+    page = signed_in()
+    for path in pages_of(full_lane):
+        go(page, path)
+        shown = page.evaluate("document.documentElement.outerHTML")
+        assert "The full lane" in shown
+        assert ABSENT.findall(shown) == []
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

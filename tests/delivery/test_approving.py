@@ -73,13 +73,19 @@ async def test_no_gives_the_model_the_refusal_with_the_reason_and_nothing_is_don
 
 
 @requirement("P.tool.ask")
-async def test_question_and_decision_outlive_the_worker(either_server: Server, gateway: ScriptedGateway) -> None:
+@pytest.mark.parametrize("approved", [True, False])
+async def test_question_and_decision_outlive_the_worker(
+    either_server: Server, gateway: ScriptedGateway, approved: bool
+) -> None:
     run = await asked(either_server, gateway)
     await either_server.kill()
-    await either_server.db.write(lambda tx: answer(tx, either_server.access, run.id, words("yes"), approved=True))
+    decision = words("yes" if approved else "not today")
+    await either_server.db.write(lambda tx: answer(tx, either_server.access, run.id, decision, approved=approved))
     either_server.start()
     ended = await either_server.settled(run)
-    assert (ended.state, await made(either_server, run)) == ("completed", 1)
+    assert (ended.state, await made(either_server, run)) == ("completed", 1 if approved else 0)
+    told = json.loads(gateway.requests[-1].json["input"][-1]["output"])
+    assert ("not today" in json.dumps(told)) is not approved
 
 
 async def test_of_two_such_calls_each_is_asked_for_on_its_own(either_server: Server, gateway: ScriptedGateway) -> None:

@@ -143,6 +143,9 @@ async def test_a_result_is_announced_with_status_result_notes_and_stats_and_wake
     assert woken.reply == "heard Status: completed"
     assert woken.seq > first.seq
     assert child.text == "count the sheep"
+    lane = await spawner.server.read(lambda tx: lane_of(tx, spawner.server.access, MAIN))
+    assert lane is not None
+    assert (lane.last_to, [entry.content for entry in await spawner.timeline(MAIN)].count(told)) == (None, 1)
 
 
 @requirement("S2.subannounce.posts")

@@ -77,6 +77,8 @@ BUILT = {
     "S1.x.subscribe.verbs": "Subscribing over REST works with POST and with GET.",
 }
 
+PARTIAL: dict[str, str] = {}
+
 DEFERRED = {
     "no run can be linked to a task, a plan or an objective yet": {
         "S1.dispatch.link": "A run linked to a task stays in its context's lane and reads the task's memory.",

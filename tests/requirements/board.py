@@ -8,6 +8,8 @@ BUILT = {
     "S4.x.token.query": "A token in a query string is refused with 400 and never logged.",
 }
 
+PARTIAL: dict[str, str] = {}
+
 DEFERRED = {
     "the board is not built yet": {
         "S4.flow.hear": "Messages, tool calls and results become entries of the journal exactly once.",

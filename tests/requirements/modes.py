@@ -18,6 +18,8 @@ BUILT = {
     "S3.x.schedule.missed": "Missed times of a schedule collapse into the next; failures are retried until then.",
 }
 
+PARTIAL: dict[str, str] = {}
+
 DEFERRED = {
     "commands act on the chat's own session, but there is no auto mode to act on yet": {
         "S3.id.command.context": "A command carries the chat, the conversationKey and the auto context.",

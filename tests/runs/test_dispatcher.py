@@ -11,12 +11,13 @@ from pathlib import Path
 import pytest
 
 from carrel.kernel import Code, Refusal
+from carrel.kernel.limits import SAFETY_POLL_SECONDS
 from carrel.kernel.settings import RunsSettings
 from carrel.runs import Claim, Completed, Failed, NeedsInput, Outcome, Rules, answer, run_by_id
 from carrel.runs.leases import rescue_lost
 from carrel.runs.model import RUNS
 from carrel.runs.queue_store import expire_leases
-from carrel.storage import FEED, Tx, sqlite_path
+from carrel.storage import FEED, Bell, Database, Tx, sqlite_path
 from tests.harness.engine import (
     MAIN,
     SECONDS_MAX,
@@ -27,6 +28,7 @@ from tests.harness.engine import (
     within,
     words,
 )
+from tests.harness.wrapped_database import WrappedDatabase
 from tests.requirements.mark import requirement
 
 pytestmark = pytest.mark.anyio
@@ -393,3 +395,39 @@ async def test_a_suspended_server_that_continues_writes_nothing_for_a_run_it_los
         finally:
             sleeper.kill()
             await sleeper.wait()
+
+
+class TimedBell(Bell):
+    """A bell that tells for how long it was waited."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.waits: asyncio.Queue[float] = asyncio.Queue()
+
+    async def wait(self, seen: int, seconds_max: float) -> None:
+        self.waits.put_nowait(seconds_max)
+        await super().wait(seen, seconds_max)
+
+
+class Timed(WrappedDatabase):
+    """A store whose bell of runs tells how long a dispatcher waits for it."""
+
+    def __init__(self, db: Database) -> None:
+        super().__init__(db)
+        self.timed = TimedBell()
+
+    def bell(self, name: str) -> Bell:
+        return self.timed if name == RUNS else super().bell(name)
+
+
+@requirement("S0.x.backoff.own")
+async def test_a_run_that_waits_for_its_retry_makes_nobody_look_more_often(store_url: str) -> None:
+    async with open_engine(store_url) as engine:
+        store = engine.db = Timed(engine.db)
+        await engine.say(MAIN, "hello")
+        later = Failed(code="http_429", message="slow down", retryable=True, retry_after_seconds=3_600)
+        await engine.end(await engine.take_one(), later)
+        async with engine.working(Commanded().turn):
+            for _ in range(3):
+                assert await within(store.timed.waits.get()) == SAFETY_POLL_SECONDS
+                store.timed.ring()

@@ -114,6 +114,14 @@ async def test_a_list_is_bounded_and_can_be_limited_to_recent_sessions(caller: M
         await caller.ask("sessions_list", activeMinutes=0)
 
 
+# Every field of a row.
+ROW_FIELDS = {
+    "key", "kind", "channel", "updatedAt", "sessionId", "model", "contextTokens", "totalTokens", "thinkingLevel",
+    "verboseLevel", "systemSent", "abortedLastRun", "lastChannel", "lastTo", "transcriptPath", "displayName",
+    "sendPolicy", "deliveryContext", "label", "messages",
+}  # fmt: skip
+
+
 @requirement("S2.list.messages", "S2.list.notools", "S2.list.row", "S2.list.transcript", "S2.channel", "S2.key.main")
 async def test_a_row_shows_a_session_and_its_last_messages_without_tool_results(caller: MainAgent) -> None:
     await caller.lane("web:chat-00000001", last_channel="web", last_to="b1", label="a chat")
@@ -124,6 +132,7 @@ async def test_a_row_shows_a_session_and_its_last_messages_without_tool_results(
     assert (row["sessionId"], row["transcriptPath"]) == (session, f"/api/sessions/{session}/history")
     assert (row["channel"], row["label"], row["deliveryContext"]["to"]) == ("webchat", "a chat", "b1")
     assert isinstance(row["updatedAt"], int)
+    assert set(row) == ROW_FIELDS
     assert "main" in rows
     assert "messages" not in (await caller.ask("sessions_list"))["sessions"][0]
 

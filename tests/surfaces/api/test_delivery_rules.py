@@ -13,7 +13,7 @@ import carrel
 from carrel.kernel.settings import RunsSettings, SendPolicySettings, SessionsSettings, Settings
 from tests.harness.server import HttpServer, open_http_server
 from tests.requirements.mark import requirement
-from tests.surfaces.api_calls import Json, run_of, send_and_wait, start
+from tests.surfaces.api_calls import Json, send_and_wait
 
 KEY = "agent:main:web:my-own-chat"
 # A way in: gives the accepted run's id, or the code of the refusal.
@@ -51,7 +51,49 @@ async def by_socket(server: HttpServer, _client: httpx.AsyncClient, text: str) -
                 return str(frame["runId"])
 
 
-WAYS = [by_runs, by_send, by_chat, by_socket]
+async def by_tool(_server: HttpServer, client: httpx.AsyncClient, text: str) -> str:
+    arguments = {"sessionKey": KEY, "message": text, "timeoutSeconds": 0}
+    told = (await client.post("/agent/sessions_send", json=arguments)).json()
+    return str(told["error"]["code"] if told.get("ok") is False else told.get("code") or told["runId"])
+
+
+async def by_mcp(_server: HttpServer, client: httpx.AsyncClient, text: str) -> str:
+    arguments = {"sessionKey": KEY, "message": text, "timeoutSeconds": 0}
+    body = {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "tools/call",
+        "params": {"name": "sessions_send", "arguments": arguments},
+    }
+    answer = await client.post("/mcp", json=body, headers={"Accept": "application/json"})
+    told = json.loads(answer.json()["result"]["content"][0]["text"])
+    return str(told.get("code") or told["runId"])
+
+
+async def by_responses(_server: HttpServer, client: httpx.AsyncClient, text: str) -> str:
+    body = {"model": "carrel", "input": text, "background": True}
+    told = (await client.post("/v1/responses", json=body, headers={"x-openclaw-session-key": KEY})).json()
+    return str(told["error"]["code"] if told.get("error") else told["id"])
+
+
+async def by_a2a(_server: HttpServer, client: httpx.AsyncClient, text: str) -> str:
+    sent = {"messageId": f"m-{text}", "contextId": "ctx-1", "role": "ROLE_USER", "parts": [{"text": text}]}
+    params = {"message": sent, "configuration": {"returnImmediately": True}}
+    body = {"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": params}
+    told = (await client.post("/a2a/main", json=body, headers={"A2A-Version": "1.0"})).json()
+    if "error" in told:
+        return str(told["error"]["data"][0]["reason"]).lower()
+    return str(told["result"]["task"]["id"])
+
+
+CHATS = [by_runs, by_send, by_chat, by_socket]
+WAYS = [*CHATS, by_tool, by_mcp, by_responses, by_a2a]
+
+
+async def open_chat(client: httpx.AsyncClient) -> None:
+    """Create the session that the ways send to; a tool reaches only what exists."""
+    made = await client.post("/api/sessions", json={"agentId": "main", "conversationKey": "my-own-chat"})
+    assert made.status_code == 201, made.text
 
 
 @pytest.mark.anyio
@@ -60,8 +102,9 @@ WAYS = [by_runs, by_send, by_chat, by_socket]
 async def test_no_way_in_goes_past_the_policy(sqlite_url: str, way: Way) -> None:
     settings = Settings(sessions=SessionsSettings(send_policy=SendPolicySettings(default="deny")))
     async with open_http_server(sqlite_url, settings=settings) as server, server.client() as client:
-        assert await way(server, client, "hello") == "send_denied"
-        assert (await client.get("/api/sessions")).json()["sessions"] == []
+        await open_chat(client)
+        assert await way(server, client, "hello") in ("send_denied", "forbidden")
+        assert (await client.get("/api/runs")).json()["runs"] == []
 
 
 @pytest.mark.anyio
@@ -70,9 +113,10 @@ async def test_no_way_in_goes_past_the_policy(sqlite_url: str, way: Way) -> None
 async def test_no_way_in_goes_past_the_limit_of_a_lane(sqlite_url: str, way: Way) -> None:
     settings = Settings(runs=RunsSettings(lane_queue_max=1))
     async with open_http_server(sqlite_url, settings=settings) as server, server.client() as client:
-        await start(client, "hold gate", sessionKey=KEY)
+        await open_chat(client)
+        await way(server, client, "hold gate")
         await server.agent.reached("gate")
-        await start(client, "queued", sessionKey=KEY)
+        await way(server, client, "queued")
         assert await way(server, client, "one too many") == "queue_full"
         assert len((await client.get("/api/runs")).json()["runs"]) == 2
         server.agent.release("gate")
@@ -82,9 +126,12 @@ async def test_no_way_in_goes_past_the_limit_of_a_lane(sqlite_url: str, way: Way
 @requirement("P.door")
 @pytest.mark.parametrize("way", WAYS)
 async def test_every_way_in_says_by_whose_doing(server: HttpServer, client: httpx.AsyncClient, way: Way) -> None:
-    run = await run_of(client, await way(server, client, "hello"))
+    await open_chat(client)
+    await way(server, client, "hello")
+    (run,) = (await client.get("/api/runs")).json()["runs"]
     me = (await client.get("/api/auth/me")).json()["actor"]["id"]
-    assert (run["provenance"]["kind"], run["provenance"]["actor"]) == ("external_user", me)
+    kind = "inter_session" if way in (by_tool, by_mcp) else "a2a" if way is by_a2a else "external_user"
+    assert (run["provenance"]["kind"], run["provenance"]["actor"]) == (kind, me)
     assert (await send_and_wait(client, "behind", sessionKey=KEY))["generation"] == 1
 
 
