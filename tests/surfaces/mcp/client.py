@@ -9,6 +9,7 @@ import httpx
 import httpx2
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
+from mcp_types import CallToolResult, TextContent
 
 from tests.harness.engine import SECONDS_MAX
 from tests.harness.server import HttpServer
@@ -59,6 +60,15 @@ async def call(
 ) -> Json:
     """What a call of a tool gives, refused or not."""
     return await result_of(client, "tools/call", {"name": tool, "arguments": arguments or {}}, headers)
+
+
+def code_of(refused: CallToolResult) -> str:
+    """The code of a refusal that the official client was given, which has no structured content."""
+    assert refused.is_error
+    assert refused.structured_content is None
+    (block,) = refused.content
+    assert isinstance(block, TextContent)
+    return str(json.loads(block.text)["error"]["code"])
 
 
 def text_of(result: Json) -> Json:

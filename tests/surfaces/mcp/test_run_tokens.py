@@ -12,7 +12,7 @@ from mcp import Client
 from tests.harness.server import HttpServer, open_http_server
 from tests.requirements.mark import requirement
 from tests.surfaces.api_calls import settled, start
-from tests.surfaces.mcp.client import ERAS, Json, connected
+from tests.surfaces.mcp.client import ERAS, Json, code_of, connected
 
 pytestmark = pytest.mark.anyio
 QUESTION: Json = {"question": "Which one?"}
@@ -49,8 +49,7 @@ async def test_a_client_in_a_run_asks_back_and_the_answer_continues_the_run(sqli
         asked = await held.mcp.call_tool("request_input", QUESTION)
         assert (asked.is_error, asked.structured_content) == (False, {"ok": True, "waitingFor": "input"})
         second = await held.mcp.call_tool("decline", {"reason": "No."})
-        assert second.is_error
-        assert second.structured_content["error"]["code"] == "conflict"
+        assert code_of(second) == "conflict"
         waiting = await held.return_step()
         assert (waiting["state"], waiting["note"]) == ("waiting", "Which one?")
         await held.owner.post(f"/api/runs/{held.run_id}/answer", json={"text": "the blue one"})
@@ -93,6 +92,6 @@ async def test_what_a_profile_denies_is_denied_to_the_client_in_the_run_too(sqli
             offered = {tool.name for tool in (await mcp.list_tools()).tools}
         server.agent.release("here")
         assert (await settled(owner, run_id))["state"] == "completed"
-    assert refused.structured_content["error"]["code"] == "tool_not_allowed"
+    assert code_of(refused) == "tool_not_allowed"
     assert "decline" not in offered
     assert offered == {tool["name"] for tool in server.agent.bodies[-1]["tools"]}

@@ -11,7 +11,7 @@ from carrel.tools import CATALOG
 from tests.harness.server import HttpServer
 from tests.requirements.mark import requirement
 from tests.surfaces.api_calls import send_and_wait, start
-from tests.surfaces.mcp.client import Json, call, result_of
+from tests.surfaces.mcp.client import Json, call, result_of, text_of
 
 pytestmark = pytest.mark.anyio
 LANE = "agent:main:task:caller"
@@ -39,7 +39,7 @@ async def by_http(agent: httpx.AsyncClient, tool: str, arguments: Json) -> tuple
 async def by_mcp(agent: httpx.AsyncClient, tool: str, arguments: Json) -> tuple[str, Any]:
     """The same over MCP."""
     result = await call(agent, tool, arguments, headers=HERE)
-    told = result["structuredContent"]
+    told = text_of(result)
     return (told["error"]["code"], "") if result["isError"] else ("", told)
 
 

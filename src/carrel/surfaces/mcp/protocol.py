@@ -22,6 +22,7 @@ from mcp_types import (
     ListResourceTemplatesResult,
     ListToolsResult,
     PaginatedRequestParams,
+    ServerCapabilities,
     TextContent,
     ToolAnnotations,
 )
@@ -45,6 +46,17 @@ _INSTRUCTIONS = (
 Context = ServerRequestContext[Any, Request]
 
 
+class _ToolServer(Server[Any]):
+    """The SDK's server, which declares tools only.
+
+    The SDK declares whatever has a handler. Clients may list resources and prompts that nothing declares, so these
+    lists are answered all the same.
+    """
+
+    def get_capabilities(self, *options: Any, **named_options: Any) -> ServerCapabilities:
+        return ServerCapabilities(tools=super().get_capabilities(*options, **named_options).tools)
+
+
 class Protocol:
     """Answers MCP requests for one server."""
 
@@ -56,7 +68,7 @@ class Protocol:
         self._streaming = self._transport(server, json_response=False)
 
     def _server(self) -> Server[Any]:
-        server: Server[Any] = Server(
+        server = _ToolServer(
             "carrel",
             version=self._version,
             title="Carrel",
@@ -138,10 +150,10 @@ def _shown(tool: Tool) -> ShownTool:
 
 
 def _refused(context: Context, refusal: Refusal) -> CallToolResult:
+    """Return the error body as text only: as structured content, clients would check it against the output schema."""
     assert context.request is not None, "every request comes by HTTP"
-    body = msgspec.to_builtins(error_body(refusal, context.request.state.request_id))
-    text = msgspec.json.encode(body).decode()
-    return CallToolResult(content=[TextContent(text=text)], structured_content=body, is_error=True)
+    text = msgspec.json.encode(error_body(refusal, context.request.state.request_id)).decode()
+    return CallToolResult(content=[TextContent(text=text)], is_error=True)
 
 
 async def _no_resources(_context: Context, _params: PaginatedRequestParams | None) -> ListResourcesResult:
