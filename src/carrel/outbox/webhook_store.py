@@ -14,7 +14,7 @@ _ONE = f"{_OF_RUN} AND id = :id"
 
 
 class WebhookAddress(Struct, frozen=True, kw_only=True):
-    """Where to post, and how the receiver recognises us."""
+    """Where to post, how the receiver recognises us, and in which version of A2A it reads posts."""
 
     url: str
     # The host with its port: if it is slow for one webhook, it is slow for all that share it.
@@ -22,6 +22,7 @@ class WebhookAddress(Struct, frozen=True, kw_only=True):
     token: str = ""
     scheme: str = ""
     credentials: str = ""
+    protocol: str = "1.0"
 
 
 class Webhook(WebhookAddress, frozen=True, kw_only=True):

@@ -10,10 +10,11 @@ from typing import Any, Self
 
 import psycopg
 import pytest
+from a2a.compat.v0_3.types import Task as OldTask
 
 from carrel.kernel import METRICS, Envelope, Message, Provenance
 from carrel.kernel.limits import RETRY_MAX_SECONDS, WEBHOOK_LEASE_SECONDS, WEBHOOKS_PER_HOST_AT_A_TIME
-from carrel.kernel.settings import A2aPushSettings
+from carrel.kernel.settings import A2aPushSettings, A2aSettings, Settings
 from carrel.outbox import Webhook, WebhookAddress, save_webhook, webhook_by_id
 from carrel.outbox.webhook_store import WEBHOOKS
 from carrel.runs import Completed, Run, deliver
@@ -21,8 +22,10 @@ from carrel.surfaces.a2a import PushDuty
 from carrel.wire import Resolver, Wire, web_host
 from tests.harness.engine import Commanded, Engine, FakeClock, lane_key, open_engine, within
 from tests.harness.process import reaching, servers_in
+from tests.harness.server import open_http_server
 from tests.requirements.mark import requirement
 from tests.scripted_gateway import Answer, Gate, Request, ScriptedGateway, dropped, http_error, raw, text
+from tests.surfaces.a2a.a2a_calls import ask, call
 
 pytestmark = pytest.mark.anyio
 ACCEPTED = raw(b"", status=204)
@@ -51,6 +54,22 @@ async def received(receiver: ScriptedGateway, count: int) -> list[str]:
     """Return what the receiver got once it had `count` requests."""
     requests = await asyncio.to_thread(receiver.wait_for_requests, count)
     return [reported(request) for request in requests]
+
+
+def hook(receiver: ScriptedGateway, name: str) -> dict[str, str]:
+    """Return a push notification config of either version, whose posts carry the name."""
+    return {"id": name, "url": hook_of(receiver), "token": name}
+
+
+def posts_of(receiver: ScriptedGateway, name: str) -> list[Request]:
+    """Return what was posted to the config of that name."""
+    return [one for one in receiver.requests if one.headers["x-a2a-notification-token"] == name]
+
+
+def is_end(request: Request) -> bool:
+    """Return whether a request reported the end, in either version."""
+    status = request.json.get("status") or request.json.get("statusUpdate", {}).get("status", {})
+    return status.get("state") in ("completed", "TASK_STATE_COMPLETED")
 
 
 async def deliver_message(
@@ -121,6 +140,48 @@ async def test_every_change_is_posted_in_order_with_the_webhooks_secrets(store_u
         (update,) = request.json.values()
         assert (update["taskId"], update["contextId"], update["metadata"]["generation"]) == (run.id, "c-1", number)
     assert receiver.requests[2].json["artifactUpdate"]["artifact"]["parts"] == [{"text": "there you are"}]
+
+
+@requirement("S1.push.deliver")
+async def test_a_webhook_is_posted_the_form_of_the_version_that_registered_it(sqlite_url: str) -> None:
+    settings = Settings(a2a=A2aSettings(push=PRIVATE))
+    with ScriptedGateway() as receiver:
+        accepting(receiver)
+        async with open_http_server(sqlite_url, settings=settings) as server, server.client() as client:
+            parts = [{"kind": "text", "text": "hold here"}]
+            sent = await call(
+                client,
+                "message/send",
+                {
+                    "message": {"kind": "message", "messageId": "m-1", "role": "user", "parts": parts},
+                    "configuration": {"blocking": False, "pushNotificationConfig": hook(receiver, "with-message")},
+                },
+                version="0.3",
+            )
+            task_id = sent["result"]["id"]
+            set_old = {"taskId": task_id, "pushNotificationConfig": hook(receiver, "by-rpc")}
+            await call(client, "tasks/pushNotificationConfig/set", set_old, version="0.3")
+            by_rest = {"config": {"pushNotificationConfig": hook(receiver, "by-rest")}}
+            made = await client.post(f"/a2a/main/v1/tasks/{task_id}/pushNotificationConfigs", json=by_rest)
+            assert made.status_code == 200, made.text
+            await ask(client, "CreateTaskPushNotificationConfig", taskId=task_id, **hook(receiver, "new"))
+            await server.agent.reached("here")
+            server.agent.release("here")
+            while len([one for one in receiver.requests if is_end(one)]) < 4:
+                await asyncio.to_thread(receiver.wait_for_requests, len(receiver.requests) + 1)
+    for name in ("with-message", "by-rpc", "by-rest"):
+        posts = posts_of(receiver, name)
+        assert {one.headers["content-type"] for one in posts} == {"application/json"}
+        tasks = [OldTask.model_validate(one.json) for one in posts]
+        assert {(task.id, task.kind) for task in tasks} == {(task_id, "task")}
+        states = ["submitted", "working", "working", "completed"]
+        assert [task.status.state.value for task in tasks] == states[-len(tasks) :]
+        artifacts = [[one.artifact_id for one in task.artifacts or []] for task in tasks]
+        assert artifacts == [[], [], ["result"], ["result"]][-len(tasks) :]
+    assert len(posts_of(receiver, "with-message")) == 4
+    new = posts_of(receiver, "new")
+    assert {one.headers["content-type"] for one in new} == {"application/a2a+json"}
+    assert [reported(one) for one in new][-2:] == EVERYTHING[-2:]
 
 
 @requirement("S1.push.deliver")

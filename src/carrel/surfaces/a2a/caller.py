@@ -10,6 +10,7 @@ from carrel.kernel import DEFAULT_ACCOUNT_SLUG, Access, SessionKey, caller_hash,
 from carrel.runs import Run, run_by_id
 from carrel.storage import Tx
 from carrel.surfaces.a2a.errors import EXTENSION_REQUIRED, A2aError, task_not_found
+from carrel.surfaces.a2a.version import Version
 from carrel.surfaces.http.house import House
 from carrel.surfaces.http.identity import WrongTokens, identify, refuse_token_in_query, require_caller
 
@@ -22,6 +23,8 @@ class Caller(Struct, frozen=True, kw_only=True):
     # The address under which this server was reached, for URLs in its responses.
     base_url: str
     extensions: tuple[str, ...] = ()
+    # The version in which the caller made this request.
+    version: Version = "1.0"
 
     @property
     def headers(self) -> dict[str, str]:

@@ -3,6 +3,7 @@
 from typing import Any
 
 import msgspec
+from msgspec import structs
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -58,6 +59,7 @@ class JsonRpc:
         method, params = _read_call(body)
         operation, legacy = self._find(method, requested_version(request))
         require_extensions(caller, self._house)
+        caller = structs.replace(caller, version="0.3" if legacy else "1.0")
         parsed = legacy.read(params) if legacy else parse_params(operation.request, params)
         if not operation.streams:
             result = await operation.perform(caller, parsed)

@@ -26,6 +26,7 @@ from carrel.outbox import (
 )
 from carrel.runs import run_by_id
 from carrel.storage import Database, LeasedDuty, Tx
+from carrel.surfaces.a2a.legacy.push import legacy_push
 from carrel.surfaces.a2a.task_json import updates_of_event
 from carrel.wire import Wire, WireFault
 
@@ -122,12 +123,17 @@ def _next_update(tx: Tx, webhook: Webhook) -> tuple[int, bytes | None]:
     change, event = events[0]
     for number, update in updates_of_event(tx, webhook.access, run, change, event):
         if number > webhook.sent_change:
-            return number, msgspec.json.encode(update)
+            told = legacy_push(tx, webhook.access, run, number, event.at, update) if _is_legacy(webhook) else update
+            return number, msgspec.json.encode(told)
     return change, None
 
 
+def _is_legacy(webhook: Webhook) -> bool:
+    return webhook.protocol == "0.3"
+
+
 def _headers(webhook: Webhook) -> dict[str, str]:
-    headers = {"Content-Type": "application/a2a+json"}
+    headers = {"Content-Type": "application/json" if _is_legacy(webhook) else "application/a2a+json"}
     if webhook.token:
         headers["X-A2A-Notification-Token"] = webhook.token
     if webhook.credentials:

@@ -13,7 +13,7 @@ from a2a.types import (
     TaskPushNotificationConfig,
 )
 
-from carrel.kernel import Access, invalid
+from carrel.kernel import invalid
 from carrel.kernel.limits import (
     A2A_ID_CHARS_MAX,
     NAME_LOOKUP_SECONDS_MAX,
@@ -27,6 +27,7 @@ from carrel.storage import Tx
 from carrel.surfaces.a2a.caller import Caller, own_run
 from carrel.surfaces.a2a.errors import PUSH_NOT_SUPPORTED, TASK_NOT_FOUND, A2aError
 from carrel.surfaces.a2a.protobuf_json import Json
+from carrel.surfaces.a2a.version import Version
 from carrel.surfaces.http.house import House
 from carrel.wire import ForbiddenAddress, Resolver, WireFault, public_target, resolve_by_system, web_host
 
@@ -48,7 +49,7 @@ class PushConfigs:
         await check_push_url(request.url, self._settings)
 
         def work(tx: Tx) -> Json:
-            return add_push_config(tx, caller.access, own_run(tx, caller, request.task_id), request)
+            return add_push_config(tx, caller, own_run(tx, caller, request.task_id), request)
 
         return await self._db.write(work)
 
@@ -117,19 +118,20 @@ async def check_push_url(
 
 
 def add_push_config(
-    tx: Tx, access: Access, run: Run, config: TaskPushNotificationConfig, *, after: int | None = None, prefix: str = ""
+    tx: Tx, caller: Caller, run: Run, config: TaskPushNotificationConfig, *, after: int | None = None, prefix: str = ""
 ) -> Json:
     """Create the config of a task, or replace the one with the same id; its URL must have been checked.
 
     It reports the changes after `after`, or those still to come. A config that comes with a message, and so with
     `after`, gets the id of the task unless it has one: a message sent twice creates one config. `prefix` goes before
-    the names of fields in errors.
+    the names of fields in errors. Its posts have the form of the version that the caller uses.
     """
     webhook_id = config.id or (tx.new_id("whk") if after is None else run.id)
     if len(webhook_id) > A2A_ID_CHARS_MAX or not webhook_id.isprintable():
         problem = f"The id must be at most {A2A_ID_CHARS_MAX} characters, without control characters."
         raise invalid(f"{prefix}id", problem)
-    return _config(save_webhook(tx, access, run.id, webhook_id, _address(config, prefix), after=after))
+    address = _address(config, prefix, caller.version)
+    return _config(save_webhook(tx, caller.access, run.id, webhook_id, address, after=after))
 
 
 def _require_push(settings: A2aPushSettings) -> None:
@@ -142,7 +144,7 @@ def _is_storable(webhook_id: str) -> bool:
     return "\x00" not in webhook_id
 
 
-def _address(config: TaskPushNotificationConfig, prefix: str) -> WebhookAddress:
+def _address(config: TaskPushNotificationConfig, prefix: str, version: Version) -> WebhookAddress:
     auth = config.authentication
     for field, text in (("token", config.token), ("authentication.credentials", auth.credentials)):
         if len(text) > WEBHOOK_SECRET_CHARS_MAX or not _HEADER_TEXT.fullmatch(text):
@@ -155,6 +157,7 @@ def _address(config: TaskPushNotificationConfig, prefix: str) -> WebhookAddress:
         token=config.token,
         scheme=auth.scheme,
         credentials=auth.credentials,
+        protocol=version,
     )
 
 

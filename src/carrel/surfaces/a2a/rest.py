@@ -5,7 +5,7 @@ from typing import Any
 
 import a2a.types as wire
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
@@ -153,7 +153,7 @@ class Rest:
         return Route(path, serve, methods=list(endpoint.methods), name=f"{endpoint.operation} {version} {path}")
 
     async def _serve(self, request: Request, endpoint: Endpoint, version: Version) -> Response:
-        caller = await identify_caller(request, self._house, self._wrong_tokens)
+        caller = structs.replace(await identify_caller(request, self._house, self._wrong_tokens), version=version)
         if requested_version(request) not in (None, version):
             raise unsupported_version(f"This URL belongs to A2A {version}")
         require_extensions(caller, self._house)

@@ -96,7 +96,7 @@ class Tasks:
             if push_config is not None:
                 # For a new task from its first change, for an answer from that answer on.
                 after = run.changes - 1 if copy.message.task_id else 0
-                add_push_config(tx, caller.access, run, push_config, after=after, prefix=_PUSH_CONFIG)
+                add_push_config(tx, caller, run, push_config, after=after, prefix=_PUSH_CONFIG)
             return run
 
         return await self._house.db.write(work)
