@@ -11,8 +11,6 @@ from carrel.kernel import Access, iso, not_found
 from carrel.runs import Run
 from carrel.storage import LongTx, Tx
 
-_CONTEXT: dict[str, Any] = {"block": "", "layers": [], "items": [], "omitted": {}, "degraded": None}
-
 
 class ReceiptStep(Struct, frozen=True, kw_only=True, rename="camel"):
     """One step: what was sent, and what came back."""
@@ -28,7 +26,6 @@ class ReceiptStep(Struct, frozen=True, kw_only=True, rename="camel"):
     tools: list[str]
     history_omitted: int
     body_sha256: str
-    context: dict[str, Any]
     output: Any
     body: str | UnsetType = UNSET
 
@@ -56,7 +53,6 @@ class Comparison(Struct, frozen=True, kw_only=True):
     same: bool
     instructions: Difference
     input: Difference
-    context: dict[str, list[str]]
     tools: dict[str, list[str]]
 
 
@@ -87,7 +83,6 @@ def compare_receipts(tx: LongTx, access: Access, one: Run, other: Run) -> Compar
         same=instructions.same and asked.same and before.tools == after.tools,
         instructions=instructions,
         input=asked,
-        context={"added": [], "removed": [], "kept": []},
         tools=tools,
     )
 
@@ -106,7 +101,6 @@ def _step(row: StepRow, with_body: bool) -> ReceiptStep:
         tools=[tool["name"] for tool in body["tools"]],
         history_omitted=row.history_omitted,
         body_sha256=row.body_sha256,
-        context=_CONTEXT,
         output=None if row.output is None else msgspec.json.decode(row.output),
         body=row.body if with_body else UNSET,
     )

@@ -5,7 +5,7 @@ Histories, transcripts and timelines are queries over the journal.
 
 from carrel.journal.changes import ChangePage, changes_since, sequence_at
 from carrel.journal.feed import FeedStart, feed_pages, feed_start
-from carrel.journal.follower_store import events_behind
+from carrel.journal.follower_store import events_behind, feed_is_late
 from carrel.journal.followers import Follower, FollowerDuty
 from carrel.journal.model import (
     OWNERS,
@@ -52,7 +52,7 @@ __all__ = [
     "NewEntry", "NewNotification", "NotificationShape", "NotificationType", "about_lane", "any_event_after",
     "append_entry", "append_event", "attached_in_lane", "attached_in_session", "changes_of_run", "changes_since",
     "count_unread", "delete_lane_entries", "delete_session_entries", "entries_by_session", "entries_of_run",
-    "entries_of_session", "entries_since", "events_after", "events_behind", "feed_pages", "feed_start",
+    "entries_of_session", "entries_since", "events_after", "events_behind", "feed_is_late", "feed_pages", "feed_start",
     "first_event_since", "forget_mailbox", "json_text", "mailbox_of", "newest_event", "newest_notifications",
     "notify", "prune_events", "prune_notifications", "pruned_event", "read_notification", "read_oldest_notifications",
     "runs_told_of", "sequence_at", "session_has_entries", "talk_around_run", "talk_of_runs",

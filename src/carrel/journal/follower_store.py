@@ -60,6 +60,14 @@ def release_positions(tx: Tx, name: str) -> int:
     return tx.run("UPDATE followers SET lease_until = NULL WHERE name = :name AND lease_until IS NOT NULL", name=name)
 
 
+def feed_is_late(tx: Tx, before: int) -> bool:
+    """Return whether an event from before a moment is still held back by the horizon, or unhandled by a follower."""
+    oldest = "SELECT e.at FROM events e WHERE e.account_id = {} AND e.seq > {} ORDER BY e.seq LIMIT 1"
+    held_back = f"SELECT 1 FROM accounts a WHERE ({oldest.format('a.id', ':horizon')}) < :before"
+    unhandled = f"SELECT 1 FROM followers f WHERE ({oldest.format('f.account_id', 'f.cursor')}) < :before"
+    return tx.one(f"{held_back} UNION ALL {unhandled} LIMIT 1", horizon=tx.horizon(), before=before) is not None
+
+
 def events_behind(tx: Tx, access: Access) -> dict[str, int]:
     """Return how many events each follower of an account has still to handle."""
     sql = (

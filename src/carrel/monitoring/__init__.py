@@ -2,12 +2,20 @@
 
 from carrel.monitoring.caller_store import CallerRunFilter, Phase, count_caller_runs, newest_caller_runs
 from carrel.monitoring.notifications import notify_people, observe_runs, subject_of
-from carrel.monitoring.store import RunFilter, count_live, newest_end, queue_order, runs_newest_first, stuck_lanes
+from carrel.monitoring.store import (
+    RunFilter,
+    WaitsFor,
+    count_live,
+    newest_end,
+    queue_order,
+    runs_newest_first,
+    stuck_lanes,
+)
 from carrel.monitoring.visibility import visible_run
 from carrel.monitoring.why import Why, explain
 
 __all__ = [
-    "CallerRunFilter", "Phase", "RunFilter", "Why", "count_caller_runs", "count_live", "explain",
+    "CallerRunFilter", "Phase", "RunFilter", "WaitsFor", "Why", "count_caller_runs", "count_live", "explain",
     "newest_caller_runs", "newest_end", "notify_people", "observe_runs", "queue_order", "runs_newest_first",
     "stuck_lanes", "subject_of", "visible_run",
 ]  # fmt: skip

@@ -1,12 +1,15 @@
 """The SQL of lists and counts of runs."""
 
-from typing import Any
+from typing import Any, Literal
 
 from msgspec import Struct, structs
 
 from carrel.kernel import Access
 from carrel.runs import RUN_TABLE, SELECT_RUN, Run
 from carrel.storage import Tx
+
+# A run waits for a person, or for the program that sent its message to return the output of a function.
+WaitsFor = Literal["person", "program"]
 
 
 class RunFilter(Struct, frozen=True, kw_only=True):
@@ -18,12 +21,16 @@ class RunFilter(Struct, frozen=True, kw_only=True):
     actor_id: str | None = None
     state: str | None = None
     provenance_kind: str | None = None
+    waits_for: WaitsFor | None = None
 
 
 def runs_newest_first(tx: Tx, access: Access, wanted: RunFilter, *, before: str | None, limit: int) -> list[Run]:
     """Return runs behind a cursor, newest first."""
     values: dict[str, Any] = {name: value for name, value in structs.asdict(wanted).items() if value is not None}
+    waits_for = values.pop("waits_for", None)
     where = ["account_id = :account", *(f"{name} = :{name}" for name in values)]
+    if waits_for is not None:
+        where.append(f"state = 'waiting' AND waiting_for {'=' if waits_for == 'program' else '<>'} 'tool_output'")
     if before is not None:
         where.append("id < :before")
         values["before"] = before
@@ -32,10 +39,11 @@ def runs_newest_first(tx: Tx, access: Access, wanted: RunFilter, *, before: str 
 
 
 def count_live(tx: Tx, access: Access) -> dict[tuple[str, str], int]:
-    """Return how many runs are queued, running and waiting, by (state, agent)."""
+    """Return how many runs are queued, running, and waiting for a `person` or a `program`, by (state, agent)."""
     sql = (
-        "SELECT state, agent_id, count(*) FROM runs WHERE account_id = :account "
-        "AND state IN ('queued', 'running', 'waiting') GROUP BY state, agent_id"
+        "SELECT CASE WHEN state <> 'waiting' THEN state WHEN waiting_for = 'tool_output' THEN 'program' "
+        "ELSE 'person' END AS doing, agent_id, count(*) FROM runs WHERE account_id = :account "
+        "AND state IN ('queued', 'running', 'waiting') GROUP BY doing, agent_id"
     )
     return {(row[0], row[1]): row[2] for row in tx.all(sql, access)}
 

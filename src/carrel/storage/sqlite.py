@@ -113,6 +113,10 @@ class SqliteTx:
         # One writer numbers and commits, so nothing can still appear below what is visible.
         return _NO_HORIZON
 
+    def schema(self) -> int:
+        ((number,),) = self._cursor.execute("PRAGMA user_version").fetchall()
+        return int(number)
+
 
 class LongSqliteTx(SqliteTx):
     """A transaction of a long read."""

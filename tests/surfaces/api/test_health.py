@@ -2,13 +2,16 @@
 
 import asyncio
 
+import apsw
 import httpx
 import pytest
 
 import carrel
 from carrel.kernel import METRICS, SystemClock
+from carrel.storage import Tx, migrations, sqlite_path
 from carrel.surfaces.api import Recorder
 from tests.harness.server import HttpServer, open_http_server
+from tests.surfaces.api_calls import send_and_wait
 
 pytestmark = pytest.mark.anyio
 
@@ -21,7 +24,7 @@ async def test_a_living_server_says_so_to_anybody(nobody: httpx.AsyncClient) -> 
 async def test_a_ready_server_names_every_check(nobody: httpx.AsyncClient) -> None:
     answer = await nobody.get("/readyz")
     assert answer.status_code == 200
-    names = ("storage", "migrations", "dispatcher", "feed", "gateway", "search")
+    names = ("storage", "migrations", "dispatcher", "feed", "gateway")
     assert answer.json() == {"status": "ready", "checks": dict.fromkeys(names, "ok")}
 
 
@@ -47,7 +50,49 @@ async def test_a_store_that_is_gone_is_told(sqlite_url: str) -> None:
         assert (await nobody.get("/healthz")).status_code == 200
         answer = await nobody.get("/readyz")
     assert answer.status_code == 503
-    assert answer.json()["checks"]["storage"] == "failed"
+    checks = answer.json()["checks"]
+    assert (checks["storage"], checks["migrations"], checks["feed"]) == ("failed", "failed", "failed")
+
+
+@pytest.mark.parametrize(("away", "level", "status"), [(1, "degraded", 200), (-1, "failed", 503)])
+async def test_a_store_with_the_schema_of_another_version_is_told(
+    store_url: str, away: int, level: str, status: int
+) -> None:
+    other = migrations()[-1].number + away
+    async with open_http_server(store_url, works=False) as server, server.client(None) as nobody:
+        if server.db.engine == "sqlite":
+            apsw.Connection(str(sqlite_path(store_url))).execute(f"PRAGMA user_version={other}")
+        else:
+            newest = "(SELECT max(number) FROM schema_version)"
+            sql = f"UPDATE schema_version SET number = :other WHERE number = {newest}"
+            await server.db.write(lambda tx: tx.run(sql, other=other))
+        answer = await nobody.get("/readyz")
+    assert (answer.status_code, answer.json()["checks"]["migrations"]) == (status, level)
+    assert answer.json()["checks"]["storage"] == "ok"
+
+
+async def test_a_follower_that_does_not_keep_up_degrades_the_feed(
+    either_server: HttpServer, on_either: httpx.AsyncClient
+) -> None:
+    await send_and_wait(on_either, "hello")
+    db = either_server.db
+
+    def follow(tx: Tx, cursor: int) -> None:
+        sql = "INSERT INTO followers (account_id, name, cursor, updated_at) VALUES (:account, 'slow', :cursor, 0) "
+        sql += "ON CONFLICT (account_id, name) DO UPDATE SET cursor = :cursor"
+        tx.run(sql, either_server.access, cursor=cursor)
+
+    async def feed() -> str:
+        return str((await on_either.get("/readyz")).json()["checks"]["feed"])
+
+    await db.write(lambda tx: follow(tx, 0))
+    assert await feed() == "ok", "it has had no time yet"
+    await db.write(lambda tx: tx.run("UPDATE events SET at = at - 120000"))
+    assert await feed() == "degraded"
+    newest = await db.read(lambda tx: tx.one("SELECT max(seq) FROM events"))
+    assert newest is not None
+    await db.write(lambda tx: follow(tx, newest[0]))
+    assert await feed() == "ok"
 
 
 async def test_health_counts_the_lanes_of_the_asker(
@@ -59,9 +104,8 @@ async def test_health_counts_the_lanes_of_the_asker(
     health = (await client.get("/api/health")).json()
     assert health["lanes"] == {"busy": 1, "queued": 2, "stuck": 0}
     assert health["status"] == "ready"
-    assert health["contextInjection"] == []
-    assert health["classifier"] == {"pending": 0, "oldestPendingSeconds": 0}
-    assert health["index"] == {"lagSeconds": 0.0, "pending": 0, "mode": "none"}
+    # What this server does not have is not reported.
+    assert set(health) == {"status", "checks", "lanes", "waiting"}
     assert (await other_client.get("/api/health")).json()["lanes"] == {"busy": 0, "queued": 0, "stuck": 0}
     server.agent.release("health")
 

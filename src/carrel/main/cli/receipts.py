@@ -36,10 +36,8 @@ def _show_step(step: Step, screen: Screen, *, in_full: bool) -> None:
     screen.line()
     screen.out.write(screen.paint("bold", f"Step {step['n']}") + f"  attempt {step['attempt']}")
     screen.line(f"  {step.get('model') or 'no model'}  {step.get('sentAt') or ''}")
-    block = (step.get("context") or {}).get("block") or ""
     sections = [
         (f"instructions {step.get('instructionsVersion') or ''}".strip(), _text(step.get("instructions"))),
-        ("context", block),
         ("input", _text(step.get("input"))),
         ("output", _text(step.get("output"))),
     ]
@@ -47,7 +45,6 @@ def _show_step(step: Step, screen: Screen, *, in_full: bool) -> None:
     for name, text in sections:
         screen.line(f"  {name:<18} {bar(len(text), largest)} {len(text):>7,} characters")
     _show_tools(step, screen)
-    _show_items(step, screen)
     for name, text in sections:
         if text:
             screen.line()
@@ -60,15 +57,6 @@ def _show_tools(step: Step, screen: Screen) -> None:
     screen.line(f"  tools ({len(tools)})".ljust(21) + (", ".join(str(tool) for tool in tools) or "none"))
     if step.get("historyOmitted"):
         screen.line(f"  left out           {step['historyOmitted']} earlier messages")
-
-
-def _show_items(step: Step, screen: Screen) -> None:
-    for item in (step.get("context") or {}).get("items") or []:
-        score = f" {item['score']:.2f}" if item.get("score") is not None else ""
-        words = (
-            f"{item.get('section')}: {item.get('kind')} {item.get('id')} from {item.get('scope') or item.get('source')}"
-        )
-        screen.line(f"  · {words}{score}: {item.get('reason')}")
 
 
 def _show_text(text: str, screen: Screen, *, in_full: bool) -> None:
@@ -124,11 +112,10 @@ def compare(args: Namespace, screen: Screen) -> int:
         for line in _diff_lines(answer[part].get("diff")):
             colour = {"+": "green", "-": "red", "@": "cyan"}.get(line[:1])
             screen.out.write("  " + (screen.paint(colour, _flat(line)) if colour else _flat(line)) + "\n")
-    for part in ("context", "tools"):
-        screen.line(f"{part}:")
-        for sign, name, colour in (("+", "added", "green"), ("-", "removed", "red")):
-            for item in answer[part].get(name) or []:
-                screen.out.write("  " + screen.paint(colour, f"{sign} {_flat(_named(item))}") + "\n")
+    screen.line("tools:")
+    for sign, name, colour in (("+", "added", "green"), ("-", "removed", "red")):
+        for tool in answer["tools"].get(name) or []:
+            screen.out.write("  " + screen.paint(colour, f"{sign} {_flat(tool)}") + "\n")
     return Exit.OK
 
 
@@ -140,12 +127,6 @@ def _diff_lines(diff: object) -> Iterable[str]:
 
 def _flat(text: str) -> str:
     return "".join(sign if sign.isprintable() or sign == "\t" else "�" for sign in text)
-
-
-def _named(item: object) -> str:
-    if isinstance(item, dict):
-        return " ".join(str(item[name]) for name in ("section", "kind", "id", "reason") if item.get(name))
-    return str(item)
 
 
 def why(args: Namespace, screen: Screen) -> int:

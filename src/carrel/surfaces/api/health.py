@@ -1,13 +1,13 @@
 """Whether the server is alive and ready, the state of its lanes, and the settings it runs with."""
 
+from collections import Counter
 from typing import Any, Literal
 
-from carrel.access import every_account
-from carrel.journal import feed_start
-from carrel.kernel import DEFAULT_ACCOUNT_SLUG, MS_PER_SECOND, Access, Clock, Code, Refusal, system_access
-from carrel.kernel.limits import GATEWAY_CHECK_SECONDS
+from carrel.journal import feed_is_late
+from carrel.kernel import DEFAULT_ACCOUNT_SLUG, MS_PER_SECOND, Access, Clock, Code, Refusal
+from carrel.kernel.limits import FEED_LATE_SECONDS, GATEWAY_CHECK_SECONDS
 from carrel.monitoring import count_live, stuck_lanes
-from carrel.storage import Tx
+from carrel.storage import Tx, migrations
 from carrel.surfaces.api.endpoint import OPEN, OWNER, Call, NoQuery, Out, Reply, endpoint
 from carrel.surfaces.http.house import House
 
@@ -29,7 +29,6 @@ class Checks(Out, frozen=True, kw_only=True):
     dispatcher: Level
     feed: Level
     gateway: Level
-    search: Level
 
 
 class Ready(Out, frozen=True, kw_only=True):
@@ -37,21 +36,6 @@ class Ready(Out, frozen=True, kw_only=True):
 
     status: Literal["ready", "not_ready"]
     checks: Checks
-
-
-class Injection(Out, frozen=True, kw_only=True):
-    """When an agent last received context."""
-
-    agent_id: str
-    last_injected_at: str | None
-    runs_since: int
-
-
-class Classifying(Out, frozen=True, kw_only=True):
-    """The entries that wait to be classified."""
-
-    pending: int
-    oldest_pending_seconds: int
 
 
 class LaneCounts(Out, frozen=True, kw_only=True):
@@ -62,12 +46,11 @@ class LaneCounts(Out, frozen=True, kw_only=True):
     stuck: int
 
 
-class IndexState(Out, frozen=True, kw_only=True):
-    """How far the search index is behind."""
+class WaitingCounts(Out, frozen=True, kw_only=True):
+    """How many runs wait for a person, and how many for the program that sent their message."""
 
-    lag_seconds: float
-    pending: int
-    mode: Literal["hybrid", "lexical", "none"]
+    person: int
+    program: int
 
 
 class Health(Out, frozen=True, kw_only=True):
@@ -75,10 +58,8 @@ class Health(Out, frozen=True, kw_only=True):
 
     status: Literal["ready", "not_ready"]
     checks: Checks
-    context_injection: list[Injection]
-    classifier: Classifying
     lanes: LaneCounts
-    index: IndexState
+    waiting: WaitingCounts
 
 
 class SettingShown(Out, frozen=True, kw_only=True):
@@ -104,28 +85,34 @@ class Readiness:
         self._clock = clock
         self._gateway: Level = "ok"
         self._gateways_again_at = 0
+        self._schema = migrations()[-1].number
 
     async def check(self) -> Ready:
         """Return the state of the server now."""
-        stored = await self._storage()
+        storage, migrated, feed = await self._store()
         checks = Checks(
-            storage=stored,
-            # A database with another schema is never opened, so one that answers has been migrated.
-            migrations=stored,
+            storage=storage,
+            migrations=migrated,
             dispatcher="failed" if self._house.draining() else "ok" if self._house.works else "degraded",
-            feed=stored,
+            feed=feed,
             gateway=await self._gateways(),
-            search="ok",
         )
-        failed = "failed" in (checks.storage, checks.dispatcher)
+        failed = "failed" in (checks.storage, checks.migrations, checks.dispatcher)
         return Ready(status="not_ready" if failed else "ready", checks=checks)
 
-    async def _storage(self) -> Level:
+    async def _store(self) -> tuple[Level, Level, Level]:
+        """Return the state of the storage, of its migrations and of its feed."""
         try:
-            await self._house.db.read(_read_feed)
+            migrated, feed = await self._house.db.read(self._look)
         except Exception:  # boundary: whatever is wrong with the database, the answer is that it failed
-            return "failed"
-        return "ok"
+            return "failed", "failed", "failed"
+        return "ok", migrated, feed
+
+    def _look(self, tx: Tx) -> tuple[Level, Level]:
+        applied = tx.schema()
+        # A newer version of this server may migrate a store that this one is using.
+        migrated: Level = "ok" if applied == self._schema else "degraded" if applied > self._schema else "failed"
+        return migrated, "degraded" if feed_is_late(tx, tx.now - FEED_LATE_SECONDS * MS_PER_SECOND) else "ok"
 
     async def _gateways(self) -> Level:
         now = self._clock.now_ms()
@@ -134,11 +121,6 @@ class Readiness:
             self._gateway = "ok" if all(up.values()) else "degraded"
             self._gateways_again_at = now + GATEWAY_CHECK_SECONDS * MS_PER_SECOND
         return self._gateway
-
-
-def _read_feed(tx: Tx) -> None:
-    for account in every_account(tx)[:1]:
-        feed_start(tx, system_access(account.id), None)
 
 
 def _readiness(call: Call[None, NoQuery]) -> Readiness:
@@ -163,24 +145,18 @@ async def show_ready(call: Call[None, NoQuery]) -> Reply:
 async def show_health(call: Call[None, NoQuery]) -> Health:
     """Get the state of the server and of the lanes that the caller may see."""
     ready = await _readiness(call).check()
-    return Health(
-        status=ready.status,
-        checks=ready.checks,
-        context_injection=[],
-        classifier=Classifying(pending=0, oldest_pending_seconds=0),
-        lanes=await call.read(_lanes),
-        index=IndexState(lag_seconds=0, pending=0, mode="none"),
-    )
+    lanes, waiting = await call.read(_counts)
+    return Health(status=ready.status, checks=ready.checks, lanes=lanes, waiting=waiting)
 
 
-def _lanes(tx: Tx, access: Access) -> LaneCounts:
+def _counts(tx: Tx, access: Access) -> tuple[LaneCounts, WaitingCounts]:
     mine = {access.agent_id} if access.agent_id else None
-    live = {key: count for key, count in count_live(tx, access).items() if mine is None or key[1] in mine}
-    return LaneCounts(
-        busy=sum(count for (state, _), count in live.items() if state == "running"),
-        queued=sum(count for (state, _), count in live.items() if state == "queued"),
-        stuck=sum(count for agent, count in stuck_lanes(tx, access).items() if mine is None or agent in mine),
-    )
+    live: Counter[str] = Counter()
+    for (state, agent), count in count_live(tx, access).items():
+        live[state] += count if mine is None or agent in mine else 0
+    stuck = sum(count for agent, count in stuck_lanes(tx, access).items() if mine is None or agent in mine)
+    lanes = LaneCounts(busy=live["running"], queued=live["queued"], stuck=stuck)
+    return lanes, WaitingCounts(person=live["person"], program=live["program"])
 
 
 def require_operator(access: Access) -> None:

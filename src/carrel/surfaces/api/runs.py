@@ -16,7 +16,7 @@ from carrel.kernel.limits import (
     WAIT_SECONDS_DEFAULT,
     WAIT_SECONDS_MAX,
 )
-from carrel.monitoring import RunFilter, Why, explain, runs_newest_first, visible_run
+from carrel.monitoring import RunFilter, WaitsFor, Why, explain, runs_newest_first, visible_run
 from carrel.runs import Run, answer, cancel, deliver, require_cancelled, retry
 from carrel.sessions import find_session, lane_for_work
 from carrel.storage import LongTx, Tx
@@ -57,6 +57,7 @@ class RunsQuery(In, frozen=True, kw_only=True):
     goal_id: Words | None = None
     auto_run_id: Words | None = None
     state: State | None = None
+    waiting_for: WaitsFor | None = None
     provenance: Words | None = None
     limit: int | None = None
     cursor: str | None = None
@@ -164,6 +165,7 @@ def _filter(tx: Tx, access: Access, query: RunsQuery) -> RunFilter | None:
         agent_id=agent.id if agent else access.agent_id,
         task_id=query.task_id,
         state=query.state,
+        waits_for=query.waiting_for,
         provenance_kind=query.provenance,
     )
 

@@ -1,4 +1,4 @@
-// The receipt dialog: what the agent saw, how large each part was, and why each item was included.
+// The receipt dialog: what the agent saw, and how large each part was.
 
 import { get, runPath } from "./api.js";
 import { h, setChildren } from "./dom.js";
@@ -39,7 +39,6 @@ function stepNode(step, open) {
   const input = inputItems(step.input);
   const parts = [
     ["instructions", step.instructions ?? ""],
-    ["context", step.context?.block ?? ""],
     ["input", input.map((item) => item.text).join("\n")],
     ["output", outputText(step.output)],
   ];
@@ -48,7 +47,6 @@ function stepNode(step, open) {
     h("summary", {}, `Step ${step.n}${attempt}`, h("span", { class: "note" }, [step.model, time(step.sentAt)].filter(Boolean).join(" · "))),
     sizes(parts),
     part("Instructions", step.instructions, [step.instructionsVersion, shortHash(step.instructionsSha256)].filter(Boolean).join(" · ")),
-    contextPart(step.context),
     h("details", { class: "part" }, h("summary", {}, "Input", h("span", { class: "note" }, plural(input.length, "item") + omitted(step.historyOmitted))), input.map(inputNode)),
     h("details", { class: "part" }, h("summary", {}, "Tools", h("span", { class: "note" }, plural((step.tools ?? []).length, "tool"))),
       h("ul", { class: "chips" }, (step.tools ?? []).map((name) => h("li", {}, typeof name === "string" ? name : name.name)))),
@@ -74,25 +72,6 @@ function sizes(parts) {
 function part(title, text, note) {
   if (!text) return null;
   return h("details", { class: "part" }, h("summary", {}, title, h("span", { class: "note" }, note)), h("pre", { class: "code wrap", tabindex: 0 }, text));
-}
-
-function contextPart(context) {
-  if (!context?.block && !(context?.items?.length > 0)) return null;
-  const items = context.items ?? [];
-  const note = [plural(items.length, "item"), context.degraded ? `shortened: ${context.degraded}` : ""].filter(Boolean).join(" · ");
-  return h("details", { class: "part" },
-    h("summary", {}, "Context", h("span", { class: "note" }, note)),
-    items.length > 0 ? h("ul", { class: "context-items" }, items.map(contextItem)) : null,
-    context.block ? h("pre", { class: "code wrap", tabindex: 0 }, context.block) : null);
-}
-
-function contextItem(item) {
-  const score = typeof item.score === "number" ? `score ${item.score.toFixed(2)}` : "";
-  const reason = typeof item.reason === "string" ? item.reason : item.reason ? JSON.stringify(item.reason) : "";
-  return h("li", {},
-    h("b", {}, item.section ?? item.kind ?? "item"), h("code", {}, item.id ?? ""),
-    h("span", { class: "note" }, [item.scope, item.source, score, item.chars ? characters(item.chars) : ""].filter(Boolean).join(" · ")),
-    reason ? h("span", { class: "reason" }, reason) : null);
 }
 
 /** Return the input as a list of role and text, whether it was sent as a string or as items. */
