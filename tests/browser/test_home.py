@@ -74,6 +74,19 @@ def test_a_waiting_run_is_listed_and_answered(signed_in: OpenPage, client: Clien
     expect(lane(page, "Hall")).to_contain_text("Idle")
 
 
+def test_a_run_that_waits_for_a_program_is_counted_apart(
+    signed_in: OpenPage, client: Client, model: ScriptedModel
+) -> None:
+    page = signed_in()
+    expect(count(page, "waiting for a program")).to_be_hidden()
+    model.on("What is the weather", calls(("get_weather", {"city": "Rome"})))
+    weather = {"type": "function", "name": "get_weather", "parameters": {"type": "object"}}
+    client.post("/v1/responses", {"model": "carrel", "input": "What is the weather", "tools": [weather]})
+    expect(count(page, "waiting for a program")).to_have_text("1")
+    expect(count(page, "waiting for you")).to_have_text("0")
+    expect(page.get_by_role("region", name="Waiting for you")).to_be_hidden()
+
+
 def test_a_half_written_answer_survives_the_changes_around_it(
     signed_in: OpenPage, client: Client, model: ScriptedModel
 ) -> None:

@@ -80,6 +80,7 @@ MEANINGS = {
     "runs.lease_seconds": "how long until the run of a lost worker is taken back",
     "runs.retention_days": "how long ended runs are kept; 0 for ever",
     "runs.timeout_minutes": "time limit of a run that sets none; 0 for none",
+    "responses.tool_output_wait_minutes": "how long a run waits for the output of a program's function; 0 for ever",
     "runs.waiting_days": "how long a run waits for a person; 0 for ever",
     "server.drain_seconds": "how long running turns may take to finish when the server stops",
     "server.host": "address to listen on",

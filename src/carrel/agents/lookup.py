@@ -2,7 +2,7 @@
 
 from carrel.access import account_of
 from carrel.agents.model import MAIN_AGENT, Agent
-from carrel.agents.store import agent_by_slug
+from carrel.agents.store import agent_by_slug, every_agent
 from carrel.kernel import Access, not_found
 from carrel.storage import Tx
 
@@ -12,6 +12,11 @@ def may_address(access: Access, agent_id: str) -> bool:
     if access.kind in ("agent", "run"):
         return agent_id == access.agent_id
     return access.kind != "client" or agent_id in access.agent_ids
+
+
+def callable_agents(tx: Tx, access: Access) -> list[Agent]:
+    """Return the agents that the caller may send to and that are enabled."""
+    return [agent for agent in every_agent(tx, access) if agent.enabled and may_address(access, agent.id)]
 
 
 def named_agent(tx: Tx, access: Access, name: str) -> Agent:

@@ -149,6 +149,12 @@ class RunsSettings(Section, frozen=True, kw_only=True):
     lane_queue_max: Count = 9_999
 
 
+class ResponsesSettings(Section, frozen=True, kw_only=True):
+    """The Open Responses surface."""
+
+    tool_output_wait_minutes: Minutes = 60
+
+
 class A2aTasksSettings(Section, frozen=True, kw_only=True):
     """Limits of runs that came in over A2A."""
 
@@ -321,6 +327,7 @@ class Settings(Section, frozen=True, kw_only=True):
     delivery: DeliverySettings = DeliverySettings()
     sessions: SessionsSettings = SessionsSettings()
     runs: RunsSettings = RunsSettings()
+    responses: ResponsesSettings = ResponsesSettings()
     a2a: A2aSettings = A2aSettings()
     tools: ToolsSettings = ToolsSettings()
     agents: AgentsSettings = AgentsSettings()

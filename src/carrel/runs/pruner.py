@@ -48,7 +48,7 @@ class Pruner:
 
 def prune(tx: Tx, settings: Settings, more: Sequence[Prune] = ()) -> int:
     """Delete, archive or close one batch of what is past its limits; return how much, 0 when nothing is left."""
-    removed = _expire_waits(tx, _ago(tx, settings.runs.waiting_days))
+    removed = _expire_waits(tx, settings)
     for account in every_account(tx):
         access = system_access(account.id, account.slug)
         removed += _prune_runs(tx, access, _ago(tx, settings.runs.retention_days), a2a=False)
@@ -86,8 +86,13 @@ def _prune_runs(tx: Tx, access: Access, before: int, *, a2a: bool) -> int:
     return len(old)
 
 
-def _expire_waits(tx: Tx, before: int) -> int:
-    old = store.expired_waits(tx, before, PRUNE_ROWS_MAX)
+def _expire_waits(tx: Tx, settings: Settings) -> int:
+    old = store.expired_waits(
+        tx,
+        person_before=_ago(tx, settings.runs.waiting_days),
+        program_before=_ago(tx, settings.responses.tool_output_wait_minutes * MS_PER_MINUTE / MS_PER_DAY),
+        limit=PRUNE_ROWS_MAX,
+    )
     for seen in old:
         lock_lane(tx, seen.access, seen.key)
         run = store.hold_run(tx, seen.access, seen.id)

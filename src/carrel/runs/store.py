@@ -28,13 +28,26 @@ def may_move(*before: str, to: str) -> str:
     return f"state IN ({quoted})"
 
 
-def expired_waits(tx: Tx, before: int, limit: int) -> list[Run]:
-    """Return runs across all accounts that have waited for a person since before a moment, in lane order."""
+def expired_waits(tx: Tx, *, person_before: int, program_before: int, limit: int) -> list[Run]:
+    """Return runs across all accounts that have waited since before a moment, in lane order.
+
+    The moment is another one for runs that wait for a program than for those that wait for a person.
+    """
     sql = (
-        f"{SELECT_RUN} WHERE account_id IN (SELECT id FROM accounts) AND state = 'waiting' AND updated_at < :before "
+        f"{SELECT_RUN} WHERE account_id IN (SELECT id FROM accounts) AND state = 'waiting' "
+        "AND updated_at < CASE WHEN waiting_for = 'tool_output' THEN :program_before ELSE :person_before END "
         "ORDER BY account_id, key LIMIT :limit"
     )
-    return RUN_TABLE.rows(tx.all(sql, before=before, limit=limit))
+    return RUN_TABLE.rows(tx.all(sql, person_before=person_before, program_before=program_before, limit=limit))
+
+
+def waits_for_outputs(tx: Tx, access: Access, agent_id: str, limit: int) -> list[Run]:
+    """Return the caller's newest runs with an agent that wait for outputs of its functions."""
+    sql = (
+        f"{SELECT_RUN} WHERE account_id = :account AND state = 'waiting' AND waiting_for = 'tool_output' "
+        "AND actor_id = :actor AND agent_id = :agent ORDER BY id DESC LIMIT :limit"
+    )
+    return RUN_TABLE.rows(tx.all(sql, access, actor=access.actor_id, agent=agent_id, limit=limit))
 
 
 def ended_runs(tx: Tx, access: Access, before: int, *, a2a: bool, limit: int) -> list[Run]:

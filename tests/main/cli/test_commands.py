@@ -217,6 +217,13 @@ def test_a_waiting_run_is_answered(
     assert server.asked[0].body == body
 
 
+def test_a_run_that_waits_for_a_program_asks_nobody(at: Carrel, server: TinyServer) -> None:
+    answer_runs(server, *[run_of(state="waiting", waitingFor="tool_output", reply=None, note="Call get_weather.")] * 3)
+    ended = at("runs", "wait", "run_1")
+    assert ended.out == "Waiting for a program: Call get_weather.\n"
+    assert "To answer" not in ended.err
+
+
 def test_an_answer_without_content_is_wrong_usage(at: Carrel) -> None:
     assert at("runs", "answer", "run_1").code == 2
 

@@ -14,7 +14,8 @@ from tests.main.cli.conftest import Carrel, run_of
 def standing_server(server: TinyServer) -> None:
     checks = {"storage": "ok", "gateway": "degraded"}
     server.answers("GET", "/healthz", {"status": "ok", "version": "0.1.0"})
-    server.answers("GET", "/api/health", {"status": "ready", "checks": checks, "lanes": {"busy": 2, "queued": 5}})
+    counts = {"lanes": {"busy": 2, "queued": 5}, "waiting": {"person": 1, "program": 3}}
+    server.answers("GET", "/api/health", {"status": "ready", "checks": checks, **counts})
     server.answers("GET", "/readyz", {"status": "not_ready", "checks": checks | {"storage": "failed"}}, status=503)
     me = {"actor": {"kind": "owner", "id": "usr_1"}, "account": {"slug": "default"}}
     server.answers("GET", "/api/auth/me", me)
@@ -22,7 +23,7 @@ def standing_server(server: TinyServer) -> None:
     failed = run_of(state="failed", error={"message": "away"})
 
     def runs(asked: Asked) -> tuple[int, Any]:
-        return 200, {"runs": [waiting] if asked.query["state"] == "waiting" else [failed]}
+        return 200, {"runs": [waiting] if asked.query.get("waitingFor") == "person" else [failed]}
 
     server.does("GET", "/api/runs", runs)
 
@@ -32,6 +33,7 @@ def test_status_shows_lanes_and_what_waits(at: Carrel, on_terminal: Carrel, serv
     shown = at("status").out
     for line in ("lanes busy\t2", "runs queued\t5", "waiting for you\t1", "recent failures\t1", "unhealthy\tgateway"):
         assert line in shown
+    assert "waiting for a program\t3" in shown
     assert "Waiting for your input: Which?" in on_terminal("status").out
     assert json.loads(at("status", "--json").out)["health"]["lanes"] == {"busy": 2, "queued": 5}
 

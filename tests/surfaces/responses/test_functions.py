@@ -6,6 +6,9 @@ from typing import Any
 import httpx
 import pytest
 
+from carrel.kernel.settings import ResponsesSettings, Settings
+from carrel.runs.pruner import prune
+from carrel.storage import Tx
 from tests.harness.server import HttpServer, open_http_server
 from tests.surfaces.responses.client import (
     WEATHER,
@@ -23,6 +26,18 @@ from tests.surfaces.responses.client import (
 pytestmark = pytest.mark.anyio
 ROME = "do " + json.dumps([["get_weather", {"city": "Rome"}]])
 TWICE = "do " + json.dumps([["get_weather", {"city": "Rome"}], ["get_weather", {"city": "Oslo"}]])
+
+
+async def ended(client: httpx.AsyncClient, response: Json) -> tuple[str, str | None]:
+    """State and reason of the run of a response."""
+    run = (await client.get(f"/api/runs/{response['metadata']['runId']}")).json()["run"]
+    return run["state"], run["reason"]
+
+
+async def waiting(client: httpx.AsyncClient) -> Json:
+    """How many runs wait for whom."""
+    counts: Json = (await client.get("/api/health")).json()["waiting"]
+    return counts
 
 
 async def test_a_call_comes_back_and_its_output_continues_the_same_run(on_either: httpx.AsyncClient) -> None:
@@ -123,13 +138,79 @@ async def test_the_same_talk_sent_again_to_a_waiting_response_goes_on_with_it(cl
     assert text_of(second) == "done"
 
 
-async def test_a_new_message_leaves_the_call_pending(client: httpx.AsyncClient) -> None:
-    first = await respond(client, ROME, tools=[WEATHER])
-    other = await respond(client, "never mind", previous_response_id=first["id"])
+async def test_a_new_message_in_the_session_ends_the_wait_for_the_output(on_either: httpx.AsyncClient) -> None:
+    first = await respond(on_either, ROME, tools=[WEATHER])
+    other = await respond(on_either, "never mind", previous_response_id=first["id"])
     assert text_of(other) == "echo: never mind"
     assert other["metadata"]["runId"] != first["metadata"]["runId"]
+    assert await ended(on_either, first) == ("cancelled", "continued")
     late = [output(calls_of(first)[0], "sunny")]
-    assert text_of(await respond(client, late, tools=[WEATHER], previous_response_id=first["id"])) == "done"
+    refusal = refused(await post(on_either, late, tools=[WEATHER], previous_response_id=first["id"]))
+    assert refusal == (400, "invalid_params", "input.0.call_id")
+    shown = await read(on_either, first["id"])
+    assert (shown["status"], shown["output"]) == ("completed", first["output"]), "it was complete and stays so"
+
+
+async def test_a_wait_ends_when_its_calls_come_back_as_history_elsewhere(on_either: httpx.AsyncClient) -> None:
+    asked = {"role": "user", "content": TWICE}
+    first = await respond(on_either, [asked], tools=[WEATHER], store=False)
+    # Clients write the same arguments in other ways.
+    call = calls_of(first)[0] | {"arguments": '{ "city" : "Rome" }'}
+    second = await respond(on_either, [asked, call, output(call, "sunny")], tools=[WEATHER], store=False)
+    assert await ended(on_either, first) == ("cancelled", "continued")
+    rest = [asked, call, output(call, "sunny"), calls_of(second)[0], output(calls_of(second)[0], "snow")]
+    assert text_of(await respond(on_either, rest, tools=[WEATHER], store=False)) == "done"
+    assert await ended(on_either, second) == ("cancelled", "continued")
+    assert await waiting(on_either) == {"person": 0, "program": 0}
+
+
+async def test_only_the_callers_own_wait_for_just_these_calls_ends(
+    client: httpx.AsyncClient, alice: httpx.AsyncClient
+) -> None:
+    asked = {"role": "user", "content": ROME}
+    first = await respond(client, [asked], tools=[WEATHER])
+    call = calls_of(first)[0]
+    # Some models number their calls, so that an id alone says nothing.
+    for other in (call | {"arguments": '{"city": "Oslo"}'}, call | {"name": "get_time"}, call | {"call_id": "call_x"}):
+        await respond(client, [asked, other, output(other, "sunny")], tools=[WEATHER])
+    await respond(client, [asked, call], tools=[WEATHER])
+    await respond(alice, [asked, call, output(call, "sunny")], tools=[WEATHER])
+    await respond(alice, "something else")
+    assert await ended(client, first) == ("waiting", None)
+    second = await respond(client, [output(call, "sunny")], tools=[WEATHER], previous_response_id=first["id"])
+    assert text_of(second) == "done"
+
+
+async def test_a_wait_for_a_program_is_no_wait_for_a_person(client: httpx.AsyncClient) -> None:
+    first = await respond(client, ROME, tools=[WEATHER])
+    asked = await respond(client, 'do [["request_input", {"question": "Which?"}]]')
+    assert await waiting(client) == {"person": 1, "program": 1}
+    for who, response in (("program", first), ("person", asked)):
+        listed = (await client.get("/api/runs", params={"waitingFor": who})).json()["runs"]
+        assert [run["id"] for run in listed] == [response["metadata"]["runId"]]
+
+
+@pytest.mark.parametrize(("minutes", "hours", "still"), [(60.0, 0.9, True), (60.0, 1.1, False), (0.0, 100, True)])
+async def test_a_wait_for_outputs_ends_after_a_time_of_its_own(
+    store_url: str, minutes: float, hours: float, still: bool
+) -> None:
+    settings = Settings(responses=ResponsesSettings(tool_output_wait_minutes=minutes))
+    async with open_http_server(store_url, settings=settings) as server, server.client() as client:
+        first = await respond(client, ROME, tools=[WEATHER])
+        asked = await respond(client, 'do [["request_input", {"question": "Which?"}]]')
+
+        def age(tx: Tx) -> None:
+            tx.run("UPDATE runs SET updated_at = updated_at - :ms", ms=int(hours * 3_600_000))
+            tx.run("UPDATE entries SET created_at = created_at - :ms", ms=int(hours * 3_600_000))
+
+        await server.db.write(age)
+        await server.db.write(lambda tx: prune(tx, settings))
+        assert await ended(client, first) == (("waiting", None) if still else ("cancelled", "expired"))
+        assert await ended(client, asked) == ("waiting", None)
+        assert await waiting(client) == {"person": 1, "program": int(still)}
+        shown = await read(client, first["id"])
+        assert (shown["status"], shown["output"]) == ("completed", first["output"]), "it was complete and stays so"
+        assert shown["completed_at"] <= first["completed_at"] - int(hours * 3_600) + 1, "since then"
 
 
 async def test_a_stream_tells_calls_with_their_arguments(client: httpx.AsyncClient) -> None:

@@ -109,6 +109,23 @@ def test_it_makes_functions_and_keeps_the_talk_itself(server: RunningServer) -> 
     talk += brought(first)
     second = client.responses.create(model="carrel", input=talk, tools=[TOOL], store=False)
     assert second.output_text == "heard: Rome and Oslo"
+    with server.client() as owner:
+        assert owner.get("/api/health").json()["waiting"] == {"person": 0, "program": 0}, "nothing is left behind"
+
+
+def test_it_lists_models_reads_its_input_and_deletes_responses(server: RunningServer) -> None:
+    client = openai_client(server)
+    assert [model.id for model in client.models.list()] == ["carrel/main"]
+    assert client.models.retrieve("carrel/main").object == "model"
+    talk: Any = [{"role": "user", "content": f"n{number}"} for number in range(5)]
+    response = client.responses.create(model="carrel/main", input=talk)
+    items: list[Any] = list(client.responses.input_items.list(response.id, limit=2, order="asc"))
+    assert [item.content[0].text for item in items] == ["n0", "n1", "n2", "n3", "n4"], "page by page"
+    client.responses.delete(response.id)
+    with pytest.raises(NotFoundError):
+        client.responses.retrieve(response.id)
+    with pytest.raises(NotFoundError):
+        client.models.retrieve("gpt-5")
 
 
 def test_it_makes_functions_while_streaming(server: RunningServer) -> None:

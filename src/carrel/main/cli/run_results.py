@@ -65,7 +65,8 @@ def show_result(run: Run, screen: Screen, *, with_reply: bool = True) -> int:
     if state == "waiting":
         if with_reply:
             screen.line(question_of(run))
-        screen.note(f"To answer: `carrel runs answer {run['id']} TEXT`")
+        if run.get("waitingFor") != "tool_output":
+            screen.note(f"To answer: `carrel runs answer {run['id']} TEXT`")
         return Exit.OK
     if state in _ENDED:
         screen.note(f"The run {'failed' if state == 'failed' else 'was cancelled'}: {why_ended(run)}")
@@ -75,8 +76,10 @@ def show_result(run: Run, screen: Screen, *, with_reply: bool = True) -> int:
 
 
 def question_of(run: Run) -> str:
-    """Return what a waiting run needs from a person."""
+    """Return what a waiting run needs, from a person or from a program."""
     question = run.get("reply") or run.get("note") or "no question was given"
+    if run.get("waitingFor") == "tool_output":
+        return f"Waiting for a program: {question}"
     return f"Waiting for your {run.get('waitingFor') or 'input'}: {question}"
 
 

@@ -18,7 +18,7 @@ def status(args: Namespace, screen: Screen) -> int:
         found = _read(client)
     if screen.as_json:
         return screen.json(found)
-    lanes = found["health"].get("lanes") or {}
+    lanes, waiting = found["health"].get("lanes") or {}, found["health"].get("waiting") or {}
     screen.facts(
         [
             ("server", found["url"]),
@@ -28,7 +28,8 @@ def status(args: Namespace, screen: Screen) -> int:
             ("lanes busy", lanes.get("busy")),
             ("runs queued", lanes.get("queued")),
             ("lanes stuck", lanes.get("stuck")),
-            ("waiting for you", len(found["waiting"])),
+            ("waiting for you", waiting.get("person")),
+            ("waiting for a program", waiting.get("program")),
             ("recent failures", len(found["failed"])),
         ]
     )
@@ -42,7 +43,7 @@ def _read(client: Client) -> dict[str, Any]:
         "url": client.url,
         "version": client.get("/healthz")["version"],
         "health": client.get("/api/health"),
-        "waiting": client.get("/api/runs", {"state": "waiting", "limit": _SHOWN})["runs"],
+        "waiting": client.get("/api/runs", {"waitingFor": "person", "limit": _SHOWN})["runs"],
         "failed": client.get("/api/runs", {"state": "failed", "limit": _SHOWN})["runs"],
     }
 

@@ -11,13 +11,16 @@ from carrel.storage import Tx
 def status(tx: Tx, access: Access, context: CommandContext, _command: ParsedCommand) -> str:
     """Show the state of this session."""
     lane = context.lane
-    live = [run.state for run in live_runs_of_lane(tx, access, lane.key)]
+    live = [
+        "program" if run.waiting_for == "tool_output" else run.state for run in live_runs_of_lane(tx, access, lane.key)
+    ]
     session = open_session_of(tx, access, lane.key)
+    waiting = f"waiting for you: {live.count('waiting')}, for a program: {live.count('program')}"
     generation = f"generation {session.generation}" if session else "no open generation"
     default = "agent default"
     lines = [
         f"Session {lane.session_key.conversation} ({lane.key}), {generation}",
-        f"Running: {live.count('running')}, queued: {live.count('queued')}, waiting: {live.count('waiting')}",
+        f"Running: {live.count('running')}, queued: {live.count('queued')}, {waiting}",
         f"Model: {lane.model or default}, thinking: {lane.thinking_level or default}",
         f"Sending: {lane.send_policy or 'by policy'}",
         f"Tokens: {lane.total_tokens}",

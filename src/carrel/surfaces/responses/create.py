@@ -11,6 +11,7 @@ from carrel.runs import (
     Run,
     continue_run,
     deliver,
+    end_unanswered,
     extras_of,
     is_sender_call,
     live_runs_of_lane,
@@ -101,6 +102,7 @@ def create(tx: Tx, prepared: PreparedRequest, rules: Rules, kept: set[str]) -> C
         extras=None if prepared.extras == TurnExtras() else prepared.extras,
     )
     run = deliver(tx, prepared.access, envelope, rules)
+    end_unanswered(tx, prepared.access, target.key, prepared.input.made)
     response = _new(tx, prepared, target, run)
     insert_response(tx, prepared.access, response)
     return Created(response, is_new=True)

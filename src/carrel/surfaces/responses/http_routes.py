@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route, WebSocketRoute
 
-from carrel.kernel import Access, Refusal
+from carrel.kernel import Access, Refusal, wrong_value
 from carrel.surfaces.http.bodies import decode_body, read_body
 from carrel.surfaces.http.house import House
 from carrel.surfaces.http.idempotency import read_key
@@ -19,10 +19,12 @@ from carrel.surfaces.http.streaming import PING, FrameStream
 from carrel.surfaces.responses.errors import ResponsesError, from_refusal
 from carrel.surfaces.responses.operations import Responses
 from carrel.surfaces.responses.requests import Compact, CreateResponse, Json
+from carrel.surfaces.responses.stored_input import Page
 from carrel.surfaces.responses.stream import Events
 from carrel.surfaces.responses.websocket import Socket
 
 _ROOT = "/v1/responses"
+_MODELS = "/v1/models"
 Handler = Callable[[Request, Access], Awaitable[Response]]
 
 
@@ -46,7 +48,12 @@ class _Http:
             self._route("POST", _ROOT, self._create),
             self._route("POST", f"{_ROOT}/compact", self._compact),
             self._route("POST", f"{_ROOT}/{{id}}/cancel", self._cancel),
+            self._route("GET", f"{_ROOT}/{{id}}/input_items", self._input_items),
             self._route("GET", f"{_ROOT}/{{id}}", self._get),
+            self._route("DELETE", f"{_ROOT}/{{id}}", self._delete),
+            self._route("GET", _MODELS, self._list_models),
+            # The name of a model has a slash.
+            self._route("GET", f"{_MODELS}/{{name:path}}", self._model),
         ]
 
     def _route(self, method: str, path: str, handler: Handler) -> Route:
@@ -85,8 +92,27 @@ class _Http:
     async def _get(self, request: Request, access: Access) -> Response:
         return _answer(await self._responses.read(access, request.path_params["id"]))
 
+    async def _delete(self, request: Request, access: Access) -> Response:
+        return _answer(await self._responses.delete(access, request.path_params["id"]))
+
+    async def _input_items(self, request: Request, access: Access) -> Response:
+        return _answer(await self._responses.input_items(access, request.path_params["id"], _page(request)))
+
+    async def _list_models(self, request: Request, access: Access) -> Response:
+        return _answer(await self._responses.models(access))
+
+    async def _model(self, request: Request, access: Access) -> Response:
+        return _answer(await self._responses.model(access, request.path_params["name"]))
+
     async def _cancel(self, request: Request, access: Access) -> Response:
         return _answer(await self._responses.cancel(access, request.path_params["id"]))
+
+
+def _page(request: Request) -> Page:
+    try:
+        return msgspec.convert(dict(request.query_params), Page, strict=False)
+    except msgspec.ValidationError as error:
+        raise wrong_value(error) from error
 
 
 def _answer(value: Json, headers: dict[str, str] | None = None) -> Response:

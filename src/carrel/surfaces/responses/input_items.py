@@ -44,8 +44,15 @@ class ReadInput(Struct, frozen=True, kw_only=True):
     before: tuple[Json, ...]
     after: tuple[Json, ...]
     outputs: tuple[Output, ...]
-    # Calls that the input itself repeats: their outputs are part of the earlier conversation.
-    replayed: frozenset[str]
+    # Calls that the input itself repeats, with their name and arguments by id: their outputs are part of the earlier
+    # conversation.
+    replayed: dict[str, tuple[str, str]]
+
+    @property
+    def made(self) -> dict[str, tuple[str, str]]:
+        """The calls that the input repeats with their outputs."""
+        answered = {output.call_id for output in self.outputs}
+        return {call_id: call for call_id, call in self.replayed.items() if call_id in answered}
 
 
 def read_input(given: str | list[Any] | None) -> ReadInput:
@@ -67,7 +74,9 @@ def read_input(given: str | list[Any] | None) -> ReadInput:
         outputs=tuple(
             _output(f"input.{n}", item) for n, item in enumerate(items) if item["type"] == "function_call_output"
         ),
-        replayed=frozenset(item["call_id"] for item in items if item["type"] == "function_call"),
+        replayed={
+            item["call_id"]: (item["name"], item["arguments"]) for item in items if item["type"] == "function_call"
+        },
     )
 
 

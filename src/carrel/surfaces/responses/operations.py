@@ -14,9 +14,11 @@ from carrel.surfaces.http.house import House
 from carrel.surfaces.responses.compaction import compacted
 from carrel.surfaces.responses.create import Created, create, prepare
 from carrel.surfaces.responses.errors import ResponsesError, no_response
+from carrel.surfaces.responses.models import find_model, list_models
 from carrel.surfaces.responses.requests import Compact, CreateResponse, Json, check
 from carrel.surfaces.responses.resource import render, state_of
-from carrel.surfaces.responses.store import Response
+from carrel.surfaces.responses.store import Response, forget_response
+from carrel.surfaces.responses.stored_input import Page, list_input
 from carrel.surfaces.responses.stream import Events, follow, wait_for_rest
 from carrel.surfaces.responses.targets import own_response, read_hints
 
@@ -86,6 +88,23 @@ class Responses:
         response = await self._house.db.write(work)
         await self._house.wait_for_run(access, response.run_id, STOP_SECONDS_MAX)
         return await self.shown(access, response)
+
+    async def delete(self, access: Access, response_id: str) -> Json:
+        """Forget a response; its run and its session stay."""
+        await self._house.db.write(lambda tx: forget_response(tx, access, _own(tx, access, response_id).id))
+        return {"id": response_id, "object": "response", "deleted": True}
+
+    async def input_items(self, access: Access, response_id: str, page: Page) -> Json:
+        """Return a page of what a response was asked."""
+        return await self._house.db.read(lambda tx: list_input(tx, access, _own(tx, access, response_id), page))
+
+    async def models(self, access: Access) -> Json:
+        """Return the agents that the caller may call."""
+        return await self._house.db.read(lambda tx: list_models(tx, access))
+
+    async def model(self, access: Access, name: str) -> Json:
+        """Return one of them."""
+        return await self._house.db.read(lambda tx: find_model(tx, access, name))
 
     async def compact(self, access: Access, headers: Headers, request: Compact) -> Json:
         """Return a transcript as one compaction item."""

@@ -55,6 +55,11 @@ def release_key(tx: Tx, access: Access, response_id: str) -> None:
     tx.run(sql, access, id=response_id)
 
 
+def forget_response(tx: Tx, access: Access, response_id: str) -> None:
+    """Treat a response as one that was never to be stored; it goes with its run."""
+    tx.run("UPDATE responses SET stored = 0 WHERE account_id = :account AND id = :id", access, id=response_id)
+
+
 def next_response(tx: Tx, access: Access, response: Response) -> Response | None:
     """Return the next stretch of the same run."""
     sql = f"{_SELECT} AND run_id = :run_id AND stretch = :stretch"

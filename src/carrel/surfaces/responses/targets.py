@@ -74,7 +74,7 @@ def find_target(tx: Tx, access: Access, hints: TargetHints, kept: set[str]) -> T
         return _continuation(tx, access, hints, named, kept)
     if hints.session is not None:
         return Target(key=_session(tx, access, hints.session, named).key)
-    agent = named or _default_agent(tx, access)
+    agent = named or caller_default_agent(tx, access)
     if hints.user is not None:
         owner = caller_hash(access.actor_id)
         return Target(key=SessionKey.of(agent.id, f"openresponses-user:{owner}:{key_text(hints.user)}"))
@@ -91,7 +91,12 @@ def _named_agent(tx: Tx, access: Access, hints: TargetHints) -> Agent | None:
     """Return the agent that is named, None when none is; a model that names no agent is refused."""
     if hints.agent is not None:
         return _agent(tx, access, hints.agent, AGENT_HEADER)
-    match = _MODEL.fullmatch(hints.model or "")
+    return agent_of_model(tx, access, hints.model or "")
+
+
+def agent_of_model(tx: Tx, access: Access, model: str) -> Agent | None:
+    """Return the agent that a model names, None when it means the default one; ResponsesError for other models."""
+    match = _MODEL.fullmatch(model)
     if match is None:
         raise _unknown_model("The model must be carrel or carrel/<agent>.", "model")
     name = match["path"] or match["name"]
@@ -105,7 +110,8 @@ def _agent(tx: Tx, access: Access, name: str, param: str) -> Agent:
         raise _unknown_model(f"There is no agent '{name[:80]}', or you may not call it.", param) from refusal
 
 
-def _default_agent(tx: Tx, access: Access) -> Agent:
+def caller_default_agent(tx: Tx, access: Access) -> Agent:
+    """Return the default agent; ResponsesError when the caller may not call it."""
     try:
         return default_agent(tx, access)
     except Refusal as refusal:

@@ -80,6 +80,7 @@ const REASONS = {
   policy: "the send policy does not allow it",
   agent_disabled: "the agent is disabled",
   expired: "no answer came in time",
+  continued: "its program continued without it",
   draining: "the server was stopping",
 };
 

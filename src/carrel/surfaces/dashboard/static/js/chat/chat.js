@@ -176,6 +176,6 @@ function factsOf(lane) {
   if (lane.row === null) return "";
   const { agentSlug, agentId, state, generation, queuedRuns } = lane.row;
   const waiting = queuedRuns > 0 ? `${queuedRuns} queued` : "";
-  const asking = state === "idle" && [...lane.runs.values()].some((run) => run.state === "waiting");
+  const asking = state === "idle" && [...lane.runs.values()].some((run) => run.state === "waiting" && run.waitingFor !== "tool_output");
   return [agentSlug ?? agentId, asking ? "waiting" : state, generation > 0 ? `generation ${generation}` : "not opened yet", waiting].filter(Boolean).join(" · ");
 }

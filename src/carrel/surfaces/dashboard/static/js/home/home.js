@@ -12,6 +12,7 @@ const COUNTS = [
   ["busy", "busy lanes"],
   ["queued", "queued"],
   ["waiting", "waiting for you"],
+  ["programs", "waiting for a program"],
   ["failed", "failed"],
 ];
 
@@ -99,13 +100,13 @@ export function homeView({ feed, setTitle }) {
   };
 }
 
-/** Return the four counts at the top. */
+/** Return the counts at the top; that of runs that wait for a program only while there are any. */
 function figuresOf() {
   const numbers = new Map();
   const rows = COUNTS.map(([name, caption]) => {
     const number = h("dd", {}, "–");
     numbers.set(name, number);
-    return h("div", { "data-count": name }, h("dt", {}, caption), number);
+    return h("div", { "data-count": name, hidden: name === "programs" }, h("dt", {}, caption), number);
   });
   return {
     element: h("dl", { class: "figures", "aria-label": "Counts" }, rows),
@@ -113,6 +114,7 @@ function figuresOf() {
       for (const [name, number] of numbers) {
         setText(number, `${counts[name]}${name === "failed" && moreFailed ? "+" : ""}`);
         number.parentElement.toggleAttribute("data-some", counts[name] > 0);
+        number.parentElement.hidden = name === "programs" && counts[name] === 0;
       }
     },
   };

@@ -14,11 +14,12 @@ export async function readHome({ failedShown, signal }) {
     readAll("/api/runs", { state: "waiting", limit: PAGE }, "runs", { signal }),
     readAll("/api/runs", { state: "failed", limit: FAILED_PAGE }, "runs", { pages: Math.ceil(failedShown / FAILED_PAGE), signal }),
   ]);
-  const lanes = lanesOf(sessions.rows, running.rows, waiting.rows);
+  // A run that waits for a program's tool output does not need a person.
+  const isForPeople = (run) => run.waitingFor !== "tool_output";
+  const lanes = lanesOf(sessions.rows, running.rows, waiting.rows.filter(isForPeople));
   const titles = new Map(lanes.map((lane) => [lane.key, lane.title]));
   const named = (run) => ({ ...run, laneTitle: titles.get(run.sessionKey) ?? laneName(run.sessionKey) });
-  // A run that waits for a program's tool output does not need a person.
-  const forPeople = waiting.rows.filter((run) => run.waitingFor !== "tool_output").map(named);
+  const forPeople = waiting.rows.filter(isForPeople).map(named);
   return {
     lanes,
     moreLanes: sessions.more,
@@ -29,6 +30,7 @@ export async function readHome({ failedShown, signal }) {
       busy: lanes.filter((lane) => lane.state === "busy").length,
       queued: lanes.reduce((sum, lane) => sum + lane.queued, 0),
       waiting: forPeople.length,
+      programs: waiting.rows.length - forPeople.length,
       failed: failed.rows.length,
     },
   };
