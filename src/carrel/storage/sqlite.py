@@ -114,8 +114,8 @@ class SqliteTx:
         return _NO_HORIZON
 
     def schema(self) -> int:
-        ((number,),) = self._cursor.execute("PRAGMA user_version").fetchall()
-        return int(number)
+        row: Row = self._cursor.execute("PRAGMA user_version").fetchall()[0]
+        return int(row[0])
 
 
 class LongSqliteTx(SqliteTx):

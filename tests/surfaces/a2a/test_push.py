@@ -6,7 +6,7 @@ import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import psycopg
 import pytest
@@ -80,9 +80,12 @@ async def deliver_message(
     return await engine.db.write(lambda tx: deliver(tx, engine.access, envelope, engine.rules))
 
 
-async def add_webhook(engine: Engine, run: Run, url: str, webhook_id: str = "w") -> None:
+async def add_webhook(
+    engine: Engine, run: Run, url: str, webhook_id: str = "w", protocol: Literal["1.0", "0.3"] = "1.0"
+) -> None:
     """Create a webhook that gets every change from the first one on."""
-    address = WebhookAddress(url=url, host=web_host(url), token=SECRET, scheme="Bearer", credentials=SECRET[::-1])
+    secrets = {"token": SECRET, "scheme": "Bearer", "credentials": SECRET[::-1]}
+    address = WebhookAddress(url=url, host=web_host(url), protocol=protocol, **secrets)
     await engine.db.write(lambda tx: save_webhook(tx, engine.access, run.id, webhook_id, address, after=0))
 
 
@@ -182,6 +185,22 @@ async def test_a_webhook_is_posted_the_form_of_the_version_that_registered_it(sq
     new = posts_of(receiver, "new")
     assert {one.headers["content-type"] for one in new} == {"application/a2a+json"}
     assert [reported(one) for one in new][-2:] == EVERYTHING[-2:]
+
+
+@requirement("S1.push.deliver")
+async def test_a_webhook_of_0_3_gets_the_task_as_it_was_at_each_change_however_late(store_url: str) -> None:
+    with ScriptedGateway() as receiver:
+        accepting(receiver)
+        async with open_engine(store_url) as engine:
+            run = await deliver_message(engine)
+            await add_webhook(engine, run, hook_of(receiver), protocol="0.3")
+            await engine.end(await engine.take_one(), Completed(reply="there you are"))
+            async with pushing(engine):
+                await webhook_when(engine, run, lambda webhook: webhook.due_at is None)
+    tasks = [OldTask.model_validate(one.json) for one in receiver.requests]
+    assert [task.status.state.value for task in tasks] == ["submitted", "working", "working", "completed"]
+    assert [len(task.artifacts or []) for task in tasks] == [0, 0, 1, 1]
+    assert [(task.metadata or {})["generation"] for task in tasks] == [1, 2, 3, 4]
 
 
 @requirement("S1.push.deliver")

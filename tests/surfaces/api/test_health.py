@@ -4,11 +4,13 @@ import asyncio
 
 import apsw
 import httpx
+import psycopg
 import pytest
 
 import carrel
 from carrel.kernel import METRICS, SystemClock
 from carrel.storage import Tx, migrations, sqlite_path
+from carrel.storage.horizon import BEGIN
 from carrel.surfaces.api import Recorder
 from tests.harness.server import HttpServer, open_http_server
 from tests.surfaces.api_calls import send_and_wait
@@ -93,6 +95,16 @@ async def test_a_follower_that_does_not_keep_up_degrades_the_feed(
     assert newest is not None
     await db.write(lambda tx: follow(tx, newest[0]))
     assert await feed() == "ok"
+
+
+async def test_an_event_that_a_long_transaction_holds_back_degrades_the_feed(postgres_url: str) -> None:
+    async with open_http_server(postgres_url) as server, server.client() as client:
+        with psycopg.connect(postgres_url, autocommit=True) as neighbour:
+            neighbour.execute(BEGIN)
+            await send_and_wait(client, "hello")
+            await server.db.write(lambda tx: tx.run("UPDATE events SET at = at - 120000"))
+            assert (await client.get("/readyz")).json()["checks"]["feed"] == "degraded"
+        assert (await client.get("/readyz")).json()["checks"]["feed"] == "ok"
 
 
 async def test_health_counts_the_lanes_of_the_asker(
