@@ -12,6 +12,7 @@ STORE_SIGNATURES = {
     "carrel.access.store.every_account": "maintenance goes through all accounts",
     "carrel.access.store.insert_account": "no one has access to an account that does not exist yet",
     "carrel.journal.follower_store.accounts_behind": ENGINE,
+    "carrel.journal.follower_store.feed_is_late": "health looks at the whole server and tells nothing of an account",
     "carrel.journal.follower_store.release_positions": ENGINE,
     "carrel.runs.queue_store.claim_due": ENGINE,
     "carrel.runs.queue_store.next_due": ENGINE,

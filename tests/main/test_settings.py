@@ -77,6 +77,7 @@ DEFAULTS = {
     "runs.attempts_max": 5,
     "runs.timeout_minutes": 30,
     "runs.retention_days": 30,
+    "responses.tool_output_wait_minutes": 60,
     "runs.waiting_days": 7,
     "runs.lane_queue_max": 9999,
     "a2a.enabled": True,

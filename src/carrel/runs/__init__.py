@@ -4,7 +4,7 @@ The queue, claims, leases, outcomes and retries. What happens in a turn is decid
 """
 
 from carrel.runs.answers import CallOutput, answer, continue_run, is_sender_call, open_calls
-from carrel.runs.cancellation import cancel, require_cancelled, stop_lane
+from carrel.runs.cancellation import cancel, stop_lane
 from carrel.runs.changes import LaneStopped, RunChanged, RunRetried, about_run, publish_change
 from carrel.runs.claims import fence
 from carrel.runs.count_store import count_of_caller
@@ -29,16 +29,16 @@ from carrel.runs.store import (
     run_by_id,
     run_by_sender,
 )
-from carrel.runs.unanswered import CONTINUED, end_unanswered
+from carrel.runs.unanswered import end_unanswered
 from carrel.runs.watch import SETTLED_STATES, Watch
 
 __all__ = [
-    "CONTINUED", "RUN_TABLE", "SELECT_RUN", "SETTLED_STATES", "CallOutput", "Claim", "ClaimLost", "Completed",
+    "RUN_TABLE", "SELECT_RUN", "SETTLED_STATES", "CallOutput", "Claim", "ClaimLost", "Completed",
     "Dispatcher", "Failed", "LaneStopped", "NeedsInput", "Outcome", "OutsideCall", "Pruner", "RequestedEnd", "Rules",
     "Run", "RunChanged", "RunRetried", "Watch", "about_run", "agent_entry", "answer", "bind_session", "cancel",
     "check_message", "continue_run", "count_change", "count_of_caller", "deliver", "end_unanswered", "extras_of",
     "fence", "hold_run", "is_sender_call", "live_runs_of_lane", "note_instructions", "open_calls", "publish_change",
     "queue_position", "read_requested_end", "release_sender", "remove_lane", "remove_lane_when_stopped",
-    "replace_requested_end", "request_end", "require_cancelled", "retire_agent", "retry", "retry_delay_ms",
+    "replace_requested_end", "request_end", "retire_agent", "retry", "retry_delay_ms",
     "run_by_id", "run_by_sender", "run_entry", "running_of_lane", "stop_lane",
 ]  # fmt: skip

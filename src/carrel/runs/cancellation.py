@@ -1,6 +1,6 @@
 """Cancelling: a queued or waiting run ends at once; a running one is asked to stop and ends with its turn."""
 
-from carrel.kernel import Access, Code, Refusal
+from carrel.kernel import Access
 from carrel.runs import queue_store, store
 from carrel.runs.changes import LaneStopped, count_end, publish_change
 from carrel.runs.model import STOPS, Run, require_move
@@ -57,10 +57,3 @@ def stop_lane(tx: Tx, access: Access, key: str, reason: str, *, descendants: boo
     for child in children_of(tx, access, key) if descendants else []:
         stopped += stop_lane(tx, access, child, reason)
     return stopped
-
-
-def require_cancelled(run: Run | None) -> Run:
-    """Return the run, or refuse one that had already ended."""
-    if run is None:
-        raise Refusal(Code.ALREADY_ENDED, "This run has already ended.")
-    return run

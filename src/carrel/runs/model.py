@@ -13,6 +13,9 @@ from carrel.kernel.limits import ERROR_CHARS_MAX
 RUNS = "runs"
 STOPS = "stops"
 
+# The reason of a run whose sender took the conversation on without giving it the outputs of its functions.
+CONTINUED = "continued"
+
 State = Literal["queued", "running", "waiting", "completed", "failed", "cancelled"]
 WaitingFor = Literal["input", "auth", "tool_output", "approval"]
 
@@ -120,6 +123,12 @@ class Run(Claim, frozen=True):
     def starts_new_generation(self) -> bool:
         """True for a message of an isolated schedule: each starts a new generation, or the transcript would grow."""
         return self.provenance_kind == "cron" and self.session_key.rest == f"cron:{self.source().actor}"
+
+    @property
+    def is_left(self) -> bool:
+        """Whether it ended while it waited for its sender, who did not come back to it."""
+        is_for_sender = self.waiting_for not in (None, "approval")
+        return self.state == "cancelled" and self.reason in ("expired", CONTINUED) and is_for_sender
 
     @property
     def sender_message(self) -> str | None:

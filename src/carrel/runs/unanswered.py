@@ -11,11 +11,8 @@ from carrel.kernel.limits import OUTPUT_WAITS_COMPARED_MAX
 from carrel.runs import store
 from carrel.runs.answers import is_sender_call, open_calls
 from carrel.runs.cancellation import end_without_worker
-from carrel.runs.model import Run
+from carrel.runs.model import CONTINUED, Run
 from carrel.storage import Tx
-
-# The reason of a run whose sender took the conversation on without giving it the outputs.
-CONTINUED = "continued"
 
 
 def end_unanswered(tx: Tx, access: Access, key: SessionKey, made: Mapping[str, tuple[str, str]]) -> None:

@@ -84,10 +84,6 @@ class Tx(Protocol):
         """Return the number up to which all rows are visible; above it, some may not be committed yet."""
         ...
 
-    def schema(self) -> int:
-        """Return the number of the newest migration that was applied to the store."""
-        ...
-
 
 class LongTx(Tx, Protocol):
     """A transaction of a long read. Functions that read much require this type, so that they cannot run on the loop."""

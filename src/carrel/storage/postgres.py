@@ -106,9 +106,6 @@ class PostgresTx:
     def horizon(self) -> int:
         return self._horizon.look(self._connection)
 
-    def schema(self) -> int:
-        return _value(self._connection.execute("SELECT max(number) FROM schema_version"))
-
 
 class LongPostgresTx(PostgresTx):
     """A transaction of a long read: every statement looks at the deadline first."""

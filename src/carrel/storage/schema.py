@@ -4,6 +4,10 @@ from importlib import resources
 
 from msgspec import Struct
 
+from carrel.storage.database import Tx
+
+_APPLIED = {"sqlite": "PRAGMA user_version", "postgresql": "SELECT max(number) FROM schema_version"}
+
 
 class Migration(Struct, frozen=True):
     """One step of the schema."""
@@ -21,6 +25,12 @@ def migrations() -> list[Migration]:
         Migration(int(name.partition("_")[0]), name.removesuffix(".sql"), (folder / name).read_text("utf-8"))
         for name in found
     ]
+
+
+def applied_schema(tx: Tx, engine: str) -> int:
+    """Return the number of the newest migration that was applied to an open store."""
+    row = tx.one(_APPLIED[engine])
+    return row[0] if row else 0
 
 
 class NewerSchema(Exception):

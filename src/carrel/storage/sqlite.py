@@ -113,10 +113,6 @@ class SqliteTx:
         # One writer numbers and commits, so nothing can still appear below what is visible.
         return _NO_HORIZON
 
-    def schema(self) -> int:
-        row: Row = self._cursor.execute("PRAGMA user_version").fetchall()[0]
-        return int(row[0])
-
 
 class LongSqliteTx(SqliteTx):
     """A transaction of a long read."""

@@ -213,6 +213,18 @@ async def test_a_wait_for_outputs_ends_after_a_time_of_its_own(
         assert shown["completed_at"] <= first["completed_at"] - int(hours * 3_600) + 1, "since then"
 
 
+async def test_a_response_whose_approval_nobody_gave_was_never_completed(
+    server: HttpServer, client: httpx.AsyncClient
+) -> None:
+    await client.patch("/api/agents/main", json={"tools": {"allow": ["*"], "deny": [], "ask": ["agents_list"]}})
+    begun = await respond(client, 'do [["agents_list", {}]]', background=True)
+    await client.get(f"/api/runs/{begun['metadata']['runId']}/wait")
+    assert (await read(client, begun["id"]))["status"] == "in_progress"
+    await server.db.write(lambda tx: tx.run("UPDATE runs SET updated_at = 1"))
+    await server.db.write(lambda tx: prune(tx, Settings()))
+    assert (await read(client, begun["id"]))["status"] == "cancelled"
+
+
 async def test_a_stream_tells_calls_with_their_arguments(client: httpx.AsyncClient) -> None:
     events = await events_of(client, ROME, tools=[WEATHER])
     assert [event["type"] for event in events] == [

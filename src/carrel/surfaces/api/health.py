@@ -7,7 +7,7 @@ from carrel.journal import feed_is_late
 from carrel.kernel import DEFAULT_ACCOUNT_SLUG, MS_PER_SECOND, Access, Clock, Code, Refusal
 from carrel.kernel.limits import FEED_LATE_SECONDS, GATEWAY_CHECK_SECONDS
 from carrel.monitoring import count_live, stuck_lanes
-from carrel.storage import Tx, migrations
+from carrel.storage import Tx, applied_schema, migrations
 from carrel.surfaces.api.endpoint import OPEN, OWNER, Call, NoQuery, Out, Reply, endpoint
 from carrel.surfaces.http.house import House
 
@@ -109,7 +109,7 @@ class Readiness:
         return "ok", migrated, feed
 
     def _look(self, tx: Tx) -> tuple[Level, Level]:
-        applied = tx.schema()
+        applied = applied_schema(tx, self._house.db.engine)
         # A newer version of this server may migrate a store that this one is using.
         migrated: Level = "ok" if applied == self._schema else "degraded" if applied > self._schema else "failed"
         return migrated, "degraded" if feed_is_late(tx, tx.now - FEED_LATE_SECONDS * MS_PER_SECOND) else "ok"

@@ -7,7 +7,7 @@ from msgspec import Meta
 from carrel.agents import find_agent
 from carrel.delivery import Comparison, Receipt, compare_receipts, receipt_of
 from carrel.exchanges import redeliver
-from carrel.kernel import PEOPLE, Access, Envelope, Message, Provenance, invalid
+from carrel.kernel import PEOPLE, Access, Code, Envelope, Message, Provenance, Refusal, invalid
 from carrel.kernel.limits import (
     NAME_CHARS_MAX,
     RUN_TIMEOUT_SECONDS_MAX,
@@ -17,7 +17,7 @@ from carrel.kernel.limits import (
     WAIT_SECONDS_MAX,
 )
 from carrel.monitoring import RunFilter, WaitsFor, Why, explain, runs_newest_first, visible_run
-from carrel.runs import Run, answer, cancel, deliver, require_cancelled, retry
+from carrel.runs import Run, answer, cancel, deliver, retry
 from carrel.sessions import find_session, lane_for_work
 from carrel.storage import LongTx, Tx
 from carrel.surfaces.api.cursors import clamp, cut, read_cursor
@@ -192,7 +192,10 @@ async def cancel_run(call: Call[None, NoQuery]) -> OneRun:
 
     def work(tx: Tx, access: Access) -> Run:
         run = visible_run(tx, access, call.path("id"))
-        return require_cancelled(cancel(tx, access, run.id, "user_cancelled"))
+        cancelled = cancel(tx, access, run.id, "user_cancelled")
+        if cancelled is None:
+            raise Refusal(Code.ALREADY_ENDED, "This run has already ended.")
+        return cancelled
 
     run = await call.write(work)
     if not run.ended:

@@ -6,7 +6,7 @@ from msgspec import Struct
 from carrel.delivery import is_about_approval
 from carrel.journal import Entry, entries_of_run
 from carrel.kernel import MS_PER_SECOND, Access
-from carrel.runs import CONTINUED, SETTLED_STATES, Run, is_sender_call, open_calls, run_by_id
+from carrel.runs import SETTLED_STATES, Run, is_sender_call, open_calls, run_by_id
 from carrel.storage import Tx
 from carrel.surfaces.responses.errors import no_response
 from carrel.surfaces.responses.requests import Json
@@ -15,8 +15,6 @@ from carrel.surfaces.responses.store import Response, next_response
 _decode = msgspec.json.Decoder(Json).decode
 # The note of a run that deliberately gave no reply.
 _SILENT = "no_reply"
-# Why a run ends that got nothing more from its sender. Its last response was complete, and stays so.
-_LEFT = ("expired", CONTINUED)
 
 
 class ResponseState(Struct, frozen=True, kw_only=True):
@@ -102,10 +100,6 @@ def cut_short(run: Run) -> str | None:
     return run.note if run.state == "completed" and run.note not in (None, _SILENT) else None
 
 
-def _is_left(run: Run) -> bool:
-    return run.state == "cancelled" and run.reason in _LEFT
-
-
 def status_of(state: ResponseState) -> str:
     """Return the status of a stretch in the terms of Open Responses."""
     run = state.run
@@ -120,7 +114,8 @@ def status_of(state: ResponseState) -> str:
             return "incomplete"
         case "waiting":
             return "completed" if _rests(run) else "in_progress"
-        case "cancelled" if _is_left(run):
+        case "cancelled" if run.is_left:
+            # It was complete, and stays so.
             return "completed"
         case other:
             return other
@@ -152,7 +147,7 @@ def render(state: ResponseState, *, status: str | None = None, output: list[Json
 def _rested_at(state: ResponseState) -> int:
     if state.following is not None and state.following.rested_at is not None:
         return state.following.rested_at
-    if _is_left(state.run) and state.said_at is not None:
+    if state.run.is_left and state.said_at is not None:
         return state.said_at
     return state.run.ended_at or state.run.updated_at
 
