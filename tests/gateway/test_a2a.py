@@ -16,7 +16,6 @@ from google.protobuf.json_format import MessageToDict, ParseDict
 from google.protobuf.struct_pb2 import Value
 
 from carrel.gateway import Gateway, GatewayFault, Step, StepAnswer, open_gateway
-from carrel.gateway.a2a.connection import leads_elsewhere
 from carrel.kernel.limits import TOOL_CALLS_PER_ROUND_MAX
 from carrel.kernel.settings import GatewaySettings
 from carrel.wire import Wire
@@ -488,25 +487,6 @@ async def test_a_card_that_is_missing_names_the_setting(start: Start, wire: Wire
     fault = await fault_of(opened(agent, wire, base_url=agent.url + "/nowhere/at/all"))
     assert (fault.code, fault.retryable) == ("gateway_not_found", False)
     assert "gateway.remote.base_url" in fault.message
-
-
-@pytest.mark.parametrize(
-    ("base_url", "url", "numbers", "expected"),
-    [
-        ("https://agent.example/card.json", "https://agent.example:8443/a2a", "93.184.216.34", False),
-        ("https://agent.example", "http://192.168.0.7/a2a", "93.184.216.34", True),
-        ("https://agent.example", "https://api.agent.example/a2a", "93.184.216.34", True),
-        ("http://cards.test", "http://agents.test/a2a", "10.0.0.7", False),
-        ("http://127.0.0.1:9999", "http://10.0.0.8/a2a", "", False),
-    ],
-)
-async def test_a_public_card_must_not_name_a_host_in_our_own_network(
-    base_url: str, url: str, numbers: str, expected: bool
-) -> None:
-    async def resolve(host: str, port: int) -> list[str]:
-        return [numbers]
-
-    assert await leads_elsewhere(base_url, url, resolve) == expected
 
 
 @pytest.mark.parametrize("base_url", ["", "not an address", "http://"])

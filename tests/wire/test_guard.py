@@ -2,7 +2,16 @@
 
 import pytest
 
-from carrel.wire import ForbiddenAddress, Resolver, Wire, WireFault, WireFaultKind, public_target, web_host
+from carrel.wire import (
+    ForbiddenAddress,
+    Resolver,
+    Wire,
+    WireFault,
+    WireFaultKind,
+    is_in_own_network,
+    public_target,
+    web_host,
+)
 from tests.scripted_gateway import ScriptedGateway
 
 pytestmark = pytest.mark.anyio
@@ -45,6 +54,19 @@ def resolver(*numbers: str) -> Resolver:
         "[2001:0:4136:e378:8000:63bf:80ff:fffe]",
         "[64:ff9b::7f00:1]",
         "[2001:db8::1]",
+        "[fec0::1]",
+        "[feff::1]",
+        "[3fff::1]",
+        "[5f00::1]",
+        "[4000::1]",
+        "[2001:2::1]",
+        "[2001:20::1]",
+        "[64:ff9b:1::7f00:1]",
+        "[::7f00:1]",
+        "[100::1]",
+        "192.0.0.8",
+        "192.88.99.1",
+        "198.18.0.1",
     ],
 )
 async def test_ip_addresses_that_are_not_public_are_refused(host: str) -> None:
@@ -123,6 +145,12 @@ async def test_a_public_ip_address_needs_no_resolver() -> None:
 
 async def test_a_public_ipv4_address_mapped_to_ipv6_is_public() -> None:
     assert (await public_target("http://[::ffff:93.184.216.34]/", resolver())).port == 80
+
+
+def test_our_own_network_is_a_list_of_private_ranges_and_nothing_unknown() -> None:
+    own = ["127.0.0.1", "10.1.2.3", "172.16.0.1", "192.168.1.1", "100.64.0.1", "::1", "fd00::1", "fe80::1%eth0"]
+    assert all(map(is_in_own_network, [*own, "::ffff:127.0.0.1"]))
+    assert not any(map(is_in_own_network, ["", "localhost", "93.184.216.34", "64:ff9b::5db8:d822", "2002:7f00:1::"]))
 
 
 async def test_an_unknown_host_is_a_connection_fault_and_not_forbidden() -> None:

@@ -22,6 +22,10 @@ class StreamedReply:
     def __init__(self, response: httpx.Response, pieces: AsyncIterator[bytes], limits: WireLimits) -> None:
         self.status = response.status_code
         self.headers: Mapping[str, str] = {name.lower(): value for name, value in response.headers.items()}
+        connection = response.extensions.get("network_stream")
+        server = connection.get_extra_info("server_addr") if connection else None
+        # The IP address that answered, which a later lookup of the host's name may not find again; empty if unknown.
+        self.address = str(server[0]) if server else ""
         self._pieces = pieces
         self._limits = limits
 
@@ -83,7 +87,8 @@ class Wire:
         async with self.stream(
             method, url, headers=headers, body=body, timeout_seconds=timeout_seconds, public_only=public_only
         ) as reply:
-            return Reply(status=reply.status, headers=reply.headers, body=await reply.read())
+            body = await reply.read()
+            return Reply(status=reply.status, headers=reply.headers, body=body, address=reply.address)
 
     @asynccontextmanager
     async def stream(

@@ -1,8 +1,8 @@
 """The guard against server-side request forgery: refuses URLs that lead into a private network.
 
-Used for URLs that clients give us (webhooks); what the operator configures may be private and is not checked. The host
-is resolved once, all its addresses are checked, and the request goes to a checked address, so a name that resolves
-differently a moment later (DNS rebinding) gains nothing.
+Used for URLs that others give us: webhooks of clients, and interfaces that an agent's card names. What the operator
+configures may be private and is not checked. The host is resolved once, all its addresses are checked, and the request
+goes to a checked address, so a name that resolves differently a moment later (DNS rebinding) gains nothing.
 """
 
 import asyncio
@@ -22,9 +22,24 @@ Resolver = Callable[[str, int], Awaitable[list[str]]]
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 _PRIVATE_NAMES = ("localhost", "local", "internal", "intranet", "lan", "home", "corp", "home.arpa", "localdomain")
-# Public addresses that are answered by the host of a virtual machine, not by the internet.
-_METADATA = frozenset({ipaddress.ip_address("168.63.129.16"), ipaddress.ip_address("192.0.0.192")})
-_TUNNELS = tuple(ipaddress.IPv6Network(text) for text in ("2002::/16", "2001::/32", "64:ff9b::/96", "64:ff9b:1::/48"))
+# Everything else in IPv6 is special or unassigned, whatever the `ipaddress` of this Python version says about it.
+_PUBLIC_IPV6 = ipaddress.IPv6Network("2000::/3")
+# Not public although some versions of `ipaddress` call them global: special assignments, addresses that the host of a
+# virtual machine answers, and tunnels, whose routers extract another address and forward to that.
+_SPECIAL = tuple(
+    ipaddress.ip_network(text)
+    for text in (
+        "168.63.129.16/32", "192.0.0.0/24", "192.88.99.0/24", "2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20",
+    )
+)  # fmt: skip
+# Where an operator's own servers are. Not the opposite of public: a tunnel, for example, is neither.
+_OWN = tuple(
+    ipaddress.ip_network(text)
+    for text in (
+        "127.0.0.0/8", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "169.254.0.0/16", "100.64.0.0/10",
+        "::1/128", "fc00::/7", "fe80::/10",
+    )
+)  # fmt: skip
 _PORTS = {"http": 80, "https": 443}
 # A pool of its own: the event loop's has few threads, and a client's dead name server could block calls to models.
 _lookups = ThreadPoolExecutor(NAME_LOOKUPS_AT_A_TIME, thread_name_prefix="carrel-names")
@@ -63,6 +78,12 @@ def web_host(url: str) -> str:
     """Return the host and port of a web URL, without resolving it; raise ForbiddenAddress for anything else."""
     host, port, _ = _parse(url)
     return f"{host}:{port}"
+
+
+def is_in_own_network(address: str) -> bool:
+    """Return whether an IP address is in a network of the operator, such as 127.0.0.1; False if it is unknown."""
+    parsed = _as_address(address)
+    return parsed is not None and any(_plain(parsed) in network for network in _OWN)
 
 
 async def public_target(url: str, resolve: Resolver = resolve_by_system) -> Target:
@@ -117,13 +138,14 @@ def _as_address(text: str) -> Address | None:
 
 
 def _check(address: Address) -> None:
-    plain = address.ipv4_mapped or address if isinstance(address, ipaddress.IPv6Address) else address
-    if _is_tunnel(plain) or plain in _METADATA or not plain.is_global or plain.is_multicast or plain.is_reserved:
+    plain = _plain(address)
+    is_special = any(plain in network for network in _SPECIAL) or (plain.version == 6 and plain not in _PUBLIC_IPV6)
+    if is_special or not plain.is_global or plain.is_multicast or plain.is_reserved:
         raise ForbiddenAddress(
             f"{address} is not a public address (loopback, private, link-local, metadata, tunnel or reserved)."
         )
 
 
-def _is_tunnel(address: Address) -> bool:
-    """Return whether a router would extract another address from this one and forward to that."""
-    return isinstance(address, ipaddress.IPv6Address) and any(address in network for network in _TUNNELS)
+def _plain(address: Address) -> Address:
+    """Return the IPv4 address that is written as an IPv6 one, else the address itself."""
+    return address.ipv4_mapped or address if isinstance(address, ipaddress.IPv6Address) else address

@@ -38,11 +38,12 @@ class WireFault(Exception):
 
 
 class Reply(Struct, frozen=True, kw_only=True):
-    """A complete response; header names are in lower case."""
+    """A complete response; header names are in lower case. `address` is the IP address that answered, if known."""
 
     status: int
     headers: Mapping[str, str]
     body: bytes
+    address: str = ""
 
 
 class ServerEvent(Struct, frozen=True):

@@ -17,22 +17,28 @@ from carrel.gateway.model import GatewayFault, Item
 from carrel.kernel import clip, one_line
 from carrel.kernel.limits import NAME_CHARS_MAX
 from carrel.kernel.settings import GatewaySettings
-from carrel.wire import Resolver, StreamedReply, Wire, WireFault, public_target
+from carrel.wire import StreamedReply, Wire, WireFault, is_in_own_network
 
 Read = Callable[[int, bytes], Item]
 CARD_SECONDS = 5.0
 LISTED_MAX = 20
+_PORTS = {"http": 80, "https": 443}
 _HEADERS = {"A2A-Version": "1.0", "Accept": "application/json"}
 # Statuses that come from the connection, not from the agent, whatever the body says.
 _TRANSPORT = (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN, HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_MANY_REQUESTS)
 
 
 class Remote(Struct, frozen=True, kw_only=True):
-    """A remote agent as its card describes it. If `public_only`, only its public addresses may be called."""
+    """A remote agent as its card describes it.
+
+    `is_elsewhere`: it is not at the origin (scheme, host and port) that the operator configured, so it does not get the
+    API key. If `public_only`, only its public addresses may be called.
+    """
 
     name: str
     codec: A2aCodec
     is_streaming: bool
+    is_elsewhere: bool
     public_only: bool
 
 
@@ -57,16 +63,20 @@ class RemoteConnection:
 
     async def refresh(self) -> Remote:
         """Read the card and return the agent."""
-        card, card_url = await self._card()
+        card, card_url, address = await self._card()
         try:
             interface = choose_interface(card, card_url)
+            is_elsewhere = _origin(interface.url) != _origin(self._settings.base_url)
         except ValueError as error:
             raise self._faults.of_card(str(error)) from None
         self._remote = Remote(
             name=clip(one_line(str(card.get("name") or "")), NAME_CHARS_MAX),
             codec=A2aCodec(interface),
             is_streaming=supports_streaming(card),
-            public_only=await leads_elsewhere(self._settings.base_url, interface.url),
+            is_elsewhere=is_elsewhere,
+            # Only a card that came from our own network may name hosts there. The address it came from decides, because
+            # its host's name may resolve to anything else a moment later, or to nothing.
+            public_only=is_elsewhere and not is_in_own_network(address),
         )
         return self._remote
 
@@ -90,7 +100,7 @@ class RemoteConnection:
         return self._wire.stream(
             request.method,
             request.url,
-            headers={**request.headers, **self._authorization()},
+            headers={**request.headers, **({} if remote.is_elsewhere else self._authorization())},
             body=request.body,
             # The whole step has the same limit and handles it better, so it must expire first.
             timeout_seconds=self._settings.timeout_seconds + 1,
@@ -126,8 +136,8 @@ class RemoteConnection:
         except WireFault as fault:
             raise self._faults.of_wire(fault) from None
 
-    async def _card(self) -> tuple[Item, str]:
-        """Return the card and its URL: the first of the usual URLs that has one."""
+    async def _card(self) -> tuple[Item, str, str]:
+        """Return the card, its URL (the first of the usual ones that has a card) and the IP address it came from."""
         missing: GatewayFault | None = None
         for url in card_urls(self._settings.base_url):
             try:
@@ -137,7 +147,7 @@ class RemoteConnection:
             except WireFault as fault:
                 raise self._faults.of_wire(fault) from None
             if reply.status == HTTPStatus.OK:
-                return self._parsed(reply.body), url
+                return self._parsed(reply.body), url, reply.address
             missing = missing or self._faults.of_status(reply.status, dict(reply.headers), reply.body)
             if reply.status != HTTPStatus.NOT_FOUND:
                 break
@@ -157,13 +167,7 @@ class RemoteConnection:
         return {"Authorization": f"Bearer {self._settings.api_key}"} if self._settings.api_key else {}
 
 
-async def leads_elsewhere(base_url: str, url: str, resolve: Resolver | None = None) -> bool:
-    """Return whether a public card names another host: that host must not be in our own network."""
-    if urlsplit(base_url.strip()).hostname == urlsplit(url).hostname:
-        return False
-    try:
-        await (public_target(base_url.strip(), resolve) if resolve else public_target(base_url.strip()))
-    except WireFault:
-        # The card itself is in a private network (or not found), so it may name private hosts.
-        return False
-    return True
+def _origin(url: str) -> tuple[str, str, int | None]:
+    """Return scheme, host and port of a URL; raise ValueError if it is malformed."""
+    parts = urlsplit(url.strip())
+    return parts.scheme, (parts.hostname or "").rstrip("."), parts.port or _PORTS.get(parts.scheme)

@@ -29,6 +29,10 @@ class RemoteFaults(Faults):
         if status == HTTPStatus.NOT_FOUND:
             hint = f"Check gateway.{self._name}.base_url: no A2A agent answers there."
             return self._fault("gateway_not_found", f'The gateway "{self._name}" answered HTTP {status}. {hint}', False)
+        if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
+            head = f'The gateway "{self._name}" answered HTTP {status}. Check gateway.{self._name}.api_key.'
+            hint = f"It is sent only to the scheme, host and port of gateway.{self._name}.base_url."
+            return self._fault("gateway_unauthorized", f"{head} {hint}", False)
         return super().of_status(status, headers, body)
 
     def of_protocol(self, fault: A2aFault) -> GatewayFault:
