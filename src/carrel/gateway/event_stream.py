@@ -2,9 +2,12 @@
 
 Servers differ: fields are missing, ids change between events, deltas or their summaries are omitted, the last event
 never comes. Text is taken from the deltas and completed from later events that repeat it; calls likewise.
+
+A server may be hostile, so no event costs more than its own length: nothing read before is searched or copied for it.
 """
 
 import json
+from collections import defaultdict, deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -21,6 +24,7 @@ from carrel.gateway.answers import (
 from carrel.gateway.faults import Faults
 from carrel.gateway.model import Item, OnText, StepAnswer
 from carrel.kernel import TextBuffer
+from carrel.kernel.limits import ANSWER_PARTS_MAX
 from carrel.wire import ServerEvent
 
 _MESSAGE = "message"
@@ -37,9 +41,10 @@ class _Slot:
     has_index: bool = False
     item: Item = field(default_factory=dict)
     parts: dict[int, TextBuffer] = field(default_factory=dict)
+    last_part: int = 0
     ended_parts: set[int] = field(default_factory=set)
-    refusal: str = ""
-    arguments: str = ""
+    refusal: TextBuffer = field(default_factory=TextBuffer)
+    arguments: TextBuffer = field(default_factory=TextBuffer)
     are_arguments_whole: bool = False
     is_done: bool = False
 
@@ -50,6 +55,12 @@ class _Slot:
             return self.is_done or self.are_arguments_whole
         return self.is_done or (bool(self.parts) and self.ended_parts >= self.parts.keys())
 
+    def may_continue(self, *, numbered: bool, named: bool) -> bool:
+        """Return whether an event that matches no item by id or index may be about this one; once not, never again."""
+        # A slot with another id or index is another item; only an announced one may have changed its id.
+        is_other = (numbered and self.has_index) or (named and self.has_id and not self.is_announced)
+        return not self.is_done and not is_other
+
     @property
     def texts(self) -> dict[int, str]:
         """The text of each part, in order."""
@@ -59,12 +70,13 @@ class _Slot:
         """Return the item as the server completed it, plus what only the stream contained."""
         if self.kind == _CALL:
             given = self.item.get("arguments")
-            return {**self.item, "type": _CALL, "arguments": self.arguments or ("" if given is None else given)}
-        if self.kind != _MESSAGE or (text_parts(self.item) == self.texts and not self.refusal):
+            return {**self.item, "type": _CALL, "arguments": self.arguments.text or ("" if given is None else given)}
+        texts, refusal = self.texts, self.refusal.text
+        if self.kind != _MESSAGE or (text_parts(self.item) == texts and not refusal):
             return self.item
-        content: list[Item] = [{"type": "output_text", "text": text, "annotations": []} for text in self.texts.values()]
-        if self.refusal:
-            content.append({"type": "refusal", "refusal": self.refusal})
+        content: list[Item] = [{"type": "output_text", "text": text, "annotations": []} for text in texts.values()]
+        if refusal:
+            content.append({"type": "refusal", "refusal": refusal})
         return {"role": "assistant", **self.item, "type": _MESSAGE, "content": content}
 
 
@@ -77,6 +89,9 @@ class AnswerReader:
         self._faults = faults
         self._on_text = on_text
         self._slots: list[_Slot] = []
+        # Slots by kind and by whether the event has an index and an id; those that it may not continue are dropped.
+        self._unfinished: defaultdict[tuple[str, bool, bool], list[_Slot]] = defaultdict(list)
+        self._parts = 0
         self._emitting: _Slot | None = None
         self._half = ""
         self._by_id: dict[str, _Slot] = {}
@@ -153,13 +168,13 @@ class AnswerReader:
             self._fill(self._slot(_kind_of(item), body, item), item)
 
     def _fill(self, slot: _Slot, item: Item) -> None:
-        slot.item = {**slot.item, **{name: value for name, value in item.items() if value is not None}}
+        slot.item.update((name, value) for name, value in item.items() if value is not None)
         slot.is_done = True
         if slot.kind == _MESSAGE:
             self._finish_text(slot, text_parts(item))
         elif slot.kind == _CALL and item.get("arguments") not in (None, ""):
             given = item["arguments"]
-            slot.arguments = given if isinstance(given, str) else json.dumps(given)
+            slot.arguments = TextBuffer(given if isinstance(given, str) else json.dumps(given))
 
     def _slot(self, kind: str, body: Item, item: Item | None = None) -> _Slot:
         """Return the slot of an event: by its ids, else by its index, else the newest unfinished one that fits."""
@@ -167,21 +182,29 @@ class AnswerReader:
         found = [self._by_id.get(item_id) for item_id in named]
         index = body.get("output_index")
         found.append(self._by_index.get(index) if isinstance(index, int) else None)
-        found.extend(
-            slot
-            for slot in reversed(self._slots)
-            if not slot.is_done
-            # A slot with another id or index is another item; only an announced one may have changed its id.
-            and not (isinstance(index, int) and slot.has_index)
-            and not (named and slot.has_id and not slot.is_announced)
-        )
         slot = next((slot for slot in found if slot is not None and slot.kind == kind), None)
+        slot = slot or self._newest_unfinished(kind, numbered=isinstance(index, int), named=bool(named))
         return self._open(kind, body, item or {}) if slot is None else self._index(slot, body, item or {})
 
+    def _newest_unfinished(self, kind: str, *, numbered: bool, named: bool) -> _Slot | None:
+        slots = self._unfinished[kind, numbered, named]
+        while slots and not slots[-1].may_continue(numbered=numbered, named=named):
+            slots.pop()
+        return slots[-1] if slots else None
+
     def _open(self, kind: str, body: Item, item: Item) -> _Slot:
+        self._count_part()
         slot = _Slot(kind=kind)
         self._slots.append(slot)
+        for numbered in (False, True):
+            for named in (False, True):
+                self._unfinished[kind, numbered, named].append(slot)
         return self._index(slot, body, item)
+
+    def _count_part(self) -> None:
+        self._parts += 1
+        if self._parts > ANSWER_PARTS_MAX:
+            raise self._faults.unreadable(f"it has more than {ANSWER_PARTS_MAX:,} items and parts.")
 
     def _index(self, slot: _Slot, body: Item, item: Item) -> _Slot:
         for item_id in _ids_of(body, item):
@@ -198,8 +221,7 @@ class AnswerReader:
         delta = body.get("delta")
         if isinstance(delta, str) and delta:
             slot = self._slot(_MESSAGE, body)
-            index = _part_index(slot, body)
-            slot.parts.setdefault(index, TextBuffer()).add(delta)
+            self._part(slot, _part_index(slot, body)).add(delta)
             self._emit(slot, delta)
 
     def _text_done(self, body: Item) -> None:
@@ -218,21 +240,32 @@ class AnswerReader:
         elif part.get("type") == "output_text" and isinstance(body.get("content_index"), int):
             self._text_done({**body, "text": part.get("text")})
 
+    def _part(self, slot: _Slot, index: int) -> TextBuffer:
+        """Return the text of a part so far."""
+        part = slot.parts.get(index)
+        if part is None:
+            self._count_part()
+            part = slot.parts[index] = TextBuffer()
+            slot.last_part = max(slot.last_part, index)
+        return part
+
     def _complete(self, slot: _Slot, index: int, whole: str) -> None:
         """Replace one part's text by its final text, and emit what was not emitted yet."""
-        known = slot.texts.get(index, "")
-        if not whole or whole == known:
+        if not whole:
             return
+        known = self._part(slot, index).text
         slot.parts[index] = TextBuffer(whole)
-        if whole.startswith(known):
+        if len(whole) > len(known) and whole.startswith(known):
             self._emit(slot, whole[len(known) :])
 
     def _finish_text(self, slot: _Slot, parts: dict[int, str]) -> None:
         """Replace a message's text by its final text, however the stream numbered its parts."""
-        known = "".join(slot.texts.values())
         whole = "".join(parts.values())
-        if whole:
-            slot.parts = {index: TextBuffer(text) for index, text in parts.items()}
+        if not whole:
+            return
+        known = "".join(slot.texts.values())
+        slot.parts = {index: TextBuffer(text) for index, text in parts.items()}
+        slot.last_part = max(parts)
         if len(whole) > len(known) and whole.startswith(known):
             self._emit(slot, whole[len(known) :])
 
@@ -249,25 +282,25 @@ class AnswerReader:
 
     def _refusal_delta(self, body: Item) -> None:
         if isinstance(body.get("delta"), str):
-            self._slot(_MESSAGE, body).refusal += body["delta"]
+            self._slot(_MESSAGE, body).refusal.add(body["delta"])
 
     def _refusal_done(self, body: Item) -> None:
         if isinstance(body.get("refusal"), str):
-            self._slot(_MESSAGE, body).refusal = body["refusal"]
+            self._slot(_MESSAGE, body).refusal = TextBuffer(body["refusal"])
 
     # Calls
 
     def _arguments_delta(self, body: Item) -> None:
         if isinstance(body.get("delta"), str):
-            self._slot(_CALL, body).arguments += body["delta"]
+            self._slot(_CALL, body).arguments.add(body["delta"])
 
     def _arguments_done(self, body: Item) -> None:
         slot = self._slot(_CALL, body)
         if isinstance(body.get("arguments"), str):
-            slot.arguments = body["arguments"]
+            slot.arguments = TextBuffer(body["arguments"])
         for name in ("name", "call_id"):
             if isinstance(body.get(name), str) and not slot.item.get(name):
-                slot.item = {**slot.item, name: body[name]}
+                slot.item[name] = body[name]
         slot.are_arguments_whole = True
 
     # The end
@@ -286,14 +319,20 @@ class AnswerReader:
 
     def _take_final(self, output: list[Item]) -> None:
         """Complete the items from the closing event, matched by id, else by order among their kind."""
-        waiting = list(self._slots)
+        waiting = set(self._slots)
+        in_order: defaultdict[str, deque[_Slot]] = defaultdict(deque)
+        for slot in self._slots:
+            in_order[slot.kind].append(slot)
         for item in output:
             kind = _kind_of(item)
-            named = [self._by_id.get(item_id) for item_id in _ids_of({}, item)]
-            same = [slot for slot in waiting if slot.kind == kind]
-            slot = next((slot for slot in (*named, *same) if slot in same), None) or self._open(kind, {}, item)
-            waiting = [other for other in waiting if other is not slot]
-            self._fill(slot, item)
+            named = (self._by_id.get(item_id) for item_id in _ids_of({}, item))
+            found = next((slot for slot in named if slot in waiting and slot.kind == kind), None)
+            while found is None and in_order[kind]:
+                oldest = in_order[kind].popleft()
+                found = oldest if oldest in waiting else None
+            found = found or self._open(kind, {}, item)
+            waiting.discard(found)
+            self._fill(found, item)
 
     def _failed(self, body: Item) -> None:
         response = body.get("response")
@@ -339,4 +378,4 @@ def _part_index(slot: _Slot, body: Item) -> int:
     index = body.get("content_index")
     if isinstance(index, int):
         return index
-    return max(slot.parts, default=0) + (1 if max(slot.parts, default=0) in slot.ended_parts else 0)
+    return slot.last_part + (1 if slot.last_part in slot.ended_parts else 0)

@@ -73,6 +73,9 @@ TOOL_CALLS_PER_ROUND_MAX = 64
 QUESTION_CHARS_MAX = 4_000
 ERROR_CHARS_MAX = 2_000
 
+# How many items and parts the streamed answer of a model may have; more come only from a broken or hostile server.
+ANSWER_PARTS_MAX = 20_000
+
 # Retries of a run: 5 s, doubled each time, up to 300 s
 RETRY_BASE_SECONDS = 5
 RETRY_MAX_SECONDS = 300

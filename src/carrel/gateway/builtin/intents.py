@@ -7,6 +7,7 @@ line, so that quoted text inside a message triggers nothing.
 import json
 import re
 from collections.abc import Callable, Iterator
+from itertools import islice
 from typing import Any
 
 from msgspec import Struct
@@ -170,9 +171,9 @@ INTENTS: tuple[Intent, ...] = (
 def find_requests(view: View) -> list[ToolRequest]:
     """Return the requested tool calls; raise InvalidRequest for an explicit one that cannot be followed."""
     for span in _spans(view.message):
-        requests = list(_explicit(span, view)) or _phrased(span, view)
+        requests = list(islice(_explicit(span, view), CALLS_MAX)) or _phrased(span, view)
         if requests:
-            return requests[:CALLS_MAX]
+            return requests
     return []
 
 
