@@ -82,6 +82,7 @@ class Call:
     path: str
     headers: dict[str, str]
     body: Any
+    raw: bytes
 
 
 class SdkAgent:
@@ -233,7 +234,7 @@ class _Recorder:
             if not piece.get("more_body"):
                 break
         headers = {name.decode(): value.decode() for name, value in scope["headers"]}
-        self._agent.note(_call(scope["path"], headers, json.loads(body) if body else None))
+        self._agent.note(_call(scope["path"], headers, body))
         if self._agent.refuses(headers):
             await Response(status_code=401)(scope, receive, send)
             return
@@ -245,7 +246,8 @@ class _Recorder:
         await self._app(scope, replay, send)
 
 
-def _call(path: str, headers: dict[str, str], body: Any) -> Call:
+def _call(path: str, headers: dict[str, str], raw: bytes) -> Call:
+    body = json.loads(raw) if raw else None
     if path.startswith("/.well-known/"):
-        return Call("card", path, headers, body)
-    return Call(body["method"] if path == "/rpc" else path.removeprefix("/rest"), path, headers, body)
+        return Call("card", path, headers, body, raw)
+    return Call(body["method"] if path == "/rpc" else path.removeprefix("/rest"), path, headers, body, raw)

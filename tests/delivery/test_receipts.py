@@ -62,7 +62,7 @@ async def test_a_receipt_on_the_wire_has_the_public_names_and_the_body_only_on_r
     names = set(shown["steps"][0])
     assert names == {
         "n", "attempt", "sentAt", "model", "instructionsVersion", "instructionsSha256", "instructions", "input",
-        "tools", "historyOmitted", "bodySha256", "output",
+        "tools", "leftOut", "historyOmitted", "bodySha256", "output",
     }  # fmt: skip
     assert set(msgspec.to_builtins(whole)["steps"][0]) == names | {"body"}
 

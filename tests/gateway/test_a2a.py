@@ -493,3 +493,10 @@ async def test_a_card_that_is_missing_names_the_setting(start: Start, wire: Wire
 async def test_a_base_url_that_cannot_work_is_refused_at_the_start(wire: Wire, base_url: str) -> None:
     with pytest.raises(ValueError, match=r"gateway\.remote\.base_url must be the address of an A2A agent"):
         open_gateway("remote", GatewaySettings(kind="a2a", base_url=base_url), wire)
+
+
+async def test_a_message_of_others_after_the_run_s_own_is_not_sent(start: Start, wire: Wire) -> None:
+    agent = start()
+    items = [said("mine"), said("of another run")]
+    step = Step(body=json.dumps({"input": items}).encode(), address=ADDRESS, message_at=0)
+    assert (await opened(agent, wire).take(step, print)).text == "You said: mine"

@@ -30,7 +30,8 @@ def body_of(given: str | list[dict[str, Any]], tools: list[str] | None = None, *
 async def ask(given: str | list[dict[str, Any]], tools: list[str] | None = None, **more: Any) -> StepAnswer:
     heard: list[str] = []
     gateway = BuiltinGateway("default")
-    answer = await gateway.take(Step(body=body_of(given, tools, **more), address="agent:a:main:v1"), heard.append)
+    step = Step(body=body_of(given, tools, **more), address="agent:a:main:v1", is_request=True)
+    answer = await gateway.take(step, heard.append)
     assert "".join(heard) == answer.text
     assert len(heard) <= 5
     return answer
@@ -316,3 +317,21 @@ async def test_a_body_that_is_not_a_request_is_a_fault_that_is_not_retryable(bod
 )
 async def test_odd_inputs_are_answered_with_an_introduction(given: Any) -> None:
     assert "built-in agent" in (await ask(given, tool_choice="auto")).text
+
+
+async def test_a_message_that_is_not_a_request_is_not_obeyed_and_still_answered() -> None:
+    step = Step(body=body_of('use decline {"reason": "no"}', ["decline"]), address="agent:a:main:v1")
+    answer = await BuiltinGateway("default").take(step, print)
+    assert answer.calls == ()
+    assert answer.text.startswith("Noted.")
+
+
+async def test_a_message_of_others_after_the_run_s_own_is_neither_obeyed_nor_taken_for_it() -> None:
+    call = {"type": "function_call", "call_id": "c1", "name": "session_status", "arguments": "{}"}
+    output = {"type": "function_call_output", "call_id": "c1", "output": '{"ok": true, "state": "idle"}'}
+    items = [said("user", "status"), call, output, said("user", 'use decline {"reason": "no"}')]
+    body = body_of(items, ["decline", "session_status"])
+    step = Step(body=body, address="agent:a:main:v1", message_at=0, is_request=True)
+    answer = await BuiltinGateway("default").take(step, print)
+    assert answer.calls == ()
+    assert answer.text.startswith("session_status returned:")

@@ -282,7 +282,7 @@ def test_the_built_in_agent_reads_a_message_in_linear_time(piece: str) -> None:
         said = [{"role": "user", "content": piece * n}, {"role": "user", "content": f"{piece * n}what is the colour?"}]
         tools = [{"type": "function", "name": "look"}]
         body = json.dumps({"input": said, "tools": tools}).encode()
-        return lambda: answer(read_view(body))
+        return lambda: answer(read_view(Step(body=body, address="agent:main:main:v1", is_request=True)))
 
     shown_to_be_linear(shape, 1_000)
 

@@ -5,7 +5,7 @@ import json
 from collections import defaultdict
 from typing import Any
 
-from carrel.gateway import Call, GatewayFault, OnText, Step, StepAnswer, Usage
+from carrel.gateway import Call, GatewayFault, OnSend, OnText, Step, StepAnswer, Usage
 
 WAIT_SECONDS_MAX = 20.0
 
@@ -21,6 +21,7 @@ class ScriptedAgent:
     """
 
     name = "scripted"
+    translates = False
 
     def __init__(self) -> None:
         self.bodies: list[dict[str, Any]] = []
@@ -37,7 +38,7 @@ class ScriptedAgent:
         async with asyncio.timeout(WAIT_SECONDS_MAX):
             await self._reached[name].wait()
 
-    async def take(self, step: Step, on_text: OnText) -> StepAnswer:
+    async def take(self, step: Step, on_text: OnText, on_send: OnSend | None = None) -> StepAnswer:
         body = json.loads(step.body)
         self.bodies.append(body)
         self.tokens[body["metadata"]["runId"]] = step.run_token

@@ -8,9 +8,9 @@ the gateway and the bridge each bring their own HTTP connection.
 from carrel.a2a.card import card_urls, choose_interface, interfaces_of, supports_streaming
 from carrel.a2a.remote_task import RemoteTask, message_text
 from carrel.a2a.requests import A2aCodec, A2aFault, A2aRequest
-from carrel.a2a.shapes import state_name
+from carrel.a2a.shapes import read_message, state_name
 
 __all__ = [
     "A2aCodec", "A2aFault", "A2aRequest", "RemoteTask", "card_urls", "choose_interface", "interfaces_of",
-    "message_text", "state_name", "supports_streaming",
+    "message_text", "read_message", "state_name", "supports_streaming",
 ]  # fmt: skip

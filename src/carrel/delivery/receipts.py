@@ -7,13 +7,14 @@ import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
 from carrel.delivery.store import StepRow, steps_of
+from carrel.gateway import read_sent
 from carrel.kernel import Access, iso, not_found
 from carrel.runs import Run
 from carrel.storage import LongTx, Tx
 
 
 class ReceiptStep(Struct, frozen=True, kw_only=True, rename="camel"):
-    """One step: what was sent, and what came back."""
+    """One step: what was sent, and what came back. `left_out` names what this kind of gateway cannot be told."""
 
     n: int
     attempt: int
@@ -24,6 +25,7 @@ class ReceiptStep(Struct, frozen=True, kw_only=True, rename="camel"):
     instructions: str | None
     input: Any
     tools: list[str]
+    left_out: list[str]
     history_omitted: int
     body_sha256: str
     output: Any
@@ -88,17 +90,19 @@ def compare_receipts(tx: LongTx, access: Access, one: Run, other: Run) -> Compar
 
 
 def _step(row: StepRow, with_body: bool) -> ReceiptStep:
-    body = msgspec.json.decode(row.body)
+    sent = read_sent(row.gateway, row.body)
+    has_instructions = "instructions" not in sent.left_out
     return ReceiptStep(
         n=row.n,
         attempt=row.attempt,
-        sent_at=iso(row.sent_at),
-        model=row.model,
-        instructions_version=row.instructions_version,
-        instructions_sha256=row.instructions_sha256,
-        instructions=body.get("instructions"),
-        input=body["input"],
-        tools=[tool["name"] for tool in body["tools"]],
+        sent_at=iso(row.sent_at) if row.body else None,
+        model=sent.model,
+        instructions_version=row.instructions_version if has_instructions else "",
+        instructions_sha256=row.instructions_sha256 if has_instructions else "",
+        instructions=sent.instructions,
+        input=sent.input,
+        tools=list(sent.tools),
+        left_out=list(sent.left_out),
         history_omitted=row.history_omitted,
         body_sha256=row.body_sha256,
         output=None if row.output is None else msgspec.json.decode(row.output),

@@ -21,6 +21,9 @@ from carrel.tools import Tool
 
 Item = dict[str, Any]
 _NO_EXTRAS = TurnExtras()
+# What a person or a program says on its own account, also through another agent that it lets call tools. The result of
+# a sub-agent and the steps of an exchange are not among them: whoever wrote them may be anybody.
+_REQUESTS = frozenset({"external_user", "a2a", "cron", "hook", "inter_session", "spawn"})
 _IMAGES = ("image/png", "image/jpeg", "image/webp", "image/gif")
 # The model asked for where nobody named one: the field is required, and servers with one model ignore it.
 _ANY_MODEL = "default"
@@ -29,10 +32,13 @@ _ANY_MODEL = "default"
 class Request(Struct, frozen=True, kw_only=True):
     """A request, to the byte, and how much of the transcript it shows.
 
-    `only_talk`: the sender added nothing that takes a part of the model's context window.
+    `message_at` is the position of the run's newest message in the input; it `is_request` if a person or a program
+    wrote it. `only_talk`: the sender added nothing that takes a part of the model's context window.
     """
 
     body: bytes
+    message_at: int
+    is_request: bool
     model: str
     instructions: Instructions
     history_chars_max: int
@@ -59,7 +65,7 @@ def build_request(
     tools, model = snapshot.toolset.offered(), model_of(snapshot)
     instructions = _instructions(snapshot, tools)
     own, kept, omitted = _within(snapshot, history_chars_max - len(block))
-    items = _items(snapshot, settings, own, kept, block)
+    items, message_at = _items(snapshot, settings, own, kept, block)
     inline = settings.instructions == "inline"
     if inline:
         _prepend(items, instructions.text)
@@ -80,6 +86,8 @@ def build_request(
     added = (snapshot.attachments, extras.instructions, extras.functions, extras.before, extras.after, extras.parts)
     return Request(
         body=msgspec.json.encode(body),
+        message_at=message_at,
+        is_request=_newest(own).provenance.kind in _REQUESTS,
         model=model,
         instructions=instructions,
         history_chars_max=history_chars_max,
@@ -144,17 +152,28 @@ def _within(snapshot: Snapshot, chars_max: int) -> tuple[list[Entry], list[Entry
 
 def _items(
     snapshot: Snapshot, settings: DeliverySettings, own: list[Entry], kept: list[Entry], block: str
-) -> list[Item]:  # fmt: skip
-    """The transcript with the run's own entries in their order, and the context before its message."""
+) -> tuple[list[Item], int]:  # fmt: skip
+    """The transcript with the run's own entries in their order, and the context before its message.
+
+    Also the position of the run's newest message in it.
+    """
     positioned = [*((entry.seq, entry) for entry in kept), *_positions(own)]
     items: list[Item] = []
+    newest, message_at = _newest(own), 0
     for _, entry in sorted(positioned, key=itemgetter(0)):
         is_message = entry.id == snapshot.run.message_id
         if is_message and block:
             items.append({"type": "message", "role": "developer", "content": [_text(block)]})
         around = snapshot.extras if is_message else _NO_EXTRAS
-        items += [*around.before, _item(snapshot, settings, entry), *around.after]
-    return items
+        items += around.before
+        message_at = len(items) if entry is newest else message_at
+        items += [_item(snapshot, settings, entry), *around.after]
+    return items, message_at
+
+
+def _newest(own: list[Entry]) -> Entry:
+    """The newest message of the run, which may be an answer to its question."""
+    return next(entry for entry in reversed(own) if entry.role == "user")
 
 
 def _positions(own: list[Entry]) -> list[tuple[float, Entry]]:

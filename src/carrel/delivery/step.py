@@ -13,7 +13,7 @@ from carrel.delivery.approvals import APPROVAL, ASKS, decision_on, must_be_asked
 from carrel.delivery.call_arguments import forget_arguments, keep_arguments, kept_output
 from carrel.delivery.request import Request
 from carrel.delivery.snapshot import Snapshot
-from carrel.delivery.store import StepRow, answer_step, insert_step, next_step
+from carrel.delivery.store import StepRow, answer_step, insert_step, next_step, step_of, update_step
 from carrel.delivery.transcript import call_key, new_message, rounds_of, write
 from carrel.gateway import Step, StepAnswer
 from carrel.journal import Entry, append_entry
@@ -57,7 +57,15 @@ def prepare(tx: Tx, claim: Claim, snapshot: Snapshot, request: Request, token: s
     note_instructions(tx, claim, request.instructions.version, request.instructions.sha256)
     if snapshot.connection.settings.run_tokens and not token:
         token = mint_run_token(tx, access, agent.id, claim.id)
-    return Step(body=request.body, address=snapshot.address, agent_id=agent.id, run_token=token), n
+    step = Step(
+        body=request.body,
+        address=snapshot.address,
+        agent_id=agent.id,
+        run_token=token,
+        message_at=request.message_at,
+        is_request=request.is_request,
+    )
+    return step, n
 
 
 def _hear(tx: Tx, claim: Claim, snapshot: Snapshot) -> RequestedEnd | None:
@@ -82,7 +90,24 @@ def _hear(tx: Tx, claim: Claim, snapshot: Snapshot) -> RequestedEnd | None:
     return end
 
 
+def keep_sent(tx: Tx, claim: Claim, n: int, body: bytes) -> int:
+    """Keep what a gateway that translates is about to send for a step; return the number of the step that it is.
+
+    What is sent once more, such as a message under another id, is a step of its own.
+    """
+    fence(tx, claim)
+    row = step_of(tx, claim.access, claim.id, n)
+    sent = structs.replace(row, body=body.decode(), body_sha256=sha256(body).hexdigest(), sent_at=tx.now)
+    if not row.body:
+        update_step(tx, claim.access, claim, sent)
+        return n
+    again = structs.replace(sent, n=next_step(tx, claim.access, claim.id))
+    insert_step(tx, claim.access, claim, again)
+    return again.n
+
+
 def _row(snapshot: Snapshot, request: Request, n: int, now: int) -> StepRow:
+    body = b"" if snapshot.connection.gateway.translates else request.body
     return StepRow(
         n=n,
         attempt=snapshot.run.attempt,
@@ -91,8 +116,8 @@ def _row(snapshot: Snapshot, request: Request, n: int, now: int) -> StepRow:
         model=request.model,
         instructions_version=request.instructions.version,
         instructions_sha256=request.instructions.sha256,
-        body=request.body.decode(),
-        body_sha256=sha256(request.body).hexdigest(),
+        body=body.decode(),
+        body_sha256=sha256(body).hexdigest(),
         history_omitted=request.history_omitted,
         sent_at=now,
     )

@@ -8,7 +8,7 @@ from carrel.storage import Table, Tx
 
 
 class StepRow(Struct, frozen=True):
-    """One step as it was sent, and the answer to it."""
+    """One step as it was sent, and the answer to it; `body` is empty if nothing was sent."""
 
     n: int
     attempt: int
@@ -32,6 +32,18 @@ _OF_RUN = "account_id = :account AND run_id = :run_id"
 def insert_step(tx: Tx, access: Access, run: Claim, row: StepRow) -> None:
     """Record what is about to be sent."""
     tx.run(_TABLE.insert, access, run_id=run.id, **_TABLE.values(row))
+
+
+def update_step(tx: Tx, access: Access, run: Claim, row: StepRow) -> None:
+    """Record what is sent for a step after all."""
+    tx.run(_TABLE.update, access, run_id=run.id, **_TABLE.values(row))
+
+
+def step_of(tx: Tx, access: Access, run_id: str, n: int) -> StepRow:
+    """Return one step of a run, which must exist."""
+    row = tx.one(f"SELECT {_TABLE.columns} FROM steps WHERE {_OF_RUN} AND n = :n", access, run_id=run_id, n=n)
+    assert row is not None, "a step is recorded before it is taken"
+    return _TABLE.row(row)
 
 
 def next_step(tx: Tx, access: Access, run_id: str) -> int:

@@ -17,7 +17,16 @@ from carrel.delivery.live import Live, Spoken
 from carrel.delivery.prompt import PROFILE_VERSION
 from carrel.delivery.request import Request, build_request, model_of
 from carrel.delivery.snapshot import Connection, Snapshot, read_short_snapshot, read_snapshot
-from carrel.delivery.step import NO_REPLY_NOTE, Stale, finish_call, keep_answer, make_call, may_be_made, prepare
+from carrel.delivery.step import (
+    NO_REPLY_NOTE,
+    Stale,
+    finish_call,
+    keep_answer,
+    keep_sent,
+    make_call,
+    may_be_made,
+    prepare,
+)
 from carrel.delivery.transcript import given_reply, senders_turn
 from carrel.delivery.usage import spent_before, summed, with_usage
 from carrel.gateway import PROMPT_TOO_LONG, GatewayFault, Step, Usage
@@ -138,16 +147,21 @@ class Turns:
         return _Sent(*kept, snapshot, request, now) if isinstance(kept, tuple) else kept
 
     async def _send(self, claim: Claim, sent: _Sent, usage: Usage) -> tuple[Outcome | None, Usage]:
-        gateway = sent.snapshot.connection.gateway
+        gateway, n = sent.snapshot.connection.gateway, sent.n
+
+        async def keep(body: bytes) -> None:
+            nonlocal n
+            n = await self._db.write(lambda tx: keep_sent(tx, claim, n, body))
+
         try:
-            answer = await gateway.take(sent.step, lambda text: self._say(claim, text))
+            answer = await gateway.take(sent.step, lambda text: self._say(claim, text), keep)
         except GatewayFault as fault:
             # The text of a step that fails is void.
             self._live.say(claim.account_id, Spoken("restart", claim.id, claim.key))
             return await self._faulted(claim, sent, fault), usage
         self._learn_limit(sent)
         rounds_max = self._settings.tool_rounds_max
-        outcome = await self._db.write(lambda tx: keep_answer(tx, claim, sent.snapshot, sent.n, answer, rounds_max))
+        outcome = await self._db.write(lambda tx: keep_answer(tx, claim, sent.snapshot, n, answer, rounds_max))
         if outcome is None:
             self._live.end_step(claim.account_id, claim.id)
         return outcome, summed(usage, answer.usage)

@@ -1,25 +1,30 @@
 """The gateway protocol: a step, its answer, and its faults. No HTTP and no storage here."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any, Protocol
 
 from msgspec import Struct
 
 OnText = Callable[[str], None]
+OnSend = Callable[[bytes], Awaitable[None]]
 Item = dict[str, Any]
 
 
 class Step(Struct, frozen=True, kw_only=True):
-    """One request to a model. `body` is the exact JSON text to send; it was stored before.
+    """One request to a model. `body` is its JSON text; a gateway that does not translate sends exactly that.
 
     `address` names the session at the gateway; `agent_id` is empty for requests outside a run. `run_token` lets the
-    gateway call tools as this run; it is shown to nobody else.
+    gateway call tools as this run; it is shown to nobody else. `message_at` is the position in the input of the newest
+    message of the run; messages of others may follow it. It `is_request` if a person or a program wrote it: what comes
+    back from another agent is material and asks for nothing.
     """
 
     body: bytes
     address: str
     agent_id: str = ""
     run_token: str = ""
+    message_at: int | None = None
+    is_request: bool = False
 
 
 class Call(Struct, frozen=True, kw_only=True):
@@ -72,15 +77,24 @@ class GatewayFault(Exception):
         self.retry_after_seconds = retry_after_seconds
 
 
+async def keep_nothing(body: bytes) -> None:
+    """Keep no record of what is sent."""
+
+
 class Gateway(Protocol):
-    """A connection to a model, a remote agent, or the built-in agent."""
+    """A connection to a model, a remote agent, or the built-in agent.
+
+    If it `translates`, it sends something else than a step's body, or nothing.
+    """
 
     name: str
+    translates: bool
 
-    async def take(self, step: Step, on_text: OnText) -> StepAnswer:
+    async def take(self, step: Step, on_text: OnText, on_send: OnSend = keep_nothing) -> StepAnswer:
         """Return the answer to `step`, or raise GatewayFault; `on_text` is called with the text as it arrives.
 
-        If the step fails, that text is void. Cancelling closes the connection at once.
+        If the step fails, that text is void. Cancelling closes the connection at once. A gateway that translates awaits
+        `on_send` with the exact bytes of each message before it sends them.
         """
         ...
 

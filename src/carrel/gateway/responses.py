@@ -10,7 +10,7 @@ from http import HTTPStatus
 
 from carrel.gateway.event_stream import AnswerReader, read_whole
 from carrel.gateway.faults import Faults
-from carrel.gateway.model import OnText, Step, StepAnswer
+from carrel.gateway.model import OnSend, OnText, Step, StepAnswer, keep_nothing
 from carrel.gateway.secret_filter import SecretFilter, without_secret
 from carrel.kernel.settings import GatewaySettings
 from carrel.wire import EventReader, StreamedReply, Wire, WireFault
@@ -24,6 +24,8 @@ _STREAM_TYPE = "text/event-stream"
 class ResponsesGateway:
     """Takes steps at `<base_url>/v1/responses`."""
 
+    translates = False
+
     def __init__(self, name: str, settings: GatewaySettings, wire: Wire) -> None:
         self.name = name
         self._settings = settings
@@ -31,7 +33,7 @@ class ResponsesGateway:
         self._root = root_of(settings.base_url)
         self._faults = Faults(name, settings.api_key)
 
-    async def take(self, step: Step, on_text: OnText) -> StepAnswer:
+    async def take(self, step: Step, on_text: OnText, on_send: OnSend = keep_nothing) -> StepAnswer:
         """Return the model's answer to `step`, streamed or not."""
         headers = {
             **self._authorization(),

@@ -15,7 +15,7 @@ from carrel.gateway.a2a.connection import Remote, RemoteConnection
 from carrel.gateway.a2a.faults import RemoteFaults
 from carrel.gateway.a2a.message import MESSAGE, OutgoingMessage, read_step
 from carrel.gateway.answers import whole_characters
-from carrel.gateway.model import GatewayFault, Item, OnText, Step, StepAnswer
+from carrel.gateway.model import GatewayFault, Item, OnSend, OnText, Step, StepAnswer, keep_nothing
 from carrel.kernel.settings import GatewaySettings
 from carrel.wire import StreamedReply, Wire, WireFault
 
@@ -36,6 +36,7 @@ class _RemoteStep:
 
     message: OutgoingMessage
     on_text: OnText
+    on_send: OnSend
     remote: Remote
     task: RemoteTask = field(default_factory=RemoteTask)
     is_started: bool = False
@@ -55,19 +56,21 @@ class _RemoteStep:
 class A2aGateway:
     """Takes steps at the agent whose card is found at `base_url`."""
 
+    translates = True
+
     def __init__(self, name: str, settings: GatewaySettings, wire: Wire) -> None:
         self.name = name
         self._settings = settings
         self._faults = RemoteFaults(name, settings.api_key)
         self._connection = RemoteConnection(settings, wire, self._faults)
 
-    async def take(self, step: Step, on_text: OnText) -> StepAnswer:
+    async def take(self, step: Step, on_text: OnText, on_send: OnSend = keep_nothing) -> StepAnswer:
         """Return the remote agent's answer to the step; cancelling also cancels its task."""
         message = read_step(step)
         if message.is_continuation and message.last_kind == MESSAGE:
             return as_answer(as_message(kept_message(message)), message, "", self._faults)
         try:
-            remote_step = _RemoteStep(message, on_text, await self._connection.remote())
+            remote_step = _RemoteStep(message, on_text, on_send, await self._connection.remote())
             return await self._bounded(remote_step)
         except GatewayFault:
             self._connection.forget()
@@ -132,6 +135,7 @@ class A2aGateway:
         """Send the message and read the response; return whether it shows an earlier, cancelled attempt."""
         codec = step.remote.codec
         request = codec.send(message, stream=step.remote.is_streaming and self._settings.stream)
+        await step.on_send(request.body)
         step.is_started = True
         try:
             async with self._connection.stream(step.remote, request) as reply:

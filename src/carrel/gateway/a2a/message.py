@@ -12,8 +12,11 @@ from urllib.parse import quote, unquote
 
 from msgspec import Struct
 
+from carrel.a2a import read_message
 from carrel.gateway.model import Item, Step
 
+# What a remote agent is not told: it has instructions, tools and a transcript of its own.
+LEFT_OUT = ("instructions", "tools", "transcript", "context")
 QUESTION = "q"
 FILE = "f"
 DECLINE = "d"
@@ -58,8 +61,9 @@ def read_step(step: Step) -> OutgoingMessage:
         raise ValueError("a request must be a JSON object")
     given = request.get("input", "")
     items = given if isinstance(given, list) else [{"role": "user", "content": given}]
-    items = [item for item in items if isinstance(item, dict)]
+    items = [item if isinstance(item, dict) else {} for item in items]
     newest = max((index for index, item in enumerate(items) if item.get("role") == "user"), default=-1)
+    newest = newest if step.message_at is None else step.message_at
     calls = {str(item["call_id"]): (index, item) for index, item in enumerate(items) if _is_ours(item)}
     last_id, (last, _) = next(reversed(calls.items()), ("", (-1, {})))
     found = request.get("metadata")
@@ -75,6 +79,25 @@ def read_step(step: Step) -> OutgoingMessage:
         calls={call_id: item for call_id, (_, item) in calls.items()},
         seed=str(metadata.get("runId") or sha256(step.body).hexdigest()),
     )
+
+
+def read_sent_message(body: str) -> list[Item]:
+    """Return the message in the text of a sent request, as an input item of a model; nothing if none was sent."""
+    request = json.loads(body) if body else {}
+    message = request.get("params", request).get("message")
+    if not isinstance(message, dict):
+        return []
+    content = [_content(part) for part in read_message(message)["parts"]]
+    return [{"type": "message", "role": "user", "content": content}]
+
+
+def _content(part: Item) -> Item:
+    if "text" in part:
+        return {"type": "input_text", "text": part["text"]}
+    named = {"filename": part["filename"]} if "filename" in part else {}
+    if "raw" in part:
+        return {"type": "input_file", "file_data": f"data:{part.get('mediaType', '')};base64,{part['raw']}"} | named
+    return {"type": "input_file", "file_url": part.get("url", "")} | named
 
 
 def call_id_of(kind: str, mark: str, remote_id: str) -> str:

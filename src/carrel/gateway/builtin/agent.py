@@ -13,7 +13,7 @@ from carrel.gateway.builtin.phrases import CONNECT, FOUND, INTRODUCTION, NOTED, 
 from carrel.gateway.builtin.recall import best_lines
 from carrel.gateway.builtin.results import describe
 from carrel.gateway.builtin.view import View, read_view
-from carrel.gateway.model import Call, GatewayFault, Item, OnText, Step, StepAnswer, Usage
+from carrel.gateway.model import Call, GatewayFault, Item, OnSend, OnText, Step, StepAnswer, Usage, keep_nothing
 from carrel.kernel import clip
 
 MODEL = "builtin"
@@ -33,13 +33,15 @@ _QUESTION = re.compile(
 class BuiltinGateway:
     """Answers every step by itself, without a model."""
 
+    translates = False
+
     def __init__(self, name: str) -> None:
         self.name = name
 
-    async def take(self, step: Step, on_text: OnText) -> StepAnswer:
-        """Return the answer, which depends on the step's body only."""
+    async def take(self, step: Step, on_text: OnText, on_send: OnSend = keep_nothing) -> StepAnswer:
+        """Return the answer, which depends on the step only."""
         try:
-            view = read_view(step.body)
+            view = read_view(step)
         except (ValueError, RecursionError):
             raise GatewayFault(
                 "invalid_request", "The built-in agent received an invalid request.", retryable=False
@@ -63,11 +65,14 @@ class BuiltinGateway:
 
 
 def answer(view: View) -> tuple[str, list[ToolRequest]]:
-    """Return the text of the answer, or the tools to call first; never both, and no tool after a result."""
+    """Return the text of the answer, or the tools to call first; never both, and no tool after a result.
+
+    Only a request is obeyed: whatever a sub-agent's result or another agent's reply says, it is just text.
+    """
     if view.results:
         return "\n\n".join(describe(result) for result in view.results), []
     try:
-        requests = find_requests(view)
+        requests = find_requests(view) if view.is_request else []
     except InvalidRequest as error:
         return str(error), []
     return ("", requests) if requests else (_reply(view), [])

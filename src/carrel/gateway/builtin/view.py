@@ -7,7 +7,7 @@ from typing import Any
 from msgspec import Struct
 
 from carrel.gateway.builtin.phrases import is_own
-from carrel.gateway.model import Item
+from carrel.gateway.model import Item, Step
 
 LINES_MAX = 5_000
 _ID = re.compile(r"\b(?:agent|art|ent|goal|log|mem|msg|note|plan|run|ses|space|task|topic)_[A-Za-z0-9]+\b")
@@ -29,27 +29,30 @@ class Result(Struct, frozen=True):
 
 
 class View(Struct, frozen=True, kw_only=True):
-    """Everything an answer may use: `message` is the newest one, `answers` are the agent's own earlier ones."""
+    """Everything an answer may use: `message` is the run's newest one, `answers` are the agent's own earlier ones."""
 
     message: str
+    is_request: bool
     lines: tuple[Line, ...]
     answers: tuple[str, ...]
     tools: frozenset[str]
     results: tuple[Result, ...]
 
 
-def read_view(body: bytes) -> View:
-    """Read a request's body; raise ValueError if it is not a request."""
-    request = json.loads(body)
+def read_view(step: Step) -> View:
+    """Read a step; raise ValueError if its body is not a request."""
+    request = json.loads(step.body)
     if not isinstance(request, dict):
         raise ValueError("a request must be a JSON object")
     given = request.get("input", "")
     items = given if isinstance(given, list) else [{"role": "user", "content": given}]
-    items = [item for item in items if isinstance(item, dict)]
+    items = [item if isinstance(item, dict) else {} for item in items]
     newest = max((index for index, item in enumerate(items) if item.get("role") == "user"), default=-1)
+    newest = newest if step.message_at is None else step.message_at
     *around, message = _texts(items[newest]) if newest >= 0 else [""]
     return View(
         message=message.strip(),
+        is_request=step.is_request,
         lines=(*_lines(items, newest), *_split("this notification", "\n".join(around)))[-LINES_MAX:],
         answers=tuple("\n".join(_texts(item)) for item in items[: max(newest, 0)] if item.get("role") == "assistant"),
         tools=_tools(request),
