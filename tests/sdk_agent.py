@@ -247,7 +247,7 @@ class _Recorder:
 
 
 def _call(path: str, headers: dict[str, str], raw: bytes) -> Call:
-    body = json.loads(raw) if raw else None
+    body: Any = json.loads(raw) if raw else None
     if path.startswith("/.well-known/"):
         return Call("card", path, headers, body, raw)
     return Call(body["method"] if path == "/rpc" else path.removeprefix("/rest"), path, headers, body, raw)

@@ -112,15 +112,6 @@ async def test_cancelling_a_run_cancels_the_remotes_task(sqlite_url: str) -> Non
         gate.open()
 
 
-async def test_the_receipt_shows_what_the_agent_was_asked_as_with_any_gateway(sqlite_url: str) -> None:
-    with SdkAgent() as agent:
-        async with open_server(sqlite_url, to(agent)) as server:
-            run = await server.ask("hello")
-            receipt = await server.receipt(run, with_body=True)
-    assert run.reply == "You said: hello"
-    assert len(receipt.steps) == 1
-
-
 @requirement("P.receipt.true")
 @pytest.mark.parametrize("dialect", [("JSONRPC", "1.0"), ("HTTP+JSON", "1.0"), ("JSONRPC", "0.3")], ids=" ".join)
 @pytest.mark.parametrize("streaming", [True, False])

@@ -89,7 +89,9 @@ STREAMS: dict[str, tuple[int, Callable[[int], list[Event]]]] = {
             *[event("function_call_arguments.delta", delta=BLOCK)] * n,
         ],
     ),
-    "refusal deltas": (300, lambda n: [event("output_text.delta", delta="a"), *[event("refusal.delta", delta=BLOCK)] * n]),
+    "refusal deltas": (
+        300, lambda n: [event("output_text.delta", delta="a"), *[event("refusal.delta", delta=BLOCK)] * n],
+    ),
     "text deltas": (300, lambda n: [event("output_text.delta", delta=BLOCK)] * n),
     "parts without a number": (600, lambda n: [event("output_text.done", text="a")] * n),
     "parts with numbers": (600, lambda n: [event("output_text.done", text="a", content_index=at) for at in range(n)]),
@@ -222,13 +224,18 @@ def test_the_run_token_is_removed_in_linear_time(piece: str) -> None:
     shown_to_be_linear(shape, 500)
 
 
-REMOTE_EVENTS = {
-    "chunks of one artifact": {"artifactUpdate": {"append": True, "artifact": {"artifactId": "a", "parts": [{"text": "a"}]}}},
-    "long chunks": {"artifactUpdate": {"append": True, "artifact": {"artifactId": "a", "parts": [{"text": BLOCK}]}}},
+def chunk(part: Event) -> Event:
+    return {"artifactUpdate": {"append": True, "artifact": {"artifactId": "a", "parts": [part]}}}
+
+
+WORKING = {"state": "TASK_STATE_WORKING"}
+REMOTE_EVENTS: dict[str, Event] = {
+    "chunks of one artifact": chunk({"text": "a"}),
+    "long chunks": chunk({"text": BLOCK}),
     "artifacts without an id": {"artifactUpdate": {"artifact": {"parts": [{"text": "a"}]}}},
-    "files": {"artifactUpdate": {"append": True, "artifact": {"artifactId": "a", "parts": [{"raw": "QQ=="}]}}},
-    "states": {"statusUpdate": {"status": {"state": "TASK_STATE_WORKING"}}},
-    "tasks": {"task": {"id": "t", "status": {"state": "TASK_STATE_WORKING"}, "artifacts": [{"parts": [{"text": "a"}]}]}},
+    "files": chunk({"raw": "QQ=="}),
+    "states": {"statusUpdate": {"status": WORKING}},
+    "tasks": {"task": {"id": "t", "status": WORKING, "artifacts": [{"parts": [{"text": "a"}]}]}},
 }  # fmt: skip
 
 

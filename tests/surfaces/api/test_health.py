@@ -12,7 +12,8 @@ from carrel.kernel import METRICS, SystemClock
 from carrel.storage import Tx, migrations, sqlite_path
 from carrel.storage.horizon import BEGIN
 from carrel.surfaces.api import Recorder
-from tests.harness.server import HttpServer, open_http_server
+from tests.harness.server import HttpServer, gateways_to, open_http_server, open_server
+from tests.scripted_gateway import ScriptedGateway
 from tests.surfaces.api_calls import send_and_wait
 
 pytestmark = pytest.mark.anyio
@@ -44,6 +45,18 @@ async def test_a_gateway_that_is_down_degrades_and_does_not_fail(sqlite_url: str
     assert answer.status_code == 200
     assert answer.json()["checks"]["gateway"] == "degraded"
     assert answer.json()["checks"]["dispatcher"] == "degraded"
+
+
+async def test_many_who_ask_at_once_and_again_cause_one_check_of_the_gateways(
+    sqlite_url: str, gateway: ScriptedGateway
+) -> None:
+    async with open_server(sqlite_url, gateways_to(gateway)) as server:
+        transport = httpx.ASGITransport(app=server.assembly.app)
+        async with httpx.AsyncClient(transport=transport, base_url="http://carrel.test") as nobody:
+            for _ in range(2):
+                answers = await asyncio.gather(*(nobody.get("/readyz") for _ in range(30)))
+                assert {answer.json()["checks"]["gateway"] for answer in answers} == {"ok"}
+    assert gateway.connections == 1
 
 
 async def test_a_store_that_is_gone_is_told(sqlite_url: str) -> None:

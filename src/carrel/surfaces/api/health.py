@@ -1,5 +1,6 @@
 """Whether the server is alive and ready, the state of its lanes, and the settings it runs with."""
 
+import asyncio
 from collections import Counter
 from typing import Any, Literal
 
@@ -78,7 +79,7 @@ class SettingsShown(Out, frozen=True, kw_only=True):
 
 
 class Readiness:
-    """Checks every part of the server; the gateways at most every few seconds."""
+    """Checks every part of the server; the gateways at most every few seconds, once for all who ask meanwhile."""
 
     def __init__(self, house: House, clock: Clock) -> None:
         self._house = house
@@ -86,6 +87,7 @@ class Readiness:
         self._gateway: Level = "ok"
         self._gateways_again_at = 0
         self._schema = migrations()[-1].number
+        self._checking = asyncio.Lock()
 
     async def check(self) -> Ready:
         """Return the state of the server now."""
@@ -115,12 +117,13 @@ class Readiness:
         return migrated, "degraded" if feed_is_late(tx, tx.now - FEED_LATE_SECONDS * MS_PER_SECOND) else "ok"
 
     async def _gateways(self) -> Level:
-        now = self._clock.now_ms()
-        if now >= self._gateways_again_at:
-            up = await self._house.gateways_up()
-            self._gateway = "ok" if all(up.values()) else "degraded"
-            self._gateways_again_at = now + GATEWAY_CHECK_SECONDS * MS_PER_SECOND
-        return self._gateway
+        async with self._checking:
+            if self._clock.now_ms() >= self._gateways_again_at:
+                # Counted from the start of a check, so that nobody causes more of them by hanging up.
+                self._gateways_again_at = self._clock.now_ms() + GATEWAY_CHECK_SECONDS * MS_PER_SECOND
+                up = await self._house.gateways_up()
+                self._gateway = "ok" if all(up.values()) else "degraded"
+            return self._gateway
 
 
 def _readiness(call: Call[None, NoQuery]) -> Readiness:
