@@ -35,7 +35,7 @@ def receipt(args: Namespace, screen: Screen) -> int:
 def _show_step(step: Step, screen: Screen, *, in_full: bool) -> None:
     screen.line()
     screen.out.write(screen.paint("bold", f"Step {step['n']}") + f"  attempt {step['attempt']}")
-    screen.line(f"  {step.get('model') or 'no model'}  {step.get('sentAt') or ''}")
+    screen.line(f"  {step.get('model') or 'no model'}  {step.get('sentAt') or 'nothing was sent'}")
     sections = [
         (f"instructions {step.get('instructionsVersion') or ''}".strip(), _text(step.get("instructions"))),
         ("input", _text(step.get("input"))),
@@ -55,6 +55,8 @@ def _show_step(step: Step, screen: Screen, *, in_full: bool) -> None:
 def _show_tools(step: Step, screen: Screen) -> None:
     tools = step.get("tools") or []
     screen.line(f"  tools ({len(tools)})".ljust(21) + (", ".join(str(tool) for tool in tools) or "none"))
+    if step.get("leftOut"):
+        screen.line(f"  cannot be told     {', '.join(step['leftOut'])}")
     if step.get("historyOmitted"):
         screen.line(f"  left out           {step['historyOmitted']} earlier messages")
 

@@ -44,12 +44,13 @@ function stepNode(step, open) {
   ];
   const attempt = step.attempt > 1 ? `, attempt ${step.attempt}` : "";
   return h("details", { class: "step", open },
-    h("summary", {}, `Step ${step.n}${attempt}`, h("span", { class: "note" }, [step.model, time(step.sentAt)].filter(Boolean).join(" · "))),
+    h("summary", {}, `Step ${step.n}${attempt}`, h("span", { class: "note" }, [step.model, time(step.sentAt) || "nothing was sent"].filter(Boolean).join(" · "))),
     sizes(parts),
     part("Instructions", step.instructions, [step.instructionsVersion, shortHash(step.instructionsSha256)].filter(Boolean).join(" · ")),
     h("details", { class: "part" }, h("summary", {}, "Input", h("span", { class: "note" }, plural(input.length, "item") + omitted(step.historyOmitted))), input.map(inputNode)),
     h("details", { class: "part" }, h("summary", {}, "Tools", h("span", { class: "note" }, plural((step.tools ?? []).length, "tool"))),
       h("ul", { class: "chips" }, (step.tools ?? []).map((name) => h("li", {}, typeof name === "string" ? name : name.name)))),
+    step.leftOut?.length > 0 ? h("p", { class: "note" }, `This gateway cannot be told: ${step.leftOut.join(", ")}.`) : null,
     part("Output", outputText(step.output), ""),
     step.bodySha256 ? h("p", { class: "note" }, "Body sent: sha256 ", h("code", {}, shortHash(step.bodySha256))) : null,
   );
