@@ -23,6 +23,7 @@ SLOW_PATHS = (
     "browser",
     "chaos",
     "end_to_end",
+    "gateway/test_growth.py",
     "house/test_conftest.py",
     "house/test_contracts.py",
     "house/test_dev.py",

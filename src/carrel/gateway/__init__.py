@@ -6,9 +6,9 @@ A gateway keeps no state and retries nothing: a step is answered, or it raises G
 from carrel.gateway.builtin.agent import BuiltinGateway
 from carrel.gateway.factory import open_gateway
 from carrel.gateway.model import PROMPT_TOO_LONG, Call, Gateway, GatewayFault, OnSend, OnText, Step, StepAnswer, Usage
-from carrel.gateway.sent import SentStep, read_sent
+from carrel.gateway.sent import read_sent
 
 __all__ = [
-    "PROMPT_TOO_LONG", "BuiltinGateway", "Call", "Gateway", "GatewayFault", "OnSend", "OnText", "SentStep", "Step",
+    "PROMPT_TOO_LONG", "BuiltinGateway", "Call", "Gateway", "GatewayFault", "OnSend", "OnText", "Step",
     "StepAnswer", "Usage", "open_gateway", "read_sent",
 ]  # fmt: skip
