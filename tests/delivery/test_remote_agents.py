@@ -136,7 +136,7 @@ async def test_the_receipt_holds_the_very_bytes_that_the_remote_received_and_say
     assert [str(step.body).encode() for step in receipt.steps] == received
     assert [step.body_sha256 for step in receipt.steps] == [sha256(body).hexdigest() for body in received]
     first, second = receipt.steps
-    assert first.left_out == ["instructions", "tools", "transcript", "context"]
+    assert first.left_out == ["instructions", "tools", "transcript"]
     assert (first.instructions, first.instructions_version, first.tools, first.model) == (None, "", [], "")
     image = {"type": "input_file", "file_data": "data:image/png;base64,iVBORyE="}
     content = [image, {"type": "input_text", "text": "paint it \U0001f43f"}]

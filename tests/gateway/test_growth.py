@@ -96,7 +96,7 @@ STREAMS: dict[str, tuple[int, Callable[[int], list[Event]]]] = {
     "parts without a number": (600, lambda n: [event("output_text.done", text="a")] * n),
     "parts with numbers": (600, lambda n: [event("output_text.done", text="a", content_index=at) for at in range(n)]),
     "items without an id": (600, lambda n: [event("output_item.added", item=message())] * n),
-    "items without an id, done": (600, lambda n: [event("output_item.done", item=message(content="a"))] * n),
+    "items without an id, done": (1_500, lambda n: [event("output_item.done", item=message(content="a"))] * n),
     "items with ids and numbers": (
         600,
         lambda n: [

@@ -52,6 +52,16 @@ def test_a_receipt_is_a_picture_of_what_the_agent_saw(at: Carrel, server: TinySe
     assert at("runs", "receipt", "run_1", "--step", "2").code == 1
 
 
+def test_a_receipt_says_what_a_gateway_cannot_be_told_and_where_nothing_was_sent(
+    at: Carrel, server: TinyServer
+) -> None:
+    step = {"n": 1, "attempt": 1, "sentAt": None, "input": [], "tools": [], "leftOut": ["instructions", "tools"]}
+    server.answers("GET", "/api/runs/run_1/receipt", RECEIPT | {"steps": [step]})
+    shown = at("runs", "receipt", "run_1").out
+    assert "nothing was sent" in shown
+    assert "cannot be told     instructions, tools" in shown
+
+
 def test_bars_are_never_empty_for_something() -> None:
     assert bar(1, 1000).count("█") == 1
     assert bar(0, 1000).count("█") == 0

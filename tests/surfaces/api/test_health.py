@@ -9,10 +9,11 @@ import pytest
 
 import carrel
 from carrel.kernel import METRICS, SystemClock
+from carrel.kernel.settings import GatewaySettings
 from carrel.storage import Tx, migrations, sqlite_path
 from carrel.storage.horizon import BEGIN
 from carrel.surfaces.api import Recorder
-from tests.harness.server import HttpServer, gateways_to, open_http_server, open_server
+from tests.harness.server import HttpServer, Server, gateways_to, open_http_server, open_server
 from tests.scripted_gateway import ScriptedGateway
 from tests.surfaces.api_calls import send_and_wait
 
@@ -51,12 +52,22 @@ async def test_many_who_ask_at_once_and_again_cause_one_check_of_the_gateways(
     sqlite_url: str, gateway: ScriptedGateway
 ) -> None:
     async with open_server(sqlite_url, gateways_to(gateway)) as server:
-        transport = httpx.ASGITransport(app=server.assembly.app)
-        async with httpx.AsyncClient(transport=transport, base_url="http://carrel.test") as nobody:
-            for _ in range(2):
-                answers = await asyncio.gather(*(nobody.get("/readyz") for _ in range(30)))
-                assert {answer.json()["checks"]["gateway"] for answer in answers} == {"ok"}
+        assert await levels(server, times=30) == await levels(server, times=30) == {"ok"}
     assert gateway.connections == 1
+
+
+async def test_all_who_ask_at_once_are_told_what_the_one_check_finds(sqlite_url: str) -> None:
+    down = GatewaySettings(kind="responses", base_url="http://127.0.0.1:9")
+    async with open_server(sqlite_url, {"default": down}) as server:
+        assert await levels(server, times=30) == {"degraded"}
+
+
+async def levels(server: Server, times: int) -> set[str]:
+    """What is said of the gateways to so many who ask at once."""
+    transport = httpx.ASGITransport(app=server.assembly.app)
+    async with httpx.AsyncClient(transport=transport, base_url="http://carrel.test") as nobody:
+        answers = await asyncio.gather(*(nobody.get("/readyz") for _ in range(times)))
+    return {answer.json()["checks"]["gateway"] for answer in answers}
 
 
 async def test_a_store_that_is_gone_is_told(sqlite_url: str) -> None:

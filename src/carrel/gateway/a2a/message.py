@@ -16,7 +16,7 @@ from carrel.a2a import read_message
 from carrel.gateway.model import Item, Step
 
 # What a remote agent is not told: it has instructions, tools and a transcript of its own.
-LEFT_OUT = ("instructions", "tools", "transcript", "context")
+LEFT_OUT = ("instructions", "tools", "transcript")
 QUESTION = "q"
 FILE = "f"
 DECLINE = "d"
