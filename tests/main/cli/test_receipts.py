@@ -23,12 +23,6 @@ RECEIPT = {
                 {"type": "function_call_output", "output": '{"task": 1}'},
             ],
             "tools": ["task_history", "memory_search"],
-            "context": {
-                "block": "Kept facts: tea",
-                "items": [
-                    {"id": "mem_1", "kind": "memory", "section": "memory", "scope": "task:t1", "reason": "task scope"}
-                ],
-            },
             "output": [{"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Done."}]}],
         }
     ],
@@ -44,7 +38,6 @@ def test_a_receipt_is_a_picture_of_what_the_agent_saw(at: Carrel, server: TinySe
         "user: write the report",
         "→ task_history({})",
         "assistant: Done.",
-        "· memory: memory mem_1 from task:t1: task scope",
         "… 14 more lines; --full shows them",
     ):
         assert part in shown
@@ -73,14 +66,11 @@ def test_comparing_shows_what_differs(at: Carrel, server: TinyServer) -> None:
         "same": False,
         "instructions": {"same": True, "diff": ""},
         "input": {"same": False, "diff": "-old\n+new"},
-        "context": {"added": [{"kind": "memory", "id": "mem_1"}], "removed": [], "kept": []},
         "tools": {"added": [], "removed": ["decline"]},
     }
     server.answers("GET", "/api/runs/run_1/receipt/compare", answer)
     shown = at("runs", "compare", "run_1", "run_2").out
-    assert shown == (
-        "instructions: the same\ninput: different\n  -old\n  +new\ncontext:\n  + memory mem_1\ntools:\n  - decline\n"
-    )
+    assert shown == "instructions: the same\ninput: different\n  -old\n  +new\ntools:\n  - decline\n"
     assert server.asked[0].query == {"with": "run_2"}
 
 
