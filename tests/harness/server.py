@@ -172,7 +172,7 @@ class HttpServer(Server):
         web = _Web(
             uvicorn.Config(
                 self.assembly.app, log_config=None, access_log=False, lifespan="off", http="httptools",
-                ws="websockets-sansio",
+                ws="websockets-sansio", proxy_headers=False,
             )
         )  # fmt: skip
         serving = asyncio.create_task(web.serve(sockets=[sock]))

@@ -64,6 +64,19 @@ def test_a_head_without_an_end_is_refused_before_it_fills_the_memory(
         assert client.get("/healthz").status_code == 200
 
 
+@pytest.mark.parametrize(
+    ("head", "status"),
+    [(b"GET /%b HTTP/1.1\r\nHost: x\r\n\r\n", 404), (b"GET /healthz HTTP/1.1\r\nHost: x\r\nX: %b\r\n\r\n", 200)],
+    ids=["address", "header"],
+)
+def test_a_large_head_is_refused_although_it_arrives_at_once(start: Start, head: bytes, status: int) -> None:
+    server = start()
+    for size, expected in ((REQUEST_HEAD_BYTES_MAX + 1_000, 400), (REQUEST_HEAD_BYTES_MAX - 1_000, status)):
+        with line_to(server) as line:
+            line.sendall(head % (b"a" * size))
+            assert int(line.recv(4096).split()[1]) == expected
+
+
 def test_a_body_of_many_parts_is_no_head(start: Start) -> None:
     server = start()
     parts = [b'{"agentId": "main", "message": "', *[b"word "] * 15_000, b'"}']

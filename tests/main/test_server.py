@@ -1,6 +1,8 @@
 """The server in its own process: first start, file lock, logs, drain, crash."""
 
 import json
+import os
+import select
 import stat
 import subprocess
 from pathlib import Path
@@ -11,7 +13,7 @@ import pytest
 from websockets.sync.client import connect
 from websockets.typing import Subprotocol
 
-from tests.harness.process import CARREL, RunningServer, Start, clean_environment, reaching
+from tests.harness.process import CARREL, STOP_SECONDS, RunningServer, Start, clean_environment, reaching
 from tests.requirements.mark import requirement
 from tests.scripted_gateway import Gate, ScriptedGateway, calls, text
 
@@ -45,6 +47,26 @@ def test_the_first_start_makes_account_agent_and_a_token_for_the_owner_alone(sta
     assert (me["account"]["slug"], me["actor"]["kind"]) == ("default", "owner")
     assert [agent["id"] for agent in agents] == ["main"]
     assert ready["status"] == "ready"
+
+
+def test_a_browser_is_opened_without_the_token_in_its_arguments(start: Start, tmp_path: Path) -> None:
+    browser, told = tmp_path / "browser", tmp_path / "told"
+    browser.write_text(f'#!/bin/sh\necho "$@" > {told}\n')
+    browser.chmod(0o700)
+    os.mkfifo(told)
+    server = start("--open", BROWSER=f"{browser} %s")
+    reader = os.open(told, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        assert select.select([reader], [], [], STOP_SECONDS)[0]
+        address = os.read(reader, 4096).decode().strip()
+    finally:
+        os.close(reader)
+    assert server.token not in address
+    page = Path(address.removeprefix("file://"))
+    assert stat.S_IMODE(page.stat().st_mode) == 0o600
+    assert f"{server.url}/#token={server.token}" in page.read_text()
+    assert server.stop() == 0
+    assert not page.exists()
 
 
 def test_a_later_start_keeps_the_token_and_what_was_said(start: Start) -> None:

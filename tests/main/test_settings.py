@@ -272,6 +272,16 @@ def test_variables_of_the_client_are_no_settings() -> None:
             {},
             "only a gateway of kind responses",
         ),
+        (
+            "auth.mode = 'loopback'\nserver.public_url = 'https://carrel.example'",
+            {},
+            "auth.mode: must not be loopback while server.public_url",
+        ),
+        (
+            "agent_http.session_key_auth = 'loopback'\nserver.public_url = 'http://192.0.2.1:8787'",
+            {},
+            "agent_http.session_key_auth: must not be loopback",
+        ),
         ("[gateway.Big]\nmodel = 'x'", {}, "lower-case letters"),
         ("[a2a.tasks]\nttlDays = 1\nttl_days = 2", {}, "is set twice"),
         (
@@ -293,6 +303,12 @@ def test_a_wrong_value_gives_one_sentence_that_names_it_and_what_it_takes(
     (problem,) = problems_of(toml, **env)
     assert part in problem
     assert problem.endswith(".")
+
+
+@pytest.mark.parametrize("address", ["http://localhost:9000", "http://127.0.0.1", "http://[::1]:8787"])
+def test_a_server_for_this_machine_alone_may_trust_it(address: str) -> None:
+    settings = load_file(f"auth.mode = 'loopback'\nserver.public_url = '{address}'").settings
+    assert (settings.auth.mode, settings.server.public_url) == ("loopback", address)
 
 
 def test_all_mistakes_are_reported_at_once() -> None:

@@ -1,6 +1,7 @@
 """Receipts: exactly what an agent was shown in a turn, to read and to compare."""
 
 import difflib
+from difflib import Match
 from typing import Any
 
 import msgspec
@@ -9,6 +10,7 @@ from msgspec import UNSET, Struct, UnsetType
 from carrel.delivery.store import StepRow, steps_of
 from carrel.gateway import read_sent
 from carrel.kernel import Access, iso, not_found
+from carrel.kernel.limits import DIFF_COMPARISONS_MAX
 from carrel.runs import Run
 from carrel.storage import LongTx, Tx
 
@@ -115,5 +117,30 @@ def _readable(asked: object) -> str:
 
 
 def _difference(before: str, after: str) -> Difference:
-    lines = difflib.unified_diff(before.splitlines(), after.splitlines(), "one", "other", lineterm="", n=2)
+    one, other = before.splitlines(), after.splitlines()
+    try:
+        _LimitedMatcher(None, one, other).get_matching_blocks()
+    except _TooDifferent:
+        return Difference(same=False, diff="The two are too different to be compared line by line.")
+    lines = difflib.unified_diff(one, other, "one", "other", lineterm="", n=2)
     return Difference(same=before == after, diff="\n".join(lines))
+
+
+class _TooDifferent(Exception):
+    """Finding the lines that two texts share would take too long."""
+
+
+class _LimitedMatcher(difflib.SequenceMatcher[str]):
+    """Does what comes first in a comparison of lines, and stops where that would take too long: up to minutes."""
+
+    # Known to difflib, but not to its type hints: the lines of the first text, and where each is in the second.
+    a: list[str]
+    b2j: dict[str, list[int]]
+    _comparisons = 0
+
+    def find_longest_match(self, alo: int = 0, ahi: int | None = None, blo: int = 0, bhi: int | None = None) -> Match:
+        """Find the longest sequence of lines that both texts have in these parts of them."""
+        self._comparisons += sum(1 + len(self.b2j.get(line, ())) for line in self.a[alo:ahi])
+        if self._comparisons > DIFF_COMPARISONS_MAX:
+            raise _TooDifferent
+        return super().find_longest_match(alo, ahi, blo, bhi)

@@ -35,6 +35,7 @@ class Code(StrEnum):
     QUEUE_FULL = "queue_full"
     RATE_LIMITED = "rate_limited"
     INTERNAL = "internal"
+    BUSY = "busy"
     DRAINING = "draining"
     STORAGE_UNAVAILABLE = "storage_unavailable"
 

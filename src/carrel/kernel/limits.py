@@ -2,8 +2,15 @@
 
 # Requests
 BODY_BYTES_MAX = 20 * 1024 * 1024
+# Of a request that needs no token.
+OPEN_BODY_BYTES_MAX = 16 * 1024
+# Of all bodies that are being received at one moment; up to the size that a connection buffers anyway, none counts.
+BODIES_BYTES_MAX = 256 * 1024 * 1024
+SMALL_BODY_BYTES_MAX = 64 * 1024
+BUSY_RETRY_SECONDS = 5
 REQUEST_HEAD_BYTES_MAX = 64 * 1024
 REQUEST_HEAD_SECONDS_MAX = 20
+QUERY_PARAMETERS_MAX = 100
 REQUEST_BODY_SECONDS_MAX = 300
 # Longer than clients and proxies keep idle connections: if the server closed first, it could cut off a new request.
 KEEP_ALIVE_SECONDS = 75
@@ -20,6 +27,8 @@ HISTORY_ROWS_MAX = 1000
 SHORT_SESSION_ENTRIES_MAX = 32
 LONG_READ_SECONDS_MAX = 30
 WRITE_IDLE_SECONDS_MAX = 10
+# Of lines, when two receipts are compared; these take about a second.
+DIFF_COMPARISONS_MAX = 3_000_000
 # Threads. More on SQLite would only wait for each other: reading a file in Python needs the interpreter's lock.
 LONG_READERS_SQLITE = 2
 LONG_READERS_POSTGRES = 4

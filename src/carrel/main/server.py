@@ -8,6 +8,7 @@ import socket
 import sys
 import webbrowser
 from collections.abc import Iterator
+from html import escape
 from logging import getLogger
 from pathlib import Path
 from types import FrameType
@@ -32,6 +33,7 @@ from carrel.surfaces.a2a import open_grpc
 _log = getLogger("carrel.main")
 # How long connections may stay open once streams were told to end; uvicorn does not exit while one is open.
 _CONNECTIONS_END_SECONDS = 3
+_LOGIN_PAGE = "open.html"
 
 
 def serve(loaded: Loaded, *, role: str, open_browser: bool) -> int:
@@ -117,7 +119,7 @@ class _Server:
         sys.stdout.write(f"dashboard {public}/{f'#token={token}' if token else ''}\nready {address}\n")
         sys.stdout.flush()
         if self._open_browser:
-            webbrowser.open(f"{public}/#token={token}")
+            webbrowser.open(_keep_login_page(data_dir, f"{public}/#token={token}").as_uri())
 
 
 class _Web(uvicorn.Server):
@@ -135,6 +137,8 @@ class _Web(uvicorn.Server):
                 access_log=False,
                 lifespan="off",
                 server_header=False,
+                # Anybody can send X-Forwarded-For; server.public_url says how clients reach this server.
+                proxy_headers=False,
                 timeout_keep_alive=KEEP_ALIVE_SECONDS,
                 timeout_graceful_shutdown=_CONNECTIONS_END_SECONDS,
             )
@@ -198,15 +202,22 @@ async def _ensure_owner(db: Database, file: Path) -> None:
     token_id = Ids(SystemClock(), system_chance()).new("tok")
     secret = token_text("owner", token_id)
     # The file first: a crash in between leaves a useless token, not an account without one.
-    _keep_owner_token(file, secret)
+    _keep_private(file, secret + "\n")
     await db.write(lambda tx: admit_owner(tx, token_id, secret))
 
 
-def _keep_owner_token(path: Path, secret: str) -> None:
-    """Write the token alone on one line, readable only by its owner from the first byte on."""
+def _keep_private(path: Path, text: str) -> None:
+    """Write a file that only its owner can read, from the first byte on."""
     path.unlink(missing_ok=True)
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-        file.write(secret + "\n")
+        file.write(text)
+
+
+def _keep_login_page(data_dir: Path, address: str) -> Path:
+    """Write the page that leads a browser to an address with a token: the browser's arguments are no secret."""
+    page = data_dir / _LOGIN_PAGE
+    _keep_private(page, f'<!doctype html><meta http-equiv="refresh" content="0; url={escape(address)}">\n')
+    return page
 
 
 def _keep_address(data_dir: Path, address: str) -> None:
@@ -214,4 +225,5 @@ def _keep_address(data_dir: Path, address: str) -> None:
 
 
 def _forget_address(data_dir: Path) -> None:
-    (data_dir / "server.json").unlink(missing_ok=True)
+    for name in ("server.json", _LOGIN_PAGE):
+        (data_dir / name).unlink(missing_ok=True)

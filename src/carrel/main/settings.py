@@ -8,10 +8,12 @@ import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
+from urllib.parse import urlsplit
 
 import msgspec
 from msgspec import Struct
 
+from carrel.kernel import is_loopback
 from carrel.kernel.settings import GatewaySettings, SettingRow, Settings
 from carrel.main.setting_names import (
     GATEWAY_NAME,
@@ -212,6 +214,7 @@ def _check(
     for gateway in sorted({name[1] for name in values if name[0] == "gateway"}):
         fields = {name[2]: value for name, value in values.items() if name[:2] == ("gateway", gateway)}
         problems += _gateway_problems(gateway, fields)
+    problems += _trust_problems(values)
     return values
 
 
@@ -222,6 +225,17 @@ def _gateway_problems(name: str, given: dict[str, object]) -> Iterator[str]:
         yield f"gateway.{name}.base_url: is required when gateway.{name}.kind is {kind}."
     if given.get("run_tokens") and kind != "responses":
         yield f"gateway.{name}.run_tokens: only a gateway of kind responses can receive run tokens."
+
+
+def _trust_problems(values: dict[Name, object]) -> Iterator[str]:
+    """Yield the settings that trust callers on this machine although clients elsewhere come through a proxy on it.
+
+    A proxy need not say that it forwards a request, and then the request looks like one of this machine.
+    """
+    public_url = str(values.get(("server", "public_url"), ""))
+    for name in (("auth", "mode"), ("agent_http", "session_key_auth")):
+        if values.get(name) == "loopback" and public_url and not is_loopback(urlsplit(public_url).hostname):
+            yield f"{'.'.join(name)}: must not be loopback while server.public_url is an address that others can reach."
 
 
 def _quoted(value: object) -> str:

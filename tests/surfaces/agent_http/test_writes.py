@@ -51,7 +51,7 @@ async def test_an_answer_that_was_waited_for_is_the_one_that_is_kept(server: Htt
     assert again.headers["idempotent-replay"] == "true"
 
 
-async def test_a_key_used_from_another_session_is_another_request(server: HttpServer) -> None:
+async def test_a_key_belongs_to_the_lane_it_was_used_in(server: HttpServer) -> None:
     async with server.client() as owner:
         for lane in ("target", "one", "two"):
             await send_and_wait(owner, "hello", sessionKey=f"agent:main:task:{lane}")
@@ -64,8 +64,10 @@ async def test_a_key_used_from_another_session_is_another_request(server: HttpSe
             )
             for lane in ("one", "two", "one")
         ]
-    assert [answer.status_code for answer in answers] == [200, 409, 200]
+    assert [answer.status_code for answer in answers] == [200, 200, 200]
     assert answers[2].json() == answers[0].json()
+    assert answers[1].json()["runId"] != answers[0].json()["runId"]
+    assert ["idempotent-replay" in answer.headers for answer in answers] == [False, False, True]
 
 
 async def test_another_server_that_is_asked_again_meanwhile_tells_of_the_run_and_makes_none(postgres_url: str) -> None:

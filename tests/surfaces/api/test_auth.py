@@ -1,13 +1,17 @@
 """Who sends a request: tokens, cookies, and what each kind may do."""
 
+import asyncio
 from collections.abc import AsyncIterator
 
 import httpx
 import pytest
+from starlette.datastructures import Headers
 from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
 
+from carrel.kernel import Refusal, SystemClock
 from carrel.kernel.settings import AuthSettings, Settings
+from carrel.surfaces.http import identity
 from carrel.surfaces.http.identity import COOKIE
 from tests.harness.server import HttpServer, open_http_server
 from tests.requirements.mark import requirement
@@ -72,6 +76,38 @@ async def test_guessing_from_afar_is_held_back_and_loopback_is_not(server: HttpS
     assert answers[-1].headers["retry-after"] == "60"
     assert answers[-1].json()["error"]["code"] == "rate_limited"
     assert signing_in.status_code == 429
+
+
+async def test_wrong_tokens_from_a_shared_address_keep_nobody_out_who_has_a_right_one(server: HttpServer) -> None:
+    through = {"X-Forwarded-For": "192.0.2.1"}
+    async with server.client("crl_owner_x_wrong", **through) as guesser, server.client(**through) as owner:
+        assert (await asyncio.gather(*(guesser.get("/api/auth/me") for _ in range(40))))[-1].status_code == 429
+        assert (await owner.get("/api/auth/me")).status_code == 200
+        assert (await owner.post("/api/auth/session", json={"token": server.owner})).status_code == 200
+
+
+async def test_an_address_that_the_client_made_up_is_not_counted_as_another(server: HttpServer) -> None:
+    async with server.client("crl_owner_x_wrong") as guesser:
+        answers = [await guesser.get("/api/auth/me", headers={"X-Forwarded-For": f"192.0.2.{at}"}) for at in range(31)]
+    assert [answer.status_code for answer in answers] == [401] * 30 + [429]
+
+
+def test_the_counts_of_wrong_tokens_are_limited_and_the_oldest_goes_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(identity, "_ADDRESSES_MAX", 2)
+    wrong = identity.WrongTokens(SystemClock())
+
+    def guess(address: str, times: int) -> None:
+        for _ in range(times):
+            wrong.add(identity.Peer(headers=Headers(), address=address))
+
+    guess("192.0.2.1", 30)
+    guess("192.0.2.2", 30)
+    with pytest.raises(Refusal):
+        guess("192.0.2.1", 1)
+    guess("192.0.2.3", 1)
+    with pytest.raises(Refusal):
+        guess("192.0.2.1", 1)
+    guess("192.0.2.2", 1)
 
 
 @requirement("S4.api.token")
@@ -166,10 +202,19 @@ async def test_a_trusted_machine_needs_no_token(trusting: HttpServer) -> None:
         assert (await near.get("/api/tokens", headers=named)).status_code == 200
 
 
+@pytest.mark.parametrize("name", ["Forwarded", "Via", "X-Real-IP", "X-Forwarded-Proto", "X-Forwarded-Host",
+                                  "CF-Connecting-IP", "True-Client-IP", "X-Original-Forwarded-For"])  # fmt: skip
+async def test_any_sign_of_a_proxy_ends_the_trust(trusting: HttpServer, name: str) -> None:
+    async with trusting.client(None) as near:
+        assert (await near.get("/api/tokens", headers={name: "x"})).status_code == 401
+        assert (await near.get("/metrics", headers={name: "x"})).status_code == 401
+
+
 @pytest.mark.parametrize("name", ["evil.example", "127.0.0.1.evil.example", "192.0.2.1", "", "evil.example:80"])
 async def test_a_name_that_was_made_to_lead_here_is_not_trusted(trusting: HttpServer, name: str) -> None:
     async with trusting.client(None) as near:
         assert (await near.get("/api/tokens", headers={"Host": name})).status_code == 401
+        assert (await near.get("/metrics", headers={"Host": name})).status_code == 401
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import re
+from base64 import urlsafe_b64encode
 
 import httpx
 import pytest
@@ -11,6 +12,7 @@ from carrel.kernel import Code, redact
 from carrel.kernel.limits import BODY_BYTES_MAX
 from carrel.surfaces.http.errors import STATUS
 from tests.harness.server import HttpServer, open_http_server
+from tests.surfaces.api_calls import refused, send_and_wait
 
 pytestmark = pytest.mark.anyio
 
@@ -87,6 +89,31 @@ async def test_a_wrong_query_names_its_parameter(client: httpx.AsyncClient) -> N
     assert (await client.get("/api/tokens?cursor=!!")).json()["error"]["field"] == "cursor"
     assert (await client.get("/api/tokens?cursor=AAAA")).json()["error"]["field"] == "cursor"
     assert (await client.get("/api/tokens?limit=0")).status_code == 200
+
+
+async def test_a_query_of_very_many_parameters_is_refused_before_it_is_read(client: httpx.AsyncClient) -> None:
+    for path in ("/healthz", "/api/runs", "/agent", "/v1/responses/resp_1", "/.well-known/agent-card.json"):
+        answer = await client.get(f"{path}?{'&'.join(f'a{at}' for at in range(10_000))}")
+        assert answer.status_code == 400, path
+        assert "at most 100 query parameters" in answer.text
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["runs", "sessions", "tokens", "schedules", "notifications", "sessions/agent:main:main/history"],
+)
+async def test_a_cursor_that_no_list_has_made_is_refused(on_either: httpx.AsyncClient, path: str) -> None:
+    await send_and_wait(on_either, "hello")
+    for position in ([2**63], [-(2**63) - 1], [2**63, "x"], ["a\0b"], [1, "\0"], [True], [None], []):
+        cursor = urlsafe_b64encode(json.dumps(position).encode()).decode().rstrip("=")
+        answer = await on_either.get(f"/api/{path}", params={"cursor": cursor})
+        assert refused(answer) == (400, "invalid_params", "cursor"), position
+
+
+async def test_no_browser_takes_an_answer_for_another_type(sqlite_url: str) -> None:
+    async with open_http_server(sqlite_url) as server, server.client() as client:
+        for path in ("/healthz", "/api/agents", "/nowhere", "/agent", "/v1/responses/none", "/", "/api/users/none"):
+            assert (await client.get(path)).headers["x-content-type-options"] == "nosniff", path
 
 
 async def test_what_is_no_json_is_told_so(client: httpx.AsyncClient) -> None:

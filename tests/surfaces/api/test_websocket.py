@@ -304,6 +304,24 @@ async def test_a_token_that_is_revoked_ends_the_line(server: HttpServer, client:
     assert (await client.get("/api/runs")).json()["runs"] == []
 
 
+async def test_a_token_that_is_revoked_ends_the_line_while_the_feed_is_busy(
+    server: HttpServer, client: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(websocket, "STREAM_PING_SECONDS", 1)
+    made = (await client.post("/api/tokens", json={"kind": "owner", "name": "short-lived"})).json()
+    async with line(server, made["secret"]) as chat, asyncio.TaskGroup() as group:
+        await chat.bind(sessionId="my-own-chat")
+        busy = group.create_task(keep_the_feed_busy(client))
+        assert (await client.delete(f"/api/tokens/{made['token']['id']}")).status_code == 204
+        assert await chat.closed() == 1008
+        busy.cancel()
+
+
+async def keep_the_feed_busy(client: httpx.AsyncClient) -> None:
+    while True:
+        await start(client, "hello", sessionKey="agent:main:task:elsewhere")
+
+
 async def test_another_account_hears_nothing_of_the_same_key(server: HttpServer, client: httpx.AsyncClient) -> None:
     async with line(server, server.other_owner) as stranger:
         await stranger.bind(sessionId="shared-chat")

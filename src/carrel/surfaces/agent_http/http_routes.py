@@ -14,7 +14,7 @@ from carrel.surfaces.http.house import House
 from carrel.surfaces.http.idempotency import IdempotentAnswers, Keep, read_key
 from carrel.surfaces.http.identity import WrongTokens
 from carrel.surfaces.http.responder import answer_request
-from carrel.surfaces.http.tool_callers import SESSION_HEADER, tool_caller
+from carrel.surfaces.http.tool_callers import tool_caller
 from carrel.tools import CATALOG, NewCall, OutsideCaller, OutsideCalls, Tool
 
 
@@ -60,7 +60,7 @@ class _Tools:
         key = None if tool.effect == "read" else read_key(request.headers)
         if key is None:
             return _json(await self._call(caller, tool, raw))
-        return await self._once(request, caller, tool, raw, key)
+        return await self._once(caller, tool, raw, key)
 
     async def _call(
         self, caller: OutsideCaller, tool: Tool, raw: bytes, key: str = "", keep: Keep | None = None
@@ -72,13 +72,14 @@ class _Tools:
         call = NewCall(caller=caller, tool=tool.name, arguments=raw.decode(), call_id=key, keep=kept)
         return (await self._calls.make(call)).encode()
 
-    async def _once(self, request: Request, caller: OutsideCaller, tool: Tool, raw: bytes, key: str) -> Response:
+    async def _once(self, caller: OutsideCaller, tool: Tool, raw: bytes, key: str) -> Response:
         async def work(keep: Keep) -> Response:
             return _json(await self._call(caller, tool, raw, key, keep))
 
-        session = request.headers.get(SESSION_HEADER, "")
-        body = f"POST /agent/{tool.name} {session}\n".encode() + raw
-        return await self._answers.once(caller.caller.access, key, body, work)
+        who = caller.caller
+        # Runs of one agent are one actor, and so is an owner in all lanes; the answers of one are not for the others.
+        own_key = f"{who.key} {who.run.id if who.run else '-'} {key}"
+        return await self._answers.once(who.access, own_key, f"POST /agent/{tool.name}\n".encode() + raw, work)
 
 
 def _aliases(tool: Tool) -> list[str]:

@@ -20,6 +20,7 @@ from carrel.surfaces.api.health import Readiness
 from carrel.surfaces.api.metrics import Recorder
 from carrel.surfaces.api.route_index import RouteIndex
 from carrel.surfaces.api.server import Server, http_error
+from carrel.surfaces.http.bodies import BodyBudget
 from carrel.surfaces.http.errors import broken, refusal_response
 from carrel.surfaces.http.house import House
 from carrel.surfaces.http.identity import WrongTokens
@@ -51,13 +52,17 @@ def build_app(
     app.router.redirect_slashes = False
     app.state.house = house
     app.state.wrong_tokens = wrong
+    app.state.body_budget = BodyBudget()
     app.state.readiness = Readiness(house, clock)
     app.state.recorder = recorder or Recorder(house.db, clock)
     return app
 
 
 class RequestIds:
-    """Gives every request an id, the client's own if it is well formed, and its response the same one."""
+    """Gives every request an id, the client's own if it is well formed, and its response the same one.
+
+    It also forbids browsers to take a response for another type than its own.
+    """
 
     def __init__(self, app: ASGIApp, ids: Ids) -> None:
         self._app = app
@@ -73,7 +78,9 @@ class RequestIds:
 
         async def send_named(message: Message) -> None:
             if message["type"] == "http.response.start":
-                MutableHeaders(scope=message)["X-Request-Id"] = request_id
+                headers = MutableHeaders(scope=message)
+                headers["X-Request-Id"] = request_id
+                headers["X-Content-Type-Options"] = "nosniff"
             await send(message)
 
         await self._app(scope, receive, send_named)
@@ -90,6 +97,7 @@ async def unexpected(request: Request, error: Exception) -> Response:
     request_id = getattr(request.state, "request_id", "req_unknown")
     _log.error("request_failed", exc_info=error, extra={"request_id": request_id, "route": request.url.path})
     response = refusal_response(broken(), request_id)
-    # This response is created outside the middleware that sets the header on all others.
+    # This response is created outside the middleware that sets the headers on all others.
     response.headers["X-Request-Id"] = request_id
+    response.headers["X-Content-Type-Options"] = "nosniff"
     return response

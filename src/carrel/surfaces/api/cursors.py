@@ -10,6 +10,7 @@ from carrel.kernel import invalid, parse_iso
 from carrel.kernel.limits import LIST_ROWS_DEFAULT, LIST_ROWS_MAX
 
 T = TypeVar("T")
+Position = TypeVar("Position", bound=tuple[int | str, ...])
 
 
 def write_cursor(*position: int | str) -> str:
@@ -17,14 +18,22 @@ def write_cursor(*position: int | str) -> str:
     return urlsafe_b64encode(msgspec.json.encode(position)).decode().rstrip("=")
 
 
-def read_cursor(text: str | None, kind: type[T]) -> T | None:
+def read_cursor(text: str | None, kind: type[Position]) -> Position | None:
     """Return the position that a cursor names, None without a cursor; Refusal for a cursor of another list."""
     if text is None:
         return None
     try:
-        return msgspec.json.decode(urlsafe_b64decode(text + "=" * (-len(text) % 4)), type=kind)
+        position = msgspec.json.decode(urlsafe_b64decode(text + "=" * (-len(text) % 4)), type=kind)
+        if not all(map(_is_storable, position)):
+            raise ValueError("no list has such a position")
     except (ValueError, msgspec.MsgspecError) as error:
         raise invalid("cursor", "This is not a cursor of this list; use nextCursor of the previous page.") from error
+    return position
+
+
+def _is_storable(value: object) -> bool:
+    """Return whether a database can compare with a value: with a larger number or with a NUL it cannot."""
+    return abs(value) < 1 << 63 if isinstance(value, int) else isinstance(value, str) and "\0" not in value
 
 
 def clamp(requested: int | None, default: int = LIST_ROWS_DEFAULT, most: int = LIST_ROWS_MAX, least: int = 1) -> int:

@@ -253,7 +253,7 @@ async def announce_again(call: Call[None, NoQuery]) -> OneRun:
 @endpoint("GET", "/api/runs/{id}/receipt", answers={200: Receipt}, query=ReceiptQuery)
 async def read_receipt(call: Call[None, ReceiptQuery]) -> Receipt:
     """Get exactly what the agent was shown, step by step."""
-    return await call.read(
+    return await call.long_read(
         lambda tx, access: receipt_of(tx, access, visible_run(tx, access, call.path("id")), with_body=call.query.body)
     )
 

@@ -1,5 +1,6 @@
 """Serves endpoints: identity, strict decoding, idempotency and error bodies."""
 
+from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
@@ -10,6 +11,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from carrel.kernel import Access, Code, Refusal, invalid, wrong_value
+from carrel.kernel.limits import BODY_BYTES_MAX, OPEN_BODY_BYTES_MAX
 from carrel.runs import run_by_id
 from carrel.storage import Tx
 from carrel.surfaces.api.endpoint import Call, Endpoint, Reply
@@ -17,7 +19,7 @@ from carrel.surfaces.http.bodies import decode_body, read_body
 from carrel.surfaces.http.errors import nothing_here, refusal_response
 from carrel.surfaces.http.house import House
 from carrel.surfaces.http.idempotency import IdempotentAnswers, Keep, read_key
-from carrel.surfaces.http.identity import WrongTokens, identify, is_loopback, refuse_token_in_query, require_known
+from carrel.surfaces.http.identity import WrongTokens, identify, is_local_call, refuse_token_in_query, require_known
 from carrel.surfaces.http.responder import answer_request
 
 _NOBODY = Access(account_id="", account_slug="", kind="client", actor_id="")
@@ -49,7 +51,8 @@ class Server:
     async def _serve(self, endpoint: Endpoint, request: Request) -> Response:
         refuse_token_in_query(request)
         access = await self._access(endpoint, request)
-        raw = await read_body(request) if endpoint.body is not None else b""
+        bytes_max = BODY_BYTES_MAX if endpoint.who else OPEN_BODY_BYTES_MAX
+        raw = await read_body(request, bytes_max=bytes_max) if endpoint.body is not None else b""
         body = decode_body(raw, endpoint.body) if endpoint.body is not None else None
         query = decode_query(request, endpoint.query)
         call: Call[Any, Any] = Call(request, self._house, access, body, query)
@@ -60,7 +63,7 @@ class Server:
 
     async def _access(self, endpoint: Endpoint, request: Request) -> Access:
         """Return the caller. Open endpoints identify nobody: they must answer even without the database."""
-        if not endpoint.who or (endpoint.open_on_loopback and is_loopback(request)):
+        if not endpoint.who or (endpoint.open_on_loopback and is_local_call(request)):
             return _NOBODY
         access = require_known(await identify(request, self._house, self._wrong))
         access.require(*endpoint.who)
@@ -90,8 +93,8 @@ def respond(endpoint: Endpoint, result: object) -> Response:
 def decode_query(request: Request, kind: type) -> Any:
     """Decode the query parameters as their type; each may be sent once."""
     items = request.query_params.multi_items()
-    names = [name for name, _ in items]
-    repeated = next((name for name in names if names.count(name) > 1), None)
+    names = Counter(name for name, _ in items)
+    repeated = next((name for name, times in names.items() if times > 1), None)
     if repeated is not None:
         raise invalid(repeated, f"The parameter {repeated} was sent twice; send it once.")
     try:

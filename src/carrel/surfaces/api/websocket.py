@@ -10,7 +10,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from carrel.chats import ChatAddress, chat_session
 from carrel.delivery import Spoken
 from carrel.journal import Event, feed_pages, feed_start
-from carrel.kernel import PEOPLE, Access, Code, Refusal, SessionKey
+from carrel.kernel import PEOPLE, Access, Code, Refusal, SessionKey, elapsed_seconds
 from carrel.kernel.limits import CHAT_BINDINGS_MAX, CHAT_FRAMES_WAITING_MAX, STREAM_PING_SECONDS
 from carrel.modes import require_usable
 from carrel.runs import stop_lane
@@ -201,9 +201,12 @@ class _Connection:
             self._send(Frame(type="assistant_chunk", session_id=listener.session_id, run_id=run_id, text=text))
 
     async def _follow(self, after: int) -> None:
+        checked = elapsed_seconds()
         async for page in feed_pages(self._house.db, self._access, after, wait_seconds=STREAM_PING_SECONDS):
-            if not page:
+            # By time, not only when nothing happens: a busy feed never pauses.
+            if elapsed_seconds() - checked >= STREAM_PING_SECONDS:
                 await self._check_access()
+                checked = elapsed_seconds()
             async with self._binding:
                 for event in page:
                     self._send_event(event)

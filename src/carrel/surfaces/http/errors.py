@@ -34,6 +34,7 @@ STATUS: dict[Code, int] = {
     Code.QUEUE_FULL: 429,
     Code.RATE_LIMITED: 429,
     Code.INTERNAL: 500,
+    Code.BUSY: 503,
     Code.DRAINING: 503,
     Code.STORAGE_UNAVAILABLE: 503,
 }

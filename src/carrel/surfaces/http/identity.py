@@ -1,8 +1,8 @@
 """Who sends a request: from its headers and cookie to an Access. A token in a query string is always refused."""
 
+import re
 from collections import deque
 from collections.abc import Callable
-from ipaddress import ip_address
 from typing import TypeVar
 from urllib.parse import urlsplit
 
@@ -11,8 +11,8 @@ from starlette.datastructures import Headers
 from starlette.requests import HTTPConnection
 
 from carrel.access import TOKEN_PREFIX, access_and_touch, access_by_login, owner_of_default, touch_token
-from carrel.kernel import Access, Clock, Code, Refusal
-from carrel.kernel.limits import WRONG_TOKENS_PER_MINUTE_MAX
+from carrel.kernel import Access, Clock, Code, Refusal, is_loopback
+from carrel.kernel.limits import QUERY_PARAMETERS_MAX, WRONG_TOKENS_PER_MINUTE_MAX
 from carrel.storage import Tx
 from carrel.surfaces.http.house import House
 
@@ -20,34 +20,40 @@ COOKIE = "carrel_session"
 T = TypeVar("T")
 _ADDRESSES_MAX = 10_000
 _CALLERS = ("owner", "user", "client")
+# Headers that a proxy adds. No program on this machine sends them, so one is enough to know that a client is elsewhere.
+_FORWARDING = re.compile(
+    "forwarded|via|x-forwarded.*|x-original-.*|x-real-ip|(x-)?client-ip|x-cluster-client-ip|true-client-ip|cf-.*"
+    "|fastly-client-ip|fly-client-ip|x-envoy-.*|x-azure-.*|x-amzn-.*|x-appengine-.*|x-proxyuser-ip"
+)
 
 
 class WrongTokens:
-    """Counts wrong tokens by address over the last minute; loopback addresses are not limited."""
+    """Counts wrong tokens by address over the last minute; programs on this machine are not limited."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._seen: dict[str, deque[int]] = {}
 
-    def check(self, address: str) -> None:
-        """Refuse an address that sent too many wrong tokens."""
-        times = self._recent(address)
-        if len(times) >= WRONG_TOKENS_PER_MINUTE_MAX:
+    def add(self, peer: "Peer") -> None:
+        """Count one more wrong token; Refusal for an address that has sent too many.
+
+        A right token is never refused for the wrong ones of others: behind a proxy, all clients share one address.
+        """
+        if peer.address is None or peer.is_loopback:
+            return
+        now = self._clock.now_ms()
+        times = self._seen.pop(peer.address, None) or deque(maxlen=WRONG_TOKENS_PER_MINUTE_MAX)
+        # Put back last, so that the address that has been quiet for longest is the first to be forgotten.
+        self._seen[peer.address] = times
+        if len(self._seen) > _ADDRESSES_MAX:
+            self._seen.pop(next(iter(self._seen)))
+        while times and times[0] < now - 60_000:
+            times.popleft()
+        if len(times) == WRONG_TOKENS_PER_MINUTE_MAX:
             raise Refusal(
                 Code.RATE_LIMITED, "Too many wrong tokens from this address; wait a minute.", retry_after_seconds=60
             )
-
-    def add(self, address: str) -> None:
-        """Remember one more wrong token."""
-        if len(self._seen) >= _ADDRESSES_MAX:
-            self._seen.clear()
-        self._recent(address).append(self._clock.now_ms())
-
-    def _recent(self, address: str) -> deque[int]:
-        times = self._seen.setdefault(address, deque(maxlen=WRONG_TOKENS_PER_MINUTE_MAX))
-        while times and times[0] < self._clock.now_ms() - 60_000:
-            times.popleft()
-        return times
+        times.append(now)
 
 
 class Peer(Struct, frozen=True, kw_only=True):
@@ -59,12 +65,7 @@ class Peer(Struct, frozen=True, kw_only=True):
     @property
     def is_loopback(self) -> bool:
         """Whether the client is on this machine; a forwarded request never counts."""
-        if "forwarded" in self.headers or "x-forwarded-for" in self.headers or self.address is None:
-            return False
-        try:
-            return ip_address(self.address).is_loopback
-        except ValueError:
-            return False
+        return is_loopback(self.address) and not any(map(_FORWARDING.fullmatch, self.headers.keys()))
 
 
 def peer_of(connection: HTTPConnection) -> Peer:
@@ -73,15 +74,12 @@ def peer_of(connection: HTTPConnection) -> Peer:
 
 
 def refuse_token_in_query(connection: HTTPConnection) -> None:
-    """Refuse a token in the query string, which ends up in logs and browser histories."""
+    """Refuse a token in the query string, which ends up in logs and browser histories; and very many parameters."""
+    if connection.scope["query_string"].count(b"&") >= QUERY_PARAMETERS_MAX:
+        raise Refusal(Code.INVALID_PARAMS, f"A request may have at most {QUERY_PARAMETERS_MAX} query parameters.")
     for name, value in connection.query_params.multi_items():
         if name in ("token", "access_token") or value.startswith(TOKEN_PREFIX):
             raise Refusal(Code.TOKEN_IN_QUERY, "Send the token in the Authorization header, never in the URL.")
-
-
-def is_loopback(connection: HTTPConnection) -> bool:
-    """Whether the client is on this machine; a forwarded request never counts."""
-    return peer_of(connection).is_loopback
 
 
 async def identify(
@@ -98,7 +96,7 @@ async def identify(
         if access is not None:
             _require_own_origin(connection)
             return access
-    if house.settings.auth.mode == "loopback" and peer.is_loopback and _is_addressed_here(connection, house):
+    if house.settings.auth.mode == "loopback" and peer.is_loopback and _is_addressed_here(connection):
         # A page of another site, opened in a browser on this machine, has a local address too, but not our origin.
         if any(name in connection.headers for name in ("origin", "sec-fetch-site")):
             _require_own_origin(connection)
@@ -158,21 +156,18 @@ async def is_still_known(connection: HTTPConnection, house: House, wrong: WrongT
         return False
 
 
-def is_local_call(connection: HTTPConnection, house: House) -> bool:
+def is_local_call(connection: HTTPConnection) -> bool:
     """Return whether a program on this machine, or one of our own pages, sent the request to this machine by name."""
-    if not is_loopback(connection) or not _is_addressed_here(connection, house):
+    if not peer_of(connection).is_loopback or not _is_addressed_here(connection):
         return False
     is_browser = any(name in connection.headers for name in ("origin", "sec-fetch-site"))
     return not is_browser or from_own_pages(connection)
 
 
-def _is_addressed_here(connection: HTTPConnection, house: House) -> bool:
+def _is_addressed_here(connection: HTTPConnection) -> bool:
     """Return whether the Host header names this machine; any other name may be a site that resolves to it."""
-    name = urlsplit(f"//{connection.headers.get('host', '')}").hostname or ""
-    if name in ("localhost", urlsplit(house.settings.server.public_url).hostname):
-        return True
     try:
-        return ip_address(name).is_loopback
+        return is_loopback(urlsplit(f"//{connection.headers.get('host', '')}").hostname)
     except ValueError:
         return False
 
@@ -196,13 +191,9 @@ async def _by_token(
         found = access_and_touch(tx, token)
         return None if found is None else (*found, look(tx, found[0]))
 
-    address = "" if peer.is_loopback or peer.address is None else peer.address
-    if address:
-        wrong.check(address)
     found = await house.db.read(known)
     if found is None:
-        if address:
-            wrong.add(address)
+        wrong.add(peer)
         raise Refusal(
             Code.UNAUTHENTICATED, "This token is not valid (any more); create one with `carrel token create`."
         )

@@ -20,7 +20,7 @@ async def tool_caller(request: Request, house: House, wrong: WrongTokens) -> Out
     if caller is not None:
         return caller
     trusts_keys = house.settings.agent_http.session_key_auth == "loopback"
-    if reference is None or not trusts_keys or not is_local_call(request, house):
+    if reference is None or not trusts_keys or not is_local_call(request):
         raise no_token()
     return await house.db.read(
         lambda tx: outside_caller(tx, tool_services, access_by_session_key(tx, reference), reference)

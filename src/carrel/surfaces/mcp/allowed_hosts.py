@@ -1,11 +1,10 @@
 """Which host names this server answers to, against DNS rebinding by other sites."""
 
-from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
 
-from carrel.kernel import Code, Refusal
+from carrel.kernel import Code, Refusal, is_address, is_loopback
 from carrel.kernel.settings import ServerSettings
 
 
@@ -14,7 +13,7 @@ def require_known_host(headers: Headers, server: ServerSettings) -> None:
     known = {"localhost", server.host, urlsplit(server.public_url).hostname}
     host = _hostname(f"//{headers.get('host', '')}")
     # Only names can be made to resolve to another address; IP addresses cannot.
-    if host not in known and not _is_address(host):
+    if host not in known and not is_address(host):
         raise Refusal(
             Code.FORBIDDEN, f"This server does not answer to '{host[:80]}'; set server.public_url to its name."
         )
@@ -22,7 +21,7 @@ def require_known_host(headers: Headers, server: ServerSettings) -> None:
     if origin is None:
         return
     page = _hostname(origin)
-    if page not in known and page != host and not _is_loopback(page):
+    if page not in known and page != host and not is_loopback(page):
         raise Refusal(Code.FORBIDDEN, f"Pages of '{origin[:80]}' may not call tools here.")
 
 
@@ -31,15 +30,3 @@ def _hostname(address: str) -> str:
         return urlsplit(address).hostname or ""
     except ValueError:
         return ""
-
-
-def _is_address(host: str) -> bool:
-    try:
-        ip_address(host)
-    except ValueError:
-        return False
-    return True
-
-
-def _is_loopback(host: str) -> bool:
-    return _is_address(host) and ip_address(host).is_loopback
