@@ -122,6 +122,15 @@ async def test_a_request_that_does_not_arrive_ends_its_connection(
     assert said.startswith(answered) if answered else said == b""
 
 
+def test_an_address_that_a_client_made_up_does_not_count_as_another_client(start: Start) -> None:
+    server = start()
+    with server.client("crl_owner_x_wrong") as guesser:
+        answers = [
+            guesser.get("/api/auth/me", headers={"X-Forwarded-For": f"192.0.2.{at}"}).status_code for at in range(31)
+        ]
+    assert answers == [401] * 30 + [429]
+
+
 def test_a_refused_socket_is_no_error_of_the_server(start: Start) -> None:
     server = start()
     with pytest.raises(InvalidStatus) as refused, connect(server.url.replace("http", "ws") + "/ws/chat"):

@@ -119,7 +119,7 @@ def _readable(asked: object) -> str:
 def _difference(before: str, after: str) -> Difference:
     one, other = before.splitlines(), after.splitlines()
     try:
-        _LimitedMatcher(None, one, other).get_matching_blocks()
+        _LimitedMatcher(one, other).get_matching_blocks()
     except _TooDifferent:
         return Difference(same=False, diff="The two are too different to be compared line by line.")
     lines = difflib.unified_diff(one, other, "one", "other", lineterm="", n=2)
@@ -133,14 +133,19 @@ class _TooDifferent(Exception):
 class _LimitedMatcher(difflib.SequenceMatcher[str]):
     """Does what comes first in a comparison of lines, and stops where that would take too long: up to minutes."""
 
-    # Known to difflib, but not to its type hints: the lines of the first text, and where each is in the second.
-    a: list[str]
+    # Known to difflib, but not to its type hints: where each line is in the second text.
     b2j: dict[str, list[int]]
-    _comparisons = 0
+
+    def __init__(self, one: list[str], other: list[str]) -> None:
+        super().__init__(None, one, other)
+        self._lines = len(one)
+        # How often a line of the first text is in the second, on average.
+        self._often = 1 + sum(len(self.b2j.get(line, ())) for line in one) / max(1, len(one))
+        self._comparisons = 0.0
 
     def find_longest_match(self, alo: int = 0, ahi: int | None = None, blo: int = 0, bhi: int | None = None) -> Match:
         """Find the longest sequence of lines that both texts have in these parts of them."""
-        self._comparisons += sum(1 + len(self.b2j.get(line, ())) for line in self.a[alo:ahi])
+        self._comparisons += ((self._lines if ahi is None else ahi) - alo) * self._often
         if self._comparisons > DIFF_COMPARISONS_MAX:
             raise _TooDifferent
         return super().find_longest_match(alo, ahi, blo, bhi)
