@@ -1,11 +1,18 @@
 """The OpenAPI document: valid, complete, and the same every time."""
 
+import re
+
 import httpx
 import pytest
+from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 from openapi_spec_validator import validate
 
+from carrel.kernel import Refusal
+from carrel.sessions.references import parse_reference
 from carrel.surfaces.api import openapi_document
 from carrel.surfaces.api.endpoint import ENDPOINTS, OPEN
+from carrel.surfaces.api.fields import REFERENCE_SCHEMA
+from carrel.tools import CATALOG
 
 
 def test_the_document_is_valid() -> None:
@@ -18,7 +25,8 @@ def test_every_endpoint_stands_in_it_once_under_a_name_of_its_own() -> None:
         for path, methods in openapi_document()["paths"].items()
         for method, operation in methods.items()
     ]
-    assert {(method, path) for method, path, _ in operations} == {
+    tools = {("GET", "/agent"), *(("POST", f"/agent/{tool.name}") for tool in CATALOG.offered())}
+    assert {(method, path) for method, path, _ in operations} == tools | {
         (one.method, one.path.replace(":path}", "}")) for one in ENDPOINTS
     }
     names = [operation["operationId"] for _, _, operation in operations]
@@ -32,6 +40,64 @@ def test_what_needs_a_token_says_so() -> None:
         operation = document["paths"][one.path.replace(":path}", "}")][one.method.lower()]
         assert bool(operation["security"]) == (one.who != OPEN)
         assert "500" in operation["responses"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "right", "wrong"),
+    [
+        ("NewRun", [{"message": "x"}, {"message": " x\n"}], [{"message": ""}, {"message": " \n"}, {"message": "a\0"}]),
+        ("SessionMessage", [{"message": "x"}], [{"message": ""}]),
+        ("NewAgent", [{"id": "a-1_b"}], [{"id": "A"}, {"id": ""}, {"id": "-a"}, {"id": "a" * 65}]),
+        ("NewUser", [{"name": "A", "slug": "a"}], [{"name": "A", "slug": "A b"}, {"name": "\0"}]),
+        ("NewAccount", [{"name": "A", "slug": "a-1"}], [{"name": "A", "slug": "a_1"}]),
+        ("NewTokenBody", [{"kind": "owner", "name": "x"}], [{"kind": "run", "name": "x"}, {"kind": "owner"}]),
+        ("NewSession", [{"conversationKey": "a" * 8}], [{"conversationKey": "short"}, {"clientInstanceId": "\0"}]),
+        ("SchedulePatch", [{"maxExecutions": -1}], [{"maxExecutions": 0}, {"cron": ""}, {"maxExecutions": 2**63}]),
+        (
+            "SessionsSend",
+            [{"sessionKey": "main", "message": "x"}],
+            [{"sessionKey": "main", "message": "a\0"}, {"colour": "red"}],
+        ),
+    ],
+)
+def test_the_document_says_what_is_accepted(kind: str, right: list[object], wrong: list[object]) -> None:
+    schema = {"$ref": f"#/components/schemas/{kind}", "components": openapi_document()["components"]}
+    check = Draft202012Validator(schema)
+    assert all(check.is_valid(body) for body in right)
+    assert not any(check.is_valid(body) for body in wrong)
+
+
+@pytest.mark.parametrize(
+    "reference",
+    [
+        "main", "current", "my-own-chat", "agent:main:main", "agent:main:main:v3", "agent:main:main:v3@other",
+        "agent:main:task:task_1", "cron:1", "hook:a-b", "node-1", "clawboard:topic:t", "clawboard:task:topic:task",
+        f"agent:main:acc_{'0' * 26}", f"ses_{'0' * 26}", "task:t1:agent:main:default:v2", "agent:main:web:chat",
+        "telegram:group:12:thread:4", "agent:main:telegram:direct:12",
+    ],
+)  # fmt: skip
+def test_every_form_of_a_session_reference_is_in_the_document(reference: str) -> None:
+    parse_reference(reference)
+    assert re.search(REFERENCE_SCHEMA["pattern"], reference)
+
+
+@pytest.mark.parametrize("reference", ["global", "unknown", "a b", "ÿ", "agent:main:nothing:x", "a\0", "0" * 65])
+def test_what_is_no_session_reference_is_not_in_the_document(reference: str) -> None:
+    with pytest.raises(Refusal):
+        parse_reference(reference)
+    assert not re.search(REFERENCE_SCHEMA["pattern"], reference)
+
+
+def test_every_cursor_and_path_parameter_has_a_form() -> None:
+    parameters = [
+        one
+        for methods in openapi_document()["paths"].values()
+        for operation in methods.values()
+        for one in operation["parameters"]
+        if one["in"] == "path" or one["name"] == "cursor"
+    ]
+    assert {one["name"] for one in parameters} >= {"cursor", "id", "key"}
+    assert all("pattern" in one["schema"] for one in parameters)
 
 
 def test_the_document_is_the_same_every_time() -> None:

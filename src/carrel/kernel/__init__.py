@@ -25,7 +25,9 @@ from carrel.kernel.ids import (
     uuid_for,
 )
 from carrel.kernel.keys import (
+    AGENT_ID,
     INTERNAL_KINDS,
+    SESSION_RESTS,
     SessionKey,
     is_agent_id,
     is_conversation_key,
@@ -40,6 +42,7 @@ from carrel.kernel.text import TextBuffer, clip, one_line
 from carrel.kernel.validation import decode_json, wrong_value
 
 __all__ = [
+    "AGENT_ID",
     "DEFAULT_ACCOUNT_SLUG",
     "INTERNAL_CHANNEL",
     "INTERNAL_KINDS",
@@ -50,6 +53,7 @@ __all__ = [
     "PEOPLE",
     "REDACTED",
     "SCOPE_END",
+    "SESSION_RESTS",
     "Access",
     "Chance",
     "Clock",

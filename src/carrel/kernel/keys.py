@@ -14,7 +14,9 @@ from carrel.kernel.ids import text_hash
 from carrel.kernel.limits import AGENT_ID_CHARS_MAX
 
 _ID = r"[A-Za-z0-9_.@-]{1,128}"
-_AGENT = re.compile(rf"[a-z0-9][a-z0-9_-]{{0,{AGENT_ID_CHARS_MAX - 1}}}")
+# The grammar of an agent's id.
+AGENT_ID = rf"[a-z0-9][a-z0-9_-]{{0,{AGENT_ID_CHARS_MAX - 1}}}"
+_AGENT = re.compile(AGENT_ID)
 _PLAIN = re.compile(r"[A-Za-z0-9_.@-]{1,64}")
 _NEW_CONVERSATION = re.compile(r"[a-zA-Z0-9_-]{8,64}")
 _OLD_CONVERSATION = re.compile(r"[a-zA-Z0-9_-]{1,64}")
@@ -38,6 +40,8 @@ _FORMS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("chat", re.compile(f"(?:{'|'.join(CHAT_CHANNELS)}):[a-zA-Z0-9_-]{{1,64}}")),
     *((room, re.compile(f"[a-z][a-z0-9-]{{1,31}}:{room}:{_ID}(?::thread:{_ID})?")) for room in _ROOMS),
 )
+# The grammar of what follows the agent in a key.
+SESSION_RESTS = "|".join(form.pattern for _, form in _FORMS)
 # The kinds that lists filter by; every other kind is listed as `other`.
 _LISTED_KINDS = {"main": "main", "group": "group", "channel": "group", "cron": "cron", "hook": "hook", "node": "node"}
 INTERNAL_KINDS = ("cron", "hook", "node")

@@ -9,7 +9,8 @@ from carrel.sessions import LaneFilter, find_lane, lane_rows
 from carrel.storage import Tx
 from carrel.surfaces.api.cursors import clamp
 from carrel.surfaces.api.endpoint import Call, In, NoQuery, Out, endpoint
-from carrel.surfaces.api.sessions.changes import Channel, ClientId, Reference
+from carrel.surfaces.api.fields import Reference
+from carrel.surfaces.api.sessions.changes import Channel, ClientId
 from carrel.surfaces.api.sessions.reads import Sessions
 from carrel.surfaces.api.sessions.shapes import session_shapes
 

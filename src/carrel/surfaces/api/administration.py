@@ -28,6 +28,7 @@ from carrel.kernel.limits import AGENT_ID_CHARS_MAX, BRIEFING_CHARS_MAX, LIST_RO
 from carrel.storage import Tx
 from carrel.surfaces.api.cursors import clamp, cut, read_cursor, read_moment
 from carrel.surfaces.api.endpoint import OWNER, Call, In, NoQuery, Out, endpoint
+from carrel.surfaces.api.fields import AccountSlug, Cursor, Moment, Slug
 from carrel.surfaces.api.health import require_operator
 
 Name = Annotated[str, Meta(min_length=1, max_length=NAME_CHARS_MAX)]
@@ -74,7 +75,7 @@ class NewAccount(In, frozen=True, kw_only=True):
     """A new account; without a slug, one is made from its name."""
 
     name: Name
-    slug: str | None = None
+    slug: AccountSlug | None = None
 
 
 class AccountOut(Out, frozen=True, kw_only=True):
@@ -159,7 +160,7 @@ class NewUser(In, frozen=True, kw_only=True):
     """A new user; without a slug, one is made from the name."""
 
     name: Name
-    slug: str | None = None
+    slug: Slug | None = None
     email: Annotated[str, Meta(max_length=320)] | None = None
     role: Role = "member"
 
@@ -168,7 +169,7 @@ class UserPatch(In, frozen=True, kw_only=True):
     """Changes of a user."""
 
     name: Name | UnsetType = UNSET
-    slug: str | UnsetType = UNSET
+    slug: Slug | UnsetType = UNSET
     email: Annotated[str, Meta(max_length=320)] | UnsetType | None = UNSET
     role: Role | UnsetType = UNSET
 
@@ -241,13 +242,13 @@ async def delete_user(call: Call[None, NoQuery]) -> None:
 class NewTokenBody(In, frozen=True, kw_only=True):
     """A new token. Kind agent needs agentId, kind user userId, kind client agentIds."""
 
-    kind: TokenKind
+    kind: Literal["owner", "user", "agent", "client"]
     name: Name
     agent_id: AgentName | None = None
     user_id: str | None = None
     agent_ids: Annotated[list[AgentName], Meta(max_length=TOKEN_NAMES_MAX)] = field(default_factory=list)
     space_ids: Annotated[list[Name], Meta(min_length=1, max_length=TOKEN_NAMES_MAX)] | None = None
-    expires_at: str | None = None
+    expires_at: Moment | None = None
 
 
 class TokenOut(Out, frozen=True, kw_only=True):
@@ -283,7 +284,7 @@ class TokensQuery(In, frozen=True, kw_only=True):
     """Which page of the list of tokens."""
 
     limit: int | None = None
-    cursor: str | None = None
+    cursor: Cursor | None = None
 
 
 def _token_out(token: Token) -> TokenOut:

@@ -12,7 +12,8 @@ from carrel.kernel.limits import CLIENT_ID_CHARS_MAX, NAME_CHARS_MAX
 from carrel.modes import ChatMessage, Received, receive
 from carrel.storage import Tx
 from carrel.surfaces.api.endpoint import Call, In, NoQuery, Out, Reply, endpoint
-from carrel.surfaces.api.sessions.changes import Channel, ClientId, Name, Reference
+from carrel.surfaces.api.fields import Reference
+from carrel.surfaces.api.sessions.changes import Channel, ClientId, Name
 from carrel.surfaces.http.house import House
 
 

@@ -12,6 +12,7 @@ from carrel.kernel import PEOPLE, Access
 from carrel.storage import Tx
 from carrel.surfaces.api.cursors import clamp, cut, read_cursor
 from carrel.surfaces.api.endpoint import Call, In, NoQuery, Out, endpoint
+from carrel.surfaces.api.fields import Cursor
 
 
 class NotificationsQuery(In, frozen=True, kw_only=True):
@@ -19,7 +20,7 @@ class NotificationsQuery(In, frozen=True, kw_only=True):
 
     unread: bool = False
     limit: int | None = None
-    cursor: str | None = None
+    cursor: Cursor | None = None
 
 
 class NotificationList(Out, frozen=True, kw_only=True):

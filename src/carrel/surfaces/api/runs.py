@@ -11,7 +11,6 @@ from carrel.kernel import PEOPLE, Access, Code, Envelope, Message, Provenance, R
 from carrel.kernel.limits import (
     NAME_CHARS_MAX,
     RUN_TIMEOUT_SECONDS_MAX,
-    SESSION_REFERENCE_CHARS_MAX,
     STOP_SECONDS_MAX,
     WAIT_SECONDS_DEFAULT,
     WAIT_SECONDS_MAX,
@@ -22,10 +21,10 @@ from carrel.sessions import find_session, lane_for_work
 from carrel.storage import LongTx, Tx
 from carrel.surfaces.api.cursors import clamp, cut, read_cursor
 from carrel.surfaces.api.endpoint import Call, In, NoQuery, Out, endpoint
+from carrel.surfaces.api.fields import Cursor, Reference, Text
 from carrel.surfaces.api.shapes import RunShape, Waited, run_shape, run_shapes, waited
 
 Words = Annotated[str, Meta(min_length=1, max_length=NAME_CHARS_MAX)]
-Reference = Annotated[str, Meta(min_length=1, max_length=SESSION_REFERENCE_CHARS_MAX)]
 TaskId = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$")]
 State = Literal["queued", "running", "waiting", "completed", "failed", "cancelled"]
 
@@ -33,7 +32,7 @@ State = Literal["queued", "running", "waiting", "completed", "failed", "cancelle
 class NewRun(In, frozen=True, kw_only=True):
     """A message to an agent: in a session, for a Task, or in the agent's main lane."""
 
-    message: str
+    message: Text
     agent_id: Words | None = None
     session_key: Reference | None = None
     task_id: TaskId | None = None
@@ -60,7 +59,7 @@ class RunsQuery(In, frozen=True, kw_only=True):
     waiting_for: WaitsFor | None = None
     provenance: Words | None = None
     limit: int | None = None
-    cursor: str | None = None
+    cursor: Cursor | None = None
 
 
 class RunList(Out, frozen=True, kw_only=True):
@@ -85,7 +84,7 @@ class WaitQuery(In, frozen=True, kw_only=True):
 class Answered(In, frozen=True, kw_only=True):
     """The answer to a waiting run."""
 
-    text: str | None = None
+    text: Text | None = None
     approve: bool | None = None
 
 

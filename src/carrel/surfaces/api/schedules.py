@@ -24,10 +24,14 @@ from carrel.sessions import find_session
 from carrel.storage import Tx
 from carrel.surfaces.api.cursors import clamp, cut, read_cursor
 from carrel.surfaces.api.endpoint import Call, In, NoQuery, Out, endpoint
+from carrel.surfaces.api.fields import REFERENCE_SCHEMA, Cursor, Executions, Text
 
-Reference = Annotated[str, Meta(max_length=SESSION_REFERENCE_CHARS_MAX)]
-CronText = Annotated[str, Meta(max_length=CRON_CHARS_MAX)]
-Timezone = Annotated[str, Meta(max_length=TIMEZONE_CHARS_MAX)]
+# An empty one is refused as missing.
+Reference = Annotated[
+    str, Meta(max_length=SESSION_REFERENCE_CHARS_MAX, extra_json_schema={**REFERENCE_SCHEMA, "minLength": 1})
+]
+CronText = Annotated[str, Meta(min_length=1, max_length=CRON_CHARS_MAX)]
+Timezone = Annotated[str, Meta(min_length=1, max_length=TIMEZONE_CHARS_MAX)]
 
 
 class ScheduleBody(In, frozen=True, kw_only=True):
@@ -35,25 +39,25 @@ class ScheduleBody(In, frozen=True, kw_only=True):
 
     type: ScheduleType
     target_id: Annotated[str, Meta(max_length=CLIENT_ID_CHARS_MAX)] | None = None
-    message: str | None = None
+    message: Text | None = None
     session_id: Reference | None = None
     cron: CronText
     timezone: Timezone = "UTC"
     isolated: bool = False
     enabled: bool = True
-    max_executions: int = -1
+    max_executions: Executions = -1
 
 
 class SchedulePatch(In, frozen=True, kw_only=True):
     """Changes of a schedule; fields left out stay as they are. A session that is named must be the schedule's own."""
 
     session_id: Reference | None = None
-    message: str | UnsetType = UNSET
+    message: Text | UnsetType = UNSET
     cron: CronText | UnsetType = UNSET
     timezone: Timezone | UnsetType = UNSET
     isolated: bool | UnsetType = UNSET
     enabled: bool | UnsetType = UNSET
-    max_executions: int | UnsetType = UNSET
+    max_executions: Executions | UnsetType = UNSET
 
 
 class SchedulesQuery(In, frozen=True, kw_only=True):
@@ -61,7 +65,7 @@ class SchedulesQuery(In, frozen=True, kw_only=True):
 
     session_id: Reference | None = None
     limit: int | None = None
-    cursor: str | None = None
+    cursor: Cursor | None = None
 
 
 class OfSession(In, frozen=True, kw_only=True):

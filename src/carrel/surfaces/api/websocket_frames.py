@@ -10,7 +10,8 @@ from carrel.journal import Event
 from carrel.kernel import Refusal
 from carrel.surfaces.api.chat import NewFile
 from carrel.surfaces.api.endpoint import In
-from carrel.surfaces.api.sessions.changes import ClientId, Reference
+from carrel.surfaces.api.fields import Reference
+from carrel.surfaces.api.sessions.changes import ClientId
 
 EventType = Literal["typing", "progress_update", "runtime_event", "error"]
 _NAMES = {

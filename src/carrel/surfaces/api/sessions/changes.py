@@ -11,7 +11,6 @@ from carrel.kernel.limits import (
     CLIENT_ID_CHARS_MAX,
     LABEL_CHARS_MAX,
     NAME_CHARS_MAX,
-    SESSION_REFERENCE_CHARS_MAX,
     WAIT_SECONDS_MAX,
 )
 from carrel.runs import deliver, remove_lane_when_stopped, stop_lane
@@ -19,12 +18,12 @@ from carrel.sessions import LaneChange, change_lane, close_generation, find_sess
 from carrel.storage import Tx
 from carrel.surfaces.api.cursors import clamp
 from carrel.surfaces.api.endpoint import Call, In, NoQuery, Out, Reply, endpoint
+from carrel.surfaces.api.fields import NewConversationKey, Text
 from carrel.surfaces.api.sessions.reads import OneSession, find
 from carrel.surfaces.api.sessions.shapes import session_shape
 from carrel.surfaces.api.shapes import Waited, waited
 
 Channel = Literal["web", "telegram", "cli"]
-Reference = Annotated[str, Meta(min_length=1, max_length=SESSION_REFERENCE_CHARS_MAX)]
 ClientId = Annotated[str, Meta(max_length=CLIENT_ID_CHARS_MAX)]
 Name = Annotated[str, Meta(max_length=NAME_CHARS_MAX)]
 
@@ -34,7 +33,7 @@ class NewSession(In, frozen=True, kw_only=True):
 
     agent_id: Name | None = None
     channel_type: Channel = "web"
-    conversation_key: Name | None = None
+    conversation_key: NewConversationKey | None = None
     client_instance_id: ClientId | None = None
     display_name: Name | None = None
 
@@ -60,7 +59,7 @@ class SessionPatch(In, frozen=True, kw_only=True):
 class SessionMessage(In, frozen=True, kw_only=True):
     """A message to a session, and how long to wait for the reply."""
 
-    message: str
+    message: Text
     timeout_seconds: int = 0
 
 

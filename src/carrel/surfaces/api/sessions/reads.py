@@ -29,6 +29,7 @@ from carrel.sessions import (
 from carrel.storage import Tx
 from carrel.surfaces.api.cursors import clamp, cut, read_cursor, write_cursor
 from carrel.surfaces.api.endpoint import Call, In, NoQuery, Out, endpoint
+from carrel.surfaces.api.fields import Cursor
 from carrel.surfaces.api.sessions.shapes import SessionShape, generation_shapes, session_shape, session_shapes
 from carrel.surfaces.api.shapes import RunShape, run_shapes
 from carrel.tools import SessionHistory, message_shape, shown_key
@@ -50,7 +51,7 @@ class SessionsQuery(In, frozen=True, kw_only=True):
     active_minutes: Annotated[float, Meta(ge=1, le=52_560_000)] | None = None
     message_limit: int = 0
     limit: int | None = None
-    cursor: str | None = None
+    cursor: Cursor | None = None
 
 
 class Visibility(Out, frozen=True, kw_only=True):
@@ -86,7 +87,7 @@ class HistoryQuery(In, frozen=True, kw_only=True):
 
     limit: int | None = None
     include_tools: bool = False
-    cursor: str | None = None
+    cursor: Cursor | None = None
 
 
 class History(SessionHistory, frozen=True, kw_only=True):
