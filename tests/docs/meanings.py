@@ -137,6 +137,7 @@ ADVICE = {
     Code.QUEUE_FULL: "The lane's queue is full. Try again after `Retry-After` seconds.",
     Code.RATE_LIMITED: "Too many wrong tokens came from this address. Wait `Retry-After` seconds.",
     Code.INTERNAL: "The server failed. Its log has the details under the `requestId`.",
+    Code.BUSY: "The server is receiving too many large requests at once. Try again after `Retry-After` seconds.",
     Code.DRAINING: "The server is stopping and accepted nothing. Try again shortly.",
     Code.STORAGE_UNAVAILABLE: "The store is not reachable. Try again shortly.",
 }
