@@ -51,7 +51,9 @@ async def test_who_is_not_let_in_is_told_so_before_the_body_has_arrived(server: 
             assert await status_of(reader) == 401
 
 
-@pytest.mark.parametrize("path", ["/api/runs", "/agent/sessions_send", "/v1/responses", "/a2a/main/message:send"])
+@pytest.mark.parametrize(
+    "path", ["/api/runs", "/agent/sessions_send", "/v1/responses", "/a2a/main/message:send", "/mcp"]
+)
 async def test_large_bodies_share_a_budget_and_small_ones_always_pass(
     server: HttpServer, client: httpx.AsyncClient, path: str
 ) -> None:

@@ -9,11 +9,13 @@ from logging import getLogger
 from typing import TYPE_CHECKING
 
 from starlette.datastructures import MutableHeaders
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
 from carrel.kernel import METRICS, Code, Refusal
+from carrel.kernel.limits import BODY_BYTES_MAX
+from carrel.surfaces.http.bodies import BodyBudget
 from carrel.surfaces.http.errors import broken, refusal_response
 from carrel.surfaces.http.house import House
 from carrel.surfaces.http.identity import WrongTokens
@@ -60,6 +62,9 @@ class Endpoint:
             await self._answer(request, answer)
         except Refusal as refusal:
             await self._refused(request, refusal)(scope, receive, answer)
+        except ClientDisconnect:
+            # There is nobody to answer.
+            return
         except Exception:  # boundary: one broken request must not end the connection without an answer
             _log.exception("request_failed", extra={"request_id": request.state.request_id, "route": MCP_PATH})
             if not answer.status:
@@ -69,7 +74,7 @@ class Endpoint:
     async def _answer(self, request: Request, answer: "_TrackedSend") -> None:
         protocol = self._protocol or await self._load()
         if request.method != "GET":
-            await protocol.serve(request, answer)
+            await protocol.serve(await _with_body(request), answer)
             return
         # A stream that may never end must not delay the end of the server.
         async with asyncio.TaskGroup() as group:
@@ -104,6 +109,17 @@ class Endpoint:
             where = f'resource_metadata="{self._house.base_url(request.base_url)}{METADATA_PATH}"'
             response.headers["WWW-Authenticate"] = f"Bearer {where}{wrong}"
         return response
+
+
+async def _with_body(request: Request) -> Request:
+    """Return the request with its whole body, received within the budget of all requests."""
+    budget: BodyBudget = request.app.state.body_budget
+    pending: list[Message] = [{"type": "http.request", "body": await budget.read(request, BODY_BYTES_MAX)}]
+
+    async def receive() -> Message:
+        return pending.pop() if pending else await request.receive()
+
+    return Request(request.scope, receive)
 
 
 class _TrackedSend:
