@@ -77,6 +77,13 @@ def test_a_large_head_is_refused_although_it_arrives_at_once(start: Start, head:
             assert int(line.recv(4096).split()[1]) == expected
 
 
+def test_many_heads_on_one_connection_are_not_one_large_head(start: Start) -> None:
+    server = start()
+    with server.client() as client:
+        for _ in range(4):
+            assert client.get("/healthz", headers={"X-Long": "a" * (REQUEST_HEAD_BYTES_MAX // 2)}).status_code == 200
+
+
 def test_a_body_of_many_parts_is_no_head(start: Start) -> None:
     server = start()
     parts = [b'{"agentId": "main", "message": "', *[b"word "] * 15_000, b'"}']

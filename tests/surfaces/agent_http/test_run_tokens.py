@@ -161,12 +161,14 @@ async def test_a_second_end_is_refused_and_a_repeated_one_is_answered_as_before(
     assert waiting["toolsCalled"] == ["request_input", "artifact_add"]
 
 
-async def test_a_run_is_never_given_the_answer_to_another_run(store_url: str) -> None:
+@pytest.mark.parametrize("lane", [TASK, "agent:main:task:task_2"])
+async def test_a_run_is_never_given_the_answer_to_another_run(store_url: str, lane: str) -> None:
     async with held_run(store_url) as held:
-        other = (await start(held.owner, "hold there", sessionKey="agent:main:task:task_2"))["runId"]
-        await held.server.agent.reached("there")
         key, text = {"X-Idempotency-Key": "the same"}, {"text": "a result"}
         first = await held.call("artifact_add", text, **key)
+        await held.return_step()
+        other = (await start(held.owner, "hold there", sessionKey=lane))["runId"]
+        await held.server.agent.reached("there")
         async with held.server.client(held.server.agent.tokens[other]) as tools:
             second = await tools.post("/agent/artifact_add", json=text, headers=key)
         assert (first.status_code, second.status_code) == (200, 200)
@@ -174,7 +176,6 @@ async def test_a_run_is_never_given_the_answer_to_another_run(store_url: str) ->
         assert second.json() != first.json()
         held.server.agent.release("there")
         assert (await settled(held.owner, other))["toolsCalled"] == ["artifact_add"]
-        await held.return_step()
 
 
 async def test_of_ends_asked_for_at_once_one_is_taken(store_url: str) -> None:
