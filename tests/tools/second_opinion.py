@@ -109,9 +109,14 @@ def _meant(world: World, settings: Settings, caller: WorldLane, reference: str) 
     generation = GENERATION.fullmatch(reference)
     if generation is not None:
         key, number, account = generation["key"], int(generation["number"]), generation["account"]
-        if account == ELSEWHERE or key not in world.lanes or not 1 <= number <= len(world.lanes[key].sessions):
+        agent = key.split(":")[1]
+        if account == ELSEWHERE or agent not in world.profiles:
             raise Nowhere("error", "not_found")
-        return world.lanes[key]
+        lane = world.lanes.get(key) or WorldLane(key=key, agent=agent)
+        # Which generations a hidden lane has stays unknown.
+        if hidden_by(world, settings, caller, lane) is None and not 1 <= number <= len(lane.sessions):
+            raise Nowhere("error", "not_found")
+        return lane
     is_full = reference.startswith("agent:")
     agent, rest = reference.split(":", 2)[1:] if is_full else (caller.agent, reference)
     if RESTS.fullmatch(rest):
@@ -125,14 +130,14 @@ def _meant(world: World, settings: Settings, caller: WorldLane, reference: str) 
 
 
 def _chat(world: World, settings: Settings, caller: WorldLane, name: str) -> WorldLane:
-    """Return the chat of a name; visible chats come before hidden ones."""
+    """Return the chat of a name; hidden chats do not count."""
     chats = [lane for lane in world.lanes.values() if lane.key.endswith((f":web:{name}", f":cli:{name}"))]
     seen = [lane for lane in chats if hidden_by(world, settings, caller, lane) is None]
     if len(seen) > 1:
         raise Nowhere("error", "ambiguous_session")
-    if not chats:
+    if not seen:
         raise Nowhere("error", "not_found")
-    return (seen or chats)[0]
+    return seen[0]
 
 
 def _denied_by(policy: SendPolicySettings, target: WorldLane) -> str | None:

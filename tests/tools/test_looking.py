@@ -213,7 +213,7 @@ async def test_an_ambiguous_name_means_the_visible_session(caller: MainAgent) ->
     assert (await caller.ask("sessions_history", sessionKey="chat-00000001"))["sessionKey"] == mine
     with pytest.raises(Refusal) as hidden:
         await caller.ask("sessions_history", sessionKey="chat-00000002")
-    assert hidden.value.code == Code.FORBIDDEN
+    assert hidden.value.code == Code.NOT_FOUND, "whether others have a chat of that name stays unknown"
     also_mine = await caller.lane("cli:chat-00000001")
     with pytest.raises(Refusal) as ambiguous:
         await caller.ask("session_status", sessionKey="chat-00000001")

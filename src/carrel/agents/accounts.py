@@ -77,6 +77,8 @@ def make_token(tx: Tx, access: Access, new: NewToken) -> tuple[Token, str]:
         raise invalid("kind", "Run tokens are created by the server; choose another kind.")
     if new.expires_at is not None and new.expires_at <= tx.now:
         raise invalid("expiresAt", "expiresAt must be in the future.")
+    if new.space_ids != ("*",):
+        raise invalid("spaceIds", "There are no spaces yet, so a token cannot be limited to some; leave spaceIds out.")
     _only_for(new, "agent", "agentId", new.agent_id)
     _only_for(new, "user", "userId", new.user_id)
     _only_for(new, "client", "agentIds", new.agent_ids)

@@ -7,11 +7,16 @@ from carrel.chats.pointers import PointedSession, chosen_key, fresh_key, pointed
 from carrel.kernel import Access, SessionKey, clip, one_line, redact
 from carrel.kernel.limits import CHAT_TITLE_CHARS_MAX
 from carrel.kernel.settings import SessionsSettings
-from carrel.sessions import LaneChange, change_lane, find_session, lane_of, lanes_by_conversation, parse_reference
+from carrel.sessions import (
+    PERSONAL_KINDS,
+    LaneChange,
+    change_lane,
+    find_session,
+    lane_of,
+    parse_reference,
+    visible_lanes_called,
+)
 from carrel.storage import Tx
-
-# The kinds of lanes that are one person's chat with one agent.
-_DIRECT = ("chat", "direct")
 
 
 class ChatAddress(Struct, frozen=True, kw_only=True):
@@ -53,14 +58,14 @@ def name_chat(tx: Tx, access: Access, key: SessionKey, text: str) -> None:
 
 def shared_key(settings: SessionsSettings, key: SessionKey) -> SessionKey:
     """Return the key itself, or the agent's main lane if `sessions.scope` merges its direct chats."""
-    return SessionKey.of(key.agent, "main") if settings.scope == "global" and key.kind in _DIRECT else key
+    return SessionKey.of(key.agent, "main") if settings.scope == "global" and key.kind in PERSONAL_KINDS else key
 
 
 def _named(tx: Tx, access: Access, address: ChatAddress, reference: str) -> SessionKey:
     name = parse_reference(reference).bare
     if name is None:
         return find_session(tx, access, reference).key
-    if address.agent is None and lanes_by_conversation(tx, access, name):
+    if address.agent is None and visible_lanes_called(tx, access, name):
         return find_session(tx, access, reference).key
     return chosen_key(tx, access, address.channel, name, address.agent)
 

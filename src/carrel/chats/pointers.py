@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from carrel.agents import default_agent, named_agent
 from carrel.chats import store
-from carrel.journal import about_lane, append_event, json_text
+from carrel.journal import OWNERS, about_lane, append_event, json_text, mailbox_of
 from carrel.kernel import METRICS, Access, Code, Refusal, SessionKey, is_conversation_key, is_new_conversation_key
 from carrel.sessions import Lane, lane_of, require_visible
 from carrel.storage import Tx
@@ -65,7 +65,7 @@ def chosen_key(tx: Tx, access: Access, channel: str, conversation: str, agent: s
     if lane is None:
         require_valid_new_key(key)
     else:
-        require_visible(access, lane)
+        require_visible(tx, access, lane)
     return key
 
 
@@ -92,7 +92,9 @@ def move_pointer(tx: Tx, access: Access, channel: str, client_instance_id: str, 
     store.set_pointer(tx, access, transport, lane.key)
     METRICS.count("sessions.switch.count", channel=channel)
     body = {"channelType": channel, "from": before, "to": lane.key, "source": source}
-    append_event(tx, access, "pointer.changed", about_lane(lane.session_key), json_text(body))
+    # It names two sessions, of which others may see one or none: it is the matter of the person alone.
+    recipient = mailbox_of(access) or OWNERS
+    append_event(tx, access, "pointer.changed", about_lane(lane.session_key), json_text(body), recipient=recipient)
 
 
 def repair_pointers(tx: Tx, access: Access, lane: Lane) -> None:

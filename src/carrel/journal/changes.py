@@ -1,45 +1,47 @@
 """What changed since a sequence number, for clients that poll instead of following the feed."""
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from carrel.journal import store
-from carrel.journal.model import Entry
+from carrel.journal.model import Entry, Event
 from carrel.kernel import Access
 from carrel.storage import Tx
 
 
 class ChangePage(Struct, frozen=True, kw_only=True):
-    """Everything new up to `seq` that the caller may see.
+    """Everything new up to `seq`.
 
     `reset` says that the cursor could not be used: the page then holds the newest entries, and the client starts over.
     """
 
     seq: int
     entries: list[Entry]
-    deleted_keys: list[str]
+    # The events of deleted sessions.
+    deletions: list[Event]
     more: bool = False
     reset: bool = False
 
+    def narrowed(self, entries: list[Entry], deletions: list[Event]) -> "ChangePage":
+        """Return the page with those of its entries and deletions that a caller may see."""
+        return structs.replace(self, entries=entries, deletions=deletions)
+
 
 def changes_since(tx: Tx, access: Access, after: int, *, limit: int) -> ChangePage:
-    """Return what changed after a sequence number."""
+    """Return what changed in the account after a sequence number; who may see it is decided above."""
     # Read first: everything numbered up to here is visible now and stays so, whatever is written meanwhile.
     newest = store.newest_event(tx, access)
     ahead = after > newest
     if ahead and store.any_event_after(tx, access, after - 1):
         # Another server has seen more than is settled here.
-        return ChangePage(seq=after, entries=[], deleted_keys=[])
+        return ChangePage(seq=after, entries=[], deletions=[])
     if ahead or after < store.pruned_event(tx, access):
-        entries = _visible(access, store.newest_entries(tx, access, newest, limit=limit))
-        return ChangePage(seq=newest, entries=entries, deleted_keys=[], reset=True)
+        entries = store.newest_entries(tx, access, newest, limit=limit)
+        return ChangePage(seq=newest, entries=entries, deletions=[], reset=True)
     found = [entry for entry in store.entries_since(tx, access, after, limit=limit + 1) if entry.seq <= newest]
     more = len(found) > limit
     upto = found[limit - 1].seq if more else newest
     deletions = store.deletions_between(tx, access, after, upto)
-    keys = [event.key for event in deletions if event.key is not None and _may_see(access, event.agent_id, event.key)]
-    return ChangePage(
-        seq=upto, entries=_visible(access, found[:limit]), deleted_keys=list(dict.fromkeys(keys)), more=more
-    )
+    return ChangePage(seq=upto, entries=found[:limit], deletions=deletions, more=more)
 
 
 def sequence_at(tx: Tx, access: Access, moment: int) -> int:
@@ -50,11 +52,3 @@ def sequence_at(tx: Tx, access: Access, moment: int) -> int:
         return -1
     # An entry is numbered before the event about it.
     return min(after, store.first_entry_since(tx, access, moment))
-
-
-def _visible(access: Access, entries: list[Entry]) -> list[Entry]:
-    return [entry for entry in entries if _may_see(access, entry.agent_id, entry.key)]
-
-
-def _may_see(access: Access, agent_id: str | None, key: str | None) -> bool:
-    return access.agent_id in (None, agent_id) and (access.bound_to is None or str(access.bound_to) == key)

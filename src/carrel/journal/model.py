@@ -169,36 +169,19 @@ class Event(Struct, frozen=True):
 
 
 class EventFilter(Struct, frozen=True, kw_only=True):
-    """Which events a follower wants; None matches everything."""
+    """Which events a follower wants, of those it may see; None matches everything."""
 
     key: str | None = None
     conversation: str | None = None
     task_id: str | None = None
-    agent_id: str | None = None
     names: tuple[str, ...] = ()
-    # Events about a mailbox match only if it is this one.
-    mailbox: str | None = None
-
-    @classmethod
-    def visible_to(
-        cls, access: Access, *, key: str | None, conversation: str | None, task_id: str | None, names: tuple[str, ...]
-    ) -> "EventFilter":
-        """Return a filter that matches only what the caller may see."""
-        bound = str(access.bound_to) if access.bound_to else None
-        agent_id = access.agent_id if access.kind in ("agent", "run") else None
-        return cls(
-            key=key or bound, conversation=conversation, task_id=task_id, agent_id=agent_id, names=names,
-            mailbox=mailbox_of(access),
-        )  # fmt: skip
 
     def matches(self, event: Event) -> bool:
         """Return whether the follower wants this event."""
         return (
-            (event.recipient is None or event.recipient == self.mailbox)
-            and (self.key is None or event.key == self.key)
+            (self.key is None or event.key == self.key)
             and (self.conversation is None or event.conversation == self.conversation)
             and (self.task_id is None or event.task_id == self.task_id)
-            and (self.agent_id is None or event.agent_id == self.agent_id)
             and (not self.names or any(_matches_name(event.name, pattern) for pattern in self.names))
         )
 

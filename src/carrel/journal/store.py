@@ -209,6 +209,18 @@ def deletions_between(tx: Tx, access: Access, after: int, upto: int) -> list[Eve
     return _EVENTS.rows(tx.all(sql, access, after=after, upto=upto))
 
 
+def deletions_of(tx: Tx, access: Access, keys: Iterable[str]) -> dict[str, int]:
+    """Return when a session of each of those keys was last deleted, as the number of the event."""
+    names: dict[str, object] = {f"key_{at}": key for at, key in enumerate(keys)}
+    if not names:
+        return {}
+    sql = (
+        "SELECT key, max(seq) FROM events WHERE account_id = :account AND name = 'session.deleted' "
+        f"AND key IN ({', '.join(f':{name}' for name in names)}) GROUP BY key"
+    )
+    return {row[0]: row[1] for row in tx.all(sql, access, **names)}
+
+
 def first_event_since(tx: Tx, access: Access, at: int) -> int:
     """Return the cursor after which every event at or after a moment comes."""
     row = tx.one("SELECT min(seq) FROM events WHERE account_id = :account AND at >= :at", access, at=at)

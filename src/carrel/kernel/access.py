@@ -1,5 +1,6 @@
 """Access: who the caller is and what they may do. Resolved once per request, then passed to every read."""
 
+from fnmatch import fnmatchcase
 from typing import Literal
 
 from msgspec import Struct
@@ -13,6 +14,35 @@ DEFAULT_ACCOUNT_SLUG = "default"
 PEOPLE: tuple[Kind, ...] = ("owner", "user")
 
 
+class ToolVisibility(Struct, frozen=True, kw_only=True):
+    """What an agent sees from one lane, with its tools and on every other surface.
+
+    Each mode includes the one before it: `self` is the lane itself, `tree` adds what was spawned from it, `agent` adds
+    every lane of its agent, `all` adds lanes of other agents where agents may see one another.
+    """
+
+    mode: Literal["self", "tree", "agent", "all"]
+    key: SessionKey
+    # The rule that decided the mode, naming its setting; quoted in refusals.
+    rule: str
+    # Set for people: they see the whole account in every mode.
+    whole_account: bool = False
+    others_enabled: bool = False
+    others_allowed: tuple[str, ...] = ()
+
+    def covers_agent(self, agent_id: str) -> bool:
+        """Return whether every lane of that agent is visible."""
+        if self.whole_account:
+            return True
+        if agent_id == self.key.agent:
+            return self.mode in ("agent", "all")
+        return self.mode == "all" and self.others_enabled and self._allows(agent_id) and self._allows(self.key.agent)
+
+    def _allows(self, agent_id: str) -> bool:
+        patterns = self.others_allowed
+        return not patterns or any(fnmatchcase(agent_id, pattern.lower()) for pattern in patterns)
+
+
 class Access(Struct, frozen=True, kw_only=True):
     """An actor inside one account; `system` is Carrel itself."""
 
@@ -24,8 +54,8 @@ class Access(Struct, frozen=True, kw_only=True):
     agent_id: str | None = None
     user_id: str | None = None
     run_id: str | None = None
-    # The only lane the caller may see, if it is bound to one.
-    bound_to: SessionKey | None = None
+    # What an agent sees, and from where; an agent without it sees nothing.
+    view: ToolVisibility | None = None
     agent_ids: tuple[str, ...] = ()
     space_ids: tuple[str, ...] = ("*",)
 
@@ -34,12 +64,19 @@ class Access(Struct, frozen=True, kw_only=True):
         """Whether the actor is an owner or a user."""
         return self.kind in PEOPLE
 
-    def require(self, *kinds: Kind) -> None:
-        """Refuse every kind of actor that is not listed."""
-        if self.kind not in kinds:
-            raise Refusal(
-                Code.FORBIDDEN, f"A token of kind {self.kind} may not do this; use one of kind {' or '.join(kinds)}."
-            )
+    @property
+    def current(self) -> SessionKey | None:
+        """The caller's own session, if it has one."""
+        return self.view.key if self.view else None
+
+    def require(self, *kinds: Kind, tool: str = "") -> None:
+        """Refuse every kind of actor that is not listed; agents are told of the tool that does the same for them."""
+        if self.kind in kinds:
+            return
+        instead = f"use one of kind {' or '.join(kinds)}."
+        if tool and self.kind in ("agent", "run"):
+            instead = f"use the tool {tool}, over MCP or with POST /agent/{tool}."
+        raise Refusal(Code.FORBIDDEN, f"A token of kind {self.kind} may not do this; {instead}")
 
 
 def system_access(account_id: str, account_slug: str = "") -> Access:

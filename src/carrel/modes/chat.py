@@ -97,7 +97,9 @@ def receive(tx: Tx, access: Access, settings: SessionsSettings, rules: Rules, me
     answered = _answer(tx, access, message, sent, key)
     if answered is not None:
         return Received(key, run=answered)
-    run = deliver(tx, access, Envelope(key=key, message=sent, channel=message.channel), rules)
+    # A chat of a channel has chosen the session itself, and all its members share it.
+    sender = access if message.chat is None else structs.replace(access, kind="system")
+    run = deliver(tx, sender, Envelope(key=key, message=sent, channel=message.channel), rules)
     if message.chat is not None:
         keep_reply_address(tx, access, run.id, message.channel, message.chat.address)
     lane = lane_of(tx, access, key)

@@ -6,6 +6,7 @@ from msgspec import Struct, structs
 
 from carrel.kernel import Access
 from carrel.runs import RUN_TABLE, SELECT_RUN, Run
+from carrel.sessions import seen_lanes
 from carrel.storage import Tx
 
 # A run waits for a person, or for the program that sent its message to return the output of a function.
@@ -25,12 +26,15 @@ class RunFilter(Struct, frozen=True, kw_only=True):
 
 
 def runs_newest_first(tx: Tx, access: Access, wanted: RunFilter, *, before: str | None, limit: int) -> list[Run]:
-    """Return runs behind a cursor, newest first."""
+    """Return the runs of lanes that the caller may see, behind a cursor, newest first."""
     values: dict[str, Any] = {name: value for name, value in structs.asdict(wanted).items() if value is not None}
     waits_for = values.pop("waits_for", None)
     where = ["account_id = :account", *(f"{name} = :{name}" for name in values)]
     if waits_for is not None:
         where.append(f"state = 'waiting' AND waiting_for {'=' if waits_for == 'program' else '<>'} 'tool_output'")
+    seen, more = seen_lanes(tx, access)
+    where.append(f"key IN (SELECT l.key FROM lanes l WHERE l.account_id = :account AND {seen})" if more else seen)
+    values |= more
     if before is not None:
         where.append("id < :before")
         values["before"] = before

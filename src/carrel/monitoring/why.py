@@ -10,15 +10,15 @@ from carrel.storage import Tx
 _WORKER_GRACE_MS = 1_000
 
 
-class Reason(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+class Reason(Struct, frozen=True, kw_only=True, rename="camel"):
     """One reason, since when it holds, and the actions that would change it."""
 
     code: str
     text: str
     since: str | None
-    run_id: str | None = None
-    session_key: str | None = None
-    actions: list[str] = []
+    run_id: str
+    session_key: str
+    actions: list[str]
 
 
 class Why(Struct, frozen=True, kw_only=True, rename="camel"):

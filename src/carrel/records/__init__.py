@@ -26,13 +26,14 @@ from carrel.records.call_store import (
     is_waiting,
     outside_call,
     record_call,
+    refused_calls,
     tools_called,
     wrote_from_outside,
 )
 
 __all__ = [
-    "REPLY_ARTIFACT", "Artifact", "Attachment", "Call",
-    "artifact_part", "artifact_sizes", "artifacts_of", "attachment_heads", "attachments_by_id", "call_of",
-    "delete_attachments", "finish_call", "has_written", "insert_artifact", "insert_attachment", "is_waiting",
-    "outside_call", "record_call", "tools_called", "wrote_from_outside",
+    "REPLY_ARTIFACT", "Artifact", "Attachment", "Call", "artifact_part", "artifact_sizes", "artifacts_of",
+    "attachment_heads", "attachments_by_id", "call_of", "delete_attachments", "finish_call", "has_written",
+    "insert_artifact", "insert_attachment", "is_waiting", "outside_call", "record_call", "refused_calls",
+    "tools_called", "wrote_from_outside",
 ]  # fmt: skip

@@ -17,7 +17,7 @@ def publish_started(tx: Tx, claimed: list[Claim]) -> list[Claim]:
     """Publish and count the start of runs that were just claimed; return them."""
     for run in claimed:
         publish_change(tx, run, "run.started", state="running")
-        METRICS.count("runs.started.count", agent=run.agent_id, provenance=run.provenance_kind)
+        METRICS.count("runs.started.count", account=run.account_id, agent=run.agent_id, provenance=run.provenance_kind)
         METRICS.observe("runs.wait.seconds", (tx.now - run.created_at) / 1000, provenance=run.provenance_kind)
     return claimed
 

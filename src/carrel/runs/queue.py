@@ -77,7 +77,7 @@ def _enter(tx: Tx, access: Access, envelope: Envelope, rules: Rules) -> int:
     key = str(envelope.key)
     entry = queue_store.hold_entry(tx, access, key) or _create_lane(tx, access, envelope, rules)
     depth, override, enabled, made_by = entry
-    if not may_see(access, envelope.key, made_by):
+    if not may_see(tx, access, envelope.key, made_by):
         raise not_found("session")
     _require_open(envelope, rules, enabled, override)
     # `depth` counts the running run too, which is not in the queue.

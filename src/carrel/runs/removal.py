@@ -6,14 +6,14 @@ from msgspec import structs
 
 from carrel.agents import Agent, change_agent, require_agent
 from carrel.chats import repair_pointers
-from carrel.journal import about_lane, append_event, attached_in_lane, delete_lane_entries, json_text
+from carrel.journal import OWNERS, about_lane, append_event, attached_in_lane, delete_lane_entries, json_text
 from carrel.kernel import METRICS, Access, Code, Refusal
 from carrel.kernel.limits import STOP_SECONDS_MAX
 from carrel.records import delete_attachments
 from carrel.runs import count_store, lane_store, queue_store
 from carrel.runs.cancellation import stop_lane
 from carrel.runs.watch import Watch
-from carrel.sessions import Lane, close_generation, delete_lane, lanes_of_agent, leave_files, lock_lane
+from carrel.sessions import PERSONAL_KINDS, Lane, close_generation, delete_lane, lanes_of_agent, leave_files, lock_lane
 from carrel.storage import Database, Tx
 
 _DISABLED: Final = "agent_disabled"
@@ -44,11 +44,18 @@ def remove_lane(tx: Tx, access: Access, lane: Lane) -> str | None:
     leave_files(tx, access, held)
     delete_lane(tx, access, lane.key)
     METRICS.count("sessions.deleted.count", kind=lane.kind)
-    body = {"generation": lane.generation, "resolution": None, "reason": "deleted"}
-    append_event(
-        tx, access, "session.deleted", about_lane(lane.session_key, generation=lane.generation), json_text(body)
-    )
+    body = json_text({"generation": lane.generation, "resolution": None, "reason": "deleted"})
+    about = about_lane(lane.session_key, generation=lane.generation)
+    for recipient in _told_of_deletion(lane):
+        append_event(tx, access, "session.deleted", about, body, recipient=recipient)
     return None
+
+
+def _told_of_deletion(lane: Lane) -> tuple[str | None, ...]:
+    """Return the mailboxes of a chat's person and of the owners; nobody can look up later whose chat it was."""
+    if lane.kind not in PERSONAL_KINDS:
+        return (None,)
+    return (OWNERS, lane.made_by) if lane.made_by.startswith("usr_") else (OWNERS,)
 
 
 async def remove_lane_when_stopped(db: Database, watch: Watch, access: Access, lane: Lane) -> None:

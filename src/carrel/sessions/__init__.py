@@ -18,39 +18,46 @@ from carrel.sessions.generations import (
     open_generation,
     set_archived,
 )
-from carrel.sessions.model import Lane, LaneChange, LaneFilter, LaneRow, Session, kinds_listed_as, shown_channel
+from carrel.sessions.model import (
+    PERSONAL_KINDS,
+    Lane,
+    LaneChange,
+    LaneFilter,
+    LaneRow,
+    Session,
+    kinds_listed_as,
+    shown_channel,
+)
 from carrel.sessions.references import parse_reference
-from carrel.sessions.routing import FoundSession, find_lane, find_session, lane_for_work
-from carrel.sessions.send_policy import require_sending
+from carrel.sessions.routing import FoundSession, find_lane, find_session, lane_for_work, visible_lanes_called
+from carrel.sessions.send_policy import channel_of, require_sending
 from carrel.sessions.store import (
     children_of,
     closed_sessions_before,
     delete_lane,
     delete_session,
     generations_of,
-    has_lanes_of_others,
     insert_lane,
-    is_narrowed,
     lane_of,
     lane_row,
     lane_rows,
-    lanes_by_conversation,
     lanes_of_agent,
     lock_lane,
     note_tokens,
     open_session_of,
     session_by_id,
 )
-from carrel.sessions.tool_visibility import ToolVisibility, full_visibility, visibility_of, visible_agents, why_hidden
-from carrel.sessions.visibility import may_see, require_visible
+from carrel.sessions.tool_visibility import Mode, full_visibility, visibility_of
+from carrel.sessions.visibility import may_see, require_visible, visible_changes, visible_events
+from carrel.sessions.visibility_store import is_narrowed, seen_lanes
 
 __all__ = [
-    "LEFTOVERS", "FoundSession", "Lane", "LaneChange", "LaneFilter", "LaneRow", "NewChild", "Session",
-    "ToolVisibility", "change_lane", "children_of", "close_generation", "closed_sessions_before",
+    "LEFTOVERS", "PERSONAL_KINDS", "FoundSession", "Lane", "LaneChange", "LaneFilter", "LaneRow", "Mode", "NewChild",
+    "Session", "change_lane", "channel_of", "children_of", "close_generation", "closed_sessions_before",
     "count_live_children", "delete_lane", "delete_session", "find_lane", "find_session", "forget_leftover",
-    "full_visibility", "generations_of", "has_lanes_of_others", "idle_children", "insert_child", "insert_lane",
-    "is_narrowed", "kinds_listed_as", "lane_for_work", "lane_of", "lane_row", "lane_rows", "lanes_by_conversation",
-    "lanes_of_agent", "leave_files", "leftovers_of", "lock_lane", "make_lane", "may_see", "next_session",
-    "note_tokens", "open_generation", "open_session_of", "parse_reference", "require_sending", "require_visible",
-    "session_by_id", "set_archived", "shown_channel", "visibility_of", "visible_agents", "why_hidden",
+    "full_visibility", "generations_of", "idle_children", "insert_child", "insert_lane", "is_narrowed",
+    "kinds_listed_as", "lane_for_work", "lane_of", "lane_row", "lane_rows", "lanes_of_agent", "leave_files",
+    "leftovers_of", "lock_lane", "make_lane", "may_see", "next_session", "note_tokens", "open_generation",
+    "open_session_of", "parse_reference", "require_sending", "require_visible", "seen_lanes", "session_by_id",
+    "set_archived", "shown_channel", "visibility_of", "visible_changes", "visible_events", "visible_lanes_called",
 ]  # fmt: skip

@@ -10,6 +10,8 @@ ClosedReason = Literal["task_done", "task_archived", "reset", "deleted", "archiv
 SendPolicy = Literal["allow", "deny"]
 # The kinds whose key names the channel itself.
 CHANNEL_KINDS = ("chat", "group", "channel", "direct")
+# The kinds of lanes that are one person's chat with one agent.
+PERSONAL_KINDS = ("chat", "direct")
 # The kinds behind each word of a list's filter.
 _KINDS_BY_FILTER = {
     "main": ("main",),
@@ -102,7 +104,7 @@ class LaneRow(Struct, frozen=True):
 
 
 class LaneFilter(Struct, frozen=True, kw_only=True):
-    """Which lanes to list; None and empty values match everything."""
+    """Which lanes to list, of those the caller may see; None and empty values match everything."""
 
     q: str | None = None
     archived: bool = False
@@ -113,10 +115,6 @@ class LaneFilter(Struct, frozen=True, kw_only=True):
     channel: str | None = None
     state: str | None = None
     updated_since: int | None = None
-    # `key` is one lane only; `under` is a lane with all spawned from it, plus the lanes of `agent_ids`.
-    key: str | None = None
-    under: str | None = None
-    agent_ids: tuple[str, ...] = ()
 
 
 class LaneChange(Struct, frozen=True, kw_only=True):

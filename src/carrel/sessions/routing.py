@@ -3,12 +3,12 @@
 from msgspec import Struct
 
 from carrel.access import account_of
-from carrel.agents import default_agent, may_address, named_agent
-from carrel.kernel import Access, Code, Refusal, SessionKey, invalid, not_found
+from carrel.agents import Agent, agent_by_slug, default_agent, may_address, named_agent
+from carrel.kernel import Access, Code, Refusal, SessionKey, ToolVisibility, invalid, not_found
 from carrel.sessions import store
 from carrel.sessions.model import Lane, Session
 from carrel.sessions.references import SessionReference, parse_reference
-from carrel.sessions.tool_visibility import ToolVisibility, why_hidden
+from carrel.sessions.tool_visibility import why_hidden
 from carrel.sessions.visibility import may_see, require_visible
 from carrel.storage import Tx
 
@@ -24,13 +24,14 @@ class FoundSession(Struct, frozen=True):
 def find_session(
     tx: Tx, access: Access, reference: str, current: SessionKey | None = None, visibility: ToolVisibility | None = None
 ) -> FoundSession:
-    """Return the lane a reference means, whether or not it exists; another caller's lane is not found.
+    """Return the lane a reference means, whether or not it exists; one that the caller may not see is not found.
 
-    If a name matches several lanes, those visible under `visibility` win over hidden ones.
+    With `visibility`, a key that it hides is forbidden by the rule that it names, and again whether or not it exists.
     """
     parsed = parse_reference(reference)
     _check_account(tx, access, parsed)
     if parsed.current:
+        current = current or access.current
         if current is None:
             raise invalid("sessionKey", "'current' means the caller's own session, and this call was made outside one.")
         return _found(tx, access, current, None)
@@ -38,14 +39,19 @@ def find_session(
         session = store.session_by_id(tx, access, parsed.session_id)
         if session is None:
             raise _unknown(parsed.session_id)
-        return _found(tx, access, SessionKey.stored(session.key), session)
+        key = SessionKey.stored(session.key)
+        _require_shown(tx, access, visibility, key)
+        return _found(tx, access, key, session)
     if parsed.bare is not None:
         return _bare(tx, access, parsed.bare, visibility)
     assert parsed.rest is not None
-    agent = named_agent(tx, access, parsed.slug) if parsed.slug else default_agent(tx, access)
-    key = SessionKey.of(agent.id, parsed.rest)
-    session = None if parsed.generation is None else _generation(tx, access, key, parsed.generation)
-    return _found(tx, access, key, session)
+    key = SessionKey.of(_agent(tx, access, parsed.slug).id, parsed.rest)
+    # Before anything is looked up, so that no refusal tells what exists.
+    _require_shown(tx, access, visibility, key)
+    found = _found(tx, access, key, None)
+    if parsed.generation is None:
+        return found
+    return FoundSession(key, found.lane, _generation(tx, access, key, parsed.generation))
 
 
 def find_lane(
@@ -81,6 +87,22 @@ def _check_account(tx: Tx, access: Access, parsed: SessionReference) -> None:
         raise not_found("session")
 
 
+def _agent(tx: Tx, access: Access, slug: str | None) -> Agent:
+    if access.view is None or slug is None:
+        return named_agent(tx, access, slug) if slug else default_agent(tx, access)
+    # An agent may name the sessions of others that it sees; those that it does not see look alike.
+    agent = agent_by_slug(tx, access, slug)
+    if agent is None:
+        raise not_found("session")
+    return agent
+
+
+def _require_shown(tx: Tx, access: Access, visibility: ToolVisibility | None, key: SessionKey) -> None:
+    why = None if visibility is None else why_hidden(tx, access, visibility, key)
+    if why is not None:
+        raise Refusal(Code.FORBIDDEN, why)
+
+
 def _generation(tx: Tx, access: Access, key: SessionKey, generation: int) -> Session:
     found = next((s for s in store.generations_of(tx, access, str(key)) if s.generation == generation), None)
     if found is None:
@@ -89,13 +111,9 @@ def _generation(tx: Tx, access: Access, key: SessionKey, generation: int) -> Ses
 
 
 def _bare(tx: Tx, access: Access, conversation: str, visibility: ToolVisibility | None) -> FoundSession:
-    # Lanes the caller may not see do not count, or the refusal would reveal them.
-    matching = store.lanes_by_conversation(tx, access, conversation)
-    lanes = [lane for lane in matching if may_see(access, lane.session_key, lane.made_by)]
-    if visibility is not None and len(lanes) > 1:
-        visible = [lane for lane in lanes if why_hidden(tx, access, visibility, lane.session_key) is None]
-        # If all are hidden, any of them will do: the caller is told only which rule hides it.
-        lanes = visible or lanes[:1]
+    lanes = visible_lanes_called(tx, access, conversation)
+    if visibility is not None:
+        lanes = [lane for lane in lanes if why_hidden(tx, access, visibility, lane.session_key) is None]
     if len(lanes) > 1:
         raise Refusal(
             Code.AMBIGUOUS_SESSION,
@@ -107,11 +125,17 @@ def _bare(tx: Tx, access: Access, conversation: str, visibility: ToolVisibility 
     return _found(tx, access, lanes[0].session_key, None)
 
 
+def visible_lanes_called(tx: Tx, access: Access, conversation: str) -> list[Lane]:
+    """Return the lanes that a bare conversation key may mean; those the caller may not see do not count."""
+    lanes = store.lanes_by_conversation(tx, access, conversation)
+    return [lane for lane in lanes if may_see(tx, access, lane.session_key, lane.made_by)]
+
+
 def _found(tx: Tx, access: Access, key: SessionKey, session: Session | None) -> FoundSession:
     lane = store.lane_of(tx, access, key)
     if lane is not None:
-        require_visible(access, lane)
-    elif not may_address(access, key.agent):
+        require_visible(tx, access, lane)
+    elif not (may_address(access, key.agent) if access.view is None else may_see(tx, access, key, made_by="")):
         raise not_found("session")
     return FoundSession(key, lane, session)
 

@@ -1,6 +1,6 @@
 """The send policy: whether a message may be sent to a lane, by channel, chat type and key, never by session id."""
 
-from carrel.kernel import Code, Refusal, SessionKey
+from carrel.kernel import Access, Code, Refusal, SessionKey
 from carrel.kernel.settings import SendPolicySettings, SendRule
 from carrel.sessions.model import stored_channel
 
@@ -20,6 +20,11 @@ def require_sending(settings: SendPolicySettings, key: SessionKey, channel: str,
     if not is_send_allowed(settings, key, channel, override):
         rule = f"this session's own setting (sendPolicy {override})" if override else "sessions.send_policy"
         raise Refusal(Code.SEND_DENIED, f"Sending to {key} is denied by {rule}.")
+
+
+def channel_of(access: Access, surface: str, named: str | None) -> str:
+    """Return the channel of a message: that of its surface; only an owner, who makes the rules, may name another."""
+    return named if named and access.kind == "owner" else surface
 
 
 def _matches(rule: SendRule, key: SessionKey, channel: str) -> bool:

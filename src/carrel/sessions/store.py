@@ -4,6 +4,7 @@ import re
 
 from carrel.kernel import INTERNAL_CHANNEL, INTERNAL_KINDS, Access, SessionKey
 from carrel.sessions.model import CHANNEL_KINDS, Lane, LaneFilter, LaneRow, Session, stored_channel
+from carrel.sessions.visibility_store import seen_lanes
 from carrel.storage import Row, Table, Tx
 
 LANE_TABLE = Table("lanes", Lane, key=("account_id", "key"))
@@ -51,17 +52,6 @@ def children_of(tx: Tx, access: Access, key: str) -> list[str]:
     """Return the keys spawned directly from a lane."""
     sql = "SELECT key FROM lanes WHERE account_id = :account AND spawned_by = :key ORDER BY key"
     return [row[0] for row in tx.all(sql, access, key=key)]
-
-
-_TREE = (
-    "WITH RECURSIVE tree (key) AS (SELECT CAST(:root AS TEXT) UNION SELECT c.key FROM lanes c JOIN tree t "
-    "ON c.spawned_by = t.key WHERE c.account_id = :account) SELECT key FROM tree"
-)
-
-
-def spawned_from(tx: Tx, access: Access, key: str, root: str) -> bool:
-    """Return True when a lane was spawned from another, directly or not; a lane counts as spawned from itself."""
-    return tx.one(f"SELECT 1 FROM ({_TREE}) AS t WHERE t.key = :key", access, root=root, key=key) is not None
 
 
 def update_lane(tx: Tx, access: Access, lane: Lane) -> None:
@@ -140,17 +130,14 @@ def delete_session(tx: Tx, access: Access, session_id: str) -> None:
     tx.run("DELETE FROM sessions WHERE account_id = :account AND id = :id", access, id=session_id)
 
 
-def has_lanes_of_others(tx: Tx, access: Access, agent_id: str) -> bool:
-    """Return True when the account has lanes of any other agent."""
-    sql = "SELECT 1 FROM lanes WHERE account_id = :account AND agent_id <> :agent LIMIT 1"
-    return tx.one(sql, access, agent=agent_id) is not None
-
-
 def lane_rows(
     tx: Tx, access: Access, wanted: LaneFilter, *, before: tuple[int, str] | None, limit: int
 ) -> list[LaneRow]:
-    """Return lanes newest first, behind a cursor of (updated_at, key)."""
+    """Return the lanes that the caller may see, newest first, behind a cursor of (updated_at, key)."""
     where, values = _conditions(wanted)
+    seen, more = seen_lanes(tx, access)
+    where.append(seen)
+    values |= more
     if before is not None:
         where.append("(l.updated_at, l.key) < (:before_at, :before_key)")
         values |= {"before_at": before[0], "before_key": before[1]}
@@ -161,16 +148,6 @@ def lane_row(tx: Tx, access: Access, key: str) -> LaneRow | None:
     """Return one lane as lists show it."""
     rows = _rows(tx, access, ["l.account_id = :account", "l.key = :key"], {"key": key}, "")
     return rows[0] if rows else None
-
-
-def is_narrowed(tx: Tx, access: Access, wanted: LaneFilter) -> bool:
-    """Return True when the account has lanes that such a list leaves out."""
-    where, values = _conditions(wanted)
-    sql = (
-        "SELECT 1 FROM lanes o WHERE o.account_id = :account AND o.archived_at IS NULL AND NOT EXISTS "
-        f"(SELECT 1 FROM lanes l WHERE l.key = o.key AND {' AND '.join(where)}) LIMIT 1"
-    )
-    return tx.one(sql, access, **values) is not None
 
 
 def _conditions(wanted: LaneFilter) -> tuple[list[str], dict[str, object]]:
@@ -195,14 +172,6 @@ def _conditions(wanted: LaneFilter) -> tuple[list[str], dict[str, object]]:
     if wanted.task_id is not None:
         where.append("l.kind = 'task' AND l.conversation = :task")
         values["task"] = f"task:{wanted.task_id}"
-    if wanted.under is not None:
-        agents = {f"agent_{at}": agent_id for at, agent_id in enumerate(wanted.agent_ids)}
-        names = ", ".join(f":{name}" for name in agents) or "NULL"
-        where.append(f"(l.key IN ({_TREE}) OR l.agent_id IN ({names}))")
-        values |= {"root": wanted.under, **agents}
-    if wanted.key is not None:
-        where.append("l.key = :only")
-        values["only"] = wanted.key
     if wanted.updated_since is not None:
         where.append("l.updated_at >= :since")
         values["since"] = wanted.updated_since

@@ -1,50 +1,17 @@
-"""Tool visibility: which sessions an agent's tools may list, read, send to or ask about.
+"""Tool visibility: which sessions an agent may list, read, send to or ask about, seen from one lane.
 
-Session visibility (`visibility`) has decided before what the caller may see at all; this narrows it by
-`tools.sessions.visibility`, the agent's profile and the sandbox, seen from the lane of the call.
+It follows from `tools.sessions.visibility`, the agent's profile and the sandbox.
 """
 
-from fnmatch import fnmatchcase
 from typing import Literal
 
-from msgspec import Struct
-
 from carrel.agents import Agent, every_agent
-from carrel.kernel import Access, SessionKey
+from carrel.kernel import Access, SessionKey, ToolVisibility
 from carrel.kernel.settings import SandboxDefaultsSettings, ToolsSettings
-from carrel.sessions.store import spawned_from
+from carrel.sessions.tree_store import spawned_from
 from carrel.storage import Tx
 
 Mode = Literal["self", "tree", "agent", "all"]
-
-
-class ToolVisibility(Struct, frozen=True, kw_only=True):
-    """What the tools show a caller at one lane.
-
-    Each mode includes the one before it: `self` is the lane itself, `tree` adds what was spawned from it, `agent` adds
-    every lane of its agent, `all` adds lanes of other agents where agents may see one another.
-    """
-
-    mode: Mode
-    key: SessionKey
-    # The rule that decided the mode, naming its setting; quoted in refusals.
-    rule: str
-    # Set for people: they see the whole account in every mode.
-    whole_account: bool = False
-    others_enabled: bool = False
-    others_allowed: tuple[str, ...] = ()
-
-    def covers_agent(self, agent_id: str) -> bool:
-        """Return whether every lane of that agent is visible."""
-        if self.whole_account:
-            return True
-        if agent_id == self.key.agent:
-            return self.mode in ("agent", "all")
-        return self.mode == "all" and self.others_enabled and self._allows(agent_id) and self._allows(self.key.agent)
-
-    def _allows(self, agent_id: str) -> bool:
-        patterns = self.others_allowed
-        return not patterns or any(fnmatchcase(agent_id, pattern.lower()) for pattern in patterns)
 
 
 def visibility_of(

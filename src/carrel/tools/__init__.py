@@ -15,8 +15,9 @@ from carrel.tools.model import (
     ToolServices,
     Wait,
 )
-from carrel.tools.outside_callers import OutsideCaller, access_by_session_key, outside_caller
+from carrel.tools.outside_callers import OutsideCaller, access_by_session_key, outside_caller, with_view
 from carrel.tools.outside_calls import NewCall, OutsideCalls
+from carrel.tools.session_access import SessionAccess, session_access
 from carrel.tools.sessions.rows import session_row, shown_key
 from carrel.tools.sessions.shapes import PlanMode, SessionHistory, SessionRow
 from carrel.tools.sessions.spawn import workspace_of
@@ -25,8 +26,8 @@ from carrel.tools.transcript import message_shape
 
 __all__ = [
     "CATALOG", "Caller", "Catalog", "Cleanup", "NewCall", "NoChannelThread", "OpenChannelThread", "OutsideCaller",
-    "OutsideCalls", "Params", "Permitted", "PlanMode", "Preparation", "Result", "SessionHistory", "SessionRow",
-    "Tool", "ToolServices", "Toolset", "Wait", "access_by_session_key", "call_tool", "finish_waiting", "lock_caller",
-    "message_shape", "outside_caller", "prepare_call", "refuse_call", "run_caller", "session_row", "shown_key",
-    "toolset_for", "workspace_of",
+    "OutsideCalls", "Params", "Permitted", "PlanMode", "Preparation", "Result", "SessionAccess", "SessionHistory",
+    "SessionRow", "Tool", "ToolServices", "Toolset", "Wait", "access_by_session_key", "call_tool", "finish_waiting",
+    "lock_caller", "message_shape", "outside_caller", "prepare_call", "refuse_call", "run_caller", "session_access",
+    "session_row", "shown_key", "toolset_for", "with_view", "workspace_of",
 ]  # fmt: skip

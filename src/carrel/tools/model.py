@@ -12,10 +12,10 @@ from msgspec import Struct, structs
 
 from carrel.agents import Agent
 from carrel.gateway import Gateway
-from carrel.kernel import Access, Code, Refusal, SessionKey, decode_json
+from carrel.kernel import Access, Code, Refusal, SessionKey, ToolVisibility, decode_json
 from carrel.kernel.settings import Settings
 from carrel.runs import Failed, NeedsInput, Rules, Run
-from carrel.sessions import Session, ToolVisibility
+from carrel.sessions import Session
 from carrel.storage import Database, Tx
 
 Effect = Literal["read", "write"]
@@ -82,7 +82,12 @@ class Caller(Struct, frozen=True, kw_only=True):
     @property
     def account_access(self) -> Access:
         """Access to the whole account, as this agent names things; `visibility` decides what is shown."""
-        return structs.replace(self.access, kind="system")
+        return structs.replace(self.access, kind="system", view=None)
+
+    @property
+    def own_access(self) -> Access:
+        """Access to what this caller may see."""
+        return structs.replace(self.access, view=self.visibility)
 
     @property
     def own_run(self) -> Run:

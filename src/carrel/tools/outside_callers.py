@@ -5,7 +5,7 @@ Every surface that offers tools uses this, so a token or key that works on one o
 
 from fnmatch import fnmatchcase
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from carrel.access import every_account
 from carrel.agents import Agent, agent_by_id, default_agent
@@ -26,6 +26,9 @@ from carrel.tools.caller import caller_at
 from carrel.tools.catalog import CATALOG
 from carrel.tools.model import Caller, ToolServices
 from carrel.tools.toolset import Toolset, Without, toolset_for
+
+# The tool without which an agent sees no session but its own.
+_LOOKING = "sessions_history"
 
 
 class OutsideCaller(Struct, frozen=True):
@@ -82,6 +85,22 @@ def outside_caller(tx: Tx, tool_services: ToolServices, access: Access, referenc
     return OutsideCaller(caller, found.lane is not None)
 
 
+def with_view(tx: Tx, services: ToolServices, access: Access) -> Access:
+    """Return the access of an agent or a run with what it may see: what the session tools would show it, no more."""
+    if access.agent_id is None:
+        return access
+    own, run, agent = _own_session(tx, access)
+    agent = agent or agent_by_id(tx, access, own.agent)
+    assert agent is not None, "a run always has an agent"
+    lane = lane_of(tx, access, own)
+    sandboxed = lane is not None and bool(lane.sandboxed)
+    caller = OutsideCaller(caller_at(services, access, agent, own, sandboxed=sandboxed, run=run), lane is not None)
+    view = caller.caller.visibility
+    if not any(tool.name == _LOOKING for tool in caller.toolset.offered()):
+        view = structs.replace(view, mode="self", rule=f"{_LOOKING} is not offered here")
+    return structs.replace(access, view=view)
+
+
 def _own_session(tx: Tx, access: Access) -> tuple[SessionKey, Run | None, Agent | None]:
     """Return the session of the caller's run, else the main lane of the caller's agent, and whichever of both it is."""
     if access.run_id is None:
@@ -95,7 +114,11 @@ def _own_session(tx: Tx, access: Access) -> tuple[SessionKey, Run | None, Agent 
 
 def _named(tx: Tx, access: Access, reference: str, own: SessionKey) -> FoundSession:
     try:
-        return find_session(tx, access, reference, own)
+        # The header says where the caller is, and an agent may be in any of its lanes; what it sees follows from that.
+        found = find_session(tx, structs.replace(access, kind="system"), reference, own)
+        if access.agent_id not in (None, found.key.agent):
+            raise _unknown()
+        return found
     except Refusal as refusal:
         if refusal.code is Code.AMBIGUOUS_SESSION:
             raise

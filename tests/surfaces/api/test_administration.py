@@ -111,6 +111,7 @@ async def test_a_person_s_slug_is_theirs_alone(client: httpx.AsyncClient) -> Non
         ({"kind": "owner", "expiresAt": "soon"}, "expiresAt"),
         ({"kind": "king"}, "kind"),
         ({"kind": "owner", "spaceIds": []}, "spaceIds"),
+        ({"kind": "owner", "spaceIds": ["space-default"]}, "spaceIds"),
     ],
 )
 async def test_a_token_needs_what_its_kind_needs(client: httpx.AsyncClient, body: dict[str, Any], field: str) -> None:

@@ -123,9 +123,9 @@ async def test_the_same_message_twice_is_the_same_run(either_server: HttpServer)
 async def test_two_people_may_use_the_same_message_id(server: HttpServer, client: httpx.AsyncClient) -> None:
     user = (await client.post("/api/users", json={"name": "Ada", "slug": "ada"})).json()["user"]
     token = await server.token(client, kind="user", userId=user["id"])
-    mine = await chat(client, "hello", clientMessageId="m-1", sessionId="shared-chat")
+    mine = await chat(client, "hello", clientMessageId="m-1", sessionId="main")
     async with server.client(token) as ada:
-        hers = await chat(ada, "hello", clientMessageId="m-1", sessionId="shared-chat")
+        hers = await chat(ada, "hello", clientMessageId="m-1", sessionId="main")
     assert mine["runId"] != hers["runId"]
     assert mine["sessionKey"] == hers["sessionKey"]
 
@@ -213,8 +213,10 @@ async def test_sending_is_switched_by_the_owner_alone_in_a_message(
         assert refused(await client.post("/api/chat", json={"text": text, **TAB}))[:2] == (403, "forbidden")
     user = (await client.post("/api/users", json={"name": "Ada", "slug": "ada"})).json()["user"]
     async with server.client(await server.token(client, kind="user", userId=user["id"])) as ada:
-        answer = await ada.post("/api/chat", json={"text": "/send off", "sessionKey": key})
+        answer = await ada.post("/api/chat", json={"text": "/send off", "sessionKey": "main"})
         assert refused(answer)[:2] == (403, "forbidden")
+        theirs = await ada.post("/api/chat", json={"text": "/send off", "sessionKey": key})
+        assert refused(theirs)[:2] == (404, "not_found")
     assert (await session_of(client, key))["sendPolicy"] is None
     assert (await chat(client, "/send off", **TAB))["command"] == "send"
     assert refused(await client.post("/api/chat", json={"text": "hello", **TAB}))[:2] == (403, "send_denied")

@@ -158,12 +158,12 @@ async def test_figures_are_open_on_this_machine_and_the_owner_s_from_afar(server
 
 async def test_figures_have_dotted_names_and_histograms_their_count(client: httpx.AsyncClient) -> None:
     METRICS.observe("runs.wait.seconds", 0.2, provenance="test")
-    METRICS.count("test.count", 1_234_567, agent='a"b')
+    METRICS.count("test.count", 1_234_567, tool='a"b')
     shown = (await client.get("/api/metrics")).json()["metrics"]
     waits = next(one for one in shown if one["labels"] == {"provenance": "test"})
     assert (waits["name"], waits["type"], waits["value"], waits["count"]) == ("runs.wait.seconds", "histogram", 0.2, 1)
     text = (await client.get("/metrics")).text
-    assert 'carrel_test_count_total{agent="a\\"b"} 1234567' in text
+    assert 'carrel_test_count_total{tool="a\\"b"} 1234567' in text
     assert 'carrel_runs_wait_seconds_bucket{provenance="test",le="+Inf"} 1' in text
     assert 'carrel_runs_wait_seconds_sum{provenance="test"} 0.2' in text
 
@@ -192,6 +192,31 @@ async def test_the_recorder_keeps_a_point_of_every_figure(server: HttpServer, cl
     assert [value for _, value in shown["series"][0]["points"]] == [1.0, 1.0]
     assert len((await client.get("/api/metrics/history")).json()["series"]) > 1
     server.agent.release("recorded")
+
+
+async def test_metrics_name_no_agent_of_another_account(
+    server: HttpServer, client: httpx.AsyncClient, other_client: httpx.AsyncClient
+) -> None:
+    for owner, agent in ((client, "mine-alone"), (other_client, "theirs-alone")):
+        (await owner.post("/api/agents", json={"id": agent})).raise_for_status()
+        await send_and_wait(owner, "hello", agentId=agent)
+        await owner.post("/api/runs", json={"message": f"hold {agent}", "agentId": agent})
+        await server.agent.reached(agent)
+    await server.assembly.app.state.recorder.take()
+    for path in ("/api/metrics", "/metrics", "/api/metrics/history"):
+        mine, theirs = (await client.get(path)).text, (await other_client.get(path)).text
+        assert "mine-alone" in mine, path
+        assert "theirs-alone" not in mine, path
+        if path != "/metrics":
+            # On this machine /metrics is the operator's, whoever asks.
+            assert "theirs-alone" in theirs, path
+            assert "mine-alone" not in theirs, path
+        assert "acc_" not in mine + theirs
+    shown = (await client.get("/api/metrics")).json()["metrics"]
+    running = {one["labels"]["agent"]: one["value"] for one in shown if one["name"] == "runs.running"}
+    assert running == {"mine-alone": 1, "(other accounts)": 1}, "the server's figures are complete"
+    for agent in ("mine-alone", "theirs-alone"):
+        server.agent.release(agent)
 
 
 async def test_the_recorder_goes_on_until_it_is_stopped(server: HttpServer) -> None:

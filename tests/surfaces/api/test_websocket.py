@@ -344,6 +344,7 @@ async def test_a_reader_that_does_not_keep_up_is_closed(server: HttpServer, clie
     access = await server.access_of()
     flood = Spoken("text", "run_flood", "agent:main:web:my-own-chat", "x" * 60_000)
     async with line(server, max_queue=1, compression=None) as slow, line(server) as other:
+        await client.post("/api/chat", json={"text": "hello", "sessionId": "my-own-chat"})
         await slow.bind(sessionId="my-own-chat")
         await other.bind(sessionId="another-chat")
         # Nobody reads: the connection takes some, then the queue fills, and then the server gives up.
@@ -355,6 +356,21 @@ async def test_a_reader_that_does_not_keep_up_is_closed(server: HttpServer, clie
         assert await slow.closed() in (1013, 1006)
         await other.send("message", text="hello")
         assert (await other.until("assistant_done"))[-1]["text"] == "echo: hello"
+
+
+async def test_a_key_that_another_person_creates_is_not_overheard(
+    server: HttpServer, client: httpx.AsyncClient
+) -> None:
+    user = (await client.post("/api/users", json={"name": "Ada"})).json()["user"]["id"]
+    token = await server.token(client, kind="user", userId=user)
+    async with line(server, token) as ada:
+        # Nobody has this chat yet; then the owner creates it.
+        await ada.bind(sessionId="not-there-yet")
+        await client.post("/api/chat", json={"text": "say a secret", "sessionId": "not-there-yet"})
+        await ada.send("message", text="hello", sessionId="adas-own-chat")
+        frames = await ada.until("assistant_done")
+    assert frames[-1]["text"] == "echo: hello"
+    assert "secret" not in str(frames)
 
 
 async def test_two_stores_stream_alike(either_server: HttpServer) -> None:

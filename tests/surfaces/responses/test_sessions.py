@@ -1,12 +1,14 @@
 """Which agent and session a request is for, and who may use it."""
 
 import re
+from typing import Any
 
 import httpx
 import pytest
 
 from carrel.kernel import caller_hash
-from tests.harness.server import HttpServer
+from carrel.kernel.settings import SendMatch, SendPolicySettings, SendRule, SessionsSettings, Settings
+from tests.harness.server import HttpServer, open_http_server
 from tests.requirements.mark import requirement
 from tests.surfaces.responses.client import Json, post, refused, respond
 
@@ -160,6 +162,21 @@ async def test_a_closed_generation_is_refused(client: httpx.AsyncClient) -> None
     (await client.post(f"/api/sessions/{key}/reset")).raise_for_status()
     assert refused(await post(client, "x", {SESSION: f"{key}:v1"})) == (403, "session_closed", SESSION)
     assert key_of(await respond(client, "x", {SESSION: key})) == key
+
+
+@requirement("S2.policy.enforced")
+@pytest.mark.parametrize("kind", ["client", "user"])
+async def test_only_an_owner_names_the_channel_of_a_message(sqlite_url: str, kind: str) -> None:
+    rule = SendRule(match=SendMatch(channel="api"), action="deny")
+    settings = Settings(sessions=SessionsSettings(send_policy=SendPolicySettings(rules=(rule,))))
+    async with open_http_server(sqlite_url, settings=settings) as server, server.client() as owner:
+        user = (await owner.post("/api/users", json={"name": "Ada"})).json()["user"]["id"]
+        whose: dict[str, Any] = {"userId": user} if kind == "user" else {"agentIds": ["main"]}
+        async with server.client(await server.token(owner, kind=kind, **whose)) as caller:
+            denied = await post(caller, "x", {"x-openclaw-message-channel": "phone"})
+            assert refused(denied)[:2] == (403, "send_denied")
+        assert (await post(owner, "x", {"x-openclaw-message-channel": "phone"})).status_code == 200
+        assert [row["lastChannel"] for row in (await owner.get("/api/sessions")).json()["sessions"]] == ["phone"]
 
 
 async def test_channel_and_model_behind_the_agent_come_by_headers(

@@ -19,7 +19,7 @@ from carrel.modes.schedules.model import (
     enabled,
 )
 from carrel.runs import check_message, run_by_id
-from carrel.sessions import find_session, make_lane, may_see
+from carrel.sessions import find_session, lane_of, make_lane, may_see
 from carrel.storage import Tx
 
 # What a schedule can do when it fires. The other types are added here once goals and tasks exist.
@@ -146,7 +146,11 @@ def make_schedule(tx: Tx, access: Access, new: NewSchedule) -> Schedule:
 def find_schedule(tx: Tx, access: Access, schedule_id: str, *, hold: bool = False) -> Schedule:
     """Return the schedule of that id; one that the caller may not see is not found."""
     found = store.schedule_by_id(tx, access, schedule_id, hold=hold)
-    if found is None or not may_see(access, found.session_key, found.made_by):
+    if found is None:
+        raise not_found("schedule")
+    lane = lane_of(tx, access, found.session_key)
+    made_by = found.made_by if lane is None or access.kind == "client" else lane.made_by
+    if not may_see(tx, access, found.session_key, made_by):
         raise not_found("schedule")
     return found
 

@@ -7,6 +7,7 @@ from msgspec import UNSET, Meta, UnsetType, field
 from carrel.journal import ChangePage, changes_since, sequence_at
 from carrel.kernel import Access
 from carrel.kernel.limits import CHANGES_ROWS_DEFAULT, CHANGES_ROWS_MAX
+from carrel.sessions import visible_changes
 from carrel.storage import Tx
 from carrel.surfaces.api.cursors import clamp, read_moment
 from carrel.surfaces.api.endpoint import Call, In, Out, endpoint
@@ -65,11 +66,11 @@ async def list_changes(call: Call[None, ChangesQuery]) -> Changes:
     query, limit = call.query, clamp(call.query.limit, CHANGES_ROWS_DEFAULT, CHANGES_ROWS_MAX)
 
     def work(tx: Tx, access: Access) -> ChangePage:
-        return changes_since(tx, access, _cursor(tx, access, query), limit=limit)
+        return visible_changes(tx, access, changes_since(tx, access, _cursor(tx, access, query), limit=limit))
 
     page = await call.read(work)
     shown = page.entries if in_default_space(query.space_id, query.allowed_space_ids) else []
-    deleted = Deleted(sessions=page.deleted_keys)
+    deleted = Deleted(sessions=list(dict.fromkeys(event.key for event in page.deletions if event.key is not None)))
     return Changes(
         seq=page.seq,
         more=page.more,

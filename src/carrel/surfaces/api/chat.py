@@ -62,7 +62,15 @@ class CommandAnswer(Out, frozen=True, kw_only=True):
     session_key: str
 
 
-@endpoint("POST", "/api/chat", answers={202: ChatAccepted, 200: CommandAnswer}, who=PEOPLE, body=ChatLine, creates=True)
+@endpoint(
+    "POST",
+    "/api/chat",
+    answers={202: ChatAccepted, 200: CommandAnswer},
+    who=PEOPLE,
+    body=ChatLine,
+    creates=True,
+    tool="sessions_send",
+)
 async def post_chat(call: Call[ChatLine, NoQuery]) -> Reply:
     """Send a message to a chat, or run a command."""
     received = await send_line(

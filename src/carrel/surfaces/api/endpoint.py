@@ -91,6 +91,8 @@ class Endpoint(Struct, frozen=True, kw_only=True):
     secret: bool
     # A caller on this machine needs no token.
     open_on_loopback: bool
+    # The tool with which agents do the same; empty when there is none.
+    tool: str
     media: str
     tag: str
 
@@ -109,6 +111,7 @@ def endpoint(
     creates: bool = False,
     secret: bool = False,
     open_on_loopback: bool = False,
+    tool: str = "",
     media: str = "application/json",
     tag: str = "",
 ) -> Callable[[Callable[[Any], Awaitable[Any]]], Callable[[Any], Awaitable[Any]]]:
@@ -129,6 +132,7 @@ def endpoint(
                 creates=creates,
                 secret=secret,
                 open_on_loopback=open_on_loopback,
+                tool=tool,
                 media=media,
                 tag=tag or (path.split("/")[2] if path.startswith("/api/") else "health"),
             )

@@ -1,11 +1,11 @@
 """Metrics of the running server: as Prometheus text, as JSON, and minute by minute over the last day.
 
-Counters and histograms cover the whole server, so only the owner of account `default` and callers on this machine see
-them; the owner of another account sees the metrics of that account's lanes.
+The owner of an account sees the metrics of that account; the owner of `default`, and callers on this machine, those of
+the whole server.
 """
 
 import asyncio
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Iterable, Iterator
 from logging import getLogger
 from typing import Literal
@@ -13,22 +13,18 @@ from typing import Literal
 from msgspec import UNSET, UnsetType
 from starlette.responses import PlainTextResponse
 
-from carrel.access import every_account
-from carrel.journal import events_behind
 from carrel.kernel import (
     DEFAULT_ACCOUNT_SLUG,
-    METRICS,
     MS_PER_MINUTE,
     Access,
     Clock,
     Refusal,
     Sample,
     iso,
-    system_access,
 )
 from carrel.kernel.limits import METRIC_MINUTES_MAX, METRIC_SERIES_MAX
-from carrel.monitoring import count_live, stuck_lanes
-from carrel.storage import Database, LongTx, Tx
+from carrel.monitoring import account_metrics, metrics_by_account, server_metrics
+from carrel.storage import Database
 from carrel.surfaces.api.endpoint import OWNER, Call, In, NoQuery, Out, endpoint
 
 _log = getLogger("carrel.api")
@@ -95,10 +91,8 @@ class Recorder:
 
     async def take(self) -> None:
         """Record one point of every metric."""
-        by_account = await self._db.long_read(_gauges_by_account)
+        by_account = await self._db.long_read(metrics_by_account)
         now = self._clock.now_ms()
-        for sample in (*METRICS.samples(), *_summed(by_account.values())):
-            self._keep(("", sample.name, sample.labels), now, sample.value)
         for account_id, samples in by_account.items():
             for sample in samples:
                 self._keep((account_id, sample.name, sample.labels), now, sample.value)
@@ -162,35 +156,8 @@ def _sees_all(access: Access) -> bool:
 
 async def _samples(call: Call[None, NoQuery]) -> list[Sample]:
     if not _sees_all(call.access):
-        return await call.read(_gauges)
-    by_account = await call.house.db.long_read(_gauges_by_account)
-    return [*METRICS.samples(), *_summed(by_account.values())]
-
-
-def _gauges_by_account(tx: LongTx) -> dict[str, list[Sample]]:
-    return {account.id: _gauges(tx, system_access(account.id)) for account in every_account(tx)}
-
-
-def _gauges(tx: Tx, access: Access) -> list[Sample]:
-    live = count_live(tx, access)
-    found = [
-        Sample(f"runs.{state}", "gauge", (("agent", agent),), count)
-        for (state, agent), count in sorted(live.items())
-        if state in ("queued", "running")
-    ]
-    stuck = sorted(stuck_lanes(tx, access).items())
-    found += [Sample("lanes.stuck", "gauge", (("agent", agent),), count) for agent, count in stuck]
-    behind = sorted(events_behind(tx, access).items())
-    return found + [Sample("followers.lag.events", "gauge", (("follower", name),), count) for name, count in behind]
-
-
-def _summed(gauges: Iterable[list[Sample]]) -> list[Sample]:
-    """Add up the gauges of all accounts; agents of the same name are counted together."""
-    totals: Counter[tuple[str, tuple[tuple[str, str], ...]]] = Counter()
-    for samples in gauges:
-        for sample in samples:
-            totals[sample.name, sample.labels] += int(sample.value)
-    return [Sample(name, "gauge", labels, value) for (name, labels), value in sorted(totals.items())]
+        return await call.read(account_metrics)
+    return await call.house.db.long_read(server_metrics)
 
 
 def _prometheus(samples: Iterable[Sample]) -> Iterator[str]:

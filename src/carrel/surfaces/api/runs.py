@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from carrel.agents import find_agent
+from carrel.agents import agent_by_slug
 from carrel.delivery import Comparison, Receipt, compare_receipts, receipt_of
 from carrel.exchanges import redeliver
 from carrel.kernel import PEOPLE, Access, Code, Envelope, Message, Provenance, Refusal, invalid
@@ -107,7 +107,7 @@ class CompareQuery(In, frozen=True, kw_only=True, rename={"other": "with"}):
     other: Words
 
 
-@endpoint("POST", "/api/runs", answers={202: Accepted}, who=PEOPLE, body=NewRun, creates=True)
+@endpoint("POST", "/api/runs", answers={202: Accepted}, who=PEOPLE, body=NewRun, creates=True, tool="sessions_send")
 async def start_run(call: Call[NewRun, NoQuery]) -> Accepted:
     """Send a message to an agent; it is stored before this returns, and its run starts when the lane is free."""
     call.house.refuse_when_draining()
@@ -150,18 +150,14 @@ async def list_runs(call: Call[None, RunsQuery]) -> RunList:
 
 def _filter(tx: Tx, access: Access, query: RunsQuery) -> RunFilter | None:
     """Return the filter for a query; None when nothing can match it."""
-    key = access.bound_to
-    if query.session_key is not None:
-        key = find_session(tx, access, query.session_key, access.bound_to).key
-        if access.bound_to not in (None, key):
-            return None
-    agent = None if query.agent_id is None else find_agent(tx, access, query.agent_id)
+    key = None if query.session_key is None else find_session(tx, access, query.session_key).key
+    agent = None if query.agent_id is None else agent_by_slug(tx, access, query.agent_id)
     if (query.agent_id is not None and agent is None) or query.goal_id is not None or query.auto_run_id is not None:
         # No run belongs to a goal or to an auto run in this version.
         return None
     return RunFilter(
         key=str(key) if key else None,
-        agent_id=agent.id if agent else access.agent_id,
+        agent_id=agent.id if agent else None,
         task_id=query.task_id,
         state=query.state,
         waits_for=query.waiting_for,

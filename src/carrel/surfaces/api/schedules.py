@@ -189,9 +189,9 @@ def _required(reference: str | None) -> str:
 
 
 def _session(tx: Tx, access: Access, reference: str) -> str:
-    """Return the key of the session that is meant; `current` is that of the run whose token is used."""
+    """Return the key of the session that is meant; `current` is that of the agent or run whose token is used."""
     try:
-        return str(find_session(tx, access, reference, access.bound_to).key)
+        return str(find_session(tx, access, reference).key)
     except Refusal as refusal:
         # What the rooms below call a session key is the field `sessionId` here.
         if refusal.field == "sessionKey":

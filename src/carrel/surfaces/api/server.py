@@ -12,8 +12,6 @@ from starlette.routing import Route
 
 from carrel.kernel import Access, Code, Refusal, invalid, wrong_value
 from carrel.kernel.limits import BODY_BYTES_MAX, OPEN_BODY_BYTES_MAX
-from carrel.runs import run_by_id
-from carrel.storage import Tx
 from carrel.surfaces.api.endpoint import Call, Endpoint, Reply
 from carrel.surfaces.http.bodies import decode_body, read_body
 from carrel.surfaces.http.errors import nothing_here, refusal_response
@@ -21,6 +19,7 @@ from carrel.surfaces.http.house import House
 from carrel.surfaces.http.idempotency import IdempotentAnswers, Keep, read_key
 from carrel.surfaces.http.identity import WrongTokens, identify, is_local_call, refuse_token_in_query, require_known
 from carrel.surfaces.http.responder import answer_request
+from carrel.tools import with_view
 
 _NOBODY = Access(account_id="", account_slug="", kind="client", actor_id="")
 
@@ -66,8 +65,10 @@ class Server:
         if not endpoint.who or (endpoint.open_on_loopback and is_local_call(request)):
             return _NOBODY
         access = require_known(await identify(request, self._house, self._wrong))
-        access.require(*endpoint.who)
-        return access if access.run_id is None else await self._house.db.read(lambda tx: _bound(tx, access))
+        access.require(*endpoint.who, tool=endpoint.tool)
+        if access.agent_id is None:
+            return access
+        return await self._house.db.read(lambda tx: with_view(tx, self._house.tool_services, access))
 
     async def _once(self, endpoint: Endpoint, call: Call[Any, Any], key: str, raw: bytes) -> Response:
         """Return the first answer under an idempotency key."""
@@ -110,14 +111,6 @@ def decode_query(request: Request, kind: type) -> Any:
 
 def _attribute(kind: type, name: str) -> str:
     return next(field.name for field in msgspec.structs.fields(kind) if field.encode_name == name)
-
-
-def _bound(tx: Tx, access: Access) -> Access:
-    """Return the access of a run's token, which sees the lane of that run alone."""
-    run = run_by_id(tx, access, access.run_id or "")
-    if run is None:
-        raise Refusal(Code.UNAUTHENTICATED, "The run of this token no longer exists.")
-    return msgspec.structs.replace(access, bound_to=run.session_key)
 
 
 async def http_error(request: Request, error: Exception) -> Response:

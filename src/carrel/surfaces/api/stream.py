@@ -11,12 +11,13 @@ from starlette.responses import Response
 from carrel.journal import Event, EventFilter, FeedStart, events_after, feed_pages, feed_start
 from carrel.kernel import METRICS, Access, elapsed_seconds, invalid
 from carrel.kernel.limits import STREAM_PAGE_ROWS, STREAM_PING_SECONDS
-from carrel.sessions import find_lane
+from carrel.sessions import find_lane, visible_events
 from carrel.storage import Tx
 from carrel.surfaces.api.endpoint import Call, In, endpoint
 from carrel.surfaces.http.house import House
 from carrel.surfaces.http.identity import is_still_known
 from carrel.surfaces.http.streaming import PING, FrameStream, seen_event
+from carrel.tools import with_view
 
 
 class StreamQuery(In, frozen=True, kw_only=True):
@@ -56,7 +57,7 @@ def _last_event_id(call: Call[None, StreamQuery]) -> int | None:
 def _filter(tx: Tx, access: Access, query: StreamQuery) -> Callable[[Event], bool]:
     key = chat = None
     if query.session_key:
-        key = find_lane(tx, access, query.session_key, access.bound_to)[0].key
+        key = find_lane(tx, access, query.session_key)[0].key
     if query.session_id:
         if query.session_id.startswith(("ses_", "agent:")):
             key = find_lane(tx, access, query.session_id)[0].key
@@ -67,7 +68,7 @@ def _filter(tx: Tx, access: Access, query: StreamQuery) -> Callable[[Event], boo
         return lambda _event: False
     names = tuple(name for name in map(str.strip, query.events.split(",")) if name)
     task_id = query.task_id or None
-    return EventFilter.visible_to(access, key=key, conversation=chat, task_id=task_id, names=names).matches
+    return EventFilter(key=key, conversation=chat, task_id=task_id, names=names).matches
 
 
 def in_default_space(space_id: str | UnsetType, allowed_space_ids: str | UnsetType) -> bool:
@@ -99,7 +100,7 @@ class _Client:
             yield _frame("stream.reset", {"reason": reason, "seq": start.newest})
         sent_at = elapsed_seconds()
         async for page in feed_pages(self._house.db, self._access, after, wait_seconds=STREAM_PING_SECONDS):
-            for event in filter(self._matches, page):
+            for event in await self._visible(page):
                 yield _event_frame(event)
                 sent_at = elapsed_seconds()
             if elapsed_seconds() - sent_at >= STREAM_PING_SECONDS:
@@ -113,13 +114,23 @@ class _Client:
             page = await self._house.db.read(partial(_page, access=self._access, after=after))
             if not page:
                 return False
-            left -= sum(event.seq <= self._start.newest and self._matches(event) for event in page)
+            left -= sum(event.seq <= self._start.newest for event in await self._visible(page))
             if left < 0:
                 return True
             after = page[-1].seq
             # Reading never waits, so others get their turn between pages.
             await asyncio.sleep(0)
         return False
+
+    async def _visible(self, page: list[Event]) -> list[Event]:
+        """Return the events of a page that the client wants and may see now."""
+        wanted = list(filter(self._matches, page))
+        if not wanted:
+            return []
+        return await self._house.db.read(lambda tx: self._seen(tx, wanted))
+
+    def _seen(self, tx: Tx, events: list[Event]) -> list[Event]:
+        return visible_events(tx, with_view(tx, self._house.tool_services, self._access), events)
 
     async def still_allowed(self) -> bool:
         """Return whether the client may receive more."""

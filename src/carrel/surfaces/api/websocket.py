@@ -2,6 +2,7 @@
 
 import asyncio
 from contextlib import ExitStack
+from functools import partial
 from logging import getLogger
 
 from starlette.routing import WebSocketRoute
@@ -14,6 +15,7 @@ from carrel.kernel import PEOPLE, Access, Code, Refusal, SessionKey, elapsed_sec
 from carrel.kernel.limits import CHAT_BINDINGS_MAX, CHAT_FRAMES_WAITING_MAX, STREAM_PING_SECONDS
 from carrel.modes import require_usable
 from carrel.runs import stop_lane
+from carrel.sessions import lane_of, may_see, visible_events
 from carrel.storage import Tx
 from carrel.surfaces.api.chat import ChatLine, send_line
 from carrel.surfaces.api.silent_text import SilentTextFilter
@@ -187,7 +189,16 @@ class _Connection:
 
     async def _forward(self, listener: "_Listener") -> None:
         while True:
-            self._send_live(listener, await listener.words.get())
+            spoken = await listener.words.get()
+            # A lane can be bound before it exists, and another person may be the one to create it.
+            if not listener.is_seen:
+                listener.is_seen = await self._house.db.read(partial(self._may_see, key=listener.key))
+            if listener.is_seen:
+                self._send_live(listener, spoken)
+
+    def _may_see(self, tx: Tx, *, key: SessionKey) -> bool:
+        lane = lane_of(tx, self._access, key)
+        return lane is not None and may_see(tx, self._access, key, lane.made_by)
 
     def _send_live(self, listener: "_Listener", spoken: Spoken) -> None:
         if spoken.kind == "text":
@@ -208,8 +219,12 @@ class _Connection:
                 await self._check_access()
                 checked = elapsed_seconds()
             async with self._binding:
-                for event in page:
+                bound = [event for event in page if event.key in self._listeners]
+                for event in bound and await self._house.db.read(partial(self._visible, events=bound)):
                     self._send_event(event)
+
+    def _visible(self, tx: Tx, *, events: list[Event]) -> list[Event]:
+        return visible_events(tx, self._access, events)
 
     def _send_event(self, event: Event) -> None:
         # Live text is sent in the very next step of the loop, an event only after its commit: the order is kept.
@@ -217,6 +232,8 @@ class _Connection:
         frame = None if listener is None else frame_of(event)
         if listener is None or frame is None:
             return
+        if event.name == "session.deleted":
+            listener.is_seen = False
         if frame.type == "assistant_done" and frame.run_id is not None:
             self._send_text(listener, frame.run_id, listener.silent_text.end(frame.run_id, frame.text or None))
         self._send(frame)
@@ -237,7 +254,10 @@ class _Listener:
     """The live text of one bound lane, and the task that forwards it."""
 
     def __init__(self, house: House, access: Access, key: SessionKey) -> None:
+        self.key = key
         self.session_id = key.conversation
+        # Whether the caller may see the lane, once that is known.
+        self.is_seen = False
         self.silent_text = SilentTextFilter()
         self.task: asyncio.Task[None] | None = None
         self._stack = ExitStack()

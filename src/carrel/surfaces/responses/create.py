@@ -17,7 +17,7 @@ from carrel.runs import (
     live_runs_of_lane,
     open_calls,
 )
-from carrel.sessions import lock_lane
+from carrel.sessions import channel_of, lock_lane
 from carrel.storage import Tx
 from carrel.surfaces.http.idempotency import KEPT_MS
 from carrel.surfaces.responses.errors import ResponsesError, wrong
@@ -33,6 +33,7 @@ from carrel.surfaces.responses.requests import CreateResponse, functions_of, opt
 from carrel.surfaces.responses.store import Response, insert_response, newest_response, release_key, response_by_key
 from carrel.surfaces.responses.targets import Target, TargetHints, find_target
 
+_CHANNEL = "api"
 # What a run may wait for that its sender can provide.
 _FOR_SENDERS = ("input", "auth", "tool_output")
 
@@ -49,9 +50,14 @@ class PreparedRequest(Struct, frozen=True, kw_only=True):
     idempotency_key: str | None = None
 
     @property
+    def channel(self) -> str:
+        """The channel it came on."""
+        return channel_of(self.access, _CHANNEL, self.hints.channel)
+
+    @property
     def provenance(self) -> Provenance:
         """The provenance of its message."""
-        return Provenance(kind="external_user", source_channel=self.hints.channel, actor=self.access.actor_id)
+        return Provenance(kind="external_user", source_channel=self.channel, actor=self.access.actor_id)
 
 
 class Created(Struct, frozen=True):
@@ -98,7 +104,7 @@ def create(tx: Tx, prepared: PreparedRequest, rules: Rules, kept: set[str]) -> C
     envelope = Envelope(
         key=target.key,
         message=_message(prepared, prepared.input.message),
-        channel=prepared.hints.channel,
+        channel=prepared.channel,
         extras=None if prepared.extras == TurnExtras() else prepared.extras,
     )
     run = deliver(tx, prepared.access, envelope, rules)

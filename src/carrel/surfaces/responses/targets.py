@@ -34,7 +34,7 @@ class TargetHints(Struct, frozen=True, kw_only=True):
     agent: str | None = None
     session: str | None = None
     backing_model: str | None = None
-    channel: str = "api"
+    channel: str | None = None
 
 
 class Target(Struct, frozen=True, kw_only=True):
@@ -47,8 +47,8 @@ class Target(Struct, frozen=True, kw_only=True):
 
 def read_hints(headers: Headers, model: str | None, user: str | None, previous_id: str | None) -> TargetHints:
     """Return what the headers and the body say."""
-    channel = headers.get(CHANNEL_HEADER) or "api"
-    if not _CHANNEL.fullmatch(channel):
+    channel = headers.get(CHANNEL_HEADER) or None
+    if channel is not None and not _CHANNEL.fullmatch(channel):
         raise wrong(
             CHANNEL_HEADER,
             "A channel's name must be 1 to 32 lower-case letters, digits and -.",

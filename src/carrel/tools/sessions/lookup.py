@@ -2,11 +2,11 @@
 
 from typing import Annotated, Any
 
-from msgspec import Meta, structs, to_builtins
+from msgspec import Meta, to_builtins
 
 from carrel.agents import agent_by_id, every_agent
 from carrel.journal import entries_by_session, entries_of_session
-from carrel.kernel import MS_PER_MINUTE, Code, Refusal, iso
+from carrel.kernel import MS_PER_MINUTE, iso
 from carrel.kernel.limits import (
     HISTORY_ROWS_DEFAULT,
     HISTORY_ROWS_MAX,
@@ -25,8 +25,6 @@ from carrel.sessions import (
     is_narrowed,
     kinds_listed_as,
     lane_rows,
-    visible_agents,
-    why_hidden,
 )
 from carrel.storage import Tx
 from carrel.tools.model import Caller, Params, Result, Tool
@@ -66,26 +64,13 @@ class AgentsList(Params, frozen=True, kw_only=True):
 
 def visible_lane(tx: Tx, caller: Caller, reference: str) -> tuple[Lane, Session | None]:
     """Return the lane of a reference, if the caller may see it; the refusal names the rule."""
-    lane, session = find_lane(tx, caller.account_access, reference, caller.key, caller.visibility)
-    why = why_hidden(tx, caller.access, caller.visibility, lane.session_key)
-    if why is not None:
-        raise Refusal(Code.FORBIDDEN, why)
-    return lane, session
-
-
-def _filter(tx: Tx, caller: Caller) -> LaneFilter:
-    """Return the filter for the lanes that the caller may see."""
-    own, visibility = str(caller.key), caller.visibility
-    if visibility.mode == "self" and not visibility.whole_account:
-        return LaneFilter(key=own)
-    return LaneFilter(under=own, agent_ids=visible_agents(tx, caller.access, visibility))
+    return find_lane(tx, caller.account_access, reference, caller.key, caller.visibility)
 
 
 def _sessions_list(tx: Tx, caller: Caller, params: SessionsList) -> Result:
-    seen = _filter(tx, caller)
     since = None if params.active_minutes is None else tx.now - int(params.active_minutes * MS_PER_MINUTE)
-    wanted = structs.replace(seen, kinds=kinds_listed_as(list(params.kinds)), updated_since=since)
-    rows = lane_rows(tx, caller.access, wanted, before=None, limit=max(1, min(params.limit, LIST_ROWS_MAX)))
+    wanted = LaneFilter(kinds=kinds_listed_as(list(params.kinds)), updated_since=since)
+    rows = lane_rows(tx, caller.own_access, wanted, before=None, limit=max(1, min(params.limit, LIST_ROWS_MAX)))
     shown = [to_builtins(session_row(tx, caller.access, caller.key.agent, row)) for row in rows]
     count = max(0, min(params.message_limit, ROW_MESSAGES_MAX))
     if count:
@@ -93,7 +78,7 @@ def _sessions_list(tx: Tx, caller: Caller, params: SessionsList) -> Result:
         for row, line in zip(rows, shown, strict=True):
             line["messages"] = clip_messages(entries.get(row.session.id if row.session else "", [])).messages
     mode = "all" if caller.visibility.whole_account else caller.visibility.mode
-    hidden = is_narrowed(tx, caller.access, seen)
+    hidden = is_narrowed(tx, caller.own_access)
     return Result(value={"count": len(shown), "sessions": shown, "visibility": {"mode": mode, "hidden": hidden}})
 
 

@@ -28,7 +28,7 @@ from carrel.kernel.limits import (
     WAIT_SECONDS_MAX,
 )
 from carrel.runs import Run, deliver
-from carrel.sessions import FoundSession, Lane, find_session, lane_of, shown_channel, why_hidden
+from carrel.sessions import FoundSession, Lane, find_session, lane_of, shown_channel
 from carrel.storage import Tx
 from carrel.tools.model import Caller, Params, Result, Tool, Wait
 from carrel.tools.sessions.rows import shown_key
@@ -68,9 +68,8 @@ def _send(tx: Tx, caller: Caller, params: SessionsSend) -> Result:
         shown = shown_key(caller.key.agent, found.key)
         run = _deliver(tx, caller, found, params.message)
     except _Refused as refused:
-        # Clients that read results by run id get one here too, of a run that does not exist.
-        value = {"runId": tx.new_id("run"), "status": refused.status, "error": refused.why, "code": refused.code}
-        return Result(value=value | {"sessionKey": shown})
+        value = {"status": refused.status, "error": refused.why, "code": refused.code, "sessionKey": shown}
+        return Result(value=value)
     until = tx.now + wait_seconds * MS_PER_SECOND
     begin_exchange(tx, caller.account_access, _exchange(tx, caller, run, until if wait_seconds else None))
     if wait_seconds:
@@ -83,14 +82,13 @@ def _target(tx: Tx, caller: Caller, reference: str) -> FoundSession:
     try:
         found = find_session(tx, caller.account_access, reference, caller.key, caller.visibility)
     except Refusal as refusal:
+        if refusal.code is Code.FORBIDDEN:
+            raise _Refused(str(refusal.code), refusal.message, by_rule=True) from refusal
         if refusal.code not in (Code.NOT_FOUND, Code.AMBIGUOUS_SESSION):
             raise
         raise _Refused(str(refusal.code), f"'{reference}': {refusal.message}") from refusal
     if found.key == caller.key:
         raise _Refused("self_send", "This is your own session; say it in your answer instead.", by_rule=True)
-    why = why_hidden(tx, caller.access, caller.visibility, found.key)
-    if why is not None:
-        raise _Refused(str(Code.FORBIDDEN), why, by_rule=True)
     if found.lane is None and found.key.kind != "main":
         raise _Refused(str(Code.NOT_FOUND), f"There is no session {found.key}; sessions_list shows those you may see.")
     return found

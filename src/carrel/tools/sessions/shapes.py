@@ -124,9 +124,9 @@ class Delivery(Shape, frozen=True, kw_only=True):
 
 
 class Sent(Shape, frozen=True, kw_only=True):
-    """The result of `sessions_send`."""
+    """The result of `sessions_send`; a refused message has no run."""
 
-    run_id: str
+    run_id: str | UnsetType = UNSET
     status: Literal["accepted", "ok", "timeout", "error", "forbidden"]
     session_key: str | UnsetType = UNSET
     reply: str | UnsetType = UNSET

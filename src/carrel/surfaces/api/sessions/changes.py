@@ -115,6 +115,7 @@ async def patch_session(call: Call[SessionPatch, NoQuery]) -> OneSession:
     who=PEOPLE,
     body=SessionMessage,
     creates=True,
+    tool="sessions_send",
 )
 async def send_to_session(call: Call[SessionMessage, NoQuery]) -> Reply:
     """Send a message to a session; with timeoutSeconds, wait that long for the reply."""

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from carrel.agents import find_agent
+from carrel.agents import agent_by_slug
 from carrel.journal import entries_of_session
 from carrel.kernel import MS_PER_MINUTE, Access
 from carrel.kernel.limits import (
@@ -18,10 +18,10 @@ from carrel.runs import live_runs_of_lane
 from carrel.sessions import (
     Lane,
     LaneFilter,
+    Mode,
     Session,
     find_lane,
     generations_of,
-    has_lanes_of_others,
     is_narrowed,
     kinds_listed_as,
     lane_rows,
@@ -32,7 +32,7 @@ from carrel.surfaces.api.endpoint import Call, In, NoQuery, Out, endpoint
 from carrel.surfaces.api.fields import Cursor
 from carrel.surfaces.api.sessions.shapes import SessionShape, generation_shapes, session_shape, session_shapes
 from carrel.surfaces.api.shapes import RunShape, run_shapes
-from carrel.tools import SessionHistory, message_shape, shown_key
+from carrel.tools import SessionAccess, SessionHistory, message_shape, session_access, shown_key
 
 Words = Annotated[str, Meta(max_length=SESSION_REFERENCE_CHARS_MAX)]
 _encode = msgspec.json.Encoder().encode
@@ -57,7 +57,7 @@ class SessionsQuery(In, frozen=True, kw_only=True):
 class Visibility(Out, frozen=True, kw_only=True):
     """Whose sessions the list shows, and whether there are others."""
 
-    mode: Literal["all", "agent", "self"]
+    mode: Mode
     hidden: bool
 
 
@@ -104,8 +104,8 @@ class Queue(Out, frozen=True, kw_only=True):
 
 
 def find(tx: Tx, access: Access, reference: str) -> tuple[Lane, Session | None]:
-    """Return the lane of a reference; `current` is the lane of the run whose token is used."""
-    return find_lane(tx, access, reference, access.bound_to)
+    """Return the lane of a reference; `current` is the session of the agent or run whose token is used."""
+    return find_lane(tx, access, reference)
 
 
 @endpoint("GET", "/api/sessions", answers={200: SessionList}, query=SessionsQuery)
@@ -131,28 +131,23 @@ async def list_sessions(call: Call[None, SessionsQuery]) -> SessionList:
 
 
 def _visibility(tx: Tx, access: Access) -> Visibility:
-    if access.is_person or access.agent_id is None:
-        return Visibility(mode="all", hidden=False)
-    if access.bound_to is not None:
-        return Visibility(mode="self", hidden=is_narrowed(tx, access, LaneFilter(key=str(access.bound_to))))
-    return Visibility(mode="agent", hidden=has_lanes_of_others(tx, access, access.agent_id))
+    return Visibility(mode=access.view.mode if access.view else "all", hidden=is_narrowed(tx, access))
 
 
 def _filter(tx: Tx, access: Access, query: SessionsQuery) -> LaneFilter | None:
     """Return the filter for a query; None when nothing can match it."""
-    agent = None if query.agent_id is None else find_agent(tx, access, query.agent_id)
+    agent = None if query.agent_id is None else agent_by_slug(tx, access, query.agent_id)
     if query.agent_id is not None and agent is None:
         return None
     return LaneFilter(
         q=query.q,
         archived=query.archived,
         kinds=kinds_listed_as([word.strip() for word in (query.kinds or "").split(",")]),
-        agent_id=agent.id if agent else access.agent_id,
+        agent_id=agent.id if agent else None,
         task_id=query.task_id,
         channel=query.channel,
         state=query.state,
         updated_since=None if query.active_minutes is None else tx.now - int(query.active_minutes * MS_PER_MINUTE),
-        key=str(access.bound_to) if access.bound_to else None,
     )
 
 
@@ -229,3 +224,12 @@ async def read_queue(call: Call[None, NoQuery]) -> Queue:
         return Queue(running=running[0] if running else None, runs=queued)
 
     return await call.read(work)
+
+
+@endpoint("GET", "/api/sessions/{key}/access", answers={200: SessionAccess})
+async def read_access(call: Call[None, NoQuery]) -> SessionAccess:
+    """Get what a session may read: the sessions its agent sees from there, and the calls that rules refused."""
+    services = call.house.tool_services
+    return await call.long_read(
+        lambda tx, access: session_access(tx, services, access, find(tx, access, call.path("key"))[0])
+    )

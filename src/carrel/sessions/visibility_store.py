@@ -1,0 +1,53 @@
+"""The SQL of session visibility: the lanes that a caller may see, as a condition of lists."""
+
+from collections.abc import Iterable
+
+from carrel.kernel import Access, ToolVisibility
+from carrel.sessions.model import PERSONAL_KINDS
+from carrel.sessions.tool_visibility import visible_agents
+from carrel.sessions.tree_store import TREE
+from carrel.storage import Tx
+
+_EVERY_LANE = "TRUE"
+_NO_LANE = "FALSE"
+_PERSONAL = ", ".join(f"'{kind}'" for kind in PERSONAL_KINDS)
+
+
+def seen_lanes(tx: Tx, access: Access) -> tuple[str, dict[str, object]]:
+    """Return the condition for the lanes `l` that the caller may see, and its values; `may_see` is the same rule."""
+    if access.view is not None:
+        return _seen_from(tx, access, access.view)
+    if access.kind in ("owner", "system"):
+        return _EVERY_LANE, {}
+    own = "l.made_by = :seen_actor"
+    if access.kind == "user":
+        return f"(l.kind NOT IN ({_PERSONAL}) OR {own})", {"seen_actor": access.actor_id}
+    return (own, {"seen_actor": access.actor_id}) if access.kind == "client" else (_NO_LANE, {})
+
+
+def _seen_from(tx: Tx, access: Access, view: ToolVisibility) -> tuple[str, dict[str, object]]:
+    if view.whole_account:
+        return _EVERY_LANE, {}
+    if view.mode == "self":
+        return "l.key = :root", {"root": str(view.key)}
+    agents = {f"seen_{at}": agent_id for at, agent_id in enumerate(visible_agents(tx, access, view))}
+    of_agents = f" OR l.agent_id IN ({', '.join(f':{name}' for name in agents)})" if agents else ""
+    return f"(l.key IN ({TREE}){of_agents})", {"root": str(view.key), **agents}
+
+
+def is_narrowed(tx: Tx, access: Access) -> bool:
+    """Return True when the account has lanes in its lists that the caller may not see."""
+    seen, values = seen_lanes(tx, access)
+    sql = f"SELECT 1 FROM lanes l WHERE l.account_id = :account AND l.archived_at IS NULL AND NOT {seen} LIMIT 1"
+    return tx.one(sql, access, **values) is not None
+
+
+def lanes_named(tx: Tx, access: Access, keys: Iterable[str]) -> dict[str, bool]:
+    """Return those of the keys that have a lane, each with whether the caller may see it."""
+    names: dict[str, object] = {f"key_{at}": key for at, key in enumerate(keys)}
+    if not names:
+        return {}
+    seen, values = seen_lanes(tx, access)
+    listed = ", ".join(f":{name}" for name in names)
+    sql = f"SELECT l.key, {seen} FROM lanes l WHERE l.account_id = :account AND l.key IN ({listed})"
+    return {row[0]: bool(row[1]) for row in tx.all(sql, access, **names, **values)}
