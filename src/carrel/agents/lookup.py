@@ -33,16 +33,9 @@ def default_agent(tx: Tx, access: Access) -> Agent:
     return named_agent(tx, access, str(agent_id))
 
 
-def find_agent(tx: Tx, access: Access, name: str) -> Agent | None:
-    """Return the agent with that id, slug or former slug, if there is one; an agent finds only itself."""
-    agent = agent_by_slug(tx, access, name)
-    is_hidden = agent is not None and access.kind in ("agent", "run") and agent.id != access.agent_id
-    return None if is_hidden else agent
-
-
 def require_agent(tx: Tx, access: Access, name: str) -> Agent:
     """Return the agent with that id, slug or former slug; an agent finds only itself."""
-    agent = find_agent(tx, access, name)
-    if agent is None:
+    agent = agent_by_slug(tx, access, name)
+    if agent is None or (access.kind in ("agent", "run") and agent.id != access.agent_id):
         raise not_found("agent")
     return agent
