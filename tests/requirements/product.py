@@ -9,6 +9,7 @@ BUILT = {
     "P.tool.ask": "A tool listed in tools.ask acts only after a person approved that very call, also after a restart.",
     "P.account.keys": "The account leads every primary key and is part of every foreign key between account tables.",
     "P.account.wall": "No read or write on any surface crosses into another account.",
+    "P.rights": "Every endpoint, tool and A2A method answers exactly the kinds of tokens its row of rights names.",
     "P.view.journal": "Every view of the journal shows the same entry with the same id and text.",
     "P.engine.two": "Everything works on SQLite and PostgreSQL; several processes never run two runs of one lane.",
     "P.door": "Every message enters through deliver(); no surface can skip policy, limits or provenance.",

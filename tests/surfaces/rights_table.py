@@ -1,0 +1,151 @@
+"""Who may call what: the one table of rights, of every endpoint, tool and A2A method, for every kind of token.
+
+`MAY` is an answer, `LOGIN` 401, `NEVER` 403, `HIDDEN` 404 or its equivalent: there is no such thing for this caller.
+"""
+
+from typing import Literal
+
+Verdict = Literal["may", "login", "never", "hidden"]
+MAY: Verdict = "may"
+LOGIN: Verdict = "login"
+NEVER: Verdict = "never"
+HIDDEN: Verdict = "hidden"
+# The kinds of callers, in the order of the rules' words below.
+STRANGERS = ("none", "wrong", "expired", "revoked")
+KINDS = (*STRANGERS, "client", "agent", "run", "user", "owner", "another account's owner")
+Rights = dict[str, Verdict]
+
+
+def _rule(client: Verdict, agent: Verdict, run: Verdict, user: Verdict, owner: Verdict, other: Verdict) -> Rights:
+    """Return the rights of every kind; callers without a valid token must log in."""
+    known = dict(zip(KINDS[len(STRANGERS) :], (client, agent, run, user, owner, other), strict=True))
+    return dict.fromkeys(STRANGERS, LOGIN) | known
+
+
+OPEN: Rights = dict.fromkeys(KINDS, MAY)
+ANYBODY = _rule(MAY, MAY, MAY, MAY, MAY, MAY)
+# Lists and what every account has one of: the owner of another account sees its own.
+READERS = _rule(NEVER, MAY, MAY, MAY, MAY, MAY)
+PEOPLE = _rule(NEVER, NEVER, NEVER, MAY, MAY, MAY)
+OWNERS = _rule(NEVER, NEVER, NEVER, NEVER, MAY, MAY)
+OPERATOR = _rule(NEVER, NEVER, NEVER, NEVER, MAY, NEVER)
+# One thing of the account, which the owner of another account cannot know of.
+READERS_OF_ONE = READERS | {"another account's owner": HIDDEN}
+PEOPLE_WITH_ONE = PEOPLE | {"another account's owner": HIDDEN}
+OWNERS_WITH_ONE = OWNERS | {"another account's owner": HIDDEN}
+
+ENDPOINTS: dict[str, Rights] = {
+    "GET /healthz": OPEN,
+    "GET /readyz": OPEN,
+    "GET /api/openapi.json": OPEN,
+    # Without X-Forwarded-For, as from this machine, it is open; the walk asks from afar.
+    "GET /metrics": OWNERS,
+    "GET /api/metrics": OWNERS,
+    "GET /api/metrics/history": OWNERS,
+    "GET /api/health": READERS,
+    "GET /api/settings": OPERATOR,
+    "POST /api/auth/session": OPEN,
+    "DELETE /api/auth/session": OPEN,
+    "GET /api/auth/me": ANYBODY,
+    "GET /api/accounts": OPERATOR,
+    "POST /api/accounts": OPERATOR,
+    "GET /api/account": READERS,
+    "PATCH /api/account": OWNERS,
+    "GET /api/users": OWNERS,
+    "POST /api/users": OWNERS,
+    "PATCH /api/users/{id}": OWNERS_WITH_ONE,
+    "DELETE /api/users/{id}": OWNERS_WITH_ONE,
+    "GET /api/tokens": OWNERS,
+    "POST /api/tokens": OWNERS,
+    "DELETE /api/tokens/{id}": OWNERS_WITH_ONE,
+    "GET /api/agents": READERS,
+    "POST /api/agents": OWNERS,
+    # Asked for the agent `main`, which every account has.
+    "GET /api/agents/{id}": READERS,
+    "PATCH /api/agents/{id}": OWNERS_WITH_ONE,
+    "DELETE /api/agents/{id}": OWNERS_WITH_ONE,
+    "GET /api/changes": READERS,
+    "GET /api/stream": READERS,
+    "GET /api/sessions": READERS,
+    "POST /api/sessions": PEOPLE,
+    "GET /api/sessions/active": READERS,
+    "POST /api/sessions/active": PEOPLE_WITH_ONE,
+    "GET /api/sessions/recent": READERS,
+    "GET /api/sessions/{key}": READERS_OF_ONE,
+    "GET /api/sessions/{key}/generations": READERS_OF_ONE,
+    "GET /api/sessions/{key}/history": READERS_OF_ONE,
+    "GET /api/sessions/{key}/queue": READERS_OF_ONE,
+    "GET /api/sessions/{key}/access": READERS_OF_ONE,
+    # A message to a key creates the session in the sender's account.
+    "POST /api/sessions/{key}/send": PEOPLE,
+    "PATCH /api/sessions/{key}": PEOPLE_WITH_ONE,
+    "POST /api/sessions/{key}/archive": PEOPLE_WITH_ONE,
+    "POST /api/sessions/{key}/unarchive": PEOPLE_WITH_ONE,
+    "POST /api/sessions/{key}/reset": PEOPLE_WITH_ONE,
+    "POST /api/sessions/{key}/stop": PEOPLE_WITH_ONE,
+    "DELETE /api/sessions/{key}": PEOPLE_WITH_ONE,
+    "POST /api/runs": PEOPLE,
+    "GET /api/runs": READERS,
+    "GET /api/runs/{id}": READERS_OF_ONE,
+    "GET /api/runs/{id}/wait": READERS_OF_ONE,
+    "GET /api/runs/{id}/why": READERS_OF_ONE,
+    "GET /api/runs/{id}/receipt": READERS_OF_ONE,
+    "GET /api/runs/{id}/receipt/compare": READERS_OF_ONE,
+    "POST /api/runs/{id}/cancel": PEOPLE_WITH_ONE,
+    "POST /api/runs/{id}/answer": PEOPLE_WITH_ONE,
+    "POST /api/runs/{id}/retry": PEOPLE_WITH_ONE,
+    "POST /api/runs/{id}/announce": PEOPLE_WITH_ONE,
+    "POST /api/chat": PEOPLE,
+    "GET /api/schedules": READERS_OF_ONE,
+    "POST /api/schedules": PEOPLE_WITH_ONE,
+    "GET /api/schedules/{id}": READERS_OF_ONE,
+    "PATCH /api/schedules/{id}": PEOPLE_WITH_ONE,
+    "DELETE /api/schedules/{id}": PEOPLE_WITH_ONE,
+    "POST /api/schedules/{id}/run": PEOPLE_WITH_ONE,
+    "GET /api/notifications": PEOPLE,
+    "POST /api/notifications/{id}/read": PEOPLE_WITH_ONE,
+    "POST /api/notifications/read-all": PEOPLE,
+}
+
+# Over /agent and over MCP alike.
+CALLERS_OF_TOOLS = _rule(NEVER, MAY, MAY, NEVER, MAY, MAY)
+RUNS = _rule(NEVER, NEVER, MAY, NEVER, NEVER, NEVER)
+TOOLS: dict[str, Rights] = {
+    "agents_list": CALLERS_OF_TOOLS,
+    "session_status": CALLERS_OF_TOOLS,
+    "sessions_history": CALLERS_OF_TOOLS,
+    "sessions_list": CALLERS_OF_TOOLS,
+    "sessions_send": CALLERS_OF_TOOLS,
+    "sessions_spawn": CALLERS_OF_TOOLS,
+    "artifact_add": RUNS,
+    "decline": RUNS,
+    "request_input": RUNS,
+}
+
+# Every caller has tasks of its own; those of others are hidden from everybody, whatever the method.
+CALLERS_OF_AGENTS = _rule(MAY, NEVER, NEVER, MAY, MAY, MAY)
+OF_A_TASK = CALLERS_OF_AGENTS
+A2A: dict[str, Rights] = {
+    "SendMessage": CALLERS_OF_AGENTS,
+    "SendStreamingMessage": CALLERS_OF_AGENTS,
+    "GetTask": OF_A_TASK,
+    "ListTasks": CALLERS_OF_AGENTS,
+    "CancelTask": OF_A_TASK,
+    "SubscribeToTask": OF_A_TASK,
+    "CreateTaskPushNotificationConfig": OF_A_TASK,
+    "GetTaskPushNotificationConfig": OF_A_TASK,
+    "ListTaskPushNotificationConfigs": OF_A_TASK,
+    "DeleteTaskPushNotificationConfig": OF_A_TASK,
+    "GetExtendedAgentCard": CALLERS_OF_AGENTS,
+    "message/send": CALLERS_OF_AGENTS,
+    "message/stream": CALLERS_OF_AGENTS,
+    "tasks/get": OF_A_TASK,
+    "tasks/list": CALLERS_OF_AGENTS,
+    "tasks/cancel": OF_A_TASK,
+    "tasks/resubscribe": OF_A_TASK,
+    "tasks/pushNotificationConfig/set": OF_A_TASK,
+    "tasks/pushNotificationConfig/get": OF_A_TASK,
+    "tasks/pushNotificationConfig/list": OF_A_TASK,
+    "tasks/pushNotificationConfig/delete": OF_A_TASK,
+    "agent/getAuthenticatedExtendedCard": CALLERS_OF_AGENTS,
+}
