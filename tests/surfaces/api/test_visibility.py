@@ -80,10 +80,10 @@ class World:
 
 
 @pytest.fixture
-async def world(sqlite_url: str, request: pytest.FixtureRequest) -> AsyncIterator[World]:
+async def world(store_url: str, request: pytest.FixtureRequest) -> AsyncIterator[World]:
     """The world under the settings of the test, the defaults if it has none."""
     settings: Settings = getattr(request, "param", None) or Settings()
-    async with open_http_server(sqlite_url, settings=settings) as server, server.client() as owner:
+    async with open_http_server(store_url, settings=settings) as server, server.client() as owner:
         built = World(server, owner)
         await built.furnish()
         yield built
