@@ -47,6 +47,7 @@ from carrel.runs.model import RUNS
 from carrel.runs.outcomes import settle, settle_and_claim
 from carrel.sessions import open_generation
 from carrel.storage import Database, Tx
+from tests.harness.watched_database import WatchedDatabase
 
 T = TypeVar("T")
 # No wait in a test is longer than this.
@@ -253,7 +254,7 @@ async def engine_on(db: Database, clock: Clock, rules: Rules) -> Engine:
 @asynccontextmanager
 async def opened(url: str) -> AsyncIterator[Database]:
     """A bare store, open for the length of a block."""
-    db = open_store(url, durability="normal")
+    db = WatchedDatabase(open_store(url, durability="normal"))
     try:
         yield db
     finally:
@@ -266,7 +267,7 @@ async def open_engine(
 ) -> AsyncIterator[Engine]:
     """An Engine on the store at `url`, on a fake clock unless `real` asks for the system's."""
     clock = clock or (SystemClock() if real else FakeClock())
-    db = open_store(url, durability="normal", clock=clock, chance=random.Random(seed))
+    db = WatchedDatabase(open_store(url, durability="normal", clock=clock, chance=random.Random(seed)))
     try:
         yield await engine_on(db, clock, rules or Rules())
     finally:

@@ -29,6 +29,7 @@ from carrel.surfaces import House
 from carrel.wire import Wire
 from tests.harness.engine import SECONDS_MAX, Engine, ensure_default_account
 from tests.harness.scripted_agent import ScriptedAgent
+from tests.harness.watched_database import WatchedDatabase
 from tests.scripted_gateway import MODEL, ScriptedGateway
 
 API_KEY = "key-of-the-gateway-0123456789"
@@ -228,7 +229,7 @@ async def open_server(
     working: bool = True,
 ) -> AsyncIterator[Server]:
     """Open a server on the store at `url`; the built-in agent answers where no gateway is given."""
-    db = open_store(url, durability="normal", chance=NoDelay())
+    db = WatchedDatabase(open_store(url, durability="normal", chance=NoDelay()))
     try:
         async with Gateways(gateways or {}) as opened:
             server = Server(db, opened.wire, opened.connections, settings or Settings(), gateways_up=opened.up)
@@ -254,7 +255,7 @@ async def open_http_server(
     more_routes: Iterable[BaseRoute] = (),
 ) -> AsyncIterator[HttpServer]:
     """Open a server on the store at `url` that listens on a port; with `works=False` it starts no runs."""
-    db, wire, agent = open_store(url, durability="normal"), Wire(), ScriptedAgent()
+    db, wire, agent = WatchedDatabase(open_store(url, durability="normal")), Wire(), ScriptedAgent()
     speaking = GatewaySettings(kind="responses", base_url="http://127.0.0.1:9", run_tokens=run_tokens)
     # The gateway `spare` is there to be chosen; nothing is sent to it.
     connections = {BUILTIN: Connection(agent, speaking), "spare": Connection(agent, speaking)}

@@ -3,17 +3,21 @@
 import asyncio
 import base64
 import json
+import os
 from collections.abc import AsyncIterator
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
+from msgspec import structs
 
-from carrel.agents import SubagentRules
-from carrel.kernel import REDACTED
-from carrel.kernel.settings import SpawnAttachmentsSettings, ToolsSettings, ToolsSpawnSettings
-from carrel.tools import CATALOG, ToolServices, workspace_of
+from carrel.agents import Profile, SubagentRules, change_agent, make_agent
+from carrel.kernel import REDACTED, Refusal
+from carrel.kernel.settings import AgentsSettings, SpawnAttachmentsSettings, ToolsSettings, ToolsSpawnSettings
+from carrel.tools import CATALOG, Cleanup, ToolServices, workspace_of
+from tests.harness.server import Server
 from tests.requirements.mark import requirement
 from tests.tools.spawning import Requester, open_requester, requester_at, settings_in
 
@@ -82,11 +86,98 @@ async def test_receipt_manifest_and_disk_agree(requester: Requester) -> None:
 @requirement("S2.spawn.attachments.written")
 async def test_files_are_in_the_workspace_of_the_spawned_agent(requester: Requester, tmp_path: Path) -> None:
     server = requester.server
-    await server.make_agent("painter", workspace=str(tmp_path / "studio"))
-    await server.make_agent("king", subagents=SubagentRules(allow_agents=("*",)))
-    king = await requester_at(server, "king")
+    await server.make_agent("painter", workspace="studio/painter")
+    king = await king_of(server)
     answer = await king.spawn(agentId="painter", attachments=[file()])
-    assert (tmp_path / "studio" / answer["attachments"]["relDir"] / "a.txt").read_text() == "sheep"
+    studio = root_of(requester).parent / "studio" / "painter"
+    assert (studio / answer["attachments"]["relDir"] / "a.txt").read_text() == "sheep"
+
+
+async def king_of(server: Server) -> Requester:
+    """Return a requester that may spawn any agent."""
+    await server.make_agent("king", subagents=SubagentRules(allow_agents=("*",)))
+    return await requester_at(server, "king")
+
+
+OUTSIDE = ["/etc", "~/elsewhere", "../other", "a/../../other", "~root"]
+
+
+@pytest.mark.parametrize("workspace", OUTSIDE)
+async def test_a_workspace_outside_the_account_is_refused_when_an_agent_is_changed(
+    requester: Requester, workspace: str
+) -> None:
+    server = requester.server
+    with pytest.raises(Refusal, match=r"agents\.workspaces_dir"):
+        await server.make_agent("painter", workspace=workspace)
+    painter = await server.db.write(lambda tx: make_agent(tx, server.access, "painter", "P", Profile()))
+    wanted = structs.replace(painter, profile=Profile(workspace=workspace))
+    with pytest.raises(Refusal, match=r"agents\.workspaces_dir"):
+        await server.db.write(lambda tx: change_agent(tx, server.access, wanted))
+
+
+@pytest.mark.parametrize("workspace", OUTSIDE)
+async def test_a_stored_workspace_outside_the_account_is_refused_when_it_is_used(
+    requester: Requester, workspace: str, tmp_path: Path
+) -> None:
+    server = requester.server
+    king = await king_of(server)
+    await server.make_agent("painter")
+    await store_workspace(server, "painter", workspace)
+    before = everything_below(tmp_path)
+    answer = await king.spawn(agentId="painter", attachments=[file()])
+    assert answer["status"] == "error"
+    assert "agents.workspaces_dir" in answer["error"]
+    assert [path for path in everything_below(tmp_path) if path not in before and "carrel.db" not in path] == []
+    assert await Cleanup(server.db, server.settings).sweep_strays() == 0
+
+
+async def test_a_stored_absolute_workspace_in_the_accounts_folder_is_used(requester: Requester) -> None:
+    server = requester.server
+    king, studio = await king_of(server), root_of(requester).parent / "studio"
+    await server.make_agent("painter")
+    await store_workspace(server, "painter", str(studio))
+    answer = await king.spawn(agentId="painter", attachments=[file()])
+    assert (studio / answer["attachments"]["relDir"] / "a.txt").read_text() == "sheep"
+
+
+async def store_workspace(server: Server, agent_id: str, workspace: str) -> None:
+    """Give an agent the workspace of a store that was written before such a path was refused."""
+    profile = msgspec.json.encode(Profile(workspace=workspace)).decode()
+    sql = "UPDATE agents SET profile = :profile WHERE account_id = :account AND id = :id"
+    await server.db.write(lambda tx: tx.run(sql, server.access, profile=profile, id=agent_id))
+
+
+async def test_the_operator_can_move_the_folder_of_all_workspaces(sqlite_url: str, tmp_path: Path) -> None:
+    settings = settings_in(tmp_path, agents=AgentsSettings(workspaces_dir=str(tmp_path / "desks")))
+    async with open_requester(sqlite_url, settings) as requester:
+        answer = await requester.spawn(attachments=[file()])
+        own = tmp_path / "desks" / requester.server.access.account_id / "main"
+    assert (own / answer["attachments"]["relDir"] / "a.txt").read_text() == "sheep"
+
+
+async def test_a_link_in_place_of_a_workspace_does_not_lead_to_another_account(
+    requester: Requester, tmp_path: Path
+) -> None:
+    theirs = root_of(requester).parent.parent / "acc_other" / "main"
+    theirs.mkdir(parents=True)
+    root_of(requester).parent.mkdir()
+    root_of(requester).symlink_to(theirs)
+    answer = await requester.spawn(attachments=[file()])
+    assert answer["status"] == "error"
+    assert everything_below(theirs) == []
+
+
+async def test_agents_that_share_a_workspace_do_not_sweep_each_others_files(requester: Requester) -> None:
+    server = requester.server
+    king = await king_of(server)
+    for agent in ("painter", "writer"):
+        await server.make_agent(agent, workspace="studio")
+        await king.spawn(agentId=agent, attachments=[file()])
+    held = root_of(requester).parent / "studio" / ".openclaw" / "attachments"
+    for folder in held.iterdir():
+        os.utime(folder, (0, 0))
+    assert await Cleanup(server.db, server.settings).sweep_strays() == 0
+    assert len(list(held.iterdir())) == 2
 
 
 @requirement("S2.spawn.attachments.names")

@@ -11,7 +11,7 @@ FILES = (NewFile("a.txt", b"sheep"),)
 
 
 def workspace_in(folder: Path, attachments: str = ".openclaw/attachments") -> Workspace:
-    return Workspace(root=folder / "desk", attachments=attachments)
+    return Workspace(base=folder, root=folder / "desk", attachments=attachments)
 
 
 def treasure_in(folder: Path) -> Path:
@@ -83,11 +83,11 @@ def test_a_link_that_replaced_a_folder_is_removed_itself(tmp_path: Path) -> None
 
 
 @requirement("S2.spawn.attachments.cleanup")
-@pytest.mark.parametrize("at", [".openclaw", ".openclaw/attachments"])
+@pytest.mark.parametrize("at", [".", ".openclaw", ".openclaw/attachments"])
 def test_a_link_on_the_path_is_not_followed(tmp_path: Path, at: str) -> None:
     workspace, outside = workspace_in(tmp_path), treasure_in(tmp_path)
     link = workspace.root / at
-    link.parent.mkdir(parents=True)
+    link.parent.mkdir(parents=True, exist_ok=True)
     link.symlink_to(outside)
     (outside / "attachments").symlink_to(outside)
     assert held_folders(workspace) == []

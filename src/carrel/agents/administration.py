@@ -8,11 +8,13 @@ from carrel.agents.model import Agent, Profile
 from carrel.journal import About, append_event, json_text
 from carrel.kernel import Access, Code, Refusal, invalid, is_agent_id, iso
 from carrel.storage import Tx
+from carrel.workspaces import require_inside
 
 
 def make_agent(tx: Tx, access: Access, agent_id: str, name: str, profile: Profile) -> Agent:
     """Create an agent; its id must never have been the id or a slug of another."""
     _check_name("id", agent_id)
+    require_inside(profile.workspace)
     if store.agent_by_slug(tx, access, agent_id) or store.agent_by_id(tx, access, agent_id):
         raise Refusal(Code.CONFLICT, f"'{agent_id}' is the id or a former slug of an agent.", field="id")
     agent = Agent(
@@ -31,6 +33,8 @@ def change_agent(tx: Tx, access: Access, agent: Agent) -> Agent:
         raise Refusal(
             Code.CONFLICT, f"'{agent.slug}' is or was a slug of agent {holder.id}; choose another.", field="slug"
         )
+    if agent.profile.workspace != require_agent(tx, access, agent.id).profile.workspace:
+        require_inside(agent.profile.workspace)
     store.update_agent(tx, access, agent)
     changed = require_agent(tx, access, agent.id)
     _append_updated(tx, access, changed)

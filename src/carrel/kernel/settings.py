@@ -259,8 +259,9 @@ class AgentDefaultsSettings(Section, frozen=True, kw_only=True):
 
 
 class AgentsSettings(Section, frozen=True, kw_only=True):
-    """Settings for all agents."""
+    """Settings for all agents; without a `workspaces_dir`, their workspaces are in `workspaces` in `storage.data_dir`."""
 
+    workspaces_dir: Annotated[str, Meta(pattern=r"^$|^[~/]", extra={"form": "an absolute path"})] = ""
     defaults: AgentDefaultsSettings = AgentDefaultsSettings()
 
 

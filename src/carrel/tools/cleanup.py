@@ -5,6 +5,7 @@ no lane owns, are found by scanning the workspaces: their names identify the acc
 """
 
 import asyncio
+from contextlib import suppress
 from functools import partial
 from logging import getLogger
 
@@ -12,7 +13,7 @@ import msgspec
 
 from carrel.access import every_account
 from carrel.agents import Agent, every_agent
-from carrel.kernel import MS_PER_MINUTE, Access, SessionKey, is_uuid_of, log_trouble, system_access
+from carrel.kernel import MS_PER_MINUTE, Access, Refusal, SessionKey, is_uuid_of, log_trouble, system_access
 from carrel.kernel.limits import STRAY_FOLDER_MINUTES, SWEEP_SECONDS, SWEPT_AT_A_TIME
 from carrel.kernel.settings import Settings
 from carrel.sessions import LEFTOVERS, forget_leftover, lane_of, leftovers_of
@@ -72,26 +73,33 @@ class Cleanup(Duty[Leftover]):
     async def sweep_strays(self) -> int:
         """Remove folders written for spawns that never happened; return how many."""
         removed = 0
-        for access, agent in await self.db.read(_agents):
-            workspace = workspace_of(self._settings, access, agent)
+        for access, workspace in await self.db.read(partial(_workspaces, settings=self._settings)):
             held = await asyncio.to_thread(held_folders, workspace)
-            strays = await self.db.read(partial(_strays, access=access, agent=agent, held=held)) if held else []
+            strays = await self.db.read(partial(_strays, access=access, held=held)) if held else []
             for folder in strays:
                 await asyncio.to_thread(_remove, workspace, folder)
             removed += len(strays)
         return removed
 
 
-def _agents(tx: Tx) -> list[tuple[Access, Agent]]:
-    accounts = [system_access(account.id, account.slug) for account in every_account(tx)]
-    return [(access, agent) for access in accounts for agent in every_agent(tx, access)]
+def _workspaces(tx: Tx, settings: Settings) -> list[tuple[Access, Workspace]]:
+    """Return every workspace, each once: several agents may share one."""
+    found: dict[tuple[Access, Workspace], None] = {}
+    for account in every_account(tx):
+        access = system_access(account.id, account.slug)
+        for agent in every_agent(tx, access):
+            # Nothing is written to a workspace that is refused, so nothing of ours can be there.
+            with suppress(Refusal):
+                found[access, workspace_of(settings, access, agent)] = None
+    return list(found)
 
 
-def _strays(tx: Tx, access: Access, agent: Agent, held: list[tuple[str, int]]) -> list[str]:
-    """Return the folders that this account wrote long enough ago and that no lane owns."""
+def _strays(tx: Tx, access: Access, held: list[tuple[str, int]]) -> list[str]:
+    """Return the folders that this account wrote long enough ago and that no lane of any of its agents owns."""
     before = tx.now - STRAY_FOLDER_MINUTES * MS_PER_MINUTE
     ours = [name for name, changed_at in held if changed_at < before and is_uuid_of(name, access.account_id)]
-    return [name for name in ours if not _is_owned(tx, access, agent, name)]
+    agents = every_agent(tx, access) if ours else []
+    return [name for name in ours if not any(_is_owned(tx, access, agent, name) for agent in agents)]
 
 
 def _is_owned(tx: Tx, access: Access, agent: Agent, name: str) -> bool:

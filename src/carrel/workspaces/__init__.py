@@ -1,10 +1,10 @@
 """Workspaces: the folders that agents work in. Only this room writes or removes files for them.
 
-It follows no symbolic link below a workspace. Its callers decide which files are still needed.
+It follows no symbolic link below the folder of all workspaces. Its callers decide which files are still needed.
 """
 
 from carrel.workspaces.files import CannotPlace, held_folders, place_files, remove_folder
-from carrel.workspaces.model import MANIFEST, NewFile, Placed, Receipt, Workspace
+from carrel.workspaces.model import MANIFEST, NewFile, Placed, Receipt, Workspace, require_inside, workspace_in
 
 __all__ = [
     "MANIFEST",
@@ -16,4 +16,6 @@ __all__ = [
     "held_folders",
     "place_files",
     "remove_folder",
+    "require_inside",
+    "workspace_in",
 ]

@@ -1,7 +1,7 @@
 """Placing files in a workspace and removing them. Blocking; call it in a thread.
 
-An agent may have put symbolic links anywhere in its workspace. So every folder on a path is opened from its parent
-without following links, and all work is done relative to the opened folders.
+An agent may have put symbolic links anywhere in its workspace, or in place of it. So every folder below the folder of all
+workspaces is opened from its parent without following links, and all work is done relative to the opened folders.
 """
 
 import contextlib
@@ -9,7 +9,6 @@ import os
 import shutil
 import stat
 from collections.abc import Iterator
-from pathlib import Path
 
 import msgspec
 
@@ -29,7 +28,7 @@ def place_files(workspace: Workspace, folder: str, files: tuple[NewFile, ...]) -
     try:
         receipt = receipt_of(workspace, folder, files)
         manifest = NewFile(MANIFEST, msgspec.json.format(msgspec.json.encode(receipt), indent=2))
-        workspace.root.mkdir(mode=_FOLDER_MODE, parents=True, exist_ok=True)
+        workspace.base.mkdir(mode=_FOLDER_MODE, parents=True, exist_ok=True)
         with _attachments(workspace, make=True) as parent:
             os.mkdir(folder, _FOLDER_MODE, dir_fd=parent)
             try:
@@ -43,7 +42,10 @@ def place_files(workspace: Workspace, folder: str, files: tuple[NewFile, ...]) -
                 raise
     except (OSError, ValueError) as error:
         raise CannotPlace(str(error)) from error
-    return Placed(root=str(workspace.root), attachments=workspace.attachments, folder=folder, receipt=receipt)
+    return Placed(
+        base=str(workspace.base), root=str(workspace.root), attachments=workspace.attachments, folder=folder,
+        receipt=receipt,
+    )  # fmt: skip
 
 
 def remove_folder(workspace: Workspace, folder: str) -> bool:
@@ -80,7 +82,7 @@ def held_folders(workspace: Workspace) -> list[tuple[str, int]]:
 def _attachments(workspace: Workspace, *, make: bool) -> Iterator[int]:
     """Open the parent folder of all attachments, making sure that no folder on the path is a link."""
     with contextlib.ExitStack() as opened:
-        at = opened.enter_context(_opened(str(Path(workspace.root).resolve()), None))
+        at = opened.enter_context(_opened(str(workspace.base.resolve()), None))
         for name in workspace.path_parts:
             if make:
                 with contextlib.suppress(FileExistsError):

@@ -1,9 +1,11 @@
 """Workspaces and the files placed in them, as values."""
 
 from hashlib import sha256
-from pathlib import Path, PurePosixPath
+from pathlib import Path, PurePath
 
 from msgspec import Struct
+
+from carrel.kernel import invalid
 
 MANIFEST = "manifest.json"
 
@@ -33,36 +35,78 @@ class Receipt(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Placed(Struct, frozen=True, kw_only=True):
-    """Files in a workspace, with all it takes to find them again even if settings and profiles change."""
+    """Files in a workspace, with all it takes to find them again even if settings and profiles change.
+
+    `base` is empty for files that were placed before it was recorded.
+    """
 
     root: str
     attachments: str
     folder: str
     receipt: Receipt
+    base: str = ""
 
     @property
     def workspace(self) -> "Workspace":
         """The workspace that contains them."""
-        return Workspace(root=Path(self.root), attachments=self.attachments)
+        root = Path(self.root)
+        return Workspace(base=Path(self.base) if self.base else root, root=root, attachments=self.attachments)
 
 
 class Workspace(Struct, frozen=True, kw_only=True):
-    """The folder of one agent, and the path in it below which attachment folders are created."""
+    """The folder of one agent, and the path in it below which attachment folders are created.
 
+    `base` is the folder of all workspaces, which belongs to the operator. Below it agents may have put links anywhere.
+    """
+
+    base: Path
     root: Path
     attachments: str
 
     @property
     def path_parts(self) -> tuple[str, ...]:
-        """The folder names from the root to the attachments; raises ValueError if they lead out of the workspace."""
-        path = PurePosixPath(self.attachments)
-        if path.is_absolute() or not path.parts or ".." in path.parts:
-            raise ValueError(f"'{self.attachments}' is not inside a workspace")
-        return path.parts
+        """The folder names from the base to the attachments; raises ValueError if they lead out of the workspace."""
+        return (*_inside(self.root.relative_to(self.base)), *self._attachment_parts)
+
+    @property
+    def _attachment_parts(self) -> tuple[str, ...]:
+        parts = _inside(PurePath(self.attachments))
+        if not parts:
+            raise ValueError("the attachments have no folder of their own in the workspace")
+        return parts
 
     def rel_dir(self, folder: str) -> str:
         """Return the path of one folder, relative to the root."""
-        return "/".join((*self.path_parts, folder))
+        return "/".join((*self._attachment_parts, folder))
+
+
+def workspace_in(base: Path, account_id: str, wanted: str, *, attachments: str) -> Workspace:
+    """Return a workspace in an account's own folder; an absolute path is taken only if it is below that folder."""
+    own, path = base / account_id, PurePath(wanted)
+    if path.is_relative_to(own):
+        path = path.relative_to(own)
+    require_inside(str(path))
+    return Workspace(base=base, root=own / path, attachments=attachments)
+
+
+def require_inside(workspace: str) -> None:
+    """Refuse the path of a workspace that leads out of its account's folder."""
+    if not _is_inside(workspace):
+        raise invalid(
+            "workspace",
+            f"The workspace '{workspace}' is outside its account's folder; give a path relative to that folder. Only "
+            "the operator can move the folder of all workspaces, with the setting agents.workspaces_dir.",
+        )
+
+
+def _is_inside(path: str) -> bool:
+    return not path.startswith(("/", "~")) and ".." not in PurePath(path).parts and "\0" not in path
+
+
+def _inside(path: PurePath) -> tuple[str, ...]:
+    if not _is_inside(str(path)):
+        raise ValueError(f"'{path}' is not inside a workspace")
+    return path.parts
 
 
 def receipt_of(workspace: Workspace, folder: str, files: tuple[NewFile, ...]) -> Receipt:

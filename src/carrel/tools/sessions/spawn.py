@@ -20,7 +20,7 @@ from carrel.tools.sessions.channel_threads import ChannelThread, bind_channel_th
 from carrel.tools.sessions.shapes import Spawned
 from carrel.tools.sessions.spawn_files import WrongFiles, checked_files, without_content
 from carrel.tools.sessions.spawn_rules import Declined, Granted, SessionsSpawn, check_model, judge
-from carrel.workspaces import CannotPlace, Placed, Workspace, place_files, remove_folder
+from carrel.workspaces import CannotPlace, Placed, Workspace, place_files, remove_folder, workspace_in
 
 _log = getLogger("carrel.tools")
 _NOTE = (
@@ -40,11 +40,10 @@ class _PreparedSpawn(Struct, frozen=True, kw_only=True):
 
 
 def workspace_of(settings: Settings, account: Access, agent: Agent) -> Workspace:
-    """Return where an agent's children find their files: the folder in its profile, else one of its own."""
-    workspaces = settings.storage.data_dir.expanduser() / "workspaces"
-    own = Path(agent.profile.workspace).expanduser() if agent.profile.workspace else None
-    root = workspaces / own if own is not None else workspaces / account.account_id / agent.id
-    return Workspace(root=root, attachments=settings.tools.sessions_spawn.attachments.dir)
+    """Return where an agent's children find their files: in its account's folder, as its profile says or by its id."""
+    base = Path(settings.agents.workspaces_dir or settings.storage.data_dir / "workspaces").expanduser()
+    wanted, attachments = agent.profile.workspace or agent.id, settings.tools.sessions_spawn.attachments.dir
+    return workspace_in(base, account.account_id, wanted, attachments=attachments)
 
 
 async def _prepare(db: Database, caller: Caller, params: SessionsSpawn) -> Preparation:
@@ -58,10 +57,10 @@ async def _prepare(db: Database, caller: Caller, params: SessionsSpawn) -> Prepa
         return Preparation(params=structs.replace(prepared, declined=declined))
     if not params.attachments:
         return Preparation(params=await _with_thread(db, caller, prepared))
-    workspace = workspace_of(caller.services.settings, caller.access, granted.agent)
     try:
+        workspace = workspace_of(caller.services.settings, caller.access, granted.agent)
         placed = await asyncio.to_thread(_place, caller, workspace, prepared)
-    except (WrongFiles, CannotPlace) as error:
+    except (WrongFiles, CannotPlace, Refusal) as error:
         return Preparation(params=structs.replace(prepared, declined=_unplaced(error)))
     key = _key(granted.agent, prepared.name)
 
@@ -90,9 +89,9 @@ def _place(caller: Caller, workspace: Workspace, prepared: _PreparedSpawn) -> Pl
     return place_files(workspace, prepared.name, checked_files(prepared.params.attachments, settings))
 
 
-def _unplaced(error: WrongFiles | CannotPlace) -> Declined:
-    if isinstance(error, WrongFiles):
-        return Declined("error", error.message, error.code)
+def _unplaced(error: WrongFiles | CannotPlace | Refusal) -> Declined:
+    if not isinstance(error, CannotPlace):
+        return Declined("error", error.message, str(error.code))
     _log.warning("attachments_unplaced", extra={"error": str(error)})
     return Declined("error", "The files could not be written to the sub-agent's workspace.")
 
