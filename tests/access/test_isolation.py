@@ -20,7 +20,7 @@ from carrel.kernel import Access, SessionKey, system_access
 from carrel.monitoring import CallerRunFilter, RunFilter
 from carrel.sessions import LaneFilter
 from carrel.storage import Tx
-from carrel.storage.sqlite import migrate_file
+from carrel.storage.sqlite_file import migrate_file
 from tests.harness.engine import Engine, lane_key, open_engine
 from tests.house.exceptions import STORE_SIGNATURES
 from tests.house.source import house_sources

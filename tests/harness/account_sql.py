@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import apsw
 
-from carrel.storage.sqlite import migrate_file
+from carrel.storage.sqlite_file import migrate_file
 
 Group = list["str | Group"]
 Edges = list[tuple[str, str]]

@@ -1,5 +1,6 @@
 """What the schema itself refuses, whatever the code does; and that what is looked up often has an index."""
 
+import re
 from collections.abc import Callable
 
 import apsw
@@ -10,6 +11,7 @@ from carrel.kernel import Access, SessionKey, system_access
 from carrel.storage import Tx, migrate, sqlite_path
 from tests.harness.engine import MAIN, Engine, lane_key, open_engine
 from tests.requirements.mark import requirement
+from tests.storage.references import ONLY_NAMED
 
 pytestmark = pytest.mark.anyio
 
@@ -73,9 +75,47 @@ def test_in_every_table_the_account_leads_the_primary_key_and_every_reference(st
         assert (columns[0], targets[0]) == ("account_id", wanted), f"{table} refers to {referenced} by {columns}"
 
 
+REFERS = re.compile(r"(^|_)(key|ids?|by|from|for|author|recipient)$")
+
+
+def columns_that_name(url: str) -> set[tuple[str, str]]:
+    """(table, column) of every column whose name says that it names a row."""
+    with apsw.Connection(str(sqlite_path(url))) as file:
+        sql = "SELECT m.name, c.name FROM sqlite_schema m JOIN pragma_table_info(m.name) c WHERE m.type = 'table'"
+        return {(table, column) for table, column in file.execute(sql) if REFERS.search(column)}
+
+
+@requirement("P.account.keys")
+def test_every_reference_is_a_foreign_key_or_stands_in_the_list_with_its_reason(sqlite_url: str) -> None:
+    migrate(sqlite_url)
+    _, foreign = keys_of(sqlite_url)
+    kept = {(table, column) for table, _, columns, _ in foreign for column in columns}
+    own = {(table, "id") for table in keys_of(sqlite_url)[0]}
+    loose = columns_that_name(sqlite_url) - kept - own
+    assert {f"{table}.{column}" for table, column in loose if not reason(table, column)} == set()
+    used = {name for table, column in loose for name in (f"{table}.{column}", f"*.{column}")}
+    assert ONLY_NAMED.keys() <= used, "remove what is a foreign key by now"
+    assert all(len(text.split()) >= 4 for text in ONLY_NAMED.values())
+
+
+def reason(table: str, column: str) -> str | None:
+    return ONLY_NAMED.get(f"{table}.{column}") or ONLY_NAMED.get(f"*.{column}")
+
+
+async def test_a_store_with_rows_gets_the_references_of_a_new_one(store_url: str, sqlite_url: str) -> None:
+    async with open_engine(store_url) as engine:
+        await engine.say(MAIN, "hello")
+    migrate(sqlite_url)
+    assert sorted(keys_of(store_url)[1]) == sorted(keys_of(sqlite_url)[1])
+
+
 CALL_OF_ANOTHER = """
 INSERT INTO calls (account_id, run_id, call_id, tool, effect, result, called_at)
 SELECT :other, id, 'c', 't', 'write', '', 0 FROM runs WHERE account_id = :mine
+"""
+SESSION_OF_NO_AGENT = """
+INSERT INTO sessions (account_id, id, key, generation, agent_id, agent_slug, resolution, opened_at)
+VALUES (:mine, 'ses_1', :key, 1, 'painter', 'painter', 'opened', 0)
 """
 ENTRY_OF_ANOTHER = """
 INSERT INTO entries (account_id, seq, id, type, role, content, key, author, provenance, attachment_ids, created_at)
@@ -101,6 +141,9 @@ async def two_accounts(engine: Engine) -> tuple[Access, Access]:
         "UPDATE lanes SET account_id = :other WHERE account_id = :mine",
         "UPDATE runs SET account_id = :other WHERE account_id = :mine",
         "INSERT INTO pointers (account_id, transport, key, updated_at) VALUES (:other, 'web', :key, 0)",
+        "UPDATE runs SET agent_id = 'painter' WHERE account_id = :mine",
+        "INSERT INTO task_counts (account_id, actor_id, agent_id, stripe, n) VALUES (:mine, 'a', 'painter', 0, 1)",
+        SESSION_OF_NO_AGENT,
         CALL_OF_ANOTHER,
         ENTRY_OF_ANOTHER,
     ],

@@ -13,6 +13,7 @@ import pytest
 from carrel.kernel import Code, Refusal, system_access
 from carrel.runs import run_by_id
 from carrel.storage import NewerSchema, Tx, back_up, migrate, migrations, open_database, restore, sqlite_path
+from carrel.storage.dialect import schema_for_sqlite
 from tests.harness.engine import MAIN, accounts_of, lane_key, open_engine, opened
 from tests.requirements.mark import requirement
 
@@ -74,6 +75,45 @@ async def test_several_servers_that_start_at_once_migrate_once(postgres_url: str
     assert sorted(len(names) for names in applied) == [0, 0, 0, len(migrations())]
 
 
+def store_before(path: Path, number: int) -> str:
+    """Return the URL of an SQLite store as it was before a migration, with one run."""
+    file = apsw.Connection(str(path))
+    file.execute("CREATE TABLE ticks (value INTEGER NOT NULL) STRICT; INSERT INTO ticks VALUES (0)")
+    for migration in migrations():
+        if migration.number < number:
+            file.execute(schema_for_sqlite(migration.script))
+            file.execute(f"PRAGMA user_version={migration.number}")
+    file.execute("""
+        INSERT INTO accounts VALUES ('acc_1', 'default', 'D', '{}', 0);
+        INSERT INTO agents VALUES ('acc_1', 'main', 'main', 'M', 1, '{}', 0, 0);
+        INSERT INTO lanes (account_id, key, agent_id, kind, conversation, made_by, created_at, updated_at)
+            VALUES ('acc_1', 'agent:main:main', 'main', 'main', 'main', 'x', 0, 0);
+        INSERT INTO runs (account_id, id, key, agent_id, seq, state, attempts_max, timeout_ms, actor_id, message_id,
+            text, attachment_ids, provenance, provenance_kind, channel, created_at, updated_at)
+            VALUES ('acc_1', 'run_1', 'agent:main:main', 'main', 1, 'failed', 1, 0, 'x', 'm', 'kept', '[]', '{}', 'cron',
+            'api', 0, 0);
+    """)
+    file.close()
+    return f"sqlite:///{path}"
+
+
+def test_references_are_added_to_a_store_that_has_rows(tmp_path: Path) -> None:
+    url = store_before(tmp_path / "carrel.db", 13)
+    assert "0013_references" in migrate(url)
+    assert run_script(url, "SELECT text FROM runs") == [("kept",)]
+    with pytest.raises(apsw.ConstraintError):
+        run_script(url, "PRAGMA foreign_keys=ON; UPDATE runs SET agent_id = 'nobody'")
+    assert run_script(url, "PRAGMA integrity_check") == [("ok",)]
+
+
+def test_a_row_that_refers_to_nothing_stops_the_migration_and_nothing_is_changed(tmp_path: Path) -> None:
+    url = store_before(tmp_path / "carrel.db", 13)
+    run_script(url, "UPDATE runs SET agent_id = 'nobody'")
+    with pytest.raises(apsw.ConstraintError, match="a row of runs refers to a row of agents"):
+        migrate(url)
+    assert run_script(url, "PRAGMA user_version") == [(max(m.number for m in migrations() if m.number < 13),)]
+
+
 @requirement("S1.store.backup")
 async def test_a_backup_taken_while_others_write_opens_as_a_consistent_database(store_url: str, tmp_path: Path) -> None:
     target = tmp_path / "backup.db"
@@ -128,6 +168,30 @@ async def test_a_backup_never_replaces_a_file_and_a_restore_never_fills_a_store_
     with pytest.raises(Refusal) as filled:
         restore(backup, store_url)
     assert (again.value.code, filled.value.code) == (Code.CONFLICT, Code.CONFLICT)
+
+
+FOREIGN_NAMES = [
+    "CREATE TABLE \"accounts (id) FROM STDIN; DROP TABLE runs; --\" (id TEXT)",
+    "ALTER TABLE agents ADD COLUMN \"id) FROM STDIN; DROP TABLE runs; --\" TEXT",
+    "ALTER TABLE agents ADD COLUMN password TEXT",
+    "CREATE VIEW pg_user AS SELECT 1 AS usesuper",
+    "DROP TABLE pointers",
+]
+
+
+@pytest.mark.parametrize("change", FOREIGN_NAMES)
+async def test_a_backup_with_other_tables_or_columns_than_ours_is_refused(
+    change: str, tmp_path: Path, postgres_url: str
+) -> None:
+    backup = tmp_path / "backup.db"
+    async with open_engine(f"sqlite:///{tmp_path / 'carrel.db'}") as engine:
+        await asyncio.to_thread(engine.db.backup, backup)
+    run_script(f"sqlite:///{backup}", change)
+    with pytest.raises(Refusal, match="other tables or columns") as caught:
+        await asyncio.to_thread(restore, backup, postgres_url)
+    assert caught.value.code == Code.INVALID_PARAMS
+    assert run_script(postgres_url, "SELECT count(*) FROM accounts") == [(0,)]
+    assert "runs" in tables_of(postgres_url)
 
 
 def test_what_is_no_backup_is_refused(store_url: str, tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """One server per SQLite file: a second one would take running turns for abandoned and start them again."""
 
 import fcntl
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,7 +14,8 @@ def own_file(path: Path) -> Iterator[None]:
     """Hold the file's lock while the server runs; the operating system releases it when the process dies."""
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        held = path.with_name(path.name + ".lock").open("w")
+        lock_path = path.with_name(path.name + ".lock")
+        held = os.fdopen(os.open(lock_path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w")
     except OSError as error:
         raise Refusal(
             Code.STORAGE_UNAVAILABLE, f"Cannot write to {path.parent} ({error.strerror}); use another --data-dir."

@@ -221,7 +221,10 @@ def _keep_login_page(data_dir: Path, address: str) -> Path:
 
 
 def _keep_address(data_dir: Path, address: str) -> None:
-    (data_dir / "server.json").write_bytes(msgspec.json.encode({"url": address, "pid": os.getpid()}))
+    path = data_dir / "server.json"
+    path.unlink(missing_ok=True)
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+        file.write(msgspec.json.encode({"url": address, "pid": os.getpid()}))
 
 
 def _forget_address(data_dir: Path) -> None:

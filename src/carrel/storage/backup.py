@@ -5,8 +5,10 @@ from typing import Any
 
 import apsw
 import psycopg
+from psycopg import sql
 
-from carrel.storage.sqlite import migrate_file, open_file
+from carrel.kernel import Code, Refusal
+from carrel.storage.sqlite_file import migrate_file, open_file
 
 _ROWS_AT_A_TIME = 1_000
 
@@ -16,12 +18,11 @@ def copy_to_sqlite(source: "psycopg.Connection[Any]", target: Path) -> None:
     writing = open_file(target, "full")
     try:
         migrate_file(writing)
-        tables = table_names(writing)
         writing.execute("PRAGMA foreign_keys=OFF")
         source.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
         writing.execute("BEGIN")
-        for table in tables:
-            _copy_table_out(source, writing, table)
+        for table, columns in schema_in(writing).items():
+            _copy_table_out(source, writing, table, columns)
         newest = source.execute("SELECT last_value FROM ticks").fetchone()
         writing.execute("UPDATE ticks SET value = ?", newest)
         writing.execute("COMMIT")
@@ -32,13 +33,20 @@ def copy_to_sqlite(source: "psycopg.Connection[Any]", target: Path) -> None:
 
 
 def copy_from_sqlite(source: Path, target: "psycopg.Connection[Any]") -> None:
-    """Fill an empty, migrated PostgreSQL database from a backup file, in one transaction."""
+    """Fill an empty, migrated PostgreSQL database from a backup file, in one transaction.
+
+    The names of tables and columns are ours. A file with others is not a backup of this schema, whoever wrote it.
+    """
     reading = apsw.Connection(str(source), flags=apsw.SQLITE_OPEN_READONLY)
     try:
+        ours = own_schema()
+        if schema_in(reading) != ours:
+            raise Refusal(Code.INVALID_PARAMS, f"{source.name} has other tables or columns than a backup of Carrel.")
         with target.transaction():
-            for table in table_names(reading):
-                columns = _columns(reading, table)
-                with target.cursor().copy(f"COPY {table} ({', '.join(columns)}) FROM STDIN") as copying:
+            for table, columns in ours.items():
+                names = sql.SQL(", ").join(map(sql.Identifier, columns))
+                copy = sql.SQL("COPY {} ({}) FROM STDIN").format(sql.Identifier(table), names)
+                with target.cursor().copy(copy) as copying:
                     for row in reading.execute(f"SELECT {', '.join(columns)} FROM {table}"):
                         copying.write_row(row)
             newest = next(iter(reading.execute("SELECT value FROM ticks")))[0]
@@ -47,20 +55,32 @@ def copy_from_sqlite(source: Path, target: "psycopg.Connection[Any]") -> None:
         reading.close()
 
 
-def table_names(connection: apsw.Connection) -> list[str]:
-    """Return our tables in the order of their creation, which satisfies their references."""
+def own_schema() -> dict[str, list[str]]:
+    """Return the columns of our tables, in the order of their creation, which satisfies their references."""
+    connection = apsw.Connection(":memory:")
+    try:
+        migrate_file(connection)
+        return schema_in(connection)
+    finally:
+        connection.close()
+
+
+def schema_in(connection: apsw.Connection) -> dict[str, list[str]]:
+    """Return the columns of a file's tables and views, in the order of their creation."""
     found = connection.execute(
-        "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY rowid"
+        "SELECT m.name, c.name FROM sqlite_schema m JOIN pragma_table_info(m.name) c "
+        "WHERE m.type IN ('table', 'view') AND m.name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND m.name <> 'ticks' "
+        "ORDER BY m.rowid, c.cid"
     )
-    return [str(name) for (name,) in found if name != "ticks"]
+    schema: dict[str, list[str]] = {}
+    for table, column in found:
+        schema.setdefault(table, []).append(column)
+    return schema
 
 
-def _columns(connection: apsw.Connection, table: str) -> list[str]:
-    return [str(row[1]) for row in connection.execute(f"PRAGMA table_info({table})")]
-
-
-def _copy_table_out(source: "psycopg.Connection[Any]", writing: apsw.Connection, table: str) -> None:
-    columns = _columns(writing, table)
+def _copy_table_out(
+    source: "psycopg.Connection[Any]", writing: apsw.Connection, table: str, columns: list[str]
+) -> None:
     insert = f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})"
     with source.cursor(name=f"copy_{table}") as cursor:
         cursor.itersize = _ROWS_AT_A_TIME

@@ -27,7 +27,7 @@ def open_database(
     ids = Ids(clock, chance)
     path = sqlite_path(url)
     if path is not None:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         try:
             return SqliteDatabase(path, durability=durability, clock=clock, ids=ids, chance=chance)
         except _UNUSABLE as error:

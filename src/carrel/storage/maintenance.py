@@ -9,7 +9,7 @@ from msgspec import Struct
 from carrel.kernel import Code, Refusal
 from carrel.storage.engines import sqlite_path
 from carrel.storage.schema import migrations
-from carrel.storage.sqlite import copy_file, migrate_file, open_file
+from carrel.storage.sqlite_file import copy_file, migrate_file, open_file
 
 
 def migrate(url: str) -> list[str]:
@@ -20,7 +20,7 @@ def migrate(url: str) -> list[str]:
 
         with connect(url, "full") as connection:
             return migrate_postgres(connection)
-    path.parent.mkdir(parents=True, exist_ok=True)
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     file = open_file(path, "full")
     try:
         return migrate_file(file)
@@ -96,7 +96,7 @@ def restore(source: Path, url: str) -> None:
     elif path.exists():
         raise Refusal(Code.CONFLICT, f"{path} already exists; move it away first.")
     else:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         copy_file(source, path)
 
 

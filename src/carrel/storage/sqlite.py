@@ -19,9 +19,9 @@ from carrel.kernel import Chance, Clock, Code, Ids, Refusal
 from carrel.kernel.limits import LONG_READ_SECONDS_MAX, LONG_READERS_SQLITE
 from carrel.storage.bells import Bell
 from carrel.storage.database import InAccount, Landing, LongTx, Observers, Row, Tx
-from carrel.storage.dialect import for_sqlite, schema_for_sqlite
+from carrel.storage.dialect import for_sqlite
 from carrel.storage.long_reads import Deadline, LongReads
-from carrel.storage.schema import pending
+from carrel.storage.sqlite_file import copy_file, migrate_file, open_file
 
 T = TypeVar("T")
 C = TypeVar("C")
@@ -349,52 +349,3 @@ def _do_guarded(connection: apsw.Connection, tx: SqliteTx, item: _Work) -> bool:
         item.error = error
     connection.execute("RELEASE work")
     return True
-
-
-def open_file(path: Path, durability: str) -> apsw.Connection:
-    """Open a connection with our settings."""
-    connection = apsw.Connection(str(path), statementcachesize=256)
-    connection.set_busy_timeout(10_000)
-    # Otherwise every statement that could use a partial index is planned again when its values change.
-    connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
-    connection.execute("PRAGMA journal_mode=WAL")
-    connection.execute(f"PRAGMA synchronous={'FULL' if durability == 'full' else 'NORMAL'}")
-    connection.execute("PRAGMA foreign_keys=ON")
-    connection.execute("PRAGMA cache_size=-16000")
-    connection.execute("PRAGMA journal_size_limit=67108864")
-    # In pages. A checkpoint syncs the whole file; by default a busy lane caused one every hundred commits.
-    connection.execute("PRAGMA wal_autocheckpoint=8000")
-    return connection
-
-
-def migrate_file(connection: apsw.Connection) -> list[str]:
-    """Migrate the file to this version's schema; return the names of the migrations applied."""
-    connection.execute("BEGIN IMMEDIATE")
-    applied = next(iter(connection.execute("PRAGMA user_version")))[0]
-    try:
-        if not applied:
-            connection.execute("CREATE TABLE ticks (value INTEGER NOT NULL) STRICT; INSERT INTO ticks VALUES (0)")
-        todo = pending(applied)
-        for migration in todo:
-            connection.execute(schema_for_sqlite(migration.script))
-            connection.execute(f"PRAGMA user_version={migration.number}")
-        connection.execute("COMMIT")
-    except BaseException:
-        connection.execute("ROLLBACK")
-        raise
-    return [migration.name for migration in todo]
-
-
-def copy_file(source: Path, target: Path) -> None:
-    """Write a consistent copy of a file in use."""
-    reading = apsw.Connection(str(source), flags=apsw.SQLITE_OPEN_READWRITE)
-    writing = apsw.Connection(str(target))
-    try:
-        with writing.backup("main", reading, "main") as copying:
-            while not copying.done:
-                # Page by page, every write would restart the copy; in one step it only holds a read lock.
-                copying.step(-1)
-        writing.execute("PRAGMA journal_mode=DELETE")
-    finally:
-        reading.close()
-        writing.close()

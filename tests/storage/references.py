@@ -1,0 +1,52 @@
+"""Columns that name another row without being a foreign key, each with its reason. Remove one that no longer applies."""
+
+OUTLIVES = "it outlives what it tells of, which may have been pruned"
+PRUNED = "the run it names may be pruned first, and SQLite cannot set one column of a composite key to NULL"
+ACTOR = "an actor is a token, a user, an agent or the system itself"
+SENDER = "a name that the sender chose; no row of ours has it"
+BOARD = "a name of the board, which has no tables yet"
+LISTED = "a JSON list of names; what needs them reads them by the account"
+OWN_NAME = "a part of the row's own name"
+
+# By table and column; `*` stands for every table.
+ONLY_NAMED = {
+    "*.task_id": BOARD,
+    "*.topic_id": BOARD,
+    "*.space_id": BOARD,
+    "*.actor_id": ACTOR,
+    "*.made_by": ACTOR,
+    "*.message_id": SENDER,
+    "*.attachment_ids": LISTED,
+    "*.idempotency_key": SENDER,
+    "events.key": OUTLIVES,
+    "events.run_id": OUTLIVES,
+    "events.agent_id": OUTLIVES,
+    "events.recipient": OUTLIVES,
+    "notifications.key": OUTLIVES,
+    "notifications.run_id": OUTLIVES,
+    "notifications.session_id": OUTLIVES,
+    "notifications.entry_id": OUTLIVES,
+    "notifications.recipient": "a person's id, or the mailbox that all owners share",
+    "entries.run_id": "an entry is kept as long as its session, which is longer than its run",
+    "entries.agent_id": "the lane of the entry has the agent; a check for every entry would only repeat the lane's",
+    "entries.author": ACTOR,
+    "runs.sender_id": SENDER,
+    "runs.parent_run_id": PRUNED,
+    "runs.retried_from": PRUNED,
+    "runs.waiting_for": "what a run waits for: a word, not a row",
+    "calls.call_id": OWN_NAME,
+    "calls.waits_for": PRUNED,
+    "artifacts.artifact_id": OWN_NAME,
+    "responses.previous_id": "the response it names may go with its run first; then the talk before it is gone",
+    "lanes.key": OWN_NAME,
+    "lanes.spawned_by": "the lane it names may be deleted before its children",
+    "exchanges.requester_key": "the requester may be deleted before the exchange ends",
+    "exchanges.requester_session_id": "the requester's session may be pruned before the exchange ends",
+    "exchanges.requester_run_id": PRUNED,
+    "exchanges.target_key": "the lane of `first_run_id`, which is a foreign key",
+    "exchanges.current_run_id": PRUNED,
+    "schedules.key": "a schedule outlives its session and says so",
+    "schedules.run_id": PRUNED,
+    "tokens.agent_ids": LISTED,
+    "tokens.space_ids": LISTED,
+}
