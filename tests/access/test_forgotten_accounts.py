@@ -58,6 +58,15 @@ def test_a_statement_that_forgets_an_account_is_noticed(sql: str, tables: list[s
     assert list(unbound_tables(sql)) == tables
 
 
+def test_a_statement_across_accounts_joins_only_rows_of_one_account() -> None:
+    behind = "SELECT a.id FROM accounts a WHERE EXISTS (SELECT 1 FROM events e WHERE {})"
+    assert unbound_tables(behind.format("e.account_id = a.id"), across=True) == ()
+    assert unbound_tables(behind.format("e.seq > 1"), across=True) == ("events",)
+    logins = "SELECT t.id FROM logins l JOIN tokens t ON {} AND t.id = l.token_id WHERE l.secret_sha256 = :digest"
+    assert unbound_tables(logins.format("t.account_id = l.account_id"), across=True) == ()
+    assert unbound_tables(logins.format("1 = 1"), across=True) == ("tokens",)
+
+
 def test_every_table_but_the_accounts_and_the_counter_belongs_to_accounts() -> None:
     assert len(account_tables()) > 20
     assert not {"accounts", "ticks"} & account_tables()

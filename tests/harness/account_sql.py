@@ -14,6 +14,8 @@ from carrel.storage.sqlite_file import migrate_file
 
 Group = list["str | Group"]
 Edges = list[tuple[str, str]]
+# Alias -> table.
+Sources = dict[str, str]
 PARAMETERS = {":account", ":account_id"}
 _TOKEN = re.compile(r"'(?:[^']|'')*'|:\w+|[A-Za-z_][\w.]*|<>|<=|>=|\|\||\S")
 _STARTS = {"SELECT", "INSERT", "UPDATE", "DELETE", "WITH"}
@@ -34,9 +36,14 @@ def account_tables() -> frozenset[str]:
 
 
 @functools.cache
-def unbound_tables(sql: str) -> tuple[str, ...]:
-    """Return the tables of a statement whose rows may be of any account."""
-    return tuple(_walk(_nested(sql), frozenset()))
+def unbound_tables(sql: str, *, across: bool = False) -> tuple[str, ...]:
+    """Return the tables of a statement whose rows may be of any account.
+
+    With `across` the first table may be; every other must be of the same account as it.
+    """
+    tokens = _nested(sql)
+    free = next(iter(dict(_sources(tokens))), "") if across else ""
+    return tuple(_walk(tokens, {}, free))
 
 
 def _nested(sql: str) -> Group:
@@ -53,14 +60,14 @@ def _nested(sql: str) -> Group:
     return stack[0]
 
 
-def _walk(group: Group, around: frozenset[str]) -> Iterator[str]:
+def _walk(group: Group, around: Sources, free: str = "") -> Iterator[str]:
     """Yield what is not bound in a group of tokens; `around` are the tables that the group may refer to."""
     for part in _parts(group):
         seen = around
         if part and _word(part[0]) in _STARTS:
             sources = dict(_sources(part))
-            seen = around | sources.keys()
-            yield from _unbound(part, sources, around)
+            seen = around | sources
+            yield from _unbound(part, sources, around, free)
         for token in part:
             if isinstance(token, list):
                 yield from _walk(token, seen)
@@ -94,7 +101,7 @@ def _sources(part: Group) -> Iterator[tuple[str, str]]:
             yield (str(rest[0]) if has_alias and _word(rest[0]) not in _CLAUSES else following), following
 
 
-def _unbound(part: Group, sources: dict[str, str], around: frozenset[str]) -> Iterator[str]:
+def _unbound(part: Group, sources: Sources, around: Sources, free: str) -> Iterator[str]:
     if _word(part[0]) == "INSERT":
         written = _written_account(part)
         edges: Edges = [(next(iter(sources)), ":account")] if written in PARAMETERS else []
@@ -102,14 +109,14 @@ def _unbound(part: Group, sources: dict[str, str], around: frozenset[str]) -> It
             edges = [(next(iter(sources)), written.partition(".")[0])]
     else:
         edges = []
-    edges += _edges(part, sources)
-    bound = PARAMETERS | (around - sources.keys())
+    edges += _edges(part, sources, around | sources)
+    bound = PARAMETERS | {free} | (around.keys() - sources.keys())
     while grown := {one for one, other in edges if other in bound} - bound:
         bound |= grown
     yield from (table for alias, table in sources.items() if table in account_tables() and alias not in bound)
 
 
-def _edges(part: Group, sources: dict[str, str]) -> Edges:
+def _edges(part: Group, sources: Sources, seen: Sources) -> Edges:
     """What the conditions of WHERE and ON say is of one account, in both directions."""
     edges: Edges = []
     condition: list[str] = []
@@ -117,23 +124,23 @@ def _edges(part: Group, sources: dict[str, str]) -> Edges:
         word = _word(token)
         if word in _CLAUSES:
             if "OR" not in map(str.upper, condition):
-                edges += _equalities(condition, sources)
+                edges += _equalities(condition, sources, seen)
             condition = [word] if word in ("WHERE", "ON") else []
         elif condition:
             condition.append(token if isinstance(token, str) else "()")
     return edges + [(other, one) for one, other in edges]
 
 
-def _equalities(condition: list[str], sources: dict[str, str]) -> Iterator[tuple[str, str]]:
+def _equalities(condition: list[str], sources: Sources, seen: Sources) -> Iterator[tuple[str, str]]:
     own = next((alias for alias, table in sources.items() if table in account_tables()), "")
     for at, token in enumerate(condition[1:-1], 1):
         one, other = condition[at - 1], condition[at + 1]
         joined = condition[at - 2].upper() in ("WHERE", "ON", "AND") if at > 1 else False
-        if token == "=" and joined and _is_account(one, sources) and (other in PARAMETERS or _is_account(other, sources)):
+        if token == "=" and joined and _is_account(one, seen) and (other in PARAMETERS or _is_account(other, seen)):
             yield _alias(one) or own, other if other in PARAMETERS else _alias(other) or own
 
 
-def _is_account(name: str, sources: dict[str, str]) -> bool:
+def _is_account(name: str, sources: Sources) -> bool:
     alias, _, column = name.rpartition(".")
     return column == "account_id" or (column == "id" and sources.get(alias) == "accounts")
 

@@ -1,12 +1,12 @@
 """A store that refuses statements which forget their account: all stores of the harnesses are watched by it.
 
 Only statements of the product are looked at, not those a test writes. A store function that works across accounts on
-purpose stands in STORE_SIGNATURES with its reason.
+purpose stands in STORE_SIGNATURES with its reason; what it joins must be of one account nevertheless.
 """
 
 import sys
 from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from carrel.storage import Database, Landing, LongTx, Tx
 from tests.harness.account_sql import unbound_tables
@@ -75,7 +75,9 @@ class _WatchedTx:
 
     def _judge(self, sql: str, tables: tuple[str, ...]) -> None:
         caller = sys._getframe(2)
-        name = f"{caller.f_globals['__name__']}.{cast(Any, caller.f_code).co_qualname.partition('.')[0]}"
-        if name.startswith("carrel.") and name not in ACROSS_ACCOUNTS:
+        name = f"{caller.f_globals['__name__']}.{caller.f_code.co_qualname.partition('.')[0]}"
+        if name in ACROSS_ACCOUNTS:
+            tables = unbound_tables(sql, across=True)
+        if tables and name.startswith("carrel."):
             self._forgotten.append(f"{name} forgets the account of {', '.join(tables)}: {sql}")
             raise ForgottenAccount(self._forgotten[-1])
