@@ -1,10 +1,9 @@
 """Isolation of accounts: no store function reads or changes a row of another account, whatever it is called with.
 
-Every function of every store is called with what the rows of one account contain, but with the access of another. It
-must return what it returns in an empty store, and leave the rows as they are.
+Two accounts have the same keys, slugs and ids. Every function of every store is called with the access of one of them
+and what its rows contain. It must return what it returns without the other account, and leave the other's rows alone.
 """
 
-import functools
 import importlib
 import inspect
 from collections.abc import Callable, Iterator
@@ -12,7 +11,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import apsw
 import pytest
 from msgspec import Struct, structs
 
@@ -20,12 +18,11 @@ from carrel.kernel import Access, SessionKey, system_access
 from carrel.monitoring import CallerRunFilter, RunFilter
 from carrel.sessions import LaneFilter
 from carrel.storage import Tx
-from carrel.storage.sqlite_file import migrate_file
 from tests.harness.engine import Engine, lane_key, open_engine
+from tests.harness.twins import Values, copy_rows, every_row, remove_rows, rows_of, tables
 from tests.house.exceptions import STORE_SIGNATURES
 from tests.house.source import house_sources
 
-Values = dict[str, Any]
 Function = Callable[..., object]
 STORES = [importlib.import_module(source.module) for source in house_sources() if source.is_store]
 FUNCTIONS: dict[str, Function] = {
@@ -85,28 +82,6 @@ def value_of(column: str, kind: str, run: Values) -> object:
     if column.endswith(("run_id", "_key")) and kind == "TEXT" and column != "idempotency_key":
         return run["id"] if column.endswith("run_id") else run["key"]
     return {"TEXT": f"their {column}", "INTEGER": 1, "BLOB": b"their content"}[kind]
-
-
-@functools.cache
-def tables() -> dict[str, dict[str, str]]:
-    """The types of the columns of every table that belongs to accounts."""
-    connection = apsw.Connection(":memory:")
-    migrate_file(connection)
-    sql = "SELECT m.name, c.name, c.type FROM sqlite_master m JOIN pragma_table_info(m.name) c WHERE m.type = 'table'"
-    found: dict[str, dict[str, str]] = {}
-    for table, column, kind in connection.execute(sql):
-        found.setdefault(table, {})[column] = kind
-    return {table: columns for table, columns in found.items() if "account_id" in columns}
-
-
-def rows_of(tx: Tx, access: Access, table: str) -> list[Values]:
-    columns = tables()[table]
-    rows = tx.all(f"SELECT {', '.join(columns)} FROM {table} WHERE account_id = :account", access)
-    return [dict(zip(columns, row, strict=True)) for row in rows]
-
-
-def every_row(tx: Tx, access: Access) -> list[Values]:
-    return [row for table in tables() for row in rows_of(tx, access, table)]
 
 
 def arguments_from(function: Function, row: Values) -> Values:
@@ -179,19 +154,35 @@ async def tried(engine: Engine, access: Access, rows: list[Values], watched: Acc
     return found
 
 
+def later(column: str, value: Any) -> Any:
+    """A value of the twin: all times differ, so that a row of the wrong account is told apart."""
+    return value + 1 if column.endswith("_at") and isinstance(value, int) else value
+
+
+async def twins(engine: Engine) -> tuple[Access, Access]:
+    """Two accounts with the same keys, slugs and ids."""
+    theirs = await filled_account(engine)
+    mine = await engine.another_account("mine")
+    await engine.db.write(lambda tx: copy_rows(tx, theirs, mine, later))
+    return mine, theirs
+
+
 @pytest.mark.anyio
 async def test_no_store_function_reads_or_changes_a_row_of_another_account(tmp_path: Path) -> None:
     async with (
-        open_engine(f"sqlite:///{tmp_path / 'filled.db'}") as filled,
-        open_engine(f"sqlite:///{tmp_path / 'empty.db'}") as empty,
+        open_engine(f"sqlite:///{tmp_path / 'shared.db'}") as shared,
+        open_engine(f"sqlite:///{tmp_path / 'alone.db'}") as alone,
     ):
-        theirs = await filled_account(filled)
-        rows = await filled.db.read(lambda tx: every_row(tx, theirs))
-        nothing = await tried(empty, NOBODY, rows, NOBODY)
-        others = await tried(filled, NOBODY, rows, theirs)
-        own = await tried(filled, theirs, rows, theirs)
-    assert others.writers == set()
-    assert others.outcomes == nothing.outcomes
-    # The arguments are good ones: with the account's own access most functions find or change something.
-    working = {name for name in FUNCTIONS if own.outcomes[name] != nothing.outcomes[name]} | own.writers
+        mine, theirs = await twins(shared)
+        assert await twins(alone) == (mine, theirs)
+        await alone.db.write(lambda tx: remove_rows(tx, theirs))
+        rows = await shared.db.read(lambda tx: every_row(tx, mine))
+        beside = await tried(shared, mine, rows, theirs)
+        by_itself = await tried(alone, mine, rows, mine)
+        nobody = await tried(shared, NOBODY, rows, theirs)
+    assert beside.writers == nobody.writers == set()
+    differing = {name for name in FUNCTIONS if beside.outcomes[name] != by_itself.outcomes[name]}
+    assert differing == set(), "what an account finds depends on what another one has"
+    # The arguments are good ones: most functions find or change something.
+    working = {name for name in FUNCTIONS if beside.outcomes[name] != nobody.outcomes[name]} | by_itself.writers
     assert len(working) > len(FUNCTIONS) * 3 / 4
