@@ -43,6 +43,13 @@ SLOW_PATHS = (
 )
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Let a run of the surfaces' tests choose the other database."""
+    parser.addoption(
+        "--store", choices=("sqlite", "postgres"), default="sqlite", help="the database of the surfaces' tests"
+    )
+
+
 @pytest.fixture(scope="session")
 def anyio_backend() -> str:
     """Run async tests, those marked `anyio`, on asyncio as the server does."""

@@ -1,6 +1,7 @@
 """Fixtures of the surfaces: a listening server, on SQLite or on both databases, and clients with various tokens."""
 
 from collections.abc import AsyncIterator
+from zlib import crc32
 
 import httpx
 import pytest
@@ -8,10 +9,29 @@ import pytest
 from tests.harness.server import HttpServer, open_http_server
 
 
+# One in so many tests of the surfaces runs on PostgreSQL as well; with `--store=postgres` all of them do, and only there.
+SHARE_ON_POSTGRES = 5
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Choose the share by the test's name, so that it is the same everywhere."""
+    chosen = crc32(metafunc.definition.nodeid.encode()) % SHARE_ON_POSTGRES == 0
+    if chosen and "surface_url" in metafunc.fixturenames and metafunc.config.getoption("store") == "sqlite":
+        metafunc.parametrize("surface_url", ["sqlite", "postgresql"], indirect=True)
+
+
 @pytest.fixture
-async def server(sqlite_url: str) -> AsyncIterator[HttpServer]:
-    """A server on SQLite."""
-    async with open_http_server(sqlite_url) as opened:
+def surface_url(request: pytest.FixtureRequest) -> str:
+    """The URL of an empty store: on SQLite, and for a share of the tests on PostgreSQL too."""
+    store = getattr(request, "param", request.config.getoption("store"))
+    url: str = request.getfixturevalue("sqlite_url" if store == "sqlite" else "postgres_url")
+    return url
+
+
+@pytest.fixture
+async def server(surface_url: str) -> AsyncIterator[HttpServer]:
+    """A server on SQLite, or on PostgreSQL where the test runs there."""
+    async with open_http_server(surface_url) as opened:
         yield opened
 
 

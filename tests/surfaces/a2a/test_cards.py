@@ -109,12 +109,12 @@ async def test_without_a_token_the_cards_are_those_of_the_default_account(server
         assert (await nobody.get(path)).status_code == 404
 
 
-async def test_private_cards_need_a_token(sqlite_url: str) -> None:
+async def test_private_cards_need_a_token(surface_url: str) -> None:
     settings = Settings(
         a2a=A2aSettings(public_card=False), server=ServerSettings(public_url="https://carrel.example/x/")
     )
     async with (
-        open_http_server(sqlite_url, settings=settings) as server,
+        open_http_server(surface_url, settings=settings) as server,
         server.client() as owner,
         server.client(None) as nobody,
     ):

@@ -177,10 +177,10 @@ async def test_a_refused_stream_gets_a_plain_response(client: httpx.AsyncClient,
         assert (card["capabilities"]["streaming"], card["capabilities"]["extendedAgentCard"]) == (False, False)
 
 
-async def test_a_required_extension_must_be_declared(sqlite_url: str) -> None:
+async def test_a_required_extension_must_be_declared(surface_url: str) -> None:
     required = "https://example.org/Wanted/v1"
     settings = Settings(a2a=A2aSettings(required_extensions=(required,)))
-    async with open_http_server(sqlite_url, settings=settings) as server, server.client() as client:
+    async with open_http_server(surface_url, settings=settings) as server, server.client() as client:
         answer = await call(client, "SendMessage", {"message": message("hello")})
         assert refusal(answer) == (-32008, "EXTENSION_SUPPORT_REQUIRED", None)
         assert (await client.get("/a2a/main/tasks", headers=NEW)).status_code == 400
@@ -192,9 +192,9 @@ async def test_a_required_extension_must_be_declared(sqlite_url: str) -> None:
             assert (answered.status_code, answered.headers["a2a-extensions"]) == (200, required)
 
 
-async def test_disabled_a2a_has_no_routes(sqlite_url: str) -> None:
+async def test_disabled_a2a_has_no_routes(surface_url: str) -> None:
     settings = Settings(a2a=A2aSettings(enabled=False))
-    async with open_http_server(sqlite_url, settings=settings) as server, server.client() as client:
+    async with open_http_server(surface_url, settings=settings) as server, server.client() as client:
         assert (await client.get("/.well-known/agent-card.json")).status_code == 404
         assert (await client.post("/a2a/main", json=CALL, headers=NEW)).status_code == 404
 

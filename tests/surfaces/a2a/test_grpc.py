@@ -41,9 +41,9 @@ HOOK = "https://hooks.example/a2a"
 
 
 @pytest.fixture
-async def grpc_server(sqlite_url: str) -> AsyncIterator[GrpcServer]:
+async def grpc_server(surface_url: str) -> AsyncIterator[GrpcServer]:
     push = A2aPushSettings(allow_private_addresses=True)
-    async with open_grpc_server(sqlite_url, A2aSettings(push=push)) as opened:
+    async with open_grpc_server(surface_url, A2aSettings(push=push)) as opened:
         yield opened
 
 
@@ -267,9 +267,9 @@ async def test_a_token_may_be_in_either_header(grpc_server: GrpcServer) -> None:
         assert (await calls.ListTasks(ListTasksRequest(), metadata=named)).total_size == 0
 
 
-async def test_loopback_calls_may_need_no_token_but_forwarded_ones_do(sqlite_url: str) -> None:
+async def test_loopback_calls_may_need_no_token_but_forwarded_ones_do(surface_url: str) -> None:
     async with (
-        open_grpc_server(sqlite_url, auth=AuthSettings(mode="loopback")) as grpc_server,
+        open_grpc_server(surface_url, auth=AuthSettings(mode="loopback")) as grpc_server,
         grpc_server.calls() as calls,
     ):
         assert (await calls.ListTasks(ListTasksRequest())).total_size == 0

@@ -31,8 +31,8 @@ EXTENSION = "https://extensions.example/needed"
 
 
 @pytest.fixture
-async def grpc_server(sqlite_url: str) -> AsyncIterator[GrpcServer]:
-    async with open_grpc_server(sqlite_url) as opened:
+async def grpc_server(surface_url: str) -> AsyncIterator[GrpcServer]:
+    async with open_grpc_server(surface_url) as opened:
         yield opened
 
 
@@ -100,9 +100,9 @@ async def test_other_versions_are_refused_without_side_effects(
     assert (await calls.ListTasks(ListTasksRequest(), metadata=grpc_server.owner)).total_size == 0
 
 
-async def test_a_required_extension_must_be_declared_and_is_echoed(sqlite_url: str) -> None:
+async def test_a_required_extension_must_be_declared_and_is_echoed(surface_url: str) -> None:
     settings = A2aSettings(required_extensions=(EXTENSION,))
-    async with open_grpc_server(sqlite_url, settings) as grpc_server, grpc_server.calls() as calls:
+    async with open_grpc_server(surface_url, settings) as grpc_server, grpc_server.calls() as calls:
         without = calls.ListTasks(ListTasksRequest(), metadata=grpc_server.owner)
         assert await refused(without) == ("FAILED_PRECONDITION", [because("EXTENSION_SUPPORT_REQUIRED")])
         declared = bearer(grpc_server.opened.owner, a2a_extensions=f"https://other.example, {EXTENSION}")
@@ -111,9 +111,9 @@ async def test_a_required_extension_must_be_declared_and_is_echoed(sqlite_url: s
         assert dict(await call.initial_metadata()) == {"a2a-extensions": EXTENSION}
 
 
-async def test_capabilities_that_the_card_lacks_are_refused(sqlite_url: str) -> None:
+async def test_capabilities_that_the_card_lacks_are_refused(surface_url: str) -> None:
     settings = A2aSettings(streaming=False, extended_card=False, push=A2aPushSettings(enabled=False))
-    async with open_grpc_server(sqlite_url, settings) as grpc_server, grpc_server.calls() as calls:
+    async with open_grpc_server(surface_url, settings) as grpc_server, grpc_server.calls() as calls:
         hook = TaskPushNotificationConfig(task_id="run_1", url="https://hooks.example")
         for call, reason in (
             (
@@ -176,9 +176,9 @@ async def test_a_message_over_the_size_limit_is_refused_and_one_at_the_limit_is_
 
 
 @requirement("S1.queue.limit")
-async def test_a_full_queue_is_refused_with_a_retry_delay(sqlite_url: str) -> None:
+async def test_a_full_queue_is_refused_with_a_retry_delay(surface_url: str) -> None:
     async with (
-        open_grpc_server(sqlite_url, runs=RunsSettings(lane_queue_max=1)) as grpc_server,
+        open_grpc_server(surface_url, runs=RunsSettings(lane_queue_max=1)) as grpc_server,
         grpc_server.calls() as calls,
     ):
         for n, text in enumerate(("hold here", "next")):

@@ -27,8 +27,8 @@ pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture
-async def grpc_server(sqlite_url: str) -> AsyncIterator[GrpcServer]:
-    async with open_grpc_server(sqlite_url) as opened:
+async def grpc_server(surface_url: str) -> AsyncIterator[GrpcServer]:
+    async with open_grpc_server(surface_url) as opened:
         yield opened
 
 
@@ -122,8 +122,8 @@ async def test_a_caller_that_cancels_a_blocking_send_finds_its_task_later(grpc_s
     assert (await calls.ListTasks(ListTasksRequest(), metadata=grpc_server.owner)).total_size == 1
 
 
-async def test_streams_end_with_a_retry_delay_when_the_server_stops(sqlite_url: str) -> None:
-    async with open_grpc_server(sqlite_url) as grpc_server, grpc_server.calls() as calls:
+async def test_streams_end_with_a_retry_delay_when_the_server_stops(surface_url: str) -> None:
+    async with open_grpc_server(surface_url) as grpc_server, grpc_server.calls() as calls:
         request = SubscribeToTaskRequest(id=await held(grpc_server, calls, "it"))
         streams = [calls.SubscribeToTask(request, metadata=grpc_server.owner) for _ in range(3)]
         for call in streams:

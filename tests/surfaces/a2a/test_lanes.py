@@ -147,9 +147,9 @@ async def test_any_text_is_a_valid_context_id_with_a_lane_of_its_own(
 
 
 @requirement("S1.queue.limit", "S1.x.cancel.leaves")
-async def test_a_full_queue_refuses_without_a_task_and_accepts_again_after_a_cancel(sqlite_url: str) -> None:
+async def test_a_full_queue_refuses_without_a_task_and_accepts_again_after_a_cancel(surface_url: str) -> None:
     settings = Settings(runs=RunsSettings(lane_queue_max=2))
-    async with open_http_server(sqlite_url, settings=settings) as server, server.client() as client:
+    async with open_http_server(surface_url, settings=settings) as server, server.client() as client:
         await hold(server, client, "it", contextId="c")
         queued = [await send(client, f"line {n}", contextId="c", at_once=True) for n in range(2)]
         late: Json = {"message": message("too late", contextId="c")}

@@ -300,12 +300,12 @@ async def test_after_a_server_stops_in_the_middle_the_next_one_continues(store_u
 
 
 @requirement("S1.push.deliver")
-async def test_many_webhooks_of_a_slow_host_leave_slots_for_others_and_are_all_served(sqlite_url: str) -> None:
+async def test_many_webhooks_of_a_slow_host_leave_slots_for_others_and_are_all_served(surface_url: str) -> None:
     gate = Gate()
     with ScriptedGateway() as slow, ScriptedGateway() as quick:
         accepting(quick)
         slow.rule = lambda request: Answer(status=204, pieces=[], before=gate)
-        async with open_engine(sqlite_url) as engine, pushing(engine):
+        async with open_engine(surface_url) as engine, pushing(engine):
             crowd = [await deliver_message(engine, f"slow{n}") for n in range(WEBHOOKS_PER_HOST_AT_A_TIME + 3)]
             for run in crowd:
                 await add_webhook(engine, run, hook_of(slow))
@@ -424,10 +424,10 @@ async def test_a_host_that_resolves_to_a_private_address_later_is_not_called(
 
 
 @requirement("S1.push.guard")
-async def test_a_private_address_is_called_only_if_the_operator_allows_it(sqlite_url: str) -> None:
+async def test_a_private_address_is_called_only_if_the_operator_allows_it(surface_url: str) -> None:
     with ScriptedGateway() as receiver:
         accepting(receiver)
-        async with open_engine(sqlite_url) as engine:
+        async with open_engine(surface_url) as engine:
             run = await deliver_message(engine)
             await add_webhook(engine, run, hook_of(receiver))
             async with pushing(engine, A2aPushSettings()):

@@ -137,9 +137,9 @@ async def test_configs_survive_a_restart(store_url: str) -> None:
 
 
 @requirement("S1.push.config")
-async def test_if_push_is_disabled_the_card_says_so_and_every_method_refuses(sqlite_url: str) -> None:
+async def test_if_push_is_disabled_the_card_says_so_and_every_method_refuses(surface_url: str) -> None:
     settings = Settings(a2a=A2aSettings(push=A2aPushSettings(enabled=False)))
-    async with open_http_server(sqlite_url, settings=settings) as server, server.client() as client:
+    async with open_http_server(surface_url, settings=settings) as server, server.client() as client:
         card = (await client.get("/.well-known/agent-card.json")).json()
         assert not card["capabilities"].get("pushNotifications", False)
         task_id = await task(client)
@@ -153,9 +153,9 @@ async def test_if_push_is_disabled_the_card_says_so_and_every_method_refuses(sql
 
 
 @requirement("S1.push.config")
-async def test_if_push_is_disabled_a_message_with_a_config_is_refused_without_a_task(sqlite_url: str) -> None:
+async def test_if_push_is_disabled_a_message_with_a_config_is_refused_without_a_task(surface_url: str) -> None:
     without = Settings(a2a=A2aSettings(push=A2aPushSettings(enabled=False)))
-    async with open_http_server(sqlite_url, settings=without) as server, server.client() as client:
+    async with open_http_server(surface_url, settings=without) as server, server.client() as client:
         message = {"messageId": "m-1", "role": "ROLE_USER", "parts": [{"text": "hello"}]}
         configuration = {"taskPushNotificationConfig": FULL}
         answer = await call(client, "SendMessage", {"message": message, "configuration": configuration})
@@ -229,9 +229,9 @@ async def test_host_names_are_resolved_before_they_are_accepted() -> None:
 
 
 @requirement("S1.push.guard")
-async def test_private_addresses_are_accepted_if_the_operator_allows_them(sqlite_url: str) -> None:
+async def test_private_addresses_are_accepted_if_the_operator_allows_them(surface_url: str) -> None:
     settings = Settings(a2a=A2aSettings(push=A2aPushSettings(allow_private_addresses=True)))
-    async with open_http_server(sqlite_url, settings=settings) as server, server.client() as client:
+    async with open_http_server(surface_url, settings=settings) as server, server.client() as client:
         task_id = await task(client)
         for url in ("http://127.0.0.1:9/hook", "http://receiver.lan/hook"):
             assert (await created(client, task_id, url=url))["url"] == url

@@ -116,8 +116,8 @@ async def test_tool_calls_are_not_part_of_the_history(client: httpx.AsyncClient)
 
 
 @requirement("S1.history.length")
-async def test_the_history_is_as_long_as_requested(sqlite_url: str) -> None:
-    async with open_http_server(sqlite_url, works=False) as server, server.client() as client:
+async def test_the_history_is_as_long_as_requested(surface_url: str) -> None:
+    async with open_http_server(surface_url, works=False) as server, server.client() as client:
         task = await send(client, "line 0", at_once=True)
         for n in range(1, 104):
             await end(server.db, await begin(server.db), NeedsInput(question="more?"))

@@ -55,9 +55,9 @@ async def test_a_send_waits_for_the_end_and_returns_the_reply(on_either: httpx.A
 
 
 @requirement("S1.send.blocking")
-async def test_a_send_waits_no_longer_than_the_settings_say(sqlite_url: str) -> None:
+async def test_a_send_waits_no_longer_than_the_settings_say(surface_url: str) -> None:
     settings = Settings(a2a=A2aSettings(blocking_wait_seconds=1))
-    async with open_http_server(sqlite_url, settings=settings) as server, server.client() as client:
+    async with open_http_server(surface_url, settings=settings) as server, server.client() as client:
         async with asyncio.timeout(8):
             task = await send(client, "hold long")
         assert state(task) == WORKING

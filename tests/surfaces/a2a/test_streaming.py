@@ -206,8 +206,8 @@ async def test_changes_between_reading_the_task_and_following_it_are_not_lost(st
 
 
 @requirement("S1.x.stream.durable")
-async def test_a_task_read_at_a_change_shows_nothing_later(sqlite_url: str) -> None:
-    async with open_http_server(sqlite_url, works=False) as server, server.client() as client:
+async def test_a_task_read_at_a_change_shows_nothing_later(surface_url: str) -> None:
+    async with open_http_server(surface_url, works=False) as server, server.client() as client:
         task, access = await send(client, "hello", at_once=True), await server.access_of()
         held = await begin(server.db)
         await add(server.db, held, "one", "a")
@@ -221,10 +221,10 @@ async def test_a_task_read_at_a_change_shows_nothing_later(sqlite_url: str) -> N
 
 @requirement("S1.stream.subscribe")
 async def test_a_client_that_does_not_read_is_cut_off_and_blocks_nobody(
-    sqlite_url: str, monkeypatch: pytest.MonkeyPatch
+    surface_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(framing, "STREAM_SEND_SECONDS_MAX", 1.0)
-    async with open_http_server(sqlite_url, works=False) as server, server.client() as client:
+    async with open_http_server(surface_url, works=False) as server, server.client() as client:
         task = await send(client, "hello", at_once=True)
         held = await begin(server.db)
         async with subscribe(client, task) as lazy, subscribe(client, task) as eager:
@@ -243,8 +243,8 @@ async def test_a_client_that_does_not_read_is_cut_off_and_blocks_nobody(
                 await lazy.rest()
 
 
-async def test_a_stream_ends_when_the_server_stops(sqlite_url: str) -> None:
-    async with open_http_server(sqlite_url) as server, server.client() as client:
+async def test_a_stream_ends_when_the_server_stops(surface_url: str) -> None:
+    async with open_http_server(surface_url) as server, server.client() as client:
         task = await send(client, "hold it", at_once=True)
         await server.agent.reached("it")
         async with subscribe(client, task) as stream:

@@ -226,9 +226,9 @@ async def play(server: HttpServer, numbers: list[int]) -> None:
 
 
 @pytest.fixture
-async def idle_server(sqlite_url: str) -> Any:
+async def idle_server(surface_url: str) -> Any:
     """A server without workers."""
-    async with open_http_server(sqlite_url, works=False) as opened:
+    async with open_http_server(surface_url, works=False) as opened:
         yield opened
 
 

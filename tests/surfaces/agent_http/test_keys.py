@@ -68,8 +68,8 @@ async def test_a_key_is_valid_before_anything_was_sent_under_it(server: HttpServ
     server.agent.release("first")
 
 
-async def test_a_lane_with_nothing_but_a_queued_run_is_valid(sqlite_url: str) -> None:
-    async with open_http_server(sqlite_url, works=False) as server, server.client() as owner:
+async def test_a_lane_with_nothing_but_a_queued_run_is_valid(surface_url: str) -> None:
+    async with open_http_server(surface_url, works=False) as server, server.client() as owner:
         await start(owner, "wait", sessionKey=TASK)
         token = await agent_token(server, owner)
         async with server.client(token) as agent:
@@ -89,9 +89,9 @@ async def test_a_session_key_alone_is_no_credential(server: HttpServer, client: 
 
 
 @requirement("S0.agent.credential")
-async def test_on_loopback_a_key_speaks_for_itself_where_the_settings_say_so(sqlite_url: str) -> None:
+async def test_on_loopback_a_key_speaks_for_itself_where_the_settings_say_so(surface_url: str) -> None:
     settings = structs.replace(Settings(), agent_http=AgentHttpSettings(session_key_auth="loopback"))
-    async with open_http_server(sqlite_url, settings=settings) as server, server.client() as owner:
+    async with open_http_server(surface_url, settings=settings) as server, server.client() as owner:
         await send_and_wait(owner, "hello", sessionKey=TASK)
         async with server.client(None) as local:
             assert (await status(local, TASK)).json()["sessionKey"] == TASK

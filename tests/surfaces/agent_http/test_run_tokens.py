@@ -118,8 +118,8 @@ def shown(entry: Entry) -> tuple[Any, ...]:
     return entry.type, entry.role, content, details, entry.author, entry.session_id, entry.channel
 
 
-async def test_what_the_model_said_beside_it_is_kept_with_the_call_and_shown_to_it_again(sqlite_url: str) -> None:
-    async with held_run(sqlite_url) as held:
+async def test_what_the_model_said_beside_it_is_kept_with_the_call_and_shown_to_it_again(surface_url: str) -> None:
+    async with held_run(surface_url) as held:
         await held.call("request_input", QUESTION)
         await held.return_step()
         await held.answer("the blue one")
@@ -134,9 +134,9 @@ async def test_what_the_model_said_beside_it_is_kept_with_the_call_and_shown_to_
     assert sent[1]["call_id"] == sent[2]["call_id"]
 
 
-async def test_calls_that_come_with_the_step_are_not_made_any_more(sqlite_url: str) -> None:
+async def test_calls_that_come_with_the_step_are_not_made_any_more(surface_url: str) -> None:
     steps = json.dumps([["hold", "here"], ["artifact_add", {"text": "too late"}]])
-    async with held_run(sqlite_url, f"do {steps}") as held:
+    async with held_run(surface_url, f"do {steps}") as held:
         await held.call("request_input", QUESTION)
         assert (await held.return_step())["state"] == "waiting"
         assert (await held.answer("thanks"))["state"] == "completed"
@@ -191,9 +191,9 @@ async def test_of_ends_asked_for_at_once_one_is_taken(store_url: str) -> None:
     [("request_input", QUESTION, INPUT_REQUIRED), ("decline", {"reason": "Which one?"}, REJECTED)],
 )
 async def test_a_task_over_a2a_comes_to_the_same_states(
-    sqlite_url: str, tool: str, arguments: Json, shown_as: str
+    surface_url: str, tool: str, arguments: Json, shown_as: str
 ) -> None:
-    async with open_http_server(sqlite_url, run_tokens=True) as server, server.client() as owner:
+    async with open_http_server(surface_url, run_tokens=True) as server, server.client() as owner:
         task = await send(owner, "hold here", at_once=True)
         await server.agent.reached("here")
         async with server.client(server.agent.tokens[task["id"]]) as tools:
@@ -204,8 +204,8 @@ async def test_a_task_over_a2a_comes_to_the_same_states(
     assert (state(seen), text_of(seen)) == (shown_as, "Which one?")
 
 
-async def test_on_a_server_that_is_stopping_a_turn_is_still_brought_to_its_end(sqlite_url: str) -> None:
-    async with held_run(sqlite_url) as held:
+async def test_on_a_server_that_is_stopping_a_turn_is_still_brought_to_its_end(surface_url: str) -> None:
+    async with held_run(surface_url) as held:
         held.server.drain.set()
         assert (await held.call("session_status", {})).status_code == 200
         assert (await held.call("request_input", QUESTION)).status_code == 200
@@ -240,9 +240,9 @@ async def test_a_token_is_handed_out_where_the_gateway_is_set_so_and_ends_with_i
 
 @pytest.mark.parametrize("name", ["text", "dataBase64"])
 async def test_a_part_of_an_artifact_has_as_many_bytes_as_is_said_whether_it_is_a_text_or_a_file(
-    sqlite_url: str, name: str
+    surface_url: str, name: str
 ) -> None:
-    async with held_run(sqlite_url) as held:
+    async with held_run(surface_url) as held:
         whole, more = (b"x" * size for size in (ARTIFACT_BYTES_MAX, ARTIFACT_BYTES_MAX + 1))
         if name == "dataBase64":
             whole, more = b64encode(whole), b64encode(more)

@@ -29,8 +29,8 @@ async def test_a_write_under_an_idempotency_key_is_done_once(either_server: Http
         assert (other.status_code, other.json()["error"]["code"]) == (409, "idempotency_mismatch")
 
 
-async def test_a_server_that_is_stopping_reads_and_writes_nothing_new(sqlite_url: str) -> None:
-    async with open_http_server(sqlite_url) as server, server.client() as owner:
+async def test_a_server_that_is_stopping_reads_and_writes_nothing_new(surface_url: str) -> None:
+    async with open_http_server(surface_url) as server, server.client() as owner:
         await send_and_wait(owner, "hello", sessionKey="agent:main:task:target")
         server.drain.set()
         said = {"sessionKey": "agent:main:task:target", "message": "late"}

@@ -107,9 +107,9 @@ async def test_making_a_session_names_the_agent(client: httpx.AsyncClient) -> No
 
 
 @requirement("S2.key.scope.global")
-async def test_with_one_scope_for_all_every_direct_chat_is_the_main_lane(sqlite_url: str) -> None:
+async def test_with_one_scope_for_all_every_direct_chat_is_the_main_lane(surface_url: str) -> None:
     settings = Settings(sessions=SessionsSettings(scope="global"))
-    async with open_http_server(sqlite_url, settings=settings) as server, server.client() as client:
+    async with open_http_server(surface_url, settings=settings) as server, server.client() as client:
         made = (await client.post("/api/sessions", json={"conversationKey": "my-first-chat", **TAB})).json()
         assert made == {"sessionId": "main", "sessionKey": "agent:main:main"}
         assert (await active(client))["sessionId"] == "main"

@@ -182,9 +182,9 @@ async def test_a_header_that_names_two_tokens_is_refused(server: HttpServer) -> 
 
 
 @pytest.fixture
-async def trusting(sqlite_url: str) -> AsyncIterator[HttpServer]:
+async def trusting(surface_url: str) -> AsyncIterator[HttpServer]:
     """A house that lets callers on its own machine in without a token."""
-    async with open_http_server(sqlite_url, settings=Settings(auth=AuthSettings(mode="loopback"))) as opened:
+    async with open_http_server(surface_url, settings=Settings(auth=AuthSettings(mode="loopback"))) as opened:
         yield opened
 
 

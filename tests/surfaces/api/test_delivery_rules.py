@@ -99,9 +99,9 @@ async def open_chat(client: httpx.AsyncClient) -> None:
 @pytest.mark.anyio
 @requirement("P.door", "S2.policy.enforced")
 @pytest.mark.parametrize("way", WAYS)
-async def test_no_way_in_goes_past_the_policy(sqlite_url: str, way: Way) -> None:
+async def test_no_way_in_goes_past_the_policy(surface_url: str, way: Way) -> None:
     settings = Settings(sessions=SessionsSettings(send_policy=SendPolicySettings(default="deny")))
-    async with open_http_server(sqlite_url, settings=settings) as server, server.client() as client:
+    async with open_http_server(surface_url, settings=settings) as server, server.client() as client:
         await open_chat(client)
         assert await way(server, client, "hello") in ("send_denied", "forbidden")
         assert (await client.get("/api/runs")).json()["runs"] == []
@@ -110,9 +110,9 @@ async def test_no_way_in_goes_past_the_policy(sqlite_url: str, way: Way) -> None
 @pytest.mark.anyio
 @requirement("P.door", "S1.queue.limit")
 @pytest.mark.parametrize("way", WAYS)
-async def test_no_way_in_goes_past_the_limit_of_a_lane(sqlite_url: str, way: Way) -> None:
+async def test_no_way_in_goes_past_the_limit_of_a_lane(surface_url: str, way: Way) -> None:
     settings = Settings(runs=RunsSettings(lane_queue_max=1))
-    async with open_http_server(sqlite_url, settings=settings) as server, server.client() as client:
+    async with open_http_server(surface_url, settings=settings) as server, server.client() as client:
         await open_chat(client)
         await way(server, client, "hold gate")
         await server.agent.reached("gate")

@@ -39,9 +39,9 @@ async def test_a_draining_server_is_not_ready(server: HttpServer, nobody: httpx.
     assert answer.json()["checks"]["dispatcher"] == "failed"
 
 
-async def test_a_gateway_that_is_down_degrades_and_does_not_fail(sqlite_url: str) -> None:
+async def test_a_gateway_that_is_down_degrades_and_does_not_fail(surface_url: str) -> None:
     up = {"builtin": True, "far": False}
-    async with open_http_server(sqlite_url, works=False, gateways_up=up) as server, server.client(None) as nobody:
+    async with open_http_server(surface_url, works=False, gateways_up=up) as server, server.client(None) as nobody:
         answer = await nobody.get("/readyz")
     assert answer.status_code == 200
     assert answer.json()["checks"]["gateway"] == "degraded"
@@ -49,16 +49,16 @@ async def test_a_gateway_that_is_down_degrades_and_does_not_fail(sqlite_url: str
 
 
 async def test_many_who_ask_at_once_and_again_cause_one_check_of_the_gateways(
-    sqlite_url: str, gateway: ScriptedGateway
+    surface_url: str, gateway: ScriptedGateway
 ) -> None:
-    async with open_server(sqlite_url, gateways_to(gateway)) as server:
+    async with open_server(surface_url, gateways_to(gateway)) as server:
         assert await levels(server, times=30) == await levels(server, times=30) == {"ok"}
     assert gateway.connections == 1
 
 
-async def test_all_who_ask_at_once_are_told_what_the_one_check_finds(sqlite_url: str) -> None:
+async def test_all_who_ask_at_once_are_told_what_the_one_check_finds(surface_url: str) -> None:
     down = GatewaySettings(kind="responses", base_url="http://127.0.0.1:9")
-    async with open_server(sqlite_url, {"default": down}) as server:
+    async with open_server(surface_url, {"default": down}) as server:
         assert await levels(server, times=30) == {"degraded"}
 
 
@@ -70,8 +70,8 @@ async def levels(server: Server, times: int) -> set[str]:
     return {answer.json()["checks"]["gateway"] for answer in answers}
 
 
-async def test_a_store_that_is_gone_is_told(sqlite_url: str) -> None:
-    async with open_http_server(sqlite_url, works=False) as server, server.client(None) as nobody:
+async def test_a_store_that_is_gone_is_told(surface_url: str) -> None:
+    async with open_http_server(surface_url, works=False) as server, server.client(None) as nobody:
         await server.db.close()
         assert (await nobody.get("/healthz")).status_code == 200
         answer = await nobody.get("/readyz")
@@ -157,13 +157,15 @@ async def test_figures_are_open_on_this_machine_and_the_owner_s_from_afar(server
 
 
 async def test_figures_have_dotted_names_and_histograms_their_count(client: httpx.AsyncClient) -> None:
-    METRICS.observe("runs.wait.seconds", 0.2, provenance="test")
-    METRICS.count("test.count", 1_234_567, tool='a"b')
+    # All tests of a process share the figures, and this one may run twice.
+    port = client.base_url.port
+    METRICS.observe("runs.wait.seconds", 0.2, provenance=f"test {port}")
+    METRICS.count("test.count", 1_234_567, tool=f'a"b{port}')
     shown = (await client.get("/api/metrics")).json()["metrics"]
-    waits = next(one for one in shown if one["labels"] == {"provenance": "test"})
+    waits = next(one for one in shown if one["labels"] == {"provenance": f"test {port}"})
     assert (waits["name"], waits["type"], waits["value"], waits["count"]) == ("runs.wait.seconds", "histogram", 0.2, 1)
     text = (await client.get("/metrics")).text
-    assert 'carrel_test_count_total{tool="a\\"b"} 1234567' in text
+    assert f'carrel_test_count_total{{tool="a\\"b{port}"}} 1234567' in text
     assert 'carrel_runs_wait_seconds_bucket{provenance="test",le="+Inf"} 1' in text
     assert 'carrel_runs_wait_seconds_sum{provenance="test"} 0.2' in text
 

@@ -96,16 +96,16 @@ async def test_every_pair_of_task_and_agent_has_one_session(either_server: HttpS
 
 
 @requirement("S0.route.flag.sessions")
-async def test_without_task_scoped_sessions_a_task_is_heard_in_the_main_lane(sqlite_url: str) -> None:
-    async with open_http_server(sqlite_url) as server, server.client() as client:
+async def test_without_task_scoped_sessions_a_task_is_heard_in_the_main_lane(surface_url: str) -> None:
+    async with open_http_server(surface_url) as server, server.client() as client:
         scoped = await send_and_wait(client, "scoped", taskId="task_1")
         owner = server.owner
     settings = Settings(sessions=SessionsSettings(task_scoped=False))
-    async with open_http_server(sqlite_url, settings=settings) as server, server.client(owner) as client:
+    async with open_http_server(surface_url, settings=settings) as server, server.client(owner) as client:
         based = await send_and_wait(client, "based", taskId="task_1")
         assert (based["sessionKey"], based["taskId"]) == ("agent:main:main", "task_1")
         assert (await session_of(client, scoped["sessionKey"]))["closedAt"] is None
-    async with open_http_server(sqlite_url) as server, server.client(owner) as client:
+    async with open_http_server(surface_url) as server, server.client(owner) as client:
         again = await send_and_wait(client, "scoped again", taskId="task_1")
         assert (again["sessionId"], again["generation"]) == (scoped["sessionId"], 1)
 

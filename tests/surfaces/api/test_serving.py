@@ -44,9 +44,9 @@ async def test_what_has_no_endpoint_is_refused_in_the_same_form(client: httpx.As
 
 
 async def test_an_endpoint_that_breaks_tells_its_id_and_nothing_else(
-    sqlite_url: str, caplog: pytest.LogCaptureFixture
+    surface_url: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async with open_http_server(sqlite_url) as server:
+    async with open_http_server(surface_url) as server:
         # The house is taken from under an endpoint, as a fault in the program would.
         server.assembly.app.state.readiness._house = None
         async with server.client() as client:

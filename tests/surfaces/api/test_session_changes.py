@@ -87,7 +87,7 @@ async def test_a_patch_sets_what_it_names_and_null_inherits(client: httpx.AsyncC
 
 
 @requirement("S2.policy.rules", "S2.policy.kind", "S2.policy.enforced")
-async def test_rules_refuse_by_channel_and_kind_of_chat(sqlite_url: str) -> None:
+async def test_rules_refuse_by_channel_and_kind_of_chat(surface_url: str) -> None:
     rules = (
         SendRule(action="deny", match=SendMatch(channel="discord", chat_type="group")),
         SendRule(action="allow", match=SendMatch(channel="discord")),
@@ -95,7 +95,7 @@ async def test_rules_refuse_by_channel_and_kind_of_chat(sqlite_url: str) -> None
         SendRule(action="deny", match=SendMatch(channel="web")),
     )
     settings = Settings(sessions=SessionsSettings(send_policy=SendPolicySettings(rules=rules)))
-    async with open_http_server(sqlite_url, settings=settings) as server, server.client() as client:
+    async with open_http_server(surface_url, settings=settings) as server, server.client() as client:
         for reference in ("agent:main:discord:group:1", "agent:main:discord:group:2", "cron:daily"):
             denied = await client.post("/api/runs", json={"message": "x", "sessionKey": reference})
             assert refused(denied) == (403, "send_denied", None)
@@ -107,9 +107,9 @@ async def test_rules_refuse_by_channel_and_kind_of_chat(sqlite_url: str) -> None
 
 
 @requirement("S2.policy.rules", "S2.policy.override", "S2.policy.patch")
-async def test_a_sessions_own_word_beats_the_rules(sqlite_url: str) -> None:
+async def test_a_sessions_own_word_beats_the_rules(surface_url: str) -> None:
     settings = Settings(sessions=SessionsSettings(send_policy=SendPolicySettings(default="deny")))
-    async with open_http_server(sqlite_url, settings=settings) as server, server.client() as client:
+    async with open_http_server(surface_url, settings=settings) as server, server.client() as client:
         made = (await client.post("/api/sessions", json={})).json()["sessionKey"]
         assert refused(await client.post("/api/runs", json={"message": "x", "sessionKey": made}))[1] == "send_denied"
         row = (await client.patch(f"/api/sessions/{made}", json={"sendPolicy": "allow"})).json()["session"]
@@ -122,9 +122,9 @@ async def test_a_sessions_own_word_beats_the_rules(sqlite_url: str) -> None:
 
 
 @requirement("S1.queue.limit", "S2.x.queue.nodrop")
-async def test_at_the_limit_the_sender_is_told_and_nothing_is_dropped(sqlite_url: str) -> None:
+async def test_at_the_limit_the_sender_is_told_and_nothing_is_dropped(surface_url: str) -> None:
     settings = Settings(runs=RunsSettings(lane_queue_max=2))
-    async with open_http_server(sqlite_url, settings=settings) as server, server.client() as client:
+    async with open_http_server(surface_url, settings=settings) as server, server.client() as client:
         held = await start(client, "hold gate")
         await server.agent.reached("gate")
         kept = [await start(client, f"line {number}") for number in range(2)]

@@ -117,9 +117,9 @@ async def test_a_cursor_that_cannot_be_followed_resets_the_stream(
 
 
 @requirement("S4.x.feed.slow")
-async def test_too_much_missed_after_the_filters_resets_the_stream(sqlite_url: str) -> None:
+async def test_too_much_missed_after_the_filters_resets_the_stream(surface_url: str) -> None:
     settings = Settings(events=EventsSettings(replay_max=10))
-    async with open_http_server(sqlite_url, settings=settings) as server, server.client() as client:
+    async with open_http_server(surface_url, settings=settings) as server, server.client() as client:
         start = (await client.get("/api/changes")).json()["seq"]
         for text in ("one", "two", "three"):
             await finish(client, text)
@@ -282,9 +282,9 @@ async def test_a_reader_that_does_not_read_is_cut_off_and_resumes(
         assert len([await follower.next() for _ in range(100)]) == 100
 
 
-async def test_streams_end_when_the_server_stops(sqlite_url: str) -> None:
+async def test_streams_end_when_the_server_stops(surface_url: str) -> None:
     async with contextlib.AsyncExitStack() as outside:
-        async with open_http_server(sqlite_url) as server:
+        async with open_http_server(surface_url) as server:
             client = await outside.enter_async_context(server.client())
             followers = [await outside.enter_async_context(follow(client)) for _ in range(3)]
             for follower in followers:

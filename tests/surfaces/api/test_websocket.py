@@ -333,8 +333,8 @@ async def test_another_account_hears_nothing_of_the_same_key(server: HttpServer,
         assert "secret" not in str(heard)
 
 
-async def test_a_line_ends_with_the_server(sqlite_url: str) -> None:
-    async with open_http_server(sqlite_url) as server, line(server) as chat:
+async def test_a_line_ends_with_the_server(surface_url: str) -> None:
+    async with open_http_server(surface_url) as server, line(server) as chat:
         await chat.bind(sessionId="my-own-chat")
         server.house.closing.set()
         assert await chat.closed() == 1001

@@ -95,19 +95,19 @@ async def test_what_feeds_a_turn_is_offered_to_the_token_of_a_run_alone(
         ({"Host": "caller.lan:8787"}, 200),
     ],
 )
-async def test_a_foreign_name_does_not_lead_here(sqlite_url: str, headers: dict[str, str], status: int) -> None:
+async def test_a_foreign_name_does_not_lead_here(surface_url: str, headers: dict[str, str], status: int) -> None:
     reached = ServerSettings(public_url="https://carrel.example", host="caller.lan")
     settings = structs.replace(Settings(), server=reached)
-    async with open_http_server(sqlite_url, settings=settings, works=False) as server, server.client() as owner:
+    async with open_http_server(surface_url, settings=settings, works=False) as server, server.client() as owner:
         assert (await ask(owner, "tools/list", headers=headers)).status_code == status
         assert (await owner.get("/.well-known/oauth-protected-resource")).json()["resource"] == (
             "https://carrel.example/mcp"
         )
 
 
-async def test_a_server_that_trusts_its_machine_asks_for_no_token(sqlite_url: str) -> None:
+async def test_a_server_that_trusts_its_machine_asks_for_no_token(surface_url: str) -> None:
     settings = structs.replace(Settings(), auth=AuthSettings(mode="loopback"))
-    async with open_http_server(sqlite_url, settings=settings, works=False) as server, server.client(None) as local:
+    async with open_http_server(surface_url, settings=settings, works=False) as server, server.client(None) as local:
         assert (await ask(local, "tools/list")).status_code == 200
         assert (await ask(local, "tools/list", headers={"X-Forwarded-For": "192.0.2.1"})).status_code == 401
 

@@ -44,8 +44,8 @@ async def held_run(url: str, era: str, session: str = "agent:main:task:task_1") 
 
 @requirement("S0.x.parity")
 @pytest.mark.parametrize("era", ERAS)
-async def test_a_client_in_a_run_asks_back_and_the_answer_continues_the_run(sqlite_url: str, era: str) -> None:
-    async with held_run(sqlite_url, era) as held:
+async def test_a_client_in_a_run_asks_back_and_the_answer_continues_the_run(surface_url: str, era: str) -> None:
+    async with held_run(surface_url, era) as held:
         asked = await held.mcp.call_tool("request_input", QUESTION)
         assert (asked.is_error, asked.structured_content) == (False, {"ok": True, "waitingFor": "input"})
         second = await held.mcp.call_tool("decline", {"reason": "No."})
@@ -57,8 +57,8 @@ async def test_a_client_in_a_run_asks_back_and_the_answer_continues_the_run(sqli
 
 
 @requirement("S1.decline")
-async def test_a_client_in_a_run_declines_it(sqlite_url: str) -> None:
-    async with held_run(sqlite_url, ERAS[-1]) as held:
+async def test_a_client_in_a_run_declines_it(surface_url: str) -> None:
+    async with held_run(surface_url, ERAS[-1]) as held:
         declined = await held.mcp.call_tool("decline", {"reason": "Not for me."})
         assert (declined.is_error, declined.structured_content) == (False, {"ok": True, "declined": True})
         ended = await held.return_step()
@@ -66,8 +66,8 @@ async def test_a_client_in_a_run_declines_it(sqlite_url: str) -> None:
 
 
 @requirement("S0.x.parity", "P.tool.once")
-async def test_in_a_run_the_model_a_client_and_plain_http_have_the_very_same_tools(sqlite_url: str) -> None:
-    async with held_run(sqlite_url, ERAS[-1]) as held:
+async def test_in_a_run_the_model_a_client_and_plain_http_have_the_very_same_tools(surface_url: str) -> None:
+    async with held_run(surface_url, ERAS[-1]) as held:
         model = {tool["name"]: tool for tool in held.server.agent.bodies[-1]["tools"]}
         mcp = {tool.name: tool for tool in (await held.mcp.list_tools()).tools}
         async with held.server.client(held.server.agent.tokens[held.run_id]) as run:
@@ -82,8 +82,8 @@ async def test_in_a_run_the_model_a_client_and_plain_http_have_the_very_same_too
 
 
 @requirement("S0.x.parity")
-async def test_what_a_profile_denies_is_denied_to_the_client_in_the_run_too(sqlite_url: str) -> None:
-    async with open_http_server(sqlite_url, run_tokens=True) as server, server.client() as owner:
+async def test_what_a_profile_denies_is_denied_to_the_client_in_the_run_too(surface_url: str) -> None:
+    async with open_http_server(surface_url, run_tokens=True) as server, server.client() as owner:
         await owner.patch("/api/agents/main", json={"tools": {"allow": ["*"], "deny": ["decline"], "ask": []}})
         run_id = (await start(owner, "hold here"))["runId"]
         await server.agent.reached("here")

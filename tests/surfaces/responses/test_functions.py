@@ -251,11 +251,11 @@ async def test_a_waiting_run_tells_people_what_it_waits_for(client: httpx.AsyncC
     assert answered.status_code == 409
 
 
-async def test_a_pending_call_outlives_its_house(sqlite_url: str) -> None:
-    async with open_http_server(sqlite_url) as server, server.client() as client:
+async def test_a_pending_call_outlives_its_house(surface_url: str) -> None:
+    async with open_http_server(surface_url) as server, server.client() as client:
         first = await respond(client, ROME, tools=[WEATHER])
         owner = server.owner
-    async with open_http_server(sqlite_url) as server, server.client(owner) as client:
+    async with open_http_server(surface_url) as server, server.client(owner) as client:
         second = await respond(
             client, [output(calls_of(first)[0], "sunny")], tools=[WEATHER], previous_response_id=first["id"]
         )  # fmt: skip
