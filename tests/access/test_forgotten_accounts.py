@@ -15,10 +15,8 @@ from tests.harness.watched_database import ACROSS_ACCOUNTS, ForgottenAccount
 BOUND = [
     "SELECT id FROM runs WHERE account_id = :account AND id = :id",
     "SELECT r.id FROM runs r WHERE r.account_id = :account AND (r.state = 'a' OR r.state = 'b') FOR UPDATE OF r",
-    "SELECT l.key FROM lanes l JOIN agents g ON g.account_id = l.account_id AND g.id = l.agent_id "
-    "WHERE l.account_id = :account",
-    "SELECT f.name, (SELECT count(*) FROM events e WHERE e.account_id = f.account_id) FROM followers f "
-    "WHERE f.account_id = :account",
+    "SELECT l.key FROM lanes l JOIN agents g ON g.account_id = l.account_id WHERE l.account_id = :account",
+    "SELECT (SELECT 1 FROM events e WHERE e.account_id = f.account_id) FROM followers f WHERE f.account_id = :account",
     "UPDATE runs SET state = CASE WHEN state = 'a' OR state = 'b' THEN 'c' END WHERE account_id = :account_id",
     "DELETE FROM tokens WHERE account_id = :account AND id IN (SELECT id FROM tokens WHERE account_id = :account)",
     "INSERT INTO runs (account_id, id) VALUES (:account, :id) ON CONFLICT (account_id, id) DO UPDATE SET id = :id",

@@ -33,7 +33,7 @@ fields. Lists take `limit` and `cursor` and return `nextCursor`. A POST that cre
 
 MEANINGS = {
     "agent_http.session_key_auth": "`loopback`: programs on this machine may call tools with only a session key",
-    "agents.workspaces_dir": "holds every agent's workspace, by account; empty means `workspaces` in `storage.data_dir`",
+    "agents.workspaces_dir": "holds all workspaces, by account; empty means `workspaces` in `storage.data_dir`",
     "agents.defaults.sandbox.session_tools_visibility": "`spawned`: a sandboxed agent sees only what it spawned",
     "agents.defaults.subagents.archive_after_minutes": "archive a child after this many idle minutes; 0 never",
     "agents.defaults.subagents.max_children": "sub-agents that one session may have at once",

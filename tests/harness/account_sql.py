@@ -93,7 +93,7 @@ def _sources(part: Group) -> Iterator[tuple[str, str]]:
     """(alias, table) of every table of the statement itself, without those of its subqueries."""
     for at, token in enumerate(part[:-1]):
         word, before = _word(token), _word(part[at - 1]) if at else ""
-        named = word in ("FROM", "JOIN") and before != "DISTINCT" or word == "INTO" or (word == "UPDATE" and not at)
+        named = (word in ("FROM", "JOIN") and before != "DISTINCT") or word == "INTO" or (word == "UPDATE" and not at)
         following = part[at + 1]
         if named and isinstance(following, str):
             rest = [token for token in part[at + 2 : at + 4] if _word(token) != "AS"]

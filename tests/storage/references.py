@@ -1,4 +1,4 @@
-"""Columns that name another row without being a foreign key, each with its reason. Remove one that no longer applies."""
+"""Columns that name another row and are not a foreign key, each with its reason. Remove what no longer applies."""
 
 OUTLIVES = "it outlives what it tells of, which may have been pruned"
 PRUNED = "the run it names may be pruned first, and SQLite cannot set one column of a composite key to NULL"

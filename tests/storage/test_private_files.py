@@ -27,6 +27,11 @@ def readable_by_others(folder: Path) -> list[str]:
     return [path.name for path in folder.rglob("*") if path.is_file() and path.stat().st_mode & 0o077]
 
 
+def open_to_all(folder: Path) -> None:
+    for path in folder.iterdir():
+        path.chmod(0o644)
+
+
 async def test_a_store_in_use_is_private_with_the_files_beside_it(tmp_path: Path) -> None:
     folder = tmp_path / "data"
     async with open_engine(f"sqlite:///{folder / 'carrel.db'}") as engine:
@@ -41,8 +46,7 @@ async def test_a_store_that_others_could_read_becomes_private_when_it_is_opened(
     migrate(f"sqlite:///{path}")
     held = open_file(path, "full")
     held.execute("UPDATE ticks SET value = value")
-    for file in tmp_path.iterdir():
-        file.chmod(0o644)
+    open_to_all(tmp_path)
     assert len(readable_by_others(tmp_path)) == 3
     async with open_engine(f"sqlite:///{path}"):
         assert readable_by_others(tmp_path) == []

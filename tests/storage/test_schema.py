@@ -80,9 +80,9 @@ REFERS = re.compile(r"(^|_)(key|ids?|by|from|for|author|recipient)$")
 
 def columns_that_name(url: str) -> set[tuple[str, str]]:
     """(table, column) of every column whose name says that it names a row."""
-    with apsw.Connection(str(sqlite_path(url))) as file:
-        sql = "SELECT m.name, c.name FROM sqlite_schema m JOIN pragma_table_info(m.name) c WHERE m.type = 'table'"
-        return {(table, column) for table, column in file.execute(sql) if REFERS.search(column)}
+    sql = "SELECT m.name, c.name FROM sqlite_schema m JOIN pragma_table_info(m.name) c WHERE m.type = 'table'"
+    rows = apsw.Connection(str(sqlite_path(url))).execute(sql)
+    return {(str(table), str(column)) for table, column in rows if REFERS.search(str(column))}
 
 
 @requirement("P.account.keys")

@@ -90,8 +90,8 @@ def store_before(path: Path, number: int) -> str:
             VALUES ('acc_1', 'agent:main:main', 'main', 'main', 'main', 'x', 0, 0);
         INSERT INTO runs (account_id, id, key, agent_id, seq, state, attempts_max, timeout_ms, actor_id, message_id,
             text, attachment_ids, provenance, provenance_kind, channel, created_at, updated_at)
-            VALUES ('acc_1', 'run_1', 'agent:main:main', 'main', 1, 'failed', 1, 0, 'x', 'm', 'kept', '[]', '{}', 'cron',
-            'api', 0, 0);
+            VALUES ('acc_1', 'run_1', 'agent:main:main', 'main', 1, 'failed', 1, 0, 'x', 'm', 'kept', '[]', '{}',
+            'cron', 'api', 0, 0);
     """)
     file.close()
     return f"sqlite:///{path}"
@@ -171,8 +171,8 @@ async def test_a_backup_never_replaces_a_file_and_a_restore_never_fills_a_store_
 
 
 FOREIGN_NAMES = [
-    "CREATE TABLE \"accounts (id) FROM STDIN; DROP TABLE runs; --\" (id TEXT)",
-    "ALTER TABLE agents ADD COLUMN \"id) FROM STDIN; DROP TABLE runs; --\" TEXT",
+    'CREATE TABLE "accounts (id) FROM STDIN; DROP TABLE runs; --" (id TEXT)',
+    'ALTER TABLE agents ADD COLUMN "id) FROM STDIN; DROP TABLE runs; --" TEXT',
     "ALTER TABLE agents ADD COLUMN password TEXT",
     "CREATE VIEW pg_user AS SELECT 1 AS usesuper",
     "DROP TABLE pointers",

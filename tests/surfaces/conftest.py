@@ -8,8 +8,7 @@ import pytest
 
 from tests.harness.server import HttpServer, open_http_server
 
-
-# One in so many tests of the surfaces runs on PostgreSQL as well; with `--store=postgres` all of them do, and only there.
+# One in so many tests of the surfaces runs on PostgreSQL as well; with `--store=postgres` all run there and only there.
 SHARE_ON_POSTGRES = 5
 
 

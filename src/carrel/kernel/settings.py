@@ -259,7 +259,7 @@ class AgentDefaultsSettings(Section, frozen=True, kw_only=True):
 
 
 class AgentsSettings(Section, frozen=True, kw_only=True):
-    """Settings for all agents; without a `workspaces_dir`, their workspaces are in `workspaces` in `storage.data_dir`."""
+    """Settings for all agents; without a `workspaces_dir`, workspaces are in `storage.data_dir`."""
 
     workspaces_dir: Annotated[str, Meta(pattern=r"^$|^[~/]", extra={"form": "an absolute path"})] = ""
     defaults: AgentDefaultsSettings = AgentDefaultsSettings()

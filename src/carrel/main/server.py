@@ -192,6 +192,9 @@ def _prepare_folder(data_dir: Path) -> None:
         raise Refusal(
             Code.STORAGE_UNAVAILABLE, f"Cannot make the data directory {data_dir} ({error.strerror})."
         ) from error
+    # Another user's file cannot be changed, and `carrel doctor` says so.
+    with contextlib.suppress(OSError):
+        (data_dir / "owner_token").chmod(0o600)
 
 
 async def _ensure_owner(db: Database, file: Path) -> None:

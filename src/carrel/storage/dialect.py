@@ -13,7 +13,7 @@ _ADDED_KEY = re.compile(r"^ALTER TABLE (\w+) ADD (FOREIGN KEY .*);$", re.MULTILI
 # SQLite cannot add a key to a table. Its manual says to write the table's text anew where no row changes its form.
 _KEY_IN_TEXT = r"""
 PRAGMA writable_schema=ON;
-UPDATE sqlite_schema SET sql = replace(sql, char(10) || ') STRICT', ',' || char(10) || '    \2' || char(10) || ') STRICT')
+UPDATE sqlite_schema SET sql = replace(sql, char(10) || ') STRICT', ', \2' || char(10) || ') STRICT')
     WHERE type = 'table' AND name = '\1';
 PRAGMA writable_schema=RESET;
 """

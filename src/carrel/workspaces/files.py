@@ -1,6 +1,6 @@
 """Placing files in a workspace and removing them. Blocking; call it in a thread.
 
-An agent may have put symbolic links anywhere in its workspace, or in place of it. So every folder below the folder of all
+An agent may have put symbolic links anywhere in its workspace, or in place of it. So every folder below the one of all
 workspaces is opened from its parent without following links, and all work is done relative to the opened folders.
 """
 

@@ -307,8 +307,11 @@ async def test_followers_at_one_place_share_one_read(server: HttpServer, client:
         for follower in followers:
             await follower.next()
         await finish(client, "to all of you")
-        heard = [[frame.id for frame in await follower.until("run.completed")] for follower in followers]
-    assert all(one == heard[0] for one in heard)
+        heard = [await follower.until("run.completed") for follower in followers]
+    # On PostgreSQL the first followers may still hear of what was settled while they came.
+    of_the_run = [[frame.id for frame in frames if frame.name.startswith("run.")] for frames in heard]
+    assert len(of_the_run[0]) > 1
+    assert all(one == of_the_run[0] for one in of_the_run)
 
 
 async def test_a_store_that_goes_away_cuts_streams_off_without_an_alarm(
