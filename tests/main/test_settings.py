@@ -103,6 +103,7 @@ DEFAULTS = {
     "tools.sessions_spawn.attachments.max_total_bytes": 5242880,
     "tools.sessions_spawn.attachments.retain_on_session_keep": False,
     "tools.sessions_spawn.attachments.dir": ".openclaw/attachments",
+    "agents.workspaces_dir": "",
     "agents.defaults.subagents.run_timeout_seconds": 0,
     "agents.defaults.subagents.archive_after_minutes": 60,
     "agents.defaults.subagents.max_children": 5,

@@ -119,7 +119,7 @@ async def test_open_responses_stay_in_the_callers_account(twins: Twins) -> None:
     continued = await post(twins.b, "and then?", previous_response_id=twins.response)
     assert continued.status_code == 200
     cancelled = await twins.b.post(f"/v1/responses/{twins.response}/cancel")
-    kept = await post(twins.b, "hi", {"x-carrel-session": MAIN})
+    kept = await post(twins.b, "hi", {"x-openclaw-session-key": MAIN})
     await check_own(twins, found.text, continued.text, cancelled.text, kept.text)
 
 
