@@ -63,6 +63,7 @@ def test_a_statement_across_accounts_joins_only_rows_of_one_account() -> None:
     logins = "SELECT t.id FROM logins l JOIN tokens t ON {} AND t.id = l.token_id WHERE l.secret_sha256 = :digest"
     assert unbound_tables(logins.format("t.account_id = l.account_id"), across=True) == ()
     assert unbound_tables(logins.format("1 = 1"), across=True) == ("tokens",)
+    assert unbound_tables("SELECT 1 FROM accounts a UNION ALL SELECT 1 FROM followers f", across=True) == ()
 
 
 def test_every_table_but_the_accounts_and_the_counter_belongs_to_accounts() -> None:

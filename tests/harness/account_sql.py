@@ -39,11 +39,9 @@ def account_tables() -> frozenset[str]:
 def unbound_tables(sql: str, *, across: bool = False) -> tuple[str, ...]:
     """Return the tables of a statement whose rows may be of any account.
 
-    With `across` the first table may be; every other must be of the same account as it.
+    With `across` the first table of each SELECT may be; every other must be of the same account as it.
     """
-    tokens = _nested(sql)
-    free = next(iter(dict(_sources(tokens))), "") if across else ""
-    return tuple(_walk(tokens, {}, free))
+    return tuple(_walk(_nested(sql), {}, across=across))
 
 
 def _nested(sql: str) -> Group:
@@ -60,14 +58,14 @@ def _nested(sql: str) -> Group:
     return stack[0]
 
 
-def _walk(group: Group, around: Sources, free: str = "") -> Iterator[str]:
+def _walk(group: Group, around: Sources, *, across: bool = False) -> Iterator[str]:
     """Yield what is not bound in a group of tokens; `around` are the tables that the group may refer to."""
     for part in _parts(group):
         seen = around
         if part and _word(part[0]) in _STARTS:
             sources = dict(_sources(part))
             seen = around | sources
-            yield from _unbound(part, sources, around, free)
+            yield from _unbound(part, sources, around, next(iter(sources), "") if across else "")
         for token in part:
             if isinstance(token, list):
                 yield from _walk(token, seen)

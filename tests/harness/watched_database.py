@@ -11,11 +11,11 @@ from typing import Any, TypeVar
 from carrel.storage import Database, Landing, LongTx, Tx
 from tests.harness.account_sql import unbound_tables
 from tests.harness.wrapped_database import WrappedDatabase
-from tests.house.exceptions import ASKER, ENGINE, STORE_SIGNATURES
+from tests.house.exceptions import ASKER, ENGINE, SERVER, STORE_SIGNATURES
 
 T = TypeVar("T")
 C = TypeVar("C")
-ACROSS_ACCOUNTS = {name for name, reason in STORE_SIGNATURES.items() if reason in (ASKER, ENGINE)}
+ACROSS_ACCOUNTS = {name for name, reason in STORE_SIGNATURES.items() if reason in (ASKER, ENGINE, SERVER)}
 
 
 class ForgottenAccount(AssertionError):

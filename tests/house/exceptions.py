@@ -2,6 +2,7 @@
 
 ASKER = "it finds out who the caller is"
 ENGINE = "the engine serves all accounts; every row it returns names its own"
+SERVER = "health looks at the whole server and tells nothing of an account"
 HELD = "it acts on a run that was read before, which names its account"
 
 # Functions of a store that do not begin with `tx, access`.
@@ -12,7 +13,7 @@ STORE_SIGNATURES = {
     "carrel.access.store.every_account": "maintenance goes through all accounts",
     "carrel.access.store.insert_account": "no one has access to an account that does not exist yet",
     "carrel.journal.follower_store.accounts_behind": ENGINE,
-    "carrel.journal.follower_store.feed_is_late": "health looks at the whole server and tells nothing of an account",
+    "carrel.journal.follower_store.feed_is_late": SERVER,
     "carrel.journal.follower_store.release_positions": ENGINE,
     "carrel.runs.queue_store.claim_due": ENGINE,
     "carrel.runs.queue_store.next_due": ENGINE,
