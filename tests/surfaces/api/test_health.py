@@ -166,8 +166,8 @@ async def test_figures_have_dotted_names_and_histograms_their_count(client: http
     assert (waits["name"], waits["type"], waits["value"], waits["count"]) == ("runs.wait.seconds", "histogram", 0.2, 1)
     text = (await client.get("/metrics")).text
     assert f'carrel_test_count_total{{tool="a\\"b{port}"}} 1234567' in text
-    assert 'carrel_runs_wait_seconds_bucket{provenance="test",le="+Inf"} 1' in text
-    assert 'carrel_runs_wait_seconds_sum{provenance="test"} 0.2' in text
+    assert f'carrel_runs_wait_seconds_bucket{{provenance="test {port}",le="+Inf"}} 1' in text
+    assert f'carrel_runs_wait_seconds_sum{{provenance="test {port}"}} 0.2' in text
 
 
 async def test_another_account_s_owner_sees_the_figures_of_its_own_lanes(
