@@ -98,8 +98,8 @@ def store_before(path: Path, number: int) -> str:
 
 
 def test_references_are_added_to_a_store_that_has_rows(tmp_path: Path) -> None:
-    url = store_before(tmp_path / "carrel.db", 13)
-    assert "0013_references" in migrate(url)
+    url = store_before(tmp_path / "carrel.db", 14)
+    assert "0014_references" in migrate(url)
     assert run_script(url, "SELECT text FROM runs") == [("kept",)]
     with pytest.raises(apsw.ConstraintError):
         run_script(url, "PRAGMA foreign_keys=ON; UPDATE runs SET agent_id = 'nobody'")
@@ -107,7 +107,7 @@ def test_references_are_added_to_a_store_that_has_rows(tmp_path: Path) -> None:
 
 
 def test_a_row_that_refers_to_nothing_stops_the_migration_and_nothing_is_changed(tmp_path: Path) -> None:
-    url = store_before(tmp_path / "carrel.db", 13)
+    url = store_before(tmp_path / "carrel.db", 14)
     run_script(url, "UPDATE runs SET agent_id = 'nobody'")
     with pytest.raises(apsw.ConstraintError, match="a row of runs refers to a row of agents"):
         migrate(url)
