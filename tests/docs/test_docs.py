@@ -94,6 +94,18 @@ def test_what_a_decision_is_enforced_by_exists() -> None:
             assert (ROOT / file).exists(), f"{page.name} names {file}, which does not exist"
 
 
+def test_every_attack_in_the_threat_model_names_a_test_that_exists() -> None:
+    rows = [
+        line for line in (ROOT / "docs" / "security.md").read_text(encoding="utf-8").splitlines() if "`tests/" in line
+    ]
+    assert len(rows) > 30
+    for row in rows:
+        for file, _, name in (proof.partition("::") for proof in re.findall(r"`(tests/[\w./:-]+)`", row)):
+            path = ROOT / file
+            assert path.exists(), f"{file} does not exist"
+            assert f"def {name}(" in path.read_text(encoding="utf-8") or not name, f"{file} has no {name}"
+
+
 def test_what_the_architecture_points_to_exists() -> None:
     files = re.findall(r"`(src/[\w./-]*)`", (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8"))
     assert files
