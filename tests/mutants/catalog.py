@@ -1,5 +1,10 @@
 """All mutants."""
 
+from tests.mutants.edge import EDGE
 from tests.mutants.engine import ENGINE
+from tests.mutants.gateways import GATEWAYS
+from tests.mutants.protocols import PROTOCOLS
+from tests.mutants.rights import RIGHTS
+from tests.mutants.wall import WALL
 
-MUTANTS = (*ENGINE,)
+MUTANTS = (*ENGINE, *RIGHTS, *WALL, *EDGE, *GATEWAYS, *PROTOCOLS)

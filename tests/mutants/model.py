@@ -14,7 +14,7 @@ _SECONDS_MAX = 600
 
 
 class Mutant(Struct, frozen=True):
-    """Replaces `old`, which occurs once in the file, by `new`; `tests` are the files or tests that must notice."""
+    """Replaces `old`, which occurs once in the file, by `new`; `tests` are the arguments of pytest that must notice."""
 
     name: str
     file: str
@@ -34,7 +34,8 @@ def fault_of(mutant: Mutant) -> str | None:
     found = path.read_text(encoding="utf-8").count(mutant.old) if path.exists() else 0
     if found != 1:
         return f"{mutant.name}: its text occurs {found} times in {mutant.path}"
-    missing = [test for test in mutant.tests.split() if not (ROOT / test.partition("::")[0]).exists()]
+    files = [word for word in mutant.tests.split() if word.startswith("tests/")]
+    missing = [file for file in files if not (ROOT / file).exists()]
     return f"{mutant.name}: there is no {missing[0]}" if missing else None
 
 

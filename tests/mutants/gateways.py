@@ -1,0 +1,118 @@
+"""Mutants of gateways: the guard of addresses, receipts of remote agents, the built-in agent."""
+
+from tests.mutants.model import Mutant
+
+GATEWAYS = (
+    Mutant(
+        "a card leads to another port of the same host unguarded",
+        "gateway/a2a/connection.py",
+        "_origin(interface.url) != _origin(self._settings.base_url)",
+        "_origin(interface.url)[1] != _origin(self._settings.base_url)[1]",
+        "tests/gateway/test_a2a_guard.py",
+    ),
+    Mutant(
+        "a public card leads into a private network",
+        "gateway/a2a/connection.py",
+        "public_only=is_elsewhere and not is_in_own_network(address),",
+        "public_only=False,",
+        "tests/gateway/test_a2a_guard.py",
+    ),
+    Mutant(
+        "another origin gets the gateway's key",
+        "gateway/a2a/connection.py",
+        "**({} if remote.is_elsewhere else self._authorization())",
+        "**self._authorization()",
+        "tests/gateway/test_a2a_guard.py",
+    ),
+    Mutant(
+        "a card from an unknown address counts as private",
+        "wire/guard.py",
+        "return parsed is not None and any(_plain(parsed) in network for network in _OWN)",
+        "return parsed is None or any(_plain(parsed) in network for network in _OWN)",
+        "tests/gateway/test_a2a_guard.py",
+    ),
+    Mutant(
+        "webhooks reach site-local addresses",
+        "wire/guard.py",
+        "(plain.version == 6 and plain not in _PUBLIC_IPV6)",
+        "False",
+        "tests/wire/test_guard.py",
+    ),
+    Mutant(
+        "webhooks reach special addresses",
+        "wire/guard.py",
+        "is_special = any(plain in network for network in _SPECIAL) or",
+        "is_special =",
+        "tests/wire/test_guard.py",
+    ),
+    Mutant(
+        "a receipt shows what a remote agent was never sent",
+        "gateway/a2a/gateway.py",
+        "    translates = True",
+        "    translates = False",
+        "tests/delivery/test_remote_agents.py",
+    ),
+    Mutant(
+        "a receipt of a remote agent is empty",
+        "gateway/a2a/gateway.py",
+        "        await step.on_send(request.body)\n",
+        "",
+        "tests/delivery/test_remote_agents.py",
+    ),
+    Mutant(
+        "a message sent again replaces the first on the receipt",
+        "delivery/step.py",
+        "    if not row.body:\n        update_step",
+        "    if True:\n        update_step",
+        "tests/delivery/test_remote_agents.py",
+    ),
+    Mutant(
+        "a receipt tells a time although nothing was sent",
+        "delivery/receipts.py",
+        "iso(row.sent_at) if row.body else None",
+        "iso(row.sent_at)",
+        "tests/delivery/test_remote_agents.py",
+    ),
+    Mutant(
+        "a remote agent is sent the message of another run",
+        "gateway/a2a/message.py",
+        "    newest = newest if step.message_at is None else step.message_at\n",
+        "",
+        "tests/gateway/test_a2a.py",
+    ),
+    Mutant(
+        "everybody who asks for readiness causes a check",
+        "surfaces/api/health.py",
+        "        self._checking = asyncio.Lock()",
+        "        self._checking = asyncio.Semaphore(1_000)",
+        "tests/surfaces/api/test_health.py",
+    ),
+    Mutant(
+        "readiness is checked again at once",
+        "surfaces/api/health.py",
+        "self._clock.now_ms() + GATEWAY_CHECK_SECONDS * MS_PER_SECOND",
+        "self._clock.now_ms()",
+        "tests/surfaces/api/test_health.py",
+    ),
+    Mutant(
+        "the built-in agent obeys every message",
+        "gateway/builtin/agent.py",
+        "find_requests(view) if view.is_request else []",
+        "find_requests(view)",
+        "tests/delivery/test_without_a_model.py",
+    ),
+    Mutant(
+        "the built-in agent obeys results of sub-agents",
+        "delivery/request.py",
+        '_REQUESTS = frozenset({"external_user",',
+        '_REQUESTS = frozenset({"announce", "external_user",',
+        "tests/delivery/test_without_a_model.py",
+    ),
+    Mutant(
+        "the built-in agent obeys the message of another run",
+        "gateway/builtin/view.py",
+        "    newest = newest if step.message_at is None else step.message_at\n",
+        "",
+        "tests/gateway/test_builtin.py",
+    ),
+)
