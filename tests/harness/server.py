@@ -8,18 +8,28 @@ import asyncio
 import contextlib
 import random
 import socket
+import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 import httpx
 import uvicorn
+from msgspec import structs
 from starlette.routing import BaseRoute
 
 from carrel.access import access_by_token, owner_of_default
 from carrel.agents import open_account
 from carrel.delivery import BUILTIN, Connection, Receipt, Turns, receipt_of
 from carrel.kernel import Access, SessionKey, SystemClock, system_access
-from carrel.kernel.settings import DeliverySettings, GatewaySettings, RunsSettings, SettingRow, Settings
+from carrel.kernel.settings import (
+    DeliverySettings,
+    GatewaySettings,
+    RunsSettings,
+    SettingRow,
+    Settings,
+    StorageSettings,
+)
 from carrel.main.assembly import Assembly, open_store, rules_of
 from carrel.main.gateways import Gateways
 from carrel.runs import Run
@@ -220,6 +230,15 @@ def tuned(*, runs: dict[str, Any] | None = None, **delivery: Any) -> Settings:
     return Settings(delivery=DeliverySettings(**delivery), runs=RunsSettings(**(runs or {})))
 
 
+def _kept_here(settings: Settings | None) -> Settings:
+    """Return the settings with the files of agents in a temporary folder, unless a test has chosen one."""
+    given = settings or Settings()
+    if given.storage.data_dir != StorageSettings().data_dir:
+        return given
+    storage = structs.replace(given.storage, data_dir=Path(tempfile.gettempdir()) / "carrel-tests")
+    return structs.replace(given, storage=storage)
+
+
 @contextlib.asynccontextmanager
 async def open_server(
     url: str,
@@ -264,7 +283,7 @@ async def open_http_server(
         return gateways_up or {BUILTIN: True}
 
     server = HttpServer(
-        db, wire, connections, settings or Settings(), gateways_up=up, works=works, more_routes=more_routes
+        db, wire, connections, _kept_here(settings), gateways_up=up, works=works, more_routes=more_routes
     )
     server.agent = agent
     try:
