@@ -144,7 +144,7 @@ ENGINE = (
         "private keys are shown",
         "kernel/secret_filter.py",
         '    r"|-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\\Z)",\n',
-        "",
+        '    r"",\n',
         "tests/kernel/test_values.py",
     ),
     Mutant(
