@@ -32,8 +32,8 @@ def runs_newest_first(tx: Tx, access: Access, wanted: RunFilter, *, before: str 
     where = ["account_id = :account", *(f"{name} = :{name}" for name in values)]
     if waits_for is not None:
         where.append(f"state = 'waiting' AND waiting_for {'=' if waits_for == 'program' else '<>'} 'tool_output'")
-    seen, more = seen_lanes(tx, access)
-    where.append(f"key IN (SELECT l.key FROM lanes l WHERE l.account_id = :account AND {seen})" if more else seen)
+    seen, more = _seen_runs(tx, access)
+    where.append(seen)
     values |= more
     if before is not None:
         where.append("id < :before")
@@ -42,23 +42,36 @@ def runs_newest_first(tx: Tx, access: Access, wanted: RunFilter, *, before: str 
     return RUN_TABLE.rows(tx.all(sql, access, limit=limit, **values))
 
 
+def _seen_runs(tx: Tx, access: Access) -> tuple[str, dict[str, object]]:
+    """Return the condition for the runs of lanes that the caller may see, and its values."""
+    seen, values = seen_lanes(tx, access)
+    # Asked of every run that is looked at, because a list needs few runs, and there may be many lanes.
+    lane = f"SELECT 1 FROM lanes l WHERE l.account_id = runs.account_id AND l.key = runs.key AND {seen}"
+    return f"EXISTS ({lane})" if values else seen, values
+
+
 def count_live(tx: Tx, access: Access) -> dict[tuple[str, str], int]:
-    """Return how many runs are queued, running, and waiting for a `person` or a `program`, by (state, agent)."""
+    """Return how many runs that the caller may see are queued, running, and waiting for a `person` or a `program`.
+
+    They are counted by (state, agent).
+    """
+    seen, values = _seen_runs(tx, access)
     sql = (
         "SELECT CASE WHEN state <> 'waiting' THEN state WHEN waiting_for = 'tool_output' THEN 'program' "
         "ELSE 'person' END AS doing, agent_id, count(*) FROM runs WHERE account_id = :account "
-        "AND state IN ('queued', 'running', 'waiting') GROUP BY doing, agent_id"
+        f"AND state IN ('queued', 'running', 'waiting') AND {seen} GROUP BY doing, agent_id"
     )
-    return {(row[0], row[1]): row[2] for row in tx.all(sql, access)}
+    return {(row[0], row[1]): row[2] for row in tx.all(sql, access, **values)}
 
 
 def stuck_lanes(tx: Tx, access: Access) -> dict[str, int]:
-    """Return how many lanes are blocked by a run whose lease has expired, by agent."""
+    """Return how many lanes that the caller may see are blocked by a run whose lease has expired, by agent."""
+    seen, values = _seen_runs(tx, access)
     sql = (
         "SELECT agent_id, count(*) FROM runs WHERE account_id = :account AND state = 'running' AND lease_until <= :now "
-        "GROUP BY agent_id"
+        f"AND {seen} GROUP BY agent_id"
     )
-    return {row[0]: row[1] for row in tx.all(sql, access, now=tx.now)}
+    return {row[0]: row[1] for row in tx.all(sql, access, now=tx.now, **values)}
 
 
 def queue_order(tx: Tx, access: Access, key: str) -> dict[str, int]:

@@ -13,7 +13,7 @@ from carrel.records import delete_attachments
 from carrel.runs import count_store, lane_store, queue_store
 from carrel.runs.cancellation import stop_lane
 from carrel.runs.watch import Watch
-from carrel.sessions import PERSONAL_KINDS, Lane, close_generation, delete_lane, lanes_of_agent, leave_files, lock_lane
+from carrel.sessions import Lane, close_generation, delete_lane, lanes_of_agent, leave_files, lock_lane, private_to
 from carrel.storage import Database, Tx
 
 _DISABLED: Final = "agent_disabled"
@@ -42,20 +42,21 @@ def remove_lane(tx: Tx, access: Access, lane: Lane) -> str | None:
     lane_store.delete_runs_of_lane(tx, access, lane.key)
     delete_attachments(tx, access, files)
     leave_files(tx, access, held)
+    told = _told_of_deletion(private_to(tx, access, lane.key))
     delete_lane(tx, access, lane.key)
     METRICS.count("sessions.deleted.count", kind=lane.kind)
     body = json_text({"generation": lane.generation, "resolution": None, "reason": "deleted"})
     about = about_lane(lane.session_key, generation=lane.generation)
-    for recipient in _told_of_deletion(lane):
+    for recipient in told:
         append_event(tx, access, "session.deleted", about, body, recipient=recipient)
     return None
 
 
-def _told_of_deletion(lane: Lane) -> tuple[str | None, ...]:
+def _told_of_deletion(person: str | None) -> tuple[str | None, ...]:
     """Return the mailboxes of a chat's person and of the owners; nobody can look up later whose chat it was."""
-    if lane.kind not in PERSONAL_KINDS:
+    if person is None:
         return (None,)
-    return (OWNERS, lane.made_by) if lane.made_by.startswith("usr_") else (OWNERS,)
+    return (OWNERS, person) if person.startswith("usr_") else (OWNERS,)
 
 
 async def remove_lane_when_stopped(db: Database, watch: Watch, access: Access, lane: Lane) -> None:

@@ -48,6 +48,7 @@ from carrel.sessions.store import (
     session_by_id,
 )
 from carrel.sessions.tool_visibility import Mode, full_visibility, visibility_of
+from carrel.sessions.tree_store import private_to
 from carrel.sessions.visibility import may_see, require_visible, visible_changes, visible_events
 from carrel.sessions.visibility_store import is_narrowed, seen_lanes
 
@@ -58,6 +59,6 @@ __all__ = [
     "full_visibility", "generations_of", "idle_children", "insert_child", "insert_lane", "is_narrowed",
     "kinds_listed_as", "lane_for_work", "lane_of", "lane_row", "lane_rows", "lanes_of_agent", "leave_files",
     "leftovers_of", "lock_lane", "make_lane", "may_see", "next_session", "note_tokens", "open_generation",
-    "open_session_of", "parse_reference", "require_sending", "require_visible", "seen_lanes", "session_by_id",
+    "open_session_of", "parse_reference", "private_to", "require_sending", "require_visible", "seen_lanes", "session_by_id",
     "set_archived", "shown_channel", "visibility_of", "visible_changes", "visible_events", "visible_lanes_called",
 ]  # fmt: skip

@@ -1,14 +1,15 @@
 """Session visibility: which lanes a caller may see, on every surface.
 
 One rule for every list, read, stream and message: `may_see` decides about one lane, `seen_lanes` is the same rule as a
-condition of lists. Owners see everything; a user everything but other people's chats; an agent what its view covers; a
-client what it created.
+condition of lists. Owners see everything; a user everything but other people's chats and what was spawned from them; an
+agent what its view covers; a client what it created.
 """
 
 from carrel.journal import ChangePage, Event, deletions_of, mailbox_of
 from carrel.kernel import Access, SessionKey, not_found
 from carrel.sessions.model import PERSONAL_KINDS, Lane
 from carrel.sessions.tool_visibility import why_hidden
+from carrel.sessions.tree_store import private_to
 from carrel.sessions.visibility_store import lanes_named
 from carrel.storage import Tx
 
@@ -20,7 +21,7 @@ def may_see(tx: Tx, access: Access, key: SessionKey, made_by: str) -> bool:
     if access.kind in ("owner", "system"):
         return True
     if access.kind == "user" and key.kind not in PERSONAL_KINDS:
-        return True
+        return key.kind != "subagent" or private_to(tx, access, str(key)) in (None, access.actor_id)
     return access.kind in ("user", "client") and made_by == access.actor_id
 
 
@@ -41,8 +42,10 @@ def visible_events(tx: Tx, access: Access, events: list[Event]) -> list[Event]:
     return [
         event
         for event in open_to_it
+        # The deletion of a private lane is addressed to those who saw it, so this one is of a shared lane.
         # What happened before a lane's deletion belongs to it, and not to a later one of the same key.
         if event.recipient is not None
+        or (access.kind == "user" and event.name == "session.deleted")
         or _shows(tx, access, lanes if event.seq > deleted.get(event.key or "", 0) else {}, event.key, event.agent_id)
     ]
 

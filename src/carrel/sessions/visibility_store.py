@@ -3,14 +3,12 @@
 from collections.abc import Iterable
 
 from carrel.kernel import Access, ToolVisibility
-from carrel.sessions.model import PERSONAL_KINDS
 from carrel.sessions.tool_visibility import visible_agents
-from carrel.sessions.tree_store import TREE
+from carrel.sessions.tree_store import OPEN_TO_PERSON, TREE
 from carrel.storage import Tx
 
 _EVERY_LANE = "TRUE"
 _NO_LANE = "FALSE"
-_PERSONAL = ", ".join(f"'{kind}'" for kind in PERSONAL_KINDS)
 
 
 def seen_lanes(tx: Tx, access: Access) -> tuple[str, dict[str, object]]:
@@ -19,10 +17,8 @@ def seen_lanes(tx: Tx, access: Access) -> tuple[str, dict[str, object]]:
         return _seen_from(tx, access, access.view)
     if access.kind in ("owner", "system"):
         return _EVERY_LANE, {}
-    own = "l.made_by = :seen_actor"
-    if access.kind == "user":
-        return f"(l.kind NOT IN ({_PERSONAL}) OR {own})", {"seen_actor": access.actor_id}
-    return (own, {"seen_actor": access.actor_id}) if access.kind == "client" else (_NO_LANE, {})
+    rule = {"user": OPEN_TO_PERSON, "client": "l.made_by = :person"}.get(access.kind)
+    return (_NO_LANE, {}) if rule is None else (f"({rule})", {"person": access.actor_id})
 
 
 def _seen_from(tx: Tx, access: Access, view: ToolVisibility) -> tuple[str, dict[str, object]]:

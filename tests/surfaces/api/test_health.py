@@ -146,8 +146,24 @@ async def test_health_counts_the_lanes_of_the_asker(
     server.agent.release("health")
 
 
+async def test_health_counts_for_a_person_no_chat_of_another(server: HttpServer, client: httpx.AsyncClient) -> None:
+    users = [(await client.post("/api/users", json={"name": name})).json()["user"]["id"] for name in ("Ada", "Bob")]
+    ada, bob = [server.client(await server.token(client, kind="user", userId=user)) for user in users]
+    async with ada, bob:
+        for text in ("hold counted", "second"):
+            body = {"message": text, "sessionKey": "agent:main:web:adas-own-chat"}
+            (await ada.post("/api/runs", json=body)).raise_for_status()
+        await server.agent.reached("counted")
+        for caller, lanes in ((ada, (1, 1)), (bob, (0, 0)), (client, (1, 1))):
+            shown = (await caller.get("/api/health")).json()["lanes"]
+            assert (shown["busy"], shown["queued"]) == lanes
+    server.agent.release("counted")
+
+
 async def test_figures_are_open_on_this_machine_and_the_owner_s_from_afar(server: HttpServer) -> None:
     async with server.client(None) as near:
+        # A request is counted once it is answered.
+        await near.get("/healthz")
         text = (await near.get("/metrics")).text
     assert "# TYPE carrel_http_requests_count_total counter" in text
     async with server.client(None, **{"X-Forwarded-For": "192.0.2.1"}) as far:

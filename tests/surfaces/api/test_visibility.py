@@ -27,10 +27,13 @@ pytestmark = pytest.mark.anyio
 CHILD = "agent:main:subagent:11111111-1111-4111-8111-111111111111"
 GRANDCHILD = "agent:writer:subagent:22222222-2222-4222-8222-222222222222"
 MAIN, TASK, OWNERS_CHAT = "agent:main:main", "agent:main:task:task_7", "agent:main:web:owners-chat"
+ADAS_CHILD = "agent:main:subagent:33333333-3333-4333-8333-333333333333"
+ADAS_GRANDCHILD = "agent:writer:subagent:44444444-4444-4444-8444-444444444444"
 OTHER, OTHER_TASK = "agent:writer:main", "agent:writer:task:task_9"
 ADAS_CHAT, BOBS_CHAT = "agent:main:web:adas-own-chat", "agent:main:web:bobs-own-chat"
 SHARED = {MAIN, TASK, CHILD, GRANDCHILD, OTHER, OTHER_TASK}
-EVERY_LANE = SHARED | {OWNERS_CHAT, ADAS_CHAT, BOBS_CHAT}
+ADAS = {ADAS_CHAT, ADAS_CHILD, ADAS_GRANDCHILD}
+EVERY_LANE = SHARED | ADAS | {OWNERS_CHAT, BOBS_CHAT}
 
 
 class World:
@@ -47,13 +50,13 @@ class World:
         await self.owner.post("/api/agents", json={"id": "writer"})
         access = await self.server.access_of()
 
-        def spawn(tx: Tx) -> None:
-            for child, parent in ((CHILD, MAIN), (GRANDCHILD, CHILD)):
+        def spawn(tx: Tx, *pairs: tuple[str, str]) -> None:
+            for child, parent in pairs:
                 insert_child(tx, access, NewChild(key=SessionKey.stored(child), spawned_by=SessionKey.stored(parent)))
 
         for key in (MAIN, TASK, OWNERS_CHAT, OTHER, OTHER_TASK):
             await self.say(self.owner, key)
-        await self.server.db.write(spawn)
+        await self.server.db.write(lambda tx: spawn(tx, (CHILD, MAIN), (GRANDCHILD, CHILD)))
         for key in (CHILD, GRANDCHILD):
             await self.say(self.owner, key)
         for name, key in (("ada", ADAS_CHAT), ("bob", BOBS_CHAT)):
@@ -61,6 +64,10 @@ class World:
             self.tokens[name] = await self.server.token(self.owner, kind="user", userId=user)
             async with self.server.client(self.tokens[name]) as person:
                 await self.say(person, key)
+        pairs = (ADAS_CHILD, ADAS_CHAT), (ADAS_GRANDCHILD, ADAS_CHILD)
+        await self.server.db.write(lambda tx: spawn(tx, *pairs))
+        for key in (ADAS_CHILD, ADAS_GRANDCHILD):
+            await self.say(self.owner, key)
         self.tokens |= {"owner": self.server.owner}
         for agent in ("main", "writer"):
             self.tokens[agent] = await self.server.token(self.owner, kind="agent", agentId=agent)
@@ -148,8 +155,8 @@ TOGETHER = ToolsAgentToAgentSettings(enabled=True)
 VIEWS = [
     (asked("self"), {MAIN}),
     (asked("tree"), {MAIN, CHILD, GRANDCHILD}),
-    (asked("agent"), {MAIN, CHILD, GRANDCHILD, TASK, OWNERS_CHAT, ADAS_CHAT, BOBS_CHAT}),
-    (asked("all"), {MAIN, CHILD, GRANDCHILD, TASK, OWNERS_CHAT, ADAS_CHAT, BOBS_CHAT}),
+    (asked("agent"), {MAIN, CHILD, GRANDCHILD, TASK, OWNERS_CHAT, ADAS_CHAT, ADAS_CHILD, BOBS_CHAT}),
+    (asked("all"), {MAIN, CHILD, GRANDCHILD, TASK, OWNERS_CHAT, ADAS_CHAT, ADAS_CHILD, BOBS_CHAT}),
     (asked("all", agent_to_agent=TOGETHER), EVERY_LANE),
 ]
 
@@ -196,7 +203,9 @@ async def test_a_sub_agent_that_has_the_session_tools_sees_its_tree(world: World
 
 async def test_a_person_sees_everything_but_the_chats_of_others(world: World) -> None:
     for way, seen in (await seen_by(world, world.tokens["ada"])).items():
-        assert seen == SHARED | {ADAS_CHAT}, way
+        assert seen == SHARED | ADAS, way
+    for way, seen in (await seen_by(world, world.tokens["bob"])).items():
+        assert seen == SHARED | {BOBS_CHAT}, way
     for way, seen in (await seen_by(world, world.tokens["owner"])).items():
         assert seen == EVERY_LANE, way
     async with world.server.client(world.tokens["ada"]) as ada:
@@ -216,7 +225,7 @@ async def test_a_list_of_what_one_may_see_is_paged_without_gaps(world: World) ->
                 assert len(page[name]) == 2 or cursor is None, "a page is full unless it is the last"
                 if cursor is None:
                     break
-            assert sorted(seen) == sorted(SHARED | {ADAS_CHAT})
+            assert sorted(seen) == sorted(SHARED | ADAS)
 
 
 async def test_nobody_acts_on_the_chat_of_another_person(world: World) -> None:
@@ -322,6 +331,28 @@ async def test_a_key_that_another_person_takes_over_shows_nothing_of_the_past(wo
                 while frames[-1].body.get("runId") != last["id"]:
                     frames.append(await follower.next())
             assert others not in str(frames)
+
+
+async def test_what_was_spawned_from_a_deleted_chat_is_shown_to_no_later_owner_of_its_key(world: World) -> None:
+    async with world.server.client(world.tokens["ada"]) as ada, world.server.client(world.tokens["bob"]) as bob:
+        (await ada.delete(f"/api/sessions/{ADAS_CHAT}")).raise_for_status()
+        await world.say(bob, ADAS_CHAT)
+        for key in (ADAS_CHILD, ADAS_GRANDCHILD):
+            assert refused(await bob.get(f"/api/sessions/{key}"))[:2] == (404, "not_found")
+            assert (await world.owner.get(f"/api/sessions/{key}")).status_code == 200
+        listed = {row["key"] for row in (await bob.get("/api/sessions", params={"limit": 200})).json()["sessions"]}
+        assert ADAS_CHAT in listed
+        assert not listed & {ADAS_CHILD, ADAS_GRANDCHILD}
+
+
+async def test_the_deletion_of_a_spawned_lane_is_told_to_those_who_saw_it(world: World) -> None:
+    async with world.server.client(world.tokens["ada"]) as ada, world.server.client(world.tokens["bob"]) as bob:
+        for key in (ADAS_GRANDCHILD, GRANDCHILD):
+            (await world.owner.delete(f"/api/sessions/{key}")).raise_for_status()
+        for person, seen in ((ada, [ADAS_GRANDCHILD, GRANDCHILD]), (bob, [GRANDCHILD])):
+            told = (await person.get("/api/changes", params={"sinceSeq": 1})).json()
+            assert told["deleted"]["sessions"] == seen
+        assert ADAS_GRANDCHILD not in await heard(bob, world, MAIN)
 
 
 async def test_a_session_shows_what_it_may_read_and_what_was_refused(world: World) -> None:

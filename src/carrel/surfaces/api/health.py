@@ -153,12 +153,11 @@ async def show_health(call: Call[None, NoQuery]) -> Health:
 
 
 def _counts(tx: Tx, access: Access) -> tuple[LaneCounts, WaitingCounts]:
-    mine = {access.agent_id} if access.agent_id else None
     live: Counter[str] = Counter()
-    for (state, agent), count in count_live(tx, access).items():
-        live[state] += count if mine is None or agent in mine else 0
-    stuck = sum(count for agent, count in stuck_lanes(tx, access).items() if mine is None or agent in mine)
-    lanes = LaneCounts(busy=live["running"], queued=live["queued"], stuck=stuck)
+    for (state, _), count in count_live(tx, access).items():
+        live[state] += count
+    stuck = stuck_lanes(tx, access).values()
+    lanes = LaneCounts(busy=live["running"], queued=live["queued"], stuck=sum(stuck))
     return lanes, WaitingCounts(person=live["person"], program=live["program"])
 
 
