@@ -12,6 +12,7 @@ WELL_KNOWN = "/.well-known/agent-card.json"
 WELL_KNOWN_OLD = "/.well-known/agent.json"
 JSON_RPC = "JSONRPC"
 HTTP_JSON = "HTTP+JSON"
+_PORTS = {"http": 80, "https": 443}
 _PREFERRED = ((JSON_RPC, "1.0"), (HTTP_JSON, "1.0"), (JSON_RPC, "0.3"))
 
 
@@ -22,6 +23,12 @@ class A2aInterface(Struct, frozen=True, kw_only=True):
     binding: str
     version: str
     tenant: str = ""
+
+
+def origin_of(url: str) -> tuple[str, str, int | None]:
+    """Return scheme, host and port of a URL, which a credential is for; raise ValueError if it is malformed."""
+    parts = urlsplit(url.strip())
+    return parts.scheme, (parts.hostname or "").rstrip("."), parts.port or _PORTS.get(parts.scheme)
 
 
 def card_urls(url: str) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
-from carrel.a2a import A2aCodec, A2aFault, A2aRequest, card_urls, choose_interface, supports_streaming
+from carrel.a2a import A2aCodec, A2aFault, A2aRequest, card_urls, choose_interface, origin_of, supports_streaming
 from carrel.bridge.client import ANSWER_BYTES_MAX, CONNECT_SECONDS, LINE_BYTES_MAX
 from carrel.bridge.faults import BridgeFault, NotReachable, Refused, TimedOut
 from carrel.bridge.stream import read_events
@@ -23,14 +23,14 @@ Item = dict[str, Any]
 class A2aClient:
     """Calls one agent; every method returns the agent's result or raises a `BridgeFault`.
 
-    With `only_here` the token is sent only to the server of `url`, wherever the card leads.
+    The token is sent only to the server of `url`; a request that would take it elsewhere, because the card leads there,
+    is refused before it is sent.
     """
 
-    def __init__(self, url: str, token: str = "", *, only_here: bool = False, timeout_seconds: float = 30.0) -> None:
+    def __init__(self, url: str, token: str = "", *, timeout_seconds: float = 30.0) -> None:
         self.url = url if "://" in url else f"http://{url}"
         _parts(self.url)
         self._token = token
-        self._only_here = only_here
         self._timeout_seconds = timeout_seconds
         self._found: tuple[Item, str] | None = None
 
@@ -115,11 +115,11 @@ class A2aClient:
         seconds = timeout_seconds or self._timeout_seconds
         parts = _parts(request.url)
         where = f"{parts.scheme}://{parts.netloc}"
+        headers = {"User-Agent": "carrel-bridge", **request.headers, **self._authorization(request.url, where)}
         connection = _connect(parts, where, seconds)
         try:
             sock = connection.sock
             target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-            headers = {"User-Agent": "carrel-bridge", **request.headers, **self._authorization(request.url)}
             connection.request(request.method, target, body=request.body or None, headers=headers)
             sock.settimeout(seconds)
             yield connection.getresponse()
@@ -130,9 +130,17 @@ class A2aClient:
         finally:
             connection.close()
 
-    def _authorization(self, url: str) -> dict[str, str]:
-        is_here = urlsplit(url)[:2] == urlsplit(self.url)[:2]
-        return {"Authorization": f"Bearer {self._token}"} if self._token and (is_here or not self._only_here) else {}
+    def _authorization(self, url: str, where: str) -> dict[str, str]:
+        if not self._token:
+            return {}
+        if origin_of(url) != origin_of(self.url):
+            raise Refused(
+                200,
+                "other_server",
+                f"The card of {self.url} leads to {where}, a server that you did not name, so the token was not sent. "
+                f"If that server may have it, use {where} as the URL of the agent; otherwise send no token.",
+            )
+        return {"Authorization": f"Bearer {self._token}"}
 
 
 def _parts(url: str) -> SplitResult:

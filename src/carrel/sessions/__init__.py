@@ -59,6 +59,7 @@ __all__ = [
     "full_visibility", "generations_of", "idle_children", "insert_child", "insert_lane", "is_narrowed",
     "kinds_listed_as", "lane_for_work", "lane_of", "lane_row", "lane_rows", "lanes_of_agent", "leave_files",
     "leftovers_of", "lock_lane", "make_lane", "may_see", "next_session", "note_tokens", "open_generation",
-    "open_session_of", "parse_reference", "private_to", "require_sending", "require_visible", "seen_lanes", "session_by_id",
-    "set_archived", "shown_channel", "visibility_of", "visible_changes", "visible_events", "visible_lanes_called",
+    "open_session_of", "parse_reference", "private_to", "require_sending", "require_visible", "seen_lanes",
+    "session_by_id", "set_archived", "shown_channel", "visibility_of", "visible_changes", "visible_events",
+    "visible_lanes_called",
 ]  # fmt: skip

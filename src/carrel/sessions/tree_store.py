@@ -12,12 +12,13 @@ TREE = (
     "ON c.spawned_by = t.key WHERE c.account_id = :account) SELECT key FROM tree"
 )
 
-# The kind and maker of the lane that the tree of a lane `l` begins with. A lane that is younger than its child has taken
-# over the key of a deleted one; such a tree has no beginning any more.
+# The kind and maker of the lane that the tree of a lane `l` begins with. A lane that is younger than its child has
+# taken over the key of a deleted one; such a tree has no beginning any more.
 _ROOT = (
     "WITH RECURSIVE up (kind, made_by, spawned_by, created_at) AS (SELECT l.kind, l.made_by, l.spawned_by, l.created_at"
-    "{start} UNION SELECT p.kind, p.made_by, p.spawned_by, p.created_at FROM up JOIN lanes p ON p.account_id = :account "
-    "AND p.key = up.spawned_by AND p.created_at <= up.created_at) SELECT kind, made_by FROM up WHERE spawned_by IS NULL"
+    "{start} UNION SELECT p.kind, p.made_by, p.spawned_by, p.created_at FROM up JOIN lanes p ON p.account_id = "
+    ":account AND p.key = up.spawned_by AND p.created_at <= up.created_at) SELECT kind, made_by FROM up "
+    "WHERE spawned_by IS NULL"
 )
 _ROOT_OF_ONE = _ROOT.format(start=" FROM lanes l WHERE l.account_id = :account AND l.key = :key")
 _OPEN_TO_PERSON = f"({{0}}.kind NOT IN ({_PERSONAL}) OR {{0}}.made_by = :person)"

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from a2a.types import Part
 
-from carrel.bridge import A2aClient
+from carrel.bridge import A2aClient, Refused
 from carrel.main.cli.a2a.credentials import token_for
 from tests.bridge.tiny_server import Frames, Raw, TinyServer
 from tests.main.cli.conftest import Carrel
@@ -345,18 +345,33 @@ def test_a_stranger_never_learns_the_tokens_of_our_own_server(
     monkeypatch.setenv("CARREL_URL", "https://carrel.example:443")
     assert token_for(arguments("https://carrel.example/a2a/main")).token == "crl_client_2_y"
     assert token_for(arguments("https://agent.example")).token == ""
-    assert token_for(arguments("https://agent.example", "given"))[:2] == ("given", False)
+    assert token_for(arguments("https://agent.example", "given")).token == "given"
 
 
-def test_a_token_that_is_for_one_server_does_not_follow_the_card_elsewhere(server: TinyServer, start: Start) -> None:
+def test_a_token_does_not_follow_the_card_to_another_server(carrel: Carrel, server: TinyServer, start: Start) -> None:
     agent = start()
     interface = {"url": agent.url + "/rpc", "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}
+    card = {"supportedInterfaces": [interface], "capabilities": {"streaming": True}}
+    server.answers("GET", "/.well-known/agent-card.json", card)
+    for command in (("send", "hi"), ("stream", "hi"), ("get", "t"), ("list",), ("cancel", "t")):
+        ended = carrel("a2a", command[0], server.url, *command[1:], "--token", "secret")
+        assert ended.code == 1
+        assert f"use {agent.url} as the URL of the agent" in ended.err
+    assert agent.calls == []
+    assert {asked.headers.get("Authorization") for asked in server.asked} == {"Bearer secret"}
+    assert carrel("a2a", "send", server.url, "hi").out == "You said: hi\n", "without a token it may lead anywhere"
+    assert [call.headers.get("authorization") for call in agent.calls] == [None]
+
+
+@pytest.mark.parametrize("elsewhere", ["https://{host}", "http://{host}:1", "http://other.example:{port}"])
+def test_another_scheme_host_or_port_is_another_server(server: TinyServer, elsewhere: str) -> None:
+    host, port = server.url.removeprefix("http://").split(":")
+    there = elsewhere.format(host=host, port=port)
+    interface = {"url": there, "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}
     server.answers("GET", "/.well-known/agent-card.json", {"supportedInterfaces": [interface]})
-    message = {"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "hi"}]}
-    for only_here in (True, False):
-        A2aClient(server.url, "crl_owner_1_x", only_here=only_here).send(message)
-    assert [asked.headers.get("Authorization") for asked in server.asked] == ["Bearer crl_owner_1_x"] * 2
-    assert [call.headers.get("authorization") for call in agent.calls] == [None, "Bearer crl_owner_1_x"]
+    with pytest.raises(Refused) as caught:
+        A2aClient(server.url, "secret").task("t")
+    assert there in str(caught.value)
 
 
 def test_the_client_commands_load_no_server_and_no_foreign_package(start: Start) -> None:

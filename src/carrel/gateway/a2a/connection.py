@@ -7,11 +7,19 @@ import json
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from http import HTTPStatus
-from urllib.parse import urlsplit
 
 from msgspec import Struct
 
-from carrel.a2a import A2aCodec, A2aFault, A2aRequest, RemoteTask, card_urls, choose_interface, supports_streaming
+from carrel.a2a import (
+    A2aCodec,
+    A2aFault,
+    A2aRequest,
+    RemoteTask,
+    card_urls,
+    choose_interface,
+    origin_of,
+    supports_streaming,
+)
 from carrel.gateway.a2a.faults import RemoteFaults
 from carrel.gateway.model import GatewayFault, Item
 from carrel.kernel import clip, one_line
@@ -22,7 +30,6 @@ from carrel.wire import StreamedReply, Wire, WireFault, is_in_own_network
 Read = Callable[[int, bytes], Item]
 CARD_SECONDS = 5.0
 LISTED_MAX = 20
-_PORTS = {"http": 80, "https": 443}
 _HEADERS = {"A2A-Version": "1.0", "Accept": "application/json"}
 # Statuses that come from the connection, not from the agent, whatever the body says.
 _TRANSPORT = (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN, HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_MANY_REQUESTS)
@@ -66,7 +73,7 @@ class RemoteConnection:
         card, card_url, address = await self._card()
         try:
             interface = choose_interface(card, card_url)
-            is_elsewhere = _origin(interface.url) != _origin(self._settings.base_url)
+            is_elsewhere = origin_of(interface.url) != origin_of(self._settings.base_url)
         except ValueError as error:
             raise self._faults.of_card(str(error)) from None
         self._remote = Remote(
@@ -165,9 +172,3 @@ class RemoteConnection:
 
     def _authorization(self) -> dict[str, str]:
         return {"Authorization": f"Bearer {self._settings.api_key}"} if self._settings.api_key else {}
-
-
-def _origin(url: str) -> tuple[str, str, int | None]:
-    """Return scheme, host and port of a URL; raise ValueError if it is malformed."""
-    parts = urlsplit(url.strip())
-    return parts.scheme, (parts.hostname or "").rstrip("."), parts.port or _PORTS.get(parts.scheme)

@@ -97,7 +97,7 @@ def _agent(args: Namespace) -> Iterator[A2aClient]:
     """Yield a client for the agent that the arguments name; its errors do not assume a Carrel server."""
     found = token_for(args)
     try:
-        yield A2aClient(args.agent_url, found.token, only_here=found.only_here)
+        yield A2aClient(args.agent_url, found.token)
     except NotReachable as fault:
         raise Failure(Exit.NOT_REACHABLE, str(fault)) from fault
     except Refused as fault:

@@ -9,27 +9,26 @@ from carrel.main.cli.discovery import configured_url, is_local, local_settings, 
 
 
 class TokenFound(NamedTuple):
-    """A token, whether it is for one server only, and the hint to show when it is refused."""
+    """A token, and the hint to show when it is refused."""
 
     token: str
-    only_here: bool
     hint: str
 
 
 def token_for(args: Namespace) -> TokenFound:
     """Return the token for the agent that the arguments name; empty for strangers, who must not get our own token."""
     if args.token:
-        return TokenFound(args.token, False, "Use another token with --token.")
+        return TokenFound(args.token, "Use another token with --token.")
     url, held = args.agent_url, os.environ.get("CARREL_TOKEN", "")
     if held and (is_local(url) or _server(url) == _server(os.environ.get("CARREL_URL", ""))):
-        return TokenFound(held, True, "Use another token: pass it with --token or set CARREL_TOKEN.")
+        return TokenFound(held, "Use another token: pass it with --token or set CARREL_TOKEN.")
     if not held and is_local(url):
         settings = local_settings(args).settings
         ours = (running_url(settings.storage.data_dir), configured_url(settings.server.host, settings.server.port))
         if _server(url) in map(_server, ours):
-            return TokenFound(owner_token(settings.storage.data_dir), True, "Use another token with --token.")
+            return TokenFound(owner_token(settings.storage.data_dir), "Use another token with --token.")
     kept = "CARREL_TOKEN is for your own server and was not sent." if held else "The request had no token."
-    return TokenFound("", True, f"{kept} Pass one for this agent with --token.")
+    return TokenFound("", f"{kept} Pass one for this agent with --token.")
 
 
 def _server(url: str) -> tuple[str, str, int | None]:
