@@ -1,12 +1,9 @@
 """Reading what others send takes time in proportion to its length, however it is cut, numbered and named.
 
-Each reader is fed input of one shape, once and ten times as much. Only the two costs are compared, in processor time of
-this thread: ten times the input may cost about ten times as much, where a hundred times would be quadratic.
+Each reader is fed input of one shape, once and ten times as much.
 """
 
-import gc
 import json
-import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -25,34 +22,11 @@ from carrel.gateway.faults import Faults
 from carrel.gateway.secret_filter import SecretFilter
 from carrel.kernel.limits import ANSWER_PARTS_MAX
 from carrel.wire import EventReader, ServerEvent
+from tests.growth import BLOCK, Work, shown_to_be_linear
 
 FAULTS = Faults("default", "sk-secret-key")
 REMOTE_FAULTS = RemoteFaults("remote", "sk-secret-key")
-GROWTH = 10
-COST_GROWTH_MAX = 40
-BLOCK = "x" * 4_000
-Work = Callable[[], object]
 Event = dict[str, Any]
-
-
-def cost(work: Work) -> float:
-    """The least processor time of three tries, without pauses of the garbage collector."""
-    tries = []
-    gc.collect()
-    gc.disable()
-    try:
-        for _ in range(3):
-            before = time.thread_time()
-            work()
-            tries.append(time.thread_time() - before)
-    finally:
-        gc.enable()
-    return min(tries)
-
-
-def shown_to_be_linear(shape: Callable[[int], Work], n: int) -> None:
-    few, many = shape(n), shape(n * GROWTH)
-    assert cost(many) / max(cost(few), 1e-4) < COST_GROWTH_MAX
 
 
 def stream(events: Iterable[Event]) -> Work:

@@ -11,7 +11,6 @@ from weakref import WeakValueDictionary
 
 from msgspec import Struct
 
-from carrel.kernel import TextBuffer
 from carrel.kernel.limits import CHAT_FRAMES_WAITING_MAX
 from carrel.storage import Bell
 
@@ -26,34 +25,43 @@ class Spoken(Struct, frozen=True):
 
 
 class Words:
-    """The text of one run's current step so far, and the number of that step.
+    """The text of one run's current step so far in pieces, and the number of that step.
 
-    A step that is taken again begins its text anew. `bell` rings at every piece.
+    A step that is taken again begins its text anew, as another draft. `bell` rings at every piece.
     """
 
     def __init__(self) -> None:
         self.bell = Bell()
         self.step = 0
-        self._said = TextBuffer()
+        self.draft = 0
+        self._pieces: list[str] = []
 
     @property
     def text(self) -> str:
         """The text of the current step so far."""
-        return self._said.text
+        return "".join(self._pieces)
+
+    def pieces_after(self, count: int) -> list[str]:
+        """Return the pieces of the current draft without the first `count`, so that nobody copies the text so far."""
+        return self._pieces[count:]
 
     def hear(self, spoken: Spoken) -> None:
         """Add a piece, or discard the text so far."""
         if spoken.kind == "text":
             # The stored reply has no NUL either.
-            self._said.add(spoken.text.replace("\x00", ""))
+            self._pieces.append(spoken.text.replace("\x00", ""))
         else:
-            self._said = TextBuffer()
+            self._begin_anew()
         self.bell.ring()
 
     def turn_page(self) -> None:
         """Begin the next step."""
         self.step += 1
-        self._said = TextBuffer()
+        self._begin_anew()
+
+    def _begin_anew(self) -> None:
+        self.draft += 1
+        self._pieces = []
 
 
 class Live:

@@ -7,36 +7,41 @@ incomplete with the text that was sent, and the stored one follows as a new item
 from collections.abc import Iterator
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, field
 
+from carrel.delivery import Words
+from carrel.kernel import TextBuffer
 from carrel.surfaces.responses.requests import Json
 from carrel.surfaces.responses.resource import with_id
 
 
-class LiveText(Struct, frozen=True):
-    """The live text of a run: its current step, and the text of that step so far."""
-
-    step: int
-    text: str
-
-
 class _Open(Struct):
-    """A message that is being sent."""
+    """A message that is being sent: its text so far, and the length of that."""
 
     item: Json
-    sent: str = ""
+    sent: TextBuffer = field(default_factory=TextBuffer)
+    length: int = 0
 
 
 class EventWriter:
-    """Creates the numbered events of one response; `items` are those that were sent completely."""
+    """Creates the numbered events of one response; `items` are those that were sent completely.
 
-    def __init__(self, response_id: str) -> None:
+    Live text is read from `words` piece by piece, because reading it whole at every piece would copy it every time.
+    """
+
+    def __init__(self, response_id: str, words: Words | None) -> None:
         self._response_id = response_id
+        self._words = words
         self._number = -1
         self._stored = 0
         self._open: _Open | None = None
         # The step whose live text was already sent, or turned out to differ.
         self._done_step: int | None = None
+        # The draft that is being read, how many pieces of it were read, how many characters of those were compared with
+        # what was sent, and the blanks that it begins with: nothing is sent before there is a word.
+        self._draft: int | None = None
+        self._read = self._compared = 0
+        self._blanks = TextBuffer()
         self.items: list[Json] = []
 
     def event(self, kind: str, **fields: Any) -> Json:
@@ -44,22 +49,39 @@ class EventWriter:
         self._number += 1
         return {"type": kind, "sequence_number": self._number, **fields}
 
-    def send_live(self, live: LiveText | None) -> Iterator[Json]:
-        """Send the live text that continues what was sent so far."""
-        if live is None or live.step == self._done_step or not live.text.strip():
+    def send_live(self, step: int | None) -> Iterator[Json]:
+        """Send the live text of a step that continues what was sent so far."""
+        if self._words is None or self._words.step != step or step == self._done_step:
             return
-        text = live.text
+        text = self._next_live(self._words)
+        if not text:
+            return
         if self._open is None:
             yield from self._start()
         assert self._open is not None
-        if text.startswith(self._open.sent):
-            yield from self._send(text)
-        elif not self._open.sent.startswith(text):
-            # The step was repeated with another text: wait for the stored reply.
-            self._done_step = live.step
+        # A step that is taken again first repeats what was sent.
+        again = min(len(text), max(self._open.length - self._compared, 0))
+        if again and self._open.sent.text[self._compared : self._compared + again] != text[:again]:
+            # It says something else this time: wait for the stored reply.
+            self._done_step = step
+            return
+        self._compared += len(text)
+        yield from self._send(text[again:])
 
-    def send_stored(self, items: list[Json], live: LiveText | None) -> Iterator[Json]:
-        """Send the stored items completely."""
+    def _next_live(self, words: Words) -> str:
+        """Return the live text that was not read yet; empty as long as there are only blanks."""
+        if words.draft != self._draft:
+            self._draft, self._read, self._compared, self._blanks = words.draft, 0, 0, TextBuffer()
+        pieces = words.pieces_after(self._read)
+        self._read += len(pieces)
+        text = "".join(pieces)
+        if self._compared:
+            return text
+        self._blanks.add(text)
+        return self._blanks.text if text.strip() else ""
+
+    def send_stored(self, items: list[Json], step: int | None) -> Iterator[Json]:
+        """Send the stored items completely; `step` is the one whose text is live."""
         for item in items[self._stored :]:
             self._stored += 1
             if item["type"] == "function_call":
@@ -67,14 +89,16 @@ class EventWriter:
                 yield from self._call(item)
                 continue
             text = item["content"][0]["text"]
-            if self._open is not None and not text.startswith(self._open.sent):
+            if self._open is not None and not text.startswith(self._open.sent.text):
                 yield from self.abandon()
             if self._open is None:
                 yield from self._start()
-            yield from self._send(text)
+            assert self._open is not None
+            yield from self._send(text[self._open.length :])
             yield from self._end(item["status"], item["phase"])
-            if live is not None and live.text and text.startswith(live.text):
-                self._done_step = live.step
+            live = self._words.text if self._words is not None and self._words.step == step else ""
+            if live and text.startswith(live):
+                self._done_step = step
 
     def abandon(self) -> Iterator[Json]:
         """Close an item that was started and will never be completed."""
@@ -88,22 +112,23 @@ class EventWriter:
         yield self.event("response.output_item.added", output_index=index, item=dict(self._open.item))
         yield self.event("response.content_part.added", **self._where(), part=_part(""))
 
-    def _send(self, text: str) -> Iterator[Json]:
+    def _send(self, more: str) -> Iterator[Json]:
         assert self._open is not None
-        more = text[len(self._open.sent) :]
         if more:
-            self._open.sent = text
+            self._open.sent.add(more)
+            self._open.length += len(more)
             yield self.event("response.output_text.delta", **self._where(), delta=more, logprobs=[])
 
     def _end(self, status: str, phase: str) -> Iterator[Json]:
         assert self._open is not None
-        message, where = self._open, self._where()
-        item = message.item | {"status": status, "phase": phase, "content": [_part(message.sent)]}
-        yield self.event("response.output_text.done", **where, text=message.sent, logprobs=[])
-        yield self.event("response.content_part.done", **where, part=_part(message.sent))
+        text, where = self._open.sent.text, self._where()
+        item = self._open.item | {"status": status, "phase": phase, "content": [_part(text)]}
+        yield self.event("response.output_text.done", **where, text=text, logprobs=[])
+        yield self.event("response.content_part.done", **where, part=_part(text))
         yield self.event("response.output_item.done", output_index=len(self.items), item=item)
         self.items.append(item)
-        self._open = None
+        # Another item would begin with the live text from its start.
+        self._open = self._draft = None
 
     def _call(self, item: Json) -> Iterator[Json]:
         index = len(self.items)

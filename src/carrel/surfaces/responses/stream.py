@@ -9,7 +9,7 @@ from carrel.kernel import Access, elapsed_seconds
 from carrel.kernel.limits import RESPONSE_WAIT_SECONDS_MAX, SAFETY_POLL_SECONDS, STREAM_PING_SECONDS
 from carrel.storage import Bell
 from carrel.surfaces.http.house import House
-from carrel.surfaces.responses.events import EventWriter, LiveText
+from carrel.surfaces.responses.events import EventWriter
 from carrel.surfaces.responses.requests import Json
 from carrel.surfaces.responses.resource import ResponseState, find_state, render, state_of, status_of
 from carrel.surfaces.responses.store import Response
@@ -36,7 +36,7 @@ async def follow(house: House, access: Access, response: Response, words: Words 
 
     `words` is the live text of its run, gathered from the start; without it, text comes complete once it is stored.
     """
-    writer = EventWriter(response.id)
+    writer = EventWriter(response.id, words)
     with house.watch.bell(access.account_id, response.run_id) as bell:
         state = await house.db.read(partial(state_of, access=access, response=response))
         # Queued means behind other runs; the head of a lane is about to start.
@@ -47,10 +47,11 @@ async def follow(house: House, access: Access, response: Response, words: Words 
             yield writer.event("response.queued", response=_begun(state, "queued"))
         version = step = None
         while True:
-            run_version, text_version, live = bell.version, _version(words), _live_text(words)
+            run_version, text_version = bell.version, _version(words)
+            speaking = None if words is None else words.step
             # A new step means that the text of the last one is stored by now, and must be sent first.
-            if run_version != version or (live is not None and live.step != step):
-                version, step = run_version, None if live is None else live.step
+            if run_version != version or speaking != step:
+                version, step = run_version, speaking
                 found = await house.db.read(partial(find_state, access=access, response=response))
                 if found is None:
                     for event in writer.abandon():
@@ -61,14 +62,14 @@ async def follow(house: House, access: Access, response: Response, words: Words 
                 if status != _ANNOUNCED and status_of(state) != "queued":
                     status = _ANNOUNCED
                     yield writer.event("response.in_progress", response=_begun(state, "in_progress"))
-                for event in writer.send_stored(state.items, live):
+                for event in writer.send_stored(state.items, step):
                     yield event
                 if state.rests:
                     for event in writer.abandon():
                         yield event
                     yield _end(writer, state)
                     return
-            for event in writer.send_live(live):
+            for event in writer.send_live(step):
                 yield event
             await _either(bell, run_version, words, text_version)
             if bell.version == run_version and _version(words) == text_version:
@@ -78,10 +79,6 @@ async def follow(house: House, access: Access, response: Response, words: Words 
 
 def _version(words: Words | None) -> int:
     return 0 if words is None else words.bell.version
-
-
-def _live_text(words: Words | None) -> LiveText | None:
-    return None if words is None else LiveText(words.step, words.text)
 
 
 def _begun(state: ResponseState, status: str) -> Json:
