@@ -69,6 +69,25 @@ def test_a_browser_is_opened_without_the_token_in_its_arguments(start: Start, tm
     assert not page.exists()
 
 
+def test_a_browser_that_does_not_return_holds_up_no_request(start: Start, tmp_path: Path) -> None:
+    browser, told, held = tmp_path / "browser", tmp_path / "told", tmp_path / "held"
+    browser.write_text(f"#!/bin/sh\necho open > {told}\nread line < {held}\n")
+    browser.chmod(0o700)
+    os.mkfifo(told)
+    os.mkfifo(held)
+    server = start("--open", BROWSER=f"{browser} %s")
+    reader, writer = os.open(told, os.O_RDONLY | os.O_NONBLOCK), os.open(held, os.O_RDWR)
+    try:
+        assert select.select([reader], [], [], STOP_SECONDS)[0], "the browser is open"
+        with server.client() as client:
+            assert client.get("/healthz").status_code == 200
+        assert server.stop() == 0
+    finally:
+        os.write(writer, b"\n")
+        os.close(reader)
+        os.close(writer)
+
+
 def test_a_later_start_keeps_the_token_and_what_was_said(start: Start) -> None:
     first = start()
     run_id = say(first, "hello")

@@ -6,6 +6,7 @@ import os
 import signal
 import socket
 import sys
+import threading
 import webbrowser
 from collections.abc import Iterator
 from html import escape
@@ -119,7 +120,9 @@ class _Server:
         sys.stdout.write(f"dashboard {public}/{f'#token={token}' if token else ''}\nready {address}\n")
         sys.stdout.flush()
         if self._open_browser:
-            webbrowser.open(_keep_login_page(data_dir, f"{public}/#token={token}").as_uri())
+            page = _keep_login_page(data_dir, f"{public}/#token={token}").as_uri()
+            # Some browsers return only when they are closed, and nobody waits for them: neither requests nor the end.
+            threading.Thread(target=webbrowser.open, args=(page,), daemon=True).start()
 
 
 class _Web(uvicorn.Server):
