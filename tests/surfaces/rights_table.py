@@ -1,4 +1,4 @@
-"""Who may call what: the one table of rights, of every endpoint, tool and A2A method, for every kind of token.
+"""Who may call what: the one table of rights, of every route, tool and A2A method, for every kind of token.
 
 `MAY` is an answer, `LOGIN` 401, `NEVER` 403, `HIDDEN` 404 or its equivalent: there is no such thing for this caller.
 """
@@ -148,4 +148,65 @@ A2A: dict[str, Rights] = {
     "tasks/pushNotificationConfig/list": OF_A_TASK,
     "tasks/pushNotificationConfig/delete": OF_A_TASK,
     "agent/getAuthenticatedExtendedCard": CALLERS_OF_AGENTS,
+}
+# A2A over HTTP+JSON: the routes below /a2a/{agent} in 1.0, each with its method.
+_A2A_URLS = {
+    "POST /message:send": "SendMessage",
+    "POST /message:stream": "SendStreamingMessage",
+    "GET /tasks": "ListTasks",
+    "GET /tasks/{id}": "GetTask",
+    "GET /tasks/{id}:subscribe": "SubscribeToTask",
+    "POST /tasks/{id}:subscribe": "SubscribeToTask",
+    "POST /tasks/{id}/pushNotificationConfigs": "CreateTaskPushNotificationConfig",
+    "GET /tasks/{id}/pushNotificationConfigs": "ListTaskPushNotificationConfigs",
+    "GET /tasks/{id}/pushNotificationConfigs/{webhook}": "GetTaskPushNotificationConfig",
+    "DELETE /tasks/{id}/pushNotificationConfigs/{webhook}": "DeleteTaskPushNotificationConfig",
+    "POST /tasks/{id}:cancel": "CancelTask",
+    "GET /extendedAgentCard": "GetExtendedAgentCard",
+}
+
+
+def a2a_routes() -> dict[str, str]:
+    """Return the method of every route of HTTP+JSON, in 1.0 and in 0.3."""
+    new = {url.replace(" ", " /a2a/{agent}"): method for url, method in _A2A_URLS.items()}
+    old = {url.replace("{agent}", "{agent}/v1").replace("extendedAgentCard", "card"): new[url] for url in new}
+    return new | old
+
+
+# What is asked for there, and not the route, decides: a method of A2A, or a tool.
+ROUTES_OF_METHODS = ("POST /a2a", "POST /a2a/", "POST /a2a/{agent}", "POST /a2a/{agent}/")
+ROUTES_OF_TOOLS = ("POST /agent/{tool}", "* /mcp")
+
+# Every caller has responses of its own; those of others are hidden from everybody.
+OF_A_RESPONSE = CALLERS_OF_AGENTS
+RESPONSES: dict[str, Rights] = {
+    "GET /v1/models": CALLERS_OF_AGENTS,
+    "GET /v1/models/{name:path}": CALLERS_OF_AGENTS,
+    "POST /v1/responses": CALLERS_OF_AGENTS,
+    "WS /v1/responses": CALLERS_OF_AGENTS,
+    "POST /v1/responses/compact": CALLERS_OF_AGENTS,
+    "GET /v1/responses/{id}": OF_A_RESPONSE,
+    "GET /v1/responses/{id}/input_items": OF_A_RESPONSE,
+    "POST /v1/responses/{id}/cancel": OF_A_RESPONSE,
+    "DELETE /v1/responses/{id}": OF_A_RESPONSE,
+}
+CHAT: dict[str, Rights] = {"WS /ws/chat": PEOPLE}
+
+# A card needs no token, but a token that is sent must be right.
+CARD = ANYBODY | {"none": MAY}
+# The secret in the path decides, and no token.
+SECRET: Rights = dict.fromkeys(KINDS, HIDDEN)
+PAGES: dict[str, Rights] = {
+    "GET /": OPEN,
+    "GET /chat": OPEN,
+    "GET /chat/{key:path}": OPEN,
+    "GET /static/{path:path}": OPEN,
+    "GET /.well-known/agent-card.json": CARD,
+    "GET /.well-known/agent.json": CARD,
+    "GET /a2a/{agent}/.well-known/agent-card.json": CARD,
+    "GET /a2a/{agent}/.well-known/agent.json": CARD,
+    "GET /.well-known/oauth-protected-resource": OPEN,
+    "GET /.well-known/oauth-protected-resource/mcp": OPEN,
+    "GET /agent": CALLERS_OF_TOOLS,
+    "POST /channels/telegram/{secret}": SECRET,
 }

@@ -1,124 +1,44 @@
-"""The rights of every kind of token, on every endpoint, tool and A2A method of a running server, against one table."""
+"""The rights of every kind of token, on every endpoint, page and tool of a running server, against one table."""
 
 import itertools
-import json
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AsyncExitStack
 from typing import Any
 
 import httpx
 import pytest
+from starlette.routing import Route, WebSocketRoute
 
-from carrel.access import NewToken, mint_token
-from carrel.surfaces.a2a.legacy.jsonrpc import LEGACY_METHODS
-from carrel.surfaces.a2a.operations import operations_of
 from carrel.surfaces.api.endpoints import every_endpoint
+from carrel.surfaces.api.route_index import RouteIndex
 from carrel.tools import CATALOG
 from tests.harness.server import HttpServer, open_http_server
 from tests.requirements.mark import requirement
-from tests.surfaces.api_calls import Json, send_and_wait, start
+from tests.surfaces.api_calls import Json, send_and_wait
 from tests.surfaces.rights_table import (
     A2A,
-    CALLERS_OF_AGENTS,
+    CHAT,
     ENDPOINTS,
-    HIDDEN,
     KINDS,
-    LOGIN,
     MAY,
     NEVER,
+    PAGES,
+    RESPONSES,
+    ROUTES_OF_METHODS,
+    ROUTES_OF_TOOLS,
     TOOLS,
     Rights,
     Verdict,
+    a2a_routes,
 )
+from tests.surfaces.rights_world import DAILY, MAIN, VERDICTS, World, furnished
 
 pytestmark = pytest.mark.anyio
-MAIN = "agent:main:main"
-DAILY = {"type": "message", "message": "hi", "cron": "0 0 1 1 *", "sessionId": MAIN}
-HOOK = "https://example.com/hook"
-
-
-class World:
-    """A server with an account that has something of everything, and a client for every kind of token."""
-
-    def __init__(self, server: HttpServer) -> None:
-        self.server = server
-        self.clients: dict[str, httpx.AsyncClient] = {}
-        self.user = self.run = self.schedule = ""
-        self.notifications: dict[str, str] = {}
-        self._numbers = itertools.count(1)
-
-    @property
-    def owner(self) -> httpx.AsyncClient:
-        """The owner's client."""
-        return self.clients["owner"]
-
-    def name(self) -> str:
-        """Return a name that was not used yet."""
-        return f"name-{next(self._numbers)}"
-
-    async def furnish(self, stack: AsyncExitStack) -> None:
-        """Create the tokens, and what is only read."""
-
-        async def enter(kind: str, token: str | None) -> None:
-            self.clients[kind] = await stack.enter_async_context(self.server.client(token))
-
-        server = self.server
-        await enter("owner", server.owner)
-        await enter("another account's owner", server.other_owner)
-        await enter("none", None)
-        await enter("wrong", "crl_owner_no_such")
-        self.user = (await self.make("/api/users", "user", name="Ada"))["id"]
-        await enter("user", await server.token(self.owner, kind="user", userId=self.user))
-        await enter("agent", await server.token(self.owner, kind="agent", agentId="main"))
-        await enter("client", await server.token(self.owner, kind="client", agentIds=["main"]))
-        await enter("expired", await self._mint(NewToken(kind="owner", name="old", expires_at=1)))
-        await enter("revoked", await self._revoked())
-        self.run = (await send_and_wait(self.owner, "fail here"))["id"]
-        await send_and_wait(self.clients["user"], "fail here too")
-        for kind in ("user", "owner"):
-            listed = (await self.clients[kind].get("/api/notifications")).json()["notifications"]
-            self.notifications[kind] = listed[0]["id"]
-        self.schedule = (await self.make("/api/schedules", "schedule", **DAILY))["id"]
-        await enter("run", await self.run_token(MAIN))
-
-    async def make(self, path: str, what: str, **body: Any) -> Json:
-        """Create something of the account."""
-        answer = await self.owner.post(path, json=body)
-        assert answer.status_code == 201, answer.text
-        made: Json = answer.json()[what]
-        return made
-
-    async def run_token(self, key: str) -> str:
-        """Return the token of a new run that is under way in a lane."""
-        gate = self.name()
-        held = await start(self.owner, f"hold {gate}", sessionKey=key)
-        await self.server.agent.reached(gate)
-        return await self._mint(NewToken(kind="run", name="run", agent_id="main", run_id=held["runId"]))
-
-    async def lane(self) -> str:
-        """Return the key of a new lane of a Task."""
-        return str((await send_and_wait(self.owner, "hello", taskId=self.name()))["sessionKey"])
-
-    async def asking(self) -> str:
-        """Return the id of a new run that waits for an answer."""
-        return str((await send_and_wait(self.owner, "ask what?", taskId=self.name()))["id"])
-
-    async def _mint(self, new: NewToken) -> str:
-        access = await self.server.access_of()
-        return (await self.server.db.write(lambda tx: mint_token(tx, access, new)))[1]
-
-    async def _revoked(self) -> str:
-        made = (await self.owner.post("/api/tokens", json={"kind": "owner", "name": "x"})).json()
-        (await self.owner.delete(f"/api/tokens/{made['token']['id']}")).raise_for_status()
-        return str(made["secret"])
 
 
 @pytest.fixture
 async def world(sqlite_url: str) -> AsyncIterator[World]:
     """The furnished server."""
-    async with open_http_server(sqlite_url) as server, AsyncExitStack() as stack:
-        built = World(server)
-        await built.furnish(stack)
+    async with open_http_server(sqlite_url) as server, furnished(server) as built:
         yield built
 
 
@@ -204,7 +124,6 @@ QUERIES: dict[str, Callable[[World], Json]] = {
     "GET /api/runs/{id}/receipt/compare": lambda world: {"with": world.run},
 }
 FAR = {"GET /metrics": {"X-Forwarded-For": "192.0.2.1"}}
-VERDICTS: dict[int, Verdict] = {401: LOGIN, 403: NEVER, 404: HIDDEN}
 
 
 async def asked(world: World, name: str, kind: str, has_body: bool) -> int:
@@ -282,63 +201,43 @@ async def test_every_tool_acts_for_exactly_those_it_should(
     assert wrong == []
 
 
-def a2a_params(method: str, task: str, text: str) -> Json:
-    """Return the parameters of a method in its version; `task` is the task that it is about."""
-    is_old = "/" in method
-    if method.lower().replace("/", "").startswith(("sendmessage", "sendstreaming", "message")):
-        part = {"kind": "text", "text": text} if is_old else {"text": text}
-        return {"message": {"messageId": text, "role": "user" if is_old else "ROLE_USER", "parts": [part]}}
-    if "ushNotificationConfig" not in method:
-        return {} if method in ("ListTasks", "tasks/list") or "Card" in method else {"id": task}
-    if is_old:
-        config = {"pushNotificationConfig": {"url": HOOK, "id": "hook"}, "taskId": task}
-        return config if method.endswith("set") else {"id": task, "pushNotificationConfigId": "hook"}
-    return {"taskId": task, "id": "hook"} | ({"url": HOOK} if method.startswith("Create") else {})
+def routes_of(server: HttpServer) -> set[str]:
+    """Return every route of the server as method and path; * for all methods."""
+    (index,) = server.assembly.app.routes
+    assert isinstance(index, RouteIndex)
+    found = set()
+    for route in index.routes:
+        assert isinstance(route, Route | WebSocketRoute)
+        methods = {"WS"} if isinstance(route, WebSocketRoute) else (route.methods or {"*"}) - {"HEAD"}
+        found |= {f"{method} {route.path}" for method in methods}
+    return found
 
 
-async def over_a2a(client: httpx.AsyncClient, method: str, task: str, text: str) -> tuple[Verdict, str]:
-    """Call a method; return the verdict and the beginning of the answer."""
-    body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": a2a_params(method, task, text)}
-    version = {"A2A-Version": "0.3" if "/" in method else "1.0"}
-    async with client.stream("POST", "/a2a/main", json=body, headers=version) as answer:
-        told = ""
-        async for chunk in answer.aiter_text():
-            told += chunk
-            if "event-stream" in answer.headers["content-type"]:
-                break
-        if answer.status_code != 200:
-            return VERDICTS[answer.status_code], told
-        return HIDDEN if "-32001" in told else MAY, told
-
-
-async def task_of(world: World, kind: str) -> str:
-    """Return a new task of a caller, which waits for an answer and has a push configuration."""
-    _, told = await over_a2a(world.clients[kind], "SendMessage", "", f"ask {world.name()}")
-    task = str(json.loads(told)["result"]["task"]["id"])
-    await over_a2a(world.clients[kind], "CreateTaskPushNotificationConfig", task, "")
-    return task
+async def test_every_route_has_a_row_and_every_row_a_route(world: World) -> None:
+    rows = [*ENDPOINTS, *PAGES, *RESPONSES, *CHAT, *a2a_routes(), *ROUTES_OF_METHODS, *ROUTES_OF_TOOLS]
+    assert len(rows) == len(set(rows))
+    assert routes_of(world.server) == set(rows)
 
 
 @requirement("P.rights")
-async def test_every_a2a_method_answers_exactly_those_it_should(world: World) -> None:
-    methods = {*operations_of(world.server.house), *LEGACY_METHODS}
-    assert methods == A2A.keys(), "every method has a row, and every row a method"
-    tasks = {kind: await task_of(world, kind) for kind in KINDS if CALLERS_OF_AGENTS[kind] == MAY}
+async def test_cards_pages_and_the_list_of_tools_are_shown_to_exactly_those_they_should(world: World) -> None:
     wrong = []
-    for method, kind in itertools.product(A2A, KINDS):
-        if kind in tasks and "cancel" in method.lower():
-            tasks[kind] = await task_of(world, kind)
-        told, text = await over_a2a(world.clients[kind], method, tasks.get(kind, "run_none"), world.name())
-        if told != A2A[method][kind]:
-            wrong.append(f"{method} as {kind}: {text[:200]}, expected {A2A[method][kind]}")
-        other = tasks["user" if kind == "owner" else "owner"]
-        if kind in tasks and other in str(a2a_params(method, other, "")):
-            told, text = await over_a2a(world.clients[kind], method, other, world.name())
-            if told != HIDDEN:
-                wrong.append(f"{method} as {kind} for the task of another: {text[:200]}")
+    for name, kind in itertools.product(PAGES, KINDS):
+        method, path = name.split(" ")
+        for part, value in {
+            "{agent}": "main",
+            "{key:path}": "x",
+            "{path:path}": "css/base.css",
+            "{secret}": "x",
+        }.items():
+            path = path.replace(part, value)
+        answer = await world.clients[kind].request(method, path, json={} if method == "POST" else None)
+        if VERDICTS.get(answer.status_code, MAY) != PAGES[name][kind]:
+            wrong.append(f"{name} as {kind}: {answer.status_code}, expected {PAGES[name][kind]}")
     assert wrong == []
 
 
 def test_a_rule_says_something_of_every_kind() -> None:
-    rules: list[Rights] = [*ENDPOINTS.values(), *TOOLS.values(), *A2A.values()]
+    tables = (ENDPOINTS, TOOLS, A2A, PAGES, RESPONSES, CHAT)
+    rules: list[Rights] = [rule for table in tables for rule in table.values()]
     assert all(tuple(rule) == KINDS for rule in rules)

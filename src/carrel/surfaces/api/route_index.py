@@ -17,6 +17,11 @@ class RouteIndex(BaseRoute):
             assert "{" not in part, f"{route.path} cannot be found by its first part"
             self._by_part.setdefault(part, []).append(route)
 
+    @property
+    def routes(self) -> list[BaseRoute]:
+        """Every route."""
+        return [route for routes in self._by_part.values() for route in routes]
+
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
         """Return the best match: a route that matches the path but not the method comes after one that matches both."""
         best: tuple[Match, Scope] = (Match.NONE, {})
