@@ -29,7 +29,7 @@ def test_the_events_of_live_text_are_made_in_linear_time(piece: str, is_repeated
 
         return work
 
-    shown_to_be_linear(shape, 300)
+    shown_to_be_linear(shape, 100)
 
 
 @pytest.mark.parametrize("begun", ["", "NO_REPLY"])
@@ -43,7 +43,7 @@ def test_text_that_may_be_a_silent_reply_is_held_back_in_linear_time(begun: str,
 
         return work
 
-    shown_to_be_linear(shape, 300)
+    shown_to_be_linear(shape, 100)
 
 
 def test_a_silent_reply_is_recognized_in_any_pieces() -> None:

@@ -201,6 +201,9 @@ async def test_every_tool_acts_for_exactly_those_it_should(
     assert wrong == []
 
 
+PARTS = {"{agent}": "main", "{key:path}": "x", "{path:path}": "css/base.css", "{secret}": "x"}
+
+
 def routes_of(server: HttpServer) -> set[str]:
     """Return every route of the server as method and path; * for all methods."""
     (index,) = server.assembly.app.routes
@@ -224,12 +227,7 @@ async def test_cards_pages_and_the_list_of_tools_are_shown_to_exactly_those_they
     wrong = []
     for name, kind in itertools.product(PAGES, KINDS):
         method, path = name.split(" ")
-        for part, value in {
-            "{agent}": "main",
-            "{key:path}": "x",
-            "{path:path}": "css/base.css",
-            "{secret}": "x",
-        }.items():
+        for part, value in PARTS.items():
             path = path.replace(part, value)
         answer = await world.clients[kind].request(method, path, json={} if method == "POST" else None)
         if VERDICTS.get(answer.status_code, MAY) != PAGES[name][kind]:
