@@ -6,8 +6,8 @@ GATEWAYS = (
     Mutant(
         "a card leads to another port of the same host unguarded",
         "gateway/a2a/connection.py",
-        "_origin(interface.url) != _origin(self._settings.base_url)",
-        "_origin(interface.url)[1] != _origin(self._settings.base_url)[1]",
+        "origin_of(interface.url) != origin_of(self._settings.base_url)",
+        "origin_of(interface.url)[1] != origin_of(self._settings.base_url)[1]",
         "tests/gateway/test_a2a_guard.py",
     ),
     Mutant(

@@ -13,15 +13,15 @@ RIGHTS = (
     Mutant(
         "the past of a deleted key shows",
         "sessions/visibility.py",
-        '        if event.recipient is not None\n        or _shows(tx, access, lanes if event.seq > deleted.get(event.key or "", 0) else {}, event.key, event.agent_id)',
-        "        if event.recipient is not None or _shows(tx, access, lanes, event.key, event.agent_id)",
+        'lanes if event.seq > deleted.get(event.key or "", 0) else {}, event.key',
+        "lanes, event.key",
         "tests/surfaces/api/test_visibility.py",
     ),
     Mutant(
         "lists show the chats of others",
         "sessions/visibility_store.py",
-        '        return f"(l.kind NOT IN ({_PERSONAL}) OR {own})", {"seen_actor": access.actor_id}',
-        "        return _EVERY_LANE, {}",
+        '"user": OPEN_TO_PERSON',
+        '"user": _EVERY_LANE',
         "tests/surfaces/api/test_visibility.py",
     ),
     Mutant(
@@ -48,8 +48,8 @@ RIGHTS = (
     Mutant(
         "lists of runs show everything",
         "monitoring/store.py",
-        '    where.append(f"key IN (SELECT l.key FROM lanes l WHERE l.account_id = :account AND {seen})" if more else seen)',
-        '    where.append("TRUE")',
+        '    return f"EXISTS ({lane})" if values else seen, values',
+        '    return "TRUE", {}',
         "tests/surfaces/api/test_visibility.py",
     ),
     Mutant(

@@ -121,7 +121,7 @@ class _Server:
         sys.stdout.flush()
         if self._open_browser:
             page = _keep_login_page(data_dir, f"{public}/#token={token}").as_uri()
-            # Some browsers return only when they are closed, and nobody waits for them: neither requests nor the end.
+            # Some browsers return only when they are closed; neither requests nor a stop should wait for that.
             threading.Thread(target=webbrowser.open, args=(page,), daemon=True).start()
 
 
