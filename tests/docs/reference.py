@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from carrel.main.assembly import whole_document
 from carrel.main.setting_names import Known, Name, known_gateway_names, known_names, shown
-from carrel.surfaces.api import openapi_document
 from carrel.surfaces.http.errors import STATUS
 from tests.docs.meanings import ADVICE, API, ERRORS, ERRORS_END, MEANINGS, SETTINGS
 
@@ -45,7 +45,7 @@ def errors_page() -> str:
 
 def api_page() -> str:
     """Return the page of endpoints."""
-    document = openapi_document()
+    document = whole_document()
     schemas = document["components"]["schemas"]
     by_tag: dict[str, list[str]] = {}
     for path, methods in document["paths"].items():

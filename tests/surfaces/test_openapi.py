@@ -8,21 +8,21 @@ from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 from openapi_spec_validator import validate
 
 from carrel.kernel import Refusal
+from carrel.main.assembly import whole_document
 from carrel.sessions.references import parse_reference
-from carrel.surfaces.api import openapi_document
 from carrel.surfaces.api.endpoint import ENDPOINTS, OPEN
-from carrel.surfaces.api.fields import REFERENCE_SCHEMA
+from carrel.surfaces.http.described import REFERENCE_SCHEMA
 from carrel.tools import CATALOG
 
 
 def test_the_document_is_valid() -> None:
-    validate(openapi_document())
+    validate(whole_document())
 
 
 def test_every_endpoint_stands_in_it_once_under_a_name_of_its_own() -> None:
     operations = [
         (method.upper(), path, operation)
-        for path, methods in openapi_document()["paths"].items()
+        for path, methods in whole_document()["paths"].items()
         for method, operation in methods.items()
     ]
     tools = {("GET", "/agent"), *(("POST", f"/agent/{tool.name}") for tool in CATALOG.offered())}
@@ -35,7 +35,7 @@ def test_every_endpoint_stands_in_it_once_under_a_name_of_its_own() -> None:
 
 
 def test_what_needs_a_token_says_so() -> None:
-    document = openapi_document()
+    document = whole_document()
     for one in ENDPOINTS:
         operation = document["paths"][one.path.replace(":path}", "}")][one.method.lower()]
         assert bool(operation["security"]) == (one.who != OPEN)
@@ -61,7 +61,7 @@ def test_what_needs_a_token_says_so() -> None:
     ],
 )
 def test_the_document_says_what_is_accepted(kind: str, right: list[object], wrong: list[object]) -> None:
-    schema = {"$ref": f"#/components/schemas/{kind}", "components": openapi_document()["components"]}
+    schema = {"$ref": f"#/components/schemas/{kind}", "components": whole_document()["components"]}
     check = Draft202012Validator(schema)
     assert all(check.is_valid(body) for body in right)
     assert not any(check.is_valid(body) for body in wrong)
@@ -91,7 +91,7 @@ def test_what_is_no_session_reference_is_not_in_the_document(reference: str) -> 
 def test_every_cursor_and_path_parameter_has_a_form() -> None:
     parameters = [
         one
-        for methods in openapi_document()["paths"].values()
+        for methods in whole_document()["paths"].values()
         for operation in methods.values()
         for one in operation["parameters"]
         if one["in"] == "path" or one["name"] == "cursor"
@@ -101,9 +101,9 @@ def test_every_cursor_and_path_parameter_has_a_form() -> None:
 
 
 def test_the_document_is_the_same_every_time() -> None:
-    assert openapi_document() == openapi_document()
+    assert whole_document() == whole_document()
 
 
 @pytest.mark.anyio
 async def test_the_server_gives_the_document_to_anybody(nobody: httpx.AsyncClient) -> None:
-    assert (await nobody.get("/api/openapi.json")).json() == openapi_document()
+    assert (await nobody.get("/api/openapi.json")).json() == whole_document()

@@ -15,12 +15,12 @@ import schemathesis
 from hypothesis import HealthCheck, settings
 from schemathesis.checks import CHECKS
 
-from carrel.surfaces.api import openapi_document
+from carrel.main.assembly import whole_document
 from tests.harness.server import HttpServer, open_http_server
 
 EXAMPLES = int(os.environ.get("CARREL_SCHEMATHESIS_EXAMPLES", "12"))
 WAIT_SECONDS_MAX = 30.0
-SCHEMA = schemathesis.openapi.from_dict(openapi_document())
+SCHEMA = schemathesis.openapi.from_dict(whole_document())
 # What the document can promise. That well-formed values are accepted it cannot: an agent named must be there, too.
 CHECKED: Any = CHECKS.get_by_names(
     [

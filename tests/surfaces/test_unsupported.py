@@ -7,14 +7,14 @@ import msgspec
 import pytest
 
 import carrel.surfaces.dashboard
-from carrel.surfaces.api import openapi_document
+from carrel.main.assembly import whole_document
 from carrel.tools import CATALOG
 from tests.requirements.mark import requirement
 
 ABSENT = re.compile(r"document tree|documents?/|memory[ -]?map|\bdrafts?\b|document_(?:upsert|list)", re.IGNORECASE)
 PAGES = Path(carrel.surfaces.dashboard.__file__).with_name("static")
 OFFERED = {
-    "the API": msgspec.json.encode(openapi_document()).decode(),
+    "the API": msgspec.json.encode(whole_document()).decode(),
     "the tools": " ".join(f"{tool.name} {tool.description}" for tool in CATALOG.offered()),
     "the pages": " ".join(file.read_text("utf-8") for file in sorted(PAGES.rglob("*.html"))),
 }

@@ -24,7 +24,9 @@ from carrel.agents.store import agent_by_slug
 from carrel.kernel import DEFAULT_ACCOUNT_SLUG, Access, Code, Refusal, invalid, system_access
 from carrel.storage import Tx
 
-_SLUG = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
+# The grammar of an account's name in addresses.
+ACCOUNT_SLUG = r"[a-z0-9][a-z0-9-]{0,63}"
+_SLUG = re.compile(ACCOUNT_SLUG)
 _AGENT_KEYS = ("defaultAgentId", "orchestratorAgentId")
 _READ_ONLY_KEYS = ("orchestratorChatTaskId",)
 _EMPTY: dict[str, Any] = {

@@ -26,7 +26,10 @@ from carrel.kernel.ids import (
 )
 from carrel.kernel.keys import (
     AGENT_ID,
+    CONVERSATION_KEY,
     INTERNAL_KINDS,
+    LANE_ID,
+    NEW_CONVERSATION_KEY,
     SESSION_RESTS,
     SessionKey,
     is_agent_id,
@@ -42,8 +45,8 @@ from carrel.kernel.text import TextBuffer, clip, one_line
 from carrel.kernel.validation import decode_json, wrong_value
 
 __all__ = [
-    "AGENT_ID", "DEFAULT_ACCOUNT_SLUG", "INTERNAL_CHANNEL", "INTERNAL_KINDS", "METRICS", "MS_PER_DAY",
-    "MS_PER_MINUTE", "MS_PER_SECOND", "PEOPLE", "REDACTED", "SCOPE_END", "SESSION_RESTS", "Access", "Chance", "Clock",
+    "AGENT_ID", "CONVERSATION_KEY", "DEFAULT_ACCOUNT_SLUG", "INTERNAL_CHANNEL", "INTERNAL_KINDS", "LANE_ID", "METRICS", "MS_PER_DAY",
+    "MS_PER_MINUTE", "MS_PER_SECOND", "NEW_CONVERSATION_KEY", "PEOPLE", "REDACTED", "SCOPE_END", "SESSION_RESTS", "Access", "Chance", "Clock",
     "Code", "Envelope", "Ids", "Kind", "Message", "NewAttachment", "Provenance", "Refusal",
     "Sample", "SessionKey", "SystemClock", "TextBuffer", "ToolVisibility", "TurnExtras", "caller_hash", "clip",
     "decode_json", "elapsed_seconds", "first_id", "invalid", "is_address", "is_agent_id", "is_conversation_key",

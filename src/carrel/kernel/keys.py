@@ -13,13 +13,17 @@ from carrel.kernel.errors import Code, Refusal
 from carrel.kernel.ids import text_hash
 from carrel.kernel.limits import AGENT_ID_CHARS_MAX
 
-_ID = r"[A-Za-z0-9_.@-]{1,128}"
+# The grammar of the id in a key.
+LANE_ID = r"[A-Za-z0-9_.@-]{1,128}"
 # The grammar of an agent's id.
 AGENT_ID = rf"[a-z0-9][a-z0-9_-]{{0,{AGENT_ID_CHARS_MAX - 1}}}"
 _AGENT = re.compile(AGENT_ID)
 _PLAIN = re.compile(r"[A-Za-z0-9_.@-]{1,64}")
-_NEW_CONVERSATION = re.compile(r"[a-zA-Z0-9_-]{8,64}")
-_OLD_CONVERSATION = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+# The grammar of a conversation key, and of one under which a new chat may be created.
+CONVERSATION_KEY = r"[a-zA-Z0-9_-]{1,64}"
+NEW_CONVERSATION_KEY = r"(?!ses_)[a-zA-Z0-9_-]{8,64}"
+_CONVERSATION = re.compile(CONVERSATION_KEY)
+_NEW_CONVERSATION = re.compile(NEW_CONVERSATION_KEY)
 
 CHAT_CHANNELS = ("web", "telegram", "cli")
 _ROOMS = ("group", "channel", "direct")
@@ -28,17 +32,17 @@ _RESERVED = ("global", "unknown")
 # (kind, grammar of <rest>), first match wins. A kind of one word is also the first segment of <rest>.
 _FORMS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("main", re.compile("main")),
-    ("task", re.compile(f"task:{_ID}")),
-    ("topic", re.compile(f"topic:{_ID}")),
-    ("a2a", re.compile(f"a2a:[0-9a-f]{{12}}:{_ID}")),
-    ("cron", re.compile(f"cron:{_ID}")),
-    ("hook", re.compile(f"hook:{_ID}")),
-    ("node", re.compile(f"node-{_ID}")),
-    ("subagent", re.compile(f"subagent:{_ID}")),
-    ("openresponses", re.compile(f"openresponses:{_ID}")),
-    ("openresponses-user", re.compile(f"openresponses-user:[0-9a-f]{{12}}:{_ID}")),
+    ("task", re.compile(f"task:{LANE_ID}")),
+    ("topic", re.compile(f"topic:{LANE_ID}")),
+    ("a2a", re.compile(f"a2a:[0-9a-f]{{12}}:{LANE_ID}")),
+    ("cron", re.compile(f"cron:{LANE_ID}")),
+    ("hook", re.compile(f"hook:{LANE_ID}")),
+    ("node", re.compile(f"node-{LANE_ID}")),
+    ("subagent", re.compile(f"subagent:{LANE_ID}")),
+    ("openresponses", re.compile(f"openresponses:{LANE_ID}")),
+    ("openresponses-user", re.compile(f"openresponses-user:[0-9a-f]{{12}}:{LANE_ID}")),
     ("chat", re.compile(f"(?:{'|'.join(CHAT_CHANNELS)}):[a-zA-Z0-9_-]{{1,64}}")),
-    *((room, re.compile(f"[a-z][a-z0-9-]{{1,31}}:{room}:{_ID}(?::thread:{_ID})?")) for room in _ROOMS),
+    *((room, re.compile(f"[a-z][a-z0-9-]{{1,31}}:{room}:{LANE_ID}(?::thread:{LANE_ID})?")) for room in _ROOMS),
 )
 # The grammar of what follows the agent in a key.
 SESSION_RESTS = "|".join(form.pattern for _, form in _FORMS)
@@ -157,12 +161,12 @@ def is_agent_id(text: str) -> bool:
 
 def is_new_conversation_key(text: str) -> bool:
     """Return whether a new chat may be created under this conversation key."""
-    return _NEW_CONVERSATION.fullmatch(text) is not None and not text.startswith("ses_")
+    return _NEW_CONVERSATION.fullmatch(text) is not None
 
 
 def is_conversation_key(text: str) -> bool:
     """Return whether a conversation key may exist, including short ones from older versions."""
-    return _OLD_CONVERSATION.fullmatch(text) is not None
+    return _CONVERSATION.fullmatch(text) is not None
 
 
 def key_text(text: str) -> str:

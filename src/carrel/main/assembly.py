@@ -20,12 +20,15 @@ from carrel.runs import Dispatcher, Pruner, Rules, Watch
 from carrel.storage import Database, open_database
 from carrel.surfaces import House, WrongTokens
 from carrel.surfaces.a2a import PushDuty
+from carrel.surfaces.a2a import describe as describe_a2a
 from carrel.surfaces.a2a import routes as a2a_routes
+from carrel.surfaces.agent_http import describe as describe_tools
 from carrel.surfaces.agent_http import routes as agent_routes
-from carrel.surfaces.api import Recorder, build_app
+from carrel.surfaces.api import Recorder, build_app, openapi_document
 from carrel.surfaces.dashboard import routes as dashboard_routes
 from carrel.surfaces.mcp import Endpoint as McpEndpoint
 from carrel.surfaces.mcp import routes as mcp_routes
+from carrel.surfaces.responses import describe as describe_responses
 from carrel.surfaces.responses import routes as responses_routes
 from carrel.surfaces.telegram import Telegram, channel_threads
 from carrel.surfaces.telegram import routes as telegram_routes
@@ -41,6 +44,8 @@ OBSERVERS: tuple[Callable[[Database], None], ...] = (
 )
 # What the pruner removes for rooms above it.
 PRUNED = (prune_posts,)
+# What surfaces besides the API put into the OpenAPI document.
+DESCRIBED = (*describe_a2a(), *describe_responses(), *describe_tools())
 
 Duty = Callable[[], Coroutine[Any, Any, None]]
 
@@ -53,6 +58,11 @@ def open_store(
     for observe in OBSERVERS:
         observe(db)
     return db
+
+
+def whole_document() -> dict[str, Any]:
+    """Return the OpenAPI document of all surfaces."""
+    return openapi_document(DESCRIBED)
 
 
 def rules_of(settings: Settings) -> Rules:
@@ -99,7 +109,11 @@ class Assembly:
         )
         self.dispatcher = Dispatcher(db, turns.take, settings, worker)
         self.app = build_app(
-            house, recorder=self._recorder, wrong=self.wrong_tokens, more_routes=[*self._routes(), *more_routes]
+            house,
+            recorder=self._recorder,
+            wrong=self.wrong_tokens,
+            more_routes=[*self._routes(), *more_routes],
+            more_operations=DESCRIBED,
         )
 
     def _routes(self) -> list[BaseRoute]:

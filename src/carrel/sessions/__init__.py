@@ -28,7 +28,7 @@ from carrel.sessions.model import (
     kinds_listed_as,
     shown_channel,
 )
-from carrel.sessions.references import parse_reference
+from carrel.sessions.references import SESSION_REFERENCE, parse_reference
 from carrel.sessions.routing import FoundSession, find_lane, find_session, lane_for_work, visible_lanes_called
 from carrel.sessions.send_policy import channel_of, require_sending
 from carrel.sessions.store import (
@@ -53,7 +53,7 @@ from carrel.sessions.visibility import may_see, require_visible, visible_changes
 from carrel.sessions.visibility_store import is_narrowed, seen_lanes
 
 __all__ = [
-    "LEFTOVERS", "PERSONAL_KINDS", "FoundSession", "Lane", "LaneChange", "LaneFilter", "LaneRow", "Mode", "NewChild",
+    "LEFTOVERS", "PERSONAL_KINDS", "SESSION_REFERENCE", "FoundSession", "Lane", "LaneChange", "LaneFilter", "LaneRow", "Mode", "NewChild",
     "Session", "change_lane", "channel_of", "children_of", "close_generation", "closed_sessions_before",
     "count_live_children", "delete_lane", "delete_session", "find_lane", "find_session", "forget_leftover",
     "full_visibility", "generations_of", "idle_children", "insert_child", "insert_lane", "is_narrowed",

@@ -51,9 +51,9 @@ def migrate(args: Namespace, screen: Screen) -> int:
 
 def openapi(args: Namespace, screen: Screen) -> int:
     """Print the OpenAPI document."""
-    from carrel.surfaces.api import openapi_document
+    from carrel.main.assembly import whole_document
 
-    screen.out.write(json.dumps(openapi_document(), ensure_ascii=False, indent=2) + "\n")
+    screen.out.write(json.dumps(whole_document(), ensure_ascii=False, indent=2) + "\n")
     return Exit.OK
 
 

@@ -18,7 +18,7 @@ from carrel.surfaces.http.house import House
 from carrel.surfaces.http.identity import WrongTokens, is_still_known
 from carrel.surfaces.http.streaming import PING, FrameStream, seen_event
 
-_TYPES = ("application/json", "application/a2a+json")
+BODY_TYPES = ("application/json", "application/a2a+json")
 
 
 async def respond(
@@ -37,7 +37,7 @@ async def respond(
 
 async def read_json(request: Request) -> object:
     """Return the body parsed as JSON; None for an empty one."""
-    raw = await read_body(request, _TYPES)
+    raw = await read_body(request, BODY_TYPES)
     if not raw.strip():
         return None
     try:

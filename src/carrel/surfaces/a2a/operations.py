@@ -28,19 +28,37 @@ class Operation(Struct, frozen=True):
 Operations = Mapping[str, Operation]
 
 
+# The type of each operation's request, by its name in A2A 1.0.
+REQUESTS: dict[str, type[Message]] = {
+    "SendMessage": wire.SendMessageRequest,
+    "SendStreamingMessage": wire.SendMessageRequest,
+    "GetTask": wire.GetTaskRequest,
+    "ListTasks": wire.ListTasksRequest,
+    "CancelTask": wire.CancelTaskRequest,
+    "SubscribeToTask": wire.SubscribeToTaskRequest,
+    "CreateTaskPushNotificationConfig": wire.TaskPushNotificationConfig,
+    "GetTaskPushNotificationConfig": wire.GetTaskPushNotificationConfigRequest,
+    "ListTaskPushNotificationConfigs": wire.ListTaskPushNotificationConfigsRequest,
+    "DeleteTaskPushNotificationConfig": wire.DeleteTaskPushNotificationConfigRequest,
+    "GetExtendedAgentCard": wire.GetExtendedAgentCardRequest,
+}
+STREAMS = ("SendStreamingMessage", "SubscribeToTask")
+
+
 def operations_of(house: House) -> Operations:
     """Return every operation by its name in A2A 1.0; results are JSON of 1.0."""
     tasks, push = Tasks(house), PushConfigs(house)
-    return {
-        "SendMessage": Operation(wire.SendMessageRequest, tasks.send),
-        "SendStreamingMessage": Operation(wire.SendMessageRequest, tasks.send_streaming, streams=True),
-        "GetTask": Operation(wire.GetTaskRequest, tasks.get),
-        "ListTasks": Operation(wire.ListTasksRequest, tasks.list),
-        "CancelTask": Operation(wire.CancelTaskRequest, tasks.cancel),
-        "SubscribeToTask": Operation(wire.SubscribeToTaskRequest, tasks.subscribe, streams=True),
-        "CreateTaskPushNotificationConfig": Operation(wire.TaskPushNotificationConfig, push.create),
-        "GetTaskPushNotificationConfig": Operation(wire.GetTaskPushNotificationConfigRequest, push.get),
-        "ListTaskPushNotificationConfigs": Operation(wire.ListTaskPushNotificationConfigsRequest, push.list),
-        "DeleteTaskPushNotificationConfig": Operation(wire.DeleteTaskPushNotificationConfigRequest, push.delete),
-        "GetExtendedAgentCard": Operation(wire.GetExtendedAgentCardRequest, partial(extended_card, house)),
+    performed: dict[str, Callable[..., Awaitable[Any]]] = {
+        "SendMessage": tasks.send,
+        "SendStreamingMessage": tasks.send_streaming,
+        "GetTask": tasks.get,
+        "ListTasks": tasks.list,
+        "CancelTask": tasks.cancel,
+        "SubscribeToTask": tasks.subscribe,
+        "CreateTaskPushNotificationConfig": push.create,
+        "GetTaskPushNotificationConfig": push.get,
+        "ListTaskPushNotificationConfigs": push.list,
+        "DeleteTaskPushNotificationConfig": push.delete,
+        "GetExtendedAgentCard": partial(extended_card, house),
     }
+    return {name: Operation(REQUESTS[name], perform, name in STREAMS) for name, perform in performed.items()}

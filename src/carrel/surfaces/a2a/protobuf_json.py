@@ -16,6 +16,8 @@ from carrel.surfaces.a2a.errors import invalid_params
 
 Json = dict[str, Any]
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]*={0,2}")
+# The same with the right length, for descriptions.
+BASE64 = r"(?:[A-Za-z0-9+/_-]{4})*(?:[A-Za-z0-9+/_-]{2}(?:==)?|[A-Za-z0-9+/_-]{3}=?)?"
 # These types have their own JSON forms, which the library checks.
 _WELL_KNOWN = "google.protobuf."
 # The descriptors of a type and of a field; the library has two implementations of each, with different attributes.
@@ -43,10 +45,11 @@ def check_shape(kind: _Kind, value: object, path: str = "") -> Json:
 @lru_cache(maxsize=64)
 def _fields(kind: _Kind) -> dict[str, tuple[_Field, bool]]:
     """Return the fields of a type by both of their names, and whether each is a list."""
-    return {name: (field, _is_list(field)) for field in kind.fields for name in (field.name, field.json_name)}
+    return {name: (field, is_list(field)) for field in kind.fields for name in (field.name, field.json_name)}
 
 
-def _is_list(field: _Field) -> bool:
+def is_list(field: _Field) -> bool:
+    """Return whether a field is a list."""
     # Older versions of the library only have the label, which newer ones deprecate.
     return bool(field.is_repeated if hasattr(field, "is_repeated") else field.label == field.LABEL_REPEATED)
 

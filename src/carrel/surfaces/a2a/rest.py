@@ -43,29 +43,31 @@ async def _body(request: Request) -> object:
     return {} if body is None else body
 
 
-def _from_body(**path: str) -> Reader:
-    """Return a reader of the body; `path` maps fields of the request to parameters of the path."""
+class FromBody(Struct, frozen=True):
+    """Reads the body; `path` maps fields of the request to parameters of the path."""
 
-    async def read(request: Request, kind: Any) -> Any:
+    path: dict[str, str] = {}
+
+    async def __call__(self, request: Request, kind: Any) -> Any:
+        """Return the request."""
         body = await _body(request)
-        fields = {name: request.path_params[part] for name, part in path.items()}
+        fields = {name: request.path_params[part] for name, part in self.path.items()}
         return parse_params(kind, body | fields if isinstance(body, dict) else body)
 
-    return read
 
+class FromQuery(Struct, frozen=True):
+    """Reads the query; `path` maps fields of the request to parameters of the path."""
 
-def _from_query(**path: str) -> Reader:
-    """Return a reader of the query; `path` maps fields of the request to parameters of the path."""
+    path: dict[str, str] = {}
 
-    async def read(request: Request, kind: Any) -> Any:
+    async def __call__(self, request: Request, kind: Any) -> Any:
+        """Return the request."""
         query: Json = dict(request.query_params)
         check_scope(query)
         if query.get("includeArtifacts") in _BOOLEANS:
             query["includeArtifacts"] = _BOOLEANS[query["includeArtifacts"]]
-        fields = {name: request.path_params[part] for name, part in path.items()}
+        fields = {name: request.path_params[part] for name, part in self.path.items()}
         return parse_params(kind, query | fields)
-
-    return read
 
 
 async def _from_nothing(_request: Request, kind: Any) -> Any:
@@ -82,17 +84,17 @@ async def _legacy_push_config(request: Request, _kind: Any) -> wire.TaskPushNoti
 
 _CONFIGS = "/tasks/{id}/pushNotificationConfigs"
 _CONFIG = f"{_CONFIGS}/{{webhook}}"
-_ENDPOINTS: tuple[Endpoint, ...] = (
-    Endpoint(("POST",), "/message:send", "SendMessage", _from_body()),
-    Endpoint(("POST",), "/message:stream", "SendStreamingMessage", _from_body()),
-    Endpoint(("GET",), "/tasks", "ListTasks", _from_query()),
-    Endpoint(("POST",), "/tasks/{id}:cancel", "CancelTask", _from_body(id="id")),
-    Endpoint(("POST", "GET"), "/tasks/{id}:subscribe", "SubscribeToTask", _from_query(id="id")),
-    Endpoint(("GET",), "/tasks/{id}", "GetTask", _from_query(id="id")),
-    Endpoint(("POST",), _CONFIGS, "CreateTaskPushNotificationConfig", _from_body(taskId="id")),
-    Endpoint(("GET",), _CONFIGS, "ListTaskPushNotificationConfigs", _from_query(taskId="id")),
-    Endpoint(("GET",), _CONFIG, "GetTaskPushNotificationConfig", _from_query(taskId="id", id="webhook")),
-    Endpoint(("DELETE",), _CONFIG, "DeleteTaskPushNotificationConfig", _from_query(taskId="id", id="webhook")),
+ENDPOINTS: tuple[Endpoint, ...] = (
+    Endpoint(("POST",), "/message:send", "SendMessage", FromBody()),
+    Endpoint(("POST",), "/message:stream", "SendStreamingMessage", FromBody()),
+    Endpoint(("GET",), "/tasks", "ListTasks", FromQuery()),
+    Endpoint(("POST",), "/tasks/{id}:cancel", "CancelTask", FromBody({"id": "id"})),
+    Endpoint(("POST", "GET"), "/tasks/{id}:subscribe", "SubscribeToTask", FromQuery({"id": "id"})),
+    Endpoint(("GET",), "/tasks/{id}", "GetTask", FromQuery({"id": "id"})),
+    Endpoint(("POST",), _CONFIGS, "CreateTaskPushNotificationConfig", FromBody({"taskId": "id"})),
+    Endpoint(("GET",), _CONFIGS, "ListTaskPushNotificationConfigs", FromQuery({"taskId": "id"})),
+    Endpoint(("GET",), _CONFIG, "GetTaskPushNotificationConfig", FromQuery({"taskId": "id", "id": "webhook"})),
+    Endpoint(("DELETE",), _CONFIG, "DeleteTaskPushNotificationConfig", FromQuery({"taskId": "id", "id": "webhook"})),
     Endpoint(("GET",), "/extendedAgentCard", "GetExtendedAgentCard", _from_nothing),
 )
 _LEGACY_WRITERS: dict[str, Callable[[Json], object]] = {
@@ -136,8 +138,8 @@ class Rest:
 
     def routes(self) -> list[BaseRoute]:
         """Return the routes of both versions."""
-        new = [self._route("/a2a/{agent}", endpoint, "1.0") for endpoint in _ENDPOINTS]
-        return [*[self._route("/a2a/{agent}/v1", _legacy_endpoint(one), "0.3") for one in _ENDPOINTS], *new]
+        new = [self._route("/a2a/{agent}", endpoint, "1.0") for endpoint in ENDPOINTS]
+        return [*[self._route("/a2a/{agent}/v1", _legacy_endpoint(one), "0.3") for one in ENDPOINTS], *new]
 
     def _route(self, base: str, endpoint: Endpoint, version: Version) -> BaseRoute:
         path = base + endpoint.path

@@ -2,8 +2,10 @@
 
 import re
 from collections.abc import Iterable
+from functools import cache
 from logging import getLogger
 
+import msgspec
 from starlette.applications import Starlette
 from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
@@ -18,9 +20,11 @@ from carrel.kernel.limits import REQUEST_ID_CHARS_MAX
 from carrel.surfaces.api.endpoints import SOCKETS, every_endpoint
 from carrel.surfaces.api.health import Readiness
 from carrel.surfaces.api.metrics import Recorder
+from carrel.surfaces.api.openapi import openapi_document
 from carrel.surfaces.api.route_index import RouteIndex
 from carrel.surfaces.api.server import Server, http_error
 from carrel.surfaces.http.bodies import BodyBudget
+from carrel.surfaces.http.described import Operation
 from carrel.surfaces.http.errors import broken, refusal_response
 from carrel.surfaces.http.house import House
 from carrel.surfaces.http.identity import WrongTokens
@@ -35,9 +39,12 @@ def build_app(
     recorder: Recorder | None = None,
     wrong: WrongTokens | None = None,
     more_routes: Iterable[BaseRoute] = (),
+    more_operations: Iterable[Operation] = (),
     clock: Clock | None = None,
 ) -> Starlette:
-    """Build the application of one server; `more_routes` belong to other surfaces, `recorder` is already running.
+    """Build the application of one server; `recorder` is already running.
+
+    `more_routes` belong to other surfaces, and `more_operations` describe them in the OpenAPI document.
 
     `wrong` counts wrong tokens for all surfaces together, so that guessing on another one is no way around the limit.
     """
@@ -52,6 +59,7 @@ def build_app(
     app.router.redirect_slashes = False
     app.state.house = house
     app.state.wrong_tokens = wrong
+    app.state.openapi = cache(lambda: msgspec.json.encode(openapi_document(more_operations)))
     app.state.body_budget = BodyBudget()
     app.state.readiness = Readiness(house, clock)
     app.state.recorder = recorder or Recorder(house.db, clock)

@@ -1,19 +1,18 @@
-"""The OpenAPI document, built from the same table of endpoints that requests are checked against."""
+"""The OpenAPI document: the API's own operations, from the table that requests are checked against, and what the other
+surfaces say about theirs.
+"""
 
 import re
 from collections.abc import Iterable
-from functools import lru_cache
 from typing import Any
 
 import msgspec
 from starlette.responses import Response
 
 from carrel import __version__
-from carrel.kernel.limits import IDEMPOTENCY_KEY_CHARS_MAX, SESSION_REFERENCE_CHARS_MAX
+from carrel.kernel.limits import SESSION_REFERENCE_CHARS_MAX
 from carrel.surfaces.api.endpoint import ENDPOINTS, OPEN, Call, Endpoint, NoQuery, endpoint
-from carrel.surfaces.api.fields import NO_NUL, REFERENCE_SCHEMA
-from carrel.surfaces.api.openapi_tools import tool_params, tool_paths, tool_types
-from carrel.surfaces.http.errors import ErrorBody
+from carrel.surfaces.http.described import IDEMPOTENCY_KEY, NAME_SCHEMA, NO_NUL, REFERENCE_SCHEMA, Operation
 from carrel.surfaces.http.identity import COOKIE
 
 _REF = "#/components/schemas/{name}"
@@ -21,25 +20,20 @@ _NAMED = re.compile(r"#/components/schemas/([\w.]+)")
 # A text with one of these cannot contain a NUL.
 _LIMITING = {"pattern", "enum", "const", "format"}
 _PARAMETER = re.compile(r"{(\w+)(?::\w+)?}")
-_PATH_SCHEMA = {"type": "string", "minLength": 1, "pattern": NO_NUL}
-_PATH_SCHEMAS = {"key": {**_PATH_SCHEMA, "maxLength": SESSION_REFERENCE_CHARS_MAX, **REFERENCE_SCHEMA}}
-_IDEMPOTENCY_KEY = {
-    "name": "X-Idempotency-Key",
-    "in": "header",
-    "required": False,
-    "schema": {"type": "string", "minLength": 1, "maxLength": IDEMPOTENCY_KEY_CHARS_MAX},
-}
-_TOOL_ERRORS = (400, 401, 403, 404, 409, 413, 415, 422, 429, 500, 503)
+_KEY_SCHEMA = {**NAME_SCHEMA, "maxLength": SESSION_REFERENCE_CHARS_MAX, **REFERENCE_SCHEMA}
+_EVENTS = "text/event-stream"
+_TEXT = {"type": "string"}
 _TAGS = [
     {"name": "agent", "description": "Tools over plain HTTP."},
     {
         "name": "v1",
-        "description": "Models over Open Responses, at /v1/responses; not described here.",
+        "description": "Agents as models over Open Responses.",
         "externalDocs": {"url": "https://www.openresponses.org"},
     },
     {
         "name": "a2a",
-        "description": "Agents over A2A, at /a2a; the card at /.well-known/agent-card.json describes each agent.",
+        "description": "Agents over A2A 1.0, in its HTTP+JSON binding; the card at /.well-known/agent-card.json has the "
+        "other bindings. 0.3 has the same paths under /a2a/{agent}/v1.",
         "externalDocs": {"url": "https://a2a-protocol.org"},
     },
 ]
@@ -64,29 +58,18 @@ _DESCRIPTIONS = {
 
 
 @endpoint("GET", "/api/openapi.json", answers={200: dict[str, Any]}, who=OPEN, tag="health")
-async def show_document(_call: Call[None, NoQuery]) -> Response:
+async def show_document(call: Call[None, NoQuery]) -> Response:
     """Get this document."""
-    return Response(_encoded(), media_type="application/json")
+    return Response(call.request.app.state.openapi(), media_type="application/json")
 
 
-@lru_cache(maxsize=1)
-def _encoded() -> bytes:
-    return msgspec.json.encode(openapi_document())
-
-
-def openapi_document() -> dict[str, Any]:
-    """Build the document of every endpoint in the table."""
-    types = [ErrorBody, *(kind for one in ENDPOINTS for kind in _types(one)), *tool_types()]
-    schemas, components = msgspec.json.schema_components(types, ref_template=_REF)
-    shapes = dict(zip(map(id, types), schemas, strict=True))
-    for name in _input_names(shapes, components):
-        components[name] = _without_nul(components[name])
+def openapi_document(more: Iterable[Operation] = ()) -> dict[str, Any]:
+    """Build the document of every endpoint in the table, and of the operations of other surfaces."""
+    operations = [*(_described(one) for one in ENDPOINTS), *more]
+    schemas = _Schemas(operations)
     paths: dict[str, Any] = {}
-    for one in sorted(ENDPOINTS, key=lambda each: (each.path, each.method)):
-        paths.setdefault(_PARAMETER.sub(r"{\1}", one.path), {})[one.method.lower()] = _operation(
-            one, shapes, components
-        )
-    paths |= tool_paths(shapes, _error_answers(_TOOL_ERRORS, shapes), _SECURITY, _IDEMPOTENCY_KEY)
+    for one in sorted(operations, key=lambda each: (each.path, each.method)):
+        paths.setdefault(_PARAMETER.sub(r"{\1}", one.path), {})[one.method.lower()] = _operation(one, schemas)
     document = {
         "openapi": "3.1.0",
         "info": {
@@ -97,7 +80,7 @@ def openapi_document() -> dict[str, Any]:
         "tags": _TAGS,
         "paths": paths,
         "components": {
-            "schemas": dict(sorted(components.items())),
+            "schemas": dict(sorted(schemas.components.items())),
             "securitySchemes": {
                 "bearer": {"type": "http", "scheme": "bearer"},
                 "cookie": {"type": "apiKey", "in": "cookie", "name": COOKIE},
@@ -109,16 +92,39 @@ def openapi_document() -> dict[str, Any]:
     return plain
 
 
-def _input_names(shapes: dict[int, Any], components: dict[str, Any]) -> set[str]:
-    """Return the names of the schemas that describe what clients send, with all that they refer to."""
-    sent = [kind for one in ENDPOINTS for kind in (one.body, one.query) if kind is not None]
-    pending = [shapes[id(kind)] for kind in (*sent, *tool_params())]
-    found: set[str] = set()
-    while pending:
-        named = set(_NAMED.findall(msgspec.json.encode(pending.pop()).decode())) - found
-        found |= named
-        pending += [components[name] for name in named]
-    return found
+class _Schemas:
+    """The schemas of everything that operations take and give; those of types are components."""
+
+    def __init__(self, operations: list[Operation]) -> None:
+        sent = [kind for one in operations for kind in (one.body, one.query, *one.uses)]
+        given = [kind for one in operations for kind in (one.error, *one.answers.values())]
+        types = list({id(kind): kind for kind in (*sent, *given) if _is_type(kind)}.values())
+        schemas, self.components = msgspec.json.schema_components(types, ref_template=_REF)
+        self._shapes = dict(zip(map(id, types), schemas, strict=True))
+        for name in self._referred([self.of(kind) for kind in sent]):
+            self.components[name] = _without_nul(self.components[name])
+
+    def of(self, kind: Any) -> Any:
+        """Return the schema of a type; a schema stands for itself."""
+        return self._shapes[id(kind)] if _is_type(kind) else kind
+
+    def fields(self, kind: Any) -> dict[str, Any]:
+        """Return the schema with its fields, not a reference to it."""
+        schema: dict[str, Any] = self.of(kind) or {}
+        return self.components[schema["$ref"].rpartition("/")[2]] if "$ref" in schema else schema
+
+    def _referred(self, pending: list[Any]) -> set[str]:
+        """Return the names of all components that these schemas refer to."""
+        found: set[str] = set()
+        while pending:
+            named = set(_NAMED.findall(msgspec.json.encode(pending.pop()).decode())) - found
+            found |= named
+            pending += [self.components[name] for name in named]
+        return found
+
+
+def _is_type(kind: Any) -> bool:
+    return kind is not None and not isinstance(kind, dict)
 
 
 def _without_nul(schema: Any) -> Any:
@@ -135,44 +141,52 @@ def _without_nul(schema: Any) -> Any:
     return limited
 
 
-def _types(one: Endpoint) -> list[Any]:
-    return [kind for kind in (one.body, one.query, *one.answers.values()) if kind is not None]
+def _described(one: Endpoint) -> Operation:
+    return Operation(
+        method=one.method,
+        path=one.path,
+        name=one.handler.__name__,
+        summary=one.summary,
+        tag=one.tag,
+        answers=one.answers,
+        errors=tuple(_errors(one)),
+        media=(one.media,),
+        query=one.query,
+        body=one.body,
+        headers=(IDEMPOTENCY_KEY,) if one.creates else (),
+        path_schemas={"key": _KEY_SCHEMA},
+        needs_token=bool(one.who),
+    )
 
 
-def _operation(one: Endpoint, shapes: dict[int, Any], components: dict[str, Any]) -> dict[str, Any]:
+def _operation(one: Operation, schemas: _Schemas) -> dict[str, Any]:
     operation: dict[str, Any] = {
-        "operationId": one.handler.__name__,
+        "operationId": one.name,
         "summary": one.summary,
         "tags": [one.tag],
-        "parameters": _parameters(one, shapes, components),
-        "responses": _responses(one, shapes),
-        "security": _SECURITY if one.who else [],
+        "parameters": _parameters(one, schemas),
+        "responses": _responses(one, schemas),
+        "security": _SECURITY if one.needs_token else [],
     }
     if one.body is not None:
-        required = any(field.required for field in msgspec.structs.fields(one.body))
         operation["requestBody"] = {
-            "required": required,
-            "content": {"application/json": {"schema": shapes[id(one.body)]}},
+            "required": bool(schemas.fields(one.body).get("required")),
+            "content": {media: {"schema": schemas.of(one.body)} for media in one.body_media},
         }
     return operation
 
 
-def _parameters(one: Endpoint, shapes: dict[int, Any], components: dict[str, Any]) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = [
-        {"name": name, "in": "path", "required": True, "schema": _PATH_SCHEMAS.get(name, _PATH_SCHEMA)}
+def _parameters(one: Operation, schemas: _Schemas) -> list[dict[str, Any]]:
+    in_path: list[dict[str, Any]] = [
+        {"name": name, "in": "path", "required": True, "schema": one.path_schemas.get(name, NAME_SCHEMA)}
         for name in _PARAMETER.findall(one.path)
     ]
-    query = components[shapes[id(one.query)]["$ref"].rpartition("/")[2]]
-    for name, schema in query.get("properties", {}).items():
-        found.append(
-            {
-                "name": name,
-                "in": "query",
-                "required": name in query.get("required", ()),
-                "schema": _not_null(schema),
-            }
-        )
-    return [*found, _IDEMPOTENCY_KEY] if one.creates else found
+    query = schemas.fields(one.query)
+    in_query = [
+        {"name": name, "in": "query", "required": name in query.get("required", ()), "schema": _not_null(schema)}
+        for name, schema in query.get("properties", {}).items()
+    ]
+    return [*in_path, *in_query, *one.headers]
 
 
 def _not_null(schema: dict[str, Any]) -> dict[str, Any]:
@@ -186,18 +200,17 @@ def _not_null(schema: dict[str, Any]) -> dict[str, Any]:
     return {**rest, **options[0]} if len(options) == 1 else {**rest, "anyOf": options}
 
 
-def _responses(one: Endpoint, shapes: dict[int, Any]) -> dict[str, Any]:
-    answers: dict[str, Any] = {}
-    for status, kind in one.answers.items():
-        answers[str(status)] = {"description": _DESCRIPTIONS[status]}
-        if kind is not None:
-            answers[str(status)]["content"] = {one.media: {"schema": shapes[id(kind)]}}
-    return dict(sorted((_error_answers(_errors(one), shapes) | answers).items()))
+def _responses(one: Operation, schemas: _Schemas) -> dict[str, Any]:
+    answers = {str(status): _answer(status, one.error, one.error_media, schemas) for status in one.errors}
+    answers |= {str(status): _answer(status, kind, one.media, schemas) for status, kind in one.answers.items()}
+    return dict(sorted(answers.items()))
 
 
-def _error_answers(statuses: Iterable[int], shapes: dict[int, Any]) -> dict[str, Any]:
-    error = {"application/json": {"schema": shapes[id(ErrorBody)]}}
-    return {str(status): {"description": _DESCRIPTIONS[status], "content": error} for status in sorted(statuses)}
+def _answer(status: int, kind: Any, media: tuple[str, ...], schemas: _Schemas) -> dict[str, Any]:
+    if kind is None:
+        return {"description": _DESCRIPTIONS[status]}
+    content = {name: {"schema": _TEXT if name == _EVENTS else schemas.of(kind)} for name in media}
+    return {"description": _DESCRIPTIONS[status], "content": content}
 
 
 def _errors(one: Endpoint) -> set[int]:

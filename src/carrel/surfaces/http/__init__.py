@@ -1,6 +1,7 @@
 """What every surface shares:
 
 - bodies: reading and decoding request bodies
+- described: how a surface describes its operations for the OpenAPI document
 - errors: the HTTP status of every error code, and the error body
 - house: House, what main hands to every surface
 - idempotency: answers kept under an idempotency key

@@ -1,5 +1,6 @@
 """Open Responses: programs written for a model API talk to agents instead. A response is one stretch of a run."""
 
+from carrel.surfaces.responses.described import describe
 from carrel.surfaces.responses.http_routes import routes
 
-__all__ = ["routes"]
+__all__ = ["describe", "routes"]

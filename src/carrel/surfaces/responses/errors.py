@@ -2,10 +2,27 @@
 
 from typing import Any
 
+from msgspec import Struct
+
 from carrel.kernel import Refusal
 from carrel.surfaces.http.errors import STATUS
 
 _TYPES = {401: "authentication_error", 403: "permission_error", 404: "not_found_error", 429: "rate_limit_error"}
+
+
+class ErrorShape(Struct, frozen=True, kw_only=True):
+    """What went wrong; `param` names the field."""
+
+    message: str
+    type: str
+    code: str
+    param: str | None
+
+
+class ResponsesErrorBody(Struct, frozen=True, kw_only=True):
+    """The body of every error of Open Responses."""
+
+    error: ErrorShape
 
 
 class ResponsesError(Exception):

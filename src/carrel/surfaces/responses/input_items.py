@@ -55,10 +55,8 @@ class ReadInput(Struct, frozen=True, kw_only=True):
         return {call_id: call for call_id, call in self.replayed.items() if call_id in answered}
 
 
-def read_input(given: str | list[Any] | None) -> ReadInput:
+def read_input(given: str | list[Any]) -> ReadInput:
     """Read an input; ResponsesError for an item that cannot be read."""
-    if given is None:
-        raise wrong("input", "input is required.")
     if isinstance(given, str):
         given = [{"role": "user", "content": given}]
     if len(given) > RESPONSE_ITEMS_MAX:
@@ -224,11 +222,11 @@ def _file_or_link(param: str, part: Json) -> NewAttachment | None:
     url = part.get(name)
     if not isinstance(url, str) or not url:
         raise wrong(f"{param}.{name}", f"{name} is missing." if url is None else f"{name} must be a string.")
-    if url.startswith(_LINKS):
-        return None
     named = part.get("filename")
     if named is not None and (not isinstance(named, str) or len(named) > NAME_CHARS_MAX):
-        raise wrong(f"{param}.filename", f"A file's name may have at most {NAME_CHARS_MAX} characters.")
+        raise wrong(f"{param}.filename", f"A file's name must be a string of at most {NAME_CHARS_MAX} characters.")
+    if url.startswith(_LINKS):
+        return None
     mime_type, content = _bytes(f"{param}.{name}", url, named or "")
     if is_image and not mime_type.startswith("image/"):
         raise wrong(f"{param}.{name}", f"This is {mime_type}, not an image.")

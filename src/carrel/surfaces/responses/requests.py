@@ -16,12 +16,33 @@ from carrel.kernel.limits import (
     RESPONSE_METADATA_PAIRS_MAX,
     RESPONSE_TOOLS_MAX,
 )
+from carrel.surfaces.http.described import NO_NUL
 from carrel.surfaces.responses.errors import wrong
+from carrel.surfaces.responses.input_schema import INPUT
 from carrel.tools import CATALOG
 
 Json = dict[str, Any]
+# The name of a model: an agent's, or none for the default one.
+MODEL = r"(?:carrel|openclaw)(?:/(.+))?|(?:openclaw|agent):(.+)"
 Short = Annotated[str, Meta(max_length=NAME_CHARS_MAX)]
-_FUNCTION_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+FUNCTION_NAME = r"[a-zA-Z0-9_-]{1,64}"
+_FUNCTION_NAME = re.compile(FUNCTION_NAME)
+Input = Annotated[str | list[Any], Meta(extra_json_schema=INPUT)]
+Model = Annotated[str, Meta(max_length=NAME_CHARS_MAX, extra_json_schema={"pattern": f"^(?:{MODEL})$"})]
+Metadata = Annotated[
+    dict[str, str],
+    Meta(
+        extra_json_schema={
+            "maxProperties": RESPONSE_METADATA_PAIRS_MAX,
+            "propertyNames": {"maxLength": RESPONSE_METADATA_NAME_CHARS_MAX, "pattern": NO_NUL},
+            "additionalProperties": {
+                "type": "string",
+                "maxLength": RESPONSE_METADATA_CHARS_MAX,
+                "pattern": NO_NUL,
+            },
+        }
+    ),
+]
 
 
 class In(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -52,22 +73,40 @@ class Function(In, frozen=True, kw_only=True):
     """A function that the caller executes."""
 
     type: Literal["function"]
-    name: str
+    name: Annotated[
+        str,
+        Meta(
+            extra_json_schema={
+                "pattern": f"^{FUNCTION_NAME}$",
+                "not": {"enum": [tool.name for tool in CATALOG.offered()]},
+            }
+        ),
+    ]
     description: str | None = None
     parameters: Json | None = None
     strict: bool | None = None
 
 
+_TOOLS = {"maxItems": RESPONSE_TOOLS_MAX, "items": {"$ref": "#/components/schemas/Function"}}
+_CHOICE = {
+    "properties": {
+        "type": {"enum": ["function", "allowed_tools"]},
+        "mode": {"enum": ["none", "auto", "required"]},
+    },
+    "required": ["type"],
+}
+
+
 class CreateResponse(In, frozen=True, kw_only=True):
     """A request for a response."""
 
-    model: Short | None = None
-    input: str | list[Any] | None = None
+    model: Model | None = None
+    input: Input
     instructions: Annotated[str, Meta(max_length=MESSAGE_CHARS_MAX)] | None = None
     previous_response_id: Short | None = None
     user: Annotated[str, Meta(max_length=MESSAGE_CHARS_MAX)] | None = None
-    tools: list[Any] | None = None
-    tool_choice: Literal["none", "auto", "required"] | Json | None = None
+    tools: Annotated[list[Any], Meta(extra_json_schema=_TOOLS)] | None = None
+    tool_choice: Literal["none", "auto", "required"] | Annotated[Json, Meta(extra_json_schema=_CHOICE)] | None = None
     parallel_tool_calls: bool | None = None
     max_tool_calls: Annotated[int, Meta(ge=1)] | None = None
     max_output_tokens: Annotated[int, Meta(ge=1)] | None = None
@@ -80,7 +119,7 @@ class CreateResponse(In, frozen=True, kw_only=True):
     text: TextOptions | None = None
     truncation: Literal["auto", "disabled"] | None = None
     include: list[Short] | None = None
-    metadata: dict[str, str] | None = None
+    metadata: Metadata | None = None
     store: bool | None = None
     stream: bool | None = None
     stream_options: StreamOptions | None = None
@@ -99,8 +138,8 @@ class SocketCreate(CreateResponse, frozen=True, kw_only=True):
 class Compact(In, frozen=True, kw_only=True):
     """A request to compact a transcript."""
 
-    model: Short
-    input: str | list[Any] | None = None
+    model: Model
+    input: Input | None = None
     previous_response_id: Short | None = None
     instructions: Annotated[str, Meta(max_length=INSTRUCTIONS_EXTRA_CHARS_MAX)] | None = None
     prompt_cache_key: Annotated[str, Meta(max_length=64)] | None = None

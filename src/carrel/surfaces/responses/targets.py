@@ -13,10 +13,12 @@ from carrel.sessions import FoundSession, find_session
 from carrel.storage import Tx
 from carrel.surfaces.http.tool_callers import SESSION_HEADER
 from carrel.surfaces.responses.errors import ResponsesError, no_previous_response, wrong
+from carrel.surfaces.responses.requests import MODEL
 from carrel.surfaces.responses.store import Response, response_by_id
 
-_MODEL = re.compile(r"(?:carrel|openclaw)(?:/(?P<path>.+))?|(?:openclaw|agent):(?P<name>.+)")
-_CHANNEL = re.compile(r"[a-z][a-z0-9-]{0,31}")
+_MODEL = re.compile(MODEL)
+CHANNEL = r"[a-z][a-z0-9-]{0,31}"
+_CHANNEL = re.compile(CHANNEL)
 _RESERVED = ("subagent", "cron", "hook")
 # Kinds of lanes that a program may name before they exist.
 _OWN_KINDS = ("openresponses", "openresponses-user")
@@ -99,7 +101,7 @@ def agent_of_model(tx: Tx, access: Access, model: str) -> Agent | None:
     match = _MODEL.fullmatch(model)
     if match is None:
         raise _unknown_model("The model must be carrel or carrel/<agent>.", "model")
-    name = match["path"] or match["name"]
+    name = match[1] or match[2]
     return None if name is None else _agent(tx, access, name, "model")
 
 

@@ -1,0 +1,192 @@
+"""The HTTP+JSON binding of A2A 1.0 for the OpenAPI document.
+
+What a request may contain follows from the protocol's own types, which also parse it, and from the bounds below. Of
+responses, only the outline is described; the protocol has the rest.
+"""
+
+from typing import Any
+
+import a2a.types as wire
+from google.protobuf.descriptor import FieldDescriptor
+
+from carrel.kernel import SCOPE_END
+from carrel.kernel.limits import (
+    A2A_ID_CHARS_MAX,
+    A2A_PAGE_TASKS_MAX,
+    WEBHOOK_SECRET_CHARS_MAX,
+    WEBHOOK_URL_CHARS_MAX,
+)
+from carrel.surfaces.a2a.http_binding import BODY_TYPES
+from carrel.surfaces.a2a.messages import FILE_TYPES
+from carrel.surfaces.a2a.operations import REQUESTS, STREAMS
+from carrel.surfaces.a2a.protobuf_json import BASE64, is_list
+from carrel.surfaces.a2a.rest import ENDPOINTS, Endpoint, FromBody, FromQuery
+from carrel.surfaces.http.described import NAME_SCHEMA, NO_NUL, Json, Operation
+
+_INT32_MAX = 2**31 - 1
+_CHARACTERS = f"[^\\u0000{SCOPE_END.encode('unicode_escape').decode()}]"
+_ID: Json = {"type": "string", "maxLength": A2A_ID_CHARS_MAX, "pattern": f"^{_CHARACTERS}*$"}
+_SECRET: Json = {"type": "string", "maxLength": WEBHOOK_SECRET_CHARS_MAX, "pattern": r"^[\x20-\x7e]*$"}
+_FILE_TYPE: Json = {"enum": list(FILE_TYPES)}
+_PARTS: tuple[Json, ...] = (
+    {"required": ["text"], "properties": {"mediaType": {"type": "string", "pattern": "^(text/[a-z]+)?$"}}},
+    {"required": ["raw", "mediaType"], "properties": {"raw": {"minLength": 2}, "mediaType": _FILE_TYPE}},
+    {"required": ["url"], "properties": {"url": {"pattern": "^https?://"}, "mediaType": _FILE_TYPE}},
+    {"required": ["data"], "properties": {"mediaType": {"type": "string"}}},
+)
+# What is checked beyond the types: of a message by its name, of a field by its message and name.
+_BOUNDS: dict[str, Json] = {
+    "SendMessageRequest": {"required": ["message"]},
+    "Message": {"required": ["messageId", "role", "parts"]},
+    "Message.messageId": {**_ID, "minLength": 1},
+    "Message.contextId": _ID,
+    "Message.taskId": _ID,
+    "Message.role": {"enum": ["ROLE_USER", wire.Role.ROLE_USER]},
+    "Message.parts": {"minItems": 1},
+    "Part": {"oneOf": list(_PARTS)},
+    "Part.text": {"pattern": NO_NUL},
+    "Part.url": {"pattern": NO_NUL},
+    "Part.filename": {"pattern": NO_NUL},
+    "SendMessageConfiguration.taskPushNotificationConfig": {"required": ["url"]},
+    "ListTasksRequest.pageSize": {"minimum": 1, "maximum": A2A_PAGE_TASKS_MAX},
+    "TaskPushNotificationConfig": {"required": ["url"]},
+    "TaskPushNotificationConfig.id": {"maxLength": A2A_ID_CHARS_MAX, "pattern": r"^[\x20-\x7e]*$"},
+    "TaskPushNotificationConfig.url": {
+        "maxLength": WEBHOOK_URL_CHARS_MAX,
+        "pattern": r"^https?://[a-z0-9-]+(\.[a-z0-9-]+)*(:[0-9]{1,4})?(/[\x21-\x7e]*)?$",
+    },
+    "TaskPushNotificationConfig.token": _SECRET,
+    "AuthenticationInfo": {"required": ["scheme"]},
+    "AuthenticationInfo.scheme": {"pattern": r"^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}$"},
+    "AuthenticationInfo.credentials": _SECRET,
+}
+_TASK: Json = {
+    "type": "object",
+    "properties": {
+        "id": {"type": "string"},
+        "contextId": {"type": "string"},
+        "status": {
+            "type": "object",
+            "properties": {"state": {"enum": wire.TaskState.keys()}},
+            "required": ["state"],
+        },
+    },
+    "required": ["id", "contextId", "status"],
+}
+_CONFIG: Json = {
+    "type": "object",
+    "properties": {name: {"type": "string"} for name in ("id", "taskId", "url")},
+    "required": ["id", "taskId", "url"],
+}
+
+
+def _holding(**fields: Json) -> Json:
+    return {"type": "object", "properties": fields, "required": list(fields)}
+
+
+_ERROR = _holding(
+    error=_holding(
+        code={"type": "integer"},
+        status={"type": "string"},
+        message={"type": "string"},
+        details={"type": "array", "items": {"type": "object"}},
+    )
+)
+_SUMMARIES: dict[str, tuple[str, Json]] = {
+    "SendMessage": ("Send a message to an agent; the answer is its task.", _holding(task=_TASK)),
+    "SendStreamingMessage": ("Send a message and follow its task.", _TASK),
+    "ListTasks": (
+        "List the caller's tasks with this agent, newest change first.",
+        _holding(tasks={"type": "array", "items": _TASK}, nextPageToken={"type": "string"}),
+    ),
+    "CancelTask": ("Cancel a task.", _TASK),
+    "SubscribeToTask": ("Follow a task that has not ended.", _TASK),
+    "GetTask": ("Get a task.", _TASK),
+    "CreateTaskPushNotificationConfig": ("Have the changes of a task sent to a webhook.", _CONFIG),
+    "ListTaskPushNotificationConfigs": (
+        "List the webhooks of a task.",
+        _holding(configs={"type": "array", "items": _CONFIG}),
+    ),
+    "GetTaskPushNotificationConfig": ("Get a webhook of a task.", _CONFIG),
+    "DeleteTaskPushNotificationConfig": ("Delete a webhook of a task.", {"type": "object"}),
+    "GetExtendedAgentCard": ("Get the agent's card for callers with a token.", {"type": "object"}),
+}
+_ERRORS = (400, 401, 403, 404, 409, 413, 429, 500, 503)
+
+
+def describe() -> list[Operation]:
+    """Return the operations, of each method one."""
+    return [_described(one, method) for one in ENDPOINTS for method in one.methods]
+
+
+def _described(one: Endpoint, method: str) -> Operation:
+    summary, answer = _SUMMARIES[one.operation]
+    request = _schema(REQUESTS[one.operation].DESCRIPTOR, left_out=tuple(getattr(one.read, "path", ())))
+    return Operation(
+        method=method,
+        path=f"/a2a/{{agent}}{one.path}",
+        name=one.operation if method == one.methods[0] else f"{one.operation}By{method.title()}",
+        summary=summary,
+        tag="a2a",
+        answers={200: answer},
+        errors=_ERRORS,
+        error=_ERROR,
+        error_media=BODY_TYPES,
+        media=("text/event-stream",) if one.operation in STREAMS else BODY_TYPES,
+        query=_plain(request) if isinstance(one.read, FromQuery) else None,
+        body=request if isinstance(one.read, FromBody) else None,
+        body_media=BODY_TYPES,
+        path_schemas=dict.fromkeys(("agent", "id", "webhook"), NAME_SCHEMA | {"pattern": r"^[^\u0000/:]+$"}),
+    )
+
+
+def _schema(kind: Any, left_out: tuple[str, ...] = ()) -> Json:
+    """Return the schema of a message as protobuf's JSON has it, where every optional field may also be null."""
+    bounds = _BOUNDS.get(kind.name, {})
+    required = bounds.get("required", ())
+    properties = {
+        field.json_name: _field(kind.name, field, is_optional=field.json_name not in required)
+        for field in kind.fields
+        if field.json_name not in left_out
+    }
+    return {"type": "object", "properties": properties} | bounds
+
+
+def _field(owner: str, field: Any, *, is_optional: bool) -> Json:
+    one = _one(field)
+    schema = {"type": "array", "items": one} if is_list(field) else one
+    schema = schema | _BOUNDS.get(f"{owner}.{field.json_name}", {})
+    return {"anyOf": [schema, {"type": "null"}]} if is_optional and schema else schema
+
+
+def _one(field: Any) -> Json:
+    kind = field.message_type
+    match field.type:
+        case FieldDescriptor.TYPE_MESSAGE if kind.name == "Timestamp":
+            return {"type": "string", "format": "date-time"}
+        case FieldDescriptor.TYPE_MESSAGE if kind.name == "Struct":
+            return {"type": "object"}
+        case FieldDescriptor.TYPE_MESSAGE if kind.name == "Value":
+            return {}
+        case FieldDescriptor.TYPE_MESSAGE:
+            return _schema(kind, left_out=("taskId",) if kind.name == "TaskPushNotificationConfig" else ())
+        case FieldDescriptor.TYPE_ENUM:
+            return {"enum": [*field.enum_type.values_by_name, *field.enum_type.values_by_number]}
+        case FieldDescriptor.TYPE_BOOL:
+            return {"type": "boolean"}
+        case FieldDescriptor.TYPE_INT32:
+            # A number may also be written as text.
+            return {"type": ["integer", "string"], "minimum": 0, "maximum": _INT32_MAX, "pattern": "^[0-9]{1,9}$"}
+        case FieldDescriptor.TYPE_BYTES:
+            return {"type": "string", "contentEncoding": "base64", "pattern": f"^{BASE64}$"}
+        case _:
+            return {"type": "string"}
+
+
+def _plain(request: Json) -> Json:
+    """Return the request for a query, where nothing is null and everything is text anyway."""
+    fields = {
+        name: {**schema["anyOf"][0], "type": "integer"} if isinstance(schema["anyOf"][0].get("type"), list) else schema
+        for name, schema in request["properties"].items()
+    }
+    return request | {"properties": fields}

@@ -1,0 +1,54 @@
+"""How a surface describes its operations; the API makes the OpenAPI document of all of them."""
+
+from typing import Any
+
+from msgspec import Struct
+
+from carrel.kernel.limits import IDEMPOTENCY_KEY_CHARS_MAX, SESSION_REFERENCE_CHARS_MAX
+from carrel.sessions import SESSION_REFERENCE
+from carrel.surfaces.http.errors import ErrorBody
+from carrel.surfaces.http.tool_callers import SESSION_HEADER
+
+Json = dict[str, Any]
+JSON = ("application/json",)
+# The database cannot store a NUL, so every text is refused that contains one.
+NO_NUL = r"^[^\u0000]*$"
+NAME_SCHEMA: Json = {"type": "string", "minLength": 1, "pattern": NO_NUL}
+REFERENCE_SCHEMA: Json = {"pattern": f"^{SESSION_REFERENCE}$"}
+IDEMPOTENCY_KEY: Json = {
+    "name": "X-Idempotency-Key",
+    "in": "header",
+    "required": False,
+    "schema": {"type": "string", "minLength": 1, "maxLength": IDEMPOTENCY_KEY_CHARS_MAX},
+}
+
+
+class Operation(Struct, frozen=True, kw_only=True):
+    """One operation. Whatever has a schema is a type that msgspec can describe, or a JSON schema as it stands."""
+
+    method: str
+    path: str
+    name: str
+    summary: str
+    tag: str
+    answers: dict[int, Any]
+    # The statuses of its errors, and their body.
+    errors: tuple[int, ...]
+    error: Any = ErrorBody
+    error_media: tuple[str, ...] = JSON
+    media: tuple[str, ...] = JSON
+    query: Any = None
+    body: Any = None
+    # Types that the schema of the body refers to by name.
+    uses: tuple[type, ...] = ()
+    body_media: tuple[str, ...] = JSON
+    headers: tuple[Json, ...] = ()
+    # The schemas of parameters of the path that are more than a name.
+    path_schemas: dict[str, Json] = {}
+    needs_token: bool = True
+
+
+def session_header(description: str) -> Json:
+    """Return the header that names a session."""
+    schema = {"type": "string", "maxLength": SESSION_REFERENCE_CHARS_MAX, **REFERENCE_SCHEMA}
+    return {"name": SESSION_HEADER, "in": "header", "required": False, "description": description, "schema": schema}

@@ -1,0 +1,68 @@
+"""What an input may be, as a JSON schema: the same that `input_items` reads."""
+
+from typing import Any
+
+from carrel.kernel.limits import MESSAGE_CHARS_MAX, NAME_CHARS_MAX, RESPONSE_ITEMS_MAX, RESPONSE_OUTPUT_CHARS_MAX
+from carrel.surfaces.http.described import NO_NUL
+
+Schema = dict[str, Any]
+_SOME_TEXT = r"^[^\u0000]*[^\s\u0000][^\u0000]*$"
+_LINK = r"https?://[^\u0000]*"
+_BASE64 = r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{4}|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{2}==)"
+_PARAMETERS = r"(?:;[a-zA-Z0-9_=.+-]+)*"
+_IMAGE = rf"data:image/[a-zA-Z0-9_.+-]+{_PARAMETERS};base64,{_BASE64}"
+_FILE = rf"data:[a-zA-Z0-9_.+-]+/[a-zA-Z0-9_.+-]+{_PARAMETERS};base64,{_BASE64}"
+_TEXT: Schema = {"type": "string", "pattern": NO_NUL}
+_NAME: Schema = {"type": "string", "minLength": 1, "pattern": NO_NUL}
+_FILE_NAME: Schema = {"type": ["string", "null"], "maxLength": NAME_CHARS_MAX, "pattern": NO_NUL}
+
+
+def _object(**fields: Schema) -> Schema:
+    """Return an object that needs these fields; those that may be null may also be missing."""
+    required = [name for name, schema in fields.items() if "null" not in schema.get("type", ())]
+    return {"type": "object", "properties": fields, "required": required}
+
+
+def _matching(*patterns: str) -> Schema:
+    return {"type": "string", "pattern": f"^(?:{'|'.join(patterns)})$"}
+
+
+def _parts(*parts: Schema) -> Schema:
+    return {"anyOf": [_TEXT, {"type": "array", "items": {"anyOf": list(parts)}}]}
+
+
+def _message(role: Schema, *parts: Schema) -> Schema:
+    fields = _object(role=role, content=_parts(*parts))
+    # The type of a message may be left out.
+    fields["properties"]["type"] = {"enum": ["message", None]}
+    return fields
+
+
+_WORDS = _object(type={"enum": ["input_text", "text"]}, text=_TEXT)
+_FILES = (
+    _object(type={"const": "input_image"}, image_url=_matching(_LINK, _IMAGE), filename=_FILE_NAME),
+    _object(type={"const": "input_file"}, file_url=_matching(_LINK, _FILE), filename=_FILE_NAME),
+    _object(type={"const": "input_file"}, file_data=_matching(_FILE, _BASE64), filename=_FILE_NAME),
+)
+_SPOKEN = (
+    _object(type={"const": "refusal"}, refusal=_TEXT),
+    _object(type={"enum": ["output_text", "input_text", "text"]}, text=_TEXT),
+)
+_OUTPUT: Schema = {"anyOf": [_TEXT | {"maxLength": RESPONSE_OUTPUT_CHARS_MAX}, {"type": "array", "items": _WORDS}]}
+_ITEM: Schema = {
+    "anyOf": [
+        _message({"const": "user"}, _WORDS, *_FILES),
+        _message({"enum": ["system", "developer"]}, _WORDS),
+        _message({"const": "assistant"}, *_SPOKEN),
+        _object(type={"const": "function_call"}, call_id=_NAME, name=_NAME, arguments=_TEXT),
+        _object(type={"const": "function_call_output"}, call_id=_NAME, output=_OUTPUT),
+        _object(type={"const": "compaction"}, encrypted_content=_TEXT),
+        _object(type={"const": "reasoning"}),
+    ]
+}
+INPUT: Schema = {
+    "anyOf": [
+        {"type": "string", "maxLength": MESSAGE_CHARS_MAX, "pattern": _SOME_TEXT},
+        {"type": "array", "minItems": 1, "maxItems": RESPONSE_ITEMS_MAX, "items": _ITEM},
+    ]
+}
