@@ -6,13 +6,14 @@ import httpx
 import pytest
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 from openapi_spec_validator import validate
+from starlette.routing import Route
 
 from carrel.kernel import Refusal
-from carrel.main.assembly import whole_document
+from carrel.main.assembly import DESCRIBED, whole_document
 from carrel.sessions.references import parse_reference
 from carrel.surfaces.api.endpoint import ENDPOINTS, OPEN
 from carrel.surfaces.http.described import REFERENCE_SCHEMA
-from carrel.tools import CATALOG
+from tests.harness.server import HttpServer
 
 
 def test_the_document_is_valid() -> None:
@@ -25,13 +26,67 @@ def test_every_endpoint_stands_in_it_once_under_a_name_of_its_own() -> None:
         for path, methods in whole_document()["paths"].items()
         for method, operation in methods.items()
     ]
-    tools = {("GET", "/agent"), *(("POST", f"/agent/{tool.name}") for tool in CATALOG.offered())}
-    assert {(method, path) for method, path, _ in operations} == tools | {
-        (one.method, one.path.replace(":path}", "}")) for one in ENDPOINTS
-    }
+    described = {(one.method, one.path.replace(":path}", "}")) for one in ENDPOINTS}
+    described |= {(one.method, one.path.replace(":path}", "}")) for one in DESCRIBED}
+    assert {(method, path) for method, path, _ in operations} == described
     names = [operation["operationId"] for _, _, operation in operations]
     assert len(set(names)) == len(names)
     assert all(operation["summary"] for _, _, operation in operations)
+
+
+@pytest.mark.anyio
+async def test_every_route_of_a_described_surface_is_in_the_document(server: HttpServer) -> None:
+    """All but WebSockets, JSON-RPC, agent cards, and A2A 0.3, which has the paths of 1.0 under another address."""
+    described = {(one.method, one.path) for one in DESCRIBED} | {("POST", "/agent/{tool}")}
+    for route in server.assembly._routes():
+        path = getattr(route, "path", "")
+        if isinstance(route, Route) and path.startswith(("/a2a/{agent}/", "/agent", "/v1/")):
+            if "/.well-known/" in path or path.startswith("/a2a/{agent}/v1/") or path == "/a2a/{agent}/":
+                continue
+            assert {(method, path) for method in (route.methods or set()) - {"HEAD"}} <= described
+
+
+@pytest.mark.parametrize(
+    ("name", "right", "wrong"),
+    [
+        (
+            "create_response",
+            [{"input": "x"}, {"input": [{"role": "user", "content": "x"}], "model": "carrel/main"}],
+            [
+                {},
+                {"input": None},
+                {"input": " "},
+                {"input": [1]},
+                {"input": "x", "model": "gpt"},
+                {"input": "x", "a": 1},
+            ],
+        ),
+        (
+            "SendMessage",
+            [{"message": {"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "x"}]}}],
+            [
+                {},
+                {"message": {"messageId": "", "role": "ROLE_USER", "parts": [{"text": "x"}]}},
+                {"message": {"messageId": "m", "role": "ROLE_AGENT", "parts": [{"text": "x"}]}},
+                {"message": {"messageId": "m", "role": "ROLE_USER", "parts": []}},
+                {"message": {"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "x", "url": "http://x"}]}},
+            ],
+        ),
+    ],
+)
+def test_the_document_says_what_other_surfaces_accept(name: str, right: list[object], wrong: list[object]) -> None:
+    document = whole_document()
+    operations = {one["operationId"]: one for methods in document["paths"].values() for one in methods.values()}
+    schema = operations[name]["requestBody"]["content"]["application/json"]["schema"]
+    check = Draft202012Validator({**schema, "components": document["components"]})
+    assert all(check.is_valid(body) for body in right)
+    assert not any(check.is_valid(body) for body in wrong)
+
+
+@pytest.mark.anyio
+async def test_a_wrong_method_is_told_every_right_one(nobody: httpx.AsyncClient) -> None:
+    answer = await nobody.patch("/v1/responses/resp_1")
+    assert (answer.status_code, answer.headers["allow"]) == (405, "DELETE, GET, HEAD")
 
 
 def test_what_needs_a_token_says_so() -> None:

@@ -5,33 +5,119 @@ A short seeded run in the suite; CARREL_SCHEMATHESIS_EXAMPLES sets how many exam
 
 import asyncio
 import os
+import re
 import threading
+import zlib
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import httpx
 import pytest
 import schemathesis
 from hypothesis import HealthCheck, settings
-from schemathesis.checks import CHECKS
+from schemathesis.core.failures import Failure
 
+from carrel.kernel.limits import A2A_ID_CHARS_MAX
 from carrel.main.assembly import whole_document
 from tests.harness.server import HttpServer, open_http_server
 
-EXAMPLES = int(os.environ.get("CARREL_SCHEMATHESIS_EXAMPLES", "12"))
+EXAMPLES = int(os.environ.get("CARREL_SCHEMATHESIS_EXAMPLES", "0"))
+# Of how many requests a short run sends one.
+SENT_OF = 1 if EXAMPLES else 4
 WAIT_SECONDS_MAX = 30.0
 SCHEMA = schemathesis.openapi.from_dict(whole_document())
-# What the document can promise. That well-formed values are accepted it cannot: an agent named must be there, too.
-CHECKED: Any = CHECKS.get_by_names(
-    [
-        "not_a_server_error",
-        "status_code_conformance",
-        "content_type_conformance",
-        "response_headers_conformance",
-        "response_schema_conformance",
-        "negative_data_rejection",
-    ]
+
+
+class Listed(NamedTuple):
+    """A finding that no schema can rule out: the kind, the operations, the error's code and field, and the reason."""
+
+    kind: str
+    operations: str
+    code: str
+    field: str
+    reason: str
+
+
+REFUSED = "RejectedPositiveData"
+LISTED = (
+    Listed(REFUSED, r"GET /api/.*", "invalid_params", "cursor", "a cursor is opaque"),
+    Listed(REFUSED, r"GET /a2a/{agent}/tasks", "INVALID_PARAMS", "pageToken", "a page token is opaque"),
+    Listed(REFUSED, r"POST /v1/responses(/compact)?", "invalid_params", r"input\.\d+\.encrypted_content", "opaque"),
+    # Depends on what exists, or on the time.
+    Listed(
+        REFUSED, r"PATCH /api/account", "invalid_params", r"settings\.(default|orchestrator)AgentId", "unknown agent"
+    ),
+    Listed(REFUSED, r"PATCH /api/account", "invalid_params", r"settings\.orchestratorChatTaskId", "the server sets it"),
+    Listed(REFUSED, r"(POST|PATCH) /api/agents.*", "invalid_params", "gateway", "unknown gateway"),
+    Listed(REFUSED, r"(POST|PATCH) /api/schedules.*", "invalid_params", "timezone", "unknown time zone"),
+    Listed(REFUSED, r"(POST|PATCH) /api/schedules.*", "invalid_params", "cron", "the parts of a cron expression"),
+    Listed(REFUSED, r"POST /api/tokens", "invalid_params", "spaceIds", "there are no spaces yet"),
+    Listed(REFUSED, r"POST /api/tokens", "invalid_params", "expiresAt", "must be in the future"),
+    Listed(REFUSED, r"POST /api/tokens", "invalid_params", r"(agentId|userId|agentIds.*)", "unknown agents and users"),
+    Listed(REFUSED, r"POST /v1/responses(/compact)?", "unknown_model", "model|x-openclaw-agent-id", "unknown agent"),
+    Listed(REFUSED, r"POST /v1/responses(/compact)?", "unknown_session", ".*", "unknown session"),
+    Listed(REFUSED, r"POST /a2a/.*/tasks/{id}:cancel", "TASK_NOT_CANCELABLE", "", "the task has ended"),
+    Listed(REFUSED, r"(GET|POST) /a2a/.*/tasks/{id}:subscribe", "UNSUPPORTED_OPERATION", "", "the task has ended"),
+    Listed(REFUSED, r"POST /a2a/.*", "INVALID_PARAMS", r"(.*\.)?url", "the host of a webhook must be public"),
+    Listed(REFUSED, r".*", "invalid_params", "sessionKey|sessionId|key", "`current` outside of a run"),
+    # Depends on another field.
+    Listed(REFUSED, r"POST /api/runs", "invalid_params", "agentId", "agentId or sessionKey, not both"),
+    Listed(
+        REFUSED,
+        r"(GET|POST) /api/schedules.*",
+        "session_required",
+        "sessionId",
+        "an agent has a session, others name one",
+    ),
+    Listed(
+        REFUSED, r"(GET|POST) /api/sessions/active", "invalid_params", "clientInstanceId", "needed by browsers only"
+    ),
+    Listed(REFUSED, r"POST /api/accounts", "invalid_params", "slug", "without one, it is made from the name"),
+    Listed(REFUSED, r"POST /api/chat", "invalid_conversation_key", "conversationKey", "a short one must exist"),
+    Listed(REFUSED, r"POST /api/chat", "invalid_params", "text", "may be empty only with a file"),
+    Listed(REFUSED, r"POST /v1/responses/compact", "invalid_params", "input", "input or previous_response_id"),
+    Listed(REFUSED, r"POST /v1/responses", "invalid_params", "tool_choice", "names tools of the request"),
+    Listed(REFUSED, r"POST /v1/responses", "invalid_params", r"tools\.\d+\.name", "two tools of one name"),
+    Listed(REFUSED, r"POST /v1/responses", "invalid_params", "store", "nobody could read the response"),
+    Listed(
+        REFUSED, r"POST /v1/responses", "invalid_params", "input", "needs a message, or an output that is waited for"
+    ),
+    Listed(REFUSED, r"POST /v1/responses", "invalid_params", r"input\.\d+\.call_id", "no call waits for this output"),
+    Listed(
+        REFUSED, r"POST /v1/responses(/compact)?", "invalid_params", r"input\.\d+\.content", "the newest needs text"
+    ),
+    Listed(REFUSED, r"POST /a2a/.*/message:.*", "INVALID_PARAMS", r"message\.parts", "one part must have text"),
+    # What tools take is shown to models too, and so has no patterns.
+    Listed(REFUSED, r"POST /agent/\w+", "invalid_params", "message", "needs some text"),
+    # The path of GetTask, where the id may be anything, covers this one.
+    Listed("AllowHeaderMismatch", r"POST /a2a/.*/tasks/{id}:cancel", "method_not_allowed", "", "GET is GetTask"),
+    Listed("UnsupportedMethodResponse", r"POST /a2a/.*/tasks/{id}:cancel", "TASK_NOT_FOUND", "", "is GetTask"),
 )
+
+
+def is_listed(failure: Failure, case: schemathesis.Case[Any], response: Any) -> bool:
+    """Return whether the finding is in the list, or is about an integer such as 1.0, which is one only to a schema."""
+    kind, (code, field, message) = type(failure).__name__, _error(response)
+    if kind == REFUSED and re.search(r"must be an integer( or null)?, not a number", message):
+        return True
+    return any(
+        (kind, code) == (one.kind, one.code)
+        and re.fullmatch(one.operations, case.operation.label)
+        and re.fullmatch(one.field, field)
+        for one in LISTED
+    )
+
+
+def _error(response: Any) -> tuple[str, str, str]:
+    """Return the code, the field and the message of an error of any surface."""
+    try:
+        error = response.json()["error"]
+    except (ValueError, KeyError, TypeError):
+        return "", "", ""
+    if "details" in error and "status" in error:
+        info = error["details"][0]
+        return info["reason"], info["metadata"].get("field", ""), error["message"]
+    return error["code"], error.get("field") or error.get("param") or "", error["message"]
 
 
 class Target:
@@ -39,6 +125,7 @@ class Target:
 
     def __init__(self, server: HttpServer) -> None:
         self.url = server.url
+        self.messages = 0
         self.headers = {"Authorization": f"Bearer {server.owner}"}
         with httpx.Client(base_url=server.url, headers=self.headers, timeout=WAIT_SECONDS_MAX) as client:
             client.post("/api/agents", json={"id": "spare"}).raise_for_status()
@@ -51,7 +138,13 @@ class Target:
             told = client.get("/api/notifications").json()["notifications"]
             said_again = {"type": "message", "message": "x", "cron": "0 0 1 1 *", "sessionId": "agent:spare:main"}
             schedule = client.post("/api/schedules", json=said_again).json()["schedule"]
-        self.known = {
+            response = client.post("/v1/responses", json={"model": "carrel/spare", "input": "hello"}).json()
+            said = {"messageId": "m1", "role": "ROLE_USER", "parts": [{"text": "hello"}]}
+            task = client.post("/a2a/spare/message:send", json={"message": said}).json()["task"]
+        self.known: dict[str, Any] = {
+            "/v1/responses/": response["id"],
+            "/v1/models/": "carrel/spare",
+            "/a2a/": {"agent": "spare", "id": task["id"]},
             "/api/agents/": "spare",
             "/api/users/": user,
             "/api/tokens/": token["token"]["id"],
@@ -89,26 +182,50 @@ def target(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Target]:
 # A stream goes on for ever, so it has tests of its own.
 @SCHEMA.exclude(path="/api/stream").parametrize()
 @settings(
-    max_examples=EXAMPLES,
+    max_examples=EXAMPLES or 2,
     derandomize=True,
     database=None,
     deadline=None,
     suppress_health_check=list(HealthCheck),
 )
 def test_every_answer_is_one_the_document_promises(case: schemathesis.Case[Any], target: Target) -> None:
+    if not _is_chosen(case):
+        return
     _meet_something(case, target)
     _do_not_wait(case)
-    response = case.call(base_url=target.url, headers=target.headers)
-    case.validate_response(response, checks=CHECKED)
+    response = case.call(base_url=target.url, headers=target.headers, timeout=WAIT_SECONDS_MAX)
+    try:
+        case.validate_response(response, headers=target.headers)
+    except* Failure as found:
+        unlisted = [one for one in found.exceptions if isinstance(one, Failure) and not is_listed(one, case, response)]
+        if unlisted:
+            raise ExceptionGroup(f"not listed: {_error(response)}", unlisted) from None
     assert response.headers["x-request-id"]
 
 
+def _is_chosen(case: schemathesis.Case[Any]) -> bool:
+    """Return whether to send this one: a short run sends some, always the same."""
+    shown = f"{case.method} {case.path_parameters} {case.query} {case.headers} {case.body!r}"
+    return zlib.crc32(shown.encode(errors="replace")) % SENT_OF == 0
+
+
 def _meet_something(case: schemathesis.Case[Any], target: Target) -> None:
-    """Let half of the requests be about something that is there."""
+    """Let half of the requests be about something that is there, and every message to an A2A agent be a new one."""
+    if case.operation.path.startswith("/a2a/") and isinstance(case.body, dict):
+        _send_anew(case.body.get("message"), target)
+    known = next((one for prefix, one in target.known.items() if case.operation.path.startswith(prefix)), None)
     for name, value in (case.path_parameters or {}).items():
-        known = next((one for prefix, one in target.known.items() if case.operation.path.startswith(prefix)), None)
-        if known is not None and len(str(value)) % 2:
-            case.path_parameters[name] = known
+        there = known.get(name) if isinstance(known, dict) else known
+        if there is not None and len(str(value)) % 2:
+            case.path_parameters[name] = there
+
+
+def _send_anew(message: Any, target: Target) -> None:
+    """Give a message another id: one that was sent before is answered with its task, whatever else it says."""
+    named = message.get("messageId") if isinstance(message, dict) else None
+    if isinstance(named, str) and 0 < len(named) <= A2A_ID_CHARS_MAX - 8:
+        target.messages += 1
+        message["messageId"] = f"{target.messages}-{named}"
 
 
 def _do_not_wait(case: schemathesis.Case[Any]) -> None:

@@ -7,8 +7,8 @@ from carrel.agents.model import Agent, BehaviorFlags, Profile, SubagentRules, Th
 from carrel.agents.store import agent_by_id, agent_by_slug, agent_enabled, every_agent
 
 __all__ = [
-    "ACCOUNT_SLUG", "Agent", "BehaviorFlags", "Profile", "SubagentRules", "Thinking", "ToolRules", "account_settings", "admit_owner",
-    "agent_by_id", "agent_by_slug", "agent_enabled", "callable_agents", "change_account", "change_agent",
-    "default_agent", "every_agent", "make_agent", "make_token", "may_address", "named_agent",
-    "open_account", "require_agent",
+    "ACCOUNT_SLUG", "Agent", "BehaviorFlags", "Profile", "SubagentRules", "Thinking", "ToolRules", "account_settings",
+    "admit_owner", "agent_by_id", "agent_by_slug", "agent_enabled", "callable_agents", "change_account", "change_agent",
+    "default_agent", "every_agent", "make_agent", "make_token", "may_address", "named_agent", "open_account",
+    "require_agent",
 ]  # fmt: skip

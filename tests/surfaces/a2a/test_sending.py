@@ -132,6 +132,8 @@ WRONG: list[tuple[Any, str]] = [
     *[(changed(parts=[{"raw": content}]), "message.parts.0.raw") for content in ("no base64!", "aGVsb", "é", "a b=")],
     (changed(parts=[{"raw": "", "mediaType": "image/png"}]), "message.parts.0.raw"),
     (changed(parts=[{"url": "file:///etc/passwd"}]), "message.parts.0.url"),
+    (changed(parts=[{"url": "http://example.org", "data": None}]), "message.parts.0"),
+    (changed(parts=[{"data": 1, "filename": "a\0"}]), "message.parts.0.filename"),
     (changed(parts=[{"raw": PIXEL, "mediaType": "image/png"}] * (ATTACHMENTS_MAX + 1)), "message.parts"),
     (changed(parts=[{"text": "  "}]), "message.parts"),
     (changed(parts=[{"text": "x" * (MESSAGE_CHARS_MAX + 1)}]), "message.parts"),

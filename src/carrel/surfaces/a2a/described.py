@@ -27,12 +27,23 @@ _INT32_MAX = 2**31 - 1
 _CHARACTERS = f"[^\\u0000{SCOPE_END.encode('unicode_escape').decode()}]"
 _ID: Json = {"type": "string", "maxLength": A2A_ID_CHARS_MAX, "pattern": f"^{_CHARACTERS}*$"}
 _SECRET: Json = {"type": "string", "maxLength": WEBHOOK_SECRET_CHARS_MAX, "pattern": r"^[\x20-\x7e]*$"}
-_FILE_TYPE: Json = {"enum": list(FILE_TYPES)}
-_PARTS: tuple[Json, ...] = (
-    {"required": ["text"], "properties": {"mediaType": {"type": "string", "pattern": "^(text/[a-z]+)?$"}}},
-    {"required": ["raw", "mediaType"], "properties": {"raw": {"minLength": 2}, "mediaType": _FILE_TYPE}},
-    {"required": ["url"], "properties": {"url": {"pattern": "^https?://"}, "mediaType": _FILE_TYPE}},
-    {"required": ["data"], "properties": {"mediaType": {"type": "string"}}},
+_FILE_TYPE: Json = {"enum": [*FILE_TYPES]}
+_NOTHING: Json = {"type": "null"}
+_MAYBE_TEXT_TYPE: Json = {"type": ["string", "null"], "pattern": "^(text/[a-z]+)?$"}
+
+
+def _part(content: str, *required: str, **properties: Json) -> Json:
+    """Return a part with this content and no other."""
+    others: Json = {name: _NOTHING for name in ("text", "raw", "url") if name != content}
+    others |= {} if content == "data" else {"data": False}
+    return {"required": [content, *required], "properties": others | properties}
+
+
+_PARTS = (
+    _part("text", text={"type": "string"}, mediaType=_MAYBE_TEXT_TYPE),
+    _part("raw", "mediaType", raw={"type": "string", "minLength": 2}, mediaType=_FILE_TYPE),
+    _part("url", url={"type": "string", "pattern": "^https?://"}, mediaType={"enum": [*FILE_TYPES, "", None]}),
+    _part("data"),
 )
 # What is checked beyond the types: of a message by its name, of a field by its message and name.
 _BOUNDS: dict[str, Json] = {
@@ -185,8 +196,10 @@ def _one(field: Any) -> Json:
 
 def _plain(request: Json) -> Json:
     """Return the request for a query, where nothing is null and everything is text anyway."""
-    fields = {
-        name: {**schema["anyOf"][0], "type": "integer"} if isinstance(schema["anyOf"][0].get("type"), list) else schema
-        for name, schema in request["properties"].items()
-    }
+    fields = {name: schema["anyOf"][0] for name, schema in request["properties"].items()}
+    for name, schema in fields.items():
+        if "enum" in schema:
+            fields[name] = {"enum": [one for one in schema["enum"] if isinstance(one, str)]}
+        elif "minimum" in schema:
+            fields[name] = {**schema, "type": "integer"}
     return request | {"properties": fields}

@@ -41,6 +41,8 @@ def to_message(request: SendMessageRequest, actor_id: str, sender_id: str) -> Me
     original = SendMessageRequest(message=request.message, metadata=request.metadata)
     for n, part in enumerate(original.message.parts):
         field = f"message.parts.{n}"
+        if "\x00" in part.filename:
+            raise invalid_params(f"{field}.filename", "Text must not contain NUL characters.")
         match part.WhichOneof("content"):
             case "text":
                 _check_text_type(field, part)
@@ -118,6 +120,4 @@ def _file(field: str, part: Part) -> NewAttachment:
         raise invalid_params(f"{field}.raw", "This file is empty.")
     if len(part.raw) > ATTACHMENT_BYTES_MAX:
         raise invalid_params(f"{field}.raw", f"A file has at most {ATTACHMENT_BYTES_MAX} bytes.")
-    if "\x00" in part.filename:
-        raise invalid_params(f"{field}.filename", "Text must not contain NUL characters.")
     return NewAttachment(name=part.filename or "file", mime_type=_bare_type(part), content=part.raw)

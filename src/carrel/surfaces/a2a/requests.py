@@ -54,6 +54,11 @@ def _reason_in(error: ParseError) -> str:
 def _check_dropped(request: Any, params: Json) -> None:
     """Refuse values that parsing has dropped although they would change the meaning."""
     match request:
+        case wire.SendMessageRequest():
+            for n, part in enumerate((params.get("message") or {}).get("parts") or []):
+                # The library takes `"data": null` for data that is null, and drops what came before it.
+                if "data" in part and any(part.get(name) is not None for name in ("text", "raw", "url")):
+                    raise invalid_params(f"message.parts.{n}", "A part needs one of text, raw, url and data.")
         case wire.GetTaskRequest():
             check_scope(params.get("metadata"))
         case wire.ListTasksRequest():

@@ -4,12 +4,20 @@ from typing import Any
 
 from msgspec import Struct
 
-from carrel.surfaces.http.described import IDEMPOTENCY_KEY, Operation, session_header
+from carrel.surfaces.http.described import IDEMPOTENCY_KEY, Json, Operation, session_header
 from carrel.tools import CATALOG, Tool
 
 _SESSION = session_header("The session to call from; without it, the main session of the token's agent.")
 _LIST_ERRORS = (400, 401, 403, 404, 409, 429, 500, 503)
 _CALL_ERRORS = (400, 401, 403, 404, 409, 413, 415, 422, 429, 500, 503)
+
+
+# What comes instead of a result that is too long.
+_CUT: Json = {
+    "type": "object",
+    "properties": {"truncated": {"const": True}, "bytes": {"type": "integer"}, "text": {"type": "string"}},
+    "required": ["truncated", "bytes", "text"],
+}
 
 
 class OfferedTool(Struct, frozen=True, kw_only=True):
@@ -52,6 +60,13 @@ def _call(tool: Tool) -> Operation:
         tag="agent",
         headers=(_SESSION,) if tool.effect == "read" else (_SESSION, IDEMPOTENCY_KEY),
         body=tool.params,
-        answers={200: {"type": "object"} if tool.result_type is None else tool.result_type},
+        answers={200: _result(tool)},
+        uses=() if tool.result_type is None else (tool.result_type,),
         errors=_CALL_ERRORS,
     )
+
+
+def _result(tool: Tool) -> Json:
+    if tool.result_type is None:
+        return {"type": "object"}
+    return {"anyOf": [{"$ref": f"#/components/schemas/{tool.result_type.__name__}"}, _CUT]}

@@ -14,6 +14,7 @@ from carrel.storage import Tx
 from carrel.surfaces.api.endpoint import Call, In, NoQuery, Out, Reply, endpoint
 from carrel.surfaces.api.fields import Reference
 from carrel.surfaces.api.sessions.changes import Channel, ClientId, Name
+from carrel.surfaces.http.described import BASE64
 from carrel.surfaces.http.house import House
 
 
@@ -22,7 +23,7 @@ class NewFile(In, frozen=True, kw_only=True):
 
     name: Annotated[str, Meta(min_length=1, max_length=NAME_CHARS_MAX)]
     mime_type: Annotated[str, Meta(pattern=r"^[\w.+-]+/[\w.+-]+$", max_length=NAME_CHARS_MAX)]
-    content: str = field(name="dataBase64")
+    content: Annotated[str, Meta(extra_json_schema={"pattern": f"^{BASE64}$"})] = field(name="dataBase64")
 
 
 class ChatMetadata(In, frozen=True, kw_only=True):

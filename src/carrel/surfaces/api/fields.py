@@ -10,7 +10,7 @@ from msgspec import Meta
 from carrel.agents import ACCOUNT_SLUG
 from carrel.kernel import AGENT_ID, NEW_CONVERSATION_KEY
 from carrel.kernel.limits import MESSAGE_CHARS_MAX, NAME_CHARS_MAX, SCHEDULE_EXECUTIONS_MAX, SESSION_REFERENCE_CHARS_MAX
-from carrel.surfaces.http.described import REFERENCE_SCHEMA
+from carrel.surfaces.http.described import REFERENCE_SCHEMA, SOME_TEXT
 
 # A session reference in any of its forms.
 Reference = Annotated[
@@ -22,7 +22,7 @@ Text = Annotated[
     Meta(
         extra_json_schema={
             "maxLength": MESSAGE_CHARS_MAX,
-            "pattern": r"^[^\u0000]*[^\s\u0000][^\u0000]*$",
+            "pattern": SOME_TEXT,
         }
     ),
 ]

@@ -22,7 +22,6 @@ _LIMITING = {"pattern", "enum", "const", "format"}
 _PARAMETER = re.compile(r"{(\w+)(?::\w+)?}")
 _KEY_SCHEMA = {**NAME_SCHEMA, "maxLength": SESSION_REFERENCE_CHARS_MAX, **REFERENCE_SCHEMA}
 _EVENTS = "text/event-stream"
-_TEXT = {"type": "string"}
 _TAGS = [
     {"name": "agent", "description": "Tools over plain HTTP."},
     {
@@ -32,12 +31,13 @@ _TAGS = [
     },
     {
         "name": "a2a",
-        "description": "Agents over A2A 1.0, in its HTTP+JSON binding; the card at /.well-known/agent-card.json has the "
-        "other bindings. 0.3 has the same paths under /a2a/{agent}/v1.",
+        "description": "Agents over A2A 1.0 in its HTTP+JSON binding; 0.3 has the same paths under /a2a/{agent}/v1. "
+        "The card at /.well-known/agent-card.json has the other bindings.",
         "externalDocs": {"url": "https://a2a-protocol.org"},
     },
 ]
-_SECURITY: list[dict[str, list[str]]] = [{"bearer": []}, {"cookie": []}]
+_BY_TOKEN: list[dict[str, list[str]]] = [{"bearer": []}, {"cookie": []}]
+_SECURITY = {"by token": _BY_TOKEN, "open on loopback": [*_BY_TOKEN, {}], "open": []}
 _DESCRIPTIONS = {
     200: "The request succeeded.",
     201: "Created.",
@@ -96,8 +96,8 @@ class _Schemas:
     """The schemas of everything that operations take and give; those of types are components."""
 
     def __init__(self, operations: list[Operation]) -> None:
-        sent = [kind for one in operations for kind in (one.body, one.query, *one.uses)]
-        given = [kind for one in operations for kind in (one.error, *one.answers.values())]
+        sent = [kind for one in operations for kind in (one.body, one.query)]
+        given = [kind for one in operations for kind in (one.error, *one.uses, *one.answers.values())]
         types = list({id(kind): kind for kind in (*sent, *given) if _is_type(kind)}.values())
         schemas, self.components = msgspec.json.schema_components(types, ref_template=_REF)
         self._shapes = dict(zip(map(id, types), schemas, strict=True))
@@ -155,7 +155,7 @@ def _described(one: Endpoint) -> Operation:
         body=one.body,
         headers=(IDEMPOTENCY_KEY,) if one.creates else (),
         path_schemas={"key": _KEY_SCHEMA},
-        needs_token=bool(one.who),
+        access="open" if not one.who else "open on loopback" if one.open_on_loopback else "by token",
     )
 
 
@@ -166,7 +166,7 @@ def _operation(one: Operation, schemas: _Schemas) -> dict[str, Any]:
         "tags": [one.tag],
         "parameters": _parameters(one, schemas),
         "responses": _responses(one, schemas),
-        "security": _SECURITY if one.needs_token else [],
+        "security": _SECURITY[one.access],
     }
     if one.body is not None:
         operation["requestBody"] = {
@@ -209,7 +209,7 @@ def _responses(one: Operation, schemas: _Schemas) -> dict[str, Any]:
 def _answer(status: int, kind: Any, media: tuple[str, ...], schemas: _Schemas) -> dict[str, Any]:
     if kind is None:
         return {"description": _DESCRIPTIONS[status]}
-    content = {name: {"schema": _TEXT if name == _EVENTS else schemas.of(kind)} for name in media}
+    content = {name: {} if name == _EVENTS else {"schema": schemas.of(kind)} for name in media}
     return {"description": _DESCRIPTIONS[status], "content": content}
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from starlette.exceptions import HTTPException
 from starlette.routing import BaseRoute, Match, Route, WebSocketRoute
 from starlette.types import Receive, Scope, Send
 
@@ -25,16 +26,21 @@ class RouteIndex(BaseRoute):
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
         """Return the best match: a route that matches the path but not the method comes after one that matches both."""
         best: tuple[Match, Scope] = (Match.NONE, {})
+        methods: set[str] = set()
         for route in self._by_part.get(_first(scope["path"]), ()):
             match, found = route.matches(scope)
             if match.value > best[0].value:
                 best = (match, {**found, "route": route})
             if match is Match.FULL:
-                break
-        return best
+                return best
+            if match is Match.PARTIAL:
+                methods |= getattr(route, "methods", None) or set()
+        return best[0], {**best[1], "allowed_methods": methods}
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request to the route that was found."""
+        """Pass the request to the route that was found; 405 if it and others on its path have only other methods."""
+        if scope.get("allowed_methods"):
+            raise HTTPException(405, headers={"Allow": ", ".join(sorted(scope["allowed_methods"]))})
         await scope["route"].handle(scope, receive, send)
 
 

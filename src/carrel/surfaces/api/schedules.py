@@ -24,7 +24,8 @@ from carrel.sessions import find_session
 from carrel.storage import Tx
 from carrel.surfaces.api.cursors import clamp, cut, read_cursor
 from carrel.surfaces.api.endpoint import Call, In, NoQuery, Out, endpoint
-from carrel.surfaces.api.fields import REFERENCE_SCHEMA, Cursor, Executions, Text
+from carrel.surfaces.api.fields import Cursor, Executions, Text
+from carrel.surfaces.http.described import REFERENCE_SCHEMA
 
 # An empty one is refused as missing.
 Reference = Annotated[

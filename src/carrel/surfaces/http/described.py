@@ -1,6 +1,6 @@
 """How a surface describes its operations; the API makes the OpenAPI document of all of them."""
 
-from typing import Any
+from typing import Any, Literal
 
 from msgspec import Struct
 
@@ -13,6 +13,10 @@ Json = dict[str, Any]
 JSON = ("application/json",)
 # The database cannot store a NUL, so every text is refused that contains one.
 NO_NUL = r"^[^\u0000]*$"
+# A text that is not only white space. Written with one repetition, which generators of test data can invert.
+SOME_TEXT = r"^(?=\s*\S)[^\u0000]*$"
+# Base64 as decoders take it that check it.
+BASE64 = r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{2}==)?"
 NAME_SCHEMA: Json = {"type": "string", "minLength": 1, "pattern": NO_NUL}
 REFERENCE_SCHEMA: Json = {"pattern": f"^{SESSION_REFERENCE}$"}
 IDEMPOTENCY_KEY: Json = {
@@ -39,13 +43,13 @@ class Operation(Struct, frozen=True, kw_only=True):
     media: tuple[str, ...] = JSON
     query: Any = None
     body: Any = None
-    # Types that the schema of the body refers to by name.
+    # Types that a schema of its own refers to by name.
     uses: tuple[type, ...] = ()
     body_media: tuple[str, ...] = JSON
     headers: tuple[Json, ...] = ()
     # The schemas of parameters of the path that are more than a name.
     path_schemas: dict[str, Json] = {}
-    needs_token: bool = True
+    access: Literal["by token", "open on loopback", "open"] = "by token"
 
 
 def session_header(description: str) -> Json:

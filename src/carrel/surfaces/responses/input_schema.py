@@ -3,12 +3,12 @@
 from typing import Any
 
 from carrel.kernel.limits import MESSAGE_CHARS_MAX, NAME_CHARS_MAX, RESPONSE_ITEMS_MAX, RESPONSE_OUTPUT_CHARS_MAX
-from carrel.surfaces.http.described import NO_NUL
+from carrel.surfaces.http.described import BASE64, NO_NUL, SOME_TEXT
 
 Schema = dict[str, Any]
-_SOME_TEXT = r"^[^\u0000]*[^\s\u0000][^\u0000]*$"
 _LINK = r"https?://[^\u0000]*"
-_BASE64 = r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{4}|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{2}==)"
+# A file has at least one byte.
+_BASE64 = f"(?!$){BASE64}"
 _PARAMETERS = r"(?:;[a-zA-Z0-9_=.+-]+)*"
 _IMAGE = rf"data:image/[a-zA-Z0-9_.+-]+{_PARAMETERS};base64,{_BASE64}"
 _FILE = rf"data:[a-zA-Z0-9_.+-]+/[a-zA-Z0-9_.+-]+{_PARAMETERS};base64,{_BASE64}"
@@ -60,9 +60,5 @@ _ITEM: Schema = {
         _object(type={"const": "reasoning"}),
     ]
 }
-INPUT: Schema = {
-    "anyOf": [
-        {"type": "string", "maxLength": MESSAGE_CHARS_MAX, "pattern": _SOME_TEXT},
-        {"type": "array", "minItems": 1, "maxItems": RESPONSE_ITEMS_MAX, "items": _ITEM},
-    ]
-}
+INPUT_TEXT: Schema = {"maxLength": MESSAGE_CHARS_MAX, "pattern": SOME_TEXT}
+INPUT_ITEMS: Schema = {"minItems": 1, "maxItems": RESPONSE_ITEMS_MAX, "items": _ITEM}

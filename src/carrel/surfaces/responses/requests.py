@@ -18,7 +18,7 @@ from carrel.kernel.limits import (
 )
 from carrel.surfaces.http.described import NO_NUL
 from carrel.surfaces.responses.errors import wrong
-from carrel.surfaces.responses.input_schema import INPUT
+from carrel.surfaces.responses.input_schema import INPUT_ITEMS, INPUT_TEXT
 from carrel.tools import CATALOG
 
 Json = dict[str, Any]
@@ -27,7 +27,7 @@ MODEL = r"(?:carrel|openclaw)(?:/(.+))?|(?:openclaw|agent):(.+)"
 Short = Annotated[str, Meta(max_length=NAME_CHARS_MAX)]
 FUNCTION_NAME = r"[a-zA-Z0-9_-]{1,64}"
 _FUNCTION_NAME = re.compile(FUNCTION_NAME)
-Input = Annotated[str | list[Any], Meta(extra_json_schema=INPUT)]
+Input = Annotated[str, Meta(extra_json_schema=INPUT_TEXT)] | Annotated[list[Any], Meta(extra_json_schema=INPUT_ITEMS)]
 Model = Annotated[str, Meta(max_length=NAME_CHARS_MAX, extra_json_schema={"pattern": f"^(?:{MODEL})$"})]
 Metadata = Annotated[
     dict[str, str],
