@@ -25,12 +25,8 @@ from carrel.kernel.ids import (
     uuid_for,
 )
 from carrel.kernel.keys import (
-    AGENT_ID,
-    CONVERSATION_KEY,
     INTERNAL_KINDS,
-    LANE_ID,
-    NEW_CONVERSATION_KEY,
-    SESSION_RESTS,
+    Grammar,
     SessionKey,
     is_agent_id,
     is_conversation_key,
@@ -45,12 +41,11 @@ from carrel.kernel.text import TextBuffer, clip, one_line
 from carrel.kernel.validation import decode_json, wrong_value
 
 __all__ = [
-    "AGENT_ID", "CONVERSATION_KEY", "DEFAULT_ACCOUNT_SLUG", "INTERNAL_CHANNEL", "INTERNAL_KINDS", "LANE_ID", "METRICS",
-    "MS_PER_DAY", "MS_PER_MINUTE", "MS_PER_SECOND", "NEW_CONVERSATION_KEY", "PEOPLE", "REDACTED", "SCOPE_END",
-    "SESSION_RESTS", "Access", "Chance", "Clock", "Code", "Envelope", "Ids", "Kind", "Message", "NewAttachment",
-    "Provenance", "Refusal", "Sample", "SessionKey", "SystemClock", "TextBuffer", "ToolVisibility", "TurnExtras",
-    "caller_hash", "clip", "decode_json", "elapsed_seconds", "first_id", "invalid", "is_address", "is_agent_id",
-    "is_conversation_key", "is_loopback", "is_new_conversation_key", "is_uuid_of", "iso", "key_text", "kind_of",
-    "log_trouble", "new_secret", "not_found", "one_line", "parse_iso", "redact", "secret_digest", "system_access",
-    "system_chance", "uuid_for", "wrong_value",
+    "DEFAULT_ACCOUNT_SLUG", "INTERNAL_CHANNEL", "INTERNAL_KINDS", "METRICS", "MS_PER_DAY", "MS_PER_MINUTE",
+    "MS_PER_SECOND", "PEOPLE", "REDACTED", "SCOPE_END", "Access", "Chance", "Clock", "Code", "Envelope", "Grammar",
+    "Ids", "Kind", "Message", "NewAttachment", "Provenance", "Refusal", "Sample", "SessionKey", "SystemClock",
+    "TextBuffer", "ToolVisibility", "TurnExtras", "caller_hash", "clip", "decode_json", "elapsed_seconds", "first_id",
+    "invalid", "is_address", "is_agent_id", "is_conversation_key", "is_loopback", "is_new_conversation_key",
+    "is_uuid_of", "iso", "key_text", "kind_of", "log_trouble", "new_secret", "not_found", "one_line", "parse_iso",
+    "redact", "secret_digest", "system_access", "system_chance", "uuid_for", "wrong_value",
 ]  # fmt: skip

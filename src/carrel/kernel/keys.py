@@ -46,6 +46,18 @@ _FORMS: tuple[tuple[str, re.Pattern[str]], ...] = (
 )
 # The grammar of what follows the agent in a key.
 SESSION_RESTS = "|".join(form.pattern for _, form in _FORMS)
+
+
+class Grammar:
+    """The grammars of names as patterns, for those who describe what is accepted."""
+
+    AGENT_ID = AGENT_ID
+    CONVERSATION_KEY = CONVERSATION_KEY
+    NEW_CONVERSATION_KEY = NEW_CONVERSATION_KEY
+    LANE_ID = LANE_ID
+    SESSION_RESTS = SESSION_RESTS
+
+
 # The kinds that lists filter by; every other kind is listed as `other`.
 _LISTED_KINDS = {"main": "main", "group": "group", "channel": "group", "cron": "cron", "hook": "hook", "node": "node"}
 INTERNAL_KINDS = ("cron", "hook", "node")

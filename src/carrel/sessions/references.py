@@ -7,7 +7,7 @@ import re
 
 from msgspec import Struct
 
-from carrel.kernel import CONVERSATION_KEY, LANE_ID, SESSION_RESTS, Code, Refusal, invalid, is_conversation_key, kind_of
+from carrel.kernel import Code, Grammar, Refusal, invalid, is_conversation_key, kind_of
 from carrel.kernel.limits import SESSION_REFERENCE_CHARS_MAX
 
 _SUFFIX = r":v([1-9][0-9]{0,8})(?:@([a-z0-9-]{1,64}))?"
@@ -15,13 +15,14 @@ _GENERATION = re.compile(f"(.+){_SUFFIX}")
 _OLD_TASK = re.compile(r"task:([^:]+):agent:([^:]+):([^:]+):v([1-9][0-9]{0,8})")
 _SESSION_ID = re.compile(r"ses_[0-9a-z]{26}")
 _ACCOUNT_ID = re.compile(r"acc_[0-9a-z]{26}")
+_ID = Grammar.LANE_ID
 _RESERVED = ("global", "unknown")
 # The grammar of all forms together, for descriptions of what is accepted: the usual spelling of names, and ids that
 # can exist. `parse_reference` reads other spellings too.
 SESSION_REFERENCE = (
-    rf"(?!(?:{'|'.join(_RESERVED)})$)(?:{CONVERSATION_KEY}|(?:[Aa]gent:[^:\u0000]+:)?(?:{SESSION_RESTS})(?:{_SUFFIX})?"
-    rf"|agent:[^:\u0000]+:{_ACCOUNT_ID.pattern}|clawboard:topic:{LANE_ID}|clawboard:task:[^:\u0000]+:{LANE_ID}"
-    rf"|task:{LANE_ID}:agent:[^:\u0000]+:[^:\u0000]+:v[1-9][0-9]{{0,8}})"
+    rf"(?!(?:{'|'.join(_RESERVED)})$)(?:{Grammar.CONVERSATION_KEY}|(?:[Aa]gent:[^:\u0000]+:)?(?:{Grammar.SESSION_RESTS})(?:{_SUFFIX})?"
+    rf"|agent:[^:\u0000]+:{_ACCOUNT_ID.pattern}|clawboard:topic:{_ID}|clawboard:task:[^:\u0000]+:{_ID}"
+    rf"|task:{_ID}:agent:[^:\u0000]+:[^:\u0000]+:v[1-9][0-9]{{0,8}})"
 )
 
 

@@ -17,7 +17,7 @@ from carrel.agents import (
     make_agent,
     require_agent,
 )
-from carrel.kernel import AGENT_ID, Access, invalid, iso
+from carrel.kernel import Access, Grammar, invalid, iso
 from carrel.kernel.limits import (
     AGENT_ID_CHARS_MAX,
     INSTRUCTIONS_EXTRA_CHARS_MAX,
@@ -32,7 +32,9 @@ from carrel.surfaces.api.endpoint import OWNER, Call, In, NoQuery, Out, endpoint
 ShortText = Annotated[str, Meta(max_length=NAME_CHARS_MAX)]
 Name = Annotated[str, Meta(min_length=1, max_length=NAME_CHARS_MAX)]
 Names = Annotated[list[ShortText], Meta(max_length=200)]
-Slug = Annotated[str, Meta(min_length=1, max_length=AGENT_ID_CHARS_MAX, extra_json_schema={"pattern": f"^{AGENT_ID}$"})]
+Slug = Annotated[
+    str, Meta(min_length=1, max_length=AGENT_ID_CHARS_MAX, extra_json_schema={"pattern": f"^{Grammar.AGENT_ID}$"})
+]
 Visibility = Literal["self", "tree", "agent", "all"]
 
 
