@@ -44,6 +44,7 @@ LISTED = (
     Listed(REFUSED, r"GET /a2a/{agent}/tasks", "INVALID_PARAMS", "pageToken", "a page token is opaque"),
     Listed(REFUSED, r"POST /v1/responses(/compact)?", "invalid_params", r"input\.\d+\.encrypted_content", "opaque"),
     # Depends on what exists, or on the time.
+    Listed(REFUSED, r"GET /v1/responses/{id}/input_items", "invalid_params", "after", "unknown item"),
     Listed(
         REFUSED, r"PATCH /api/account", "invalid_params", r"settings\.(default|orchestrator)AgentId", "unknown agent"
     ),
