@@ -160,15 +160,15 @@ EDGE = (
     Mutant(
         "the document allows NUL",
         "surfaces/api/openapi.py",
-        "        components[name] = _without_nul(components[name])\n",
-        "        pass\n",
+        "            self.components[name] = _without_nul(self.components[name])\n",
+        "            pass\n",
         "tests/surfaces/test_openapi.py -k says_what_is_accepted",
     ),
     Mutant(
         "the document allows reserved references",
-        "surfaces/api/fields.py",
-        'r"^(?!(global|unknown)$)(current|',
-        'r"^(current|',
+        "sessions/references.py",
+        "    rf\"(?!(?:{'|'.join(_RESERVED)})$)(?:",
+        '    rf"(?:',
         "tests/surfaces/test_openapi.py -k no_session_reference",
     ),
     Mutant(
@@ -177,5 +177,19 @@ EDGE = (
         "await protocol.serve(await _with_body(request), answer)",
         "await protocol.serve(request, answer)",
         "tests/surfaces/api/test_bodies.py -k share_a_budget",
+    ),
+    Mutant(
+        "a wrong method is told only some of the right ones",
+        "surfaces/api/route_index.py",
+        '                methods |= getattr(route, "methods", None) or set()',
+        '                methods = getattr(route, "methods", None) or set()',
+        "tests/surfaces/test_openapi.py -k wrong_method",
+    ),
+    Mutant(
+        "an empty data part drops what is beside it",
+        "surfaces/a2a/requests.py",
+        'if "data" in part and any(',
+        'if part.get("data") and any(',
+        "tests/surfaces/a2a/test_sending.py",
     ),
 )
