@@ -128,7 +128,8 @@ async def test_no_way_in_goes_past_the_limit_of_a_lane(surface_url: str, way: Wa
 async def test_every_way_in_says_by_whose_doing(server: HttpServer, client: httpx.AsyncClient, way: Way) -> None:
     await open_chat(client)
     await way(server, client, "hello")
-    (run,) = (await client.get("/api/runs")).json()["runs"]
+    # The oldest: a reply to a tool's message is a run as well.
+    run = (await client.get("/api/runs")).json()["runs"][-1]
     me = (await client.get("/api/auth/me")).json()["actor"]["id"]
     kind = "inter_session" if way in (by_tool, by_mcp) else "a2a" if way is by_a2a else "external_user"
     assert (run["provenance"]["kind"], run["provenance"]["actor"]) == (kind, me)
