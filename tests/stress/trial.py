@@ -83,9 +83,9 @@ async def run(server: PostgresServer, plan: Plan) -> Report:
             async with _writers(url, plan, report):
                 await asyncio.wait([*following, probe], timeout=plan.seconds, return_when=asyncio.FIRST_EXCEPTION)
             probe.cancel()
-            written = _written(url)
             async with asyncio.timeout(_CATCH_UP_SECONDS_MAX):
-                while any(not one.seen or one.seen[-1] < written[-1] for one in followers):
+                # A commit that was under way when its writer was killed may still come.
+                while any(one.seen[-1:] != (written := _written(url))[-1:] for one in followers):
                     await asyncio.wait(following, timeout=0.1, return_when=asyncio.FIRST_EXCEPTION)
     finally:
         for task in (*following, probe):
