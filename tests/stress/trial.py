@@ -82,6 +82,10 @@ async def run(server: PostgresServer, plan: Plan) -> Report:
         with _foreign_transaction(server.url()):
             async with _writers(url, plan, report):
                 await asyncio.wait([*following, probe], timeout=plan.seconds, return_when=asyncio.FIRST_EXCEPTION)
+                # On a busy machine, a writer may take longer than that to begin.
+                async with asyncio.timeout(_CATCH_UP_SECONDS_MAX):
+                    while not _written(url):
+                        await asyncio.wait(following, timeout=0.1, return_when=asyncio.FIRST_EXCEPTION)
             probe.cancel()
             async with asyncio.timeout(_CATCH_UP_SECONDS_MAX):
                 # A commit that was under way when its writer was killed may still come.
@@ -144,6 +148,8 @@ async def _writers(url: str, plan: Plan, report: Report) -> AsyncIterator[None]:
         while True:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(never.wait(), 1 + chance.random() * 2)
+            if not await asyncio.to_thread(_written, url):
+                continue
             victim = chance.randrange(plan.writers)
             writing[victim].kill()
             writing[victim].wait()
