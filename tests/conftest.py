@@ -19,6 +19,7 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 # What `./dev test --fast` leaves out, besides Hypothesis searches and tests that carry the mark `slow` themselves.
 SLOW_FIXTURES = {"postgres", "chromium_path", "start"}
 SLOW_PATHS = (
+    "access/test_isolation.py",
     "bench",
     "browser",
     "chaos",
@@ -35,10 +36,16 @@ SLOW_PATHS = (
     "spawns",
     "surfaces/a2a/test_load.py",
     "surfaces/a2a/test_sdk_client.py",
+    "surfaces/api/test_visibility.py",
     "surfaces/responses/test_comply.py",
     "surfaces/responses/test_openai_client.py",
     "surfaces/telegram/test_crashes.py",
+    "surfaces/test_account_isolation.py",
+    "surfaces/test_growth.py",
+    "surfaces/test_openapi.py",
+    "surfaces/test_rights",
     "surfaces/test_schemathesis.py",
+    "surfaces/test_shared_names.py",
     "test_postgres.py",
 )
 
