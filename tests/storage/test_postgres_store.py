@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import threading
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 
 import psycopg
 import pytest
@@ -207,31 +207,31 @@ async def test_a_cursor_never_goes_back_whichever_server_answers(postgres_url: s
             await slow.release()
 
 
-async def test_a_stream_on_a_server_that_has_just_started_begins_at_the_newest_event(postgres_url: str) -> None:
-    async with opened(postgres_url) as old:
+@contextlib.asynccontextmanager
+async def started_beside_a_slow_write(url: str) -> AsyncIterator[tuple[Database, Access, int]]:
+    """A server that has just started while another one writes slowly: the account, and the number of its one event."""
+    async with opened(url) as old:
         access = await old.write(lambda tx: insert_account(tx, "a"))
         await old.write(lambda tx: tell(tx, access, "told"))
         cursor = await old.read(lambda tx: newest_event(tx, access))
         slow = Held(old, nothing, nothing)
         await slow.reached()
-        async with opened(postgres_url) as new:
-            assert await new.read(lambda tx: feed_start(tx, access, None)) == FeedStart(cursor, cursor)
+        async with opened(url) as new:
+            yield new, access, cursor
             await slow.release()
+
+
+async def test_a_stream_on_a_server_that_has_just_started_begins_at_the_newest_event(postgres_url: str) -> None:
+    async with started_beside_a_slow_write(postgres_url) as (new, access, cursor):
+        assert await new.read(lambda tx: feed_start(tx, access, None)) == FeedStart(cursor, cursor)
 
 
 async def test_a_cursor_from_another_server_is_not_ahead_of_one_that_has_just_started(postgres_url: str) -> None:
-    async with opened(postgres_url) as old:
-        access = await old.write(lambda tx: insert_account(tx, "a"))
-        await old.write(lambda tx: tell(tx, access, "told"))
-        cursor = await old.read(lambda tx: newest_event(tx, access))
-        slow = Held(old, nothing, nothing)
-        await slow.reached()
-        async with opened(postgres_url) as new:
-            found = await new.read(lambda tx: feed_start(tx, access, cursor))
-            assert (found.after, found.reset) == (cursor, None)
-            ahead = await new.read(lambda tx: feed_start(tx, access, cursor + 1))
-            assert ahead.reset == "ahead"
-            await slow.release()
+    async with started_beside_a_slow_write(postgres_url) as (new, access, cursor):
+        found = await new.read(lambda tx: feed_start(tx, access, cursor))
+        assert (found.after, found.reset) == (cursor, None)
+        ahead = await new.read(lambda tx: feed_start(tx, access, cursor + 1))
+        assert ahead.reset == "ahead"
 
 
 @requirement("P.engine.two")
