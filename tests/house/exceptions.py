@@ -33,6 +33,8 @@ STORE_SIGNATURES = {
     "carrel.outbox.post_store.release_posts": ENGINE,
     "carrel.modes.schedules.store.schedules_to_move": ENGINE,
     "carrel.modes.schedules.store.next_schedule_due": ENGINE,
+    "carrel.work.notice_store.run_ends_due": ENGINE,
+    "carrel.work.notice_store.next_run_end_due": ENGINE,
     "carrel.runs.store.end_claimed": HELD,
     "carrel.runs.store.park_claimed": HELD,
     "carrel.runs.store.back_to_head": HELD,

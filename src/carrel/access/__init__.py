@@ -29,13 +29,13 @@ from carrel.access.store import (
     update_account,
     user_by_id,
 )
-from carrel.access.user_administration import UserChange, change_user, make_user, remove_user, slug_of
+from carrel.access.user_administration import UserChange, UserRemoved, change_user, make_user, remove_user, slug_of
 
 __all__ = [
-    "TOKEN_PREFIX", "Account", "NewToken", "Token", "TokenKind", "User", "UserChange", "access_and_touch",
-    "access_by_login", "access_by_token", "account_by_slug", "account_of", "admit_token", "answer_given",
-    "change_user", "every_account", "every_user", "hold_account", "insert_account", "keep_answer", "live_tokens",
-    "make_user", "mint_run_token", "mint_token", "owner_of_default", "prune_answers", "prune_run_tokens",
-    "remove_user", "revoke", "sign_in", "sign_out", "slug_of", "token_text", "touch_token", "update_account",
-    "user_by_id",
+    "TOKEN_PREFIX", "Account", "NewToken", "Token", "TokenKind", "User", "UserChange", "UserRemoved",
+    "access_and_touch", "access_by_login", "access_by_token", "account_by_slug", "account_of", "admit_token",
+    "answer_given", "change_user", "every_account", "every_user", "hold_account", "insert_account", "keep_answer",
+    "live_tokens", "make_user", "mint_run_token", "mint_token", "owner_of_default", "prune_answers",
+    "prune_run_tokens", "remove_user", "revoke", "sign_in", "sign_out", "slug_of", "token_text", "touch_token",
+    "update_account", "user_by_id",
 ]  # fmt: skip

@@ -23,6 +23,13 @@ class UserChange(Struct, frozen=True, kw_only=True):
     role: Role | UnsetType = UNSET
 
 
+class UserRemoved(Struct, frozen=True):
+    """A user was removed from an account."""
+
+    access: Access
+    user_id: str
+
+
 def slug_of(name: str) -> str:
     """Derive a slug from a name: lower case, other characters collapsed to hyphens; may be empty."""
     return _OTHER.sub("-", name.lower()).strip("-")[:64].strip("-")
@@ -62,6 +69,7 @@ def remove_user(tx: Tx, access: Access, user_id: str) -> None:
     if not store.delete_user(tx, access, user_id):
         raise not_found("user")
     forget_mailbox(tx, access, user_id)
+    tx.publish(UserRemoved(access, user_id))
 
 
 def _check_slug(slug: str) -> None:

@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-from msgspec import structs
+from msgspec import Struct, structs
 
 from carrel.access import (
     Account,
@@ -39,6 +39,12 @@ _EMPTY: dict[str, Any] = {
 }
 
 
+class AccountChanged(Struct, frozen=True):
+    """The name or the settings of an account were changed."""
+
+    access: Access
+
+
 def open_account(tx: Tx, name: str, slug: str) -> tuple[Account, str]:
     """Create an account with its agent `main`; return it with the secret of its first owner token, shown only once."""
     account = _make_account(tx, name, slug)
@@ -70,6 +76,7 @@ def change_account(tx: Tx, access: Access, name: str | None, changes: dict[str, 
         if key in checked and checked[key] != present[key]:
             raise invalid(f"settings.{key}", f"{key} is read-only: the server sets it.")
     update_account(tx, access, name or account.name, _merged(present, checked))
+    tx.publish(AccountChanged(access))
     return account_of(tx, access)
 
 

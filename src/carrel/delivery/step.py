@@ -14,7 +14,7 @@ from carrel.delivery.call_arguments import forget_arguments, keep_arguments, kep
 from carrel.delivery.request import Request
 from carrel.delivery.snapshot import Snapshot
 from carrel.delivery.store import StepRow, answer_step, insert_step, next_step, step_of, update_step
-from carrel.delivery.transcript import call_key, new_message, rounds_of, write
+from carrel.delivery.transcript import call_key, new_message, rounds_of, view_of_reply, write
 from carrel.gateway import Step, StepAnswer
 from carrel.journal import Entry, append_entry
 from carrel.kernel.limits import TOOL_CALLS_PER_ROUND_MAX
@@ -33,6 +33,7 @@ from carrel.runs import (
 from carrel.sessions import close_generation, open_generation
 from carrel.storage import Tx
 from carrel.tools import Preparation, Result, call_tool, finish_waiting, lock_caller, refuse_call
+from carrel.work import hear
 
 _log = getLogger("carrel.delivery")
 _TOO_MANY_ROUNDS = "tool_rounds_exceeded"
@@ -48,6 +49,10 @@ def prepare(tx: Tx, claim: Claim, snapshot: Snapshot, request: Request, token: s
 
     `token` is the run's, where this attempt has sent one already.
     """
+    refused = hear(tx, snapshot.run) if snapshot.unheard else None
+    if refused is not None:
+        fence(tx, claim)
+        return refused
     end = _hear(tx, claim, snapshot)
     if end is not None:
         return end.outcome
@@ -138,7 +143,8 @@ def keep_answer(
     if not answer.calls:
         if not text.strip():
             return Completed(reply="", note=answer.incomplete_reason or NO_REPLY_NOTE)
-        write(tx, snapshot.access, snapshot.run, snapshot.session, "assistant", text)
+        view = view_of_reply(snapshot.run)
+        write(tx, snapshot.access, snapshot.run, snapshot.session, "assistant", text, task_view=view)
         return Completed(reply=text, note=answer.incomplete_reason)
     if rounds_of(snapshot.own) >= rounds_max:
         message = f"The agent used all {rounds_max} rounds of tool calls without coming to an answer."

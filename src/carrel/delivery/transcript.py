@@ -6,7 +6,7 @@ Everything is an entry of the run, written under its claim, so that a turn can b
 from typing import Any
 
 from carrel.delivery.approvals import is_about_approval
-from carrel.journal import Entry, NewEntry, append_entry
+from carrel.journal import Entry, NewEntry, TaskView, append_entry
 from carrel.kernel import Access, clip
 from carrel.kernel.limits import QUESTION_CHARS_MAX
 from carrel.runs import NeedsInput, Run, agent_entry, is_sender_call, run_entry
@@ -27,6 +27,7 @@ def new_message(run: Run, session: Session) -> NewEntry:
         session_id=session.id,
         message_id=run.sender_message,
         attachment_ids=run.attached(),
+        task_view="thread" if run.provenance_kind == "external_user" and run.task_id else None,
     )
 
 
@@ -37,10 +38,17 @@ def message_entry(run: Run, session: Session) -> Entry:
 
 def write(
     tx: Tx, access: Access, run: Run, session: Session, role: str, content: str,
-    details: dict[str, Any] | None = None, files: tuple[str, ...] = (),
+    details: dict[str, Any] | None = None, files: tuple[str, ...] = (), task_view: TaskView | None = None,
 ) -> None:  # fmt: skip
     """Write an entry of the run's agent."""
-    append_entry(tx, access, agent_entry(run, role, content, details, session_id=session.id, attachment_ids=files))
+    more = {"session_id": session.id, "attachment_ids": files, "task_view": task_view}
+    append_entry(tx, access, agent_entry(run, role, content, details, **more))
+
+
+def view_of_reply(run: Run) -> TaskView | None:
+    """The view of its task that shows the reply of a run: the thread, where it answers people or a notification."""
+    is_answer = run.task_id is not None and run.provenance_kind in ("external_user", "notification")
+    return "thread" if is_answer else None
 
 
 def call_key(call: Entry) -> str:

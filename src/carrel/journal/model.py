@@ -19,6 +19,7 @@ def json_text(value: object) -> str:
 
 
 AuthorKind = Literal["user", "agent", "system"]
+TaskView = Literal["thread", "activities"]
 # By whose doing something was said -> who said it. What lanes say to one another is said by agents.
 _AUTHORS: dict[str, AuthorKind] = {
     "external_user": "user",
@@ -51,6 +52,7 @@ class Entry(Struct, frozen=True):
     topic_id: str | None = None
     space_id: str | None = None
     author_kind: AuthorKind = "user"
+    task_view: TaskView | None = None
 
     def wire(self) -> dict[str, Any]:
         """Return the entry as lists, histories and events show it."""
@@ -97,6 +99,8 @@ class NewEntry(Struct, frozen=True, kw_only=True):
     space_id: str | None = None
     # Who wrote it; read off the provenance where it is not given.
     author_kind: AuthorKind | None = None
+    # Which view of its task shows it, if any.
+    task_view: TaskView | None = None
 
     @property
     def task(self) -> str | None:
@@ -193,7 +197,9 @@ def _matches_name(name: str, pattern: str) -> bool:
 
 # The mailbox that all owner tokens of an account share: every holder is the same owner.
 OWNERS = "owners"
-NotificationType = Literal["run_failed", "run_undelivered"]
+NotificationType = Literal[
+    "run_failed", "run_undelivered", "mention", "assignment", "thread_update", "status_change", "response_request"
+]  # fmt: skip
 
 
 def mailbox_of(access: Access) -> str | None:

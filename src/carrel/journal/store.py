@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 from msgspec import structs
 
-from carrel.journal.model import About, Entry, Event, NewEntry, about_lane, json_text
+from carrel.journal.model import About, Entry, Event, NewEntry, TaskView, about_lane, json_text
 from carrel.kernel import Access, Provenance, SessionKey
 from carrel.storage import FEED, Table, Tx, json_column
 
@@ -121,6 +121,19 @@ def talk_of_runs(tx: Tx, access: Access, run_ids: list[str]) -> dict[str, list[E
     for entry in _ENTRIES.rows(tx.all(sql, access, **names)):
         found.setdefault(entry.run_id or "", []).append(entry)
     return found
+
+
+def entries_of_task(
+    tx: Tx, access: Access, task_id: str, view: TaskView, *, limit: int, before: int | None = None, after: int = 0
+) -> list[Entry]:  # fmt: skip
+    """Return the newest `limit` entries in a view of a task, between two numbers, oldest first."""
+    sql = (
+        f"{_SELECT_ENTRY} WHERE account_id = :account AND task_id = :task_id AND task_view = :view "
+        "AND seq < :before AND seq > :after ORDER BY seq DESC LIMIT :limit"
+    )
+    upto = 1 << 62 if before is None else before
+    rows = tx.all(sql, access, task_id=task_id, view=view, before=upto, after=after, limit=limit)
+    return _ENTRIES.rows(reversed(rows))
 
 
 def entries_since(tx: Tx, access: Access, after: int, *, limit: int) -> list[Entry]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from starlette.routing import BaseRoute
 
-from carrel import __version__, exchanges, modes, monitoring, outbox
+from carrel import __version__, exchanges, modes, monitoring, outbox, work
 from carrel.delivery import Connection, Live, Turns
 from carrel.exchanges import Exchanges
 from carrel.kernel import Chance, Clock, SystemClock
@@ -34,11 +34,13 @@ from carrel.surfaces.telegram import Telegram, channel_threads
 from carrel.surfaces.telegram import routes as telegram_routes
 from carrel.tools import Cleanup
 from carrel.wire import Wire
+from carrel.work import RunEnds
 
 # Who is called inside the transaction of a run's change, in this order.
 OBSERVERS: tuple[Callable[[Database], None], ...] = (
     outbox.observe_runs,
     exchanges.observe_runs,
+    work.observe_runs,
     modes.observe_runs,
     monitoring.observe_runs,
 )
@@ -71,6 +73,7 @@ def rules_of(settings: Settings) -> Rules:
         runs=settings.runs,
         send_policy=settings.sessions.send_policy,
         a2a_timeout_minutes=settings.a2a.tasks.timeout_minutes,
+        task_scoped=settings.sessions.task_scoped,
     )
 
 
@@ -141,6 +144,7 @@ class Assembly:
             self._telegram.serve,
             Cleanup(db, settings).serve,
             Schedules(db, house.rules).serve,
+            RunEnds(db, house.rules).serve,
         ]
         if settings.a2a.enabled and settings.a2a.push.enabled:
             working.append(PushDuty(db, self._wire, settings.a2a.push).serve)

@@ -2,7 +2,7 @@
 
 from carrel.monitoring.caller_store import CallerRunFilter, Phase, count_caller_runs, newest_caller_runs
 from carrel.monitoring.metrics import account_metrics, metrics_by_account, server_metrics
-from carrel.monitoring.notifications import notify_people, observe_runs, subject_of
+from carrel.monitoring.notifications import notifies, notify_people, observe_runs, subject_of
 from carrel.monitoring.store import (
     RunFilter,
     WaitsFor,
@@ -13,10 +13,11 @@ from carrel.monitoring.store import (
     stuck_lanes,
 )
 from carrel.monitoring.visibility import visible_run
-from carrel.monitoring.why import Why, explain
+from carrel.monitoring.why import Reason, Why, explain
 
 __all__ = [
-    "CallerRunFilter", "Phase", "RunFilter", "WaitsFor", "Why", "account_metrics", "count_caller_runs", "count_live",
-    "explain", "metrics_by_account", "newest_caller_runs", "newest_end", "notify_people", "observe_runs",
-    "queue_order", "runs_newest_first", "server_metrics", "stuck_lanes", "subject_of", "visible_run",
+    "CallerRunFilter", "Phase", "Reason", "RunFilter", "WaitsFor", "Why", "account_metrics", "count_caller_runs",
+    "count_live", "explain", "metrics_by_account", "newest_caller_runs", "newest_end", "notifies", "notify_people",
+    "observe_runs", "queue_order", "runs_newest_first", "server_metrics", "stuck_lanes", "subject_of",
+    "visible_run",
 ]  # fmt: skip

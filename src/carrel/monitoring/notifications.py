@@ -17,7 +17,7 @@ def observe_runs(db: Database) -> None:
 
 def notify_people(tx: Tx, access: Access, runs: Iterable[Run], new: NewNotification) -> None:
     """Notify the owners and the senders of these runs, unless the account has turned this type off."""
-    if _is_enabled(tx, access, new.type):
+    if notifies(tx, access, new.type):
         senders = {run.actor_id for run in runs if run.actor_id.startswith("usr_")}
         people = [sender for sender in sorted(senders) if user_by_id(tx, access, sender) is not None]
         notify(tx, access, [OWNERS, *people], new)
@@ -49,7 +49,7 @@ def subject_of(run: Run) -> str:
     return clip(one_line(redact(run.text)), NOTIFICATION_SUBJECT_CHARS_MAX) or "a message without text"
 
 
-def _is_enabled(tx: Tx, access: Access, kind: NotificationType) -> bool:
-    """False if the account's settings turn this type of notification off."""
+def notifies(tx: Tx, access: Access, kind: NotificationType) -> bool:
+    """Return whether people are notified of this: the account may have turned a type of notification off."""
     preferences = account_of(tx, access).settings.get("notificationPreferences") or {}
     return preferences.get(kind) is not False

@@ -1,6 +1,6 @@
 """Why a run is not moving: sentences that people understand, with what they can do about it."""
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
 from carrel.agents import agent_by_id
 from carrel.kernel import Access, SessionKey, iso
@@ -11,14 +11,14 @@ _WORKER_GRACE_MS = 1_000
 
 
 class Reason(Struct, frozen=True, kw_only=True, rename="camel"):
-    """One reason, since when it holds, and the actions that would change it."""
+    """One reason, since when it holds, and the actions that would change it; a run and its session, if it has one."""
 
     code: str
     text: str
     since: str | None
-    run_id: str
-    session_key: str
     actions: list[str]
+    run_id: str | UnsetType = UNSET
+    session_key: str | UnsetType = UNSET
 
 
 class Why(Struct, frozen=True, kw_only=True, rename="camel"):

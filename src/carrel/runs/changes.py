@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Struct
 
 from carrel.journal import About, append_event
-from carrel.kernel import METRICS, Access
+from carrel.kernel import METRICS, Access, Envelope
 from carrel.runs.model import Claim, Run
 from carrel.runs.store import change_of
 from carrel.storage import Tx
@@ -30,6 +30,13 @@ class RunRetried(Struct, frozen=True):
 
     run: Run
     again: Run
+
+
+class Delivering(Struct, frozen=True):
+    """A message is about to be queued. Nothing is written yet, so an observer may still refuse it."""
+
+    access: Access
+    envelope: Envelope
 
 
 class LaneStopped(Struct, frozen=True):

@@ -10,7 +10,7 @@ from carrel.kernel.limits import ATTACHMENT_BYTES_MAX, ATTACHMENTS_MAX, MESSAGE_
 from carrel.kernel.settings import RunsSettings, SendPolicySettings
 from carrel.records import insert_attachment
 from carrel.runs import count_store, extras_store, queue_store, store
-from carrel.runs.changes import publish_change
+from carrel.runs.changes import Delivering, publish_change
 from carrel.runs.model import RUNS, Run
 from carrel.sessions import insert_lane, may_see, require_sending
 from carrel.storage import Row, Tx
@@ -22,6 +22,8 @@ class Rules(Struct, frozen=True, kw_only=True):
     runs: RunsSettings = RunsSettings()
     send_policy: SendPolicySettings = SendPolicySettings()
     a2a_timeout_minutes: float = 30
+    # Whether messages about a task go to its own lane; else to the agent's main lane.
+    task_scoped: bool = True
 
     def timeout_ms(self, envelope: Envelope) -> int:
         """Return how long the run may take; 0 means no limit."""
@@ -43,6 +45,7 @@ def deliver(tx: Tx, access: Access, envelope: Envelope, rules: Rules) -> Run:
     check_message(message)
     if not may_address(access, envelope.key.agent):
         raise not_found("session")
+    tx.publish(Delivering(access, envelope))
     position = _enter(tx, access, envelope, rules)
     attachments = tuple(insert_attachment(tx, access, new) for new in message.attachments)
     run = _new_run(tx, access, envelope, rules, attachments, head=position == 0)

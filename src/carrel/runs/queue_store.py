@@ -51,6 +51,15 @@ def insert_run(tx: Tx, run: Run) -> None:
     tx.run(RUN_TABLE.insert, run, **RUN_TABLE.values(run))
 
 
+def extend_queued(tx: Tx, access: Access, run_id: str, text: str) -> bool:
+    """Replace the text of a run that nobody has started yet; False when it was claimed meanwhile."""
+    sql = (
+        "UPDATE runs SET text = :text, updated_at = :now WHERE account_id = :account AND id = :id "
+        "AND state = 'queued' AND attempt = 0 AND session_id IS NULL"
+    )
+    return tx.run(sql, access, id=run_id, text=text, now=tx.now) > 0
+
+
 def claim_due(tx: Tx, worker: str, lease_until: int, limit: int) -> list[Claim]:
     """Claim the oldest due heads of lanes, across all accounts, for one worker."""
     return start(tx, _CLAIMS.rows(tx.all(_SELECT_DUE, now=tx.now, limit=limit)), worker, lease_until)

@@ -1,0 +1,37 @@
+"""What was done to a task: an activity in its journal and an event on the feed, in the transaction of the change."""
+
+from typing import Any
+
+from carrel.journal import About, Entry, NewEntry, append_entry, append_event, json_text
+from carrel.kernel import Access, Provenance
+from carrel.storage import Tx
+from carrel.work.model import Task
+from carrel.work.permissions import Actor
+from carrel.work.shapes import ActivityType, task_shape
+
+
+def record(
+    tx: Tx, access: Access, actor: Actor, task: Task, kind: ActivityType, summary: str, **data: Any
+) -> Entry:  # fmt: skip
+    """Write an activity of a task."""
+    entry = NewEntry(
+        type="system",
+        role="system",
+        content=summary,
+        author=actor.id if actor.kind == "agent" else actor.kind,
+        author_kind=actor.kind,
+        provenance=Provenance(kind="internal_system", actor=actor.id),
+        details={"activity": kind, "data": data, "authorName": actor.name},
+        run_id=actor.run_id,
+        task_id=task.id,
+        topic_id=task.topic_id,
+        space_id=task.space_id,
+        task_view="activities",
+    )
+    return append_entry(tx, access, entry)
+
+
+def publish(tx: Tx, access: Access, name: str, task: Task, **more: Any) -> None:
+    """Publish a change of a task on the feed."""
+    body = {"task": task_shape(tx, access, task), **more}
+    append_event(tx, access, name, About(task_id=task.id), json_text(body))

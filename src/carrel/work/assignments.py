@@ -1,0 +1,112 @@
+"""Assigning tasks to agents and people, and taking them off."""
+
+from collections.abc import Iterable
+
+from carrel.kernel import Access, Code, Refusal
+from carrel.kernel.limits import TASK_PARTIES_MAX
+from carrel.runs import Rules
+from carrel.storage import Tx
+from carrel.work import store
+from carrel.work.activities import publish, record
+from carrel.work.directory import Directory
+from carrel.work.fanout import Recipient
+from carrel.work.model import Party, PartyKind, Task
+from carrel.work.moves import enter_status, refuse_chat
+from carrel.work.notices import News, tell
+from carrel.work.permissions import Actor, readable_task
+
+Parties = list[tuple[PartyKind, str]]
+
+
+def assign_task(
+    tx: Tx, access: Access, task_id: str, rules: Rules, *, agent_ids: tuple[str, ...] = (),
+    user_ids: tuple[str, ...] = (), remove: bool = False,
+) -> Task:  # fmt: skip
+    """Assign agents and people to a task, or with `remove` take them off it."""
+    task, actor = readable_task(tx, access, task_id, hold=True)
+    actor.require("assign")
+    refuse_chat(task)
+    if task.status == "archived":
+        raise Refusal(Code.ILLEGAL_TRANSITION, "This task is archived; nobody can be assigned to it.")
+    directory = Directory(tx, access)
+    parties = named_parties(directory, agent_ids, user_ids)
+    if remove:
+        return take_off(tx, access, actor, task, parties, directory, rules)
+    return assign(tx, access, actor, task, parties, directory, rules)
+
+
+def named_parties(directory: Directory, agent_ids: Iterable[str], user_ids: Iterable[str]) -> Parties:
+    """Return the parties that ids or slugs name, each once."""
+    agents: Parties = [("agent", directory.agent_id(name, "agentIds")) for name in agent_ids]
+    users: Parties = [("user", directory.user_id(name, "userIds")) for name in user_ids]
+    return list(dict.fromkeys([*agents, *users]))
+
+
+def assign(
+    tx: Tx, access: Access, actor: Actor, task: Task, parties: Parties, directory: Directory, rules: Rules
+) -> Task:  # fmt: skip
+    """Assign parties to a locked task; who is assigned already is not notified again."""
+    present = _present(tx, access, task)
+    new = [party for party in parties if party not in present]
+    if not new:
+        return task
+    if len(present) + len(new) > TASK_PARTIES_MAX:
+        raise Refusal(Code.LIMIT_REACHED, f"A task has at most {TASK_PARTIES_MAX} assignees.")
+    _require_enabled(directory, new)
+    for kind, party in new:
+        store.set_assigned(tx, access, task.id, kind, party, tx.now)
+    names = ", ".join(directory.name_of(kind, party) or party for kind, party in new)
+    summary = f"{actor.name} assigned {names}."
+    record(tx, access, actor, task, "assigned", summary, parties=[{"kind": kind, "id": party} for kind, party in new])
+    changed = store.save_task(tx, access, task)
+    publish(tx, access, "task.assigned", changed)
+    if changed.status == "inbox":
+        after = "in_progress" if actor.kind == "agent" else "assigned"
+        changed = enter_status(tx, access, actor, changed, after, rules, quiet=True).task  # type: ignore[arg-type]
+    recipients = sorted(Recipient(kind, party, "assignment") for kind, party in new if (kind, party) != actor.party)
+    text = f"{actor.name} assigned you to this task: {changed.title}"
+    tell(tx, access, News(task=changed, actor=actor, text=text), recipients, rules)
+    return changed
+
+
+def take_off(
+    tx: Tx, access: Access, actor: Actor, task: Task, parties: Parties, directory: Directory, rules: Rules
+) -> Task:  # fmt: skip
+    """Take parties off a locked task; without an assignee left, one that is `assigned` goes back to the inbox."""
+    present = _present(tx, access, task)
+    gone = [party for party in parties if party in present]
+    if not gone:
+        return task
+    for kind, party in gone:
+        store.set_assigned(tx, access, task.id, kind, party, None)
+    if directory.orchestrator is not None and ("agent", directory.orchestrator) in gone:
+        store.subscribe(tx, access, task.id, "agent", directory.orchestrator)
+    names = ", ".join(directory.name_of(kind, party) or party for kind, party in gone)
+    data = {"parties": [{"kind": kind, "id": party} for kind, party in gone]}
+    record(tx, access, actor, task, "unassigned", f"{actor.name} took {names} off the task.", **data)
+    changed = store.save_task(tx, access, task)
+    publish(tx, access, "task.assigned", changed)
+    if changed.status == "assigned" and len(gone) == len(present):
+        changed = enter_status(tx, access, actor, changed, "inbox", rules, quiet=True).task
+    return changed
+
+
+def replace_assignees(
+    tx: Tx, access: Access, actor: Actor, task: Task, wanted: Parties, kinds: tuple[str, ...], directory: Directory,
+    rules: Rules,
+) -> Task:  # fmt: skip
+    """Make these the assignees of those kinds: the others of the kinds are taken off."""
+    present = [party for party in _present(tx, access, task) if party[0] in kinds]
+    assigned = assign(tx, access, actor, task, wanted, directory, rules)
+    return take_off(tx, access, actor, assigned, [party for party in present if party not in wanted], directory, rules)
+
+
+def _present(tx: Tx, access: Access, task: Task) -> Parties:
+    assigned: list[Party] = store.assignees_of(tx, access, [task.id]).get(task.id, [])
+    return [(party.kind, party.party_id) for party in assigned]
+
+
+def _require_enabled(directory: Directory, parties: Parties) -> None:
+    for kind, party in parties:
+        if kind == "agent" and not directory.agents[party].enabled:
+            raise Refusal(Code.FORBIDDEN, f"Agent {party} is disabled; enable it first.", field="agentIds")

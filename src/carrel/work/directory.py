@@ -1,0 +1,84 @@
+"""The people and agents of an account, as tasks refer to them: by name, by slug, and by what they may do."""
+
+from functools import cached_property
+
+from carrel.access import User, account_of, every_user
+from carrel.agents import Agent, account_settings, every_agent
+from carrel.journal import OWNERS
+from carrel.kernel import Access, invalid
+from carrel.storage import Tx
+from carrel.work.mentions import Mentionable
+from carrel.work.model import PartyKind
+from carrel.work.permissions import resolve_flags
+
+
+class Directory:
+    """Everyone in an account, read once for one use case."""
+
+    def __init__(self, tx: Tx, access: Access) -> None:
+        self._settings = account_settings(account_of(tx, access))
+        self.agents: dict[str, Agent] = {agent.id: agent for agent in every_agent(tx, access)}
+        self.users: dict[str, User] = {user.id: user for user in every_user(tx, access)}
+
+    @property
+    def orchestrator(self) -> str | None:
+        """The id of the account's orchestrator, if it has an enabled one."""
+        agent = self.agents.get(self._settings["orchestratorAgentId"] or "")
+        return agent.id if agent is not None and agent.enabled else None
+
+    @cached_property
+    def reviewers(self) -> frozenset[str]:
+        """The ids of the agents that may review tasks."""
+        defaults = self._settings["agentDefaults"].get("behaviorFlags") or {}
+        return frozenset(agent.id for agent in self.agents.values() if resolve_flags(agent, defaults).can_review_tasks)
+
+    def mentionable(self) -> list[Mentionable]:
+        """Return everyone who can be mentioned; a disabled agent cannot."""
+        agents = [
+            Mentionable("agent", agent.id, (agent.id, agent.slug, *agent.aliases), agent.name)
+            for agent in self.agents.values()
+            if agent.enabled
+        ]
+        return [*agents, *(Mentionable("user", user.id, (user.slug,), user.name) for user in self.users.values())]
+
+    def name_of(self, kind: str, party_id: str) -> str | None:
+        """Return the name of somebody, if they are still known."""
+        if kind == "agent":
+            agent = self.agents.get(party_id)
+            return None if agent is None else agent.name
+        if party_id == OWNERS:
+            return "the owner"
+        user = self.users.get(party_id)
+        return None if user is None else user.name
+
+    def agent_id(self, name: str, field: str) -> str:
+        """Return the id of the agent with an id, slug or former slug."""
+        for agent in self.agents.values():
+            if name in (agent.id, agent.slug, *agent.aliases):
+                return agent.id
+        raise invalid(field, f"There is no agent '{name[:80]}' in this account.")
+
+    def user_id(self, name: str, field: str) -> str:
+        """Return the id of the user with an id or slug; `owners` stands for the owners of the account."""
+        for user in self.users.values():
+            if name in (user.id, user.slug):
+                return user.id
+        if name == OWNERS:
+            return OWNERS
+        raise invalid(field, f"There is no user '{name[:80]}' in this account.")
+
+    def parties(self, slugs: tuple[str, ...], field: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Return the ids of the agents and of the users that slugs name; an agent wins over a user."""
+        agents, users = [], []
+        known = {name for agent in self.agents.values() for name in (agent.id, agent.slug, *agent.aliases)}
+        for slug in slugs:
+            if slug in known:
+                agents.append(self.agent_id(slug, field))
+            else:
+                users.append(self.user_id(slug, field))
+        return tuple(agents), tuple(users)
+
+
+def first_name(kind: PartyKind) -> str:
+    """Return what somebody is called whose name is no longer known."""
+    return "an agent" if kind == "agent" else "a person"

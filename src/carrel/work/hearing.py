@@ -1,0 +1,123 @@
+"""Whether an agent hears a run about a task, decided before a session is opened for it, and what it is told then."""
+
+from msgspec import Struct
+
+from carrel.access import account_of
+from carrel.agents import account_settings
+from carrel.journal import entries_of_task
+from carrel.kernel import Access
+from carrel.kernel.limits import SNIPPET_MESSAGES_MAX
+from carrel.runs import Cancelled, Failed, Run
+from carrel.storage import Tx
+from carrel.work import notice_store, store
+from carrel.work.directory import Directory
+from carrel.work.model import NoticeType, Party, Task
+from carrel.work.notice_store import Notice
+from carrel.work.orchestrator import StatusOverview, task_overview
+from carrel.work.shapes import author_name
+
+# What agents are not told of once their task has come to rest.
+_RESTS = ("done", "blocked")
+
+
+class TaskLine(Struct, frozen=True, kw_only=True):
+    """One message of a thread, as an agent is shown it."""
+
+    author: str
+    text: str
+
+
+class TaskBriefing(Struct, frozen=True, kw_only=True):
+    """What a run on a task is told besides its message, read when it is heard.
+
+    `notice` says why it was notified; None when it was written to directly. `overview` and `account_briefing` are for
+    the orchestrator in its chat alone.
+    """
+
+    task: Task
+    assignees: tuple[str, ...]
+    notice: NoticeType | None
+    notification_id: str | None
+    # The message of the thread that it brings, the newest of several; its author, whether a person or an agent.
+    message_id: str
+    author: str
+    author_kind: str
+    # The newest messages of the thread before this one, oldest first, none from before a reopening.
+    earlier: tuple[TaskLine, ...]
+    overview: tuple[StatusOverview, ...] = ()
+    account_briefing: str = ""
+
+
+def hear(tx: Tx, run: Run) -> Cancelled | Failed | None:
+    """Record that a run about a task is heard; or return how it ends, when its agent may not hear it.
+
+    The task is locked: what moves it at this moment comes before or after.
+    """
+    if run.task_id is None:
+        return None
+    access, task = run.access, store.hold_task(tx, run.access, run.task_id)
+    if task is None:
+        message = "The task of this run is not in its account, so nothing was sent to the agent."
+        return Failed(code="account_mismatch", message=message, reason="account_mismatch")
+    if task.status == "archived":
+        return Cancelled(reason="task_archived")
+    notices = notice_store.notices_of(tx, access, [run.id]).get(run.id, [])
+    if not _may_hear(tx, access, task, run, notices):
+        return Cancelled(reason="policy")
+    if notices:
+        store.mark_seen(tx, access, task.id, "agent", run.agent_id, notices[-1].seq)
+        notice_store.deliver_request(tx, access, task.id, run.agent_id, run.id)
+    return None
+
+
+def _may_hear(tx: Tx, access: Access, task: Task, run: Run, notices: list[Notice]) -> bool:
+    """Whether what was due when it was sent still is: a task may have come to rest, or have been given to others."""
+    if task.is_chat:
+        return bool(account_settings(account_of(tx, access))["orchestratorAgentId"] == run.agent_id)
+    kinds = {notice.type for notice in notices}
+    if task.status in _RESTS and kinds and kinds <= {"thread_update", "status_change"}:
+        return False
+    return kinds != {"assignment"} or store.is_assigned(tx, access, task.id, "agent", run.agent_id)
+
+
+def task_briefing(tx: Tx, run: Run) -> TaskBriefing | None:
+    """Return what a run is told about its task; None for a run without one."""
+    access = run.access
+    task = None if run.task_id is None else store.task_by_id(tx, access, run.task_id)
+    if task is None:
+        return None
+    directory, source = Directory(tx, access), run.source()
+    notices = notice_store.notices_of(tx, access, [run.id]).get(run.id, [])
+    newest = notices[-1] if notices else None
+    person = directory.name_of("user", run.actor_id) or "a person"
+    for_orchestrator = task.is_chat and directory.orchestrator == run.agent_id
+    return TaskBriefing(
+        task=task,
+        assignees=_names(directory, store.assignees_of(tx, access, [task.id]).get(task.id, [])),
+        notice=None if newest is None else newest.type,
+        notification_id=source.notification_id or None,
+        message_id=(None if newest is None else newest.entry_id) or run.message_id,
+        author=person if newest is None else newest.author_name,
+        author_kind="user" if newest is None else newest.author_kind,
+        earlier=_earlier(tx, access, task, notices, directory),
+        overview=task_overview(tx, access) if for_orchestrator else (),
+        account_briefing=_account_briefing(tx, access) if for_orchestrator else "",
+    )
+
+
+def _names(directory: Directory, assignees: list[Party]) -> tuple[str, ...]:
+    return tuple(directory.name_of(party.kind, party.party_id) or party.party_id for party in assignees)
+
+
+def _earlier(
+    tx: Tx, access: Access, task: Task, notices: list[Notice], directory: Directory
+) -> tuple[TaskLine, ...]:  # fmt: skip
+    first = next((notice.seq for notice in notices if notice.entry_id is not None), None)
+    entries = entries_of_task(
+        tx, access, task.id, "thread", limit=SNIPPET_MESSAGES_MAX, before=first, after=task.reopened_seq
+    )
+    return tuple(TaskLine(author=author_name(entry, directory), text=entry.content) for entry in entries)
+
+
+def _account_briefing(tx: Tx, access: Access) -> str:
+    return account_settings(account_of(tx, access))["briefing"] or ""

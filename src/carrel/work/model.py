@@ -1,0 +1,229 @@
+"""A task, its statuses and moves, and who has to do with it. Pure.
+
+Never merge `Task.status`, which people and agents move, with the state of a run, which the engine moves.
+"""
+
+from collections import deque
+from typing import Any, Final, Literal
+
+from msgspec import UNSET, Struct, UnsetType
+
+from carrel.kernel import Code, Refusal, invalid
+from carrel.kernel.limits import (
+    BLOCKED_REASON_CHARS_MAX,
+    TASK_DESCRIPTION_CHARS_MAX,
+    TASK_TAGS_MAX,
+    TASK_TITLE_CHARS_MAX,
+)
+
+Status = Literal["inbox", "assigned", "in_progress", "review", "done", "blocked", "archived"]
+BoardStatus = Literal["todo", "doing", "blocked", "done", "archived"]
+PartyKind = Literal["user", "agent"]
+NoticeType = Literal["mention", "assignment", "thread_update", "status_change", "response_request"]
+CreatedBy = Literal["user", "agent", "classifier", "import"]
+
+# The state machine. A status without onward moves is an end; only reopening leads from `done` back to `review`.
+MOVES: dict[str, tuple[Status, ...]] = {
+    "inbox": ("assigned", "archived"),
+    "assigned": ("in_progress", "blocked", "inbox", "archived"),
+    "in_progress": ("review", "blocked", "archived"),
+    "review": ("done", "in_progress", "blocked", "archived"),
+    "done": ("archived",),
+    "blocked": ("assigned", "in_progress", "archived"),
+    "archived": (),
+}
+# A task begins in one of these.
+FIRST_STATUSES = ("inbox", "assigned", "in_progress", "blocked")
+AGENT_STATUSES = ("in_progress", "review", "done", "blocked")
+# Moving into one of these closes the task's sessions, with the reason.
+CLOSING: dict[str, Literal["task_done", "task_archived"]] = {"done": "task_done", "archived": "task_archived"}
+NEEDS_ASSIGNEE = ("assigned", "in_progress")
+_BOARD: dict[str, BoardStatus] = {
+    "inbox": "todo",
+    "assigned": "todo",
+    "in_progress": "doing",
+    "review": "doing",
+    "blocked": "blocked",
+    "done": "done",
+    "archived": "archived",
+}
+PRIORITIES = ("critical", "high", "medium", "low", "lowest")
+DEFAULT_PRIORITY = 3
+DEFAULT_SPACE = "space-default"
+CHAT_TAG: Final = "system:orchestrator-chat"
+REASON_NOT_GIVEN = "not given"
+
+
+class Task(Struct, frozen=True, kw_only=True):
+    """A task; its fields are the columns of its table. `is_chat` marks the account's orchestrator chat."""
+
+    id: str
+    seq: int
+    space_id: str
+    title: str
+    description: str
+    status: Status
+    priority: int
+    tags: tuple[str, ...]
+    metadata: dict[str, Any]
+    created_by: CreatedBy
+    created_at: int
+    updated_at: int
+    status_at: int
+    topic_id: str | None = None
+    goal_id: str | None = None
+    plan_id: str | None = None
+    parent_id: str | None = None
+    task_index: int | None = None
+    blocked_reason: str | None = None
+    due_date: int | None = None
+    snoozed_until: int | None = None
+    pinned: bool = False
+    color: str | None = None
+    sort_index: float = 0
+    last_message_at: int | None = None
+    archived_at: int | None = None
+    reopened_seq: int = 0
+    is_chat: bool = False
+
+    @property
+    def board_status(self) -> BoardStatus:
+        """The status as boards of three columns know it."""
+        return _BOARD[self.status]
+
+
+class Party(Struct, frozen=True, kw_only=True):
+    """An agent, or a person by mailbox, who has to do with a task."""
+
+    task_id: str
+    kind: PartyKind
+    party_id: str
+    assigned_at: int | None = None
+    subscribed: bool = False
+    seen_seq: int = 0
+    seen_at: int | None = None
+
+
+class NewTask(Struct, frozen=True, kw_only=True):
+    """A task to be created. `status` may be any spelling; by default it follows from the assignees."""
+
+    title: str
+    id: str | None = None
+    description: str = ""
+    status: str | None = None
+    blocked_reason: str | None = None
+    priority: int | str = DEFAULT_PRIORITY
+    tags: tuple[str, ...] = ()
+    topic_id: str | None = None
+    space_id: str | None = None
+    parent_id: str | None = None
+    dependencies: tuple[str, ...] = ()
+    assigned_agent_ids: tuple[str, ...] = ()
+    assigned_user_ids: tuple[str, ...] = ()
+    due_date: int | None = None
+    snoozed_until: int | None = None
+    pinned: bool = False
+    color: str | None = None
+    metadata: dict[str, Any] = {}
+
+
+class TaskChange(Struct, frozen=True, kw_only=True):
+    """Changes to a task; unset fields stay as they are. Lists replace what was there."""
+
+    title: str | UnsetType = UNSET
+    description: str | UnsetType = UNSET
+    status: str | UnsetType = UNSET
+    blocked_reason: str | UnsetType | None = UNSET
+    priority: int | str | UnsetType = UNSET
+    tags: tuple[str, ...] | UnsetType = UNSET
+    topic_id: str | UnsetType | None = UNSET
+    space_id: str | UnsetType = UNSET
+    parent_id: str | UnsetType | None = UNSET
+    dependencies: tuple[str, ...] | UnsetType = UNSET
+    assigned_agent_ids: tuple[str, ...] | UnsetType = UNSET
+    assigned_user_ids: tuple[str, ...] | UnsetType = UNSET
+    due_date: int | UnsetType | None = UNSET
+    snoozed_until: int | UnsetType | None = UNSET
+    pinned: bool | UnsetType = UNSET
+    color: str | UnsetType | None = UNSET
+    sort_index: float | UnsetType = UNSET
+    metadata: dict[str, Any] | UnsetType = UNSET
+
+
+def path(before: str, after: str) -> tuple[Status, ...]:
+    """Return the shortest legal way from one status to another, without the first; Refusal when there is none."""
+    ways: deque[tuple[Status, ...]] = deque([()])
+    seen = {before}
+    while ways:
+        way = ways.popleft()
+        for onward in MOVES[way[-1] if way else before]:
+            if onward == after:
+                return (*way, onward)
+            # Nothing leads on through these, and nobody wants to be unassigned on the way.
+            if onward not in seen and onward not in ("inbox", "blocked", "done", "archived"):
+                seen.add(onward)
+                ways.append((*way, onward))
+    raise illegal(before, after)
+
+
+def illegal(before: str, after: str) -> Refusal:
+    """Return the refusal of a move that is not in the table."""
+    onward = " or ".join(MOVES[before]) or "nothing"
+    message = f"A task that is {before} cannot become {after}; from there it moves to {onward}."
+    if before == "done":
+        message += " Reopen it to move it back to review."
+    return Refusal(Code.ILLEGAL_TRANSITION, message, field="status", details={"from": before, "to": after})
+
+
+def read_status(spelling: str, *, has_assignee: bool, first: bool = False) -> Status:
+    """Return the status that a spelling means: our own words, and `todo` and `doing` of other boards."""
+    meant = {"todo": "assigned" if has_assignee else "inbox", "doing": "in_progress"}.get(spelling, spelling)
+    if meant not in MOVES:
+        raise invalid("status", f"'{spelling[:40]}' is not a status; use one of: {', '.join(MOVES)}.")
+    if first and meant not in FIRST_STATUSES:
+        raise invalid("status", f"A task cannot begin as {meant}; use one of: {', '.join(FIRST_STATUSES)}.")
+    return meant  # type: ignore[return-value]
+
+
+def read_priority(given: int | str) -> int:
+    """Return the priority, 1 (highest) to 5, that a number or a word means."""
+    if isinstance(given, str) and given.lower() in PRIORITIES:
+        return PRIORITIES.index(given.lower()) + 1
+    if isinstance(given, int) and 1 <= given <= len(PRIORITIES):
+        return given
+    raise invalid("priority", f"priority must be 1 to 5 or one of: {', '.join(PRIORITIES)}.")
+
+
+def check_texts(
+    title: str | UnsetType, description: str | UnsetType, blocked_reason: str | UnsetType | None,
+    tags: tuple[str, ...] | UnsetType,
+) -> None:  # fmt: skip
+    """Refuse texts that are missing or too long; unset ones are not looked at."""
+    if isinstance(title, str) and not title.strip():
+        raise invalid("title", "A task needs a title.")
+    limited = (
+        ("title", title, TASK_TITLE_CHARS_MAX),
+        ("description", description, TASK_DESCRIPTION_CHARS_MAX),
+        ("blockedReason", blocked_reason, BLOCKED_REASON_CHARS_MAX),
+    )
+    for field, text, chars_max in limited:
+        if isinstance(text, str) and len(text) > chars_max:
+            raise Refusal(Code.TOO_LONG, f"{field} has at most {chars_max} characters.", field=field)
+    if not isinstance(tags, UnsetType):
+        if len(tags) > TASK_TAGS_MAX:
+            raise Refusal(Code.LIMIT_REACHED, f"A task has at most {TASK_TAGS_MAX} tags.", field="tags")
+        if CHAT_TAG in tags:
+            raise invalid("tags", f"{CHAT_TAG} is reserved; choose another tag.")
+
+
+class TaskFilter(Struct, frozen=True, kw_only=True):
+    """Which tasks to list; None matches everything. The orchestrator chat is never listed."""
+
+    statuses: tuple[str, ...] = ()
+    topic_id: str | None = None
+    goal_id: str | None = None
+    plan_id: str | None = None
+    assignee_id: str | None = None
+    tag: str | None = None
+    pinned: bool | None = None
+    include_archived: bool = False

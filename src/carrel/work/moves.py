@@ -1,0 +1,186 @@
+"""Moving tasks from status to status. What is done or archived closes its sessions in the same transaction."""
+
+from msgspec import Struct, structs
+
+from carrel.kernel import Access, Code, Refusal, SessionKey
+from carrel.runs import Rules, cancel
+from carrel.sessions import close_generation
+from carrel.storage import Tx
+from carrel.work import notice_store, store
+from carrel.work.activities import publish, record
+from carrel.work.audience import audience_of
+from carrel.work.directory import Directory
+from carrel.work.model import (
+    CLOSING,
+    MOVES,
+    NEEDS_ASSIGNEE,
+    REASON_NOT_GIVEN,
+    Status,
+    Task,
+    check_texts,
+    illegal,
+    path,
+    read_status,
+)
+from carrel.work.notices import News, tell
+from carrel.work.permissions import Actor, readable_task
+
+_STOPPED = "Stopped by {name}."
+
+
+class Moved(Struct, frozen=True, kw_only=True):
+    """A task after a move, and what the move ended."""
+
+    task: Task
+    changed: bool
+    closed_sessions: tuple[str, ...] = ()
+    cancelled_runs: tuple[str, ...] = ()
+
+
+def move_task(
+    tx: Tx, access: Access, task_id: str, to: str, rules: Rules, *, reason: str | None = None,
+    expected: str | None = None, walk: bool = False,
+) -> Moved:  # fmt: skip
+    """Move a task one step, or with `walk` along the shortest legal path. Its present status is no move.
+
+    `reason` says why it is blocked. With `expected`, a task in any other status stays as it is.
+    """
+    task, actor = readable_task(tx, access, task_id, hold=True)
+    return move_held(tx, access, actor, task, to, rules, reason=reason, expected=expected, walk=walk)
+
+
+def move_held(
+    tx: Tx, access: Access, actor: Actor, task: Task, to: str, rules: Rules, *, reason: str | None = None,
+    expected: str | None = None, walk: bool = False,
+) -> Moved:  # fmt: skip
+    """Move a locked task for an actor."""
+    has_assignee = bool(store.assignees_of(tx, access, [task.id]))
+    after = read_status(to, has_assignee=has_assignee)
+    if expected is not None and read_status(expected, has_assignee=has_assignee) != task.status:
+        raise Refusal(Code.CONFLICT, f"The task is {task.status}, not {expected}.", details={"status": task.status})
+    actor.require("archive" if after == "archived" else "change")
+    if after == task.status:
+        return Moved(task=task, changed=False)
+    refuse_chat(task)
+    if after != "archived":
+        actor.require_status(task.status, after)
+    way = path(task.status, after) if walk or actor.kind == "agent" else _one_hop(task.status, after)
+    check_texts("-", "", reason, ())
+    _require_needs(tx, access, task, way, reason, has_assignee=has_assignee)
+    return enter_status(tx, access, actor, task, after, rules, reason=reason)
+
+
+def refuse_chat(task: Task) -> None:
+    """Refuse to move the orchestrator chat, which has no status of its own."""
+    if task.is_chat:
+        raise Refusal(Code.FORBIDDEN, "The orchestrator chat is not work: it cannot be moved, stopped or archived.")
+
+
+def _one_hop(before: str, after: Status) -> tuple[Status, ...]:
+    if after not in MOVES[before]:
+        raise illegal(before, after)
+    return (after,)
+
+
+def _require_needs(
+    tx: Tx, access: Access, task: Task, way: tuple[Status, ...], reason: str | None, *, has_assignee: bool
+) -> None:  # fmt: skip
+    if any(status in NEEDS_ASSIGNEE for status in way) and not has_assignee:
+        needing = next(status for status in way if status in NEEDS_ASSIGNEE)
+        raise Refusal(Code.ASSIGNEE_REQUIRED, f"A task that is {needing} needs an assignee; assign somebody first.")
+    if way[-1] == "blocked" and not (reason or "").strip():
+        raise Refusal(
+            Code.BLOCKED_REASON_REQUIRED, "Say why the task is blocked, in blockedReason.", field="blockedReason"
+        )
+
+
+def enter_status(
+    tx: Tx, access: Access, actor: Actor, task: Task, after: Status, rules: Rules, *, reason: str | None = None,
+    quiet: bool = False,
+) -> Moved:  # fmt: skip
+    """Write a status with all its consequences; with `quiet` nobody is notified of it."""
+    if after == "inbox":
+        _take_assignees_off(tx, access, actor, task)
+    before = task.status
+    changed = structs.replace(
+        task,
+        status=after,
+        status_at=tx.now,
+        blocked_reason=(reason or REASON_NOT_GIVEN) if after == "blocked" else None,
+        archived_at=tx.now if after == "archived" else None,
+    )
+    changed = store.save_task(tx, access, changed)
+    closed, cancelled = _close(tx, access, changed) if after in CLOSING else ((), ())
+    why = f": {changed.blocked_reason}" if after == "blocked" else ""
+    summary = f"{actor.name} moved the task from {before} to {after}{why}."
+    more = {"reason": changed.blocked_reason} if after == "blocked" else {}
+    data = {"from": before, "to": after, **more, "closedSessions": list(closed), "cancelledRuns": list(cancelled)}
+    record(tx, access, actor, changed, "moved", summary, **data)
+    publish(tx, access, "task.moved", changed, **data, by={"kind": actor.kind, "id": actor.id})
+    if not quiet:
+        recipients = audience_of(tx, access, changed, Directory(tx, access)).of_move(actor.party, after)
+        tell(tx, access, News(task=changed, actor=actor, text=summary), recipients, rules)
+    return Moved(task=changed, changed=True, closed_sessions=closed, cancelled_runs=cancelled)
+
+
+def _take_assignees_off(tx: Tx, access: Access, actor: Actor, task: Task) -> None:
+    for party in store.assignees_of(tx, access, [task.id]).get(task.id, []):
+        store.set_assigned(tx, access, task.id, party.kind, party.party_id, None)
+        data = {"parties": [{"kind": party.kind, "id": party.party_id}]}
+        record(tx, access, actor, task, "unassigned", f"{actor.name} took {party.party_id} off the task.", **data)
+
+
+def _close(tx: Tx, access: Access, task: Task) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Cancel what waits for agents on this task and close its sessions; a running run finishes in its own."""
+    reason = CLOSING[task.status]
+    waiting = [run.id for run in notice_store.live_runs_of_task(tx, access, task.id) if run.state != "running"]
+    cancelled = tuple(run_id for run_id in waiting if cancel(tx, access, run_id, reason) is not None)
+    lanes = notice_store.open_lanes_of_task(tx, access, task.id)
+    closed = [close_generation(tx, access, SessionKey.stored(key), reason) for key in lanes]
+    return tuple(session.id for session in closed if session is not None), cancelled
+
+
+def reopen_task(tx: Tx, access: Access, task_id: str) -> Task:
+    """Move a task that is done back to review. Its agents begin anew with the next message to them."""
+    task, actor = readable_task(tx, access, task_id, hold=True)
+    actor.require("reopen")
+    refuse_chat(task)
+    if task.status != "done":
+        raise Refusal(
+            Code.ILLEGAL_TRANSITION,
+            f"Only a task that is done can be reopened; this one is {task.status}.",
+            details={"from": task.status, "to": "review"},
+        )
+    hop = {"from": "done", "to": "review"}
+    entry = record(tx, access, actor, task, "moved", f"{actor.name} reopened the task.", **hop)
+    opened = structs.replace(task, status="review", status_at=tx.now, reopened_seq=entry.seq)
+    opened = store.save_task(tx, access, opened)
+    by = {"kind": actor.kind, "id": actor.id}
+    publish(tx, access, "task.moved", opened, **hop, by=by, closedSessions=[], cancelledRuns=[])
+    return opened
+
+
+def stop_task(tx: Tx, access: Access, task_id: str, rules: Rules) -> Moved:
+    """Cancel everything that runs or waits on a task, and block it where its status allows that."""
+    task, actor = readable_task(tx, access, task_id, hold=True)
+    actor.require("stop")
+    refuse_chat(task)
+    cancelled = tuple(
+        run.id
+        for run in notice_store.live_runs_of_task(tx, access, task.id)
+        if cancel(tx, access, run.id, "stopped") is not None
+    )
+    if "blocked" not in MOVES[task.status]:
+        return Moved(task=task, changed=False, cancelled_runs=cancelled)
+    reason = _STOPPED.format(name=actor.name)
+    moved = enter_status(tx, access, actor, task, "blocked", rules, reason=reason, quiet=True)
+    return structs.replace(moved, cancelled_runs=cancelled)
+
+
+def archive_task(tx: Tx, access: Access, task_id: str, rules: Rules, *, reason: str | None = None) -> Moved:
+    """Archive a task; it is kept and can be read, but nobody works on it any more."""
+    moved = move_task(tx, access, task_id, "archived", rules)
+    if moved.changed and reason:
+        actor = readable_task(tx, access, task_id)[1]
+        record(tx, access, actor, moved.task, "updated", f"Reason: {reason}", reason=reason)
+    return moved

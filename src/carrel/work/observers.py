@@ -1,0 +1,21 @@
+"""What this room hears of others, inside their transactions."""
+
+from carrel.access import UserRemoved
+from carrel.agents import AccountChanged
+from carrel.runs import Delivering, RunChanged
+from carrel.storage import Database, Tx
+from carrel.work import store
+from carrel.work.orchestrator import follow_account
+from carrel.work.run_ends import note_end, require_task
+
+
+def observe_runs(db: Database) -> None:
+    """Register the observers of runs, accounts and users."""
+    db.observe(Delivering, require_task)
+    db.observe(RunChanged, note_end)
+    db.observe(AccountChanged, follow_account)
+    db.observe(UserRemoved, _forget_user)
+
+
+def _forget_user(tx: Tx, removed: UserRemoved) -> None:
+    store.forget_party(tx, removed.access, "user", removed.user_id)

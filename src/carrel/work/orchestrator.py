@@ -1,0 +1,70 @@
+"""The orchestrator chat: the one task of an account in which people talk with the agent that coordinates the others."""
+
+from msgspec import Struct
+
+from carrel.access import account_of, hold_account, update_account
+from carrel.agents import AccountChanged, account_settings
+from carrel.kernel import Access
+from carrel.kernel.limits import OVERVIEW_TASKS_MAX, OVERVIEW_TOP_TASKS
+from carrel.storage import Tx
+from carrel.work import store
+from carrel.work.model import CHAT_TAG, DEFAULT_PRIORITY, DEFAULT_SPACE, Status, Task, TaskFilter
+
+_OPEN: tuple[Status, ...] = ("inbox", "assigned", "in_progress", "review", "blocked")
+
+
+class StatusOverview(Struct, frozen=True, kw_only=True):
+    """How many tasks have a status, of the newest ones, and the most urgent of them."""
+
+    status: str
+    count: int
+    top: tuple[Task, ...]
+
+
+def follow_account(tx: Tx, changed: AccountChanged) -> None:
+    """Give an account its orchestrator chat once it has an orchestrator, and subscribe the orchestrator to it."""
+    access, settings = changed.access, account_settings(account_of(tx, changed.access))
+    orchestrator = settings["orchestratorAgentId"]
+    if orchestrator is None:
+        return
+    chat = store.chat_task(tx, access) or _make_chat(tx, access)
+    store.subscribe(tx, access, chat.id, "agent", orchestrator)
+    if settings["orchestratorChatTaskId"] != chat.id:
+        account = hold_account(tx, access)
+        update_account(tx, access, account.name, account.settings | {"orchestratorChatTaskId": chat.id})
+
+
+def _make_chat(tx: Tx, access: Access) -> Task:
+    chat = Task(
+        id=tx.new_id("task"),
+        seq=tx.tick(),
+        space_id=DEFAULT_SPACE,
+        title="Orchestrator chat",
+        description="",
+        status="in_progress",
+        priority=DEFAULT_PRIORITY,
+        tags=(CHAT_TAG,),
+        metadata={},
+        created_by="user",
+        created_at=tx.now,
+        updated_at=tx.now,
+        status_at=tx.now,
+        is_chat=True,
+    )
+    store.insert_task(tx, access, chat)
+    made = store.chat_task(tx, access)
+    assert made is not None, "the account has one now, by this transaction or by another"
+    return made
+
+
+def task_overview(tx: Tx, access: Access) -> tuple[StatusOverview, ...]:
+    """Return a count and the most urgent tasks of every open status."""
+    return tuple(_of_status(tx, access, status) for status in _OPEN)
+
+
+def _of_status(tx: Tx, access: Access, status: Status) -> StatusOverview:
+    wanted = TaskFilter(statuses=(status,))
+    newest = store.tasks_newest_first(tx, access, wanted, before=None, limit=OVERVIEW_TASKS_MAX)
+    # The sort is stable, so that among equals the newest come first.
+    top = sorted(newest, key=lambda task: task.priority)[:OVERVIEW_TOP_TASKS]
+    return StatusOverview(status=status, count=len(newest), top=tuple(top))

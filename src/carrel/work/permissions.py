@@ -1,0 +1,184 @@
+"""Who may do what with a task: one rule for the API, the tools and slash commands."""
+
+from typing import Literal
+
+from msgspec import Struct
+
+from carrel.access import account_of
+from carrel.agents import Agent, BehaviorFlags, account_settings, agent_by_id
+from carrel.journal import OWNERS
+from carrel.kernel import Access, Code, Refusal, not_found
+from carrel.storage import Tx
+from carrel.work import store
+from carrel.work.model import AGENT_STATUSES, PartyKind, Task
+
+Action = Literal["create", "change", "assign", "message", "archive", "reopen", "stop", "request"]
+
+_BUILT_IN = {
+    "can_create_tasks": False,
+    "can_modify_task_status": True,
+    "can_mention_agents": True,
+    "can_review_tasks": False,
+    "can_mark_done": False,
+    "can_promote_memory": False,
+}
+# What an agent needs for an action; the orchestrator needs no flag. Actions that are not here are not for agents.
+_FLAGS: dict[str, str] = {
+    "create": "canCreateTasks",
+    "change": "canModifyTaskStatus",
+    "request": "canMentionAgents",
+}
+_ORCHESTRATOR_ONLY = ("assign", "message", "archive")
+
+
+class Flags(Struct, frozen=True, kw_only=True):
+    """An agent's resolved flags."""
+
+    can_create_tasks: bool
+    can_modify_task_status: bool
+    can_mention_agents: bool
+    can_review_tasks: bool
+    can_mark_done: bool
+    can_promote_memory: bool
+
+
+class Actor(Struct, frozen=True, kw_only=True):
+    """Who acts on tasks: a person, an agent, or with kind `system` Carrel itself.
+
+    `party_id` names them among a task's parties: a mailbox or an agent's id.
+    """
+
+    kind: Literal["user", "agent", "system"]
+    id: str
+    party_id: str
+    name: str
+    run_id: str | None = None
+    flags: Flags | None = None
+    is_orchestrator: bool = False
+    # The task that the actor's own run is bound to.
+    task_id: str | None = None
+    spaces: tuple[str, ...] = ("*",)
+
+    @property
+    def party(self) -> tuple[PartyKind, str]:
+        """How the actor is listed among a task's parties."""
+        return ("agent" if self.kind == "agent" else "user", self.party_id)
+
+    def may(self, action: Action) -> bool:
+        """Return whether the actor may do this with tasks that it may read."""
+        if self.kind != "agent":
+            return True
+        if self.is_orchestrator and (action in _FLAGS or action in _ORCHESTRATOR_ONLY):
+            return True
+        assert self.flags is not None, "an agent has flags"
+        return action in _FLAGS and bool(getattr(self.flags, _SNAKE[action]))
+
+    def require(self, action: Action) -> None:
+        """Refuse what the actor may not do, and say what would allow it."""
+        if self.may(action):
+            return
+        if action in _FLAGS:
+            message = f"This agent may not do this: its flag {_FLAGS[action]} is off."
+        elif action in _ORCHESTRATOR_ONLY:
+            message = "Only people and the account's orchestrator may do this."
+        else:
+            message = "Only people may do this."
+        raise Refusal(Code.FORBIDDEN, message)
+
+    def require_status(self, before: str, after: str) -> None:
+        """Refuse a status that the actor may not set: an agent sets `done` only from review, with permission."""
+        if self.kind != "agent":
+            return
+        self.require("change")
+        if after not in AGENT_STATUSES:
+            raise Refusal(Code.FORBIDDEN, f"An agent may set {', '.join(AGENT_STATUSES)}; ask a person to set {after}.")
+        if after == "done" and before != "done":
+            assert self.flags is not None, "an agent has flags"
+            if not (self.flags.can_mark_done or self.is_orchestrator):
+                raise Refusal(
+                    Code.FORBIDDEN, "This agent may not mark tasks as done: move the task to review and say so."
+                )
+            if before != "review":
+                raise Refusal(
+                    Code.ILLEGAL_TRANSITION,
+                    f"An agent marks a task as done only from review; this one is {before}. Move it to review first.",
+                    field="status",
+                    details={"from": before, "to": after},
+                )
+
+
+_SNAKE = {"create": "can_create_tasks", "change": "can_modify_task_status", "request": "can_mention_agents"}
+
+
+def actor_of(tx: Tx, access: Access) -> Actor:
+    """Return who acts: resolved from the access, with the flags of an agent."""
+    if access.kind in ("owner", "user"):
+        mailbox = OWNERS if access.kind == "owner" else access.actor_id
+        return Actor(
+            kind="user", id=access.actor_id, party_id=mailbox, name=access.name or "a person", spaces=access.space_ids
+        )
+    if access.agent_id is not None:
+        agent = agent_by_id(tx, access, access.agent_id)
+        if agent is None:
+            raise not_found("agent")
+        return agent_actor(tx, access, agent)
+    if access.kind == "system":
+        return Actor(kind="system", id="system", party_id="", name="Carrel")
+    raise Refusal(Code.FORBIDDEN, f"A token of kind {access.kind} may not use tasks; use one of a person or an agent.")
+
+
+def agent_actor(tx: Tx, access: Access, agent: Agent) -> Actor:
+    """Return an agent as an actor."""
+    settings = account_settings(account_of(tx, access))
+    return Actor(
+        kind="agent",
+        id=agent.id,
+        party_id=agent.id,
+        name=agent.name,
+        run_id=access.run_id,
+        flags=resolve_flags(agent, settings["agentDefaults"].get("behaviorFlags") or {}),
+        is_orchestrator=settings["orchestratorAgentId"] == agent.id,
+        task_id=None if access.run_id is None else store.task_of_run(tx, access, access.run_id),
+        spaces=_narrower(agent.profile.space_ids, access.space_ids),
+    )
+
+
+def _narrower(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
+    if "*" in one:
+        return other
+    return one if "*" in other else tuple(space for space in one if space in other)
+
+
+def resolve_flags(agent: Agent, account: dict[str, object]) -> Flags:
+    """Return an agent's flags: its own, else the account's, else the built-in ones."""
+    own, resolved = agent.profile.behavior_flags, dict(_BUILT_IN)
+    for name in _BUILT_IN:
+        for value in (account.get(_camel(name)), getattr(own, name)):
+            if isinstance(value, bool):
+                resolved[name] = value
+    return Flags(**resolved)
+
+
+def _camel(name: str) -> str:
+    fields = dict(zip(BehaviorFlags.__struct_fields__, BehaviorFlags.__struct_encode_fields__, strict=True))
+    return fields[name]
+
+
+def may_read(tx: Tx, access: Access, actor: Actor, task: Task) -> bool:
+    """Return whether the actor may read a task: by its space, or because it works on it."""
+    if actor.kind == "system" or "*" in actor.spaces or task.space_id in actor.spaces:
+        return not (task.is_chat and actor.kind == "agent" and not actor.is_orchestrator)
+    if actor.kind != "agent":
+        return False
+    if actor.is_orchestrator or actor.task_id == task.id:
+        return True
+    return store.is_assigned(tx, access, task.id, "agent", actor.id)
+
+
+def readable_task(tx: Tx, access: Access, task_id: str, *, hold: bool = False) -> tuple[Task, Actor]:
+    """Return a task that the caller may read, locked with `hold`, and the caller; one it may not read is not found."""
+    actor = actor_of(tx, access)
+    task = (store.hold_task if hold else store.task_by_id)(tx, access, task_id)
+    if task is None or not may_read(tx, access, actor, task):
+        raise not_found("task")
+    return task, actor

@@ -1,0 +1,95 @@
+"""Asking other agents for a response on a task, each once until it has answered or some hours have passed."""
+
+from typing import Literal
+
+from carrel.kernel import Access, Code, Refusal, invalid
+from carrel.kernel.limits import RESPONSE_RECIPIENTS_MAX, RESPONSE_REQUEST_CHARS_MAX, RESPONSE_REQUEST_HOURS
+from carrel.runs import Rules
+from carrel.storage import Tx
+from carrel.work import notice_store, store
+from carrel.work.activities import record
+from carrel.work.directory import Directory
+from carrel.work.fanout import Recipient
+from carrel.work.notice_store import ResponseRequest
+from carrel.work.notices import News, tell
+from carrel.work.permissions import Actor, readable_task
+from carrel.work.shapes import Shape
+
+_MS_PER_HOUR = 3_600_000
+
+
+class Requested(Shape, frozen=True, kw_only=True):
+    """An agent that was asked, and the run that asks it."""
+
+    slug: str
+    run_id: str
+
+
+class Skipped(Shape, frozen=True, kw_only=True):
+    """An agent that was not asked, and why: it still has to hear the last request, or has not answered it yet."""
+
+    slug: str
+    reason: Literal["waiting", "recent", "not_found", "self"]
+
+
+class ResponseRequests(Shape, frozen=True, kw_only=True):
+    """Who was asked for a response, and who was not."""
+
+    requested: list[Requested]
+    skipped: list[Skipped]
+
+
+def request_responses(
+    tx: Tx, access: Access, task_id: str, slugs: tuple[str, ...], message: str, rules: Rules
+) -> ResponseRequests:  # fmt: skip
+    """Ask agents for a response on a task; tell the caller who was held back and why."""
+    task, actor = readable_task(tx, access, task_id, hold=True)
+    actor.require("request")
+    if not message.strip():
+        raise invalid("message", "A request needs some text.")
+    if len(message) > RESPONSE_REQUEST_CHARS_MAX:
+        text = f"A request has at most {RESPONSE_REQUEST_CHARS_MAX} characters."
+        raise Refusal(Code.TOO_LONG, text, field="message")
+    if not 1 <= len(slugs) <= RESPONSE_RECIPIENTS_MAX:
+        raise invalid("recipientSlugs", f"Name 1 to {RESPONSE_RECIPIENTS_MAX} agents.")
+    if task.status == "archived":
+        raise Refusal(Code.ILLEGAL_TRANSITION, "This task is archived; no agent works on it any more.")
+    directory, requested, skipped = Directory(tx, access), list[Requested](), list[Skipped]()
+    for slug in sorted(dict.fromkeys(slugs)):
+        reason = _why_not(tx, access, actor, task.id, slug, directory, is_chat=task.is_chat)
+        if reason is not None:
+            skipped.append(Skipped(slug=slug, reason=reason))
+            continue
+        agent_id = directory.agent_id(slug, "recipientSlugs")
+        news = News(task=task, actor=actor, text=message)
+        told = tell(tx, access, news, [Recipient("agent", agent_id, "response_request")], rules)
+        if not told or told[0].run_id is None:
+            skipped.append(Skipped(slug=slug, reason="waiting"))
+            continue
+        store.subscribe(tx, access, task.id, "agent", agent_id)
+        asked = ResponseRequest(task_id=task.id, agent_id=agent_id, run_id=told[0].run_id)
+        notice_store.put_request(tx, access, asked)
+        requested.append(Requested(slug=slug, run_id=told[0].run_id))
+    if requested:
+        names = ", ".join(one.slug for one in requested)
+        record(tx, access, actor, task, "message", f"{actor.name} asked {names}: {message}", asked=names.split(", "))
+    return ResponseRequests(requested=requested, skipped=skipped)
+
+
+def _why_not(
+    tx: Tx, access: Access, actor: Actor, task_id: str, slug: str, directory: Directory, *, is_chat: bool
+) -> Literal["waiting", "recent", "not_found", "self"] | None:  # fmt: skip
+    try:
+        agent = directory.agents[directory.agent_id(slug, "recipientSlugs")]
+    except Refusal:
+        return "not_found"
+    if actor.party == ("agent", agent.id):
+        return "self"
+    if not agent.enabled or (is_chat and agent.id != directory.orchestrator):
+        return "not_found"
+    last = notice_store.request_of(tx, access, task_id, agent.id)
+    if last is None or last.answered_at is not None:
+        return None
+    if last.delivered_at is None:
+        return "waiting"
+    return "recent" if tx.now - last.delivered_at < RESPONSE_REQUEST_HOURS * _MS_PER_HOUR else None

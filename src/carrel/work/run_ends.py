@@ -1,0 +1,109 @@
+"""What the end of a run means for its task: the reply is spread, and an answered assignment is in progress.
+
+The end is noted in its own transaction and handled in another: a task is locked before its lanes, and a run that ends
+holds its lane already.
+"""
+
+from msgspec import structs
+
+from carrel.agents import agent_by_id
+from carrel.journal import Entry, entries_of_run
+from carrel.kernel import MS_PER_SECOND, SessionKey, not_found, system_access
+from carrel.kernel.limits import TASK_RUN_END_RETRY_SECONDS, TASK_RUN_ENDS_AT_A_TIME
+from carrel.runs import Delivering, Rules, Run, RunChanged, run_by_id
+from carrel.sessions import close_generation
+from carrel.storage import Database, StepDuty, Tx
+from carrel.work import notice_store, store
+from carrel.work.directory import Directory
+from carrel.work.model import Task
+from carrel.work.moves import enter_status
+from carrel.work.notice_store import RunEnd
+from carrel.work.permissions import agent_actor
+from carrel.work.thread import spread
+
+# The bell that is rung when a run of a task has ended.
+RUN_ENDS = "task_run_ends"
+_ENDS = ("completed", "failed", "cancelled")
+# Only these bring something to a task that others wait for.
+_KINDS = ("notification", "external_user")
+
+
+def require_task(tx: Tx, delivering: Delivering) -> None:
+    """Refuse a message about a task that does not exist."""
+    envelope = delivering.envelope
+    task_id = envelope.task_id or envelope.key.task_id
+    if task_id is not None and store.task_by_id(tx, delivering.access, task_id) is None:
+        raise not_found("task")
+
+
+def note_end(tx: Tx, changed: RunChanged) -> None:
+    """Note that a run of a task has ended; one that was heard after its task was done takes its session with it."""
+    run = changed.run
+    if run.task_id is None or changed.state not in _ENDS:
+        return
+    if run.provenance_kind in _KINDS:
+        notice_store.note_run_end(tx, run.access, run.id, run.task_id)
+        tx.wake(RUN_ENDS)
+    key = SessionKey.stored(run.key)
+    if key.task_id is not None and run.started_at is not None:
+        task = store.task_by_id(tx, run.access, key.task_id)
+        if task is not None and task.status == "done":
+            close_generation(tx, run.access, key, "task_done")
+
+
+class RunEnds(StepDuty[RunEnd]):
+    """Handles the ends of runs of tasks."""
+
+    name = "task_run_ends"
+    bell = RUN_ENDS
+    items_max = TASK_RUN_ENDS_AT_A_TIME
+
+    def __init__(self, db: Database, rules: Rules) -> None:
+        super().__init__(db)
+        self._rules = rules
+
+    def next_due(self, tx: Tx) -> int | None:
+        """Return when the end of a run is next to be handled."""
+        return notice_store.next_run_end_due(tx)
+
+    def take(self, tx: Tx, limit: int) -> list[RunEnd]:
+        """Return runs whose end is to be handled."""
+        return notice_store.run_ends_due(tx, limit)
+
+    def advance(self, tx: Tx, item: RunEnd) -> None:
+        """Handle the end of one run, if no other server has done so."""
+        access = system_access(item.account_id)
+        task = store.hold_task(tx, access, item.task_id)
+        run = run_by_id(tx, access, item.run_id)
+        if notice_store.finish_run_end(tx, access, item.run_id) and task is not None and run is not None:
+            handle_end(tx, run, task, self._rules)
+
+    def postpone(self, tx: Tx, item: RunEnd) -> None:
+        """Look at this end again later."""
+        until = tx.now + TASK_RUN_END_RETRY_SECONDS * MS_PER_SECOND
+        notice_store.postpone_run_end(tx, system_access(item.account_id), item.run_id, until)
+
+
+def handle_end(tx: Tx, run: Run, task: Task, rules: Rules) -> None:
+    """Spread what a run has said on its locked task, and take an answered assignment up."""
+    access, reply = run.access, _reply(tx, run)
+    if reply is None:
+        notice_store.answer_request(tx, access, task.id, run.agent_id, run_id=run.id)
+        return
+    agent = agent_by_id(tx, access, run.agent_id)
+    assert agent is not None, "an agent is never deleted"
+    as_agent = structs.replace(access, kind="run", actor_id=agent.id, agent_id=agent.id, run_id=run.id)
+    actor = agent_actor(tx, as_agent, agent)
+    told = run.source().type or None
+    spread(tx, access, actor, task, reply, Directory(tx, access), rules, answers=told)
+    present = store.task_by_id(tx, access, task.id)
+    if told == "assignment" and present is not None and present.status == "assigned":
+        enter_status(tx, access, actor, present, "in_progress", rules, quiet=True)
+
+
+def _reply(tx: Tx, run: Run) -> Entry | None:
+    """The message of the thread that a run has left."""
+    if run.state != "completed":
+        return None
+    entries = entries_of_run(tx, run.access, run.id)
+    return next((one for one in reversed(entries) if one.role == "assistant" and one.task_view == "thread"), None)

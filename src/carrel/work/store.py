@@ -1,0 +1,228 @@
+"""The SQL of tasks, their parties and their dependencies."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from msgspec import structs
+
+from carrel.kernel import Access
+from carrel.storage import FLAG, Table, Tx, json_column
+from carrel.work.model import Party, PartyKind, Task, TaskFilter
+
+_TASKS = Table(
+    "tasks",
+    Task,
+    codecs={
+        "tags": json_column(tuple[str, ...]),
+        "metadata": json_column(dict[str, Any]),
+        "pinned": FLAG,
+        "is_chat": FLAG,
+    },
+)
+_PARTIES = Table("task_parties", Party, key=("account_id", "task_id", "kind", "party_id"), codecs={"subscribed": FLAG})
+_SELECT = f"SELECT {_TASKS.columns} FROM tasks WHERE account_id = :account"
+_SELECT_PARTY = f"SELECT {_PARTIES.columns} FROM task_parties WHERE account_id = :account"
+
+
+def insert_task(tx: Tx, access: Access, task: Task) -> bool:
+    """Write a new task; False when its id is taken."""
+    return tx.run(f"{_TASKS.insert} ON CONFLICT DO NOTHING", access, **_TASKS.values(task)) > 0
+
+
+def task_by_id(tx: Tx, access: Access, task_id: str) -> Task | None:
+    """Return one task."""
+    return _TASKS.row(tx.one(f"{_SELECT} AND id = :id", access, id=task_id))
+
+
+def hold_task(tx: Tx, access: Access, task_id: str) -> Task | None:
+    """Return one task, locked until the end of the transaction. A task is locked before its lanes and runs."""
+    return _TASKS.row(tx.one(f"{_SELECT} AND id = :id FOR UPDATE", access, id=task_id))
+
+
+def tasks_by_id(tx: Tx, access: Access, task_ids: Iterable[str]) -> list[Task]:
+    """Return those of the tasks that exist."""
+    names: dict[str, object] = {f"id_{at}": task_id for at, task_id in enumerate(dict.fromkeys(task_ids))}
+    if not names:
+        return []
+    return _TASKS.rows(tx.all(f"{_SELECT} AND id IN ({', '.join(f':{name}' for name in names)})", access, **names))
+
+
+def chat_task(tx: Tx, access: Access) -> Task | None:
+    """Return the account's orchestrator chat."""
+    return _TASKS.row(tx.one(f"{_SELECT} AND is_chat = 1", access))
+
+
+def save_task(tx: Tx, access: Access, task: Task) -> Task:
+    """Write a task's changed fields, numbered as its newest change."""
+    changed = structs.replace(task, seq=tx.tick(), updated_at=tx.now)
+    tx.run(_TASKS.update, access, **_TASKS.values(changed))
+    return changed
+
+
+def tasks_newest_first(
+    tx: Tx, access: Access, wanted: TaskFilter, *, before: str | None, limit: int, spaces: tuple[str, ...] = ("*",)
+) -> list[Task]:  # fmt: skip
+    """Return tasks of those spaces below an id, newest first."""
+    rules, values = _conditions(wanted)
+    if before is not None:
+        rules.append("id < :before")
+        values["before"] = before
+    in_spaces, named = _in_spaces(spaces)
+    sql = f"{_SELECT} AND {' AND '.join(['is_chat = 0', in_spaces, *rules])} ORDER BY id DESC LIMIT :limit"
+    return _TASKS.rows(tx.all(sql, access, limit=limit, **values, **named))
+
+
+def _in_spaces(spaces: tuple[str, ...]) -> tuple[str, dict[str, object]]:
+    if "*" in spaces:
+        return "TRUE", {}
+    named: dict[str, object] = {f"space_{at}": space for at, space in enumerate(spaces)}
+    return (f"space_id IN ({', '.join(f':{name}' for name in named)})" if named else "FALSE"), named
+
+
+def _conditions(wanted: TaskFilter) -> tuple[list[str], dict[str, object]]:
+    rules, values = [], dict[str, object]()
+    if wanted.statuses:
+        values |= {f"status_{at}": status for at, status in enumerate(wanted.statuses)}
+        rules.append(f"status IN ({', '.join(f':status_{at}' for at in range(len(wanted.statuses)))})")
+    elif not wanted.include_archived:
+        rules.append("archived_at IS NULL")
+    for column in ("topic_id", "goal_id", "plan_id"):
+        value = getattr(wanted, column)
+        if value is not None:
+            rules.append(f"{column} = :{column}")
+            values[column] = value
+    if wanted.assignee_id is not None:
+        rules.append(
+            "id IN (SELECT task_id FROM task_parties WHERE account_id = :account AND kind IN ('agent', 'user') "
+            "AND party_id = :assignee AND assigned_at IS NOT NULL)"
+        )
+        values["assignee"] = wanted.assignee_id
+    if wanted.tag is not None:
+        # Tags are a JSON list of strings; a tag is found with its quotes.
+        rules.append("tags LIKE :tag ESCAPE '!'")
+        escaped = wanted.tag.replace("!", "!!").replace("%", "!%").replace("_", "!_")
+        values["tag"] = f'%"{escaped}"%'
+    if wanted.pinned is not None:
+        rules.append("pinned = :pinned")
+        values["pinned"] = int(wanted.pinned)
+    return rules, values
+
+
+def tasks_changed(tx: Tx, access: Access, after: int, upto: int, *, limit: int) -> list[Task]:
+    """Return the tasks whose newest change is after one number and up to another, oldest change first."""
+    sql = f"{_SELECT} AND seq > :after AND seq <= :upto AND is_chat = 0 ORDER BY seq LIMIT :limit"
+    return _TASKS.rows(tx.all(sql, access, after=after, upto=upto, limit=limit))
+
+
+def highest_sort_index(tx: Tx, access: Access) -> float:
+    """Return the sort index of the last task on the board."""
+    row = tx.one("SELECT max(sort_index) FROM tasks WHERE account_id = :account", access)
+    return float(row[0]) if row and row[0] is not None else 0.0
+
+
+def parties_of(tx: Tx, access: Access, task_id: str) -> list[Party]:
+    """Return everyone who has to do with a task, in a stable order."""
+    sql = f"{_SELECT_PARTY} AND task_id = :task_id ORDER BY kind, party_id"
+    return _PARTIES.rows(tx.all(sql, access, task_id=task_id))
+
+
+def assignees_of(tx: Tx, access: Access, task_ids: Iterable[str]) -> dict[str, list[Party]]:
+    """Return the assignees of several tasks, by task, the first assigned first."""
+    names: dict[str, object] = {f"id_{at}": task_id for at, task_id in enumerate(dict.fromkeys(task_ids))}
+    if not names:
+        return {}
+    sql = (
+        f"{_SELECT_PARTY} AND task_id IN ({', '.join(f':{name}' for name in names)}) AND assigned_at IS NOT NULL "
+        "ORDER BY assigned_at, kind, party_id"
+    )
+    found: dict[str, list[Party]] = {}
+    for party in _PARTIES.rows(tx.all(sql, access, **names)):
+        found.setdefault(party.task_id, []).append(party)
+    return found
+
+
+def tasks_assigned_to(tx: Tx, access: Access, kind: PartyKind, party_id: str) -> list[str]:
+    """Return the ids of the tasks that are assigned to somebody."""
+    sql = (
+        "SELECT task_id FROM task_parties WHERE account_id = :account AND kind = :kind AND party_id = :party_id "
+        "AND assigned_at IS NOT NULL ORDER BY task_id"
+    )
+    return [row[0] for row in tx.all(sql, access, kind=kind, party_id=party_id)]
+
+
+def is_assigned(tx: Tx, access: Access, task_id: str, kind: PartyKind, party_id: str) -> bool:
+    """Return whether a task is assigned to somebody."""
+    sql = (
+        "SELECT 1 FROM task_parties WHERE account_id = :account AND task_id = :task_id AND kind = :kind "
+        "AND party_id = :party_id AND assigned_at IS NOT NULL"
+    )
+    return tx.one(sql, access, task_id=task_id, kind=kind, party_id=party_id) is not None
+
+
+def set_assigned(tx: Tx, access: Access, task_id: str, kind: PartyKind, party_id: str, at: int | None) -> None:
+    """Assign somebody to a task, or with None take them off it; who is assigned is subscribed."""
+    sql = (
+        "INSERT INTO task_parties (account_id, task_id, kind, party_id, assigned_at, subscribed) "
+        "VALUES (:account, :task_id, :kind, :party_id, :at, :subscribed) "
+        "ON CONFLICT (account_id, task_id, kind, party_id) DO UPDATE SET assigned_at = excluded.assigned_at, "
+        "subscribed = excluded.subscribed"
+    )
+    tx.run(sql, access, task_id=task_id, kind=kind, party_id=party_id, at=at, subscribed=int(at is not None))
+
+
+def subscribe(tx: Tx, access: Access, task_id: str, kind: PartyKind, party_id: str) -> None:
+    """Subscribe somebody to a task."""
+    sql = (
+        "INSERT INTO task_parties (account_id, task_id, kind, party_id, subscribed) "
+        "VALUES (:account, :task_id, :kind, :party_id, 1) "
+        "ON CONFLICT (account_id, task_id, kind, party_id) DO UPDATE SET subscribed = 1"
+    )
+    tx.run(sql, access, task_id=task_id, kind=kind, party_id=party_id)
+
+
+def mark_seen(tx: Tx, access: Access, task_id: str, kind: PartyKind, party_id: str, seq: int) -> None:
+    """Record how far somebody has read a thread; a mark never goes back."""
+    sql = (
+        "INSERT INTO task_parties (account_id, task_id, kind, party_id, seen_seq, seen_at) "
+        "VALUES (:account, :task_id, :kind, :party_id, :seq, :now) "
+        "ON CONFLICT (account_id, task_id, kind, party_id) DO UPDATE SET seen_seq = excluded.seen_seq, "
+        "seen_at = excluded.seen_at WHERE task_parties.seen_seq < excluded.seen_seq"
+    )
+    tx.run(sql, access, task_id=task_id, kind=kind, party_id=party_id, seq=seq, now=tx.now)
+
+
+def forget_party(tx: Tx, access: Access, kind: PartyKind, party_id: str) -> None:
+    """Remove somebody from every task."""
+    sql = "DELETE FROM task_parties WHERE account_id = :account AND kind = :kind AND party_id = :party_id"
+    tx.run(sql, access, kind=kind, party_id=party_id)
+
+
+def dependencies_of(tx: Tx, access: Access, task_ids: Iterable[str]) -> dict[str, list[str]]:
+    """Return what several tasks depend on, by task."""
+    names: dict[str, object] = {f"id_{at}": task_id for at, task_id in enumerate(dict.fromkeys(task_ids))}
+    if not names:
+        return {}
+    sql = (
+        "SELECT task_id, depends_on FROM task_dependencies WHERE account_id = :account "
+        f"AND task_id IN ({', '.join(f':{name}' for name in names)}) ORDER BY task_id, depends_on"
+    )
+    found: dict[str, list[str]] = {}
+    for task_id, other in tx.all(sql, access, **names):
+        found.setdefault(task_id, []).append(other)
+    return found
+
+
+def replace_dependencies(tx: Tx, access: Access, task_id: str, others: Iterable[str]) -> None:
+    """Write what a task depends on, in place of what it depended on."""
+    sql = "DELETE FROM task_dependencies WHERE account_id = :account AND task_id = :task_id"
+    tx.run(sql, access, task_id=task_id)
+    tx.run_many(
+        "INSERT INTO task_dependencies (account_id, task_id, depends_on) VALUES (:account, :task_id, :depends_on)",
+        [{"account": access.account_id, "task_id": task_id, "depends_on": other} for other in others],
+    )
+
+
+def task_of_run(tx: Tx, access: Access, run_id: str) -> str | None:
+    """Return the id of the task that a run belongs to."""
+    row = tx.one("SELECT task_id FROM runs WHERE account_id = :account AND id = :id", access, id=run_id)
+    return row[0] if row else None

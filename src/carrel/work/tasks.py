@@ -1,0 +1,278 @@
+"""Creating, changing, finding and ordering tasks."""
+
+import msgspec
+from msgspec import UNSET, Struct, UnsetType, structs
+
+from carrel.kernel import Access, Code, Refusal, invalid, not_found
+from carrel.kernel.limits import TASK_DEPENDENCIES_MAX, TASK_METADATA_BYTES_MAX
+from carrel.runs import Rules
+from carrel.storage import Tx
+from carrel.work import store
+from carrel.work.activities import publish, record
+from carrel.work.assignments import Parties, assign, named_parties, replace_assignees
+from carrel.work.directory import Directory
+from carrel.work.model import (
+    DEFAULT_SPACE,
+    REASON_NOT_GIVEN,
+    NewTask,
+    Task,
+    TaskChange,
+    TaskFilter,
+    check_texts,
+    read_priority,
+    read_status,
+)
+from carrel.work.moves import Moved, enter_status, move_held, refuse_chat
+from carrel.work.permissions import Actor, actor_of, may_read, readable_task
+
+# What a change may set without any rule beyond its size.
+_PLAIN = ("title", "description", "tags", "due_date", "snoozed_until", "pinned", "color", "sort_index", "metadata")
+
+
+def create_task(tx: Tx, access: Access, new: NewTask, rules: Rules) -> Task:
+    """Create a task, assign it where that is asked for, and notify the assignees."""
+    actor = actor_of(tx, access)
+    actor.require("create")
+    check_texts(new.title, new.description, new.blocked_reason, new.tags)
+    _check_metadata(new.metadata)
+    directory = Directory(tx, access)
+    parties = named_parties(directory, new.assigned_agent_ids, new.assigned_user_ids)
+    if parties:
+        actor.require("assign")
+    status = read_status(new.status or ("assigned" if parties else "inbox"), has_assignee=bool(parties), first=True)
+    _require_first(status, new, parties)
+    task = _insert(tx, access, actor, new)
+    if actor.kind != "system":
+        store.subscribe(tx, access, task.id, *actor.party)
+    if directory.orchestrator is not None:
+        store.subscribe(tx, access, task.id, "agent", directory.orchestrator)
+    set_dependencies(tx, access, task, new.dependencies)
+    record(tx, access, actor, task, "created", f"{actor.name} created the task.")
+    publish(tx, access, "task.created", task)
+    task = assign(tx, access, actor, task, parties, directory, rules)
+    if status != task.status:
+        task = enter_status(tx, access, actor, task, status, rules, reason=new.blocked_reason, quiet=True).task
+    return task
+
+
+def _require_first(status: str, new: NewTask, parties: Parties) -> None:
+    if status in ("assigned", "in_progress") and not parties:
+        raise Refusal(Code.ASSIGNEE_REQUIRED, f"A task that is {status} needs an assignee.", field="status")
+    if status == "inbox" and parties:
+        raise invalid("status", "A task in the inbox has no assignee; leave status out, or the assignees.")
+    if status == "blocked" and not (new.blocked_reason or "").strip():
+        raise Refusal(
+            Code.BLOCKED_REASON_REQUIRED, "Say why the task is blocked, in blockedReason.", field="blockedReason"
+        )
+
+
+def _insert(tx: Tx, access: Access, actor: Actor, new: NewTask) -> Task:
+    _check_board(new.topic_id, new.space_id)
+    parent = None if new.parent_id is None else _other(tx, access, actor, new.parent_id, "parentId")
+    task = Task(
+        id=new.id or tx.new_id("task"),
+        seq=tx.tick(),
+        space_id=new.space_id or DEFAULT_SPACE,
+        topic_id=new.topic_id,
+        parent_id=None if parent is None else parent.id,
+        title=new.title,
+        description=new.description,
+        status="inbox",
+        priority=read_priority(new.priority),
+        tags=tuple(dict.fromkeys(new.tags)),
+        due_date=new.due_date,
+        snoozed_until=new.snoozed_until,
+        pinned=new.pinned,
+        color=new.color,
+        sort_index=store.highest_sort_index(tx, access) + 1,
+        metadata=new.metadata,
+        created_by="agent" if actor.kind == "agent" else "user",
+        created_at=tx.now,
+        updated_at=tx.now,
+        status_at=tx.now,
+    )
+    if not store.insert_task(tx, access, task):
+        raise Refusal(Code.CONFLICT, f"There is a task with the id {task.id} already.", field="id")
+    return task
+
+
+def change_task(
+    tx: Tx, access: Access, task_id: str, change: TaskChange, rules: Rules, *, expected: str | None = None
+) -> Moved:  # fmt: skip
+    """Change fields of a task; a status is reached along the shortest legal path."""
+    task, actor = readable_task(tx, access, task_id, hold=True)
+    actor.require("change")
+    refuse_chat(task)
+    if expected is not None and task.status != read_status(expected, has_assignee=True):
+        raise Refusal(Code.CONFLICT, f"The task is {task.status}, not {expected}.", details={"status": task.status})
+    check_texts(change.title, change.description, change.blocked_reason, change.tags)
+    changed = _change_fields(tx, access, actor, task, change)
+    changed = _change_assignees(tx, access, actor, changed, change, rules)
+    if change.status is UNSET:
+        return Moved(task=changed, changed=changed is not task)
+    return _change_status(tx, access, actor, changed, change, rules)
+
+
+def _change_fields(tx: Tx, access: Access, actor: Actor, task: Task, change: TaskChange) -> Task:
+    given = {name: value for name in _PLAIN if (value := getattr(change, name)) is not UNSET}
+    if change.priority is not UNSET:
+        given["priority"] = read_priority(change.priority)
+    _check_board(change.topic_id or None, change.space_id or None)
+    if change.parent_id is not UNSET:
+        given["parent_id"] = _parent(tx, access, actor, task, change.parent_id)
+    if change.blocked_reason is not UNSET and task.status == "blocked" and change.status in (UNSET, "blocked"):
+        given["blocked_reason"] = change.blocked_reason or REASON_NOT_GIVEN
+    if "metadata" in given:
+        _check_metadata(given["metadata"])
+    different = {name: value for name, value in given.items() if getattr(task, name) != value}
+    if change.dependencies is not UNSET and set_dependencies(tx, access, task, change.dependencies):
+        different["seq"] = task.seq
+    if not different:
+        return task
+    changed = store.save_task(tx, access, structs.replace(task, **different))
+    fields = sorted("dependencies" if name == "seq" else wire_name(name) for name in different)
+    record(tx, access, actor, changed, "updated", f"{actor.name} changed {', '.join(fields)}.", fields=fields)
+    publish(tx, access, "task.updated", changed)
+    return changed
+
+
+def wire_name(name: str) -> str:
+    """Return the name of a field as the wire spells it."""
+    first, *more = name.split("_")
+    return first + "".join(word.capitalize() for word in more)
+
+
+def _change_assignees(
+    tx: Tx, access: Access, actor: Actor, task: Task, change: TaskChange, rules: Rules
+) -> Task:  # fmt: skip
+    agents, users = change.assigned_agent_ids, change.assigned_user_ids
+    if agents is UNSET and users is UNSET:
+        return task
+    actor.require("assign")
+    directory = Directory(tx, access)
+    kinds = tuple(kind for kind, given in (("agent", agents), ("user", users)) if given is not UNSET)
+    wanted = named_parties(directory, agents or (), users or ())
+    return replace_assignees(tx, access, actor, task, wanted, kinds, directory, rules)
+
+
+def _change_status(tx: Tx, access: Access, actor: Actor, task: Task, change: TaskChange, rules: Rules) -> Moved:
+    assert isinstance(change.status, str)
+    reason = change.blocked_reason if isinstance(change.blocked_reason, str) else None
+    if change.status == "blocked" and not (reason or "").strip():
+        reason = REASON_NOT_GIVEN
+    if change.status in ("doing", "in_progress", "done") and change.status != task.status:
+        actor.require_status(task.status, "done" if change.status == "done" else "in_progress")
+        if not store.assignees_of(tx, access, [task.id]):
+            # Whoever takes up a task that is nobody's makes it theirs.
+            task = assign(tx, access, actor, task, [actor.party], Directory(tx, access), rules)
+    moved = move_held(tx, access, actor, task, change.status, rules, reason=reason, walk=True)
+    return structs.replace(moved, changed=True)
+
+
+def set_dependencies(tx: Tx, access: Access, task: Task, others: tuple[str, ...]) -> bool:
+    """Set what a task depends on; False when that changes nothing. A circle is refused."""
+    wanted = tuple(dict.fromkeys(others))
+    if list(wanted) == store.dependencies_of(tx, access, [task.id]).get(task.id, []):
+        return False
+    if len(wanted) > TASK_DEPENDENCIES_MAX:
+        message = f"A task has at most {TASK_DEPENDENCIES_MAX} dependencies."
+        raise Refusal(Code.LIMIT_REACHED, message, field="dependencies")
+    known = {other.id for other in store.tasks_by_id(tx, access, wanted)}
+    for other in wanted:
+        if other not in known:
+            raise invalid("dependencies", f"There is no task '{other[:80]}'.")
+    _refuse_circle(tx, access, task.id, wanted)
+    store.replace_dependencies(tx, access, task.id, wanted)
+    return True
+
+
+def _refuse_circle(tx: Tx, access: Access, task_id: str, others: tuple[str, ...]) -> None:
+    seen, ahead = set[str](), set(others)
+    while ahead:
+        if task_id in ahead:
+            raise invalid("dependencies", "A task cannot depend on itself, not even through others.")
+        seen |= ahead
+        found = store.dependencies_of(tx, access, ahead)
+        ahead = {other for each in found.values() for other in each} - seen
+
+
+def _parent(tx: Tx, access: Access, actor: Actor, task: Task, parent_id: str | UnsetType | None) -> str | None:
+    if not parent_id:
+        return None
+    parent: Task | None = _other(tx, access, actor, parent_id, "parentId")
+    above = parent
+    while above is not None:
+        if above.id == task.id:
+            raise invalid("parentId", "A task cannot be a part of itself, not even through others.")
+        above = None if above.parent_id is None else store.task_by_id(tx, access, above.parent_id)
+    return None if parent is None else parent.id
+
+
+def _other(tx: Tx, access: Access, actor: Actor, task_id: str, field: str) -> Task:
+    task = store.task_by_id(tx, access, task_id)
+    if task is None or not may_read(tx, access, actor, task):
+        raise invalid(field, f"There is no task '{task_id[:80]}'.")
+    return task
+
+
+def _check_board(topic_id: str | None, space_id: str | None) -> None:
+    if topic_id is not None:
+        raise invalid("topicId", f"There is no topic '{topic_id[:80]}'.")
+    if space_id not in (None, DEFAULT_SPACE):
+        raise invalid("spaceId", f"There is no space '{(space_id or '')[:80]}'.")
+
+
+def _check_metadata(metadata: dict[str, object]) -> None:
+    if len(msgspec.json.encode(metadata)) > TASK_METADATA_BYTES_MAX:
+        message = f"metadata has at most {TASK_METADATA_BYTES_MAX} bytes as JSON."
+        raise Refusal(Code.TOO_LONG, message, field="metadata")
+
+
+def list_tasks(tx: Tx, access: Access, wanted: TaskFilter, *, before: str | None, limit: int) -> list[Task]:
+    """Return the tasks that the caller may read below an id, newest first."""
+    actor = actor_of(tx, access)
+    if "*" in actor.spaces or actor.kind != "agent" or actor.is_orchestrator:
+        spaces = ("*",) if actor.is_orchestrator else actor.spaces
+        return store.tasks_newest_first(tx, access, wanted, before=before, limit=limit, spaces=spaces)
+    # An agent that is limited to spaces also reads what it is assigned to elsewhere.
+    found: list[Task] = []
+    while len(found) < limit:
+        page = store.tasks_newest_first(tx, access, wanted, before=before, limit=limit)
+        found += [task for task in page if may_read(tx, access, actor, task)]
+        if len(page) < limit:
+            break
+        before = page[-1].id
+    return found[:limit]
+
+
+def find_task(tx: Tx, access: Access, task_id: str) -> Task:
+    """Return a task that the caller may read."""
+    return readable_task(tx, access, task_id)[0]
+
+
+class Order(Struct, frozen=True, kw_only=True):
+    """A new order of tasks: these, first to last, optionally all of one topic or status."""
+
+    ordered_ids: tuple[str, ...]
+    topic_id: str | None = None
+    status: str | None = None
+
+
+def reorder_tasks(tx: Tx, access: Access, order: Order) -> None:
+    """Put tasks into an order, keeping the places that they have among all others."""
+    actor = actor_of(tx, access)
+    actor.require("change")
+    tasks = {task.id: task for task in store.tasks_by_id(tx, access, order.ordered_ids)}
+    for task_id in order.ordered_ids:
+        task = tasks.get(task_id)
+        if task is None or task.is_chat or not may_read(tx, access, actor, task):
+            raise not_found("task")
+        if order.topic_id is not None and task.topic_id != order.topic_id:
+            raise invalid("orderedIds", f"{task_id} does not belong to that topic.")
+        if order.status is not None and task.status != read_status(order.status, has_assignee=True):
+            raise invalid("orderedIds", f"{task_id} does not have that status.")
+    indexes = sorted(task.sort_index for task in tasks.values())
+    for task_id, index in zip(dict.fromkeys(order.ordered_ids), indexes, strict=True):
+        held = store.hold_task(tx, access, task_id)
+        if held is not None and held.sort_index != index:
+            publish(tx, access, "task.updated", store.save_task(tx, access, structs.replace(held, sort_index=index)))

@@ -1,0 +1,174 @@
+"""A task's thread: posting messages, and reading what was said and done. Everything is a view of the journal."""
+
+from msgspec import Struct, structs
+
+from carrel.journal import Entry, NewEntry, append_entry, entries_of_task
+from carrel.kernel import Access, Code, Provenance, Refusal, invalid, iso
+from carrel.kernel.limits import ATTACHMENTS_MAX, MESSAGE_CHARS_MAX
+from carrel.records import attachments_by_id
+from carrel.runs import Rules
+from carrel.storage import Tx
+from carrel.work import notice_store, store
+from carrel.work.activities import publish
+from carrel.work.audience import audience_of
+from carrel.work.directory import Directory
+from carrel.work.mentions import Mention, read_mentions
+from carrel.work.model import Task
+from carrel.work.notices import News, Notified, tell
+from carrel.work.permissions import Actor, readable_task
+from carrel.work.shapes import Activity, Shape, TaskShape, ThreadMessage, activity_shape, task_shape, thread_messages
+
+
+class Posted(Struct, frozen=True, kw_only=True):
+    """A message that was posted, and who was notified of it."""
+
+    message: ThreadMessage
+    notified: list[Notified]
+
+
+class Seen(Shape, frozen=True, kw_only=True):
+    """How far somebody has read a thread."""
+
+    kind: str
+    id: str
+    seq: int
+    at: str | None
+
+
+class Typing(Shape, frozen=True, kw_only=True):
+    """An agent that is working on an answer."""
+
+    agent_id: str
+    run_id: str
+    since: str | None
+
+
+class Thread(Shape, frozen=True, kw_only=True):
+    """A part of a thread, oldest first, who has read it, and who is working on an answer."""
+
+    messages: list[ThreadMessage]
+    seen_by: list[Seen]
+    typing: list[Typing]
+
+
+class AppliedLimits(Shape, frozen=True, kw_only=True):
+    """The limits that a history was read with."""
+
+    message_limit_applied: int
+    activity_limit_applied: int
+
+
+class TaskHistory(Shape, frozen=True, kw_only=True):
+    """A task with its messages, oldest first, and its activities, newest first."""
+
+    task: TaskShape
+    messages: list[ThreadMessage]
+    activities: list[Activity]
+    meta: AppliedLimits
+
+
+def post_message(
+    tx: Tx, access: Access, task_id: str, content: str, rules: Rules, *, attachment_ids: tuple[str, ...] = ()
+) -> Posted:  # fmt: skip
+    """Post a message to a thread and notify everyone whom it concerns, all in one transaction."""
+    task, actor = readable_task(tx, access, task_id, hold=True)
+    actor.require("message")
+    if not content.strip() and not attachment_ids:
+        raise invalid("content", "A message needs some text.")
+    if len(content) > MESSAGE_CHARS_MAX:
+        raise Refusal(Code.TOO_LONG, f"A message has at most {MESSAGE_CHARS_MAX} characters.", field="content")
+    _check_files(tx, access, attachment_ids)
+    directory = Directory(tx, access)
+    # Only people mention: an agent asks another one for a response instead, so that no two mention each other for ever.
+    mentions = read_mentions(content, directory.mentionable()) if actor.kind == "user" else []
+    entry = append_entry(tx, access, _entry(actor, task, content, mentions, attachment_ids))
+    notified = spread(tx, access, actor, task, entry, directory, rules, mentions=mentions)
+    return Posted(message=thread_messages(tx, access, [entry], directory)[0], notified=notified)
+
+
+def _check_files(tx: Tx, access: Access, attachment_ids: tuple[str, ...]) -> None:
+    if len(attachment_ids) > ATTACHMENTS_MAX:
+        message = f"A message has at most {ATTACHMENTS_MAX} attachments."
+        raise Refusal(Code.LIMIT_REACHED, message, field="attachmentIds")
+    known = {file.id for file in attachments_by_id(tx, access, attachment_ids)}
+    for name in attachment_ids:
+        if name not in known:
+            raise invalid("attachmentIds", f"There is no attachment '{name[:80]}'.")
+
+
+def _entry(
+    actor: Actor, task: Task, content: str, mentions: list[Mention], attachment_ids: tuple[str, ...]
+) -> NewEntry:  # fmt: skip
+    by_agent = actor.kind == "agent"
+    return NewEntry(
+        type="conversation",
+        role="assistant" if by_agent else "user",
+        content=content,
+        author=actor.id if by_agent else "user",
+        author_kind="agent" if by_agent else "user",
+        agent_id=actor.id if by_agent else None,
+        provenance=Provenance(kind="internal_system" if by_agent else "external_user", actor=actor.id),
+        details={
+            "authorName": actor.name,
+            "mentions": [{"kind": mention.kind, "id": mention.id} for mention in mentions],
+        },
+        attachment_ids=attachment_ids,
+        run_id=actor.run_id,
+        task_id=task.id,
+        topic_id=task.topic_id,
+        space_id=task.space_id,
+        task_view="thread",
+    )
+
+
+def spread(
+    tx: Tx, access: Access, actor: Actor, task: Task, entry: Entry, directory: Directory, rules: Rules, *,
+    mentions: list[Mention] | None = None, answers: str | None = None,
+) -> list[Notified]:  # fmt: skip
+    """Let a message of a locked task take effect: subscriptions, notifications, and when it was last written to."""
+    for party in (actor.party, *((each.kind, each.id) for each in mentions or [])):
+        store.subscribe(tx, access, task.id, *party)
+    store.mark_seen(tx, access, task.id, *actor.party, entry.seq)
+    if actor.kind == "agent":
+        notice_store.answer_request(tx, access, task.id, actor.id)
+    changed = store.save_task(tx, access, structs.replace(task, last_message_at=entry.created_at))
+    publish(tx, access, "task.updated", changed)
+    recipients = audience_of(tx, access, changed, directory).of_message(actor.party, mentions or [], answers=answers)
+    news = News(task=changed, actor=actor, text=entry.content or "(a file)", entry=entry)
+    return tell(tx, access, news, recipients, rules)
+
+
+def read_thread(tx: Tx, access: Access, task_id: str, *, limit: int, before: int | None = None) -> Thread:
+    """Return the newest messages of a thread below a number."""
+    task, _ = readable_task(tx, access, task_id)
+    entries = entries_of_task(tx, access, task.id, "thread", limit=limit, before=before)
+    parties = [party for party in store.parties_of(tx, access, task.id) if party.seen_seq]
+    running = [run for run in notice_store.live_runs_of_task(tx, access, task.id) if run.state == "running"]
+    return Thread(
+        messages=thread_messages(tx, access, entries, Directory(tx, access)),
+        seen_by=[Seen(kind=one.kind, id=one.party_id, seq=one.seen_seq, at=iso(one.seen_at)) for one in parties],
+        typing=[Typing(agent_id=run.agent_id, run_id=run.id, since=iso(run.started_at)) for run in running],
+    )
+
+
+def read_history(tx: Tx, access: Access, task_id: str, *, message_limit: int, activity_limit: int) -> TaskHistory:
+    """Return a task with what was said, oldest first, and what was done, newest first."""
+    task, _ = readable_task(tx, access, task_id)
+    messages = entries_of_task(tx, access, task.id, "thread", limit=message_limit)
+    activities = entries_of_task(tx, access, task.id, "activities", limit=activity_limit)
+    return TaskHistory(
+        task=task_shape(tx, access, task),
+        messages=thread_messages(tx, access, messages, Directory(tx, access)),
+        activities=[activity_shape(entry) for entry in reversed(activities)],
+        meta=AppliedLimits(message_limit_applied=message_limit, activity_limit_applied=activity_limit),
+    )
+
+
+def mark_read(tx: Tx, access: Access, task_id: str, seq: int) -> None:
+    """Record that the caller has read a thread up to a number."""
+    task, actor = readable_task(tx, access, task_id, hold=True)
+    newest = entries_of_task(tx, access, task.id, "thread", limit=1)
+    upto = min(seq, newest[-1].seq if newest else 0)
+    if upto > 0:
+        store.mark_seen(tx, access, task.id, *actor.party, upto)
+        publish(tx, access, "task.updated", task, seenBy={"kind": actor.party[0], "id": actor.party[1], "seq": upto})
