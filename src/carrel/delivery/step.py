@@ -223,4 +223,7 @@ def _write_result(tx: Tx, snapshot: Snapshot, call: Entry, text: str, result: Re
     write(tx, snapshot.access, snapshot.run, snapshot.session, "toolResult", text, details)
     if isinstance(result.ends, NeedsInput):
         asked = result.ends.question
-        write(tx, snapshot.access, snapshot.run, snapshot.session, "assistant", asked, {"question": True})
+        view = view_of_reply(snapshot.run)
+        write(
+            tx, snapshot.access, snapshot.run, snapshot.session, "assistant", asked, {"question": True}, task_view=view
+        )

@@ -155,19 +155,19 @@ def first_entry_since(tx: Tx, access: Access, at: int) -> int:
 
 
 def attached_in_lane(tx: Tx, access: Access, key: str) -> list[str]:
-    """Return the ids of all files that came with a lane's entries, across its generations."""
+    """Return the ids of all files that go with a lane's entries, across its generations."""
     return _attached(tx, access, "key", key)
 
 
 def attached_in_session(tx: Tx, access: Access, session_id: str) -> list[str]:
-    """Return the ids of all files that came with one generation's entries."""
+    """Return the ids of all files that go with one generation's entries."""
     return _attached(tx, access, "session_id", session_id)
 
 
 def _attached(tx: Tx, access: Access, column: str, value: str) -> list[str]:
     sql = (
         f"SELECT attachment_ids FROM entries WHERE account_id = :account AND {column} = :value "
-        "AND attachment_ids <> '[]'"
+        "AND attachment_ids <> '[]' AND task_view IS NULL"
     )
     return [name for row in tx.all(sql, access, value=value) for name in _ids(row[0])]
 
@@ -179,13 +179,20 @@ def session_has_entries(tx: Tx, access: Access, session_id: str, count: int) -> 
 
 
 def delete_lane_entries(tx: Tx, access: Access, key: str) -> int:
-    """Delete a lane's transcript, across its generations."""
-    return tx.run("DELETE FROM entries WHERE account_id = :account AND key = :key", access, key=key)
+    """Delete a lane's transcript, across its generations; what was said in the thread of a task stays there."""
+    return _delete_entries(tx, access, "key", key)
 
 
 def delete_session_entries(tx: Tx, access: Access, session_id: str) -> int:
-    """Delete one generation's transcript."""
-    return tx.run("DELETE FROM entries WHERE account_id = :account AND session_id = :id", access, id=session_id)
+    """Delete one generation's transcript; what was said in the thread of a task stays there."""
+    return _delete_entries(tx, access, "session_id", session_id)
+
+
+def _delete_entries(tx: Tx, access: Access, column: str, value: str) -> int:
+    of_it = f"WHERE account_id = :account AND {column} = :value"
+    # The thread belongs to the task, not to the session in which a message of it was written.
+    tx.run(f"UPDATE entries SET key = NULL, session_id = NULL {of_it} AND task_view IS NOT NULL", access, value=value)
+    return tx.run(f"DELETE FROM entries {of_it}", access, value=value)
 
 
 def events_after(tx: Tx, access: Access, after: int, *, limit: int) -> list[Event]:

@@ -60,15 +60,17 @@ def save_task(tx: Tx, access: Access, task: Task) -> Task:
 
 
 def tasks_newest_first(
-    tx: Tx, access: Access, wanted: TaskFilter, *, before: str | None, limit: int, spaces: tuple[str, ...] = ("*",)
+    tx: Tx, access: Access, wanted: TaskFilter, *, before: tuple[int, str] | None, limit: int,
+    spaces: tuple[str, ...] = ("*",),
 ) -> list[Task]:  # fmt: skip
-    """Return tasks of those spaces below an id, newest first."""
+    """Return tasks of those spaces, newest first, below the (time of creation, id) of another."""
     rules, values = _conditions(wanted)
     if before is not None:
-        rules.append("id < :before")
-        values["before"] = before
+        rules.append("(created_at < :before OR (created_at = :before AND id < :before_id))")
+        values |= {"before": before[0], "before_id": before[1]}
     in_spaces, named = _in_spaces(spaces)
-    sql = f"{_SELECT} AND {' AND '.join(['is_chat = 0', in_spaces, *rules])} ORDER BY id DESC LIMIT :limit"
+    where = " AND ".join(["is_chat = 0", in_spaces, *rules])
+    sql = f"{_SELECT} AND {where} ORDER BY created_at DESC, id DESC LIMIT :limit"
     return _TASKS.rows(tx.all(sql, access, limit=limit, **values, **named))
 
 

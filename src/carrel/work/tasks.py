@@ -228,8 +228,10 @@ def _check_metadata(metadata: dict[str, object]) -> None:
         raise Refusal(Code.TOO_LONG, message, field="metadata")
 
 
-def list_tasks(tx: Tx, access: Access, wanted: TaskFilter, *, before: str | None, limit: int) -> list[Task]:
-    """Return the tasks that the caller may read below an id, newest first."""
+def list_tasks(
+    tx: Tx, access: Access, wanted: TaskFilter, *, before: tuple[int, str] | None, limit: int
+) -> list[Task]:  # fmt: skip
+    """Return the tasks that the caller may read, newest first, below the (time of creation, id) of another."""
     actor = actor_of(tx, access)
     if "*" in actor.spaces or actor.kind != "agent" or actor.is_orchestrator:
         spaces = ("*",) if actor.is_orchestrator else actor.spaces
@@ -241,7 +243,7 @@ def list_tasks(tx: Tx, access: Access, wanted: TaskFilter, *, before: str | None
         found += [task for task in page if may_read(tx, access, actor, task)]
         if len(page) < limit:
             break
-        before = page[-1].id
+        before = (page[-1].created_at, page[-1].id)
     return found[:limit]
 
 

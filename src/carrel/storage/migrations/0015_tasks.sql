@@ -36,7 +36,8 @@ CREATE TABLE tasks (
     FOREIGN KEY (account_id, parent_id) REFERENCES tasks (account_id, id)
 );
 CREATE INDEX tasks_by_change ON tasks (account_id, seq);
-CREATE INDEX tasks_by_status ON tasks (account_id, status, id);
+CREATE INDEX tasks_by_age ON tasks (account_id, created_at, id);
+CREATE INDEX tasks_by_status ON tasks (account_id, status, created_at, id);
 CREATE UNIQUE INDEX tasks_one_chat ON tasks (account_id) WHERE is_chat = 1;
 
 -- Everyone who has to do with a task: a person (`user`, by mailbox) or an agent.
