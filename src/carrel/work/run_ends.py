@@ -102,8 +102,11 @@ def handle_end(tx: Tx, run: Run, task: Task, rules: Rules) -> None:
 
 
 def _reply(tx: Tx, run: Run) -> Entry | None:
-    """The message of the thread that a run has left."""
+    """The reply that a run has left in the thread; a question to a person is not one."""
     if run.state != "completed":
         return None
-    entries = entries_of_run(tx, run.access, run.id)
-    return next((one for one in reversed(entries) if one.role == "assistant" and one.task_view == "thread"), None)
+    said = [one for one in entries_of_run(tx, run.access, run.id) if one.role == "assistant"]
+    newest = said[-1] if said else None
+    if newest is None or newest.task_view != "thread" or (newest.details or {}).get("question"):
+        return None
+    return newest
