@@ -15,6 +15,8 @@ from carrel.kernel.limits import AGENT_ID_CHARS_MAX
 
 # The grammar of the id in a key.
 LANE_ID = r"[A-Za-z0-9_.@-]{1,128}"
+# The id that a client may choose for what it creates.
+CLIENT_ID = r"[A-Za-z0-9][A-Za-z0-9_.-]{0,127}"
 # The grammar of an agent's id.
 AGENT_ID = rf"[a-z0-9][a-z0-9_-]{{0,{AGENT_ID_CHARS_MAX - 1}}}"
 _AGENT = re.compile(AGENT_ID)
@@ -55,6 +57,7 @@ class Grammar:
     CONVERSATION_KEY = CONVERSATION_KEY
     NEW_CONVERSATION_KEY = NEW_CONVERSATION_KEY
     LANE_ID = LANE_ID
+    CLIENT_ID = CLIENT_ID
     SESSION_RESTS = SESSION_RESTS
 
 

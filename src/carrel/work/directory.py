@@ -5,7 +5,7 @@ from functools import cached_property
 from carrel.access import User, account_of, every_user
 from carrel.agents import Agent, account_settings, every_agent
 from carrel.journal import OWNERS
-from carrel.kernel import Access, invalid
+from carrel.kernel import Access, Refusal, invalid
 from carrel.storage import Tx
 from carrel.work.mentions import Mentionable
 from carrel.work.model import PartyKind
@@ -66,6 +66,15 @@ class Directory:
         if name == OWNERS:
             return OWNERS
         raise invalid(field, f"There is no user '{name[:80]}' in this account.")
+
+    def party_id(self, name: str) -> str:
+        """Return the id of the agent, else the user, with an id or slug; what names nobody stays as it is."""
+        for find in (self.agent_id, self.user_id):
+            try:
+                return find(name, "")
+            except Refusal:
+                continue
+        return name
 
     def parties(self, slugs: tuple[str, ...], field: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Return the ids of the agents and of the users that slugs name; an agent wins over a user."""

@@ -12,6 +12,7 @@ from carrel.kernel import Code, Refusal, invalid
 from carrel.kernel.limits import (
     BLOCKED_REASON_CHARS_MAX,
     TASK_DESCRIPTION_CHARS_MAX,
+    TASK_TAG_CHARS_MAX,
     TASK_TAGS_MAX,
     TASK_TITLE_CHARS_MAX,
 )
@@ -49,8 +50,12 @@ _BOARD: dict[str, BoardStatus] = {
 }
 PRIORITIES = ("critical", "high", "medium", "low", "lowest")
 DEFAULT_PRIORITY = 3
+# Every spelling of a status that is understood.
+STATUS_WORDS = (*MOVES, "todo", "doing")
 DEFAULT_SPACE = "space-default"
 CHAT_TAG: Final = "system:orchestrator-chat"
+# What stands for the orchestrator chat where a task's id is expected.
+CHAT_NAME: Final = "orchestrator-chat"
 REASON_NOT_GIVEN = "not given"
 
 
@@ -185,6 +190,12 @@ def read_status(spelling: str, *, has_assignee: bool, first: bool = False) -> St
     return meant  # type: ignore[return-value]
 
 
+def statuses_meant(spelling: str) -> tuple[Status, ...]:
+    """Return the statuses that a spelling asks for in a list: `todo` and `doing` are two each."""
+    meant = tuple(status for status in MOVES if spelling in (status, _BOARD[status]))
+    return meant or (read_status(spelling, has_assignee=False),)  # type: ignore[return-value]
+
+
 def read_priority(given: int | str) -> int:
     """Return the priority, 1 (highest) to 5, that a number or a word means."""
     if isinstance(given, str) and given.lower() in PRIORITIES:
@@ -212,6 +223,8 @@ def check_texts(
     if not isinstance(tags, UnsetType):
         if len(tags) > TASK_TAGS_MAX:
             raise Refusal(Code.LIMIT_REACHED, f"A task has at most {TASK_TAGS_MAX} tags.", field="tags")
+        if any(len(tag) > TASK_TAG_CHARS_MAX for tag in tags):
+            raise Refusal(Code.TOO_LONG, f"A tag has at most {TASK_TAG_CHARS_MAX} characters.", field="tags")
         if CHAT_TAG in tags:
             raise invalid("tags", f"{CHAT_TAG} is reserved; choose another tag.")
 

@@ -21,6 +21,7 @@ from carrel.work.model import (
     illegal,
     path,
     read_status,
+    statuses_meant,
 )
 from carrel.work.notices import News, tell
 from carrel.work.permissions import Actor, readable_task
@@ -56,8 +57,7 @@ def move_held(
     """Move a locked task for an actor."""
     has_assignee = bool(store.assignees_of(tx, access, [task.id]))
     after = read_status(to, has_assignee=has_assignee)
-    if expected is not None and read_status(expected, has_assignee=has_assignee) != task.status:
-        raise Refusal(Code.CONFLICT, f"The task is {task.status}, not {expected}.", details={"status": task.status})
+    require_expected(task, expected)
     actor.require("archive" if after == "archived" else "change")
     if after == task.status:
         return Moved(task=task, changed=False)
@@ -68,6 +68,12 @@ def move_held(
     check_texts("-", "", reason, ())
     _require_needs(tx, access, task, way, reason, has_assignee=has_assignee)
     return enter_status(tx, access, actor, task, after, rules, reason=reason)
+
+
+def require_expected(task: Task, expected: str | None) -> None:
+    """Refuse a change that was made for another status than the task has."""
+    if expected is not None and task.status not in statuses_meant(expected):
+        raise Refusal(Code.CONFLICT, f"The task is {task.status}, not {expected}.", details={"status": task.status})
 
 
 def refuse_chat(task: Task) -> None:

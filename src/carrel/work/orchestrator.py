@@ -4,11 +4,11 @@ from msgspec import Struct
 
 from carrel.access import account_of, hold_account, update_account
 from carrel.agents import AccountChanged, account_settings
-from carrel.kernel import Access
+from carrel.kernel import Access, not_found
 from carrel.kernel.limits import OVERVIEW_TASKS_MAX, OVERVIEW_TOP_TASKS
 from carrel.storage import Tx
 from carrel.work import store
-from carrel.work.model import CHAT_TAG, DEFAULT_PRIORITY, DEFAULT_SPACE, Status, Task, TaskFilter
+from carrel.work.model import CHAT_NAME, CHAT_TAG, DEFAULT_PRIORITY, DEFAULT_SPACE, Status, Task, TaskFilter
 
 _OPEN: tuple[Status, ...] = ("inbox", "assigned", "in_progress", "review", "blocked")
 
@@ -27,11 +27,28 @@ def follow_account(tx: Tx, changed: AccountChanged) -> None:
     orchestrator = settings["orchestratorAgentId"]
     if orchestrator is None:
         return
-    chat = store.chat_task(tx, access) or _make_chat(tx, access)
+    chat = open_chat(tx, access)
     store.subscribe(tx, access, chat.id, "agent", orchestrator)
+
+
+def open_chat(tx: Tx, access: Access) -> Task:
+    """Return the account's orchestrator chat; it is made where there is none."""
+    chat = store.chat_task(tx, access) or _make_chat(tx, access)
+    settings = account_settings(account_of(tx, access))
     if settings["orchestratorChatTaskId"] != chat.id:
         account = hold_account(tx, access)
         update_account(tx, access, account.name, account.settings | {"orchestratorChatTaskId": chat.id})
+    return chat
+
+
+def named_task(tx: Tx, access: Access, name: str) -> str:
+    """Return the id of a task that is named: `orchestrator-chat` is the chat, while there is an orchestrator."""
+    if name != CHAT_NAME:
+        return name
+    settings = account_settings(account_of(tx, access))
+    if settings["orchestratorAgentId"] is None or settings["orchestratorChatTaskId"] is None:
+        raise not_found("task")
+    return str(settings["orchestratorChatTaskId"])
 
 
 def _make_chat(tx: Tx, access: Access) -> Task:

@@ -11,6 +11,7 @@ from carrel.kernel import Access, Code, Refusal, not_found
 from carrel.storage import Tx
 from carrel.work import store
 from carrel.work.model import AGENT_STATUSES, PartyKind, Task
+from carrel.work.orchestrator import named_task
 
 Action = Literal["create", "change", "assign", "message", "archive", "reopen", "stop", "request"]
 
@@ -178,7 +179,7 @@ def may_read(tx: Tx, access: Access, actor: Actor, task: Task) -> bool:
 def readable_task(tx: Tx, access: Access, task_id: str, *, hold: bool = False) -> tuple[Task, Actor]:
     """Return a task that the caller may read, locked with `hold`, and the caller; one it may not read is not found."""
     actor = actor_of(tx, access)
-    task = (store.hold_task if hold else store.task_by_id)(tx, access, task_id)
+    task = (store.hold_task if hold else store.task_by_id)(tx, access, named_task(tx, access, task_id))
     if task is None or not may_read(tx, access, actor, task):
         raise not_found("task")
     return task, actor

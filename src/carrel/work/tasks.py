@@ -1,9 +1,11 @@
 """Creating, changing, finding and ordering tasks."""
 
+import re
+
 import msgspec
 from msgspec import UNSET, Struct, UnsetType, structs
 
-from carrel.kernel import Access, Code, Refusal, invalid, not_found
+from carrel.kernel import Access, Code, Grammar, Refusal, invalid, not_found
 from carrel.kernel.limits import TASK_DEPENDENCIES_MAX, TASK_METADATA_BYTES_MAX
 from carrel.runs import Rules
 from carrel.storage import Tx
@@ -12,6 +14,7 @@ from carrel.work.activities import publish, record
 from carrel.work.assignments import Parties, assign, named_parties, replace_assignees
 from carrel.work.directory import Directory
 from carrel.work.model import (
+    CHAT_NAME,
     DEFAULT_SPACE,
     REASON_NOT_GIVEN,
     NewTask,
@@ -21,10 +24,12 @@ from carrel.work.model import (
     check_texts,
     read_priority,
     read_status,
+    statuses_meant,
 )
-from carrel.work.moves import Moved, enter_status, move_held, refuse_chat
+from carrel.work.moves import Moved, enter_status, move_held, refuse_chat, require_expected
 from carrel.work.permissions import Actor, actor_of, may_read, readable_task
 
+_ID = re.compile(Grammar.CLIENT_ID)
 # What a change may set without any rule beyond its size.
 _PLAIN = ("title", "description", "tags", "due_date", "snoozed_until", "pinned", "color", "sort_index", "metadata")
 
@@ -35,6 +40,7 @@ def create_task(tx: Tx, access: Access, new: NewTask, rules: Rules) -> Task:
     actor.require("create")
     check_texts(new.title, new.description, new.blocked_reason, new.tags)
     _check_metadata(new.metadata)
+    _check_id(new.id)
     directory = Directory(tx, access)
     parties = named_parties(directory, new.assigned_agent_ids, new.assigned_user_ids)
     if parties:
@@ -53,6 +59,14 @@ def create_task(tx: Tx, access: Access, new: NewTask, rules: Rules) -> Task:
     if status != task.status:
         task = enter_status(tx, access, actor, task, status, rules, reason=new.blocked_reason, quiet=True).task
     return task
+
+
+def _check_id(task_id: str | None) -> None:
+    if task_id is not None and (task_id == CHAT_NAME or not _ID.fullmatch(task_id)):
+        message = (
+            "An id begins with a letter or digit and has at most 128 letters, digits, hyphens, dots or underscores"
+        )
+        raise invalid("id", f"{message}; {CHAT_NAME} is reserved.")
 
 
 def _require_first(status: str, new: NewTask, parties: Parties) -> None:
@@ -103,8 +117,7 @@ def change_task(
     task, actor = readable_task(tx, access, task_id, hold=True)
     actor.require("change")
     refuse_chat(task)
-    if expected is not None and task.status != read_status(expected, has_assignee=True):
-        raise Refusal(Code.CONFLICT, f"The task is {task.status}, not {expected}.", details={"status": task.status})
+    require_expected(task, expected)
     check_texts(change.title, change.description, change.blocked_reason, change.tags)
     changed = _change_fields(tx, access, actor, task, change)
     changed = _change_assignees(tx, access, actor, changed, change, rules)
@@ -233,6 +246,8 @@ def list_tasks(
 ) -> list[Task]:  # fmt: skip
     """Return the tasks that the caller may read, newest first, below the (time of creation, id) of another."""
     actor = actor_of(tx, access)
+    if wanted.assignee_id is not None:
+        wanted = structs.replace(wanted, assignee_id=Directory(tx, access).party_id(wanted.assignee_id))
     if "*" in actor.spaces or actor.kind != "agent" or actor.is_orchestrator:
         spaces = ("*",) if actor.is_orchestrator else actor.spaces
         return store.tasks_newest_first(tx, access, wanted, before=before, limit=limit, spaces=spaces)
@@ -271,7 +286,7 @@ def reorder_tasks(tx: Tx, access: Access, order: Order) -> None:
             raise not_found("task")
         if order.topic_id is not None and task.topic_id != order.topic_id:
             raise invalid("orderedIds", f"{task_id} does not belong to that topic.")
-        if order.status is not None and task.status != read_status(order.status, has_assignee=True):
+        if order.status is not None and task.status not in statuses_meant(order.status):
             raise invalid("orderedIds", f"{task_id} does not have that status.")
     indexes = sorted(task.sort_index for task in tasks.values())
     for task_id, index in zip(dict.fromkeys(order.ordered_ids), indexes, strict=True):

@@ -1,0 +1,161 @@
+"""What callers send about tasks, and how the room that decides about them reads it."""
+
+from typing import Annotated, Any
+
+from msgspec import UNSET, Meta, UnsetType, field, structs
+
+from carrel.kernel import Grammar, invalid
+from carrel.kernel.limits import (
+    ATTACHMENTS_MAX,
+    BLOCKED_REASON_CHARS_MAX,
+    MESSAGE_CHARS_MAX,
+    NAME_CHARS_MAX,
+    TASK_DEPENDENCIES_MAX,
+    TASK_DESCRIPTION_CHARS_MAX,
+    TASK_LIST_ROWS_MAX,
+    TASK_PARTIES_MAX,
+    TASK_TAG_CHARS_MAX,
+    TASK_TAGS_MAX,
+    TASK_TITLE_CHARS_MAX,
+)
+from carrel.surfaces.api.cursors import read_moment
+from carrel.surfaces.api.endpoint import In
+from carrel.surfaces.api.fields import Moment
+from carrel.surfaces.http.described import NO_NUL, SOME_TEXT
+from carrel.work import PRIORITIES, STATUS_WORDS, NewTask, TaskChange
+
+
+def _up_to(chars_max: int, pattern: str = NO_NUL) -> Meta:
+    return Meta(extra_json_schema={"maxLength": chars_max, "pattern": pattern})
+
+
+def _at_most(items_max: int) -> Meta:
+    return Meta(extra_json_schema={"maxItems": items_max})
+
+
+# The room below checks all of these, with codes and sentences of its own; the document says what it accepts.
+TaskId = Annotated[str, Meta(extra_json_schema={"pattern": f"^{Grammar.CLIENT_ID}$"})]
+Title = Annotated[str, _up_to(TASK_TITLE_CHARS_MAX, SOME_TEXT)]
+Description = Annotated[str, _up_to(TASK_DESCRIPTION_CHARS_MAX)]
+Reason = Annotated[str, _up_to(BLOCKED_REASON_CHARS_MAX)]
+Content = Annotated[str, _up_to(MESSAGE_CHARS_MAX)]
+StatusWord = Annotated[str, Meta(extra_json_schema={"enum": list(STATUS_WORDS)})]
+Priority = Annotated[
+    int | str, Meta(extra_json_schema={"anyOf": [{"enum": list(range(1, 6))}, {"enum": list(PRIORITIES)}]})
+]
+Name = Annotated[str, Meta(max_length=NAME_CHARS_MAX)]
+Tags = Annotated[tuple[Annotated[str, _up_to(TASK_TAG_CHARS_MAX)], ...], _at_most(TASK_TAGS_MAX)]
+Names = Annotated[tuple[Name, ...], _at_most(TASK_PARTIES_MAX)]
+Dependencies = Annotated[tuple[Name, ...], _at_most(TASK_DEPENDENCIES_MAX)]
+
+
+class TaskBody(In, frozen=True, kw_only=True):
+    """A new task; only the title is required. Agents and people are named by id or slug."""
+
+    title: Title
+    id: TaskId | None = None
+    description: Description = ""
+    status: StatusWord | None = None
+    blocked_reason: Reason | None = None
+    priority: Priority = 3
+    tags: Tags | UnsetType = UNSET
+    labels: Tags | UnsetType = UNSET
+    topic_id: Name | None = None
+    space_id: Name | None = None
+    parent_id: Name | None = None
+    dependencies: Dependencies = ()
+    assigned_agent_ids: Names = ()
+    assigned_user_ids: Names = ()
+    due_date: Moment | None = None
+    snoozed_until: Moment | None = None
+    pinned: bool = False
+    color: Name | None = None
+    metadata: dict[str, Any] = field(default_factory=dict)
+
+
+class TaskPatch(In, frozen=True, kw_only=True):
+    """Changes of a task; fields left out stay as they are. Lists replace what was there."""
+
+    title: Title | UnsetType = UNSET
+    description: Description | UnsetType = UNSET
+    status: StatusWord | UnsetType = UNSET
+    expected_status: StatusWord | None = None
+    blocked_reason: Reason | UnsetType | None = UNSET
+    priority: Priority | UnsetType = UNSET
+    tags: Tags | UnsetType = UNSET
+    labels: Tags | UnsetType = UNSET
+    topic_id: Name | UnsetType | None = UNSET
+    space_id: Name | UnsetType = UNSET
+    parent_id: Name | UnsetType | None = UNSET
+    dependencies: Dependencies | UnsetType = UNSET
+    assigned_agent_ids: Names | UnsetType = UNSET
+    assigned_user_ids: Names | UnsetType = UNSET
+    due_date: Moment | UnsetType | None = UNSET
+    snoozed_until: Moment | UnsetType | None = UNSET
+    pinned: bool | UnsetType = UNSET
+    color: Name | UnsetType | None = UNSET
+    sort_index: float | UnsetType = UNSET
+    metadata: dict[str, Any] | UnsetType = UNSET
+
+
+class StatusBody(In, frozen=True, kw_only=True):
+    """A status to move to: one step of the table, or `done` and others by their own rules."""
+
+    status: StatusWord
+    blocked_reason: Reason | None = None
+    expected_status: StatusWord | None = None
+
+
+class AssignBody(In, frozen=True, kw_only=True):
+    """Who is assigned, or with `remove` taken off; by id or slug."""
+
+    agent_ids: Names = ()
+    user_ids: Names = ()
+    remove: bool = False
+
+
+class MessageBody(In, frozen=True, kw_only=True):
+    """A message to a task's thread."""
+
+    content: Content
+    attachment_ids: Annotated[tuple[Name, ...], _at_most(ATTACHMENTS_MAX)] = ()
+
+
+class OrderBody(In, frozen=True, kw_only=True):
+    """Tasks in their new order, optionally all of one topic or status."""
+
+    ordered_ids: Annotated[tuple[Name, ...], Meta(max_length=TASK_LIST_ROWS_MAX)]
+    topic_id: Name | None = None
+    status: StatusWord | None = None
+
+
+class SeenBody(In, frozen=True, kw_only=True):
+    """The number of the newest message that was read."""
+
+    seq: Annotated[int, Meta(ge=0, lt=1 << 62)]
+
+
+def new_task(body: TaskBody) -> NewTask:
+    """Return the task that a body asks for."""
+    return NewTask(**_read(body))
+
+
+def task_change(body: TaskPatch) -> TaskChange:
+    """Return the change that a body asks for."""
+    fields = _read(body)
+    fields.pop("expected_status")
+    return TaskChange(**fields)
+
+
+def _read(body: TaskBody | TaskPatch) -> dict[str, Any]:
+    """Return the fields of a body as the room below calls and spells them."""
+    fields = structs.asdict(body)
+    labels, tags = fields.pop("labels"), fields.pop("tags")
+    if labels is not UNSET and tags is not UNSET:
+        raise invalid("labels", "labels is another name for tags; send one of them.")
+    if (labels, tags) != (UNSET, UNSET):
+        fields["tags"] = labels if tags is UNSET else tags
+    for name, wire in (("due_date", "dueDate"), ("snoozed_until", "snoozedUntil")):
+        if isinstance(fields[name], str):
+            fields[name] = read_moment(wire, fields[name])
+    return fields
