@@ -18,6 +18,7 @@ from carrel.kernel import Access, SessionKey, system_access
 from carrel.monitoring import CallerRunFilter, RunFilter
 from carrel.sessions import LaneFilter
 from carrel.storage import Tx
+from carrel.work import TaskFilter
 from tests.harness.engine import Engine, lane_key, open_engine
 from tests.harness.twins import Values, copy_rows, every_row, remove_rows, rows_of, tables
 from tests.house.exceptions import STORE_SIGNATURES
@@ -39,12 +40,15 @@ COLUMNS: Values = {
     "call_id": "outside:1", "body": '{"model":"m"}', "role": "user", "actor_id": "system", "details": None,
     "attachment_ids": '["att"]', "provenance": '{"kind":"external_user"}',
 }  # fmt: skip
-UNSET = ("read_at", "revoked_at", "archived_at", "ended_at", "closed_at", "given_up", "lease_until")
+UNSET = ("read_at", "revoked_at", "archived_at", "ended_at", "closed_at", "given_up", "lease_until", "delivered_at")
 ARGUMENTS: Values = {
     "after": 0, "since": 0, "before": 1 << 60, "moment": 1 << 60, "at": 0, "upto": 1 << 60, "limit": 1_000, "but": "~",
     "keep": 0, "a2a": True, "head": True,
 }  # fmt: skip
-FILTERS = {RunFilter: RunFilter(), LaneFilter: LaneFilter(), CallerRunFilter: CallerRunFilter(agent_id="main")}
+FILTERS = {
+    RunFilter: RunFilter(), LaneFilter: LaneFilter(), CallerRunFilter: CallerRunFilter(agent_id="main"),
+    TaskFilter: TaskFilter(),
+}  # fmt: skip
 
 
 class Undo(Exception):
@@ -55,7 +59,8 @@ async def filled_account(engine: Engine) -> Access:
     """An account with at least one row in every table."""
     theirs = await engine.another_account("theirs")
     for name in ("ended", "running", "queued"):
-        await engine.say(lane_key(name), name, sender_id=f"sender-{name}", kind="a2a", access=theirs)
+        sent = {"sender_id": f"sender-{name}", "kind": "a2a", "task_id": "their_task"}
+        await engine.say(lane_key(name), name, access=theirs, **sent)
     for held in await engine.take(2):
         await engine.start_turn(held)
         if held.session_key == lane_key("ended"):
@@ -67,6 +72,7 @@ async def filled_account(engine: Engine) -> Access:
 def fill(tx: Tx, access: Access) -> None:
     run = next(run for run in rows_of(tx, access, "runs") if run["session_id"])
     known = {name: run[name] for name in ("account_id", "key", "session_id", "agent_id")}
+    known["task_id"] = known["depends_on"] = rows_of(tx, access, "tasks")[0]["id"]
     known["token_id"] = rows_of(tx, access, "tokens")[0]["id"]
     for table, columns in tables().items():
         if not rows_of(tx, access, table):
@@ -106,6 +112,10 @@ def argument_from(parameter: inspect.Parameter, row: Values) -> object:
         return {"before": "~", "after": ""}[name] if "tuple" not in str(kind) else (1 << 60, "~")
     if name in ("ids", "session_ids", "run_ids"):
         return [row["id"]]
+    if name in ("task_ids", "others"):
+        return [row["task_id"]]
+    if name == "spaces":
+        return ("*",)
     if kind is bool and parameter.default is not inspect.Parameter.empty:
         return parameter.default
     found = row.get(name, row["id"] if kind is str else 1)

@@ -68,7 +68,7 @@ def test_a_session_of_the_near_server_is_one_session_of_the_far_one(
 ) -> None:
     gateway.script(text("One."), text("Two."), text("Elsewhere."))
     for session, words in (("first", "count"), ("first", "go on"), ("other", "count")):
-        ended = near.carrel("send", f"agent:main:task:task_{session}", words, "--wait", "20")
+        ended = near.carrel("send", f"agent:main:hook:{session}", words, "--wait", "20")
         assert ended.code == 0, ended.err
     keys = [request.headers["x-openclaw-session-key"] for request in gateway.requests]
     assert keys[0] == keys[1]

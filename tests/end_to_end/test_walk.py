@@ -26,27 +26,29 @@ def test_a_message_is_accepted_answered_streamed_and_explained(
     server: RunningServer, client: httpx.Client, gateway: ScriptedGateway
 ) -> None:
     gateway.script(calls(("session_status", {})), text("The report is written."))
-    with client.stream("GET", "/api/stream", params={"sessionKey": "agent:main:task:task_1"}) as refused:
+    with client.stream("GET", "/api/stream", params={"sessionKey": "agent:main:hook:report"}) as refused:
         assert refused.status_code == 404, "a lane without messages does not exist yet"
     with client.stream("GET", "/api/stream", params={"events": "run,session"}) as stream:
         events = events_of(stream)
         assert "seq" in next(events)
-        accepted = client.post("/api/runs", json={"agentId": "main", "taskId": "task_1", "message": "write the report"})
+        accepted = client.post(
+            "/api/runs", json={"sessionKey": "agent:main:hook:report", "message": "write the report"}
+        )
         assert accepted.status_code == 202
         run_id = accepted.json()["runId"]
-        assert accepted.json()["sessionKey"] == "agent:main:task:task_1"
+        assert accepted.json()["sessionKey"] == "agent:main:hook:report"
         seen = []
         for event in events:
             seen.append(event)
             if event["name"] == "run.completed":
                 break
     assert [event["name"] for event in seen] == ["run.queued", "run.started", "session.opened", "run.completed"]
-    assert all(event["sessionKey"] == "agent:main:task:task_1" for event in seen)
+    assert all(event["sessionKey"] == "agent:main:hook:report" for event in seen)
     assert seen[-1]["data"]["reply"] == "The report is written."
     run = client.get(f"/api/runs/{run_id}").json()["run"]
-    assert (run["state"], run["deliverySessionKey"]) == ("completed", "agent:main:task:task_1:v1")
+    assert (run["state"], run["deliverySessionKey"]) == ("completed", "agent:main:hook:report:v1")
     assert run["toolsCalled"] == ["session_status"]
-    history = client.get("/api/sessions/agent:main:task:task_1/history").json()["messages"]
+    history = client.get("/api/sessions/agent:main:hook:report/history").json()["messages"]
     assert [message["role"] for message in history if message["role"] != "toolCall"] == ["user", "assistant"]
     receipt = client.get(f"/api/runs/{run_id}/receipt", params={"body": 1}).json()
     assert [step["body"].encode() for step in receipt["steps"]] == [request.body for request in gateway.requests]

@@ -47,6 +47,7 @@ from carrel.runs.model import RUNS
 from carrel.runs.outcomes import settle, settle_and_claim
 from carrel.sessions import open_generation
 from carrel.storage import Database, Tx
+from tests.harness.tasks import ensure_task
 from tests.harness.watched_database import WatchedDatabase
 
 T = TypeVar("T")
@@ -118,8 +119,14 @@ class Engine:
         return await self.deliver(envelope(key, text, **more), access)
 
     async def deliver(self, sent: Envelope, access: Access | None = None) -> Run:
-        """Deliver an envelope."""
+        """Deliver an envelope; a task that it names is made first if there is none."""
+        await self.make_task(sent.task_id or sent.key.task_id, access)
         return await self.db.write(lambda tx: deliver(tx, access or self.access, sent, self.rules))
+
+    async def make_task(self, task_id: str | None, access: Access | None = None) -> None:
+        """Make a task in the inbox unless it exists."""
+        if task_id is not None:
+            await self.db.write(lambda tx: ensure_task(tx, access or self.access, task_id))
 
     async def take(self, limit: int = 1, *, worker: str = "worker-1", lease_ms: int = LEASE_MS) -> list[Claim]:
         """Claim what is due."""

@@ -155,10 +155,10 @@ class HttpServer(Server):
         if self.owner:
             self.other_owner = (await self.db.write(lambda tx: open_account(tx, "Other", "other")))[1]
 
-    def client(self, token: str | None = "", **headers: str) -> httpx.AsyncClient:
+    def client(self, token: str | None = "", **headers: str) -> "Client":
         """Return a client with a token, the owner's by default; None for a client without one."""
         bearer = {} if token is None else {"Authorization": f"Bearer {token or self.owner}"}
-        return httpx.AsyncClient(base_url=self.url, headers={**bearer, **headers}, timeout=SECONDS_MAX)
+        return Client(self, base_url=self.url, headers={**bearer, **headers}, timeout=SECONDS_MAX)
 
     async def access_of(self, token: str = "") -> Access:
         """Return the access that a token gives, the owner's by default."""
@@ -194,6 +194,19 @@ class HttpServer(Server):
             web.stopping.set()
             async with asyncio.timeout(SECONDS_MAX):
                 await serving
+
+
+class Client(httpx.AsyncClient):
+    """A client that can make the tasks it talks about, whatever its token may do."""
+
+    def __init__(self, server: HttpServer, **options: Any) -> None:
+        super().__init__(**options)
+        self._server = server
+
+    async def make_task(self, task_id: str) -> None:
+        """Make a task in the inbox of the client's account unless it exists."""
+        token = self.headers["Authorization"].removeprefix("Bearer ")
+        await self._server.make_task(task_id, await self._server.access_of(token))
 
 
 class _Web(uvicorn.Server):

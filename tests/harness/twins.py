@@ -2,6 +2,7 @@
 
 import functools
 from collections.abc import Callable
+from graphlib import TopologicalSorter
 from typing import Any
 
 import apsw
@@ -25,7 +26,11 @@ def tables() -> dict[str, dict[str, str]]:
     found: dict[str, dict[str, str]] = {}
     for table, column, kind in connection.execute(sql):
         found.setdefault(table, {})[column] = kind
-    return {table: columns for table, columns in found.items() if "account_id" in columns}
+    referenced = 'SELECT m.name, f."table" FROM sqlite_schema m JOIN pragma_foreign_key_list(m.name) f'
+    before: dict[str, set[str]] = {table: set() for table in found}
+    for table, other in connection.execute(referenced):
+        before[table] |= {other} - {table}
+    return {table: found[table] for table in TopologicalSorter(before).static_order() if "account_id" in found[table]}
 
 
 def rows_of(tx: Tx, access: Access, table: str) -> list[Values]:

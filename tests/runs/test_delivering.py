@@ -34,7 +34,7 @@ async def test_a_message_becomes_a_queued_run_with_everything_it_came_with(store
             text="hello", provenance=structs.replace(PERSON, actor="usr_1"), sender_id="m-1", attachments=(file,)
         )
         sent = Envelope(key=MAIN, message=said, channel="web", task_id="task_1", label="first", timeout_seconds=9)
-        run = await engine.db.write(lambda tx: deliver(tx, engine.access, sent, engine.rules))
+        run = await engine.deliver(sent)
         found = await engine.run(run.id)
         assert found == run
         assert (found.state, found.text, found.channel, found.task_id) == ("queued", "hello", "web", "task_1")

@@ -5,12 +5,12 @@ PRUNED = "the run it names may be pruned first, and SQLite cannot set one column
 ACTOR = "an actor is a token, a user, an agent or the system itself"
 SENDER = "a name that the sender chose; no row of ours has it"
 BOARD = "a name of the board, which has no tables yet"
+PARTY = "an agent or a person by mailbox; its kind says which"
 LISTED = "a JSON list of names; what needs them reads them by the account"
 OWN_NAME = "a part of the row's own name"
 
 # By table and column; `*` stands for every table.
 ONLY_NAMED = {
-    "*.task_id": BOARD,
     "*.topic_id": BOARD,
     "*.space_id": BOARD,
     "*.actor_id": ACTOR,
@@ -22,10 +22,12 @@ ONLY_NAMED = {
     "events.run_id": OUTLIVES,
     "events.agent_id": OUTLIVES,
     "events.recipient": OUTLIVES,
+    "events.task_id": OUTLIVES,
     "notifications.key": OUTLIVES,
     "notifications.run_id": OUTLIVES,
     "notifications.session_id": OUTLIVES,
     "notifications.entry_id": OUTLIVES,
+    "notifications.task_id": OUTLIVES,
     "notifications.recipient": "a person's id, or the mailbox that all owners share",
     "entries.run_id": "an entry is kept as long as its session, which is longer than its run",
     "entries.agent_id": "the lane of the entry has the agent; a check for every entry would only repeat the lane's",
@@ -47,6 +49,13 @@ ONLY_NAMED = {
     "exchanges.current_run_id": PRUNED,
     "schedules.key": "a schedule outlives its session and says so",
     "schedules.run_id": PRUNED,
+    "tasks.goal_id": BOARD,
+    "tasks.plan_id": BOARD,
+    "tasks.created_by": "the kind of who created it: a word, not a row",
+    "task_parties.party_id": PARTY,
+    "notices.author_id": PARTY,
+    "notices.entry_id": "the session of the entry it tells of may be pruned before its run",
+    "response_requests.run_id": PRUNED,
     "tokens.agent_ids": LISTED,
     "tokens.space_ids": LISTED,
 }

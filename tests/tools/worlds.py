@@ -25,6 +25,7 @@ from carrel.kernel.settings import (
 )
 from carrel.sessions import close_generation, insert_lane, open_generation
 from carrel.storage import Tx
+from tests.harness.tasks import ensure_task
 
 Mode = Literal["self", "tree", "agent", "all"]
 MODES: tuple[Mode, ...] = ("self", "tree", "agent", "all")
@@ -81,6 +82,8 @@ def _rest(n: int, chance: random.Random) -> str:
 
 def _make_lane(tx: Tx, access: Access, key: SessionKey, parent: str | None, chance: random.Random) -> WorldLane:
     insert_lane(tx, access, key, spawned_by=parent)
+    if key.task_id is not None:
+        ensure_task(tx, access, key.task_id)
     sessions: list[str] = []
     for _ in range(chance.choice([0, 1, 1, 2])):
         close_generation(tx, access, key, "reset")

@@ -27,14 +27,14 @@ async def test_the_official_client_works_over_stdio(tmp_path: Path, mode: str) -
     with servers_in(tmp_path) as start:
         server = start()
         with server.client() as owner:
-            owner.post("/api/runs", json={"message": "hello", "sessionKey": "agent:main:task:t1"}).raise_for_status()
-        where = started(server, "--session", "agent:main:task:t1")
+            owner.post("/api/runs", json={"message": "hello", "sessionKey": "agent:main:hook:t1"}).raise_for_status()
+        where = started(server, "--session", "agent:main:hook:t1")
         async with Client(where, mode=mode, read_timeout_seconds=WAIT_SECONDS_MAX) as client:
             assert client.protocol_version == ("2025-11-25" if mode == "legacy" else "2026-07-28")
             assert "session_status" in {tool.name for tool in (await client.list_tools()).tools}
             stood = await client.call_tool("session_status", {})
             refused = await client.call_tool("session_status", {"sessionKey": "agent:main:task:none"})
-        assert stood.structured_content["sessionKey"] == "agent:main:task:t1"
+        assert stood.structured_content["sessionKey"] == "agent:main:hook:t1"
         assert refused.is_error
 
 

@@ -100,7 +100,10 @@ async def test_a_browser_without_a_name_begins_a_session_with_every_line(client:
     assert one["sessionKey"] != two["sessionKey"]
 
 
-async def test_a_task_lane_is_spoken_in_without_being_put_in_front(client: httpx.AsyncClient) -> None:
+async def test_a_task_lane_is_spoken_in_without_being_put_in_front(
+    server: HttpServer, client: httpx.AsyncClient
+) -> None:
+    await server.make_task("task_1")
     first = await chat(client, "hello", **TAB)
     task = await chat(client, "about the task", sessionKey="agent:main:task:task_1", **TAB)
     assert (task["sessionId"], task["sessionKey"]) == ("task:task_1", "agent:main:task:task_1")

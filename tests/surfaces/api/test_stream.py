@@ -16,14 +16,13 @@ from carrel.surfaces.http import streaming
 from tests.harness.server import HttpServer, open_http_server
 from tests.requirements.mark import requirement
 from tests.surfaces.api.stream_client import Follower, follow
+from tests.surfaces.api_calls import start
 
 pytestmark = pytest.mark.anyio
 
 
 async def say(client: httpx.AsyncClient, text: str, **where: str) -> str:
-    answer = await client.post("/api/runs", json={"message": text, **where})
-    assert answer.status_code == 202, answer.text
-    return str(answer.json()["runId"])
+    return str((await start(client, text, **where))["runId"])
 
 
 async def finish(client: httpx.AsyncClient, text: str, **where: str) -> str:

@@ -1,0 +1,26 @@
+"""Tasks for tests that only need one to exist: lanes, runs and sessions name tasks."""
+
+from carrel.kernel import Access
+from carrel.storage import Tx
+from carrel.work.model import DEFAULT_PRIORITY, DEFAULT_SPACE, Task
+from carrel.work.store import insert_task
+
+
+def ensure_task(tx: Tx, access: Access, task_id: str) -> None:
+    """Make a task in the inbox unless it exists."""
+    task = Task(
+        id=task_id,
+        seq=tx.tick(),
+        space_id=DEFAULT_SPACE,
+        title=task_id,
+        description="",
+        status="inbox",
+        priority=DEFAULT_PRIORITY,
+        tags=(),
+        metadata={},
+        created_by="user",
+        created_at=tx.now,
+        updated_at=tx.now,
+        status_at=tx.now,
+    )
+    insert_task(tx, access, task)
