@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from msgspec import Struct
+
 from carrel.agents import store
 from carrel.agents.lookup import require_agent
 from carrel.agents.model import Agent, Profile
@@ -9,6 +11,14 @@ from carrel.journal import About, append_event, json_text
 from carrel.kernel import Access, Code, Refusal, invalid, is_agent_id, iso
 from carrel.storage import Tx
 from carrel.workspaces import require_inside
+
+
+class AgentChanged(Struct, frozen=True):
+    """An agent was created or changed; `before` is None for a new one."""
+
+    access: Access
+    agent: Agent
+    before: Agent | None = None
 
 
 def make_agent(tx: Tx, access: Access, agent_id: str, name: str, profile: Profile) -> Agent:
@@ -22,6 +32,7 @@ def make_agent(tx: Tx, access: Access, agent_id: str, name: str, profile: Profil
     )
     store.insert_agent(tx, access, agent)
     _append_updated(tx, access, agent)
+    tx.publish(AgentChanged(access, agent))
     return agent
 
 
@@ -33,11 +44,13 @@ def change_agent(tx: Tx, access: Access, agent: Agent) -> Agent:
         raise Refusal(
             Code.CONFLICT, f"'{agent.slug}' is or was a slug of agent {holder.id}; choose another.", field="slug"
         )
-    if agent.profile.workspace != require_agent(tx, access, agent.id).profile.workspace:
+    before = require_agent(tx, access, agent.id)
+    if agent.profile.workspace != before.profile.workspace:
         require_inside(agent.profile.workspace)
     store.update_agent(tx, access, agent)
     changed = require_agent(tx, access, agent.id)
     _append_updated(tx, access, changed)
+    tx.publish(AgentChanged(access, changed, before))
     return changed
 
 

@@ -1,7 +1,8 @@
 """Standing instructions: the text that every request begins with. Deterministic and versioned.
 
-Change a word here, or of what runs between two lanes are told (`exchange_words`), and PROFILE_VERSION must change with
-it; a test holds them together.
+There is one profile for each kind of run: on a task, of an assignment, in the orchestrator chat, in any other session,
+and of a heartbeat. Change a word here, or of what runs between two lanes are told (`exchange_words`), and
+PROFILE_VERSION must change with it; a test holds them together.
 """
 
 from hashlib import sha256
@@ -9,10 +10,21 @@ from hashlib import sha256
 from msgspec import Struct
 
 from carrel.agents import Agent
+from carrel.delivery.heading import Told
+from carrel.exchanges import HEARTBEAT_OK, NO_REPLY
 from carrel.kernel import SessionKey, one_line
 from carrel.tools import Tool
 
-PROFILE_VERSION = "2026-11-2"
+PROFILE_VERSION = "2026-11-3"
+
+
+class Scope(Struct, frozen=True, kw_only=True):
+    """What a run is about, as far as its instructions depend on it."""
+
+    key: SessionKey
+    task_id: str | None = None
+    told: Told | None = None
+    is_heartbeat: bool = False
 
 
 class Instructions(Struct, frozen=True):
@@ -23,12 +35,12 @@ class Instructions(Struct, frozen=True):
     sha256: str
 
 
-def standing_instructions(agent: Agent, key: SessionKey, tools: tuple[Tool, ...], briefing: str = "") -> Instructions:
-    """Return an agent's instructions for a session; `briefing` is for runs that another session caused."""
-    parts = [_identity(agent), _session(key), *([briefing] if briefing else []), _manner(), _capabilities(tools)]
-    if agent.profile.instructions_extra:
-        parts.append(agent.profile.instructions_extra.strip())
-    text = "\n\n".join(parts)
+def standing_instructions(agent: Agent, scope: Scope, tools: tuple[Tool, ...], briefing: str = "") -> Instructions:
+    """Return an agent's instructions for a run; `briefing` is for runs that another session caused."""
+    offered = frozenset(tool.name for tool in tools)
+    parts = [_identity(agent), *_profile(scope, offered), briefing, _manner(), _capabilities(tools)]
+    parts.append(agent.profile.instructions_extra.strip())
+    text = "\n\n".join(part for part in parts if part)
     return Instructions(PROFILE_VERSION, text, sha256(text.encode()).hexdigest())
 
 
@@ -45,15 +57,92 @@ def _identity(agent: Agent) -> str:
     return f"You are {one_line(agent.name)} (agent {agent.id}).{described}"
 
 
+def _profile(scope: Scope, offered: frozenset[str]) -> list[str]:
+    """What the kind of a run asks of it; tools are named only where they are offered."""
+    if scope.is_heartbeat:
+        return [_session(scope.key), _heartbeat(offered)]
+    if scope.task_id is None or scope.told is None:
+        return [_session(scope.key) + " Answer the newest message."]
+    task_id, told = one_line(scope.task_id), scope.told
+    if told.is_chat:
+        return [_task(task_id, told, offered), _coordination(offered)]
+    parts = [_task(task_id, told, offered), _status_rules(told, offered)]
+    if told.notice == "assignment":
+        parts.append(_assignment(told))
+    return parts
+
+
 def _session(key: SessionKey) -> str:
-    if key.task_id is not None:
-        return (
-            f"You work on task {one_line(key.task_id)} in a session of its own. Answer only the message at hand, and "
-            "use only what belongs to this task; nothing of other tasks is known here or may be assumed."
-        )
+    return f"You work in the session {key}. What is said elsewhere is not known here; do not pretend to remember it."
+
+
+def _task(task_id: str, told: Told, offered: frozenset[str]) -> str:
+    named = f"task {task_id}: {told.title}" if told.title else f"task {task_id}"
+    message = "message" if told.notice is None else "notification"
+    more = f" For more of it, call task_history with taskId {task_id}." if "task_history" in offered else ""
+    known = (
+        "what is said here, the overview of tasks, and what your tools return"
+        if told.is_chat
+        else "the history of this task; nothing of other tasks is known here or may be assumed"
+    )
     return (
-        f"You work in the session {key}. What is said elsewhere is not known here; do not pretend to remember it. "
-        "Answer the newest message."
+        f"You work on {named.rstrip('.')}. Answer only this {message}, and use only {known}.{more} If nothing is asked "
+        f"of you, answer {NO_REPLY} and nothing else."
+    )
+
+
+def _status_rules(told: Told, offered: frozenset[str]) -> str:
+    rules = []
+    if "task_status" in offered:
+        asking = ", or ask with request_input" if "request_input" in offered else ""
+        done = (
+            "Set done only from review, when nothing is left to do."
+            if told.may_finish
+            else "You may not set done: move the task to review when your work is ready, and say so."
+        )
+        rules = [
+            "Change the status with task_status before you say that it has changed.",
+            f"When you wait for a person, set it to blocked and give the reason{asking}.",
+            done,
+        ]
+    elif "request_input" in offered:
+        rules = ["When you wait for a person, ask with request_input."]
+    if "response_request" in offered:
+        rules.append("To hear from another agent, call response_request; a mention in your answer reaches nobody.")
+    return " ".join(rules)
+
+
+def _assignment(told: Told) -> str:
+    others = (
+        " Others are assigned too: agree with them who does what before you begin, and do only your part."
+        if told.has_co_assignees
+        else ""
+    )
+    return f"You were assigned to this task. Acknowledge that, say what you will do, and then start.{others}"
+
+
+def _coordination(offered: frozenset[str]) -> str:
+    def by(tool: str) -> str:
+        return f" with {tool}" if tool in offered else ""
+
+    return (
+        "This is the account's orchestrator chat. You only coordinate here: you give work to other agents"
+        f"{by('task_assign')}, follow it up and report, but do none of it yourself. Never assign yourself. Change the "
+        f"status of a task{by('task_status')} before you say that it has changed.\n"
+        "Keep this order:\n"
+        "1. Move a task to review before you ask anybody to review it.\n"
+        f"2. Ask reviewers{by('response_request')}, never by mentioning them: mentions reach nobody.\n"
+        f"3. Raise what must follow as tasks of its own{by('task_create')}.\n"
+        "4. Only then move the task to done."
+    )
+
+
+def _heartbeat(offered: frozenset[str]) -> str:
+    reading = next((f" Read them with {name}." for name in ("task_load", "task_history") if name in offered), "")
+    return (
+        "This is a heartbeat: nobody has written to you, and your answer is posted nowhere. The message names tasks in "
+        f"which something has changed.{reading} Do what is due; where a task waits for somebody else, leave it alone. "
+        f"If there is nothing to do, answer {HEARTBEAT_OK} and nothing else."
     )
 
 

@@ -9,14 +9,15 @@ import msgspec
 from msgspec import Struct
 
 from carrel.delivery.approvals import is_about_approval
-from carrel.delivery.prompt import Instructions, standing_instructions, with_request
+from carrel.delivery.heading import GAP
+from carrel.delivery.prompt import Instructions, Scope, standing_instructions, with_request
 from carrel.delivery.snapshot import BUILTIN, Snapshot
 from carrel.delivery.transcript import since_heard
 from carrel.journal import Entry
 from carrel.kernel import TurnExtras, clip
 from carrel.kernel.settings import DeliverySettings
 from carrel.records import Attachment
-from carrel.runs import Run, is_sender_call
+from carrel.runs import is_sender_call
 from carrel.tools import Tool
 
 Item = dict[str, Any]
@@ -72,7 +73,9 @@ def build_request(
     body: dict[str, Any] = {"model": model}
     if not inline:
         body["instructions"] = instructions.text
-    body["input"] = _as_text(items) if gateway.history == "gateway" and len(items) == 1 else items
+    # A gateway that translates takes the message out of its item.
+    as_text = gateway.history == "gateway" and len(items) == 1 and not snapshot.connection.gateway.translates
+    body["input"] = _as_text(items) if as_text else items
     body |= {
         "tools": [*(tool.function() for tool in tools), *extras.functions],
         "tool_choice": "auto",
@@ -87,11 +90,11 @@ def build_request(
     return Request(
         body=msgspec.json.encode(body),
         message_at=message_at,
-        is_request=_newest(own).provenance.kind in _REQUESTS,
+        is_request=_is_request(snapshot, _newest(own)),
         model=model,
         instructions=instructions,
         history_chars_max=history_chars_max,
-        shown_chars=sum(len(entry.content) for entry in (*own, *kept)),
+        shown_chars=_heading_chars(snapshot) + sum(len(entry.content) for entry in (*own, *kept)),
         history_shown=len(kept),
         history_omitted=omitted,
         only_talk=not any(added),
@@ -99,8 +102,25 @@ def build_request(
 
 
 def _instructions(snapshot: Snapshot, tools: tuple[Tool, ...]) -> Instructions:
-    standing = standing_instructions(snapshot.agent, snapshot.run.session_key, tools, snapshot.briefing)
+    scope = Scope(
+        key=snapshot.run.session_key,
+        task_id=snapshot.run.task_id,
+        told=snapshot.told,
+        is_heartbeat=snapshot.run.provenance_kind == "heartbeat",
+    )
+    standing = standing_instructions(snapshot.agent, scope, tools, snapshot.briefing)
     return with_request(standing, snapshot.extras.instructions)
+
+
+def _is_request(snapshot: Snapshot, newest: Entry) -> bool:
+    """Whether a person or a program wrote the message; of a notification, whether people wrote all of it."""
+    told = snapshot.told
+    by_people = newest.provenance.kind == "notification" and told is not None and told.by_people
+    return by_people or newest.provenance.kind in _REQUESTS
+
+
+def _heading_chars(snapshot: Snapshot) -> int:
+    return 0 if snapshot.told is None else len(snapshot.told.heading)
 
 
 def _options(snapshot: Snapshot) -> dict[str, Any]:
@@ -119,6 +139,7 @@ def _metadata(snapshot: Snapshot, instructions: Instructions) -> dict[str, str]:
         "runId": run.id,
         "sessionId": snapshot.session.id,
         "taskId": run.task_id,
+        "notificationId": run.source().notification_id or None,
         # The newest message: an answer has an id of its own.
         "messageId": next((entry.message_id for entry in reversed(heard) if entry.role == "user"), None),
         "deliveryInstructionProfileVersion": instructions.version,
@@ -137,7 +158,7 @@ def _within(snapshot: Snapshot, chars_max: int) -> tuple[list[Entry], list[Entry
     if snapshot.connection.settings.history == "gateway":
         earlier, unread = [], 0
     extras = snapshot.extras
-    left = chars_max - sum(len(entry.content) for entry in own)
+    left = chars_max - _heading_chars(snapshot) - sum(len(entry.content) for entry in own)
     if extras.before or extras.after:
         left -= len(msgspec.json.encode((extras.before, extras.after)))
     kept: list[Entry] = []
@@ -214,20 +235,24 @@ def _item(snapshot: Snapshot, settings: DeliverySettings, entry: Entry) -> Item:
                 return {"type": "message", "role": role, "content": [_text(entry.content)]}
             kept = snapshot.attachments
             files = [_file(kept[name]) for name in entry.attachment_ids if name in kept]
-            if entry.id == run.message_id:
+            is_message = entry.id == run.message_id
+            if is_message:
                 files += snapshot.extras.parts
-            text = _text(clip(entry.content, settings.input_chars_max))
+            head = _head(snapshot, whole=is_message)
+            text = _text(clip(entry.content, settings.input_chars_max - (len(head + GAP) if head else 0)))
             # The message is a part of its own and the last, so that nothing beside it can be mistaken for it.
-            return {"type": "message", "role": role, "content": [*files, *_anchors(run), text]}
+            return {"type": "message", "role": role, "content": [*files, *([_text(head)] if head else []), text]}
 
 
 def _text(text: str) -> Item:
     return {"type": "input_text", "text": text}
 
 
-def _anchors(run: Run) -> list[Item]:
-    """The ids that a task's message is tied to; a plain chat needs none."""
-    return [_text(f"[message {run.message_id} · task {run.task_id}]")] if run.task_id else []
+def _head(snapshot: Snapshot, *, whole: bool) -> str:
+    """What stands before a message about a task, and before an answer only the ids; a plain chat needs none."""
+    if snapshot.told is None:
+        return ""
+    return snapshot.told.heading if whole else snapshot.told.anchors
 
 
 def _file(attachment: Attachment) -> Item:
@@ -247,4 +272,4 @@ def _as_text(items: list[Item]) -> str | list[Item]:
     """One message as plain text, where it is nothing but text."""
     content = items[0]["content"]
     only_text = all(part["type"] == "input_text" for part in content)
-    return "\n\n".join(part["text"] for part in content) if only_text else items
+    return GAP.join(part["text"] for part in content) if only_text else items

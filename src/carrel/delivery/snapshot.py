@@ -6,6 +6,7 @@ from msgspec import Struct, structs
 
 from carrel.access import account_of
 from carrel.agents import Agent, agent_by_id
+from carrel.delivery.heading import Told, tell, told_before
 from carrel.delivery.transcript import message_entry
 from carrel.exchanges import briefing_of
 from carrel.gateway import Gateway
@@ -18,6 +19,7 @@ from carrel.runs import Claim, ClaimLost, Run, extras_of, run_by_id
 from carrel.sessions import Lane, Session, lane_of, next_session, open_session_of, session_by_id
 from carrel.storage import LongTx, Tx
 from carrel.tools import CATALOG, Caller, ToolServices, Toolset, run_caller, toolset_for
+from carrel.work import agent_actor, task_briefing
 
 BUILTIN = "builtin"
 
@@ -52,6 +54,8 @@ class Snapshot(Struct, frozen=True, kw_only=True):
     extras: TurnExtras
     # What the run is told when another session caused it.
     briefing: str
+    # What it is told about its task, the same in every step; None without a task.
+    told: Told | None
     address: str
 
 
@@ -86,9 +90,14 @@ def _read(tx: Tx, claim: Claim, services: ToolServices, connections: Mapping[str
     assert lane is not None, "a run always has a lane"
     session = _session(tx, access, run, lane, agent)
     unheard = run.session_id is None
-    own = [message_entry(run, session)] if unheard else entries_of_run(tx, access, run.id)
-    earlier, unread = talk_around_run(tx, access, session.id, run.id, limit=HISTORY_ROWS_MAX)
     as_agent = structs.replace(access, kind="run", actor_id=agent.id, agent_id=agent.id, run_id=run.id)
+    if unheard:
+        told = _tell(tx, run, as_agent, agent, services.settings.delivery.input_chars_max)
+        own = [message_entry(run, session, told)]
+    else:
+        own = entries_of_run(tx, access, run.id)
+        told = told_before(run, own)
+    earlier, unread = talk_around_run(tx, access, session.id, run.id, limit=HISTORY_ROWS_MAX)
     caller = run_caller(services, as_agent, agent, lane, run, session)
     attached = tuple(name for entry in own for name in entry.attachment_ids)
     slug = account_of(tx, access).slug
@@ -108,8 +117,19 @@ def _read(tx: Tx, claim: Claim, services: ToolServices, connections: Mapping[str
         attachments={kept.id: kept for kept in attachments_by_id(tx, access, attached)},
         extras=extras_of(tx, access, run.id) if run.extras else TurnExtras(),
         briefing=briefing_of(tx, run),
+        told=told,
         address=session.address + ("" if slug == DEFAULT_ACCOUNT_SLUG else f"@{slug}"),
     )
+
+
+def _tell(tx: Tx, run: Run, as_agent: Access, agent: Agent, chars_max: int) -> Told | None:
+    """What the run is told about its task; None where it has none, or where that is not in its account."""
+    briefing = task_briefing(tx, run)
+    if briefing is None:
+        return None
+    actor = agent_actor(tx, as_agent, agent)
+    may_finish = actor.is_orchestrator or (actor.flags is not None and actor.flags.can_mark_done)
+    return tell(briefing, run, chars_max, may_finish=may_finish)
 
 
 def _session(tx: Tx, access: Access, run: Run, lane: Lane, agent: Agent) -> Session:

@@ -12,6 +12,7 @@ from carrel.access import mint_run_token
 from carrel.delivery.approvals import APPROVAL, ASKS, decision_on, must_be_asked, question_of
 from carrel.delivery.call_arguments import forget_arguments, keep_arguments, kept_output
 from carrel.delivery.request import Request
+from carrel.delivery.silence import NO_REPLY_NOTE, is_silent
 from carrel.delivery.snapshot import Snapshot
 from carrel.delivery.store import StepRow, answer_step, insert_step, next_step, step_of, update_step
 from carrel.delivery.transcript import call_key, new_message, rounds_of, view_of_reply, write
@@ -37,7 +38,6 @@ from carrel.work import hear
 
 _log = getLogger("carrel.delivery")
 _TOO_MANY_ROUNDS = "tool_rounds_exceeded"
-NO_REPLY_NOTE = "no_reply"
 
 
 class Stale(Exception):
@@ -86,7 +86,7 @@ def _hear(tx: Tx, claim: Claim, snapshot: Snapshot) -> RequestedEnd | None:
         raise Stale
     end = fence(tx, claim)
     bind_session(tx, claim, session.id, session.generation)
-    append_entry(tx, claim.access, new_message(run, session))
+    append_entry(tx, claim.access, new_message(run, session, snapshot.told))
     _log.info(
         "turn_started",
         extra={"run_id": run.id, "session_key": run.key, "session_id": session.id, "generation": session.generation}
@@ -141,7 +141,7 @@ def keep_answer(
         replace_requested_end(tx, claim, structs.replace(end, said=text if text.strip() else ""))
         return end.outcome
     if not answer.calls:
-        if not text.strip():
+        if is_silent(snapshot.run, text):
             return Completed(reply="", note=answer.incomplete_reason or NO_REPLY_NOTE)
         view = view_of_reply(snapshot.run)
         write(tx, snapshot.access, snapshot.run, snapshot.session, "assistant", text, task_view=view)

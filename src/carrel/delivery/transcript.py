@@ -6,6 +6,7 @@ Everything is an entry of the run, written under its claim, so that a turn can b
 from typing import Any
 
 from carrel.delivery.approvals import is_about_approval
+from carrel.delivery.heading import Told
 from carrel.journal import Entry, NewEntry, TaskView, append_entry
 from carrel.kernel import Access, clip
 from carrel.kernel.limits import QUESTION_CHARS_MAX
@@ -14,26 +15,30 @@ from carrel.sessions import Session
 from carrel.storage import Tx
 
 
-def new_message(run: Run, session: Session) -> NewEntry:
-    """The entry of the message that a run brings."""
+def new_message(run: Run, session: Session, told: Told | None) -> NewEntry:
+    """The entry of the message that a run brings, with what the run is told about its task."""
+    author_kind = told.author_kind if told is not None and run.provenance_kind == "notification" else None
+    is_persons = run.provenance_kind == "external_user" or author_kind == "user"
     return run_entry(
         run,
         id=run.message_id,
         type="conversation",
         role="user",
         content=run.text,
-        author="user" if run.provenance_kind == "external_user" else run.actor_id,
+        author="user" if is_persons else run.actor_id,
+        author_kind=author_kind,
         provenance=run.source(),
+        details=None if told is None else told.details(),
         session_id=session.id,
-        message_id=run.sender_message,
+        message_id=run.sender_message if told is None else told.message_id or run.sender_message,
         attachment_ids=run.attached(),
         task_view="thread" if run.provenance_kind == "external_user" and run.task_id else None,
     )
 
 
-def message_entry(run: Run, session: Session) -> Entry:
+def message_entry(run: Run, session: Session, told: Told | None) -> Entry:
     """The same entry as it will be read once it is written; it has no number yet."""
-    return new_message(run, session).written(0, run.message_id, run.created_at)
+    return new_message(run, session, told).written(0, run.message_id, run.created_at)
 
 
 def write(

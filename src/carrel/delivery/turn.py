@@ -16,17 +16,9 @@ from carrel.delivery.call_arguments import whole_arguments
 from carrel.delivery.live import Live, Spoken
 from carrel.delivery.prompt import PROFILE_VERSION
 from carrel.delivery.request import Request, build_request, model_of
+from carrel.delivery.silence import is_unanswered
 from carrel.delivery.snapshot import Connection, Snapshot, read_short_snapshot, read_snapshot
-from carrel.delivery.step import (
-    NO_REPLY_NOTE,
-    Stale,
-    finish_call,
-    keep_answer,
-    keep_sent,
-    make_call,
-    may_be_made,
-    prepare,
-)
+from carrel.delivery.step import Stale, finish_call, keep_answer, keep_sent, make_call, may_be_made, prepare
 from carrel.delivery.transcript import given_reply, senders_turn
 from carrel.delivery.usage import spent_before, summed, with_usage
 from carrel.gateway import PROMPT_TOO_LONG, GatewayFault, Step, Usage
@@ -127,10 +119,12 @@ class Turns:
             # Show half as much until it fits or no history is left to leave out.
             attempt.history_chars_max = sent.request.shown_chars // 2
             return None
-        if _is_empty(outcome) and snapshot.run.provenance_kind == "external_user":
-            # A user waits for an answer, so the model is asked again.
+        if is_unanswered(snapshot, outcome) and not await self._wrote_from_outside(claim, sent):
             attempt.empty_replies += 1
-            return None if attempt.empty_replies < self._settings.no_reply_attempts else outcome
+            if attempt.empty_replies < self._settings.no_reply_attempts:
+                # What was said instead of an answer is void.
+                self._live.say(claim.account_id, Spoken("restart", claim.id, claim.key))
+                return None
         return outcome
 
     async def _prepare(self, claim: Claim, snapshot: Snapshot, attempt: _Attempt) -> _Sent | Outcome | None:
@@ -168,12 +162,16 @@ class Turns:
 
     async def _faulted(self, claim: Claim, sent: _Sent, fault: GatewayFault) -> Failed:
         """What a fault makes of the turn. A step in which the agent changed something is not sent again."""
-        if not fault.retryable or not sent.step.run_token:
-            return _failed(fault)
-        if not await self._db.read(lambda tx: wrote_from_outside(tx, claim.access, claim.id, sent.sent_at)):
+        if not fault.retryable or not await self._wrote_from_outside(claim, sent):
             return _failed(fault)
         message = f"{fault.message} The agent had changed something by then, so it is not asked again by itself."
         return Failed(code=fault.code, message=message, reason="interrupted")
+
+    async def _wrote_from_outside(self, claim: Claim, sent: _Sent) -> bool:
+        """Whether the agent changed something during a step, with the token of its run."""
+        if not sent.step.run_token:
+            return False
+        return await self._db.read(lambda tx: wrote_from_outside(tx, claim.access, claim.id, sent.sent_at))
 
     def _learn_limit(self, sent: _Sent) -> None:
         """Show that model no more history than it took now, unless something else took its space."""
@@ -235,10 +233,6 @@ def _log_end(claim: Claim, outcome: Outcome, called: set[str]) -> None:
     more = {"instruction_profile_version": PROFILE_VERSION, "task_history_called": "task_history" in called}
     failed = {"error_code": outcome.code} if isinstance(outcome, Failed) else {}
     _log.info("turn_finished", extra=named | more | failed)
-
-
-def _is_empty(outcome: Outcome | None) -> bool:
-    return isinstance(outcome, Completed) and outcome.note == NO_REPLY_NOTE
 
 
 def _is_too_long(outcome: Outcome | None) -> bool:

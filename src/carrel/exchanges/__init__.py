@@ -9,10 +9,10 @@ from carrel.exchanges.duty import Exchanges
 from carrel.exchanges.model import Exchange, moved
 from carrel.exchanges.observers import observe_runs
 from carrel.exchanges.redelivery import redeliver
-from carrel.exchanges.silent_replies import may_be_silent, visible_reply
+from carrel.exchanges.silent_replies import HEARTBEAT_OK, NO_REPLY, may_be_silent, visible_reply
 from carrel.exchanges.store import begin_exchange, exchange_after, keep_exchange
 
 __all__ = [
-    "Exchange", "Exchanges", "begin_exchange", "briefing_of", "exchange_after", "keep_exchange", "may_be_silent",
-    "moved", "observe_runs", "redeliver", "visible_reply",
+    "HEARTBEAT_OK", "NO_REPLY", "Exchange", "Exchanges", "begin_exchange", "briefing_of", "exchange_after",
+    "keep_exchange", "may_be_silent", "moved", "observe_runs", "redeliver", "visible_reply",
 ]  # fmt: skip

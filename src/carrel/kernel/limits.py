@@ -226,6 +226,12 @@ ACTIVITY_ROWS_DEFAULT = 30
 # What a run on a task is shown of the thread, unasked.
 SNIPPET_MESSAGES_MAX = 5
 SNIPPET_MESSAGE_CHARS_MAX = 300
+HEADING_TITLE_CHARS_MAX = 200
+HEADING_NAMES_CHARS_MAX = 1_000
+HEADING_DESCRIPTION_CHARS_MAX = 4_000
+HEADING_BRIEFING_CHARS_MAX = 4_000
+# A block of a heading is cut to what is left for it, but not to less than this.
+HEADING_BLOCK_CHARS_MIN = 80
 # Messages that wait for an agent in one run; more begin another.
 JOINED_MESSAGES_MAX = 50
 OVERVIEW_TASKS_MAX = 100
@@ -235,3 +241,12 @@ RESPONSE_REQUEST_CHARS_MAX = 1_000
 RESPONSE_REQUEST_HOURS = 4
 TASK_RUN_ENDS_AT_A_TIME = 16
 TASK_RUN_END_RETRY_SECONDS = 30
+
+# Heartbeats
+HEARTBEATS_AT_A_TIME = 16
+HEARTBEAT_SECONDS_MIN = 1
+HEARTBEAT_DAYS_MAX = 366
+HEARTBEAT_RETRY_SECONDS = 60
+# Entries that are looked at before a heartbeat; where there are more, the next look goes on.
+HEARTBEAT_ENTRIES_MAX = 1_000
+HEARTBEAT_TASKS_MAX = 20

@@ -34,7 +34,7 @@ from carrel.surfaces.telegram import Telegram, channel_threads
 from carrel.surfaces.telegram import routes as telegram_routes
 from carrel.tools import Cleanup
 from carrel.wire import Wire
-from carrel.work import RunEnds
+from carrel.work import Heartbeats, RunEnds
 
 # Who is called inside the transaction of a run's change, in this order.
 OBSERVERS: tuple[Callable[[Database], None], ...] = (
@@ -145,6 +145,7 @@ class Assembly:
             Cleanup(db, settings).serve,
             Schedules(db, house.rules).serve,
             RunEnds(db, house.rules).serve,
+            Heartbeats(db, house.rules).serve,
         ]
         if settings.a2a.enabled and settings.a2a.push.enabled:
             working.append(PushDuty(db, self._wire, settings.a2a.push).serve)

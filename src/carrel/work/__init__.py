@@ -7,6 +7,7 @@ task comes to an end. A task is a row; its thread, history and activities are vi
 from carrel.work.assignments import assign_task
 from carrel.work.directory import Directory
 from carrel.work.hearing import TaskBriefing, TaskLine, hear, task_briefing
+from carrel.work.heartbeats import Heartbeats
 from carrel.work.model import (
     AGENT_STATUSES,
     MOVES,
@@ -33,11 +34,12 @@ from carrel.work.thread import Posted, TaskHistory, Thread, mark_read, post_mess
 from carrel.work.why import explain_task
 
 __all__ = [
-    "AGENT_STATUSES", "MOVES", "PRIORITIES", "STATUS_WORDS", "Activity", "Actor", "Directory", "Flags", "Moved",
-    "NewTask", "Notice", "Notified", "Order", "Posted", "ResponseRequests", "RunEnds", "StatusOverview", "Task",
-    "TaskBriefing", "TaskChange", "TaskFilter", "TaskHistory", "TaskLine", "TaskShape", "Thread", "ThreadMessage",
-    "actor_of", "agent_actor", "archive_task", "assign_task", "change_task", "create_task", "explain_task",
-    "find_task", "hear", "list_tasks", "mark_read", "move_task", "notices_of", "observe_runs", "open_chat",
-    "post_message", "read_history", "read_thread", "reopen_task", "reorder_tasks", "request_responses",
-    "statuses_meant", "stop_task", "task_briefing", "task_overview", "task_shape", "task_shapes", "tasks_changed",
+    "AGENT_STATUSES", "MOVES", "PRIORITIES", "STATUS_WORDS", "Activity", "Actor", "Directory", "Flags",
+    "Heartbeats", "Moved", "NewTask", "Notice", "Notified", "Order", "Posted", "ResponseRequests", "RunEnds",
+    "StatusOverview", "Task", "TaskBriefing", "TaskChange", "TaskFilter", "TaskHistory", "TaskLine", "TaskShape",
+    "Thread", "ThreadMessage", "actor_of", "agent_actor", "archive_task", "assign_task", "change_task",
+    "create_task", "explain_task", "find_task", "hear", "list_tasks", "mark_read", "move_task", "notices_of",
+    "observe_runs", "open_chat", "post_message", "read_history", "read_thread", "reopen_task", "reorder_tasks",
+    "request_responses", "statuses_meant", "stop_task", "task_briefing", "task_overview", "task_shape",
+    "task_shapes", "tasks_changed",
 ]  # fmt: skip

@@ -42,6 +42,9 @@ class TaskBriefing(Struct, frozen=True, kw_only=True):
     message_id: str
     author: str
     author_kind: str
+    # Whether people wrote all of it, and whether one wrote any of it: messages that wait are joined.
+    by_people: bool
+    by_a_person: bool
     # The newest messages of the thread before this one, oldest first, none from before a reopening.
     earlier: tuple[TaskLine, ...]
     overview: tuple[StatusOverview, ...] = ()
@@ -90,6 +93,7 @@ def task_briefing(tx: Tx, run: Run) -> TaskBriefing | None:
     notices = notice_store.notices_of(tx, access, [run.id]).get(run.id, [])
     newest = notices[-1] if notices else None
     person = directory.name_of("user", run.actor_id) or "a person"
+    authors = {notice.author_kind for notice in notices} or {"user"}
     for_orchestrator = task.is_chat and directory.orchestrator == run.agent_id
     return TaskBriefing(
         task=task,
@@ -99,6 +103,8 @@ def task_briefing(tx: Tx, run: Run) -> TaskBriefing | None:
         message_id=(None if newest is None else newest.entry_id) or run.message_id,
         author=person if newest is None else newest.author_name,
         author_kind="user" if newest is None else newest.author_kind,
+        by_people=authors == {"user"},
+        by_a_person="user" in authors,
         earlier=_earlier(tx, access, task, notices, directory),
         overview=task_overview(tx, access) if for_orchestrator else (),
         account_briefing=_account_briefing(tx, access) if for_orchestrator else "",

@@ -1,19 +1,21 @@
 """What this room hears of others, inside their transactions."""
 
 from carrel.access import UserRemoved
-from carrel.agents import AccountChanged
+from carrel.agents import AccountChanged, AgentChanged
 from carrel.runs import Delivering, RunChanged
 from carrel.storage import Database, Tx
 from carrel.work import store
+from carrel.work.heartbeats import follow_agent
 from carrel.work.orchestrator import follow_account
 from carrel.work.run_ends import note_end, require_task
 
 
 def observe_runs(db: Database) -> None:
-    """Register the observers of runs, accounts and users."""
+    """Register the observers of runs, accounts, agents and users."""
     db.observe(Delivering, require_task)
     db.observe(RunChanged, note_end)
     db.observe(AccountChanged, follow_account)
+    db.observe(AgentChanged, follow_agent)
     db.observe(UserRemoved, _forget_user)
 
 

@@ -116,6 +116,9 @@ CREATE TABLE heartbeats (
     FOREIGN KEY (account_id, agent_id) REFERENCES agents (account_id, id)
 ); -- clustered
 CREATE INDEX heartbeats_due ON heartbeats (due_at);
+-- Every agent is looked at once; the row of one without heartbeats goes then.
+INSERT INTO heartbeats (account_id, agent_id, due_at, seq) SELECT account_id, id, 0,
+    (SELECT coalesce(max(seq), 0) FROM entries WHERE entries.account_id = agents.account_id) FROM agents;
 
 -- Tasks have been named in sessions, runs and entries before they had rows of their own.
 INSERT INTO tasks (account_id, id, seq, space_id, title, description, status, priority, tags, metadata, created_by,
@@ -134,6 +137,8 @@ ALTER TABLE runs ADD FOREIGN KEY (account_id, task_id) REFERENCES tasks (account
 ALTER TABLE sessions ADD FOREIGN KEY (account_id, task_id) REFERENCES tasks (account_id, id);
 ALTER TABLE entries ADD FOREIGN KEY (account_id, task_id) REFERENCES tasks (account_id, id);
 CREATE INDEX runs_by_task ON runs (account_id, task_id, id) WHERE task_id IS NOT NULL;
+CREATE INDEX runs_heartbeats ON runs (account_id, key)
+    WHERE provenance_kind = 'heartbeat' AND state IN ('queued', 'running', 'waiting');
 
 -- Which view of its task shows an entry: its thread, its activities, or neither.
 ALTER TABLE entries ADD COLUMN task_view TEXT;

@@ -1,0 +1,178 @@
+"""The heading of a message about a task: what stands before its words in the run's own input. Pure.
+
+It is written down with the message when the run is heard, so that every step of the run shows the same, whatever
+becomes of the task meanwhile.
+"""
+
+from typing import Any, Literal
+
+import msgspec
+from msgspec import Struct
+
+from carrel.journal import Entry
+from carrel.kernel import clip, iso, one_line
+from carrel.kernel.limits import (
+    BLOCKED_REASON_CHARS_MAX,
+    HEADING_BLOCK_CHARS_MIN,
+    HEADING_BRIEFING_CHARS_MAX,
+    HEADING_DESCRIPTION_CHARS_MAX,
+    HEADING_NAMES_CHARS_MAX,
+    HEADING_TITLE_CHARS_MAX,
+    NAME_CHARS_MAX,
+    OVERVIEW_TASKS_MAX,
+    SNIPPET_MESSAGE_CHARS_MAX,
+)
+from carrel.runs import Run
+from carrel.work import StatusOverview, Task, TaskBriefing, TaskLine
+
+# What separates the heading from the message where both are one text.
+GAP = "\n\n"
+# How much longer a text may be than what is shown of it before its end is not even looked at.
+_LOOKED_AT = 4
+_KINDS = {"user": "a person", "agent": "an agent", "system": "the server"}
+_REASONS = {
+    "mention": "mentioned you",
+    "assignment": "assigned you",
+    "thread_update": "wrote in the thread",
+    "status_change": "changed the task",
+    "response_request": "asks you for a response",
+    None: "wrote to you",
+}
+
+
+class Told(Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
+    """What a run is told about its task besides its message, as the details of its message keep it."""
+
+    heading: str
+    title: str
+    # Why the agent was notified; None when it was written to directly.
+    notice: str | None = None
+    author_kind: Literal["user", "agent", "system"] = "user"
+    by_people: bool = False
+    by_a_person: bool = False
+    # The message of the thread that it brings.
+    message_id: str | None = None
+    is_chat: bool = False
+    has_co_assignees: bool = False
+    may_finish: bool = False
+
+    @property
+    def anchors(self) -> str:
+        """The line with the ids that the message is tied to."""
+        return self.heading.partition("\n")[0]
+
+    def details(self) -> dict[str, Any]:
+        """Return it as details of an entry."""
+        found: dict[str, Any] = msgspec.to_builtins(self)
+        return found
+
+
+def tell(briefing: TaskBriefing, run: Run, chars_max: int, *, may_finish: bool) -> Told:
+    """Return what a run is told; heading and message together have at most `chars_max` characters."""
+    return Told(
+        heading=_heading(briefing, run, chars_max),
+        title=_line(briefing.task.title, HEADING_TITLE_CHARS_MAX),
+        notice=briefing.notice,
+        author_kind=briefing.author_kind,  # type: ignore[arg-type]
+        by_people=briefing.by_people,
+        by_a_person=briefing.by_a_person,
+        message_id=None if briefing.message_id == run.message_id else briefing.message_id,
+        is_chat=briefing.task.is_chat,
+        has_co_assignees=len(briefing.assignees) > 1,
+        may_finish=may_finish,
+    )
+
+
+def told_before(run: Run, own: list[Entry]) -> Told | None:
+    """Return what a run was told when it was heard; None for a run without a task."""
+    if run.task_id is None:
+        return None
+    details = next((entry.details for entry in own if entry.id == run.message_id), None) or {}
+    if "heading" in details:
+        return msgspec.convert(details, Told)
+    # Heard by a version that wrote nothing down.
+    return Told(heading=_anchors(run, run.message_id), title="")
+
+
+def _heading(briefing: TaskBriefing, run: Run, chars_max: int) -> str:
+    """The anchors always; then, in this order and as far as there is space beside the message, everything else."""
+    lines = [_anchors(run, briefing.message_id), _origin(briefing)]
+    left = chars_max - sum(len(line) + 1 for line in lines) - len(GAP) - len(run.text)
+    if left < 0:
+        return lines[0]
+    blocks = (
+        _snapshot(briefing.task, briefing.assignees),
+        _overview(briefing.overview),
+        _block("What the account's owner tells you", briefing.account_briefing, HEADING_BRIEFING_CHARS_MAX),
+    )
+    for block in blocks:
+        if block and (len(block) < left or left > HEADING_BLOCK_CHARS_MIN):
+            lines.append(clip(block, left - 1))
+            left -= len(lines[-1]) + 1
+    return "\n".join([*lines, *_snippet(briefing.earlier, left)])
+
+
+def _anchors(run: Run, message_id: str) -> str:
+    told = run.source().notification_id
+    notification = f"notification {told} · " if told else ""
+    return f"[{notification}message {message_id} · task {run.task_id}]"
+
+
+def _origin(briefing: TaskBriefing) -> str:
+    author, kind = _line(briefing.author, NAME_CHARS_MAX), _KINDS[briefing.author_kind]
+    return f"{author} ({kind}) {_REASONS[briefing.notice]}; the message comes last."
+
+
+def _snapshot(task: Task, assignees: tuple[str, ...]) -> str:
+    named = _line(", ".join(assignees), HEADING_NAMES_CHARS_MAX) or "nobody"
+    due = f"; due: {iso(task.due_date)}" if task.due_date is not None else ""
+    lines = [
+        f"Task {one_line(task.id)}: {_line(task.title, HEADING_TITLE_CHARS_MAX)}",
+        f"Status: {task.status}; priority: {task.priority} (1 is the highest of 5); assigned to: {named}{due}",
+    ]
+    if task.blocked_reason:
+        lines.append(f"Blocked because: {_line(task.blocked_reason, BLOCKED_REASON_CHARS_MAX)}")
+    described = _block("Description", task.description, HEADING_DESCRIPTION_CHARS_MAX)
+    return "\n".join([*lines, *([described] if described else [])])
+
+
+def _overview(statuses: tuple[StatusOverview, ...]) -> str:
+    return "\n".join(["taskOverview:", *map(_of_status, statuses)]) if statuses else ""
+
+
+def _of_status(one: StatusOverview) -> str:
+    count = f"{one.count} or more" if one.count == OVERVIEW_TASKS_MAX else str(one.count)
+    top = "; ".join(
+        f"{one_line(task.id)} {_line(task.title, HEADING_TITLE_CHARS_MAX)} (priority {task.priority})"
+        for task in one.top
+    )
+    return f"- {one.status}: {count}{', first ' + top if top else ''}"
+
+
+def _snippet(earlier: tuple[TaskLine, ...], chars_max: int) -> list[str]:
+    """The newest messages that fit, oldest first."""
+    head, kept = "Earlier in the thread, oldest first:", list[str]()
+    left = chars_max - len(head) - 1
+    for said in reversed(earlier):
+        line = f"- {_line(said.author, NAME_CHARS_MAX)}: {_line(said.text, SNIPPET_MESSAGE_CHARS_MAX)}"
+        left -= len(line) + 1
+        if left < 0:
+            break
+        kept.append(line)
+    return [head, *reversed(kept)] if kept else []
+
+
+def _line(text: str, chars_max: int) -> str:
+    """Somebody's text as one line that opens no section."""
+    return clip(one_line(_beginning(text, chars_max)), chars_max)
+
+
+def _block(name: str, text: str, chars_max: int) -> str:
+    """Somebody's text in lines of its own, each indented, so that none can be taken for a line of ours."""
+    lines = [f"  {shown}" for line in _beginning(text, chars_max).splitlines() if (shown := one_line(line))]
+    return f"{name}:\n{clip(chr(10).join(lines), chars_max)}" if lines else ""
+
+
+def _beginning(text: str, chars_max: int) -> str:
+    """As much of a text as is looked at to show `chars_max` characters of it, however long it is."""
+    return clip(text, chars_max * _LOOKED_AT)

@@ -1,0 +1,163 @@
+"""Heartbeats: an agent is woken in its main lane every few minutes, if something that it may see has changed.
+
+When one is due and how far its agent was told are stored and move in the transaction that queues it, so several servers
+may do this side by side.
+"""
+
+from logging import getLogger
+
+import msgspec
+from msgspec import structs
+
+from carrel.agents import Agent, AgentChanged, agent_by_id
+from carrel.exchanges import HEARTBEAT_OK
+from carrel.kernel import (
+    INTERNAL_CHANNEL,
+    MS_PER_DAY,
+    MS_PER_MINUTE,
+    MS_PER_SECOND,
+    Access,
+    Envelope,
+    Message,
+    Provenance,
+    Refusal,
+    SessionKey,
+    system_access,
+)
+from carrel.kernel.limits import (
+    HEARTBEAT_DAYS_MAX,
+    HEARTBEAT_ENTRIES_MAX,
+    HEARTBEAT_RETRY_SECONDS,
+    HEARTBEAT_SECONDS_MIN,
+    HEARTBEAT_TASKS_MAX,
+    HEARTBEATS_AT_A_TIME,
+)
+from carrel.runs import Rules, deliver
+from carrel.storage import Database, StepDuty, Tx
+from carrel.work import heartbeat_store, store
+from carrel.work.heartbeat_store import Heartbeat, Trace
+from carrel.work.permissions import Actor, agent_actor, may_read
+
+# The bell that is rung when the heartbeats of an agent have changed.
+HEARTBEATS = "heartbeats"
+_log = getLogger("carrel.work")
+
+
+def follow_agent(tx: Tx, changed: AgentChanged) -> None:
+    """Let a new interval take effect at once, and end the heartbeats of an agent that is disabled."""
+    agent, before = changed.agent, changed.before
+    interval = _interval_ms(agent)
+    if interval == (None if before is None else _interval_ms(before)):
+        return
+    if interval is None:
+        heartbeat_store.delete_heartbeat(tx, changed.access, agent.id)
+        return
+    first = Heartbeat(account_id=changed.access.account_id, agent_id=agent.id, due_at=tx.now + interval, seq=tx.tick())
+    heartbeat_store.put_heartbeat(tx, changed.access, first)
+    tx.wake(HEARTBEATS)
+
+
+def _interval_ms(agent: Agent) -> int | None:
+    """How much time lies between two heartbeats; None for an agent that gets none."""
+    minutes = agent.profile.heartbeat_minutes
+    if not agent.enabled or minutes <= 0:
+        return None
+    at_most = min(minutes * MS_PER_MINUTE, HEARTBEAT_DAYS_MAX * MS_PER_DAY)
+    return max(int(at_most), HEARTBEAT_SECONDS_MIN * MS_PER_SECOND)
+
+
+class Heartbeats(StepDuty[Heartbeat]):
+    """Gives the agents of one store their heartbeats."""
+
+    name = "heartbeats"
+    bell = HEARTBEATS
+    items_max = HEARTBEATS_AT_A_TIME
+
+    def __init__(self, db: Database, rules: Rules) -> None:
+        super().__init__(db)
+        self._rules = rules
+
+    def next_due(self, tx: Tx) -> int | None:
+        """Return when a heartbeat is next due."""
+        return heartbeat_store.next_heartbeat_due(tx)
+
+    def take(self, tx: Tx, limit: int) -> list[Heartbeat]:
+        """Return heartbeats that are due."""
+        return heartbeat_store.heartbeats_due(tx, limit)
+
+    def advance(self, tx: Tx, item: Heartbeat) -> None:
+        """Look for what changed for one agent, and queue a heartbeat if something did; if it is still due."""
+        access = system_access(item.account_id)
+        held = heartbeat_store.hold_heartbeat(tx, access, item.agent_id)
+        if held is None or held.due_at > tx.now:
+            return
+        agent = agent_by_id(tx, access, item.agent_id)
+        assert agent is not None, "an agent is never deleted"
+        interval = _interval_ms(agent)
+        if interval is None:
+            heartbeat_store.delete_heartbeat(tx, access, agent.id)
+        else:
+            heartbeat_store.put_heartbeat(tx, access, _beat(tx, access, agent, held, interval, self._rules))
+
+    def postpone(self, tx: Tx, item: Heartbeat) -> None:
+        """Look at this agent again later."""
+        until = tx.now + HEARTBEAT_RETRY_SECONDS * MS_PER_SECOND
+        heartbeat_store.postpone_heartbeat(tx, system_access(item.account_id), item, until)
+
+
+def _beat(tx: Tx, access: Access, agent: Agent, held: Heartbeat, interval: int, rules: Rules) -> Heartbeat:
+    """Queue a heartbeat if something changed; return when the next is due."""
+    following = structs.replace(held, due_at=tx.now + interval)
+    if heartbeat_store.heartbeat_is_live(tx, access, str(agent.base_key)):
+        return following
+    upto = tx.horizon()
+    traces = heartbeat_store.traces_since(tx, access, held.seq, upto, limit=HEARTBEAT_ENTRIES_MAX)
+    more = len(traces) == HEARTBEAT_ENTRIES_MAX
+    changed, tasks = _changes(tx, access, agent, traces)
+    if not changed and more:
+        # The next look goes on from there, at once.
+        return structs.replace(held, due_at=tx.now, seq=traces[-1].seq)
+    if changed and not _queue(tx, access, agent, _text(tasks, more=more), rules):
+        return following
+    return structs.replace(following, seq=max(held.seq, upto))
+
+
+def _changes(tx: Tx, access: Access, agent: Agent, traces: list[Trace]) -> tuple[bool, list[str]]:
+    """Return whether something changed for an agent, and the ids of the tasks in which it did."""
+    news = [trace for trace in traces if not _is_own(trace, agent)]
+    actor = agent_actor(tx, access, agent)
+    viewed = dict.fromkeys(trace.task_id for trace in news if trace.task_view and trace.task_id)
+    tasks = [task_id for task_id in viewed if _reads(tx, access, actor, task_id)]
+    in_its_lanes = any(trace.key is not None and SessionKey.stored(trace.key).agent == agent.id for trace in news)
+    return in_its_lanes or bool(tasks), tasks
+
+
+def _is_own(trace: Trace, agent: Agent) -> bool:
+    """Whether an agent wrote something itself, or it is the message of a heartbeat."""
+    is_heartbeat = msgspec.json.decode(trace.provenance, type=Provenance).kind == "heartbeat"
+    return is_heartbeat or (trace.author_kind == "agent" and trace.author == agent.id)
+
+
+def _reads(tx: Tx, access: Access, actor: Actor, task_id: str) -> bool:
+    task = store.task_by_id(tx, access, task_id)
+    return task is not None and may_read(tx, access, actor, task)
+
+
+def _queue(tx: Tx, access: Access, agent: Agent, text: str, rules: Rules) -> bool:
+    source = Provenance(kind="heartbeat", actor=agent.id)
+    message = Message(text=text, provenance=source)
+    envelope = Envelope(key=agent.base_key, message=message, channel=INTERNAL_CHANNEL)
+    try:
+        deliver(tx, access, envelope, rules)
+    except Refusal as refusal:
+        # A lane that accepts nothing now may accept the next heartbeat.
+        _log.warning("heartbeat_refused", extra={"agent_id": agent.id, "error": refusal.message})
+        return False
+    return True
+
+
+def _text(task_ids: list[str], *, more: bool) -> str:
+    """The message of a heartbeat: ids without titles, since what is said on a task stays in its own lane."""
+    named = ", ".join(task_ids[:HEARTBEAT_TASKS_MAX]) or "none"
+    others = " and others" if more or len(task_ids) > HEARTBEAT_TASKS_MAX else ""
+    return f"Heartbeat. Tasks with something new: {named}{others}. If there is nothing to do, answer {HEARTBEAT_OK}."
