@@ -97,7 +97,7 @@ def told_before(run: Run, own: list[Entry]) -> Told | None:
 def _heading(briefing: TaskBriefing, run: Run, chars_max: int) -> str:
     """The anchors always; then, in this order and as far as there is space beside the message, everything else."""
     lines = [_anchors(run, briefing.message_id), _origin(briefing)]
-    left = chars_max - sum(len(line) + 1 for line in lines) - len(GAP) - len(run.text)
+    left = chars_max - len("\n".join(lines)) - len(GAP) - len(run.text)
     if left < 0:
         return lines[0]
     blocks = (

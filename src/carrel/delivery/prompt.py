@@ -77,17 +77,19 @@ def _session(key: SessionKey) -> str:
 
 
 def _task(task_id: str, told: Told, offered: frozenset[str]) -> str:
-    named = f"task {task_id}: {told.title}" if told.title else f"task {task_id}"
+    # The title is quoted, and cannot end the quotation: it is somebody's text among instructions.
+    title = told.title.replace('"', "'")
+    titled = f', titled "{title}"' if title else ""
     message = "message" if told.notice is None else "notification"
-    more = f" For more of it, call task_history with taskId {task_id}." if "task_history" in offered else ""
+    more = f" For more of its history, call task_history with taskId {task_id}." if "task_history" in offered else ""
     known = (
         "what is said here, the overview of tasks, and what your tools return"
         if told.is_chat
         else "the history of this task; nothing of other tasks is known here or may be assumed"
     )
     return (
-        f"You work on {named.rstrip('.')}. Answer only this {message}, and use only {known}.{more} If nothing is asked "
-        f"of you, answer {NO_REPLY} and nothing else."
+        f"You work on task {task_id}{titled}. Answer only this {message}, and use only {known}.{more} If nothing is "
+        f"asked of you, answer {NO_REPLY} and nothing else."
     )
 
 

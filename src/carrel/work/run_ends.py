@@ -41,14 +41,16 @@ def note_end(tx: Tx, changed: RunChanged) -> None:
     run = changed.run
     if run.task_id is None or changed.state not in _ENDS:
         return
+    task = store.task_by_id(tx, run.access, run.task_id)
+    if task is None:
+        # Its task is not in its account, which is why it ended.
+        return
     if run.provenance_kind in _KINDS:
-        notice_store.note_run_end(tx, run.access, run.id, run.task_id)
+        notice_store.note_run_end(tx, run.access, run.id, task.id)
         tx.wake(RUN_ENDS)
     key = SessionKey.stored(run.key)
-    if key.task_id is not None and run.started_at is not None:
-        task = store.task_by_id(tx, run.access, key.task_id)
-        if task is not None and task.status == "done":
-            close_generation(tx, run.access, key, "task_done")
+    if key.task_id == task.id and run.started_at is not None and task.status == "done":
+        close_generation(tx, run.access, key, "task_done")
 
 
 class RunEnds(StepDuty[RunEnd]):
