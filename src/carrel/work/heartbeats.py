@@ -110,7 +110,7 @@ def _beat(tx: Tx, access: Access, agent: Agent, held: Heartbeat, interval: int, 
     following = structs.replace(held, due_at=tx.now + interval)
     if heartbeat_store.heartbeat_is_live(tx, access, str(agent.base_key)):
         return following
-    upto = tx.horizon()
+    upto = min(tx.horizon(), tx.tick())
     traces = heartbeat_store.traces_since(tx, access, held.seq, upto, limit=HEARTBEAT_ENTRIES_MAX)
     more = len(traces) == HEARTBEAT_ENTRIES_MAX
     changed, tasks = _changes(tx, access, agent, traces)

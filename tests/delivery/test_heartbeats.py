@@ -1,0 +1,269 @@
+"""Heartbeats: when an agent is woken, for what, and what becomes of its answer."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+from msgspec import structs
+
+from carrel.access import owner_of_default
+from carrel.agents import change_agent, require_agent
+from carrel.journal import NewEntry, append_entry, entries_of_session
+from carrel.kernel import Access, Provenance, SessionKey
+from carrel.kernel.limits import HEARTBEAT_ENTRIES_MAX
+from carrel.runs import NeedsInput, Run
+from carrel.sessions import insert_lane
+from carrel.work import Heartbeats, NewTask, assign_task, create_task, post_message
+from carrel.work.heartbeats import HEARTBEATS
+from tests.delivery.tasks import assign, make_task
+from tests.harness.engine import LEASE_MS, Engine, open_engine
+from tests.harness.server import Server
+from tests.requirements.mark import requirement
+from tests.scripted_gateway import ScriptedGateway, text
+
+pytestmark = pytest.mark.anyio
+WRITER = SessionKey.of("writer", "main")
+
+
+class House(Engine):
+    """An engine whose owner works on tasks while one agent gets heartbeats."""
+
+    owner: Access
+
+    async def beat(self) -> list[Run]:
+        """Let the duty look until nothing is due; return the writer's heartbeats that are not over."""
+        duty = Heartbeats(self.db, self.rules)
+        while await duty.round() == 0:
+            pass
+        return [run for run in await self.runs(WRITER) if run.provenance_kind == "heartbeat" and not run.ended]
+
+    async def finish(self) -> None:
+        """End the one run that is due."""
+        held = await self.take_one()
+        await self.start_turn(held)
+        await self.end(held)
+
+    async def task(self, title: str = "A secret plan", **more: Any) -> str:
+        """Create a task as the owner; return its id."""
+        new = NewTask(title=title, **more)
+        return (await self.db.write(lambda tx: create_task(tx, self.owner, new, self.rules))).id
+
+    async def post(self, task_id: str, words: str) -> None:
+        """Write to a thread as the owner."""
+        await self.db.write(lambda tx: post_message(tx, self.owner, task_id, words, self.rules))
+
+    async def profile(self, *, enabled: bool = True, **changes: Any) -> None:
+        """Change the writer's profile."""
+
+        def work(tx: Any) -> None:
+            agent = require_agent(tx, self.access, "writer")
+            profile = structs.replace(agent.profile, **changes)
+            change_agent(tx, self.access, structs.replace(agent, profile=profile, enabled=enabled))
+
+        await self.db.write(work)
+
+
+@pytest.fixture
+async def house(anyio_backend: str, store_url: str) -> AsyncIterator[House]:
+    """An account with an agent `writer` that gets a heartbeat every half minute."""
+    async with open_engine(store_url) as engine:
+        opened = House(engine.db, engine.clock, engine.access, engine.rules)
+        opened.owner = await opened.read(owner_of_default)
+        await opened.make_agent("writer", heartbeat_minutes=0.5)
+        yield opened
+
+
+@requirement("S0.heartbeat")
+async def test_a_heartbeat_is_queued_in_the_main_lane_once_the_minutes_are_over(house: House) -> None:
+    task_id = await house.task()
+    assert await house.beat() == []
+    house.advance(30)
+    (run,) = await house.beat()
+    assert (run.key, run.task_id, run.state) == (str(WRITER), None, "queued")
+    assert run.text == (
+        f"Heartbeat. Tasks with something new: {task_id}. If there is nothing to do, answer HEARTBEAT_OK."
+    ), "ids without titles"
+    assert await house.runs(SessionKey.of("writer", f"task:{task_id}")) == [], "no task lane is touched"
+
+
+@requirement("S0.heartbeat")
+async def test_none_is_queued_while_one_is_queued_running_or_waiting(house: House) -> None:
+    task_id = await house.task()
+    house.advance(30)
+    (first,) = await house.beat()
+
+    async def is_alone() -> bool:
+        await house.post(task_id, "more")
+        house.advance(31)
+        return [run.id for run in await house.beat()] == [first.id]
+
+    assert await is_alone()
+    (held,) = await house.take(lease_ms=10 * LEASE_MS)
+    await house.start_turn(held)
+    assert await is_alone()
+    await house.end(held, NeedsInput(question="Which one?"))
+    assert await is_alone()
+    await house.cancel(first)
+    house.advance(31)
+    (second,) = await house.beat()
+    assert second.id != first.id
+
+
+@requirement("S0.heartbeat")
+async def test_none_is_queued_when_nothing_has_changed_but_what_the_agent_did_itself(house: House) -> None:
+    task_id = await house.task()
+    house.advance(30)
+    await house.beat()
+    await house.finish()
+
+    def write(tx: Any) -> None:
+        own = NewEntry(
+            type="conversation", role="assistant", content="I did something.", author="writer", author_kind="agent",
+            provenance=Provenance(kind="internal_system"), key=str(WRITER), task_id=task_id, task_view="thread",
+        )  # fmt: skip
+        beat = NewEntry(
+            type="conversation", role="user", content="Heartbeat.", author="system", key=str(WRITER),
+            provenance=Provenance(kind="heartbeat"),
+        )  # fmt: skip
+        for entry in (own, beat):
+            append_entry(tx, house.access, entry)
+
+    await house.db.write(write)
+    for _ in range(3):
+        house.advance(30)
+        assert await house.beat() == []
+    await house.post(task_id, "something new")
+    house.advance(30)
+    assert len(await house.beat()) == 1
+
+
+@requirement("S0.heartbeat")
+async def test_what_is_said_in_a_lane_of_the_agent_wakes_it_and_what_is_said_elsewhere_does_not(house: House) -> None:
+    def say(agent: str) -> Any:
+        entry = NewEntry(
+            type="conversation", role="user", content="hello", author="user",
+            provenance=Provenance(kind="external_user"), key=f"agent:{agent}:hook:x",
+        )  # fmt: skip
+        return lambda tx: (
+            insert_lane(tx, house.access, SessionKey.stored(entry.key or "")),
+            append_entry(tx, house.access, entry),
+        )
+
+    await house.db.write(say("main"))
+    house.advance(30)
+    assert await house.beat() == []
+    await house.db.write(say("writer"))
+    house.advance(30)
+    (run,) = await house.beat()
+    assert "something new: none." in run.text
+
+
+@requirement("S0.heartbeat")
+async def test_a_task_that_the_agent_may_not_read_does_not_wake_it(house: House) -> None:
+    await house.profile(space_ids=("space-elsewhere",))
+    task_id = await house.task()
+    house.advance(30)
+    assert await house.beat() == []
+    await house.db.write(lambda tx: assign_task(tx, house.owner, task_id, house.rules, agent_ids=("writer",)))
+    house.advance(30)
+    (run,) = await house.beat()
+    assert task_id in run.text
+
+
+@requirement("S0.heartbeat")
+async def test_another_interval_takes_effect_at_once_and_a_disabled_agent_gets_none(house: House) -> None:
+    rung = house.db.bell(HEARTBEATS).version
+    await house.profile(heartbeat_minutes=60)
+    assert house.db.bell(HEARTBEATS).version > rung
+    await house.task()
+    house.advance(30)
+    assert await house.beat() == []
+    await house.profile(heartbeat_minutes=0.1)
+    await house.task()
+    house.advance(6)
+    assert len(await house.beat()) == 1
+    await house.finish()
+    for change in ({"enabled": False}, {"heartbeat_minutes": 0}):
+        await house.profile(**change)  # type: ignore[arg-type]
+        await house.task()
+        house.advance(3_600)
+        assert await house.beat() == []
+        assert await due(house) == []
+
+
+@requirement("S0.heartbeat")
+async def test_another_change_of_the_agent_moves_no_heartbeat(house: House) -> None:
+    before = await due(house)
+    house.advance(20)
+    await house.profile(description="Writes reports.")
+    assert await due(house) == before
+
+
+async def due(house: House) -> list[int]:
+    """When heartbeats are due."""
+    sql = "SELECT due_at FROM heartbeats WHERE account_id = :account"
+    return [row[0] for row in await house.read(lambda tx: tx.all(sql, house.access))]
+
+
+@pytest.mark.parametrize("minutes", [1e-9, 1e300])
+async def test_an_interval_has_bounds(house: House, minutes: float) -> None:
+    await house.profile(heartbeat_minutes=minutes)
+    (at,) = await due(house)
+    assert 1_000 <= at - house.clock.now_ms() <= 366 * 86_400_000
+
+
+async def test_many_entries_of_others_are_looked_at_in_parts_and_nothing_is_missed(house: House) -> None:
+    def chatter(tx: Any) -> None:
+        entry = NewEntry(
+            type="conversation", role="user", content="hello", author="user",
+            provenance=Provenance(kind="external_user"), key="agent:main:hook:x",
+        )  # fmt: skip
+        insert_lane(tx, house.access, SessionKey.of("main", "hook:x"))
+        for _ in range(2 * HEARTBEAT_ENTRIES_MAX):
+            append_entry(tx, house.access, entry)
+
+    await house.db.write(chatter)
+    task_id = await house.task()
+    house.advance(30)
+    (run,) = await house.beat()
+    assert task_id in run.text
+
+
+async def test_several_servers_queue_one_heartbeat(house: House) -> None:
+    await house.task()
+    house.advance(30)
+    await asyncio.gather(*(Heartbeats(house.db, house.rules).round() for _ in range(5)))
+    assert len(await house.beat()) == 1
+
+
+async def test_an_agent_that_had_an_interval_before_there_were_heartbeats_is_looked_at_once(house: House) -> None:
+    def seed(tx: Any) -> None:
+        """As the migration does for every agent."""
+        tx.run("DELETE FROM heartbeats WHERE account_id = :account", house.access)
+        for agent_id in ("main", "writer"):
+            sql = "INSERT INTO heartbeats (account_id, agent_id, due_at, seq) VALUES (:account, :agent_id, 0, :seq)"
+            tx.run(sql, house.access, agent_id=agent_id, seq=tx.tick())
+
+    await house.db.write(seed)
+    assert await house.beat() == []
+    assert await due(house) == [house.clock.now_ms() + 30_000]
+
+
+@requirement("S0.heartbeat", "S0.x.silence")
+async def test_the_answer_to_a_heartbeat_is_posted_nowhere_and_its_profile_is_its_own(
+    server: Server, gateway: ScriptedGateway
+) -> None:
+    await server.make_agent("writer")
+    gateway.script(text("I begin."), text("HEARTBEAT_OK"))
+    task_id = await make_task(server, "A secret plan")
+    await assign(server, task_id, "writer")
+    run = await server.ask("Heartbeat.", agent="writer", kind="heartbeat")
+    request = gateway.requests[-1]
+    assert request.headers["x-openclaw-session-key"] == "agent:writer:main:v1"
+    assert "This is a heartbeat" in request.json["instructions"]
+    assert "secret" not in request.body.decode()
+    assert (run.state, run.reply, run.note) == ("completed", "", "no_reply")
+    assert len(gateway.requests) == 2, "nobody waits for an answer"
+    said = await server.read(lambda tx: entries_of_session(tx, server.access, run.session_id or "", limit=10))
+    assert [entry.role for entry in said] == ["user"]
