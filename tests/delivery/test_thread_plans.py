@@ -1,0 +1,66 @@
+"""Building a request costs the same however long the thread is: every read of it goes along an index."""
+
+import pytest
+
+from carrel.journal import NewEntry, append_entry, entries_of_task
+from carrel.kernel import Provenance
+from carrel.storage import Tx
+from tests.delivery.tasks import assign, make_task, notify
+from tests.harness.server import Server, gateways_to, open_server
+from tests.requirements.mark import requirement
+from tests.scripted_gateway import ScriptedGateway, text
+
+pytestmark = pytest.mark.anyio
+
+
+class Explained(Exception):
+    """The plan of a statement, instead of its rows."""
+
+
+class Explaining:
+    """A transaction that explains the first statement it is given."""
+
+    def __init__(self, tx: Tx, explain: str) -> None:
+        self._tx, self._explain = tx, explain
+
+    def all(self, sql: str, *access: object, **values: object) -> None:
+        raise Explained("\n".join(str(row) for row in self._tx.all(f"{self._explain} {sql}", *access, **values)))  # type: ignore[arg-type]
+
+
+@requirement("S0.isolation.thread", "S0.input.compact")
+@pytest.mark.parametrize("before", [None, 500])
+async def test_a_thread_is_read_along_its_index_from_the_newest_on(
+    store_url: str, gateway: ScriptedGateway, before: int | None
+) -> None:
+    gateway.rule = lambda request: text("Good.")
+    async with open_server(store_url, gateways_to(gateway)) as server:
+        await server.make_agent("writer")
+        task_id = await make_task(server)
+        await assign(server, task_id, "writer")
+        await server.db.write(lambda tx: fill(tx, server, task_id, 3_000))
+        if server.db.engine == "postgres":
+            await server.db.write(lambda tx: tx.run("ANALYZE entries"))
+        explain = "EXPLAIN QUERY PLAN" if server.db.engine == "sqlite" else "EXPLAIN"
+
+        def plan(tx: Tx) -> str:
+            try:
+                entries_of_task(Explaining(tx, explain), server.access, task_id, "thread", limit=5, before=before)  # type: ignore[arg-type]
+            except Explained as explained:
+                return str(explained)
+            raise AssertionError("nothing was read")
+
+        found = await server.read(plan)
+        assert "entries_by_task_view" in found, found
+        assert not any(word in found for word in ("TEMP B-TREE", "Sort", "Seq Scan", "SCAN ")), found
+        await notify(server, task_id, "@writer and now?")
+    assert len(gateway.requests[-1].body) < 60_000
+
+
+def fill(tx: Tx, server: Server, task_id: str, count: int) -> None:
+    """Write many messages into a thread."""
+    for number in range(count):
+        entry = NewEntry(
+            type="conversation", role="user", content=f"line {number}", author="user",
+            provenance=Provenance(kind="external_user"), task_id=task_id, task_view="thread",
+        )  # fmt: skip
+        append_entry(tx, server.access, entry)
