@@ -65,6 +65,8 @@ def test_a_message_that_notifies_nobody_is_anchored_without_a_notification() -> 
         "[message ent_1 · task task_1]", "Ann (a person) wrote to you; the message comes last.",
     ]  # fmt: skip
     assert told.message_id is None
+    unnamed = tell(briefing(author="a person", notice=None), direct, 12_000, may_finish=False)
+    assert unnamed.heading.splitlines()[1] == "a person wrote to you; the message comes last."
 
 
 @requirement("S0.input.injection")

@@ -23,9 +23,13 @@ from tests.requirements.mark import requirement
 WORDINGS = {
     "2026-11-1": "8d69f17979d946978242877fda2a3dff2fb6c561404ef6b4af2b8ccea6cdd793",
     "2026-11-2": "8d69f17979d946978242877fda2a3dff2fb6c561404ef6b4af2b8ccea6cdd793",
+    "2026-11-3": "46d38df1806bfe21b97601744bdf9a3909f0f94e17d9f0e294988e609a0078ac",
 }
 # The same for what runs between two lanes are told.
-ERRANDS = {"2026-11-2": "201130fb9530345000b771db2749c5e6b9f296472290268faba5641f11313eb6"}
+ERRANDS = {
+    "2026-11-2": "201130fb9530345000b771db2749c5e6b9f296472290268faba5641f11313eb6",
+    "2026-11-3": "201130fb9530345000b771db2749c5e6b9f296472290268faba5641f11313eb6",
+}
 
 AGENT = Agent(
     id="writer",

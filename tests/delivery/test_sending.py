@@ -53,7 +53,9 @@ async def test_a_message_in_a_task_lane_is_anchored_and_its_words_stand_alone_an
     run = await server.ask(said, "task:task_1")
     await server.ask("hello")
     anchored, plain = (request.json["input"][-1]["content"] for request in gateway.requests)
-    assert [part["text"] for part in anchored] == [f"[message {run.message_id} · task task_1]", said]
+    heading, words = (part["text"] for part in anchored)
+    assert heading.startswith(f"[message {run.message_id} · task task_1]\n")
+    assert words == said
     assert [part["text"] for part in plain] == ["hello"]
 
 

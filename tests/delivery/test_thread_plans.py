@@ -38,7 +38,7 @@ async def test_a_thread_is_read_along_its_index_from_the_newest_on(
         task_id = await make_task(server)
         await assign(server, task_id, "writer")
         await server.db.write(lambda tx: fill(tx, server, task_id, 3_000))
-        if server.db.engine == "postgres":
+        if server.db.engine == "postgresql":
             await server.db.write(lambda tx: tx.run("ANALYZE entries"))
         explain = "EXPLAIN QUERY PLAN" if server.db.engine == "sqlite" else "EXPLAIN"
 

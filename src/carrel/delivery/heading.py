@@ -120,7 +120,8 @@ def _anchors(run: Run, message_id: str) -> str:
 
 def _origin(briefing: TaskBriefing) -> str:
     author, kind = _line(briefing.author, NAME_CHARS_MAX), _KINDS[briefing.author_kind]
-    return f"{author} ({kind}) {_REASONS[briefing.notice]}; the message comes last."
+    named = kind if author == kind else f"{author} ({kind})"
+    return f"{named} {_REASONS[briefing.notice]}; the message comes last."
 
 
 def _snapshot(task: Task, assignees: tuple[str, ...]) -> str:
