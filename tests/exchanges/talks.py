@@ -88,7 +88,7 @@ class Talk:
         assert agent is not None
         assert lane is not None
         access = msgspec.structs.replace(run.access, kind="run", actor_id=agent.id, agent_id=agent.id, run_id=run.id)
-        return run_caller(self.house, access, agent, lane, run, None)
+        return run_caller(tx, self.house, access, agent, lane, run, None)
 
     def change_house(self, **changes: Any) -> None:
         """Change the services of the requester."""

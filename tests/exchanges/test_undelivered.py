@@ -61,7 +61,7 @@ class Spawn:
             agent, lane = agent_by_id(tx, access, "main"), lane_of(tx, access, self.requester)
             assert agent is not None
             assert lane is not None
-            return run_caller(self.house, access, agent, lane, None, None)
+            return run_caller(tx, self.house, access, agent, lane, None, None)
 
         caller, written = await self.engine.db.read(sit), json.dumps({"task": "count", "cleanup": cleanup})
         tool = CATALOG.find("sessions_spawn")

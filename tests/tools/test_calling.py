@@ -56,7 +56,7 @@ def caller_of(tx: Tx, server: Server, run: Run, session: Session) -> Caller:
     assert agent is not None
     assert lane is not None
     services = ToolServices(settings=server.settings, rules=server.rules)
-    return run_caller(services, server.access, agent, lane, run, session)
+    return run_caller(tx, services, server.access, agent, lane, run, session)
 
 
 @requirement("S0.x.tools.once")

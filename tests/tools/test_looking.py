@@ -69,7 +69,7 @@ class MainAgent:
             assert agent is not None
             assert lane is not None
             access = msgspec.structs.replace(engine.access, kind="agent", actor_id="main", agent_id="main")
-            caller = run_caller(ToolServices(settings=AGENT, rules=engine.rules), access, agent, lane, None, None)
+            caller = run_caller(tx, ToolServices(settings=AGENT, rules=engine.rules), access, agent, lane, None, None)
             found = CATALOG.find(tool)
             return found.act(tx, caller, found.read_params(json.dumps(arguments))).value
 

@@ -39,7 +39,7 @@ def ask(
     assert agent is not None
     access = msgspec.structs.replace(engine.access, kind="agent", actor_id=agent.id, agent_id=agent.id)
     tool_services = ToolServices(settings=settings, rules=rules_of(settings))
-    made_by = run_caller(tool_services, access, agent, lane, None, None)
+    made_by = run_caller(tx, tool_services, access, agent, lane, None, None)
     found = CATALOG.find(tool)
     try:
         return found.act(tx, made_by, found.read_params(msgspec.json.encode(arguments).decode())).value

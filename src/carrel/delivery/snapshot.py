@@ -98,7 +98,7 @@ def _read(tx: Tx, claim: Claim, services: ToolServices, connections: Mapping[str
         own = entries_of_run(tx, access, run.id)
         told = told_before(run, own)
     earlier, unread = talk_around_run(tx, access, session.id, run.id, limit=HISTORY_ROWS_MAX)
-    caller = run_caller(services, as_agent, agent, lane, run, session)
+    caller = run_caller(tx, services, as_agent, agent, lane, run, session)
     attached = tuple(name for entry in own for name in entry.attachment_ids)
     slug = account_of(tx, access).slug
     return Snapshot(

@@ -250,3 +250,10 @@ HEARTBEAT_RETRY_SECONDS = 60
 # Entries that are looked at before a heartbeat; where there are more, the next look goes on.
 HEARTBEAT_ENTRIES_MAX = 1_000
 HEARTBEAT_TASKS_MAX = 20
+# The tools for tasks. A search looks at the newest tasks, a page at a time.
+TASK_LOAD_MESSAGES_DEFAULT = 10
+LISTED_DESCRIPTION_CHARS_MAX = 300
+TASK_SEARCH_ROWS_MAX = 2_000
+TASK_SEARCH_PAGE_ROWS = 200
+TASK_SEARCH_RESULTS_DEFAULT = 20
+TASK_SEARCH_RESULTS_MAX = 100

@@ -60,6 +60,10 @@ class Tx(Protocol):
         """Execute at the end of this unit of work, in one batch with everything else deferred under the same SQL."""
         ...
 
+    def attempt(self, work: Callable[[], T]) -> T:
+        """Do a part of this unit of work; what it raises undoes this part alone and is raised here."""
+        ...
+
     def tick(self) -> int:
         """Return the next number of the sequence that orders runs, entries and events; so does `tick()` in SQL."""
         ...

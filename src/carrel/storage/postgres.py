@@ -87,6 +87,15 @@ class PostgresTx:
             self.run_many(sql, rows)
         self._later.clear()
 
+    def attempt(self, work: Callable[[], T]) -> T:
+        woken, later = self.woken.copy(), {sql: list(rows) for sql, rows in self._later.items()}
+        try:
+            with self._connection.transaction():
+                return work()
+        except BaseException:
+            self.woken, self._later = woken, later
+            raise
+
     def tick(self) -> int:
         return _value(self._connection.execute("SELECT nextval('ticks')"))
 

@@ -92,6 +92,21 @@ class SqliteTx:
             self._cursor.executemany(text, rows)
         self._later.clear()
 
+    def attempt(self, work: Callable[[], T]) -> T:
+        woken, later = self.woken.copy(), {text: list(rows) for text, rows in self._later.items()}
+        self._cursor.execute("SAVEPOINT part")
+        try:
+            return work()
+        except BaseException:
+            # SQLite may have ended the transaction itself.
+            if self._connection.in_transaction:
+                self._cursor.execute("ROLLBACK TO part")
+            self.woken, self._later = woken, later
+            raise
+        finally:
+            if self._connection.in_transaction:
+                self._cursor.execute("RELEASE part")
+
     def tick(self) -> int:
         self.ticks += 1
         return self.ticks

@@ -4,18 +4,21 @@ from carrel.agents import Agent
 from carrel.kernel import Access, SessionKey
 from carrel.runs import Run
 from carrel.sessions import Lane, Session, full_visibility, visibility_of
+from carrel.storage import Tx
 from carrel.tools.model import Caller, ToolServices
+from carrel.work import actor_of
 
 
 def run_caller(
-    services: ToolServices, access: Access, agent: Agent, lane: Lane, run: Run | None, session: Session | None
-) -> Caller:
+    tx: Tx, services: ToolServices, access: Access, agent: Agent, lane: Lane, run: Run | None, session: Session | None
+) -> Caller:  # fmt: skip
     """Return the caller for an agent in one of its lanes, within a run or outside of one."""
     sandboxed = bool(lane.sandboxed)
-    return caller_at(services, access, agent, lane.session_key, sandboxed=sandboxed, run=run, session=session)
+    return caller_at(tx, services, access, agent, lane.session_key, sandboxed=sandboxed, run=run, session=session)
 
 
 def caller_at(
+    tx: Tx,
     services: ToolServices,
     access: Access,
     agent: Agent,
@@ -34,6 +37,6 @@ def caller_at(
         else visibility_of(agent, key, sandboxed=sandboxed, tools=tools, sandbox=sandbox)
     )
     return Caller(
-        access=access, agent=agent, key=key, visibility=visibility, services=services, sandboxed=sandboxed, run=run,
-        session=session,
+        access=access, actor=actor_of(tx, access), agent=agent, key=key, visibility=visibility, services=services,
+        sandboxed=sandboxed, run=run, session=session,
     )  # fmt: skip

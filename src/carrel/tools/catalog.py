@@ -3,7 +3,9 @@
 from carrel.tools.sessions.lookup import SESSION_TOOLS
 from carrel.tools.sessions.send import SEND_TOOLS
 from carrel.tools.sessions.spawn import SPAWN_TOOLS
+from carrel.tools.tasks.reading import READING_TOOLS
+from carrel.tools.tasks.writing import WRITING_TOOLS
 from carrel.tools.toolset import Catalog
 from carrel.tools.turns import TURN_TOOLS
 
-CATALOG = Catalog((*SEND_TOOLS, *SESSION_TOOLS, *SPAWN_TOOLS, *TURN_TOOLS))
+CATALOG = Catalog((*SEND_TOOLS, *SESSION_TOOLS, *SPAWN_TOOLS, *READING_TOOLS, *WRITING_TOOLS, *TURN_TOOLS))

@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import msgspec
+from msgspec import structs
 
 from carrel.kernel import METRICS, Code, Refusal
 from carrel.kernel.limits import TOOL_RESULT_BYTES_MAX
@@ -24,7 +25,7 @@ from carrel.tools.toolset import Toolset
 async def prepare_call(
     db: Database, toolset: Toolset, caller: Caller, name: str, arguments: str
 ) -> AsyncIterator[Preparation | None]:  # fmt: skip
-    """Prepare a call before its transaction and clean up after it; None for a tool that needs no preparation.
+    """Prepare a call before its transaction and clean up after it; None for a tool that needs nothing beforehand.
 
     A call that will be refused needs none either: the refusal is found again where it is recorded.
     """
@@ -41,10 +42,14 @@ async def prepare_call(
 async def _prepare(db: Database, toolset: Toolset, caller: Caller, name: str, arguments: str) -> Preparation | None:
     try:
         tool = toolset.find(name)
-        params = tool.read_params(arguments) if tool.prepare is not None else None
+        if tool.prepare is None and tool.lock is None:
+            return None
+        params = tool.read_params(arguments)
     except Refusal:
         return None
-    return None if tool.prepare is None else await tool.prepare(db, caller, params)
+    prepared = Preparation(params=params) if tool.prepare is None else await tool.prepare(db, caller, params)
+    lock = tool.lock
+    return prepared if lock is None else structs.replace(prepared, lock=lambda tx: lock(tx, caller, params))
 
 
 async def _clean_up(prepared: Preparation | None) -> None:
@@ -53,8 +58,10 @@ async def _clean_up(prepared: Preparation | None) -> None:
 
 
 def lock_caller(tx: Tx, caller: Caller, prepared: Preparation | None) -> None:
-    """Lock the caller's lane for a prepared call: before its run, as everywhere."""
+    """Lock the caller's lane for a prepared call: after the task it changes and before its run, as everywhere."""
     if prepared is not None:
+        if prepared.lock is not None:
+            prepared.lock(tx)
         lock_lane(tx, caller.access, str(caller.key))
 
 
@@ -78,7 +85,8 @@ def call_tool(
     try:
         tool = toolset.find(name)
         params = prepared.params if prepared is not None else tool.read_params(arguments)
-        result = tool.act(tx, caller, params)
+        # The refusal is recorded; what the tool wrote before it is undone.
+        result = tx.attempt(lambda: tool.act(tx, caller, params))
         effect = effect_of(tool, result)
         status = "ok"
     except Refusal as refusal:

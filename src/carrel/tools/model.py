@@ -17,6 +17,7 @@ from carrel.kernel.settings import Settings
 from carrel.runs import Failed, NeedsInput, Rules, Run
 from carrel.sessions import Session
 from carrel.storage import Database, Tx
+from carrel.work import Action, Actor
 
 Effect = Literal["read", "write"]
 # The gateway that always exists.
@@ -68,9 +69,13 @@ class ToolServices(Struct, frozen=True, kw_only=True):
 
 
 class Caller(Struct, frozen=True, kw_only=True):
-    """Who calls a tool: the access, the agent and lane they act as, and the run the call belongs to, if any."""
+    """Who calls a tool: the access, the agent and lane they act as, and the run the call belongs to, if any.
+
+    `actor` says what they may do with tasks.
+    """
 
     access: Access
+    actor: Actor
     agent: Agent
     key: SessionKey
     visibility: ToolVisibility
@@ -114,11 +119,12 @@ class Result(Struct, frozen=True, kw_only=True):
 class Preparation(Struct, frozen=True, kw_only=True):
     """What was gathered or written for a call before its transaction.
 
-    `params` replace those that were given. `clean_up` is awaited after the call was made or failed, and removes what
-    was written for it but not used.
+    `params` replace those that were given. `lock` locks what the call changes besides the caller's lane, before it.
+    `clean_up` is awaited after the call was made or failed, and removes what was written for it but not used.
     """
 
     params: Any
+    lock: Callable[[Tx], None] | None = None
     clean_up: Callable[[], Awaitable[None]] | None = None
 
 
@@ -147,6 +153,10 @@ class Tool(Struct, frozen=True, kw_only=True):
     finish: Callable[[Tx, Caller, str, Run | None], dict[str, Any]] | None = None
     # Gathers or writes what the call needs before its transaction; the caller's lane is then locked first.
     prepare: Callable[[Database, Caller, Any], Awaitable[Preparation]] | None = None
+    # Locks what comes before lanes and runs in the order of locks: the task that the call changes.
+    lock: Callable[[Tx, Caller, Any], None] | None = None
+    # What the caller must be allowed to do with tasks, or it is not offered.
+    right: Action | None = None
     # Returns the arguments as they may be stored; None stores them unchanged.
     storable: Callable[[str], str] | None = None
 

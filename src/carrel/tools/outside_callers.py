@@ -81,7 +81,7 @@ def outside_caller(tx: Tx, tool_services: ToolServices, access: Access, referenc
         raise _unknown()
     session = _generation(tx, access, found, agent, run)
     sandboxed = found.lane is not None and bool(found.lane.sandboxed)
-    caller = caller_at(tool_services, access, agent, found.key, sandboxed=sandboxed, run=run, session=session)
+    caller = caller_at(tx, tool_services, access, agent, found.key, sandboxed=sandboxed, run=run, session=session)
     return OutsideCaller(caller, found.lane is not None)
 
 
@@ -94,7 +94,7 @@ def with_view(tx: Tx, services: ToolServices, access: Access) -> Access:
     assert agent is not None, "a run always has an agent"
     lane = lane_of(tx, access, own)
     sandboxed = lane is not None and bool(lane.sandboxed)
-    caller = OutsideCaller(caller_at(services, access, agent, own, sandboxed=sandboxed, run=run), lane is not None)
+    caller = OutsideCaller(caller_at(tx, services, access, agent, own, sandboxed=sandboxed, run=run), lane is not None)
     view = caller.caller.visibility
     if not any(tool.name == _LOOKING for tool in caller.toolset.offered()):
         view = structs.replace(view, mode="self", rule=f"{_LOOKING} is not offered here")

@@ -48,7 +48,7 @@ def session_access(tx: Tx, services: ToolServices, access: Access, lane: Lane) -
     agent = agent_by_id(tx, access, lane.agent_id)
     assert agent is not None, "a lane always has an agent"
     as_agent = structs.replace(access, kind="agent", actor_id=agent.id, agent_id=agent.id)
-    caller = run_caller(services, as_agent, agent, lane, None, None)
+    caller = run_caller(tx, services, as_agent, agent, lane, None, None)
     rows = lane_rows(tx, caller.own_access, LaneFilter(), before=None, limit=LIST_ROWS_MAX)
     return SessionAccess(
         chain=[],

@@ -8,6 +8,7 @@ from carrel.agents import Profile
 from carrel.kernel import Code, Refusal
 from carrel.kernel.settings import ToolNamesSettings
 from carrel.tools.model import Caller, Tool
+from carrel.work import Actor
 
 
 class Toolset(Protocol):
@@ -85,13 +86,34 @@ class Without:
         return tool
 
 
+class Entitled:
+    """Only the tools whose effect on tasks the caller is allowed."""
+
+    def __init__(self, inner: Toolset, actor: Actor) -> None:
+        self._inner = inner
+        self._actor = actor
+
+    def offered(self) -> tuple[Tool, ...]:
+        return tuple(tool for tool in self._inner.offered() if tool.right is None or self._actor.may(tool.right))
+
+    def find(self, name: str) -> Tool:
+        tool = self._inner.find(name)
+        try:
+            if tool.right is not None:
+                self._actor.require(tool.right)
+        except Refusal as refusal:
+            why = f"{tool.name} is not offered here: {refusal.message}"
+            raise Refusal(Code.TOOL_NOT_ALLOWED, why) from refusal
+        return tool
+
+
 # Not offered to sub-agents: they see only their own task.
 _NOT_FOR_SUBAGENTS = ("sessions_list", "sessions_history", "sessions_send", "agents_list")
 
 
 def toolset_for(catalog: Toolset, caller: Caller) -> Toolset:
     """Return a caller's tools: those its agent's profile allows, without those that make no sense where it is."""
-    found: Toolset = Permitted(catalog, caller.agent.profile)
+    found: Toolset = Entitled(Permitted(catalog, caller.agent.profile), caller.actor)
     if caller.run is None:
         found = Without(found, lambda tool: tool.only_in_run, "it ends or feeds a turn, and this is not one.")
     if caller.key.kind == "subagent":

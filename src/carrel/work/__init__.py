@@ -24,9 +24,10 @@ from carrel.work.notice_store import Notice, notices_of
 from carrel.work.notices import Notified
 from carrel.work.observers import observe_runs
 from carrel.work.orchestrator import StatusOverview, open_chat, task_overview
-from carrel.work.permissions import Actor, Flags, actor_of, agent_actor
+from carrel.work.permissions import Action, Actor, Flags, actor_of, agent_actor, readable_task
 from carrel.work.requests import ResponseRequests, request_responses
 from carrel.work.run_ends import RunEnds
+from carrel.work.search import FoundTask, search_tasks
 from carrel.work.shapes import Activity, TaskShape, ThreadMessage, task_shape, task_shapes
 from carrel.work.store import tasks_changed
 from carrel.work.tasks import Order, change_task, create_task, find_task, list_tasks, reorder_tasks
@@ -34,12 +35,12 @@ from carrel.work.thread import Posted, TaskHistory, Thread, mark_read, post_mess
 from carrel.work.why import explain_task
 
 __all__ = [
-    "AGENT_STATUSES", "MOVES", "PRIORITIES", "STATUS_WORDS", "Activity", "Actor", "Directory", "Flags",
-    "Heartbeats", "Moved", "NewTask", "Notice", "Notified", "Order", "Posted", "ResponseRequests", "RunEnds",
-    "StatusOverview", "Task", "TaskBriefing", "TaskChange", "TaskFilter", "TaskHistory", "TaskLine", "TaskShape",
-    "Thread", "ThreadMessage", "actor_of", "agent_actor", "archive_task", "assign_task", "change_task",
+    "AGENT_STATUSES", "MOVES", "PRIORITIES", "STATUS_WORDS", "Action", "Activity", "Actor", "Directory", "Flags",
+    "FoundTask", "Heartbeats", "Moved", "NewTask", "Notice", "Notified", "Order", "Posted", "ResponseRequests",
+    "RunEnds", "StatusOverview", "Task", "TaskBriefing", "TaskChange", "TaskFilter", "TaskHistory", "TaskLine",
+    "TaskShape", "Thread", "ThreadMessage", "actor_of", "agent_actor", "archive_task", "assign_task", "change_task",
     "create_task", "explain_task", "find_task", "hear", "list_tasks", "mark_read", "move_task", "notices_of",
-    "observe_runs", "open_chat", "post_message", "read_history", "read_thread", "reopen_task", "reorder_tasks",
-    "request_responses", "statuses_meant", "stop_task", "task_briefing", "task_overview", "task_shape",
-    "task_shapes", "tasks_changed",
+    "observe_runs", "open_chat", "post_message", "read_history", "read_thread", "readable_task", "reopen_task",
+    "reorder_tasks", "request_responses", "search_tasks", "statuses_meant", "stop_task", "task_briefing",
+    "task_overview", "task_shape", "task_shapes", "tasks_changed",
 ]  # fmt: skip

@@ -10,7 +10,7 @@ from carrel.work import store
 from carrel.work.activities import publish, record
 from carrel.work.directory import Directory
 from carrel.work.fanout import Recipient
-from carrel.work.model import Party, PartyKind, Task
+from carrel.work.model import Party, PartyKind, Status, Task
 from carrel.work.moves import enter_status, refuse_chat
 from carrel.work.notices import News, tell
 from carrel.work.permissions import Actor, readable_task
@@ -42,10 +42,19 @@ def named_parties(directory: Directory, agent_ids: Iterable[str], user_ids: Iter
     return list(dict.fromkeys([*agents, *users]))
 
 
+def leaves_inbox_as(actor: Actor) -> Status:
+    """Return the status that a task gets when this actor assigns it: what the orchestrator assigns is taken up."""
+    return "in_progress" if actor.kind == "agent" else "assigned"
+
+
 def assign(
-    tx: Tx, access: Access, actor: Actor, task: Task, parties: Parties, directory: Directory, rules: Rules
+    tx: Tx, access: Access, actor: Actor, task: Task, parties: Parties, directory: Directory, rules: Rules, *,
+    first: Status | None = None,
 ) -> Task:  # fmt: skip
-    """Assign parties to a locked task; who is assigned already is not notified again."""
+    """Assign parties to a locked task; who is assigned already is not notified again.
+
+    A task in the inbox leaves it with the status `first`.
+    """
     present = _present(tx, access, task)
     new = [party for party in parties if party not in present]
     if not new:
@@ -61,8 +70,8 @@ def assign(
     changed = store.save_task(tx, access, task)
     publish(tx, access, "task.assigned", changed)
     if changed.status == "inbox":
-        after = "in_progress" if actor.kind == "agent" else "assigned"
-        changed = enter_status(tx, access, actor, changed, after, rules, quiet=True).task  # type: ignore[arg-type]
+        after = first or leaves_inbox_as(actor)
+        changed = enter_status(tx, access, actor, changed, after, rules, quiet=True).task
     recipients = sorted(Recipient(kind, party, "assignment") for kind, party in new if (kind, party) != actor.party)
     text = f"{actor.name} assigned you to this task: {changed.title}"
     tell(tx, access, News(task=changed, actor=actor, text=text), recipients, rules)

@@ -109,6 +109,15 @@ class Party(Struct, frozen=True, kw_only=True):
     seen_at: int | None = None
 
 
+class Searchable(Struct, frozen=True, kw_only=True):
+    """What a search looks at in a task."""
+
+    id: str
+    title: str
+    description: str
+    blocked_reason: str | None
+
+
 class NewTask(Struct, frozen=True, kw_only=True):
     """A task to be created. `status` may be any spelling; by default it follows from the assignees."""
 

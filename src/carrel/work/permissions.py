@@ -13,7 +13,7 @@ from carrel.work import store
 from carrel.work.model import AGENT_STATUSES, PartyKind, Task
 from carrel.work.orchestrator import named_task
 
-Action = Literal["create", "change", "assign", "message", "archive", "reopen", "stop", "request"]
+Action = Literal["create", "change", "assign", "message", "archive", "reopen", "stop", "request", "oversee"]
 
 _BUILT_IN = {
     "can_create_tasks": False,
@@ -29,7 +29,8 @@ _FLAGS: dict[str, str] = {
     "change": "canModifyTaskStatus",
     "request": "canMentionAgents",
 }
-_ORCHESTRATOR_ONLY = ("assign", "message", "archive")
+# `oversee` is to look at all tasks at once.
+_ORCHESTRATOR_ONLY = ("assign", "message", "archive", "oversee")
 
 
 class Flags(Struct, frozen=True, kw_only=True):

@@ -7,7 +7,7 @@ from msgspec import structs
 
 from carrel.kernel import Access
 from carrel.storage import FLAG, Table, Tx, json_column
-from carrel.work.model import Party, PartyKind, Task, TaskFilter
+from carrel.work.model import Party, PartyKind, Searchable, Task, TaskFilter
 
 _TASKS = Table(
     "tasks",
@@ -20,6 +20,7 @@ _TASKS = Table(
     },
 )
 _PARTIES = Table("task_parties", Party, key=("account_id", "task_id", "kind", "party_id"), codecs={"subscribed": FLAG})
+_SEARCHED = Table("tasks", Searchable)
 _SELECT = f"SELECT {_TASKS.columns} FROM tasks WHERE account_id = :account"
 _SELECT_PARTY = f"SELECT {_PARTIES.columns} FROM task_parties WHERE account_id = :account"
 
@@ -108,6 +109,16 @@ def _conditions(wanted: TaskFilter) -> tuple[list[str], dict[str, object]]:
         rules.append("pinned = :pinned")
         values["pinned"] = int(wanted.pinned)
     return rules, values
+
+
+def searchable_tasks(tx: Tx, access: Access, *, before: str | None, limit: int) -> list[Searchable]:
+    """Return what a search looks at in the tasks below an id, newest first; archived ones too, but never the chat."""
+    rule, values = ("TRUE", {}) if before is None else ("id < :before", {"before": before})
+    sql = (
+        f"SELECT {_SEARCHED.columns} FROM tasks WHERE account_id = :account AND is_chat = 0 AND {rule} "
+        "ORDER BY id DESC LIMIT :limit"
+    )
+    return _SEARCHED.rows(tx.all(sql, access, limit=limit, **values))
 
 
 def tasks_changed(tx: Tx, access: Access, after: int, upto: int, *, limit: int) -> list[Task]:

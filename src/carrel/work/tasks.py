@@ -11,11 +11,12 @@ from carrel.runs import Rules
 from carrel.storage import Tx
 from carrel.work import store
 from carrel.work.activities import publish, record
-from carrel.work.assignments import Parties, assign, named_parties, replace_assignees
+from carrel.work.assignments import Parties, assign, leaves_inbox_as, named_parties, replace_assignees
 from carrel.work.directory import Directory
 from carrel.work.model import (
     CHAT_NAME,
     DEFAULT_SPACE,
+    NEEDS_ASSIGNEE,
     REASON_NOT_GIVEN,
     NewTask,
     Task,
@@ -45,7 +46,8 @@ def create_task(tx: Tx, access: Access, new: NewTask, rules: Rules) -> Task:
     parties = named_parties(directory, new.assigned_agent_ids, new.assigned_user_ids)
     if parties:
         actor.require("assign")
-    status = read_status(new.status or ("assigned" if parties else "inbox"), has_assignee=bool(parties), first=True)
+    usual = leaves_inbox_as(actor) if parties else "inbox"
+    status = read_status(new.status or usual, has_assignee=bool(parties), first=True)
     _require_first(status, new, parties)
     task = _insert(tx, access, actor, new)
     if actor.kind != "system":
@@ -55,7 +57,8 @@ def create_task(tx: Tx, access: Access, new: NewTask, rules: Rules) -> Task:
     set_dependencies(tx, access, task, new.dependencies)
     record(tx, access, actor, task, "created", f"{actor.name} created the task.")
     publish(tx, access, "task.created", task)
-    task = assign(tx, access, actor, task, parties, directory, rules)
+    first = status if status in NEEDS_ASSIGNEE else None
+    task = assign(tx, access, actor, task, parties, directory, rules, first=first)
     if status != task.status:
         task = enter_status(tx, access, actor, task, status, rules, reason=new.blocked_reason, quiet=True).task
     return task

@@ -1,0 +1,184 @@
+"""The tools that look at tasks: the history of one for every agent, lists and threads for the orchestrator."""
+
+from typing import Annotated
+
+from msgspec import Meta
+
+from carrel.kernel.limits import (
+    ACTIVITY_ROWS_DEFAULT,
+    CLIENT_ID_CHARS_MAX,
+    HISTORY_MESSAGES_DEFAULT,
+    NAME_CHARS_MAX,
+    TASK_LOAD_MESSAGES_DEFAULT,
+    TASK_SEARCH_RESULTS_DEFAULT,
+    TASK_SEARCH_RESULTS_MAX,
+    THREAD_ROWS_DEFAULT,
+    THREAD_ROWS_MAX,
+)
+from carrel.storage import Tx
+from carrel.tools.model import Caller, Params, Result, Tool
+from carrel.tools.tasks.shapes import FoundTasks, ListedTasks, LoadedTask, Messages, OneTask, result_of
+from carrel.work import (
+    Directory,
+    TaskFilter,
+    TaskHistory,
+    find_task,
+    list_tasks,
+    read_history,
+    read_thread,
+    search_tasks,
+    statuses_meant,
+    task_shape,
+    task_shapes,
+)
+
+TaskId = Annotated[str, Meta(min_length=1, max_length=CLIENT_ID_CHARS_MAX)]
+Name = Annotated[str, Meta(min_length=1, max_length=NAME_CHARS_MAX)]
+
+
+class HistoryOfTask(Params, frozen=True, kw_only=True):
+    """Which task, and how much of its thread and activities; numbers out of range are clamped."""
+
+    task_id: TaskId
+    message_limit: int = HISTORY_MESSAGES_DEFAULT
+    activity_limit: int = ACTIVITY_ROWS_DEFAULT
+
+
+class LoadTask(Params, frozen=True, kw_only=True):
+    """Which task, and how much of its thread; a number out of range is clamped."""
+
+    task_id: TaskId
+    message_limit: int = TASK_LOAD_MESSAGES_DEFAULT
+
+
+class ListTasks(Params, frozen=True, kw_only=True):
+    """Which tasks: of a status, of an agent or a user; a number out of range is clamped."""
+
+    status: Name | None = None
+    assignee_slug: Name | None = None
+    limit: int = THREAD_ROWS_DEFAULT
+
+
+class GetTask(Params, frozen=True, kw_only=True):
+    """Which task."""
+
+    task_id: TaskId
+
+
+class ThreadOfTask(Params, frozen=True, kw_only=True):
+    """Which task, and how much of its thread; a number out of range is clamped."""
+
+    task_id: TaskId
+    limit: int = THREAD_ROWS_DEFAULT
+
+
+class SearchTasks(Params, frozen=True, kw_only=True):
+    """The words to look for, and how many tasks to return; a number out of range is clamped."""
+
+    query: Name
+    limit: int = TASK_SEARCH_RESULTS_DEFAULT
+
+
+def _clamped(limit: int, most: int) -> int:
+    return max(1, min(limit, most))
+
+
+def _history(tx: Tx, caller: Caller, task_id: str, messages: int, activities: int) -> TaskHistory:
+    return read_history(
+        tx,
+        caller.access,
+        task_id,
+        message_limit=_clamped(messages, THREAD_ROWS_MAX),
+        activity_limit=_clamped(activities, THREAD_ROWS_MAX),
+    )
+
+
+def _task_history(tx: Tx, caller: Caller, params: HistoryOfTask) -> Result:
+    return result_of(_history(tx, caller, params.task_id, params.message_limit, params.activity_limit))
+
+
+def _task_load(tx: Tx, caller: Caller, params: LoadTask) -> Result:
+    read = _history(tx, caller, params.task_id, params.message_limit, 1)
+    return result_of(LoadedTask(task=read.task, messages=read.messages))
+
+
+def _task_list(tx: Tx, caller: Caller, params: ListTasks) -> Result:
+    statuses = () if params.status is None else statuses_meant(params.status)
+    assignee = None
+    if params.assignee_slug is not None:
+        agents, users = Directory(tx, caller.access).parties((params.assignee_slug,), "assigneeSlug")
+        assignee = (*agents, *users)[0]
+    limit = _clamped(params.limit, THREAD_ROWS_MAX)
+    wanted = TaskFilter(statuses=statuses, assignee_id=assignee)
+    tasks = list_tasks(tx, caller.access, wanted, before=None, limit=limit)
+    return result_of(ListedTasks(tasks=task_shapes(tx, caller.access, tasks)))
+
+
+def _task_get(tx: Tx, caller: Caller, params: GetTask) -> Result:
+    return result_of(OneTask(task=task_shape(tx, caller.access, find_task(tx, caller.access, params.task_id))))
+
+
+def _task_thread(tx: Tx, caller: Caller, params: ThreadOfTask) -> Result:
+    thread = read_thread(tx, caller.access, params.task_id, limit=_clamped(params.limit, THREAD_ROWS_MAX))
+    return result_of(Messages(messages=thread.messages))
+
+
+def _task_search(tx: Tx, caller: Caller, params: SearchTasks) -> Result:
+    limit = _clamped(params.limit, TASK_SEARCH_RESULTS_MAX)
+    return result_of(FoundTasks(tasks=search_tasks(tx, caller.access, params.query, limit=limit)))
+
+
+READING_TOOLS = (
+    Tool(
+        name="task_history",
+        description="Read a task with its newest messages, oldest first, and its activities, newest first.",
+        params=HistoryOfTask,
+        effect="read",
+        act=_task_history,
+        result_type=TaskHistory,
+    ),
+    Tool(
+        name="task_load",
+        description="Read a task with its newest messages, oldest first; task_history also has its activities.",
+        params=LoadTask,
+        effect="read",
+        act=_task_load,
+        result_type=LoadedTask,
+    ),
+    Tool(
+        name="task_list",
+        description="List tasks, newest first: all that are not archived, or those of a status or an assignee.",
+        params=ListTasks,
+        effect="read",
+        act=_task_list,
+        result_type=ListedTasks,
+        right="oversee",
+    ),
+    Tool(
+        name="task_get",
+        description="Get one task.",
+        params=GetTask,
+        effect="read",
+        act=_task_get,
+        result_type=OneTask,
+        right="oversee",
+    ),
+    Tool(
+        name="task_thread",
+        description="Read the thread of a task: its newest messages, oldest first.",
+        params=ThreadOfTask,
+        effect="read",
+        act=_task_thread,
+        result_type=Messages,
+        right="oversee",
+    ),
+    Tool(
+        name="task_search",
+        description="Find tasks by words in their title, description or reason for being blocked, best first.",
+        params=SearchTasks,
+        effect="read",
+        act=_task_search,
+        result_type=FoundTasks,
+        right="oversee",
+    ),
+)

@@ -1,0 +1,275 @@
+"""The tools that change tasks: move, change, create, assign, write to, archive, and ask other agents about them."""
+
+from contextlib import suppress
+from typing import Annotated, Any, Literal
+
+from msgspec import UNSET, Meta, UnsetType
+
+from carrel.kernel import Access, Refusal, invalid, parse_iso
+from carrel.kernel.limits import BLOCKED_REASON_CHARS_MAX, RESPONSE_RECIPIENTS_MAX, TASK_PARTIES_MAX
+from carrel.storage import Tx
+from carrel.tools.model import Caller, Params, Result, Tool
+from carrel.tools.tasks.reading import Name, TaskId
+from carrel.tools.tasks.shapes import MovedTask, OneMessage, OneTask, result_of
+from carrel.work import (
+    Directory,
+    NewTask,
+    ResponseRequests,
+    Task,
+    TaskChange,
+    archive_task,
+    assign_task,
+    change_task,
+    create_task,
+    move_task,
+    post_message,
+    readable_task,
+    request_responses,
+    task_shape,
+)
+
+Slugs = Annotated[tuple[Name, ...], Meta(min_length=1, max_length=TASK_PARTIES_MAX)]
+Priority = Annotated[int | str, Meta(description="1 (highest) to 5, or critical, high, medium, low, lowest")]
+Moment = Annotated[str, Meta(description="an ISO 8601 time with its offset")]
+
+
+class SetStatus(Params, frozen=True, kw_only=True):
+    """Which task, and its new status; `blockedReason` says why it is blocked."""
+
+    task_id: TaskId
+    status: Literal["in_progress", "review", "done", "blocked"]
+    blocked_reason: str | None = None
+
+
+class UpdateTask(Params, frozen=True, kw_only=True):
+    """Which task, and what to change; what is left out stays. Lists replace what was there."""
+
+    task_id: TaskId
+    title: str | None = None
+    description: str | None = None
+    priority: Priority | None = None
+    tags: tuple[str, ...] | None = None
+    labels: Annotated[tuple[str, ...], Meta(description="another name for tags")] | None = None
+    assigned_agent_ids: tuple[Name, ...] | None = None
+    assigned_user_ids: tuple[Name, ...] | None = None
+    status: Name | None = None
+    blocked_reason: str | None = None
+    due_date: Annotated[str, Meta(description="an ISO 8601 time; empty for none")] | UnsetType | None = UNSET
+
+
+class CreateTask(Params, frozen=True, kw_only=True):
+    """What the task is; it begins in the inbox unless it is assigned or a status is given."""
+
+    title: str
+    description: str = ""
+    topic_id: Name | None = None
+    priority: Priority | None = None
+    tags: tuple[str, ...] | None = None
+    labels: Annotated[tuple[str, ...], Meta(description="another name for tags")] | None = None
+    status: Annotated[str, Meta(description="inbox, assigned, in_progress or blocked")] | None = None
+    blocked_reason: str | None = None
+    due_date: Moment | None = None
+    assignee_slugs: Annotated[tuple[Name, ...], Meta(max_length=TASK_PARTIES_MAX)] = ()
+
+
+class AssignTask(Params, frozen=True, kw_only=True):
+    """Which task, and the agents and users who get it."""
+
+    task_id: TaskId
+    assignee_slugs: Slugs
+
+
+class PostMessage(Params, frozen=True, kw_only=True):
+    """Which task, and what to write to its thread."""
+
+    task_id: TaskId
+    content: str
+
+
+class DeleteTask(Params, frozen=True, kw_only=True):
+    """Which task to archive, and why."""
+
+    task_id: TaskId
+    reason: Annotated[str, Meta(min_length=1, max_length=BLOCKED_REASON_CHARS_MAX)]
+
+
+class RequestResponses(Params, frozen=True, kw_only=True):
+    """The agents to ask, what to ask them, and the task it is about; that of the caller's run by default."""
+
+    recipient_slugs: Annotated[tuple[Name, ...], Meta(min_length=1, max_length=RESPONSE_RECIPIENTS_MAX)]
+    message: str
+    task_id: TaskId | None = None
+
+
+def _lock(tx: Tx, caller: Caller, params: Any) -> None:
+    """Lock the task that a call changes, before the lane and the run of its caller."""
+    task_id = _task_of(caller, params) if isinstance(params, RequestResponses) else params.task_id
+    # A task that the caller may not read is refused where the call is recorded.
+    with suppress(Refusal):
+        if task_id is not None:
+            readable_task(tx, caller.access, task_id, hold=True)
+
+
+def _task_of(caller: Caller, params: RequestResponses) -> str | None:
+    return params.task_id or caller.actor.task_id
+
+
+def _task(tx: Tx, access: Access, task: Task) -> Result:
+    return result_of(OneTask(task=task_shape(tx, access, task)))
+
+
+def _status(tx: Tx, caller: Caller, params: SetStatus) -> Result:
+    access, rules = caller.access, caller.services.rules
+    moved = move_task(tx, access, params.task_id, params.status, rules, reason=params.blocked_reason, walk=True)
+    return result_of(MovedTask(task=task_shape(tx, access, moved.task), changed=moved.changed))
+
+
+def _update(tx: Tx, caller: Caller, params: UpdateTask) -> Result:
+    access, rules = caller.access, caller.services.rules
+    plain = ("title", "description", "priority", "assigned_agent_ids", "assigned_user_ids", "blocked_reason")
+    given = {name: value for name in plain if (value := getattr(params, name)) is not None} | _tags(params)
+    if params.due_date is not UNSET:
+        given["due_date"] = _moment(params.due_date)
+    task = change_task(tx, access, params.task_id, TaskChange(**given), rules).task
+    if params.status is not None:
+        # As task_status moves it, so that no status is easier to reach by this tool.
+        task = move_task(tx, access, task.id, params.status, rules, reason=params.blocked_reason, walk=True).task
+    return _task(tx, access, task)
+
+
+def _create(tx: Tx, caller: Caller, params: CreateTask) -> Result:
+    agents, users = _assignees(tx, caller, params.assignee_slugs)
+    given = _tags(params) | ({} if params.priority is None else {"priority": params.priority})
+    new = NewTask(
+        title=params.title,
+        description=params.description,
+        topic_id=params.topic_id,
+        status=params.status,
+        blocked_reason=params.blocked_reason,
+        due_date=_moment(params.due_date),
+        assigned_agent_ids=agents,
+        assigned_user_ids=users,
+        **given,
+    )
+    return _task(tx, caller.access, create_task(tx, caller.access, new, caller.services.rules))
+
+
+def _tags(params: UpdateTask | CreateTask) -> dict[str, Any]:
+    tags = params.labels if params.tags is None else params.tags
+    return {} if tags is None else {"tags": tags}
+
+
+def _moment(text: str | UnsetType | None) -> int | None:
+    if not text:
+        return None
+    try:
+        return parse_iso(text)
+    except (ValueError, OverflowError) as error:
+        raise invalid("dueDate", f"dueDate must be an ISO 8601 time with its offset ({error}).") from error
+
+
+def _assignees(tx: Tx, caller: Caller, slugs: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the agents and users that slugs name, but not the caller: the orchestrator coordinates the others."""
+    agents, users = Directory(tx, caller.access).parties(slugs, "assigneeSlugs")
+    return tuple(agent for agent in agents if ("agent", agent) != caller.actor.party), users
+
+
+def _assign(tx: Tx, caller: Caller, params: AssignTask) -> Result:
+    agents, users = _assignees(tx, caller, params.assignee_slugs)
+    if not agents and not users:
+        raise invalid("assigneeSlugs", "The orchestrator coordinates and is not assigned itself; name somebody else.")
+    rules = caller.services.rules
+    return _task(
+        tx, caller.access, assign_task(tx, caller.access, params.task_id, rules, agent_ids=agents, user_ids=users)
+    )
+
+
+def _message(tx: Tx, caller: Caller, params: PostMessage) -> Result:
+    posted = post_message(tx, caller.access, params.task_id, params.content, caller.services.rules)
+    return result_of(OneMessage(message=posted.message))
+
+
+def _delete(tx: Tx, caller: Caller, params: DeleteTask) -> Result:
+    moved = archive_task(tx, caller.access, params.task_id, caller.services.rules, reason=params.reason)
+    return _task(tx, caller.access, moved.task)
+
+
+def _request(tx: Tx, caller: Caller, params: RequestResponses) -> Result:
+    task_id = _task_of(caller, params)
+    if task_id is None:
+        raise invalid("taskId", "This is not a run on a task; name the task in taskId.")
+    rules = caller.services.rules
+    return result_of(request_responses(tx, caller.access, task_id, params.recipient_slugs, params.message, rules))
+
+
+WRITING_TOOLS = (
+    Tool(
+        name="task_status",
+        description="Move a task to in_progress, review, done or blocked (with a reason); done only from review.",
+        params=SetStatus,
+        effect="write",
+        act=_status,
+        result_type=MovedTask,
+        lock=_lock,
+        right="change",
+    ),
+    Tool(
+        name="task_update",
+        description="Change a task: title, description, priority, tags, due date, status; as orchestrator, assignees.",
+        params=UpdateTask,
+        effect="write",
+        act=_update,
+        result_type=OneTask,
+        lock=_lock,
+        right="change",
+    ),
+    Tool(
+        name="task_create",
+        description="Create a task; as orchestrator, also assign it to agents and users by their slugs.",
+        params=CreateTask,
+        effect="write",
+        act=_create,
+        result_type=OneTask,
+        right="create",
+    ),
+    Tool(
+        name="task_assign",
+        description="Assign a task to agents and users by their slugs; they are notified.",
+        params=AssignTask,
+        effect="write",
+        act=_assign,
+        result_type=OneTask,
+        lock=_lock,
+        right="assign",
+    ),
+    Tool(
+        name="task_message",
+        description="Write a message to the thread of a task; those who follow it are notified.",
+        params=PostMessage,
+        effect="write",
+        act=_message,
+        result_type=OneMessage,
+        lock=_lock,
+        right="message",
+    ),
+    Tool(
+        name="task_delete",
+        description="Archive a task, with a reason: it can be read, but nobody works on it any more.",
+        params=DeleteTask,
+        effect="write",
+        act=_delete,
+        result_type=OneTask,
+        lock=_lock,
+        right="archive",
+    ),
+    Tool(
+        name="response_request",
+        description="Ask other agents for a response on a task, by default this one. Says who was not asked, and why.",
+        params=RequestResponses,
+        effect="write",
+        act=_request,
+        result_type=ResponseRequests,
+        lock=_lock,
+        right="request",
+    ),
+)
