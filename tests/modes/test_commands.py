@@ -19,6 +19,7 @@ from carrel.modes import (
     read_command,
     run_command,
 )
+from carrel.runs import Rules
 from carrel.sessions import insert_lane, lane_of
 from carrel.storage import Database, Tx, open_database
 from tests.harness.engine import ensure_default_account
@@ -67,7 +68,9 @@ class Chat:
             lane = lane_of(tx, caller, KEY)
             assert lane is not None
             settings = SessionsSettings(scope=scope)
-            context = CommandContext(lane=lane, settings=settings, channel="web", client_instance_id="tab")
+            context = CommandContext(
+                lane=lane, settings=settings, rules=Rules(), channel="web", client_instance_id="tab"
+            )
             return run_command(tx, caller, context, typed)
 
         return await self.db.write(work)

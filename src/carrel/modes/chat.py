@@ -82,7 +82,7 @@ def receive(tx: Tx, access: Access, settings: SessionsSettings, rules: Rules, me
     """Receive one chat message in one transaction."""
     key = _session(tx, access, settings, message)
     if message.command is not None:
-        return _run_command(tx, access, settings, message, message.command, key)
+        return _run_command(tx, access, settings, rules, message, message.command, key)
     sender_id = _sender_id(access, message, key)
     known = None if sender_id is None else run_by_sender(tx, access, sender_id)
     if known is not None:
@@ -154,14 +154,17 @@ def _activate(tx: Tx, access: Access, message: ChatMessage, lane: Lane) -> None:
 
 
 def _run_command(
-    tx: Tx, access: Access, settings: SessionsSettings, message: ChatMessage, typed: ParsedCommand, key: SessionKey
-) -> Received:
+    tx: Tx, access: Access, settings: SessionsSettings, rules: Rules, message: ChatMessage, typed: ParsedCommand,
+    key: SessionKey,
+) -> Received:  # fmt: skip
     require_usable(tx, access, key)
     lane, chat = make_lane(tx, access, key), message.chat
     _activate(tx, access, message, lane)
     if chat is not None and chat.is_stranger:
         access = structs.replace(access, kind="client", agent_ids=(lane.agent_id,))
-    where = CommandContext(lane=lane, settings=settings, channel=message.channel, client_instance_id=message.transport)
+    where = CommandContext(
+        lane=lane, settings=settings, rules=rules, channel=message.channel, client_instance_id=message.transport
+    )
     done = run_command(tx, access, where, typed)
     if chat is not None:
         # The chat goes on in the session that the command created or switched to.

@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from carrel.kernel import Access, SessionKey
 from carrel.kernel.settings import SessionsSettings
+from carrel.runs import Rules
 from carrel.sessions import Lane
 from carrel.storage import Tx
 
@@ -23,6 +24,7 @@ class CommandContext(Struct, frozen=True, kw_only=True):
 
     lane: Lane
     settings: SessionsSettings
+    rules: Rules
     channel: str
     client_instance_id: str | None = None
 

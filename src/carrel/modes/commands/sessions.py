@@ -7,6 +7,7 @@ from carrel.modes.commands.model import CommandContext, ParsedCommand
 from carrel.runs import stop_lane
 from carrel.sessions import Lane, LaneFilter, close_generation, find_lane, lane_rows, make_lane
 from carrel.storage import Tx
+from carrel.work import stop_task
 
 # More digits change nothing, and Python refuses to parse a very long number.
 _COUNT_DIGITS_MAX = 9
@@ -62,8 +63,13 @@ def reset(tx: Tx, access: Access, context: CommandContext, _command: ParsedComma
 
 
 def stop(tx: Tx, access: Access, context: CommandContext, _command: ParsedCommand) -> str:
-    """Cancel all runs of this session and of the sessions spawned from it."""
-    stopped = stop_lane(tx, access, context.lane.key, "stopped")
+    """Cancel all runs of this session and of the sessions spawned from it; in the session of a task, stop the task."""
+    task_id = context.lane.session_key.task_id
+    # The task comes first, as in every order of locks; the orchestrator chat is refused there.
+    moved = None if task_id is None else stop_task(tx, access, task_id, context.rules)
+    cancelled = () if moved is None else moved.cancelled_runs
+    stopped = {*cancelled, *stop_lane(tx, access, context.lane.key, "stopped")}
+    blocked = " The task is blocked now." if moved is not None and moved.changed else ""
     if not stopped:
-        return "Nothing is running or waiting here."
-    return f"Cancelled {len(stopped)} run{'' if len(stopped) == 1 else 's'}."
+        return f"Nothing is running or waiting here.{blocked}"
+    return f"Cancelled {len(stopped)} run{'' if len(stopped) == 1 else 's'}.{blocked}"

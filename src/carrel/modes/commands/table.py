@@ -48,7 +48,7 @@ COMMANDS: dict[str, Command] = {
     "sessions": Command(usage="/sessions [count]", effect="list your latest sessions", act=recent_sessions),
     "switch": Command(usage="/switch <sessionId>", effect="switch to another session", act=switch),
     "reset": Command(usage="/reset", effect="start a new generation with the next message", act=reset),
-    "stop": Command(usage="/stop", effect="cancel everything that is running or waiting here", act=stop),
+    "stop": Command(usage="/stop", effect="cancel everything that runs or waits here; block its task", act=stop),
     "send": Command(
         usage="/send on|off|inherit",
         effect="allow or deny messages to this session (owner only)",
