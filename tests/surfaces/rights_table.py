@@ -110,6 +110,8 @@ ENDPOINTS: dict[str, Rights] = {
 # Over /agent and over MCP alike.
 CALLERS_OF_TOOLS = _rule(NEVER, MAY, MAY, NEVER, MAY, MAY)
 RUNS = _rule(NEVER, NEVER, MAY, NEVER, NEVER, NEVER)
+# Of agents only the orchestrator, which the one that is asked here is not; nor does it have the flag canCreateTasks.
+ORCHESTRATORS = _rule(NEVER, NEVER, NEVER, NEVER, MAY, MAY)
 TOOLS: dict[str, Rights] = {
     "agents_list": CALLERS_OF_TOOLS,
     "session_status": CALLERS_OF_TOOLS,
@@ -117,6 +119,19 @@ TOOLS: dict[str, Rights] = {
     "sessions_list": CALLERS_OF_TOOLS,
     "sessions_send": CALLERS_OF_TOOLS,
     "sessions_spawn": CALLERS_OF_TOOLS,
+    "response_request": CALLERS_OF_TOOLS,
+    "task_history": CALLERS_OF_TOOLS,
+    "task_load": CALLERS_OF_TOOLS,
+    "task_status": CALLERS_OF_TOOLS,
+    "task_update": CALLERS_OF_TOOLS,
+    "task_assign": ORCHESTRATORS,
+    "task_create": ORCHESTRATORS,
+    "task_delete": ORCHESTRATORS,
+    "task_get": ORCHESTRATORS,
+    "task_list": ORCHESTRATORS,
+    "task_message": ORCHESTRATORS,
+    "task_search": ORCHESTRATORS,
+    "task_thread": ORCHESTRATORS,
     "artifact_add": RUNS,
     "decline": RUNS,
     "request_input": RUNS,

@@ -17,7 +17,7 @@ from carrel.kernel.limits import (
 )
 from carrel.storage import Tx
 from carrel.tools.model import Caller, Params, Result, Tool
-from carrel.tools.tasks.shapes import FoundTasks, ListedTasks, LoadedTask, Messages, OneTask, result_of
+from carrel.tools.tasks.shapes import ListResult, LoadResult, SearchResult, TaskResult, ThreadResult, result_of
 from carrel.work import (
     Directory,
     TaskFilter,
@@ -99,7 +99,7 @@ def _task_history(tx: Tx, caller: Caller, params: HistoryOfTask) -> Result:
 
 def _task_load(tx: Tx, caller: Caller, params: LoadTask) -> Result:
     read = _history(tx, caller, params.task_id, params.message_limit, 1)
-    return result_of(LoadedTask(task=read.task, messages=read.messages))
+    return result_of(LoadResult(task=read.task, messages=read.messages))
 
 
 def _task_list(tx: Tx, caller: Caller, params: ListTasks) -> Result:
@@ -111,21 +111,21 @@ def _task_list(tx: Tx, caller: Caller, params: ListTasks) -> Result:
     limit = _clamped(params.limit, THREAD_ROWS_MAX)
     wanted = TaskFilter(statuses=statuses, assignee_id=assignee)
     tasks = list_tasks(tx, caller.access, wanted, before=None, limit=limit)
-    return result_of(ListedTasks(tasks=task_shapes(tx, caller.access, tasks)))
+    return result_of(ListResult(tasks=task_shapes(tx, caller.access, tasks)))
 
 
 def _task_get(tx: Tx, caller: Caller, params: GetTask) -> Result:
-    return result_of(OneTask(task=task_shape(tx, caller.access, find_task(tx, caller.access, params.task_id))))
+    return result_of(TaskResult(task=task_shape(tx, caller.access, find_task(tx, caller.access, params.task_id))))
 
 
 def _task_thread(tx: Tx, caller: Caller, params: ThreadOfTask) -> Result:
     thread = read_thread(tx, caller.access, params.task_id, limit=_clamped(params.limit, THREAD_ROWS_MAX))
-    return result_of(Messages(messages=thread.messages))
+    return result_of(ThreadResult(messages=thread.messages))
 
 
 def _task_search(tx: Tx, caller: Caller, params: SearchTasks) -> Result:
     limit = _clamped(params.limit, TASK_SEARCH_RESULTS_MAX)
-    return result_of(FoundTasks(tasks=search_tasks(tx, caller.access, params.query, limit=limit)))
+    return result_of(SearchResult(tasks=search_tasks(tx, caller.access, params.query, limit=limit)))
 
 
 READING_TOOLS = (
@@ -143,7 +143,7 @@ READING_TOOLS = (
         params=LoadTask,
         effect="read",
         act=_task_load,
-        result_type=LoadedTask,
+        result_type=LoadResult,
     ),
     Tool(
         name="task_list",
@@ -151,7 +151,7 @@ READING_TOOLS = (
         params=ListTasks,
         effect="read",
         act=_task_list,
-        result_type=ListedTasks,
+        result_type=ListResult,
         right="oversee",
     ),
     Tool(
@@ -160,7 +160,7 @@ READING_TOOLS = (
         params=GetTask,
         effect="read",
         act=_task_get,
-        result_type=OneTask,
+        result_type=TaskResult,
         right="oversee",
     ),
     Tool(
@@ -169,7 +169,7 @@ READING_TOOLS = (
         params=ThreadOfTask,
         effect="read",
         act=_task_thread,
-        result_type=Messages,
+        result_type=ThreadResult,
         right="oversee",
     ),
     Tool(
@@ -178,7 +178,7 @@ READING_TOOLS = (
         params=SearchTasks,
         effect="read",
         act=_task_search,
-        result_type=FoundTasks,
+        result_type=SearchResult,
         right="oversee",
     ),
 )

@@ -14,45 +14,45 @@ class Shape(Struct, frozen=True, kw_only=True, rename="camel"):
     """A part of a result."""
 
 
-class OneTask(Shape, frozen=True, kw_only=True):
+class TaskResult(Shape, frozen=True, kw_only=True):
     """A task."""
 
     task: TaskShape
 
 
-class MovedTask(Shape, frozen=True, kw_only=True):
+class StatusResult(Shape, frozen=True, kw_only=True):
     """A task, and whether it was moved; one that has the status already was not."""
 
     task: TaskShape
     changed: bool
 
 
-class LoadedTask(Shape, frozen=True, kw_only=True):
+class LoadResult(Shape, frozen=True, kw_only=True):
     """A task and its newest messages, oldest first."""
 
     task: TaskShape
     messages: list[ThreadMessage]
 
 
-class Messages(Shape, frozen=True, kw_only=True):
+class ThreadResult(Shape, frozen=True, kw_only=True):
     """The newest messages of a thread, oldest first."""
 
     messages: list[ThreadMessage]
 
 
-class OneMessage(Shape, frozen=True, kw_only=True):
+class MessageResult(Shape, frozen=True, kw_only=True):
     """A message that was posted."""
 
     message: ThreadMessage
 
 
-class ListedTasks(Shape, frozen=True, kw_only=True):
+class ListResult(Shape, frozen=True, kw_only=True):
     """Tasks, newest first; long descriptions are clipped."""
 
     tasks: list[TaskShape]
 
 
-class FoundTasks(Shape, frozen=True, kw_only=True):
+class SearchResult(Shape, frozen=True, kw_only=True):
     """The tasks that a search has found, best first; long descriptions are clipped."""
 
     tasks: list[FoundTask]

@@ -10,7 +10,7 @@ from carrel.kernel.limits import BLOCKED_REASON_CHARS_MAX, RESPONSE_RECIPIENTS_M
 from carrel.storage import Tx
 from carrel.tools.model import Caller, Params, Result, Tool
 from carrel.tools.tasks.reading import Name, TaskId
-from carrel.tools.tasks.shapes import MovedTask, OneMessage, OneTask, result_of
+from carrel.tools.tasks.shapes import MessageResult, StatusResult, TaskResult, result_of
 from carrel.work import (
     Directory,
     NewTask,
@@ -115,13 +115,13 @@ def _task_of(caller: Caller, params: RequestResponses) -> str | None:
 
 
 def _task(tx: Tx, access: Access, task: Task) -> Result:
-    return result_of(OneTask(task=task_shape(tx, access, task)))
+    return result_of(TaskResult(task=task_shape(tx, access, task)))
 
 
 def _status(tx: Tx, caller: Caller, params: SetStatus) -> Result:
     access, rules = caller.access, caller.services.rules
     moved = move_task(tx, access, params.task_id, params.status, rules, reason=params.blocked_reason, walk=True)
-    return result_of(MovedTask(task=task_shape(tx, access, moved.task), changed=moved.changed))
+    return result_of(StatusResult(task=task_shape(tx, access, moved.task), changed=moved.changed))
 
 
 def _update(tx: Tx, caller: Caller, params: UpdateTask) -> Result:
@@ -186,7 +186,7 @@ def _assign(tx: Tx, caller: Caller, params: AssignTask) -> Result:
 
 def _message(tx: Tx, caller: Caller, params: PostMessage) -> Result:
     posted = post_message(tx, caller.access, params.task_id, params.content, caller.services.rules)
-    return result_of(OneMessage(message=posted.message))
+    return result_of(MessageResult(message=posted.message))
 
 
 def _delete(tx: Tx, caller: Caller, params: DeleteTask) -> Result:
@@ -209,7 +209,7 @@ WRITING_TOOLS = (
         params=SetStatus,
         effect="write",
         act=_status,
-        result_type=MovedTask,
+        result_type=StatusResult,
         lock=_lock,
         right="change",
     ),
@@ -219,7 +219,7 @@ WRITING_TOOLS = (
         params=UpdateTask,
         effect="write",
         act=_update,
-        result_type=OneTask,
+        result_type=TaskResult,
         lock=_lock,
         right="change",
     ),
@@ -229,7 +229,7 @@ WRITING_TOOLS = (
         params=CreateTask,
         effect="write",
         act=_create,
-        result_type=OneTask,
+        result_type=TaskResult,
         right="create",
     ),
     Tool(
@@ -238,7 +238,7 @@ WRITING_TOOLS = (
         params=AssignTask,
         effect="write",
         act=_assign,
-        result_type=OneTask,
+        result_type=TaskResult,
         lock=_lock,
         right="assign",
     ),
@@ -248,7 +248,7 @@ WRITING_TOOLS = (
         params=PostMessage,
         effect="write",
         act=_message,
-        result_type=OneMessage,
+        result_type=MessageResult,
         lock=_lock,
         right="message",
     ),
@@ -258,7 +258,7 @@ WRITING_TOOLS = (
         params=DeleteTask,
         effect="write",
         act=_delete,
-        result_type=OneTask,
+        result_type=TaskResult,
         lock=_lock,
         right="archive",
     ),
