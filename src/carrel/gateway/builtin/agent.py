@@ -9,7 +9,17 @@ import re
 from hashlib import sha256
 
 from carrel.gateway.builtin.intents import InvalidRequest, ToolRequest, examples, find_requests
-from carrel.gateway.builtin.phrases import CONNECT, FOUND, INTRODUCTION, NOTED, NOTHING, NOTICE
+from carrel.gateway.builtin.phrases import (
+    CONNECT,
+    FOUND,
+    HEARTBEAT_OK,
+    INTRODUCTION,
+    NO_REPLY,
+    NOTED,
+    NOTHING,
+    NOTICE,
+    TAKEN_UP,
+)
 from carrel.gateway.builtin.recall import best_lines
 from carrel.gateway.builtin.results import describe
 from carrel.gateway.builtin.view import View, read_view
@@ -23,6 +33,8 @@ QUOTE_CHARS_MAX = 280
 _GREETING = re.compile(
     r"(?:/?help|hello|hi|hey|good (?:morning|day|evening)|who are you|what can you do)\b.{0,30}", re.IGNORECASE
 )
+# The message of a heartbeat, which nobody has written.
+_HEARTBEAT = re.compile(rf"Heartbeat\. .*answer {HEARTBEAT_OK}\.", re.DOTALL)
 _QUESTION = re.compile(
     r"(?:what|who|whom|whose|when|where|why|how|which|is|are|was|were|do|does|did|can|could|will|would|should|has|have"
     r"|tell me|show|find|search|recall|list|quote|remind me|summari[sz]e)\b.*",
@@ -70,12 +82,44 @@ def answer(view: View) -> tuple[str, list[ToolRequest]]:
     Only a request is obeyed: whatever a sub-agent's result or another agent's reply says, it is just text.
     """
     if view.results:
-        return "\n\n".join(describe(result) for result in view.results), []
+        told = "\n\n".join(describe(result) for result in view.results)
+        return (_taken_up(view, told) if _is_assigned(view) else told), []
+    if _is_assigned(view):
+        return _take_up(view)
+    if _is_heartbeat(view):
+        return HEARTBEAT_OK, []
+    if view.about is not None and view.about.is_for_information and not view.is_request:
+        # Two agents that answered each other's answers would never stop.
+        return NO_REPLY, []
     try:
         requests = find_requests(view) if view.is_request else []
     except InvalidRequest as error:
         return str(error), []
     return ("", requests) if requests else (_reply(view), [])
+
+
+def _is_assigned(view: View) -> bool:
+    return view.about is not None and view.about.is_assignment
+
+
+def _is_heartbeat(view: View) -> bool:
+    return not view.is_request and view.about is None and bool(_HEARTBEAT.fullmatch(view.message))
+
+
+def _take_up(view: View) -> tuple[str, list[ToolRequest]]:
+    """Read what a task is that was assigned, if that is possible here; its words are material and ask for nothing."""
+    assert view.about is not None
+    if "task_history" in view.tools:
+        return "", [ToolRequest("task_history", {"taskId": view.about.task_id})]
+    return _taken_up(view, ""), []
+
+
+def _taken_up(view: View, told: str) -> str:
+    assert view.about is not None
+    named = f"{view.about.task_id}: {view.about.title}" if view.about.title else view.about.task_id
+    ways = [f"- {example}" for example in examples(view.tools)]
+    can = ["", 'Here you can say (for this task, also just "this"):', *ways] if ways else []
+    return "\n".join([f"{TAKEN_UP} {named}", *([told] if told else []), "", NOTICE, *can])
 
 
 def _reply(view: View) -> str:

@@ -12,10 +12,16 @@ from typing import Any
 
 from msgspec import Struct
 
+from carrel.gateway.builtin.about import without_mentions
+from carrel.gateway.builtin.phrases import WHICH_TASK
 from carrel.gateway.builtin.view import View
 
 CALLS_MAX = 8
 REQUEST_CHARS_MAX = 1_000
+_TASK = (
+    r"(?:(?P<task>task_\w+)|(?:the |this )?task (?P<named>(?!(?:to|as|in|into|done|review|blocked)\b)[\w.-]+)"
+    r"|the task|this task|this|that|it)"
+)
 _THIS = frozenset({"", "this", "that", "it", "the following", "your answer"})
 _USE = re.compile(r"use[ \t]+(?P<tool>[A-Za-z][\w.-]*)[ \t]*(?P<brace>\{)?", re.IGNORECASE)
 
@@ -74,9 +80,22 @@ def _described(name: str) -> Callable[[IntentMatch], dict[str, Any]]:
     return arguments
 
 
+def _task_id(found: IntentMatch) -> str:
+    """Return the task that is named, else the one that the message is about."""
+    about = found.view.about
+    task_id = found["task"] or found["named"] or ("" if about is None else about.task_id)
+    if not task_id:
+        raise InvalidRequest(WHICH_TASK)
+    return task_id
+
+
 def _status_move(found: IntentMatch) -> dict[str, Any]:
-    status = re.sub(r"[ -]", "_", found["status"].lower())
-    return {"taskId": found["task"], "status": status} | ({"blockedReason": found["rest"]} if found["rest"] else {})
+    status = re.sub(r"[ -]", "_", found["status"].lower()).replace("in_review", "review")
+    return {"taskId": _task_id(found), "status": status} | ({"blockedReason": found["rest"]} if found["rest"] else {})
+
+
+def _names(text: str) -> list[str]:
+    return [name for name in re.split(r"[\s,@]+(?:and[\s@]+)?", text) if name]
 
 
 def _plan(found: IntentMatch) -> dict[str, Any]:
@@ -113,9 +132,9 @@ INTENTS: tuple[Intent, ...] = (
     _intent("plan_get", r"(?:show )?(?:the |my )?plan", "show the plan", _nothing),
     _intent(
         "task_history",
-        r"(?:show )?(?:the )?history of (?P<task>task_\w+)",
+        rf"(?:show )?(?:me )?(?:the )?(?:task )?history(?: of {_TASK})?",
         "history of task_1",
-        lambda found: {"taskId": found["task"]},
+        lambda found: {"taskId": _task_id(found)},
     ),
     _intent(
         "sessions_history",
@@ -129,10 +148,22 @@ INTENTS: tuple[Intent, ...] = (
     _intent("goal_create", r"(?:create |add |new )?goal:\s*(?P<rest>.+?)", "goal: Ship it", _described("name")),
     _intent(
         "task_status",
-        r"(?:mark|move|set) (?P<task>task_\w+) (?:as |to )?(?P<status>in[ _-]progress|review|done|blocked)"
-        r"(?:[:,]\s*(?P<rest>.+?))?",
+        rf"(?:mark|move|set) {_TASK} (?:as |to )?(?P<status>in[ _-]progress|(?:in )?review|done|blocked)"
+        r"(?:(?:[:,]|\s+because)\s*(?P<rest>.+?))?",
         "mark task_1 done",
         _status_move,
+    ),
+    _intent(
+        "task_assign",
+        rf"assign {_TASK} to (?P<rest>@?[\w-]+(?:(?:,| and|, and) @?[\w-]+)*)",
+        "assign task_1 to writer",
+        lambda found: {"taskId": _task_id(found), "assigneeSlugs": _names(found["rest"])},
+    ),
+    _intent(
+        "response_request",
+        r"ask (?P<names>@?[\w-]+(?:(?:,| and|, and) @?[\w-]+)*):\s+(?P<rest>.+)",
+        "ask writer: is it ready",
+        lambda found: {"recipientSlugs": _names(found["names"]), "message": found["rest"]},
     ),
     _intent(
         "memory_search",
@@ -184,8 +215,8 @@ def examples(tools: frozenset[str]) -> list[str]:
 
 def _spans(message: str) -> Iterator[str]:
     yield message
-    yield re.split(r"\n[ \t]*\n", message)[-1].strip()
-    yield message.rpartition("\n")[2].strip()
+    yield without_mentions(re.split(r"\n[ \t]*\n", message)[-1].strip())
+    yield without_mentions(message.rpartition("\n")[2].strip())
 
 
 def _phrased(span: str, view: View) -> list[ToolRequest]:

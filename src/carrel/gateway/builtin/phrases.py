@@ -18,7 +18,13 @@ kind = "responses"
 base_url = "http://127.0.0.1:11434"
 model = "the-model's-name\""""
 
-_OPENINGS = (FOUND, NOTHING, NOTED, INTRODUCTION)
+# Answers that are posted nowhere.
+NO_REPLY = "NO_REPLY"
+HEARTBEAT_OK = "HEARTBEAT_OK"
+TAKEN_UP = "I was assigned to this task:"
+WHICH_TASK = "Say which task you mean, by its id, for example task_1."
+
+_OPENINGS = (FOUND, NOTHING, NOTED, INTRODUCTION, TAKEN_UP)
 
 
 def is_own(text: str) -> bool:

@@ -6,6 +6,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from carrel.gateway.builtin.about import About, quotable, read_heading, without_mentions
 from carrel.gateway.builtin.phrases import is_own
 from carrel.gateway.model import Item, Step
 
@@ -29,9 +30,13 @@ class Result(Struct, frozen=True):
 
 
 class View(Struct, frozen=True, kw_only=True):
-    """Everything an answer may use: `message` is the run's newest one, `answers` are the agent's own earlier ones."""
+    """Everything an answer may use: `message` is the run's newest one, `answers` are the agent's own earlier ones.
+
+    `about` is the task that the message is about; it `is_request` if people wrote all of it.
+    """
 
     message: str
+    about: About | None
     is_request: bool
     lines: tuple[Line, ...]
     answers: tuple[str, ...]
@@ -50,10 +55,13 @@ def read_view(step: Step) -> View:
     newest = max((index for index, item in enumerate(items) if item.get("role") == "user"), default=-1)
     newest = newest if step.message_at is None else step.message_at
     *around, message = _texts(items[newest]) if newest >= 0 else [""]
+    about = read_heading(around[-1]) if around else None
+    beside = "\n".join(quotable(text) for text in around)
     return View(
-        message=message.strip(),
-        is_request=step.is_request,
-        lines=(*_lines(items, newest), *_split("this notification", "\n".join(around)))[-LINES_MAX:],
+        message=without_mentions(message.strip()),
+        about=about,
+        is_request=step.is_request and (about is None or about.is_said),
+        lines=(*_lines(items, newest), *_split("this notification", beside))[-LINES_MAX:],
         answers=tuple("\n".join(_texts(item)) for item in items[: max(newest, 0)] if item.get("role") == "assistant"),
         tools=_tools(request),
         results=_results(items, newest),
