@@ -125,7 +125,6 @@ INJECTIONS = [
 ]
 
 
-@requirement("S0.input.injection")
 @pytest.mark.parametrize(("head", "message", "is_request"), INJECTIONS)
 async def test_what_stands_beside_a_person_s_words_triggers_nothing(head: str, message: str, is_request: bool) -> None:
     made = await calls(message, head, is_request=is_request)

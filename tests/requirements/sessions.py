@@ -71,11 +71,27 @@ BUILT = {
     "S0.x.restart.auth": "After a restart every stored session key works on /agent/* at once.",
     "S0.x.parity": "Every agent tool exists as function, MCP tool and /agent/<tool> with one schema and permission.",
     "S0.x.secrets": "Credentials never appear in logs, events, receipts or error texts.",
+    # Tools for tasks
+    "S0.work.agent.statuses": "An agent may set in_progress, review, done or blocked; only the last hop notifies.",
+    "S0.x.done.rule": "An agent sets done only from review, and only with permission; people always may.",
+    "S0.x.create.status": "task_create starts in inbox, assigned, in_progress or blocked only.",
+    "S0.history.required": "task_history without taskId fails with invalid_params.",
+    "S0.history.limits": "messageLimit defaults to 25 and activityLimit to 30; both are clamped to 1..200.",
+    "S0.history.shape": "task_history returns task, messages, activities and the limits applied.",
+    "S0.history.order": "Messages are the newest, oldest first; activities of this task, newest first.",
+    "S0.history.available": "Every agent gets task_history for any task it may read.",
+    "S0.history.account": "A task of another account is not_found, like a missing one.",
+    "S0.history.agent": "An agent reads tasks of its run, its assignments and its spaces only.",
+    "S0.history.none.global": "No tool returns history across accounts or of all tasks at once.",
+    "S0.load.compat": "task_load still works and reads by the same path.",
+    "S0.orch.tools": "The orchestrator's tools are offered to the account's orchestrator only.",
+    "S0.x.stop.chat": "/stop on the orchestrator chat is refused by the function that pauses tasks.",
+    "S0.x.request.told": "response_request names the recipients it held back, and why.",
 }
 
 # What is still open of ids in BUILT.
 PARTIAL: dict[str, str] = {
-    "S0.x.parity": "the tools of tasks, board, memory and plans, once they exist.",
+    "S0.x.parity": "the tools of board, memory and plans, once they exist.",
 }
 
 DEFERRED = {
@@ -91,32 +107,16 @@ DEFERRED = {
         "S0.done.late": "A run on a task that is done gets a generation that closes when the run ends.",
         "S0.work.transitions": "Tasks move only along the allowed transitions; others are 422 illegal_transition.",
         "S0.work.needs": "assigned and in_progress need an assignee, inbox has none, blocked needs a reason.",
-        "S0.work.agent.statuses": "An agent may set in_progress, review, done or blocked; only the last hop notifies.",
         "S0.work.assign": "Assigning moves inbox to assigned; removing the last assignee moves it back.",
         "S0.work.autoadvance": "An answered assignment moves the task to in_progress if it is still assigned.",
         "S0.work.flags": "Permissions of agents resolve from built-in to account to agent.",
         "S0.work.sizes": "Messages, titles and descriptions over their limits are 422 too_long.",
         "S0.x.archive.quiet": "Archiving notifies no agent and cancels what waits for them.",
-        "S0.x.done.rule": "An agent sets done only from review, and only with permission; people always may.",
-        "S0.x.create.status": "task_create starts in inbox, assigned, in_progress or blocked only.",
         "S0.x.last.message": "A person's message moves lastMessageAt as an agent's does.",
-    },
-    "the tools for tasks and their histories are not built yet": {
-        "S0.history.required": "task_history without taskId fails with invalid_params.",
-        "S0.history.limits": "messageLimit defaults to 25 and activityLimit to 30; both are clamped to 1..200.",
-        "S0.history.shape": "task_history returns task, messages, activities and the limits applied.",
-        "S0.history.order": "Messages are the newest, oldest first; activities of this task, newest first.",
-        "S0.history.available": "Every agent gets task_history for any task it may read.",
-        "S0.history.account": "A task of another account is not_found, like a missing one.",
-        "S0.history.agent": "An agent reads tasks of its run, its assignments and its spaces only.",
-        "S0.history.none.global": "No tool returns history across accounts or of all tasks at once.",
-        "S0.load.compat": "task_load still works and reads by the same path.",
     },
     "the orchestrator's chat is not built yet": {
         "S0.orch.chat": "Each account has at most one orchestrator chat, made at first use and shown in no list.",
         "S0.orch.fanout": "Messages of the orchestrator chat reach the orchestrator and no other agent.",
-        "S0.orch.tools": "The orchestrator's tools are offered to the account's orchestrator only.",
-        "S0.x.stop.chat": "/stop on the orchestrator chat is refused by the function that pauses tasks.",
     },
     "notifications and heartbeats are not built yet": {
         "S0.fanout.subscribe": "Authors, mentioned parties and assignees are subscribed to a task.",
@@ -131,7 +131,6 @@ DEFERRED = {
         "S0.x.stale.mention": "A waiting message for one agent is not dropped because a later one addresses another.",
         "S0.x.mentions.none": "Agents' replies are not parsed for mentions.",
         "S0.x.loop": "An agent's answer to a thread_update causes no further thread_update to agents.",
-        "S0.x.request.told": "response_request names the recipients it held back, and why.",
     },
     "the manual of tasks is not written yet": {
         "S0.docs": "The manual explains sessions, both switches, the layers of a request, and how to trace a key.",
