@@ -13,10 +13,11 @@ import pytest
 from carrel.kernel import Code, Refusal
 from carrel.kernel.limits import SAFETY_POLL_SECONDS
 from carrel.kernel.settings import RunsSettings
-from carrel.runs import Claim, Completed, Failed, NeedsInput, Outcome, Rules, answer, run_by_id
+from carrel.runs import Claim, Completed, Failed, NeedsInput, Outcome, Rules, answer, fence, run_by_id
 from carrel.runs.leases import rescue_lost
 from carrel.runs.model import RUNS
 from carrel.runs.queue_store import expire_leases
+from carrel.runs.store import ask_to_stop
 from carrel.storage import FEED, Bell, Database, Tx, sqlite_path
 from tests.harness.engine import (
     MAIN,
@@ -47,6 +48,20 @@ async def test_a_lane_works_in_the_order_of_its_messages(store_url: str) -> None
                 assert worker.begun.empty()
                 worker.end(held.id, Completed(reply=f"answer to {run.text}"))
                 assert (await engine.settled(run.id)).reply == f"answer to {run.text}"
+
+
+async def test_a_run_whose_turn_notices_the_stop_by_itself_ends_at_once(store_url: str) -> None:
+    async with open_engine(store_url) as engine:
+
+        async def turn(held: Claim) -> Outcome:
+            # As another server asks for it: nothing tells this one but the row of the run.
+            await engine.db.write(lambda tx: ask_to_stop(tx, held.access, held.id, "stopped"))
+            await engine.db.write(lambda tx: fence(tx, held))
+            raise AssertionError("the fence lets a stopped run pass")
+
+        async with engine.working(turn):
+            ended = await engine.settled(await engine.say(MAIN, "work"))
+            assert (ended.state, ended.reason) == ("cancelled", "stopped")
 
 
 @requirement("S1.dispatch.parallel")

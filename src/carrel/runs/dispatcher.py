@@ -13,7 +13,7 @@ from logging import getLogger
 from carrel.kernel import MS_PER_SECOND, Code, Refusal, elapsed_seconds, log_trouble
 from carrel.kernel.limits import DEADLINE_SECONDS, LIFELINE_SECONDS, SAFETY_POLL_SECONDS
 from carrel.kernel.settings import Settings
-from carrel.runs import queue_store
+from carrel.runs import queue_store, store
 from carrel.runs.claims import claim
 from carrel.runs.leases import rescue_lost
 from carrel.runs.model import RUNS, STOPS, Cancelled, Claim, ClaimLost, Failed, Outcome
@@ -176,7 +176,7 @@ class Dispatcher:
             earlier.end(_RECLAIMED)
         turn = self._turns[run.id] = _Turn(run)
         try:
-            return await turn.result(self._handler(run))
+            return await turn.result(self._outcome(run))
         except ClaimLost:
             return None
         except Refusal as refusal:
@@ -190,6 +190,16 @@ class Dispatcher:
         finally:
             if self._turns.get(run.id) is turn:
                 del self._turns[run.id]
+
+    async def _outcome(self, run: Claim) -> Outcome:
+        """The handler's outcome; a stop may end the claim before the watch of stops has come to end the turn."""
+        try:
+            return await self._handler(run)
+        except ClaimLost:
+            stop = await self._db.read(lambda tx: store.claimed_stop(tx, run))
+            if stop is None or stop[0] is None:
+                raise
+            return Cancelled(reason=stop[0])
 
     def _renew(self, tx: Tx) -> int:
         # Only turns that are running: a run whose outcome could not be written must not be held forever.
