@@ -94,6 +94,16 @@ async def test_after_a_close_the_next_run_opens_the_next_generation(store_url: s
         assert (second.generation, second.closed_at) == (2, None)
 
 
+async def test_a_session_that_was_closed_after_it_was_read_is_not_opened_again(store_url: str) -> None:
+    async with open_engine(store_url) as engine:
+        await hear(engine, MAIN)
+        (read,) = await generations(engine, MAIN)
+        await close(engine, MAIN)
+        opened = await engine.db.write(lambda tx: open_generation(tx, engine.access, MAIN, read))
+        assert opened.generation == 2
+        assert opened.id != read.id
+
+
 @requirement("S0.session.unique")
 async def test_twenty_concurrent_opens_open_one_generation(store_url: str) -> None:
     async with open_engine(store_url) as engine:

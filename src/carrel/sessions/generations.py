@@ -42,11 +42,10 @@ def open_generation(tx: Tx, access: Access, key: SessionKey, planned: Session | 
         return present
     agent = agent_by_id(tx, access, key.agent)
     assert agent is not None, "a lane always has an agent"
-    session = structs.replace(
-        next_session(tx, lane, agent) if planned is None else planned,
-        generation=store.issue_generation(tx, access, lane.key),
-        opened_at=tx.now,
-    )
+    if planned is None or planned.generation <= lane.generation:
+        # One that was open when it was read has been closed since.
+        planned = next_session(tx, lane, agent)
+    session = structs.replace(planned, generation=store.issue_generation(tx, access, lane.key), opened_at=tx.now)
     store.insert_session(tx, access, session)
     _append_event(tx, access, "session.opened", session)
     METRICS.count("sessions.opened.count", resolution=session.resolution)
