@@ -15,6 +15,7 @@ from carrel.work.model import NoticeType, Party, Task
 from carrel.work.notice_store import Notice
 from carrel.work.orchestrator import StatusOverview, task_overview
 from carrel.work.shapes import author_name
+from carrel.work.thread import is_from_before
 
 # What agents are not told of once their task has come to rest.
 _RESTS = ("done", "blocked")
@@ -122,7 +123,8 @@ def _earlier(
     entries = entries_of_task(
         tx, access, task.id, "thread", limit=SNIPPET_MESSAGES_MAX, before=first, after=task.reopened_seq
     )
-    return tuple(TaskLine(author=author_name(entry, directory), text=entry.content) for entry in entries)
+    shown = [entry for entry in entries if not is_from_before(tx, access, task, entry)]
+    return tuple(TaskLine(author=author_name(entry, directory), text=entry.content) for entry in shown)
 
 
 def _account_briefing(tx: Tx, access: Access) -> str:

@@ -19,7 +19,7 @@ from carrel.work.model import Task
 from carrel.work.moves import enter_status
 from carrel.work.notice_store import RunEnd
 from carrel.work.permissions import agent_actor
-from carrel.work.thread import spread
+from carrel.work.thread import heard_before_reopening, spread
 
 # The bell that is rung when a run of a task has ended.
 RUN_ENDS = "task_run_ends"
@@ -49,7 +49,8 @@ def note_end(tx: Tx, changed: RunChanged) -> None:
         notice_store.note_run_end(tx, run.access, run.id, task.id)
         tx.wake(RUN_ENDS)
     key = SessionKey.stored(run.key)
-    if key.task_id == task.id and run.started_at is not None and task.status == "done":
+    is_late = task.status == "done" or heard_before_reopening(tx, run.access, task, run.id)
+    if key.task_id == task.id and run.started_at is not None and is_late:
         close_generation(tx, run.access, key, "task_done")
 
 

@@ -2,7 +2,7 @@
 
 from msgspec import Struct, structs
 
-from carrel.journal import Entry, NewEntry, append_entry, entries_of_task
+from carrel.journal import Entry, NewEntry, append_entry, entries_of_run, entries_of_task
 from carrel.kernel import Access, Code, Provenance, Refusal, invalid, iso
 from carrel.kernel.limits import ATTACHMENTS_MAX, MESSAGE_CHARS_MAX
 from carrel.records import attachments_by_id
@@ -134,8 +134,27 @@ def spread(
     changed = store.save_task(tx, access, structs.replace(task, last_message_at=entry.created_at))
     publish(tx, access, "task.updated", changed)
     recipients = audience_of(tx, access, changed, directory).of_message(actor.party, mentions or [], answers=answers)
+    if is_from_before(tx, access, task, entry):
+        recipients = [each for each in recipients if each.kind == "user"]
     news = News(task=changed, actor=actor, text=entry.content or "(a file)", entry=entry)
     return tell(tx, access, news, recipients, rules)
+
+
+def is_from_before(tx: Tx, access: Access, task: Task, entry: Entry) -> bool:
+    """Return whether a message is the late reply of a run that was heard before the task was reopened.
+
+    People read it, but agents that have begun anew hear nothing from a closed generation.
+    """
+    is_reply = entry.session_id is not None and entry.run_id is not None
+    return is_reply and heard_before_reopening(tx, access, task, str(entry.run_id))
+
+
+def heard_before_reopening(tx: Tx, access: Access, task: Task, run_id: str) -> bool:
+    """Return whether a run was heard before its task was reopened the last time."""
+    if not task.reopened_seq:
+        return False
+    own = entries_of_run(tx, access, run_id)
+    return bool(own) and own[0].seq < task.reopened_seq
 
 
 def read_thread(tx: Tx, access: Access, task_id: str, *, limit: int, before: int | None = None) -> Thread:

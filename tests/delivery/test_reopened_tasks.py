@@ -1,0 +1,100 @@
+"""A task that is reopened while an agent is still at work on it: nothing of the past enters what begins anew."""
+
+import pytest
+
+from carrel.access import owner_of_default
+from carrel.kernel import Access, SessionKey
+from carrel.sessions import generations_of, open_session_of
+from carrel.storage import FEED, Tx
+from carrel.work import NewTask, TaskChange, change_task, create_task, post_message, read_thread, reopen_task
+from tests.harness.server import Server
+from tests.requirements.mark import requirement
+from tests.scripted_gateway import Answer, Gate, Request, ScriptedGateway, text
+
+pytestmark = pytest.mark.anyio
+OLD, NEW = "said before the reopening", "said after the reopening"
+
+
+async def _open(server: Server, *agents: str) -> Access:
+    for agent in ("writer", "checker"):
+        await server.make_agent(agent)
+    access = await server.read(owner_of_default)
+    new = NewTask(id="report", title="Report", assigned_agent_ids=agents)
+    await server.db.write(lambda tx: create_task(tx, access, new, server.rules))
+    return access
+
+
+async def _post(server: Server, access: Access, content: str) -> list[str]:
+    """Post to the thread; return the runs that tell agents of it."""
+    posted = await server.db.write(lambda tx: post_message(tx, access, "report", content, server.rules))
+    return [told.run_id for told in posted.notified if told.run_id is not None]
+
+
+async def _finish(server: Server, access: Access) -> None:
+    await server.db.write(lambda tx: change_task(tx, access, "report", TaskChange(status="done"), server.rules))
+
+
+async def _reopen(server: Server, access: Access) -> None:
+    await server.db.write(lambda tx: reopen_task(tx, access, "report"))
+
+
+async def _ends_handled(server: Server) -> None:
+    def none_left(tx: Tx) -> bool:
+        return tx.one("SELECT 1 FROM task_run_ends WHERE account_id = :account", server.access) is None
+
+    await server.until(FEED, none_left)
+
+
+@requirement("S0.close.running", "S0.reopen.fresh")
+async def test_a_late_reply_from_before_a_reopening_is_for_people_and_not_for_agents(
+    server: Server, gateway: ScriptedGateway
+) -> None:
+    gate = Gate()
+
+    def answer(request: Request) -> Answer:
+        is_writer = request.json["user"].startswith("agent:writer:") and b"a question" in request.body
+        return text(OLD, before=gate) if is_writer else text("Noted.")
+
+    gateway.rule = answer
+    access = await _open(server, "writer", "checker")
+    (writing,) = await _post(server, access, "@writer a question")
+    await gate.reached()
+    await _finish(server, access)
+    await _reopen(server, access)
+    gate.open()
+    assert (await server.settled(writing)).reply == OLD
+    await _ends_handled(server)
+    for run_id in await _post(server, access, f"@checker {NEW}"):
+        await server.settled(run_id)
+
+    thread = await server.read(lambda tx: read_thread(tx, access, "report", limit=10))
+    assert OLD in [message.content for message in thread.messages]
+    renewed = [request for request in gateway.requests if request.json["user"] == "agent:checker:task:report:v2"]
+    assert renewed
+    assert not any(OLD in request.body.decode() for request in renewed)
+
+
+@requirement("S0.done.late", "S0.reopen.fresh")
+async def test_a_run_heard_while_its_task_was_done_takes_its_session_with_it_though_the_task_was_reopened(
+    server: Server, gateway: ScriptedGateway
+) -> None:
+    access, gate = await _open(server), Gate()
+    gateway.script(text("Late.", before=gate), text("Fresh."))
+    await server.db.write(
+        lambda tx: change_task(tx, access, "report", TaskChange(assigned_user_ids=("owners",)), server.rules)
+    )
+    await _finish(server, access)
+    (late,) = await _post(server, access, f"@writer {OLD}")
+    await gate.reached()
+    await _reopen(server, access)
+    gate.open()
+    await server.settled(late)
+    (fresh,) = await _post(server, access, f"@writer {NEW}")
+    assert (await server.settled(fresh)).generation == 2
+
+    key = str(SessionKey.of("writer", "task:report"))
+    found = await server.read(lambda tx: generations_of(tx, access, key))
+    first, second = sorted(found, key=lambda session: session.generation)
+    assert (first.closed_reason, second.closed_reason) == ("task_done", None)
+    assert OLD not in gateway.requests[-1].body.decode()
+    assert await server.read(lambda tx: open_session_of(tx, access, key)) == second
