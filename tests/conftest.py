@@ -22,6 +22,7 @@ SLOW_PATHS = (
     "access/test_isolation.py",
     "bench",
     "browser",
+    "canary/test_worlds.py",
     "chaos",
     "end_to_end",
     "gateway/test_growth.py",

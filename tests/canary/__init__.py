@@ -1,0 +1,1 @@
+"""Random worlds of tasks in which every text says where it belongs, and no request may hold a foreign one."""
