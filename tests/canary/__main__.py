@@ -40,12 +40,17 @@ def main() -> int:
             requests, steps = requests + made, steps + taken
             if leaked:
                 failed.append(seed)
-                print("\n".join([f"seed {seed}:", *(f"  {sentence}" for sentence in leaked[:TOLD_MAX])]), flush=True)
+                _say("\n".join([f"seed {seed}:", *(f"  {sentence}" for sentence in leaked[:TOLD_MAX])]))
     told = ", ".join(f"{count} {step}" for step, count in sorted(steps.items()))
-    print(f"{options.worlds} worlds from seed {first}, {requests} requests: {told}")
+    _say(f"{options.worlds} worlds from seed {first}, {requests} requests: {told}")
     if failed:
-        print(f"{len(failed)} worlds failed; replay one with: python -m tests.canary --seed {failed[0]}")
+        _say(f"{len(failed)} worlds failed; replay one with: python -m tests.canary --seed {failed[0]}")
     return 1 if failed else 0
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(text + "\n")
+    sys.stdout.flush()
 
 
 if __name__ == "__main__":
