@@ -27,4 +27,5 @@ class Mark(NamedTuple):
 
 def marks_in(text: str) -> set[Mark]:
     """Return every mark that a text holds."""
-    return {Mark(*found[:4], int(found[4])) for found in _MARK.findall(text)}
+    found = _MARK.findall(text)
+    return {Mark(account, place, when, what, int(number)) for account, place, when, what, number in found}

@@ -25,6 +25,7 @@ from carrel.main.cli import (
     serve,
     sessions,
     status,
+    tasks,
     tokens,
 )
 from carrel.main.cli.a2a import commands as a2a
@@ -39,6 +40,7 @@ COMMANDS: tuple[Command, ...] = (
     *doctor.COMMANDS,
     *chat.COMMANDS,
     *send.COMMANDS,
+    *tasks.COMMANDS,
     *sessions.COMMANDS,
     *runs.COMMANDS,
     *receipts.COMMANDS,
@@ -52,6 +54,7 @@ COMMANDS: tuple[Command, ...] = (
     *maintenance.COMMANDS,
 )
 GROUPS = {
+    "tasks": "create tasks, assign agents and follow their work",
     "sessions": "list, read and manage sessions",
     "runs": "list, inspect, answer and cancel runs",
     "notifications": "read notifications about failed runs and undelivered results",
@@ -64,7 +67,7 @@ GROUPS = {
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
-    args = parser().parse_args(argv)
+    args = parser().parse_args(_with_list(sys.argv[1:] if argv is None else argv))
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             # A character that the terminal cannot show becomes a question mark instead of an error.
@@ -84,6 +87,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         code, sentence = _ending(fault)
         screen.note(sentence)
     return code
+
+
+def _with_list(argv: Sequence[str]) -> Sequence[str]:
+    """Return the words of a command; a group without a command means its list, with options or without."""
+    group, *rest = argv or ("",)
+    is_list = group in GROUPS and any(command.name == f"{group} list" for command in COMMANDS)
+    if not is_list or (rest and (not rest[0].startswith("-") or rest[0] in ("-h", "--help"))):
+        return argv
+    return group, "list", *rest
 
 
 def parser() -> argparse.ArgumentParser:

@@ -137,14 +137,19 @@ def why(args: Namespace, screen: Screen) -> int:
         answer = client.get(f"/api/runs/{segment(args.run_id)}/why")
     if screen.as_json:
         return screen.json(answer)
+    show_reasons(answer, screen, moving="The run is progressing.", otherwise="The run has ended.")
+    return Exit.OK
+
+
+def show_reasons(answer: dict[str, Any], screen: Screen, *, moving: str, otherwise: str = "") -> None:
+    """Show why something is not progressing, and what would help; a sentence where there is no reason."""
     if not answer["reasons"]:
-        screen.line("The run is progressing." if answer["moving"] else "The run has ended.")
+        screen.line(moving if answer["moving"] else otherwise)
     for reason in answer["reasons"]:
         since = f" (for {age(reason['since'])})" if reason.get("since") else ""
         screen.line(f"{reason['text']}{since}")
         for action in reason.get("actions") or []:
             screen.line(f"  → {action}")
-    return Exit.OK
 
 
 COMMANDS = (

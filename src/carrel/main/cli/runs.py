@@ -15,7 +15,7 @@ WAIT_SECONDS = 600.0
 def list_runs(args: Namespace, screen: Screen) -> int:
     """List runs, newest first."""
     query = {"sessionKey": args.session, "agentId": args.agent, "state": args.state, "limit": args.limit}
-    query["waitingFor"] = args.waiting_for
+    query |= {"waitingFor": args.waiting_for, "taskId": args.task}
     with connect(args) as client:
         answer = client.get("/api/runs", query)
     if screen.as_json:
@@ -99,6 +99,7 @@ COMMANDS = (
         (
             option("--session", metavar="KEY"),
             option("--agent", metavar="ID"),
+            option("--task", metavar="ID", help="only runs of this task"),
             option("--state", choices=("queued", "running", "waiting", "completed", "failed", "cancelled")),
             option("--waiting-for", choices=("person", "program"), help="only runs that wait for one of them"),
             option("--limit", type=int, default=50, metavar="N"),
