@@ -225,9 +225,7 @@ def _wait_and_show(client: Client, posted: dict[str, Any], runs: list[str], scre
 def watch(args: Namespace, screen: Screen) -> int:
     """Follow a task's thread live, with who is working on an answer."""
     if screen.as_json:
-        raise Failure(
-            Exit.USAGE, "`tasks watch` is for people; programs use `carrel events --follow --json`."
-        )
+        raise Failure(Exit.USAGE, "`tasks watch` is for people; programs use `carrel events --follow --json`.")
     with connect(args) as client:
         task = _find(client, args.task)
         shown = Shown()
@@ -286,9 +284,7 @@ COMMANDS = (
         create,
         (
             option("title", metavar="TITLE"),
-            option(
-                "--assign", action="append", default=[], metavar="NAME", help="agent or person; may be repeated"
-            ),
+            option("--assign", action="append", default=[], metavar="NAME", help="agent or person; may be repeated"),
             option("--description", metavar="TEXT"),
             option("--priority", metavar="P", help="critical, high, medium, low or lowest, or 1 to 5"),
             option("--tag", action="append", default=[], metavar="TAG", help="may be repeated"),

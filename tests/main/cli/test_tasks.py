@@ -1,0 +1,154 @@
+"""`carrel tasks` against a real server: what it prints, what it accepts for a task, and how it ends."""
+
+import json
+import subprocess
+import threading
+from typing import Any
+
+import pytest
+
+from tests.harness.process import CARREL, Ended, RunningServer, Start, reaching
+from tests.scripted_gateway import Gate, ScriptedGateway, text
+
+OK, FAILED, USAGE, UNREACHABLE, NOT_ALLOWED, TIMED_OUT = range(6)
+WATCH_SECONDS = 20.0
+
+
+@pytest.fixture
+def server(start: Start, gateway: ScriptedGateway) -> RunningServer:
+    """A server with the agents main and writer."""
+    gateway.rule = lambda _: text("On it.")
+    running = start(**reaching(gateway))
+    with running.client() as client:
+        assert client.post("/api/agents", json={"id": "writer", "name": "Writer"}).status_code == 201
+    return running
+
+
+def made(ended: Ended) -> str:
+    """Return the id that `create` printed."""
+    assert ended.code == OK, ended.err
+    return ended.out.strip()
+
+
+def read(ended: Ended) -> Any:
+    """Return the JSON that a command printed."""
+    assert ended.code == OK, ended.err
+    return json.loads(ended.out)
+
+
+def test_a_title_and_an_agent_are_all_it_takes(server: RunningServer) -> None:
+    task = made(server.carrel("tasks", "create", "Write the report", "--assign", "main"))
+    shown = read(server.carrel("tasks", "show", task, "--json"))
+    assert shown["task"]["assignedAgentIds"] == ["main"]
+    (run,) = read(server.carrel("runs", "list", "--task", task, "--json"))["runs"]
+    assert run["sessionKey"] == f"agent:main:task:{task}"
+    assert server.carrel("runs", "wait", run["id"]).out == "On it.\n"
+    listed = server.carrel("tasks").out.split("\t")
+    assert (listed[0], listed[-1]) == (task, "Write the report\n")
+    assert read(server.carrel("tasks", "--json"))["tasks"][0]["id"] == task
+    assert "Main: On it." in server.carrel("tasks", "show", "last").out
+
+
+def test_every_option_of_a_new_task_is_kept(server: RunningServer) -> None:
+    options = ("--description", "All of it.", "--priority", "high", "--tag", "press", "--tag", "urgent")
+    task = made(server.carrel("tasks", "create", "Call", *options, "--assign", "owners", "--assign", "writer"))
+    kept = read(server.carrel("tasks", "show", task, "--json"))["task"]
+    assert (kept["description"], kept["priorityLabel"], kept["tags"]) == ("All of it.", "high", ["press", "urgent"])
+    assert (kept["assignedAgentIds"], kept["assignedUserIds"]) == (["writer"], ["owners"])
+    assert "All of it." in server.carrel("tasks", "show", task).out
+
+
+def test_a_task_is_named_by_the_beginning_of_its_id(server: RunningServer) -> None:
+    for name in ("report-one", "report-two", "letter"):
+        made(server.carrel("tasks", "create", name.title(), "--id", name))
+    assert read(server.carrel("tasks", "show", "let", "--json"))["task"]["id"] == "letter"
+    assert read(server.carrel("tasks", "show", "last", "--json"))["task"]["id"] == "letter"
+    several = server.carrel("tasks", "show", "report")
+    assert several.code == USAGE
+    assert "report-one" in several.err
+    missing = server.carrel("tasks", "why", "nothing")
+    assert (missing.code, missing.err.count("\n")) == (FAILED, 1)
+
+
+def test_without_a_task_last_says_how_to_create_one(server: RunningServer) -> None:
+    ended = server.carrel("tasks", "show", "last")
+    assert (ended.code, "carrel tasks create" in ended.err) == (FAILED, True)
+
+
+def test_a_message_shows_whom_it_told_and_waits_for_the_replies(server: RunningServer) -> None:
+    task = made(server.carrel("tasks", "create", "Talk", "--assign", "main"))
+    (first,) = read(server.carrel("runs", "list", "--task", task, "--json"))["runs"]
+    assert server.carrel("runs", "wait", first["id"]).code == OK
+    told = server.carrel("tasks", "message", task, "@writer what now?").out.split("\t")
+    assert told[:2] == ["writer", "mention"]
+    waited = server.carrel("tasks", "message", "last", "-", "--wait", "20", stdin="@all hello\n")
+    assert waited.code == OK, waited.err
+    assert sorted(waited.out.splitlines()) == ["main: On it.", "writer: On it."]
+    answered = read(server.carrel("tasks", "message", "last", "@main hello", "--wait", "20", "--json"))
+    assert [run["reply"] for run in answered["runs"]] == ["On it."]
+
+
+def test_a_reply_that_is_late_says_how_to_wait_on(server: RunningServer, gateway: ScriptedGateway) -> None:
+    gate = Gate()
+    gateway.rule = lambda _: text("Late.", before=gate)
+    task = made(server.carrel("tasks", "create", "Talk"))
+    ended = server.carrel("tasks", "message", task, "@main hello", "--wait", "0")
+    assert (ended.code, "carrel runs wait" in ended.err) == (TIMED_OUT, True)
+    gate.open()
+
+
+def test_a_task_is_moved_done_reopened_stopped_and_explained(server: RunningServer) -> None:
+    task = made(server.carrel("tasks", "create", "Walk"))
+    assert "Nobody is assigned" in server.carrel("tasks", "why", task).out
+    refused = server.carrel("tasks", "move", task, "assigned")
+    assert (refused.code, "assignee" in refused.err) == (FAILED, True)
+    assert server.carrel("tasks", "assign", task, "owners").out == f"{task} is assigned, assigned to owners.\n"
+    assert server.carrel("tasks", "done", task).out == f"{task} is done.\n"
+    assert "The task is done." in server.carrel("tasks", "why", task).out
+    assert server.carrel("tasks", "reopen", task).out == f"{task} is review.\n"
+    assert server.carrel("tasks", "move", task, "blocked", "--reason", "No paper.").out == f"{task} is blocked.\n"
+    assert "No paper." in server.carrel("tasks", "why", task).out
+    assert read(server.carrel("tasks", "why", task, "--json"))["moving"] is False
+    assert server.carrel("tasks", "stop", task).code == OK
+    off = server.carrel("tasks", "assign", task, "owners", "--remove")
+    assert "assigned to nobody" in off.out
+    assert server.carrel("tasks", "move", task, "nowhere").code == USAGE
+
+
+def test_stopping_says_how_many_runs_it_cancelled(server: RunningServer, gateway: ScriptedGateway) -> None:
+    gate = Gate()
+    gateway.rule = lambda _: text("Late.", before=gate)
+    task = made(server.carrel("tasks", "create", "Work", "--assign", "main"))
+    gate.wait_reached()
+    assert server.carrel("tasks", "stop", task).out == f"{task} is blocked, 1 run cancelled.\n"
+
+
+def test_watching_shows_the_thread_who_works_and_the_status(server: RunningServer, gateway: ScriptedGateway) -> None:
+    gate = Gate()
+    gateway.rule = lambda _: text("Done with it.", before=gate)
+    task = made(server.carrel("tasks", "create", "Watch", "--assign", "main"))
+    gate.wait_reached()
+    command = [str(CARREL), "tasks", "watch", "last", "--data-dir", str(server.folder)]
+    watching = subprocess.Popen(
+        command, env=server.environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+    alarm = threading.Timer(WATCH_SECONDS, watching.kill)
+    alarm.start()
+    try:
+        assert watching.stdout is not None
+        assert watching.stdout.readline().startswith("main is working on an answer")
+        gate.open()
+        assert watching.stdout.readline() == "Main: Done with it.\n"
+        assert watching.stdout.readline() == "The task is now in_progress.\n"
+        server.carrel("tasks", "message", task, "Thank you.")
+        assert watching.stdout.readline().endswith(": Thank you.\n")
+    finally:
+        alarm.cancel()
+        watching.kill()
+        watching.wait()
+        watching.stdout.close()  # type: ignore[union-attr]
+
+
+def test_watching_as_json_points_to_the_events(server: RunningServer) -> None:
+    ended = server.carrel("tasks", "watch", "last", "--json")
+    assert (ended.code, "carrel events" in ended.err) == (USAGE, True)
