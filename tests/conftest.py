@@ -32,7 +32,6 @@ SLOW_PATHS = (
     "invariants",
     "main/cli/test_mcp.py",
     "main/cli/test_program.py",
-    "main/cli/test_tasks.py",
     "main/test_grpc_port.py",
     "main/test_server.py",
     "spawns",

@@ -89,6 +89,8 @@ BUILT = {
     "S0.x.request.told": "response_request names the recipients it held back, and why.",
     "S0.close.running": "A run already running when its task is done finishes normally.",
     "S0.done.late": "A run on a task that is done gets a generation that closes when the run ends.",
+    "S0.close.done": "Moving a task to done closes all its open sessions, reason task_done.",
+    "S0.reopen.noop": "Reopening a task opens no session and starts no run.",
 }
 
 # What is still open of ids in BUILT.
@@ -98,12 +100,10 @@ PARTIAL: dict[str, str] = {
 
 DEFERRED = {
     "tasks of the board and their lanes' ends are not built yet": {
-        "S0.close.done": "Moving a task to done closes all its open sessions, reason task_done.",
         "S0.close.archived": "Archiving a task by any path closes them, reason task_archived.",
         "S0.close.transaction": "Status change, closing and cancelling commit together or not at all.",
         "S0.close.transition.only": "Only the transition into done or archived closes sessions.",
         "S0.close.queued": "Queued and waiting runs of the task's lanes are cancelled, and say why.",
-        "S0.reopen.noop": "Reopening a task opens no session and starts no run.",
         "S0.reopen.rule": "Only a person reopens a task, and only from done to review.",
         "S0.work.transitions": "Tasks move only along the allowed transitions; others are 422 illegal_transition.",
         "S0.work.needs": "assigned and in_progress need an assignee, inbox has none, blocked needs a reason.",
