@@ -5,7 +5,7 @@ import sys
 
 import msgspec
 
-from bench import a2a, context, idle, lanes, tools, turns
+from bench import a2a, context, delivery, idle, lanes, tools, turns
 from bench.figures import Figure
 
 BENCHMARKS = {
@@ -13,6 +13,7 @@ BENCHMARKS = {
     "idle": idle.measure,
     "turns": turns.measure,
     "context": context.measure,
+    "delivery": delivery.measure,
     "a2a": a2a.measure,
     "a2a_load": a2a.measure_load,
     "tools": tools.measure,

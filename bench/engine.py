@@ -71,7 +71,7 @@ class BenchEngine(Engine):
 
 
 def _key(lane: str) -> SessionKey:
-    return SessionKey("main", f"task:{lane}")
+    return SessionKey("main", f"hook:{lane}")
 
 
 @asynccontextmanager
