@@ -54,9 +54,9 @@ RIGHTS = (
     ),
     Mutant(
         "changes show everything",
-        "surfaces/api/changes.py",
-        "visible_changes(tx, access, changes_since(tx, access, _cursor(tx, access, query), limit=limit))",
-        "changes_since(tx, access, _cursor(tx, access, query), limit=limit)",
+        "work/visibility.py",
+        "    seen = sessions.visible_changes(tx, access, page.narrowed(in_lanes, page.deletions))",
+        "    seen = page.narrowed(in_lanes, page.deletions)",
         "tests/surfaces/api/test_visibility.py",
     ),
     Mutant(

@@ -29,18 +29,18 @@ from carrel.work.requests import ResponseRequests, request_responses
 from carrel.work.run_ends import RunEnds
 from carrel.work.search import FoundTask, search_tasks
 from carrel.work.shapes import Activity, TaskShape, ThreadMessage, task_shape, task_shapes
-from carrel.work.store import tasks_changed
 from carrel.work.tasks import Order, change_task, create_task, find_task, list_tasks, reorder_tasks
 from carrel.work.thread import Posted, TaskHistory, Thread, mark_read, post_message, read_history, read_thread
+from carrel.work.visibility import SeenChanges, visible_changes, visible_events
 from carrel.work.why import explain_task
 
 __all__ = [
     "AGENT_STATUSES", "MOVES", "PRIORITIES", "STATUS_WORDS", "Action", "Activity", "Actor", "Directory", "Flags",
     "FoundTask", "Heartbeats", "Moved", "NewTask", "Notice", "Notified", "Order", "Posted", "ResponseRequests",
-    "RunEnds", "StatusOverview", "Task", "TaskBriefing", "TaskChange", "TaskFilter", "TaskHistory", "TaskLine",
-    "TaskShape", "Thread", "ThreadMessage", "actor_of", "agent_actor", "archive_task", "assign_task", "change_task",
-    "create_task", "explain_task", "find_task", "hear", "list_tasks", "mark_read", "move_task", "notices_of",
-    "observe_runs", "open_chat", "post_message", "read_history", "read_thread", "readable_task", "reopen_task",
-    "reorder_tasks", "request_responses", "search_tasks", "statuses_meant", "stop_task", "task_briefing",
-    "task_overview", "task_shape", "task_shapes", "tasks_changed",
+    "RunEnds", "SeenChanges", "StatusOverview", "Task", "TaskBriefing", "TaskChange", "TaskFilter", "TaskHistory",
+    "TaskLine", "TaskShape", "Thread", "ThreadMessage", "actor_of", "agent_actor", "archive_task", "assign_task",
+    "change_task", "create_task", "explain_task", "find_task", "hear", "list_tasks", "mark_read", "move_task",
+    "notices_of", "observe_runs", "open_chat", "post_message", "read_history", "read_thread", "readable_task",
+    "reopen_task", "reorder_tasks", "request_responses", "search_tasks", "statuses_meant", "stop_task",
+    "task_briefing", "task_overview", "task_shape", "task_shapes", "visible_changes", "visible_events",
 ]  # fmt: skip

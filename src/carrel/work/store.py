@@ -163,6 +163,16 @@ def tasks_assigned_to(tx: Tx, access: Access, kind: PartyKind, party_id: str) ->
     return [row[0] for row in tx.all(sql, access, kind=kind, party_id=party_id)]
 
 
+def tasks_known_to(tx: Tx, access: Access, task_ids: Iterable[str], kind: PartyKind, party_id: str) -> set[str]:
+    """Return those of the tasks that somebody has or had to do with."""
+    names: dict[str, object] = {f"id_{at}": task_id for at, task_id in enumerate(dict.fromkeys(task_ids))}
+    sql = (
+        "SELECT task_id FROM task_parties WHERE account_id = :account AND kind = :kind AND party_id = :party_id "
+        f"AND task_id IN ({', '.join(f':{name}' for name in names)})"
+    )
+    return {row[0] for row in tx.all(sql, access, kind=kind, party_id=party_id, **names)}
+
+
 def is_assigned(tx: Tx, access: Access, task_id: str, kind: PartyKind, party_id: str) -> bool:
     """Return whether a task is assigned to somebody."""
     sql = (

@@ -4,15 +4,15 @@ from typing import Annotated, Any
 
 from msgspec import UNSET, Meta, UnsetType, field
 
-from carrel.journal import ChangePage, changes_since, sequence_at
+from carrel.journal import changes_since, sequence_at
 from carrel.kernel import Access
 from carrel.kernel.limits import CHANGES_ROWS_DEFAULT, CHANGES_ROWS_MAX
-from carrel.sessions import visible_changes
 from carrel.storage import Tx
 from carrel.surfaces.api.cursors import clamp, read_moment
 from carrel.surfaces.api.endpoint import Call, In, Out, endpoint
 from carrel.surfaces.api.fields import Moment
 from carrel.surfaces.api.stream import in_default_space
+from carrel.work import TaskShape, task_shapes, visible_changes
 
 
 class ChangesQuery(In, frozen=True, kw_only=True):
@@ -53,7 +53,7 @@ class Changes(Out, frozen=True, kw_only=True):
     reset: bool
     spaces: list[dict[str, Any]]
     topics: list[dict[str, Any]]
-    tasks: list[dict[str, Any]]
+    tasks: list[TaskShape]
     logs: list[dict[str, Any]]
     deleted: Deleted
     deleted_log_ids: list[str]
@@ -65,24 +65,26 @@ async def list_changes(call: Call[None, ChangesQuery]) -> Changes:
     """List what has changed since a sequence number; `reset` tells the client to start over."""
     query, limit = call.query, clamp(call.query.limit, CHANGES_ROWS_DEFAULT, CHANGES_ROWS_MAX)
 
-    def work(tx: Tx, access: Access) -> ChangePage:
-        return visible_changes(tx, access, changes_since(tx, access, _cursor(tx, access, query), limit=limit))
+    def work(tx: Tx, access: Access) -> Changes:
+        after = _cursor(tx, access, query)
+        seen = visible_changes(tx, access, changes_since(tx, access, after, limit=limit), after, limit=limit)
+        page, inside = seen.page, in_default_space(query.space_id, query.allowed_space_ids)
+        gone = dict.fromkeys(event.key for event in page.deletions if event.key is not None)
+        deleted = Deleted(sessions=list(gone))
+        return Changes(
+            seq=page.seq,
+            more=page.more,
+            reset=page.reset,
+            spaces=[],
+            topics=[],
+            tasks=task_shapes(tx, access, seen.tasks) if inside else [],
+            logs=[entry.wire() for entry in page.entries] if inside else [],
+            deleted=deleted,
+            deleted_log_ids=deleted.logs,
+            left=Departed(tasks=seen.left if inside else []),
+        )
 
-    page = await call.read(work)
-    shown = page.entries if in_default_space(query.space_id, query.allowed_space_ids) else []
-    deleted = Deleted(sessions=list(dict.fromkeys(event.key for event in page.deletions if event.key is not None)))
-    return Changes(
-        seq=page.seq,
-        more=page.more,
-        reset=page.reset,
-        spaces=[],
-        topics=[],
-        tasks=[],
-        logs=[entry.wire() for entry in shown],
-        deleted=deleted,
-        deleted_log_ids=deleted.logs,
-        left=Departed(),
-    )
+    return await call.read(work)
 
 
 def _cursor(tx: Tx, access: Access, query: ChangesQuery) -> int:

@@ -13,6 +13,7 @@ from carrel.records import attachment_heads, tools_called
 from carrel.runs import Run
 from carrel.storage import Tx
 from carrel.surfaces.api.endpoint import Out
+from carrel.work import notices_of
 
 _usage = msgspec.json.Decoder(dict[str, Any]).decode
 
@@ -123,12 +124,14 @@ class RunShape(Out, frozen=True, kw_only=True):
 
 def run_shapes(tx: Tx, access: Access, runs: Iterable[Run]) -> list[RunShape]:
     """Return runs with everything stored about them; the queue of each lane is read once."""
-    positions: dict[str, dict[str, int]] = {}
+    listed, positions = list(runs), dict[str, dict[str, int]]()
+    told = notices_of(tx, access, [run.id for run in listed if run.provenance_kind == "notification"])
     shapes = []
-    for run in runs:
+    for run in listed:
         if run.state == "queued" and run.key not in positions:
             positions[run.key] = queue_order(tx, access, run.key)
-        shapes.append(_run_shape(tx, access, run, positions.get(run.key, {}).get(run.id)))
+        messages = [notice.entry_id for notice in told.get(run.id, []) if notice.entry_id is not None]
+        shapes.append(_run_shape(tx, access, run, positions.get(run.key, {}).get(run.id), messages))
     return shapes
 
 
@@ -137,7 +140,8 @@ def run_shape(tx: Tx, access: Access, run: Run) -> RunShape:
     return run_shapes(tx, access, [run])[0]
 
 
-def _run_shape(tx: Tx, access: Access, run: Run, position: int | None) -> RunShape:
+def _run_shape(tx: Tx, access: Access, run: Run, position: int | None, messages: list[str]) -> RunShape:
+    """`messages` are those of a thread that the run brings."""
     key = run.session_key
     channel, rest = key.identity
     retrying = run.state == "queued" and run.attempt > 0
@@ -154,8 +158,8 @@ def _run_shape(tx: Tx, access: Access, run: Run, position: int | None) -> RunSha
         # The note of a waiting run is its question.
         note=run.question if run.state == "waiting" else run.note,
         provenance=run.source(),
-        message=_said(tx, access, run),
-        joined_message_ids=[],
+        message=_said(tx, access, run, messages[-1] if messages else run.message_id),
+        joined_message_ids=messages if len(messages) > 1 else [],
         reply=run.reply,
         error=RunError(code=run.error_code, message=run.error_message or "") if run.error_code else None,
         task_id=run.task_id or key.task_id,
@@ -193,7 +197,7 @@ def _announced(tx: Tx, access: Access, run: Run) -> Announced:
     return Announced(state="pending" if exchange.state == "open" else exchange.state, attempts=exchange.attempts)
 
 
-def _said(tx: Tx, access: Access, run: Run) -> Said:
+def _said(tx: Tx, access: Access, run: Run, message_id: str) -> Said:
     heads = attachment_heads(tx, access, run.attached())
     files = [
         Attached(
@@ -201,7 +205,7 @@ def _said(tx: Tx, access: Access, run: Run) -> Said:
         )
         for head in heads
     ]
-    return Said(id=run.message_id, text=run.text, attachments=files)
+    return Said(id=message_id, text=run.text, attachments=files)
 
 
 def _run_usage(run: Run) -> RunUsage:

@@ -11,13 +11,14 @@ from starlette.responses import Response
 from carrel.journal import Event, EventFilter, FeedStart, events_after, feed_pages, feed_start
 from carrel.kernel import METRICS, Access, elapsed_seconds, invalid
 from carrel.kernel.limits import STREAM_PAGE_ROWS, STREAM_PING_SECONDS
-from carrel.sessions import find_lane, visible_events
+from carrel.sessions import find_lane
 from carrel.storage import Tx
 from carrel.surfaces.api.endpoint import Call, In, endpoint
 from carrel.surfaces.http.house import House
 from carrel.surfaces.http.identity import is_still_known
 from carrel.surfaces.http.streaming import PING, FrameStream, seen_event
 from carrel.tools import with_view
+from carrel.work import visible_events
 
 
 class StreamQuery(In, frozen=True, kw_only=True):
