@@ -24,7 +24,7 @@ class World:
         self.server = server
         self.clients: dict[str, httpx.AsyncClient] = {}
         self.tokens: dict[str, str | None] = {}
-        self.user = self.run = self.schedule = ""
+        self.user = self.run = self.schedule = self.task = ""
         self.notifications: dict[str, str] = {}
         self._numbers = itertools.count(1)
 
@@ -61,6 +61,7 @@ class World:
             listed = (await self.clients[kind].get("/api/notifications")).json()["notifications"]
             self.notifications[kind] = listed[0]["id"]
         self.schedule = (await self.make("/api/schedules", "schedule", **DAILY))["id"]
+        self.task = await self.new_task()
         await enter("run", await self.run_token(MAIN))
 
     async def make(self, path: str, what: str, **body: Any) -> Json:
@@ -78,12 +79,16 @@ class World:
         return await self._mint(NewToken(kind="run", name="run", agent_id="main", run_id=held["runId"]))
 
     async def lane(self) -> str:
-        """Return the key of a new lane of a Task."""
-        return str((await send_and_wait(self.owner, "hello", taskId=self.name()))["sessionKey"])
+        """Return the key of a new lane of a task."""
+        return str((await send_and_wait(self.owner, "hello", taskId=await self.new_task()))["sessionKey"])
 
     async def asking(self) -> str:
         """Return the id of a new run that waits for an answer."""
-        return str((await send_and_wait(self.owner, "ask what?", taskId=self.name()))["id"])
+        return str((await send_and_wait(self.owner, "ask what?", taskId=await self.new_task()))["id"])
+
+    async def new_task(self, **wanted: Any) -> str:
+        """Return the id of a new task."""
+        return str((await self.make("/api/tasks", "task", title="Work", **wanted))["id"])
 
     async def _mint(self, new: NewToken) -> str:
         access = await self.server.access_of()

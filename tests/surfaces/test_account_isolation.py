@@ -25,6 +25,7 @@ MARK = "zebra"
 SECRET = "quagga"
 # Stands in B's texts for it.
 TWIN = "okapi!"
+TASK = f"{MARK}-task"
 KEY = f"agent:{MARK}:web:{MARK}_conversation"
 # Endpoints whose answer is of the server and not of any account; a stream has a test of its own.
 NOT_WALKED = {"/healthz", "/readyz", "/api/openapi.json", "/api/stream", "/metrics"}
@@ -44,6 +45,16 @@ BODIES: dict[str, list[dict[str, Any]]] = {
     "/api/runs/{id}/answer": [{"text": "hi"}],
     "/api/schedules": [{"type": "message", "message": "hi", "cron": "0 0 1 1 *", "sessionId": "{key}"}],
     "/api/schedules/{id}": [{"enabled": False}],
+    "/api/tasks": [
+        {"title": "B's own", "parentId": "{task}", "dependencies": ["{task}"], "assignedUserIds": ["{user}"]},
+        {"title": "B's own", "id": "{task}"},
+    ],
+    "/api/tasks/reorder": [{"orderedIds": ["{task}"]}],
+    "/api/tasks/{id}": [{"assignedAgentIds": ["{agent}"]}, {"status": "in_progress"}],
+    "/api/tasks/{id}/status": [{"status": "review"}],
+    "/api/tasks/{id}/assign": [{"userIds": ["{user}"], "agentIds": ["{agent}"]}],
+    "/api/tasks/{id}/messages": [{"content": f"@{MARK} hi", "attachmentIds": []}],
+    "/api/tasks/{id}/seen": [{"seq": 1_000_000}],
     "/api/sessions": [{"agentId": "{agent}"}],
     "/api/sessions/active": [{"channelType": "web", "clientInstanceId": "{instance}", "sessionId": "{conversation}"}],
     "/api/sessions/{key}/send": [{"message": "hi"}],
@@ -87,6 +98,7 @@ async def furnish(client: httpx.AsyncClient) -> Everything:
     told = (await client.get("/api/notifications")).json()["notifications"]
     said_again = {"type": "message", "message": SECRET, "cron": "0 0 1 1 *", "sessionId": KEY}
     schedule = (await client.post("/api/schedules", json=said_again)).json()["schedule"]["id"]
+    await furnish_tasks(client)
     session = (await client.get(f"/api/runs/{run}")).json()["run"]["sessionId"]
     me = (await client.get("/api/auth/me")).json()
     return Everything(
@@ -98,6 +110,7 @@ async def furnish(client: httpx.AsyncClient) -> Everything:
             "waiting": waiting,
             "notification": told[0]["id"],
             "schedule": schedule,
+            "task": TASK,
             "key": KEY,
             "session": session,
             "conversation": f"{MARK}_conversation",
@@ -107,11 +120,27 @@ async def furnish(client: httpx.AsyncClient) -> Everything:
     )
 
 
+async def furnish_tasks(client: httpx.AsyncClient) -> None:
+    """Put a task with a thread and a session into an account, and an orchestrator chat."""
+    new = {"id": TASK, "title": SECRET, "description": SECRET, "tags": [SECRET], "metadata": {"x": SECRET}}
+    (await client.post("/api/tasks", json=new)).raise_for_status()
+    for name in (TASK, "orchestrator-chat"):
+        if name != TASK:
+            orchestrator = {"settings": {"orchestratorAgentId": MARK}}
+            (await client.patch("/api/account", json=orchestrator)).raise_for_status()
+        said = await client.post(f"/api/tasks/{name}/messages", json={"content": f"@{MARK} {SECRET}"})
+        (await client.get(f"/api/runs/{said.json()['notified'][0]['runId']}/wait")).raise_for_status()
+
+
 async def look(client: httpx.AsyncClient) -> list[Any]:
     """All that an account shows of itself, without what a mere look changes."""
     paths = ("/api/agents", "/api/users", "/api/tokens", "/api/account", "/api/sessions", "/api/runs", "/api/changes")
+    tasks = (
+        "/api/tasks?includeArchived=1",
+        *(f"/api/tasks/{TASK}/{view}" for view in ("thread", "history", "sessions")),
+    )
     own = ("/api/notifications", f"/api/sessions/{KEY}/history", f"/api/schedules?sessionId={KEY}")
-    shown = [(await client.get(path)).json() for path in (*paths, *own)]
+    shown = [(await client.get(path)).json() for path in (*paths, *own, *tasks)]
     for token in shown[2]["tokens"]:
         token.pop("lastUsedAt")
     return shown
@@ -159,7 +188,7 @@ async def ask(client: httpx.AsyncClient, endpoint: Endpoint, path: str, everythi
     ]
 
 
-WORDS = {"sessionKey": "key", "sessionId": "session", "agentId": "agent", "taskId": "conversation", "q": "agent"}
+WORDS = {"sessionKey": "key", "sessionId": "session", "agentId": "agent", "taskId": "task", "q": "agent"}
 
 
 @requirement("P.account.wall")

@@ -94,7 +94,22 @@ async def _a_waiting_run(world: World, _kind: str) -> Request:
 
 @request_of("POST /api/runs/{id}/retry", "POST /api/runs/{id}/announce")
 async def _a_failed_run(world: World, _kind: str) -> Request:
-    return str((await send_and_wait(world.owner, "fail", taskId=world.name()))["id"]), None
+    return str((await send_and_wait(world.owner, "fail", taskId=await world.new_task()))["id"]), None
+
+
+@request_of(
+    "PATCH /api/tasks/{id}", "DELETE /api/tasks/{id}", "POST /api/tasks/{id}/status", "POST /api/tasks/{id}/assign",
+    "POST /api/tasks/{id}/stop", "POST /api/tasks/{id}/messages", "POST /api/tasks/{id}/seen",
+)  # fmt: skip
+async def _a_task(world: World, _kind: str) -> Request:
+    return await world.new_task(assignedUserIds=["owners"]), None
+
+
+@request_of("POST /api/tasks/{id}/reopen")
+async def _a_task_that_is_done(world: World, _kind: str) -> Request:
+    task = await world.new_task()
+    (await world.owner.patch(f"/api/tasks/{task}", json={"status": "done"})).raise_for_status()
+    return task, None
 
 
 @request_of("POST /api/notifications/{id}/read")
@@ -113,8 +128,15 @@ BODIES: dict[str, Callable[[World], Any]] = {
     "POST /api/sessions/active": lambda _: {"clientInstanceId": "tab", "sessionId": f"{MAIN}:v1"},
     "PATCH /api/sessions/{key}": lambda _: {"label": "x"},
     "POST /api/sessions/{key}/send": lambda _: {"message": "hi"},
-    "POST /api/runs": lambda _: {"message": "hi", "taskId": "shared"},
+    "POST /api/runs": lambda _: {"message": "hi", "sessionKey": "agent:main:web:shared"},
     "POST /api/chat": lambda _: {"text": "hi"},
+    "POST /api/tasks": lambda _: {"title": "Work"},
+    "PATCH /api/tasks/{id}": lambda _: {"title": "Other work"},
+    "POST /api/tasks/{id}/status": lambda _: {"status": "in_progress"},
+    "POST /api/tasks/{id}/assign": lambda _: {"agentIds": ["main"]},
+    "POST /api/tasks/{id}/messages": lambda _: {"content": "hi"},
+    "POST /api/tasks/{id}/seen": lambda _: {"seq": 1},
+    "POST /api/tasks/reorder": lambda world: {"orderedIds": [world.task]},
     "POST /api/schedules": lambda _: {**DAILY, "sessionId": f"{MAIN}:v1"},
 }
 QUERIES: dict[str, Callable[[World], Json]] = {
@@ -129,7 +151,8 @@ FAR = {"GET /metrics": {"X-Forwarded-For": "192.0.2.1"}}
 async def asked(world: World, name: str, kind: str, has_body: bool) -> int:
     """Ask one endpoint as one kind of caller; return the status."""
     method, path = name.split(" ")
-    fixed = {"/api/schedules/{id}": world.schedule, "/api/agents/{id}": "main"}.get(path, world.run)
+    kept = world.task if path.startswith("/api/tasks/") else world.run
+    fixed = {"/api/schedules/{id}": world.schedule, "/api/agents/{id}": "main"}.get(path, kept)
     subject, body = await NEW[name](world, kind) if name in NEW else (MAIN if "{key}" in path else fixed, None)
     body = BODIES[name](world) if name in BODIES else body
     query = QUERIES[name](world) if name in QUERIES else {}
