@@ -128,7 +128,7 @@ BODIES: dict[str, Callable[[World], Any]] = {
     "POST /api/sessions/active": lambda _: {"clientInstanceId": "tab", "sessionId": f"{MAIN}:v1"},
     "PATCH /api/sessions/{key}": lambda _: {"label": "x"},
     "POST /api/sessions/{key}/send": lambda _: {"message": "hi"},
-    "POST /api/runs": lambda _: {"message": "hi", "sessionKey": "agent:main:web:shared"},
+    "POST /api/runs": lambda _: {"message": "hi", "sessionKey": "agent:main:web:shared_conversation"},
     "POST /api/chat": lambda _: {"text": "hi"},
     "POST /api/tasks": lambda _: {"title": "Work"},
     "PATCH /api/tasks/{id}": lambda _: {"title": "Other work"},

@@ -55,6 +55,15 @@ LISTED = (
     Listed(REFUSED, r"POST /api/tokens", "invalid_params", "spaceIds", "there are no spaces yet"),
     Listed(REFUSED, r"POST /api/tokens", "invalid_params", "expiresAt", "must be in the future"),
     Listed(REFUSED, r"POST /api/tokens", "invalid_params", r"(agentId|userId|agentIds.*)", "unknown agents and users"),
+    Listed(
+        REFUSED,
+        r"(POST|PATCH) /api/tasks.*",
+        "invalid_params",
+        "topicId|spaceId|parentId|dependencies|agentIds|userIds|attachmentIds",
+        "unknown, or the task itself",
+    ),
+    Listed(REFUSED, r"(POST|PATCH) /api/tasks.*", "illegal_transition", "status|", "the move is not in the table"),
+    Listed(REFUSED, r"(POST|PATCH) /api/tasks.*", "assignee_required", "status|", "nobody is assigned"),
     Listed(REFUSED, r"POST /v1/responses(/compact)?", "unknown_model", "model|x-openclaw-agent-id", "unknown agent"),
     Listed(REFUSED, r"POST /v1/responses(/compact)?", "unknown_session", ".*", "unknown session"),
     Listed(REFUSED, r"POST /a2a/.*/tasks/{id}:cancel", "TASK_NOT_CANCELABLE", "", "the task has ended"),
@@ -74,6 +83,11 @@ LISTED = (
         REFUSED, r"(GET|POST) /api/sessions/active", "invalid_params", "clientInstanceId", "needed by browsers only"
     ),
     Listed(REFUSED, r"POST /api/accounts", "invalid_params", "slug", "without one, it is made from the name"),
+    Listed(REFUSED, r"(POST|PATCH) /api/tasks.*", "blocked_reason_required", "blockedReason", "needed when blocked"),
+    Listed(REFUSED, r"(POST|PATCH) /api/tasks.*", "invalid_params", "labels", "another name for tags"),
+    Listed(REFUSED, r"POST /api/tasks", "invalid_params", "status", "a task in the inbox has no assignee"),
+    Listed(REFUSED, r"POST /api/tasks", "invalid_params", "id", "one name is reserved"),
+    Listed(REFUSED, r"POST /api/tasks/{id}/messages", "invalid_params", "content", "may be empty only with a file"),
     Listed(REFUSED, r"POST /api/chat", "invalid_conversation_key", "conversationKey", "a short one must exist"),
     Listed(REFUSED, r"POST /api/chat", "invalid_params", "text", "may be empty only with a file"),
     Listed(REFUSED, r"POST /v1/responses/compact", "invalid_params", "input", "input or previous_response_id"),
@@ -140,6 +154,7 @@ class Target:
             said_again = {"type": "message", "message": "x", "cron": "0 0 1 1 *", "sessionId": "agent:spare:main"}
             schedule = client.post("/api/schedules", json=said_again).json()["schedule"]
             response = client.post("/v1/responses", json={"model": "carrel/spare", "input": "hello"}).json()
+            work = client.post("/api/tasks", json={"title": "x", "assignedAgentIds": ["spare"]}).json()["task"]
             said = {"messageId": "m1", "role": "ROLE_USER", "parts": [{"text": "hello"}]}
             task = client.post("/a2a/spare/message:send", json={"message": said}).json()["task"]
         self.known: dict[str, Any] = {
@@ -153,6 +168,7 @@ class Target:
             "/api/schedules/": schedule["id"],
             "/api/notifications/": told[0]["id"],
             "/api/sessions/": "agent:spare:main",
+            "/api/tasks/": work["id"],
         }
 
 
