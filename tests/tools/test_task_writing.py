@@ -84,7 +84,7 @@ async def test_done_is_set_only_from_review_and_only_with_permission(world: Task
 
 
 async def test_an_update_changes_what_is_given_and_a_refused_one_changes_nothing(world: TaskWorld) -> None:
-    task = await world.task(due_date=1_800_000_000_000, tags=("old",))
+    task = await world.task(due_date=1_800_000_000_000, tags=("old",), assigned_agent_ids=("writer",))
     seat = await world.seat("writer", task.id)
     changed = await seat.call(
         "task_update", taskId=task.id, title="Paint it", description="red", priority="high", labels=["a", "b"]
