@@ -9,7 +9,7 @@ from typing import Any
 from msgspec import structs
 
 from carrel.agents import BehaviorFlags, agent_by_id, change_account
-from carrel.kernel import Access, SessionKey, system_access
+from carrel.kernel import Access, SessionKey
 from carrel.kernel.settings import Settings
 from carrel.runs import Run
 from carrel.sessions import lane_of
@@ -155,8 +155,3 @@ async def twin_of(world: TaskWorld) -> TaskWorld:
     twin = TaskWorld(world.engine, await world.engine.another_account("twin"))
     await twin.furnish()
     return twin
-
-
-def everyone(world: TaskWorld) -> Access:
-    """Return the system's access to the account, as the engine acts."""
-    return system_access(world.access.account_id, world.access.account_slug)

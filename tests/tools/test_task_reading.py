@@ -41,7 +41,7 @@ async def test_a_history_has_messages_oldest_first_and_activities_newest_first(w
 @pytest.mark.parametrize(("given", "applied"), [(None, (25, 30)), (0, (1, 1)), (-5, (1, 1)), (999, (200, 200))])
 async def test_limits_have_defaults_and_are_clamped(world: TaskWorld, given: int | None, applied: Any) -> None:
     task = await world.task()
-    limits = {} if given is None else {"messageLimit": given, "activityLimit": given}
+    limits: dict[str, Any] = {} if given is None else {"messageLimit": given, "activityLimit": given}
     read = await (await world.seat("writer", task.id)).call("task_history", taskId=task.id, **limits)
     assert (read["meta"]["messageLimitApplied"], read["meta"]["activityLimitApplied"]) == applied
 

@@ -103,7 +103,7 @@ async def test_an_update_changes_what_is_given_and_a_refused_one_changes_nothing
     await seat.call("task_update", taskId=task.id, dueDate="2027-01-31T12:00:00Z")
     assert (await seat.call("task_update", taskId=task.id, dueDate=None))["task"]["dueDate"] is None
     before = await world.counts()
-    refused = [
+    refused: list[dict[str, Any]] = [
         {"title": "x", "status": "done"},
         {"title": "x", "status": "blocked"},
         {"title": "x", "assignedAgentIds": ["writer"]},
@@ -202,8 +202,9 @@ async def test_a_request_outside_of_a_task_must_name_one(world: TaskWorld) -> No
     seat = await world.seat("writer")
     before = await world.counts()
     assert await seat.refused("response_request", recipientSlugs=["reviewer"], message="x") == "invalid_params"
-    for wrong in ({"recipientSlugs": []}, {"recipientSlugs": ["a"] * 11}, {"message": ""}):
-        arguments: dict[str, Any] = {"recipientSlugs": ["reviewer"], "message": "x", "taskId": "task_1"} | wrong
+    wrong: list[dict[str, Any]] = [{"recipientSlugs": []}, {"recipientSlugs": ["a"] * 11}, {"message": ""}]
+    for one in wrong:
+        arguments = {"recipientSlugs": ["reviewer"], "message": "x", "taskId": "task_1"} | one
         assert (await seat.call("response_request", **arguments))["ok"] is False
     assert await world.counts() == before
 
@@ -216,11 +217,12 @@ async def test_a_task_id_of_the_wrong_type_is_refused_and_nothing_is_written(sql
         "task_delete": {"reason": "x"},
         "response_request": {"recipientSlugs": ["writer"], "message": "x"},
     }
+    wrong_ids: list[Any] = [7, ["x"], {}, True, "", "x" * 300, "nul \x00"]
     async with open_world(sqlite_url) as world:
         seat = await world.seat("chief")
         before = await world.counts()
         for tool in sorted(TASK_TOOLS - {"task_create", "task_list", "task_search"}):
-            for wrong in (7, ["x"], {}, True, "", "x" * 300, "nul \x00"):
+            for wrong in wrong_ids:
                 assert await seat.refused(tool, taskId=wrong, **needed.get(tool, {})) == "invalid_params", (tool, wrong)
         assert await world.counts() == before
 

@@ -10,7 +10,6 @@ from carrel.work.hearing import TaskBriefing, TaskLine, hear, task_briefing
 from carrel.work.heartbeats import Heartbeats
 from carrel.work.model import (
     AGENT_STATUSES,
-    MOVES,
     PRIORITIES,
     STATUS_WORDS,
     NewTask,
@@ -19,28 +18,28 @@ from carrel.work.model import (
     TaskFilter,
     statuses_meant,
 )
-from carrel.work.moves import Moved, archive_task, move_task, reopen_task, stop_task
-from carrel.work.notice_store import Notice, notices_of
+from carrel.work.moves import archive_task, move_task, reopen_task, stop_task
+from carrel.work.notice_store import notices_of
 from carrel.work.notices import Notified
 from carrel.work.observers import observe_runs
-from carrel.work.orchestrator import StatusOverview, open_chat, task_overview
-from carrel.work.permissions import Action, Actor, Flags, actor_of, agent_actor, readable_task
+from carrel.work.orchestrator import StatusOverview, open_chat
+from carrel.work.permissions import Action, Actor, actor_of, agent_actor, readable_task
 from carrel.work.requests import ResponseRequests, request_responses
 from carrel.work.run_ends import RunEnds
 from carrel.work.search import FoundTask, search_tasks
-from carrel.work.shapes import Activity, TaskShape, ThreadMessage, task_shape, task_shapes
+from carrel.work.shapes import TaskShape, ThreadMessage, task_shape, task_shapes
 from carrel.work.tasks import Order, change_task, create_task, find_task, list_tasks, reorder_tasks
 from carrel.work.thread import Posted, TaskHistory, Thread, mark_read, post_message, read_history, read_thread
-from carrel.work.visibility import SeenChanges, visible_changes, visible_events
+from carrel.work.visibility import visible_changes, visible_events
 from carrel.work.why import explain_task
 
 __all__ = [
-    "AGENT_STATUSES", "MOVES", "PRIORITIES", "STATUS_WORDS", "Action", "Activity", "Actor", "Directory", "Flags",
-    "FoundTask", "Heartbeats", "Moved", "NewTask", "Notice", "Notified", "Order", "Posted", "ResponseRequests",
-    "RunEnds", "SeenChanges", "StatusOverview", "Task", "TaskBriefing", "TaskChange", "TaskFilter", "TaskHistory",
-    "TaskLine", "TaskShape", "Thread", "ThreadMessage", "actor_of", "agent_actor", "archive_task", "assign_task",
-    "change_task", "create_task", "explain_task", "find_task", "hear", "list_tasks", "mark_read", "move_task",
-    "notices_of", "observe_runs", "open_chat", "post_message", "read_history", "read_thread", "readable_task",
-    "reopen_task", "reorder_tasks", "request_responses", "search_tasks", "statuses_meant", "stop_task",
-    "task_briefing", "task_overview", "task_shape", "task_shapes", "visible_changes", "visible_events",
+    "AGENT_STATUSES", "PRIORITIES", "STATUS_WORDS", "Action", "Actor", "Directory", "FoundTask", "Heartbeats",
+    "NewTask", "Notified", "Order", "Posted", "ResponseRequests", "RunEnds", "StatusOverview", "Task",
+    "TaskBriefing", "TaskChange", "TaskFilter", "TaskHistory", "TaskLine", "TaskShape", "Thread", "ThreadMessage",
+    "actor_of", "agent_actor", "archive_task", "assign_task", "change_task", "create_task", "explain_task",
+    "find_task", "hear", "list_tasks", "mark_read", "move_task", "notices_of", "observe_runs", "open_chat",
+    "post_message", "read_history", "read_thread", "readable_task", "reopen_task", "reorder_tasks",
+    "request_responses", "search_tasks", "statuses_meant", "stop_task", "task_briefing", "task_shape",
+    "task_shapes", "visible_changes", "visible_events",
 ]  # fmt: skip
