@@ -15,6 +15,8 @@ from carrel.surfaces.api.endpoint import ENDPOINTS, OPEN
 from carrel.surfaces.http.described import REFERENCE_SCHEMA
 from tests.harness.server import HttpServer
 
+FILE = {"name": "a.txt", "mimeType": "text/plain", "dataBase64": "YQ=="}
+
 
 def test_the_document_is_valid() -> None:
     validate(whole_document())
@@ -58,6 +60,7 @@ async def test_every_route_of_a_described_surface_is_in_the_document(server: Htt
                 {"input": " "},
                 {"input": [1]},
                 {"input": "x", "model": "gpt"},
+                {"input": "x", "model": "carrel/a\0"},
                 {"input": "x", "a": 1},
             ],
         ),
@@ -84,9 +87,18 @@ def test_the_document_says_what_other_surfaces_accept(name: str, right: list[obj
 
 
 @pytest.mark.anyio
-async def test_a_wrong_method_is_told_every_right_one(nobody: httpx.AsyncClient) -> None:
-    answer = await nobody.patch("/v1/responses/resp_1")
-    assert (answer.status_code, answer.headers["allow"]) == (405, "DELETE, GET, HEAD")
+@pytest.mark.parametrize(
+    ("path", "methods"),
+    [
+        ("/v1/responses/resp_1", "DELETE, GET, HEAD"),
+        # Not those of the path that has a parameter where this one has a word.
+        ("/v1/responses/compact", "POST"),
+        ("/api/sessions/active", "GET, HEAD, POST"),
+    ],
+)
+async def test_a_wrong_method_is_told_every_right_one(nobody: httpx.AsyncClient, path: str, methods: str) -> None:
+    answer = await nobody.patch(path)
+    assert (answer.status_code, answer.headers["allow"]) == (405, methods)
 
 
 def test_what_needs_a_token_says_so() -> None:
@@ -108,6 +120,7 @@ def test_what_needs_a_token_says_so() -> None:
         ("NewTokenBody", [{"kind": "owner", "name": "x"}], [{"kind": "run", "name": "x"}, {"kind": "owner"}]),
         ("NewSession", [{"conversationKey": "a" * 8}], [{"conversationKey": "short"}, {"clientInstanceId": "\0"}]),
         ("SchedulePatch", [{"maxExecutions": -1}], [{"maxExecutions": 0}, {"cron": ""}, {"maxExecutions": 2**63}]),
+        ("ChatLine", [{"text": "x", "attachments": [FILE] * 8}], [{"text": "x", "attachments": [FILE] * 9}]),
         (
             "SessionsSend",
             [{"sessionKey": "main", "message": "x"}],
@@ -143,16 +156,19 @@ def test_what_is_no_session_reference_is_not_in_the_document(reference: str) -> 
     assert not re.search(REFERENCE_SCHEMA["pattern"], reference)
 
 
-def test_every_cursor_and_path_parameter_has_a_form() -> None:
+def test_no_parameter_of_a_url_takes_a_nul_and_every_cursor_and_path_parameter_has_a_form() -> None:
     parameters = [
         one
         for methods in whole_document()["paths"].values()
         for operation in methods.values()
         for one in operation["parameters"]
-        if one["in"] == "path" or one["name"] == "cursor"
+        if one["in"] != "header"
     ]
-    assert {one["name"] for one in parameters} >= {"cursor", "id", "key"}
-    assert all("pattern" in one["schema"] for one in parameters)
+    checked = {"format_checker": Draft202012Validator.FORMAT_CHECKER}
+    assert not [one for one in parameters if Draft202012Validator(one["schema"], **checked).is_valid("a\0")]
+    formed = [one for one in parameters if one["in"] == "path" or one["name"] == "cursor"]
+    assert {one["name"] for one in formed} >= {"cursor", "id", "key"}
+    assert all("pattern" in one["schema"] for one in formed)
 
 
 def test_the_document_is_the_same_every_time() -> None:

@@ -22,6 +22,7 @@ def routes() -> list[BaseRoute]:
     return [
         Route("/", told),
         Route("/a/one", told, methods=["GET"]),
+        Route("/a/one", told, methods=["POST"]),
         Route("/a/{name}", told, methods=["GET"]),
         Route("/a/{name}", told, methods=["POST"]),
         Route("/a/{name}/{rest:path}", told),
@@ -40,6 +41,12 @@ def test_the_same_route_answers_as_in_a_list(method: str, path: str) -> None:
     allowed, expected = (set(answer.headers.pop("allow", "").split(", ")) for answer in (found, plain))
     assert expected <= allowed
     assert found.headers == plain.headers
+
+
+def test_a_literal_path_has_only_its_own_methods() -> None:
+    index = RouteIndex([Route("/a/{name}", told, methods=["DELETE"]), *routes()])
+    answer = TestClient(Starlette(routes=[index])).delete("/a/one")
+    assert (answer.status_code, answer.headers["allow"]) == (405, "GET, HEAD, POST")
 
 
 def test_a_route_whose_first_part_is_a_parameter_is_not_taken() -> None:

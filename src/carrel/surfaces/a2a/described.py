@@ -202,4 +202,6 @@ def _plain(request: Json) -> Json:
             fields[name] = {"enum": [one for one in schema["enum"] if isinstance(one, str)]}
         elif "minimum" in schema:
             fields[name] = {**schema, "type": "integer"}
+        elif schema == {"type": "string"}:
+            fields[name] = {**schema, "pattern": NO_NUL}
     return request | {"properties": fields}

@@ -8,7 +8,7 @@ from typing import Annotated
 from msgspec import Meta, field
 
 from carrel.kernel import PEOPLE, Access, NewAttachment, Refusal, invalid, not_found
-from carrel.kernel.limits import CLIENT_ID_CHARS_MAX, NAME_CHARS_MAX
+from carrel.kernel.limits import ATTACHMENTS_MAX, CLIENT_ID_CHARS_MAX, NAME_CHARS_MAX
 from carrel.modes import ChatMessage, Received, receive
 from carrel.storage import Tx
 from carrel.surfaces.api.endpoint import Call, In, NoQuery, Out, Reply, endpoint
@@ -43,7 +43,7 @@ class ChatLine(In, frozen=True, kw_only=True):
     client_instance_id: ClientId | None = None
     client_message_id: Annotated[str, Meta(min_length=1, max_length=CLIENT_ID_CHARS_MAX)] | None = None
     metadata: ChatMetadata | None = None
-    attachments: tuple[NewFile, ...] = ()
+    attachments: Annotated[tuple[NewFile, ...], Meta(extra_json_schema={"maxItems": ATTACHMENTS_MAX})] = ()
 
 
 class ChatAccepted(Out, frozen=True, kw_only=True):

@@ -1,4 +1,4 @@
-"""Finds a route by the first part of the path, so that a request is not matched against the routes of every surface."""
+"""Finds a route by its path or by the first part of it, so that a request is not matched against every route."""
 
 from collections.abc import Iterable
 
@@ -8,26 +8,28 @@ from starlette.types import Receive, Scope, Send
 
 
 class RouteIndex(BaseRoute):
-    """Routes by the first part of their paths, which must be literal; those with the same one are tried in order."""
+    """Routes by their paths; those with parameters by the first part, which must be literal, and tried in order."""
 
     def __init__(self, routes: Iterable[BaseRoute]) -> None:
+        self.routes = list(routes)
+        self._by_path: dict[str, list[BaseRoute]] = {}
         self._by_part: dict[str, list[BaseRoute]] = {}
-        for route in routes:
+        for route in self.routes:
             assert isinstance(route, Route | WebSocketRoute), "only these have a path"
             part = _first(route.path)
             assert "{" not in part, f"{route.path} cannot be found by its first part"
-            self._by_part.setdefault(part, []).append(route)
-
-    @property
-    def routes(self) -> list[BaseRoute]:
-        """Every route."""
-        return [route for routes in self._by_part.values() for route in routes]
+            if route.param_convertors:
+                self._by_part.setdefault(part, []).append(route)
+            else:
+                self._by_path.setdefault(route.path, []).append(route)
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
         """Return the best match: a route that matches the path but not the method comes after one that matches both."""
         best: tuple[Match, Scope] = (Match.NONE, {})
         methods: set[str] = set()
-        for route in self._by_part.get(_first(scope["path"]), ()):
+        path = scope["path"]
+        # A literal path supports its own methods only, even where a parameter could have the same value.
+        for route in self._by_path.get(path) or self._by_part.get(_first(path), ()):
             match, found = route.matches(scope)
             if match.value > best[0].value:
                 best = (match, {**found, "route": route})

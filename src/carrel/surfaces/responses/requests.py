@@ -23,7 +23,7 @@ from carrel.tools import CATALOG
 
 Json = dict[str, Any]
 # The name of a model: an agent's, or none for the default one.
-MODEL = r"(?:carrel|openclaw)(?:/(.+))?|(?:openclaw|agent):(.+)"
+MODEL = r"(?:carrel|openclaw)(?:/([^\n\u0000]+))?|(?:openclaw|agent):([^\n\u0000]+)"
 Short = Annotated[str, Meta(max_length=NAME_CHARS_MAX)]
 FUNCTION_NAME = r"[a-zA-Z0-9_-]{1,64}"
 _FUNCTION_NAME = re.compile(FUNCTION_NAME)
