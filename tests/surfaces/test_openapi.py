@@ -75,6 +75,17 @@ async def test_every_route_of_a_described_surface_is_in_the_document(server: Htt
                 {"message": {"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "x", "url": "http://x"}]}},
             ],
         ),
+        (
+            "CreateTaskPushNotificationConfig",
+            [
+                {"url": url}
+                for url in ("https://a.example", "HTTP://A.example.:08080?b", "http://[2606:2800::1]:65535/c#d")
+            ],
+            [
+                {"url": url}
+                for url in ("https://", "ftp://a.example", "https://a*", "https://a@b/", "https://a/ ", "//a")
+            ],
+        ),
     ],
 )
 def test_the_document_says_what_other_surfaces_accept(name: str, right: list[object], wrong: list[object]) -> None:

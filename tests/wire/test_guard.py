@@ -116,6 +116,8 @@ async def test_one_private_address_among_public_ones_is_enough_to_refuse() -> No
         "http://example.com:0/",
         "http://example.com:99999/",
         "http://[::1/",
+        "https://example.com*/",
+        "https://example.com\\.other.com/",
         "example.com",
     ],
 )

@@ -7,6 +7,7 @@ goes to a checked address, so a name that resolves differently a moment later (D
 
 import asyncio
 import ipaddress
+import re
 import socket
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -41,6 +42,8 @@ _OWN = tuple(
     )
 )  # fmt: skip
 _PORTS = {"http": 80, "https": 443}
+# Programs disagree about other characters: in https://example.com\.other.com, some take the backslash for a slash.
+_NAME = re.compile(r"[\w.-]+")
 # A pool of its own: the event loop's has few threads, and a client's dead name server could block calls to models.
 _lookups = ThreadPoolExecutor(NAME_LOOKUPS_AT_A_TIME, thread_name_prefix="carrel-names")
 
@@ -124,6 +127,8 @@ def _parse(url: str) -> tuple[str, int, bool]:
         raise ForbiddenAddress("The URL has no host.")
     if "%" in host:
         raise ForbiddenAddress("The URL has an IPv6 zone, which only exists in local networks.")
+    if not _NAME.fullmatch(host) and _as_address(host) is None:
+        raise ForbiddenAddress("The URL's host is neither a name nor an IP address.")
     if port == 0:
         raise ForbiddenAddress("The URL has port 0, which cannot be called.")
     default_port = _PORTS[parts.scheme]

@@ -27,6 +27,7 @@ _INT32_MAX = 2**31 - 1
 _CHARACTERS = f"[^\\u0000{SCOPE_END.encode('unicode_escape').decode()}]"
 _ID: Json = {"type": "string", "maxLength": A2A_ID_CHARS_MAX, "pattern": f"^{_CHARACTERS}*$"}
 _SECRET: Json = {"type": "string", "maxLength": WEBHOOK_SECRET_CHARS_MAX, "pattern": r"^[\x20-\x7e]*$"}
+_HOST = r"([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])"
 _FILE_TYPE: Json = {"enum": [*FILE_TYPES]}
 _NOTHING: Json = {"type": "null"}
 _MAYBE_TEXT_TYPE: Json = {"type": ["string", "null"], "pattern": "^(text/[a-z]+)?$"}
@@ -64,7 +65,7 @@ _BOUNDS: dict[str, Json] = {
     "TaskPushNotificationConfig.id": {"maxLength": A2A_ID_CHARS_MAX, "pattern": r"^[\x20-\x7e]*$"},
     "TaskPushNotificationConfig.url": {
         "maxLength": WEBHOOK_URL_CHARS_MAX,
-        "pattern": r"^https?://[a-z0-9-]+(\.[a-z0-9-]+)*(:[0-9]{1,4})?(/[\x21-\x7e]*)?$",
+        "pattern": rf"^[Hh][Tt][Tt][Pp][Ss]?://{_HOST}(:[0-9]*)?([/?#][\x21-\x7e]*)?$",
     },
     "TaskPushNotificationConfig.token": _SECRET,
     "AuthenticationInfo": {"required": ["scheme"]},
