@@ -110,7 +110,9 @@ async def test_a_wrong_agent_is_refused_by_its_field(
 async def test_an_agent_names_a_gateway_that_there_is(client: httpx.AsyncClient) -> None:
     for name in ("spare", "builtin", ""):
         assert (await patch(client, "main", {"gateway": name}))["gateway"] == name
-    assert (await client.patch("/api/agents/main", json={"gateway": "far"})).status_code == 400
+    refused = await client.patch("/api/agents/main", json={"gateway": "far"})
+    assert refused.status_code == 400
+    assert refused.json()["error"]["message"].count("builtin") == 1
     assert (await client.patch("/api/agents/main", json={"id": "new"})).json()["error"]["field"] == "id"
     assert (await client.patch("/api/agents/nobody", json={})).status_code == 404
 

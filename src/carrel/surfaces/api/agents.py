@@ -218,11 +218,9 @@ def _busy(tx: Tx, access: Access) -> set[str]:
 
 
 def _check_gateway(call: Call[Any, NoQuery], patch: AgentPatch) -> None:
-    known = ("", "builtin", *call.house.gateway_names)
-    if patch.gateway is not UNSET and patch.gateway not in known:
-        raise invalid(
-            "gateway", f"There is no gateway.{patch.gateway} in the settings; use one of {', '.join(known[1:])}."
-        )
+    known = call.house.gateway_names
+    if patch.gateway is not UNSET and patch.gateway not in ("", *known):
+        raise invalid("gateway", f"There is no gateway.{patch.gateway} in the settings; use one of {', '.join(known)}.")
 
 
 def _renamed(agent: Agent, patch: AgentPatch) -> Agent:
