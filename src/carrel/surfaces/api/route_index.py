@@ -29,7 +29,7 @@ class RouteIndex(BaseRoute):
         methods: set[str] = set()
         path = scope["path"]
         # A literal path supports its own methods only, even where a parameter could have the same value.
-        for route in self._by_path.get(path) or self._by_part.get(_first(path), ()):
+        for route in self._by_path.get(path) or self._by_part.get(_first(path), []):
             match, found = route.matches(scope)
             if match.value > best[0].value:
                 best = (match, {**found, "route": route})
