@@ -28,6 +28,8 @@ EXAMPLES = int(os.environ.get("CARREL_SCHEMATHESIS_EXAMPLES", "0"))
 SENT_OF = 1 if EXAMPLES else 4
 WAIT_SECONDS_MAX = 30.0
 SCHEMA = schemathesis.openapi.from_dict(whole_document())
+# Many examples of one endpoint take longer than a test may, on a busy machine.
+pytestmark = [pytest.mark.timeout(1800)] if EXAMPLES else []
 
 
 class Listed(NamedTuple):
