@@ -132,6 +132,7 @@ def test_what_needs_a_token_says_so() -> None:
         ("NewSession", [{"conversationKey": "a" * 8}], [{"conversationKey": "short"}, {"clientInstanceId": "\0"}]),
         ("SchedulePatch", [{"maxExecutions": -1}], [{"maxExecutions": 0}, {"cron": ""}, {"maxExecutions": 2**63}]),
         ("ChatLine", [{"text": "x", "attachments": [FILE] * 8}], [{"text": "x", "attachments": [FILE] * 9}]),
+        ("SessionsSpawn", [{"task": " x"}], [{"task": " "}, {"task": "a\0"}, {"label": "x"}]),
         (
             "SessionsSend",
             [{"sessionKey": "main", "message": "x"}],

@@ -81,6 +81,13 @@ async def test_invalid_values_are_refused_and_create_nothing(requester: Requeste
     assert await requester.lanes() == []
 
 
+@requirement("S2.spawn.mode")
+async def test_a_session_that_lasts_needs_a_thread_and_the_refusal_names_the_mode(requester: Requester) -> None:
+    with pytest.raises(Refusal) as refused:
+        await requester.call("sessions_spawn", {"task": "x", "mode": "session"})
+    assert refused.value.field == "mode"
+
+
 @requirement("S2.spawn.agent", "S2.spawn.discovery", "S2.x.agentid.strict")
 async def test_exactly_the_listed_agents_can_be_spawned(requester: Requester) -> None:
     server = requester.server

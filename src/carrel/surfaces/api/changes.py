@@ -88,6 +88,7 @@ async def list_changes(call: Call[None, ChangesQuery]) -> Changes:
 
 
 def _cursor(tx: Tx, access: Access, query: ChangesQuery) -> int:
+    moment = None if query.since is UNSET else read_moment("since", query.since)
     if query.since_seq is not UNSET:
         return query.since_seq
-    return 0 if query.since is UNSET else sequence_at(tx, access, read_moment("since", query.since))
+    return 0 if moment is None else sequence_at(tx, access, moment)

@@ -12,13 +12,14 @@ from starlette.responses import Response
 from carrel import __version__
 from carrel.kernel.limits import SESSION_REFERENCE_CHARS_MAX
 from carrel.surfaces.api.endpoint import ENDPOINTS, OPEN, Call, Endpoint, NoQuery, endpoint
-from carrel.surfaces.http.described import IDEMPOTENCY_KEY, NAME_SCHEMA, NO_NUL, REFERENCE_SCHEMA, Operation
+from carrel.surfaces.http.described import IDEMPOTENCY_KEY, NAME_SCHEMA, NO_NUL, REFERENCE_SCHEMA, SOME_TEXT, Operation
 from carrel.surfaces.http.identity import COOKIE
 
 _REF = "#/components/schemas/{name}"
 _NAMED = re.compile(r"#/components/schemas/([\w.]+)")
-# A text with one of these cannot contain a NUL.
-_LIMITING = {"pattern", "enum", "const", "format"}
+# A text with one of these, or with another pattern than these, cannot contain a NUL.
+_LIMITING = {"enum", "const", "format"}
+_WITHOUT_NUL = {None: NO_NUL, r"\S": SOME_TEXT}
 _PARAMETER = re.compile(r"{(\w+)(?::\w+)?}")
 _KEY_SCHEMA = {**NAME_SCHEMA, "maxLength": SESSION_REFERENCE_CHARS_MAX, **REFERENCE_SCHEMA}
 _EVENTS = "text/event-stream"
@@ -135,7 +136,7 @@ def _without_nul(schema: Any) -> Any:
         return schema
     limited = {name: _without_nul(part) for name, part in schema.items()}
     if schema.get("type") == "string" and not _LIMITING & set(schema):
-        limited["pattern"] = NO_NUL
+        limited["pattern"] = _WITHOUT_NUL.get(schema.get("pattern"), schema.get("pattern"))
     if isinstance(schema.get("additionalProperties"), dict):
         limited["propertyNames"] = {"pattern": NO_NUL}
     return limited

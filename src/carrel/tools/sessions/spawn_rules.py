@@ -7,7 +7,7 @@ from msgspec import Meta, Struct
 
 from carrel.agents import Agent, Thinking, agent_by_slug
 from carrel.gateway import GatewayFault
-from carrel.kernel import clip, is_agent_id
+from carrel.kernel import clip, invalid, is_agent_id
 from carrel.kernel.limits import LABEL_CHARS_MAX, MESSAGE_CHARS_MAX, NAME_CHARS_MAX, RUN_TIMEOUT_SECONDS_MAX
 from carrel.sessions import count_live_children
 from carrel.storage import Tx
@@ -43,7 +43,9 @@ class SessionsSpawn(Params, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         """Refuse contradicting options."""
         if self.mode == "session" and not self.bound:
-            raise ValueError("mode session needs thread: the session continues in a thread of the requester's channel")
+            raise invalid(
+                "mode", "mode session needs thread: the session continues in a thread of the requester's channel."
+            )
 
     @property
     def shown_mode(self) -> str:
