@@ -153,7 +153,7 @@ def test_the_document_says_what_is_accepted(kind: str, right: list[object], wron
         "main", "current", "my-own-chat", "agent:main:main", "agent:main:main:v3", "agent:main:main:v3@other",
         "agent:main:task:task_1", "cron:1", "hook:a-b", "node-1", "clawboard:topic:t", "clawboard:task:topic:task",
         f"agent:main:acc_{'0' * 26}", f"ses_{'0' * 26}", "task:t1:agent:main:default:v2", "agent:main:web:chat",
-        "telegram:group:12:thread:4", "agent:main:telegram:direct:12",
+        "telegram:group:12:thread:4", "agent:main:telegram:direct:12", "agent:\n:main", "agent:\n:main:v2",
     ],
 )  # fmt: skip
 def test_every_form_of_a_session_reference_is_in_the_document(reference: str) -> None:
@@ -181,6 +181,17 @@ def test_no_parameter_of_a_url_takes_a_nul_and_every_cursor_and_path_parameter_h
     formed = [one for one in parameters if one["in"] == "path" or one["name"] == "cursor"]
     assert {one["name"] for one in formed} >= {"cursor", "id", "key"}
     assert all("pattern" in one["schema"] for one in formed)
+
+
+def test_only_open_responses_takes_an_empty_session_header() -> None:
+    taken = {
+        operation["operationId"]
+        for methods in whole_document()["paths"].values()
+        for operation in methods.values()
+        for one in operation["parameters"]
+        if one["name"] == "x-openclaw-session-key" and Draft202012Validator(one["schema"]).is_valid("")
+    }
+    assert taken == {"create_response", "compact_response"}
 
 
 def test_the_document_is_the_same_every_time() -> None:

@@ -120,7 +120,13 @@ LISTED = (
     Listed(REFUSED, r"POST /agent/session(_status|s_history|s_send)", "invalid_params", "sessionKey", "a reference"),
     # Any JSON may be in these.
     Listed(REFUSED, r"POST /agent/artifact_add", "invalid_params", f"data.*: {NUL}", "a database cannot store it"),
-    Listed(REFUSED, r"POST /v1/responses", "invalid_params", rf"input\.\d+.*: {NUL}", "a database cannot store it"),
+    Listed(
+        REFUSED,
+        r"POST /v1/responses(/compact)?",
+        "invalid_params",
+        rf"input\.\d+.*: {NUL}",
+        "a database cannot store it",
+    ),
     # The path of GetTask, where the id may be anything, covers this one.
     Listed("AllowHeaderMismatch", r"POST /a2a/.*/tasks/{id}:cancel", "method_not_allowed", "", "GET is GetTask"),
     Listed("UnsupportedMethodResponse", r"POST /a2a/.*/tasks/{id}:cancel", "TASK_NOT_FOUND", "", "is GetTask"),

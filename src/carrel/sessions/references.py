@@ -11,7 +11,7 @@ from carrel.kernel import Code, Grammar, Refusal, invalid, is_conversation_key, 
 from carrel.kernel.limits import SESSION_REFERENCE_CHARS_MAX
 
 _SUFFIX = r":v([1-9][0-9]{0,8})(?:@([a-z0-9-]{1,64}))?"
-_GENERATION = re.compile(f"(.+){_SUFFIX}")
+_GENERATION = re.compile(f"(.+){_SUFFIX}", re.DOTALL)
 _OLD_TASK = re.compile(r"task:([^:]+):agent:([^:]+):([^:]+):v([1-9][0-9]{0,8})")
 _SESSION_ID = re.compile(r"ses_[0-9a-z]{26}")
 _ACCOUNT_ID = re.compile(r"acc_[0-9a-z]{26}")

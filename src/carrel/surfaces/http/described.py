@@ -52,7 +52,8 @@ class Operation(Struct, frozen=True, kw_only=True):
     access: Literal["by token", "open on loopback", "open"] = "by token"
 
 
-def session_header(description: str) -> Json:
-    """Return the header that names a session."""
-    schema = {"type": "string", "maxLength": SESSION_REFERENCE_CHARS_MAX, **REFERENCE_SCHEMA}
+def session_header(description: str, *, or_empty: bool = False) -> Json:
+    """Return the header that names a session; with `or_empty`, one without a value counts as left out."""
+    pattern = f"^(?:{SESSION_REFERENCE}){'?' if or_empty else ''}$"
+    schema = {"type": "string", "maxLength": SESSION_REFERENCE_CHARS_MAX, "pattern": pattern}
     return {"name": SESSION_HEADER, "in": "header", "required": False, "description": description, "schema": schema}

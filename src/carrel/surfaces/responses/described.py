@@ -39,7 +39,7 @@ _RESPONSE = _object(
 )
 _MODEL = _object("model", id=_TEXT, created=_COUNT, owned_by=_TEXT)
 _TARGET = (
-    session_header("The session to continue."),
+    session_header("The session to continue.", or_empty=True),
     _header(AGENT_HEADER, "The agent, instead of the one that the model names."),
     _header(MODEL_HEADER, "The model behind the agent.", maxLength=NAME_CHARS_MAX),
     _header(CHANNEL_HEADER, "Where the message comes from.", pattern=f"^(?:{CHANNEL})?$"),
