@@ -130,7 +130,7 @@ RIGHTS = (
         "tests/surfaces/test_rights_a2a.py",
     ),
     Mutant(
-        "anybody makes tokens",
+        "users make tokens",
         "surfaces/api/administration.py",
         '"POST", "/api/tokens", answers={201: NewTokenAnswer}, who=OWNER',
         '"POST", "/api/tokens", answers={201: NewTokenAnswer}, who=(*OWNER, "user")',
