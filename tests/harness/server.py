@@ -155,7 +155,7 @@ class HttpServer(Server):
         if self.owner:
             self.other_owner = (await self.db.write(lambda tx: open_account(tx, "Other", "other")))[1]
 
-    def client(self, token: str | None = "", **headers: str) -> "Client":
+    def client(self, token: str | None = "", **headers: str) -> httpx.AsyncClient:
         """Return a client with a token, the owner's by default; None for a client without one."""
         bearer = {} if token is None else {"Authorization": f"Bearer {token or self.owner}"}
         return Client(self, base_url=self.url, headers={**bearer, **headers}, timeout=SECONDS_MAX)

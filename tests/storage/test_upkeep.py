@@ -75,15 +75,23 @@ async def test_several_servers_that_start_at_once_migrate_once(postgres_url: str
     assert sorted(len(names) for names in applied) == [0, 0, 0, len(migrations())]
 
 
-def store_before(path: Path, number: int) -> str:
-    """Return the URL of an SQLite store as it was before a migration, with one run."""
-    file = apsw.Connection(str(path))
-    file.execute("CREATE TABLE ticks (value INTEGER NOT NULL) STRICT; INSERT INTO ticks VALUES (0)")
+FIRST_SQLITE = "CREATE TABLE ticks (value INTEGER NOT NULL) STRICT; INSERT INTO ticks VALUES (0)"
+FIRST_POSTGRES = (
+    "CREATE TABLE schema_version (number BIGINT NOT NULL); CREATE SEQUENCE ticks; "
+    "CREATE FUNCTION tick() RETURNS bigint LANGUAGE sql VOLATILE AS 'SELECT nextval(''ticks'')'"
+)
+
+
+def make_store_before(url: str, number: int) -> None:
+    """Make a store as it was before a migration, with one run."""
+    lite = sqlite_path(url) is not None
+    run_script(url, FIRST_SQLITE if lite else FIRST_POSTGRES)
     for migration in migrations():
         if migration.number < number:
-            file.execute(schema_for_sqlite(migration.script))
-            file.execute(f"PRAGMA user_version={migration.number}")
-    file.execute("""
+            done = "PRAGMA user_version={0}" if lite else "INSERT INTO schema_version VALUES ({0})"
+            run_script(url, schema_for_sqlite(migration.script) if lite else migration.script)
+            run_script(url, done.format(migration.number))
+    run_script(url, """
         INSERT INTO accounts VALUES ('acc_1', 'default', 'D', '{}', 0);
         INSERT INTO agents VALUES ('acc_1', 'main', 'main', 'M', 1, '{}', 0, 0);
         INSERT INTO lanes (account_id, key, agent_id, kind, conversation, made_by, created_at, updated_at)
@@ -93,12 +101,10 @@ def store_before(path: Path, number: int) -> str:
             VALUES ('acc_1', 'run_1', 'agent:main:main', 'main', 1, 'failed', 1, 0, 'x', 'm', 'kept', '[]', '{}',
             'cron', 'api', 0, 0);
     """)
-    file.close()
-    return f"sqlite:///{path}"
 
 
-def test_references_are_added_to_a_store_that_has_rows(tmp_path: Path) -> None:
-    url = store_before(tmp_path / "carrel.db", 14)
+def test_references_are_added_to_a_store_that_has_rows(sqlite_url: str) -> None:
+    make_store_before(url := sqlite_url, 14)
     assert "0014_references" in migrate(url)
     assert run_script(url, "SELECT text FROM runs") == [("kept",)]
     with pytest.raises(apsw.ConstraintError):
@@ -106,12 +112,49 @@ def test_references_are_added_to_a_store_that_has_rows(tmp_path: Path) -> None:
     assert run_script(url, "PRAGMA integrity_check") == [("ok",)]
 
 
-def test_a_row_that_refers_to_nothing_stops_the_migration_and_nothing_is_changed(tmp_path: Path) -> None:
-    url = store_before(tmp_path / "carrel.db", 14)
+def test_a_row_that_refers_to_nothing_stops_the_migration_and_nothing_is_changed(sqlite_url: str) -> None:
+    make_store_before(url := sqlite_url, 14)
     run_script(url, "UPDATE runs SET agent_id = 'nobody'")
     with pytest.raises(apsw.ConstraintError, match="a row of runs refers to a row of agents"):
         migrate(url)
     assert run_script(url, "PRAGMA user_version") == [(max(m.number for m in migrations() if m.number < 14),)]
+
+
+def test_tasks_that_were_only_named_get_rows_and_their_threads_what_was_said(store_url: str) -> None:
+    make_store_before(store_url, 15)
+    run_script(store_url, """
+        UPDATE runs SET task_id = 'task_1', created_at = 30;
+        INSERT INTO sessions (account_id, id, key, generation, agent_id, agent_slug, resolution, task_id, opened_at)
+            VALUES ('acc_1', 'ses_1', 'agent:main:main', 1, 'main', 'main', 'base', 'task_1', 20),
+                   ('acc_1', 'ses_2', 'agent:main:main', 2, 'main', 'main', 'base', 'task_2', 40);
+        UPDATE sessions SET closed_at = 25 WHERE id = 'ses_1';
+    """)
+    said = [
+        ("ent_1", "conversation", "user", '{"kind":"external_user"}', "task_1"),
+        ("ent_2", "conversation", "assistant", '{"kind":"internal_system"}', "task_1"),
+        ("ent_3", "conversation", "user", '{"kind":"inter_session"}', "task_1"),
+        ("ent_4", "action", "toolCall", '{"kind":"internal_system"}', "task_3"),
+        ("ent_5", "conversation", "user", '{"kind":"external_user"}', None),
+    ]
+    for seq, (name, kind, role, source, task) in enumerate(said):
+        task_id = "NULL" if task is None else f"'{task}'"
+        run_script(store_url, f"""
+            INSERT INTO entries (account_id, id, seq, type, role, content, author, author_kind, provenance, key,
+                session_id, agent_id, channel, task_id, attachment_ids, created_at)
+                VALUES ('acc_1', '{name}', {seq}, '{kind}', '{role}', 'x', 'user', 'user', '{source}',
+                'agent:main:main', 'ses_1', 'main', 'api', {task_id}, '[]', 50)
+        """)
+    assert "0015_tasks" in migrate(store_url)
+    tasks = run_script(store_url, "SELECT id, status, created_by, created_at FROM tasks ORDER BY id")
+    assert tasks == [
+        ("task_1", "inbox", "import", 20), ("task_2", "inbox", "import", 40), ("task_3", "inbox", "import", 50),
+    ]  # fmt: skip
+    shown = run_script(store_url, "SELECT id FROM entries WHERE task_view = 'thread' ORDER BY id")
+    assert shown == [("ent_1",), ("ent_2",)], "what a person said and what was answered"
+    lite = "PRAGMA foreign_keys=ON; " if sqlite_path(store_url) else ""
+    for table in ("runs", "sessions", "entries"):
+        with pytest.raises((apsw.ConstraintError, psycopg.errors.ForeignKeyViolation)):
+            run_script(store_url, f"{lite}UPDATE {table} SET task_id = 'nothing'")
 
 
 @requirement("S1.store.backup")
