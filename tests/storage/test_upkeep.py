@@ -124,10 +124,9 @@ def test_tasks_that_were_only_named_get_rows_and_their_threads_what_was_said(sto
     make_store_before(store_url, 15)
     run_script(store_url, """
         UPDATE runs SET task_id = 'task_1', created_at = 30;
-        INSERT INTO sessions (account_id, id, key, generation, agent_id, agent_slug, resolution, task_id, opened_at)
-            VALUES ('acc_1', 'ses_1', 'agent:main:main', 1, 'main', 'main', 'base', 'task_1', 20),
-                   ('acc_1', 'ses_2', 'agent:main:main', 2, 'main', 'main', 'base', 'task_2', 40);
-        UPDATE sessions SET closed_at = 25 WHERE id = 'ses_1';
+        INSERT INTO sessions (account_id, id, key, generation, agent_id, agent_slug, resolution, task_id, opened_at,
+            closed_at) VALUES ('acc_1', 'ses_1', 'agent:main:main', 1, 'main', 'main', 'base', 'task_1', 20, 25),
+                              ('acc_1', 'ses_2', 'agent:main:main', 2, 'main', 'main', 'base', 'task_2', 40, NULL);
     """)
     said = [
         ("ent_1", "conversation", "user", '{"kind":"external_user"}', "task_1"),
