@@ -8,6 +8,8 @@ from tests.canary.marks import FIELDS, Mark, marks_in
 
 # An agent that asks for these is shown what it asked for, also from before a reopening; in the call's output alone.
 READING_TOOLS = ("task_history", "task_load", "task_get", "task_thread", "task_list", "task_search")
+# What the orchestrator is shown in its chat besides the chat itself.
+IN_OVERVIEW = ("title", "briefing")
 # Account, key and generation.
 Place = tuple[str, str, int]
 
@@ -39,11 +41,13 @@ class Evidence:
     # The orchestrator chats, by account.
     chats: dict[str, str] = field(default_factory=dict)
     task_scoped: bool = True
+    # What happened to runs that failed; in these worlds only a crash gives them a reason to.
+    failures: list[str] = field(default_factory=list)
 
 
 def leaks(evidence: Evidence) -> list[str]:
-    """Return a sentence for every foreign mark in a request."""
-    return [
+    """Return a sentence for every foreign mark in a request, and for every run that failed."""
+    return evidence.failures + [
         f"a request of {request.key}:v{request.generation} in {request.account} holds {mark}: {why}"
         for request in evidence.requests
         for mark in sorted(marks_in(request.body))
@@ -62,7 +66,7 @@ def _why_foreign(evidence: Evidence, request: Received, mark: Mark) -> str | Non
         return None
     task = rest.removeprefix("task:")
     if mark.place != task:
-        in_overview = evidence.chats.get(request.account) == task and mark.what == "title"
+        in_overview = evidence.chats.get(request.account) == task and mark.what in IN_OVERVIEW
         return None if in_overview else "it belongs to another task"
     is_late = mark.what not in FIELDS and epoch_of(evidence, mark) < evidence.epochs[request.place]
     return "it is from before the reopening" if is_late else None

@@ -17,6 +17,10 @@ _EVENTS = (
     "AND name IN ('session.opened', 'task.moved', 'run.queued') ORDER BY seq"
 )
 _RUNS = "SELECT id, key, generation, text FROM runs WHERE account_id = :account AND generation IS NOT NULL"
+_FAILED = (
+    "SELECT key, error_message FROM runs WHERE account_id = :account AND state = 'failed' "
+    "AND COALESCE(reason, '') <> 'interrupted'"
+)
 _UNFINISHED = (
     "SELECT 1 FROM runs WHERE account_id = :account AND state IN ('queued', 'running') LIMIT 1",
     "SELECT 1 FROM task_run_ends WHERE account_id = :account LIMIT 1",
@@ -42,15 +46,17 @@ async def read_evidence(world: "World") -> Evidence:
 
 
 def _read(tx: Tx, twin: "Twin", evidence: Evidence) -> None:
+    account = twin.access.account_id
+    evidence.failures.extend(f"a run of {row[0]} failed: {row[1]}" for row in tx.all(_FAILED, account=account))
     reopenings, queued = defaultdict[str, list[int]](list), dict[str, int]()
-    for seq, name, key, generation, run_id, task_id, body in tx.all(_EVENTS, account=twin.access.account_id):
+    for seq, name, key, generation, run_id, task_id, body in tx.all(_EVENTS, account=account):
         if name == "run.queued":
             queued.setdefault(run_id, seq)
         elif name == "session.opened":
             evidence.epochs[twin.slug, key, generation] = len(reopenings[task_id or ""])
         elif json.loads(body)["from"] == "done" and json.loads(body)["to"] == "review":
             reopenings[task_id].append(seq)
-    heard = tx.all(_RUNS, account=twin.access.account_id)
+    heard = tx.all(_RUNS, account=account)
     for run_id, key, generation, text in sorted(heard, key=lambda run: queued[run[0]]):
         for mark in marks_in(text) if ":task:" in key else ():
             # It may be older than the session that hears it, but not than the moment at which it was queued.

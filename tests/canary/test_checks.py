@@ -54,9 +54,11 @@ def test_a_message_that_waited_for_its_agent_over_a_reopening_is_not_reported() 
     assert _leaks(late, carried={late: 1}) == []
 
 
-def test_the_overview_of_an_orchestrator_chat_may_hold_titles_and_nothing_else() -> None:
+def test_an_orchestrator_chat_may_hold_titles_and_the_briefing_of_its_account_and_nothing_else() -> None:
     chat = {"default": "t1"}
     assert _leaks(OWN._replace(place="t2", what="title"), chats=chat) == []
+    assert _leaks(OWN._replace(place="briefing", what="briefing"), chats=chat) == []
+    assert _leaks(OWN._replace(place="briefing", what="briefing"))
     assert _leaks(OWN._replace(place="t2"), chats=chat)
     assert _leaks(OWN._replace(account="other", what="title"), chats=chat)
 
