@@ -3,11 +3,13 @@
 import pytest
 
 from carrel.access import owner_of_default
+from carrel.delivery import Snapshot
 from carrel.kernel import Access, SessionKey
+from carrel.runs import Completed
 from carrel.sessions import generations_of, open_session_of
 from carrel.storage import FEED, Tx
-from carrel.work import NewTask, TaskChange, change_task, create_task, post_message, read_thread, reopen_task
-from tests.harness.server import Server
+from carrel.work import NewTask, TaskChange, change_task, create_task, find_task, post_message, read_thread, reopen_task
+from tests.harness.server import Server, gateways_to, open_server
 from tests.requirements.mark import requirement
 from tests.scripted_gateway import Answer, Gate, Request, ScriptedGateway, text
 
@@ -72,6 +74,32 @@ async def test_a_late_reply_from_before_a_reopening_is_for_people_and_not_for_ag
     renewed = [request for request in gateway.requests if request.json["user"] == "agent:checker:task:report:v2"]
     assert renewed
     assert not any(OLD in request.body.decode() for request in renewed)
+
+
+@requirement("S0.reopen.fresh")
+async def test_a_request_that_was_built_before_the_reopening_is_built_again(
+    sqlite_url: str, gateway: ScriptedGateway
+) -> None:
+    async with open_server(sqlite_url, gateways_to(gateway), working=False) as server:
+        access = await _open(server)
+        await _post(server, access, OLD)
+        owned = TaskChange(assigned_user_ids=("owners",))
+        await server.db.write(lambda tx: change_task(tx, access, "report", owned, server.rules))
+        await _finish(server, access)
+        await _post(server, access, f"@writer {NEW}")
+        gateway.script(text("Fresh."))
+
+        async def reopen(_snapshot: Snapshot) -> str:
+            task = await server.read(lambda tx: find_task(tx, access, "report"))
+            if task.status == "done":
+                await _reopen(server, access)
+            return ""
+
+        turns = server.turns_on(server.db, gather=reopen)
+        outcome = await turns.take(await server.take_one())
+        assert isinstance(outcome, Completed)
+        (request,) = gateway.requests
+        assert OLD not in request.body.decode()
 
 
 @requirement("S0.done.late", "S0.reopen.fresh")

@@ -11,6 +11,7 @@ import pytest
 from tests.docs.pages import ROOT, Piece, headings_of, links_of, matches, pages, pieces_of
 from tests.docs.reference import GENERATORS, PAGES
 from tests.harness.process import RunningServer, clean_environment
+from tests.requirements.mark import requirement
 
 PIECE_SECONDS = 60
 SOURCES = ROOT / "src" / "carrel"
@@ -50,6 +51,16 @@ def test_what_a_page_shows_works_in_the_order_it_is_shown(page: Path, tmp_path: 
                 assert matches(done.stdout, piece.output), f"{where} printed:\n{done.stdout}"
     finally:
         server.close()
+
+
+@requirement("S0.docs")
+def test_the_manual_explains_tasks_with_commands_that_are_run() -> None:
+    page = ROOT / "docs" / "guides" / "tasks.md"
+    wanted = {"isolation", "what-an-agent-is-sent", "two-switches", "tracing-a-key-and-why-something-does-not-move"}
+    assert wanted <= headings_of(page)
+    named = ("sessions.task_scoped", "delivery.instructions", "task_history", "messageLimitApplied", "carrel tasks why")
+    assert [word for word in named if word not in page.read_text(encoding="utf-8")] == []
+    assert any("carrel tasks create" in piece.code for piece in pieces_of(page))
 
 
 def test_the_manual_shows_things_that_are_run() -> None:

@@ -91,6 +91,7 @@ BUILT = {
     "S0.done.late": "A run on a task that is done gets a generation that closes when the run ends.",
     "S0.close.done": "Moving a task to done closes all its open sessions, reason task_done.",
     "S0.reopen.noop": "Reopening a task opens no session and starts no run.",
+    "S0.docs": "The manual explains sessions, both switches, the layers of a request, and how to trace a key.",
 }
 
 # What is still open of ids in BUILT.
@@ -133,6 +134,5 @@ DEFERRED = {
         "S0.x.loop": "An agent's answer to a thread_update causes no further thread_update to agents.",
     },
     "the manual of tasks is not written yet": {
-        "S0.docs": "The manual explains sessions, both switches, the layers of a request, and how to trace a key.",
     },
 }

@@ -55,6 +55,8 @@ class Told(Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"
     is_chat: bool = False
     has_co_assignees: bool = False
     may_finish: bool = False
+    # The task's last reopening when this was read; nothing older is in the heading.
+    reopened_seq: int = 0
 
     @property
     def anchors(self) -> str:
@@ -80,6 +82,7 @@ def tell(briefing: TaskBriefing, run: Run, chars_max: int, *, may_finish: bool) 
         is_chat=briefing.task.is_chat,
         has_co_assignees=len(briefing.assignees) > 1,
         may_finish=may_finish,
+        reopened_seq=briefing.task.reopened_seq,
     )
 
 

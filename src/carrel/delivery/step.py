@@ -34,14 +34,17 @@ from carrel.runs import (
 from carrel.sessions import close_generation, open_generation
 from carrel.storage import Tx
 from carrel.tools import Preparation, Result, call_tool, finish_waiting, lock_caller, refuse_call
-from carrel.work import hear
+from carrel.work import hear, is_reopened_since
 
 _log = getLogger("carrel.delivery")
 _TOO_MANY_ROUNDS = "tool_rounds_exceeded"
 
 
 class Stale(Exception):
-    """The session that a request was built for is not the one that hears the run; it must be built again."""
+    """The session that hears the run is not the one that its request was built for, or its task was reopened since.
+
+    The request must be built again.
+    """
 
 
 def prepare(tx: Tx, claim: Claim, snapshot: Snapshot, request: Request, token: str) -> tuple[Step, int] | Outcome:
@@ -83,6 +86,8 @@ def _hear(tx: Tx, claim: Claim, snapshot: Snapshot) -> RequestedEnd | None:
         close_generation(tx, claim.access, run.session_key, "rotated")
     session = open_generation(tx, claim.access, run.session_key, planned)
     if session.address != planned.address or session.id != planned.id:
+        raise Stale
+    if snapshot.told is not None and is_reopened_since(tx, run, snapshot.told.reopened_seq):
         raise Stale
     end = fence(tx, claim)
     bind_session(tx, claim, session.id, session.generation)

@@ -6,7 +6,7 @@ task comes to an end. A task is a row; its thread, history and activities are vi
 
 from carrel.work.assignments import assign_task
 from carrel.work.directory import Directory
-from carrel.work.hearing import TaskBriefing, TaskLine, hear, task_briefing
+from carrel.work.hearing import TaskBriefing, TaskLine, hear, is_reopened_since, task_briefing
 from carrel.work.heartbeats import Heartbeats
 from carrel.work.model import (
     AGENT_STATUSES,
@@ -38,8 +38,8 @@ __all__ = [
     "NewTask", "Notified", "Order", "Posted", "ResponseRequests", "RunEnds", "StatusOverview", "Task",
     "TaskBriefing", "TaskChange", "TaskFilter", "TaskHistory", "TaskLine", "TaskShape", "Thread", "ThreadMessage",
     "actor_of", "agent_actor", "archive_task", "assign_task", "change_task", "create_task", "explain_task",
-    "find_task", "hear", "list_tasks", "mark_read", "move_task", "notices_of", "observe_runs", "open_chat",
-    "post_message", "read_history", "read_thread", "readable_task", "reopen_task", "reorder_tasks",
+    "find_task", "hear", "is_reopened_since", "list_tasks", "mark_read", "move_task", "notices_of", "observe_runs",
+    "open_chat", "post_message", "read_history", "read_thread", "readable_task", "reopen_task", "reorder_tasks",
     "request_responses", "search_tasks", "statuses_meant", "stop_task", "task_briefing", "task_shape",
     "task_shapes", "visible_changes", "visible_events",
 ]  # fmt: skip

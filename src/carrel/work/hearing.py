@@ -74,6 +74,12 @@ def hear(tx: Tx, run: Run) -> Cancelled | Failed | None:
     return None
 
 
+def is_reopened_since(tx: Tx, run: Run, reopened_seq: int) -> bool:
+    """Return whether the task of a run was reopened after the reopening with that number."""
+    task = None if run.task_id is None else store.task_by_id(tx, run.access, run.task_id)
+    return task is not None and task.reopened_seq > reopened_seq
+
+
 def _may_hear(tx: Tx, access: Access, task: Task, run: Run, notices: list[Notice]) -> bool:
     """Whether what was due when it was sent still is: a task may have come to rest, or have been given to others."""
     if task.is_chat:
