@@ -145,10 +145,12 @@ async def test_what_is_said_in_a_lane_of_the_agent_wakes_it_and_what_is_said_els
             type="conversation", role="user", content="hello", author="user",
             provenance=Provenance(kind="external_user"), key=f"agent:{agent}:hook:x",
         )  # fmt: skip
-        return lambda tx: (
-            insert_lane(tx, house.access, SessionKey.stored(entry.key or "")),
-            append_entry(tx, house.access, entry),
-        )
+
+        def work(tx: Any) -> None:
+            insert_lane(tx, house.access, SessionKey.of(agent, "hook:x"))
+            append_entry(tx, house.access, entry)
+
+        return work
 
     await house.db.write(say("main"))
     house.advance(30)
@@ -185,7 +187,7 @@ async def test_another_interval_takes_effect_at_once_and_a_disabled_agent_gets_n
     assert len(await house.beat()) == 1
     await house.finish()
     for change in ({"enabled": False}, {"heartbeat_minutes": 0}):
-        await house.profile(**change)  # type: ignore[arg-type]
+        await house.profile(**change)
         await house.task()
         house.advance(3_600)
         assert await house.beat() == []

@@ -2,6 +2,7 @@
 
 import json
 from hashlib import sha256
+from typing import Any
 
 import msgspec
 import pytest
@@ -44,7 +45,7 @@ MAIN = Scope(key=SessionKey.of("writer", "main"))
 HEARTBEAT = Scope(key=SessionKey.of("writer", "main"), is_heartbeat=True)
 
 
-def on_task(notice: str | None = "mention", title: str = "The report", **more: bool) -> Scope:
+def on_task(notice: str | None = "mention", title: str = "The report", **more: Any) -> Scope:
     """A run on a task."""
     told = Told(heading="", title=title, notice=notice, **more)
     return Scope(key=SessionKey.of("writer", "task:task_1"), task_id="task_1", told=told)
