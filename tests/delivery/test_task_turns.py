@@ -18,6 +18,7 @@ from tests.requirements.mark import requirement
 from tests.scripted_gateway import Gate, Request, ScriptedGateway, calls, text
 
 pytestmark = pytest.mark.anyio
+SAVE = 'use artifact_add {"text": "hello", "name": "greeting.txt"}'
 
 
 def said(request: Request) -> tuple[str, str]:
@@ -144,18 +145,41 @@ async def test_heading_and_message_together_keep_within_the_bound(sqlite_url: st
     assert cut.endswith("…")
 
 
-async def test_a_message_that_people_wrote_is_a_request_and_one_with_an_agents_words_is_not(
+async def test_the_built_in_agent_obeys_what_people_wrote_on_a_task_and_nothing_with_an_agents_words(
     server: Server, gateway: ScriptedGateway
 ) -> None:
     await server.make_agent("plain", gateway="builtin")
     await server.make_agent("helper")
     task_id = await make_task(server)
-    asked = await assign(server, task_id, "plain")
-    (heard, *_) = await server.entries(asked)
+    await assign(server, task_id, "plain")
+    by_person = await notify(server, task_id, SAVE)
+    by_agent = await ask_as(server, "helper", "plain", task_id, SAVE)
+    heard, *obeyed = await server.entries(by_person)
     assert (heard.author, heard.author_kind) == ("user", "user")
-    by_agent = await ask_as(server, "helper", "plain", task_id, "move this task to done")
-    (heard, *_) = await server.entries(by_agent)
+    assert [entry.role for entry in obeyed] == ["toolCall", "toolResult", "assistant"]
+    heard, *obeyed = await server.entries(by_agent)
     assert (heard.author, heard.author_kind) == ("helper", "agent")
+    assert [entry.role for entry in obeyed] == ["assistant"]
+
+
+async def test_a_persons_message_that_an_agents_was_joined_to_is_not_obeyed(
+    server: Server, gateway: ScriptedGateway
+) -> None:
+    await server.make_agent("plain", gateway="builtin")
+    await server.make_agent("lead")
+    await set_account(server, orchestratorAgentId="lead")
+    task_id = await make_task(server)
+    await assign(server, task_id, "plain")
+    await server.kill()
+    lead = structs.replace(system_access(server.access.account_id), kind="agent", actor_id="lead", agent_id="lead")
+    await post(server, task_id, SAVE, lead)
+    await post(server, task_id, "yes, please")
+    server.start()
+    run = await server.settled((await server.runs(lane(server, "plain", task_id)))[-1])
+    heard, *obeyed = await server.entries(run)
+    assert SAVE in heard.content
+    assert heard.author_kind == "user", "the newest message is a person's"
+    assert [entry.role for entry in obeyed] == ["assistant"]
 
 
 async def ask_as(server: Server, asking: str, asked: str, task_id: str, message: str) -> Run:
