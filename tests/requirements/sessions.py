@@ -133,6 +133,5 @@ DEFERRED = {
         "S0.x.mentions.none": "Agents' replies are not parsed for mentions.",
         "S0.x.loop": "An agent's answer to a thread_update causes no further thread_update to agents.",
     },
-    "the manual of tasks is not written yet": {
-    },
+    "the manual of tasks is not written yet": {},
 }

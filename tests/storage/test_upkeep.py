@@ -91,7 +91,9 @@ def make_store_before(url: str, number: int) -> None:
             done = "PRAGMA user_version={0}" if lite else "INSERT INTO schema_version VALUES ({0})"
             run_script(url, schema_for_sqlite(migration.script) if lite else migration.script)
             run_script(url, done.format(migration.number))
-    run_script(url, """
+    run_script(
+        url,
+        """
         INSERT INTO accounts VALUES ('acc_1', 'default', 'D', '{}', 0);
         INSERT INTO agents VALUES ('acc_1', 'main', 'main', 'M', 1, '{}', 0, 0);
         INSERT INTO lanes (account_id, key, agent_id, kind, conversation, made_by, created_at, updated_at)
@@ -100,7 +102,8 @@ def make_store_before(url: str, number: int) -> None:
             text, attachment_ids, provenance, provenance_kind, channel, created_at, updated_at)
             VALUES ('acc_1', 'run_1', 'agent:main:main', 'main', 1, 'failed', 1, 0, 'x', 'm', 'kept', '[]', '{}',
             'cron', 'api', 0, 0);
-    """)
+    """,
+    )
 
 
 def test_references_are_added_to_a_store_that_has_rows(sqlite_url: str) -> None:
@@ -122,12 +125,15 @@ def test_a_row_that_refers_to_nothing_stops_the_migration_and_nothing_is_changed
 
 def test_tasks_that_were_only_named_get_rows_and_their_threads_what_was_said(store_url: str) -> None:
     make_store_before(store_url, 15)
-    run_script(store_url, """
+    run_script(
+        store_url,
+        """
         UPDATE runs SET task_id = 'task_1', created_at = 30;
         INSERT INTO sessions (account_id, id, key, generation, agent_id, agent_slug, resolution, task_id, opened_at,
             closed_at) VALUES ('acc_1', 'ses_1', 'agent:main:main', 1, 'main', 'main', 'base', 'task_1', 20, 25),
                               ('acc_1', 'ses_2', 'agent:main:main', 2, 'main', 'main', 'base', 'task_2', 40, NULL);
-    """)
+    """,
+    )
     said = [
         ("ent_1", "conversation", "user", '{"kind":"external_user"}', "task_1"),
         ("ent_2", "conversation", "assistant", '{"kind":"internal_system"}', "task_1"),
@@ -137,12 +143,15 @@ def test_tasks_that_were_only_named_get_rows_and_their_threads_what_was_said(sto
     ]
     for seq, (name, kind, role, source, task) in enumerate(said):
         task_id = "NULL" if task is None else f"'{task}'"
-        run_script(store_url, f"""
+        run_script(
+            store_url,
+            f"""
             INSERT INTO entries (account_id, id, seq, type, role, content, author, author_kind, provenance, key,
                 session_id, agent_id, channel, task_id, attachment_ids, created_at)
                 VALUES ('acc_1', '{name}', {seq}, '{kind}', '{role}', 'x', 'user', 'user', '{source}',
                 'agent:main:main', 'ses_1', 'main', 'api', {task_id}, '[]', 50)
-        """)
+        """,
+        )
     assert "0015_tasks" in migrate(store_url)
     tasks = run_script(store_url, "SELECT id, status, created_by, created_at FROM tasks ORDER BY id")
     assert tasks == [
