@@ -48,7 +48,7 @@ async def test_an_answer_has_every_list(client: httpx.AsyncClient) -> None:
 
 
 async def test_a_time_that_is_none_is_refused_even_beside_a_number(client: httpx.AsyncClient) -> None:
-    for query in ({"since": "soon"}, {"since": "soon", "sinceSeq": 0}):
+    for query in ({"since": "soon"}, {"since": "soon", "sinceSeq": "0"}):
         answer = await client.get("/api/changes", params=query)
         assert (answer.status_code, answer.json()["error"]["field"]) == (400, "since")
 
