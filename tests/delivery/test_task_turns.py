@@ -179,6 +179,8 @@ async def test_a_persons_message_that_an_agents_was_joined_to_is_not_obeyed(
     heard, *obeyed = await server.entries(run)
     assert SAVE in heard.content
     assert heard.author_kind == "user", "the newest message is a person's"
+    details = heard.details or {}
+    assert ("byPeople" in details, "byAPerson" in details) == (False, True)
     assert [entry.role for entry in obeyed] == ["assistant"]
 
 
