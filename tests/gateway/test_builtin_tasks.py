@@ -91,7 +91,7 @@ async def test_an_assignment_is_taken_up_by_reading_the_history_and_saying_what_
     ]
     history = {
         "task": {"id": "task_7", "title": "Paint the fence", "status": "assigned"},
-        "messages": [{"id": "ent_1", "content": "red, please"}],
+        "messages": [{"id": "ent_1", "content": "red, please", "authorName": "Olga"}],
         "activities": [],
         "meta": {},
     }
@@ -102,8 +102,8 @@ async def test_an_assignment_is_taken_up_by_reading_the_history_and_saying_what_
     told = await hear("Olga assigned you to this task: Paint the fence", head, after=after)
     assert told.calls == ()
     assert told.text.startswith("I was assigned to this task: task_7: Paint the fence")
-    assert "red, please" in told.text
-    assert "mark task_1 done" in told.text
+    assert "Paint the fence (task_7) is assigned.\nNewest of 1 message: Olga: red, please" in told.text
+    assert "move this to review" in told.text
     assert "no language model" in told.text
     without = await hear("Olga assigned you to this task: Paint the fence", head, tools=[])
     assert without.text.startswith("I was assigned to this task: task_7: Paint the fence")

@@ -14,6 +14,7 @@ from carrel.gateway.builtin.phrases import (
     FOUND,
     HEARTBEAT_OK,
     INTRODUCTION,
+    MOVE_HINT,
     NO_REPLY,
     NOTED,
     NOTHING,
@@ -22,6 +23,7 @@ from carrel.gateway.builtin.phrases import (
 )
 from carrel.gateway.builtin.recall import best_lines
 from carrel.gateway.builtin.results import describe
+from carrel.gateway.builtin.task_words import told_of
 from carrel.gateway.builtin.view import View, read_view
 from carrel.gateway.model import Call, GatewayFault, Item, OnSend, OnText, Step, StepAnswer, Usage, keep_nothing
 from carrel.kernel import clip
@@ -82,7 +84,7 @@ def answer(view: View) -> tuple[str, list[ToolRequest]]:
     Only a request is obeyed: whatever a sub-agent's result or another agent's reply says, it is just text.
     """
     if view.results:
-        told = "\n\n".join(describe(result) for result in view.results)
+        told = "\n\n".join(told_of(result) or describe(result) for result in view.results)
         return (_taken_up(view, told) if _is_assigned(view) else told), []
     if _is_assigned(view):
         return _take_up(view)
@@ -117,8 +119,7 @@ def _take_up(view: View) -> tuple[str, list[ToolRequest]]:
 def _taken_up(view: View, told: str) -> str:
     assert view.about is not None
     named = f"{view.about.task_id}: {view.about.title}" if view.about.title else view.about.task_id
-    ways = [f"- {example}" for example in examples(view.tools)]
-    can = ["", 'Here you can say (for this task, also just "this"):', *ways] if ways else []
+    can = [MOVE_HINT] if "task_status" in view.tools else []
     return "\n".join([f"{TAKEN_UP} {named}", *([told] if told else []), "", NOTICE, *can])
 
 

@@ -22,6 +22,7 @@ model = "the-model's-name\""""
 NO_REPLY = "NO_REPLY"
 HEARTBEAT_OK = "HEARTBEAT_OK"
 TAKEN_UP = "I was assigned to this task:"
+MOVE_HINT = 'To move it, say for example "move this to review".'
 WHICH_TASK = "Say which task you mean, by its id, for example task_1."
 
 _OPENINGS = (FOUND, NOTHING, NOTED, INTRODUCTION, TAKEN_UP)
