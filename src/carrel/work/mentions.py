@@ -17,7 +17,7 @@ _TOKENS = re.compile(
       | (?P<quote>^[ \t]*>[^\n]*)
       | (?P<code>`[^`\n]+`)
       | (?<![\w@])@(?:"(?P<name>[^"\n]{1,200})"|(?P<slug>\w[\w-]{0,63}))
-      | (?P<said>"[^"\n]*"|“[^”\n]*”|«[^»\n]*»)""",
+      | (?P<said>"[^"\n]*"|“[^“”\n]*”|«[^«»\n]*»)""",
     re.MULTILINE | re.VERBOSE,
 )
 EVERYONE = "all"

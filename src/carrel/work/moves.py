@@ -139,11 +139,15 @@ def _take_assignees_off(tx: Tx, access: Access, actor: Actor, task: Task) -> Non
 def _close(tx: Tx, access: Access, task: Task) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Cancel what waits for agents on this task and close its sessions; a running run finishes in its own."""
     reason = CLOSING[task.status]
-    waiting = [run.id for run in notice_store.live_runs_of_task(tx, access, task.id) if run.state != "running"]
-    cancelled = tuple(run_id for run_id in waiting if cancel(tx, access, run_id, reason) is not None)
-    lanes = notice_store.open_lanes_of_task(tx, access, task.id)
-    closed = [close_generation(tx, access, SessionKey.stored(key), reason) for key in lanes]
-    return tuple(session.id for session in closed if session is not None), cancelled
+    waiting = [run for run in notice_store.live_runs_of_task(tx, access, task.id) if run.state != "running"]
+    opened = notice_store.open_lanes_of_task(tx, access, task.id)
+    closed, cancelled = list[str](), list[str]()
+    for key in sorted({*opened, *(run.key for run in waiting)}):
+        # Closed first: a run that waits for an answer would close its session when it is cancelled.
+        session = close_generation(tx, access, SessionKey.stored(key), reason) if key in opened else None
+        closed += [session.id] if session is not None else []
+        cancelled += [run.id for run in waiting if run.key == key and cancel(tx, access, run.id, reason) is not None]
+    return tuple(closed), tuple(cancelled)
 
 
 def reopen_task(tx: Tx, access: Access, task_id: str) -> Task:

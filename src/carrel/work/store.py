@@ -5,6 +5,7 @@ from typing import Any
 
 from msgspec import structs
 
+from carrel.journal import json_text
 from carrel.kernel import Access
 from carrel.storage import FLAG, Table, Tx, json_column
 from carrel.work.model import Party, PartyKind, Searchable, Task, TaskFilter
@@ -36,8 +37,11 @@ def task_by_id(tx: Tx, access: Access, task_id: str) -> Task | None:
 
 
 def hold_task(tx: Tx, access: Access, task_id: str) -> Task | None:
-    """Return one task, locked until the end of the transaction. A task is locked before its lanes and runs."""
-    return _TASKS.row(tx.one(f"{_SELECT} AND id = :id FOR UPDATE", access, id=task_id))
+    """Return one task, locked until the end of the transaction. A task is locked before its lanes and runs.
+
+    The lock lets others insert rows that refer to the task, which they do with their lanes locked.
+    """
+    return _TASKS.row(tx.one(f"{_SELECT} AND id = :id FOR NO KEY UPDATE", access, id=task_id))
 
 
 def tasks_by_id(tx: Tx, access: Access, task_ids: Iterable[str]) -> list[Task]:
@@ -101,10 +105,9 @@ def _conditions(wanted: TaskFilter) -> tuple[list[str], dict[str, object]]:
         )
         values["assignee"] = wanted.assignee_id
     if wanted.tag is not None:
-        # Tags are a JSON list of strings; a tag is found with its quotes.
-        rules.append("tags LIKE :tag ESCAPE '!'")
-        escaped = wanted.tag.replace("!", "!!").replace("%", "!%").replace("_", "!_")
-        values["tag"] = f'%"{escaped}"%'
+        # Tags are a JSON list of strings; a tag is found as it stands there, with its quotes.
+        rules.append("replace(tags, :tag, '') <> tags")
+        values["tag"] = json_text(wanted.tag)
     if wanted.pinned is not None:
         rules.append("pinned = :pinned")
         values["pinned"] = int(wanted.pinned)
