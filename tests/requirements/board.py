@@ -1,6 +1,7 @@
 """The board: the feed and tokens, topics and tasks, spaces, search, digests, and the context given to agents."""
 
 BUILT = {
+    "S4.x.status.spelling": "todo, doing, blocked and done are accepted and mapped.",
     "S4.api.token": "X-Clawboard-Token is accepted as the token.",
     "S4.x.order.stable": "Entries have a sequence: equal timestamps keep their order everywhere.",
     "S4.x.feed.durable": "After a restart Last-Event-ID yields exactly the missed events, or stream.reset.",
@@ -77,7 +78,6 @@ DEFERRED = {
         "S4.x.follow.nolane": "Follow-up needs no turn and ends with the run.",
         "S4.x.classifier.creation": "Without a model every entry still ends classified or failed.",
         "S4.x.health.injection": "Health shows when context was last injected per agent.",
-        "S4.x.status.spelling": "todo, doing, blocked and done are accepted and mapped.",
     },
     "the context block is not built yet": {
         "S4.context.params": "GET /api/context takes session, query, spaces, mode and limits, all optional.",

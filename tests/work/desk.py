@@ -7,7 +7,7 @@ from typing import Any
 from msgspec import structs
 
 from carrel.access import account_of, make_user
-from carrel.agents import change_account
+from carrel.agents import change_account, every_agent
 from carrel.journal import Event, append_entry, newest_notifications
 from carrel.journal.model import Notification
 from carrel.kernel import Access, Code, Refusal, SessionKey
@@ -42,10 +42,12 @@ class Desk(Engine):
     """An engine with the agents `writer`, `critic` and `chief` beside `main`, of whom none coordinates yet."""
 
     async def prepare(self) -> None:
-        """Create the agents, and act as the owner."""
+        """Act as the owner, and create the agents where they are not there from an earlier time."""
         self.access = structs.replace(self.access, kind="owner", actor_id="tok_owner", name="Olga")
+        known = {agent.id for agent in await self.read(lambda tx: every_agent(tx, self.access))}
         for agent in ("writer", "critic", ORCHESTRATOR):
-            await self.make_agent(agent)
+            if agent not in known:
+                await self.make_agent(agent)
 
     def agent(self, agent_id: str, run: Run | Claim | None = None) -> Access:
         """Return the access of an agent, or of one of its runs."""
@@ -70,7 +72,9 @@ class Desk(Engine):
         account = await self.read(lambda tx: account_of(tx, self.access))
         return str(account.settings["orchestratorChatTaskId"])
 
-    async def create(self, *agents: str, title: str = "Write the report", access: Access | None = None, **more: Any) -> Task:
+    async def create(
+        self, *agents: str, title: str = "Write the report", access: Access | None = None, **more: Any
+    ) -> Task:
         """Create a task that is assigned to some agents."""
         new = NewTask(title=title, assigned_agent_ids=agents, **more)
         return await self.db.write(lambda tx: create_task(tx, access or self.access, new, self.rules))
@@ -190,7 +194,8 @@ class Desk(Engine):
 
     async def events(self, name: str) -> list[Event]:
         """Return all events of a name."""
-        sql = f"SELECT {', '.join(Event.__struct_fields__)} FROM events WHERE account_id = :account AND name = :name ORDER BY seq"
+        columns = ", ".join(Event.__struct_fields__)
+        sql = f"SELECT {columns} FROM events WHERE account_id = :account AND name = :name ORDER BY seq"
         rows = await self.read(lambda tx: tx.all(sql, self.access, name=name))
         return [Event(*row) for row in rows]
 

@@ -69,7 +69,12 @@ def test_a_message_reaches_exactly_those_it_concerns(author: tuple[PartyKind, st
 @requirement("S0.fanout.mention", "S0.orch.fanout")
 @pytest.mark.parametrize(("status", "is_chat"), [*product(MOVES, (False, True))])
 def test_a_mention_reaches_who_is_meant_once_and_silences_the_other_agents(status: str, is_chat: bool) -> None:
-    mentions = [Mention("agent", "outsider"), Mention("agent", "worker"), Mention("user", "stranger"), Mention("user", "ada")]
+    mentions = [
+        Mention("agent", "outsider"),
+        Mention("agent", "worker"),
+        Mention("user", "stranger"),
+        Mention("user", "ada"),
+    ]
     found = audience(status, is_chat=is_chat).of_message(("user", "ada"), mentions)
     mentioned = {each.id for each in found if each.type == "mention"}
     agents_hear = status != "archived" and not is_chat

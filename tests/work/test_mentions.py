@@ -40,7 +40,7 @@ KNOWN = [
         # Quotations.
         ("> @writer said so", ""),
         ("> @writer said so\n@ada did not", "usr_1"),
-        ("he said \"ask @writer\" to @ada", "usr_1"),
+        ('he said "ask @writer" to @ada', "usr_1"),
         ("“@writer” and «@ada»", ""),
         ('a lone " quotation mark and @writer', "writer"),
         # Words that only look like mentions.

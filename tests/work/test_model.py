@@ -107,7 +107,9 @@ def test_a_priority_is_a_number_or_a_word() -> None:
         (("x", "", None, (CHAT_TAG,)), Code.INVALID_PARAMS, "tags"),
     ],
 )
-def test_texts_over_their_limits_are_refused(texts: tuple[str, str, str | None, tuple[str, ...]], code: Code, field: str) -> None:
+def test_texts_over_their_limits_are_refused(
+    texts: tuple[str, str, str | None, tuple[str, ...]], code: Code, field: str
+) -> None:
     found = refusal(lambda: check_texts(*texts))
     assert (found.code, found.field) == (code, field)
 

@@ -68,11 +68,11 @@ def notices_of(tx: Tx, access: Access, run_ids: Iterable[str]) -> dict[str, list
 
 
 def waiting_update(tx: Tx, access: Access, key: str, task_id: str) -> Run | None:
-    """Return the thread_update of a task that waits in a lane and that nobody has started yet."""
+    """Return the newest thread_update of a task that waits in a lane and that nobody has started yet."""
     sql = (
         f"{SELECT_RUN} WHERE account_id = :account AND key = :key AND state = 'queued' AND task_id = :task_id "
         "AND attempt = 0 AND session_id IS NULL AND id IN (SELECT run_id FROM notices "
-        "WHERE account_id = :account AND task_id = :task_id AND type = 'thread_update') ORDER BY seq LIMIT 1"
+        "WHERE account_id = :account AND task_id = :task_id AND type = 'thread_update') ORDER BY seq DESC LIMIT 1"
     )
     return RUN_TABLE.row(tx.one(sql, access, key=key, task_id=task_id))
 
