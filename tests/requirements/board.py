@@ -1,6 +1,7 @@
 """The board: the feed and tokens, topics and tasks, spaces, search, digests, and the context given to agents."""
 
 BUILT = {
+    "S4.x.send.atomic": "Recording a board message and queuing its run is one transaction.",
     "S4.x.status.spelling": "todo, doing, blocked and done are accepted and mapped.",
     "S4.api.token": "X-Clawboard-Token is accepted as the token.",
     "S4.x.order.stable": "Entries have a sequence: equal timestamps keep their order everywhere.",
@@ -71,7 +72,6 @@ DEFERRED = {
         "S4.x.second.reply": "Two different replies to one request are kept; the same one twice is kept once.",
         "S4.x.dedupe.person": "Equal short texts with different message ids are two entries.",
         "S4.x.writer": "Each kind of message has one writer.",
-        "S4.x.send.atomic": "Recording a board message and queuing its run is one transaction.",
         "S4.x.changes.exact": "/api/changes has no repeats and reports deletions and digests.",
         "S4.x.score.honest": "A lone weak hit is not scored 1.0.",
         "S4.x.working.recent": "Among equals the most recently touched task comes first.",

@@ -16,7 +16,6 @@ from carrel.runs.outcomes import settle
 from carrel.sessions import Session, generations_of, open_generation
 from carrel.storage import Tx
 from carrel.work import (
-    Moved,
     NewTask,
     Notified,
     ResponseRequests,
@@ -31,6 +30,7 @@ from carrel.work import (
     post_message,
     request_responses,
 )
+from carrel.work.moves import Moved
 from carrel.work.notice_store import live_runs_of_task
 from carrel.work.store import parties_of
 from tests.harness.engine import Engine, open_engine
@@ -86,11 +86,10 @@ class Desk(Engine):
 
     async def move(self, task: Task, *statuses: str, access: Access | None = None, **more: Any) -> Moved:
         """Move a task from status to status; return the last move."""
-        for status in statuses:
-            moved = await self.db.write(
-                lambda tx, to=status: move_task(tx, access or self.access, task.id, to, self.rules, **more)  # type: ignore[misc]
-            )
-        return moved
+        *before, last = statuses
+        for status in before:
+            await self.move(task, status, access=access, **more)
+        return await self.db.write(lambda tx: move_task(tx, access or self.access, task.id, last, self.rules, **more))
 
     async def assign(self, task: Task, *agents: str, access: Access | None = None, **more: Any) -> Task:
         """Assign agents, or with `remove` take them off."""

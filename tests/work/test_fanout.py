@@ -32,7 +32,7 @@ PARTIES = (
 
 
 def audience(status: str, *, is_chat: bool = False) -> Audience:
-    task = structs.replace(TASK, status=status, is_chat=is_chat)  # type: ignore[arg-type]
+    task = structs.replace(TASK, status=status, is_chat=is_chat)
     return Audience(task=task, parties=PARTIES, orchestrator=CHIEF, reviewers=frozenset({"reviewer"}))
 
 

@@ -78,21 +78,21 @@ def test_a_status_has_our_spelling_and_that_of_other_boards(spelling: str, has_a
 @requirement("S0.x.create.status")
 def test_an_unknown_status_and_one_that_no_task_begins_with_are_refused_with_the_list() -> None:
     for spelling in ("", "DONE", "finished", "x" * 500):
-        found = refusal(lambda spelling=spelling: read_status(spelling, has_assignee=False))  # type: ignore[misc]
+        found = refusal(lambda spelling=spelling: read_status(spelling, has_assignee=False))
         assert found.code == Code.INVALID_PARAMS
         assert "inbox, assigned" in found.message
         assert len(found.message) < 200
     first = {status for status in MOVES if status not in FIRST_STATUSES}
     assert first == {"review", "done", "archived"}
     for status in first:
-        assert "begin" in refusal(lambda status=status: read_status(status, has_assignee=True, first=True)).message  # type: ignore[misc]
+        assert "begin" in refusal(lambda status=status: read_status(status, has_assignee=True, first=True)).message
 
 
 def test_a_priority_is_a_number_or_a_word() -> None:
     assert [read_priority(word) for word in ("critical", "High", "medium", "low", "lowest")] == [1, 2, 3, 4, 5]
     assert [read_priority(number) for number in range(1, 6)] == [1, 2, 3, 4, 5]
     for wrong in (0, 6, -1, "urgent", "", "3"):
-        assert refusal(lambda wrong=wrong: read_priority(wrong)).code == Code.INVALID_PARAMS  # type: ignore[misc]
+        assert refusal(lambda wrong=wrong: read_priority(wrong)).code == Code.INVALID_PARAMS
 
 
 @requirement("S0.work.sizes")

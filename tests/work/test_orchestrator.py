@@ -6,8 +6,9 @@ import pytest
 
 from carrel.kernel import Code
 from carrel.sessions import Session
-from carrel.work import TaskChange, TaskFilter, change_task, list_tasks, open_chat, task_overview
+from carrel.work import TaskChange, TaskFilter, change_task, list_tasks, open_chat
 from carrel.work.model import CHAT_TAG
+from carrel.work.orchestrator import task_overview
 from tests.requirements.mark import requirement
 from tests.work.desk import ORCHESTRATOR, Desk, lane
 
