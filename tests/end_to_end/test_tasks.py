@@ -196,6 +196,29 @@ def test_all_of_it_is_the_same_after_a_power_cut(start: Start, gateway: Scripted
     after.close()
 
 
+@requirement("S0.history.available", "S0.history.account", "S0.reopen.fresh")
+def test_an_agent_that_asks_for_the_history_is_shown_its_own_accounts_past_and_nothing_more(
+    accounts: Accounts, gateway: ScriptedGateway
+) -> None:
+    for slug in accounts.clients:
+        accounts.say(slug, "report", f"<{slug}.report.old>")
+    accounts.clients["default"].patch("/api/tasks/report", json={"status": "done"}).raise_for_status()
+    accounts.post("default", "/api/tasks/report/reopen")
+    before = len(gateway.requests)
+
+    def answer(request: Request) -> Answer:
+        is_first = request.json["input"][-1].get("type") != "function_call_output"
+        return calls(("task_history", {"taskId": "report"})) if is_first else text("Read.")
+
+    gateway.rule = answer
+    posted = accounts.post("default", "/api/tasks/report/messages", content="@writer what was said?")
+    accounts.wait("default", [told["runId"] for told in posted["notified"] if told["id"] == "writer"])
+    first, second = gateway.requests[before:]
+    assert b"<default.report.old>" not in first.body
+    assert "<default.report.old>" in second.json["input"][-1]["output"]
+    assert b"<other." not in second.body
+
+
 @requirement("S0.history.account", "S0.history.shape")
 def test_the_history_of_a_task_is_that_of_its_account(accounts: Accounts) -> None:
     accounts.say("default", "report", "<default.report.secret>")
