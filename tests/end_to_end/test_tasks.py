@@ -100,6 +100,12 @@ def foreign_marks(gateway: ScriptedGateway) -> list[tuple[str, str]]:
     return found
 
 
+def steps_of(gateway: ScriptedGateway, address: str, words: str) -> list[Request]:
+    """Return the first two requests of a session that hold some words; answers of others are told to it as well."""
+    asked = [request for request in gateway.requests if request.json["user"] == address]
+    return [request for request in asked if words.encode() in request.body][:2]
+
+
 def addresses(gateway: ScriptedGateway) -> set[str]:
     """Return under which addresses the gateway was spoken to."""
     return {request.json["user"] for request in gateway.requests}
@@ -150,7 +156,6 @@ def test_a_reopened_task_begins_anew_and_other_tasks_go_on(accounts: Accounts, g
 def test_a_tool_result_goes_back_to_the_same_session_with_instructions_and_tools(
     accounts: Accounts, gateway: ScriptedGateway
 ) -> None:
-    before = len(gateway.requests)
 
     def answer(request: Request) -> Answer:
         is_first = request.json["input"][-1].get("type") != "function_call_output"
@@ -159,8 +164,7 @@ def test_a_tool_result_goes_back_to_the_same_session_with_instructions_and_tools
     gateway.rule = answer
     posted = accounts.post("other", "/api/tasks/report/messages", content="@writer look")
     accounts.wait("other", [told["runId"] for told in posted["notified"] if told["id"] == "writer"])
-    first, second = gateway.requests[before:]
-    assert first.json["user"] == second.json["user"] == "agent:writer:task:report:v1@other"
+    first, second = steps_of(gateway, "agent:writer:task:report:v1@other", "@writer look")
     assert first.json["instructions"] == second.json["instructions"] != ""
     assert first.json["tools"] == second.json["tools"] != []
     assert second.json["input"][-1]["type"] == "function_call_output"
@@ -204,7 +208,6 @@ def test_an_agent_that_asks_for_the_history_is_shown_its_own_accounts_past_and_n
         accounts.say(slug, "report", f"<{slug}.report.old>")
     accounts.clients["default"].patch("/api/tasks/report", json={"status": "done"}).raise_for_status()
     accounts.post("default", "/api/tasks/report/reopen")
-    before = len(gateway.requests)
 
     def answer(request: Request) -> Answer:
         is_first = request.json["input"][-1].get("type") != "function_call_output"
@@ -213,7 +216,7 @@ def test_an_agent_that_asks_for_the_history_is_shown_its_own_accounts_past_and_n
     gateway.rule = answer
     posted = accounts.post("default", "/api/tasks/report/messages", content="@writer what was said?")
     accounts.wait("default", [told["runId"] for told in posted["notified"] if told["id"] == "writer"])
-    first, second = gateway.requests[before:]
+    first, second = steps_of(gateway, "agent:writer:task:report:v2", "what was said?")
     assert b"<default.report.old>" not in first.body
     assert "<default.report.old>" in second.json["input"][-1]["output"]
     assert b"<other." not in second.body

@@ -42,9 +42,18 @@ def test_without_a_command_the_help_is_shown(carrel: Carrel) -> None:
     assert "carrel chat" in ended.out
 
 
-@pytest.mark.parametrize("words", [("nonsense",), ("runs",), ("runs", "show"), ("sessions", "list", "--state", "x")])
+@pytest.mark.parametrize(
+    "words", [("nonsense",), ("runs", "--x"), ("runs", "show"), ("sessions", "--state", "x")]
+)
 def test_wrong_usage_ends_with_2(carrel: Carrel, words: tuple[str, ...]) -> None:
     assert carrel(*words).code == 2
+
+
+@pytest.mark.parametrize("group", ["tasks", "runs", "sessions", "agents", "token", "schedule", "notifications"])
+def test_a_noun_alone_lists(carrel: Carrel, group: str) -> None:
+    # It gets as far as asking for the list.
+    assert carrel(group, "--url", "http://127.0.0.1:9", "--token", "t").code == 3
+    assert "COMMAND" in carrel(group, "--help").out
 
 
 def test_no_server_ends_with_3_and_says_how_to_start_one(carrel: Carrel) -> None:
