@@ -93,6 +93,7 @@ LISTED = (
     Listed(REFUSED, r"POST /api/(accounts|users)", "invalid_params", "slug", "without one, it is made from the name"),
     Listed(REFUSED, r"(POST|PATCH) /api/tasks.*", "blocked_reason_required", "blockedReason", "needed when blocked"),
     Listed(REFUSED, r"(POST|PATCH) /api/tasks.*", "invalid_params", "labels", "another name for tags"),
+    Listed(REFUSED, r"(POST|PATCH) /api/tasks.*", "invalid_params", "title", "needs more than white space"),
     Listed(REFUSED, r"POST /api/tasks", "invalid_params", "status", "a task in the inbox has no assignee"),
     Listed(REFUSED, r"POST /api/tasks", "invalid_params", "id", "one name is reserved"),
     Listed(REFUSED, r"POST /api/tasks/{id}/messages", "invalid_params", "content", "may be empty only with a file"),
@@ -127,6 +128,11 @@ LISTED = (
         rf"input\.\d+.*: {NUL}",
         "a database cannot store it",
     ),
+    Listed(REFUSED, r"(POST|PATCH) /api/tasks.*", "invalid_params", f"metadata.*: {NUL}", "a database cannot store it"),
+    Listed(REFUSED, r"(POST|PATCH) /api/tasks.*", "too_long", "metadata", "as JSON it has a size"),
+    # The path of a task, whose id may be the same word, covers this one.
+    Listed("AllowHeaderMismatch", r"POST /api/tasks/reorder", "method_not_allowed", "", "is a task with that id"),
+    Listed("UnsupportedMethodResponse", r"POST /api/tasks/reorder", "not_found", "", "is a task with that id"),
     # The path of GetTask, where the id may be anything, covers this one.
     Listed("AllowHeaderMismatch", r"POST /a2a/.*/tasks/{id}:cancel", "method_not_allowed", "", "GET is GetTask"),
     Listed("UnsupportedMethodResponse", r"POST /a2a/.*/tasks/{id}:cancel", "TASK_NOT_FOUND", "", "is GetTask"),

@@ -282,6 +282,7 @@ def reorder_tasks(tx: Tx, access: Access, order: Order) -> None:
     """Put tasks into an order, keeping the places that they have among all others."""
     actor = actor_of(tx, access)
     actor.require("change")
+    statuses = None if order.status is None else statuses_meant(order.status)
     tasks = {task.id: task for task in store.tasks_by_id(tx, access, order.ordered_ids)}
     for task_id in order.ordered_ids:
         task = tasks.get(task_id)
@@ -289,7 +290,7 @@ def reorder_tasks(tx: Tx, access: Access, order: Order) -> None:
             raise not_found("task")
         if order.topic_id is not None and task.topic_id != order.topic_id:
             raise invalid("orderedIds", f"{task_id} does not belong to that topic.")
-        if order.status is not None and task.status not in statuses_meant(order.status):
+        if statuses is not None and task.status not in statuses:
             raise invalid("orderedIds", f"{task_id} does not have that status.")
     indexes = sorted(task.sort_index for task in tasks.values())
     for task_id, index in zip(dict.fromkeys(order.ordered_ids), indexes, strict=True):

@@ -198,6 +198,8 @@ async def test_tasks_are_put_into_an_order(client: httpx.AsyncClient) -> None:
     wrong = await client.post(f"{ALL}/reorder", json={"orderedIds": [one["id"]], "status": "done"})
     assert refused(wrong) == (400, "invalid_params", "orderedIds")
     assert refused(await client.post(f"{ALL}/reorder", json={"orderedIds": ["nothing"]}))[0] == 404
+    unknown = await client.post(f"{ALL}/reorder", json={"orderedIds": [], "status": "started"})
+    assert refused(unknown) == (400, "invalid_params", "status")
 
 
 async def test_what_a_body_may_not_say_is_refused(client: httpx.AsyncClient) -> None:

@@ -220,7 +220,7 @@ def _errors(one: Endpoint) -> set[int]:
     if one.who:
         found |= {401, 403, 404, 429, 503}
     if one.body is not None:
-        found |= {413, 415, 422}
+        found |= {413, 415}
     if one.method != "GET":
-        found |= {401, 403, 409, 429, 503}
+        found |= {401, 403, 409, 422, 429, 503}
     return found

@@ -21,12 +21,12 @@ from carrel.kernel.limits import (
 from carrel.surfaces.api.cursors import read_moment
 from carrel.surfaces.api.endpoint import In
 from carrel.surfaces.api.fields import Moment
-from carrel.surfaces.http.described import NO_NUL, SOME_TEXT
+from carrel.surfaces.http.described import NO_NUL
 from carrel.work import PRIORITIES, STATUS_WORDS, NewTask, TaskChange
 
 
-def _up_to(chars_max: int, pattern: str = NO_NUL) -> Meta:
-    return Meta(extra_json_schema={"maxLength": chars_max, "pattern": pattern})
+def _up_to(chars_max: int) -> Meta:
+    return Meta(extra_json_schema={"maxLength": chars_max, "pattern": NO_NUL})
 
 
 def _at_most(items_max: int) -> Meta:
@@ -35,17 +35,18 @@ def _at_most(items_max: int) -> Meta:
 
 # The room below checks all of these, with codes and sentences of its own; the document says what it accepts.
 TaskId = Annotated[str, Meta(extra_json_schema={"pattern": f"^{Grammar.CLIENT_ID}$"})]
-Title = Annotated[str, _up_to(TASK_TITLE_CHARS_MAX, SOME_TEXT)]
+Title = Annotated[str, Meta(extra_json_schema={"minLength": 1, "maxLength": TASK_TITLE_CHARS_MAX, "pattern": NO_NUL})]
 Description = Annotated[str, _up_to(TASK_DESCRIPTION_CHARS_MAX)]
 Reason = Annotated[str, _up_to(BLOCKED_REASON_CHARS_MAX)]
 Content = Annotated[str, _up_to(MESSAGE_CHARS_MAX)]
 StatusWord = Annotated[str, Meta(extra_json_schema={"enum": list(STATUS_WORDS)})]
-Priority = Annotated[
-    int | str, Meta(extra_json_schema={"anyOf": [{"enum": list(range(1, 6))}, {"enum": list(PRIORITIES)}]})
-]
+Priority = (
+    Annotated[int, Meta(extra_json_schema={"minimum": 1, "maximum": len(PRIORITIES)})]
+    | Annotated[str, Meta(extra_json_schema={"enum": list(PRIORITIES)})]
+)
 Name = Annotated[str, Meta(max_length=NAME_CHARS_MAX)]
 Tags = Annotated[tuple[Annotated[str, _up_to(TASK_TAG_CHARS_MAX)], ...], _at_most(TASK_TAGS_MAX)]
-Names = Annotated[tuple[Name, ...], _at_most(TASK_PARTIES_MAX)]
+Names = Annotated[tuple[Name, ...], Meta(max_length=TASK_PARTIES_MAX)]
 Dependencies = Annotated[tuple[Name, ...], _at_most(TASK_DEPENDENCIES_MAX)]
 
 
