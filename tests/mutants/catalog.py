@@ -6,5 +6,6 @@ from tests.mutants.gateways import GATEWAYS
 from tests.mutants.protocols import PROTOCOLS
 from tests.mutants.rights import RIGHTS
 from tests.mutants.wall import WALL
+from tests.mutants.work import WORK
 
-MUTANTS = (*ENGINE, *RIGHTS, *WALL, *EDGE, *GATEWAYS, *PROTOCOLS)
+MUTANTS = (*ENGINE, *RIGHTS, *WALL, *EDGE, *GATEWAYS, *PROTOCOLS, *WORK)

@@ -7,7 +7,7 @@ import pytest
 from carrel.kernel import SessionKey
 from carrel.kernel.limits import JOINED_MESSAGES_MAX, MESSAGE_CHARS_MAX
 from carrel.kernel.settings import RunsSettings
-from carrel.runs import Rules
+from carrel.runs import Failed, Rules, extend_queued
 from carrel.sessions import Session
 from carrel.work import notices_of
 from tests.requirements.mark import requirement
@@ -84,6 +84,16 @@ async def test_a_message_never_joins_a_run_that_has_been_claimed(desk: Desk) -> 
     await desk.post(task, "three")
     assert (await desk.run(held.id)).text == "one"
     assert (await desk.run(queued)).text == "Olga wrote:\ntwo\n\nOlga wrote:\nthree"
+
+
+@requirement("S0.x.coalesce.inflight")
+async def test_a_run_that_was_claimed_after_it_was_found_waiting_is_not_extended(desk: Desk) -> None:
+    task = await desk.create("writer")
+    held = await desk.take_one()
+    assert not await desk.db.write(lambda tx: extend_queued(tx, desk.access, held.id, "more"))
+    await desk.end(held, Failed(code="no", message="no", retryable=True))
+    assert not await desk.db.write(lambda tx: extend_queued(tx, desk.access, held.id, "more")), "it was begun once"
+    assert "more" not in (await desk.run(held.id)).text, task.id
 
 
 async def test_joined_messages_have_limits(desk: Desk) -> None:
