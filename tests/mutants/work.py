@@ -165,4 +165,25 @@ WORK = (
         "“[^”\\n]*”",
         f"{_T}mentions.py",
     ),
+    Mutant(
+        "nested tasks are walked without a bound",
+        "work/tasks.py",
+        "    for _ in range(TASK_DEPTH_MAX):",
+        "    for _ in range(10**6):",
+        f"{_T}tasks.py",
+    ),
+    Mutant(
+        "dependencies are walked without a bound",
+        "work/tasks.py",
+        "        if len(seen) > TASK_DEPENDENCIES_IN_ALL_MAX:",
+        "        if False:",
+        f"{_T}tasks.py",
+    ),
+    Mutant(
+        "a task stays assigned to a user who was removed",
+        "work/observers.py",
+        "    drop_user(tx, removed.access, removed.user_id)",
+        "    pass",
+        f"{_T}tasks.py",
+    ),
 )

@@ -7,8 +7,10 @@ from msgspec import structs
 
 from carrel.access import remove_user
 from carrel.kernel import Code
+from carrel.storage import Tx
 from carrel.work import Order, Task, TaskChange, TaskFilter, change_task, list_tasks, reorder_tasks
 from carrel.work.store import dependencies_of, parties_of
+from tests.harness.tasks import ensure_task
 from tests.requirements.mark import requirement
 from tests.work.desk import Desk
 
@@ -74,6 +76,28 @@ async def test_dependencies_and_parents_form_no_circle(desk: Desk) -> None:
     assert again.seq == changed.seq, "the same dependencies are no change"
 
 
+async def test_what_is_walked_in_a_write_is_bounded(desk: Desk) -> None:
+    deep = await desk.create()
+    for _ in range(49):
+        deep = await desk.create(parent_id=deep.id)
+    assert await desk.refused(desk.create(parent_id=deep.id)) == Code.LIMIT_REACHED
+    other = await desk.create()
+    assert await desk.refused(change(desk, other, parent_id=deep.id)) == Code.LIMIT_REACHED
+
+    def close_a_circle(tx: Tx) -> None:
+        first = tx.one("SELECT min(id) FROM tasks WHERE account_id = :account", desk.access)
+        values = {"parent": deep.id, "id": first[0] if first else ""}
+        tx.run("UPDATE tasks SET parent_id = :parent WHERE account_id = :account AND id = :id", desk.access, **values)
+
+    await desk.db.write(close_a_circle)
+    assert await desk.refused(change(desk, other, parent_id=deep.id)) == Code.LIMIT_REACHED, "not an endless walk"
+    leaves = [f"leaf_{n}" for n in range(1_000)]
+    await desk.db.write(lambda tx: [ensure_task(tx, desk.access, leaf) for leaf in leaves])
+    middle = [(await desk.create(dependencies=tuple(leaves[n : n + 100]))).id for n in range(0, 1_000, 100)]
+    assert await desk.refused(desk.create(dependencies=tuple(middle))) == Code.LIMIT_REACHED
+    await desk.create(dependencies=tuple(middle[1:]))
+
+
 async def test_a_change_of_nothing_is_no_change(desk: Desk) -> None:
     task = await desk.create(tags=("a", "b"))
     before = len(await desk.events("task.updated"))
@@ -124,6 +148,8 @@ async def test_an_order_keeps_the_places_among_all_others(desk: Desk) -> None:
 async def test_a_user_who_is_removed_has_nothing_to_do_with_any_task(desk: Desk) -> None:
     ada = await desk.person("ada")
     task = await desk.create(assigned_user_ids=("ada",))
+    both = await desk.create("writer", assigned_user_ids=("ada",))
     await desk.db.write(lambda tx: remove_user(tx, desk.access, ada.actor_id))
     assert await desk.subscribers(task) == {"owners"}
+    assert ((await desk.task(task)).status, (await desk.task(both)).status) == ("inbox", "assigned")
     assert [each.id for each in await desk.post(task, "hello") if each.kind == "user"] == []

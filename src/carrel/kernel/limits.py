@@ -216,6 +216,9 @@ TASK_TAGS_MAX = 32
 TASK_TAG_CHARS_MAX = 200
 TASK_METADATA_BYTES_MAX = 16 * 1024
 TASK_DEPENDENCIES_MAX = 100
+# How many tasks one may depend on through others, and how deep tasks may be nested: both are walked in a write.
+TASK_DEPENDENCIES_IN_ALL_MAX = 1_000
+TASK_DEPTH_MAX = 50
 TASK_PARTIES_MAX = 200
 TASK_LIST_ROWS_DEFAULT = 100
 TASK_LIST_ROWS_MAX = 500

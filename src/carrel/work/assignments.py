@@ -13,7 +13,7 @@ from carrel.work.fanout import Recipient
 from carrel.work.model import Party, PartyKind, Status, Task
 from carrel.work.moves import enter_status, refuse_chat
 from carrel.work.notices import News, tell
-from carrel.work.permissions import Actor, readable_task
+from carrel.work.permissions import Actor, actor_of, readable_task
 
 Parties = list[tuple[PartyKind, str]]
 
@@ -98,6 +98,15 @@ def take_off(
     if changed.status == "assigned" and len(gone) == len(present):
         changed = enter_status(tx, access, actor, changed, "inbox", rules, quiet=True).task
     return changed
+
+
+def drop_user(tx: Tx, access: Access, user_id: str) -> None:
+    """Take a user who is removed off every task."""
+    actor, directory = actor_of(tx, access), Directory(tx, access)
+    for task_id in store.tasks_assigned_to(tx, access, "user", user_id):
+        task = store.hold_task(tx, access, task_id)
+        assert task is not None, "a task is never deleted"
+        take_off(tx, access, actor, task, [("user", user_id)], directory, Rules())
 
 
 def replace_assignees(

@@ -5,6 +5,7 @@ from carrel.agents import AccountChanged, AgentChanged
 from carrel.runs import Delivering, RunChanged
 from carrel.storage import Database, Tx
 from carrel.work import store
+from carrel.work.assignments import drop_user
 from carrel.work.heartbeats import follow_agent
 from carrel.work.orchestrator import follow_account
 from carrel.work.run_ends import note_end, require_task
@@ -20,4 +21,5 @@ def observe_runs(db: Database) -> None:
 
 
 def _forget_user(tx: Tx, removed: UserRemoved) -> None:
+    drop_user(tx, removed.access, removed.user_id)
     store.forget_party(tx, removed.access, "user", removed.user_id)

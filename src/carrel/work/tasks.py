@@ -6,7 +6,12 @@ import msgspec
 from msgspec import UNSET, Struct, UnsetType, structs
 
 from carrel.kernel import Access, Code, Grammar, Refusal, invalid, not_found
-from carrel.kernel.limits import TASK_DEPENDENCIES_MAX, TASK_METADATA_BYTES_MAX
+from carrel.kernel.limits import (
+    TASK_DEPENDENCIES_IN_ALL_MAX,
+    TASK_DEPENDENCIES_MAX,
+    TASK_DEPTH_MAX,
+    TASK_METADATA_BYTES_MAX,
+)
 from carrel.runs import Rules
 from carrel.storage import Tx
 from carrel.work import store
@@ -54,7 +59,7 @@ def create_task(tx: Tx, access: Access, new: NewTask, rules: Rules) -> Task:
         store.subscribe(tx, access, task.id, *actor.party)
     if directory.orchestrator is not None:
         store.subscribe(tx, access, task.id, "agent", directory.orchestrator)
-    set_dependencies(tx, access, task, new.dependencies)
+    _set_dependencies(tx, access, actor, task, new.dependencies)
     record(tx, access, actor, task, "created", f"{actor.name} created the task.")
     publish(tx, access, "task.created", task)
     first = status if status in NEEDS_ASSIGNEE else None
@@ -85,13 +90,12 @@ def _require_first(status: str, new: NewTask, parties: Parties) -> None:
 
 def _insert(tx: Tx, access: Access, actor: Actor, new: NewTask) -> Task:
     _check_board(new.topic_id, new.space_id)
-    parent = None if new.parent_id is None else _other(tx, access, actor, new.parent_id, "parentId")
     task = Task(
         id=new.id or tx.new_id("task"),
         seq=tx.tick(),
         space_id=new.space_id or DEFAULT_SPACE,
         topic_id=new.topic_id,
-        parent_id=None if parent is None else parent.id,
+        parent_id=_parent(tx, access, actor, new.parent_id),
         title=new.title,
         description=new.description,
         status="inbox",
@@ -135,13 +139,13 @@ def _change_fields(tx: Tx, access: Access, actor: Actor, task: Task, change: Tas
         given["priority"] = read_priority(change.priority)
     _check_board(change.topic_id or None, change.space_id or None)
     if change.parent_id is not UNSET:
-        given["parent_id"] = _parent(tx, access, actor, task, change.parent_id)
+        given["parent_id"] = _parent(tx, access, actor, change.parent_id, task_id=task.id)
     if change.blocked_reason is not UNSET and task.status == "blocked" and change.status in (UNSET, "blocked"):
         given["blocked_reason"] = change.blocked_reason or REASON_NOT_GIVEN
     if "metadata" in given:
         _check_metadata(given["metadata"])
     different = {name: value for name, value in given.items() if getattr(task, name) != value}
-    if change.dependencies is not UNSET and set_dependencies(tx, access, task, change.dependencies):
+    if change.dependencies is not UNSET and _set_dependencies(tx, access, actor, task, change.dependencies):
         different["seq"] = task.seq
     if not different:
         return task
@@ -185,15 +189,15 @@ def _change_status(tx: Tx, access: Access, actor: Actor, task: Task, change: Tas
     return structs.replace(moved, changed=True)
 
 
-def set_dependencies(tx: Tx, access: Access, task: Task, others: tuple[str, ...]) -> bool:
+def _set_dependencies(tx: Tx, access: Access, actor: Actor, task: Task, others: tuple[str, ...]) -> bool:
     """Set what a task depends on; False when that changes nothing. A circle is refused."""
-    wanted = tuple(dict.fromkeys(others))
+    wanted = tuple(sorted(set(others)))
     if list(wanted) == store.dependencies_of(tx, access, [task.id]).get(task.id, []):
         return False
     if len(wanted) > TASK_DEPENDENCIES_MAX:
         message = f"A task has at most {TASK_DEPENDENCIES_MAX} dependencies."
         raise Refusal(Code.LIMIT_REACHED, message, field="dependencies")
-    known = {other.id for other in store.tasks_by_id(tx, access, wanted)}
+    known = {other.id for other in store.tasks_by_id(tx, access, wanted) if may_read(tx, access, actor, other)}
     for other in wanted:
         if other not in known:
             raise invalid("dependencies", f"There is no task '{other[:80]}'.")
@@ -208,20 +212,28 @@ def _refuse_circle(tx: Tx, access: Access, task_id: str, others: tuple[str, ...]
         if task_id in ahead:
             raise invalid("dependencies", "A task cannot depend on itself, not even through others.")
         seen |= ahead
+        if len(seen) > TASK_DEPENDENCIES_IN_ALL_MAX:
+            message = f"A task depends on at most {TASK_DEPENDENCIES_IN_ALL_MAX} others in all."
+            raise Refusal(Code.LIMIT_REACHED, message, field="dependencies")
         found = store.dependencies_of(tx, access, ahead)
         ahead = {other for each in found.values() for other in each} - seen
 
 
-def _parent(tx: Tx, access: Access, actor: Actor, task: Task, parent_id: str | UnsetType | None) -> str | None:
+def _parent(
+    tx: Tx, access: Access, actor: Actor, parent_id: str | UnsetType | None, *, task_id: str | None = None
+) -> str | None:  # fmt: skip
+    """Return the id of the parent that a task gets; a circle is refused, and nesting that is too deep."""
     if not parent_id:
         return None
-    parent: Task | None = _other(tx, access, actor, parent_id, "parentId")
-    above = parent
-    while above is not None:
-        if above.id == task.id:
+    above: Task | None = _other(tx, access, actor, parent_id, "parentId")
+    # Bounded, for two changes at once may have closed a circle somewhere above.
+    for _ in range(TASK_DEPTH_MAX):
+        if above is None:
+            return parent_id
+        if above.id == task_id:
             raise invalid("parentId", "A task cannot be a part of itself, not even through others.")
         above = None if above.parent_id is None else store.task_by_id(tx, access, above.parent_id)
-    return None if parent is None else parent.id
+    raise Refusal(Code.LIMIT_REACHED, f"Tasks are nested at most {TASK_DEPTH_MAX} deep.", field="parentId")
 
 
 def _other(tx: Tx, access: Access, actor: Actor, task_id: str, field: str) -> Task:
@@ -293,7 +305,9 @@ def reorder_tasks(tx: Tx, access: Access, order: Order) -> None:
         if statuses is not None and task.status not in statuses:
             raise invalid("orderedIds", f"{task_id} does not have that status.")
     indexes = sorted(task.sort_index for task in tasks.values())
-    for task_id, index in zip(dict.fromkeys(order.ordered_ids), indexes, strict=True):
+    places = dict(zip(dict.fromkeys(order.ordered_ids), indexes, strict=True))
+    # Locked by id, so that two orders at once do not wait for each other.
+    for task_id, index in sorted(places.items()):
         held = store.hold_task(tx, access, task_id)
         if held is not None and held.sort_index != index:
             publish(tx, access, "task.updated", store.save_task(tx, access, structs.replace(held, sort_index=index)))

@@ -42,9 +42,7 @@ def test_without_a_command_the_help_is_shown(carrel: Carrel) -> None:
     assert "carrel chat" in ended.out
 
 
-@pytest.mark.parametrize(
-    "words", [("nonsense",), ("runs", "--x"), ("runs", "show"), ("sessions", "--state", "x")]
-)
+@pytest.mark.parametrize("words", [("nonsense",), ("runs", "--x"), ("runs", "show"), ("sessions", "--state", "x")])
 def test_wrong_usage_ends_with_2(carrel: Carrel, words: tuple[str, ...]) -> None:
     assert carrel(*words).code == 2
 
