@@ -117,7 +117,9 @@ LISTED = (
     Listed(REFUSED, r"POST /api/schedules", "invalid_params", "message", "needed by the type message"),
     Listed(REFUSED, r"POST /api/schedules", "invalid_params", "type", "goals and tasks do not exist yet"),
     # What tools take is shown to models too, and so has no patterns.
-    Listed(REFUSED, r"POST /agent/\w+", "invalid_params", "message", "needs some text"),
+    Listed(REFUSED, r"POST /agent/\w+", "invalid_params", "message|title", "needs some text"),
+    Listed(REFUSED, r"POST /agent/task_\w+", "invalid_params", "taskId", "needed outside of a run on a task"),
+    Listed(REFUSED, r"POST /agent/task_\w+", "invalid_params", "assigneeSlugs", "unknown agents and users"),
     Listed(REFUSED, r"POST /agent/session(_status|s_history|s_send)", "invalid_params", "sessionKey", "a reference"),
     # Any JSON may be in these.
     Listed(REFUSED, r"POST /agent/artifact_add", "invalid_params", f"data.*: {NUL}", "a database cannot store it"),

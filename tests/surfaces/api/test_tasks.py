@@ -54,7 +54,7 @@ async def agent(client: httpx.AsyncClient, name: str, **more: Any) -> None:
 async def test_a_task_is_made_and_read_with_every_field(client: httpx.AsyncClient) -> None:
     task = await made(
         client, id="report.1", description="about everything", priority="high", labels=["b", "a"], pinned=True,
-        dueDate="2027-01-31T12:00:00+01:00", color="#ff0000", metadata={"sprint": 3}, assignedAgentIds=["main"],
+        dueDate="2027-01-31T12:00:00+01:00", color="#ff0000", metadata={"sprint": 3}, assignedUserIds=["owners"],
     )  # fmt: skip
     expected = {
         "id": "report.1",
@@ -72,8 +72,8 @@ async def test_a_task_is_made_and_read_with_every_field(client: httpx.AsyncClien
         "blockedReason": None,
         "priority": 2,
         "priorityLabel": "high",
-        "assignedUserIds": [],
-        "assignedAgentIds": ["main"],
+        "assignedUserIds": ["owners"],
+        "assignedAgentIds": [],
         "tags": ["b", "a"],
         "dueDate": "2027-01-31T11:00:00.000Z",
         "snoozedUntil": None,
