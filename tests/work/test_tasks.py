@@ -92,7 +92,12 @@ async def test_what_is_walked_in_a_write_is_bounded(desk: Desk) -> None:
     await desk.db.write(close_a_circle)
     assert await desk.refused(change(desk, other, parent_id=deep.id)) == Code.LIMIT_REACHED, "not an endless walk"
     leaves = [f"leaf_{n}" for n in range(1_000)]
-    await desk.db.write(lambda tx: [ensure_task(tx, desk.access, leaf) for leaf in leaves])
+
+    def make_leaves(tx: Tx) -> None:
+        for leaf in leaves:
+            ensure_task(tx, desk.access, leaf)
+
+    await desk.db.write(make_leaves)
     middle = [(await desk.create(dependencies=tuple(leaves[n : n + 100]))).id for n in range(0, 1_000, 100)]
     assert await desk.refused(desk.create(dependencies=tuple(middle))) == Code.LIMIT_REACHED
     await desk.create(dependencies=tuple(middle[1:]))
