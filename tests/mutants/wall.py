@@ -118,8 +118,8 @@ WALL = (
     Mutant(
         "an account deletes the transcript of another",
         "journal/store.py",
-        '"DELETE FROM entries WHERE account_id = :account AND key = :key"',
-        '"DELETE FROM entries WHERE key = :key"',
+        'of_it = f"WHERE account_id = :account AND {column} = :value"',
+        'of_it = f"WHERE {column} = :value"',
         "tests/access/test_isolation.py",
     ),
     Mutant(
