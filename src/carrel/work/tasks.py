@@ -305,9 +305,9 @@ def reorder_tasks(tx: Tx, access: Access, order: Order) -> None:
         if statuses is not None and task.status not in statuses:
             raise invalid("orderedIds", f"{task_id} does not have that status.")
     indexes = sorted(task.sort_index for task in tasks.values())
-    places = dict(zip(dict.fromkeys(order.ordered_ids), indexes, strict=True))
     # Locked by id, so that two orders at once do not wait for each other.
-    for task_id, index in sorted(places.items()):
-        held = store.hold_task(tx, access, task_id)
+    locked = {task_id: store.hold_task(tx, access, task_id) for task_id in sorted(tasks)}
+    for task_id, index in zip(dict.fromkeys(order.ordered_ids), indexes, strict=True):
+        held = locked[task_id]
         if held is not None and held.sort_index != index:
             publish(tx, access, "task.updated", store.save_task(tx, access, structs.replace(held, sort_index=index)))
