@@ -158,6 +158,8 @@ async def test_images_and_files_are_passed_to_the_gateway(server: HttpServer, cl
         ({"input": [{"type": "computer_call"}]}, "input.0.type"),
         ({"input": [{"type": "item_reference", "id": "msg_1"}]}, "input.0"),
         ({"input": [{"role": "user", "content": [{"type": "input_audio"}]}]}, "input.0.content.0.type"),
+        ({"input": [{"role": "assistant", "content": [{"text": "x"}]}, {"role": "user", "content": "x"}]},
+         "input.0.content.0.type"),
         (
             {"input": [{"role": "user", "content": [{"type": "input_image", "image_url": "file:///etc/passwd"}]}]},
             "input.0.content.0.image_url",

@@ -113,6 +113,7 @@ async def test_what_cannot_be_compacted_is_refused(client: httpx.AsyncClient) ->
         ({"input": "x"}, (400, "invalid_params", "model")),
         ({"model": "gpt", "input": "x"}, (400, "unknown_model", "model")),
         ({"model": "carrel"}, (400, "invalid_params", "input")),
+        ({"model": "carrel", "input": []}, (400, "invalid_params", "input")),
         ({"model": "carrel", "previous_response_id": "resp_x"}, (404, "previous_response_not_found",
                                                                 "previous_response_id")),
     ):  # fmt: skip

@@ -21,7 +21,7 @@ _NO_USAGE = {
 
 def compacted(tx: Tx, access: Access, hints: TargetHints, request: Compact) -> Json:
     """Compact the transcript of the previous response, and the input of the request."""
-    if request.input is None and request.previous_response_id is None:
+    if request.input in (None, []) and request.previous_response_id is None:
         raise wrong("input", "There is nothing to compact: send an input or a previous_response_id.")
     target = find_target(tx, access, hints, set())
     lines: list[tuple[str, str]] = []

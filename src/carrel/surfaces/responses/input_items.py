@@ -147,8 +147,13 @@ def _assistant_text(param: str, item: Json) -> str:
     """Return the text of an earlier message of the agent."""
     words = []
     for at, part in _parts(f"{param}.content", item):
-        name = "refusal" if part.get("type") == "refusal" else "text"
-        words.append(_text(at, part, name))
+        match part.get("type"):
+            case "refusal":
+                words.append(_text(at, part, "refusal"))
+            case "output_text" | "input_text" | "text":
+                words.append(_text(at, part, "text"))
+            case kind:
+                raise _unknown_part(at, kind)
     return "".join(words)
 
 

@@ -60,5 +60,7 @@ _ITEM: Schema = {
         _object(type={"const": "reasoning"}),
     ]
 }
-INPUT_TEXT: Schema = {"maxLength": MESSAGE_CHARS_MAX, "pattern": SOME_TEXT}
-INPUT_ITEMS: Schema = {"minItems": 1, "maxItems": RESPONSE_ITEMS_MAX, "items": _ITEM}
+TRANSCRIPT_TEXT: Schema = {"pattern": SOME_TEXT}
+TRANSCRIPT_ITEMS: Schema = {"maxItems": RESPONSE_ITEMS_MAX, "items": _ITEM}
+INPUT_TEXT: Schema = {"maxLength": MESSAGE_CHARS_MAX, **TRANSCRIPT_TEXT}
+INPUT_ITEMS: Schema = {"minItems": 1, **TRANSCRIPT_ITEMS}

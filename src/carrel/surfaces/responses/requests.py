@@ -18,7 +18,7 @@ from carrel.kernel.limits import (
 )
 from carrel.surfaces.http.described import NO_NUL
 from carrel.surfaces.responses.errors import wrong
-from carrel.surfaces.responses.input_schema import INPUT_ITEMS, INPUT_TEXT
+from carrel.surfaces.responses.input_schema import INPUT_ITEMS, INPUT_TEXT, TRANSCRIPT_ITEMS, TRANSCRIPT_TEXT
 from carrel.tools import CATALOG
 
 Json = dict[str, Any]
@@ -28,6 +28,11 @@ Short = Annotated[str, Meta(max_length=NAME_CHARS_MAX)]
 FUNCTION_NAME = r"[a-zA-Z0-9_-]{1,64}"
 _FUNCTION_NAME = re.compile(FUNCTION_NAME)
 Input = Annotated[str, Meta(extra_json_schema=INPUT_TEXT)] | Annotated[list[Any], Meta(extra_json_schema=INPUT_ITEMS)]
+# What is compacted may be longer than a message, and empty beside a previous response.
+Transcript = (
+    Annotated[str, Meta(extra_json_schema=TRANSCRIPT_TEXT)]
+    | Annotated[list[Any], Meta(extra_json_schema=TRANSCRIPT_ITEMS)]
+)
 Model = Annotated[str, Meta(max_length=NAME_CHARS_MAX, extra_json_schema={"pattern": f"^(?:{MODEL})$"})]
 Metadata = Annotated[
     dict[str, str],
@@ -139,7 +144,7 @@ class Compact(In, frozen=True, kw_only=True):
     """A request to compact a transcript."""
 
     model: Model
-    input: Input | None = None
+    input: Transcript | None = None
     previous_response_id: Short | None = None
     instructions: Annotated[str, Meta(max_length=INSTRUCTIONS_EXTRA_CHARS_MAX)] | None = None
     prompt_cache_key: Annotated[str, Meta(max_length=64)] | None = None
