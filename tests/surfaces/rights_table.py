@@ -113,6 +113,8 @@ ENDPOINTS: dict[str, Rights] = {
     "GET /api/tasks/{id}/why": READERS_OF_ONE,
     "POST /api/tasks/{id}/seen": READERS_OF_ONE,
     "POST /api/orchestrator-chat": PEOPLE,
+    "POST /api/attachments": PEOPLE,
+    "GET /api/attachments/{id}": READERS_OF_ONE,
     "POST /api/chat": PEOPLE,
     "GET /api/schedules": READERS_OF_ONE,
     "POST /api/schedules": PEOPLE_WITH_ONE,

@@ -24,7 +24,7 @@ class World:
         self.server = server
         self.clients: dict[str, httpx.AsyncClient] = {}
         self.tokens: dict[str, str | None] = {}
-        self.user = self.run = self.schedule = self.task = ""
+        self.user = self.run = self.schedule = self.task = self.file = ""
         self.notifications: dict[str, str] = {}
         self._numbers = itertools.count(1)
 
@@ -62,6 +62,9 @@ class World:
             self.notifications[kind] = listed[0]["id"]
         self.schedule = (await self.make("/api/schedules", "schedule", **DAILY))["id"]
         self.task = await self.new_task()
+        self.file = (await self.owner.post("/api/attachments", files={"file": b"x"})).json()["attachment"]["id"]
+        used = {"content": "x", "attachmentIds": [self.file]}
+        (await self.owner.post(f"/api/tasks/{self.task}/messages", json=used)).raise_for_status()
         await enter("run", await self.run_token(MAIN))
 
     async def make(self, path: str, what: str, **body: Any) -> Json:

@@ -53,7 +53,7 @@ BODIES: dict[str, list[dict[str, Any]]] = {
     "/api/tasks/{id}": [{"assignedAgentIds": ["{agent}"]}, {"status": "in_progress"}],
     "/api/tasks/{id}/status": [{"status": "review"}],
     "/api/tasks/{id}/assign": [{"userIds": ["{user}"], "agentIds": ["{agent}"]}],
-    "/api/tasks/{id}/messages": [{"content": f"@{MARK} hi", "attachmentIds": []}],
+    "/api/tasks/{id}/messages": [{"content": f"@{MARK} hi", "attachmentIds": ["{file}"]}],
     "/api/tasks/{id}/seen": [{"seq": 1_000_000}],
     "/api/sessions": [{"agentId": "{agent}"}],
     "/api/sessions/active": [{"channelType": "web", "clientInstanceId": "{instance}", "sessionId": "{conversation}"}],
@@ -98,7 +98,7 @@ async def furnish(client: httpx.AsyncClient) -> Everything:
     told = (await client.get("/api/notifications")).json()["notifications"]
     said_again = {"type": "message", "message": SECRET, "cron": "0 0 1 1 *", "sessionId": KEY}
     schedule = (await client.post("/api/schedules", json=said_again)).json()["schedule"]["id"]
-    await furnish_tasks(client)
+    file = await furnish_tasks(client)
     session = (await client.get(f"/api/runs/{run}")).json()["run"]["sessionId"]
     me = (await client.get("/api/auth/me")).json()
     return Everything(
@@ -111,6 +111,7 @@ async def furnish(client: httpx.AsyncClient) -> Everything:
             "notification": told[0]["id"],
             "schedule": schedule,
             "task": TASK,
+            "file": file,
             "key": KEY,
             "session": session,
             "conversation": f"{MARK}_conversation",
@@ -120,16 +121,19 @@ async def furnish(client: httpx.AsyncClient) -> Everything:
     )
 
 
-async def furnish_tasks(client: httpx.AsyncClient) -> None:
-    """Put a task with a thread and a session into an account, and an orchestrator chat."""
+async def furnish_tasks(client: httpx.AsyncClient) -> str:
+    """Put a task with a thread and a session into an account, and an orchestrator chat; return a file's id."""
     new = {"id": TASK, "title": SECRET, "description": SECRET, "tags": [SECRET], "metadata": {"x": SECRET}}
     (await client.post("/api/tasks", json=new)).raise_for_status()
+    file = (await client.post("/api/attachments", files={"file": (SECRET, SECRET.encode())})).json()["attachment"]["id"]
     for name in (TASK, "orchestrator-chat"):
         if name != TASK:
             orchestrator = {"settings": {"orchestratorAgentId": MARK}}
             (await client.patch("/api/account", json=orchestrator)).raise_for_status()
-        said = await client.post(f"/api/tasks/{name}/messages", json={"content": f"@{MARK} {SECRET}"})
+        files = {"attachmentIds": [file] if name == TASK else []}
+        said = await client.post(f"/api/tasks/{name}/messages", json={"content": f"@{MARK} {SECRET}", **files})
         (await client.get(f"/api/runs/{said.json()['notified'][0]['runId']}/wait")).raise_for_status()
+    return str(file)
 
 
 async def look(client: httpx.AsyncClient) -> list[Any]:

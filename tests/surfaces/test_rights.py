@@ -152,15 +152,17 @@ async def asked(world: World, name: str, kind: str, has_body: bool) -> int:
     """Ask one endpoint as one kind of caller; return the status."""
     method, path = name.split(" ")
     kept = world.task if path.startswith("/api/tasks/") else world.run
-    fixed = {"/api/schedules/{id}": world.schedule, "/api/agents/{id}": "main"}.get(path, kept)
+    ids = {"/api/schedules/{id}": world.schedule, "/api/agents/{id}": "main", "/api/attachments/{id}": world.file}
+    fixed = ids.get(path, kept)
     subject, body = await NEW[name](world, kind) if name in NEW else (MAIN if "{key}" in path else fixed, None)
     body = BODIES[name](world) if name in BODIES else body
     query = QUERIES[name](world) if name in QUERIES else {}
     where = path.replace("{id}", subject).replace("{key}", subject)
     # One endpoint hands out a cookie, which would speak for every later caller.
     world.clients[kind].cookies.clear()
+    files = {"file": b"x"} if name == "POST /api/attachments" else None
     async with world.clients[kind].stream(
-        method, where, params=query, json=body if has_body else None, headers=FAR.get(name)
+        method, where, params=query, json=body if has_body else None, files=files, headers=FAR.get(name)
     ) as answer:
         return answer.status_code
 

@@ -61,6 +61,11 @@ TOKEN_NAMES_MAX = 200
 # Attachments of one message
 ATTACHMENTS_MAX = 8
 ATTACHMENT_BYTES_MAX = 10 * 1024 * 1024
+# Files that were sent ahead of a message and that none uses yet, per account.
+UPLOADS_UNUSED_MAX = 200
+UPLOADS_UNUSED_DAYS = 1
+# The headers of one part of a multipart body.
+PART_HEADER_BYTES_MAX = 8 * 1024
 
 # Files for a sub-agent: a folder that no lane owns is removed once no call can still be about to claim it.
 FILE_NAME_BYTES_MAX = 255

@@ -45,7 +45,7 @@ OBSERVERS: tuple[Callable[[Database], None], ...] = (
     monitoring.observe_runs,
 )
 # What the pruner removes for rooms above it.
-PRUNED = (prune_posts,)
+PRUNED = (prune_posts, work.prune_uploads)
 # What surfaces besides the API put into the OpenAPI document.
 DESCRIBED = (*describe_a2a(), *describe_responses(), *describe_tools())
 

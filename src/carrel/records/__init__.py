@@ -13,6 +13,7 @@ from carrel.records.artifact_store import (
 )
 from carrel.records.attachment_store import (
     Attachment,
+    AttachmentHead,
     attachment_heads,
     attachments_by_id,
     delete_attachments,
@@ -32,8 +33,8 @@ from carrel.records.call_store import (
 )
 
 __all__ = [
-    "REPLY_ARTIFACT", "Artifact", "Attachment", "Call", "artifact_part", "artifact_sizes", "artifacts_of",
-    "attachment_heads", "attachments_by_id", "call_of", "delete_attachments", "finish_call", "has_written",
-    "insert_artifact", "insert_attachment", "is_waiting", "outside_call", "record_call", "refused_calls",
+    "REPLY_ARTIFACT", "Artifact", "Attachment", "AttachmentHead", "Call", "artifact_part", "artifact_sizes",
+    "artifacts_of", "attachment_heads", "attachments_by_id", "call_of", "delete_attachments", "finish_call",
+    "has_written", "insert_artifact", "insert_attachment", "is_waiting", "outside_call", "record_call", "refused_calls",
     "tools_called", "wrote_from_outside",
 ]  # fmt: skip

@@ -27,19 +27,20 @@ from carrel.work.permissions import Action, Actor, actor_of, agent_actor, readab
 from carrel.work.requests import ResponseRequests, request_responses
 from carrel.work.run_ends import RunEnds
 from carrel.work.search import FoundTask, search_tasks
-from carrel.work.shapes import TaskShape, ThreadMessage, task_shape, task_shapes
+from carrel.work.shapes import FileShape, TaskShape, ThreadMessage, task_shape, task_shapes
 from carrel.work.tasks import Order, change_task, create_task, find_task, list_tasks, reorder_tasks
 from carrel.work.thread import Posted, TaskHistory, Thread, mark_read, post_message, read_history, read_thread
+from carrel.work.uploads import keep_file, prune_uploads, read_file
 from carrel.work.visibility import visible_changes, visible_events
 from carrel.work.why import explain_task
 
 __all__ = [
-    "AGENT_STATUSES", "PRIORITIES", "STATUS_WORDS", "Action", "Actor", "Directory", "FoundTask", "Heartbeats",
-    "NewTask", "Notified", "Order", "Posted", "ResponseRequests", "RunEnds", "StatusOverview", "Task",
+    "AGENT_STATUSES", "PRIORITIES", "STATUS_WORDS", "Action", "Actor", "Directory", "FileShape", "FoundTask",
+    "Heartbeats", "NewTask", "Notified", "Order", "Posted", "ResponseRequests", "RunEnds", "StatusOverview", "Task",
     "TaskBriefing", "TaskChange", "TaskFilter", "TaskHistory", "TaskLine", "TaskShape", "Thread", "ThreadMessage",
     "actor_of", "agent_actor", "archive_task", "assign_task", "change_task", "create_task", "explain_task",
-    "find_task", "hear", "is_reopened_since", "list_tasks", "mark_read", "move_task", "notices_of", "observe_runs",
-    "open_chat", "post_message", "read_history", "read_thread", "readable_task", "reopen_task", "reorder_tasks",
-    "request_responses", "search_tasks", "statuses_meant", "stop_task", "task_briefing", "task_shape",
-    "task_shapes", "visible_changes", "visible_events",
+    "find_task", "hear", "is_reopened_since", "keep_file", "list_tasks", "mark_read", "move_task", "notices_of",
+    "observe_runs", "open_chat", "post_message", "prune_uploads", "read_file", "read_history", "read_thread",
+    "readable_task", "reopen_task", "reorder_tasks", "request_responses", "search_tasks", "statuses_meant",
+    "stop_task", "task_briefing", "task_shape", "task_shapes", "visible_changes", "visible_events",
 ]  # fmt: skip

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from carrel.journal import Entry
 from carrel.kernel import Access, iso
-from carrel.records import attachments_by_id
+from carrel.records import AttachmentHead, attachment_heads
 from carrel.storage import Tx
 from carrel.work import store
 from carrel.work.directory import Directory, first_name
@@ -154,7 +154,7 @@ def thread_messages(tx: Tx, access: Access, entries: Iterable[Entry], directory:
     """Return entries of a thread as messages."""
     kept = list(entries)
     named = tuple(name for entry in kept for name in entry.attachment_ids)
-    files = {file.id: file for file in attachments_by_id(tx, access, named)} if named else {}
+    files = {file.id: file for file in attachment_heads(tx, access, named)} if named else {}
     return [
         ThreadMessage(
             id=entry.id,
@@ -165,22 +165,19 @@ def thread_messages(tx: Tx, access: Access, entries: Iterable[Entry], directory:
             author_name=author_name(entry, directory),
             content=entry.content,
             mentions=[MentionShape(**each) for each in (entry.details or {}).get("mentions", [])],
-            attachments=[
-                FileShape(
-                    id=file.id,
-                    file_name=file.name,
-                    mime_type=file.mime_type,
-                    size_bytes=file.size_bytes,
-                    sha256=file.sha256,
-                )
-                for name in entry.attachment_ids
-                if (file := files.get(name)) is not None
-            ],
+            attachments=[file_shape(file) for name in entry.attachment_ids if (file := files.get(name)) is not None],
             run_id=entry.run_id,
             created_at=iso(entry.created_at) or "",
         )
         for entry in kept
     ]
+
+
+def file_shape(file: AttachmentHead) -> FileShape:
+    """Return a file as surfaces show it."""
+    return FileShape(
+        id=file.id, file_name=file.name, mime_type=file.mime_type, size_bytes=file.size_bytes, sha256=file.sha256
+    )
 
 
 def author_id(entry: Entry) -> str:

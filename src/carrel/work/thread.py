@@ -4,8 +4,7 @@ from msgspec import Struct, structs
 
 from carrel.journal import Entry, NewEntry, append_entry, entries_of_run, entries_of_task
 from carrel.kernel import Access, Code, Provenance, Refusal, invalid, iso
-from carrel.kernel.limits import ATTACHMENTS_MAX, MESSAGE_CHARS_MAX
-from carrel.records import attachments_by_id
+from carrel.kernel.limits import MESSAGE_CHARS_MAX
 from carrel.runs import Rules
 from carrel.storage import Tx
 from carrel.work import notice_store, store
@@ -17,6 +16,7 @@ from carrel.work.model import Task
 from carrel.work.notices import News, Notified, tell
 from carrel.work.permissions import Actor, readable_task
 from carrel.work.shapes import Activity, Shape, TaskShape, ThreadMessage, activity_shape, task_shape, thread_messages
+from carrel.work.uploads import use_files
 
 
 class Posted(Struct, frozen=True, kw_only=True):
@@ -77,23 +77,13 @@ def post_message(
         raise invalid("content", "A message needs some text.")
     if len(content) > MESSAGE_CHARS_MAX:
         raise Refusal(Code.TOO_LONG, f"A message has at most {MESSAGE_CHARS_MAX} characters.", field="content")
-    _check_files(tx, access, attachment_ids)
+    use_files(tx, access, actor, task, attachment_ids)
     directory = Directory(tx, access)
     # Only people mention: an agent asks another one for a response instead, so that no two mention each other for ever.
     mentions = read_mentions(content, directory.mentionable()) if actor.kind == "user" else []
     entry = append_entry(tx, access, _entry(actor, task, content, mentions, attachment_ids))
     notified = spread(tx, access, actor, task, entry, directory, rules, mentions=mentions)
     return Posted(message=thread_messages(tx, access, [entry], directory)[0], notified=notified)
-
-
-def _check_files(tx: Tx, access: Access, attachment_ids: tuple[str, ...]) -> None:
-    if len(attachment_ids) > ATTACHMENTS_MAX:
-        message = f"A message has at most {ATTACHMENTS_MAX} attachments."
-        raise Refusal(Code.LIMIT_REACHED, message, field="attachmentIds")
-    known = {file.id for file in attachments_by_id(tx, access, attachment_ids)}
-    for name in attachment_ids:
-        if name not in known:
-            raise invalid("attachmentIds", f"There is no attachment '{name[:80]}'.")
 
 
 def _entry(

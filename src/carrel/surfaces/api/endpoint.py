@@ -83,6 +83,8 @@ class Endpoint(Struct, frozen=True, kw_only=True):
     summary: str
     who: tuple[Kind, ...]
     body: type | None
+    # The name of the one part of a multipart body, which is a file; empty for an endpoint that takes none.
+    file: str
     query: type
     # Status -> type of the answer, None for an empty one; the first status is the default.
     answers: dict[int, Any]
@@ -107,6 +109,7 @@ def endpoint(
     answers: dict[int, Any],
     who: tuple[Kind, ...] = READERS,
     body: type | None = None,
+    file: str = "",
     query: type = NoQuery,
     creates: bool = False,
     secret: bool = False,
@@ -127,6 +130,7 @@ def endpoint(
                 summary=summary,
                 who=who,
                 body=body,
+                file=file,
                 query=query,
                 answers=answers,
                 creates=creates,

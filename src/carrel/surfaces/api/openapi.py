@@ -12,8 +12,17 @@ from starlette.responses import Response
 from carrel import __version__
 from carrel.kernel.limits import SESSION_REFERENCE_CHARS_MAX
 from carrel.surfaces.api.endpoint import ENDPOINTS, OPEN, Call, Endpoint, NoQuery, endpoint
-from carrel.surfaces.http.described import IDEMPOTENCY_KEY, NAME_SCHEMA, NO_NUL, REFERENCE_SCHEMA, SOME_TEXT, Operation
+from carrel.surfaces.http.described import (
+    IDEMPOTENCY_KEY,
+    JSON,
+    NAME_SCHEMA,
+    NO_NUL,
+    REFERENCE_SCHEMA,
+    SOME_TEXT,
+    Operation,
+)
 from carrel.surfaces.http.identity import COOKIE
+from carrel.surfaces.http.multipart import MULTIPART
 
 _REF = "#/components/schemas/{name}"
 _NAMED = re.compile(r"#/components/schemas/([\w.]+)")
@@ -153,11 +162,17 @@ def _described(one: Endpoint) -> Operation:
         errors=tuple(_errors(one)),
         media=(one.media,),
         query=one.query,
-        body=one.body,
+        body=_file_schema(one.file) if one.file else one.body,
+        body_media=(MULTIPART,) if one.file else JSON,
         headers=(IDEMPOTENCY_KEY,) if one.creates else (),
         path_schemas={"key": _KEY_SCHEMA},
         access="open" if not one.who else "open on loopback" if one.open_on_loopback else "by token",
     )
+
+
+def _file_schema(name: str) -> dict[str, Any]:
+    """Return the schema of a multipart body with one file."""
+    return {"type": "object", "required": [name], "properties": {name: {"type": "string", "format": "binary"}}}
 
 
 def _operation(one: Operation, schemas: _Schemas) -> dict[str, Any]:
@@ -219,7 +234,7 @@ def _errors(one: Endpoint) -> set[int]:
     found = {400, 500}
     if one.who:
         found |= {401, 403, 404, 429, 503}
-    if one.body is not None:
+    if one.body is not None or one.file:
         found |= {413, 415}
     if one.method != "GET":
         found |= {401, 403, 409, 422, 429, 503}

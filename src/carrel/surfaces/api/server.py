@@ -11,13 +11,14 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from carrel.kernel import Access, Code, Refusal, invalid, wrong_value
-from carrel.kernel.limits import BODY_BYTES_MAX, OPEN_BODY_BYTES_MAX
+from carrel.kernel.limits import ATTACHMENT_BYTES_MAX, BODY_BYTES_MAX, OPEN_BODY_BYTES_MAX, PART_HEADER_BYTES_MAX
 from carrel.surfaces.api.endpoint import Call, Endpoint, Reply
 from carrel.surfaces.http.bodies import decode_body, read_body
 from carrel.surfaces.http.errors import nothing_here, refusal_response
 from carrel.surfaces.http.house import House
 from carrel.surfaces.http.idempotency import IdempotentAnswers, Keep, read_key
 from carrel.surfaces.http.identity import WrongTokens, identify, is_local_call, refuse_token_in_query, require_known
+from carrel.surfaces.http.multipart import MULTIPART, read_file
 from carrel.surfaces.http.responder import answer_request
 from carrel.tools import with_view
 
@@ -50,15 +51,25 @@ class Server:
     async def _serve(self, endpoint: Endpoint, request: Request) -> Response:
         refuse_token_in_query(request)
         access = await self._access(endpoint, request)
-        bytes_max = BODY_BYTES_MAX if endpoint.who else OPEN_BODY_BYTES_MAX
-        raw = await read_body(request, bytes_max=bytes_max) if endpoint.body is not None else b""
-        body = decode_body(raw, endpoint.body) if endpoint.body is not None else None
+        raw, body = await self._body(endpoint, request)
         query = decode_query(request, endpoint.query)
         call: Call[Any, Any] = Call(request, self._house, access, body, query)
         key = read_key(request.headers) if endpoint.creates else None
         if key is not None:
             return await self._once(endpoint, call, key, raw)
         return respond(endpoint, await endpoint.handler(call))
+
+    async def _body(self, endpoint: Endpoint, request: Request) -> tuple[bytes, Any]:
+        """Return the body as it is compared under an idempotency key, and decoded."""
+        if endpoint.file:
+            raw = await read_body(request, (MULTIPART,), bytes_max=ATTACHMENT_BYTES_MAX + 2 * PART_HEADER_BYTES_MAX)
+            file = read_file(request.headers.get("content-type", ""), raw, endpoint.file)
+            # Whoever repeats a request may choose another boundary.
+            return msgspec.json.encode((file.name, file.mime_type)) + file.content, file
+        if endpoint.body is None:
+            return b"", None
+        raw = await read_body(request, bytes_max=BODY_BYTES_MAX if endpoint.who else OPEN_BODY_BYTES_MAX)
+        return raw, decode_body(raw, endpoint.body)
 
     async def _access(self, endpoint: Endpoint, request: Request) -> Access:
         """Return the caller. Open endpoints identify nobody: they must answer even without the database."""

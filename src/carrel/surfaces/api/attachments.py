@@ -1,0 +1,36 @@
+"""Attachments: files sent ahead of the message of a thread that they belong to."""
+
+from urllib.parse import quote
+
+from starlette.responses import Response
+
+from carrel.kernel import PEOPLE, Access, NewAttachment
+from carrel.storage import LongTx
+from carrel.surfaces.api.endpoint import Call, NoQuery, Out, endpoint
+from carrel.work import FileShape, keep_file, read_file
+
+
+class OneAttachment(Out, frozen=True, kw_only=True):
+    """One attachment."""
+
+    attachment: FileShape
+
+
+@endpoint("POST", "/api/attachments", answers={201: OneAttachment}, who=PEOPLE, file="file", creates=True)
+async def upload_attachment(call: Call[NewAttachment, NoQuery]) -> OneAttachment:
+    """Send a file, to be named in the message of a thread that it belongs to; without one it is deleted after a day."""
+    return await call.write(
+        lambda tx, access: call.promise(tx, OneAttachment(attachment=keep_file(tx, access, call.body)))
+    )
+
+
+@endpoint("GET", "/api/attachments/{id}", answers={200: bytes}, media="*/*")
+async def download_attachment(call: Call[None, NoQuery]) -> Response:
+    """Get the content of a file, for download only."""
+
+    def work(tx: LongTx, access: Access) -> Response:
+        file = read_file(tx, access, call.path("id"))
+        headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{quote(file.name, safe='')}"}
+        return Response(file.content, headers=headers, media_type=file.mime_type)
+
+    return await call.long_read(work)

@@ -1,0 +1,53 @@
+"""The SQL of uploads: files that were sent ahead of the message they belong to."""
+
+from msgspec import Struct
+
+from carrel.kernel import Access
+from carrel.storage import Table, Tx
+
+
+class Upload(Struct, frozen=True, kw_only=True):
+    """A file that was sent ahead; `task_id` is the task whose thread uses it, None while no message does."""
+
+    attachment_id: str
+    made_by: str
+    made_at: int
+    task_id: str | None = None
+
+
+_UPLOADS = Table("uploads", Upload, key=("account_id", "attachment_id"))
+
+
+def insert_upload(tx: Tx, access: Access, upload: Upload) -> None:
+    """Write an upload."""
+    tx.run(_UPLOADS.insert, access, **_UPLOADS.values(upload))
+
+
+def upload_of(tx: Tx, access: Access, attachment_id: str) -> Upload | None:
+    """Return the upload of a file."""
+    sql = f"SELECT {_UPLOADS.columns} FROM uploads WHERE account_id = :account AND attachment_id = :attachment_id"
+    return _UPLOADS.row(tx.one(sql, access, attachment_id=attachment_id))
+
+
+def use_upload(tx: Tx, access: Access, attachment_id: str, made_by: str, task_id: str) -> bool:
+    """Use somebody's file in a task's thread; False when it is not theirs, or is used already."""
+    sql = (
+        "UPDATE uploads SET task_id = :task_id WHERE account_id = :account AND attachment_id = :attachment_id "
+        "AND made_by = :made_by AND task_id IS NULL"
+    )
+    return tx.run(sql, access, attachment_id=attachment_id, made_by=made_by, task_id=task_id) > 0
+
+
+def count_unused(tx: Tx, access: Access) -> int:
+    """Return how many files of an account wait for their message."""
+    row = tx.one("SELECT count(*) FROM uploads WHERE account_id = :account AND task_id IS NULL", access)
+    return int(row[0]) if row else 0
+
+
+def unused_before(tx: Tx, access: Access, moment: int, *, limit: int) -> list[str]:
+    """Return the ids of files that were sent before a moment and that no message uses."""
+    sql = (
+        "SELECT attachment_id FROM uploads WHERE account_id = :account AND task_id IS NULL AND made_at < :moment "
+        "ORDER BY made_at LIMIT :limit"
+    )
+    return [row[0] for row in tx.all(sql, access, moment=moment, limit=limit)]
