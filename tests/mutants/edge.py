@@ -20,8 +20,8 @@ EDGE = (
     Mutant(
         "a body without a token may be as large as any",
         "surfaces/api/server.py",
-        "bytes_max = BODY_BYTES_MAX if endpoint.who else OPEN_BODY_BYTES_MAX",
-        "bytes_max = BODY_BYTES_MAX",
+        "bytes_max=BODY_BYTES_MAX if endpoint.who else OPEN_BODY_BYTES_MAX)",
+        "bytes_max=BODY_BYTES_MAX)",
         "tests/surfaces/api/test_bodies.py -k needs_no_token",
     ),
     Mutant(

@@ -10,12 +10,11 @@ from carrel.work.hearing import TaskBriefing, TaskLine, hear, is_reopened_since,
 from carrel.work.heartbeats import Heartbeats
 from carrel.work.model import (
     AGENT_STATUSES,
-    PRIORITIES,
-    STATUS_WORDS,
     NewTask,
     Task,
     TaskChange,
     TaskFilter,
+    Words,
     statuses_meant,
 )
 from carrel.work.moves import archive_task, move_task, reopen_task, stop_task
@@ -27,7 +26,7 @@ from carrel.work.permissions import Action, Actor, actor_of, agent_actor, readab
 from carrel.work.requests import ResponseRequests, request_responses
 from carrel.work.run_ends import RunEnds
 from carrel.work.search import FoundTask, search_tasks
-from carrel.work.shapes import FileShape, TaskShape, ThreadMessage, task_shape, task_shapes
+from carrel.work.shapes import TaskShape, ThreadMessage, task_shape, task_shapes
 from carrel.work.tasks import Order, change_task, create_task, find_task, list_tasks, reorder_tasks
 from carrel.work.thread import Posted, TaskHistory, Thread, mark_read, post_message, read_history, read_thread
 from carrel.work.uploads import keep_file, prune_uploads, read_file
@@ -35,12 +34,12 @@ from carrel.work.visibility import visible_changes, visible_events
 from carrel.work.why import explain_task
 
 __all__ = [
-    "AGENT_STATUSES", "PRIORITIES", "STATUS_WORDS", "Action", "Actor", "Directory", "FileShape", "FoundTask",
-    "Heartbeats", "NewTask", "Notified", "Order", "Posted", "ResponseRequests", "RunEnds", "StatusOverview", "Task",
-    "TaskBriefing", "TaskChange", "TaskFilter", "TaskHistory", "TaskLine", "TaskShape", "Thread", "ThreadMessage",
-    "actor_of", "agent_actor", "archive_task", "assign_task", "change_task", "create_task", "explain_task",
-    "find_task", "hear", "is_reopened_since", "keep_file", "list_tasks", "mark_read", "move_task", "notices_of",
-    "observe_runs", "open_chat", "post_message", "prune_uploads", "read_file", "read_history", "read_thread",
-    "readable_task", "reopen_task", "reorder_tasks", "request_responses", "search_tasks", "statuses_meant",
-    "stop_task", "task_briefing", "task_shape", "task_shapes", "visible_changes", "visible_events",
+    "AGENT_STATUSES", "Action", "Actor", "Directory", "FoundTask", "Heartbeats", "NewTask", "Notified", "Order",
+    "Posted", "ResponseRequests", "RunEnds", "StatusOverview", "Task", "TaskBriefing", "TaskChange", "TaskFilter",
+    "TaskHistory", "TaskLine", "TaskShape", "Thread", "ThreadMessage", "Words", "actor_of", "agent_actor",
+    "archive_task", "assign_task", "change_task", "create_task", "explain_task", "find_task", "hear",
+    "is_reopened_since", "keep_file", "list_tasks", "mark_read", "move_task", "notices_of", "observe_runs",
+    "open_chat", "post_message", "prune_uploads", "read_file", "read_history", "read_thread", "readable_task",
+    "reopen_task", "reorder_tasks", "request_responses", "search_tasks", "statuses_meant", "stop_task",
+    "task_briefing", "task_shape", "task_shapes", "visible_changes", "visible_events",
 ]  # fmt: skip

@@ -50,13 +50,18 @@ _BOARD: dict[str, BoardStatus] = {
 }
 PRIORITIES = ("critical", "high", "medium", "low", "lowest")
 DEFAULT_PRIORITY = 3
-# Every spelling of a status that is understood.
-STATUS_WORDS = (*MOVES, "todo", "doing")
 DEFAULT_SPACE = "space-default"
 CHAT_TAG: Final = "system:orchestrator-chat"
 # What stands for the orchestrator chat where a task's id is expected.
 CHAT_NAME: Final = "orchestrator-chat"
 REASON_NOT_GIVEN = "not given"
+
+
+class Words:
+    """The words that are understood, for those who describe what is accepted."""
+
+    STATUSES = (*MOVES, "todo", "doing")
+    PRIORITIES = PRIORITIES
 
 
 class Task(Struct, frozen=True, kw_only=True):

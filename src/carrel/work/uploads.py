@@ -9,16 +9,22 @@ from carrel.kernel.limits import (
     UPLOADS_UNUSED_DAYS,
     UPLOADS_UNUSED_MAX,
 )
-from carrel.records import Attachment, attachment_heads, attachments_by_id, delete_attachments, insert_attachment
+from carrel.records import (
+    Attachment,
+    AttachmentHead,
+    attachment_heads,
+    attachments_by_id,
+    delete_attachments,
+    insert_attachment,
+)
 from carrel.storage import Tx
 from carrel.work import upload_store
 from carrel.work.model import Task
 from carrel.work.permissions import Actor, actor_of, readable_task
-from carrel.work.shapes import FileShape, file_shape
 from carrel.work.upload_store import Upload
 
 
-def keep_file(tx: Tx, access: Access, new: NewAttachment) -> FileShape:
+def keep_file(tx: Tx, access: Access, new: NewAttachment) -> AttachmentHead:
     """Keep a file until a message uses it; one that none uses is deleted some time later."""
     if len(new.content) > ATTACHMENT_BYTES_MAX:
         raise Refusal(Code.TOO_LARGE, f"A file has at most {ATTACHMENT_BYTES_MAX} bytes.", field="file")
@@ -31,7 +37,7 @@ def keep_file(tx: Tx, access: Access, new: NewAttachment) -> FileShape:
     file_id = insert_attachment(tx, access, named)
     party = actor_of(tx, access).party_id
     upload_store.insert_upload(tx, access, Upload(attachment_id=file_id, made_by=party, made_at=tx.now))
-    return file_shape(attachment_heads(tx, access, (file_id,))[0])
+    return attachment_heads(tx, access, (file_id,))[0]
 
 
 def read_file(tx: Tx, access: Access, file_id: str) -> Attachment:

@@ -7,20 +7,21 @@ from starlette.responses import Response
 from carrel.kernel import PEOPLE, Access, NewAttachment
 from carrel.storage import LongTx
 from carrel.surfaces.api.endpoint import Call, NoQuery, Out, endpoint
-from carrel.work import FileShape, keep_file, read_file
+from carrel.surfaces.api.shapes import Attached, attached
+from carrel.work import keep_file, read_file
 
 
 class OneAttachment(Out, frozen=True, kw_only=True):
     """One attachment."""
 
-    attachment: FileShape
+    attachment: Attached
 
 
 @endpoint("POST", "/api/attachments", answers={201: OneAttachment}, who=PEOPLE, file="file", creates=True)
 async def upload_attachment(call: Call[NewAttachment, NoQuery]) -> OneAttachment:
     """Send a file, to be named in the message of a thread that it belongs to; without one it is deleted after a day."""
     return await call.write(
-        lambda tx, access: call.promise(tx, OneAttachment(attachment=keep_file(tx, access, call.body)))
+        lambda tx, access: call.promise(tx, OneAttachment(attachment=attached(keep_file(tx, access, call.body))))
     )
 
 

@@ -172,7 +172,8 @@ def _described(one: Endpoint) -> Operation:
 
 def _file_schema(name: str) -> dict[str, Any]:
     """Return the schema of a multipart body with one file."""
-    return {"type": "object", "required": [name], "properties": {name: {"type": "string", "format": "binary"}}}
+    file = {"type": "string", "format": "binary"}
+    return {"type": "object", "required": [name], "properties": {name: file}, "additionalProperties": False}
 
 
 def _operation(one: Operation, schemas: _Schemas) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from msgspec import UNSET, Struct, UnsetType
 from carrel.exchanges import exchange_after
 from carrel.kernel import Access, Provenance, iso
 from carrel.monitoring import queue_order
-from carrel.records import attachment_heads, tools_called
+from carrel.records import AttachmentHead, attachment_heads, tools_called
 from carrel.runs import Run
 from carrel.storage import Tx
 from carrel.surfaces.api.endpoint import Out
@@ -199,13 +199,14 @@ def _announced(tx: Tx, access: Access, run: Run) -> Announced:
 
 def _said(tx: Tx, access: Access, run: Run, message_id: str) -> Said:
     heads = attachment_heads(tx, access, run.attached())
-    files = [
-        Attached(
-            id=head.id, file_name=head.name, mime_type=head.mime_type, size_bytes=head.size_bytes, sha256=head.sha256
-        )
-        for head in heads
-    ]
-    return Said(id=message_id, text=run.text, attachments=files)
+    return Said(id=message_id, text=run.text, attachments=[attached(head) for head in heads])
+
+
+def attached(head: AttachmentHead) -> Attached:
+    """Return one file."""
+    return Attached(
+        id=head.id, file_name=head.name, mime_type=head.mime_type, size_bytes=head.size_bytes, sha256=head.sha256
+    )
 
 
 def _run_usage(run: Run) -> RunUsage:

@@ -22,7 +22,7 @@ from carrel.surfaces.api.cursors import read_moment
 from carrel.surfaces.api.endpoint import In
 from carrel.surfaces.api.fields import Moment
 from carrel.surfaces.http.described import NO_NUL
-from carrel.work import PRIORITIES, STATUS_WORDS, NewTask, TaskChange
+from carrel.work import NewTask, TaskChange, Words
 
 
 def _up_to(chars_max: int) -> Meta:
@@ -39,10 +39,10 @@ Title = Annotated[str, Meta(extra_json_schema={"minLength": 1, "maxLength": TASK
 Description = Annotated[str, _up_to(TASK_DESCRIPTION_CHARS_MAX)]
 Reason = Annotated[str, _up_to(BLOCKED_REASON_CHARS_MAX)]
 Content = Annotated[str, _up_to(MESSAGE_CHARS_MAX)]
-StatusWord = Annotated[str, Meta(extra_json_schema={"enum": list(STATUS_WORDS)})]
+StatusWord = Annotated[str, Meta(extra_json_schema={"enum": list(Words.STATUSES)})]
 Priority = (
-    Annotated[int, Meta(extra_json_schema={"minimum": 1, "maximum": len(PRIORITIES)})]
-    | Annotated[str, Meta(extra_json_schema={"enum": list(PRIORITIES)})]
+    Annotated[int, Meta(extra_json_schema={"minimum": 1, "maximum": len(Words.PRIORITIES)})]
+    | Annotated[str, Meta(extra_json_schema={"enum": list(Words.PRIORITIES)})]
 )
 Name = Annotated[str, Meta(max_length=NAME_CHARS_MAX)]
 Tags = Annotated[tuple[Annotated[str, _up_to(TASK_TAG_CHARS_MAX)], ...], _at_most(TASK_TAGS_MAX)]
