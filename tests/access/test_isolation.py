@@ -74,6 +74,7 @@ def fill(tx: Tx, access: Access) -> None:
     known = {name: run[name] for name in ("account_id", "key", "session_id", "agent_id")}
     known["task_id"] = known["depends_on"] = rows_of(tx, access, "tasks")[0]["id"]
     known["token_id"] = rows_of(tx, access, "tokens")[0]["id"]
+    known["attachment_id"] = value_of("id", "TEXT", run)
     for table, columns in tables().items():
         if not rows_of(tx, access, table):
             made = {column: value_of(column, kind, run) for column, kind in columns.items()}
