@@ -111,7 +111,8 @@ def telling(access: Access, run_id: str) -> Any:
 
 
 def shown(entry: Entry) -> tuple[Any, ...]:
-    details = {name: value for name, value in (entry.details or {}).items() if name not in ("callId", "step", "said")}
+    own = ("callId", "step", "said", "heading")
+    details = {name: value for name, value in (entry.details or {}).items() if name not in own}
     if "arguments" in details:
         details["arguments"] = json.loads(details["arguments"])
     content = "" if entry.role == "user" else entry.content
