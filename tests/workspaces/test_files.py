@@ -1,6 +1,8 @@
 """Workspaces: an agent may put links anywhere, and none of them leads us out of its workspace."""
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Barrier
 
 import pytest
 
@@ -29,12 +31,12 @@ def assert_untouched(outside: Path) -> None:
 def test_a_folder_is_placed_listed_and_removed(tmp_path: Path) -> None:
     workspace = workspace_in(tmp_path)
     assert held_folders(workspace) == []
-    assert not remove_folder(workspace, "one")
+    remove_folder(workspace, "one")
     place_files(workspace, "one", FILES)
     place_files(workspace, "two", FILES)
     assert sorted(name for name, _ in held_folders(workspace)) == ["one", "two"]
-    assert remove_folder(workspace, "one")
-    assert not remove_folder(workspace, "one")
+    remove_folder(workspace, "one")
+    remove_folder(workspace, "one")
     assert [name for name, _ in held_folders(workspace)] == ["two"]
 
 
@@ -65,9 +67,26 @@ def test_links_inside_a_folder_are_removed_but_not_their_targets(tmp_path: Path)
     (folder / "up").symlink_to("../../..")
     (folder / "sub").mkdir()
     (folder / "sub" / "deeper").symlink_to(outside / "deep")
-    assert remove_folder(workspace, "one")
+    remove_folder(workspace, "one")
     assert held_folders(workspace) == []
     assert_untouched(outside)
+
+
+@requirement("S2.spawn.attachments.cleanup")
+def test_a_folder_is_gone_for_each_of_several_that_remove_it_at_once(tmp_path: Path) -> None:
+    workspace = workspace_in(tmp_path)
+    folder = workspace.root / place_files(workspace, "one", FILES).receipt.rel_dir
+    for number in range(500):
+        (folder / str(number)).touch()
+    begin = Barrier(4)
+
+    def removed(_: int) -> bool:
+        begin.wait()
+        remove_folder(workspace, "one")
+        return not folder.exists()
+
+    with ThreadPoolExecutor(4) as threads:
+        assert all(threads.map(removed, range(4)))
 
 
 @requirement("S2.spawn.attachments.cleanup")
@@ -76,8 +95,8 @@ def test_a_link_that_replaced_a_folder_is_removed_itself(tmp_path: Path) -> None
     place_files(workspace, "one", FILES)
     (workspace.root / ".openclaw/attachments/two").symlink_to(outside)
     (workspace.root / ".openclaw/attachments/three").write_text("a file")
-    assert remove_folder(workspace, "two")
-    assert remove_folder(workspace, "three")
+    remove_folder(workspace, "two")
+    remove_folder(workspace, "three")
     assert [name for name, _ in held_folders(workspace)] == ["one"]
     assert_untouched(outside)
 

@@ -48,22 +48,14 @@ def place_files(workspace: Workspace, folder: str, files: tuple[NewFile, ...]) -
     )  # fmt: skip
 
 
-def remove_folder(workspace: Workspace, folder: str) -> bool:
-    """Remove one folder of attachments, but not what links in it point to; return False if there was none."""
-    try:
-        with _attachments(workspace, make=False) as parent:
-            try:
-                shutil.rmtree(folder, dir_fd=parent)
-            except NotADirectoryError:
-                os.unlink(folder, dir_fd=parent)
-            except OSError:
-                # If the folder was replaced by a link, remove the link; any other error is real.
-                if not _is_link(folder, parent):
-                    raise
-                os.unlink(folder, dir_fd=parent)
-    except FileNotFoundError:
-        return False
-    return True
+def remove_folder(workspace: Workspace, folder: str) -> None:
+    """Remove one folder of attachments, if there is one, but not what links in it point to."""
+    with contextlib.suppress(FileNotFoundError), _attachments(workspace, make=False) as parent:
+        while mode := os.stat(folder, dir_fd=parent, follow_symlinks=False).st_mode:
+            remove = shutil.rmtree if stat.S_ISDIR(mode) else os.unlink
+            # Another server may be removing the same folder: whatever one of them misses is looked for again.
+            with contextlib.suppress(FileNotFoundError):
+                remove(folder, dir_fd=parent)
 
 
 def held_folders(workspace: Workspace) -> list[tuple[str, int]]:
@@ -106,7 +98,3 @@ def _write(file: NewFile, parent: int) -> None:
         opened.write(file.content)
         opened.flush()
         os.fsync(descriptor)
-
-
-def _is_link(name: str, parent: int) -> bool:
-    return stat.S_ISLNK(os.stat(name, dir_fd=parent, follow_symlinks=False).st_mode)
