@@ -7,7 +7,8 @@ from msgspec import structs
 from carrel.agents import change_account, change_agent, require_agent
 from carrel.kernel import Access, SessionKey
 from carrel.runs import Run
-from carrel.work import NewTask, Posted, Task, TaskChange, assign_task, change_task, create_task, post_message
+from carrel.work import NewTask, Task, TaskChange, assign_task, change_task, create_task, post_message
+from carrel.work.thread import Posted
 from tests.harness.server import Server
 
 

@@ -11,7 +11,8 @@ from carrel.records import tools_called
 from carrel.runs import Run
 from carrel.runs.model import RUNS
 from carrel.storage import Tx
-from carrel.work import NewTask, Posted, Task, create_task, find_task, post_message, read_thread
+from carrel.work import NewTask, Task, create_task, find_task, post_message, read_thread
+from carrel.work.thread import Posted
 from tests.harness.server import Server, open_server
 
 pytestmark = pytest.mark.anyio

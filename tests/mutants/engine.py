@@ -114,7 +114,7 @@ ENGINE = (
     ),
     Mutant(
         "a message may be of any length",
-        "runs/queue.py",
+        "kernel/messages.py",
         "if len(message.text) > MESSAGE_CHARS_MAX:",
         "if False:",
         f"{_QUEUE} tests/surfaces/api",

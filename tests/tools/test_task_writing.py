@@ -9,7 +9,7 @@ from msgspec import structs
 from carrel.agents import BehaviorFlags, change_agent, require_agent
 from carrel.kernel import Access, SessionKey
 from carrel.storage import Tx
-from carrel.work import AGENT_STATUSES
+from carrel.work.model import AGENT_STATUSES
 from tests.requirements.mark import requirement
 from tests.tools.task_world import TASK_TOOLS, TaskWorld, open_world
 

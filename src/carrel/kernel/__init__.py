@@ -34,7 +34,16 @@ from carrel.kernel.keys import (
     key_text,
     kind_of,
 )
-from carrel.kernel.messages import INTERNAL_CHANNEL, SCOPE_END, Envelope, Message, NewAttachment, Provenance, TurnExtras
+from carrel.kernel.messages import (
+    INTERNAL_CHANNEL,
+    SCOPE_END,
+    Envelope,
+    Message,
+    NewAttachment,
+    Provenance,
+    TurnExtras,
+    check_message,
+)
 from carrel.kernel.metrics import METRICS, Sample
 from carrel.kernel.secret_filter import REDACTED, redact
 from carrel.kernel.text import TextBuffer, clip, one_line
@@ -44,8 +53,8 @@ __all__ = [
     "DEFAULT_ACCOUNT_SLUG", "INTERNAL_CHANNEL", "INTERNAL_KINDS", "METRICS", "MS_PER_DAY", "MS_PER_MINUTE",
     "MS_PER_SECOND", "PEOPLE", "REDACTED", "SCOPE_END", "Access", "Chance", "Clock", "Code", "Envelope", "Grammar",
     "Ids", "Kind", "Message", "NewAttachment", "Provenance", "Refusal", "Sample", "SessionKey", "SystemClock",
-    "TextBuffer", "ToolVisibility", "TurnExtras", "caller_hash", "clip", "decode_json", "elapsed_seconds", "first_id",
-    "invalid", "is_address", "is_agent_id", "is_conversation_key", "is_loopback", "is_new_conversation_key",
-    "is_uuid_of", "iso", "key_text", "kind_of", "log_trouble", "new_secret", "not_found", "one_line", "parse_iso",
-    "redact", "secret_digest", "system_access", "system_chance", "uuid_for", "wrong_value",
+    "TextBuffer", "ToolVisibility", "TurnExtras", "caller_hash", "check_message", "clip", "decode_json",
+    "elapsed_seconds", "first_id", "invalid", "is_address", "is_agent_id", "is_conversation_key", "is_loopback",
+    "is_new_conversation_key", "is_uuid_of", "iso", "key_text", "kind_of", "log_trouble", "new_secret", "not_found",
+    "one_line", "parse_iso", "redact", "secret_digest", "system_access", "system_chance", "uuid_for", "wrong_value",
 ]  # fmt: skip

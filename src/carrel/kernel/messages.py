@@ -4,7 +4,9 @@ from typing import Any, Literal
 
 from msgspec import UNSET, Struct, UnsetType
 
+from carrel.kernel.errors import Code, Refusal, invalid
 from carrel.kernel.keys import SessionKey
+from carrel.kernel.limits import ATTACHMENT_BYTES_MAX, ATTACHMENTS_MAX, MESSAGE_CHARS_MAX
 
 # A sender's message id is unique within a scope (a chat, an addressed agent); this separates the two.
 SCOPE_END = "\x1f"
@@ -85,3 +87,15 @@ class Envelope(Struct, frozen=True, kw_only=True):
     retried_from: str | None = None
     label: str | None = None
     extras: TurnExtras | None = None
+
+
+def check_message(message: Message) -> None:
+    """Refuse a message that is empty or too large."""
+    if not message.text.strip() and not message.attachments:
+        raise invalid("message", "A message needs some text.")
+    if len(message.text) > MESSAGE_CHARS_MAX:
+        raise Refusal(Code.TOO_LONG, f"A message has at most {MESSAGE_CHARS_MAX} characters.", field="message")
+    if len(message.attachments) > ATTACHMENTS_MAX:
+        raise Refusal(Code.LIMIT_REACHED, f"A message has at most {ATTACHMENTS_MAX} attachments.", field="attachments")
+    if any(len(attachment.content) > ATTACHMENT_BYTES_MAX for attachment in message.attachments):
+        raise Refusal(Code.TOO_LARGE, f"An attachment has at most {ATTACHMENT_BYTES_MAX} bytes.", field="attachments")

@@ -5,7 +5,7 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from carrel.kernel import Access
-from carrel.runs import RUN_TABLE, SELECT_RUN, Run, count_of_caller
+from carrel.runs import RUN_TABLE, Run, count_of_caller
 from carrel.storage import Tx
 
 _OF_CALLER = "account_id = :account AND actor_id = :actor AND agent_id = :agent AND provenance_kind = 'a2a'"
@@ -44,7 +44,7 @@ def newest_caller_runs(
     if before is not None:
         where.append("(updated_at < :at OR (updated_at = :at AND id < :id)) AND updated_at <= :at")
         values |= {"at": before[0], "id": before[1]}
-    sql = f"{SELECT_RUN} WHERE {' AND '.join(where)} ORDER BY updated_at DESC, id DESC LIMIT :limit"
+    sql = f"{RUN_TABLE.select} WHERE {' AND '.join(where)} ORDER BY updated_at DESC, id DESC LIMIT :limit"
     return RUN_TABLE.rows(tx.all(sql, access, limit=limit, **values))
 
 

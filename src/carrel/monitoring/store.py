@@ -5,7 +5,7 @@ from typing import Any, Literal
 from msgspec import Struct, structs
 
 from carrel.kernel import Access
-from carrel.runs import RUN_TABLE, SELECT_RUN, Run
+from carrel.runs import RUN_TABLE, Run
 from carrel.sessions import seen_lanes
 from carrel.storage import Tx
 
@@ -38,7 +38,7 @@ def runs_newest_first(tx: Tx, access: Access, wanted: RunFilter, *, before: str 
     if before is not None:
         where.append("id < :before")
         values["before"] = before
-    sql = f"{SELECT_RUN} WHERE {' AND '.join(where)} ORDER BY id DESC LIMIT :limit"
+    sql = f"{RUN_TABLE.select} WHERE {' AND '.join(where)} ORDER BY id DESC LIMIT :limit"
     return RUN_TABLE.rows(tx.all(sql, access, limit=limit, **values))
 
 

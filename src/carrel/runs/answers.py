@@ -6,13 +6,12 @@ from typing import Any
 from msgspec import Struct
 
 from carrel.journal import Entry, NewEntry, append_entry
-from carrel.kernel import Access, Code, Message, Provenance, Refusal, TurnExtras, not_found
+from carrel.kernel import Access, Code, Message, Provenance, Refusal, TurnExtras, check_message, not_found
 from carrel.records import insert_attachment
 from carrel.runs import extras_store, queue_store, store
 from carrel.runs.changes import publish_change
 from carrel.runs.entries import run_entry
 from carrel.runs.model import RUNS, Run
-from carrel.runs.queue import check_message
 from carrel.storage import Tx
 
 

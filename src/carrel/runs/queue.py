@@ -5,8 +5,7 @@ from msgspec import Struct
 from carrel.agents import agent_enabled, may_address
 from carrel.chats import require_valid_new_key
 from carrel.journal import json_text
-from carrel.kernel import MS_PER_SECOND, Access, Code, Envelope, Message, Refusal, invalid, not_found
-from carrel.kernel.limits import ATTACHMENT_BYTES_MAX, ATTACHMENTS_MAX, MESSAGE_CHARS_MAX
+from carrel.kernel import MS_PER_SECOND, Access, Code, Envelope, Refusal, check_message, not_found
 from carrel.kernel.settings import RunsSettings, SendPolicySettings
 from carrel.records import insert_attachment
 from carrel.runs import count_store, extras_store, queue_store, store
@@ -58,18 +57,6 @@ def deliver(tx: Tx, access: Access, envelope: Envelope, rules: Rules) -> Run:
     if position == 0:
         tx.wake(RUNS)
     return run
-
-
-def check_message(message: Message) -> None:
-    """Refuse a message that is empty or too large."""
-    if not message.text.strip() and not message.attachments:
-        raise invalid("message", "A message needs some text.")
-    if len(message.text) > MESSAGE_CHARS_MAX:
-        raise Refusal(Code.TOO_LONG, f"A message has at most {MESSAGE_CHARS_MAX} characters.", field="message")
-    if len(message.attachments) > ATTACHMENTS_MAX:
-        raise Refusal(Code.LIMIT_REACHED, f"A message has at most {ATTACHMENTS_MAX} attachments.", field="attachments")
-    if any(len(attachment.content) > ATTACHMENT_BYTES_MAX for attachment in message.attachments):
-        raise Refusal(Code.TOO_LARGE, f"An attachment has at most {ATTACHMENT_BYTES_MAX} bytes.", field="attachments")
 
 
 def _enter(tx: Tx, access: Access, envelope: Envelope, rules: Rules) -> int:

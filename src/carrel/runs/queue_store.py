@@ -4,7 +4,7 @@ from msgspec import structs
 
 from carrel.kernel import INTERNAL_CHANNEL, Access
 from carrel.runs.model import Claim, Run, require_move
-from carrel.runs.store import RUN_TABLE, SELECT_RUN, may_move
+from carrel.runs.store import RUN_TABLE, may_move
 from carrel.storage import Row, Table, Tx
 
 _CLAIMS = Table("runs", Claim)
@@ -119,7 +119,7 @@ def stopping_runs(tx: Tx, worker: str) -> list[tuple[str, str]]:
 
 def lost_runs(tx: Tx, limit: int) -> list[Run]:
     """Return running runs across all accounts whose lease has expired."""
-    sql = f"{SELECT_RUN} WHERE state = 'running' AND lease_until <= :now ORDER BY account_id, key LIMIT :limit"
+    sql = f"{RUN_TABLE.select} WHERE state = 'running' AND lease_until <= :now ORDER BY account_id, key LIMIT :limit"
     return RUN_TABLE.rows(tx.all(sql, now=tx.now, limit=limit))
 
 
@@ -144,13 +144,13 @@ def next_in_lane(tx: Tx, access: Access, key: str) -> Claim | None:
 
 def live_runs_of_lane(tx: Tx, access: Access, key: str) -> list[Run]:
     """Return the running, queued and waiting runs of a lane, in queue order."""
-    sql = f"{SELECT_RUN} WHERE {_LANE} AND state IN ('running', 'queued', 'waiting') ORDER BY seq"
+    sql = f"{RUN_TABLE.select} WHERE {_LANE} AND state IN ('running', 'queued', 'waiting') ORDER BY seq"
     return RUN_TABLE.rows(tx.all(sql, access, key=key))
 
 
 def running_of_lane(tx: Tx, access: Access, key: str) -> Run | None:
     """Return the one running run of a lane."""
-    return RUN_TABLE.row(tx.one(f"{SELECT_RUN} WHERE {_LANE} AND state = 'running'", access, key=key))
+    return RUN_TABLE.row(tx.one(f"{RUN_TABLE.select} WHERE {_LANE} AND state = 'running'", access, key=key))
 
 
 def lane_is_busy(tx: Tx, access: Access, key: str) -> bool:

@@ -14,9 +14,8 @@ RUN_TABLE = Table(
         "attachment_ids", "due_at", "label", "parent_run_id", "retried_from", "sender_id", "original",
     ),
 )  # fmt: skip
-SELECT_RUN = f"SELECT {RUN_TABLE.columns} FROM runs"
 _ONE = "account_id = :account AND id = :id"
-_RUN_BY_ID = f"{SELECT_RUN} WHERE {_ONE}"
+_RUN_BY_ID = f"{RUN_TABLE.select} WHERE {_ONE}"
 _FENCE = "claim_no = :claim_no AND lease_until > :now"
 
 
@@ -34,7 +33,7 @@ def expired_waits(tx: Tx, *, person_before: int, program_before: int, limit: int
     The moment is another one for runs that wait for a program than for those that wait for a person.
     """
     sql = (
-        f"{SELECT_RUN} WHERE account_id IN (SELECT id FROM accounts) AND state = 'waiting' "
+        f"{RUN_TABLE.select} WHERE account_id IN (SELECT id FROM accounts) AND state = 'waiting' "
         "AND updated_at < CASE WHEN waiting_for = 'tool_output' THEN :program_before ELSE :person_before END "
         "ORDER BY account_id, key LIMIT :limit"
     )
@@ -44,7 +43,7 @@ def expired_waits(tx: Tx, *, person_before: int, program_before: int, limit: int
 def waits_for_outputs(tx: Tx, access: Access, agent_id: str, limit: int) -> list[Run]:
     """Return the caller's newest runs with an agent that wait for outputs of its functions."""
     sql = (
-        f"{SELECT_RUN} WHERE account_id = :account AND state = 'waiting' AND waiting_for = 'tool_output' "
+        f"{RUN_TABLE.select} WHERE account_id = :account AND state = 'waiting' AND waiting_for = 'tool_output' "
         "AND actor_id = :actor AND agent_id = :agent ORDER BY id DESC LIMIT :limit"
     )
     return RUN_TABLE.rows(tx.all(sql, access, actor=access.actor_id, agent=agent_id, limit=limit))
@@ -53,7 +52,7 @@ def waits_for_outputs(tx: Tx, access: Access, agent_id: str, limit: int) -> list
 def ended_runs(tx: Tx, access: Access, before: int, *, a2a: bool, limit: int) -> list[Run]:
     """Return runs that ended before a moment, oldest first. Ids sort by time, so younger runs are never read."""
     sql = (
-        f"{SELECT_RUN} WHERE account_id = :account AND id < :upto AND ended_at < :before "
+        f"{RUN_TABLE.select} WHERE account_id = :account AND id < :upto AND ended_at < :before "
         f"AND provenance_kind {'=' if a2a else '<>'} 'a2a' ORDER BY id LIMIT :limit"
     )
     return RUN_TABLE.rows(tx.all(sql, access, upto=first_id("run", before), before=before, limit=limit))
@@ -71,7 +70,7 @@ def hold_run(tx: Tx, access: Access, run_id: str) -> Run | None:
 
 def run_by_sender(tx: Tx, access: Access, sender_id: str) -> Run | None:
     """Return the run created from this caller's message with that id."""
-    sql = f"{SELECT_RUN} WHERE account_id = :account AND actor_id = :actor AND sender_id = :sender_id"
+    sql = f"{RUN_TABLE.select} WHERE account_id = :account AND actor_id = :actor AND sender_id = :sender_id"
     return RUN_TABLE.row(tx.one(sql, access, actor=access.actor_id, sender_id=sender_id))
 
 

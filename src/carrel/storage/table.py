@@ -45,6 +45,7 @@ class Table(Generic[S]):
     ) -> None:  # fmt: skip
         self.fields = tuple(field for field in struct.__struct_fields__ if field not in without)
         self.columns = ", ".join(self.fields)
+        self.select = f"SELECT {self.columns} FROM {name}"
         written = tuple(dict.fromkeys((*key, *self.fields, *also)))
         into = inserted or written
         self.insert = f"INSERT INTO {name} ({', '.join(into)}) VALUES ({', '.join(map(_bound, into))})"

@@ -9,7 +9,6 @@ from carrel.work.directory import Directory
 from carrel.work.hearing import TaskBriefing, TaskLine, hear, is_reopened_since, task_briefing
 from carrel.work.heartbeats import Heartbeats
 from carrel.work.model import (
-    AGENT_STATUSES,
     NewTask,
     Task,
     TaskChange,
@@ -28,18 +27,18 @@ from carrel.work.run_ends import RunEnds
 from carrel.work.search import FoundTask, search_tasks
 from carrel.work.shapes import TaskShape, ThreadMessage, task_shape, task_shapes
 from carrel.work.tasks import Order, change_task, create_task, find_task, list_tasks, reorder_tasks
-from carrel.work.thread import Posted, TaskHistory, Thread, mark_read, post_message, read_history, read_thread
+from carrel.work.thread import TaskHistory, Thread, mark_read, post_message, read_history, read_thread
 from carrel.work.uploads import keep_file, prune_uploads, read_file
 from carrel.work.visibility import visible_changes, visible_events
 from carrel.work.why import explain_task
 
 __all__ = [
-    "AGENT_STATUSES", "Action", "Actor", "Directory", "FoundTask", "Heartbeats", "NewTask", "Notified", "Order",
-    "Posted", "ResponseRequests", "RunEnds", "StatusOverview", "Task", "TaskBriefing", "TaskChange", "TaskFilter",
-    "TaskHistory", "TaskLine", "TaskShape", "Thread", "ThreadMessage", "Words", "actor_of", "agent_actor",
-    "archive_task", "assign_task", "change_task", "create_task", "explain_task", "find_task", "hear",
-    "is_reopened_since", "keep_file", "list_tasks", "mark_read", "move_task", "notices_of", "observe_runs",
-    "open_chat", "post_message", "prune_uploads", "read_file", "read_history", "read_thread", "readable_task",
-    "reopen_task", "reorder_tasks", "request_responses", "search_tasks", "statuses_meant", "stop_task",
-    "task_briefing", "task_shape", "task_shapes", "visible_changes", "visible_events",
+    "Action", "Actor", "Directory", "FoundTask", "Heartbeats", "NewTask", "Notified", "Order", "ResponseRequests",
+    "RunEnds", "StatusOverview", "Task", "TaskBriefing", "TaskChange", "TaskFilter", "TaskHistory", "TaskLine",
+    "TaskShape", "Thread", "ThreadMessage", "Words", "actor_of", "agent_actor", "archive_task", "assign_task",
+    "change_task", "create_task", "explain_task", "find_task", "hear", "is_reopened_since", "keep_file",
+    "list_tasks", "mark_read", "move_task", "notices_of", "observe_runs", "open_chat", "post_message",
+    "prune_uploads", "read_file", "read_history", "read_thread", "readable_task", "reopen_task", "reorder_tasks",
+    "request_responses", "search_tasks", "statuses_meant", "stop_task", "task_briefing", "task_shape",
+    "task_shapes", "visible_changes", "visible_events",
 ]  # fmt: skip

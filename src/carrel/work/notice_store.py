@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from msgspec import Struct
 
 from carrel.kernel import Access
-from carrel.runs import RUN_TABLE, SELECT_RUN, Run
+from carrel.runs import RUN_TABLE, Run
 from carrel.storage import Table, Tx
 from carrel.work.model import NoticeType
 
@@ -70,7 +70,7 @@ def notices_of(tx: Tx, access: Access, run_ids: Iterable[str]) -> dict[str, list
 def waiting_update(tx: Tx, access: Access, key: str, task_id: str) -> Run | None:
     """Return the newest thread_update of a task that waits in a lane and that nobody has started yet."""
     sql = (
-        f"{SELECT_RUN} WHERE account_id = :account AND key = :key AND state = 'queued' AND task_id = :task_id "
+        f"{RUN_TABLE.select} WHERE account_id = :account AND key = :key AND state = 'queued' AND task_id = :task_id "
         "AND attempt = 0 AND session_id IS NULL AND id IN (SELECT run_id FROM notices "
         "WHERE account_id = :account AND task_id = :task_id AND type = 'thread_update') ORDER BY seq DESC LIMIT 1"
     )
@@ -80,7 +80,7 @@ def waiting_update(tx: Tx, access: Access, key: str, task_id: str) -> Run | None
 def live_runs_of_task(tx: Tx, access: Access, task_id: str) -> list[Run]:
     """Return the running, queued and waiting runs of a task, newest first within a lane."""
     sql = (
-        f"{SELECT_RUN} WHERE account_id = :account AND task_id = :task_id "
+        f"{RUN_TABLE.select} WHERE account_id = :account AND task_id = :task_id "
         "AND state IN ('running', 'queued', 'waiting') ORDER BY key, seq DESC"
     )
     return RUN_TABLE.rows(tx.all(sql, access, task_id=task_id))
@@ -88,7 +88,7 @@ def live_runs_of_task(tx: Tx, access: Access, task_id: str) -> list[Run]:
 
 def newest_run_of_task(tx: Tx, access: Access, task_id: str) -> Run | None:
     """Return the newest run of a task."""
-    sql = f"{SELECT_RUN} WHERE account_id = :account AND task_id = :task_id ORDER BY id DESC LIMIT 1"
+    sql = f"{RUN_TABLE.select} WHERE account_id = :account AND task_id = :task_id ORDER BY id DESC LIMIT 1"
     return RUN_TABLE.row(tx.one(sql, access, task_id=task_id))
 
 

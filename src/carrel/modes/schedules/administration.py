@@ -6,7 +6,7 @@ from msgspec import UNSET, Struct, UnsetType, structs
 
 from carrel.chats import require_valid_new_key
 from carrel.journal import about_lane, append_event, json_text
-from carrel.kernel import Access, Code, Message, Provenance, Refusal, invalid, iso, not_found
+from carrel.kernel import Access, Code, Message, Provenance, Refusal, check_message, invalid, iso, not_found
 from carrel.kernel.limits import SCHEDULE_EXECUTIONS_MAX, SCHEDULES_PER_ACCOUNT_MAX
 from carrel.modes.schedules import store
 from carrel.modes.schedules.model import (
@@ -18,7 +18,7 @@ from carrel.modes.schedules.model import (
     disabled,
     enabled,
 )
-from carrel.runs import check_message, run_by_id
+from carrel.runs import run_by_id
 from carrel.sessions import find_session, lane_of, make_lane, may_see
 from carrel.storage import Tx
 
