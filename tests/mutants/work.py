@@ -41,21 +41,21 @@ WORK = (
     ),
     Mutant(
         "an archived task is heard",
-        "work/hearing.py",
+        "work/admission.py",
         '    if task.status == "archived":',
         "    if False:",
         f"{_FOLDER}/test_moves.py",
     ),
     Mutant(
         "an assignment that was taken back is heard",
-        "work/hearing.py",
+        "work/admission.py",
         'return kinds != {"assignment"} or',
         "return True or",
         f"{_FOLDER}/test_assignments.py",
     ),
     Mutant(
         "an update of a task at rest is heard",
-        "work/hearing.py",
+        "work/admission.py",
         "if task.status in _RESTS and kinds and",
         "if False and",
         f"{_FOLDER}/test_notices.py",
@@ -153,7 +153,7 @@ WORK = (
     ),
     Mutant(
         "a reopened task tells its agents what was said before",
-        "work/hearing.py",
+        "work/briefings.py",
         "before=first, after=task.reopened_seq",
         "before=first, after=0",
         f"{_FOLDER}/test_moves.py",

@@ -3,8 +3,8 @@
 from carrel.tools.sessions.lookup import SESSION_TOOLS
 from carrel.tools.sessions.send import SEND_TOOLS
 from carrel.tools.sessions.spawn import SPAWN_TOOLS
-from carrel.tools.tasks.reading import READING_TOOLS
-from carrel.tools.tasks.writing import WRITING_TOOLS
+from carrel.tools.tasks.changes import WRITING_TOOLS
+from carrel.tools.tasks.reads import READING_TOOLS
 from carrel.tools.toolset import Catalog
 from carrel.tools.turns import TURN_TOOLS
 

@@ -4,9 +4,10 @@ Their statuses, assignees, threads and activities, who is notified of what, and 
 task comes to an end. A task is a row; its thread, history and activities are views of the journal.
 """
 
+from carrel.work.admission import hear, is_reopened_since
 from carrel.work.assignments import assign_task
+from carrel.work.briefings import TaskBriefing, TaskLine, task_briefing
 from carrel.work.directory import Directory
-from carrel.work.hearing import TaskBriefing, TaskLine, hear, is_reopened_since, task_briefing
 from carrel.work.heartbeats import Heartbeats
 from carrel.work.model import (
     NewTask,

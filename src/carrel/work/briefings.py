@@ -1,4 +1,4 @@
-"""Whether an agent hears a run about a task, decided before a session is opened for it, and what it is told then."""
+"""What a run is told about its task."""
 
 from msgspec import Struct
 
@@ -7,7 +7,7 @@ from carrel.agents import account_settings
 from carrel.journal import entries_of_task
 from carrel.kernel import Access
 from carrel.kernel.limits import SNIPPET_MESSAGES_MAX
-from carrel.runs import Cancelled, Failed, Run
+from carrel.runs import Run
 from carrel.storage import Tx
 from carrel.work import notice_store, store
 from carrel.work.directory import Directory
@@ -16,9 +16,6 @@ from carrel.work.notice_store import Notice
 from carrel.work.orchestrator import StatusOverview, task_overview
 from carrel.work.shapes import author_name
 from carrel.work.thread import is_from_before
-
-# What agents are not told of once their task has come to rest.
-_RESTS = ("done", "blocked")
 
 
 class TaskLine(Struct, frozen=True, kw_only=True):
@@ -50,44 +47,6 @@ class TaskBriefing(Struct, frozen=True, kw_only=True):
     earlier: tuple[TaskLine, ...]
     overview: tuple[StatusOverview, ...] = ()
     account_briefing: str = ""
-
-
-def hear(tx: Tx, run: Run) -> Cancelled | Failed | None:
-    """Record that a run about a task is heard; or return how it ends, when its agent may not hear it.
-
-    The task is locked: what moves it at this moment comes before or after.
-    """
-    if run.task_id is None:
-        return None
-    access, task = run.access, store.hold_task(tx, run.access, run.task_id)
-    if task is None:
-        message = "The task of this run is not in its account, so nothing was sent to the agent."
-        return Failed(code="account_mismatch", message=message, reason="account_mismatch")
-    if task.status == "archived":
-        return Cancelled(reason="task_archived")
-    notices = notice_store.notices_of(tx, access, [run.id]).get(run.id, [])
-    if not _may_hear(tx, access, task, run, notices):
-        return Cancelled(reason="policy")
-    if notices:
-        store.mark_seen(tx, access, task.id, "agent", run.agent_id, notices[-1].seq)
-        notice_store.deliver_request(tx, access, task.id, run.agent_id, run.id)
-    return None
-
-
-def is_reopened_since(tx: Tx, run: Run, reopened_seq: int) -> bool:
-    """Return whether the task of a run was reopened after the reopening with that number."""
-    task = None if run.task_id is None else store.task_by_id(tx, run.access, run.task_id)
-    return task is not None and task.reopened_seq > reopened_seq
-
-
-def _may_hear(tx: Tx, access: Access, task: Task, run: Run, notices: list[Notice]) -> bool:
-    """Whether what was due when it was sent still is: a task may have come to rest, or have been given to others."""
-    if task.is_chat:
-        return bool(account_settings(account_of(tx, access))["orchestratorAgentId"] == run.agent_id)
-    kinds = {notice.type for notice in notices}
-    if task.status in _RESTS and kinds and kinds <= {"thread_update", "status_change"}:
-        return False
-    return kinds != {"assignment"} or store.is_assigned(tx, access, task.id, "agent", run.agent_id)
 
 
 def task_briefing(tx: Tx, run: Run) -> TaskBriefing | None:

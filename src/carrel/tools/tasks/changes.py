@@ -9,7 +9,7 @@ from carrel.kernel import Access, Refusal, invalid, parse_iso
 from carrel.kernel.limits import BLOCKED_REASON_CHARS_MAX, RESPONSE_RECIPIENTS_MAX, TASK_PARTIES_MAX
 from carrel.storage import Tx
 from carrel.tools.model import Caller, Params, Result, Tool
-from carrel.tools.tasks.reading import Name, TaskId
+from carrel.tools.tasks.reads import Name, TaskId
 from carrel.tools.tasks.shapes import MessageResult, StatusResult, TaskResult, result_of
 from carrel.work import (
     Directory,
