@@ -35,6 +35,8 @@ class Code(StrEnum):
     BLOCKED_REASON_REQUIRED = "blocked_reason_required"
     TOO_LONG = "too_long"
     LIMIT_REACHED = "limit_reached"
+    INVALID_SCOPE = "invalid_scope"
+    PROMOTION_REQUIRED = "promotion_required"
     QUEUE_FULL = "queue_full"
     RATE_LIMITED = "rate_limited"
     INTERNAL = "internal"

@@ -265,3 +265,18 @@ TASK_SEARCH_ROWS_MAX = 2_000
 TASK_SEARCH_PAGE_ROWS = 200
 TASK_SEARCH_RESULTS_DEFAULT = 20
 TASK_SEARCH_RESULTS_MAX = 100
+# Memory
+MEMORY_CONTENT_CHARS_MAX = 8_000
+MEMORY_TITLE_CHARS_MAX = 200
+MEMORY_TAGS_MAX = 32
+MEMORY_TAG_CHARS_MAX = 64
+MEMORY_REASON_CHARS_MAX = 1_000
+# Of one memory that can be found by, and of one question that are looked up.
+MEMORY_WORDS_MAX = 400
+MEMORY_QUERY_WORDS_MAX = 16
+MEMORY_WORD_CHARS_MAX = 40
+# Memories of one scope that are looked at for one word, and for being new.
+MEMORY_MATCHES_MAX = 40
+MEMORY_NEWEST_MAX = 40
+# Recalled of each scope that has any, whatever the others have.
+MEMORY_RESERVED_PER_SCOPE = 2

@@ -1,0 +1,159 @@
+"""Keeping, changing, forgetting and promoting memories, each with its event. Only `promote` writes `global`."""
+
+from msgspec import UNSET, structs
+
+from carrel.journal import About, append_event, json_text
+from carrel.kernel import METRICS, Access, Code, Refusal, invalid, not_found
+from carrel.kernel.limits import MEMORY_REASON_CHARS_MAX
+from carrel.memory import store
+from carrel.memory.model import Memory, MemoryChange, NewMemory, Reader, check, fingerprint, place_of, words_of
+from carrel.memory.scopes import GLOBAL_SCOPE, Scope
+from carrel.storage import Tx
+
+
+def keep(tx: Tx, access: Access, scope: Scope, agent_id: str, new: NewMemory) -> Memory:
+    """Keep a memory in a scope other than global; one that says the same is renewed instead of kept twice."""
+    if scope.kind == "global":
+        raise Refusal(
+            Code.PROMOTION_REQUIRED,
+            "Nothing is written to global directly: keep it in a session, goal or task, and promote it with a reason.",
+            field="scope",
+        )
+    return _keep(tx, access, scope, agent_id, new)
+
+
+def _keep(tx: Tx, access: Access, scope: Scope, agent_id: str, new: NewMemory, **promotion: str) -> Memory:
+    check(new.content, new.title, new.tags, new.confidence)
+    where, bound = place_of(scope, agent_id)
+    said = fingerprint(new.type, new.content)
+    known = store.memory_saying(tx, access, where, bound, said)
+    if known is not None:
+        return _renew(tx, access, known, new)
+    memory = Memory(
+        id=tx.new_id("mem"),
+        scope=where,
+        agent_id=bound,
+        type=new.type,
+        title=new.title or _title(new.content),
+        content=new.content,
+        tags=tuple(dict.fromkeys(new.tags)),
+        confidence=new.confidence,
+        fingerprint=said,
+        created_by=access.actor_id,
+        created_at=tx.now,
+        updated_at=tx.now,
+        source_run_id=new.source_run_id,
+        source_entry_id=new.source_entry_id,
+        expires_at=new.expires_at,
+        **promotion,
+    )
+    store.insert_memory(tx, access, memory)
+    _index(tx, access, memory)
+    if new.supersedes is not None:
+        _supersede(tx, access, new.supersedes, memory)
+    _publish(tx, access, "memory.promoted" if promotion else "memory.written", memory)
+    return memory
+
+
+def _renew(tx: Tx, access: Access, known: Memory, new: NewMemory) -> Memory:
+    renewed = structs.replace(
+        known,
+        confidence=max(known.confidence, new.confidence),
+        tags=tuple(dict.fromkeys((*known.tags, *new.tags))),
+        expires_at=new.expires_at,
+        superseded_by=None,
+        updated_at=tx.now,
+    )
+    store.update_memory(tx, access, renewed)
+    _index(tx, access, renewed)
+    _publish(tx, access, "memory.written", renewed)
+    return renewed
+
+
+def _supersede(tx: Tx, access: Access, old_id: str, by: Memory) -> None:
+    old = store.memory_by_id(tx, access, old_id, hold=True)
+    if old is not None and (old.scope, old.agent_id) == (by.scope, by.agent_id):
+        store.update_memory(tx, access, structs.replace(old, superseded_by=by.id, updated_at=tx.now))
+
+
+def _title(content: str) -> str:
+    first = content.strip().partition("\n")[0]
+    return first if len(first) <= 80 else first[:79].rstrip() + "…"
+
+
+def _index(tx: Tx, access: Access, memory: Memory) -> None:
+    store.put_words(tx, access, memory, words_of(f"{memory.title} {' '.join(memory.tags)} {memory.content}"))
+
+
+def in_chain(tx: Tx, access: Access, reader: Reader, memory_id: str, *, hold: bool = False) -> Memory:
+    """Return a memory of a reader's chain; any other is not found, whether or not it exists."""
+    memory = store.memory_by_id(tx, access, memory_id, hold=hold)
+    if memory is None:
+        raise not_found("memory")
+    if (memory.read_scope, memory.agent_id) not in reader.places():
+        METRICS.count("memory.scope.cross_session_blocked.count")
+        raise not_found("memory")
+    return memory
+
+
+def change(tx: Tx, access: Access, memory: Memory, wanted: MemoryChange) -> Memory:
+    """Change a memory that is not global."""
+    _refuse_global(memory)
+    check(wanted.content, wanted.title, wanted.tags, wanted.confidence)
+    given = {name: value for name, value in structs.asdict(wanted).items() if value is not UNSET}
+    changed = structs.replace(memory, **given)
+    said = fingerprint(changed.type, changed.content)
+    if said != memory.fingerprint and store.memory_saying(tx, access, memory.read_scope, memory.agent_id, said):
+        raise Refusal(Code.CONFLICT, "Another memory of this scope says the same; forget one of the two.")
+    changed = structs.replace(changed, fingerprint=said, updated_at=tx.now)
+    store.update_memory(tx, access, changed)
+    _index(tx, access, changed)
+    _publish(tx, access, "memory.written", changed)
+    return changed
+
+
+def _refuse_global(memory: Memory) -> None:
+    if memory.read_scope == str(GLOBAL_SCOPE):
+        message = "A global memory is not changed: forget it, and promote another."
+        raise Refusal(Code.PROMOTION_REQUIRED, message, field="scope")
+
+
+def forget(tx: Tx, access: Access, memory: Memory) -> None:
+    """Delete a memory."""
+    store.delete_memory(tx, access, memory.id)
+    _publish(tx, access, "memory.forgotten", memory)
+
+
+def promote(tx: Tx, access: Access, memory: Memory, reason: str) -> Memory:
+    """Copy a memory to global, with the reason and who gave it."""
+    if not reason.strip():
+        raise invalid("reason", "Say why this should be known everywhere.")
+    if len(reason) > MEMORY_REASON_CHARS_MAX:
+        message = f"reason has at most {MEMORY_REASON_CHARS_MAX} characters."
+        raise Refusal(Code.TOO_LONG, message, field="reason")
+    if memory.read_scope == str(GLOBAL_SCOPE):
+        raise Refusal(Code.CONFLICT, "This memory is global already.")
+    new = NewMemory(
+        type=memory.type,
+        content=memory.content,
+        title=memory.title,
+        tags=memory.tags,
+        confidence=memory.confidence,
+        expires_at=memory.expires_at,
+        source_run_id=memory.source_run_id,
+        source_entry_id=memory.source_entry_id,
+    )
+    METRICS.count("memory.promoted.count")
+    promotion = {"promoted_from": memory.id, "promoted_by": access.actor_id, "promotion_reason": reason}
+    return _keep(tx, access, GLOBAL_SCOPE, "", new, **promotion)
+
+
+def forget_scope(tx: Tx, access: Access, scope: Scope, agent_id: str) -> int:
+    """Delete every memory of a session or goal that is gone."""
+    return store.delete_place(tx, access, *place_of(scope, agent_id))
+
+
+def _publish(tx: Tx, access: Access, name: str, memory: Memory) -> None:
+    body = {"id": memory.id, "scope": memory.read_scope, "type": memory.type, "promotedFrom": memory.promoted_from}
+    about = About(agent_id=memory.agent_id or None, run_id=memory.source_run_id)
+    append_event(tx, access, name, about, json_text(body))

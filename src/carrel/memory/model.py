@@ -1,0 +1,203 @@
+"""A memory: one kept fact, in one scope. Pure."""
+
+import re
+from hashlib import sha256
+from typing import Literal
+
+from msgspec import UNSET, Struct, UnsetType
+
+from carrel.kernel import Code, Refusal, invalid, iso
+from carrel.kernel.limits import (
+    MEMORY_CONTENT_CHARS_MAX,
+    MEMORY_QUERY_WORDS_MAX,
+    MEMORY_TAG_CHARS_MAX,
+    MEMORY_TAGS_MAX,
+    MEMORY_TITLE_CHARS_MAX,
+    MEMORY_WORD_CHARS_MAX,
+    MEMORY_WORDS_MAX,
+)
+from carrel.memory.scopes import GLOBAL_SCOPE, Scope
+
+MemoryType = Literal["decision", "constraint", "failure", "fix", "preference", "fact", "task_state", "result"]
+_WORD = re.compile(r"\w{2,}")
+# How sure a person's or an agent's own words are; what rules extract is less so.
+STATED = 0.9
+
+# Where a memory belongs by its type, and the next wider scope that a run has.
+_NARROWEST: dict[str, str] = {
+    "task_state": "task",
+    "result": "task",
+    "failure": "task",
+    "fix": "task",
+    "decision": "goal",
+    "constraint": "goal",
+    "preference": "session",
+    "fact": "session",
+}
+_WIDER = ("task", "goal", "session")
+
+
+class Memory(Struct, frozen=True, kw_only=True):
+    """A memory; its fields are the columns of its table."""
+
+    id: str
+    scope: str | None
+    agent_id: str
+    type: MemoryType
+    title: str
+    content: str
+    tags: tuple[str, ...]
+    confidence: float
+    fingerprint: str
+    created_by: str
+    created_at: int
+    updated_at: int
+    source_run_id: str | None = None
+    source_entry_id: str | None = None
+    expires_at: int | None = None
+    superseded_by: str | None = None
+    promoted_from: str | None = None
+    promoted_by: str | None = None
+    promotion_reason: str | None = None
+
+    @property
+    def read_scope(self) -> str:
+        """The scope it is read in: one without a scope, from an import, is read as global."""
+        return self.scope or str(GLOBAL_SCOPE)
+
+
+class NewMemory(Struct, frozen=True, kw_only=True):
+    """A memory to be kept."""
+
+    type: MemoryType
+    content: str
+    title: str = ""
+    tags: tuple[str, ...] = ()
+    confidence: float = STATED
+    expires_at: int | None = None
+    source_run_id: str | None = None
+    source_entry_id: str | None = None
+    # The memory that this one replaces.
+    supersedes: str | None = None
+
+
+class MemoryChange(Struct, frozen=True, kw_only=True):
+    """Changes to a memory; unset fields stay as they are."""
+
+    type: MemoryType | UnsetType = UNSET
+    content: str | UnsetType = UNSET
+    title: str | UnsetType = UNSET
+    tags: tuple[str, ...] | UnsetType = UNSET
+    confidence: float | UnsetType = UNSET
+    expires_at: int | UnsetType | None = UNSET
+
+
+class MemorySource(Struct, frozen=True, kw_only=True, rename="camel"):
+    """What a memory was taken from."""
+
+    run_id: str | None
+    entry_id: str | None
+
+
+class MemoryShape(Struct, frozen=True, kw_only=True, rename="camel"):
+    """A memory as every surface shows it."""
+
+    id: str
+    scope: str
+    type: MemoryType
+    title: str
+    content: str
+    tags: list[str]
+    confidence: float
+    source: MemorySource
+    created_by: str
+    created_at: str
+    updated_at: str
+    expires_at: str | None
+    promoted_from: str | None
+
+
+def memory_shape(memory: Memory) -> MemoryShape:
+    """Return a memory as surfaces show it."""
+    return MemoryShape(
+        id=memory.id,
+        scope=memory.read_scope,
+        type=memory.type,
+        title=memory.title,
+        content=memory.content,
+        tags=list(memory.tags),
+        confidence=memory.confidence,
+        source=MemorySource(run_id=memory.source_run_id, entry_id=memory.source_entry_id),
+        created_by=memory.created_by,
+        created_at=iso(memory.created_at) or "",
+        updated_at=iso(memory.updated_at) or "",
+        expires_at=iso(memory.expires_at),
+        promoted_from=memory.promoted_from,
+    )
+
+
+class Reader(Struct, frozen=True, kw_only=True):
+    """Who reads and writes memory: the chain of a run's scopes, narrowest first, and the agent they are bound to."""
+
+    agent_id: str
+    chain: tuple[Scope, ...]
+
+    def places(self) -> list[tuple[str, str]]:
+        """Return the (scope, agent) pairs that may be read, narrowest first."""
+        return [place_of(scope, self.agent_id) for scope in self.chain]
+
+    def scope_for(self, kind: str) -> Scope:
+        """Return the scope of the chain for a type of memory: its own, else the next wider one that the run has."""
+        narrowest = _WIDER.index(_NARROWEST[kind])
+        by_kind = {scope.kind: scope for scope in self.chain}
+        return next(by_kind[name] for name in _WIDER[narrowest:] if name in by_kind)
+
+    def named(self, kind: str) -> Scope:
+        """Return the scope of that kind, if the run has one."""
+        for scope in self.chain:
+            if scope.kind == kind and kind in _WIDER:
+                return scope
+        have = " or ".join(scope.kind for scope in self.chain if scope.kind in _WIDER)
+        raise Refusal(Code.INVALID_SCOPE, f"This run has no scope '{kind[:40]}'; use {have}.", field="scope")
+
+
+def place_of(scope: Scope, agent_id: str) -> tuple[str, str]:
+    """Return the (scope, agent) under which memories of a scope are stored; only sessions and goals are an agent's."""
+    return str(scope), agent_id if scope.kind in ("session", "goal") else ""
+
+
+def fingerprint(kind: str, content: str) -> str:
+    """Return what two memories that say the same have in common."""
+    return sha256(f"{kind}|{' '.join(content.lower().split())}".encode()).hexdigest()[:24]
+
+
+def words_of(text: str, limit: int = MEMORY_WORDS_MAX) -> tuple[str, ...]:
+    """Return the words that a text is found by, each once, in order, at most `limit`."""
+    found: dict[str, None] = {}
+    for match in _WORD.finditer(text.lower()):
+        found.setdefault(match[0][:MEMORY_WORD_CHARS_MAX])
+        if len(found) == limit:
+            break
+    return tuple(found)
+
+
+def query_words(text: str) -> tuple[str, ...]:
+    """Return the words of a question that are looked up: the longest, which say the most."""
+    return tuple(sorted(words_of(text), key=len, reverse=True)[:MEMORY_QUERY_WORDS_MAX])
+
+
+def check(content: str | UnsetType, title: str | UnsetType, tags: tuple[str, ...] | UnsetType,
+          confidence: float | UnsetType) -> None:  # fmt: skip
+    """Refuse what is missing, too long or out of range; unset fields are not looked at."""
+    if isinstance(content, str) and not content.strip():
+        raise invalid("content", "A memory needs some text.")
+    for field, text, most in (("content", content, MEMORY_CONTENT_CHARS_MAX), ("title", title, MEMORY_TITLE_CHARS_MAX)):
+        if isinstance(text, str) and len(text) > most:
+            raise Refusal(Code.TOO_LONG, f"{field} has at most {most} characters.", field=field)
+    if not isinstance(tags, UnsetType):
+        if len(tags) > MEMORY_TAGS_MAX:
+            raise Refusal(Code.LIMIT_REACHED, f"A memory has at most {MEMORY_TAGS_MAX} tags.", field="tags")
+        if any(len(tag) > MEMORY_TAG_CHARS_MAX for tag in tags):
+            raise Refusal(Code.TOO_LONG, f"A tag has at most {MEMORY_TAG_CHARS_MAX} characters.", field="tags")
+    if isinstance(confidence, int | float) and not 0 <= confidence <= 1:
+        raise invalid("confidence", "confidence must be between 0 and 1.")

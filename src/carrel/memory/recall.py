@@ -1,0 +1,90 @@
+"""Recall: what a run remembers of its chain for a question, ranked, bounded, and explained."""
+
+from collections import Counter
+
+from msgspec import Struct
+
+from carrel.kernel import METRICS, MS_PER_DAY, Access
+from carrel.kernel.limits import MEMORY_MATCHES_MAX, MEMORY_NEWEST_MAX, MEMORY_RESERVED_PER_SCOPE
+from carrel.memory import store
+from carrel.memory.model import Memory, Reader, query_words, words_of
+from carrel.storage import Tx
+
+_RECENT_DAYS = 30
+_LEXICAL, _RECENCY, _CONFIDENCE = 0.55, 0.2, 0.25
+_BOOSTS = {"failure": 0.12, "fix": 0.12, "constraint": 0.12, "decision": 0.08, "preference": 0.08, "fact": 0.08}
+
+
+class Recalled(Struct, frozen=True, kw_only=True):
+    """A memory that was recalled, its score, and why."""
+
+    memory: Memory
+    score: float
+    reason: str
+
+
+def recall(tx: Tx, access: Access, reader: Reader, question: str, *, items_max: int, chars_max: int) -> list[Recalled]:
+    """Return the best memories of a chain for a question, narrowest scope first, within both limits.
+
+    Each scope that has any gets at least its reserved share, so that a full narrow scope cannot push out the others.
+    """
+    words = query_words(question)
+    by_scope = [_ranked(tx, access, place, words) for place in reader.places()]
+    chosen = _within(_chosen(by_scope, items_max), chars_max)
+    for kind, count in Counter(scope_kind(one.memory) for one in chosen).items():
+        METRICS.count(f"memory.scope.{kind}.selected.count", count)
+    order = {scope: at for at, (scope, _) in enumerate(reader.places())}
+    return sorted(chosen, key=lambda one: (order[one.memory.read_scope], -one.score, one.memory.id))
+
+
+def scope_kind(memory: Memory) -> str:
+    """Return the kind of scope that a memory is in."""
+    return memory.read_scope.partition(":")[0]
+
+
+def _ranked(tx: Tx, access: Access, place: tuple[str, str], words: tuple[str, ...]) -> list[Recalled]:
+    """The candidates of one scope, best first: those that share a word with the question, and the newest."""
+    matches = Counter(
+        name for word in words for name in store.matching(tx, access, *place, word, limit=MEMORY_MATCHES_MAX)
+    )
+    candidates = {memory.id: memory for memory in store.newest_in(tx, access, *place, limit=MEMORY_NEWEST_MAX)}
+    # The best matches only: a scope may be full of memories that share one word with the question.
+    named = [name for name, _ in matches.most_common(MEMORY_MATCHES_MAX) if name not in candidates]
+    candidates |= {memory.id: memory for memory in store.memories_named(tx, access, named)}
+    scored = [_scored(memory, words, tx.now) for memory in candidates.values()]
+    return sorted(scored, key=lambda one: (-one.score, one.memory.id))
+
+
+def _scored(memory: Memory, words: tuple[str, ...], now: int) -> Recalled:
+    shared = sorted(set(words) & set(words_of(f"{memory.title} {memory.content} {' '.join(memory.tags)}")))
+    days = max(0, now - memory.updated_at) / MS_PER_DAY
+    lexical = len(shared) / len(words) if words else 0.2
+    recency = max(0.0, 1 - days / _RECENT_DAYS)
+    score = _LEXICAL * lexical + _RECENCY * recency + _CONFIDENCE * memory.confidence + _BOOSTS.get(memory.type, 0.05)
+    matched = f"matches {', '.join(shared[:5])}" if shared else "no word in common"
+    reason = f"{matched}; {memory.type}, {int(days)} days old, confidence {memory.confidence:.2f}"
+    return Recalled(memory=memory, score=round(min(1.0, score), 4), reason=reason)
+
+
+def _chosen(by_scope: list[list[Recalled]], items_max: int) -> list[Recalled]:
+    """The reserved share of every scope first, then the best of the rest; what is said twice is taken once."""
+    chosen: dict[str, Recalled] = {}
+    for ranked in by_scope:
+        fresh = [one for one in ranked if one.memory.fingerprint not in chosen]
+        chosen |= {one.memory.fingerprint: one for one in fresh[:MEMORY_RESERVED_PER_SCOPE]}
+    rest = sorted((one for ranked in by_scope for one in ranked), key=lambda one: (-one.score, one.memory.id))
+    for one in rest:
+        if len(chosen) >= items_max:
+            break
+        chosen.setdefault(one.memory.fingerprint, one)
+    return list(chosen.values())[:items_max]
+
+
+def _within(chosen: list[Recalled], chars_max: int) -> list[Recalled]:
+    """Those that fit, in order of choice."""
+    kept, left = [], chars_max
+    for one in chosen:
+        if len(one.memory.content) <= left:
+            kept.append(one)
+            left -= len(one.memory.content)
+    return kept

@@ -1,0 +1,93 @@
+"""Memory scopes: where a kept fact belongs, and the chain of scopes that a run reads, narrowest first.
+
+Exactly four forms: `global`, `session:{channel}:{conversation}`, `goal:{channel}:{conversation}:{goalId}` and
+`task:{taskId}`. Anything else is refused; it never becomes `global`.
+"""
+
+import re
+from typing import Literal, Self
+
+from msgspec import Struct
+
+from carrel.kernel import Code, Refusal
+
+ScopeKind = Literal["task", "goal", "session", "global"]
+_CHANNEL = r"[a-z0-9][a-z0-9_-]{0,31}"
+# What follows the channel of a lane that is not a chat may itself contain colons.
+_CONVERSATION = r"[A-Za-z0-9_.@:-]{1,256}"
+_ID = r"[A-Za-z0-9][A-Za-z0-9_.-]{0,127}"
+_FORMS: dict[ScopeKind, re.Pattern[str]] = {
+    "global": re.compile("global"),
+    "task": re.compile(f"task:(?P<task>{_ID})"),
+    "goal": re.compile(f"goal:(?P<channel>{_CHANNEL}):(?P<conversation>{_CONVERSATION}):(?P<goal>{_ID})"),
+    "session": re.compile(f"session:(?P<channel>{_CHANNEL}):(?P<conversation>{_CONVERSATION})"),
+}
+
+
+class Scope(Struct, frozen=True, kw_only=True):
+    """One scope; create it with `parse` or a builder, which check its parts."""
+
+    kind: ScopeKind
+    channel: str = ""
+    conversation: str = ""
+    goal_id: str = ""
+    task_id: str = ""
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Parse the text form; raise Refusal for anything else."""
+        for kind, form in _FORMS.items():
+            found = form.fullmatch(text)
+            if found is not None:
+                parts = found.groupdict()
+                return cls(
+                    kind=kind,
+                    channel=parts.get("channel", ""),
+                    conversation=parts.get("conversation", ""),
+                    goal_id=parts.get("goal", ""),
+                    task_id=parts.get("task", ""),
+                )
+        raise Refusal(
+            Code.INVALID_SCOPE,
+            f"'{text[:80]}' is not a memory scope; use global, session:<channel>:<conversation>, "
+            "goal:<channel>:<conversation>:<goalId> or task:<taskId>.",
+            field="scope",
+        )
+
+    @classmethod
+    def of_session(cls, identity: tuple[str, str]) -> Self:
+        """Return the scope of a session, given its (channelType, conversationKey)."""
+        return cls.parse(f"session:{identity[0].lower()}:{identity[1]}")
+
+    @classmethod
+    def of_goal(cls, identity: tuple[str, str], goal_id: str) -> Self:
+        """Return the scope of a goal of a session."""
+        return cls.parse(f"goal:{identity[0].lower()}:{identity[1]}:{goal_id}")
+
+    @classmethod
+    def of_task(cls, task_id: str) -> Self:
+        """Return the scope of a task."""
+        return cls.parse(f"task:{task_id}")
+
+    def __str__(self) -> str:
+        match self.kind:
+            case "global":
+                return "global"
+            case "task":
+                return f"task:{self.task_id}"
+            case "goal":
+                return f"goal:{self.channel}:{self.conversation}:{self.goal_id}"
+            case _:
+                return f"session:{self.channel}:{self.conversation}"
+
+
+GLOBAL_SCOPE = Scope(kind="global")
+
+
+def scope_chain(
+    identity: tuple[str, str], *, goal_id: str | None = None, task_id: str | None = None
+) -> tuple[Scope, ...]:  # fmt: skip
+    """Return the scopes that a run reads, narrowest first: its task, its goal, its session, and `global`."""
+    chain = [] if task_id is None else [Scope.of_task(task_id)]
+    chain += [] if goal_id is None else [Scope.of_goal(identity, goal_id)]
+    return (*chain, Scope.of_session(identity), GLOBAL_SCOPE)

@@ -1,0 +1,107 @@
+"""The SQL of memories and of the words they are found by. Every read names the (scope, agent) pairs it may look at."""
+
+from collections.abc import Iterable
+
+from carrel.kernel import Access
+from carrel.memory.model import Memory
+from carrel.memory.scopes import GLOBAL_SCOPE
+from carrel.storage import Table, Tx, json_column
+
+_TABLE = Table("memories", Memory, codecs={"tags": json_column(tuple[str, ...])})
+_SELECT = f"SELECT {_TABLE.columns} FROM memories WHERE account_id = :account"
+_ALIVE = "superseded_by IS NULL AND (expires_at IS NULL OR expires_at > :now)"
+_GLOBAL = str(GLOBAL_SCOPE)
+
+
+def insert_memory(tx: Tx, access: Access, memory: Memory) -> None:
+    """Write a new memory."""
+    tx.run(_TABLE.insert, access, **_TABLE.values(memory))
+
+
+def update_memory(tx: Tx, access: Access, memory: Memory) -> None:
+    """Write a memory's changed fields."""
+    tx.run(_TABLE.update, access, **_TABLE.values(memory))
+
+
+def delete_memory(tx: Tx, access: Access, memory_id: str) -> None:
+    """Delete a memory with its words."""
+    tx.run("DELETE FROM memories WHERE account_id = :account AND id = :id", access, id=memory_id)
+
+
+def delete_place(tx: Tx, access: Access, scope: str, agent_id: str) -> int:
+    """Delete every memory of a scope."""
+    sql = "DELETE FROM memories WHERE account_id = :account AND scope = :scope AND agent_id = :agent_id"
+    return tx.run(sql, access, scope=scope, agent_id=agent_id)
+
+
+def memory_by_id(tx: Tx, access: Access, memory_id: str, *, hold: bool = False) -> Memory | None:
+    """Return one memory, in whatever scope; the caller decides whether it may be shown."""
+    lock = " FOR UPDATE" if hold else ""
+    return _TABLE.row(tx.one(f"{_SELECT} AND id = :id{lock}", access, id=memory_id))
+
+
+def memory_saying(tx: Tx, access: Access, scope: str, agent_id: str, fingerprint: str) -> Memory | None:
+    """Return the memory of a scope that says the same."""
+    sql = f"{_SELECT} AND scope = :scope AND agent_id = :agent_id AND fingerprint = :fingerprint"
+    return _TABLE.row(tx.one(sql, access, scope=scope, agent_id=agent_id, fingerprint=fingerprint))
+
+
+def newest_in(tx: Tx, access: Access, scope: str, agent_id: str, *, limit: int) -> list[Memory]:
+    """Return the newest memories of a scope; those without a scope count as global."""
+    rows = _newest(tx, access, "scope = :scope AND agent_id = :agent_id", limit, scope=scope, agent_id=agent_id)
+    if scope == _GLOBAL:
+        rows += _newest(tx, access, "scope IS NULL", limit)
+        rows = sorted(rows, key=lambda memory: (memory.updated_at, memory.id), reverse=True)[:limit]
+    return rows
+
+
+def _newest(tx: Tx, access: Access, where: str, limit: int, **values: object) -> list[Memory]:
+    sql = f"{_SELECT} AND {where} AND {_ALIVE} ORDER BY updated_at DESC, id DESC LIMIT :limit"
+    return _TABLE.rows(tx.all(sql, access, now=tx.now, limit=limit, **values))
+
+
+def memories_listed(
+    tx: Tx, access: Access, places: list[tuple[str, str]], *, kind: str | None, before: str | None, limit: int
+) -> list[Memory]:  # fmt: skip
+    """Return the memories of several scopes below an id, newest first."""
+    values: dict[str, object] = {"limit": limit, "now": tx.now}
+    pairs = []
+    for at, (scope, agent_id) in enumerate(places):
+        values |= {f"scope_{at}": scope, f"agent_{at}": agent_id}
+        unscoped = " OR scope IS NULL" if scope == _GLOBAL else ""
+        pairs.append(f"((scope = :scope_{at}{unscoped}) AND agent_id = :agent_{at})")
+    more = "" if kind is None else " AND type = :kind"
+    older = "" if before is None else " AND id < :before"
+    values |= ({} if kind is None else {"kind": kind}) | ({} if before is None else {"before": before})
+    sql = f"{_SELECT} AND ({' OR '.join(pairs)}) AND {_ALIVE}{more}{older} ORDER BY id DESC LIMIT :limit"
+    return _TABLE.rows(tx.all(sql, access, **values))
+
+
+def put_words(tx: Tx, access: Access, memory: Memory, words: Iterable[str]) -> None:
+    """Write the words that a memory is found by, in place of those before."""
+    sql = "DELETE FROM memory_words WHERE account_id = :account AND memory_id = :memory_id"
+    tx.run(sql, access, memory_id=memory.id)
+    place: dict[str, object] = {"account": access.account_id, "scope": memory.read_scope, "agent_id": memory.agent_id}
+    tx.run_many(
+        "INSERT INTO memory_words (account_id, scope, agent_id, word, memory_id) "
+        "VALUES (:account, :scope, :agent_id, :word, :memory_id)",
+        [place | {"word": word, "memory_id": memory.id} for word in words],
+    )
+
+
+def matching(tx: Tx, access: Access, scope: str, agent_id: str, word: str, *, limit: int) -> list[str]:
+    """Return the ids of the newest memories of a scope that have a word."""
+    sql = (
+        "SELECT memory_id FROM memory_words WHERE account_id = :account AND scope = :scope AND agent_id = :agent_id "
+        "AND word = :word ORDER BY memory_id DESC LIMIT :limit"
+    )
+    return [row[0] for row in tx.all(sql, access, scope=scope, agent_id=agent_id, word=word, limit=limit)]
+
+
+def memories_named(tx: Tx, access: Access, memory_ids: Iterable[str]) -> list[Memory]:
+    """Return those of the memories that are still valid."""
+    names: dict[str, object] = {f"id_{at}": name for at, name in enumerate(memory_ids)}
+    if not names:
+        return []
+    sql = f"{_SELECT} AND id IN ({', '.join(f':{name}' for name in names)}) AND {_ALIVE}"
+    return _TABLE.rows(tx.all(sql, access, now=tx.now, **names))
