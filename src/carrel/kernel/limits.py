@@ -280,3 +280,10 @@ MEMORY_MATCHES_MAX = 40
 MEMORY_NEWEST_MAX = 40
 # Recalled of each scope that has any, whatever the others have.
 MEMORY_RESERVED_PER_SCOPE = 2
+# Returned by a search, and characters of each that a tool shows there.
+MEMORY_FOUND_DEFAULT = 10
+MEMORY_FOUND_MAX = 50
+MEMORY_CONTENT_SHOWN_CHARS_MAX = 600
+MEMORY_QUERY_CHARS_MAX = 500
+# Runs that are listed as having been shown a memory, newest first.
+MEMORY_READS_MAX = 200

@@ -9,7 +9,7 @@ from typing import Any
 
 from starlette.routing import BaseRoute
 
-from carrel import __version__, exchanges, modes, monitoring, outbox, work
+from carrel import __version__, exchanges, memory, modes, monitoring, outbox, work
 from carrel.delivery import Connection, Live, Turns
 from carrel.exchanges import Exchanges
 from carrel.kernel import Chance, Clock, SystemClock
@@ -43,6 +43,7 @@ OBSERVERS: tuple[Callable[[Database], None], ...] = (
     work.observe_runs,
     modes.observe_runs,
     monitoring.observe_runs,
+    memory.observe_sessions,
 )
 # What the pruner removes for rooms above it.
 PRUNED = (prune_posts, work.prune_uploads)

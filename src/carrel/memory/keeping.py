@@ -2,9 +2,9 @@
 
 from msgspec import UNSET, structs
 
-from carrel.journal import About, append_event, json_text
+from carrel.journal import About, about_lane, append_event, json_text
 from carrel.kernel import METRICS, Access, Code, Refusal, invalid, not_found
-from carrel.kernel.limits import MEMORY_REASON_CHARS_MAX
+from carrel.kernel.limits import MEMORY_REASON_CHARS_MAX, MEMORY_TAGS_MAX
 from carrel.memory import store
 from carrel.memory.model import Memory, MemoryChange, NewMemory, Reader, check, fingerprint, place_of, words_of
 from carrel.memory.scopes import GLOBAL_SCOPE, Scope
@@ -25,10 +25,6 @@ def keep(tx: Tx, access: Access, scope: Scope, agent_id: str, new: NewMemory) ->
 def _keep(tx: Tx, access: Access, scope: Scope, agent_id: str, new: NewMemory, **promotion: str) -> Memory:
     check(new.content, new.title, new.tags, new.confidence)
     where, bound = place_of(scope, agent_id)
-    said = fingerprint(new.type, new.content)
-    known = store.memory_saying(tx, access, where, bound, said)
-    if known is not None:
-        return _renew(tx, access, known, new)
     memory = Memory(
         id=tx.new_id("mem"),
         scope=where,
@@ -38,7 +34,7 @@ def _keep(tx: Tx, access: Access, scope: Scope, agent_id: str, new: NewMemory, *
         content=new.content,
         tags=tuple(dict.fromkeys(new.tags)),
         confidence=new.confidence,
-        fingerprint=said,
+        fingerprint=fingerprint(new.type, new.content),
         created_by=access.actor_id,
         created_at=tx.now,
         updated_at=tx.now,
@@ -47,7 +43,8 @@ def _keep(tx: Tx, access: Access, scope: Scope, agent_id: str, new: NewMemory, *
         expires_at=new.expires_at,
         **promotion,
     )
-    store.insert_memory(tx, access, memory)
+    if not store.insert_memory(tx, access, memory):
+        memory = _renewed(tx, access, memory)
     _index(tx, access, memory)
     if new.supersedes is not None:
         _supersede(tx, access, new.supersedes, memory)
@@ -55,25 +52,32 @@ def _keep(tx: Tx, access: Access, scope: Scope, agent_id: str, new: NewMemory, *
     return memory
 
 
-def _renew(tx: Tx, access: Access, known: Memory, new: NewMemory) -> Memory:
+def _renewed(tx: Tx, access: Access, again: Memory) -> Memory:
+    """The memory that says the same already, as new: it is valid again, and as sure as the surer of the two."""
+    known = store.memory_saying(tx, access, again.read_scope, again.agent_id, again.fingerprint)
+    assert known is not None, "only a memory that says the same keeps another from being inserted"
     renewed = structs.replace(
         known,
-        confidence=max(known.confidence, new.confidence),
-        tags=tuple(dict.fromkeys((*known.tags, *new.tags))),
-        expires_at=new.expires_at,
+        confidence=max(known.confidence, again.confidence),
+        tags=tuple(dict.fromkeys((*known.tags, *again.tags)))[:MEMORY_TAGS_MAX],
+        expires_at=again.expires_at,
         superseded_by=None,
         updated_at=tx.now,
+        promoted_from=again.promoted_from,
+        promoted_by=again.promoted_by,
+        promotion_reason=again.promotion_reason,
     )
     store.update_memory(tx, access, renewed)
-    _index(tx, access, renewed)
-    _publish(tx, access, "memory.written", renewed)
     return renewed
 
 
 def _supersede(tx: Tx, access: Access, old_id: str, by: Memory) -> None:
     old = store.memory_by_id(tx, access, old_id, hold=True)
-    if old is not None and (old.scope, old.agent_id) == (by.scope, by.agent_id):
-        store.update_memory(tx, access, structs.replace(old, superseded_by=by.id, updated_at=tx.now))
+    if old is None or (old.scope, old.agent_id) != (by.scope, by.agent_id) or old.id == by.id:
+        raise not_found("memory")
+    store.update_memory(tx, access, structs.replace(old, superseded_by=by.id, updated_at=tx.now))
+    # It is no longer found by its words, so that it takes no place among those that are.
+    store.put_words(tx, access, old, ())
 
 
 def _title(content: str) -> str:
@@ -98,10 +102,14 @@ def in_chain(tx: Tx, access: Access, reader: Reader, memory_id: str, *, hold: bo
 
 def change(tx: Tx, access: Access, memory: Memory, wanted: MemoryChange) -> Memory:
     """Change a memory that is not global."""
-    _refuse_global(memory)
+    require_own(memory)
     check(wanted.content, wanted.title, wanted.tags, wanted.confidence)
     given = {name: value for name, value in structs.asdict(wanted).items() if value is not UNSET}
+    if memory.title == _title(memory.content):
+        # It was made from the content, so it changes with it; an empty one is made anew as well.
+        given.setdefault("title", "")
     changed = structs.replace(memory, **given)
+    changed = structs.replace(changed, title=changed.title or _title(changed.content))
     said = fingerprint(changed.type, changed.content)
     if said != memory.fingerprint and store.memory_saying(tx, access, memory.read_scope, memory.agent_id, said):
         raise Refusal(Code.CONFLICT, "Another memory of this scope says the same; forget one of the two.")
@@ -112,9 +120,10 @@ def change(tx: Tx, access: Access, memory: Memory, wanted: MemoryChange) -> Memo
     return changed
 
 
-def _refuse_global(memory: Memory) -> None:
+def require_own(memory: Memory) -> None:
+    """Refuse a global memory where only those of a session, goal or task may be changed or forgotten."""
     if memory.read_scope == str(GLOBAL_SCOPE):
-        message = "A global memory is not changed: forget it, and promote another."
+        message = "A global memory is not changed here: ask a person to forget it, and promote another."
         raise Refusal(Code.PROMOTION_REQUIRED, message, field="scope")
 
 
@@ -155,5 +164,11 @@ def forget_scope(tx: Tx, access: Access, scope: Scope, agent_id: str) -> int:
 
 def _publish(tx: Tx, access: Access, name: str, memory: Memory) -> None:
     body = {"id": memory.id, "scope": memory.read_scope, "type": memory.type, "promotedFrom": memory.promoted_from}
-    about = About(agent_id=memory.agent_id or None, run_id=memory.source_run_id)
-    append_event(tx, access, name, about, json_text(body))
+    append_event(tx, access, name, _about(memory), json_text(body))
+
+
+def _about(memory: Memory) -> About:
+    """What the event of a memory is about, which decides who sees it: a session, a task, or the whole account."""
+    scope = Scope.parse(memory.read_scope)
+    lane = scope.lane_of(memory.agent_id) if scope.channel else None
+    return About(task_id=scope.task_id or None) if lane is None else about_lane(lane)

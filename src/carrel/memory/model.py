@@ -16,7 +16,7 @@ from carrel.kernel.limits import (
     MEMORY_WORD_CHARS_MAX,
     MEMORY_WORDS_MAX,
 )
-from carrel.memory.scopes import GLOBAL_SCOPE, Scope
+from carrel.memory.scopes import GLOBAL_SCOPE, Scope, ScopeKind
 
 MemoryType = Literal["decision", "constraint", "failure", "fix", "preference", "fact", "task_state", "result"]
 _WORD = re.compile(r"\w{2,}")
@@ -24,7 +24,7 @@ _WORD = re.compile(r"\w{2,}")
 STATED = 0.9
 
 # Where a memory belongs by its type, and the next wider scope that a run has.
-_NARROWEST: dict[str, str] = {
+_NARROWEST: dict[MemoryType, ScopeKind] = {
     "task_state": "task",
     "result": "task",
     "failure": "task",
@@ -34,7 +34,7 @@ _NARROWEST: dict[str, str] = {
     "preference": "session",
     "fact": "session",
 }
-_WIDER = ("task", "goal", "session")
+_WIDER: tuple[ScopeKind, ...] = ("task", "goal", "session")
 
 
 class Memory(Struct, frozen=True, kw_only=True):
@@ -146,19 +146,18 @@ class Reader(Struct, frozen=True, kw_only=True):
         """Return the (scope, agent) pairs that may be read, narrowest first."""
         return [place_of(scope, self.agent_id) for scope in self.chain]
 
-    def scope_for(self, kind: str) -> Scope:
+    def scope_for(self, kind: MemoryType) -> Scope:
         """Return the scope of the chain for a type of memory: its own, else the next wider one that the run has."""
-        narrowest = _WIDER.index(_NARROWEST[kind])
-        by_kind = {scope.kind: scope for scope in self.chain}
-        return next(by_kind[name] for name in _WIDER[narrowest:] if name in by_kind)
+        fitting = _WIDER[_WIDER.index(_NARROWEST[kind]) :]
+        return next(scope for scope in self.chain if scope.kind in fitting)
 
     def named(self, kind: str) -> Scope:
         """Return the scope of that kind, if the run has one."""
-        for scope in self.chain:
-            if scope.kind == kind and kind in _WIDER:
-                return scope
-        have = " or ".join(scope.kind for scope in self.chain if scope.kind in _WIDER)
-        raise Refusal(Code.INVALID_SCOPE, f"This run has no scope '{kind[:40]}'; use {have}.", field="scope")
+        writable = {scope.kind: scope for scope in self.chain if scope.kind in _WIDER}
+        if kind not in writable:
+            message = f"There is no scope '{kind[:40]}' here; use {' or '.join(writable)}."
+            raise Refusal(Code.INVALID_SCOPE, message, field="scope")
+        return writable[kind]
 
 
 def place_of(scope: Scope, agent_id: str) -> tuple[str, str]:

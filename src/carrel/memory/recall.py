@@ -2,16 +2,17 @@
 
 from collections import Counter
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
-from carrel.kernel import METRICS, MS_PER_DAY, Access
+from carrel.kernel import METRICS, MS_PER_DAY, Access, clip, one_line
 from carrel.kernel.limits import MEMORY_MATCHES_MAX, MEMORY_NEWEST_MAX, MEMORY_RESERVED_PER_SCOPE
 from carrel.memory import store
-from carrel.memory.model import Memory, Reader, query_words, words_of
+from carrel.memory.model import Memory, MemoryShape, Reader, memory_shape, query_words, words_of
 from carrel.storage import Tx
 
 _RECENT_DAYS = 30
-_LEXICAL, _RECENCY, _CONFIDENCE = 0.55, 0.2, 0.25
+# Together with the highest boost they make 1.
+_LEXICAL, _RECENCY, _CONFIDENCE = 0.5, 0.18, 0.2
 _BOOSTS = {"failure": 0.12, "fix": 0.12, "constraint": 0.12, "decision": 0.08, "preference": 0.08, "fact": 0.08}
 
 
@@ -23,18 +24,44 @@ class Recalled(Struct, frozen=True, kw_only=True):
     reason: str
 
 
-def recall(tx: Tx, access: Access, reader: Reader, question: str, *, items_max: int, chars_max: int) -> list[Recalled]:
-    """Return the best memories of a chain for a question, narrowest scope first, within both limits.
+class FoundShape(MemoryShape, frozen=True, kw_only=True):
+    """A memory as searches show it: with its score, and why it was found."""
+
+    score: float
+    reason: str
+
+
+def found_shape(found: Recalled) -> FoundShape:
+    """Return a memory that was found as surfaces show it."""
+    plain = memory_shape(found.memory)
+    return FoundShape(**structs.asdict(plain), score=found.score, reason=found.reason)
+
+
+def recall(
+    tx: Tx, access: Access, reader: Reader, question: str, *, items_max: int, only_matching: bool = False
+) -> list[Recalled]:  # fmt: skip
+    """Return the best memories of a chain for a question, narrowest scope first; by default also new ones.
 
     Each scope that has any gets at least its reserved share, so that a full narrow scope cannot push out the others.
     """
     words = query_words(question)
-    by_scope = [_ranked(tx, access, place, words) for place in reader.places()]
-    chosen = _within(_chosen(by_scope, items_max), chars_max)
+    by_scope = [_ranked(tx, access, place, words, only_matching) for place in reader.places()]
+    chosen = _chosen(by_scope, items_max)
     for kind, count in Counter(scope_kind(one.memory) for one in chosen).items():
         METRICS.count(f"memory.scope.{kind}.selected.count", count)
     order = {scope: at for at, (scope, _) in enumerate(reader.places())}
     return sorted(chosen, key=lambda one: (order[one.memory.read_scope], -one.score, one.memory.id))
+
+
+def fact_lines(recalled: list[Recalled], chars_max: int) -> list[str]:
+    """Return a line for each memory, together within the limit: the longest are clipped to what the others leave."""
+    lines = {at: f"- [{scope_kind(one.memory)}] {one_line(one.memory.content)}"
+             for at, one in enumerate(recalled)}  # fmt: skip
+    left = chars_max
+    for done, at in enumerate(sorted(lines, key=lambda at: len(lines[at]))):
+        lines[at] = clip(lines[at], left // (len(lines) - done))
+        left -= len(lines[at])
+    return list(lines.values())
 
 
 def scope_kind(memory: Memory) -> str:
@@ -42,12 +69,15 @@ def scope_kind(memory: Memory) -> str:
     return memory.read_scope.partition(":")[0]
 
 
-def _ranked(tx: Tx, access: Access, place: tuple[str, str], words: tuple[str, ...]) -> list[Recalled]:
+def _ranked(
+    tx: Tx, access: Access, place: tuple[str, str], words: tuple[str, ...], only_matching: bool
+) -> list[Recalled]:  # fmt: skip
     """The candidates of one scope, best first: those that share a word with the question, and the newest."""
+    newest = [] if only_matching else store.newest_in(tx, access, *place, limit=MEMORY_NEWEST_MAX)
+    candidates = {memory.id: memory for memory in newest}
     matches = Counter(
         name for word in words for name in store.matching(tx, access, *place, word, limit=MEMORY_MATCHES_MAX)
     )
-    candidates = {memory.id: memory for memory in store.newest_in(tx, access, *place, limit=MEMORY_NEWEST_MAX)}
     # The best matches only: a scope may be full of memories that share one word with the question.
     named = [name for name, _ in matches.most_common(MEMORY_MATCHES_MAX) if name not in candidates]
     candidates |= {memory.id: memory for memory in store.memories_named(tx, access, named)}
@@ -63,7 +93,7 @@ def _scored(memory: Memory, words: tuple[str, ...], now: int) -> Recalled:
     score = _LEXICAL * lexical + _RECENCY * recency + _CONFIDENCE * memory.confidence + _BOOSTS.get(memory.type, 0.05)
     matched = f"matches {', '.join(shared[:5])}" if shared else "no word in common"
     reason = f"{matched}; {memory.type}, {int(days)} days old, confidence {memory.confidence:.2f}"
-    return Recalled(memory=memory, score=round(min(1.0, score), 4), reason=reason)
+    return Recalled(memory=memory, score=round(score, 4), reason=reason)
 
 
 def _chosen(by_scope: list[list[Recalled]], items_max: int) -> list[Recalled]:
@@ -78,13 +108,3 @@ def _chosen(by_scope: list[list[Recalled]], items_max: int) -> list[Recalled]:
             break
         chosen.setdefault(one.memory.fingerprint, one)
     return list(chosen.values())[:items_max]
-
-
-def _within(chosen: list[Recalled], chars_max: int) -> list[Recalled]:
-    """Those that fit, in order of choice."""
-    kept, left = [], chars_max
-    for one in chosen:
-        if len(one.memory.content) <= left:
-            kept.append(one)
-            left -= len(one.memory.content)
-    return kept

@@ -9,13 +9,13 @@ from typing import Literal, Self
 
 from msgspec import Struct
 
-from carrel.kernel import Code, Refusal
+from carrel.kernel import Code, Grammar, Refusal, SessionKey, kind_of
 
 ScopeKind = Literal["task", "goal", "session", "global"]
 _CHANNEL = r"[a-z0-9][a-z0-9_-]{0,31}"
-# What follows the channel of a lane that is not a chat may itself contain colons.
-_CONVERSATION = r"[A-Za-z0-9_.@:-]{1,256}"
-_ID = r"[A-Za-z0-9][A-Za-z0-9_.-]{0,127}"
+# What follows the channel of a lane that is not a chat may itself contain colons: two ids of 128 characters each.
+_CONVERSATION = r"[A-Za-z0-9_.@:-]{1,300}"
+_ID = Grammar.CLIENT_ID
 _FORMS: dict[ScopeKind, re.Pattern[str]] = {
     "global": re.compile("global"),
     "task": re.compile(f"task:(?P<task>{_ID})"),
@@ -57,17 +57,30 @@ class Scope(Struct, frozen=True, kw_only=True):
     @classmethod
     def of_session(cls, identity: tuple[str, str]) -> Self:
         """Return the scope of a session, given its (channelType, conversationKey)."""
-        return cls.parse(f"session:{identity[0].lower()}:{identity[1]}")
+        return cls.parse(f"session:{identity[0]}:{identity[1]}")
 
     @classmethod
     def of_goal(cls, identity: tuple[str, str], goal_id: str) -> Self:
         """Return the scope of a goal of a session."""
-        return cls.parse(f"goal:{identity[0].lower()}:{identity[1]}:{goal_id}")
+        return cls.parse(f"goal:{identity[0]}:{identity[1]}:{goal_id}")
 
     @classmethod
     def of_task(cls, task_id: str) -> Self:
         """Return the scope of a task."""
         return cls.parse(f"task:{task_id}")
+
+    def lane_of(self, agent_id: str) -> SessionKey | None:
+        """Return the key of an agent's lane that the scope of a session or a goal belongs to; None if there is none."""
+        for rest in (f"{self.channel}:{self.conversation}", "main", f"node-{self.conversation}"):
+            key = SessionKey(agent_id, rest)
+            if kind_of(rest) is not None and key.identity == self.identity:
+                return key
+        return None
+
+    @property
+    def identity(self) -> tuple[str, str]:
+        """The (channelType, conversationKey) of the session that the scope of a session or a goal belongs to."""
+        return self.channel, self.conversation
 
     def __str__(self) -> str:
         match self.kind:

@@ -13,9 +13,9 @@ _ALIVE = "superseded_by IS NULL AND (expires_at IS NULL OR expires_at > :now)"
 _GLOBAL = str(GLOBAL_SCOPE)
 
 
-def insert_memory(tx: Tx, access: Access, memory: Memory) -> None:
-    """Write a new memory."""
-    tx.run(_TABLE.insert, access, **_TABLE.values(memory))
+def insert_memory(tx: Tx, access: Access, memory: Memory) -> bool:
+    """Write a new memory; False when its scope has one that says the same."""
+    return tx.run(f"{_TABLE.insert} ON CONFLICT DO NOTHING", access, **_TABLE.values(memory)) == 1
 
 
 def update_memory(tx: Tx, access: Access, memory: Memory) -> None:
@@ -60,21 +60,34 @@ def _newest(tx: Tx, access: Access, where: str, limit: int, **values: object) ->
     return _TABLE.rows(tx.all(sql, access, now=tx.now, limit=limit, **values))
 
 
+def has_memories(tx: Tx, access: Access, places: list[tuple[str, str]]) -> bool:
+    """Return whether any of several scopes has a memory."""
+    where, values = _within(places)
+    return (
+        tx.one(f"SELECT 1 FROM memories WHERE account_id = :account AND {where} LIMIT 1", access, **values) is not None
+    )
+
+
 def memories_listed(
     tx: Tx, access: Access, places: list[tuple[str, str]], *, kind: str | None, before: str | None, limit: int
 ) -> list[Memory]:  # fmt: skip
-    """Return the memories of several scopes below an id, newest first."""
-    values: dict[str, object] = {"limit": limit, "now": tx.now}
-    pairs = []
+    """Return the valid memories of several scopes below an id, newest first."""
+    where, values = _within(places)
+    for condition, name, value in ((" AND type = :kind", "kind", kind), (" AND id < :before", "before", before)):
+        if value is not None:
+            where, values = where + condition, values | {name: value}
+    sql = f"{_SELECT} AND {where} AND {_ALIVE} ORDER BY id DESC LIMIT :limit"
+    return _TABLE.rows(tx.all(sql, access, now=tx.now, limit=limit, **values))
+
+
+def _within(places: list[tuple[str, str]]) -> tuple[str, dict[str, object]]:
+    """The condition that a memory is in one of several scopes, and its values."""
+    pairs, values = [], dict[str, object]()
     for at, (scope, agent_id) in enumerate(places):
         values |= {f"scope_{at}": scope, f"agent_{at}": agent_id}
         unscoped = " OR scope IS NULL" if scope == _GLOBAL else ""
         pairs.append(f"((scope = :scope_{at}{unscoped}) AND agent_id = :agent_{at})")
-    more = "" if kind is None else " AND type = :kind"
-    older = "" if before is None else " AND id < :before"
-    values |= ({} if kind is None else {"kind": kind}) | ({} if before is None else {"before": before})
-    sql = f"{_SELECT} AND ({' OR '.join(pairs)}) AND {_ALIVE}{more}{older} ORDER BY id DESC LIMIT :limit"
-    return _TABLE.rows(tx.all(sql, access, **values))
+    return f"({' OR '.join(pairs)})", values
 
 
 def put_words(tx: Tx, access: Access, memory: Memory, words: Iterable[str]) -> None:

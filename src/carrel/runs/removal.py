@@ -13,7 +13,16 @@ from carrel.records import delete_attachments
 from carrel.runs import count_store, lane_store, queue_store
 from carrel.runs.cancellation import stop_lane
 from carrel.runs.watch import Watch
-from carrel.sessions import Lane, close_generation, delete_lane, lanes_of_agent, leave_files, lock_lane, private_to
+from carrel.sessions import (
+    Lane,
+    LaneDeleted,
+    close_generation,
+    delete_lane,
+    lanes_of_agent,
+    leave_files,
+    lock_lane,
+    private_to,
+)
 from carrel.storage import Database, Tx
 
 _DISABLED: Final = "agent_disabled"
@@ -44,6 +53,7 @@ def remove_lane(tx: Tx, access: Access, lane: Lane) -> str | None:
     leave_files(tx, access, held)
     told = _told_of_deletion(private_to(tx, access, lane.key))
     delete_lane(tx, access, lane.key)
+    tx.publish(LaneDeleted(access, lane.session_key))
     METRICS.count("sessions.deleted.count", kind=lane.kind)
     body = json_text({"generation": lane.generation, "resolution": None, "reason": "deleted"})
     about = about_lane(lane.session_key, generation=lane.generation)

@@ -4,7 +4,7 @@ from typing import Literal
 
 from msgspec import UNSET, Struct, UnsetType
 
-from carrel.kernel import INTERNAL_CHANNEL, INTERNAL_KINDS, SessionKey
+from carrel.kernel import INTERNAL_CHANNEL, INTERNAL_KINDS, Access, SessionKey
 
 ClosedReason = Literal["task_done", "task_archived", "reset", "deleted", "archived", "agent_disabled", "rotated"]
 SendPolicy = Literal["allow", "deny"]
@@ -65,6 +65,13 @@ class Lane(Struct, frozen=True):
     def chat_address(self) -> tuple[str, str] | None:
         """(channel, chat address) where people talk to it, if it has one."""
         return (self.channel, self.last_to) if self.channel and self.last_to else None
+
+
+class LaneDeleted(Struct, frozen=True):
+    """A lane was deleted, with its transcript; published in the transaction that deletes it."""
+
+    access: Access
+    key: SessionKey
 
 
 class Session(Struct, frozen=True):

@@ -1,5 +1,6 @@
 """CATALOG: every tool there is."""
 
+from carrel.tools.memory.calls import MEMORY_TOOLS
 from carrel.tools.sessions.lookup import SESSION_TOOLS
 from carrel.tools.sessions.send import SEND_TOOLS
 from carrel.tools.sessions.spawn import SPAWN_TOOLS
@@ -8,4 +9,6 @@ from carrel.tools.tasks.reads import READING_TOOLS
 from carrel.tools.toolset import Catalog
 from carrel.tools.turns import TURN_TOOLS
 
-CATALOG = Catalog((*SEND_TOOLS, *SESSION_TOOLS, *SPAWN_TOOLS, *READING_TOOLS, *WRITING_TOOLS, *TURN_TOOLS))
+CATALOG = Catalog(
+    (*MEMORY_TOOLS, *SEND_TOOLS, *SESSION_TOOLS, *SPAWN_TOOLS, *READING_TOOLS, *WRITING_TOOLS, *TURN_TOOLS)
+)

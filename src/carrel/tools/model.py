@@ -155,7 +155,7 @@ class Tool(Struct, frozen=True, kw_only=True):
     prepare: Callable[[Database, Caller, Any], Awaitable[Preparation]] | None = None
     # Locks what comes before lanes and runs in the order of locks: the task that the call changes.
     lock: Callable[[Tx, Caller, Any], None] | None = None
-    # What the caller must be allowed to do with tasks, or it is not offered.
+    # What the caller must be allowed to do with tasks or memory, or it is not offered.
     right: Action | None = None
     # Returns the arguments as they may be stored; None stores them unchanged.
     storable: Callable[[str], str] | None = None

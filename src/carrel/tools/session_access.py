@@ -8,6 +8,7 @@ from msgspec import Struct, structs
 from carrel.agents import agent_by_id
 from carrel.kernel import Access, Code, iso
 from carrel.kernel.limits import LIST_ROWS_MAX, REFUSED_CALLS_MAX
+from carrel.memory import scope_chain
 from carrel.records import refused_calls
 from carrel.sessions import Lane, LaneFilter, Mode, lane_rows
 from carrel.storage import Tx
@@ -35,7 +36,7 @@ class BlockedCalls(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class SessionAccess(Struct, frozen=True, kw_only=True, rename="camel"):
-    """What a session may read. The chain of memory scopes is empty until there is memory."""
+    """What a session may read; `chain` are the memory scopes of its next run, narrowest first."""
 
     chain: list[str]
     space_ids: list[str]
@@ -51,7 +52,7 @@ def session_access(tx: Tx, services: ToolServices, access: Access, lane: Lane) -
     caller = run_caller(tx, services, as_agent, agent, lane, None, None)
     rows = lane_rows(tx, caller.own_access, LaneFilter(), before=None, limit=LIST_ROWS_MAX)
     return SessionAccess(
-        chain=[],
+        chain=[str(scope) for scope in scope_chain(lane.session_key.identity, task_id=lane.session_key.task_id)],
         space_ids=list(agent.profile.space_ids),
         visibility=SeenSessions(mode=caller.visibility.mode, keys=[row.lane.key for row in rows]),
         blocked=_blocked(tx, access, lane),

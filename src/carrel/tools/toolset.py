@@ -87,7 +87,7 @@ class Without:
 
 
 class Entitled:
-    """Only the tools whose effect on tasks the caller is allowed."""
+    """Only the tools whose effect on tasks and memory the caller is allowed."""
 
     def __init__(self, inner: Toolset, actor: Actor) -> None:
         self._inner = inner

@@ -13,7 +13,7 @@ from carrel.work import store
 from carrel.work.model import AGENT_STATUSES, PartyKind, Task
 from carrel.work.orchestrator import named_task
 
-Action = Literal["create", "change", "assign", "message", "archive", "reopen", "stop", "request", "oversee"]
+Action = Literal["create", "change", "assign", "message", "archive", "reopen", "stop", "request", "oversee", "promote"]
 
 _BUILT_IN = {
     "can_create_tasks": False,
@@ -23,13 +23,15 @@ _BUILT_IN = {
     "can_mark_done": False,
     "can_promote_memory": False,
 }
-# What an agent needs for an action; the orchestrator needs no flag. Actions that are not here are not for agents.
+# What an agent needs for an action; the orchestrator needs no flag for tasks. Actions that are missing here are not for
+# agents.
 _FLAGS: dict[str, str] = {
     "create": "canCreateTasks",
     "change": "canModifyTaskStatus",
     "request": "canMentionAgents",
+    "promote": "canPromoteMemory",
 }
-# `oversee` is to look at all tasks at once.
+# `oversee` is to look at all tasks at once, `promote` to let the whole account know a memory.
 _ORCHESTRATOR_ONLY = ("assign", "message", "archive", "oversee")
 
 
@@ -70,7 +72,7 @@ class Actor(Struct, frozen=True, kw_only=True):
         """Return whether the actor may do this with tasks that it may read."""
         if self.kind != "agent":
             return True
-        if self.is_orchestrator and (action in _FLAGS or action in _ORCHESTRATOR_ONLY):
+        if self.is_orchestrator and action != "promote" and (action in _FLAGS or action in _ORCHESTRATOR_ONLY):
             return True
         assert self.flags is not None, "an agent has flags"
         return action in _FLAGS and bool(getattr(self.flags, _SNAKE[action]))
@@ -109,7 +111,12 @@ class Actor(Struct, frozen=True, kw_only=True):
                 )
 
 
-_SNAKE = {"create": "can_create_tasks", "change": "can_modify_task_status", "request": "can_mention_agents"}
+_SNAKE = {
+    "create": "can_create_tasks",
+    "change": "can_modify_task_status",
+    "request": "can_mention_agents",
+    "promote": "can_promote_memory",
+}
 
 
 def actor_of(tx: Tx, access: Access) -> Actor:

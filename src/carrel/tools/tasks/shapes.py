@@ -69,13 +69,14 @@ def result_of(shape: Struct) -> Result:
     if "messages" in value:
         for message in value["messages"]:
             message["content"] = clip(message["content"], TOOL_MESSAGE_CHARS_MAX)
-        value["messages"] = _first_that_fit(value["messages"][::-1], TOOL_RESULT_BYTES_MAX // 2)[::-1]
+        value["messages"] = first_that_fit(value["messages"][::-1], TOOL_RESULT_BYTES_MAX // 2)[::-1]
     if "activities" in value:
-        value["activities"] = _first_that_fit(value["activities"], TOOL_RESULT_BYTES_MAX // 4)
+        value["activities"] = first_that_fit(value["activities"], TOOL_RESULT_BYTES_MAX // 4)
     return Result(value=value)
 
 
-def _first_that_fit(rows: list[Any], bytes_max: int) -> list[Any]:
+def first_that_fit(rows: list[Any], bytes_max: int) -> list[Any]:
+    """Return as many of the first rows as fit into so many bytes of JSON."""
     kept, left = [], bytes_max
     for row in rows:
         left -= len(json.encode(row)) + 1

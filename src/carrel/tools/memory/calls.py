@@ -1,0 +1,223 @@
+"""The tools for memory. They act in the chain of the caller's own session and task, whatever ids they are given."""
+
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct, structs, to_builtins
+
+from carrel.kernel import clip
+from carrel.kernel.limits import (
+    CLIENT_ID_CHARS_MAX,
+    MEMORY_CONTENT_CHARS_MAX,
+    MEMORY_CONTENT_SHOWN_CHARS_MAX,
+    MEMORY_FOUND_DEFAULT,
+    MEMORY_FOUND_MAX,
+    MEMORY_QUERY_CHARS_MAX,
+    MEMORY_REASON_CHARS_MAX,
+    MEMORY_TAGS_MAX,
+    MEMORY_TITLE_CHARS_MAX,
+    TOOL_RESULT_BYTES_MAX,
+)
+from carrel.memory import (
+    FoundShape,
+    MemoryChange,
+    MemoryShape,
+    MemoryType,
+    NewMemory,
+    change,
+    forget,
+    found_shape,
+    in_chain,
+    keep,
+    memory_shape,
+    promote,
+    recall,
+    require_own,
+)
+from carrel.storage import Tx
+from carrel.tools.memory.readers import reader_of
+from carrel.tools.model import Caller, Params, Result, Tool
+from carrel.tools.tasks.shapes import first_that_fit
+
+MemoryId = Annotated[str, Meta(min_length=1, max_length=CLIENT_ID_CHARS_MAX, description="id of a memory")]
+Content = Annotated[str, Meta(min_length=1, max_length=MEMORY_CONTENT_CHARS_MAX)]
+Title = Annotated[str, Meta(max_length=MEMORY_TITLE_CHARS_MAX)]
+Tags = Annotated[tuple[str, ...], Meta(max_length=MEMORY_TAGS_MAX)]
+
+
+class SearchMemory(Params, frozen=True, kw_only=True):
+    """What to look for, and how many memories to return."""
+
+    query: Annotated[str, Meta(min_length=1, max_length=MEMORY_QUERY_CHARS_MAX)]
+    limit: Annotated[int, Meta(ge=1, le=MEMORY_FOUND_MAX)] = MEMORY_FOUND_DEFAULT
+
+
+class OneMemory(Params, frozen=True, kw_only=True):
+    """Which memory."""
+
+    id: MemoryId
+
+
+class AddMemory(Params, frozen=True, kw_only=True):
+    """What to keep. Its type decides where, unless `scope` does; `supersedes` names the memory that it replaces."""
+
+    content: Content
+    type: MemoryType
+    title: Title = ""
+    tags: Tags = ()
+    scope: Literal["task", "goal", "session"] | None = None
+    supersedes: MemoryId | None = None
+
+
+class UpdateMemory(Params, frozen=True, kw_only=True):
+    """Which memory, and what to change; what is left out stays."""
+
+    id: MemoryId
+    content: Content | None = None
+    type: MemoryType | None = None
+    title: Title | None = None
+    tags: Tags | None = None
+
+
+class PromoteMemory(Params, frozen=True, kw_only=True):
+    """Which memory every session should know, and why."""
+
+    id: MemoryId
+    reason: Annotated[str, Meta(min_length=1, max_length=MEMORY_REASON_CHARS_MAX)]
+
+
+class Shape(Struct, frozen=True, kw_only=True, rename="camel"):
+    """A result."""
+
+
+class MemoryResult(Shape, frozen=True, kw_only=True):
+    """A memory."""
+
+    item: MemoryShape
+
+
+class FoundResult(Shape, frozen=True, kw_only=True):
+    """The scopes that were searched, narrowest first, and what was found there; long contents are clipped."""
+
+    chain: list[str]
+    items: list[FoundShape]
+
+
+class ForgottenResult(Shape, frozen=True, kw_only=True):
+    """The id of a memory that is gone."""
+
+    forgotten: str
+
+
+class PromotedResult(Shape, frozen=True, kw_only=True):
+    """The memory that every session knows, and the one it was made from."""
+
+    item: MemoryShape
+    promoted_from: str
+
+
+def _search(tx: Tx, caller: Caller, params: SearchMemory) -> Result:
+    reader = reader_of(caller)
+    found = recall(tx, caller.access, reader, params.query, items_max=params.limit, only_matching=True)
+    best = sorted(found, key=lambda one: -one.score)
+    items = [structs.replace(item, content=clip(item.content, MEMORY_CONTENT_SHOWN_CHARS_MAX))
+             for item in map(found_shape, best)]  # fmt: skip
+    shown = first_that_fit([to_builtins(item) for item in items], TOOL_RESULT_BYTES_MAX // 2)
+    return Result(value={"chain": [str(scope) for scope in reader.chain], "items": shown})
+
+
+def _read(tx: Tx, caller: Caller, params: OneMemory) -> Result:
+    memory = in_chain(tx, caller.access, reader_of(caller), params.id)
+    return _result(MemoryResult(item=memory_shape(memory)))
+
+
+def _add(tx: Tx, caller: Caller, params: AddMemory) -> Result:
+    reader, run = reader_of(caller), caller.run
+    scope = reader.scope_for(params.type) if params.scope is None else reader.named(params.scope)
+    new = NewMemory(
+        type=params.type,
+        content=params.content,
+        title=params.title,
+        tags=params.tags,
+        source_run_id=None if run is None else run.id,
+        source_entry_id=None if run is None else run.message_id,
+        supersedes=params.supersedes,
+    )
+    return _result(MemoryResult(item=memory_shape(keep(tx, caller.access, scope, reader.agent_id, new))))
+
+
+def _update(tx: Tx, caller: Caller, params: UpdateMemory) -> Result:
+    memory = in_chain(tx, caller.access, reader_of(caller), params.id, hold=True)
+    wanted = {name: value for name in ("content", "type", "title", "tags") if (value := getattr(params, name))
+              is not None}  # fmt: skip
+    changed = change(tx, caller.access, memory, MemoryChange(**wanted))
+    return _result(MemoryResult(item=memory_shape(changed)))
+
+
+def _forget(tx: Tx, caller: Caller, params: OneMemory) -> Result:
+    memory = in_chain(tx, caller.access, reader_of(caller), params.id, hold=True)
+    require_own(memory)
+    forget(tx, caller.access, memory)
+    return _result(ForgottenResult(forgotten=memory.id))
+
+
+def _promote(tx: Tx, caller: Caller, params: PromoteMemory) -> Result:
+    memory = in_chain(tx, caller.access, reader_of(caller), params.id)
+    item = memory_shape(promote(tx, caller.access, memory, params.reason))
+    return _result(PromotedResult(item=item, promoted_from=memory.id))
+
+
+def _result(shape: Struct) -> Result:
+    return Result(value=to_builtins(shape))
+
+
+MEMORY_TOOLS = (
+    Tool(
+        name="memory_search",
+        description="Find kept facts of this session, its task and the whole account by words, best first.",
+        params=SearchMemory,
+        effect="read",
+        act=_search,
+        result_type=FoundResult,
+    ),
+    Tool(
+        name="memory_read",
+        description="Read one kept fact in full.",
+        params=OneMemory,
+        effect="read",
+        act=_read,
+        result_type=MemoryResult,
+    ),
+    Tool(
+        name="memory_add",
+        description="Keep a fact for later turns: of the task (task_state, result, failure, fix) or of the session.",
+        params=AddMemory,
+        effect="write",
+        act=_add,
+        result_type=MemoryResult,
+    ),
+    Tool(
+        name="memory_update",
+        description="Change a kept fact of this session or its task.",
+        params=UpdateMemory,
+        effect="write",
+        act=_update,
+        result_type=MemoryResult,
+    ),
+    Tool(
+        name="memory_forget",
+        description="Forget a kept fact of this session or its task.",
+        params=OneMemory,
+        effect="write",
+        act=_forget,
+        result_type=ForgottenResult,
+    ),
+    Tool(
+        name="memory_promote",
+        description="Let every session of the account know a kept fact, with a reason.",
+        params=PromoteMemory,
+        effect="write",
+        act=_promote,
+        result_type=PromotedResult,
+        right="promote",
+    ),
+)

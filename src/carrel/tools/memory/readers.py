@@ -1,0 +1,116 @@
+"""Whose memory a caller may read: an agent that of its own session and task, people that of what they may see."""
+
+from contextlib import suppress
+
+from carrel.agents import agent_by_id, default_agent, named_agent
+from carrel.kernel import METRICS, Access, Code, Refusal, SessionKey, not_found
+from carrel.memory import Memory, Reader, Scope, in_chain, memory_by_id, scope_chain
+from carrel.runs import run_by_id
+from carrel.sessions import find_session, lane_of, may_see, visible_lanes_called
+from carrel.storage import Tx
+from carrel.tools.model import Caller
+from carrel.work import readable_task
+
+
+def reader_of(caller: Caller) -> Reader:
+    """Return the reader that the caller of a tool is: the chain of its session, and of its run's task."""
+    return _reader(caller.key, None if caller.run is None else caller.run.task_id)
+
+
+def reader_named(tx: Tx, access: Access, session: str, task_id: str | None) -> Reader:
+    """Return the reader of a session, and of a task, that the caller may see; an agent names only its own."""
+    if access.view is None:
+        key = find_session(tx, access, session).key
+        return _reader(key, None if task_id is None else readable_task(tx, access, task_id)[0].id)
+    own = _own_reader(tx, access)
+    with suppress(Refusal):
+        if find_session(tx, access, session).key == access.current and task_id in (None, own.chain[0].task_id):
+            return own
+    raise _blocked("session")
+
+
+def reader_within(tx: Tx, access: Access, text: str, agent: str | None) -> Reader:
+    """Return the reader of one scope alone; what is not of the account, or not to be seen, is not found.
+
+    A session's scope may be that of several agents, each with a memory of its own: `agent` says which is meant.
+    """
+    scope = Scope.parse(text)
+    agent_id = None if agent is None else named_agent(tx, access, agent).id
+    if access.view is not None:
+        own = _own_reader(tx, access)
+        if scope not in own.chain or agent_id not in (None, own.agent_id):
+            raise _blocked("scope")
+        return Reader(agent_id=own.agent_id, chain=(scope,))
+    return Reader(agent_id=_agent_of(tx, access, scope, agent_id), chain=(scope,))
+
+
+def visible_memory(tx: Tx, access: Access, memory_id: str, *, hold: bool = False) -> Memory:
+    """Return a memory that the caller may see, by its id."""
+    if access.view is not None:
+        return in_chain(tx, access, _own_reader(tx, access), memory_id, hold=hold)
+    memory = memory_by_id(tx, access, memory_id, hold=hold)
+    if memory is None:
+        raise not_found("memory")
+    try:
+        _require_visible(tx, access, Scope.parse(memory.read_scope), memory.agent_id)
+    except Refusal as refusal:
+        raise _blocked("memory") from refusal
+    return memory
+
+
+def _reader(key: SessionKey, task_id: str | None) -> Reader:
+    return Reader(agent_id=key.agent, chain=scope_chain(key.identity, task_id=task_id))
+
+
+def _own_reader(tx: Tx, access: Access) -> Reader:
+    """The reader that an agent or a run is, wherever it asks."""
+    assert access.current is not None, "an agent that may see anything has a session"
+    run = None if access.run_id is None else run_by_id(tx, access, access.run_id)
+    return _reader(access.current, None if run is None else run.task_id)
+
+
+def _agent_of(tx: Tx, access: Access, scope: Scope, agent_id: str | None) -> str:
+    """The agent whose scope is meant, which the caller may see; empty for scopes that are of no agent."""
+    if scope.kind == "session" and agent_id is None:
+        return _only_agent(tx, access, scope)
+    _require_visible(tx, access, scope, agent_id or "")
+    return agent_id or ""
+
+
+def _require_visible(tx: Tx, access: Access, scope: Scope, agent_id: str) -> None:
+    match scope.kind:
+        case "task":
+            readable_task(tx, access, scope.task_id)
+        case "session":
+            key = scope.lane_of(agent_id)
+            if key is None or not _may_see(tx, access, key):
+                raise not_found("session")
+        case "goal":
+            raise not_found("goal")
+
+
+def _may_see(tx: Tx, access: Access, key: SessionKey) -> bool:
+    lane = lane_of(tx, access, key)
+    if lane is None:
+        # Every agent has a main session, even before anybody has spoken there.
+        return key.kind == "main" and access.is_person and agent_by_id(tx, access, key.agent) is not None
+    return may_see(tx, access, key, lane.made_by)
+
+
+def _only_agent(tx: Tx, access: Access, scope: Scope) -> str:
+    named = scope.lane_of("")
+    called = [] if named is None else visible_lanes_called(tx, access, named.conversation)
+    lanes = [lane for lane in called if lane.session_key.identity == scope.identity]
+    if len(lanes) > 1:
+        message = f"{len(lanes)} agents have a session {scope}; say whose it is with agentId."
+        raise Refusal(Code.AMBIGUOUS_SESSION, message, details={"sessionKeys": [lane.key for lane in lanes]})
+    if lanes:
+        return lanes[0].agent_id
+    if named is not None and named.kind == "main":
+        return default_agent(tx, access).id
+    raise not_found("session")
+
+
+def _blocked(what: str) -> Refusal:
+    METRICS.count("memory.scope.cross_session_blocked.count")
+    return not_found(what)
