@@ -62,7 +62,7 @@ async def test_a_receipt_on_the_wire_has_the_public_names_and_the_body_only_on_r
     names = set(shown["steps"][0])
     assert names == {
         "n", "attempt", "sentAt", "model", "instructionsVersion", "instructionsSha256", "instructions", "input",
-        "tools", "leftOut", "historyOmitted", "bodySha256", "output",
+        "tools", "leftOut", "historyOmitted", "bodySha256", "context", "output",
     }  # fmt: skip
     assert set(msgspec.to_builtins(whole)["steps"][0]) == names | {"body"}
 
@@ -111,5 +111,4 @@ async def test_two_receipts_show_what_one_was_told_that_the_other_was_not(
     itself = await server.db.long_read(lambda tx: compare_receipts(tx, server.access, same, same))
     assert itself.same
     assert (itself.instructions.diff, itself.input.diff) == ("", "")
-    # What does not exist is not reported.
-    assert set(msgspec.to_builtins(itself)) == {"same", "instructions", "input", "tools"}
+    assert set(msgspec.to_builtins(itself)) == {"same", "instructions", "input", "context", "tools"}

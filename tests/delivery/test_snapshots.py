@@ -6,7 +6,7 @@ from typing import TypeVar
 
 import pytest
 
-from carrel.delivery import Snapshot, Turns
+from carrel.delivery import ContextItem, Snapshot, Turns
 from carrel.kernel import SessionKey
 from carrel.runs import Claim, Completed
 from carrel.runs.claims import claim
@@ -39,15 +39,23 @@ class Counted(WrappedDatabase):
         return done
 
 
+def _line(text: str) -> ContextItem:
+    """One line of context."""
+    return ContextItem(
+        id="mem_1", kind="memory", section="Kept facts:", scope="global", source="test", score=1, reason="", line=text
+    )
+
+
 async def held(server: Server) -> Claim:
     (taken,) = await server.db.write(lambda tx: claim(tx, "worker", 60_000, 1))
     return taken
 
 
 def turns(server: Server, db: Database, gather: Callable[[Snapshot], object]) -> Turns:
-    async def gathered(snapshot: Snapshot) -> str:
+    async def gathered(snapshot: Snapshot) -> list[ContextItem]:
         await asyncio.sleep(0)
-        return str(gather(snapshot) or "")
+        text = gather(snapshot)
+        return [] if not text else [_line(str(text))]
 
     return server.turns_on(db, gather=gathered)
 
@@ -68,7 +76,7 @@ async def test_context_is_gathered_while_no_transaction_is_open_and_shown_before
         assert isinstance(outcome, Completed)
         assert seen == [(0, "when do we meet?", True)]
         roles = [(item["role"], item["content"][-1]["text"]) for item in gateway.requests[0].json["input"]]
-        assert roles == [("developer", "The meeting is at noon."), ("user", "when do we meet?")]
+        assert roles == [("developer", "Kept facts:\nThe meeting is at noon."), ("user", "when do we meet?")]
 
 
 async def test_a_turn_with_a_tool_call_takes_one_commit_for_each_thing_it_writes(

@@ -22,9 +22,7 @@ BUILT = {
 
 # What is still open of ids in BUILT.
 PARTIAL: dict[str, str] = {
-    "P.receipt": "why each context item is there, once there is a context.",
-    "P.receipt.compare": "context items, once there is a context.",
-    "P.nomodel": "memory, search, allocation and context, once they exist.",
+    "P.nomodel": "search, allocation and context, once they exist.",
     "P.view.journal": "the board, search and the timeline of a task, once they exist.",
     "P.settings": "the settings of the parts that do not exist yet.",
 }

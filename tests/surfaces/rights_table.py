@@ -122,6 +122,14 @@ ENDPOINTS: dict[str, Rights] = {
     "PATCH /api/schedules/{id}": PEOPLE_WITH_ONE,
     "DELETE /api/schedules/{id}": PEOPLE_WITH_ONE,
     "POST /api/schedules/{id}/run": PEOPLE_WITH_ONE,
+    # Asked for the main session, which every account has, and for a memory in it.
+    "GET /api/memory": READERS,
+    "GET /api/memory/search": READERS,
+    "POST /api/memory": PEOPLE,
+    "PATCH /api/memory/{id}": PEOPLE_WITH_ONE,
+    "DELETE /api/memory/{id}": PEOPLE_WITH_ONE,
+    "POST /api/memory/{id}/promote": PEOPLE_WITH_ONE,
+    "GET /api/memory/{id}/reads": READERS_OF_ONE,
     "GET /api/notifications": PEOPLE,
     "POST /api/notifications/{id}/read": PEOPLE_WITH_ONE,
     "POST /api/notifications/read-all": PEOPLE,
@@ -130,7 +138,8 @@ ENDPOINTS: dict[str, Rights] = {
 # Over /agent and over MCP alike.
 CALLERS_OF_TOOLS = _rule(NEVER, MAY, MAY, NEVER, MAY, MAY)
 RUNS = _rule(NEVER, NEVER, MAY, NEVER, NEVER, NEVER)
-# Of agents only the orchestrator, which the one that is asked here is not; nor does it have the flag canCreateTasks.
+# Of agents only the orchestrator, which the one that is asked here is not; nor does it have the flags canCreateTasks and
+# canPromoteMemory.
 ORCHESTRATORS = _rule(NEVER, NEVER, NEVER, NEVER, MAY, MAY)
 TOOLS: dict[str, Rights] = {
     "agents_list": CALLERS_OF_TOOLS,
@@ -139,6 +148,12 @@ TOOLS: dict[str, Rights] = {
     "sessions_list": CALLERS_OF_TOOLS,
     "sessions_send": CALLERS_OF_TOOLS,
     "sessions_spawn": CALLERS_OF_TOOLS,
+    "memory_add": CALLERS_OF_TOOLS,
+    "memory_forget": CALLERS_OF_TOOLS,
+    "memory_promote": ORCHESTRATORS,
+    "memory_read": CALLERS_OF_TOOLS,
+    "memory_search": CALLERS_OF_TOOLS,
+    "memory_update": CALLERS_OF_TOOLS,
     "response_request": CALLERS_OF_TOOLS,
     "task_history": CALLERS_OF_TOOLS,
     "task_load": CALLERS_OF_TOOLS,

@@ -18,6 +18,7 @@ from carrel.surfaces.api.endpoint import ENDPOINTS, Endpoint
 from tests.harness.server import HttpServer
 from tests.harness.twins import copy_rows
 from tests.requirements.mark import requirement
+from tests.surfaces.api_calls import send_and_wait
 
 pytestmark = pytest.mark.anyio
 # In A's ids, which B may guess and send; and in A's texts, which B never sends and never gets.
@@ -27,6 +28,7 @@ SECRET = "quagga"
 TWIN = "okapi!"
 TASK = f"{MARK}-task"
 KEY = f"agent:{MARK}:web:{MARK}_conversation"
+SCOPE = f"session:web:{MARK}_conversation"
 # Endpoints whose answer is of the server and not of any account; a stream has a test of its own.
 NOT_WALKED = {"/healthz", "/readyz", "/api/openapi.json", "/api/stream", "/metrics"}
 # What a request needs to be understood at all; ids are A's own.
@@ -49,6 +51,12 @@ BODIES: dict[str, list[dict[str, Any]]] = {
         {"title": "B's own", "parentId": "{task}", "dependencies": ["{task}"], "assignedUserIds": ["{user}"]},
         {"title": "B's own", "id": "{task}"},
     ],
+    "/api/memory": [
+        {"scope": SCOPE, "type": "fact", "content": "hi"},
+        {"scope": "task:{task}", "type": "fact", "content": "hi", "supersedes": "{memory}"},
+    ],
+    "/api/memory/{id}": [{"title": "hi"}],
+    "/api/memory/{id}/promote": [{"reason": "hi"}],
     "/api/tasks/reorder": [{"orderedIds": ["{task}"]}],
     "/api/tasks/{id}": [{"assignedAgentIds": ["{agent}"]}, {"status": "in_progress"}],
     "/api/tasks/{id}/status": [{"status": "review"}],
@@ -99,6 +107,7 @@ async def furnish(client: httpx.AsyncClient) -> Everything:
     said_again = {"type": "message", "message": SECRET, "cron": "0 0 1 1 *", "sessionId": KEY}
     schedule = (await client.post("/api/schedules", json=said_again)).json()["schedule"]["id"]
     file = await furnish_tasks(client)
+    memory = await furnish_memory(client)
     session = (await client.get(f"/api/runs/{run}")).json()["run"]["sessionId"]
     me = (await client.get("/api/auth/me")).json()
     return Everything(
@@ -112,10 +121,12 @@ async def furnish(client: httpx.AsyncClient) -> Everything:
             "schedule": schedule,
             "task": TASK,
             "file": file,
+            "memory": memory,
             "key": KEY,
             "session": session,
             "conversation": f"{MARK}_conversation",
             "instance": f"{MARK}_instance",
+            "scope": SCOPE,
             "account": me["account"]["id"],
         }
     )
@@ -136,6 +147,16 @@ async def furnish_tasks(client: httpx.AsyncClient) -> str:
     return str(file)
 
 
+async def furnish_memory(client: httpx.AsyncClient) -> str:
+    """Keep something of a session, a task and the whole account; return the id of the first."""
+    kept = {"type": "fact", "content": SECRET, "title": SECRET, "tags": [SECRET]}
+    items = [(await client.post("/api/memory", json={"scope": scope, **kept})).json()["item"]["id"]
+             for scope in (SCOPE, f"task:{TASK}")]  # fmt: skip
+    (await client.post(f"/api/memory/{items[0]}/promote", json={"reason": SECRET})).raise_for_status()
+    await send_and_wait(client, f"{SECRET} again", sessionKey=KEY)
+    return str(items[0])
+
+
 async def look(client: httpx.AsyncClient) -> list[Any]:
     """All that an account shows of itself, without what a mere look changes."""
     paths = ("/api/agents", "/api/users", "/api/tokens", "/api/account", "/api/sessions", "/api/runs", "/api/changes")
@@ -143,7 +164,8 @@ async def look(client: httpx.AsyncClient) -> list[Any]:
         "/api/tasks?includeArchived=1",
         *(f"/api/tasks/{TASK}/{view}" for view in ("thread", "history", "sessions")),
     )
-    own = ("/api/notifications", f"/api/sessions/{KEY}/history", f"/api/schedules?sessionId={KEY}")
+    kept = (f"/api/memory?sessionId={KEY}&taskId={TASK}", f"/api/memory/search?q={SECRET}&sessionId={KEY}")
+    own = (*kept, "/api/notifications", f"/api/sessions/{KEY}/history", f"/api/schedules?sessionId={KEY}")
     shown = [(await client.get(path)).json() for path in (*paths, *own, *tasks)]
     for token in shown[2]["tokens"]:
         token.pop("lastUsedAt")
@@ -184,6 +206,7 @@ async def ask(client: httpx.AsyncClient, endpoint: Endpoint, path: str, everythi
         {name: value} for name in fields if name in WORDS for value in (everything.ids[WORDS[name]],)
     ]
     needed = {"clientInstanceId": everything.ids["instance"]} if "clientInstanceId" in fields else {}
+    needed |= {"sessionId": KEY} if endpoint.path == "/api/memory/search" else {}
     needed |= {"with": everything.ids["run"]} if "with" in fields else {}
     return [
         await client.request(endpoint.method, path, params={**needed, **query}, json=body)
@@ -192,7 +215,14 @@ async def ask(client: httpx.AsyncClient, endpoint: Endpoint, path: str, everythi
     ]
 
 
-WORDS = {"sessionKey": "key", "sessionId": "session", "agentId": "agent", "taskId": "task", "q": "agent"}
+WORDS = {
+    "sessionKey": "key",
+    "sessionId": "session",
+    "agentId": "agent",
+    "taskId": "task",
+    "q": "agent",
+    "scope": "scope",
+}
 
 
 @requirement("P.account.wall")

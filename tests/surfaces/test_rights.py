@@ -112,6 +112,17 @@ async def _a_task_that_is_done(world: World, _kind: str) -> Request:
     return task, None
 
 
+@request_of(
+    "PATCH /api/memory/{id}", "DELETE /api/memory/{id}", "POST /api/memory/{id}/promote", "GET /api/memory/{id}/reads"
+)
+async def _a_memory(world: World, _kind: str) -> Request:
+    return (await world.make("/api/memory", "item", **_fact(world)))["id"], None
+
+
+def _fact(world: World) -> Json:
+    return {"scope": "session:main:main", "type": "fact", "content": world.name()}
+
+
 @request_of("POST /api/notifications/{id}/read")
 async def _a_notification(world: World, kind: str) -> Request:
     return world.notifications.get(kind, world.notifications["owner"]), None
@@ -137,11 +148,16 @@ BODIES: dict[str, Callable[[World], Any]] = {
     "POST /api/tasks/{id}/messages": lambda _: {"content": "hi"},
     "POST /api/tasks/{id}/seen": lambda _: {"seq": 1},
     "POST /api/tasks/reorder": lambda world: {"orderedIds": [world.task]},
+    "POST /api/memory": _fact,
+    "PATCH /api/memory/{id}": lambda world: {"content": world.name()},
+    "POST /api/memory/{id}/promote": lambda _: {"reason": "all should know"},
     "POST /api/schedules": lambda _: {**DAILY, "sessionId": f"{MAIN}:v1"},
 }
 QUERIES: dict[str, Callable[[World], Json]] = {
     "GET /api/sessions/active": lambda _: {"clientInstanceId": "tab"},
     "GET /api/schedules": lambda _: {"sessionId": f"{MAIN}:v1"},
+    "GET /api/memory": lambda _: {"sessionId": MAIN},
+    "GET /api/memory/search": lambda _: {"sessionId": MAIN, "q": "x"},
     "GET /api/runs/{id}/wait": lambda _: {"timeoutSeconds": "0"},
     "GET /api/runs/{id}/receipt/compare": lambda world: {"with": world.run},
 }
@@ -185,6 +201,8 @@ TOOL_CALLS: dict[str, Json] = {
     "sessions_send": {"sessionKey": "current", "message": "hi", "timeoutSeconds": 0},
     "sessions_spawn": {"task": "x"},
     "artifact_add": {"text": "x"},
+    "memory_add": {"content": "x", "type": "fact"},
+    "memory_search": {"query": "x"},
     "decline": {"reason": "no"},
     "request_input": {"question": "what?"},
 }

@@ -11,7 +11,7 @@ from carrel.kernel import SessionKey
 from carrel.memory import Scope
 from carrel.storage import Tx
 from carrel.tools import Caller
-from carrel.tools.memory.readers import reader_of
+from carrel.tools.memory.readers import memory_reader
 from tests.memory.places import Notebook, counted
 from tests.requirements.mark import requirement
 from tests.tools.task_world import Seat, TaskWorld, open_world, twin_of
@@ -141,7 +141,7 @@ async def test_outside_a_run_there_is_no_task_scope(world: TaskWorld) -> None:
     task = await world.task()
     seat = await world.seat("writer", task.id)
     caller: Caller = structs.replace(seat.caller, run=None)
-    chain: Any = [str(scope) for scope in reader_of(caller).chain]
+    chain: Any = [str(scope) for scope in memory_reader(caller).chain]
     assert chain == [str(Scope.of_session(("task", task.id))), "global"]
 
 

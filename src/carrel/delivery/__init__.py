@@ -4,13 +4,17 @@ It owns no queue and opens no connection.
 """
 
 from carrel.delivery.approvals import is_about_approval
+from carrel.delivery.context import ContextItem
+from carrel.delivery.context_store import MemoryRead, reads_of_memory
 from carrel.delivery.live import Live, Spoken, Words
 from carrel.delivery.prompt import PROFILE_VERSION, standing_instructions
 from carrel.delivery.receipts import Comparison, Receipt, compare_receipts, receipt_of
+from carrel.delivery.recollection import Recollection
 from carrel.delivery.snapshot import BUILTIN, Connection, Snapshot
 from carrel.delivery.turn import Turns
 
 __all__ = [
-    "BUILTIN", "PROFILE_VERSION", "Comparison", "Connection", "Live", "Receipt", "Snapshot", "Spoken", "Turns",
-    "Words", "compare_receipts", "is_about_approval", "receipt_of", "standing_instructions",
+    "BUILTIN", "PROFILE_VERSION", "Comparison", "Connection", "ContextItem", "Live", "MemoryRead", "Receipt",
+    "Recollection", "Snapshot", "Spoken", "Turns", "Words", "compare_receipts", "is_about_approval",
+    "reads_of_memory", "receipt_of", "standing_instructions",
 ]  # fmt: skip

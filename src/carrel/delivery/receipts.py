@@ -7,6 +7,8 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
+from carrel.delivery.context import ShownContext, shown_context
+from carrel.delivery.context_store import context_of
 from carrel.delivery.store import StepRow, steps_of
 from carrel.gateway import read_sent
 from carrel.kernel import Access, iso, not_found
@@ -30,6 +32,7 @@ class ReceiptStep(Struct, frozen=True, kw_only=True, rename="camel"):
     left_out: list[str]
     history_omitted: int
     body_sha256: str
+    context: ShownContext
     output: Any
     body: str | UnsetType = UNSET
 
@@ -57,17 +60,19 @@ class Comparison(Struct, frozen=True, kw_only=True):
     same: bool
     instructions: Difference
     input: Difference
+    context: dict[str, list[str]]
     tools: dict[str, list[str]]
 
 
 def receipt_of(tx: Tx, access: Access, run: Run, *, with_body: bool = False) -> Receipt:
     """Return the receipt of a run."""
+    context = shown_context(context_of(tx, access, run.id))
     return Receipt(
         run_id=run.id,
         session_key=run.key,
         generation=run.generation,
         delivery_session_key=f"{run.key}:v{run.generation}" if run.generation else None,
-        steps=[_step(row, with_body) for row in steps_of(tx, access, run.id)],
+        steps=[_step(row, context, with_body) for row in steps_of(tx, access, run.id)],
     )
 
 
@@ -87,11 +92,22 @@ def compare_receipts(tx: LongTx, access: Access, one: Run, other: Run) -> Compar
         same=instructions.same and asked.same and before.tools == after.tools,
         instructions=instructions,
         input=asked,
+        context=_lines_compared(before.context, after.context),
         tools=tools,
     )
 
 
-def _step(row: StepRow, with_body: bool) -> ReceiptStep:
+def _lines_compared(before: ShownContext, after: ShownContext) -> dict[str, list[str]]:
+    """The ids of what only the other run, only the one and both were shown."""
+    one, other = ([item.id for item in shown.items] for shown in (before, after))
+    return {
+        "added": [name for name in other if name not in one],
+        "removed": [name for name in one if name not in other],
+        "kept": [name for name in other if name in one],
+    }
+
+
+def _step(row: StepRow, context: ShownContext, with_body: bool) -> ReceiptStep:
     sent = read_sent(row.gateway, row.body)
     has_instructions = "instructions" not in sent.left_out
     return ReceiptStep(
@@ -107,6 +123,7 @@ def _step(row: StepRow, with_body: bool) -> ReceiptStep:
         left_out=list(sent.left_out),
         history_omitted=row.history_omitted,
         body_sha256=row.body_sha256,
+        context=context,
         output=None if row.output is None else msgspec.json.decode(row.output),
         body=row.body if with_body else UNSET,
     )

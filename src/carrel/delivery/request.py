@@ -2,6 +2,7 @@
 
 import base64
 import math
+from collections.abc import Sequence
 from operator import itemgetter
 from typing import Any
 
@@ -9,6 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from carrel.delivery.approvals import is_about_approval
+from carrel.delivery.context import ContextItem, block_of
 from carrel.delivery.heading import GAP
 from carrel.delivery.prompt import Instructions, Scope, standing_instructions, with_request
 from carrel.delivery.snapshot import BUILTIN, Snapshot
@@ -47,6 +49,7 @@ class Request(Struct, frozen=True, kw_only=True):
     history_shown: int
     history_omitted: int
     only_talk: bool
+    context: Sequence[ContextItem]
 
 
 def model_of(snapshot: Snapshot) -> str:
@@ -59,9 +62,10 @@ def model_of(snapshot: Snapshot) -> str:
 
 
 def build_request(
-    snapshot: Snapshot, settings: DeliverySettings, *, history_chars_max: int, block: str = ""
+    snapshot: Snapshot, settings: DeliverySettings, *, history_chars_max: int, context: Sequence[ContextItem] = ()
 ) -> Request:  # fmt: skip
-    """Build the request of one step; `block` is the context that was gathered for it."""
+    """Build the request of one step, with the context that was gathered for its run."""
+    block = block_of(context)
     extras, gateway = snapshot.extras, snapshot.connection.settings
     tools, model = snapshot.toolset.offered(), model_of(snapshot)
     instructions = _instructions(snapshot, tools)
@@ -98,6 +102,7 @@ def build_request(
         history_shown=len(kept),
         history_omitted=omitted,
         only_talk=not any(added),
+        context=context,
     )
 
 

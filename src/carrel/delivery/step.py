@@ -11,6 +11,7 @@ from msgspec import structs
 from carrel.access import mint_run_token
 from carrel.delivery.approvals import APPROVAL, ASKS, decision_on, must_be_asked, question_of
 from carrel.delivery.call_arguments import forget_arguments, keep_arguments, kept_output
+from carrel.delivery.context_store import insert_context
 from carrel.delivery.request import Request
 from carrel.delivery.silence import NO_REPLY_NOTE, is_silent
 from carrel.delivery.snapshot import Snapshot
@@ -62,6 +63,8 @@ def prepare(tx: Tx, claim: Claim, snapshot: Snapshot, request: Request, token: s
     access, agent = snapshot.access, snapshot.agent
     n = next_step(tx, access, claim.id)
     insert_step(tx, access, claim, _row(snapshot, request, n, tx.now))
+    if snapshot.unheard:
+        insert_context(tx, access, claim, request.context)
     note_instructions(tx, claim, request.instructions.version, request.instructions.sha256)
     if snapshot.connection.settings.run_tokens and not token:
         token = mint_run_token(tx, access, agent.id, claim.id)

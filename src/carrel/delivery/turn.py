@@ -5,7 +5,7 @@ sent. Between two transactions the turn may die at any point and be resumed from
 twice, no call is made twice, no reply is given twice.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from functools import partial
 from logging import getLogger
@@ -13,6 +13,7 @@ from logging import getLogger
 from msgspec import Struct
 
 from carrel.delivery.call_arguments import whole_arguments
+from carrel.delivery.context import ContextItem
 from carrel.delivery.live import Live, Spoken
 from carrel.delivery.prompt import PROFILE_VERSION
 from carrel.delivery.request import Request, build_request, model_of
@@ -32,8 +33,8 @@ from carrel.tools import Result, ToolServices, Wait, prepare_call
 _log = getLogger("carrel.delivery")
 # Held by a turn while it only waits for another run.
 Aside = Callable[[], AbstractContextManager[None]]
-# Gathers the context of a step as a block of text; it may search and wait, since no transaction is open meanwhile.
-Gather = Callable[[Snapshot], Awaitable[str]]
+# Gathers the context of a run that is about to be heard; it may search and wait, since no transaction is open.
+Gather = Callable[[Snapshot], Awaitable[Sequence[ContextItem]]]
 
 
 class _Sent(Struct, frozen=True):
@@ -59,9 +60,9 @@ class _Attempt:
         self.empty_replies = 0
 
 
-async def no_context(_snapshot: Snapshot) -> str:
+async def no_context(_snapshot: Snapshot) -> Sequence[ContextItem]:
     """Gather nothing."""
-    return ""
+    return ()
 
 
 class Turns:
@@ -129,11 +130,12 @@ class Turns:
 
     async def _prepare(self, claim: Claim, snapshot: Snapshot, attempt: _Attempt) -> _Sent | Outcome | None:
         """Gather and build outside of any transaction, then write the step down in one; None to read it all again."""
-        block = await self._gather(snapshot)
+        # What was gathered when the run was heard is shown in all of its steps.
+        context = await self._gather(snapshot) if snapshot.unheard else snapshot.context
         limit = attempt.history_chars_max
         if limit is None:
             limit = self._history_limit(snapshot.connection.gateway.name, model_of(snapshot))
-        request = build_request(snapshot, self._settings, history_chars_max=limit, block=block)
+        request = build_request(snapshot, self._settings, history_chars_max=limit, context=context)
         try:
             kept, now = await self._db.write(lambda tx: (prepare(tx, claim, snapshot, request, attempt.token), tx.now))
         except Stale:

@@ -265,6 +265,13 @@ class AgentsSettings(Section, frozen=True, kw_only=True):
     defaults: AgentDefaultsSettings = AgentDefaultsSettings()
 
 
+class MemorySettings(Section, frozen=True, kw_only=True):
+    """What a run is shown of the kept facts of its scopes, at most; 0 items show nothing."""
+
+    recall_items_max: Annotated[int, Meta(ge=0, le=100)] = 12
+    recall_chars_max: Annotated[int, Meta(ge=200, le=100_000)] = 1_200
+
+
 class AgentHttpSettings(Section, frozen=True, kw_only=True):
     """Whether a program on this machine may call tools with only a session key."""
 
@@ -332,6 +339,7 @@ class Settings(Section, frozen=True, kw_only=True):
     a2a: A2aSettings = A2aSettings()
     tools: ToolsSettings = ToolsSettings()
     agents: AgentsSettings = AgentsSettings()
+    memory: MemorySettings = MemorySettings()
     agent_http: AgentHttpSettings = AgentHttpSettings()
     channels: ChannelsSettings = ChannelsSettings()
     events: EventsSettings = EventsSettings()

@@ -10,7 +10,7 @@ from typing import Any
 from starlette.routing import BaseRoute
 
 from carrel import __version__, exchanges, memory, modes, monitoring, outbox, work
-from carrel.delivery import Connection, Live, Turns
+from carrel.delivery import Connection, Live, Recollection, Turns
 from carrel.exchanges import Exchanges
 from carrel.kernel import Chance, Clock, SystemClock
 from carrel.kernel.settings import SettingRow, Settings
@@ -109,7 +109,13 @@ class Assembly:
         self._mcp = McpEndpoint(house, self.wrong_tokens)
         self._telegram = Telegram(db, wire, settings.channels.telegram, house.rules)
         turns = Turns(
-            db, connections, house.tool_services, house.live, house.watch, lambda: self.dispatcher.lend_slot()
+            db,
+            connections,
+            house.tool_services,
+            house.live,
+            house.watch,
+            lambda: self.dispatcher.lend_slot(),
+            Recollection(db, settings.memory).gather,
         )
         self.dispatcher = Dispatcher(db, turns.take, settings, worker)
         self.app = build_app(

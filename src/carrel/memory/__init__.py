@@ -7,11 +7,11 @@ from carrel.memory.keeping import change, forget, in_chain, keep, promote, requi
 from carrel.memory.model import Memory, MemoryChange, MemoryShape, MemoryType, NewMemory, Reader, memory_shape
 from carrel.memory.observers import observe_sessions
 from carrel.memory.recall import FoundShape, Recalled, fact_lines, found_shape, recall
-from carrel.memory.scopes import GLOBAL_SCOPE, Scope, scope_chain
+from carrel.memory.scopes import GLOBAL_SCOPE, OWN_SCOPE, Scope, scope_chain
 from carrel.memory.store import has_memories, memories_listed, memory_by_id
 
 __all__ = [
-    "GLOBAL_SCOPE", "FoundShape", "Memory", "MemoryChange", "MemoryShape", "MemoryType", "NewMemory", "Reader",
+    "GLOBAL_SCOPE", "OWN_SCOPE", "FoundShape", "Memory", "MemoryChange", "MemoryShape", "MemoryType", "NewMemory", "Reader",
     "Recalled", "Scope", "change", "fact_lines", "forget", "found_shape", "has_memories", "in_chain", "keep",
     "memories_listed", "memory_by_id", "memory_shape", "observe_sessions", "promote", "recall",
     "require_own", "scope_chain",

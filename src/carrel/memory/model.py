@@ -19,7 +19,8 @@ from carrel.kernel.limits import (
 from carrel.memory.scopes import GLOBAL_SCOPE, Scope, ScopeKind
 
 MemoryType = Literal["decision", "constraint", "failure", "fix", "preference", "fact", "task_state", "result"]
-_WORD = re.compile(r"\w{2,}")
+# Shorter ones are in almost every sentence, unless they have a digit.
+_WORD = re.compile(r"\w*\d\w*|\w{3,}")
 # How sure a person's or an agent's own words are; what rules extract is less so.
 STATED = 0.9
 

@@ -86,7 +86,9 @@ def _ranked(
 
 
 def _scored(memory: Memory, words: tuple[str, ...], now: int) -> Recalled:
-    shared = sorted(set(words) & set(words_of(f"{memory.title} {memory.content} {' '.join(memory.tags)}")))
+    own = set(words_of(f"{memory.title} {memory.content} {' '.join(memory.tags)}"))
+    # In the order of the question's words: the longest first.
+    shared = [word for word in words if word in own]
     days = max(0, now - memory.updated_at) / MS_PER_DAY
     lexical = len(shared) / len(words) if words else 0.2
     recency = max(0.0, 1 - days / _RECENT_DAYS)

@@ -16,6 +16,8 @@ _CHANNEL = r"[a-z0-9][a-z0-9_-]{0,31}"
 # What follows the channel of a lane that is not a chat may itself contain colons: two ids of 128 characters each.
 _CONVERSATION = r"[A-Za-z0-9_.@:-]{1,300}"
 _ID = Grammar.CLIENT_ID
+# The grammar of scopes that are written to directly, for descriptions of what is accepted.
+OWN_SCOPE = f"(?:task:{_ID}|goal:{_CHANNEL}:{_CONVERSATION}:{_ID}|session:{_CHANNEL}:{_CONVERSATION})"
 _FORMS: dict[ScopeKind, re.Pattern[str]] = {
     "global": re.compile("global"),
     "task": re.compile(f"task:(?P<task>{_ID})"),

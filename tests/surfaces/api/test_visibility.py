@@ -365,7 +365,12 @@ async def test_a_session_shows_what_it_may_read_and_what_was_refused(world: Worl
         shown = (await run.get("/api/sessions/current/access")).json()
         assert refused(await run.get(f"/api/sessions/{MAIN}/access"))[:2] == (404, "not_found")
     (blocked,) = shown.pop("blocked")
-    assert shown == {"chain": [], "spaceIds": ["*"], "visibility": {"mode": "tree", "keys": [TASK]}}
+    task = TASK.removeprefix("agent:main:")
+    assert shown == {
+        "chain": [task, f"session:{task}", "global"],
+        "spaceIds": ["*"],
+        "visibility": {"mode": "tree", "keys": [TASK]},
+    }
     assert (blocked["kind"], blocked["count"]) == ("sessions_send", 2)
     assert "tools.sessions.visibility is tree" in blocked["rule"]
     assert blocked["lastAt"].endswith("Z")

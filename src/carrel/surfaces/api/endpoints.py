@@ -11,6 +11,7 @@ from carrel.surfaces.api import (  # noqa: F401
     changes,
     chat,
     health,
+    memory,
     metrics,
     notifications,
     openapi,

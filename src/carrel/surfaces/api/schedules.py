@@ -4,8 +4,8 @@ from typing import Annotated
 
 from msgspec import UNSET, Meta, UnsetType, structs
 
-from carrel.kernel import PEOPLE, Access, Code, Refusal, invalid, not_found
-from carrel.kernel.limits import CLIENT_ID_CHARS_MAX, CRON_CHARS_MAX, SESSION_REFERENCE_CHARS_MAX, TIMEZONE_CHARS_MAX
+from carrel.kernel import PEOPLE, Access, invalid, not_found
+from carrel.kernel.limits import CLIENT_ID_CHARS_MAX, CRON_CHARS_MAX, TIMEZONE_CHARS_MAX
 from carrel.modes import (
     NewSchedule,
     Schedule,
@@ -25,12 +25,8 @@ from carrel.storage import Tx
 from carrel.surfaces.api.cursors import clamp, cut, read_cursor
 from carrel.surfaces.api.endpoint import Call, In, NoQuery, Out, endpoint
 from carrel.surfaces.api.fields import Cursor, Executions, Text
-from carrel.surfaces.http.described import REFERENCE_SCHEMA
+from carrel.surfaces.api.session_ids import SessionId, refused_by_name, required
 
-# An empty one is refused as missing.
-Reference = Annotated[
-    str, Meta(max_length=SESSION_REFERENCE_CHARS_MAX, extra_json_schema={**REFERENCE_SCHEMA, "minLength": 1})
-]
 CronText = Annotated[str, Meta(min_length=1, max_length=CRON_CHARS_MAX)]
 Timezone = Annotated[str, Meta(min_length=1, max_length=TIMEZONE_CHARS_MAX)]
 
@@ -41,7 +37,7 @@ class ScheduleBody(In, frozen=True, kw_only=True):
     type: ScheduleType
     target_id: Annotated[str, Meta(max_length=CLIENT_ID_CHARS_MAX)] | None = None
     message: Text | None = None
-    session_id: Reference | None = None
+    session_id: SessionId | None = None
     cron: CronText
     timezone: Timezone = "UTC"
     isolated: bool = False
@@ -52,7 +48,7 @@ class ScheduleBody(In, frozen=True, kw_only=True):
 class SchedulePatch(In, frozen=True, kw_only=True):
     """Changes of a schedule; fields left out stay as they are. A session that is named must be the schedule's own."""
 
-    session_id: Reference | None = None
+    session_id: SessionId | None = None
     message: Text | UnsetType = UNSET
     cron: CronText | UnsetType = UNSET
     timezone: Timezone | UnsetType = UNSET
@@ -64,7 +60,7 @@ class SchedulePatch(In, frozen=True, kw_only=True):
 class SchedulesQuery(In, frozen=True, kw_only=True):
     """Which session's schedules, and which page."""
 
-    session_id: Reference | None = None
+    session_id: SessionId | None = None
     limit: int | None = None
     cursor: Cursor | None = None
 
@@ -72,7 +68,7 @@ class SchedulesQuery(In, frozen=True, kw_only=True):
 class OfSession(In, frozen=True, kw_only=True):
     """The session that the schedule must belong to, if one is named."""
 
-    session_id: Reference | None = None
+    session_id: SessionId | None = None
 
 
 class ScheduleList(Out, frozen=True, kw_only=True):
@@ -100,7 +96,7 @@ async def list_schedules(call: Call[None, SchedulesQuery]) -> ScheduleList:
     """List the schedules of a session, oldest first."""
     limit = clamp(call.query.limit)
     position = read_cursor(call.query.cursor, tuple[str])
-    reference = _required(call.query.session_id)
+    reference = required(call.query.session_id)
 
     def work(tx: Tx, access: Access) -> ScheduleList:
         key = _session(tx, access, reference)
@@ -115,7 +111,7 @@ async def list_schedules(call: Call[None, SchedulesQuery]) -> ScheduleList:
 async def create_schedule(call: Call[ScheduleBody, NoQuery]) -> OneSchedule:
     """Schedule a message to a session by a cron expression."""
     body = call.body
-    reference = _required(body.session_id)
+    reference = required(body.session_id)
     if body.type == "message" and body.target_id is not None:
         raise invalid("targetId", "A schedule of type message has no target; leave targetId out.")
 
@@ -183,21 +179,10 @@ async def run_schedule(call: Call[None, OfSession]) -> FiredSchedule:
     return await call.write(work)
 
 
-def _required(reference: str | None) -> str:
-    if not reference:
-        raise Refusal(Code.SESSION_REQUIRED, "Name a session: send sessionId.", field="sessionId")
-    return reference
-
-
 def _session(tx: Tx, access: Access, reference: str) -> str:
     """Return the key of the session that is meant; `current` is that of the agent or run whose token is used."""
-    try:
+    with refused_by_name():
         return str(find_session(tx, access, reference).key)
-    except Refusal as refusal:
-        # What the rooms below call a session key is the field `sessionId` here.
-        if refusal.field == "sessionKey":
-            refusal.field = "sessionId"
-        raise
 
 
 def _found(tx: Tx, access: Access, schedule_id: str, reference: str | None) -> Schedule:

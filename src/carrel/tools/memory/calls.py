@@ -34,7 +34,7 @@ from carrel.memory import (
     require_own,
 )
 from carrel.storage import Tx
-from carrel.tools.memory.readers import reader_of
+from carrel.tools.memory.readers import memory_reader
 from carrel.tools.model import Caller, Params, Result, Tool
 from carrel.tools.tasks.shapes import first_that_fit
 
@@ -116,7 +116,7 @@ class PromotedResult(Shape, frozen=True, kw_only=True):
 
 
 def _search(tx: Tx, caller: Caller, params: SearchMemory) -> Result:
-    reader = reader_of(caller)
+    reader = memory_reader(caller)
     found = recall(tx, caller.access, reader, params.query, items_max=params.limit, only_matching=True)
     best = sorted(found, key=lambda one: -one.score)
     items = [structs.replace(item, content=clip(item.content, MEMORY_CONTENT_SHOWN_CHARS_MAX))
@@ -126,12 +126,12 @@ def _search(tx: Tx, caller: Caller, params: SearchMemory) -> Result:
 
 
 def _read(tx: Tx, caller: Caller, params: OneMemory) -> Result:
-    memory = in_chain(tx, caller.access, reader_of(caller), params.id)
+    memory = in_chain(tx, caller.access, memory_reader(caller), params.id)
     return _result(MemoryResult(item=memory_shape(memory)))
 
 
 def _add(tx: Tx, caller: Caller, params: AddMemory) -> Result:
-    reader, run = reader_of(caller), caller.run
+    reader, run = memory_reader(caller), caller.run
     scope = reader.scope_for(params.type) if params.scope is None else reader.named(params.scope)
     new = NewMemory(
         type=params.type,
@@ -146,7 +146,7 @@ def _add(tx: Tx, caller: Caller, params: AddMemory) -> Result:
 
 
 def _update(tx: Tx, caller: Caller, params: UpdateMemory) -> Result:
-    memory = in_chain(tx, caller.access, reader_of(caller), params.id, hold=True)
+    memory = in_chain(tx, caller.access, memory_reader(caller), params.id, hold=True)
     wanted = {name: value for name in ("content", "type", "title", "tags") if (value := getattr(params, name))
               is not None}  # fmt: skip
     changed = change(tx, caller.access, memory, MemoryChange(**wanted))
@@ -154,14 +154,14 @@ def _update(tx: Tx, caller: Caller, params: UpdateMemory) -> Result:
 
 
 def _forget(tx: Tx, caller: Caller, params: OneMemory) -> Result:
-    memory = in_chain(tx, caller.access, reader_of(caller), params.id, hold=True)
+    memory = in_chain(tx, caller.access, memory_reader(caller), params.id, hold=True)
     require_own(memory)
     forget(tx, caller.access, memory)
     return _result(ForgottenResult(forgotten=memory.id))
 
 
 def _promote(tx: Tx, caller: Caller, params: PromoteMemory) -> Result:
-    memory = in_chain(tx, caller.access, reader_of(caller), params.id)
+    memory = in_chain(tx, caller.access, memory_reader(caller), params.id)
     item = memory_shape(promote(tx, caller.access, memory, params.reason))
     return _result(PromotedResult(item=item, promoted_from=memory.id))
 

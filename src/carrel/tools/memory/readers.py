@@ -12,7 +12,7 @@ from carrel.tools.model import Caller
 from carrel.work import readable_task
 
 
-def reader_of(caller: Caller) -> Reader:
+def memory_reader(caller: Caller) -> Reader:
     """Return the reader that the caller of a tool is: the chain of its session, and of its run's task."""
     return _reader(caller.key, None if caller.run is None else caller.run.task_id)
 

@@ -1,0 +1,265 @@
+"""Memory: the kept facts of sessions, tasks and the whole account. The rooms below decide whose a caller may read."""
+
+from typing import Annotated
+
+from msgspec import UNSET, Meta, UnsetType, structs
+
+from carrel.delivery import MemoryRead, reads_of_memory
+from carrel.kernel import PEOPLE, Access, not_found
+from carrel.kernel.limits import (
+    CLIENT_ID_CHARS_MAX,
+    MEMORY_CONTENT_CHARS_MAX,
+    MEMORY_FOUND_DEFAULT,
+    MEMORY_FOUND_MAX,
+    MEMORY_QUERY_CHARS_MAX,
+    MEMORY_REASON_CHARS_MAX,
+    MEMORY_TAG_CHARS_MAX,
+    MEMORY_TAGS_MAX,
+    MEMORY_TITLE_CHARS_MAX,
+)
+from carrel.memory import (
+    OWN_SCOPE,
+    FoundShape,
+    MemoryChange,
+    MemoryShape,
+    MemoryType,
+    NewMemory,
+    Reader,
+    change,
+    forget,
+    found_shape,
+    keep,
+    memories_listed,
+    memory_shape,
+    promote,
+    recall,
+)
+from carrel.storage import LongTx, Tx
+from carrel.surfaces.api.cursors import clamp, cut, read_cursor, read_moment
+from carrel.surfaces.api.endpoint import Call, In, NoQuery, Out, endpoint
+from carrel.surfaces.api.fields import Cursor, Moment, Slug
+from carrel.surfaces.api.session_ids import SessionId, refused_by_name, required
+from carrel.surfaces.http.described import NO_NUL, SOME_TEXT
+from carrel.tools import reader_named, reader_within, visible_memory
+
+Name = Annotated[str, Meta(min_length=1, max_length=CLIENT_ID_CHARS_MAX)]
+# The room below checks all of these, with codes and sentences of its own; the document says what it accepts.
+ScopeText = Annotated[str, Meta(extra_json_schema={"pattern": f"^(?:global|{OWN_SCOPE})$"})]
+OwnScope = Annotated[str, Meta(extra_json_schema={"pattern": f"^{OWN_SCOPE}$"})]
+_TAG = {"type": "string", "pattern": NO_NUL, "maxLength": MEMORY_TAG_CHARS_MAX}
+Content = Annotated[str, Meta(extra_json_schema={"pattern": SOME_TEXT, "maxLength": MEMORY_CONTENT_CHARS_MAX})]
+Title = Annotated[str, Meta(extra_json_schema={"maxLength": MEMORY_TITLE_CHARS_MAX})]
+Tags = Annotated[tuple[str, ...], Meta(extra_json_schema={"maxItems": MEMORY_TAGS_MAX, "items": _TAG})]
+Reason = Annotated[str, Meta(extra_json_schema={"pattern": SOME_TEXT, "maxLength": MEMORY_REASON_CHARS_MAX})]
+Words = Annotated[str, Meta(min_length=1, max_length=MEMORY_QUERY_CHARS_MAX)]
+
+
+class ChainQuery(In, frozen=True, kw_only=True):
+    """Whose memory: that of a session, and of a task that it works on."""
+
+    session_id: SessionId | None = None
+    goal_id: Name | None = None
+    task_id: Name | None = None
+
+
+class MemoryQuery(ChainQuery, frozen=True, kw_only=True):
+    """Which memories: those of one scope, or of a chain; `agentId` says whose session a scope means."""
+
+    scope: ScopeText | None = None
+    agent_id: Slug | None = None
+    type: MemoryType | None = None
+    limit: int | None = None
+    cursor: Cursor | None = None
+
+
+class SearchQuery(ChainQuery, frozen=True, kw_only=True):
+    """What to look for, and in whose memory."""
+
+    q: Words
+    limit: int | None = None
+
+
+class MemoryBody(In, frozen=True, kw_only=True):
+    """A memory to keep. `agentId` says whose session the scope means, `supersedes` which memory this one replaces."""
+
+    scope: OwnScope
+    type: MemoryType
+    content: Content
+    title: Title = ""
+    tags: Tags = ()
+    agent_id: Slug | None = None
+    expires_at: Moment | None = None
+    supersedes: Name | None = None
+
+
+class MemoryPatch(In, frozen=True, kw_only=True):
+    """Changes of a memory; fields left out stay as they are, and `expiresAt: null` keeps it for good."""
+
+    type: MemoryType | UnsetType = UNSET
+    content: Content | UnsetType = UNSET
+    title: Title | UnsetType = UNSET
+    tags: Tags | UnsetType = UNSET
+    expires_at: Moment | UnsetType | None = UNSET
+
+
+class PromoteBody(In, frozen=True, kw_only=True):
+    """Why every session should know a memory."""
+
+    reason: Reason
+
+
+class MemoryList(Out, frozen=True, kw_only=True):
+    """The scopes that were read, narrowest first, whose they are, and a page of their memories, newest first."""
+
+    chain: list[str]
+    agent_id: str | None
+    items: list[MemoryShape]
+    next_cursor: str | None
+
+
+class FoundMemories(Out, frozen=True, kw_only=True):
+    """The scopes that were searched, and what was found there, best first."""
+
+    chain: list[str]
+    items: list[FoundShape]
+
+
+class OneMemory(Out, frozen=True, kw_only=True):
+    """One memory."""
+
+    item: MemoryShape
+
+
+class PromotedMemory(Out, frozen=True, kw_only=True):
+    """The memory that every session knows, and the one it was made from."""
+
+    item: MemoryShape
+    promoted_from: str
+
+
+class MemoryReads(Out, frozen=True, kw_only=True):
+    """The newest runs that were shown a memory."""
+
+    reads: list[MemoryRead]
+
+
+@endpoint("GET", "/api/memory", answers={200: MemoryList}, query=MemoryQuery)
+async def list_memory(call: Call[None, MemoryQuery]) -> MemoryList:
+    """List the memories of a scope, or of a session with its task, newest first."""
+    query, limit = call.query, clamp(call.query.limit)
+    position = read_cursor(query.cursor, tuple[str])
+
+    def work(tx: Tx, access: Access) -> MemoryList:
+        reader = (
+            _chain(tx, access, query) if query.scope is None else reader_within(tx, access, query.scope, query.agent_id)
+        )
+        before = position[0] if position else None
+        found = memories_listed(tx, access, reader.places(), kind=query.type, before=before, limit=limit + 1)
+        page, following = cut(found, limit, lambda memory: (memory.id,))
+        return MemoryList(
+            chain=[str(scope) for scope in reader.chain],
+            agent_id=reader.agent_id or None,
+            items=[memory_shape(memory) for memory in page],
+            next_cursor=following,
+        )
+
+    return await call.read(work)
+
+
+@endpoint("GET", "/api/memory/search", answers={200: FoundMemories}, query=SearchQuery)
+async def search_memory(call: Call[None, SearchQuery]) -> FoundMemories:
+    """Find the memories of a session and its task by words, best first."""
+    query, limit = call.query, clamp(call.query.limit, MEMORY_FOUND_DEFAULT, MEMORY_FOUND_MAX)
+
+    def work(tx: LongTx, access: Access) -> FoundMemories:
+        reader = _chain(tx, access, query)
+        found = recall(tx, access, reader, query.q, items_max=limit, only_matching=True)
+        best = sorted(found, key=lambda one: -one.score)
+        return FoundMemories(chain=[str(scope) for scope in reader.chain], items=[found_shape(one) for one in best])
+
+    return await call.long_read(work)
+
+
+@endpoint("POST", "/api/memory", answers={201: OneMemory}, who=PEOPLE, body=MemoryBody, creates=True, tool="memory_add")
+async def keep_memory(call: Call[MemoryBody, NoQuery]) -> OneMemory:
+    """Keep a memory in a session or a task; `global` is reached by promoting one."""
+    body = call.body
+    new = NewMemory(
+        type=body.type,
+        content=body.content,
+        title=body.title,
+        tags=body.tags,
+        expires_at=None if body.expires_at is None else read_moment("expiresAt", body.expires_at),
+        supersedes=body.supersedes,
+    )
+
+    def work(tx: Tx, access: Access) -> OneMemory:
+        reader = reader_within(tx, access, body.scope, body.agent_id)
+        memory = keep(tx, access, reader.chain[0], reader.agent_id, new)
+        return call.promise(tx, OneMemory(item=memory_shape(memory)))
+
+    return await call.write(work)
+
+
+@endpoint("PATCH", "/api/memory/{id}", answers={200: OneMemory}, who=PEOPLE, body=MemoryPatch, tool="memory_update")
+async def patch_memory(call: Call[MemoryPatch, NoQuery]) -> OneMemory:
+    """Change a memory that is not global."""
+    changes = structs.asdict(call.body)
+    if isinstance(call.body.expires_at, str):
+        changes["expires_at"] = read_moment("expiresAt", call.body.expires_at)
+
+    def work(tx: Tx, access: Access) -> OneMemory:
+        memory = visible_memory(tx, access, call.path("id"), hold=True)
+        return OneMemory(item=memory_shape(change(tx, access, memory, MemoryChange(**changes))))
+
+    return await call.write(work)
+
+
+@endpoint("DELETE", "/api/memory/{id}", answers={204: None}, who=PEOPLE, tool="memory_forget")
+async def forget_memory(call: Call[None, NoQuery]) -> None:
+    """Forget a memory, global ones included."""
+
+    def work(tx: Tx, access: Access) -> None:
+        forget(tx, access, visible_memory(tx, access, call.path("id"), hold=True))
+
+    await call.write(work)
+
+
+@endpoint(
+    "POST", "/api/memory/{id}/promote", answers={201: PromotedMemory}, who=PEOPLE, body=PromoteBody, creates=True,
+    tool="memory_promote",
+)  # fmt: skip
+async def promote_memory(call: Call[PromoteBody, NoQuery]) -> PromotedMemory:
+    """Let every session of the account know a memory."""
+
+    def work(tx: Tx, access: Access) -> PromotedMemory:
+        memory = visible_memory(tx, access, call.path("id"))
+        item = memory_shape(promote(tx, access, memory, call.body.reason))
+        return call.promise(tx, PromotedMemory(item=item, promoted_from=memory.id))
+
+    return await call.write(work)
+
+
+@endpoint("GET", "/api/memory/{id}/reads", answers={200: MemoryReads})
+async def list_reads(call: Call[None, NoQuery]) -> MemoryReads:
+    """List the newest runs that were shown a memory, of sessions that the caller may see."""
+
+    def work(tx: Tx, access: Access) -> MemoryReads:
+        memory = visible_memory(tx, access, call.path("id"))
+        return MemoryReads(reads=reads_of_memory(tx, access, memory.id))
+
+    return await call.read(work)
+
+
+def _reader(tx: Tx, access: Access, query: MemoryQuery) -> Reader:
+    if query.scope is None:
+        return _chain(tx, access, query)
+    return reader_within(tx, access, query.scope, query.agent_id)
+
+
+def _chain(tx: Tx, access: Access, query: ChainQuery) -> Reader:
+    session = required(query.session_id)
+    if query.goal_id is not None:
+        raise not_found("goal")
+    with refused_by_name():
+        return reader_named(tx, access, session, query.task_id)
