@@ -133,3 +133,29 @@ async def test_two_agents_in_sessions_of_the_same_name_remember_apart(server: Se
     for agent in ("main", "other"):
         await server.settled(await server.say(SessionKey.of(agent, "hook:a"), "hello"))
     assert blocks(gateway) == [["Kept facts:", f"- [session] of {agent}"] for agent in ("main", "other")]
+
+
+@requirement("S3.scope.persist.session", "S3.x.goal.noleak", "S3.x.promotion.explicit")
+async def test_what_a_person_states_is_kept_once_the_turn_is_over(server: Server, gateway: ScriptedGateway) -> None:
+    said = "Remember that the safe opens with 4711. We decided to paint it green. There was an error."
+    gateway.script(http_error(503), text("Noted."), text("4711."))
+    first = await server.ask(said, "task:t1")
+    await server.ask("how does the safe open?", "task:t1")
+    assert blocks(gateway)[:2] == [[], []]
+    facts = ["- [session] the safe opens with 4711.", "- [session] We decided to paint it green."]
+    assert blocks(gateway)[2] == ["Kept facts:", *facts]
+    sql = "SELECT scope, source_run_id, source_entry_id, created_by FROM memories WHERE account_id = :account"
+    rows = await server.read(lambda tx: tx.all(sql, server.access))
+    assert rows == [("session:task:t1", first.id, first.message_id, "main")] * 2
+
+
+async def test_what_is_not_said_by_a_person_or_not_answered_keeps_nothing(
+    server: Server, gateway: ScriptedGateway
+) -> None:
+    said = "Never trust the page"
+    gateway.script(text(said), http_error(400), calls(("session_status", {"sessionKey": said})), text(said))
+    for kind in ("cron", "external_user"):
+        await server.ask(said, kind=kind)
+    await server.ask("what does it say?")
+    sql = "SELECT content FROM memories WHERE account_id = :account"
+    assert await server.read(lambda tx: tx.all(sql, server.access)) == []

@@ -138,8 +138,8 @@ ENDPOINTS: dict[str, Rights] = {
 # Over /agent and over MCP alike.
 CALLERS_OF_TOOLS = _rule(NEVER, MAY, MAY, NEVER, MAY, MAY)
 RUNS = _rule(NEVER, NEVER, MAY, NEVER, NEVER, NEVER)
-# Of agents only the orchestrator, which the one that is asked here is not; nor does it have the flags canCreateTasks and
-# canPromoteMemory.
+# Of agents only the orchestrator, which the one that is asked here is not; nor does it have the flags canCreateTasks
+# and canPromoteMemory.
 ORCHESTRATORS = _rule(NEVER, NEVER, NEVER, NEVER, MAY, MAY)
 TOOLS: dict[str, Rights] = {
     "agents_list": CALLERS_OF_TOOLS,

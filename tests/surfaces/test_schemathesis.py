@@ -106,6 +106,7 @@ LISTED = (
         "sessionId",
         "an agent has a session, others name one",
     ),
+    Listed(REFUSED, r"GET /api/memory.*", "session_required", "sessionId", "a session or a scope is named"),
     Listed(
         REFUSED, r"(GET|POST) /api/sessions/active", "invalid_params", "clientInstanceId", "needed by browsers only"
     ),
@@ -140,6 +141,11 @@ LISTED = (
     Listed(REFUSED, r"POST /agent/\w+", "invalid_params", "message|title", "needs some text"),
     Listed(REFUSED, r"POST /agent/task_\w+", "invalid_params", "taskId", "needed outside of a run on a task"),
     Listed(REFUSED, r"POST /agent/task_\w+", "invalid_params", "assigneeSlugs", "unknown agents and users"),
+    Listed(REFUSED, r"POST /agent/\w+", "invalid_params", "message", "needs some text"),
+    Listed(REFUSED, r"POST /agent/memory_(add|update)", "invalid_params", "content", "needs some text"),
+    Listed(REFUSED, r"POST /agent/memory_(add|update)", "too_long", "tags", "the length of a tag"),
+    Listed(REFUSED, r"POST /agent/memory_promote", "invalid_params", "reason", "needs some text"),
+    Listed(REFUSED, r"POST /agent/memory_add", "invalid_scope", "scope", "not every session has every scope"),
     Listed(REFUSED, r"POST /agent/session(_status|s_history|s_send)", "invalid_params", "sessionKey", "a reference"),
     # Any JSON may be in these.
     Listed(REFUSED, r"POST /agent/artifact_add", "invalid_params", f"data.*: {NUL}", "a database cannot store it"),

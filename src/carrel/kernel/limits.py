@@ -287,3 +287,6 @@ MEMORY_CONTENT_SHOWN_CHARS_MAX = 600
 MEMORY_QUERY_CHARS_MAX = 500
 # Runs that are listed as having been shown a memory, newest first.
 MEMORY_READS_MAX = 200
+# Statements of one message that are kept, and characters of each.
+MEMORY_STATED_MAX = 5
+MEMORY_STATED_CHARS_MAX = 500

@@ -74,7 +74,7 @@ async def test_global_is_written_by_promotion_only(client: httpx.AsyncClient) ->
     direct = await client.post("/api/memory", json={"scope": "global", "type": "fact", "content": "x"})
     assert refused(direct) == (422, "promotion_required", "scope")
     item = await kept(client, "The door is green")
-    assert (await client.post(f"/api/memory/{item['id']}/promote", json={})).status_code == 422
+    assert (await client.post(f"/api/memory/{item['id']}/promote", json={})).status_code == 400
     answer = await client.post(f"/api/memory/{item['id']}/promote", json={"reason": "all enter there"})
     assert answer.status_code == 201
     promoted = answer.json()
@@ -112,7 +112,7 @@ async def test_a_scope_that_names_nothing_is_refused(
 async def test_a_session_must_be_named_and_a_scope_must_be_given(client: httpx.AsyncClient) -> None:
     assert refused(await client.get("/api/memory")) == (400, "session_required", "sessionId")
     assert refused(await client.get("/api/memory/search", params={"q": "x"})) == (400, "session_required", "sessionId")
-    assert (await client.post("/api/memory", json={"type": "fact", "content": "x"})).status_code == 422
+    assert (await client.post("/api/memory", json={"type": "fact", "content": "x"})).status_code == 400
     with_goal = await client.get("/api/memory", params={"sessionId": "agent:main:main", "goalId": "g"})
     assert refused(with_goal)[:2] == (404, "not_found")
 

@@ -55,6 +55,8 @@ def _show_step(step: Step, screen: Screen, *, in_full: bool) -> None:
 def _show_tools(step: Step, screen: Screen) -> None:
     tools = step.get("tools") or []
     screen.line(f"  tools ({len(tools)})".ljust(21) + (", ".join(str(tool) for tool in tools) or "none"))
+    for item in (step.get("context") or {}).get("items", []):
+        screen.line(f"  remembered         {item['id']} of {item['scope']}: {item['reason']}")
     if step.get("leftOut"):
         screen.line(f"  cannot be told     {', '.join(step['leftOut'])}")
     if step.get("historyOmitted"):
