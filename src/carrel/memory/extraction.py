@@ -12,15 +12,16 @@ from carrel.memory.model import MemoryType, NewMemory
 _CONFIDENCE = 0.7
 _FENCED = re.compile(r"^```.*?(?:^```|\Z)", re.MULTILINE | re.DOTALL)
 _SENTENCES = re.compile(r"(?<=[.!?])\s+|\n+")
+_ASKED = r"(?:please )?(?:remember|keep in mind)"
 _FORMS: tuple[tuple[MemoryType, re.Pattern[str]], ...] = tuple(
     (kind, re.compile(form, re.IGNORECASE))
     for kind, form in (
-        ("preference", r"(?:please )?(?:remember|keep in mind)(?: that|:)? (?P<said>i (?:prefer|like|dislike|want|hate)\b.+)"),
-        ("fact", r"(?:please )?(?:remember|keep in mind)(?: that|:) (?P<said>.+)"),
+        ("preference", rf"{_ASKED}(?: that|:)? (?P<said>i (?:prefer|like|dislike|want|hate)\b.+)"),
+        ("fact", rf"{_ASKED}(?: that|:) (?P<said>.+)"),
         ("decision", r"(?P<said>we(?: have|'ve)? (?:decided|agreed) .+)"),
         ("constraint", r"(?P<said>(?:please )?(?:always|never) \w+ .+|(?:you|we|it|they) must .+)"),
     )
-)  # fmt: skip
+)
 
 
 def stated_in(text: str) -> list[NewMemory]:
