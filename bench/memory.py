@@ -17,7 +17,7 @@ from carrel.storage import Tx
 NAME = "memory"
 FEW, MANY = 100, 100_000
 REPEATS = 5
-RECALLS = 200
+RECALLS = 100
 BATCH = 1_000
 WORDS = 2_000
 ITEMS_MAX = 12
@@ -76,4 +76,5 @@ async def _recalls(made: BenchEngine, access: Access, seed: int) -> float:
 
 
 def _question(chance: random.Random) -> str:
-    return " ".join(f"word{chance.randrange(WORDS)}" for _ in range(8))
+    """Eight words, some of which are in many texts and most of which are in few, as in a language."""
+    return " ".join(f"word{int(WORDS * chance.random() ** 3)}" for _ in range(8))

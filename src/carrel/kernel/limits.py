@@ -276,8 +276,8 @@ MEMORY_WORDS_MAX = 400
 MEMORY_QUERY_WORDS_MAX = 16
 MEMORY_WORD_CHARS_MAX = 40
 # Memories of one scope that are looked at for one word, and for being new.
-MEMORY_MATCHES_MAX = 40
-MEMORY_NEWEST_MAX = 40
+MEMORY_MATCHES_MAX = 20
+MEMORY_NEWEST_MAX = 24
 # Recalled of each scope that has any, whatever the others have.
 MEMORY_RESERVED_PER_SCOPE = 2
 # Returned by a search, and characters of each that a tool shows there.

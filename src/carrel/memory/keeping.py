@@ -6,7 +6,17 @@ from carrel.journal import About, about_lane, append_event, json_text
 from carrel.kernel import METRICS, Access, Code, Refusal, invalid, not_found
 from carrel.kernel.limits import MEMORY_REASON_CHARS_MAX, MEMORY_TAGS_MAX
 from carrel.memory import store
-from carrel.memory.model import Memory, MemoryChange, NewMemory, Reader, check, fingerprint, place_of, words_of
+from carrel.memory.model import (
+    Memory,
+    MemoryChange,
+    NewMemory,
+    Reader,
+    check,
+    fingerprint,
+    place_of,
+    searched_text,
+    words_of,
+)
 from carrel.memory.scopes import GLOBAL_SCOPE, Scope
 from carrel.storage import Tx
 
@@ -86,7 +96,7 @@ def _title(content: str) -> str:
 
 
 def _index(tx: Tx, access: Access, memory: Memory) -> None:
-    store.put_words(tx, access, memory, words_of(f"{memory.title} {' '.join(memory.tags)} {memory.content}"))
+    store.put_words(tx, access, memory, words_of(searched_text(memory)))
 
 
 def in_chain(tx: Tx, access: Access, reader: Reader, memory_id: str, *, hold: bool = False) -> Memory:

@@ -171,6 +171,11 @@ def fingerprint(kind: str, content: str) -> str:
     return sha256(f"{kind}|{' '.join(content.lower().split())}".encode()).hexdigest()[:24]
 
 
+def searched_text(memory: Memory) -> str:
+    """Return the text whose words a memory is found by."""
+    return f"{memory.title} {' '.join(memory.tags)} {memory.content}"
+
+
 def words_of(text: str, limit: int = MEMORY_WORDS_MAX) -> tuple[str, ...]:
     """Return the words that a text is found by, each once, in order, at most `limit`."""
     found: dict[str, None] = {}

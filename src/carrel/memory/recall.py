@@ -7,7 +7,7 @@ from msgspec import Struct, structs
 from carrel.kernel import METRICS, MS_PER_DAY, Access, clip, one_line
 from carrel.kernel.limits import MEMORY_MATCHES_MAX, MEMORY_NEWEST_MAX, MEMORY_RESERVED_PER_SCOPE
 from carrel.memory import store
-from carrel.memory.model import Memory, MemoryShape, Reader, memory_shape, query_words, words_of
+from carrel.memory.model import Memory, MemoryShape, Reader, memory_shape, query_words, searched_text, words_of
 from carrel.storage import Tx
 
 _RECENT_DAYS = 30
@@ -73,26 +73,29 @@ def _ranked(
     tx: Tx, access: Access, place: tuple[str, str], words: tuple[str, ...], only_matching: bool
 ) -> list[Recalled]:  # fmt: skip
     """The candidates of one scope, best first: those that share a word with the question, and the newest."""
+    shared: dict[str, list[str]] = {}
+    for word in words:
+        for name in store.matching(tx, access, *place, word, limit=MEMORY_MATCHES_MAX):
+            shared.setdefault(name, []).append(word)
     newest = [] if only_matching else store.newest_in(tx, access, *place, limit=MEMORY_NEWEST_MAX)
-    candidates = {memory.id: memory for memory in newest}
-    matches = Counter(
-        name for word in words for name in store.matching(tx, access, *place, word, limit=MEMORY_MATCHES_MAX)
-    )
+    for memory in newest:
+        # One that was renewed may be older than the matches that were looked up.
+        own = set(words_of(searched_text(memory)))
+        shared[memory.id] = [word for word in words if word in own]
     # The best matches only: a scope may be full of memories that share one word with the question.
-    named = [name for name, _ in matches.most_common(MEMORY_MATCHES_MAX) if name not in candidates]
-    candidates |= {memory.id: memory for memory in store.memories_named(tx, access, named)}
-    scored = [_scored(memory, words, tx.now) for memory in candidates.values()]
+    seen = {memory.id for memory in newest}
+    named = sorted((name for name in shared if name not in seen), key=lambda name: -len(shared[name]))
+    matching = store.memories_named(tx, access, named[:MEMORY_MATCHES_MAX])
+    scored = [_scored(memory, shared[memory.id], len(words), tx.now) for memory in (*newest, *matching)]
     return sorted(scored, key=lambda one: (-one.score, one.memory.id))
 
 
-def _scored(memory: Memory, words: tuple[str, ...], now: int) -> Recalled:
-    own = set(words_of(f"{memory.title} {memory.content} {' '.join(memory.tags)}"))
-    # In the order of the question's words: the longest first.
-    shared = [word for word in words if word in own]
+def _scored(memory: Memory, shared: list[str], asked: int, now: int) -> Recalled:
     days = max(0, now - memory.updated_at) / MS_PER_DAY
-    lexical = len(shared) / len(words) if words else 0.2
+    lexical = len(shared) / asked if asked else 0.2
     recency = max(0.0, 1 - days / _RECENT_DAYS)
     score = _LEXICAL * lexical + _RECENCY * recency + _CONFIDENCE * memory.confidence + _BOOSTS.get(memory.type, 0.05)
+    # The longest words first, which say the most.
     matched = f"matches {', '.join(shared[:5])}" if shared else "no word in common"
     reason = f"{matched}; {memory.type}, {int(days)} days old, confidence {memory.confidence:.2f}"
     return Recalled(memory=memory, score=round(score, 4), reason=reason)

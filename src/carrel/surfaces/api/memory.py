@@ -149,7 +149,7 @@ async def list_memory(call: Call[None, MemoryQuery]) -> MemoryList:
     query, limit = call.query, clamp(call.query.limit)
     position = read_cursor(query.cursor, tuple[str])
 
-    def work(tx: Tx, access: Access) -> MemoryList:
+    def work(tx: LongTx, access: Access) -> MemoryList:
         reader = (
             _chain(tx, access, query) if query.scope is None else reader_within(tx, access, query.scope, query.agent_id)
         )
@@ -163,7 +163,7 @@ async def list_memory(call: Call[None, MemoryQuery]) -> MemoryList:
             next_cursor=following,
         )
 
-    return await call.read(work)
+    return await call.long_read(work)
 
 
 @endpoint("GET", "/api/memory/search", answers={200: FoundMemories}, query=SearchQuery)
