@@ -1,9 +1,9 @@
 """Memory: recall along a chain in an account with 100 memories, and in one with 100,000."""
 
-import asyncio
 import random
 import statistics
 import tempfile
+from functools import partial
 from pathlib import Path
 
 import uvloop
@@ -60,18 +60,17 @@ async def _furnish(made: BenchEngine, access: Access, count: int) -> None:
                 promote(tx, access, memory, "all should know")
 
     for first in range(0, count, BATCH):
-        await made.db.write(lambda tx, first=first: some(tx, first))
+        await made.db.write(partial(some, first=first))
 
 
 async def _recalls(made: BenchEngine, access: Access, seed: int) -> float:
     chance, took = random.Random(seed), []
     reader = Reader(agent_id="main", chain=scope_chain(("web", "c1"), task_id="t1"))
     for _ in range(RECALLS):
-        question = _question(chance)
+        asked = partial(recall, access=access, reader=reader, question=_question(chance), items_max=ITEMS_MAX)
         begun = elapsed_seconds()
-        await made.db.long_read(lambda tx, asked=question: recall(tx, access, reader, asked, items_max=ITEMS_MAX))
+        await made.db.long_read(asked)
         took.append((elapsed_seconds() - begun) * 1000)
-        await asyncio.sleep(0)
     return statistics.quantiles(took, n=20)[18]
 
 

@@ -141,7 +141,6 @@ LISTED = (
     Listed(REFUSED, r"POST /agent/\w+", "invalid_params", "message|title", "needs some text"),
     Listed(REFUSED, r"POST /agent/task_\w+", "invalid_params", "taskId", "needed outside of a run on a task"),
     Listed(REFUSED, r"POST /agent/task_\w+", "invalid_params", "assigneeSlugs", "unknown agents and users"),
-    Listed(REFUSED, r"POST /agent/\w+", "invalid_params", "message", "needs some text"),
     Listed(REFUSED, r"POST /agent/memory_(add|update)", "invalid_params", "content", "needs some text"),
     Listed(REFUSED, r"POST /agent/memory_(add|update)", "too_long", "tags", "the length of a tag"),
     Listed(REFUSED, r"POST /agent/memory_promote", "invalid_params", "reason", "needs some text"),

@@ -13,15 +13,14 @@ _CONFIDENCE = 0.7
 _FENCED = re.compile(r"^```.*?(?:^```|\Z)", re.MULTILINE | re.DOTALL)
 _SENTENCES = re.compile(r"(?<=[.!?])\s+|\n+")
 _ASKED = r"(?:please )?(?:remember|keep in mind)"
-_FORMS: tuple[tuple[MemoryType, re.Pattern[str]], ...] = tuple(
-    (kind, re.compile(form, re.IGNORECASE))
-    for kind, form in (
-        ("preference", rf"{_ASKED}(?: that|:)? (?P<said>i (?:prefer|like|dislike|want|hate)\b.+)"),
-        ("fact", rf"{_ASKED}(?: that|:) (?P<said>.+)"),
-        ("decision", r"(?P<said>we(?: have|'ve)? (?:decided|agreed) .+)"),
-        ("constraint", r"(?P<said>(?:please )?(?:always|never) \w+ .+|(?:you|we|it|they) must .+)"),
-    )
-)
+_FORMS: dict[MemoryType, re.Pattern[str]] = {
+    "preference": re.compile(rf"{_ASKED}(?: that|:)? (?P<said>i (?:prefer|like|dislike|want|hate)\b.+)", re.IGNORECASE),
+    "fact": re.compile(rf"{_ASKED}(?: that|:) (?P<said>.+)", re.IGNORECASE),
+    "decision": re.compile(r"(?P<said>we(?: have|'ve)? (?:decided|agreed) .+)", re.IGNORECASE),
+    "constraint": re.compile(
+        r"(?P<said>(?:please )?(?:always|never) \w+ .+|(?:you|we|it|they) must .+)", re.IGNORECASE
+    ),
+}
 
 
 def stated_in(text: str) -> list[NewMemory]:
@@ -37,7 +36,7 @@ def stated_in(text: str) -> list[NewMemory]:
 def _stated(sentence: str) -> NewMemory | None:
     if sentence.endswith("?") or len(sentence) > MEMORY_STATED_CHARS_MAX:
         return None
-    for kind, form in _FORMS:
+    for kind, form in _FORMS.items():
         match = form.fullmatch(sentence)
         if match is not None:
             return NewMemory(type=kind, content=match["said"], confidence=_CONFIDENCE)
