@@ -275,8 +275,8 @@ MEMORY_REASON_CHARS_MAX = 1_000
 MEMORY_WORDS_MAX = 400
 MEMORY_QUERY_WORDS_MAX = 16
 MEMORY_WORD_CHARS_MAX = 40
-# Memories of one scope that are looked at for one word, and for being new.
-MEMORY_MATCHES_MAX = 20
+# Memories of one scope that a turn's recall looks at for one word, and for being new.
+MEMORY_MATCHES_MAX = 12
 MEMORY_NEWEST_MAX = 24
 # Recalled of each scope that has any, whatever the others have.
 MEMORY_RESERVED_PER_SCOPE = 2

@@ -45,7 +45,9 @@ def recall(
     Each scope that has any gets at least its reserved share, so that a full narrow scope cannot push out the others.
     """
     words = query_words(question)
-    by_scope = [_ranked(tx, access, place, words, only_matching) for place in reader.places()]
+    matches_max = items_max if only_matching else MEMORY_MATCHES_MAX
+    newest_max = 0 if only_matching else MEMORY_NEWEST_MAX
+    by_scope = [_ranked(tx, access, place, words, matches_max, newest_max) for place in reader.places()]
     chosen = _chosen(by_scope, items_max)
     for kind, count in Counter(scope_kind(one.memory) for one in chosen).items():
         METRICS.count(f"memory.scope.{kind}.selected.count", count)
@@ -70,14 +72,14 @@ def scope_kind(memory: Memory) -> str:
 
 
 def _ranked(
-    tx: Tx, access: Access, place: tuple[str, str], words: tuple[str, ...], only_matching: bool
+    tx: Tx, access: Access, place: tuple[str, str], words: tuple[str, ...], matches_max: int, newest_max: int
 ) -> list[Recalled]:  # fmt: skip
     """The candidates of one scope, best first: those that share a word with the question, and the newest."""
     shared: dict[str, list[str]] = {}
     for word in words:
-        for name in store.matching(tx, access, *place, word, limit=MEMORY_MATCHES_MAX):
+        for name in store.matching(tx, access, *place, word, limit=matches_max):
             shared.setdefault(name, []).append(word)
-    newest = [] if only_matching else store.newest_in(tx, access, *place, limit=MEMORY_NEWEST_MAX)
+    newest = store.newest_in(tx, access, *place, limit=newest_max) if newest_max else []
     for memory in newest:
         # One that was renewed may be older than the matches that were looked up.
         own = set(words_of(searched_text(memory)))
@@ -85,7 +87,7 @@ def _ranked(
     # The best matches only: a scope may be full of memories that share one word with the question.
     seen = {memory.id for memory in newest}
     named = sorted((name for name in shared if name not in seen), key=lambda name: -len(shared[name]))
-    matching = store.memories_named(tx, access, named[:MEMORY_MATCHES_MAX])
+    matching = store.memories_named(tx, access, named[:matches_max])
     scored = [_scored(memory, shared[memory.id], len(words), tx.now) for memory in (*newest, *matching)]
     return sorted(scored, key=lambda one: (-one.score, one.memory.id))
 

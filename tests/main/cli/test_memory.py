@@ -1,8 +1,10 @@
 """What `carrel memory` requests from the server and prints."""
 
 import json
-from typing import Any
+from typing import Any, get_args
 
+from carrel.main.cli.memory import TYPES
+from carrel.memory import MemoryType
 from tests.bridge.tiny_server import TinyServer
 from tests.main.cli.conftest import Carrel
 
@@ -50,6 +52,10 @@ def test_add_to_a_scope_asks_nothing_first(at: Carrel, server: TinyServer) -> No
     server.answers("POST", "/api/memory", {"item": memory_of()}, status=201)
     at("memory", "add", "x", "--scope", "task:t1")
     assert [one.body for one in server.asked] == [{"scope": "task:t1", "type": "fact", "content": "x", "tags": []}]
+
+
+def test_every_type_can_be_added() -> None:
+    assert get_args(MemoryType) == TYPES
 
 
 def test_promote_and_forget_name_the_memory(at: Carrel, server: TinyServer) -> None:

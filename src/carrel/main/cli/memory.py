@@ -1,14 +1,15 @@
 """`memory`: the facts that sessions and tasks keep."""
 
 from argparse import Namespace
-from typing import Any, get_args
+from typing import Any
 
 from carrel.bridge import segment
 from carrel.main.cli.command import Command, Exit, option
 from carrel.main.cli.discovery import connect
 from carrel.main.cli.output import Screen, age, first_line
-from carrel.memory import MemoryType
 
+# Those of the API; importing them from there would load the server.
+TYPES = ("decision", "constraint", "failure", "fix", "preference", "fact", "task_state", "result")
 _ID = option("memory_id", metavar="MEMORY", help="id of the memory")
 _SESSION = option("--session", default="main", metavar="SESSION", help="session key (default: main)")
 _TASK = option("--task", metavar="TASK", help="also the memory of this task")
@@ -105,7 +106,7 @@ COMMANDS = (
         add,
         (
             option("text", metavar="TEXT", help="what to keep"),
-            option("--type", default="fact", choices=get_args(MemoryType), help="what it is (default: fact)"),
+            option("--type", default="fact", choices=TYPES, help="what it is (default: fact)"),
             option("--tag", action="append", metavar="TAG", help="a word it is found by; may be repeated"),
             _SESSION,
             _SCOPE,
