@@ -84,8 +84,8 @@ async def test_an_old_memory_is_found_by_its_words_among_many_newer_ones(notes: 
 
 async def test_the_lines_of_a_block_fit_together_and_only_the_longest_are_clipped(notes: Notebook) -> None:
     await notes.keep("short\nand  plain", HERE)
-    await notes.keep("long " * 400, HERE)
-    await notes.keep("longer " * 400, "task:t1")
+    await notes.keep("long " * 300, HERE)
+    await notes.keep("longer " * 250, "task:t1")
     lines = fact_lines(await notes.recall(reader(task="t1")), 400)
     assert sum(map(len, lines)) <= 400
     assert "- [session] short and plain" in lines

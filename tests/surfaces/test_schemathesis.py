@@ -106,6 +106,7 @@ LISTED = (
         "sessionId",
         "an agent has a session, others name one",
     ),
+    Listed(REFUSED, r"(POST|PATCH) /api/memory.*", "invalid_params", "content|reason", "needs some text"),
     Listed(REFUSED, r"GET /api/memory.*", "session_required", "sessionId", "a session or a scope is named"),
     Listed(
         REFUSED, r"(GET|POST) /api/sessions/active", "invalid_params", "clientInstanceId", "needed by browsers only"

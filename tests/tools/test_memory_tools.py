@@ -149,7 +149,7 @@ async def test_a_search_of_many_long_memories_stays_within_a_tools_result(world:
     notes = Notebook(world.engine, world.access)
     for n in range(60):
         tags = tuple(f"{n}-{at}-{'x' * 50}" for at in range(32))
-        await notes.keep(f"door {n} " + "long " * 1_000, "session:hook:a", "writer", tags=tags)
+        await notes.keep(f"door {n} " + "long " * 300, "session:hook:a", "writer", tags=tags)
     found = await (await seat_in(world, "hook:a")).call("memory_search", query="door", limit=50)
     assert 5 < len(found["items"]) <= 50
     assert all(len(item["content"]) <= 600 for item in found["items"])

@@ -39,7 +39,7 @@ from carrel.surfaces.api.cursors import clamp, cut, read_cursor, read_moment
 from carrel.surfaces.api.endpoint import Call, In, NoQuery, Out, endpoint
 from carrel.surfaces.api.fields import Cursor, Moment, Slug
 from carrel.surfaces.api.session_ids import SessionId, refused_by_name, required
-from carrel.surfaces.http.described import NO_NUL, SOME_TEXT
+from carrel.surfaces.http.described import NO_NUL
 from carrel.tools import reader_named, reader_within, visible_memory
 
 Name = Annotated[str, Meta(min_length=1, max_length=CLIENT_ID_CHARS_MAX)]
@@ -47,10 +47,10 @@ Name = Annotated[str, Meta(min_length=1, max_length=CLIENT_ID_CHARS_MAX)]
 ScopeText = Annotated[str, Meta(extra_json_schema={"pattern": f"^(?:global|{OWN_SCOPE})$"})]
 OwnScope = Annotated[str, Meta(extra_json_schema={"pattern": f"^{OWN_SCOPE}$"})]
 _TAG = {"type": "string", "pattern": NO_NUL, "maxLength": MEMORY_TAG_CHARS_MAX}
-Content = Annotated[str, Meta(extra_json_schema={"pattern": SOME_TEXT, "maxLength": MEMORY_CONTENT_CHARS_MAX})]
+Content = Annotated[str, Meta(extra_json_schema={"minLength": 1, "maxLength": MEMORY_CONTENT_CHARS_MAX})]
 Title = Annotated[str, Meta(extra_json_schema={"maxLength": MEMORY_TITLE_CHARS_MAX})]
 Tags = Annotated[tuple[str, ...], Meta(extra_json_schema={"maxItems": MEMORY_TAGS_MAX, "items": _TAG})]
-Reason = Annotated[str, Meta(extra_json_schema={"pattern": SOME_TEXT, "maxLength": MEMORY_REASON_CHARS_MAX})]
+Reason = Annotated[str, Meta(extra_json_schema={"minLength": 1, "maxLength": MEMORY_REASON_CHARS_MAX})]
 Words = Annotated[str, Meta(min_length=1, max_length=MEMORY_QUERY_CHARS_MAX)]
 
 
