@@ -239,7 +239,7 @@ def _errors(one: Endpoint) -> set[int]:
         found |= {413, 415}
     if one.method != "GET":
         found |= {401, 403, 409, 422, 429, 503}
-    if "scope" in one.query.__struct_fields__:
+    if "scope" in {field.name for field in msgspec.structs.fields(one.query)}:
         # A scope may be malformed, or be that of several sessions.
         found |= {409, 422}
     return found
