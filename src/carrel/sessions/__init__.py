@@ -48,7 +48,7 @@ from carrel.sessions.store import (
     open_session_of,
     session_by_id,
 )
-from carrel.sessions.tool_visibility import Mode, full_visibility, visibility_of
+from carrel.sessions.tool_visibility import Mode, visibility_of
 from carrel.sessions.tree_store import private_to
 from carrel.sessions.visibility import may_see, require_visible, visible_changes, visible_events
 from carrel.sessions.visibility_store import is_narrowed, seen_lanes
@@ -57,7 +57,7 @@ __all__ = [
     "LEFTOVERS", "PERSONAL_KINDS", "SESSION_REFERENCE", "FoundSession", "Lane", "LaneChange", "LaneDeleted",
     "LaneFilter", "LaneRow", "Mode", "NewChild", "Session", "change_lane", "channel_of", "children_of",
     "close_generation", "closed_sessions_before", "count_live_children", "delete_lane", "delete_session", "find_lane",
-    "find_session", "forget_leftover", "full_visibility", "generations_of", "idle_children", "insert_child",
+    "find_session", "forget_leftover", "generations_of", "idle_children", "insert_child",
     "insert_lane", "is_narrowed", "kinds_listed_as", "lane_for_work", "lane_of", "lane_row", "lane_rows",
     "lanes_of_agent", "leave_files", "leftovers_of", "lock_lane", "make_lane", "may_see", "next_session",
     "note_tokens", "open_generation", "open_session_of", "parse_reference", "private_to", "require_sending",

@@ -32,11 +32,6 @@ def visibility_of(
     )
 
 
-def full_visibility(key: SessionKey) -> ToolVisibility:
-    """Return the visibility of a person: the whole account."""
-    return ToolVisibility(mode="all", key=key, rule="a person sees the whole account", whole_account=True)
-
-
 def why_hidden(tx: Tx, access: Access, visibility: ToolVisibility, key: SessionKey) -> str | None:
     """Return why a lane, existing or not, is hidden, naming the rule; None if it is visible."""
     if key == visibility.key or visibility.covers_agent(key.agent):

@@ -1,9 +1,9 @@
 """Callers: where a tool call is made from, and what is visible from there."""
 
 from carrel.agents import Agent
-from carrel.kernel import Access, SessionKey
+from carrel.kernel import Access, SessionKey, ToolVisibility
 from carrel.runs import Run
-from carrel.sessions import Lane, Session, full_visibility, visibility_of
+from carrel.sessions import Lane, Session, visibility_of
 from carrel.storage import Tx
 from carrel.tools.model import Caller, ToolServices
 from carrel.work import actor_of
@@ -32,7 +32,7 @@ def caller_at(
     sandboxed = sandboxed or agent.profile.sandbox == "on"
     tools, sandbox = services.settings.tools, services.settings.agents.defaults.sandbox
     visibility = (
-        full_visibility(key)
+        ToolVisibility(mode="all", key=key, rule="a person sees the whole account", whole_account=True)
         if access.is_person
         else visibility_of(agent, key, sandboxed=sandboxed, tools=tools, sandbox=sandbox)
     )
