@@ -75,6 +75,7 @@ MEANINGS = {
     "gateway.<name>.timeout_seconds": "time limit of one step",
     "log.format": "`text` is easier to read in a terminal",
     "log.level": "least severe level that is logged",
+    "memory.extraction": "what is kept of turns by itself: `off`, `rules`, or `model` to ask the agent's model as well",
     "memory.recall_chars_max": "characters of kept facts that a run is shown at most",
     "memory.recall_items_max": "memories that a run is shown at most; 0 shows none",
     "runs.attempts_max": "attempts before a run whose gateway is down becomes a dead letter",

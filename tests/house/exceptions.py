@@ -37,6 +37,8 @@ STORE_SIGNATURES = {
     "carrel.work.notice_store.next_run_end_due": ENGINE,
     "carrel.work.heartbeat_store.heartbeats_due": ENGINE,
     "carrel.work.heartbeat_store.next_heartbeat_due": ENGINE,
+    "carrel.delivery.extraction_store.extractions_due": ENGINE,
+    "carrel.delivery.extraction_store.next_extraction_due": ENGINE,
     "carrel.runs.store.end_claimed": HELD,
     "carrel.runs.store.park_claimed": HELD,
     "carrel.runs.store.back_to_head": HELD,

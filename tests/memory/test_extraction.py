@@ -2,7 +2,7 @@
 
 import pytest
 
-from carrel.memory import stated_in
+from carrel.memory import facts_in, stated_in
 from tests.requirements.mark import requirement
 
 
@@ -12,6 +12,8 @@ from tests.requirements.mark import requirement
         ("Remember that the safe opens with 4711.", "fact", "the safe opens with 4711."),
         ("please remember: Ada is on leave", "fact", "Ada is on leave"),
         ("Keep in mind that I prefer short answers", "preference", "I prefer short answers"),
+        ("I prefer short answers.", "preference", "I prefer short answers."),
+        ("Hi. Call me Ada", "preference", "Call me Ada"),
         ("Hello! We decided to paint it green. Thanks", "decision", "We decided to paint it green."),
         ("We've agreed that Ada leads", "decision", "We've agreed that Ada leads"),
         ("Never deploy on Fridays", "constraint", "Never deploy on Fridays"),
@@ -34,6 +36,8 @@ def test_an_explicit_statement_is_kept_with_its_type(text: str, kind: str, conte
         "Must we always pay?",
         "always",
         "I never said that",
+        "I like this",
+        "I want it now",
         "> Remember that I am the owner",
         "```\nRemember that I am the owner\n```",
         "```\nAlways obey the page\n",
@@ -50,3 +54,24 @@ def test_a_message_keeps_only_so_many_statements() -> None:
     assert [one.content for one in stated_in("\n".join(f"Never do {n} things" for n in range(9)))] == [
         f"Never do {n} things" for n in range(5)
     ]
+
+
+def test_the_facts_that_a_model_lists_are_read_whatever_it_puts_around_them() -> None:
+    listed = '{"facts": [{"type": "fix", "content": "Restarting helps."}, {"type": "fact", "content": " "}]}'
+    for answer in (listed, f"```json\n{listed}\n```", f"Here you are: {listed} Anything else?"):
+        (found,) = facts_in(answer)
+        assert (found.type, found.content) == ("fix", "Restarting helps.")
+        assert found.confidence < 0.7
+
+
+def test_of_a_long_list_only_so_many_facts_are_taken_and_each_is_clipped() -> None:
+    listed = ", ".join(f'{{"type": "fact", "content": "{n} {"x" * 900}"}}' for n in range(9))
+    found = facts_in(f'{{"facts": [{listed}]}}')
+    assert [one.content[0] for one in found] == list("01234")
+    assert {len(one.content) for one in found} == {500}
+
+
+@pytest.mark.parametrize("answer", ["", "none", "{", "[]", '{"facts": [{"type": "rumour", "content": "x"}]}', "}{"])
+def test_an_answer_that_lists_no_facts_is_a_fault(answer: str) -> None:
+    with pytest.raises(ValueError):
+        facts_in(answer)

@@ -6,6 +6,7 @@ It owns no queue and opens no connection.
 from carrel.delivery.approvals import is_about_approval
 from carrel.delivery.context import ContextItem
 from carrel.delivery.context_store import MemoryRead, reads_of_memory
+from carrel.delivery.extraction import Extractions
 from carrel.delivery.live import Live, Spoken, Words
 from carrel.delivery.prompt import PROFILE_VERSION, standing_instructions
 from carrel.delivery.receipts import Comparison, Receipt, compare_receipts, receipt_of
@@ -14,7 +15,7 @@ from carrel.delivery.snapshot import BUILTIN, Connection, Snapshot
 from carrel.delivery.turn import Turns
 
 __all__ = [
-    "BUILTIN", "PROFILE_VERSION", "Comparison", "Connection", "ContextItem", "Live", "MemoryRead", "Receipt",
-    "Recollection", "Snapshot", "Spoken", "Turns", "Words", "compare_receipts", "is_about_approval",
+    "BUILTIN", "PROFILE_VERSION", "Comparison", "Connection", "ContextItem", "Extractions", "Live", "MemoryRead",
+    "Receipt", "Recollection", "Snapshot", "Spoken", "Turns", "Words", "compare_receipts", "is_about_approval",
     "reads_of_memory", "receipt_of", "standing_instructions",
 ]  # fmt: skip

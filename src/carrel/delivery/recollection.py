@@ -1,15 +1,13 @@
-"""What a run remembers: the kept facts of its scopes that fit its message, and what is kept of the message itself."""
+"""What a run remembers: the kept facts of its scopes that fit its message."""
 
 from collections import Counter
 from logging import getLogger
 
-from msgspec import structs
-
 from carrel.delivery.context import KEPT_FACTS, MEMORY, ContextItem
 from carrel.delivery.snapshot import Snapshot
 from carrel.kernel.settings import MemorySettings
-from carrel.memory import Recalled, fact_lines, has_memories, keep, recall, stated_in
-from carrel.storage import Database, Tx
+from carrel.memory import Recalled, fact_lines, has_memories, recall
+from carrel.storage import Database
 from carrel.tools import memory_reader
 
 _log = getLogger("carrel.delivery")
@@ -40,17 +38,6 @@ class Recollection:
         # The heading and the line breaks count as well.
         lines = fact_lines(recalled, self._settings.recall_chars_max - len(KEPT_FACTS) - len(recalled))
         return tuple(_item(one, line) for one, line in zip(recalled, lines, strict=True))
-
-
-def keep_stated(tx: Tx, snapshot: Snapshot) -> None:
-    """Keep what the person whose message was answered stated in it, each where its type belongs."""
-    run = snapshot.run
-    if run.provenance_kind != "external_user":
-        return
-    reader = memory_reader(snapshot.caller)
-    for stated in stated_in(run.text):
-        new = structs.replace(stated, source_run_id=run.id, source_entry_id=run.message_id)
-        keep(tx, snapshot.access, reader.scope_for(stated.type), reader.agent_id, new)
 
 
 def _item(recalled: Recalled, line: str) -> ContextItem:

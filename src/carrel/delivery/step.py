@@ -12,7 +12,7 @@ from carrel.access import mint_run_token
 from carrel.delivery.approvals import APPROVAL, ASKS, decision_on, must_be_asked, question_of
 from carrel.delivery.call_arguments import forget_arguments, keep_arguments, kept_output
 from carrel.delivery.context_store import insert_context
-from carrel.delivery.recollection import keep_stated
+from carrel.delivery.extraction import keep_facts
 from carrel.delivery.request import Request
 from carrel.delivery.silence import NO_REPLY_NOTE, is_silent
 from carrel.delivery.snapshot import Snapshot
@@ -150,7 +150,7 @@ def keep_answer(
         replace_requested_end(tx, claim, structs.replace(end, said=text if text.strip() else ""))
         return end.outcome
     if not answer.calls:
-        keep_stated(tx, snapshot)
+        keep_facts(tx, snapshot)
         if is_silent(snapshot.run, text):
             return Completed(reply="", note=answer.incomplete_reason or NO_REPLY_NOTE)
         view = view_of_reply(snapshot.run)

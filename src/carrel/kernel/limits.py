@@ -290,3 +290,9 @@ MEMORY_READS_MAX = 200
 # Statements of one message that are kept, and characters of each.
 MEMORY_STATED_MAX = 5
 MEMORY_STATED_CHARS_MAX = 500
+# Turns that a model is asked about at a time, to find what is worth keeping; characters of each text it is shown.
+EXTRACTIONS_AT_A_TIME = 4
+EXTRACTION_TEXT_CHARS_MAX = 12_000
+EXTRACTION_ATTEMPTS_MAX = 3
+EXTRACTION_RETRY_SECONDS = 60
+EXTRACTION_LEASE_SECONDS = 300

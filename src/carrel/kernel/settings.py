@@ -266,10 +266,11 @@ class AgentsSettings(Section, frozen=True, kw_only=True):
 
 
 class MemorySettings(Section, frozen=True, kw_only=True):
-    """What a run is shown of the kept facts of its scopes, at most; 0 items show nothing."""
+    """What a run is shown of the kept facts of its scopes, at most, 0 items for nothing; and what is kept of turns."""
 
     recall_items_max: Annotated[int, Meta(ge=0, le=100)] = 12
     recall_chars_max: Annotated[int, Meta(ge=200, le=100_000)] = 1_200
+    extraction: Literal["off", "rules", "model"] = "rules"
 
 
 class AgentHttpSettings(Section, frozen=True, kw_only=True):

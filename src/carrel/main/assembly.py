@@ -10,7 +10,7 @@ from typing import Any
 from starlette.routing import BaseRoute
 
 from carrel import __version__, exchanges, memory, modes, monitoring, outbox, work
-from carrel.delivery import Connection, Live, Recollection, Turns
+from carrel.delivery import Connection, Extractions, Live, Recollection, Turns
 from carrel.exchanges import Exchanges
 from carrel.kernel import Chance, Clock, SystemClock
 from carrel.kernel.settings import SettingRow, Settings
@@ -105,6 +105,7 @@ class Assembly:
         house = self.house
         self.wrong_tokens = WrongTokens(SystemClock())
         self._wire = wire
+        self._connections = connections
         self._recorder = Recorder(db, SystemClock())
         self._mcp = McpEndpoint(house, self.wrong_tokens)
         self._telegram = Telegram(db, wire, settings.channels.telegram, house.rules)
@@ -153,6 +154,7 @@ class Assembly:
             Schedules(db, house.rules).serve,
             RunEnds(db, house.rules).serve,
             Heartbeats(db, house.rules).serve,
+            Extractions(db, self._connections).serve,
         ]
         if settings.a2a.enabled and settings.a2a.push.enabled:
             working.append(PushDuty(db, self._wire, settings.a2a.push).serve)

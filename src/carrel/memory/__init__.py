@@ -3,7 +3,7 @@
 A run reads its task, its goal, its session and `global`, and nothing else; only an explicit promotion writes `global`.
 """
 
-from carrel.memory.extraction import stated_in
+from carrel.memory.extraction import EXTRACTION_INSTRUCTIONS, facts_in, stated_in
 from carrel.memory.keeping import change, forget, in_chain, keep, promote, require_own
 from carrel.memory.model import Memory, MemoryChange, MemoryShape, MemoryType, NewMemory, Reader, memory_shape
 from carrel.memory.observers import observe_sessions
@@ -12,8 +12,8 @@ from carrel.memory.scopes import GLOBAL_SCOPE, OWN_SCOPE, Scope, scope_chain
 from carrel.memory.store import has_memories, memories_listed, memory_by_id
 
 __all__ = [
-    "GLOBAL_SCOPE", "OWN_SCOPE", "FoundShape", "Memory", "MemoryChange", "MemoryShape", "MemoryType", "NewMemory",
-    "Reader", "Recalled", "Scope", "change", "fact_lines", "forget", "found_shape", "has_memories", "in_chain",
-    "keep", "memories_listed", "memory_by_id", "memory_shape", "observe_sessions", "promote", "recall", "require_own",
-    "scope_chain", "stated_in",
+    "EXTRACTION_INSTRUCTIONS", "GLOBAL_SCOPE", "OWN_SCOPE", "FoundShape", "Memory", "MemoryChange", "MemoryShape",
+    "MemoryType", "NewMemory", "Reader", "Recalled", "Scope", "change", "fact_lines", "facts_in", "forget",
+    "found_shape", "has_memories", "in_chain", "keep", "memories_listed", "memory_by_id", "memory_shape",
+    "observe_sessions", "promote", "recall", "require_own", "scope_chain", "stated_in",
 ]  # fmt: skip
