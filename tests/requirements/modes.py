@@ -39,6 +39,9 @@ BUILT = {
     "S3.x.quota": "Each scope with items gets at least 2 of the recalled ones.",
     "S3.metric.scope": "Items taken from goal and task scopes are counted.",
     "S3.metric.blocked": "Refused reads of foreign scopes are counted.",
+    "S3.edge.pointer": "A stale pointer is repaired, and the command acts on the repaired session.",
+    "S3.edge.disconnect": "Closing a connection removes its own routes only.",
+    "S3.ui.sessionid": "Every chat frame and session event carries sessionId.",
 }
 
 # The scopes and their chain are there; no run is for a goal yet.
@@ -91,8 +94,6 @@ DEFERRED = {
         "S3.auto.commands.kept": "Existing commands stay available under their names.",
         "S3.edge.switch": "/plan on racing a session switch acts wholly on one session.",
         "S3.edge.autooff": "After /auto off returned no tick of that run starts.",
-        "S3.edge.pointer": "A stale pointer is repaired, and the command acts on the repaired session.",
-        "S3.edge.disconnect": "Closing a connection removes its own routes only.",
         "S3.x.auto.own": "There is no global auto switch and no global delivery target.",
         "S3.x.tick.parallel": "A long tick of one session delays no other session's tick.",
         "S3.x.timeout.real": "A tick's time limit stops the turn and counts from its start.",
@@ -104,7 +105,6 @@ DEFERRED = {
         "S3.inv.2": "What an auto run of one session says never reaches another.",
     },
     "the dashboard's sessions and their chat frames are not built yet": {
-        "S3.ui.sessionid": "Every chat frame and session event carries sessionId.",
         "S3.ui.filter": "The dashboard shows only events of the selected session.",
         "S3.ui.querykey": "Plan state is cached per session.",
         "S3.ui.switch": "Switching sessions shows the selected session's plan state, also when fast.",

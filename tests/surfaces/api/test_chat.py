@@ -195,6 +195,23 @@ async def test_a_command_as_first_line_makes_the_session_a_message_would(client:
     assert (await chat(client, "hello", clientInstanceId="tab-2"))["sessionKey"] == fresh["sessionKey"]
 
 
+@requirement("S3.edge.pointer")
+@pytest.mark.parametrize("vanishes", ["deleted", "archived"])
+async def test_a_command_acts_on_the_session_that_replaced_a_stale_one(
+    client: httpx.AsyncClient, vanishes: str
+) -> None:
+    left = await chat(client, "hello", **TAB)
+    gone = await chat(client, "/new", **TAB)
+    if vanishes == "deleted":
+        (await client.delete(f"/api/sessions/{gone['sessionKey']}")).raise_for_status()
+    else:
+        (await client.post(f"/api/sessions/{gone['sessionKey']}/archive")).raise_for_status()
+    chosen = await chat(client, "/model small", **TAB)
+    assert chosen["sessionKey"] == left["sessionKey"]
+    assert (await session_of(client, left["sessionKey"]))["model"] == "small"
+    assert (await chat(client, "hello", **TAB))["sessionKey"] == left["sessionKey"]
+
+
 async def test_a_command_never_reaches_an_agent_and_other_tokens_do(
     server: HttpServer, client: httpx.AsyncClient
 ) -> None:

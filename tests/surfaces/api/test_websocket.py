@@ -170,6 +170,41 @@ async def test_every_connection_on_a_session_hears_it_and_no_other(
         assert {frame["sessionId"] for frame in heard} == {"another-chat"}
 
 
+@requirement("S3.ui.sessionid")
+async def test_no_frame_of_one_session_reaches_a_browser_on_another(server: HttpServer) -> None:
+    async with line(server) as one, line(server) as two:
+        await one.bind(sessionId="first-chat", clientInstanceId="tab-1")
+        await two.bind(sessionId="second-chat", clientInstanceId="tab-2")
+        await one.send("message", text="hold one")
+        await server.agent.reached("one")
+        await two.send("message", text="for the second")
+        await two.send("message", text="/whoami")
+        await two.send("message", text="fail")
+        second = await two.until("system_event", "error")
+        server.agent.release("one")
+        first = await one.until("assistant_done")
+    assert {frame["sessionId"] for frame in first} == {"first-chat"}
+    assert {frame["sessionId"] for frame in second} == {"second-chat"}
+
+
+@requirement("S3.edge.disconnect")
+async def test_a_connection_that_closes_takes_nothing_from_others_on_its_sessions(server: HttpServer) -> None:
+    async with line(server) as stays:
+        for name in ("first-chat", "second-chat"):
+            await stays.bind(sessionId=name)
+        async with line(server) as leaves:
+            for name in ("first-chat", "second-chat"):
+                await leaves.bind(sessionId=name)
+            await leaves.send("message", sessionId="first-chat", text="hold it")
+            await server.agent.reached("it")
+        server.agent.release("it")
+        heard = await stays.until("assistant_done")
+        assert (heard[-1]["sessionId"], heard[-1]["text"]) == ("first-chat", "echo: hold it")
+        assert any(frame["type"] == "assistant_chunk" for frame in heard)
+        await stays.send("message", sessionId="second-chat", text="hello")
+        assert (await stays.until("assistant_done"))[-1]["sessionId"] == "second-chat"
+
+
 @requirement("S3.x.command.done")
 async def test_a_command_ends_with_a_done_frame_and_goes_where_it_leads(server: HttpServer) -> None:
     async with line(server) as chat:
