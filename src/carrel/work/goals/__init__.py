@@ -1,0 +1,1 @@
+"""Goals and plans: why, and in what order."""

@@ -1,0 +1,174 @@
+"""Goals and plans as values, and their state machines. Pure.
+
+A goal says why, a plan in what order, its tasks what. A goal never gathers across sessions.
+"""
+
+from collections import deque
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal
+
+from msgspec import UNSET, Struct, UnsetType
+
+from carrel.kernel import Code, Refusal, SessionKey
+
+GoalStatus = Literal["submitted", "planning", "working", "blocked", "completed", "failed", "cancelled"]
+PlanStatus = Literal["drafting", "ready", "working", "blocked", "completed", "failed", "skipped", "cancelled"]
+
+# The state machines. A status without onward moves is an end.
+GOAL_MOVES: dict[str, tuple[GoalStatus, ...]] = {
+    "submitted": ("planning", "working", "cancelled"),
+    "planning": ("working", "blocked", "failed", "cancelled"),
+    "working": ("blocked", "completed", "failed", "cancelled"),
+    "blocked": ("planning", "working", "failed", "cancelled"),
+    "completed": (),
+    "failed": ("submitted", "planning"),
+    "cancelled": ("submitted",),
+}
+PLAN_MOVES: dict[str, tuple[PlanStatus, ...]] = {
+    "drafting": ("ready", "skipped", "cancelled"),
+    "ready": ("working", "skipped", "cancelled", "drafting"),
+    "working": ("blocked", "completed", "failed", "cancelled"),
+    "blocked": ("working", "failed", "skipped", "cancelled"),
+    "completed": (),
+    "failed": ("ready", "working"),
+    "skipped": (),
+    "cancelled": (),
+}
+ENDED_PLANS = ("completed", "failed", "skipped", "cancelled")
+
+
+class Goal(Struct, frozen=True, kw_only=True):
+    """A goal of a session; its fields are the columns of its table."""
+
+    id: str
+    key: str
+    agent_id: str
+    made_by: str
+    name: str
+    description: str
+    status: GoalStatus
+    metadata: dict[str, Any]
+    created_at: int
+    updated_at: int
+
+    @property
+    def session_key(self) -> SessionKey:
+        """The session it belongs to."""
+        return SessionKey.stored(self.key)
+
+
+class Plan(Struct, frozen=True, kw_only=True):
+    """A plan of a session, for a goal or on its own; its fields are the columns of its table."""
+
+    id: str
+    key: str
+    agent_id: str
+    title: str
+    markdown: str
+    status: PlanStatus
+    dependencies: tuple[str, ...]
+    metadata: dict[str, Any]
+    created_at: int
+    updated_at: int
+    goal_id: str | None = None
+
+    @property
+    def session_key(self) -> SessionKey:
+        """The session it belongs to."""
+        return SessionKey.stored(self.key)
+
+
+class GoalChange(Struct, frozen=True, kw_only=True):
+    """Changes to a goal; unset fields stay as they are."""
+
+    name: str | UnsetType = UNSET
+    description: str | UnsetType = UNSET
+    status: str | UnsetType = UNSET
+    metadata: dict[str, Any] | UnsetType = UNSET
+
+
+class PlanChange(Struct, frozen=True, kw_only=True):
+    """Changes to a plan; unset fields stay as they are."""
+
+    title: str | UnsetType = UNSET
+    markdown: str | UnsetType = UNSET
+    status: str | UnsetType = UNSET
+    metadata: dict[str, Any] | UnsetType = UNSET
+
+
+class PlannedTask(Struct, frozen=True, kw_only=True):
+    """A task of a plan to be created; a dependency is an id, or `task-<n>` for the n-th of the same list."""
+
+    title: str
+    description: str = ""
+    dependencies: tuple[str, ...] = ()
+
+
+def walk(moves: Mapping[str, Iterable[str]], before: str, after: str) -> tuple[str, ...]:
+    """Return the shortest legal way from one status to another, without the first; Refusal when there is none."""
+    if before == after:
+        return ()
+    ways: deque[tuple[str, ...]] = deque([()])
+    seen = {before}
+    while ways:
+        way = ways.popleft()
+        for onward in moves[way[-1] if way else before]:
+            if onward == after:
+                return (*way, onward)
+            # Only `working` is passed through: everything else says something that would not be true.
+            if onward == "working" and onward not in seen:
+                seen.add(onward)
+                ways.append((*way, onward))
+    raise illegal(moves, before, after)
+
+
+def require_move(moves: Mapping[str, Iterable[str]], before: str, after: str) -> None:
+    """Refuse a move that is not in the table; the same status is no move."""
+    if after not in moves:
+        raise Refusal(
+            Code.INVALID_PARAMS, f"'{after[:40]}' is not a status; use one of: {', '.join(moves)}.", field="status"
+        )
+    if after != before and after not in moves[before]:
+        raise illegal(moves, before, after)
+
+
+def illegal(moves: Mapping[str, Iterable[str]], before: str, after: str) -> Refusal:
+    """Return the refusal of a move that is not in the table."""
+    onward = " or ".join(moves[before]) or "nothing"
+    message = f"What is {before} cannot become {after}; from there it moves to {onward}."
+    return Refusal(Code.ILLEGAL_TRANSITION, message, field="status", details={"from": before, "to": after})
+
+
+def plan_status(plan: Plan, tasks: Iterable[tuple[str, bool]], *, waits: bool) -> str:
+    """Return the status that a plan's tasks, each with its status and whether it failed, give it.
+
+    `waits` says that a run of one of them waits for a person.
+    """
+    known = list(tasks)
+    if not known or plan.status in ("drafting", "completed", "skipped", "cancelled"):
+        return plan.status
+    statuses = [status for status, _ in known]
+    if any(failed for _, failed in known):
+        return "failed"
+    if all(status in ("done", "archived") for status in statuses):
+        return "completed" if "done" in statuses else plan.status
+    if waits or "blocked" in statuses:
+        return "blocked" if plan.status in ("working", "blocked") else plan.status
+    if plan.status in ("blocked", "failed"):
+        return "working"
+    return plan.status
+
+
+def goal_status(goal: Goal, plans: Iterable[str]) -> str:
+    """Return the status that its plans give a goal."""
+    statuses = [status for status in plans if status != "drafting"]
+    if not statuses or goal.status in ("completed", "cancelled"):
+        return goal.status
+    if all(status in ENDED_PLANS for status in statuses):
+        if "failed" in statuses:
+            return "failed"
+        return "completed" if "completed" in statuses else goal.status
+    running = [status for status in statuses if status not in ENDED_PLANS]
+    if all(status == "blocked" for status in running):
+        return "blocked"
+    return "working" if "working" in running else goal.status
