@@ -10,7 +10,7 @@ from carrel.kernel import Access
 from carrel.storage import FLAG, Table, Tx, json_column
 from carrel.work.model import Party, PartyKind, Searchable, Task, TaskFilter
 
-_TASKS = Table(
+TASK_TABLE = Table(
     "tasks",
     Task,
     codecs={
@@ -22,18 +22,18 @@ _TASKS = Table(
 )
 _PARTIES = Table("task_parties", Party, key=("account_id", "task_id", "kind", "party_id"), codecs={"subscribed": FLAG})
 _SEARCHED = Table("tasks", Searchable)
-_SELECT = f"SELECT {_TASKS.columns} FROM tasks WHERE account_id = :account"
+_SELECT = f"SELECT {TASK_TABLE.columns} FROM tasks WHERE account_id = :account"
 _SELECT_PARTY = f"SELECT {_PARTIES.columns} FROM task_parties WHERE account_id = :account"
 
 
 def insert_task(tx: Tx, access: Access, task: Task) -> bool:
     """Write a new task; False when its id is taken."""
-    return tx.run(f"{_TASKS.insert} ON CONFLICT DO NOTHING", access, **_TASKS.values(task)) > 0
+    return tx.run(f"{TASK_TABLE.insert} ON CONFLICT DO NOTHING", access, **TASK_TABLE.values(task)) > 0
 
 
 def task_by_id(tx: Tx, access: Access, task_id: str) -> Task | None:
     """Return one task."""
-    return _TASKS.row(tx.one(f"{_SELECT} AND id = :id", access, id=task_id))
+    return TASK_TABLE.row(tx.one(f"{_SELECT} AND id = :id", access, id=task_id))
 
 
 def hold_task(tx: Tx, access: Access, task_id: str) -> Task | None:
@@ -41,7 +41,7 @@ def hold_task(tx: Tx, access: Access, task_id: str) -> Task | None:
 
     The lock lets others insert rows that refer to the task, which they do with their lanes locked.
     """
-    return _TASKS.row(tx.one(f"{_SELECT} AND id = :id FOR NO KEY UPDATE", access, id=task_id))
+    return TASK_TABLE.row(tx.one(f"{_SELECT} AND id = :id FOR NO KEY UPDATE", access, id=task_id))
 
 
 def tasks_by_id(tx: Tx, access: Access, task_ids: Iterable[str]) -> list[Task]:
@@ -49,18 +49,18 @@ def tasks_by_id(tx: Tx, access: Access, task_ids: Iterable[str]) -> list[Task]:
     names: dict[str, object] = {f"id_{at}": task_id for at, task_id in enumerate(dict.fromkeys(task_ids))}
     if not names:
         return []
-    return _TASKS.rows(tx.all(f"{_SELECT} AND id IN ({', '.join(f':{name}' for name in names)})", access, **names))
+    return TASK_TABLE.rows(tx.all(f"{_SELECT} AND id IN ({', '.join(f':{name}' for name in names)})", access, **names))
 
 
 def chat_task(tx: Tx, access: Access) -> Task | None:
     """Return the account's orchestrator chat."""
-    return _TASKS.row(tx.one(f"{_SELECT} AND is_chat = 1", access))
+    return TASK_TABLE.row(tx.one(f"{_SELECT} AND is_chat = 1", access))
 
 
 def save_task(tx: Tx, access: Access, task: Task) -> Task:
     """Write a task's changed fields, numbered as its newest change."""
     changed = structs.replace(task, seq=tx.tick(), updated_at=tx.now)
-    tx.run(_TASKS.update, access, **_TASKS.values(changed))
+    tx.run(TASK_TABLE.update, access, **TASK_TABLE.values(changed))
     return changed
 
 
@@ -76,7 +76,7 @@ def tasks_newest_first(
     in_spaces, named = _in_spaces(spaces)
     where = " AND ".join(["is_chat = 0", in_spaces, *rules])
     sql = f"{_SELECT} AND {where} ORDER BY created_at DESC, id DESC LIMIT :limit"
-    return _TASKS.rows(tx.all(sql, access, limit=limit, **values, **named))
+    return TASK_TABLE.rows(tx.all(sql, access, limit=limit, **values, **named))
 
 
 def _in_spaces(spaces: tuple[str, ...]) -> tuple[str, dict[str, object]]:
@@ -127,7 +127,7 @@ def searchable_tasks(tx: Tx, access: Access, *, before: str | None, limit: int) 
 def tasks_changed(tx: Tx, access: Access, after: int, upto: int, *, limit: int) -> list[Task]:
     """Return the tasks whose newest change is after one number and up to another, oldest change first."""
     sql = f"{_SELECT} AND seq > :after AND seq <= :upto AND is_chat = 0 ORDER BY seq LIMIT :limit"
-    return _TASKS.rows(tx.all(sql, access, after=after, upto=upto, limit=limit))
+    return TASK_TABLE.rows(tx.all(sql, access, after=after, upto=upto, limit=limit))
 
 
 def highest_sort_index(tx: Tx, access: Access) -> float:

@@ -7,6 +7,8 @@ from msgspec import Struct, structs
 from carrel.kernel import Access
 from carrel.storage import FLAG, Table, Tx, json_column
 from carrel.work.goals.model import Goal, Plan
+from carrel.work.model import Task
+from carrel.work.store import TASK_TABLE
 
 
 class PlanMode(Struct, frozen=True, kw_only=True):
@@ -22,8 +24,9 @@ _METADATA = {"metadata": json_column(dict[str, Any])}
 _GOALS = Table("goals", Goal, codecs=_METADATA)
 _PLANS = Table("plans", Plan, codecs=_METADATA | {"dependencies": json_column(tuple[str, ...])})
 _MODES = Table("plan_modes", PlanMode, key=("account_id", "key"), codecs={"enabled": FLAG})
-_SELECT_GOAL = f"SELECT {_GOALS.columns} FROM goals WHERE account_id = :account"
-_SELECT_PLAN = f"SELECT {_PLANS.columns} FROM plans WHERE account_id = :account"
+_SELECT_GOAL = f"{_GOALS.select} WHERE account_id = :account"
+_SELECT_PLAN = f"{_PLANS.select} WHERE account_id = :account"
+_SELECT_TASK = f"{TASK_TABLE.select} WHERE account_id = :account"
 
 
 def insert_goal(tx: Tx, access: Access, goal: Goal) -> None:
@@ -82,7 +85,7 @@ def plans_of_goal(tx: Tx, access: Access, goal_id: str) -> list[Plan]:
 def plan_mode_of(tx: Tx, access: Access, key: str, *, hold: bool = False) -> PlanMode | None:
     """Return the plan mode of a session; None when it was never switched on."""
     lock = " FOR UPDATE" if hold else ""
-    sql = f"SELECT {_MODES.columns} FROM plan_modes WHERE account_id = :account AND key = :key{lock}"
+    sql = f"{_MODES.select} WHERE account_id = :account AND key = :key{lock}"
     return _MODES.row(tx.one(sql, access, key=key))
 
 
@@ -93,3 +96,29 @@ def put_plan_mode(tx: Tx, access: Access, mode: PlanMode) -> None:
         "active_plan_id = excluded.active_plan_id, updated_at = excluded.updated_at"
     )
     tx.run(sql, access, **_MODES.values(mode))
+
+
+def tasks_of_plan(tx: Tx, access: Access, plan_id: str) -> list[Task]:
+    """Return the tasks of a plan, in their order."""
+    return TASK_TABLE.rows(tx.all(f"{_SELECT_TASK} AND plan_id = :id ORDER BY task_index, id", access, id=plan_id))
+
+
+def tasks_of_goal(tx: Tx, access: Access, goal_id: str) -> list[Task]:
+    """Return the tasks of a goal, oldest first."""
+    return TASK_TABLE.rows(tx.all(f"{_SELECT_TASK} AND goal_id = :id ORDER BY created_at, id", access, id=goal_id))
+
+
+def detach_tasks(tx: Tx, access: Access, goal_id: str) -> None:
+    """Make the tasks of a goal tasks of their own."""
+    sql = "UPDATE tasks SET goal_id = NULL, plan_id = NULL WHERE account_id = :account AND goal_id = :goal_id"
+    tx.run(sql, access, goal_id=goal_id)
+
+
+def delete_goal(tx: Tx, access: Access, goal_id: str) -> None:
+    """Delete a goal with its plans."""
+    sql = (
+        "UPDATE plan_modes SET active_plan_id = NULL WHERE account_id = :account AND active_plan_id IN "
+        "(SELECT id FROM plans WHERE account_id = :account AND goal_id = :goal_id)"
+    )
+    tx.run(sql, access, goal_id=goal_id)
+    tx.run("DELETE FROM goals WHERE account_id = :account AND id = :goal_id", access, goal_id=goal_id)
