@@ -6,7 +6,7 @@ from msgspec import Struct, structs
 
 from carrel.kernel import Access
 from carrel.storage import FLAG, Table, Tx, json_column
-from carrel.work.goals.model import Goal, Plan
+from carrel.goals.model import Goal, Plan
 from carrel.work.model import Task
 from carrel.work.store import TASK_TABLE
 

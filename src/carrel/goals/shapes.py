@@ -4,8 +4,8 @@ from typing import Any
 
 from carrel.kernel import Access, iso
 from carrel.storage import Tx
-from carrel.work.goals import store
-from carrel.work.goals.model import Goal, GoalStatus, Plan, PlanStatus
+from carrel.goals import store
+from carrel.goals.model import Goal, GoalStatus, Plan, PlanStatus
 from carrel.work.shapes import Shape, TaskShape, task_shapes
 
 

@@ -17,9 +17,9 @@ from carrel.work import store as task_store
 from carrel.work.activities import publish, record
 from carrel.work.assignments import assign
 from carrel.work.directory import Directory
-from carrel.work.goals import store
-from carrel.work.goals.events import about_session
-from carrel.work.goals.model import (
+from carrel.goals import store
+from carrel.goals.events import about_session
+from carrel.goals.model import (
     GOAL_MOVES,
     PLAN_MOVES,
     Goal,
@@ -30,7 +30,7 @@ from carrel.work.goals.model import (
     require_move,
     walk,
 )
-from carrel.work.goals.shapes import goal_shape, plan_shape
+from carrel.goals.shapes import goal_shape, plan_shape
 from carrel.work.model import DEFAULT_PRIORITY, DEFAULT_SPACE, Task, check_texts
 from carrel.work.moves import enter_status
 from carrel.work.permissions import Actor, actor_of

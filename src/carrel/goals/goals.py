@@ -12,11 +12,11 @@ from carrel.memory import Scope, forget_scope
 from carrel.runs import Rules
 from carrel.sessions import lane_of, may_see
 from carrel.storage import Tx
-from carrel.work.goals import store
-from carrel.work.goals.events import about_session
-from carrel.work.goals.model import GOAL_MOVES, Goal, GoalChange, require_move
-from carrel.work.goals.plans import end_plan
-from carrel.work.goals.shapes import goal_shape
+from carrel.goals import store
+from carrel.goals.events import about_session
+from carrel.goals.model import GOAL_MOVES, Goal, GoalChange, require_move
+from carrel.goals.plans import end_plan
+from carrel.goals.shapes import goal_shape
 
 
 def make_goal(
