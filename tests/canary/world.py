@@ -24,7 +24,6 @@ from carrel.wire import Wire
 from carrel.work import (
     NewTask,
     TaskChange,
-    archive_task,
     assign_task,
     change_task,
     create_task,
@@ -201,7 +200,7 @@ class World:
 
     async def archive(self, twin: Twin) -> None:
         """Archive a task."""
-        await self._write(archive_task, twin.access, self._task(twin))
+        await self._write(move_task, twin.access, self._task(twin), "archived")
 
     async def stop(self, twin: Twin) -> None:
         """Stop everything on a task."""

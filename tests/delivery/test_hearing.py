@@ -7,7 +7,7 @@ from functools import partial
 import pytest
 
 from carrel.runs import Run
-from carrel.work import archive_task, assign_task
+from carrel.work import assign_task, move_task
 from tests.delivery.tasks import assign, change, lane, make_task, post
 from tests.harness.server import Server, gateways_to, open_server
 from tests.requirements.mark import requirement
@@ -69,7 +69,7 @@ async def test_a_run_addressed_to_an_archived_task_opens_no_session(store_url: s
     async with open_server(store_url, gateways_to(gateway)) as server:
         await server.make_agent("writer")
         task_id = await make_task(server)
-        await server.db.write(lambda tx: archive_task(tx, server.access, task_id, server.rules))
+        await server.db.write(lambda tx: move_task(tx, server.access, task_id, "archived", server.rules))
         run = await server.ask("are you there?", f"task:{task_id}", agent="writer")
         assert (run.state, run.reason, run.session_id) == ("cancelled", "task_archived", None)
         assert await sessions(server) == 0

@@ -8,7 +8,16 @@ from carrel.kernel import Access, SessionKey
 from carrel.runs import Completed
 from carrel.sessions import generations_of, open_session_of
 from carrel.storage import FEED, Tx
-from carrel.work import NewTask, TaskChange, change_task, create_task, find_task, post_message, read_thread, reopen_task
+from carrel.work import (
+    NewTask,
+    TaskChange,
+    change_task,
+    create_task,
+    post_message,
+    read_thread,
+    readable_task,
+    reopen_task,
+)
 from tests.harness.server import Server, gateways_to, open_server
 from tests.requirements.mark import requirement
 from tests.scripted_gateway import Answer, Gate, Request, ScriptedGateway, text
@@ -90,7 +99,7 @@ async def test_a_request_that_was_built_before_the_reopening_is_built_again(
         gateway.script(text("Fresh."))
 
         async def reopen(_snapshot: Snapshot) -> str:
-            task = await server.read(lambda tx: find_task(tx, access, "report"))
+            task = await server.read(lambda tx: readable_task(tx, access, "report")[0])
             if task.status == "done":
                 await _reopen(server, access)
             return ""

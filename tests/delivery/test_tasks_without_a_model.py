@@ -11,7 +11,7 @@ from carrel.records import tools_called
 from carrel.runs import Run
 from carrel.runs.model import RUNS
 from carrel.storage import Tx
-from carrel.work import NewTask, Task, create_task, find_task, post_message, read_thread
+from carrel.work import NewTask, Task, create_task, post_message, read_thread, readable_task
 from carrel.work.thread import Posted
 from tests.harness.server import Server, open_server
 
@@ -52,7 +52,7 @@ class Board:
         """Wait until a task is as expected."""
 
         def look(tx: Tx) -> bool:
-            return holds(find_task(tx, self.server.access, task_id))
+            return holds(readable_task(tx, self.server.access, task_id)[0])
 
         await self.server.until(RUNS, look)
 

@@ -5,6 +5,8 @@ PRUNED = "the run it names may be pruned first, and SQLite cannot set one column
 ACTOR = "an actor is a token, a user, an agent or the system itself"
 SENDER = "a name that the sender chose; no row of ours has it"
 BOARD = "a name of the board, which has no tables yet"
+LATER = "goals came after tasks, and SQLite cannot add a key to a table; a goal releases its tasks when it goes"
+SESSION = "a session that nobody has spoken in has no lane yet; what is kept of it goes when its lane is deleted"
 PARTY = "an agent or a person by mailbox; its kind says which"
 LISTED = "a JSON list of names; what needs them reads them by the account"
 OWN_NAME = "a part of the row's own name"
@@ -49,8 +51,11 @@ ONLY_NAMED = {
     "exchanges.current_run_id": PRUNED,
     "schedules.key": "a schedule outlives its session and says so",
     "schedules.run_id": PRUNED,
-    "tasks.goal_id": BOARD,
-    "tasks.plan_id": BOARD,
+    "tasks.goal_id": LATER,
+    "tasks.plan_id": LATER,
+    "goals.key": SESSION,
+    "plans.key": SESSION,
+    "plan_modes.key": SESSION,
     "tasks.created_by": "the kind of who created it: a word, not a row",
     "task_parties.party_id": PARTY,
     "notices.author_id": PARTY,

@@ -25,7 +25,7 @@ from carrel.tools import (
     run_caller,
     toolset_for,
 )
-from carrel.work import NewTask, Task, create_task, find_task, post_message
+from carrel.work import NewTask, Task, create_task, post_message, readable_task
 from tests.harness.engine import Engine, open_engine
 
 Json = dict[str, Any]
@@ -105,7 +105,7 @@ class TaskWorld:
 
     async def stored(self, task_id: str) -> Task:
         """Return a task as it is stored now."""
-        return await self.engine.read(lambda tx: find_task(tx, self.owner, task_id))
+        return await self.engine.read(lambda tx: readable_task(tx, self.owner, task_id)[0])
 
     async def say(self, task_id: str, text: str) -> None:
         """Write to a thread as a person."""

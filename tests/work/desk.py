@@ -23,11 +23,11 @@ from carrel.work import (
     Task,
     assign_task,
     create_task,
-    find_task,
     hear,
     move_task,
     notices_of,
     post_message,
+    readable_task,
     request_responses,
 )
 from carrel.work.moves import Moved
@@ -82,7 +82,7 @@ class Desk(Engine):
     async def task(self, task: Task | str) -> Task:
         """Return a task as it is stored now."""
         task_id = task if isinstance(task, str) else task.id
-        return await self.read(lambda tx: find_task(tx, self.access, task_id))
+        return await self.read(lambda tx: readable_task(tx, self.access, task_id)[0])
 
     async def move(self, task: Task, *statuses: str, access: Access | None = None, **more: Any) -> Moved:
         """Move a task from status to status; return the last move."""

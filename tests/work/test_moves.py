@@ -7,7 +7,7 @@ import pytest
 from carrel.kernel import Code, Refusal
 from carrel.runs import Cancelled, NeedsInput, RunChanged
 from carrel.sessions import Session
-from carrel.work import TaskChange, archive_task, change_task, read_history, reopen_task, stop_task, task_briefing
+from carrel.work import TaskChange, change_task, read_history, reopen_task, stop_task, task_briefing
 from carrel.work.model import Task
 from tests.harness.engine import events_of_run
 from tests.requirements.mark import requirement
@@ -63,7 +63,7 @@ async def test_archiving_by_any_path_closes_the_sessions_and_tells_no_agent(desk
         case "move":
             moved = await desk.move(task, "archived")
         case "archive":
-            moved = await desk.db.write(lambda tx: archive_task(tx, desk.access, task.id, desk.rules, reason="old"))
+            moved = await desk.move(task, "archived", reason="old")
         case _:
             change = TaskChange(status="archived")
             moved = await desk.db.write(lambda tx: change_task(tx, desk.access, task.id, change, desk.rules))

@@ -9,11 +9,11 @@ from carrel.kernel import Code
 from carrel.work import (
     TaskFilter,
     actor_of,
-    find_task,
     list_tasks,
     post_message,
     read_history,
     read_thread,
+    readable_task,
     task_briefing,
 )
 from carrel.work.permissions import Actor, Flags, resolve_flags
@@ -69,7 +69,7 @@ def test_people_may_everything_agents_what_their_flags_say_and_the_orchestrator_
 async def test_a_token_of_a_program_may_not_use_tasks(desk: Desk) -> None:
     task = await desk.create()
     client = structs.replace(desk.access, kind="client", actor_id="tok_1", agent_ids=("main",))
-    assert await desk.refused(desk.read(lambda tx: find_task(tx, client, task.id))) == Code.FORBIDDEN
+    assert await desk.refused(desk.read(lambda tx: readable_task(tx, client, task.id)[0])) == Code.FORBIDDEN
     ghost = desk.agent("ghost")
     assert await desk.refused(desk.read(lambda tx: actor_of(tx, ghost))) == Code.NOT_FOUND
 
@@ -79,13 +79,13 @@ async def test_an_agent_limited_to_spaces_reads_its_assignments_and_the_task_of_
     await desk.db.write(lambda tx: make_agent(tx, desk.access, "guest", "Guest", Profile(space_ids=("space-other",))))
     own, other = await desk.create("guest", title="own"), await desk.create("writer", title="other")
     guest = desk.agent("guest")
-    assert await desk.refused(desk.read(lambda tx: find_task(tx, guest, other.id))) == Code.NOT_FOUND
-    assert (await desk.read(lambda tx: find_task(tx, guest, own.id))).id == own.id
+    assert await desk.refused(desk.read(lambda tx: readable_task(tx, guest, other.id)[0])) == Code.NOT_FOUND
+    assert (await desk.read(lambda tx: readable_task(tx, guest, own.id)[0])).id == own.id
     found = await desk.read(lambda tx: list_tasks(tx, guest, TaskFilter(), before=None, limit=10))
     assert [task.id for task in found] == [own.id]
     run = await desk.say(lane("guest", other), "hello")
     within = desk.agent("guest", run)
-    assert (await desk.read(lambda tx: find_task(tx, within, other.id))).id == other.id
+    assert (await desk.read(lambda tx: readable_task(tx, within, other.id)[0])).id == other.id
 
 
 @requirement("S0.isolation.thread", "S0.isolation.mismatch", "S0.history.account")
@@ -109,6 +109,6 @@ async def test_a_thread_of_another_account_is_not_found_though_every_id_is_the_s
     assert briefing is not None
     assert "secret" not in repr(briefing)
     await desk.move(mine, "archived")
-    assert (await desk.read(lambda tx: find_task(tx, theirs, "shared"))).status == "inbox"
+    assert (await desk.read(lambda tx: readable_task(tx, theirs, "shared")[0])).status == "inbox"
     only_theirs = await desk.create(access=theirs)
     assert await desk.refused(desk.task(only_theirs)) == Code.NOT_FOUND

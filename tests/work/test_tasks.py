@@ -3,12 +3,11 @@
 from typing import Any
 
 import pytest
-from msgspec import structs
 
 from carrel.access import remove_user
 from carrel.kernel import Code
 from carrel.storage import Tx
-from carrel.work import Order, Task, TaskChange, TaskFilter, change_task, list_tasks, reorder_tasks
+from carrel.work import Task, TaskChange, TaskFilter, change_task, list_tasks, reorder_tasks
 from carrel.work.store import dependencies_of, parties_of
 from tests.harness.tasks import ensure_task
 from tests.requirements.mark import requirement
@@ -130,7 +129,7 @@ async def test_tasks_are_found_by_status_assignee_tag_and_pin(desk: Desk) -> Non
     await desk.move(gone, "archived")
     assert await listed(desk) == ["two", "one"]
     assert await listed(desk, include_archived=True) == ["gone", "two", "one"]
-    assert await listed(desk, statuses=("archived",)) == ["gone"]
+    assert await listed(desk, status="archived") == ["gone"]
     assert await listed(desk, assignee_id="writer") == ["one"]
     assert await listed(desk, pinned=True) == ["one"]
     assert await listed(desk, tag='a "quoted" tag') == ["one"]
@@ -142,11 +141,10 @@ async def test_tasks_are_found_by_status_assignee_tag_and_pin(desk: Desk) -> Non
 
 async def test_an_order_keeps_the_places_among_all_others(desk: Desk) -> None:
     one, two, three = [await desk.create(title=title) for title in ("one", "two", "three")]
-    order = Order(ordered_ids=(three.id, one.id))
-    await desk.db.write(lambda tx: reorder_tasks(tx, desk.access, order))
+    await desk.db.write(lambda tx: reorder_tasks(tx, desk.access, (three.id, one.id)))
     indexes = {task.title: (await desk.task(task)).sort_index for task in (one, two, three)}
     assert sorted(indexes, key=lambda title: indexes[title]) == ["three", "two", "one"]
-    missing = structs.replace(order, ordered_ids=(one.id, "none"))
+    missing = (one.id, "none")
     assert await desk.refused(desk.db.write(lambda tx: reorder_tasks(tx, desk.access, missing))) == Code.NOT_FOUND
 
 

@@ -23,7 +23,7 @@ from carrel.kernel.limits import (
     SNIPPET_MESSAGE_CHARS_MAX,
 )
 from carrel.runs import Run
-from carrel.work import StatusOverview, Task, TaskBriefing, TaskLine
+from carrel.work import Task, TaskBriefing
 
 # What separates the heading from the message where both are one text.
 GAP = "\n\n"
@@ -105,14 +105,14 @@ def _heading(briefing: TaskBriefing, run: Run, chars_max: int) -> str:
         return lines[0]
     blocks = (
         _snapshot(briefing.task, briefing.assignees),
-        _overview(briefing.overview),
+        _overview(briefing),
         _block("What the account's owner tells you", briefing.account_briefing, HEADING_BRIEFING_CHARS_MAX),
     )
     for block in blocks:
         if block and (len(block) < left or left > HEADING_BLOCK_CHARS_MIN):
             lines.append(clip(block, left - 1))
             left -= len(lines[-1]) + 1
-    return "\n".join([*lines, *_snippet(briefing.earlier, left)])
+    return "\n".join([*lines, *_snippet(briefing, left)])
 
 
 def _anchors(run: Run, message_id: str) -> str:
@@ -140,24 +140,23 @@ def _snapshot(task: Task, assignees: tuple[str, ...]) -> str:
     return "\n".join([*lines, *([described] if described else [])])
 
 
-def _overview(statuses: tuple[StatusOverview, ...]) -> str:
-    return "\n".join(["taskOverview:", *map(_of_status, statuses)]) if statuses else ""
+def _overview(briefing: TaskBriefing) -> str:
+    lines = []
+    for one in briefing.overview:
+        count = f"{one.count} or more" if one.count == OVERVIEW_TASKS_MAX else str(one.count)
+        top = "; ".join(
+            f"{one_line(task.id)} {_line(task.title, HEADING_TITLE_CHARS_MAX)} (priority {task.priority})"
+            for task in one.top
+        )
+        lines.append(f"- {one.status}: {count}{', first ' + top if top else ''}")
+    return "\n".join(["taskOverview:", *lines]) if lines else ""
 
 
-def _of_status(one: StatusOverview) -> str:
-    count = f"{one.count} or more" if one.count == OVERVIEW_TASKS_MAX else str(one.count)
-    top = "; ".join(
-        f"{one_line(task.id)} {_line(task.title, HEADING_TITLE_CHARS_MAX)} (priority {task.priority})"
-        for task in one.top
-    )
-    return f"- {one.status}: {count}{', first ' + top if top else ''}"
-
-
-def _snippet(earlier: tuple[TaskLine, ...], chars_max: int) -> list[str]:
+def _snippet(briefing: TaskBriefing, chars_max: int) -> list[str]:
     """The newest messages that fit, oldest first."""
     head, kept = "Earlier in the thread, oldest first:", list[str]()
     left = chars_max - len(head) - 1
-    for said in reversed(earlier):
+    for said in reversed(briefing.earlier):
         line = f"- {_line(said.author, NAME_CHARS_MAX)}: {_line(said.text, SNIPPET_MESSAGE_CHARS_MAX)}"
         left -= len(line) + 1
         if left < 0:

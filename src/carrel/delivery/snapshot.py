@@ -21,7 +21,7 @@ from carrel.runs import Claim, ClaimLost, Run, extras_of, run_by_id
 from carrel.sessions import Lane, Session, lane_of, next_session, open_session_of, session_by_id
 from carrel.storage import LongTx, Tx
 from carrel.tools import CATALOG, Caller, ToolServices, Toolset, run_caller, toolset_for
-from carrel.work import agent_actor, task_briefing
+from carrel.work import actor_of, task_briefing
 
 BUILTIN = "builtin"
 
@@ -96,7 +96,7 @@ def _read(tx: Tx, claim: Claim, services: ToolServices, connections: Mapping[str
     unheard = run.session_id is None
     as_agent = structs.replace(access, kind="run", actor_id=agent.id, agent_id=agent.id, run_id=run.id)
     if unheard:
-        told = _tell(tx, run, as_agent, agent, services.settings.delivery.input_chars_max)
+        told = _tell(tx, run, as_agent, services.settings.delivery.input_chars_max)
         own = [message_entry(run, session, told)]
     else:
         own = entries_of_run(tx, access, run.id)
@@ -127,12 +127,12 @@ def _read(tx: Tx, claim: Claim, services: ToolServices, connections: Mapping[str
     )
 
 
-def _tell(tx: Tx, run: Run, as_agent: Access, agent: Agent, chars_max: int) -> Told | None:
+def _tell(tx: Tx, run: Run, as_agent: Access, chars_max: int) -> Told | None:
     """What the run is told about its task; None where it has none, or where that is not in its account."""
     briefing = task_briefing(tx, run)
     if briefing is None:
         return None
-    actor = agent_actor(tx, as_agent, agent)
+    actor = actor_of(tx, as_agent)
     may_finish = actor.is_orchestrator or (actor.flags is not None and actor.flags.can_mark_done)
     return tell(briefing, run, chars_max, may_finish=may_finish)
 

@@ -1,1 +1,42 @@
-"""Goals and plans: why, and in what order."""
+"""Goals and plans: why, and in what order. Their tasks are in the room below.
+
+A goal belongs to one session. Its plans put tasks into an order; what runs and tasks come to takes effect on plans and
+goals, and begins what has become ready.
+"""
+
+from carrel.goals.goals import (
+    add_goal_task,
+    change_goal,
+    complete_goal,
+    delete_goal,
+    find_goal,
+    goal_of_task,
+    goals_of_session,
+    list_own_goals,
+    make_goal,
+    next_open_task,
+    replan_goal,
+)
+from carrel.goals.model import GOAL_MOVES, PLAN_MOVES, Goal, GoalChange, Plan, PlanChange, PlannedTask
+from carrel.goals.plans import (
+    add_tasks,
+    approve_plan,
+    change_plan,
+    draft_plan,
+    end_plan,
+    find_plan,
+    plans_of_session,
+    resume_plan,
+    set_plan,
+    set_planned_status,
+)
+from carrel.goals.runner import PlanRunner, observe_work
+from carrel.goals.shapes import GoalShape, PlanShape, goal_shape, plan_shape
+
+__all__ = [
+    "GOAL_MOVES", "PLAN_MOVES", "Goal", "GoalChange", "GoalShape", "Plan", "PlanChange", "PlanRunner", "PlanShape",
+    "PlannedTask", "add_goal_task", "add_tasks", "approve_plan", "change_goal", "change_plan", "complete_goal",
+    "delete_goal", "draft_plan", "end_plan", "find_goal", "find_plan", "goal_of_task", "goal_shape",
+    "goals_of_session", "list_own_goals", "make_goal", "next_open_task", "observe_work", "plan_shape",
+    "plans_of_session", "replan_goal", "resume_plan", "set_plan", "set_planned_status",
+]  # fmt: skip

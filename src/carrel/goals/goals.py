@@ -2,29 +2,43 @@
 
 from typing import Any
 
-import msgspec
 from msgspec import UNSET, structs
 
-from carrel.journal import append_event, json_text
+from carrel.goals import store
+from carrel.goals.events import publish_goal
+from carrel.goals.model import (
+    GOAL_MOVES,
+    PLAN_MOVES,
+    Goal,
+    GoalChange,
+    Plan,
+    PlannedTask,
+    check_metadata,
+    check_size,
+    require_move,
+    walk,
+)
+from carrel.goals.plans import end_plan_of_goal
+from carrel.goals.running import enter_plan
 from carrel.kernel import Access, Code, Refusal, SessionKey, invalid, not_found
-from carrel.kernel.limits import GOAL_DESCRIPTION_CHARS_MAX, GOAL_NAME_CHARS_MAX, TASK_METADATA_BYTES_MAX
+from carrel.kernel.limits import GOAL_DESCRIPTION_CHARS_MAX, GOAL_NAME_CHARS_MAX, SESSION_GOALS_MAX
 from carrel.memory import Scope, forget_scope
 from carrel.runs import Rules
 from carrel.sessions import lane_of, may_see
 from carrel.storage import Tx
-from carrel.goals import store
-from carrel.goals.events import about_session
-from carrel.goals.model import GOAL_MOVES, Goal, GoalChange, require_move
-from carrel.goals.plans import end_plan
-from carrel.goals.shapes import goal_shape
+from carrel.work import NewTask, Task, hold_planned, plan_tasks, progress_of, release_planned, tasks_planned
+
+_OPEN_TASKS = ("in_progress", "assigned", "inbox")
 
 
 def make_goal(
-    tx: Tx, access: Access, key: SessionKey, *, name: str, description: str = "", metadata: dict[str, Any] | None = None,
-    goal_id: str | None = None,
+    tx: Tx, access: Access, key: SessionKey, *, name: str, description: str = "",
+    metadata: dict[str, Any] | None = None, goal_id: str | None = None,
 ) -> Goal:  # fmt: skip
     """Create a goal of a session."""
-    check_goal(name, description, metadata or {})
+    _check(name, description, metadata)
+    if len(store.goals_of_session(tx, access, str(key), limit=SESSION_GOALS_MAX)) >= SESSION_GOALS_MAX:
+        raise Refusal(Code.LIMIT_REACHED, f"A session has at most {SESSION_GOALS_MAX} goals; delete old ones first.")
     goal = Goal(
         id=goal_id or tx.new_id("goal"),
         key=str(key),
@@ -37,64 +51,135 @@ def make_goal(
         created_at=tx.now,
         updated_at=tx.now,
     )
-    store.insert_goal(tx, access, goal)
+    if not store.insert_goal(tx, access, goal):
+        raise Refusal(Code.CONFLICT, f"There is a goal with the id {goal.id} already.", field="id")
     publish_goal(tx, access, "goal.created", goal)
     return goal
 
 
 def find_goal(tx: Tx, access: Access, goal_id: str, *, key: SessionKey | None = None, hold: bool = False) -> Goal:
-    """Return a goal of a session that the caller may see; with `key`, of that session only."""
+    """Return a goal of a session that the caller may see; with `key`, of that session only, which it may act for."""
     goal = store.goal_by_id(tx, access, goal_id, hold=hold)
     if goal is None or (key is not None and goal.key != str(key)):
         raise not_found("goal")
     lane = lane_of(tx, access, goal.session_key)
-    if not may_see(tx, access, goal.session_key, lane.made_by if lane else goal.made_by):
+    if key is None and not may_see(tx, access, goal.session_key, lane.made_by if lane else goal.made_by):
         raise not_found("goal")
     return goal
 
 
-def change_goal(tx: Tx, access: Access, goal: Goal, change: GoalChange, rules: Rules) -> Goal:
-    """Change a locked goal; cancelling it ends its plans and their runs."""
-    check_goal(change.name or goal.name, change.description or "", change.metadata or {})
+def goals_of_session(
+    tx: Tx, access: Access, key: SessionKey, *, before: str | None = None, limit: int
+) -> list[Goal]:  # fmt: skip
+    """Return the goals of a session below an id, newest first."""
+    return store.goals_of_session(tx, access, str(key), before=before, limit=limit)
+
+
+def list_own_goals(
+    tx: Tx, access: Access, *, status: str | None = None, before: str | None = None, limit: int
+) -> tuple[list[Goal], int]:  # fmt: skip
+    """Return the goals that the caller has made, below an id, newest first, and how many there are in all."""
+    found = store.goals_made_by(tx, access, access.actor_id, status=status, before=before, limit=limit)
+    return found, store.count_goals_made_by(tx, access, access.actor_id, status=status)
+
+
+def goal_of_task(tx: Tx, access: Access, task_id: str) -> Goal | None:
+    """Return the goal that a task is of."""
+    return store.goal_of_task(tx, access, task_id)
+
+
+def change_goal(
+    tx: Tx, access: Access, goal_id: str, change: GoalChange, rules: Rules, *, key: SessionKey | None = None
+) -> Goal:  # fmt: skip
+    """Change a goal. Cancelling it skips its plans that wait, fails those that work, and cancels their runs."""
+    goal = find_goal(tx, access, goal_id, key=key, hold=True)
     given = {name: value for name, value in structs.asdict(change).items() if value is not UNSET}
+    _check(given.get("name", goal.name), given.get("description", ""), given.get("metadata"))
     if "status" in given:
         require_move(GOAL_MOVES, goal.status, given["status"])
     if all(getattr(goal, name) == value for name, value in given.items()):
         return goal
     changed = store.save_goal(tx, access, structs.replace(goal, **given))
-    publish_goal(tx, access, "goal.updated", changed)
     if changed.status == "cancelled" and goal.status != "cancelled":
-        for plan in store.plans_of_goal(tx, access, goal.id):
-            end_plan(tx, access, plan, "failed" if plan.status == "working" else "skipped", rules)
+        for plan in _open_plans(tx, access, goal):
+            end_plan_of_goal(tx, access, plan, "failed" if plan.status == "working" else "skipped", rules)
+    publish_goal(tx, access, "goal.updated", changed)
     return changed
 
 
-def delete_goal(tx: Tx, access: Access, goal: Goal, rules: Rules) -> None:
-    """Delete a locked goal with its plans and what it remembers; its tasks stay, as tasks of their own."""
+def complete_goal(tx: Tx, access: Access, goal_id: str, rules: Rules, *, key: SessionKey | None = None) -> Goal:
+    """Complete a goal, whatever is left of its plans, which is skipped."""
+    goal = find_goal(tx, access, goal_id, key=key, hold=True)
+    way = walk(GOAL_MOVES, goal.status, "completed")
+    for plan in _open_plans(tx, access, goal):
+        end_plan_of_goal(tx, access, plan, "skipped" if plan.status != "working" else "cancelled", rules)
+    for status in way:
+        goal = store.save_goal(tx, access, structs.replace(goal, status=status))
+        publish_goal(tx, access, "goal.updated", goal)
+    return goal
+
+
+def replan_goal(
+    tx: Tx, access: Access, goal_id: str, reason: str, rules: Rules, *, key: SessionKey | None = None
+) -> Goal:  # fmt: skip
+    """Take a goal back to planning: plans that were not begun are skipped, working ones held."""
+    goal = find_goal(tx, access, goal_id, key=key, hold=True)
+    # What works stops first.
+    way = ("blocked", "planning") if goal.status == "working" else walk(GOAL_MOVES, goal.status, "planning")
+    for plan in _open_plans(tx, access, goal):
+        if plan.status == "working":
+            enter_plan(tx, access, structs.replace(plan, held=True), "blocked")
+        elif plan.status != "blocked":
+            end_plan_of_goal(tx, access, plan, "skipped", rules)
+    for status in way:
+        goal = store.save_goal(tx, access, structs.replace(goal, status=status))
+        publish_goal(tx, access, "goal.updated", goal, reason=reason)
+    return goal
+
+
+def delete_goal(tx: Tx, access: Access, goal_id: str, rules: Rules, *, key: SessionKey | None = None) -> None:
+    """Delete a goal with its plans and what it remembers; its tasks stay, as tasks of their own."""
+    goal = find_goal(tx, access, goal_id, key=key, hold=True)
     for plan in store.plans_of_goal(tx, access, goal.id):
-        end_plan(tx, access, plan, "cancelled", rules)
-    store.detach_tasks(tx, access, goal.id)
+        delete_plan(tx, access, plan, rules)
+    for task in tasks_planned(tx, access, goal_id=goal.id):
+        release_planned(tx, access, task)
     store.delete_goal(tx, access, goal.id)
     forget_scope(tx, access, Scope.of_goal(goal.session_key.identity, goal.id), goal.agent_id)
     publish_goal(tx, access, "goal.updated", structs.replace(goal, status="cancelled"), deleted=True)
 
 
-def check_goal(name: str, description: str, metadata: dict[str, Any]) -> None:
-    """Refuse what is missing or too long."""
+def delete_plan(tx: Tx, access: Access, plan: Plan, rules: Rules) -> None:
+    """Delete a plan whose goal is locked, after cancelling it; its tasks stay, as tasks of their own."""
+    if PLAN_MOVES[plan.status]:
+        end_plan_of_goal(tx, access, plan, "cancelled", rules)
+    for task in hold_planned(tx, access, plan.id):
+        release_planned(tx, access, task)
+    store.delete_plan(tx, access, plan.id)
+
+
+def add_goal_task(tx: Tx, access: Access, goal: Goal, new: PlannedTask) -> Task:
+    """Create a task of a goal that is in no plan."""
+    wanted = NewTask(title=new.title, description=new.description, dependencies=new.dependencies)
+    return plan_tasks(tx, access, [wanted], goal_id=goal.id)[0]
+
+
+def next_open_task(tx: Tx, access: Access, goal: Goal) -> Task | None:
+    """Return the task of a goal to work on next: one that is begun, else the first whose dependencies are done."""
+    tasks = tasks_planned(tx, access, goal_id=goal.id)
+    waiting = [one for one in progress_of(tx, access, tasks, goal.agent_id) if one.task.status in _OPEN_TASKS]
+    begun = [one.task for one in waiting if one.task.status == "in_progress"]
+    return next(iter([*begun, *(one.task for one in waiting if one.is_ready)]), None)
+
+
+def _open_plans(tx: Tx, access: Access, goal: Goal) -> list[Plan]:
+    plans = store.plans_of_goal(tx, access, goal.id)
+    return [plan for plan in plans if PLAN_MOVES[plan.status] and plan.status != "failed"]
+
+
+def _check(name: str, description: str, metadata: dict[str, Any] | None) -> None:
     if not name.strip():
         raise invalid("name", "A goal needs a name.")
-    for field, text, most in (
-        ("name", name, GOAL_NAME_CHARS_MAX),
-        ("description", description, GOAL_DESCRIPTION_CHARS_MAX),
-    ):
-        if len(text) > most:
-            raise Refusal(Code.TOO_LONG, f"{field} has at most {most} characters.", field=field)
-    if len(msgspec.json.encode(metadata)) > TASK_METADATA_BYTES_MAX:
-        message = f"metadata has at most {TASK_METADATA_BYTES_MAX} bytes as JSON."
-        raise Refusal(Code.TOO_LONG, message, field="metadata")
-
-
-def publish_goal(tx: Tx, access: Access, name: str, goal: Goal, **more: Any) -> None:
-    """Publish a change of a goal on the feed."""
-    body = {"goal": goal_shape(tx, access, goal), **more}
-    append_event(tx, access, name, about_session(goal.session_key), json_text(body))
+    check_size("name", name, GOAL_NAME_CHARS_MAX)
+    check_size("description", description, GOAL_DESCRIPTION_CHARS_MAX)
+    check_metadata(metadata or {})

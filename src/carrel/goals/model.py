@@ -5,14 +5,18 @@ A goal says why, a plan in what order, its tasks what. A goal never gathers acro
 
 from collections import deque
 from collections.abc import Iterable, Mapping
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
+import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
 from carrel.kernel import Code, Refusal, SessionKey
+from carrel.kernel.limits import TASK_METADATA_BYTES_MAX
 
 GoalStatus = Literal["submitted", "planning", "working", "blocked", "completed", "failed", "cancelled"]
 PlanStatus = Literal["drafting", "ready", "working", "blocked", "completed", "failed", "skipped", "cancelled"]
+
+S = TypeVar("S", bound=str)
 
 # The state machines. A status without onward moves is an end.
 GOAL_MOVES: dict[str, tuple[GoalStatus, ...]] = {
@@ -58,14 +62,19 @@ class Goal(Struct, frozen=True, kw_only=True):
 
 
 class Plan(Struct, frozen=True, kw_only=True):
-    """A plan of a session, for a goal or on its own; its fields are the columns of its table."""
+    """A plan of a session, for a goal or on its own; its fields are the columns of its table.
+
+    `held` says that somebody has stopped it: then nothing of it begins, whatever its tasks do.
+    """
 
     id: str
     key: str
     agent_id: str
+    made_by: str
     title: str
     markdown: str
     status: PlanStatus
+    held: bool
     dependencies: tuple[str, ...]
     metadata: dict[str, Any]
     created_at: int
@@ -104,19 +113,32 @@ class PlannedTask(Struct, frozen=True, kw_only=True):
     dependencies: tuple[str, ...] = ()
 
 
-def walk(moves: Mapping[str, Iterable[str]], before: str, after: str) -> tuple[str, ...]:
+def check_size(field: str, text: str, chars_max: int) -> None:
+    """Refuse a text that is too long."""
+    if len(text) > chars_max:
+        raise Refusal(Code.TOO_LONG, f"{field} has at most {chars_max} characters.", field=field)
+
+
+def check_metadata(metadata: dict[str, Any]) -> None:
+    """Refuse metadata that is too large."""
+    if len(msgspec.json.encode(metadata)) > TASK_METADATA_BYTES_MAX:
+        message = f"metadata has at most {TASK_METADATA_BYTES_MAX} bytes as JSON."
+        raise Refusal(Code.TOO_LONG, message, field="metadata")
+
+
+def walk(moves: Mapping[str, Iterable[S]], before: str, after: str) -> tuple[S, ...]:
     """Return the shortest legal way from one status to another, without the first; Refusal when there is none."""
     if before == after:
         return ()
-    ways: deque[tuple[str, ...]] = deque([()])
+    ways: deque[tuple[S, ...]] = deque([()])
     seen = {before}
     while ways:
         way = ways.popleft()
         for onward in moves[way[-1] if way else before]:
             if onward == after:
                 return (*way, onward)
-            # Only `working` is passed through: everything else says something that would not be true.
-            if onward == "working" and onward not in seen:
+            # Everything else would say something on the way that is not true.
+            if onward in ("ready", "planning", "working") and onward not in seen:
                 seen.add(onward)
                 ways.append((*way, onward))
     raise illegal(moves, before, after)
@@ -137,38 +159,3 @@ def illegal(moves: Mapping[str, Iterable[str]], before: str, after: str) -> Refu
     onward = " or ".join(moves[before]) or "nothing"
     message = f"What is {before} cannot become {after}; from there it moves to {onward}."
     return Refusal(Code.ILLEGAL_TRANSITION, message, field="status", details={"from": before, "to": after})
-
-
-def plan_status(plan: Plan, tasks: Iterable[tuple[str, bool]], *, waits: bool) -> str:
-    """Return the status that a plan's tasks, each with its status and whether it failed, give it.
-
-    `waits` says that a run of one of them waits for a person.
-    """
-    known = list(tasks)
-    if not known or plan.status in ("drafting", "completed", "skipped", "cancelled"):
-        return plan.status
-    statuses = [status for status, _ in known]
-    if any(failed for _, failed in known):
-        return "failed"
-    if all(status in ("done", "archived") for status in statuses):
-        return "completed" if "done" in statuses else plan.status
-    if waits or "blocked" in statuses:
-        return "blocked" if plan.status in ("working", "blocked") else plan.status
-    if plan.status in ("blocked", "failed"):
-        return "working"
-    return plan.status
-
-
-def goal_status(goal: Goal, plans: Iterable[str]) -> str:
-    """Return the status that its plans give a goal."""
-    statuses = [status for status in plans if status != "drafting"]
-    if not statuses or goal.status in ("completed", "cancelled"):
-        return goal.status
-    if all(status in ENDED_PLANS for status in statuses):
-        if "failed" in statuses:
-            return "failed"
-        return "completed" if "completed" in statuses else goal.status
-    running = [status for status in statuses if status not in ENDED_PLANS]
-    if all(status == "blocked" for status in running):
-        return "blocked"
-    return "working" if "working" in running else goal.status

@@ -1,46 +1,52 @@
 """Plans of sessions: drafting, setting their content, running their tasks in order, resuming and ending them."""
 
-import re
-from collections.abc import Iterable
 from typing import Any
 
-from msgspec import structs
+from msgspec import UNSET, structs
 
-from carrel.journal import append_event, json_text
-from carrel.kernel import Access, Code, Refusal, SessionKey, invalid, not_found
-from carrel.kernel.limits import PLAN_MARKDOWN_CHARS_MAX, PLAN_TASKS_MAX, PLANS_PER_GOAL_MAX
-from carrel.runs import Rules, cancel
-from carrel.sessions import lane_of, may_see
-from carrel.storage import Tx
-from carrel.work import notice_store
-from carrel.work import store as task_store
-from carrel.work.activities import publish, record
-from carrel.work.assignments import assign
-from carrel.work.directory import Directory
 from carrel.goals import store
-from carrel.goals.events import about_session
+from carrel.goals.cascade import is_live
+from carrel.goals.events import publish_plan
 from carrel.goals.model import (
-    GOAL_MOVES,
     PLAN_MOVES,
     Goal,
     Plan,
+    PlanChange,
     PlannedTask,
-    goal_status,
-    plan_status,
+    PlanStatus,
+    check_metadata,
+    check_size,
+    illegal,
     require_move,
     walk,
 )
-from carrel.goals.shapes import goal_shape, plan_shape
-from carrel.work.model import DEFAULT_PRIORITY, DEFAULT_SPACE, Task, check_texts
-from carrel.work.moves import enter_status
-from carrel.work.permissions import Actor, actor_of
-from carrel.work.tasks import set_dependencies
+from carrel.goals.running import enter_plan, follow_goal, follow_plan, note
+from carrel.kernel import Access, Code, Refusal, SessionKey, invalid, not_found
+from carrel.kernel.limits import (
+    GOAL_NAME_CHARS_MAX,
+    PLAN_MARKDOWN_CHARS_MAX,
+    PLAN_TASKS_MAX,
+    PLANS_PER_GOAL_MAX,
+    SESSION_PLANS_SHOWN,
+)
+from carrel.runs import Rules, cancel
+from carrel.sessions import lane_of, may_see
+from carrel.storage import Tx
+from carrel.work import (
+    NewTask,
+    Progress,
+    Task,
+    hold_planned,
+    move_planned,
+    plan_tasks,
+    progress_of,
+    release_planned,
+    start_planned,
+    tasks_planned,
+)
 
-_SYSTEM = Actor(kind="system", id="system", party_id="", name="Carrel")
-_INDEX = re.compile(r"task-(\d{1,4})")
-# What a plan's task is while nobody has begun it.
-_NOT_BEGUN = ("inbox", "assigned")
-_OPEN = ("inbox", "assigned", "in_progress", "review", "blocked")
+_ENDED_TASKS = ("done", "archived")
+_STOPPED = "The plan was stopped."
 
 
 def draft_plan(
@@ -49,22 +55,21 @@ def draft_plan(
 ) -> Plan:  # fmt: skip
     """Begin a plan of a session, for a goal or on its own."""
     if goal is not None:
-        others = {plan.id for plan in store.plans_of_goal(tx, access, goal.id)}
-        if len(others) >= plans_max:
-            raise Refusal(Code.LIMIT_REACHED, f"A goal has at most {plans_max} plans.")
-        for other in dependencies:
-            if other not in others:
-                raise invalid("dependencies", f"There is no plan '{other[:80]}' of this goal.")
-    _check_markdown(markdown)
+        _require_room(tx, access, goal, dependencies, plans_max)
+    elif dependencies:
+        raise invalid("dependencies", "Only a plan of a goal depends on others.")
+    _check(title, markdown, metadata)
     plan = Plan(
         id=tx.new_id("plan"),
         key=str(key),
         agent_id=key.agent,
+        made_by=access.actor_id,
         goal_id=None if goal is None else goal.id,
         title=title,
         markdown=markdown,
         status="drafting",
-        dependencies=dependencies,
+        held=False,
+        dependencies=tuple(dict.fromkeys(dependencies)),
         metadata=metadata or {},
         created_at=tx.now,
         updated_at=tx.now,
@@ -74,248 +79,229 @@ def draft_plan(
     return plan
 
 
+def _require_room(tx: Tx, access: Access, goal: Goal, dependencies: tuple[str, ...], plans_max: int) -> None:
+    # Locked, so that two plans at once are counted one after the other.
+    held = store.goal_by_id(tx, access, goal.id, hold=True)
+    if held is None:
+        raise not_found("goal")
+    if held.status in ("completed", "cancelled"):
+        message = f"The goal is {held.status}; create another one, or one that goes on from it."
+        raise Refusal(Code.ILLEGAL_TRANSITION, message, details={"from": held.status, "to": "planning"})
+    others = {plan.id for plan in store.plans_of_goal(tx, access, goal.id)}
+    if len(others) >= plans_max:
+        raise Refusal(Code.LIMIT_REACHED, f"A goal has at most {plans_max} plans.")
+    for other in dependencies:
+        if other not in others:
+            raise invalid("dependencies", f"There is no plan '{other[:80]}' of this goal.")
+
+
+def _check(title: str, markdown: str, metadata: dict[str, Any] | None) -> None:
+    check_size("title", title, GOAL_NAME_CHARS_MAX)
+    check_size("markdown", markdown, PLAN_MARKDOWN_CHARS_MAX)
+    check_metadata(metadata or {})
+
+
 def find_plan(tx: Tx, access: Access, plan_id: str, *, key: SessionKey | None = None, hold: bool = False) -> Plan:
-    """Return a plan of a session that the caller may see; with `key`, of that session only."""
-    plan = store.plan_by_id(tx, access, plan_id, hold=hold)
+    """Return a plan of a session that the caller may see; with `key`, of that session only, which it may act for.
+
+    With `hold` it is locked, after its goal.
+    """
+    plan = store.plan_by_id(tx, access, plan_id)
     if plan is None or (key is not None and plan.key != str(key)):
         raise not_found("plan")
     lane = lane_of(tx, access, plan.session_key)
-    if not may_see(tx, access, plan.session_key, "" if lane is None else lane.made_by):
+    if key is None and not may_see(tx, access, plan.session_key, lane.made_by if lane else plan.made_by):
         raise not_found("plan")
-    return plan
+    return hold_plan(tx, access, plan) if hold else plan
+
+
+def hold_plan(tx: Tx, access: Access, plan: Plan) -> Plan:
+    """Lock a plan, after its goal."""
+    if plan.goal_id is not None:
+        store.goal_by_id(tx, access, plan.goal_id, hold=True)
+    held = store.plan_by_id(tx, access, plan.id, hold=True)
+    if held is None:
+        raise not_found("plan")
+    return held
+
+
+def plans_of_session(tx: Tx, access: Access, key: SessionKey, *, limit: int = SESSION_PLANS_SHOWN) -> list[Plan]:
+    """Return the newest plans of a session, newest first."""
+    return store.plans_of_session(tx, access, str(key), limit=limit)
 
 
 def set_plan(
-    tx: Tx, access: Access, plan: Plan, *, markdown: str | None = None, title: str | None = None,
-    tasks: tuple[PlannedTask, ...] | None = None, tasks_max: int = PLAN_TASKS_MAX,
+    tx: Tx, access: Access, plan_id: str, *, key: SessionKey | None = None, markdown: str | None = None,
+    title: str | None = None, tasks: tuple[PlannedTask, ...] | None = None, tasks_max: int = PLAN_TASKS_MAX,
 ) -> Plan:  # fmt: skip
-    """Set the content of a locked plan that was not begun; with tasks it is ready to be approved."""
+    """Set the content of a plan that was not begun; it is ready then. Tasks replace those it had."""
+    plan = find_plan(tx, access, plan_id, key=key, hold=True)
     if plan.status not in ("drafting", "ready"):
         message = f"The plan is {plan.status}; its content can only be set before it is approved."
         raise Refusal(Code.ILLEGAL_TRANSITION, message, details={"from": plan.status, "to": "ready"})
-    if markdown is not None:
-        _check_markdown(markdown)
-        if not markdown.strip():
-            raise invalid("markdown", "A plan needs some text.")
-    changed = structs.replace(
-        plan,
-        markdown=plan.markdown if markdown is None else markdown,
-        title=_title(plan, markdown) if title is None else title,
-        status="ready" if markdown is not None or tasks is not None else plan.status,
-    )
-    changed = store.save_plan(tx, access, changed)
+    if markdown is not None and not markdown.strip():
+        raise invalid("markdown", "A plan needs some text.")
+    _check(title or "", markdown or "", None)
+    text = plan.markdown if markdown is None else markdown
+    named = (plan.title or _first_line(text)) if title is None else title
+    ready = store.save_plan(tx, access, structs.replace(plan, markdown=text, title=named, status="ready"))
     if tasks is not None:
-        _remove_tasks(tx, access, plan)
-        add_tasks(tx, access, changed, tasks, tasks_max=tasks_max)
-    publish_plan(tx, access, "plan.updated", changed)
-    return changed
+        for task in hold_planned(tx, access, plan.id):
+            release_planned(tx, access, move_planned(tx, access, task, "archived", Rules()))
+        _add_tasks(tx, access, ready, tasks, tasks_max)
+    publish_plan(tx, access, "plan.updated", ready)
+    return ready
 
 
-def _title(plan: Plan, markdown: str | None) -> str:
-    first = (markdown or "").strip().partition("\n")[0].lstrip("# ").strip()
-    return plan.title or first[:200]
-
-
-def _check_markdown(markdown: str) -> None:
-    if len(markdown) > PLAN_MARKDOWN_CHARS_MAX:
-        message = f"A plan has at most {PLAN_MARKDOWN_CHARS_MAX} characters."
-        raise Refusal(Code.TOO_LONG, message, field="markdown")
-
-
-def _remove_tasks(tx: Tx, access: Access, plan: Plan) -> None:
-    """Archive the tasks of an earlier version of a plan; none of them was begun."""
-    for task in store.tasks_of_plan(tx, access, plan.id):
-        held = task_store.hold_task(tx, access, task.id)
-        if held is not None and held.status != "archived":
-            gone = task_store.save_task(
-                tx, access, structs.replace(held, status="archived", archived_at=tx.now, plan_id=None, status_at=tx.now)
-            )
-            publish(tx, access, "task.deleted", gone)
+def _first_line(markdown: str) -> str:
+    return markdown.strip().partition("\n")[0].lstrip("# ").strip()[:GOAL_NAME_CHARS_MAX]
 
 
 def add_tasks(
-    tx: Tx, access: Access, plan: Plan, new: tuple[PlannedTask, ...], *, tasks_max: int = PLAN_TASKS_MAX
+    tx: Tx, access: Access, plan_id: str, new: tuple[PlannedTask, ...], *, key: SessionKey | None = None,
+    tasks_max: int = PLAN_TASKS_MAX,
 ) -> list[Task]:  # fmt: skip
-    """Add tasks to a plan, all or none; a dependency may name another of the list by `task-<n>`."""
-    actor, present = actor_of(tx, access), store.tasks_of_plan(tx, access, plan.id)
-    if len(present) + len(new) > tasks_max:
-        raise Refusal(Code.LIMIT_REACHED, f"A plan has at most {tasks_max} tasks.", field="tasks")
-    made = [_make(tx, access, actor, plan, one, len(present) + at) for at, one in enumerate(new)]
-    for task, one in zip(made, new, strict=True):
-        named = tuple(_dependency(other, made) for other in one.dependencies)
-        set_dependencies(tx, access, task, named)
+    """Add tasks to a plan that is not ended, all or none; a working plan begins them."""
+    plan = find_plan(tx, access, plan_id, key=key, hold=True)
+    if not PLAN_MOVES[plan.status]:
+        raise illegal(PLAN_MOVES, plan.status, "working")
+    made = _add_tasks(tx, access, plan, new, tasks_max)
+    if plan.status == "drafting":
+        plan = store.save_plan(tx, access, structs.replace(plan, status="ready"))
+    publish_plan(tx, access, "plan.updated", plan)
+    note(tx, access, plan.id)
     return made
 
 
-def _make(tx: Tx, access: Access, actor: Actor, plan: Plan, new: PlannedTask, index: int) -> Task:
-    check_texts(new.title, new.description, None, ())
-    task = Task(
-        id=tx.new_id("task"),
-        seq=tx.tick(),
-        space_id=DEFAULT_SPACE,
-        goal_id=plan.goal_id,
-        plan_id=plan.id,
-        task_index=index,
-        title=new.title,
-        description=new.description,
-        status="inbox",
-        priority=DEFAULT_PRIORITY,
-        tags=(),
-        sort_index=task_store.highest_sort_index(tx, access) + 1,
-        metadata={},
-        created_by="agent" if actor.kind == "agent" else "user",
-        created_at=tx.now,
-        updated_at=tx.now,
-        status_at=tx.now,
-    )
-    task_store.insert_task(tx, access, task)
-    record(tx, access, actor, task, "created", f"{actor.name} planned the task.", planId=plan.id)
-    publish(tx, access, "task.created", task)
-    return task
+def _add_tasks(tx: Tx, access: Access, plan: Plan, new: tuple[PlannedTask, ...], tasks_max: int) -> list[Task]:
+    if len(tasks_planned(tx, access, plan_id=plan.id)) + len(new) > tasks_max:
+        raise Refusal(Code.LIMIT_REACHED, f"A plan has at most {tasks_max} tasks.", field="tasks")
+    wanted = [NewTask(title=one.title, description=one.description, dependencies=one.dependencies) for one in new]
+    return plan_tasks(tx, access, wanted, plan_id=plan.id, goal_id=plan.goal_id)
 
 
-def _dependency(named: str, made: list[Task]) -> str:
-    found = _INDEX.fullmatch(named)
-    if found is None:
-        return named
-    index = int(found[1])
-    if index >= len(made):
-        raise invalid("dependencies", f"'{named}' is not one of the {len(made)} tasks; the first is task-0.")
-    return made[index].id
-
-
-def approve_plan(tx: Tx, access: Access, plan: Plan, rules: Rules) -> Plan:
-    """Run the tasks of a locked plan that is ready: those that depend on nothing begin at once."""
-    if not store.tasks_of_plan(tx, access, plan.id):
-        raise Refusal(Code.ILLEGAL_TRANSITION, "A plan without tasks cannot be approved; add some first.")
-    if plan.status != "ready":
+def approve_plan(tx: Tx, access: Access, plan_id: str, rules: Rules, *, key: SessionKey | None = None) -> Plan:
+    """Run the tasks of a plan that is ready: those that depend on nothing begin at once."""
+    plan = find_plan(tx, access, plan_id, key=key, hold=True)
+    if plan.status not in ("drafting", "ready"):
         message = f"Only a plan that is ready can be approved; this one is {plan.status}."
         raise Refusal(Code.ILLEGAL_TRANSITION, message, details={"from": plan.status, "to": "working"})
-    return begin_plan(tx, access, plan, rules)
+    if not tasks_planned(tx, access, plan_id=plan.id):
+        raise Refusal(Code.ILLEGAL_TRANSITION, "A plan without tasks cannot be approved; add some first.")
+    return _begin(tx, access, plan, rules)
 
 
-def resume_plan(tx: Tx, access: Access, plan: Plan, rules: Rules) -> Plan:
-    """Go on with a locked plan that failed or is blocked: what failed is begun again."""
+def resume_plan(tx: Tx, access: Access, plan_id: str, rules: Rules, *, key: SessionKey | None = None) -> Plan:
+    """Go on with a plan that failed or is blocked: what failed or was stopped is begun again."""
+    plan = find_plan(tx, access, plan_id, key=key, hold=True)
     if plan.status not in ("failed", "blocked"):
         message = f"Only a plan that has failed or is blocked can be resumed; this one is {plan.status}."
         raise Refusal(Code.ILLEGAL_TRANSITION, message, details={"from": plan.status, "to": "working"})
-    for task in store.tasks_of_plan(tx, access, plan.id):
-        held = task_store.hold_task(tx, access, task.id)
-        if held is not None and held.status == "blocked":
-            metadata = {name: value for name, value in held.metadata.items() if name != "failed"}
-            kept = structs.replace(held, metadata=metadata)
-            enter_status(tx, access, actor_of(tx, access), kept, "assigned", rules, quiet=True)
-    return begin_plan(tx, access, plan, rules)
+    return _begin(tx, access, plan, rules)
 
 
-def begin_plan(tx: Tx, access: Access, plan: Plan, rules: Rules) -> Plan:
-    """Move a locked plan to working and begin every task that can be begun."""
-    working = _move(tx, access, plan, "working")
-    _start_ready(tx, access, working, rules)
-    if working.goal_id is not None:
-        _follow_goal(tx, access, working.goal_id)
-    return working
+def _begin(tx: Tx, access: Access, plan: Plan, rules: Rules) -> Plan:
+    """Move a locked plan to working, and begin what is blocked without a run again."""
+    _refuse_cancelled_goal(tx, access, plan)
+    for step in progress_of(tx, access, hold_planned(tx, access, plan.id), plan.agent_id):
+        if step.task.status == "blocked" and not is_live(step.run):
+            start_planned(tx, access, step.task, plan.agent_id, plan.made_by, rules)
+    working = enter_plan(tx, access, structs.replace(plan, held=False), "working")
+    followed = follow_plan(tx, access, working, rules)
+    _follow_goal(tx, access, plan)
+    return followed
 
 
-def _start_ready(tx: Tx, access: Access, plan: Plan, rules: Rules) -> None:
-    """Give the plan's agent every task whose dependencies are done; each runs in a lane of its own."""
-    if any(other.status != "completed" for other in _awaited(tx, access, plan)):
-        return
-    tasks = store.tasks_of_plan(tx, access, plan.id)
-    needs = task_store.dependencies_of(tx, access, [task.id for task in tasks])
-    done = {task.id for task in tasks if task.status == "done"}
-    outside = {other for each in needs.values() for other in each} - {task.id for task in tasks}
-    done |= {task.id for task in task_store.tasks_by_id(tx, access, outside) if task.status == "done"}
-    directory = Directory(tx, access)
-    for task in tasks:
-        if task.status in _NOT_BEGUN and set(needs.get(task.id, [])) <= done:
-            held = task_store.hold_task(tx, access, task.id)
-            if held is not None and held.status in _NOT_BEGUN:
-                _start(tx, access, plan, held, directory, rules)
+def _refuse_cancelled_goal(tx: Tx, access: Access, plan: Plan) -> None:
+    goal = None if plan.goal_id is None else store.goal_by_id(tx, access, plan.goal_id)
+    if goal is not None and goal.status == "cancelled":
+        raise Refusal(Code.ILLEGAL_TRANSITION, "The plan's goal is cancelled; take that back first.")
 
 
-def _awaited(tx: Tx, access: Access, plan: Plan) -> list[Plan]:
-    found = (store.plan_by_id(tx, access, other) for other in plan.dependencies)
-    return [other for other in found if other is not None and other.status != "skipped"]
+def change_plan(
+    tx: Tx, access: Access, plan_id: str, change: PlanChange, rules: Rules, *, key: SessionKey | None = None
+) -> Plan:  # fmt: skip
+    """Change a plan. Moved to working, it begins; blocked, it is held until it is resumed; ended, so are its runs."""
+    plan = find_plan(tx, access, plan_id, key=key, hold=True)
+    given = {name: value for name, value in structs.asdict(change).items() if value is not UNSET}
+    status = given.pop("status", plan.status)
+    if status not in PLAN_MOVES:
+        require_move(PLAN_MOVES, plan.status, status)
+    way = walk(PLAN_MOVES, plan.status, status)
+    _check(given.get("title", ""), given.get("markdown", ""), given.get("metadata"))
+    if any(getattr(plan, name) != value for name, value in given.items()):
+        plan = store.save_plan(tx, access, structs.replace(plan, **given))
+        publish_plan(tx, access, "plan.updated", plan)
+    return _move(tx, access, plan, way[-1], rules) if way else plan
 
 
-def _start(tx: Tx, access: Access, plan: Plan, task: Task, directory: Directory, rules: Rules) -> None:
-    if task.status == "assigned":
-        # It was given to the agent before, and is begun again.
-        task_store.set_assigned(tx, access, task.id, "agent", plan.agent_id, None)
-    assign(tx, access, _SYSTEM, task, [("agent", plan.agent_id)], directory, rules)
+def _move(tx: Tx, access: Access, plan: Plan, to: PlanStatus, rules: Rules) -> Plan:
+    match to:
+        case "working":
+            return _begin(tx, access, plan, rules)
+        case "blocked" | "ready" | "drafting":
+            moved = enter_plan(tx, access, structs.replace(plan, held=to == "blocked"), to)
+            _follow_goal(tx, access, plan)
+            return moved
+        case _:
+            return end_plan(tx, access, plan.id, to, rules)
 
 
-def end_plan(tx: Tx, access: Access, plan: Plan, status: str, rules: Rules) -> Plan:
-    """End a plan that was not ended, with the runs of its tasks; what was not finished is archived."""
-    held = store.plan_by_id(tx, access, plan.id, hold=True)
-    if held is None or not PLAN_MOVES[held.status] or held.status == "failed":
-        return plan
-    require_move(PLAN_MOVES, held.status, status)
-    ended = _move(tx, access, held, status)
-    for task in store.tasks_of_plan(tx, access, plan.id):
-        if task.status not in _OPEN:
-            continue
-        kept = task_store.hold_task(tx, access, task.id)
-        for run in notice_store.live_runs_of_task(tx, access, task.id):
-            cancel(tx, access, run.id, "stopped")
-        if kept is not None and kept.status in _OPEN:
-            enter_status(tx, access, _SYSTEM, kept, "archived", rules, quiet=True)
+def end_plan(
+    tx: Tx, access: Access, plan_id: str, status: PlanStatus, rules: Rules, *, key: SessionKey | None = None
+) -> Plan:  # fmt: skip
+    """End a plan with the runs of its tasks. What was not finished is archived; of a failed plan, it can be resumed."""
+    plan = find_plan(tx, access, plan_id, key=key, hold=True)
+    ended = _end(tx, access, plan, status, rules)
+    _follow_goal(tx, access, plan)
     return ended
 
 
-def _move(tx: Tx, access: Access, plan: Plan, after: str) -> Plan:
-    if plan.status == after:
-        return plan
-    moved = store.save_plan(tx, access, structs.replace(plan, status=after))
-    publish_plan(tx, access, "plan.updated", moved)
-    return moved
+def end_plan_of_goal(tx: Tx, access: Access, plan: Plan, status: PlanStatus, rules: Rules) -> Plan:
+    """End a plan whose goal is locked and decides itself what it becomes."""
+    held = store.plan_by_id(tx, access, plan.id, hold=True)
+    return plan if held is None else _end(tx, access, held, status, rules)
 
 
-def follow_task(tx: Tx, access: Access, task: Task, rules: Rules) -> None:
-    """Let a change of a task take effect on its plan and goal, and begin what has become ready."""
-    if task.plan_id is None:
+def _end(tx: Tx, access: Access, plan: Plan, status: PlanStatus, rules: Rules) -> Plan:
+    walk(PLAN_MOVES, plan.status, status)
+    for step in progress_of(tx, access, hold_planned(tx, access, plan.id), plan.agent_id):
+        _end_task(tx, access, step, status, rules)
+    return enter_plan(tx, access, structs.replace(plan, held=status == "failed"), status)
+
+
+def _end_task(tx: Tx, access: Access, step: Progress, status: PlanStatus, rules: Rules) -> None:
+    task, run = step.task, step.run
+    if task.status in _ENDED_TASKS:
         return
-    plan = store.plan_by_id(tx, access, task.plan_id, hold=True)
-    if plan is None:
+    if status != "failed":
+        move_planned(tx, access, task, "archived", rules)
         return
-    tasks = store.tasks_of_plan(tx, access, plan.id)
-    waits = any(run.state == "waiting" for one in tasks for run in notice_store.live_runs_of_task(tx, access, one.id))
-    wanted = plan_status(plan, _seen(tasks), waits=waits)
-    for step in walk(PLAN_MOVES, plan.status, wanted):
-        plan = _move(tx, access, plan, step)
-    if plan.status == "working":
-        _start_ready(tx, access, plan, rules)
-    if plan.goal_id is not None:
-        _follow_goal(tx, access, plan.goal_id)
-        _begin_waiting_plans(tx, access, plan, rules)
+    if run is not None and run.ended_at is None:
+        cancel(tx, access, run.id, "stopped")
+    if task.status in ("in_progress", "review"):
+        move_planned(tx, access, task, "blocked", rules, reason=_STOPPED, failed=True)
 
 
-def _seen(tasks: Iterable[Task]) -> list[tuple[str, bool]]:
-    return [(task.status, task.metadata.get("failed") is True and task.status == "blocked") for task in tasks]
+def _follow_goal(tx: Tx, access: Access, plan: Plan) -> None:
+    goal = None if plan.goal_id is None else store.goal_by_id(tx, access, plan.goal_id)
+    if goal is not None:
+        follow_goal(tx, access, goal)
 
 
-def _begin_waiting_plans(tx: Tx, access: Access, plan: Plan, rules: Rules) -> None:
-    """Begin tasks of plans that are working and waited for this one."""
-    if plan.status not in ("completed", "skipped"):
-        return
-    for other in store.plans_of_goal(tx, access, plan.goal_id or ""):
-        if plan.id in other.dependencies and other.status == "working":
-            _start_ready(tx, access, other, rules)
-
-
-def _follow_goal(tx: Tx, access: Access, goal_id: str) -> None:
-    goal = store.goal_by_id(tx, access, goal_id, hold=True)
-    if goal is None:
-        return
-    wanted = goal_status(goal, [plan.status for plan in store.plans_of_goal(tx, access, goal_id)])
-    for step in walk(GOAL_MOVES, goal.status, wanted):
-        goal = store.save_goal(tx, access, structs.replace(goal, status=step))
-        body = json_text({"goal": goal_shape(tx, access, goal)})
-        append_event(tx, access, "goal.updated", about_session(goal.session_key), body)
-
-
-def publish_plan(tx: Tx, access: Access, name: str, plan: Plan) -> None:
-    """Publish a change of a plan on the feed."""
-    body = json_text({"plan": plan_shape(tx, access, plan)})
-    append_event(tx, access, name, about_session(plan.session_key), body)
+def set_planned_status(
+    tx: Tx, access: Access, task_id: str, status: str, rules: Rules, *, key: SessionKey | None = None
+) -> tuple[Task, Plan, Goal | None]:  # fmt: skip
+    """Move a task of a plan as its planner says, and let that take effect; `failed` blocks it as failed."""
+    planned = store.plan_of_task(tx, access, task_id)
+    if planned is None:
+        raise not_found("task")
+    plan = find_plan(tx, access, planned.id, key=key, hold=True)
+    task = next((task for task in hold_planned(tx, access, plan.id) if task.id == task_id), None)
+    if task is None:
+        raise not_found("task")
+    to, failed = ("blocked", True) if status == "failed" else (status, False)
+    moved = move_planned(tx, access, task, to, rules, failed=failed, agent_id=plan.agent_id)  # type: ignore[arg-type]
+    after = follow_plan(tx, access, plan, rules)
+    goal = None if plan.goal_id is None else store.goal_by_id(tx, access, plan.goal_id)
+    return moved, after, goal

@@ -2,14 +2,16 @@
 
 from typing import Any
 
-from carrel.kernel import Access, iso
-from carrel.storage import Tx
+from msgspec import Struct
+
 from carrel.goals import store
 from carrel.goals.model import Goal, GoalStatus, Plan, PlanStatus
-from carrel.work.shapes import Shape, TaskShape, task_shapes
+from carrel.kernel import Access, iso
+from carrel.storage import Tx
+from carrel.work import TaskShape, task_shapes, tasks_planned
 
 
-class PlanShape(Shape, frozen=True, kw_only=True):
+class PlanShape(Struct, frozen=True, kw_only=True, rename="camel"):
     """A plan with its tasks, in their order."""
 
     id: str
@@ -24,7 +26,7 @@ class PlanShape(Shape, frozen=True, kw_only=True):
     updated_at: str
 
 
-class GoalShape(Shape, frozen=True, kw_only=True):
+class GoalShape(Struct, frozen=True, kw_only=True, rename="camel"):
     """A goal with its plans and its tasks."""
 
     id: str
@@ -49,7 +51,7 @@ def plan_shape(tx: Tx, access: Access, plan: Plan) -> PlanShape:
         markdown=plan.markdown,
         status=plan.status,
         dependencies=list(plan.dependencies),
-        tasks=task_shapes(tx, access, store.tasks_of_plan(tx, access, plan.id)),
+        tasks=task_shapes(tx, access, tasks_planned(tx, access, plan_id=plan.id)),
         created_at=iso(plan.created_at) or "",
         updated_at=iso(plan.updated_at) or "",
     )
@@ -65,7 +67,7 @@ def goal_shape(tx: Tx, access: Access, goal: Goal) -> GoalShape:
         status=goal.status,
         metadata=goal.metadata,
         plans=[plan_shape(tx, access, plan) for plan in store.plans_of_goal(tx, access, goal.id)],
-        tasks=task_shapes(tx, access, store.tasks_of_goal(tx, access, goal.id)),
+        tasks=task_shapes(tx, access, tasks_planned(tx, access, goal_id=goal.id)),
         created_at=iso(goal.created_at) or "",
         updated_at=iso(goal.updated_at) or "",
     )

@@ -1,37 +1,36 @@
-"""The SQL of goals, plans and plan mode."""
+"""The SQL of goals, plans, and what was noted of plans. A goal is locked before its plans, a plan before its tasks.
+
+The locks let others insert rows that refer to the plan: a run that ends notes that, with its lane locked.
+"""
 
 from typing import Any
 
 from msgspec import Struct, structs
 
+from carrel.goals.model import Goal, Plan
 from carrel.kernel import Access
 from carrel.storage import FLAG, Table, Tx, json_column
-from carrel.goals.model import Goal, Plan
-from carrel.work.model import Task
-from carrel.work.store import TASK_TABLE
 
 
-class PlanMode(Struct, frozen=True, kw_only=True):
-    """Whether a session is in plan mode, and which plan it works on."""
+class PlanNote(Struct, frozen=True, kw_only=True):
+    """A plan whose tasks or runs have changed."""
 
-    key: str
-    enabled: bool
-    updated_at: int
-    active_plan_id: str | None = None
+    account_id: str
+    plan_id: str
 
 
 _METADATA = {"metadata": json_column(dict[str, Any])}
 _GOALS = Table("goals", Goal, codecs=_METADATA)
-_PLANS = Table("plans", Plan, codecs=_METADATA | {"dependencies": json_column(tuple[str, ...])})
-_MODES = Table("plan_modes", PlanMode, key=("account_id", "key"), codecs={"enabled": FLAG})
+_PLANS = Table("plans", Plan, codecs=_METADATA | {"dependencies": json_column(tuple[str, ...]), "held": FLAG})
+_NOTES = Table("plan_notes", PlanNote)
 _SELECT_GOAL = f"{_GOALS.select} WHERE account_id = :account"
 _SELECT_PLAN = f"{_PLANS.select} WHERE account_id = :account"
-_SELECT_TASK = f"{TASK_TABLE.select} WHERE account_id = :account"
+_LOCKED = " FOR NO KEY UPDATE"
 
 
-def insert_goal(tx: Tx, access: Access, goal: Goal) -> None:
-    """Write a new goal."""
-    tx.run(_GOALS.insert, access, **_GOALS.values(goal))
+def insert_goal(tx: Tx, access: Access, goal: Goal) -> bool:
+    """Write a new goal; False when its id is taken."""
+    return tx.run(f"{_GOALS.insert} ON CONFLICT DO NOTHING", access, **_GOALS.values(goal)) > 0
 
 
 def save_goal(tx: Tx, access: Access, goal: Goal) -> Goal:
@@ -42,8 +41,8 @@ def save_goal(tx: Tx, access: Access, goal: Goal) -> Goal:
 
 
 def goal_by_id(tx: Tx, access: Access, goal_id: str, *, hold: bool = False) -> Goal | None:
-    """Return one goal. A goal is locked before its plans, a plan before its tasks."""
-    return _GOALS.row(tx.one(f"{_SELECT_GOAL} AND id = :id{' FOR UPDATE' if hold else ''}", access, id=goal_id))
+    """Return one goal, locked with `hold`."""
+    return _GOALS.row(tx.one(f"{_SELECT_GOAL} AND id = :id{_LOCKED if hold else ''}", access, id=goal_id))
 
 
 def goals_of_session(tx: Tx, access: Access, key: str, *, before: str | None = None, limit: int) -> list[Goal]:
@@ -51,6 +50,33 @@ def goals_of_session(tx: Tx, access: Access, key: str, *, before: str | None = N
     older, values = ("", {}) if before is None else (" AND id < :before", {"before": before})
     sql = f"{_SELECT_GOAL} AND key = :key{older} ORDER BY id DESC LIMIT :limit"
     return _GOALS.rows(tx.all(sql, access, key=key, limit=limit, **values))
+
+
+def goals_made_by(
+    tx: Tx, access: Access, made_by: str, *, status: str | None = None, before: str | None = None, limit: int
+) -> list[Goal]:  # fmt: skip
+    """Return the goals that somebody has made, below an id, newest first."""
+    where, values = _made_by(made_by, status)
+    if before is not None:
+        where, values = f"{where} AND id < :before", values | {"before": before}
+    return _GOALS.rows(tx.all(f"{_SELECT_GOAL}{where} ORDER BY id DESC LIMIT :limit", access, limit=limit, **values))
+
+
+def count_goals_made_by(tx: Tx, access: Access, made_by: str, *, status: str | None = None) -> int:
+    """Return how many goals somebody has made."""
+    where, values = _made_by(made_by, status)
+    row = tx.one(f"SELECT count(*) FROM goals WHERE account_id = :account{where}", access, **values)
+    return int(row[0]) if row else 0
+
+
+def _made_by(made_by: str, status: str | None) -> tuple[str, dict[str, object]]:
+    where, values = " AND made_by = :made_by", dict[str, object](made_by=made_by)
+    return (where, values) if status is None else (f"{where} AND status = :status", values | {"status": status})
+
+
+def delete_goal(tx: Tx, access: Access, goal_id: str) -> None:
+    """Delete a goal whose plans are deleted."""
+    tx.run("DELETE FROM goals WHERE account_id = :account AND id = :id", access, id=goal_id)
 
 
 def insert_plan(tx: Tx, access: Access, plan: Plan) -> None:
@@ -66,8 +92,8 @@ def save_plan(tx: Tx, access: Access, plan: Plan) -> Plan:
 
 
 def plan_by_id(tx: Tx, access: Access, plan_id: str, *, hold: bool = False) -> Plan | None:
-    """Return one plan."""
-    return _PLANS.row(tx.one(f"{_SELECT_PLAN} AND id = :id{' FOR UPDATE' if hold else ''}", access, id=plan_id))
+    """Return one plan, locked with `hold`."""
+    return _PLANS.row(tx.one(f"{_SELECT_PLAN} AND id = :id{_LOCKED if hold else ''}", access, id=plan_id))
 
 
 def plans_of_session(tx: Tx, access: Access, key: str, *, limit: int) -> list[Plan]:
@@ -82,43 +108,59 @@ def plans_of_goal(tx: Tx, access: Access, goal_id: str) -> list[Plan]:
     return _PLANS.rows(tx.all(sql, access, goal_id=goal_id))
 
 
-def plan_mode_of(tx: Tx, access: Access, key: str, *, hold: bool = False) -> PlanMode | None:
-    """Return the plan mode of a session; None when it was never switched on."""
-    lock = " FOR UPDATE" if hold else ""
-    sql = f"{_MODES.select} WHERE account_id = :account AND key = :key{lock}"
-    return _MODES.row(tx.one(sql, access, key=key))
+def plan_of_task(tx: Tx, access: Access, task_id: str) -> Plan | None:
+    """Return the plan that a task is of."""
+    sql = f"{_SELECT_PLAN} AND id = (SELECT plan_id FROM tasks WHERE account_id = :account AND id = :task_id)"
+    return _PLANS.row(tx.one(sql, access, task_id=task_id))
 
 
-def put_plan_mode(tx: Tx, access: Access, mode: PlanMode) -> None:
-    """Write the plan mode of a session."""
+def goal_of_task(tx: Tx, access: Access, task_id: str) -> Goal | None:
+    """Return the goal that a task is of."""
+    sql = f"{_SELECT_GOAL} AND id = (SELECT goal_id FROM tasks WHERE account_id = :account AND id = :task_id)"
+    return _GOALS.row(tx.one(sql, access, task_id=task_id))
+
+
+def delete_plan(tx: Tx, access: Access, plan_id: str) -> None:
+    """Delete a plan; a session that works on it has none then."""
+    sql = "UPDATE plan_modes SET active_plan_id = NULL WHERE account_id = :account AND active_plan_id = :id"
+    tx.run(sql, access, id=plan_id)
+    tx.run("DELETE FROM plans WHERE account_id = :account AND id = :id", access, id=plan_id)
+
+
+def note_plan(tx: Tx, access: Access, plan_id: str) -> None:
+    """Note that something of a plan has changed."""
+    sql = "INSERT INTO plan_notes (account_id, id, plan_id, due_at) VALUES (:account, :id, :plan_id, :now)"
+    tx.run(sql, access, id=tx.new_id("note"), plan_id=plan_id, now=tx.now)
+
+
+def plans_noted(tx: Tx, limit: int) -> list[PlanNote]:
+    """Return plans across all accounts that are to be looked at now."""
     sql = (
-        f"{_MODES.insert} ON CONFLICT (account_id, key) DO UPDATE SET enabled = excluded.enabled, "
-        "active_plan_id = excluded.active_plan_id, updated_at = excluded.updated_at"
+        f"SELECT {_NOTES.columns} FROM plan_notes WHERE due_at <= :now "
+        "GROUP BY account_id, plan_id ORDER BY min(due_at) LIMIT :limit"
     )
-    tx.run(sql, access, **_MODES.values(mode))
+    return _NOTES.rows(tx.all(sql, now=tx.now, limit=limit))
 
 
-def tasks_of_plan(tx: Tx, access: Access, plan_id: str) -> list[Task]:
-    """Return the tasks of a plan, in their order."""
-    return TASK_TABLE.rows(tx.all(f"{_SELECT_TASK} AND plan_id = :id ORDER BY task_index, id", access, id=plan_id))
+def next_note_due(tx: Tx) -> int | None:
+    """Return when a plan is next to be looked at, across all accounts."""
+    row = tx.one("SELECT due_at FROM plan_notes ORDER BY due_at LIMIT 1")
+    return row[0] if row else None
 
 
-def tasks_of_goal(tx: Tx, access: Access, goal_id: str) -> list[Task]:
-    """Return the tasks of a goal, oldest first."""
-    return TASK_TABLE.rows(tx.all(f"{_SELECT_TASK} AND goal_id = :id ORDER BY created_at, id", access, id=goal_id))
+def notes_of_plan(tx: Tx, access: Access, plan_id: str) -> list[str]:
+    """Return the ids of what was noted of a plan."""
+    sql = "SELECT id FROM plan_notes WHERE account_id = :account AND plan_id = :plan_id ORDER BY id"
+    return [row[0] for row in tx.all(sql, access, plan_id=plan_id)]
 
 
-def detach_tasks(tx: Tx, access: Access, goal_id: str) -> None:
-    """Make the tasks of a goal tasks of their own."""
-    sql = "UPDATE tasks SET goal_id = NULL, plan_id = NULL WHERE account_id = :account AND goal_id = :goal_id"
-    tx.run(sql, access, goal_id=goal_id)
+def delete_notes(tx: Tx, access: Access, note_ids: list[str]) -> None:
+    """Delete what was noted and is handled."""
+    sql = "DELETE FROM plan_notes WHERE account_id = :account AND id = :id"
+    tx.run_many(sql, [{"account": access.account_id, "id": note_id} for note_id in note_ids])
 
 
-def delete_goal(tx: Tx, access: Access, goal_id: str) -> None:
-    """Delete a goal with its plans."""
-    sql = (
-        "UPDATE plan_modes SET active_plan_id = NULL WHERE account_id = :account AND active_plan_id IN "
-        "(SELECT id FROM plans WHERE account_id = :account AND goal_id = :goal_id)"
-    )
-    tx.run(sql, access, goal_id=goal_id)
-    tx.run("DELETE FROM goals WHERE account_id = :account AND id = :goal_id", access, goal_id=goal_id)
+def postpone_notes(tx: Tx, access: Access, plan_id: str, until: int) -> None:
+    """Look at a plan later."""
+    sql = "UPDATE plan_notes SET due_at = :until WHERE account_id = :account AND plan_id = :plan_id"
+    tx.run(sql, access, plan_id=plan_id, until=until)

@@ -304,3 +304,7 @@ PLAN_MARKDOWN_CHARS_MAX = 100_000
 PLANS_PER_GOAL_MAX = 10
 PLAN_TASKS_MAX = 50
 SESSION_PLANS_SHOWN = 20
+SESSION_GOALS_MAX = 1_000
+# Plans that are followed at a time, and the pause after one that could not be.
+PLAN_NOTES_AT_A_TIME = 10
+PLAN_NOTE_RETRY_SECONDS = 30

@@ -9,13 +9,14 @@ from typing import Any
 
 from starlette.routing import BaseRoute
 
-from carrel import __version__, exchanges, memory, modes, monitoring, outbox, work
+from carrel import __version__, exchanges, goals, memory, modes, monitoring, outbox, work
 from carrel.delivery import Connection, Extractions, Live, Recollection, Turns
 from carrel.exchanges import Exchanges
 from carrel.kernel import Chance, Clock, SystemClock
 from carrel.kernel.settings import SettingRow, Settings
 from carrel.modes import Schedules
 from carrel.outbox import prune_posts
+from carrel.records import prune_uploads
 from carrel.runs import Dispatcher, Pruner, Rules, Watch
 from carrel.storage import Database, open_database
 from carrel.surfaces import House, WrongTokens
@@ -41,12 +42,13 @@ OBSERVERS: tuple[Callable[[Database], None], ...] = (
     outbox.observe_runs,
     exchanges.observe_runs,
     work.observe_runs,
+    goals.observe_work,
     modes.observe_runs,
     monitoring.observe_runs,
     memory.observe_sessions,
 )
 # What the pruner removes for rooms above it.
-PRUNED = (prune_posts, work.prune_uploads)
+PRUNED = (prune_posts, prune_uploads)
 # What surfaces besides the API put into the OpenAPI document.
 DESCRIBED = (*describe_a2a(), *describe_responses(), *describe_tools())
 
@@ -153,6 +155,7 @@ class Assembly:
             Cleanup(db, settings).serve,
             Schedules(db, house.rules).serve,
             RunEnds(db, house.rules).serve,
+            goals.PlanRunner(db, house.rules).serve,
             Heartbeats(db, house.rules).serve,
             Extractions(db, self._connections).serve,
         ]

@@ -4,7 +4,7 @@ A run reads its task, its goal, its session and `global`, and nothing else; only
 """
 
 from carrel.memory.extraction import EXTRACTION_INSTRUCTIONS, facts_in, stated_in
-from carrel.memory.keeping import change, forget, in_chain, keep, promote, require_own
+from carrel.memory.keeping import change, forget, forget_scope, in_chain, keep, promote, require_own
 from carrel.memory.model import Memory, MemoryChange, MemoryShape, MemoryType, NewMemory, Reader, memory_shape
 from carrel.memory.observers import observe_sessions
 from carrel.memory.recall import FoundShape, Recalled, fact_lines, found_shape, recall
@@ -14,6 +14,6 @@ from carrel.memory.store import has_memories, memories_listed, memory_by_id
 __all__ = [
     "EXTRACTION_INSTRUCTIONS", "GLOBAL_SCOPE", "OWN_SCOPE", "FoundShape", "Memory", "MemoryChange", "MemoryShape",
     "MemoryType", "NewMemory", "Reader", "Recalled", "Scope", "change", "fact_lines", "facts_in", "forget",
-    "found_shape", "has_memories", "in_chain", "keep", "memories_listed", "memory_by_id", "memory_shape",
-    "observe_sessions", "promote", "recall", "require_own", "scope_chain", "stated_in",
+    "forget_scope", "found_shape", "has_memories", "in_chain", "keep", "memories_listed", "memory_by_id",
+    "memory_shape", "observe_sessions", "promote", "recall", "require_own", "scope_chain", "stated_in",
 ]  # fmt: skip

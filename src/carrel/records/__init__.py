@@ -31,10 +31,12 @@ from carrel.records.call_store import (
     tools_called,
     wrote_from_outside,
 )
+from carrel.records.upload_store import upload_of
+from carrel.records.uploads import keep_file, prune_uploads, use_files
 
 __all__ = [
     "REPLY_ARTIFACT", "Artifact", "Attachment", "AttachmentHead", "Call", "artifact_part", "artifact_sizes",
     "artifacts_of", "attachment_heads", "attachments_by_id", "call_of", "delete_attachments", "finish_call",
-    "has_written", "insert_artifact", "insert_attachment", "is_waiting", "outside_call", "record_call", "refused_calls",
-    "tools_called", "wrote_from_outside",
+    "has_written", "insert_artifact", "insert_attachment", "is_waiting", "keep_file", "outside_call",
+    "prune_uploads", "record_call", "refused_calls", "tools_called", "upload_of", "use_files", "wrote_from_outside",
 ]  # fmt: skip

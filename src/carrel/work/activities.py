@@ -2,12 +2,21 @@
 
 from typing import Any
 
+from msgspec import Struct
+
 from carrel.journal import About, Entry, NewEntry, append_entry, append_event, json_text
 from carrel.kernel import Access, Provenance
 from carrel.storage import Tx
 from carrel.work.model import Task
 from carrel.work.permissions import Actor
 from carrel.work.shapes import ActivityType, task_shape
+
+
+class TaskChanged(Struct, frozen=True):
+    """A task was created or changed."""
+
+    access: Access
+    task: Task
 
 
 def record(
@@ -35,3 +44,4 @@ def publish(tx: Tx, access: Access, name: str, task: Task, **more: Any) -> None:
     """Publish a change of a task on the feed."""
     body = {"task": task_shape(tx, access, task), **more}
     append_event(tx, access, name, About(task_id=task.id), json_text(body))
+    tx.publish(TaskChanged(access, task))

@@ -244,9 +244,12 @@ def check_texts(
 
 
 class TaskFilter(Struct, frozen=True, kw_only=True):
-    """Which tasks to list; None matches everything. The orchestrator chat is never listed."""
+    """Which tasks to list; None matches everything. The orchestrator chat is never listed.
 
-    statuses: tuple[str, ...] = ()
+    `status` may be any spelling.
+    """
+
+    status: str | None = None
     topic_id: str | None = None
     goal_id: str | None = None
     plan_id: str | None = None

@@ -44,7 +44,7 @@ def move_task(
 ) -> Moved:  # fmt: skip
     """Move a task one step, or with `walk` along the shortest legal path. Its present status is no move.
 
-    `reason` says why it is blocked. With `expected`, a task in any other status stays as it is.
+    `reason` says why it is blocked or archived. With `expected`, a task in any other status stays as it is.
     """
     task, actor = readable_task(tx, access, task_id, hold=True)
     return move_held(tx, access, actor, task, to, rules, reason=reason, expected=expected, walk=walk)
@@ -67,7 +67,10 @@ def move_held(
     way = path(task.status, after) if walk or actor.kind == "agent" else _one_hop(task.status, after)
     check_texts("-", "", reason, ())
     _require_needs(tx, access, task, way, reason, has_assignee=has_assignee)
-    return enter_status(tx, access, actor, task, after, rules, reason=reason)
+    moved = enter_status(tx, access, actor, task, after, rules, reason=reason)
+    if after == "archived" and reason:
+        record(tx, access, actor, moved.task, "updated", f"Reason: {reason}", reason=reason)
+    return moved
 
 
 def require_expected(task: Task, expected: str | None) -> None:
@@ -185,12 +188,3 @@ def stop_task(tx: Tx, access: Access, task_id: str, rules: Rules) -> Moved:
     reason = _STOPPED.format(name=actor.name)
     moved = enter_status(tx, access, actor, task, "blocked", rules, reason=reason, quiet=True)
     return structs.replace(moved, cancelled_runs=cancelled)
-
-
-def archive_task(tx: Tx, access: Access, task_id: str, rules: Rules, *, reason: str | None = None) -> Moved:
-    """Archive a task; it is kept and can be read, but nobody works on it any more."""
-    moved = move_task(tx, access, task_id, "archived", rules)
-    if moved.changed and reason:
-        actor = readable_task(tx, access, task_id)[1]
-        record(tx, access, actor, moved.task, "updated", f"Reason: {reason}", reason=reason)
-    return moved

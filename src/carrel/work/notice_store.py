@@ -92,6 +92,20 @@ def newest_run_of_task(tx: Tx, access: Access, task_id: str) -> Run | None:
     return RUN_TABLE.row(tx.one(sql, access, task_id=task_id))
 
 
+def newest_runs_of_tasks(tx: Tx, access: Access, task_ids: Iterable[str], agent_id: str) -> dict[str, Run]:
+    """Return the newest run of an agent on each of several tasks that it has one on."""
+    found = {}
+    for task_id in task_ids:
+        sql = (
+            f"{RUN_TABLE.select} WHERE account_id = :account AND task_id = :task_id AND agent_id = :agent_id "
+            "ORDER BY id DESC LIMIT 1"
+        )
+        run = RUN_TABLE.row(tx.one(sql, access, task_id=task_id, agent_id=agent_id))
+        if run is not None:
+            found[task_id] = run
+    return found
+
+
 def open_lanes_of_task(tx: Tx, access: Access, task_id: str) -> list[str]:
     """Return the keys of the lanes with an open session of a task, in order."""
     sql = (

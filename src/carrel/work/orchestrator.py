@@ -80,7 +80,7 @@ def task_overview(tx: Tx, access: Access) -> tuple[StatusOverview, ...]:
 
 
 def _of_status(tx: Tx, access: Access, status: Status) -> StatusOverview:
-    wanted = TaskFilter(statuses=(status,))
+    wanted = TaskFilter(status=status)
     newest = store.tasks_newest_first(tx, access, wanted, before=None, limit=OVERVIEW_TASKS_MAX)
     # The sort is stable, so that among equals the newest come first.
     top = sorted(newest, key=lambda task: task.priority)[:OVERVIEW_TOP_TASKS]

@@ -8,7 +8,7 @@ from msgspec import structs
 from carrel.journal import json_text
 from carrel.kernel import Access
 from carrel.storage import FLAG, Table, Tx, json_column
-from carrel.work.model import Party, PartyKind, Searchable, Task, TaskFilter
+from carrel.work.model import Party, PartyKind, Searchable, Task, TaskFilter, statuses_meant
 
 TASK_TABLE = Table(
     "tasks",
@@ -57,6 +57,16 @@ def chat_task(tx: Tx, access: Access) -> Task | None:
     return TASK_TABLE.row(tx.one(f"{_SELECT} AND is_chat = 1", access))
 
 
+def tasks_of_plan(tx: Tx, access: Access, plan_id: str) -> list[Task]:
+    """Return the tasks of a plan, in their order."""
+    return TASK_TABLE.rows(tx.all(f"{_SELECT} AND plan_id = :id ORDER BY task_index, id", access, id=plan_id))
+
+
+def tasks_of_goal(tx: Tx, access: Access, goal_id: str) -> list[Task]:
+    """Return the tasks of a goal, oldest first."""
+    return TASK_TABLE.rows(tx.all(f"{_SELECT} AND goal_id = :id ORDER BY created_at, id", access, id=goal_id))
+
+
 def save_task(tx: Tx, access: Access, task: Task) -> Task:
     """Write a task's changed fields, numbered as its newest change."""
     changed = structs.replace(task, seq=tx.tick(), updated_at=tx.now)
@@ -88,9 +98,10 @@ def _in_spaces(spaces: tuple[str, ...]) -> tuple[str, dict[str, object]]:
 
 def _conditions(wanted: TaskFilter) -> tuple[list[str], dict[str, object]]:
     rules, values = [], dict[str, object]()
-    if wanted.statuses:
-        values |= {f"status_{at}": status for at, status in enumerate(wanted.statuses)}
-        rules.append(f"status IN ({', '.join(f':status_{at}' for at in range(len(wanted.statuses)))})")
+    if wanted.status is not None:
+        meant = statuses_meant(wanted.status)
+        values |= {f"status_{at}": status for at, status in enumerate(meant)}
+        rules.append(f"status IN ({', '.join(f':status_{at}' for at in range(len(meant)))})")
     elif not wanted.include_archived:
         rules.append("archived_at IS NULL")
     for column in ("topic_id", "goal_id", "plan_id"):

@@ -1,9 +1,10 @@
 """Creating, changing, finding and ordering tasks."""
 
 import re
+from typing import Any
 
 import msgspec
-from msgspec import UNSET, Struct, UnsetType, structs
+from msgspec import UNSET, UnsetType, structs
 
 from carrel.kernel import Access, Code, Grammar, Refusal, invalid, not_found
 from carrel.kernel.limits import (
@@ -54,12 +55,12 @@ def create_task(tx: Tx, access: Access, new: NewTask, rules: Rules) -> Task:
     usual = leaves_inbox_as(actor) if parties else "inbox"
     status = read_status(new.status or usual, has_assignee=bool(parties), first=True)
     _require_first(status, new, parties)
-    task = _insert(tx, access, actor, new)
+    task = insert_new(tx, access, actor, new)
     if actor.kind != "system":
         store.subscribe(tx, access, task.id, *actor.party)
     if directory.orchestrator is not None:
         store.subscribe(tx, access, task.id, "agent", directory.orchestrator)
-    _set_dependencies(tx, access, actor, task, new.dependencies)
+    set_dependencies(tx, access, actor, task, new.dependencies)
     record(tx, access, actor, task, "created", f"{actor.name} created the task.")
     publish(tx, access, "task.created", task)
     first = status if status in NEEDS_ASSIGNEE else None
@@ -88,7 +89,8 @@ def _require_first(status: str, new: NewTask, parties: Parties) -> None:
         )
 
 
-def _insert(tx: Tx, access: Access, actor: Actor, new: NewTask) -> Task:
+def insert_new(tx: Tx, access: Access, actor: Actor, new: NewTask, **place: Any) -> Task:
+    """Write a new task in the inbox; `place` says of which plan and goal it is."""
     _check_board(new.topic_id, new.space_id)
     task = Task(
         id=new.id or tx.new_id("task"),
@@ -111,6 +113,7 @@ def _insert(tx: Tx, access: Access, actor: Actor, new: NewTask) -> Task:
         created_at=tx.now,
         updated_at=tx.now,
         status_at=tx.now,
+        **place,
     )
     if not store.insert_task(tx, access, task):
         raise Refusal(Code.CONFLICT, f"There is a task with the id {task.id} already.", field="id")
@@ -145,7 +148,7 @@ def _change_fields(tx: Tx, access: Access, actor: Actor, task: Task, change: Tas
     if "metadata" in given:
         _check_metadata(given["metadata"])
     different = {name: value for name, value in given.items() if getattr(task, name) != value}
-    if change.dependencies is not UNSET and _set_dependencies(tx, access, actor, task, change.dependencies):
+    if change.dependencies is not UNSET and set_dependencies(tx, access, actor, task, change.dependencies):
         different["seq"] = task.seq
     if not different:
         return task
@@ -189,7 +192,7 @@ def _change_status(tx: Tx, access: Access, actor: Actor, task: Task, change: Tas
     return structs.replace(moved, changed=True)
 
 
-def _set_dependencies(tx: Tx, access: Access, actor: Actor, task: Task, others: tuple[str, ...]) -> bool:
+def set_dependencies(tx: Tx, access: Access, actor: Actor, task: Task, others: tuple[str, ...]) -> bool:
     """Set what a task depends on; False when that changes nothing. A circle is refused."""
     wanted = tuple(sorted(set(others)))
     if list(wanted) == store.dependencies_of(tx, access, [task.id]).get(task.id, []):
@@ -277,37 +280,26 @@ def list_tasks(
     return found[:limit]
 
 
-def find_task(tx: Tx, access: Access, task_id: str) -> Task:
-    """Return a task that the caller may read."""
-    return readable_task(tx, access, task_id)[0]
-
-
-class Order(Struct, frozen=True, kw_only=True):
-    """A new order of tasks: these, first to last, optionally all of one topic or status."""
-
-    ordered_ids: tuple[str, ...]
-    topic_id: str | None = None
-    status: str | None = None
-
-
-def reorder_tasks(tx: Tx, access: Access, order: Order) -> None:
-    """Put tasks into an order, keeping the places that they have among all others."""
+def reorder_tasks(
+    tx: Tx, access: Access, ordered_ids: tuple[str, ...], *, topic_id: str | None = None, status: str | None = None
+) -> None:  # fmt: skip
+    """Put tasks into an order, optionally all of one topic or status, keeping their places among all others."""
     actor = actor_of(tx, access)
     actor.require("change")
-    statuses = None if order.status is None else statuses_meant(order.status)
-    tasks = {task.id: task for task in store.tasks_by_id(tx, access, order.ordered_ids)}
-    for task_id in order.ordered_ids:
+    statuses = None if status is None else statuses_meant(status)
+    tasks = {task.id: task for task in store.tasks_by_id(tx, access, ordered_ids)}
+    for task_id in ordered_ids:
         task = tasks.get(task_id)
         if task is None or task.is_chat or not may_read(tx, access, actor, task):
             raise not_found("task")
-        if order.topic_id is not None and task.topic_id != order.topic_id:
+        if topic_id is not None and task.topic_id != topic_id:
             raise invalid("orderedIds", f"{task_id} does not belong to that topic.")
         if statuses is not None and task.status not in statuses:
             raise invalid("orderedIds", f"{task_id} does not have that status.")
     indexes = sorted(task.sort_index for task in tasks.values())
     # Locked by id, so that two orders at once do not wait for each other.
     locked = {task_id: store.hold_task(tx, access, task_id) for task_id in sorted(tasks)}
-    for task_id, index in zip(dict.fromkeys(order.ordered_ids), indexes, strict=True):
+    for task_id, index in zip(dict.fromkeys(ordered_ids), indexes, strict=True):
         held = locked[task_id]
         if held is not None and held.sort_index != index:
             publish(tx, access, "task.updated", store.save_task(tx, access, structs.replace(held, sort_index=index)))

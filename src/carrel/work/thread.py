@@ -5,6 +5,7 @@ from msgspec import Struct, structs
 from carrel.journal import Entry, NewEntry, append_entry, entries_of_run, entries_of_task
 from carrel.kernel import Access, Code, Provenance, Refusal, invalid, iso
 from carrel.kernel.limits import MESSAGE_CHARS_MAX
+from carrel.records import use_files
 from carrel.runs import Rules
 from carrel.storage import Tx
 from carrel.work import notice_store, store
@@ -16,7 +17,6 @@ from carrel.work.model import Task
 from carrel.work.notices import News, Notified, tell
 from carrel.work.permissions import Actor, readable_task
 from carrel.work.shapes import Activity, Shape, TaskShape, ThreadMessage, activity_shape, task_shape, thread_messages
-from carrel.work.uploads import use_files
 
 
 class Posted(Struct, frozen=True, kw_only=True):
@@ -77,7 +77,7 @@ def post_message(
         raise invalid("content", "A message needs some text.")
     if len(content) > MESSAGE_CHARS_MAX:
         raise Refusal(Code.TOO_LONG, f"A message has at most {MESSAGE_CHARS_MAX} characters.", field="content")
-    use_files(tx, access, actor, task, attachment_ids)
+    use_files(tx, access, actor.party_id, task.id, attachment_ids)
     directory = Directory(tx, access)
     # Only people mention: an agent asks another one for a response instead, so that no two mention each other for ever.
     mentions = read_mentions(content, directory.mentionable()) if actor.kind == "user" else []

@@ -7,8 +7,8 @@ import httpx
 import pytest
 
 from carrel.kernel.limits import ATTACHMENT_BYTES_MAX, UPLOADS_UNUSED_MAX
+from carrel.records import prune_uploads
 from carrel.storage import Tx
-from carrel.work import prune_uploads
 from tests.harness.server import HttpServer
 from tests.surfaces.api.test_task_threads import person, said, thread
 from tests.surfaces.api.test_tasks import ALL, agent, made

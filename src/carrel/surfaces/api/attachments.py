@@ -5,10 +5,11 @@ from urllib.parse import quote
 from starlette.responses import Response
 
 from carrel.kernel import PEOPLE, Access, NewAttachment
-from carrel.storage import LongTx
+from carrel.records import keep_file
+from carrel.storage import LongTx, Tx
 from carrel.surfaces.api.endpoint import Call, NoQuery, Out, endpoint
 from carrel.surfaces.api.shapes import Attached, attached
-from carrel.work import keep_file, read_file
+from carrel.work import actor_of, read_file
 
 
 class OneAttachment(Out, frozen=True, kw_only=True):
@@ -20,9 +21,12 @@ class OneAttachment(Out, frozen=True, kw_only=True):
 @endpoint("POST", "/api/attachments", answers={201: OneAttachment}, who=PEOPLE, file="file", creates=True)
 async def upload_attachment(call: Call[NewAttachment, NoQuery]) -> OneAttachment:
     """Send a file, to be named in the message of a thread that it belongs to; without one it is deleted after a day."""
-    return await call.write(
-        lambda tx, access: call.promise(tx, OneAttachment(attachment=attached(keep_file(tx, access, call.body))))
-    )
+
+    def work(tx: Tx, access: Access) -> OneAttachment:
+        kept = keep_file(tx, access, call.body, actor_of(tx, access).party_id)
+        return call.promise(tx, OneAttachment(attachment=attached(kept)))
+
+    return await call.write(work)
 
 
 @endpoint("GET", "/api/attachments/{id}", answers={200: bytes}, media="*/*")

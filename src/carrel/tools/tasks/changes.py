@@ -17,7 +17,6 @@ from carrel.work import (
     ResponseRequests,
     Task,
     TaskChange,
-    archive_task,
     assign_task,
     change_task,
     create_task,
@@ -190,7 +189,7 @@ def _message(tx: Tx, caller: Caller, params: PostMessage) -> Result:
 
 
 def _delete(tx: Tx, caller: Caller, params: DeleteTask) -> Result:
-    moved = archive_task(tx, caller.access, params.task_id, caller.services.rules, reason=params.reason)
+    moved = move_task(tx, caller.access, params.task_id, "archived", caller.services.rules, reason=params.reason)
     return _task(tx, caller.access, moved.task)
 
 

@@ -22,12 +22,11 @@ from carrel.work import (
     Directory,
     TaskFilter,
     TaskHistory,
-    find_task,
     list_tasks,
     read_history,
     read_thread,
+    readable_task,
     search_tasks,
-    statuses_meant,
     task_shape,
     task_shapes,
 )
@@ -103,19 +102,19 @@ def _task_load(tx: Tx, caller: Caller, params: LoadTask) -> Result:
 
 
 def _task_list(tx: Tx, caller: Caller, params: ListTasks) -> Result:
-    statuses = () if params.status is None else statuses_meant(params.status)
     assignee = None
     if params.assignee_slug is not None:
         agents, users = Directory(tx, caller.access).parties((params.assignee_slug,), "assigneeSlug")
         assignee = (*agents, *users)[0]
     limit = _clamped(params.limit, THREAD_ROWS_MAX)
-    wanted = TaskFilter(statuses=statuses, assignee_id=assignee)
+    wanted = TaskFilter(status=params.status, assignee_id=assignee)
     tasks = list_tasks(tx, caller.access, wanted, before=None, limit=limit)
     return result_of(ListResult(tasks=task_shapes(tx, caller.access, tasks)))
 
 
 def _task_get(tx: Tx, caller: Caller, params: GetTask) -> Result:
-    return result_of(TaskResult(task=task_shape(tx, caller.access, find_task(tx, caller.access, params.task_id))))
+    task, _ = readable_task(tx, caller.access, params.task_id)
+    return result_of(TaskResult(task=task_shape(tx, caller.access, task)))
 
 
 def _task_thread(tx: Tx, caller: Caller, params: ThreadOfTask) -> Result:

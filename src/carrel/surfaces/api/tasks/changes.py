@@ -20,11 +20,9 @@ from carrel.surfaces.api.tasks.bodies import (
 from carrel.surfaces.api.tasks.reads import OneTask
 from carrel.work import (
     Notified,
-    Order,
     Task,
     TaskShape,
     ThreadMessage,
-    archive_task,
     assign_task,
     change_task,
     create_task,
@@ -100,7 +98,7 @@ async def patch_task(call: Call[TaskPatch, NoQuery]) -> OneTask:
 async def delete_task(call: Call[None, NoQuery]) -> OneTask:
     """Archive a task: it can still be read, but nobody works on it any more."""
     return await call.write(
-        lambda tx, access: _shown(tx, access, archive_task(tx, access, call.path("id"), call.house.rules).task)
+        lambda tx, access: _shown(tx, access, move_task(tx, access, call.path("id"), "archived", call.house.rules).task)
     )
 
 
@@ -181,8 +179,10 @@ async def mark_thread_read(call: Call[SeenBody, NoQuery]) -> None:
 @endpoint("POST", "/api/tasks/reorder", answers={204: None}, body=OrderBody)
 async def reorder_board(call: Call[OrderBody, NoQuery]) -> None:
     """Put tasks into an order, by their places on the board."""
-    order = Order(ordered_ids=call.body.ordered_ids, topic_id=call.body.topic_id, status=call.body.status)
-    await call.write(lambda tx, access: reorder_tasks(tx, access, order))
+    body = call.body
+    await call.write(
+        lambda tx, access: reorder_tasks(tx, access, body.ordered_ids, topic_id=body.topic_id, status=body.status)
+    )
 
 
 @endpoint("POST", "/api/orchestrator-chat", answers={200: ChatNamed}, who=PEOPLE, tag="tasks")

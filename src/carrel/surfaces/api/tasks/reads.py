@@ -29,11 +29,10 @@ from carrel.work import (
     TaskShape,
     Thread,
     explain_task,
-    find_task,
     list_tasks,
     read_history,
     read_thread,
-    statuses_meant,
+    readable_task,
     task_shape,
     task_shapes,
 )
@@ -90,7 +89,7 @@ async def list_all_tasks(call: Call[None, TasksQuery]) -> TaskList:
     limit = clamp(query.limit, TASK_LIST_ROWS_DEFAULT, TASK_LIST_ROWS_MAX)
     before = read_cursor(query.cursor, tuple[int, str])
     wanted = TaskFilter(
-        statuses=() if query.status is None else statuses_meant(query.status),
+        status=query.status,
         topic_id=query.topic_id,
         goal_id=query.goal_id,
         plan_id=query.plan_id,
@@ -113,7 +112,7 @@ async def read_task(call: Call[None, NoQuery]) -> OneTask:
     """Get a task; `orchestrator-chat` is the account's orchestrator chat."""
 
     def work(tx: Tx, access: Access) -> OneTask:
-        return OneTask(task=task_shape(tx, access, find_task(tx, access, call.path("id"))))
+        return OneTask(task=task_shape(tx, access, readable_task(tx, access, call.path("id"))[0]))
 
     return await call.read(work)
 
@@ -142,7 +141,7 @@ async def list_task_sessions(call: Call[None, NoQuery]) -> Sessions:
     """List the sessions in which agents work on a task: every stored generation of those the caller may see."""
 
     def work(tx: Tx, access: Access) -> Sessions:
-        task = find_task(tx, access, call.path("id"))
+        task = readable_task(tx, access, call.path("id"))[0]
         rows = [
             row
             for archived in (False, True)

@@ -1,6 +1,6 @@
 """Files that are sent ahead of the message of a thread that they belong to, each used by one message at most."""
 
-from carrel.kernel import MS_PER_DAY, Access, Code, NewAttachment, Refusal, clip, invalid, not_found, one_line
+from carrel.kernel import MS_PER_DAY, Access, Code, NewAttachment, Refusal, clip, invalid, one_line
 from carrel.kernel.limits import (
     ATTACHMENT_BYTES_MAX,
     ATTACHMENTS_MAX,
@@ -9,23 +9,19 @@ from carrel.kernel.limits import (
     UPLOADS_UNUSED_DAYS,
     UPLOADS_UNUSED_MAX,
 )
-from carrel.records import (
-    Attachment,
+from carrel.records import upload_store
+from carrel.records.attachment_store import (
     AttachmentHead,
     attachment_heads,
-    attachments_by_id,
     delete_attachments,
     insert_attachment,
 )
+from carrel.records.upload_store import Upload
 from carrel.storage import Tx
-from carrel.work import upload_store
-from carrel.work.model import Task
-from carrel.work.permissions import Actor, actor_of, readable_task
-from carrel.work.upload_store import Upload
 
 
-def keep_file(tx: Tx, access: Access, new: NewAttachment) -> AttachmentHead:
-    """Keep a file until a message uses it; one that none uses is deleted some time later."""
+def keep_file(tx: Tx, access: Access, new: NewAttachment, made_by: str) -> AttachmentHead:
+    """Keep somebody's file until a message uses it; one that none uses is deleted some time later."""
     if len(new.content) > ATTACHMENT_BYTES_MAX:
         raise Refusal(Code.TOO_LARGE, f"A file has at most {ATTACHMENT_BYTES_MAX} bytes.", field="file")
     if upload_store.count_unused(tx, access) >= UPLOADS_UNUSED_MAX:
@@ -35,33 +31,17 @@ def keep_file(tx: Tx, access: Access, new: NewAttachment) -> AttachmentHead:
         name=clip(one_line(new.name), NAME_CHARS_MAX) or "file", mime_type=new.mime_type, content=new.content
     )
     file_id = insert_attachment(tx, access, named)
-    party = actor_of(tx, access).party_id
-    upload_store.insert_upload(tx, access, Upload(attachment_id=file_id, made_by=party, made_at=tx.now))
+    upload_store.insert_upload(tx, access, Upload(attachment_id=file_id, made_by=made_by, made_at=tx.now))
     return attachment_heads(tx, access, (file_id,))[0]
 
 
-def read_file(tx: Tx, access: Access, file_id: str) -> Attachment:
-    """Return a file: its sender may read it, and once it is in a thread everybody who may read the task."""
-    upload = upload_store.upload_of(tx, access, file_id)
-    if upload is None:
-        raise not_found("attachment")
-    if upload.task_id is not None:
-        try:
-            readable_task(tx, access, upload.task_id)
-        except Refusal as refusal:
-            raise not_found("attachment") from refusal
-    elif upload.made_by != actor_of(tx, access).party_id:
-        raise not_found("attachment")
-    return attachments_by_id(tx, access, (file_id,))[0]
-
-
-def use_files(tx: Tx, access: Access, actor: Actor, task: Task, file_ids: tuple[str, ...]) -> None:
-    """Use files of the actor in a message of a task; each can be used once."""
+def use_files(tx: Tx, access: Access, made_by: str, task_id: str, file_ids: tuple[str, ...]) -> None:
+    """Use somebody's files in a message of a task; each can be used once."""
     if len(file_ids) > ATTACHMENTS_MAX:
         message = f"A message has at most {ATTACHMENTS_MAX} attachments."
         raise Refusal(Code.LIMIT_REACHED, message, field="attachmentIds")
     for name in file_ids:
-        if not upload_store.use_upload(tx, access, name, actor.party_id, task.id):
+        if not upload_store.use_upload(tx, access, name, made_by, task_id):
             raise invalid("attachmentIds", f"There is no attachment '{name[:80]}' of yours that is not used already.")
 
 

@@ -1,0 +1,92 @@
+"""What the runs of a plan's tasks mean for the tasks, these for the plan, and plans for their goal. Pure."""
+
+from collections.abc import Iterable, Sequence
+
+from msgspec import Struct
+
+from carrel.goals.model import ENDED_PLANS, Goal, GoalStatus, Plan, PlanStatus
+from carrel.kernel import clip, one_line
+from carrel.kernel.limits import BLOCKED_REASON_CHARS_MAX
+from carrel.runs import Run
+from carrel.work import Progress, Task
+
+_ENDED_TASKS = ("done", "archived")
+_CANCELLED = "Its run was cancelled."
+
+
+class Ended(Struct, frozen=True):
+    """A task whose run has ended; `failure` says why it did not succeed, None if it did."""
+
+    task: Task
+    failure: str | None
+
+
+def ended_tasks(steps: Iterable[Progress]) -> list[Ended]:
+    """Return the tasks that their run has brought to an end, and that nobody has moved since."""
+    return [Ended(one.task, _failure(run)) for one in steps if (run := one.run) is not None and _counts(one.task, run)]
+
+
+def _counts(task: Task, run: Run) -> bool:
+    if run.ended_at is None or task.status in _ENDED_TASKS:
+        return False
+    if task.status != "blocked":
+        return run.ended_at >= task.status_at
+    # The agent, or a person, may have said in the course of the run that the task is blocked; the end of another run,
+    # which began since, settles it. A task that its run has failed is settled by whatever ends next.
+    since = run.ended_at if has_failed(task) else run.created_at
+    return since > task.status_at
+
+
+def _failure(run: Run) -> str | None:
+    if run.state == "completed":
+        return None
+    told = _CANCELLED if run.state == "cancelled" else f"Its run failed: {run.error_message or run.reason}"
+    return clip(one_line(told), BLOCKED_REASON_CHARS_MAX)
+
+
+def has_failed(task: Task) -> bool:
+    """Return whether a task is blocked because nobody could do it."""
+    return task.status == "blocked" and task.metadata.get("failed") is True
+
+
+def is_live(run: Run | None) -> bool:
+    """Return whether a run is still to come to an end."""
+    return run is not None and run.ended_at is None
+
+
+def plan_status(plan: Plan, steps: Sequence[Progress], *, waits_for_plans: bool = False) -> PlanStatus:
+    """Return the status that its tasks give a plan."""
+    statuses = [one.task.status for one in steps]
+    if not steps or plan.status in ("completed", "skipped", "cancelled"):
+        return plan.status
+    if any(has_failed(one.task) for one in steps):
+        return "failed"
+    if all(status in _ENDED_TASKS for status in statuses):
+        return "completed" if "done" in statuses else plan.status
+    if plan.held:
+        return plan.status
+    waits = any(one.run is not None and one.run.state == "waiting" for one in steps if one.task.status != "done")
+    if waits or "blocked" in statuses:
+        return "blocked"
+    if plan.status in ("drafting", "ready"):
+        return plan.status
+    moving = waits_for_plans or any(one.is_ready or _is_begun(one.task) for one in steps)
+    return "working" if moving else "blocked"
+
+
+def _is_begun(task: Task) -> bool:
+    return task.status in ("in_progress", "review")
+
+
+def goal_status(goal: Goal, plans: Sequence[PlanStatus]) -> GoalStatus:
+    """Return the status that its plans give a goal."""
+    if not plans or goal.status in ("completed", "cancelled"):
+        return goal.status
+    open_plans = [status for status in plans if status not in ENDED_PLANS]
+    if not open_plans:
+        if "failed" in plans:
+            return "failed"
+        return "completed" if "completed" in plans else goal.status
+    if all(status == "blocked" for status in open_plans):
+        return "blocked"
+    return "working" if "working" in open_plans else goal.status

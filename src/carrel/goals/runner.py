@@ -1,0 +1,88 @@
+"""The duty that follows plans, and what this room hears of others inside their transactions.
+
+A run that ends holds its lane, and a goal and a plan are locked before tasks and lanes. So a change of a run or a task
+only notes its plan; the duty locks goal, plan and tasks and lets the change take effect in a transaction of its own.
+"""
+
+from carrel.goals import store
+from carrel.goals.goals import delete_goal, delete_plan
+from carrel.goals.plans import hold_plan
+from carrel.goals.running import PLANS, follow_plan, note
+from carrel.goals.store import PlanNote
+from carrel.kernel import MS_PER_SECOND, system_access
+from carrel.kernel.limits import PLAN_NOTE_RETRY_SECONDS, PLAN_NOTES_AT_A_TIME, SESSION_GOALS_MAX
+from carrel.runs import Rules, RunChanged
+from carrel.sessions import LaneDeleted
+from carrel.storage import Database, StepDuty, Tx
+from carrel.work import TaskChanged
+
+
+class PlanRunner(StepDuty[PlanNote]):
+    """Lets what runs and tasks have come to take effect on their plans, and begins what has become ready."""
+
+    name = "plans"
+    bell = PLANS
+    items_max = PLAN_NOTES_AT_A_TIME
+
+    def __init__(self, db: Database, rules: Rules) -> None:
+        super().__init__(db)
+        self._rules = rules
+
+    def next_due(self, tx: Tx) -> int | None:
+        """Return when a plan is next to be looked at."""
+        return store.next_note_due(tx)
+
+    def take(self, tx: Tx, limit: int) -> list[PlanNote]:
+        """Return plans that are to be looked at now."""
+        return store.plans_noted(tx, limit)
+
+    def advance(self, tx: Tx, item: PlanNote) -> None:
+        """Follow a plan, and delete what was noted of it before; what is noted meanwhile is for the next time."""
+        access = system_access(item.account_id)
+        plan = store.plan_by_id(tx, access, item.plan_id)
+        if plan is None:
+            return
+        held = hold_plan(tx, access, plan)
+        # Read before everything else: what was noted is visible to all that is read after it.
+        noted = store.notes_of_plan(tx, access, plan.id)
+        if noted:
+            follow_plan(tx, access, held, self._rules)
+            store.delete_notes(tx, access, noted)
+
+    def postpone(self, tx: Tx, item: PlanNote) -> None:
+        """Look at this plan again later."""
+        until = tx.now + PLAN_NOTE_RETRY_SECONDS * MS_PER_SECOND
+        store.postpone_notes(tx, system_access(item.account_id), item.plan_id, until)
+
+
+def observe_work(db: Database) -> None:
+    """Register the observers of tasks, of their runs, and of deleted sessions."""
+    db.observe(TaskChanged, _follow_task)
+    db.observe(RunChanged, _follow_run)
+    db.observe(LaneDeleted, _forget_session)
+
+
+def _follow_task(tx: Tx, changed: TaskChanged) -> None:
+    if changed.task.plan_id is not None:
+        note(tx, changed.access, changed.task.plan_id)
+
+
+def _follow_run(tx: Tx, changed: RunChanged) -> None:
+    run = changed.run
+    # The start of a run changes nothing for a plan, and neither does one that is queued for the first time.
+    if run.task_id is None or changed.state == "running" or (changed.state == "queued" and run.started_at is None):
+        return
+    plan = store.plan_of_task(tx, run.access, run.task_id)
+    if plan is not None:
+        note(tx, run.access, plan.id)
+
+
+def _forget_session(tx: Tx, deleted: LaneDeleted) -> None:
+    """Delete the goals and plans of a session that is deleted. Its lane is locked already; see decision 0026."""
+    access, key, rules = deleted.access, str(deleted.key), Rules()
+    while goals := store.goals_of_session(tx, access, key, limit=SESSION_GOALS_MAX):
+        for goal in goals:
+            delete_goal(tx, access, goal.id, rules, key=deleted.key)
+    while plans := store.plans_of_session(tx, access, key, limit=SESSION_GOALS_MAX):
+        for plan in plans:
+            delete_plan(tx, access, plan, rules)
