@@ -39,8 +39,19 @@ COLUMNS: Values = {
     "state": "open", "kind": "spawn", "step": "primary", "last_status": "queued", "effect": "write",
     "call_id": "outside:1", "body": '{"model":"m"}', "role": "user", "actor_id": "system", "details": None,
     "attachment_ids": '["att"]', "provenance": '{"kind":"external_user"}',
+    "metadata": "{}", "dependencies": "[]", "tags": "[]",
 }  # fmt: skip
-UNSET = ("read_at", "revoked_at", "archived_at", "ended_at", "closed_at", "given_up", "lease_until", "delivered_at")
+UNSET = (
+    "read_at",
+    "revoked_at",
+    "archived_at",
+    "ended_at",
+    "closed_at",
+    "given_up",
+    "lease_until",
+    "delivered_at",
+    "superseded_by",
+)
 ARGUMENTS: Values = {
     "after": 0, "since": 0, "before": 1 << 60, "moment": 1 << 60, "at": 0, "upto": 1 << 60, "limit": 1_000, "but": "~",
     "keep": 0, "a2a": True, "head": True,
@@ -74,7 +85,9 @@ def fill(tx: Tx, access: Access) -> None:
     known = {name: run[name] for name in ("account_id", "key", "session_id", "agent_id")}
     known["task_id"] = known["depends_on"] = rows_of(tx, access, "tasks")[0]["id"]
     known["token_id"] = rows_of(tx, access, "tokens")[0]["id"]
-    known["attachment_id"] = value_of("id", "TEXT", run)
+    known |= dict.fromkeys(
+        ("attachment_id", "memory_id", "goal_id", "plan_id", "active_plan_id"), value_of("id", "TEXT", run)
+    )
     for table, columns in tables().items():
         if not rows_of(tx, access, table):
             made = {column: value_of(column, kind, run) for column, kind in columns.items()}
@@ -88,7 +101,7 @@ def value_of(column: str, kind: str, run: Values) -> object:
         return None
     if column.endswith(("run_id", "_key")) and kind == "TEXT" and column != "idempotency_key":
         return run["id"] if column.endswith("run_id") else run["key"]
-    return {"TEXT": f"their {column}", "INTEGER": 1, "BLOB": b"their content"}[kind]
+    return {"TEXT": f"their {column}", "INTEGER": 1, "REAL": 1.0, "BLOB": b"their content"}[kind]
 
 
 def arguments_from(function: Function, row: Values) -> Values:

@@ -39,6 +39,8 @@ STORE_SIGNATURES = {
     "carrel.work.heartbeat_store.next_heartbeat_due": ENGINE,
     "carrel.delivery.extraction_store.extractions_due": ENGINE,
     "carrel.delivery.extraction_store.next_extraction_due": ENGINE,
+    "carrel.goals.store.plans_noted": ENGINE,
+    "carrel.goals.store.next_note_due": ENGINE,
     "carrel.runs.store.end_claimed": HELD,
     "carrel.runs.store.park_claimed": HELD,
     "carrel.runs.store.back_to_head": HELD,

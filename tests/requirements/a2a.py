@@ -75,6 +75,14 @@ BUILT = {
     "S1.x.context.text": "A contextId of any text is kept on the wire and enters the key as a hash.",
     "S1.x.stream.durable": "Streams follow the stored feed: no event is lost between reading and subscribing.",
     "S1.x.subscribe.verbs": "Subscribing over REST works with POST and with GET.",
+    # Objectives and plans
+    "S1.opt.objective.moves": "Objectives move only along the allowed transitions.",
+    "S1.opt.plan.moves": "Plans move only along the allowed transitions.",
+    "S1.opt.cascade": "Ends and blocks of tasks move their plan, and those of plans their objective.",
+    "S1.opt.cancel": "Cancelling an objective skips or fails its plans and cancels their runs.",
+    "S1.opt.run": "A plan that starts working starts each task whose dependencies are done.",
+    "S1.x.opt.limits": "An 11th plan or a 51st task is refused; creating many tasks is all or nothing.",
+    "S1.x.opt.graph": "Unknown dependencies and cycles are refused; no run starts before its dependencies.",
 }
 
 PARTIAL: dict[str, str] = {}
@@ -92,18 +100,11 @@ DEFERRED = {
         "S1.opt.objective": "An objective is a goal, created as submitted.",
         "S1.opt.plan": "A plan belongs to an objective and is created as pending.",
         "S1.opt.plantask": "A plan task is a task with its plan, objective, index and dependencies.",
-        "S1.opt.objective.moves": "Objectives move only along the allowed transitions.",
-        "S1.opt.plan.moves": "Plans move only along the allowed transitions.",
         "S1.opt.methods": "Objectives, plans and tasks have their JSON-RPC methods.",
-        "S1.opt.cascade": "Ends and blocks of tasks move their plan, and those of plans their objective.",
-        "S1.opt.cancel": "Cancelling an objective skips or fails its plans and cancels their runs.",
-        "S1.opt.run": "A plan that starts working starts each task whose dependencies are done.",
         "S1.opt.metadata": "A task of a plan carries the opt/v1 ids in its metadata.",
         "S1.opt.answer": "A message with opt/v1/taskId answers that blocked task.",
         "S1.opt.hint": "opt/v1/preferObjective creates an objective and links the run to its first task.",
-        "S1.x.opt.limits": "An 11th plan or a 51st task is refused; creating many tasks is all or nothing.",
         "S1.x.opt.whitelist": "update changes name, description, status and metadata only.",
-        "S1.x.opt.graph": "Unknown dependencies and cycles are refused; no run starts before its dependencies.",
         "S1.x.opt.codes": "OPT errors use -32000 with a reason, never a code that A2A has assigned.",
         "S1.x.opt.owner": "Objectives and plans are visible to their account and caller only.",
     },

@@ -42,6 +42,8 @@ BUILT = {
     "S3.edge.pointer": "A stale pointer is repaired, and the command acts on the repaired session.",
     "S3.edge.disconnect": "Closing a connection removes its own routes only.",
     "S3.ui.sessionid": "Every chat frame and session event carries sessionId.",
+    "S3.x.plan.steps": "Approving a plan runs its tasks; one without tasks cannot be approved.",
+    "S3.x.addtasks.atomic": "Adding several tasks is all or nothing.",
 }
 
 # The scopes and their chain are there; no run is for a goal yet.
@@ -72,8 +74,6 @@ DEFERRED = {
         "S3.plan.cmd.off": "/plan off disables it and cancels a plan still being drafted.",
         "S3.plan.cmd.status": "/plan status reports the state of the active session.",
         "S3.plan.restart": "Plan mode survives a restart.",
-        "S3.x.plan.steps": "Approving a plan runs its tasks; one without tasks cannot be approved.",
-        "S3.x.addtasks.atomic": "Adding several tasks is all or nothing.",
     },
     "auto mode is not built yet": {
         "S3.auto.kinds": "There are two kinds of auto run: GOAL_RUN with a goal, TASK_RUN without.",
