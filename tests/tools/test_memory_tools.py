@@ -1,7 +1,6 @@
 """The tools for memory: they act in the chain of their caller's own session and task, whatever ids they are given."""
 
 from collections.abc import AsyncIterator
-from typing import Any
 
 import pytest
 from msgspec import structs
@@ -141,8 +140,8 @@ async def test_outside_a_run_there_is_no_task_scope(world: TaskWorld) -> None:
     task = await world.task()
     seat = await world.seat("writer", task.id)
     caller: Caller = structs.replace(seat.caller, run=None)
-    chain: Any = [str(scope) for scope in memory_reader(caller).chain]
-    assert chain == [str(Scope.of_session(("task", task.id))), "global"]
+    reader = await world.engine.read(lambda tx: memory_reader(tx, caller))
+    assert [str(scope) for scope in reader.chain] == [str(Scope.of_session(("task", task.id))), "global"]
 
 
 async def test_a_search_of_many_long_memories_stays_within_a_tools_result(world: TaskWorld) -> None:

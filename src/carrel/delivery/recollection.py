@@ -6,8 +6,8 @@ from logging import getLogger
 from carrel.delivery.context import KEPT_FACTS, MEMORY, ContextItem
 from carrel.delivery.snapshot import Snapshot
 from carrel.kernel.settings import MemorySettings
-from carrel.memory import Recalled, fact_lines, has_memories, recall
-from carrel.storage import Database
+from carrel.memory import Reader, Recalled, fact_lines, has_memories, keep, recall, stated_in
+from carrel.storage import Database, Tx
 from carrel.tools import memory_reader
 
 _log = getLogger("carrel.delivery")
@@ -22,10 +22,11 @@ class Recollection:
 
     async def gather(self, snapshot: Snapshot) -> tuple[ContextItem, ...]:
         """Recall what fits the message of a run; nothing for a gateway that could not be told of it."""
-        reader, access = memory_reader(snapshot.caller), snapshot.access
+        access = snapshot.access
         if snapshot.connection.gateway.translates:
             return ()
-        if not await self._db.read(lambda tx: has_memories(tx, access, reader.places())):
+        reader = await self._db.read(lambda tx: _reader_with_memories(tx, snapshot))
+        if reader is None:
             return ()
         items_max = self._settings.recall_items_max
         recalled = await self._db.long_read(
@@ -38,6 +39,23 @@ class Recollection:
         # The heading and the line breaks count as well.
         lines = fact_lines(recalled, self._settings.recall_chars_max - len(KEPT_FACTS) - len(recalled))
         return tuple(_item(one, line) for one, line in zip(recalled, lines, strict=True))
+
+
+def _reader_with_memories(tx: Tx, snapshot: Snapshot) -> Reader | None:
+    """The reader that a run is; None where there is nothing to read."""
+    reader = memory_reader(tx, snapshot.caller)
+    return reader if has_memories(tx, snapshot.access, reader.places()) else None
+
+
+def keep_stated(tx: Tx, snapshot: Snapshot) -> None:
+    """Keep what the person whose message was answered stated in it, each where its type belongs."""
+    run = snapshot.run
+    if run.provenance_kind != "external_user":
+        return
+    reader = memory_reader(tx, snapshot.caller)
+    for stated in stated_in(run.text):
+        new = structs.replace(stated, source_run_id=run.id, source_entry_id=run.message_id)
+        keep(tx, snapshot.access, reader.scope_for(stated.type), reader.agent_id, new)
 
 
 def _item(recalled: Recalled, line: str) -> ContextItem:

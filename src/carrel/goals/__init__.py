@@ -13,8 +13,10 @@ from carrel.goals.goals import (
     goal_of_task,
     goals_of_session,
     list_own_goals,
+    lock_goal,
     make_goal,
     next_open_task,
+    plan_goal_tasks,
     replan_goal,
 )
 from carrel.goals.model import GOAL_MOVES, PLAN_MOVES, Goal, GoalChange, Plan, PlanChange, PlannedTask
@@ -37,6 +39,7 @@ __all__ = [
     "GOAL_MOVES", "PLAN_MOVES", "Goal", "GoalChange", "GoalShape", "Plan", "PlanChange", "PlanRunner", "PlanShape",
     "PlannedTask", "add_goal_task", "add_tasks", "approve_plan", "change_goal", "change_plan", "complete_goal",
     "delete_goal", "draft_plan", "end_plan", "find_goal", "find_plan", "goal_of_task", "goal_shape",
-    "goals_of_session", "list_own_goals", "make_goal", "next_open_task", "observe_work", "plan_shape",
-    "plans_of_session", "replan_goal", "resume_plan", "set_plan", "set_planned_status",
+    "goals_of_session", "list_own_goals", "lock_goal", "make_goal", "next_open_task", "observe_work",
+    "plan_goal_tasks", "plan_shape", "plans_of_session", "replan_goal", "resume_plan", "set_plan",
+    "set_planned_status",
 ]  # fmt: skip

@@ -18,7 +18,7 @@ from carrel.goals.model import (
     require_move,
     walk,
 )
-from carrel.goals.plans import end_plan_of_goal
+from carrel.goals.plans import add_tasks, draft_plan, end_plan_of_goal
 from carrel.goals.running import enter_plan
 from carrel.kernel import Access, Code, Refusal, SessionKey, invalid, not_found
 from carrel.kernel.limits import GOAL_DESCRIPTION_CHARS_MAX, GOAL_NAME_CHARS_MAX, SESSION_GOALS_MAX
@@ -66,6 +66,17 @@ def find_goal(tx: Tx, access: Access, goal_id: str, *, key: SessionKey | None = 
     if key is None and not may_see(tx, access, goal.session_key, lane.made_by if lane else goal.made_by):
         raise not_found("goal")
     return goal
+
+
+def lock_goal(tx: Tx, access: Access, goal_id: str) -> None:
+    """Lock a goal, its plans and their tasks, for a caller that locks lanes next."""
+    if store.goal_by_id(tx, access, goal_id, hold=True) is None:
+        return
+    plans = store.plans_of_goal(tx, access, goal_id)
+    for plan in plans:
+        store.plan_by_id(tx, access, plan.id, hold=True)
+    for plan in plans:
+        hold_planned(tx, access, plan.id)
 
 
 def goals_of_session(
@@ -156,6 +167,16 @@ def delete_plan(tx: Tx, access: Access, plan: Plan, rules: Rules) -> None:
     for task in hold_planned(tx, access, plan.id):
         release_planned(tx, access, task)
     store.delete_plan(tx, access, plan.id)
+
+
+def plan_goal_tasks(
+    tx: Tx, access: Access, goal_id: str, new: tuple[PlannedTask, ...], *, key: SessionKey | None = None
+) -> list[Task]:  # fmt: skip
+    """Add tasks to the newest plan of a goal that was not begun, else to a new one; all or none."""
+    goal = find_goal(tx, access, goal_id, key=key, hold=True)
+    waiting = [plan for plan in store.plans_of_goal(tx, access, goal.id) if plan.status in ("drafting", "ready")]
+    plan = waiting[-1] if waiting else draft_plan(tx, access, goal.session_key, title=goal.name, goal=goal)
+    return add_tasks(tx, access, plan.id, new, key=goal.session_key)
 
 
 def add_goal_task(tx: Tx, access: Access, goal: Goal, new: PlannedTask) -> Task:

@@ -277,7 +277,7 @@ def _end_task(tx: Tx, access: Access, step: Progress, status: PlanStatus, rules:
     if status != "failed":
         move_planned(tx, access, task, "archived", rules)
         return
-    if run is not None and run.ended_at is None:
+    if run is not None and run.ended_at is None and run.id != access.run_id:
         cancel(tx, access, run.id, "stopped")
     if task.status in ("in_progress", "review"):
         move_planned(tx, access, task, "blocked", rules, reason=_STOPPED, failed=True)

@@ -1,5 +1,6 @@
 """CATALOG: every tool there is."""
 
+from carrel.tools.goals import GOAL_TOOLS
 from carrel.tools.memory.calls import MEMORY_TOOLS
 from carrel.tools.sessions.lookup import SESSION_TOOLS
 from carrel.tools.sessions.send import SEND_TOOLS
@@ -10,5 +11,5 @@ from carrel.tools.toolset import Catalog
 from carrel.tools.turns import TURN_TOOLS
 
 CATALOG = Catalog(
-    (*MEMORY_TOOLS, *SEND_TOOLS, *SESSION_TOOLS, *SPAWN_TOOLS, *READING_TOOLS, *WRITING_TOOLS, *TURN_TOOLS)
+    (*GOAL_TOOLS, *MEMORY_TOOLS, *SEND_TOOLS, *SESSION_TOOLS, *SPAWN_TOOLS, *READING_TOOLS, *WRITING_TOOLS, *TURN_TOOLS)
 )

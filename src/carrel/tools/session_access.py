@@ -8,11 +8,11 @@ from msgspec import Struct, structs
 from carrel.agents import agent_by_id
 from carrel.kernel import Access, Code, iso
 from carrel.kernel.limits import LIST_ROWS_MAX, REFUSED_CALLS_MAX
-from carrel.memory import scope_chain
 from carrel.records import refused_calls
 from carrel.sessions import Lane, LaneFilter, Mode, lane_rows
 from carrel.storage import Tx
 from carrel.tools.caller import run_caller
+from carrel.tools.memory.readers import reader_of
 from carrel.tools.model import ToolServices
 
 # The codes of refusals by a rule; other refusals are mistakes of the call.
@@ -51,8 +51,9 @@ def session_access(tx: Tx, services: ToolServices, access: Access, lane: Lane) -
     as_agent = structs.replace(access, kind="agent", actor_id=agent.id, agent_id=agent.id)
     caller = run_caller(tx, services, as_agent, agent, lane, None, None)
     rows = lane_rows(tx, caller.own_access, LaneFilter(), before=None, limit=LIST_ROWS_MAX)
+    reader = reader_of(tx, access, lane.session_key, lane.session_key.task_id)
     return SessionAccess(
-        chain=[str(scope) for scope in scope_chain(lane.session_key.identity, task_id=lane.session_key.task_id)],
+        chain=[str(scope) for scope in reader.chain],
         space_ids=list(agent.profile.space_ids),
         visibility=SeenSessions(mode=caller.visibility.mode, keys=[row.lane.key for row in rows]),
         blocked=_blocked(tx, access, lane),

@@ -146,7 +146,9 @@ def move_planned(
         _assign(tx, access, task, agent_id)
     if to == "archived":
         for run in notice_store.live_runs_of_task(tx, access, task.id):
-            cancel(tx, access, run.id, "stopped")
+            # A run that ends its own plan goes on to its end.
+            if run.id != access.run_id:
+                cancel(tx, access, run.id, "stopped")
     return enter_status(tx, access, _SERVER, _set_failed(task, failed=failed), to, rules, reason=reason).task
 
 

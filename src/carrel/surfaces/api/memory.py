@@ -5,7 +5,7 @@ from typing import Annotated
 from msgspec import UNSET, Meta, UnsetType, structs
 
 from carrel.delivery import MemoryRead, reads_of_memory
-from carrel.kernel import PEOPLE, Access, not_found
+from carrel.kernel import PEOPLE, Access
 from carrel.kernel.limits import (
     CLIENT_ID_CHARS_MAX,
     MEMORY_CONTENT_CHARS_MAX,
@@ -55,7 +55,7 @@ Words = Annotated[str, Meta(min_length=1, max_length=MEMORY_QUERY_CHARS_MAX)]
 
 
 class ChainQuery(In, frozen=True, kw_only=True):
-    """Whose memory: that of a session, and of a task that it works on."""
+    """Whose memory: that of a session, and of a goal and a task that it works on."""
 
     session_id: SessionId | None = None
     goal_id: Name | None = None
@@ -145,14 +145,12 @@ class MemoryReads(Out, frozen=True, kw_only=True):
 
 @endpoint("GET", "/api/memory", answers={200: MemoryList}, query=MemoryQuery)
 async def list_memory(call: Call[None, MemoryQuery]) -> MemoryList:
-    """List the memories of a scope, or of a session with its task, newest first."""
+    """List the memories of a scope, or of a session with its goal and task, newest first."""
     query, limit = call.query, clamp(call.query.limit)
     position = read_cursor(query.cursor, tuple[str])
 
     def work(tx: LongTx, access: Access) -> MemoryList:
-        reader = (
-            _chain(tx, access, query) if query.scope is None else reader_within(tx, access, query.scope, query.agent_id)
-        )
+        reader = _reader(tx, access, query)
         before = position[0] if position else None
         found = memories_listed(tx, access, reader.places(), kind=query.type, before=before, limit=limit + 1)
         page, following = cut(found, limit, lambda memory: (memory.id,))
@@ -168,7 +166,7 @@ async def list_memory(call: Call[None, MemoryQuery]) -> MemoryList:
 
 @endpoint("GET", "/api/memory/search", answers={200: FoundMemories}, query=SearchQuery)
 async def search_memory(call: Call[None, SearchQuery]) -> FoundMemories:
-    """Find the memories of a session and its task by words, best first."""
+    """Find the memories of a session, its goal and its task by words, best first."""
     query, limit = call.query, clamp(call.query.limit, MEMORY_FOUND_DEFAULT, MEMORY_FOUND_MAX)
 
     def work(tx: LongTx, access: Access) -> FoundMemories:
@@ -182,7 +180,7 @@ async def search_memory(call: Call[None, SearchQuery]) -> FoundMemories:
 
 @endpoint("POST", "/api/memory", answers={201: OneMemory}, who=PEOPLE, body=MemoryBody, creates=True, tool="memory_add")
 async def keep_memory(call: Call[MemoryBody, NoQuery]) -> OneMemory:
-    """Keep a memory in a session or a task; `global` is reached by promoting one."""
+    """Keep a memory in a session, a goal or a task; `global` is reached by promoting one."""
     body = call.body
     new = NewMemory(
         type=body.type,
@@ -259,7 +257,5 @@ def _reader(tx: Tx, access: Access, query: MemoryQuery) -> Reader:
 
 def _chain(tx: Tx, access: Access, query: ChainQuery) -> Reader:
     session = required(query.session_id)
-    if query.goal_id is not None:
-        raise not_found("goal")
     with refused_by_name():
-        return reader_named(tx, access, session, query.task_id)
+        return reader_named(tx, access, session, goal_id=query.goal_id, task_id=query.task_id)

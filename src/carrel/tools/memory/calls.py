@@ -116,7 +116,7 @@ class PromotedResult(Shape, frozen=True, kw_only=True):
 
 
 def _search(tx: Tx, caller: Caller, params: SearchMemory) -> Result:
-    reader = memory_reader(caller)
+    reader = memory_reader(tx, caller)
     found = recall(tx, caller.access, reader, params.query, items_max=params.limit, only_matching=True)
     best = sorted(found, key=lambda one: -one.score)
     items = [structs.replace(item, content=clip(item.content, MEMORY_CONTENT_SHOWN_CHARS_MAX))
@@ -126,12 +126,12 @@ def _search(tx: Tx, caller: Caller, params: SearchMemory) -> Result:
 
 
 def _read(tx: Tx, caller: Caller, params: OneMemory) -> Result:
-    memory = in_chain(tx, caller.access, memory_reader(caller), params.id)
+    memory = in_chain(tx, caller.access, memory_reader(tx, caller), params.id)
     return _result(MemoryResult(item=memory_shape(memory)))
 
 
 def _add(tx: Tx, caller: Caller, params: AddMemory) -> Result:
-    reader, run = memory_reader(caller), caller.run
+    reader, run = memory_reader(tx, caller), caller.run
     scope = reader.scope_for(params.type) if params.scope is None else reader.named(params.scope)
     new = NewMemory(
         type=params.type,
@@ -146,7 +146,7 @@ def _add(tx: Tx, caller: Caller, params: AddMemory) -> Result:
 
 
 def _update(tx: Tx, caller: Caller, params: UpdateMemory) -> Result:
-    memory = in_chain(tx, caller.access, memory_reader(caller), params.id, hold=True)
+    memory = in_chain(tx, caller.access, memory_reader(tx, caller), params.id, hold=True)
     wanted = {name: value for name in ("content", "type", "title", "tags") if (value := getattr(params, name))
               is not None}  # fmt: skip
     changed = change(tx, caller.access, memory, MemoryChange(**wanted))
@@ -154,14 +154,14 @@ def _update(tx: Tx, caller: Caller, params: UpdateMemory) -> Result:
 
 
 def _forget(tx: Tx, caller: Caller, params: OneMemory) -> Result:
-    memory = in_chain(tx, caller.access, memory_reader(caller), params.id, hold=True)
+    memory = in_chain(tx, caller.access, memory_reader(tx, caller), params.id, hold=True)
     require_own(memory)
     forget(tx, caller.access, memory)
     return _result(ForgottenResult(forgotten=memory.id))
 
 
 def _promote(tx: Tx, caller: Caller, params: PromoteMemory) -> Result:
-    memory = in_chain(tx, caller.access, memory_reader(caller), params.id)
+    memory = in_chain(tx, caller.access, memory_reader(tx, caller), params.id)
     item = memory_shape(promote(tx, caller.access, memory, params.reason))
     return _result(PromotedResult(item=item, promoted_from=memory.id))
 
@@ -173,7 +173,7 @@ def _result(shape: Struct) -> Result:
 MEMORY_TOOLS = (
     Tool(
         name="memory_search",
-        description="Find kept facts of this session, its task and the whole account by words, best first.",
+        description="Find kept facts of this session, its task and goal, and the whole account by words, best first.",
         params=SearchMemory,
         effect="read",
         act=_search,
@@ -189,7 +189,8 @@ MEMORY_TOOLS = (
     ),
     Tool(
         name="memory_add",
-        description="Keep a fact for later turns: of the task (task_state, result, failure, fix) or of the session.",
+        description="Keep a fact for later turns: of the task (task_state, result, failure, fix), of its goal "
+        "(decision, constraint) or of the session.",
         params=AddMemory,
         effect="write",
         act=_add,
@@ -197,7 +198,7 @@ MEMORY_TOOLS = (
     ),
     Tool(
         name="memory_update",
-        description="Change a kept fact of this session or its task.",
+        description="Change a kept fact of this session, its task or its goal.",
         params=UpdateMemory,
         effect="write",
         act=_update,
@@ -205,7 +206,7 @@ MEMORY_TOOLS = (
     ),
     Tool(
         name="memory_forget",
-        description="Forget a kept fact of this session or its task.",
+        description="Forget a kept fact of this session, its task or its goal.",
         params=OneMemory,
         effect="write",
         act=_forget,

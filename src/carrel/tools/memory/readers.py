@@ -3,6 +3,7 @@
 from contextlib import suppress
 
 from carrel.agents import agent_by_id, default_agent, named_agent
+from carrel.goals import Goal, find_goal, goal_of_task
 from carrel.kernel import METRICS, Access, Code, Refusal, SessionKey, not_found
 from carrel.memory import Memory, Reader, Scope, in_chain, memory_by_id, scope_chain
 from carrel.runs import run_by_id
@@ -12,19 +13,30 @@ from carrel.tools.model import Caller
 from carrel.work import readable_task
 
 
-def memory_reader(caller: Caller) -> Reader:
-    """Return the reader that the caller of a tool is: the chain of its session, and of its run's task."""
-    return _reader(caller.key, None if caller.run is None else caller.run.task_id)
+def memory_reader(tx: Tx, caller: Caller) -> Reader:
+    """Return the reader that the caller of a tool is: the chain of its session, and of its run's task and goal."""
+    return reader_of(tx, caller.access, caller.key, None if caller.run is None else caller.run.task_id)
 
 
-def reader_named(tx: Tx, access: Access, session: str, task_id: str | None) -> Reader:
-    """Return the reader of a session, and of a task, that the caller may see; an agent names only its own."""
+def reader_of(tx: Tx, access: Access, key: SessionKey, task_id: str | None) -> Reader:
+    """Return the reader that a run in a lane is. On a task of a goal, it is one of the goal's session."""
+    goal = None if task_id is None else goal_of_task(tx, access, task_id)
+    return _reader(key if goal is None else goal.session_key, task_id, goal)
+
+
+def reader_named(
+    tx: Tx, access: Access, session: str, *, goal_id: str | None = None, task_id: str | None = None
+) -> Reader:  # fmt: skip
+    """Return the reader of a session, a goal and a task that the caller may see; an agent names only its own."""
     if access.view is None:
         key = find_session(tx, access, session).key
-        return _reader(key, None if task_id is None else readable_task(tx, access, task_id)[0].id)
+        goal = None if goal_id is None else find_goal(tx, access, goal_id, key=key)
+        return _reader(key, None if task_id is None else readable_task(tx, access, task_id)[0].id, goal)
     own = _own_reader(tx, access)
     with suppress(Refusal):
-        if find_session(tx, access, session).key == access.current and task_id in (None, own.chain[0].task_id):
+        is_own = find_session(tx, access, session).key == access.current
+        named = {scope.goal_id for scope in own.chain} | {None}, {scope.task_id for scope in own.chain} | {None}
+        if is_own and goal_id in named[0] and task_id in named[1]:
             return own
     raise _blocked("session")
 
@@ -58,21 +70,24 @@ def visible_memory(tx: Tx, access: Access, memory_id: str, *, hold: bool = False
     return memory
 
 
-def _reader(key: SessionKey, task_id: str | None) -> Reader:
-    return Reader(agent_id=key.agent, chain=scope_chain(key.identity, task_id=task_id))
+def _reader(key: SessionKey, task_id: str | None, goal: Goal | None) -> Reader:
+    chain = scope_chain(key.identity, goal_id=None if goal is None else goal.id, task_id=task_id)
+    return Reader(agent_id=key.agent, chain=chain)
 
 
 def _own_reader(tx: Tx, access: Access) -> Reader:
     """The reader that an agent or a run is, wherever it asks."""
     assert access.current is not None, "an agent that may see anything has a session"
     run = None if access.run_id is None else run_by_id(tx, access, access.run_id)
-    return _reader(access.current, None if run is None else run.task_id)
+    return reader_of(tx, access, access.current, None if run is None else run.task_id)
 
 
 def _agent_of(tx: Tx, access: Access, scope: Scope, agent_id: str | None) -> str:
     """The agent whose scope is meant, which the caller may see; empty for scopes that are of no agent."""
     if scope.kind == "session" and agent_id is None:
         return _only_agent(tx, access, scope)
+    if scope.kind == "goal":
+        agent_id = agent_id or find_goal(tx, access, scope.goal_id).agent_id
     _require_visible(tx, access, scope, agent_id or "")
     return agent_id or ""
 
@@ -86,7 +101,9 @@ def _require_visible(tx: Tx, access: Access, scope: Scope, agent_id: str) -> Non
             if key is None or not _may_see(tx, access, key):
                 raise not_found("session")
         case "goal":
-            raise not_found("goal")
+            goal = find_goal(tx, access, scope.goal_id)
+            if goal.session_key != scope.lane_of(agent_id):
+                raise not_found("goal")
 
 
 def _may_see(tx: Tx, access: Access, key: SessionKey) -> bool:
