@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from carrel.work.hearing import TaskLine
+from carrel.work.briefings import TaskLine
 from msgspec import structs
 
 from carrel.delivery.heading import GAP, tell

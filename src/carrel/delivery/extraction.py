@@ -45,14 +45,14 @@ def keep_facts(tx: Tx, snapshot: Snapshot) -> None:
         return
     run, gateway = snapshot.run, snapshot.connection.gateway
     if run.provenance_kind == "external_user":
-        _keep(tx, snapshot.access, memory_reader(snapshot.caller), run, stated_in(run.text))
+        _keep(tx, snapshot.access, memory_reader(tx, snapshot.caller), run, stated_in(run.text))
     # The built-in agent is not a model, and a remote agent is not asked to read what others said to it.
     if mode == "model" and run.provenance_kind in _KINDS and not gateway.translates:
         _note(tx, snapshot)
 
 
 def _note(tx: Tx, snapshot: Snapshot) -> None:
-    reader = memory_reader(snapshot.caller)
+    reader = memory_reader(tx, snapshot.caller)
     item = Extraction(
         account_id=snapshot.access.account_id,
         run_id=snapshot.run.id,

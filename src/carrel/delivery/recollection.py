@@ -6,7 +6,7 @@ from logging import getLogger
 from carrel.delivery.context import KEPT_FACTS, MEMORY, ContextItem
 from carrel.delivery.snapshot import Snapshot
 from carrel.kernel.settings import MemorySettings
-from carrel.memory import Reader, Recalled, fact_lines, has_memories, keep, recall, stated_in
+from carrel.memory import Reader, Recalled, fact_lines, has_memories, recall
 from carrel.storage import Database, Tx
 from carrel.tools import memory_reader
 
@@ -45,17 +45,6 @@ def _reader_with_memories(tx: Tx, snapshot: Snapshot) -> Reader | None:
     """The reader that a run is; None where there is nothing to read."""
     reader = memory_reader(tx, snapshot.caller)
     return reader if has_memories(tx, snapshot.access, reader.places()) else None
-
-
-def keep_stated(tx: Tx, snapshot: Snapshot) -> None:
-    """Keep what the person whose message was answered stated in it, each where its type belongs."""
-    run = snapshot.run
-    if run.provenance_kind != "external_user":
-        return
-    reader = memory_reader(tx, snapshot.caller)
-    for stated in stated_in(run.text):
-        new = structs.replace(stated, source_run_id=run.id, source_entry_id=run.message_id)
-        keep(tx, snapshot.access, reader.scope_for(stated.type), reader.agent_id, new)
 
 
 def _item(recalled: Recalled, line: str) -> ContextItem:
