@@ -51,6 +51,8 @@ BODIES: dict[str, list[dict[str, Any]]] = {
         {"title": "B's own", "parentId": "{task}", "dependencies": ["{task}"], "assignedUserIds": ["{user}"]},
         {"title": "B's own", "id": "{task}"},
     ],
+    "/api/goals": [{"sessionId": "{key}", "name": "hi"}],
+    "/api/goals/{id}": [{"name": "hi"}, {"status": "cancelled"}],
     "/api/memory": [
         {"scope": SCOPE, "type": "fact", "content": "hi"},
         {"scope": "task:{task}", "type": "fact", "content": "hi", "supersedes": "{memory}"},
@@ -107,6 +109,8 @@ async def furnish(client: httpx.AsyncClient) -> Everything:
     said_again = {"type": "message", "message": SECRET, "cron": "0 0 1 1 *", "sessionId": KEY}
     schedule = (await client.post("/api/schedules", json=said_again)).json()["schedule"]["id"]
     file = await furnish_tasks(client)
+    aimed = {"sessionId": KEY, "name": SECRET, "description": SECRET, "metadata": {"x": SECRET}}
+    goal = (await client.post("/api/goals", json=aimed)).json()["goal"]["id"]
     memory = await furnish_memory(client)
     session = (await client.get(f"/api/runs/{run}")).json()["run"]["sessionId"]
     me = (await client.get("/api/auth/me")).json()
@@ -122,6 +126,7 @@ async def furnish(client: httpx.AsyncClient) -> Everything:
             "task": TASK,
             "file": file,
             "memory": memory,
+            "goal": goal,
             "key": KEY,
             "session": session,
             "conversation": f"{MARK}_conversation",
@@ -165,7 +170,13 @@ async def look(client: httpx.AsyncClient) -> list[Any]:
         *(f"/api/tasks/{TASK}/{view}" for view in ("thread", "history", "sessions")),
     )
     kept = (f"/api/memory?sessionId={KEY}&taskId={TASK}", f"/api/memory/search?q={SECRET}&sessionId={KEY}")
-    own = (*kept, "/api/notifications", f"/api/sessions/{KEY}/history", f"/api/schedules?sessionId={KEY}")
+    own = (
+        *kept,
+        "/api/notifications",
+        f"/api/sessions/{KEY}/history",
+        f"/api/schedules?sessionId={KEY}",
+        f"/api/goals?sessionId={KEY}",
+    )
     shown = [(await client.get(path)).json() for path in (*paths, *own, *tasks)]
     for token in shown[2]["tokens"]:
         token.pop("lastUsedAt")
@@ -220,6 +231,7 @@ WORDS = {
     "sessionId": "session",
     "agentId": "agent",
     "taskId": "task",
+    "goalId": "goal",
     "q": "agent",
     "scope": "scope",
 }

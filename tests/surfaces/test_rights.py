@@ -119,6 +119,11 @@ async def _a_memory(world: World, _kind: str) -> Request:
     return (await world.make("/api/memory", "item", **_fact(world)))["id"], None
 
 
+@request_of("GET /api/goals/{id}", "PATCH /api/goals/{id}", "DELETE /api/goals/{id}", "POST /api/goals/{id}/complete")
+async def _a_goal(world: World, _kind: str) -> Request:
+    return (await world.make("/api/goals", "goal", sessionId=MAIN, name=world.name()))["id"], {"name": "other"}
+
+
 def _fact(world: World) -> Json:
     return {"scope": "session:main:main", "type": "fact", "content": world.name()}
 
@@ -148,6 +153,7 @@ BODIES: dict[str, Callable[[World], Any]] = {
     "POST /api/tasks/{id}/messages": lambda _: {"content": "hi"},
     "POST /api/tasks/{id}/seen": lambda _: {"seq": 1},
     "POST /api/tasks/reorder": lambda world: {"orderedIds": [world.task]},
+    "POST /api/goals": lambda world: {"sessionId": MAIN, "name": world.name()},
     "POST /api/memory": _fact,
     "PATCH /api/memory/{id}": lambda world: {"content": world.name()},
     "POST /api/memory/{id}/promote": lambda _: {"reason": "all should know"},
@@ -156,6 +162,7 @@ BODIES: dict[str, Callable[[World], Any]] = {
 QUERIES: dict[str, Callable[[World], Json]] = {
     "GET /api/sessions/active": lambda _: {"clientInstanceId": "tab"},
     "GET /api/schedules": lambda _: {"sessionId": f"{MAIN}:v1"},
+    "GET /api/goals": lambda _: {"sessionId": MAIN},
     "GET /api/memory": lambda _: {"sessionId": MAIN},
     "GET /api/memory/search": lambda _: {"sessionId": MAIN, "q": "x"},
     "GET /api/runs/{id}/wait": lambda _: {"timeoutSeconds": "0"},
@@ -201,6 +208,7 @@ TOOL_CALLS: dict[str, Json] = {
     "sessions_send": {"sessionKey": "current", "message": "hi", "timeoutSeconds": 0},
     "sessions_spawn": {"task": "x"},
     "artifact_add": {"text": "x"},
+    "goal_create": {"name": "x"},
     "memory_add": {"content": "x", "type": "fact"},
     "memory_search": {"query": "x"},
     "decline": {"reason": "no"},

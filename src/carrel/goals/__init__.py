@@ -34,12 +34,13 @@ from carrel.goals.plans import (
 )
 from carrel.goals.runner import PlanRunner, observe_work
 from carrel.goals.shapes import GoalShape, PlanShape, goal_shape, plan_shape
+from carrel.goals.store import links_of_tasks
 
 __all__ = [
     "GOAL_MOVES", "PLAN_MOVES", "Goal", "GoalChange", "GoalShape", "Plan", "PlanChange", "PlanRunner", "PlanShape",
     "PlannedTask", "add_goal_task", "add_tasks", "approve_plan", "change_goal", "change_plan", "complete_goal",
     "delete_goal", "draft_plan", "end_plan", "find_goal", "find_plan", "goal_of_task", "goal_shape",
-    "goals_of_session", "list_own_goals", "lock_goal", "make_goal", "next_open_task", "observe_work",
-    "plan_goal_tasks", "plan_shape", "plans_of_session", "replan_goal", "resume_plan", "set_plan",
+    "goals_of_session", "links_of_tasks", "list_own_goals", "lock_goal", "make_goal", "next_open_task",
+    "observe_work", "plan_goal_tasks", "plan_shape", "plans_of_session", "replan_goal", "resume_plan", "set_plan",
     "set_planned_status",
 ]  # fmt: skip

@@ -33,10 +33,11 @@ _OPEN_TASKS = ("in_progress", "assigned", "inbox")
 
 def make_goal(
     tx: Tx, access: Access, key: SessionKey, *, name: str, description: str = "",
-    metadata: dict[str, Any] | None = None, goal_id: str | None = None,
+    metadata: dict[str, Any] | None = None, status: str | None = None, goal_id: str | None = None,
 ) -> Goal:  # fmt: skip
-    """Create a goal of a session."""
+    """Create a goal of a session; submitted, or as far as it can be from there."""
     _check(name, description, metadata)
+    require_move(GOAL_MOVES, "submitted", status or "submitted")
     if len(store.goals_of_session(tx, access, str(key), limit=SESSION_GOALS_MAX)) >= SESSION_GOALS_MAX:
         raise Refusal(Code.LIMIT_REACHED, f"A session has at most {SESSION_GOALS_MAX} goals; delete old ones first.")
     goal = Goal(
@@ -46,7 +47,7 @@ def make_goal(
         made_by=access.actor_id,
         name=name,
         description=description,
-        status="submitted",
+        status=status or "submitted",  # type: ignore[arg-type]
         metadata=metadata or {},
         created_at=tx.now,
         updated_at=tx.now,

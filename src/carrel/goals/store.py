@@ -3,6 +3,7 @@
 The locks let others insert rows that refer to the plan: a run that ends notes that, with its lane locked.
 """
 
+from collections.abc import Iterable
 from typing import Any
 
 from msgspec import Struct, structs
@@ -118,6 +119,18 @@ def goal_of_task(tx: Tx, access: Access, task_id: str) -> Goal | None:
     """Return the goal that a task is of."""
     sql = f"{_SELECT_GOAL} AND id = (SELECT goal_id FROM tasks WHERE account_id = :account AND id = :task_id)"
     return _GOALS.row(tx.one(sql, access, task_id=task_id))
+
+
+def links_of_tasks(tx: Tx, access: Access, task_ids: Iterable[str]) -> dict[str, tuple[str | None, str | None]]:
+    """Return the ids of the goal and the plan of several tasks, by task."""
+    names: dict[str, object] = {f"id_{at}": task_id for at, task_id in enumerate(dict.fromkeys(task_ids))}
+    if not names:
+        return {}
+    sql = (
+        "SELECT id, goal_id, plan_id FROM tasks WHERE account_id = :account "
+        f"AND id IN ({', '.join(f':{name}' for name in names)})"
+    )
+    return {row[0]: (row[1], row[2]) for row in tx.all(sql, access, **names)}
 
 
 def delete_plan(tx: Tx, access: Access, plan_id: str) -> None:

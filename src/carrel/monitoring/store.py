@@ -23,15 +23,21 @@ class RunFilter(Struct, frozen=True, kw_only=True):
     state: str | None = None
     provenance_kind: str | None = None
     waits_for: WaitsFor | None = None
+    # Those of any of these tasks.
+    task_ids: tuple[str, ...] | None = None
 
 
 def runs_newest_first(tx: Tx, access: Access, wanted: RunFilter, *, before: str | None, limit: int) -> list[Run]:
     """Return the runs of lanes that the caller may see, behind a cursor, newest first."""
     values: dict[str, Any] = {name: value for name, value in structs.asdict(wanted).items() if value is not None}
-    waits_for = values.pop("waits_for", None)
+    waits_for, task_ids = values.pop("waits_for", None), values.pop("task_ids", None)
     where = ["account_id = :account", *(f"{name} = :{name}" for name in values)]
     if waits_for is not None:
         where.append(f"state = 'waiting' AND waiting_for {'=' if waits_for == 'program' else '<>'} 'tool_output'")
+    if task_ids is not None:
+        named = {f"task_{at}": task_id for at, task_id in enumerate(task_ids)}
+        where.append(f"task_id IN ({', '.join(f':{name}' for name in named)})" if named else "FALSE")
+        values |= named
     seen, more = _seen_runs(tx, access)
     where.append(seen)
     values |= more

@@ -10,6 +10,7 @@ from carrel.surfaces.api import (  # noqa: F401
     auth,
     changes,
     chat,
+    goals,
     health,
     memory,
     metrics,

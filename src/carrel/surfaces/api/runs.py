@@ -23,6 +23,7 @@ from carrel.surfaces.api.cursors import clamp, cut, read_cursor
 from carrel.surfaces.api.endpoint import Call, In, NoQuery, Out, endpoint
 from carrel.surfaces.api.fields import Cursor, Reference, Text
 from carrel.surfaces.api.shapes import RunShape, Waited, run_shape, run_shapes, waited
+from carrel.work import tasks_planned
 
 Words = Annotated[str, Meta(min_length=1, max_length=NAME_CHARS_MAX)]
 TaskId = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$")]
@@ -152,9 +153,10 @@ def _filter(tx: Tx, access: Access, query: RunsQuery) -> RunFilter | None:
     """Return the filter for a query; None when nothing can match it."""
     key = None if query.session_key is None else find_session(tx, access, query.session_key).key
     agent = None if query.agent_id is None else agent_by_slug(tx, access, query.agent_id)
-    if (query.agent_id is not None and agent is None) or query.goal_id is not None or query.auto_run_id is not None:
-        # No run belongs to a goal or to an auto run in this version.
+    if (query.agent_id is not None and agent is None) or query.auto_run_id is not None:
+        # No run belongs to an auto run in this version.
         return None
+    tasks = None if query.goal_id is None else tasks_planned(tx, access, goal_id=query.goal_id)
     return RunFilter(
         key=str(key) if key else None,
         agent_id=agent.id if agent else None,
@@ -162,6 +164,7 @@ def _filter(tx: Tx, access: Access, query: RunsQuery) -> RunFilter | None:
         state=query.state,
         waits_for=query.waiting_for,
         provenance_kind=query.provenance,
+        task_ids=None if tasks is None else tuple(task.id for task in tasks),
     )
 
 

@@ -4,9 +4,10 @@ from collections.abc import Iterable
 from typing import Any, Literal
 
 import msgspec
-from msgspec import UNSET, Struct, UnsetType
+from msgspec import UNSET, Struct, UnsetType, structs
 
 from carrel.exchanges import exchange_after
+from carrel.goals import links_of_tasks
 from carrel.kernel import Access, Provenance, iso
 from carrel.monitoring import queue_order
 from carrel.records import AttachmentHead, attachment_heads, tools_called
@@ -126,13 +127,20 @@ def run_shapes(tx: Tx, access: Access, runs: Iterable[Run]) -> list[RunShape]:
     """Return runs with everything stored about them; the queue of each lane is read once."""
     listed, positions = list(runs), dict[str, dict[str, int]]()
     told = notices_of(tx, access, [run.id for run in listed if run.provenance_kind == "notification"])
+    links = links_of_tasks(tx, access, [task_id for run in listed if (task_id := _task_of(run)) is not None])
     shapes = []
     for run in listed:
         if run.state == "queued" and run.key not in positions:
             positions[run.key] = queue_order(tx, access, run.key)
         messages = [notice.entry_id for notice in told.get(run.id, []) if notice.entry_id is not None]
-        shapes.append(_run_shape(tx, access, run, positions.get(run.key, {}).get(run.id), messages))
+        shape = _run_shape(tx, access, run, positions.get(run.key, {}).get(run.id), messages)
+        goal_id, plan_id = links.get(shape.task_id or "", (None, None))
+        shapes.append(structs.replace(shape, goal_id=goal_id, plan_id=plan_id))
     return shapes
+
+
+def _task_of(run: Run) -> str | None:
+    return run.task_id or run.session_key.task_id
 
 
 def run_shape(tx: Tx, access: Access, run: Run) -> RunShape:
@@ -162,7 +170,7 @@ def _run_shape(tx: Tx, access: Access, run: Run, position: int | None, messages:
         joined_message_ids=messages if len(messages) > 1 else [],
         reply=run.reply,
         error=RunError(code=run.error_code, message=run.error_message or "") if run.error_code else None,
-        task_id=run.task_id or key.task_id,
+        task_id=_task_of(run),
         goal_id=None,
         plan_id=None,
         auto_run_id=None,
