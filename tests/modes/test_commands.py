@@ -96,8 +96,8 @@ async def test_help_lists_every_command(chat: Chat) -> None:
     done = await chat.type("/help")
     assert (done.command, done.key) == ("help", KEY)
     names = [line.split()[0].removeprefix("/") for line in done.reply.splitlines()]
-    moving, tuning = ["new", "sessions", "switch", "reset", "stop"], ["send", "schedule", "model", "think"]
-    assert names == ["help", "status", "whoami", *moving, *tuning]
+    moving, tuning = ["new", "sessions", "switch", "reset", "stop"], ["schedule", "model", "think"]
+    assert names == ["help", "status", "whoami", *moving, "send", "goal", "goals", "tasks", *tuning]
     assert all(read_command(f"/{name}") for name in names)
 
 

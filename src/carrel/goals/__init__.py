@@ -16,8 +16,11 @@ from carrel.goals.goals import (
     lock_goal,
     make_goal,
     next_open_task,
+    pause_goal,
     plan_goal_tasks,
     replan_goal,
+    resume_goal,
+    tasks_of_session,
 )
 from carrel.goals.model import GOAL_MOVES, PLAN_MOVES, Goal, GoalChange, Plan, PlanChange, PlannedTask
 from carrel.goals.plans import (
@@ -41,6 +44,6 @@ __all__ = [
     "PlannedTask", "add_goal_task", "add_tasks", "approve_plan", "change_goal", "change_plan", "complete_goal",
     "delete_goal", "draft_plan", "end_plan", "find_goal", "find_plan", "goal_of_task", "goal_shape",
     "goals_of_session", "links_of_tasks", "list_own_goals", "lock_goal", "make_goal", "next_open_task",
-    "observe_work", "plan_goal_tasks", "plan_shape", "plans_of_session", "replan_goal", "resume_plan", "set_plan",
-    "set_planned_status",
+    "observe_work", "pause_goal", "plan_goal_tasks", "plan_shape", "plans_of_session", "replan_goal", "resume_goal",
+    "resume_plan", "set_plan", "set_planned_status", "tasks_of_session",
 ]  # fmt: skip

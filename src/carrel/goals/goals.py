@@ -1,5 +1,6 @@
 """Goals of sessions: creating, finding, changing and deleting them."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from msgspec import UNSET, structs
@@ -11,14 +12,16 @@ from carrel.goals.model import (
     PLAN_MOVES,
     Goal,
     GoalChange,
+    GoalStatus,
     Plan,
     PlannedTask,
     check_metadata,
     check_size,
+    illegal,
     require_move,
     walk,
 )
-from carrel.goals.plans import add_tasks, draft_plan, end_plan_of_goal
+from carrel.goals.plans import add_tasks, draft_plan, end_plan_of_goal, resume_plan
 from carrel.goals.running import enter_plan
 from carrel.kernel import Access, Code, Refusal, SessionKey, invalid, not_found
 from carrel.kernel.limits import GOAL_DESCRIPTION_CHARS_MAX, GOAL_NAME_CHARS_MAX, SESSION_GOALS_MAX
@@ -125,9 +128,35 @@ def complete_goal(tx: Tx, access: Access, goal_id: str, rules: Rules, *, key: Se
     way = walk(GOAL_MOVES, goal.status, "completed")
     for plan in _open_plans(tx, access, goal):
         end_plan_of_goal(tx, access, plan, "skipped" if plan.status != "working" else "cancelled", rules)
+    return _enter_goal(tx, access, goal, way)
+
+
+def pause_goal(tx: Tx, access: Access, goal_id: str, *, key: SessionKey | None = None) -> Goal:
+    """Block a goal: nothing more of its plans begins until it is resumed; what runs goes on to its end."""
+    goal = find_goal(tx, access, goal_id, key=key, hold=True)
+    way = walk(GOAL_MOVES, goal.status, "blocked")
+    for plan in _open_plans(tx, access, goal):
+        if plan.status == "working":
+            enter_plan(tx, access, structs.replace(plan, held=True), "blocked")
+    return _enter_goal(tx, access, goal, way)
+
+
+def resume_goal(tx: Tx, access: Access, goal_id: str, rules: Rules, *, key: SessionKey | None = None) -> Goal:
+    """Go on with a goal that is blocked or has failed, and with its plans that are or have."""
+    goal = find_goal(tx, access, goal_id, key=key, hold=True)
+    if goal.status not in ("blocked", "failed"):
+        raise illegal(GOAL_MOVES, goal.status, "working")
+    goal = _enter_goal(tx, access, goal, walk(GOAL_MOVES, goal.status, "working"))
+    for plan in store.plans_of_goal(tx, access, goal.id):
+        if plan.status in ("blocked", "failed"):
+            resume_plan(tx, access, plan.id, rules, key=goal.session_key)
+    return find_goal(tx, access, goal.id, key=goal.session_key)
+
+
+def _enter_goal(tx: Tx, access: Access, goal: Goal, way: Iterable[GoalStatus], **more: Any) -> Goal:
     for status in way:
         goal = store.save_goal(tx, access, structs.replace(goal, status=status))
-        publish_goal(tx, access, "goal.updated", goal)
+        publish_goal(tx, access, "goal.updated", goal, **more)
     return goal
 
 
@@ -137,16 +166,14 @@ def replan_goal(
     """Take a goal back to planning: plans that were not begun are skipped, working ones held."""
     goal = find_goal(tx, access, goal_id, key=key, hold=True)
     # What works stops first.
-    way = ("blocked", "planning") if goal.status == "working" else walk(GOAL_MOVES, goal.status, "planning")
+    stops: tuple[GoalStatus, ...] = ("blocked", "planning")
+    way = stops if goal.status == "working" else walk(GOAL_MOVES, goal.status, "planning")
     for plan in _open_plans(tx, access, goal):
         if plan.status == "working":
             enter_plan(tx, access, structs.replace(plan, held=True), "blocked")
         elif plan.status != "blocked":
             end_plan_of_goal(tx, access, plan, "skipped", rules)
-    for status in way:
-        goal = store.save_goal(tx, access, structs.replace(goal, status=status))
-        publish_goal(tx, access, "goal.updated", goal, reason=reason)
-    return goal
+    return _enter_goal(tx, access, goal, way, reason=reason)
 
 
 def delete_goal(tx: Tx, access: Access, goal_id: str, rules: Rules, *, key: SessionKey | None = None) -> None:
@@ -178,6 +205,16 @@ def plan_goal_tasks(
     waiting = [plan for plan in store.plans_of_goal(tx, access, goal.id) if plan.status in ("drafting", "ready")]
     plan = waiting[-1] if waiting else draft_plan(tx, access, goal.session_key, title=goal.name, goal=goal)
     return add_tasks(tx, access, plan.id, new, key=goal.session_key)
+
+
+def tasks_of_session(tx: Tx, access: Access, key: SessionKey, *, limit: int) -> list[Task]:
+    """Return tasks of a session's newest goals, then of its plans that are for no goal."""
+    found: list[Task] = []
+    for goal in store.goals_of_session(tx, access, str(key), limit=limit):
+        found += tasks_planned(tx, access, goal_id=goal.id)
+    for plan in store.plans_of_session(tx, access, str(key), limit=limit):
+        found += tasks_planned(tx, access, plan_id=plan.id) if plan.goal_id is None else []
+    return found[:limit]
 
 
 def add_goal_task(tx: Tx, access: Access, goal: Goal, new: PlannedTask) -> Task:

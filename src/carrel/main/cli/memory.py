@@ -13,6 +13,7 @@ TYPES = ("decision", "constraint", "failure", "fix", "preference", "fact", "task
 _ID = option("memory_id", metavar="MEMORY", help="id of the memory")
 _SESSION = option("--session", default="main", metavar="SESSION", help="session key (default: main)")
 _TASK = option("--task", metavar="TASK", help="also the memory of this task")
+_GOAL = option("--goal", metavar="GOAL", help="also the memory of this goal")
 _SCOPE = option("--scope", metavar="SCOPE", help="one scope alone, e.g. global or task:<id>")
 _AGENT = option("--agent", metavar="AGENT", help="whose session the scope means, if several agents have it")
 
@@ -20,7 +21,7 @@ _AGENT = option("--agent", metavar="AGENT", help="whose session the scope means,
 def list_memory(args: Namespace, screen: Screen) -> int:
     """List what a session, or one scope, keeps."""
     if args.scope is None:
-        query = {"sessionId": args.session, "taskId": args.task}
+        query = {"sessionId": args.session, "goalId": args.goal, "taskId": args.task}
     else:
         query = {"scope": args.scope, "agentId": args.agent}
     with connect(args) as client:
@@ -36,7 +37,8 @@ def list_memory(args: Namespace, screen: Screen) -> int:
 
 def search(args: Namespace, screen: Screen) -> int:
     """Find what a session keeps by words, best first."""
-    query = {"q": args.query, "sessionId": args.session, "taskId": args.task, "limit": args.limit}
+    chain = {"sessionId": args.session, "goalId": args.goal, "taskId": args.task}
+    query = {"q": args.query, **chain, "limit": args.limit}
     with connect(args) as client:
         answer = client.get("/api/memory/search", query)
     if screen.as_json:
@@ -87,7 +89,7 @@ COMMANDS = (
         "memory list",
         "list what a session keeps",
         list_memory,
-        (_SESSION, _TASK, _SCOPE, _AGENT, option("--limit", type=int, default=50, metavar="N")),
+        (_SESSION, _GOAL, _TASK, _SCOPE, _AGENT, option("--limit", type=int, default=50, metavar="N")),
     ),
     Command(
         "memory search",
@@ -96,6 +98,7 @@ COMMANDS = (
         (
             option("query", metavar="WORDS", help="what to look for"),
             _SESSION,
+            _GOAL,
             _TASK,
             option("--limit", type=int, default=10, metavar="N"),
         ),

@@ -1,6 +1,7 @@
 """Parsing and running slash commands. A message that starts with an unknown command is ordinary text."""
 
 from carrel.kernel import Access, Code, Refusal
+from carrel.modes.commands.goals import goal, goals, tasks
 from carrel.modes.commands.model import Command, CommandContext, CommandResult, ParsedCommand
 from carrel.modes.commands.options import set_model, set_sending, set_thinking
 from carrel.modes.commands.schedules import schedule
@@ -56,6 +57,13 @@ COMMANDS: dict[str, Command] = {
         owner_only=True,
         alone=True,
     ),
+    "goal": Command(
+        usage="/goal <text>|done|pause|resume|cancel <id>",
+        effect="create a goal of this session, or move one",
+        act=goal,
+    ),
+    "goals": Command(usage="/goals", effect="list the goals of this session", act=goals),
+    "tasks": Command(usage="/tasks", effect="list the tasks of this session's goals and plans", act=tasks),
     "schedule": Command(
         usage="/schedule list|delete <id>|help", effect="list or delete the schedules of this session", act=schedule
     ),

@@ -1,0 +1,95 @@
+"""The commands /goal, /goals and /tasks: what this session is to achieve, and the tasks that lead there."""
+
+from collections.abc import Callable
+
+from carrel.goals import (
+    Goal,
+    GoalChange,
+    change_goal,
+    complete_goal,
+    goals_of_session,
+    make_goal,
+    pause_goal,
+    resume_goal,
+    tasks_of_session,
+)
+from carrel.kernel import PEOPLE, Access, clip, one_line
+from carrel.modes.commands.model import CommandContext, ParsedCommand
+from carrel.storage import Tx
+from carrel.work import tasks_planned
+
+_LISTED_MAX = 20
+_NAME_CHARS_MAX = 60
+_HELP = """/goal <text>                          create a goal of this session
+/goal done|pause|resume|cancel <id>   move one; /goals lists them"""
+_MARKS = {"done": "x", "archived": "-", "blocked": "!", "in_progress": ">", "review": ">"}
+
+
+def goal(tx: Tx, access: Access, context: CommandContext, command: ParsedCommand) -> str:
+    """Create a goal of this session, or move one."""
+    access.require(*PEOPLE)
+    match command.words:
+        case ():
+            return _HELP
+        case (("done" | "pause" | "resume" | "cancel") as verb, goal_id):
+            moved = _MOVES[verb](tx, access, context, goal_id)
+            return f"{moved.id} is {moved.status}: {_short(moved.name)}"
+        case words:
+            made = make_goal(tx, access, context.lane.session_key, name=" ".join(words), description=command.more)
+            return f"Created {made.id}: {_short(made.name)}"
+
+
+def _done(tx: Tx, access: Access, context: CommandContext, goal_id: str) -> Goal:
+    return complete_goal(tx, access, goal_id, context.rules, key=context.lane.session_key)
+
+
+def _pause(tx: Tx, access: Access, context: CommandContext, goal_id: str) -> Goal:
+    return pause_goal(tx, access, goal_id, key=context.lane.session_key)
+
+
+def _resume(tx: Tx, access: Access, context: CommandContext, goal_id: str) -> Goal:
+    return resume_goal(tx, access, goal_id, context.rules, key=context.lane.session_key)
+
+
+def _cancel(tx: Tx, access: Access, context: CommandContext, goal_id: str) -> Goal:
+    change = GoalChange(status="cancelled")
+    return change_goal(tx, access, goal_id, change, context.rules, key=context.lane.session_key)
+
+
+_MOVES: dict[str, Callable[[Tx, Access, CommandContext, str], Goal]] = {
+    "done": _done,
+    "pause": _pause,
+    "resume": _resume,
+    "cancel": _cancel,
+}
+
+
+def goals(tx: Tx, access: Access, context: CommandContext, _command: ParsedCommand) -> str:
+    """List the goals of this session."""
+    access.require(*PEOPLE)
+    found = goals_of_session(tx, access, context.lane.session_key, limit=_LISTED_MAX + 1)
+    if not found:
+        return "This session has no goals; /goal <text> creates one."
+    lines = [_line(tx, access, one) for one in found[:_LISTED_MAX]]
+    return "\n".join(lines if len(found) <= _LISTED_MAX else [*lines, "… and more."])
+
+
+def _line(tx: Tx, access: Access, one: Goal) -> str:
+    tasks = tasks_planned(tx, access, goal_id=one.id)
+    done = sum(task.status == "done" for task in tasks)
+    counted = f" ({done} of {len(tasks)} tasks done)" if tasks else ""
+    return f"{one.id}  {one.status}  {_short(one.name)}{counted}"
+
+
+def tasks(tx: Tx, access: Access, context: CommandContext, _command: ParsedCommand) -> str:
+    """List the tasks of this session's goals and plans."""
+    access.require(*PEOPLE)
+    found = tasks_of_session(tx, access, context.lane.session_key, limit=_LISTED_MAX + 1)
+    if not found:
+        return "No goal or plan of this session has tasks."
+    lines = [f"[{_MARKS.get(task.status, ' ')}] {task.id}  {task.status}  {_short(task.title)}" for task in found]
+    return "\n".join(lines if len(found) <= _LISTED_MAX else [*lines[:_LISTED_MAX], "… and more."])
+
+
+def _short(text: str) -> str:
+    return clip(one_line(text), _NAME_CHARS_MAX)
