@@ -98,6 +98,11 @@ async def test_help_lists_every_command(chat: Chat) -> None:
     names = [line.split()[0].removeprefix("/") for line in done.reply.splitlines()]
     moving, tuning = ["new", "sessions", "switch", "reset", "stop"], ["schedule", "model", "think"]
     assert names == ["help", "status", "whoami", *moving, "send", "goal", "goals", "tasks", *tuning]
+    moving, tuning = (
+        ["new", "sessions", "switch", "reset", "stop"],
+        ["send", "plan", "plans", "schedule", "model", "think"],
+    )
+    assert names == ["help", "status", "whoami", *moving, *tuning]
     assert all(read_command(f"/{name}") for name in names)
 
 

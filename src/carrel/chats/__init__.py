@@ -8,6 +8,7 @@ from carrel.chats.pointers import (
     PointedSession,
     chosen_key,
     fresh_key,
+    is_pointed_to,
     move_pointer,
     pointed_lane,
     repair_pointers,
@@ -17,7 +18,7 @@ from carrel.chats.pointers import (
 from carrel.chats.store import note_chat_address
 
 __all__ = [
-    "ChatAddress", "PointedSession", "active_session", "chat_session", "chosen_key", "fresh_key", "move_pointer",
-    "name_chat", "note_chat_address", "pointed_lane", "repair_pointers", "require_valid_new_key", "shared_key",
-    "transport_name",
+    "ChatAddress", "PointedSession", "active_session", "chat_session", "chosen_key", "fresh_key", "is_pointed_to",
+    "move_pointer", "name_chat", "note_chat_address", "pointed_lane", "repair_pointers", "require_valid_new_key",
+    "shared_key", "transport_name",
 ]  # fmt: skip

@@ -49,6 +49,11 @@ def pointed_lane(tx: Tx, access: Access, channel: str, client_instance_id: str) 
     return lane if is_usable else None
 
 
+def is_pointed_to(tx: Tx, access: Access, key: SessionKey) -> bool:
+    """Whether a session is the active one of some transport."""
+    return bool(store.transports_to(tx, access, str(key)))
+
+
 def fresh_key(tx: Tx, access: Access, channel: str, agent: str | None) -> SessionKey:
     """Return a new, unused key for a chat."""
     agent_id = named_agent(tx, access, agent).id if agent else default_agent(tx, access).id

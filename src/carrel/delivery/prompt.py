@@ -15,7 +15,7 @@ from carrel.exchanges import HEARTBEAT_OK, NO_REPLY
 from carrel.kernel import SessionKey, one_line
 from carrel.tools import Tool
 
-PROFILE_VERSION = "2026-11-3"
+PROFILE_VERSION = "2026-11-4"
 
 
 class Scope(Struct, frozen=True, kw_only=True):
@@ -25,6 +25,7 @@ class Scope(Struct, frozen=True, kw_only=True):
     task_id: str | None = None
     told: Told | None = None
     is_heartbeat: bool = False
+    is_planning: bool = False
 
 
 class Instructions(Struct, frozen=True):
@@ -38,7 +39,8 @@ class Instructions(Struct, frozen=True):
 def standing_instructions(agent: Agent, scope: Scope, tools: tuple[Tool, ...], briefing: str = "") -> Instructions:
     """Return an agent's instructions for a run; `briefing` is for runs that another session caused."""
     offered = frozenset(tool.name for tool in tools)
-    parts = [_identity(agent), *_profile(scope, offered), briefing, _manner(), _capabilities(tools)]
+    planning = _planning(offered) if scope.is_planning else ""
+    parts = [_identity(agent), *_profile(scope, offered), planning, briefing, _manner(), _capabilities(tools)]
     parts.append(agent.profile.instructions_extra.strip())
     text = "\n\n".join(part for part in parts if part)
     return Instructions(PROFILE_VERSION, text, sha256(text.encode()).hexdigest())
@@ -145,6 +147,20 @@ def _heartbeat(offered: frozenset[str]) -> str:
         "This is a heartbeat: nobody has written to you, and your answer is posted nowhere. The message names tasks in "
         f"which something has changed.{reading} Do what is due; where a task waits for somebody else, leave it alone. "
         f"If there is nothing to do, answer {HEARTBEAT_OK} and nothing else."
+    )
+
+
+def _planning(offered: frozenset[str]) -> str:
+    asking = " Ask with request_input for what only a person can decide." if "request_input" in offered else ""
+    writing = (
+        " Then write the plan with plan_set_content: why and how in its text, and every piece of work as a task, with "
+        "the tasks it depends on. To change the plan, write it anew."
+        if "plan_set_content" in offered
+        else ""
+    )
+    return (
+        "This session is in plan mode: look at what is needed, but change nothing and do none of the work yet; tools "
+        f"that change something are refused.{asking}{writing} Its tasks are run once a person approves it."
     )
 
 

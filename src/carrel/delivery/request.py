@@ -112,6 +112,7 @@ def _instructions(snapshot: Snapshot, tools: tuple[Tool, ...]) -> Instructions:
         task_id=snapshot.run.task_id,
         told=snapshot.told,
         is_heartbeat=snapshot.run.provenance_kind == "heartbeat",
+        is_planning=snapshot.caller.is_planning,
     )
     standing = standing_instructions(snapshot.agent, scope, tools, snapshot.briefing)
     return with_request(standing, snapshot.extras.instructions)

@@ -35,7 +35,7 @@ from carrel.runs import (
 )
 from carrel.sessions import close_generation, open_generation
 from carrel.storage import Tx
-from carrel.tools import Preparation, Result, call_tool, finish_waiting, lock_caller, refuse_call
+from carrel.tools import CATALOG, Preparation, Result, call_tool, finish_waiting, lock_caller, refuse_call
 from carrel.work import hear, is_reopened_since
 
 _log = getLogger("carrel.delivery")
@@ -223,7 +223,8 @@ def _approved_call(tx: Tx, snapshot: Snapshot, call: Entry, arguments: str, prep
 def finish_call(tx: Tx, claim: Claim, snapshot: Snapshot, call: Entry) -> Result:
     """Write the result of a call that waited for another run."""
     fence(tx, claim)
-    text, result = finish_waiting(tx, snapshot.toolset, snapshot.caller, call_key(call))
+    # What was begun is finished, also where plan mode has hidden the tool since.
+    text, result = finish_waiting(tx, CATALOG, snapshot.caller, call_key(call))
     _write_result(tx, snapshot, call, text, result)
     return result
 

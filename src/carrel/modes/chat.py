@@ -17,7 +17,7 @@ from carrel.chats import (
 from carrel.kernel import SCOPE_END, Access, Envelope, Message, NewAttachment, Provenance, SessionKey
 from carrel.kernel.settings import SessionsSettings
 from carrel.modes.commands.model import CommandContext, CommandResult, ParsedCommand
-from carrel.modes.commands.table import read_command, run_command
+from carrel.modes.commands.table import lock_for_command, read_command, run_command
 from carrel.outbox import keep_reply_address, post_text, waiting_at
 from carrel.runs import Rules, Run, answer, deliver, run_by_sender
 from carrel.sessions import Lane, LaneChange, change_lane, lane_of, make_lane
@@ -139,11 +139,20 @@ def _sender_id(access: Access, message: ChatMessage, key: SessionKey) -> str | N
     return f"chat:{scope}{SCOPE_END}{message.client_message_id}"
 
 
-def _activate(tx: Tx, access: Access, message: ChatMessage, lane: Lane) -> None:
+def _is_active(tx: Tx, access: Access, message: ChatMessage, key: SessionKey) -> bool:
+    """Whether a session is the active one of the transport that the message came from."""
+    if message.transport is None:
+        return False
+    active = pointed_lane(tx, access, message.channel, message.transport)
+    return active is not None and active.session_key == key
+
+
+def _activate(tx: Tx, access: Access, message: ChatMessage, lane: Lane, *, moves: bool = True) -> None:
     """Make a lane the active session of the transport that used it; from clients only chats become active."""
     if message.transport is None or (message.chat is None and lane.session_key.kind != "chat"):
         return
-    move_pointer(tx, access, message.channel, message.transport, lane, "message")
+    if moves:
+        move_pointer(tx, access, message.channel, message.transport, lane, "message")
     chat = message.chat
     if chat is None:
         return
@@ -158,8 +167,11 @@ def _run_command(
     key: SessionKey,
 ) -> Received:  # fmt: skip
     require_usable(tx, access, key)
+    was_active = _is_active(tx, access, message, key)
+    lock_for_command(tx, access, key, typed)
     lane, chat = make_lane(tx, access, key), message.chat
-    _activate(tx, access, message, lane)
+    # Where another message has switched while this one waited for the lane, the switch holds.
+    _activate(tx, access, message, lane, moves=not was_active)
     if chat is not None and chat.is_stranger:
         access = structs.replace(access, kind="client", agent_ids=(lane.agent_id,))
     where = CommandContext(

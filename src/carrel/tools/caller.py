@@ -2,6 +2,7 @@
 
 from carrel.agents import Agent
 from carrel.kernel import Access, SessionKey, ToolVisibility
+from carrel.modes import is_planning
 from carrel.runs import Run
 from carrel.sessions import Lane, Session, visibility_of
 from carrel.storage import Tx
@@ -38,5 +39,5 @@ def caller_at(
     )
     return Caller(
         access=access, actor=actor_of(tx, access), agent=agent, key=key, visibility=visibility, services=services,
-        sandboxed=sandboxed, run=run, session=session,
+        sandboxed=sandboxed, is_planning=is_planning(tx, access, key), run=run, session=session,
     )  # fmt: skip

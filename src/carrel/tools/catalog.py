@@ -2,6 +2,7 @@
 
 from carrel.tools.goals import GOAL_TOOLS
 from carrel.tools.memory.calls import MEMORY_TOOLS
+from carrel.tools.plans import PLAN_TOOLS
 from carrel.tools.sessions.lookup import SESSION_TOOLS
 from carrel.tools.sessions.send import SEND_TOOLS
 from carrel.tools.sessions.spawn import SPAWN_TOOLS
@@ -11,5 +12,15 @@ from carrel.tools.toolset import Catalog
 from carrel.tools.turns import TURN_TOOLS
 
 CATALOG = Catalog(
-    (*GOAL_TOOLS, *MEMORY_TOOLS, *SEND_TOOLS, *SESSION_TOOLS, *SPAWN_TOOLS, *READING_TOOLS, *WRITING_TOOLS, *TURN_TOOLS)
+    (
+        *GOAL_TOOLS,
+        *MEMORY_TOOLS,
+        *PLAN_TOOLS,
+        *SEND_TOOLS,
+        *SESSION_TOOLS,
+        *SPAWN_TOOLS,
+        *READING_TOOLS,
+        *WRITING_TOOLS,
+        *TURN_TOOLS,
+    )
 )

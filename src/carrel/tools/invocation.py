@@ -18,7 +18,7 @@ from carrel.runs import run_by_id
 from carrel.sessions import lock_lane
 from carrel.storage import Database, Tx
 from carrel.tools.model import Caller, Effect, Preparation, Result, Tool, Wait
-from carrel.tools.toolset import Toolset
+from carrel.tools.toolset import Toolset, require_offered_now
 
 
 @asynccontextmanager
@@ -85,6 +85,7 @@ def call_tool(
     try:
         tool = toolset.find(name)
         params = prepared.params if prepared is not None else tool.read_params(arguments)
+        require_offered_now(tx, caller, tool)
         # The refusal is recorded; what the tool wrote before it is undone.
         result = tx.attempt(lambda: tool.act(tx, caller, params))
         effect = effect_of(tool, result)

@@ -81,6 +81,8 @@ class Caller(Struct, frozen=True, kw_only=True):
     visibility: ToolVisibility
     services: ToolServices
     sandboxed: bool = False
+    # Whether the session was in plan mode when this was read.
+    is_planning: bool = False
     run: Run | None = None
     session: Session | None = None
 

@@ -25,7 +25,7 @@ from carrel.storage import Tx
 from carrel.tools.caller import caller_at
 from carrel.tools.catalog import CATALOG
 from carrel.tools.model import Caller, ToolServices
-from carrel.tools.toolset import Toolset, Without, toolset_for
+from carrel.tools.toolset import PLANNING, Toolset, Without, toolset_for
 
 # The tool without which an agent sees no session but its own.
 _LOOKING = "sessions_history"
@@ -85,8 +85,11 @@ def outside_caller(tx: Tx, tool_services: ToolServices, access: Access, referenc
     return OutsideCaller(caller, found.lane is not None)
 
 
-def with_view(tx: Tx, services: ToolServices, access: Access) -> Access:
-    """Return the access of an agent or a run with what it may see: what the session tools would show it, no more."""
+def with_view(tx: Tx, services: ToolServices, access: Access, *, writes: bool = False) -> Access:
+    """Return the access of an agent or a run with what it may see: what the session tools would show it, no more.
+
+    In plan mode it is refused what `writes`, as the tools that do the same are.
+    """
     if access.agent_id is None:
         return access
     own, run, agent = _own_session(tx, access)
@@ -95,6 +98,8 @@ def with_view(tx: Tx, services: ToolServices, access: Access) -> Access:
     lane = lane_of(tx, access, own)
     sandboxed = lane is not None and bool(lane.sandboxed)
     caller = OutsideCaller(caller_at(tx, services, access, agent, own, sandboxed=sandboxed, run=run), lane is not None)
+    if writes and caller.caller.is_planning:
+        raise Refusal(Code.FORBIDDEN, f"An agent may not change this now: {PLANNING}")
     view = caller.caller.visibility
     if not any(tool.name == _LOOKING for tool in caller.toolset.offered()):
         view = structs.replace(view, mode="self", rule=f"{_LOOKING} is not offered here")

@@ -15,6 +15,7 @@ from carrel.storage import Database, Tx
 from carrel.tools.invocation import bounded, effect_of, finished, lock_caller, prepare_call
 from carrel.tools.model import Caller, Preparation, Result, Tool, Wait
 from carrel.tools.outside_callers import OutsideCaller
+from carrel.tools.toolset import require_offered_now
 
 
 class NewCall(Struct, frozen=True, kw_only=True):
@@ -88,6 +89,7 @@ def _act_once(tx: Tx, call: NewCall, tool: Tool, prepared: Preparation | None) -
         return Result(value={}, wait=Wait(known.waits_for, known.waits_until))
     if known is not None:
         return Result(value=msgspec.json.decode(known.result))
+    require_offered_now(tx, caller, tool)
     result = tool.act(tx, caller, prepared.params if prepared is not None else tool.read_params(call.arguments))
     wait = (result.wait.run_id, result.wait.until) if result.wait else None
     # Of an answer that is still to come, what is known now is kept for a caller who repeats the call after a crash.

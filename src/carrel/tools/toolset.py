@@ -7,6 +7,8 @@ from typing import Protocol
 from carrel.agents import Profile
 from carrel.kernel import Code, Refusal
 from carrel.kernel.settings import ToolNamesSettings
+from carrel.modes import is_planning
+from carrel.storage import Tx
 from carrel.tools.model import Caller, Tool
 from carrel.work import Actor
 
@@ -107,6 +109,14 @@ class Entitled:
         return tool
 
 
+SET_PLAN = "plan_set_content"
+# What may be used in plan mode besides tools that only read.
+_FORPLANNING = (SET_PLAN, "goal_*", "request_input")
+PLANNING = (
+    "this session is in plan mode, where you may only look and plan. Write what you would do with plan_set_content; it "
+    "is done once a person approves the plan or leaves plan mode."
+)
+_NOT_PLANNING = "this session is not in plan mode, which a person switches on, for example with /plan on."
 # Not offered to sub-agents: they see only their own task.
 _NOT_FOR_SUBAGENTS = ("sessions_list", "sessions_history", "sessions_send", "agents_list")
 
@@ -119,7 +129,19 @@ def toolset_for(catalog: Toolset, caller: Caller) -> Toolset:
     if caller.key.kind == "subagent":
         names = caller.services.settings.tools.subagents.tools
         found = Without(found, lambda tool: _hidden_from_subagent(tool.name, names), "this is a sub-agent's session.")
-    return found
+    if caller.is_planning:
+        return Without(found, _hidden_in_plan_mode, PLANNING)
+    return Without(found, lambda tool: tool.name == SET_PLAN, _NOT_PLANNING)
+
+
+def require_offered_now(tx: Tx, caller: Caller, tool: Tool) -> None:
+    """Refuse a tool that plan mode hides: it may have been switched on since the caller's tools were read."""
+    if _hidden_in_plan_mode(tool) and is_planning(tx, caller.access, caller.key):
+        raise Refusal(Code.TOOL_NOT_ALLOWED, f"{tool.name} is not offered here: {PLANNING}")
+
+
+def _hidden_in_plan_mode(tool: Tool) -> bool:
+    return tool.effect == "write" and not any(fnmatchcase(tool.name, pattern) for pattern in _FOR_PLANNING)
 
 
 def _hidden_from_subagent(name: str, names: ToolNamesSettings) -> bool:

@@ -47,6 +47,8 @@ class Command(Struct, frozen=True, kw_only=True):
     usage: str
     effect: str
     act: Act
+    # Locks what the command changes and what is locked before lanes: a plan.
+    lock: Callable[[Tx, Access, SessionKey, ParsedCommand], None] | None = None
     owner_only: bool = False
     # The message may contain nothing else.
     alone: bool = False

@@ -3,6 +3,7 @@
 from carrel.access import account_of
 from carrel.kernel import Access
 from carrel.modes.commands.model import CommandContext, ParsedCommand
+from carrel.modes.commands.plans import describe_plan_mode
 from carrel.runs import live_runs_of_lane
 from carrel.sessions import open_session_of
 from carrel.storage import Tx
@@ -24,6 +25,7 @@ def status(tx: Tx, access: Access, context: CommandContext, _command: ParsedComm
         f"Model: {lane.model or default}, thinking: {lane.thinking_level or default}",
         f"Sending: {lane.send_policy or 'by policy'}",
         f"Tokens: {lane.total_tokens}",
+        describe_plan_mode(tx, access, context),
     ]
     return "\n".join(lines)
 

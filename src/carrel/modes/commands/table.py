@@ -1,9 +1,10 @@
 """Parsing and running slash commands. A message that starts with an unknown command is ordinary text."""
 
-from carrel.kernel import Access, Code, Refusal
+from carrel.kernel import Access, Code, Refusal, SessionKey
 from carrel.modes.commands.goals import goal, goals, tasks
 from carrel.modes.commands.model import Command, CommandContext, CommandResult, ParsedCommand
 from carrel.modes.commands.options import set_model, set_sending, set_thinking
+from carrel.modes.commands.plans import lock_plan, plan, plans
 from carrel.modes.commands.schedules import schedule
 from carrel.modes.commands.sessions import new_session, recent_sessions, reset, stop, switch
 from carrel.modes.commands.status import status, whoami
@@ -21,6 +22,13 @@ def read_command(text: str) -> ParsedCommand | None:
     return ParsedCommand(name, tuple(words), more.strip())
 
 
+def lock_for_command(tx: Tx, access: Access, key: SessionKey, parsed: ParsedCommand) -> None:
+    """Lock what a command changes, as far as that comes before the lane of its session in the order of locks."""
+    lock = COMMANDS[parsed.name].lock
+    if lock is not None:
+        lock(tx, access, key, parsed)
+
+
 def run_command(tx: Tx, access: Access, context: CommandContext, parsed: ParsedCommand) -> CommandResult:
     """Run a command in its session; a refusal of what it does becomes the reply."""
     command = COMMANDS[parsed.name]
@@ -29,7 +37,8 @@ def run_command(tx: Tx, access: Access, context: CommandContext, parsed: ParsedC
     if command.alone and (parsed.more or len(parsed.words) > 1):
         raise Refusal(Code.FORBIDDEN, f"/{parsed.name} must be the whole message: {command.usage}")
     try:
-        result = command.act(tx, access, context, parsed)
+        # What it wrote before it was refused is undone; that it was sent stays.
+        result = tx.attempt(lambda: command.act(tx, access, context, parsed))
     except Refusal as refusal:
         result = refusal.message
     reply, key = (result, context.lane.session_key) if isinstance(result, str) else result
@@ -64,6 +73,13 @@ COMMANDS: dict[str, Command] = {
     ),
     "goals": Command(usage="/goals", effect="list the goals of this session", act=goals),
     "tasks": Command(usage="/tasks", effect="list the tasks of this session's goals and plans", act=tasks),
+    "plan": Command(
+        usage="/plan [on|off|status|done|approve|cancel|resume]",
+        effect="plan before anything is changed; run the plan's tasks",
+        act=plan,
+        lock=lock_plan,
+    ),
+    "plans": Command(usage="/plans", effect="list the plans of this session", act=plans),
     "schedule": Command(
         usage="/schedule list|delete <id>|help", effect="list or delete the schedules of this session", act=schedule
     ),

@@ -64,5 +64,6 @@ CREATE TABLE plan_modes (
     active_plan_id TEXT,
     updated_at BIGINT NOT NULL,
     PRIMARY KEY (account_id, key),
+    FOREIGN KEY (account_id, key) REFERENCES lanes (account_id, key) ON DELETE CASCADE,
     FOREIGN KEY (account_id, active_plan_id) REFERENCES plans (account_id, id)
 ); -- clustered

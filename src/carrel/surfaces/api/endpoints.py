@@ -16,6 +16,7 @@ from carrel.surfaces.api import (  # noqa: F401
     metrics,
     notifications,
     openapi,
+    plans,
     runs,
     schedules,
     stream,

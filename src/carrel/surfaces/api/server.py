@@ -79,7 +79,8 @@ class Server:
         access.require(*endpoint.who, tool=endpoint.tool)
         if access.agent_id is None:
             return access
-        return await self._house.db.read(lambda tx: with_view(tx, self._house.tool_services, access))
+        services, writes = self._house.tool_services, endpoint.method != "GET"
+        return await self._house.db.read(lambda tx: with_view(tx, services, access, writes=writes))
 
     async def _once(self, endpoint: Endpoint, call: Call[Any, Any], key: str, raw: bytes) -> Response:
         """Return the first answer under an idempotency key."""

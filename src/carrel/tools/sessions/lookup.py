@@ -15,6 +15,7 @@ from carrel.kernel.limits import (
     ROW_MESSAGES_MAX,
     SESSION_REFERENCE_CHARS_MAX,
 )
+from carrel.modes import plan_state
 from carrel.runs import live_runs_of_lane
 from carrel.sessions import (
     Lane,
@@ -109,6 +110,7 @@ def _session_status(tx: Tx, caller: Caller, params: SessionStatus) -> Result:
     lane, session = visible_lane(tx, caller, params.session_key)
     live = live_runs_of_lane(tx, caller.access, lane.key)
     agent = caller.agent if lane.agent_id == caller.agent.id else agent_by_id(tx, caller.access, lane.agent_id)
+    planning = plan_state(tx, caller.access, lane.session_key)
     busy = any(run.state == "running" for run in live)
     closed = session is not None and session.closed_at is not None
     return Result(
@@ -121,7 +123,7 @@ def _session_status(tx: Tx, caller: Caller, params: SessionStatus) -> Result:
             "model": lane.model or (agent.profile.model if agent else "") or None,
             "contextTokens": lane.last_tokens,
             "totalTokens": lane.total_tokens,
-            "planMode": {"enabled": False, "activePlanId": None},
+            "planMode": {"enabled": planning.enabled, "activePlanId": planning.active_plan_id},
             "autoRuns": [],
             "children": len(children_of(tx, caller.access, lane.key)),
             "lastActivityAt": iso(lane.updated_at),

@@ -6,6 +6,7 @@ from msgspec import structs
 
 from carrel.journal import entries_by_session
 from carrel.kernel import Access, iso, not_found
+from carrel.modes import PlanState, plan_state, states_of
 from carrel.runs import live_runs_of_lane
 from carrel.sessions import Lane, LaneRow, Session, lane_row
 from carrel.storage import Tx
@@ -41,9 +42,10 @@ def session_shapes(tx: Tx, access: Access, rows: list[LaneRow], messages: int) -
     ids = [row.session.id for row in rows if row.session is not None]
     entries_of = entries_by_session(tx, access, ids, limit=messages) if messages else {}
     redacted = not access.is_person
+    planning = states_of(tx, access, [row.lane.key for row in rows])
     shapes = []
     for row in rows:
-        shape = _shape(tx, access, row, row.state)
+        shape = _shape(tx, access, row, row.state, planning.get(row.lane.key))
         if messages:
             entries = entries_of.get(shape.session_id or "", [])
             shape = structs.replace(shape, messages=[message_shape(entry, redacted=redacted) for entry in entries])
@@ -59,7 +61,8 @@ def session_shape(tx: Tx, access: Access, lane: Lane, session: Session | None) -
         raise not_found("session")
     if session is None or (row.session is not None and session.id == row.session.id):
         return session_shapes(tx, access, [row], 0)[0]
-    return _shape(tx, access, structs.replace(row, session=session), _generation_state(tx, access, row, session))
+    planning, state = plan_state(tx, access, lane.session_key), _generation_state(tx, access, row, session)
+    return _shape(tx, access, structs.replace(row, session=session), state, planning)
 
 
 def generation_shapes(tx: Tx, access: Access, lane: Lane, generations: list[Session]) -> list[SessionShape]:
@@ -73,7 +76,7 @@ def _generation_state(tx: Tx, access: Access, row: LaneRow, session: Session) ->
     return "busy" if any(run.state == "running" and run.session_id == session.id for run in live) else "closed"
 
 
-def _shape(tx: Tx, access: Access, row: LaneRow, state: str) -> SessionShape:
+def _shape(tx: Tx, access: Access, row: LaneRow, state: str, planning: PlanState | None) -> SessionShape:
     lane, session = row.lane, row.session
     shown = session_row(tx, access, access.agent_id, row)
     return SessionShape(
@@ -95,5 +98,7 @@ def _shape(tx: Tx, access: Access, row: LaneRow, state: str) -> SessionShape:
         # The depth includes the running run, which is not in the queue.
         queued_runs=max(0, lane.depth - int(row.busy)),
         delivery_session_key=session.address if session else None,
-        plan_mode=PlanMode(enabled=False, active_plan_id=None),
+        plan_mode=PlanMode(
+            enabled=planning is not None and planning.enabled, active_plan_id=planning and planning.active_plan_id
+        ),
     )

@@ -1,0 +1,85 @@
+"""The commands /plan and /plans: plan mode and the plans of this session."""
+
+from contextlib import suppress
+
+from carrel.goals import Plan, plans_of_session, tasks_of_plan
+from carrel.kernel import PEOPLE, Access, Refusal, SessionKey, clip, one_line
+from carrel.kernel.limits import SESSION_PLANS_SHOWN
+from carrel.modes.commands.model import CommandContext, ParsedCommand
+from carrel.modes.plan import mode
+from carrel.storage import Tx
+
+_TITLE_CHARS_MAX = 80
+_HELP = "Use /plan on, off, status or done, or /plan approve, cancel or resume with or without the id of a plan."
+_CHANGES = {"approve": mode.approve, "cancel": mode.cancel, "resume": mode.resume}
+
+
+def plan(tx: Tx, access: Access, context: CommandContext, command: ParsedCommand) -> str:
+    """Switch plan mode of this session, or change one of its plans."""
+    words = _words(command)
+    if words in ([], ["status"]):
+        return describe_plan_mode(tx, access, context)
+    access.require(*PEOPLE)
+    key = context.lane.session_key
+    match words:
+        case ["on"]:
+            mode.enable_plan_mode(tx, access, key)
+        case ["off"]:
+            mode.disable_plan_mode(tx, access, key, context.rules)
+        case ["done"]:
+            return _finish(tx, access, context)
+        case ["approve" | "cancel" | "resume" as change, *named] if len(named) <= 1:
+            changed = _CHANGES[change](tx, access, key, named[0] if named else None, context.rules)
+            return f"Now: {_line(tx, access, changed)}"
+        case _:
+            return _HELP
+    return describe_plan_mode(tx, access, context)
+
+
+def lock_plan(tx: Tx, access: Access, key: SessionKey, command: ParsedCommand) -> None:
+    """Lock the plan that /plan changes, before the lane of the session is locked; what it refuses is refused later."""
+    with suppress(Refusal):
+        match _words(command):
+            case ["off" | "done"]:
+                mode.active_plan(tx, access, mode.plan_state(tx, access, key), hold=True)
+            case ["approve" | "cancel" | "resume" as change, *named]:
+                mode.choose_plan(tx, access, key, change, named[0] if named else None)
+
+
+def _words(command: ParsedCommand) -> list[str]:
+    return [word.lower() if at == 0 else word for at, word in enumerate(command.words)]
+
+
+def _finish(tx: Tx, access: Access, context: CommandContext) -> str:
+    key = context.lane.session_key
+    state = mode.plan_state(tx, access, key)
+    if not state.enabled:
+        return "Plan mode is off already."
+    if mode.is_unwritten(tx, access, state):
+        return "Nothing has been planned yet. Say what to plan, or leave with /plan off."
+    mode.disable_plan_mode(tx, access, key, context.rules)
+    return describe_plan_mode(tx, access, context)
+
+
+def plans(tx: Tx, access: Access, context: CommandContext, _command: ParsedCommand) -> str:
+    """List the newest plans of this session and mark the active one."""
+    key = context.lane.session_key
+    active = mode.plan_state(tx, access, key).active_plan_id
+    found = plans_of_session(tx, access, key, limit=SESSION_PLANS_SHOWN)
+    lines = [f"{'*' if one.id == active else '-'} {_line(tx, access, one)}" for one in found]
+    return "\n".join(lines) or "This session has no plans."
+
+
+def describe_plan_mode(tx: Tx, access: Access, context: CommandContext) -> str:
+    """Return whether this session is in plan mode, and on which plan it works, in a line or two."""
+    state = mode.plan_state(tx, access, context.lane.session_key)
+    active = mode.active_plan(tx, access, state)
+    lines = [f"Plan mode: {'on' if state.enabled else 'off'}"]
+    return "\n".join(lines if active is None else [*lines, f"Plan: {_line(tx, access, active)}"])
+
+
+def _line(tx: Tx, access: Access, one: Plan) -> str:
+    tasks = tasks_of_plan(tx, access, one.id)
+    done = sum(task.status == "done" for task in tasks)
+    counted = f", {done} of {len(tasks)} tasks done" if tasks else ""
+    return f"{one.id} ({one.status}{counted}) {clip(one_line(one.title), _TITLE_CHARS_MAX)}".rstrip()

@@ -1,0 +1,176 @@
+"""Switching plan mode on and off in one session, and the plan that is written there.
+
+Locks: a plan is locked before the lane, and the row of plan mode is written last.
+"""
+
+from collections.abc import Collection
+from logging import getLogger
+
+from msgspec import structs
+
+from carrel.chats import require_valid_new_key
+from carrel.goals import (
+    Plan,
+    PlannedTask,
+    approve_plan,
+    draft_plan,
+    end_plan,
+    find_plan,
+    plans_of_session,
+    resume_plan,
+    set_plan,
+)
+from carrel.journal import about_lane, append_event, json_text
+from carrel.kernel import METRICS, Access, Code, Refusal, SessionKey, not_found
+from carrel.kernel.limits import SESSION_PLANS_SHOWN
+from carrel.modes.plan import store
+from carrel.modes.plan.model import PlanState, not_planning
+from carrel.modes.plan.shapes import shape_with
+from carrel.runs import Rules
+from carrel.sessions import lane_of, lock_lane, make_lane
+from carrel.storage import Tx
+
+_log = getLogger("carrel.modes")
+# A plan whose content can still be set; any other is replaced by the next one that is written.
+_OPEN = ("drafting", "ready")
+_UNDER_WAY = ("working", "blocked")
+# Which plans a change is possible for, where none is named.
+_FITTING = {"approve": ("ready",), "cancel": (*_OPEN, *_UNDER_WAY), "resume": ("failed", "blocked")}
+# How often a state that others change at the same time is read again.
+_ATTEMPTS_MAX = 5
+
+
+def plan_state(tx: Tx, access: Access, key: SessionKey) -> PlanState:
+    """Return the plan mode of a session."""
+    return store.state_of(tx, access, str(key)) or PlanState(key=str(key))
+
+
+def is_planning(tx: Tx, access: Access, key: SessionKey) -> bool:
+    """Whether a session is in plan mode at this moment."""
+    return plan_state(tx, access, key).enabled
+
+
+def active_plan(
+    tx: Tx, access: Access, state: PlanState, statuses: Collection[str] | None = None, *, hold: bool = False
+) -> Plan | None:  # fmt: skip
+    """Return the active plan; None where there is none, or where it is in none of these statuses."""
+    if state.active_plan_id is None:
+        return None
+    plan = find_plan(tx, access, state.active_plan_id, key=state.session_key, hold=hold)
+    return plan if statuses is None or plan.status in statuses else None
+
+
+def enable_plan_mode(tx: Tx, access: Access, key: SessionKey) -> PlanState:
+    """Switch plan mode on, and begin a plan unless the session has one that is not over; does nothing if it is on."""
+    _lock_session(tx, access, key)
+    if not store.switch_on(tx, access, str(key)):
+        return plan_state(tx, access, key)
+    if active_plan(tx, access, plan_state(tx, access, key), (*_OPEN, *_UNDER_WAY)) is None:
+        store.set_active_plan(tx, access, str(key), draft_plan(tx, access, key).id)
+    state = plan_state(tx, access, key)
+    channel, conversation = key.identity
+    METRICS.count("plan.mode.enabled.count", account=access.account_id, channel=channel, session=conversation)
+    _tell(tx, access, "enabled", state)
+    return state
+
+
+def disable_plan_mode(tx: Tx, access: Access, key: SessionKey, rules: Rules) -> PlanState:
+    """Switch plan mode off and cancel a plan that is still being written; does nothing if it is off."""
+    for _ in range(_ATTEMPTS_MAX):
+        state = plan_state(tx, access, key)
+        if not state.enabled:
+            return state
+        unwritten = active_plan(tx, access, state, ("drafting",), hold=True)
+        after = state
+        if unwritten is not None:
+            end_plan(tx, access, unwritten.id, "cancelled", rules)
+            after = structs.replace(state, active_plan_id=None)
+        if _switch_off(tx, access, state, after):
+            return plan_state(tx, access, key)
+    raise Refusal(Code.CONFLICT, "Plan mode of this session is being changed by others; try again.")
+
+
+def is_unwritten(tx: Tx, access: Access, state: PlanState) -> bool:
+    """Whether a session works on a plan that nobody has written yet."""
+    return active_plan(tx, access, state, ("drafting",)) is not None
+
+
+def hold_open_plan(tx: Tx, access: Access, key: SessionKey) -> None:
+    """Lock the plan that `write_plan` will write, where lanes and runs are locked before it is called."""
+    active_plan(tx, access, plan_state(tx, access, key), _OPEN, hold=True)
+
+
+def write_plan(
+    tx: Tx, access: Access, key: SessionKey, *, markdown: str, title: str | None = None,
+    tasks: tuple[PlannedTask, ...] | None = None,
+) -> Plan:  # fmt: skip
+    """Write the plan of a session in plan mode, which is then ready to be approved; a plan under way is replaced."""
+    plan = active_plan(tx, access, plan_state(tx, access, key), _OPEN, hold=True) or draft_plan(tx, access, key)
+    written = set_plan(tx, access, plan.id, markdown=markdown, title=title, tasks=tasks)
+    # Switched off since it was read: then this must not stay either.
+    if not store.set_active_plan(tx, access, str(key), written.id):
+        raise not_planning()
+    return written
+
+
+def choose_plan(tx: Tx, access: Access, key: SessionKey, change: str, plan_id: str | None) -> Plan:
+    """Return the plan that is named, else the active one if it can be changed so, else the newest that can; locked."""
+    if plan_id is None:
+        fitting, active = _FITTING[change], plan_state(tx, access, key).active_plan_id
+        newest = plans_of_session(tx, access, key, limit=SESSION_PLANS_SHOWN)
+        found = sorted((plan for plan in newest if plan.status in fitting), key=lambda plan: plan.id != active)
+        if not found:
+            raise Refusal(Code.NOT_FOUND, f"This session has no plan that is {' or '.join(fitting)}.", field="planId")
+        plan_id = found[0].id
+    return find_plan(tx, access, plan_id, key=key, hold=True)
+
+
+def approve(tx: Tx, access: Access, key: SessionKey, plan_id: str | None, rules: Rules) -> Plan:
+    """Approve a plan of a session, which begins its tasks; with the plan it works on, its planning is over."""
+    plan = approve_plan(tx, access, choose_plan(tx, access, key, "approve", plan_id).id, rules)
+    state = plan_state(tx, access, key)
+    if state.active_plan_id == plan.id and state.enabled:
+        _switch_off(tx, access, state, state)
+    return plan
+
+
+def cancel(tx: Tx, access: Access, key: SessionKey, plan_id: str | None, rules: Rules) -> Plan:
+    """Cancel a plan of a session, with the runs of its tasks."""
+    plan = end_plan(tx, access, choose_plan(tx, access, key, "cancel", plan_id).id, "cancelled", rules)
+    state = plan_state(tx, access, key)
+    if state.active_plan_id == plan.id:
+        store.replace_state(tx, access, state, structs.replace(state, active_plan_id=None, updated_at=tx.now))
+    return plan
+
+
+def resume(tx: Tx, access: Access, key: SessionKey, plan_id: str | None, rules: Rules) -> Plan:
+    """Go on with a plan of a session that failed or is blocked."""
+    return resume_plan(tx, access, choose_plan(tx, access, key, "resume", plan_id).id, rules)
+
+
+def _lock_session(tx: Tx, access: Access, key: SessionKey) -> None:
+    """Lock the lane of a session, or create it; one that is deleted at the same time leaves no plan mode behind."""
+    if lane_of(tx, access, key) is None:
+        require_valid_new_key(key)
+        make_lane(tx, access, key)
+    elif lock_lane(tx, access, str(key)) is None:
+        raise not_found("session")
+
+
+def _switch_off(tx: Tx, access: Access, before: PlanState, after: PlanState) -> bool:
+    off = structs.replace(after, enabled=False, updated_at=tx.now)
+    done = store.replace_state(tx, access, before, off)
+    if done:
+        _tell(tx, access, "disabled", off)
+    return done
+
+
+def _tell(tx: Tx, access: Access, change: str, state: PlanState) -> None:
+    """Put a change on the feed, with the active plan alone: whoever wants the others asks for them."""
+    key = state.session_key
+    plan = active_plan(tx, access, state)
+    shown = shape_with(tx, access, state, () if plan is None else (plan,))
+    append_event(tx, access, f"plan_mode.{change}", about_lane(key), json_text({"planState": shown}))
+    named = {"account_id": access.account_id, "actor": access.actor_id, "agent_id": key.agent, "session_key": str(key)}
+    more = {"session_identity": ":".join(key.identity), "plan_id": state.active_plan_id}
+    _log.info("plan_mode_%s", change, extra=named | more)

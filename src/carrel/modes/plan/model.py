@@ -1,0 +1,26 @@
+"""The state of plan mode as a value. Pure."""
+
+from msgspec import Struct
+
+from carrel.kernel import Code, Refusal, SessionKey
+
+
+class PlanState(Struct, frozen=True, kw_only=True):
+    """Whether a session is in plan mode, and which plan it works on; one that never was has no time of change."""
+
+    key: str
+    enabled: bool = False
+    active_plan_id: str | None = None
+    updated_at: int | None = None
+
+    @property
+    def session_key(self) -> SessionKey:
+        """The session it belongs to."""
+        return SessionKey.stored(self.key)
+
+
+def not_planning() -> Refusal:
+    """Return the refusal of what only works in plan mode."""
+    return Refusal(
+        Code.TOOL_NOT_ALLOWED, "This session is not in plan mode; a person switches it on, for example with /plan on."
+    )

@@ -1,0 +1,57 @@
+"""The state of plan mode as every surface shows it."""
+
+from collections.abc import Iterable
+
+from msgspec import Struct
+
+from carrel.chats import is_pointed_to
+from carrel.goals import Plan, PlanShape, plan_shape, plans_of_session
+from carrel.kernel import Access, iso
+from carrel.kernel.limits import SESSION_PLANS_SHOWN
+from carrel.modes.plan.model import PlanState
+from carrel.storage import Tx
+
+
+class Shape(Struct, frozen=True, kw_only=True, rename="camel"):
+    """A part of what is shown."""
+
+
+class SessionIdentity(Shape, frozen=True, kw_only=True):
+    """The two parts that name a session apart from its agent."""
+
+    channel_type: str
+    conversation_key: str
+
+
+class PlanStateShape(Shape, frozen=True, kw_only=True):
+    """The plan mode of a session, and its newest plans; the session is active if a chat or browser points to it."""
+
+    session_id: str
+    session_identity: SessionIdentity
+    session_key: str
+    session_active: bool
+    enabled: bool
+    active_plan_id: str | None
+    updated_at: str | None
+    plans: list[PlanShape]
+
+
+def plan_state_shape(tx: Tx, access: Access, state: PlanState) -> PlanStateShape:
+    """Return the state of a session with its newest plans, newest first."""
+    return shape_with(tx, access, state, plans_of_session(tx, access, state.session_key, limit=SESSION_PLANS_SHOWN))
+
+
+def shape_with(tx: Tx, access: Access, state: PlanState, plans: Iterable[Plan]) -> PlanStateShape:
+    """Return the state of a session with these of its plans."""
+    key = state.session_key
+    channel, conversation = key.identity
+    return PlanStateShape(
+        session_id=key.conversation,
+        session_identity=SessionIdentity(channel_type=channel, conversation_key=conversation),
+        session_key=state.key,
+        session_active=is_pointed_to(tx, access, key),
+        enabled=state.enabled,
+        active_plan_id=state.active_plan_id,
+        updated_at=iso(state.updated_at),
+        plans=[plan_shape(tx, access, plan) for plan in plans],
+    )

@@ -1,0 +1,56 @@
+"""The SQL of plan mode. The row of a session is written last in a transaction: nothing is locked after it."""
+
+from collections.abc import Iterable
+
+from carrel.kernel import Access
+from carrel.modes.plan.model import PlanState
+from carrel.storage import FLAG, Table, Tx
+
+_TABLE = Table("plan_modes", PlanState, key=("account_id", "key"), codecs={"enabled": FLAG})
+_OF_SESSION = "WHERE account_id = :account AND key = :key"
+
+
+def state_of(tx: Tx, access: Access, key: str) -> PlanState | None:
+    """Return the state of a session; None if plan mode was never switched on there."""
+    return _TABLE.row(tx.one(f"{_TABLE.select} {_OF_SESSION}", access, key=key))
+
+
+def states_of(tx: Tx, access: Access, keys: Iterable[str]) -> dict[str, PlanState]:
+    """Return the states of several sessions by their keys, of those that have one."""
+    named = {f"key_{number}": key for number, key in enumerate(keys)}
+    if not named:
+        return {}
+    among = ", ".join(f":{name}" for name in named)
+    sql = f"{_TABLE.select} WHERE account_id = :account AND key IN ({among})"
+    return {state.key: state for state in _TABLE.rows(tx.all(sql, access, **named))}
+
+
+def switch_on(tx: Tx, access: Access, key: str) -> bool:
+    """Switch plan mode on; False if it was on already, and then nothing is changed."""
+    sql = (
+        "INSERT INTO plan_modes (account_id, key, enabled, updated_at) VALUES (:account, :key, 1, :now) "
+        "ON CONFLICT (account_id, key) DO UPDATE SET enabled = 1, updated_at = :now WHERE plan_modes.enabled = 0"
+    )
+    return tx.run(sql, access, key=key, now=tx.now) == 1
+
+
+def replace_state(tx: Tx, access: Access, before: PlanState, after: PlanState) -> bool:
+    """Replace a state that was read by another; False if it is not as it was read, and then nothing is changed."""
+    sql = (
+        "UPDATE plan_modes SET enabled = :enabled, active_plan_id = :active_plan_id, updated_at = :updated_at "
+        f"{_OF_SESSION} AND enabled = :was_enabled AND coalesce(active_plan_id, '') = :was_active"
+    )
+    seen = {"was_enabled": int(before.enabled), "was_active": before.active_plan_id or ""}
+    return tx.run(sql, access, **_TABLE.values(after), **seen) == 1
+
+
+def set_active_plan(tx: Tx, access: Access, key: str, plan_id: str) -> bool:
+    """Make a plan the active one of a session that is in plan mode; False if it is not."""
+    sql = f"UPDATE plan_modes SET active_plan_id = :plan_id, updated_at = :now {_OF_SESSION} AND enabled = 1"
+    return tx.run(sql, access, key=key, plan_id=plan_id, now=tx.now) == 1
+
+
+def count_planning(tx: Tx, access: Access) -> int:
+    """Return how many sessions of the account are in plan mode."""
+    row = tx.one("SELECT count(*) FROM plan_modes WHERE account_id = :account AND enabled = 1", access)
+    return int(row[0]) if row else 0
