@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from carrel.kernel import METRICS, Access, Code, Refusal, SessionKey
-from carrel.modes import count_planning
+from carrel.modes import plan_gauges
 from tests.harness.engine import MAIN, Engine, open_engine
 from tests.modes.planner import CHAT, OTHER, Planner
 from tests.requirements.mark import requirement
@@ -262,5 +262,6 @@ async def test_the_sessions_in_plan_mode_are_counted_for_each_account(engine: En
         await planner.on(key)
     await here.off(OTHER)
     await here.delete(MAIN)
-    assert await engine.read(lambda tx: count_planning(tx, here.access)) == 1
-    assert await engine.read(lambda tx: count_planning(tx, there.access)) == 1
+    for planner in (here, there):
+        (gauge,) = await engine.read(lambda tx, access=planner.access: plan_gauges(tx, access))
+        assert (gauge.name, gauge.type, gauge.value) == ("plan.mode.active.sessions", "gauge", 1)

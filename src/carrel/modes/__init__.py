@@ -14,13 +14,14 @@ from carrel.modes.plan.mode import (
     enable_plan_mode,
     hold_open_plan,
     is_planning,
+    plan_gauges,
     plan_state,
     resume,
     write_plan,
 )
-from carrel.modes.plan.model import PlanState, not_planning
+from carrel.modes.plan.model import PlanState
 from carrel.modes.plan.shapes import PlanStateShape, plan_state_shape
-from carrel.modes.plan.store import count_planning, states_of
+from carrel.modes.plan.store import states_of
 from carrel.modes.schedules.administration import (
     NewSchedule,
     ScheduleChange,
@@ -38,8 +39,8 @@ from carrel.modes.schedules.store import schedules_of
 __all__ = [
     "ChannelChat", "ChatMessage", "CommandContext", "CommandResult", "NewSchedule", "PlanState", "PlanStateShape",
     "Received", "Schedule", "ScheduleChange", "ScheduleShape", "ScheduleType", "Schedules", "active_plan",
-    "approve", "cancel", "change_schedule", "count_planning", "disable_plan_mode", "enable_plan_mode",
-    "find_schedule", "fire_now", "hold_open_plan", "is_planning", "make_schedule", "not_planning", "observe_runs",
-    "plan_state", "plan_state_shape", "read_command", "receive", "remove_schedule", "require_usable", "resume",
-    "run_command", "schedule_shape", "schedules_of", "states_of", "write_plan",
+    "approve", "cancel", "change_schedule", "disable_plan_mode", "enable_plan_mode", "find_schedule", "fire_now",
+    "hold_open_plan", "is_planning", "make_schedule", "observe_runs", "plan_gauges", "plan_state",
+    "plan_state_shape", "read_command", "receive", "remove_schedule", "require_usable", "resume", "run_command",
+    "schedule_shape", "schedules_of", "states_of", "write_plan",
 ]  # fmt: skip

@@ -1,7 +1,7 @@
 """Whose metrics are whose: every account has its own, and the whole server's belong to the account `default`."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from carrel.access import every_account
 from carrel.journal import events_behind
@@ -9,6 +9,8 @@ from carrel.kernel import DEFAULT_ACCOUNT_SLUG, METRICS, Access, Sample, system_
 from carrel.monitoring.store import count_live, stuck_lanes
 from carrel.storage import Tx
 
+# Reads the current values of a room above, each with the account among its labels.
+Gauges = Callable[[Tx, Access], Iterable[Sample]]
 _Labels = tuple[tuple[str, str], ...]
 # The label of a counter that belongs to one account; it is never shown.
 _ACCOUNT = "account"
@@ -17,29 +19,29 @@ _NAMES = ("agent", "session")
 _ELSEWHERE = "(other accounts)"
 
 
-def account_metrics(tx: Tx, access: Access) -> list[Sample]:
+def account_metrics(tx: Tx, access: Access, *more: Gauges) -> list[Sample]:
     """Return the metrics of one account."""
     own = [sample for sample in METRICS.samples() if (_ACCOUNT, access.account_id) in sample.labels]
-    return _merged((*own, *_gauges(tx, access)), access.account_id)
+    return _merged((*own, *_gauges(tx, access, more)), access.account_id)
 
 
-def server_metrics(tx: Tx) -> list[Sample]:
+def server_metrics(tx: Tx, *more: Gauges) -> list[Sample]:
     """Return the metrics of the whole server, without the names of agents and sessions of accounts but `default`."""
     samples = list(METRICS.samples())
     default = ""
     for account in every_account(tx):
         default = account.id if account.slug == DEFAULT_ACCOUNT_SLUG else default
-        samples += _gauges(tx, system_access(account.id))
+        samples += _gauges(tx, system_access(account.id), more)
     return _merged(samples, default)
 
 
-def metrics_by_account(tx: Tx) -> dict[str, list[Sample]]:
+def metrics_by_account(tx: Tx, *more: Gauges) -> dict[str, list[Sample]]:
     """Return the metrics of every account by its id, and under the empty id those of the whole server."""
-    own = {account.id: account_metrics(tx, system_access(account.id)) for account in every_account(tx)}
-    return own | {"": server_metrics(tx)}
+    own = {account.id: account_metrics(tx, system_access(account.id), *more) for account in every_account(tx)}
+    return own | {"": server_metrics(tx, *more)}
 
 
-def _gauges(tx: Tx, access: Access) -> list[Sample]:
+def _gauges(tx: Tx, access: Access, more: Iterable[Gauges]) -> list[Sample]:
     account = (_ACCOUNT, access.account_id)
     found = [
         Sample(f"runs.{state}", "gauge", (account, ("agent", agent)), count)
@@ -49,7 +51,8 @@ def _gauges(tx: Tx, access: Access) -> list[Sample]:
     stuck = stuck_lanes(tx, access).items()
     found += [Sample("lanes.stuck", "gauge", (account, ("agent", agent)), count) for agent, count in stuck]
     behind = events_behind(tx, access).items()
-    return found + [Sample("followers.lag.events", "gauge", (account, ("follower", name)), n) for name, n in behind]
+    found += [Sample("followers.lag.events", "gauge", (account, ("follower", name)), n) for name, n in behind]
+    return [*found, *(sample for read in more for sample in read(tx, access))]
 
 
 def _merged(samples: Iterable[Sample], account_id: str) -> list[Sample]:

@@ -21,7 +21,7 @@ from carrel.goals import (
     set_plan,
 )
 from carrel.journal import about_lane, append_event, json_text
-from carrel.kernel import METRICS, Access, Code, Refusal, SessionKey, not_found
+from carrel.kernel import METRICS, Access, Code, Refusal, Sample, SessionKey, not_found
 from carrel.kernel.limits import SESSION_PLANS_SHOWN
 from carrel.modes.plan import store
 from carrel.modes.plan.model import PlanState, not_planning
@@ -93,6 +93,12 @@ def disable_plan_mode(tx: Tx, access: Access, key: SessionKey, rules: Rules) -> 
 def is_unwritten(tx: Tx, access: Access, state: PlanState) -> bool:
     """Whether a session works on a plan that nobody has written yet."""
     return active_plan(tx, access, state, ("drafting",)) is not None
+
+
+def plan_gauges(tx: Tx, access: Access) -> list[Sample]:
+    """Return how many sessions of the account are in plan mode, as a metric."""
+    count = store.count_planning(tx, access)
+    return [Sample("plan.mode.active.sessions", "gauge", (("account", access.account_id),), count)]
 
 
 def hold_open_plan(tx: Tx, access: Access, key: SessionKey) -> None:

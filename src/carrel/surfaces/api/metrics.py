@@ -23,6 +23,7 @@ from carrel.kernel import (
     iso,
 )
 from carrel.kernel.limits import METRIC_MINUTES_MAX, METRIC_SERIES_MAX
+from carrel.modes import plan_gauges
 from carrel.monitoring import account_metrics, metrics_by_account, server_metrics
 from carrel.storage import Database
 from carrel.surfaces.api.endpoint import OWNER, Call, In, NoQuery, Out, endpoint
@@ -30,6 +31,8 @@ from carrel.surfaces.api.endpoint import OWNER, Call, In, NoQuery, Out, endpoint
 _log = getLogger("carrel.api")
 
 _MINUTE_SECONDS = 60
+# The current values of rooms above that of the metrics.
+_GAUGES = (plan_gauges,)
 # Whose metrics: an account's id, or "" for those of the whole server.
 Whose = str
 
@@ -91,7 +94,7 @@ class Recorder:
 
     async def take(self) -> None:
         """Record one point of every metric."""
-        by_account = await self._db.long_read(metrics_by_account)
+        by_account = await self._db.long_read(lambda tx: metrics_by_account(tx, *_GAUGES))
         now = self._clock.now_ms()
         for account_id, samples in by_account.items():
             for sample in samples:
@@ -156,8 +159,8 @@ def _sees_all(access: Access) -> bool:
 
 async def _samples(call: Call[None, NoQuery]) -> list[Sample]:
     if not _sees_all(call.access):
-        return await call.read(account_metrics)
-    return await call.house.db.long_read(server_metrics)
+        return await call.read(lambda tx, access: account_metrics(tx, access, *_GAUGES))
+    return await call.house.db.long_read(lambda tx: server_metrics(tx, *_GAUGES))
 
 
 def _prometheus(samples: Iterable[Sample]) -> Iterator[str]:
