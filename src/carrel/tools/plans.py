@@ -7,9 +7,9 @@ from msgspec import Meta, Struct, to_builtins
 from carrel.goals import PlannedTask, PlanShape, plan_shape
 from carrel.kernel.limits import (
     CLIENT_ID_CHARS_MAX,
+    GOAL_NAME_CHARS_MAX,
     PLAN_MARKDOWN_CHARS_MAX,
     PLAN_TASKS_MAX,
-    PLAN_TITLE_CHARS_MAX,
     TASK_DEPENDENCIES_MAX,
     TASK_DESCRIPTION_CHARS_MAX,
     TASK_TITLE_CHARS_MAX,
@@ -38,7 +38,7 @@ class SetPlan(Params, frozen=True, kw_only=True):
     """The whole plan as text, and its tasks in their order; tasks that were set before are replaced."""
 
     markdown: Annotated[str, Meta(min_length=1, max_length=PLAN_MARKDOWN_CHARS_MAX)]
-    title: Annotated[str, Meta(max_length=PLAN_TITLE_CHARS_MAX)] | None = None
+    title: Annotated[str, Meta(max_length=GOAL_NAME_CHARS_MAX)] | None = None
     tasks: Annotated[tuple[NewTask, ...], Meta(max_length=PLAN_TASKS_MAX)] | None = None
 
 
@@ -89,7 +89,7 @@ PLAN_TOOLS = (
     ),
     Tool(
         name=SET_PLAN,
-        description="Write the plan of this session: its text and its tasks. A person approves it, which runs the tasks.",
+        description="Write the plan of this session: its text and its tasks, which run once a person approves it.",
         params=SetPlan,
         effect="write",
         act=_set,

@@ -111,7 +111,7 @@ class Entitled:
 
 SET_PLAN = "plan_set_content"
 # What may be used in plan mode besides tools that only read.
-_FORPLANNING = (SET_PLAN, "goal_*", "request_input")
+_FOR_PLANNING = (SET_PLAN, "goal_*", "request_input")
 PLANNING = (
     "this session is in plan mode, where you may only look and plan. Write what you would do with plan_set_content; it "
     "is done once a person approves the plan or leaves plan mode."

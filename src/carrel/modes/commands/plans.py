@@ -2,12 +2,13 @@
 
 from contextlib import suppress
 
-from carrel.goals import Plan, plans_of_session, tasks_of_plan
+from carrel.goals import Plan, plans_of_session
 from carrel.kernel import PEOPLE, Access, Refusal, SessionKey, clip, one_line
 from carrel.kernel.limits import SESSION_PLANS_SHOWN
 from carrel.modes.commands.model import CommandContext, ParsedCommand
 from carrel.modes.plan import mode
 from carrel.storage import Tx
+from carrel.work import tasks_planned
 
 _TITLE_CHARS_MAX = 80
 _HELP = "Use /plan on, off, status or done, or /plan approve, cancel or resume with or without the id of a plan."
@@ -79,7 +80,7 @@ def describe_plan_mode(tx: Tx, access: Access, context: CommandContext) -> str:
 
 
 def _line(tx: Tx, access: Access, one: Plan) -> str:
-    tasks = tasks_of_plan(tx, access, one.id)
+    tasks = tasks_planned(tx, access, plan_id=one.id)
     done = sum(task.status == "done" for task in tasks)
     counted = f", {done} of {len(tasks)} tasks done" if tasks else ""
     return f"{one.id} ({one.status}{counted}) {clip(one_line(one.title), _TITLE_CHARS_MAX)}".rstrip()

@@ -83,7 +83,7 @@ def disable_plan_mode(tx: Tx, access: Access, key: SessionKey, rules: Rules) -> 
         unwritten = active_plan(tx, access, state, ("drafting",), hold=True)
         after = state
         if unwritten is not None:
-            end_plan(tx, access, unwritten.id, "cancelled", rules)
+            end_plan(tx, access, unwritten.id, "cancelled", rules, key=key)
             after = structs.replace(state, active_plan_id=None)
         if _switch_off(tx, access, state, after):
             return plan_state(tx, access, key)
@@ -112,7 +112,7 @@ def write_plan(
 ) -> Plan:  # fmt: skip
     """Write the plan of a session in plan mode, which is then ready to be approved; a plan under way is replaced."""
     plan = active_plan(tx, access, plan_state(tx, access, key), _OPEN, hold=True) or draft_plan(tx, access, key)
-    written = set_plan(tx, access, plan.id, markdown=markdown, title=title, tasks=tasks)
+    written = set_plan(tx, access, plan.id, key=key, markdown=markdown, title=title, tasks=tasks)
     # Switched off since it was read: then this must not stay either.
     if not store.set_active_plan(tx, access, str(key), written.id):
         raise not_planning()
@@ -133,7 +133,7 @@ def choose_plan(tx: Tx, access: Access, key: SessionKey, change: str, plan_id: s
 
 def approve(tx: Tx, access: Access, key: SessionKey, plan_id: str | None, rules: Rules) -> Plan:
     """Approve a plan of a session, which begins its tasks; with the plan it works on, its planning is over."""
-    plan = approve_plan(tx, access, choose_plan(tx, access, key, "approve", plan_id).id, rules)
+    plan = approve_plan(tx, access, choose_plan(tx, access, key, "approve", plan_id).id, rules, key=key)
     state = plan_state(tx, access, key)
     if state.active_plan_id == plan.id and state.enabled:
         _switch_off(tx, access, state, state)
@@ -142,7 +142,7 @@ def approve(tx: Tx, access: Access, key: SessionKey, plan_id: str | None, rules:
 
 def cancel(tx: Tx, access: Access, key: SessionKey, plan_id: str | None, rules: Rules) -> Plan:
     """Cancel a plan of a session, with the runs of its tasks."""
-    plan = end_plan(tx, access, choose_plan(tx, access, key, "cancel", plan_id).id, "cancelled", rules)
+    plan = end_plan(tx, access, choose_plan(tx, access, key, "cancel", plan_id).id, "cancelled", rules, key=key)
     state = plan_state(tx, access, key)
     if state.active_plan_id == plan.id:
         store.replace_state(tx, access, state, structs.replace(state, active_plan_id=None, updated_at=tx.now))
@@ -151,7 +151,7 @@ def cancel(tx: Tx, access: Access, key: SessionKey, plan_id: str | None, rules: 
 
 def resume(tx: Tx, access: Access, key: SessionKey, plan_id: str | None, rules: Rules) -> Plan:
     """Go on with a plan of a session that failed or is blocked."""
-    return resume_plan(tx, access, choose_plan(tx, access, key, "resume", plan_id).id, rules)
+    return resume_plan(tx, access, choose_plan(tx, access, key, "resume", plan_id).id, rules, key=key)
 
 
 def _lock_session(tx: Tx, access: Access, key: SessionKey) -> None:

@@ -7,7 +7,7 @@ from msgspec import Meta
 
 from carrel.goals import Plan, PlannedTask, PlanShape, find_plan, plan_shape, set_plan
 from carrel.kernel import PEOPLE, Access, SessionKey
-from carrel.kernel.limits import NAME_CHARS_MAX, PLAN_MARKDOWN_CHARS_MAX, PLAN_TASKS_MAX, PLAN_TITLE_CHARS_MAX
+from carrel.kernel.limits import GOAL_NAME_CHARS_MAX, NAME_CHARS_MAX, PLAN_MARKDOWN_CHARS_MAX, PLAN_TASKS_MAX
 from carrel.modes import (
     PlanStateShape,
     approve,
@@ -28,7 +28,7 @@ from carrel.surfaces.http.described import NO_NUL, SOME_TEXT
 
 # The room below checks all of these, with codes and sentences of its own; the document says what it accepts.
 Markdown = Annotated[str, Meta(extra_json_schema={"maxLength": PLAN_MARKDOWN_CHARS_MAX, "pattern": SOME_TEXT})]
-PlanTitle = Annotated[str, Meta(max_length=PLAN_TITLE_CHARS_MAX, extra_json_schema={"pattern": NO_NUL})]
+PlanTitle = Annotated[str, Meta(max_length=GOAL_NAME_CHARS_MAX, extra_json_schema={"pattern": NO_NUL})]
 # Changes the plan of a session that is named; where none is, it chooses one.
 Change = Callable[[Tx, Access, SessionKey, str | None, Rules], Plan]
 
@@ -120,9 +120,9 @@ async def write(call: Call[PlanBody, NoQuery]) -> OnePlan:
     tasks = None if body.tasks is None else tuple(_planned(task) for task in body.tasks)
 
     def work(tx: Tx, access: Access) -> OnePlan:
-        plan = find_plan(tx, access, call.path("id"), key=_session(tx, access, reference), hold=True)
-        changed = set_plan(tx, access, plan.id, markdown=body.markdown, title=body.title, tasks=tasks)
-        return _one(tx, access, changed)
+        key = _session(tx, access, reference)
+        content = {"markdown": body.markdown, "title": body.title, "tasks": tasks}
+        return _one(tx, access, set_plan(tx, access, call.path("id"), key=key, **content))
 
     return await call.write(work)
 
