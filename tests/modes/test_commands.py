@@ -19,8 +19,10 @@ from carrel.modes import (
     read_command,
     run_command,
 )
+from carrel.modes.commands.model import Command, ParsedCommand
+from carrel.modes.commands.table import COMMANDS
 from carrel.runs import Rules
-from carrel.sessions import insert_lane, lane_of
+from carrel.sessions import LaneChange, change_lane, insert_lane, lane_of
 from carrel.storage import Database, Tx, open_database
 from tests.harness.engine import ensure_default_account
 from tests.requirements.mark import requirement
@@ -131,6 +133,21 @@ async def test_a_command_that_fails_says_why_and_changes_nothing(chat: Chat) -> 
         assert done.reply
     pointed = await chat.db.read(lambda tx: pointed_session(tx, chat.owner, "web", "tab"))
     assert pointed.source == "default"
+
+
+@pytest.mark.anyio
+async def test_what_a_command_wrote_before_it_was_refused_is_undone(
+    chat: Chat, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def act(tx: Tx, access: Access, context: CommandContext, _parsed: ParsedCommand) -> str:
+        change_lane(tx, access, context.lane.session_key, LaneChange(model="half"))
+        raise Refusal(Code.CONFLICT, "It cannot be done.")
+
+    monkeypatch.setitem(COMMANDS, "half", Command(usage="/half", effect="", act=act))
+    assert (await chat.type("/half")).reply == "It cannot be done."
+    lane = await chat.db.read(lambda tx: lane_of(tx, chat.owner, KEY))
+    assert lane is not None
+    assert lane.model is None
 
 
 @pytest.mark.anyio
