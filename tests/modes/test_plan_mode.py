@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import AsyncIterator
+from functools import partial
 
 import pytest
 
@@ -263,5 +264,5 @@ async def test_the_sessions_in_plan_mode_are_counted_for_each_account(engine: En
     await here.off(OTHER)
     await here.delete(MAIN)
     for planner in (here, there):
-        (gauge,) = await engine.read(lambda tx, access=planner.access: plan_gauges(tx, access))
+        (gauge,) = await engine.read(partial(plan_gauges, access=planner.access))
         assert (gauge.name, gauge.type, gauge.value) == ("plan.mode.active.sessions", "gauge", 1)

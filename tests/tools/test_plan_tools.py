@@ -127,7 +127,7 @@ async def test_a_plan_is_written_whole_or_not_at_all(world: TaskWorld) -> None:
     assert [task["title"] for task in replaced["tasks"]] == ["Rest"]
 
 
-async def race(world: TaskWorld) -> tuple[list[object], list[str]]:
+async def race(world: TaskWorld) -> tuple[tuple[object, object], list[str]]:
     """Let a turn write the plan and a person leave plan mode at once; how both ended, and who began how often."""
     db, began = world.engine.db, list[str]()
     await switch(world, on=True)

@@ -1,11 +1,14 @@
 """Plan mode over the API and in chats: state and plans of one session, whoever asks and wherever it is switched."""
 
+from functools import partial
 from typing import Any
 
 import httpx
 import pytest
 
 from carrel.access import mint_run_token
+from carrel.goals import find_plan
+from carrel.runs.model import RUNS
 from tests.harness.server import HttpServer
 from tests.requirements.mark import requirement
 from tests.surfaces.api_calls import Json, refused, send_and_wait, session_of, settled, start
@@ -112,7 +115,8 @@ async def test_a_plan_is_written_approved_and_cancelled(server: HttpServer, clie
     empty = await written(client, tasks=[])
     path = f"/api/plans/{empty['id']}"
     assert refused(await client.post(f"{path}/approve", json={"sessionId": WEB}))[:2] == (422, "illegal_transition")
-    plan = await written(client, title="The garden")
+    # The agent holds the first task until it is let go.
+    plan = await written(client, title="The garden", tasks=[{"title": "Dig\nhold dig"}, TASKS[1]])
     assert (plan["id"], plan["status"], plan["title"]) == (empty["id"], "ready", "The garden")
     dig, plant = plan["tasks"]
     assert plant["dependencies"] == [dig["id"]]
@@ -121,15 +125,35 @@ async def test_a_plan_is_written_approved_and_cancelled(server: HttpServer, clie
     state = await state_of(client)
     assert (state["enabled"], state["activePlanId"]) == (False, plan["id"])
     (run,) = (await client.get("/api/runs", params={"taskId": dig["id"]})).json()["runs"]
-    assert (await settled(client, run["id"]))["state"] == "completed"
-    assert refused(await client.put(path, json={"sessionId": WEB, "markdown": "late"}))[:2] == (
-        422,
-        "illegal_transition",
-    )
+    await server.agent.reached("dig")
+    late = await client.put(path, json={"sessionId": WEB, "markdown": "late"})
+    assert refused(late)[:2] == (422, "illegal_transition")
     cancelled = (await client.post(f"{path}/cancel", json={"sessionId": WEB})).json()["plan"]
     assert cancelled["status"] == "cancelled"
     assert (await state_of(client))["activePlanId"] is None
+    assert (await settled(client, run["id"]))["state"] == "cancelled"
     assert refused(await client.post(f"{path}/resume", json={"sessionId": WEB}))[:2] == (422, "illegal_transition")
+
+
+@requirement("S3.x.plan.steps")
+async def test_a_plan_that_has_failed_in_part_is_resumed(either_server: HttpServer) -> None:
+    server = either_server
+    async with server.client() as client:
+        plan = await written(client, tasks=[{"title": "Dig"}, {"title": "Plant\nfail"}])
+        path, access = f"/api/plans/{plan['id']}", await server.access_of()
+
+        async def until(status: str) -> None:
+            await server.until(RUNS, lambda tx: find_plan(tx, access, plan["id"]).status == status)
+
+        (await client.post(f"{path}/approve", json={"sessionId": WEB})).raise_for_status()
+        await until("failed")
+        row = await client.patch(f"/api/tasks/{plan['tasks'][1]['id']}", json={"title": "Plant"})
+        assert row.status_code == 200, row.text
+        resumed = (await client.post(f"{path}/resume", json={"sessionId": WEB})).json()["plan"]
+        assert resumed["status"] == "working"
+        begun = await client.get("/api/runs", params={"taskId": plan["tasks"][1]["id"]})
+        assert len(begun.json()["runs"]) == 2
+        assert refused(await client.post(f"{path}/approve", json={"sessionId": WEB}))[0] == 422
 
 
 @requirement("S3.plan.cmd.on", "S3.plan.cmd.status", "S3.id.resolve.first")
@@ -192,7 +216,8 @@ async def test_agents_are_held_to_plan_mode_over_http_and_mcp_and_the_api(
     await client.patch("/api/agents/main", json={"behaviorFlags": {"canCreateTasks": True}})
     runs = [(await start(client, "hold here", sessionKey=key))["runId"] for key in (WEB, OTHER)]
     access = await server.access_of()
-    secrets = [await server.db.write(lambda tx, run=run: mint_run_token(tx, access, "main", run)) for run in runs]
+    minted = [partial(mint_run_token, access=access, agent_id="main", run_id=run) for run in runs]
+    secrets = [await server.db.write(mint) for mint in minted]
     await switch(client, "enable")
     kept = {"content": "The door is green", "type": "fact"}
     async with server.client(secrets[0]) as planning, server.client(secrets[1]) as free:

@@ -10,7 +10,7 @@ from carrel.main.cli.output import Screen, age, first_line
 
 _SESSION = option("--session", default="main", metavar="SESSION", help="session key (default: main)")
 _PLAN = option("plan_id", nargs="?", metavar="PLAN", help="id of the plan (default: the one it can be done to)")
-# Which plans a change can be made to, those first that a person most likely means.
+# Which plans a change can be made to.
 _FITTING = {
     "approve": ("ready",),
     "cancel": ("working", "blocked", "ready", "drafting"),
@@ -41,7 +41,7 @@ def show(args: Namespace, screen: Screen) -> int:
     with connect(args) as client:
         plan_id = args.plan_id or _state(client, args)["activePlanId"]
         if plan_id is None:
-            raise Failure(f"{args.session} has no active plan. `carrel plan list` shows its plans.")
+            raise Failure(Exit.FAILED, f"{args.session} has no active plan. `carrel plan list` shows its plans.")
         return _show_plan(client.get(f"/api/plans/{segment(plan_id)}", {"sessionId": args.session}), screen)
 
 
@@ -71,7 +71,7 @@ def _fitting(state: dict[str, Any], change: str, session: str) -> str:
     """Return the plan that is changed where none is named: the active one if it fits, else the newest that does."""
     found = [plan["id"] for plan in state["plans"] if plan["status"] in _FITTING[change]]
     if not found:
-        raise Failure(f"{session} has no plan that is {' or '.join(_FITTING[change])}.")
+        raise Failure(Exit.FAILED, f"{session} has no plan that is {' or '.join(_FITTING[change])}.")
     return str(state["activePlanId"] if state["activePlanId"] in found else found[0])
 
 

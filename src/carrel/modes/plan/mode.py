@@ -178,5 +178,5 @@ def _tell(tx: Tx, access: Access, change: str, state: PlanState) -> None:
     shown = shape_with(tx, access, state, () if plan is None else (plan,))
     append_event(tx, access, f"plan_mode.{change}", about_lane(key), json_text({"planState": shown}))
     named = {"account_id": access.account_id, "actor": access.actor_id, "agent_id": key.agent, "session_key": str(key)}
-    more = {"session_identity": ":".join(key.identity), "plan_id": state.active_plan_id}
+    more = {"session_identity": ":".join(key.identity), "plan_id": state.active_plan_id or ""}
     _log.info("plan_mode_%s", change, extra=named | more)

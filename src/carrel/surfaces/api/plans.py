@@ -121,8 +121,9 @@ async def write(call: Call[PlanBody, NoQuery]) -> OnePlan:
 
     def work(tx: Tx, access: Access) -> OnePlan:
         key = _session(tx, access, reference)
-        content = {"markdown": body.markdown, "title": body.title, "tasks": tasks}
-        return _one(tx, access, set_plan(tx, access, call.path("id"), key=key, **content))
+        plan_id = call.path("id")
+        plan = set_plan(tx, access, plan_id, key=key, markdown=body.markdown, title=body.title, tasks=tasks)
+        return _one(tx, access, plan)
 
     return await call.write(work)
 

@@ -45,7 +45,7 @@ def session_shapes(tx: Tx, access: Access, rows: list[LaneRow], messages: int) -
     planning = states_of(tx, access, [row.lane.key for row in rows])
     shapes = []
     for row in rows:
-        shape = _shape(tx, access, row, row.state, planning.get(row.lane.key))
+        shape = _shape(tx, access, row, row.state, planning.get(row.lane.key) or PlanState(key=row.lane.key))
         if messages:
             entries = entries_of.get(shape.session_id or "", [])
             shape = structs.replace(shape, messages=[message_shape(entry, redacted=redacted) for entry in entries])
@@ -76,7 +76,7 @@ def _generation_state(tx: Tx, access: Access, row: LaneRow, session: Session) ->
     return "busy" if any(run.state == "running" and run.session_id == session.id for run in live) else "closed"
 
 
-def _shape(tx: Tx, access: Access, row: LaneRow, state: str, planning: PlanState | None) -> SessionShape:
+def _shape(tx: Tx, access: Access, row: LaneRow, state: str, planning: PlanState) -> SessionShape:
     lane, session = row.lane, row.session
     shown = session_row(tx, access, access.agent_id, row)
     return SessionShape(
@@ -98,7 +98,5 @@ def _shape(tx: Tx, access: Access, row: LaneRow, state: str, planning: PlanState
         # The depth includes the running run, which is not in the queue.
         queued_runs=max(0, lane.depth - int(row.busy)),
         delivery_session_key=session.address if session else None,
-        plan_mode=PlanMode(
-            enabled=planning is not None and planning.enabled, active_plan_id=planning and planning.active_plan_id
-        ),
+        plan_mode=PlanMode(enabled=planning.enabled, active_plan_id=planning.active_plan_id),
     )
