@@ -136,6 +136,15 @@ ENDPOINTS: dict[str, Rights] = {
     "PATCH /api/goals/{id}": PEOPLE_WITH_ONE,
     "DELETE /api/goals/{id}": PEOPLE_WITH_ONE,
     "POST /api/goals/{id}/complete": PEOPLE_WITH_ONE,
+    # Asked for the main session too, and for a plan of it; switched in another.
+    "GET /api/plans": READERS,
+    "POST /api/plans/enable": PEOPLE,
+    "POST /api/plans/disable": PEOPLE,
+    "GET /api/plans/{id}": READERS_OF_ONE,
+    "PUT /api/plans/{id}": PEOPLE_WITH_ONE,
+    "POST /api/plans/{id}/approve": PEOPLE_WITH_ONE,
+    "POST /api/plans/{id}/cancel": PEOPLE_WITH_ONE,
+    "POST /api/plans/{id}/resume": PEOPLE_WITH_ONE,
     "GET /api/notifications": PEOPLE,
     "POST /api/notifications/{id}/read": PEOPLE_WITH_ONE,
     "POST /api/notifications/read-all": PEOPLE,
@@ -144,6 +153,7 @@ ENDPOINTS: dict[str, Rights] = {
 # Over /agent and over MCP alike.
 CALLERS_OF_TOOLS = _rule(NEVER, MAY, MAY, NEVER, MAY, MAY)
 RUNS = _rule(NEVER, NEVER, MAY, NEVER, NEVER, NEVER)
+NEVER_NOW = _rule(NEVER, NEVER, NEVER, NEVER, NEVER, NEVER)
 # Of agents only the orchestrator, which the one that is asked here is not; nor does it have the flags canCreateTasks
 # and canPromoteMemory.
 ORCHESTRATORS = _rule(NEVER, NEVER, NEVER, NEVER, MAY, MAY)
@@ -165,6 +175,9 @@ TOOLS: dict[str, Rights] = {
     "memory_read": CALLERS_OF_TOOLS,
     "memory_search": CALLERS_OF_TOOLS,
     "memory_update": CALLERS_OF_TOOLS,
+    "plan_get": CALLERS_OF_TOOLS,
+    # Only in plan mode, in which none of these sessions is.
+    "plan_set_content": NEVER_NOW,
     "response_request": CALLERS_OF_TOOLS,
     "task_history": CALLERS_OF_TOOLS,
     "task_load": CALLERS_OF_TOOLS,

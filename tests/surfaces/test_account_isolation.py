@@ -59,6 +59,12 @@ BODIES: dict[str, list[dict[str, Any]]] = {
     ],
     "/api/memory/{id}": [{"title": "hi"}],
     "/api/memory/{id}/promote": [{"reason": "hi"}],
+    "/api/plans/enable": [{"sessionId": KEY}],
+    "/api/plans/disable": [{"sessionId": KEY}],
+    "/api/plans/{id}": [{"sessionId": KEY, "markdown": "hi", "tasks": [{"title": "hi", "dependencies": ["{task}"]}]}],
+    "/api/plans/{id}/approve": [{"sessionId": KEY}],
+    "/api/plans/{id}/cancel": [{"sessionId": KEY}],
+    "/api/plans/{id}/resume": [{"sessionId": KEY}],
     "/api/tasks/reorder": [{"orderedIds": ["{task}"]}],
     "/api/tasks/{id}": [{"assignedAgentIds": ["{agent}"]}, {"status": "in_progress"}],
     "/api/tasks/{id}/status": [{"status": "review"}],
@@ -112,6 +118,7 @@ async def furnish(client: httpx.AsyncClient) -> Everything:
     aimed = {"sessionId": KEY, "name": SECRET, "description": SECRET, "metadata": {"x": SECRET}}
     goal = (await client.post("/api/goals", json=aimed)).json()["goal"]["id"]
     memory = await furnish_memory(client)
+    plan = await furnish_plan(client)
     session = (await client.get(f"/api/runs/{run}")).json()["run"]["sessionId"]
     me = (await client.get("/api/auth/me")).json()
     return Everything(
@@ -127,6 +134,7 @@ async def furnish(client: httpx.AsyncClient) -> Everything:
             "file": file,
             "memory": memory,
             "goal": goal,
+            "plan": plan,
             "key": KEY,
             "session": session,
             "conversation": f"{MARK}_conversation",
@@ -162,6 +170,15 @@ async def furnish_memory(client: httpx.AsyncClient) -> str:
     return str(items[0])
 
 
+async def furnish_plan(client: httpx.AsyncClient) -> str:
+    """Write a plan of a session in plan mode; return its id."""
+    planning = (await client.post("/api/plans/enable", json={"sessionId": KEY})).json()
+    content = {"markdown": SECRET, "title": SECRET, "tasks": [{"title": SECRET, "description": SECRET}]}
+    path = f"/api/plans/{planning['activePlanId']}"
+    (await client.put(path, json={"sessionId": KEY, **content})).raise_for_status()
+    return str(planning["activePlanId"])
+
+
 async def look(client: httpx.AsyncClient) -> list[Any]:
     """All that an account shows of itself, without what a mere look changes."""
     paths = ("/api/agents", "/api/users", "/api/tokens", "/api/account", "/api/sessions", "/api/runs", "/api/changes")
@@ -176,6 +193,14 @@ async def look(client: httpx.AsyncClient) -> list[Any]:
         f"/api/sessions/{KEY}/history",
         f"/api/schedules?sessionId={KEY}",
         f"/api/goals?sessionId={KEY}",
+    listed = (f"/api/schedules?sessionId={KEY}",)
+    kept = (*listed, f"/api/memory?sessionId={KEY}&taskId={TASK}", f"/api/memory/search?q={SECRET}&sessionId={KEY}")
+    own = (
+        *kept,
+        f"/api/plans?sessionId={KEY}",
+        "/api/notifications",
+        f"/api/sessions/{KEY}/history",
+        f"/api/schedules?sessionId={KEY}",
     )
     shown = [(await client.get(path)).json() for path in (*paths, *own, *tasks)]
     for token in shown[2]["tokens"]:
@@ -217,7 +242,7 @@ async def ask(client: httpx.AsyncClient, endpoint: Endpoint, path: str, everythi
         {name: value} for name in fields if name in WORDS for value in (everything.ids[WORDS[name]],)
     ]
     needed = {"clientInstanceId": everything.ids["instance"]} if "clientInstanceId" in fields else {}
-    needed |= {"sessionId": KEY} if endpoint.path == "/api/memory/search" else {}
+    needed |= {"sessionId": KEY} if endpoint.path in ("/api/memory/search", "/api/plans/{id}") else {}
     needed |= {"with": everything.ids["run"]} if "with" in fields else {}
     return [
         await client.request(endpoint.method, path, params={**needed, **query}, json=body)

@@ -8,6 +8,10 @@ import httpx
 import pytest
 from starlette.routing import Route, WebSocketRoute
 
+from carrel.goals import PlanChange, PlannedTask, approve_plan, change_plan
+from carrel.kernel import SessionKey
+from carrel.modes import disable_plan_mode, enable_plan_mode, write_plan
+from carrel.storage import Tx
 from carrel.surfaces.api.endpoints import every_endpoint
 from carrel.surfaces.api.route_index import RouteIndex
 from carrel.tools import CATALOG
@@ -33,6 +37,7 @@ from tests.surfaces.rights_table import (
 from tests.surfaces.rights_world import DAILY, MAIN, VERDICTS, World, furnished
 
 pytestmark = pytest.mark.anyio
+PLANNING = "agent:main:web:planned-conversation"
 
 
 @pytest.fixture
@@ -128,6 +133,37 @@ def _fact(world: World) -> Json:
     return {"scope": "session:main:main", "type": "fact", "content": world.name()}
 
 
+@request_of("GET /api/plans/{id}", "PUT /api/plans/{id}", "POST /api/plans/{id}/approve", "POST /api/plans/{id}/cancel")
+async def _a_plan(world: World, _kind: str) -> Request:
+    return await _new_plan(world), {"sessionId": MAIN}
+
+
+@request_of("POST /api/plans/{id}/resume")
+async def _a_plan_that_is_blocked(world: World, _kind: str) -> Request:
+    plan_id, access, rules = await _new_plan(world), await world.server.access_of(), world.server.rules
+
+    def block(tx: Tx) -> None:
+        approve_plan(tx, access, plan_id, rules)
+        change_plan(tx, access, plan_id, PlanChange(status="blocked"), rules)
+
+    await world.server.db.write(block)
+    return plan_id, {"sessionId": MAIN}
+
+
+async def _new_plan(world: World) -> str:
+    """Return a plan of the main session that is ready, and leave that session as it was."""
+    access, rules = await world.server.access_of(), world.server.rules
+    key, tasks = SessionKey.parse(MAIN), (PlannedTask(title="Work"),)
+
+    def write(tx: Tx) -> str:
+        enable_plan_mode(tx, access, key)
+        plan = write_plan(tx, access, key, markdown="x", tasks=tasks)
+        disable_plan_mode(tx, access, key, rules)
+        return plan.id
+
+    return await world.server.db.write(write)
+
+
 @request_of("POST /api/notifications/{id}/read")
 async def _a_notification(world: World, kind: str) -> Request:
     return world.notifications.get(kind, world.notifications["owner"]), None
@@ -157,6 +193,8 @@ BODIES: dict[str, Callable[[World], Any]] = {
     "POST /api/memory": _fact,
     "PATCH /api/memory/{id}": lambda world: {"content": world.name()},
     "POST /api/memory/{id}/promote": lambda _: {"reason": "all should know"},
+    "POST /api/plans/enable": lambda _: {"sessionId": PLANNING},
+    "POST /api/plans/disable": lambda _: {"sessionId": PLANNING},
     "POST /api/schedules": lambda _: {**DAILY, "sessionId": f"{MAIN}:v1"},
 }
 QUERIES: dict[str, Callable[[World], Json]] = {
@@ -165,6 +203,8 @@ QUERIES: dict[str, Callable[[World], Json]] = {
     "GET /api/goals": lambda _: {"sessionId": MAIN},
     "GET /api/memory": lambda _: {"sessionId": MAIN},
     "GET /api/memory/search": lambda _: {"sessionId": MAIN, "q": "x"},
+    "GET /api/plans": lambda _: {"sessionId": MAIN},
+    "GET /api/plans/{id}": lambda _: {"sessionId": MAIN},
     "GET /api/runs/{id}/wait": lambda _: {"timeoutSeconds": "0"},
     "GET /api/runs/{id}/receipt/compare": lambda world: {"with": world.run},
 }
@@ -211,6 +251,7 @@ TOOL_CALLS: dict[str, Json] = {
     "goal_create": {"name": "x"},
     "memory_add": {"content": "x", "type": "fact"},
     "memory_search": {"query": "x"},
+    "plan_set_content": {"markdown": "x"},
     "decline": {"reason": "no"},
     "request_input": {"question": "what?"},
 }

@@ -242,3 +242,36 @@ async def test_where_all_direct_chats_are_one_private_lines_share_the_main_lane(
         await post(client, message("hello"))
         assert await api.said(1) == ["echo: hello"]
         assert [run["sessionKey"] for run in await runs_of(client)] == ["agent:main:main"]
+
+
+@requirement("S3.plan.cmd.on", "S3.id.resolve.first", "S3.id.firstcommand", "S3.inv.1")
+async def test_plan_mode_is_switched_in_the_session_that_the_chat_points_to(store_url: str, api: BotApi) -> None:
+    async with bot_house(store_url, telegram_settings(api)) as (_, client):
+        await post(client, message("/plan on"))
+        (reply,) = await api.said(1)
+        assert reply.startswith("Plan mode: on")
+        await post(client, message("hello", chat=group()))
+        await api.said(2)
+
+        async def planning(key: str) -> bool:
+            return bool((await session_of(client, key))["planMode"]["enabled"])
+
+        assert [await planning(DIRECT), await planning(TEAM)] == [True, False]
+        await post(client, message("/new"))
+        await post(client, message("/plan status"))
+        assert (await api.said(4))[3] == "Plan mode: off"
+        await post(client, message(f"/switch {DIRECT}"))
+        await post(client, message("/plan off"))
+        assert (await api.said(6))[5] == "Plan mode: off"
+        assert not await planning(DIRECT)
+
+
+async def test_strangers_may_look_at_plan_mode_and_not_switch_it(sqlite_url: str, api: BotApi) -> None:
+    async with bot_house(sqlite_url, telegram_settings(api, open=True)) as (_, client):
+        for command in ("/plan status", "/plan on", "/plan approve", "/plans"):
+            await post(client, message(command, sender=STRANGER))
+        status, *refused, plans = await api.said(4)
+        assert (status, plans) == ("Plan mode: off", "This session has no plans.")
+        assert all("may not" in one or "token" in one for one in refused), refused
+        row = await session_of(client, f"agent:main:telegram:direct:{STRANGER}")
+        assert not row["planMode"]["enabled"]
