@@ -193,14 +193,7 @@ async def look(client: httpx.AsyncClient) -> list[Any]:
         f"/api/sessions/{KEY}/history",
         f"/api/schedules?sessionId={KEY}",
         f"/api/goals?sessionId={KEY}",
-    listed = (f"/api/schedules?sessionId={KEY}",)
-    kept = (*listed, f"/api/memory?sessionId={KEY}&taskId={TASK}", f"/api/memory/search?q={SECRET}&sessionId={KEY}")
-    own = (
-        *kept,
         f"/api/plans?sessionId={KEY}",
-        "/api/notifications",
-        f"/api/sessions/{KEY}/history",
-        f"/api/schedules?sessionId={KEY}",
     )
     shown = [(await client.get(path)).json() for path in (*paths, *own, *tasks)]
     for token in shown[2]["tokens"]:
