@@ -25,11 +25,13 @@ WORDINGS = {
     "2026-11-1": "8d69f17979d946978242877fda2a3dff2fb6c561404ef6b4af2b8ccea6cdd793",
     "2026-11-2": "8d69f17979d946978242877fda2a3dff2fb6c561404ef6b4af2b8ccea6cdd793",
     "2026-11-3": "46d38df1806bfe21b97601744bdf9a3909f0f94e17d9f0e294988e609a0078ac",
+    "2026-11-4": "5e55b4436de52f08db7b48413b202fd3952f7f9c963a964daac4d4714d15656f",
 }
 # The same for what runs between two lanes are told.
 ERRANDS = {
     "2026-11-2": "201130fb9530345000b771db2749c5e6b9f296472290268faba5641f11313eb6",
     "2026-11-3": "201130fb9530345000b771db2749c5e6b9f296472290268faba5641f11313eb6",
+    "2026-11-4": "201130fb9530345000b771db2749c5e6b9f296472290268faba5641f11313eb6",
 }
 
 AGENT = Agent(
@@ -53,7 +55,8 @@ def on_task(notice: str | None = "mention", title: str = "The report", **more: A
 
 TASK, CHAT = on_task(), on_task(title="Orchestrator chat", is_chat=True)
 ASSIGNED, SHARED = on_task("assignment"), on_task("assignment", has_co_assignees=True)
-KINDS = (MAIN, TASK, on_task(None, may_finish=True), ASSIGNED, SHARED, CHAT, HEARTBEAT)
+PLANNING = Scope(key=SessionKey.of("writer", "main"), is_planning=True)
+KINDS = (MAIN, TASK, on_task(None, may_finish=True), ASSIGNED, SHARED, CHAT, HEARTBEAT, PLANNING)
 
 
 def tools_named(*names: str) -> tuple[Tool, ...]:
@@ -62,7 +65,7 @@ def tools_named(*names: str) -> tuple[Tool, ...]:
 
 
 TASK_TOOLS = tools_named(
-    "request_input", "response_request", "task_assign", "task_create", "task_history", "task_status"
+    "plan_set_content", "request_input", "response_request", "task_assign", "task_create", "task_history", "task_status"
 )
 
 
@@ -78,6 +81,16 @@ def test_the_wording_changes_only_with_its_version() -> None:
     assert WORDINGS[PROFILE_VERSION] == sha256(text.encode()).hexdigest(), (
         "the wording changed: give it a new PROFILE_VERSION and enter it here"
     )
+
+
+@requirement("S3.plan.context")
+def test_only_a_run_in_plan_mode_is_told_to_plan_and_only_with_the_tools_it_has() -> None:
+    assert not [scope for scope in KINDS if scope != PLANNING and "plan mode" in told(scope, "plan_set_content")]
+    assert "with plan_set_content" in told(PLANNING, "plan_set_content")
+    assert "with request_input" in told(PLANNING, "request_input")
+    bare = told(PLANNING)
+    assert "This session is in plan mode" in bare
+    assert not {"plan_set_content", "request_input"} & set(bare.replace(".", " ").split())
 
 
 def said_by(kind: str) -> Run:

@@ -164,3 +164,27 @@ async def test_the_heading_is_quoted_but_not_its_lines_of_ids() -> None:
     answer = await hear("what is the status of the notification about the fence?", heading("mentioned you"))
     assert "Paint the fence" in answer.text
     assert "ntf_1" not in answer.text
+
+
+PLANNED = {"markdown": "1. Dig\n2. Plant", "tasks": [{"title": "Dig"}, {"title": "Plant"}]}
+
+
+@pytest.mark.parametrize("words", ["1. Dig\n2. Plant", "- Dig\n- Plant", "* Dig\n\n* Plant", "plan:\n- Dig\n- Plant"])
+async def test_a_message_that_is_a_list_is_a_plan_where_plans_can_be_written(words: str) -> None:
+    assert await calls(words, "") == [("plan_set_content", PLANNED)]
+    without = [name for name in TOOLS if name != "plan_set_content"]
+    assert await calls(words, "", tools=without) == []
+
+
+async def test_a_list_in_the_middle_of_a_message_is_no_plan() -> None:
+    assert await calls("I think of these:\n- Dig\n- Plant", "") == []
+    assert await calls("I think of this:\n\n- Dig", "") == []
+
+
+async def test_a_written_plan_is_told_step_by_step() -> None:
+    plan = {"plan": {"id": "plan_1", "status": "ready", "tasks": [{"title": "Dig"}, {"title": "Plant"}]}}
+    call = {"type": "function_call", "call_id": "c", "name": "plan_set_content", "arguments": "{}"}
+    output = {"type": "function_call_output", "call_id": "c", "output": json.dumps(plan)}
+    told = (await hear("plan: Dig; Plant", after=[call, output])).text
+    assert told.splitlines()[:3] == ["The plan plan_1 is ready, with 2 tasks:", "1. Dig", "2. Plant"]
+    assert "/plan approve" in told

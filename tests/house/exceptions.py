@@ -33,8 +33,6 @@ STORE_SIGNATURES = {
     "carrel.outbox.post_store.release_posts": ENGINE,
     "carrel.modes.schedules.store.schedules_to_move": ENGINE,
     "carrel.modes.schedules.store.next_schedule_due": ENGINE,
-    "carrel.goals.store.plans_noted": ENGINE,
-    "carrel.goals.store.next_note_due": ENGINE,
     "carrel.work.notice_store.run_ends_due": ENGINE,
     "carrel.work.notice_store.next_run_end_due": ENGINE,
     "carrel.work.heartbeat_store.heartbeats_due": ENGINE,

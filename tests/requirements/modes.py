@@ -45,6 +45,23 @@ BUILT = {
     "S3.ui.sessionid": "Every chat frame and session event carries sessionId.",
     "S3.x.plan.steps": "Approving a plan runs its tasks; one without tasks cannot be approved.",
     "S3.x.addtasks.atomic": "Adding several tasks is all or nothing.",
+    "S3.plan.scope": "Plan mode is stored per session: enabled, active plan, time of change.",
+    "S3.plan.isolated": "Enabling it in one session changes no other.",
+    "S3.plan.one": "A session has at most one active plan; a new final plan replaces it.",
+    "S3.plan.finalize": "Plans are changed only from their own session; a foreign plan id is not_found.",
+    "S3.plan.context": "Plan rules change instructions and tools of that session only.",
+    "S3.plan.tools": "In plan mode write tools are neither offered nor accepted, but for those of planning.",
+    "S3.plan.api.get": "GET /api/plans returns the session's state and plans; sessionId is required.",
+    "S3.plan.api.enable": "POST /api/plans/enable enables it for that session and may be repeated.",
+    "S3.plan.api.disable": "POST /api/plans/disable disables it likewise.",
+    "S3.plan.cmd.on": "/plan on enables it for the active session only.",
+    "S3.plan.cmd.off": "/plan off disables it and cancels a plan still being drafted.",
+    "S3.plan.cmd.status": "/plan status reports the state of the active session.",
+    "S3.plan.restart": "Plan mode survives a restart.",
+    "S3.edge.switch": "/plan on racing a session switch acts wholly on one session.",
+    "S3.inv.1": "Plan mode in one session never changes another.",
+    "S3.metric.plan.enabled": "plan.mode.enabled.count counts enablings.",
+    "S3.metric.plan.active": "plan.mode.active.sessions is the number of sessions in plan mode.",
 }
 
 PARTIAL: dict[str, str] = {}
@@ -52,21 +69,6 @@ PARTIAL: dict[str, str] = {}
 DEFERRED = {
     "commands act on the chat's own session, but there is no auto mode to act on yet": {
         "S3.id.command.context": "A command carries the chat, the conversationKey and the auto context.",
-    },
-    "plan mode is not built yet": {
-        "S3.plan.scope": "Plan mode is stored per session: enabled, active plan, time of change.",
-        "S3.plan.isolated": "Enabling it in one session changes no other.",
-        "S3.plan.one": "A session has at most one active plan; a new final plan replaces it.",
-        "S3.plan.finalize": "Plans are changed only from their own session; a foreign plan id is not_found.",
-        "S3.plan.context": "Plan rules change instructions and tools of that session only.",
-        "S3.plan.tools": "In plan mode write tools are neither offered nor accepted, but for those of planning.",
-        "S3.plan.api.get": "GET /api/plans returns the session's state and plans; sessionId is required.",
-        "S3.plan.api.enable": "POST /api/plans/enable enables it for that session and may be repeated.",
-        "S3.plan.api.disable": "POST /api/plans/disable disables it likewise.",
-        "S3.plan.cmd.on": "/plan on enables it for the active session only.",
-        "S3.plan.cmd.off": "/plan off disables it and cancels a plan still being drafted.",
-        "S3.plan.cmd.status": "/plan status reports the state of the active session.",
-        "S3.plan.restart": "Plan mode survives a restart.",
     },
     "auto mode is not built yet": {
         "S3.auto.kinds": "There are two kinds of auto run: GOAL_RUN with a goal, TASK_RUN without.",
@@ -85,15 +87,13 @@ DEFERRED = {
         "S3.auto.tick.address": "A tick is delivered into the lane of its conversationKey.",
         "S3.auto.norestart": "Auto runs active when the server stopped are interrupted unless set to resume.",
         "S3.auto.commands.kept": "Existing commands stay available under their names.",
-        "S3.edge.switch": "/plan on racing a session switch acts wholly on one session.",
         "S3.edge.autooff": "After /auto off returned no tick of that run starts.",
         "S3.x.auto.own": "There is no global auto switch and no global delivery target.",
         "S3.x.tick.parallel": "A long tick of one session delays no other session's tick.",
         "S3.x.timeout.real": "A tick's time limit stops the turn and counts from its start.",
         "S3.x.attempt.loop": "The third identical observation in a row is blocked and shown.",
     },
-    "plan mode and auto mode are not built yet": {
-        "S3.inv.1": "Plan mode in one session never changes another.",
+    "auto mode is not built yet, nor what it says": {
         "S3.inv.2": "What an auto run of one session says never reaches another.",
     },
     "the dashboard's sessions and their chat frames are not built yet": {
@@ -102,9 +102,7 @@ DEFERRED = {
         "S3.ui.switch": "Switching sessions shows the selected session's plan state, also when fast.",
         "S3.ui.label": "The plan panel names its session.",
     },
-    "the figures and log fields of plan and auto mode wait for these": {
-        "S3.metric.plan.enabled": "plan.mode.enabled.count counts enablings.",
-        "S3.metric.plan.active": "plan.mode.active.sessions is the number of sessions in plan mode.",
+    "the figures and log fields of auto mode wait for it": {
         "S3.metric.auto.started": "auto.run.started.count counts starts by kind and channel.",
         "S3.metric.auto.completed": "auto.run.completed.count counts ends by kind and status.",
         "S3.metric.mismatch": "Deliveries refused because the session did not match are counted.",

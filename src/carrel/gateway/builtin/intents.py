@@ -50,16 +50,19 @@ class IntentMatch(Struct, frozen=True):
 
 
 class Intent(Struct, frozen=True):
-    """One phrase that requests a tool: `pattern` must match the whole first line."""
+    """One phrase that requests a tool: `pattern` must match the whole first line; if `whole`, that of the message."""
 
     tool: str
     pattern: re.Pattern[str]
     example: str
     arguments: Callable[[IntentMatch], dict[str, Any]]
+    whole: bool = False
 
 
-def _intent(tool: str, pattern: str, example: str, arguments: Callable[[IntentMatch], dict[str, Any]]) -> Intent:
-    return Intent(tool, re.compile(pattern + r"\s*[.!?]?", re.IGNORECASE), example, arguments)
+def _intent(
+    tool: str, pattern: str, example: str, arguments: Callable[[IntentMatch], dict[str, Any]], *, whole: bool = False
+) -> Intent:  # fmt: skip
+    return Intent(tool, re.compile(pattern + r"\s*[.!?]?", re.IGNORECASE), example, arguments, whole)
 
 
 def _nothing(_: IntentMatch) -> dict[str, Any]:
@@ -99,7 +102,14 @@ def _names(text: str) -> list[str]:
 
 
 def _plan(found: IntentMatch) -> dict[str, Any]:
-    steps = found.below.splitlines() or found["rest"].split(";")
+    return _planned(found.below.splitlines() or found["rest"].split(";"))
+
+
+def _listed_plan(found: IntentMatch) -> dict[str, Any]:
+    return _planned([found["rest"], *found.below.splitlines()])
+
+
+def _planned(steps: list[str]) -> dict[str, Any]:
     titles = [title for title in (re.sub(r"^\s*(?:[-*]|\d+[.)])\s*", "", step).strip() for step in steps) if title]
     markdown = "\n".join(f"{number}. {title}" for number, title in enumerate(titles, 1))
     return {"markdown": markdown, "tasks": [{"title": title} for title in titles]}
@@ -196,6 +206,8 @@ INTENTS: tuple[Intent, ...] = (
         lambda found: {"task": found["rest"]},
     ),
     _intent("plan_set_content", r"plan:\s*(?P<rest>.*?)", "plan: draft; review; send", _plan),
+    # A message that is a list; elsewhere than in plan mode this tool is not there.
+    _intent("plan_set_content", r"(?:[-*]|\d+[.)]) (?P<rest>.+?)", "1. draft (and so on)", _listed_plan, whole=True),
 )
 
 
@@ -226,7 +238,8 @@ def _phrased(span: str, view: View) -> list[ToolRequest]:
     if len(line) > REQUEST_CHARS_MAX:
         return []
     for intent in INTENTS:
-        match = intent.pattern.fullmatch(line) if intent.tool in view.tools else None
+        is_possible = intent.tool in view.tools and (span == view.message or not intent.whole)
+        match = intent.pattern.fullmatch(line) if is_possible else None
         if match is not None:
             return [ToolRequest(intent.tool, intent.arguments(IntentMatch(match, below.strip(), view)))]
     return []

@@ -1,6 +1,7 @@
-"""Results of the tools for tasks in plain words; what is not as expected is left to the general description."""
+"""Results of the tools for tasks and plans in plain words; what is unexpected is left to the general description."""
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 from carrel.gateway.builtin.view import Result
@@ -10,8 +11,8 @@ _QUOTE_CHARS_MAX = 160
 
 
 def told_of(result: Result) -> str | None:
-    """Return a result of a tool for tasks as a sentence or two; None for every other result."""
-    words = {"task_status": _moved, "task_update": _moved, "task_history": _so_far}.get(result.tool)
+    """Return a result of a tool for tasks or plans as a sentence or two; None for every other result."""
+    words = _WORDS.get(result.tool)
     if words is None:
         return None
     try:
@@ -40,9 +41,24 @@ def _so_far(value: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def _planned(value: dict[str, Any]) -> str:
+    plan = value["plan"]
+    ready = f"The plan {plan['id']} is {plan['status']}, with {_counted(plan['tasks'], 'task')}:"
+    steps = [f"{number}. {clip(task['title'], _QUOTE_CHARS_MAX)}" for number, task in enumerate(plan["tasks"], 1)]
+    return "\n".join([ready, *steps, "Approve it with /plan approve, or say what to plan instead."])
+
+
 def _counted(rows: list[Any], word: str) -> str:
     return f"{len(rows)} {word}{'' if len(rows) == 1 else 's'}"
 
 
 def _spelled(status: str) -> str:
     return {"in_progress": "in progress", "review": "in review", "inbox": "in the inbox"}.get(status, status)
+
+
+_WORDS: dict[str, Callable[[dict[str, Any]], str]] = {
+    "task_status": _moved,
+    "task_update": _moved,
+    "task_history": _so_far,
+    "plan_set_content": _planned,
+}
