@@ -1,3 +1,1 @@
 """Plan mode: a session in which agents may look and plan, but change nothing until a person approves the plan."""
-
-__all__ = []
