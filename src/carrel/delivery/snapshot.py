@@ -101,7 +101,9 @@ def _read(tx: Tx, claim: Claim, services: ToolServices, connections: Mapping[str
     else:
         own = entries_of_run(tx, access, run.id)
         told = told_before(run, own)
-    earlier, unread = talk_around_run(tx, access, session.id, run.id, limit=HISTORY_ROWS_MAX)
+    earlier, unread = talk_around_run(
+        tx, access, session.id, run.id, auto_run_id=run.auto_run_id, limit=HISTORY_ROWS_MAX
+    )
     caller = run_caller(tx, services, as_agent, agent, lane, run, session)
     attached = tuple(name for entry in own for name in entry.attachment_ids)
     slug = account_of(tx, access).slug
@@ -133,8 +135,7 @@ def _tell(tx: Tx, run: Run, as_agent: Access, chars_max: int) -> Told | None:
     if briefing is None:
         return None
     actor = actor_of(tx, as_agent)
-    may_finish = actor.is_orchestrator or (actor.flags is not None and actor.flags.can_mark_done)
-    return tell(briefing, run, chars_max, may_finish=may_finish)
+    return tell(briefing, run, chars_max, may_finish=actor.may_finish(briefing.task.id))
 
 
 def _session(tx: Tx, access: Access, run: Run, lane: Lane, agent: Agent) -> Session:

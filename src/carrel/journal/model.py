@@ -53,6 +53,8 @@ class Entry(Struct, frozen=True):
     space_id: str | None = None
     author_kind: AuthorKind = "user"
     task_view: TaskView | None = None
+    # The auto run that it was said in.
+    auto_run_id: str | None = None
 
     def wire(self) -> dict[str, Any]:
         """Return the entry as lists, histories and events show it."""
@@ -101,6 +103,7 @@ class NewEntry(Struct, frozen=True, kw_only=True):
     author_kind: AuthorKind | None = None
     # Which view of its task shows it, if any.
     task_view: TaskView | None = None
+    auto_run_id: str | None = None
 
     @property
     def task(self) -> str | None:

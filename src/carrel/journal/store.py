@@ -92,13 +92,21 @@ def entries_of_session(
     return _ENTRIES.rows(reversed(rows))
 
 
-def talk_around_run(tx: Tx, access: Access, session_id: str, run_id: str, *, limit: int) -> tuple[list[Entry], int]:
-    """Return the newest `limit` messages of a generation without the run's own, oldest first, and how many more."""
+def talk_around_run(
+    tx: Tx, access: Access, session_id: str, run_id: str, *, auto_run_id: str | None, limit: int
+) -> tuple[list[Entry], int]:  # fmt: skip
+    """Return the newest `limit` messages of a generation without the run's own, oldest first, and how many more.
+
+    With an auto run, those of other auto runs are left out.
+    """
     where = (
         f"WHERE account_id = :account AND session_id = :session_id AND {_SPOKEN} "
         "AND (run_id IS NULL OR run_id <> :run_id)"
     )
     values: dict[str, object] = {"session_id": session_id, "run_id": run_id}
+    if auto_run_id is not None:
+        where += " AND (auto_run_id IS NULL OR auto_run_id = :auto_run_id)"
+        values["auto_run_id"] = auto_run_id
     rows = tx.all(f"{_SELECT_ENTRY} {where} ORDER BY seq DESC LIMIT :limit", access, limit=limit, **values)
     counted = tx.one(f"SELECT count(*) FROM entries {where}", access, **values) if len(rows) == limit else None
     return _ENTRIES.rows(reversed(rows)), (counted[0] - limit if counted else 0)

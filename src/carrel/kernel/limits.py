@@ -213,6 +213,19 @@ SCHEDULES_AT_A_TIME = 100
 SCHEDULE_LOOK_SECONDS = 60
 SCHEDULE_BROKEN_SECONDS = 60
 
+# Auto runs. A server renews the leases of its auto runs; what none has renewed for that long was left by a server that
+# is gone. It is shorter than what is left of the lease of a tick then, so that no other server takes the tick up again.
+AUTO_LEASE_SECONDS = 20
+AUTO_RUNS_AT_A_TIME = 100
+AUTO_LOOK_SECONDS = 60
+AUTO_BROKEN_SECONDS = 60
+AUTO_INTERVAL_SECONDS_MAX = 7 * 86_400
+AUTO_RUNS_PER_SESSION_MAX = 20
+AUTO_RUNS_PER_ACCOUNT_MAX = 1_000
+# The third time that an auto run says or does the same in a row, it is stopped.
+AUTO_SAME_MAX = 3
+AUTO_TITLE_CHARS_MAX = 200
+
 # Tasks
 TASK_TITLE_CHARS_MAX = 2_000
 TASK_DESCRIPTION_CHARS_MAX = 100_000

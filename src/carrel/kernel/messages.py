@@ -80,6 +80,8 @@ class Envelope(Struct, frozen=True, kw_only=True):
     message: Message
     channel: str = "api"
     task_id: str | None = None
+    # The auto run whose tick it is.
+    auto_run_id: str | None = None
     # 0 means the limit of the settings; `unlimited` means none.
     timeout_seconds: int = 0
     unlimited: bool = False

@@ -273,6 +273,14 @@ class MemorySettings(Section, frozen=True, kw_only=True):
     extraction: Literal["off", "rules", "model"] = "rules"
 
 
+class AutoSettings(Section, frozen=True, kw_only=True):
+    """Auto runs: seconds from tick to tick, whether they go on after a restart, and how many ticks one has at most."""
+
+    tick_seconds: Seconds = 60
+    resume_on_restart: bool = False
+    max_ticks: Count = 200
+
+
 class AgentHttpSettings(Section, frozen=True, kw_only=True):
     """Whether a program on this machine may call tools with only a session key."""
 
@@ -341,6 +349,7 @@ class Settings(Section, frozen=True, kw_only=True):
     tools: ToolsSettings = ToolsSettings()
     agents: AgentsSettings = AgentsSettings()
     memory: MemorySettings = MemorySettings()
+    auto: AutoSettings = AutoSettings()
     agent_http: AgentHttpSettings = AgentHttpSettings()
     channels: ChannelsSettings = ChannelsSettings()
     events: EventsSettings = EventsSettings()

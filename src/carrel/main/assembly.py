@@ -5,6 +5,7 @@ The server, the harnesses of the tests and the benchmarks all use it. A new room
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
+from functools import partial
 from typing import Any
 
 from starlette.routing import BaseRoute
@@ -14,7 +15,7 @@ from carrel.delivery import Connection, Extractions, Live, Recollection, Turns
 from carrel.exchanges import Exchanges
 from carrel.kernel import Chance, Clock, SystemClock
 from carrel.kernel.settings import SettingRow, Settings
-from carrel.modes import Schedules
+from carrel.modes import AutoTicks, Schedules
 from carrel.outbox import prune_posts
 from carrel.records import prune_uploads
 from carrel.runs import Dispatcher, Pruner, Rules, Watch
@@ -44,6 +45,7 @@ OBSERVERS: tuple[Callable[[Database], None], ...] = (
     work.observe_runs,
     goals.observe_work,
     modes.observe_runs,
+    modes.observe_sessions,
     monitoring.observe_runs,
     memory.observe_sessions,
 )
@@ -108,6 +110,7 @@ class Assembly:
         self.wrong_tokens = WrongTokens(SystemClock())
         self._wire = wire
         self._connections = connections
+        self._worker = worker
         self._recorder = Recorder(db, SystemClock())
         self._mcp = McpEndpoint(house, self.wrong_tokens)
         self._telegram = Telegram(db, wire, settings.channels.telegram, house.rules)
@@ -147,9 +150,12 @@ class Assembly:
         always: list[Duty] = [self._recorder.record, house.watch.serve, self._mcp.serve]
         if not house.works:
             return always
+        prune_auto_runs = partial(modes.prune_auto_runs, retention_days=settings.runs.retention_days)
         working = [
+            # Before the dispatcher: what a server left behind is interrupted before its ticks are taken up again.
+            AutoTicks(db, house.rules, settings.auto, self._worker).serve,
             self.dispatcher.serve,
-            Pruner(db, settings, PRUNED).serve,
+            Pruner(db, settings, (*PRUNED, prune_auto_runs)).serve,
             Exchanges(db, settings, house.rules, self._telegram.channels).serve,
             self._telegram.serve,
             Cleanup(db, settings).serve,

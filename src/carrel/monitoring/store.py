@@ -19,6 +19,7 @@ class RunFilter(Struct, frozen=True, kw_only=True):
     key: str | None = None
     agent_id: str | None = None
     task_id: str | None = None
+    auto_run_id: str | None = None
     actor_id: str | None = None
     state: str | None = None
     provenance_kind: str | None = None

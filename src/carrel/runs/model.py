@@ -69,6 +69,7 @@ class Claim(Struct, frozen=True):
     generation: int | None
     started_at: int | None
     task_id: str | None
+    auto_run_id: str | None
 
     @property
     def session_key(self) -> SessionKey:

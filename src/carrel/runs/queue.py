@@ -130,6 +130,7 @@ def _new_run(
         provenance_kind=message.provenance.kind,
         channel=envelope.channel,
         task_id=envelope.task_id or envelope.key.task_id,
+        auto_run_id=envelope.auto_run_id,
         parent_run_id=envelope.parent_run_id,
         retried_from=envelope.retried_from,
         label=envelope.label,

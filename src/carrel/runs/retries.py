@@ -22,6 +22,9 @@ def retry(tx: Tx, access: Access, run: Run, rules: Rules) -> Run:
     """Deliver a failed run's message again, as a new run of the same lane."""
     if run.state != "failed":
         raise Refusal(Code.CONFLICT, f"Only a failed run can be retried; this one is {run.state}.")
+    if run.auto_run_id is not None:
+        # Its auto run goes by itself; a tick beside it would be one too many.
+        raise Refusal(Code.CONFLICT, f"This run was a tick of {run.auto_run_id}; start an auto run again instead.")
     lock_lane(tx, access, run.key)
     attachments = tuple(
         NewAttachment(name=file.name, mime_type=file.mime_type, content=file.content)

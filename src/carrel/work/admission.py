@@ -26,6 +26,8 @@ def hear(tx: Tx, run: Run) -> Cancelled | Failed | None:
         return Failed(code="account_mismatch", message=message, reason="account_mismatch")
     if task.status == "archived":
         return Cancelled(reason="task_archived")
+    if task.status == "done" and run.auto_run_id is not None:
+        return Cancelled(reason="task_done")
     notices = notice_store.notices_of(tx, access, [run.id]).get(run.id, [])
     if not _may_hear(tx, access, task, run, notices):
         return Cancelled(reason="policy")

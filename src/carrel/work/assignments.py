@@ -20,9 +20,9 @@ Parties = list[tuple[PartyKind, str]]
 
 def assign_task(
     tx: Tx, access: Access, task_id: str, rules: Rules, *, agent_ids: tuple[str, ...] = (),
-    user_ids: tuple[str, ...] = (), remove: bool = False,
+    user_ids: tuple[str, ...] = (), remove: bool = False, quiet: bool = False,
 ) -> Task:  # fmt: skip
-    """Assign agents and people to a task, or with `remove` take them off it."""
+    """Assign agents and people to a task, or with `remove` take them off it; with `quiet` nobody is notified of it."""
     task, actor = readable_task(tx, access, task_id, hold=True)
     actor.require("assign")
     refuse_chat(task)
@@ -32,7 +32,7 @@ def assign_task(
     parties = named_parties(directory, agent_ids, user_ids)
     if remove:
         return take_off(tx, access, actor, task, parties, directory, rules)
-    return assign(tx, access, actor, task, parties, directory, rules)
+    return assign(tx, access, actor, task, parties, directory, rules, quiet=quiet)
 
 
 def named_parties(directory: Directory, agent_ids: Iterable[str], user_ids: Iterable[str]) -> Parties:
@@ -49,7 +49,7 @@ def leaves_inbox_as(actor: Actor) -> Status:
 
 def assign(
     tx: Tx, access: Access, actor: Actor, task: Task, parties: Parties, directory: Directory, rules: Rules, *,
-    first: Status | None = None,
+    first: Status | None = None, quiet: bool = False,
 ) -> Task:  # fmt: skip
     """Assign parties to a locked task; who is assigned already is not notified again.
 
@@ -72,6 +72,8 @@ def assign(
     if changed.status == "inbox":
         after = first or leaves_inbox_as(actor)
         changed = enter_status(tx, access, actor, changed, after, rules, quiet=True).task
+    if quiet:
+        return changed
     recipients = sorted(Recipient(kind, party, "assignment") for kind, party in new if (kind, party) != actor.party)
     text = f"{actor.name} assigned you to this task: {changed.title}"
     tell(tx, access, News(task=changed, actor=actor, text=text), recipients, rules)

@@ -58,8 +58,10 @@ def task_briefing(tx: Tx, run: Run) -> TaskBriefing | None:
     directory, source = Directory(tx, access), run.source()
     notices = notice_store.notices_of(tx, access, [run.id]).get(run.id, [])
     newest = notices[-1] if notices else None
-    person = directory.name_of("user", run.actor_id) or "a person"
-    authors = {notice.author_kind for notice in notices} or {"user"}
+    author, author_kind = directory.name_of("user", run.actor_id) or "a person", "user"
+    if run.auto_run_id is not None:
+        author, author_kind = "Carrel", "system"
+    authors = {notice.author_kind for notice in notices} or {author_kind}
     for_orchestrator = task.is_chat and directory.orchestrator == run.agent_id
     return TaskBriefing(
         task=task,
@@ -67,8 +69,8 @@ def task_briefing(tx: Tx, run: Run) -> TaskBriefing | None:
         notice=None if newest is None else newest.type,
         notification_id=source.notification_id or None,
         message_id=(None if newest is None else newest.entry_id) or run.message_id,
-        author=person if newest is None else newest.author_name,
-        author_kind="user" if newest is None else newest.author_kind,
+        author=author if newest is None else newest.author_name,
+        author_kind=author_kind if newest is None else newest.author_kind,
         by_people=authors == {"user"},
         by_a_person="user" in authors,
         earlier=_earlier(tx, access, task, notices, directory),

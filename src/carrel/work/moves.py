@@ -63,7 +63,7 @@ def move_held(
         return Moved(task=task, changed=False)
     refuse_chat(task)
     if after != "archived":
-        actor.require_status(task.status, after)
+        actor.require_status(task, after)
     way = path(task.status, after) if walk or actor.kind == "agent" else _one_hop(task.status, after)
     check_texts("-", "", reason, ())
     _require_needs(tx, access, task, way, reason, has_assignee=has_assignee)

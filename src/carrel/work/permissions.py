@@ -61,6 +61,8 @@ class Actor(Struct, frozen=True, kw_only=True):
     is_orchestrator: bool = False
     # The task that the actor's own run is bound to.
     task_id: str | None = None
+    # Whether that run is a tick of an auto run, which may finish its task: a person has consented to that by starting it.
+    is_tick: bool = False
     spaces: tuple[str, ...] = ("*",)
 
     @property
@@ -89,16 +91,22 @@ class Actor(Struct, frozen=True, kw_only=True):
             message = "Only people may do this."
         raise Refusal(Code.FORBIDDEN, message)
 
-    def require_status(self, before: str, after: str) -> None:
+    def may_finish(self, task_id: str) -> bool:
+        """Return whether the actor may mark a task as done."""
+        if self.flags is None or self.flags.can_mark_done or self.is_orchestrator:
+            return True
+        return self.is_tick and self.task_id == task_id
+
+    def require_status(self, task: Task, after: str) -> None:
         """Refuse a status that the actor may not set: an agent sets `done` only from review, with permission."""
+        before = task.status
         if self.kind != "agent":
             return
         self.require("change")
         if after not in AGENT_STATUSES:
             raise Refusal(Code.FORBIDDEN, f"An agent may set {', '.join(AGENT_STATUSES)}; ask a person to set {after}.")
         if after == "done" and before != "done":
-            assert self.flags is not None, "an agent has flags"
-            if not (self.flags.can_mark_done or self.is_orchestrator):
+            if not self.may_finish(task.id):
                 raise Refusal(
                     Code.FORBIDDEN, "This agent may not mark tasks as done: move the task to review and say so."
                 )
@@ -139,6 +147,7 @@ def actor_of(tx: Tx, access: Access) -> Actor:
 def agent_actor(tx: Tx, access: Access, agent: Agent) -> Actor:
     """Return an agent as an actor."""
     settings = account_settings(account_of(tx, access))
+    task_id, is_tick = (None, False) if access.run_id is None else store.task_of_run(tx, access, access.run_id)
     return Actor(
         kind="agent",
         id=agent.id,
@@ -147,7 +156,8 @@ def agent_actor(tx: Tx, access: Access, agent: Agent) -> Actor:
         run_id=access.run_id,
         flags=resolve_flags(agent, settings["agentDefaults"].get("behaviorFlags") or {}),
         is_orchestrator=settings["orchestratorAgentId"] == agent.id,
-        task_id=None if access.run_id is None else store.task_of_run(tx, access, access.run_id),
+        task_id=task_id,
+        is_tick=is_tick,
         spaces=_narrower(agent.profile.space_ids, access.space_ids),
     )
 

@@ -259,7 +259,7 @@ def replace_dependencies(tx: Tx, access: Access, task_id: str, others: Iterable[
     )
 
 
-def task_of_run(tx: Tx, access: Access, run_id: str) -> str | None:
-    """Return the id of the task that a run belongs to."""
-    row = tx.one("SELECT task_id FROM runs WHERE account_id = :account AND id = :id", access, id=run_id)
-    return row[0] if row else None
+def task_of_run(tx: Tx, access: Access, run_id: str) -> tuple[str | None, bool]:
+    """Return the id of the task that a run belongs to, and whether the run is a tick of an auto run."""
+    row = tx.one("SELECT task_id, auto_run_id FROM runs WHERE account_id = :account AND id = :id", access, id=run_id)
+    return (row[0], row[1] is not None) if row else (None, False)

@@ -184,7 +184,7 @@ def _change_status(tx: Tx, access: Access, actor: Actor, task: Task, change: Tas
     if change.status == "blocked" and not (reason or "").strip():
         reason = REASON_NOT_GIVEN
     if change.status in ("doing", "in_progress", "done") and change.status != task.status:
-        actor.require_status(task.status, "done" if change.status == "done" else "in_progress")
+        actor.require_status(task, "done" if change.status == "done" else "in_progress")
         if not store.assignees_of(tx, access, [task.id]):
             # Whoever takes up a task that is nobody's makes it theirs.
             task = assign(tx, access, actor, task, [actor.party], Directory(tx, access), rules)

@@ -1,0 +1,195 @@
+"""The duty that ticks auto runs: it delivers a tick into the lane of each session when it is due, and follows it.
+
+A server ticks the auto runs that it has taken, and renews their leases while it lives. Where a lease has run out, that
+server is gone: whoever finds it marks the auto run as interrupted, or takes it over where the settings say so.
+"""
+
+import asyncio
+from logging import getLogger
+
+from msgspec import UNSET, structs
+
+from carrel.journal import entries_of_run
+from carrel.kernel import INTERNAL_CHANNEL, MS_PER_SECOND, Envelope, Message, Provenance, Refusal, clip, one_line
+from carrel.kernel.limits import (
+    AUTO_BROKEN_SECONDS,
+    AUTO_LEASE_SECONDS,
+    AUTO_LOOK_SECONDS,
+    AUTO_RUNS_AT_A_TIME,
+    AUTO_TITLE_CHARS_MAX,
+)
+from carrel.kernel.settings import AutoSettings
+from carrel.modes.auto import store
+from carrel.modes.auto.model import AUTO, AutoRun, next_tick_at, observe
+from carrel.modes.auto.registry import cancel_tick, end, hold, publish
+from carrel.modes.auto.targets import task_to_do
+from carrel.outbox import keep_reply_address
+from carrel.runs import Rules, Run, deliver, run_by_id
+from carrel.sessions import lane_of
+from carrel.storage import Database, StepDuty, Tx, repeat
+from carrel.work import Task
+
+_log = getLogger("carrel.modes")
+_ALL = 1 << 31
+_LEASE_MS = AUTO_LEASE_SECONDS * MS_PER_SECOND
+_TICK = """[AUTO] Go on with task {id}: {title}
+Take the next step now, and say in a few lines what you did. When nothing is left to do, move the task to review and \
+then to done. When you cannot go on without a person, ask them."""
+
+
+class AutoTicks(StepDuty[AutoRun]):
+    """Ticks the auto runs of one server."""
+
+    name = "auto_ticks"
+    bell = AUTO
+    items_max = AUTO_RUNS_AT_A_TIME
+    wait_seconds_max = AUTO_LOOK_SECONDS
+
+    def __init__(self, db: Database, rules: Rules, settings: AutoSettings, worker: str) -> None:
+        super().__init__(db)
+        self._rules = rules
+        self._settings = settings
+        self._worker = worker
+
+    async def serve(self) -> None:
+        """Tick until cancelled."""
+        if self.db.engine == "sqlite":
+            # One server owns the file, so every auto run in it was left by a server that is gone. They are interrupted
+            # before the dispatcher, which starts behind this duty, takes up their ticks again.
+            await self.db.write(self._take_over_all)
+        async with asyncio.TaskGroup() as group:
+            group.create_task(repeat(self.db, "auto_leases", AUTO_LEASE_SECONDS / 3, self._renew))
+            await super().serve()
+
+    def next_due(self, tx: Tx) -> int | None:
+        """Return when an auto run is next due here, or when the first lease runs out."""
+        return store.next_auto_due(tx, self._worker)
+
+    def take(self, tx: Tx, limit: int) -> list[AutoRun]:
+        """Return auto runs that are due here, or whose server is gone."""
+        found = {(seen.account_id, seen.id): seen for seen in store.auto_runs_to_move(tx, self._worker, limit)}
+        return list(found.values())
+
+    def advance(self, tx: Tx, item: AutoRun) -> None:
+        """Follow the tick of one auto run, and deliver its next one if that is due."""
+        auto = hold(tx, item)
+        if auto is None:
+            return
+        if auto.lease_until <= tx.now:
+            auto = self._take_over(tx, auto)
+        elif auto.worker is None:
+            auto = self._taken(tx, auto)
+        if auto is None or auto.worker != self._worker or auto.due_at is None or auto.due_at > tx.now:
+            return
+        if auto.tick_run_id is not None:
+            # It is due while it has a tick only when that has ended; one that does not exist went with its lane.
+            noted = self._after_tick(tx, auto, run_by_id(tx, auto.access, auto.tick_run_id))
+            if noted is None:
+                return
+            auto = noted
+        self._go_on(tx, auto)
+
+    def postpone(self, tx: Tx, item: AutoRun) -> None:
+        """Look at this auto run again later."""
+        store.put_off(tx, item.access, item.id, tx.now + AUTO_BROKEN_SECONDS * MS_PER_SECOND)
+
+    def _renew(self, tx: Tx) -> int:
+        store.renew_leases(tx, self._worker, tx.now + _LEASE_MS)
+        return 0
+
+    def _take_over_all(self, tx: Tx) -> None:
+        store.expire_leases(tx)
+        for seen in store.auto_runs_to_move(tx, self._worker, _ALL):
+            auto = hold(tx, seen)
+            if auto is not None:
+                self._take_over(tx, auto)
+
+    def _taken(self, tx: Tx, auto: AutoRun) -> AutoRun:
+        """Take an auto run that no server ticks."""
+        taken = structs.replace(auto, worker=self._worker, lease_until=tx.now + _LEASE_MS)
+        store.keep_auto_run(tx, auto.access, taken)
+        return taken
+
+    def _take_over(self, tx: Tx, auto: AutoRun) -> AutoRun | None:
+        """Go on with a locked auto run whose server is gone, or end it; None when it has ended."""
+        if self._settings.resume_on_restart and auto.status == "active":
+            return self._taken(tx, auto)
+        cancel_tick(tx, auto)
+        if auto.status == "stopping":
+            end(tx, auto, "stopped", None)
+        else:
+            end(tx, auto, "interrupted", "server_restarted")
+        return None
+
+    def _after_tick(self, tx: Tx, auto: AutoRun, tick: Run | None) -> AutoRun | None:
+        """Note how a tick has ended, and when the next one is due; None when that ends the auto run."""
+        if auto.status == "stopping":
+            end(tx, auto, "stopped", None)
+            return None
+        started_at = tx.now if tick is None else tick.started_at or tick.created_at
+        due_at = next_tick_at(auto, tx.now, started_at, self._settings.tick_seconds)
+        auto = structs.replace(auto, tick_run_id=None, due_at=due_at)
+        if tick is not None and tick.state == "failed":
+            end(tx, auto, "failed", "tick_failed", tick.error_message or tick.reason or "")
+            return None
+        if tick is not None and tick.state == "completed":
+            auto, repeated = observe(auto, entries_of_run(tx, auto.access, tick.id), tick.reply or "")
+            if repeated:
+                end(tx, auto, "stopped", "repeated")
+                return None
+        return auto
+
+    def _go_on(self, tx: Tx, auto: AutoRun) -> None:
+        """Deliver the next tick of a locked auto run without one, or end it when nothing is left to do."""
+        assert auto.due_at is not None, "an auto run without a tick is due some time"
+        task = task_to_do(tx, auto)
+        if not isinstance(task, Task):
+            end(tx, auto, "completed" if task in ("task_done", "goal_done") else "stopped", task)
+            return
+        auto = structs.replace(auto, task_id=task.id)
+        if auto.tick_count >= self._settings.max_ticks:
+            end(tx, auto, "stopped", "max_ticks")
+        elif auto.due_at > tx.now:
+            store.keep_auto_run(tx, auto.access, auto)
+        elif task.status == "blocked":
+            # It waits for a person, and is looked at again after an interval.
+            self._put_off(tx, auto)
+        else:
+            self._tick(tx, auto, task)
+
+    def _tick(self, tx: Tx, auto: AutoRun, task: Task) -> None:
+        try:
+            run = _deliver(tx, auto, task, self._rules)
+        except Refusal as refusal:
+            # A lane that accepts no message now is asked again after an interval.
+            _log.warning("auto_tick_refused", extra=auto.log_fields() | {"error": refusal.message})
+            self._put_off(tx, auto)
+            return
+        ticked = structs.replace(
+            auto, tick_count=auto.tick_count + 1, tick_run_id=run.id, last_tick_at=tx.now, due_at=None
+        )
+        store.keep_auto_run(tx, auto.access, ticked)
+        publish(tx, "auto.ticked", ticked, run.id)
+
+    def _put_off(self, tx: Tx, auto: AutoRun) -> None:
+        later = next_tick_at(auto, tx.now, tx.now, self._settings.tick_seconds)
+        store.keep_auto_run(tx, auto.access, structs.replace(auto, due_at=later))
+
+
+def _deliver(tx: Tx, auto: AutoRun, task: Task, rules: Rules) -> Run:
+    """Deliver a tick into the session's lane; the reply goes to the chat where the session was last used."""
+    lane = lane_of(tx, auto.access, auto.session_key)
+    chat = None if lane is None else lane.chat_address
+    provenance = Provenance(kind="auto", source_channel=chat[0] if chat else UNSET, actor=auto.id)
+    text = _TICK.format(id=task.id, title=clip(one_line(task.title), AUTO_TITLE_CHARS_MAX))
+    envelope = Envelope(
+        key=auto.session_key,
+        message=Message(text=text, provenance=provenance),
+        channel=INTERNAL_CHANNEL,
+        task_id=task.id,
+        auto_run_id=auto.id,
+    )
+    run = deliver(tx, auto.access, envelope, rules)
+    if chat:
+        keep_reply_address(tx, auto.access, run.id, *chat)
+    return run

@@ -1,0 +1,163 @@
+"""An auto run as a value: its kind, its states, what its ticks carry, and the guard against repetition. Pure."""
+
+from hashlib import sha256
+from typing import Final, Literal
+
+from msgspec import Struct, structs
+
+from carrel.journal import Entry
+from carrel.kernel import MS_PER_SECOND, Access, SessionKey
+from carrel.kernel.limits import AUTO_SAME_MAX
+
+# Rung when an auto run was started or stopped, or its tick has ended.
+AUTO = "auto"
+# What a tick carries, by the names under which it can be read on its run.
+AUTO_RUN_KIND: Final = "AUTO_RUN_KIND"
+AUTO_RUN_ID: Final = "AUTO_RUN_ID"
+AUTO_GOAL_ID: Final = "AUTO_GOAL_ID"
+AUTO_TASK_ID: Final = "AUTO_TASK_ID"
+SESSION_IDENTITY_CHANNEL: Final = "SESSION_IDENTITY_CHANNEL"
+SESSION_IDENTITY_CONVERSATION: Final = "SESSION_IDENTITY_CONVERSATION"
+
+RunKind = Literal["GOAL_RUN", "TASK_RUN"]
+AutoStatus = Literal["active", "stopping", "stopped", "completed", "failed", "interrupted"]
+AutoReason = Literal[
+    "requested", "session_stopped", "task_done", "goal_done", "task_archived", "goal_ended", "max_ticks", "repeated",
+    "tick_failed", "server_restarted",
+]  # fmt: skip
+# The state machine. A status without onward moves is an end.
+AUTO_MOVES: dict[str, tuple[AutoStatus, ...]] = {
+    "active": ("stopping", "stopped", "completed", "failed", "interrupted"),
+    "stopping": ("stopped",),
+    "stopped": (),
+    "completed": (),
+    "failed": (),
+    "interrupted": (),
+}
+LIVE: Final = tuple(status for status, onward in AUTO_MOVES.items() if onward)
+
+
+class RunAttributes(
+    Struct,
+    frozen=True,
+    kw_only=True,
+    rename={
+        "run_kind": AUTO_RUN_KIND,
+        "run_id": AUTO_RUN_ID,
+        "goal_id": AUTO_GOAL_ID,
+        "task_id": AUTO_TASK_ID,
+        "channel": SESSION_IDENTITY_CHANNEL,
+        "conversation": SESSION_IDENTITY_CONVERSATION,
+    },
+):
+    """The attributes of a run: its session's identity and, on a tick, the context of its auto run."""
+
+    run_kind: RunKind | None = None
+    run_id: str | None = None
+    goal_id: str | None = None
+    task_id: str | None = None
+    channel: str
+    conversation: str
+
+
+class AutoRun(Struct, frozen=True, kw_only=True):
+    """An auto run; its fields are the columns of its table."""
+
+    account_id: str
+    id: str
+    key: str
+    made_by: str
+    task_id: str
+    status: AutoStatus
+    lease_until: int
+    created_at: int
+    updated_at: int
+    goal_id: str | None = None
+    reason: AutoReason | None = None
+    # None is the interval of the settings.
+    interval_seconds: int | None = None
+    tick_count: int = 0
+    # The tick that waits or works; it has ended, and that is not noted yet, when the auto run is due.
+    tick_run_id: str | None = None
+    last_tick_at: int | None = None
+    # When to look at it next: its next tick, or at once when a tick has ended.
+    due_at: int | None = None
+    worker: str | None = None
+    answer: str | None = None
+    answer_times: int = 0
+    call: str | None = None
+    call_times: int = 0
+    ended_at: int | None = None
+
+    def __post_init__(self) -> None:
+        if not self.task_id:
+            raise ValueError("an auto run has a task")
+
+    @property
+    def run_kind(self) -> RunKind:
+        """The kind, which follows from its ids."""
+        return "TASK_RUN" if self.goal_id is None else "GOAL_RUN"
+
+    @property
+    def is_live(self) -> bool:
+        """Whether it has not ended."""
+        return self.status in LIVE
+
+    @property
+    def session_key(self) -> SessionKey:
+        """The session it belongs to."""
+        return SessionKey.stored(self.key)
+
+    @property
+    def access(self) -> Access:
+        """The system's access to its account, with the auto run as actor."""
+        return Access(account_id=self.account_id, account_slug="", kind="system", actor_id=self.id, name="Auto run")
+
+    def attributes(self, task_id: str | None) -> RunAttributes:
+        """Return the attributes of one of its ticks, which worked on that task."""
+        channel, rest = self.session_key.identity
+        return RunAttributes(
+            run_kind=self.run_kind,
+            run_id=self.id,
+            goal_id=self.goal_id,
+            task_id=task_id,
+            channel=channel,
+            conversation=rest,
+        )
+
+    def log_fields(self, run_id: str | None = None) -> dict[str, str | None]:
+        """Return what its log lines carry."""
+        named = {"session_identity": ":".join(self.session_key.identity), "session_key": self.key, "run_id": run_id}
+        return named | {
+            "auto_run_id": self.id, "run_kind": self.run_kind, "goal_id": self.goal_id, "task_id": self.task_id
+        }  # fmt: skip
+
+
+def next_tick_at(auto: AutoRun, now: int, started_at: int, interval_seconds: int) -> int:
+    """Return when the next tick is due: an interval after the last one started, but not before it has ended."""
+    return max(now, started_at + (auto.interval_seconds or interval_seconds) * MS_PER_SECOND)
+
+
+def observe(auto: AutoRun, entries: list[Entry], answer: str) -> tuple[AutoRun, bool]:
+    """Note what a tick has said and done; also whether that was the same as before too many times in a row."""
+    calls, repeated = {(_call(one), one.role): one for one in entries if one.role in ("toolCall", "toolResult")}, False
+    for (call, role), entry in calls.items():
+        result = calls.get((call, "toolResult"))
+        if role == "toolCall" and result is not None:
+            details = entry.details or {}
+            seen = _hash(details["name"], str(details.get("arguments")), result.content)
+            times = auto.call_times + 1 if seen == auto.call else 1
+            auto = structs.replace(auto, call=seen, call_times=times)
+            repeated = repeated or times >= AUTO_SAME_MAX
+    seen = _hash(answer)
+    times = auto.answer_times + 1 if seen == auto.answer else 1
+    return structs.replace(auto, answer=seen, answer_times=times), repeated or times >= AUTO_SAME_MAX
+
+
+def _call(entry: Entry) -> tuple[object, object]:
+    details = entry.details or {}
+    return details.get("step"), details.get("callId")
+
+
+def _hash(*observed: str) -> str:
+    return sha256("\n".join(observed).encode()).hexdigest()

@@ -1,0 +1,186 @@
+"""The registry of auto runs: how one is shown, stopped and ended, always together with its event.
+
+An auto run leaves the registry when it ends; its row is kept as long as its ticks.
+"""
+
+from logging import getLogger
+
+from msgspec import Struct, structs
+
+from carrel.journal import NewEntry, about_lane, append_entry, append_event, json_text
+from carrel.kernel import METRICS, MS_PER_DAY, Access, Provenance, iso
+from carrel.kernel.limits import AUTO_RUNS_PER_SESSION_MAX, PRUNE_ROWS_MAX
+from carrel.modes.auto import store
+from carrel.modes.auto.model import AUTO_MOVES, AutoReason, AutoRun, AutoStatus, RunKind
+from carrel.outbox import post_text
+from carrel.runs import LaneStopped, RunChanged, cancel, run_by_id
+from carrel.sessions import LaneDeleted, lane_of, lock_lane, open_generation
+from carrel.storage import Database, Tx
+
+_log = getLogger("carrel.modes")
+_ENDS = ("completed", "failed", "cancelled")
+_STOPPED: AutoReason = "session_stopped"
+# What a session is told when one of its auto runs ends by itself.
+_NOTICES: dict[str | None, str] = {
+    "task_done": "Auto run {id} has ended: task {task} is done.",
+    "goal_done": "Auto run {id} has ended: goal {goal} has no open task left.",
+    "task_archived": "Auto run {id} was stopped: task {task} is archived.",
+    "goal_ended": "Auto run {id} was stopped: there is no goal {goal} to work on any more.",
+    "max_ticks": "Auto run {id} was stopped: it has used all its ticks, and task {task} is not done.",
+    "repeated": "Auto run {id} was stopped: it said or did the same three times in a row on task {task}. Change the "
+    "task or tell the agent what to do, then start it again with /auto on.",
+    "tick_failed": "Auto run {id} on task {task} has failed: {error}",
+    "server_restarted": "The server was restarted, so auto run {id} on task {task} was interrupted. Start it again "
+    "with /auto on.",
+}
+
+
+class Identity(Struct, frozen=True, kw_only=True, rename="camel"):
+    """The identity of a session."""
+
+    channel_type: str
+    conversation_key: str
+
+
+class AutoShape(Struct, frozen=True, kw_only=True, rename="camel"):
+    """An auto run as the API and the feed show it."""
+
+    run_id: str
+    run_kind: RunKind
+    session_id: str
+    session_identity: Identity
+    session_key: str
+    goal_id: str | None
+    task_id: str
+    status: AutoStatus
+    reason: AutoReason | None
+    interval_seconds: int | None
+    tick_count: int
+    last_tick_at: str | None
+    next_tick_at: str | None
+    started_at: str | None
+    ended_at: str | None
+
+
+def auto_shape(auto: AutoRun) -> AutoShape:
+    """Return an auto run as it is shown."""
+    key = auto.session_key
+    channel, rest = key.identity
+    return AutoShape(
+        run_id=auto.id,
+        run_kind=auto.run_kind,
+        session_id=key.conversation,
+        session_identity=Identity(channel_type=channel, conversation_key=rest),
+        session_key=auto.key,
+        goal_id=auto.goal_id,
+        task_id=auto.task_id,
+        status=auto.status,
+        reason=auto.reason,
+        interval_seconds=auto.interval_seconds,
+        tick_count=auto.tick_count,
+        last_tick_at=iso(auto.last_tick_at),
+        next_tick_at=iso(auto.due_at) if auto.status == "active" else None,
+        started_at=iso(auto.created_at),
+        ended_at=iso(auto.ended_at),
+    )
+
+
+def publish(tx: Tx, name: str, auto: AutoRun, run_id: str | None = None) -> None:
+    """Publish an event of an auto run and log it."""
+    about = structs.replace(about_lane(auto.session_key), task_id=auto.task_id, run_id=run_id)
+    append_event(tx, auto.access, name, about, json_text({"run": auto_shape(auto)}))
+    _log.info(name.replace(".", "_"), extra=auto.log_fields(run_id) | {"status": auto.status})
+
+
+def hold(tx: Tx, seen: AutoRun) -> AutoRun | None:
+    """Lock an auto run behind its lane and return its current state; None when it has ended."""
+    lock_lane(tx, seen.access, seen.key)
+    auto = store.auto_run_by_id(tx, seen.access, seen.id, hold=True)
+    return auto if auto is not None and auto.is_live else None
+
+
+def end(tx: Tx, auto: AutoRun, status: AutoStatus, reason: AutoReason | None, error: str = "") -> AutoRun:
+    """End a locked auto run; its session is told why, unless a person has asked for it."""
+    assert status in AUTO_MOVES[auto.status], f"{auto.status} does not move to {status}"
+    ended = structs.replace(auto, status=status, reason=auto.reason or reason, due_at=None, ended_at=tx.now)
+    store.keep_auto_run(tx, auto.access, ended)
+    METRICS.count("auto.run.completed.count", runKind=auto.run_kind, status=status)
+    publish(tx, "auto.stopped", ended)
+    if ended.reason in _NOTICES:
+        _tell(tx, ended, _NOTICES[ended.reason].format(id=auto.id, task=auto.task_id, goal=auto.goal_id, error=error))
+    return ended
+
+
+def stop(tx: Tx, seen: AutoRun, reason: AutoReason) -> AutoRun | None:
+    """Stop an auto run: no tick starts any more. One that waits is cancelled here, one that works is asked to stop.
+
+    Return None when it had ended.
+    """
+    auto = hold(tx, seen)
+    if auto is None:
+        return None
+    cancel_tick(tx, auto)
+    tick = None if auto.tick_run_id is None else run_by_id(tx, auto.access, auto.tick_run_id)
+    if tick is None or tick.ended:
+        return end(tx, auto, "stopped", reason)
+    stopping = structs.replace(auto, status="stopping", reason=auto.reason or reason, due_at=None)
+    store.keep_auto_run(tx, auto.access, stopping)
+    return stopping
+
+
+def cancel_tick(tx: Tx, auto: AutoRun) -> None:
+    """Cancel the tick of a locked auto run, if it waits or works."""
+    if auto.tick_run_id is not None:
+        cancel(tx, auto.access, auto.tick_run_id, "stopped")
+
+
+def _tell(tx: Tx, auto: AutoRun, text: str) -> None:
+    """Write a notice into the session of an auto run, and post it to the chat where the session was last used."""
+    key = auto.session_key
+    lane = lane_of(tx, auto.access, key)
+    if lane is None:
+        return
+    notice = NewEntry(
+        type="system",
+        role="system",
+        content=text,
+        author="system",
+        author_kind="system",
+        provenance=Provenance(kind="auto", actor=auto.id),
+        key=auto.key,
+        session_id=open_generation(tx, auto.access, key).id,
+        agent_id=key.agent,
+        auto_run_id=auto.id,
+    )
+    append_entry(tx, auto.access, notice)
+    if lane.chat_address is not None:
+        post_text(tx, auto.access, *lane.chat_address, text)
+
+
+def observe_sessions(db: Database) -> None:
+    """Register the observers: of ticks that end, and of sessions that are stopped or deleted with their auto runs."""
+    db.observe(RunChanged, _wake)
+    db.observe(LaneStopped, _stop_all)
+    db.observe(LaneDeleted, _delete_all)
+
+
+def _wake(tx: Tx, changed: RunChanged) -> None:
+    run = changed.run
+    if run.auto_run_id is not None and changed.state in _ENDS:
+        store.look_again(tx, run.access, run.auto_run_id, run.id)
+
+
+def _stop_all(tx: Tx, stopped: LaneStopped) -> None:
+    for auto in store.auto_runs_of(tx, stopped.access, stopped.key, limit=AUTO_RUNS_PER_SESSION_MAX):
+        stop(tx, auto, _STOPPED)
+
+
+def _delete_all(tx: Tx, deleted: LaneDeleted) -> None:
+    # Whoever creates the key anew is not shown what was there before.
+    store.delete_auto_runs(tx, deleted.access, str(deleted.key))
+
+
+def prune_auto_runs(tx: Tx, access: Access, retention_days: float) -> int:
+    """Delete a batch of auto runs that ended long ago and whose ticks are deleted; return how many."""
+    before = tx.now - int(retention_days * MS_PER_DAY)
+    return store.delete_ended(tx, access, before, limit=PRUNE_ROWS_MAX) if retention_days else 0

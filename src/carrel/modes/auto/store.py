@@ -1,0 +1,109 @@
+"""The SQL of auto runs. The lane is locked before an auto run, and an auto run before its tick."""
+
+from collections.abc import Iterable
+
+from carrel.kernel import Access
+from carrel.modes.auto.model import AUTO, LIVE, AutoRun
+from carrel.storage import Table, Tx
+
+_TABLE = Table("auto_runs", AutoRun)
+_ONE = "account_id = :account AND id = :id"
+_LIVE = f"status IN ({', '.join(repr(status) for status in LIVE)})"
+# Those that this server ticks, and those that nobody ticks yet.
+_MINE = "(worker IS NULL OR worker = :worker)"
+
+
+def insert_auto_run(tx: Tx, access: Access, auto: AutoRun) -> None:
+    """Write a new auto run."""
+    tx.run(_TABLE.insert, access, **_TABLE.values(auto))
+    tx.wake(AUTO)
+
+
+def keep_auto_run(tx: Tx, access: Access, auto: AutoRun) -> None:
+    """Write an auto run as it is now; this transaction must have locked it."""
+    tx.run(_TABLE.update, access, **_TABLE.values(auto) | {"updated_at": tx.now})
+    tx.wake(AUTO)
+
+
+def auto_run_by_id(tx: Tx, access: Access, auto_run_id: str, *, hold: bool = False) -> AutoRun | None:
+    """Return one auto run; `hold` locks it, for which its lane must be locked first."""
+    lock = " FOR UPDATE" if hold else ""
+    return _TABLE.row(tx.one(f"{_TABLE.select} WHERE {_ONE}{lock}", access, id=auto_run_id))
+
+
+def auto_runs_by_id(tx: Tx, access: Access, ids: Iterable[str]) -> dict[str, AutoRun]:
+    """Return several auto runs, by id."""
+    names = {f"id_{n}": auto_run_id for n, auto_run_id in enumerate(sorted(set(ids)))}
+    if not names:
+        return {}
+    sql = f"{_TABLE.select} WHERE account_id = :account AND id IN ({', '.join(f':{name}' for name in names)})"
+    return {auto.id: auto for auto in _TABLE.rows(tx.all(sql, access, **names))}
+
+
+def auto_runs_of(tx: Tx, access: Access, key: str, *, ended: bool = False, limit: int) -> list[AutoRun]:
+    """Return the newest auto runs of a session, newest first; with `ended` also those that have ended."""
+    live = "" if ended else f" AND {_LIVE}"
+    sql = f"{_TABLE.select} WHERE account_id = :account AND key = :key{live} ORDER BY id DESC LIMIT :limit"
+    return _TABLE.rows(tx.all(sql, access, key=key, limit=limit))
+
+
+def count_live(tx: Tx, access: Access) -> int:
+    """Return how many auto runs of the account have not ended."""
+    row = tx.one(f"SELECT count(*) FROM auto_runs WHERE account_id = :account AND {_LIVE}", access)
+    return int(row[0]) if row else 0
+
+
+def look_again(tx: Tx, access: Access, auto_run_id: str, run_id: str) -> None:
+    """Make an auto run due whose tick has ended."""
+    sql = f"UPDATE auto_runs SET due_at = :now WHERE {_ONE} AND tick_run_id = :run_id AND {_LIVE}"
+    tx.run(sql, access, id=auto_run_id, run_id=run_id, now=tx.now)
+    tx.wake(AUTO)
+
+
+def auto_runs_to_move(tx: Tx, worker: str, limit: int) -> list[AutoRun]:
+    """Return auto runs across all accounts that are due on this server, or whose server is gone. Locks none."""
+    due = f"{_TABLE.select} WHERE due_at <= :now AND {_MINE} ORDER BY due_at LIMIT :limit"
+    left = f"{_TABLE.select} WHERE {_LIVE} AND lease_until <= :now ORDER BY lease_until LIMIT :limit"
+    rows = tx.all(due, now=tx.now, worker=worker, limit=limit) + tx.all(left, now=tx.now, limit=limit)
+    return _TABLE.rows(rows)
+
+
+def next_auto_due(tx: Tx, worker: str) -> int | None:
+    """Return when an auto run is next due on this server, or when the first lease runs out, across all accounts."""
+    due = tx.one(
+        f"SELECT due_at FROM auto_runs WHERE due_at IS NOT NULL AND {_MINE} ORDER BY due_at LIMIT 1", worker=worker
+    )
+    lease = tx.one(f"SELECT lease_until FROM auto_runs WHERE {_LIVE} ORDER BY lease_until LIMIT 1")
+    return min((int(row[0]) for row in (due, lease) if row is not None), default=None)
+
+
+def renew_leases(tx: Tx, worker: str, until: int) -> None:
+    """Extend the leases of a server's auto runs; a lease that has run out stays so."""
+    sql = f"UPDATE auto_runs SET lease_until = :until WHERE worker = :worker AND {_LIVE} AND lease_until > :now"
+    tx.run(sql, worker=worker, until=until, now=tx.now)
+
+
+def expire_leases(tx: Tx) -> None:
+    """End every lease: for the only server of a store, which has just started and holds none."""
+    tx.run(f"UPDATE auto_runs SET lease_until = 0 WHERE {_LIVE}")
+
+
+def put_off(tx: Tx, access: Access, auto_run_id: str, until: int) -> None:
+    """Look later at an auto run that could not be moved, and change nothing else about it."""
+    sql = f"UPDATE auto_runs SET due_at = :until WHERE {_ONE} AND due_at <= :now"
+    tx.run(sql, access, id=auto_run_id, until=until, now=tx.now)
+
+
+def delete_auto_runs(tx: Tx, access: Access, key: str) -> None:
+    """Delete the auto runs of a session."""
+    tx.run("DELETE FROM auto_runs WHERE account_id = :account AND key = :key", access, key=key)
+
+
+def delete_ended(tx: Tx, access: Access, before: int, *, limit: int) -> int:
+    """Delete auto runs that ended before a moment and have no tick left; return how many."""
+    sql = (
+        "DELETE FROM auto_runs WHERE account_id = :account AND id IN (SELECT a.id FROM auto_runs a "
+        "WHERE a.account_id = :account AND a.ended_at < :before AND NOT EXISTS (SELECT 1 FROM runs r "
+        "WHERE r.account_id = a.account_id AND r.auto_run_id = a.id) ORDER BY a.id LIMIT :limit)"
+    )
+    return tx.run(sql, access, before=before, limit=limit)
