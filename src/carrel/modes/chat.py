@@ -55,6 +55,8 @@ class ChatMessage(Struct, frozen=True, kw_only=True):
     reference: str | None = None
     client_instance_id: str | None = None
     client_message_id: str | None = None
+    # The goal that the message is about.
+    goal_id: str | None = None
     chat: ChannelChat | None = None
 
     @property
@@ -175,7 +177,12 @@ def _run_command(
     if chat is not None and chat.is_stranger:
         access = structs.replace(access, kind="client", agent_ids=(lane.agent_id,))
     where = CommandContext(
-        lane=lane, settings=settings, rules=rules, channel=message.channel, client_instance_id=message.transport
+        lane=lane,
+        settings=settings,
+        rules=rules,
+        channel=message.channel,
+        client_instance_id=message.transport,
+        goal_id=message.goal_id,
     )
     done = run_command(tx, access, where, typed)
     if chat is not None:

@@ -11,7 +11,8 @@ RUN_TABLE = Table(
     inserted=(
         "account_id", "id", "key", "agent_id", "seq", "state", "attempts_max", "timeout_ms", "provenance",
         "provenance_kind", "created_at", "updated_at", "task_id", "auto_run_id", "actor_id", "message_id",
-        "text", "channel", "attachment_ids", "due_at", "label", "parent_run_id", "retried_from", "sender_id", "original",
+        "text", "channel", "attachment_ids", "due_at", "label", "parent_run_id", "retried_from", "sender_id",
+        "original",
     ),
 )  # fmt: skip
 _ONE = "account_id = :account AND id = :id"

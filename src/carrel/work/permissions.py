@@ -61,7 +61,7 @@ class Actor(Struct, frozen=True, kw_only=True):
     is_orchestrator: bool = False
     # The task that the actor's own run is bound to.
     task_id: str | None = None
-    # Whether that run is a tick of an auto run, which may finish its task: a person has consented to that by starting it.
+    # Whether that run is a tick, which may finish its task: whoever started the auto run has consented to that.
     is_tick: bool = False
     spaces: tuple[str, ...] = ("*",)
 

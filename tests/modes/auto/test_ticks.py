@@ -36,7 +36,7 @@ async def test_the_first_tick_is_delivered_at_once_into_the_lane_of_its_session(
     (tick,) = await line.ticks()
     assert (tick.key, tick.source().kind, tick.source().actor) == (str(CHAT), "auto", auto.id)
     assert (tick.task_id, tick.auto_run_id) == (auto.task_id, auto.id)
-    assert "Write the report" in tick.text and auto.task_id in tick.text
+    assert f"{auto.task_id}: Write the report" in tick.text
     (started,), (ticked,) = await line.told("auto.started"), await line.told("auto.ticked")
     assert (started["run"]["tickCount"], ticked["run"]["tickCount"]) == (0, 1)
     assert ticked["run"]["sessionIdentity"] == {"channelType": "web", "conversationKey": "conversation-1"}

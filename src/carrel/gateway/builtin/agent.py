@@ -24,6 +24,7 @@ from carrel.gateway.builtin.phrases import (
 from carrel.gateway.builtin.recall import best_lines
 from carrel.gateway.builtin.results import describe
 from carrel.gateway.builtin.task_words import told_of
+from carrel.gateway.builtin.ticks import is_tick, work_on
 from carrel.gateway.builtin.view import View, read_view
 from carrel.gateway.model import Call, GatewayFault, Item, OnSend, OnText, Step, StepAnswer, Usage, keep_nothing
 from carrel.kernel import clip
@@ -79,10 +80,12 @@ class BuiltinGateway:
 
 
 def answer(view: View) -> tuple[str, list[ToolRequest]]:
-    """Return the text of the answer, or the tools to call first; never both, and no tool after a result.
+    """Return the text of the answer, or the tools to call first; never both, and outside a tick no tool after a result.
 
     Only a request is obeyed: whatever a sub-agent's result or another agent's reply says, it is just text.
     """
+    if is_tick(view):
+        return work_on(view)
     if view.results:
         told = "\n\n".join(told_of(result) or describe(result) for result in view.results)
         return (_taken_up(view, told) if _is_assigned(view) else told), []

@@ -12,6 +12,7 @@ from carrel.bridge import NotReachable, Refused, TimedOut
 from carrel.kernel import Refusal
 from carrel.main.cli import (
     agents,
+    auto,
     chat,
     completion,
     doctor,
@@ -51,6 +52,7 @@ COMMANDS: tuple[Command, ...] = (
     *goals.COMMANDS,
     *memory.COMMANDS,
     *plans.COMMANDS,
+    *auto.COMMANDS,
     *schedules.COMMANDS,
     *notifications.COMMANDS,
     *agents.COMMANDS,
@@ -67,6 +69,7 @@ GROUPS = {
     "goals": "set goals for sessions and see how far they are",
     "memory": "keep, find, promote and forget facts",
     "plan": "plan before anything is changed, and run the plan",
+    "auto": "let agents work by themselves",
     "schedule": "send messages on a schedule",
     "agents": "list and manage agents",
     "token": "create, list and revoke tokens",

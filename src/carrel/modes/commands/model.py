@@ -26,7 +26,15 @@ class CommandContext(Struct, frozen=True, kw_only=True):
     settings: SessionsSettings
     rules: Rules
     channel: str
+    # The chat, browser or terminal it was sent from: where the reply goes, and nothing else.
     client_instance_id: str | None = None
+    # The goal that the message is about.
+    goal_id: str | None = None
+
+    @property
+    def session_identity(self) -> tuple[str, str]:
+        """The identity of the session: (channelType, conversationKey)."""
+        return self.lane.session_key.identity
 
 
 class CommandResult(Struct, frozen=True, kw_only=True):

@@ -2,6 +2,7 @@
 
 from carrel.access import account_of
 from carrel.kernel import Access
+from carrel.modes.commands.auto import auto_lines
 from carrel.modes.commands.model import CommandContext, ParsedCommand
 from carrel.modes.commands.plans import describe_plan_mode
 from carrel.runs import live_runs_of_lane
@@ -26,6 +27,7 @@ def status(tx: Tx, access: Access, context: CommandContext, _command: ParsedComm
         f"Sending: {lane.send_policy or 'by policy'}",
         f"Tokens: {lane.total_tokens}",
         describe_plan_mode(tx, access, context),
+        f"Auto runs: {auto_lines(tx, access, context) or 'none'}",
     ]
     return "\n".join(lines)
 

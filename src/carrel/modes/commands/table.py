@@ -1,6 +1,7 @@
 """Parsing and running slash commands. A message that starts with an unknown command is ordinary text."""
 
 from carrel.kernel import Access, Code, Refusal, SessionKey
+from carrel.modes.commands.auto import auto
 from carrel.modes.commands.goals import goal, goals, tasks
 from carrel.modes.commands.model import Command, CommandContext, CommandResult, ParsedCommand
 from carrel.modes.commands.options import set_model, set_sending, set_thinking
@@ -80,6 +81,11 @@ COMMANDS: dict[str, Command] = {
         lock=lock_plan,
     ),
     "plans": Command(usage="/plans", effect="list the plans of this session", act=plans),
+    "auto": Command(
+        usage="/auto on [goal:<id>|task:<id>|<text>] | off [runId] | status",
+        effect="let the agent work by itself on a task or a goal, or stop it",
+        act=auto,
+    ),
     "schedule": Command(
         usage="/schedule list|delete <id>|help", effect="list or delete the schedules of this session", act=schedule
     ),

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from msgspec import Meta, field
 
-from carrel.kernel import PEOPLE, Access, NewAttachment, Refusal, invalid, not_found
+from carrel.kernel import PEOPLE, Access, NewAttachment, Refusal, invalid
 from carrel.kernel.limits import ATTACHMENTS_MAX, CLIENT_ID_CHARS_MAX, NAME_CHARS_MAX
 from carrel.modes import ChatMessage, Received, receive
 from carrel.storage import Tx
@@ -112,8 +112,6 @@ async def send_line(
 
 
 def _message(line: ChatLine) -> ChatMessage:
-    if line.metadata is not None and line.metadata.goal_id is not None:
-        raise not_found("goal")
     if line.session_id is not None and line.session_key is not None and line.session_id != line.session_key:
         raise invalid("sessionId", "sessionId and sessionKey name different sessions; send one of them.")
     files = tuple(_file(new, at) for at, new in enumerate(line.attachments))
@@ -127,6 +125,7 @@ def _message(line: ChatLine) -> ChatMessage:
         reference=line.session_key or line.session_id,
         client_instance_id=line.client_instance_id,
         client_message_id=line.client_message_id,
+        goal_id=None if line.metadata is None else line.metadata.goal_id,
     )
 
 

@@ -8,6 +8,7 @@ from carrel.surfaces.api import (  # noqa: F401
     agents,
     attachments,
     auth,
+    auto,
     changes,
     chat,
     goals,

@@ -153,14 +153,14 @@ def _filter(tx: Tx, access: Access, query: RunsQuery) -> RunFilter | None:
     """Return the filter for a query; None when nothing can match it."""
     key = None if query.session_key is None else find_session(tx, access, query.session_key).key
     agent = None if query.agent_id is None else agent_by_slug(tx, access, query.agent_id)
-    if (query.agent_id is not None and agent is None) or query.auto_run_id is not None:
-        # No run belongs to an auto run in this version.
+    if query.agent_id is not None and agent is None:
         return None
     tasks = None if query.goal_id is None else tasks_planned(tx, access, goal_id=query.goal_id)
     return RunFilter(
         key=str(key) if key else None,
         agent_id=agent.id if agent else None,
         task_id=query.task_id,
+        auto_run_id=query.auto_run_id,
         state=query.state,
         waits_for=query.waiting_for,
         provenance_kind=query.provenance,

@@ -4,11 +4,12 @@ from collections.abc import Iterable
 from typing import Any, Literal
 
 import msgspec
-from msgspec import UNSET, Struct, UnsetType, structs
+from msgspec import UNSET, UnsetType, structs
 
 from carrel.exchanges import exchange_after
 from carrel.goals import links_of_tasks
 from carrel.kernel import Access, Provenance, iso
+from carrel.modes import AutoRun, RunAttributes, RunKind, auto_runs_by_id
 from carrel.monitoring import queue_order
 from carrel.records import AttachmentHead, attachment_heads, tools_called
 from carrel.runs import Run
@@ -53,17 +54,6 @@ class RunUsage(Out, frozen=True, kw_only=True):
     cost_usd: float | None
 
 
-class RunAttributes(Struct, frozen=True, kw_only=True, rename="upper"):
-    """The attributes that carry a run's ids."""
-
-    auto_run_kind: str | None = None
-    auto_run_id: str | None = None
-    auto_goal_id: str | None = None
-    auto_task_id: str | None = None
-    session_identity_channel: str
-    session_identity_conversation_key: str = msgspec.field(name="SESSION_IDENTITY_CONVERSATION")
-
-
 class Announced(Out, frozen=True, kw_only=True):
     """How a result was delivered to its requester."""
 
@@ -102,7 +92,7 @@ class RunShape(Out, frozen=True, kw_only=True):
     goal_id: str | None
     plan_id: str | None
     auto_run_id: str | None
-    run_kind: str | None
+    run_kind: RunKind | None
     attributes: RunAttributes
     parent_run_id: str | None
     child_session_key: str | None
@@ -128,13 +118,17 @@ def run_shapes(tx: Tx, access: Access, runs: Iterable[Run]) -> list[RunShape]:
     listed, positions = list(runs), dict[str, dict[str, int]]()
     told = notices_of(tx, access, [run.id for run in listed if run.provenance_kind == "notification"])
     links = links_of_tasks(tx, access, [task_id for run in listed if (task_id := _task_of(run)) is not None])
+    autos = auto_runs_by_id(tx, access, [run.auto_run_id for run in listed if run.auto_run_id is not None])
     shapes = []
     for run in listed:
         if run.state == "queued" and run.key not in positions:
             positions[run.key] = queue_order(tx, access, run.key)
         messages = [notice.entry_id for notice in told.get(run.id, []) if notice.entry_id is not None]
-        shape = _run_shape(tx, access, run, positions.get(run.key, {}).get(run.id), messages)
+        auto = autos.get(run.auto_run_id or "")
+        shape = _run_shape(tx, access, run, auto, positions.get(run.key, {}).get(run.id), messages)
         goal_id, plan_id = links.get(shape.task_id or "", (None, None))
+        # The goal of a tick is that of its auto run, which has none where it works on a task alone.
+        goal_id = goal_id if auto is None else auto.goal_id
         shapes.append(structs.replace(shape, goal_id=goal_id, plan_id=plan_id))
     return shapes
 
@@ -148,10 +142,13 @@ def run_shape(tx: Tx, access: Access, run: Run) -> RunShape:
     return run_shapes(tx, access, [run])[0]
 
 
-def _run_shape(tx: Tx, access: Access, run: Run, position: int | None, messages: list[str]) -> RunShape:
-    """`messages` are those of a thread that the run brings."""
+def _run_shape(
+    tx: Tx, access: Access, run: Run, auto: AutoRun | None, position: int | None, messages: list[str]
+) -> RunShape:  # fmt: skip
+    """`auto` is the auto run whose tick it is; `messages` are those of a thread that the run brings."""
     key = run.session_key
     channel, rest = key.identity
+    attributes = RunAttributes(channel=channel, conversation=rest) if auto is None else auto.attributes(run.task_id)
     retrying = run.state == "queued" and run.attempt > 0
     return RunShape(
         id=run.id,
@@ -173,9 +170,9 @@ def _run_shape(tx: Tx, access: Access, run: Run, position: int | None, messages:
         task_id=_task_of(run),
         goal_id=None,
         plan_id=None,
-        auto_run_id=None,
-        run_kind=None,
-        attributes=RunAttributes(session_identity_channel=channel, session_identity_conversation_key=rest),
+        auto_run_id=run.auto_run_id,
+        run_kind=attributes.run_kind,
+        attributes=attributes,
         parent_run_id=run.parent_run_id,
         child_session_key=run.key if key.kind == "subagent" else None,
         label=run.label,

@@ -15,7 +15,7 @@ from carrel.kernel.limits import (
     ROW_MESSAGES_MAX,
     SESSION_REFERENCE_CHARS_MAX,
 )
-from carrel.modes import plan_state
+from carrel.modes import auto_runs_of_session, plan_state
 from carrel.runs import live_runs_of_lane
 from carrel.sessions import (
     Lane,
@@ -125,6 +125,8 @@ def _session_status(tx: Tx, caller: Caller, params: SessionStatus) -> Result:
             "totalTokens": lane.total_tokens,
             "planMode": {"enabled": planning.enabled, "activePlanId": planning.active_plan_id},
             "autoRuns": [],
+            "planMode": {"enabled": False, "activePlanId": None},
+            "autoRuns": [auto.id for auto in auto_runs_of_session(tx, caller.access, lane.session_key)],
             "children": len(children_of(tx, caller.access, lane.key)),
             "lastActivityAt": iso(lane.updated_at),
         }
