@@ -14,6 +14,7 @@ from carrel.chats import (
     shared_key,
     transport_name,
 )
+from carrel.goals import find_goal
 from carrel.kernel import SCOPE_END, Access, Envelope, Message, NewAttachment, Provenance, SessionKey
 from carrel.kernel.settings import SessionsSettings
 from carrel.modes.commands.model import CommandContext, CommandResult, ParsedCommand
@@ -83,6 +84,8 @@ class Received(Struct, frozen=True):
 def receive(tx: Tx, access: Access, settings: SessionsSettings, rules: Rules, message: ChatMessage) -> Received:
     """Receive one chat message in one transaction."""
     key = _session(tx, access, settings, message)
+    if message.goal_id is not None:
+        find_goal(tx, access, message.goal_id, key=key)
     if message.command is not None:
         return _run_command(tx, access, settings, rules, message, message.command, key)
     sender_id = _sender_id(access, message, key)

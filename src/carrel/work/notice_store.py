@@ -93,12 +93,12 @@ def newest_run_of_task(tx: Tx, access: Access, task_id: str) -> Run | None:
 
 
 def newest_runs_of_tasks(tx: Tx, access: Access, task_ids: Iterable[str], agent_id: str) -> dict[str, Run]:
-    """Return the newest run of an agent on each of several tasks that it has one on."""
+    """Return the newest run of an agent on each of several tasks that it has one on; the ticks of auto runs aside."""
     found = {}
     for task_id in task_ids:
         sql = (
             f"{RUN_TABLE.select} WHERE account_id = :account AND task_id = :task_id AND agent_id = :agent_id "
-            "ORDER BY id DESC LIMIT 1"
+            "AND auto_run_id IS NULL ORDER BY id DESC LIMIT 1"
         )
         run = RUN_TABLE.row(tx.one(sql, access, task_id=task_id, agent_id=agent_id))
         if run is not None:

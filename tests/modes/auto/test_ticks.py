@@ -9,7 +9,7 @@ from carrel.kernel.limits import AUTO_RUNS_PER_SESSION_MAX
 from carrel.modes import AutoRun
 from carrel.runs import Completed, Failed, NeedsInput, remove_lane, stop_lane
 from carrel.sessions import lane_of
-from carrel.work import TaskChange, change_task, find_task, move_task
+from carrel.work import TaskChange, change_task, move_task, readable_task
 from tests.harness.engine import MAIN, open_engine
 from tests.modes.auto.timeline import CHAT, OTHER, AutoTimeline
 from tests.requirements.mark import requirement
@@ -273,7 +273,9 @@ async def test_a_task_is_given_made_from_a_text_or_new(line: AutoTimeline) -> No
     await line.engine.make_task("given")
     given = await line.start(task_id="given")
     made, new = await line.start(text="Write it\nwith care"), await line.start(CHAT)
-    tasks = [await line.engine.read(lambda tx, auto=auto: find_task(tx, access, auto.task_id)) for auto in (made, new)]
+    tasks = [
+        await line.engine.read(lambda tx, auto=auto: readable_task(tx, access, auto.task_id)[0]) for auto in (made, new)
+    ]
     assert given.task_id == "given"
     assert (tasks[0].title, tasks[0].description) == ("Write it", "Write it\nwith care")
     assert (tasks[1].title, tasks[1].metadata) == ("Work in session conversation-1", {"sessionKey": str(CHAT)})
@@ -285,7 +287,7 @@ async def test_a_closed_task_an_unknown_one_and_too_many_auto_runs_are_refused(l
     auto = await line.start()
     await line.engine.db.write(lambda tx: _finish(tx, line, auto))
     refused = [await _refused(line, task_id=auto.task_id), await _refused(line, task_id="task_nowhere")]
-    assert [code for code in refused] == [Code.CONFLICT, Code.NOT_FOUND]
+    assert refused == [Code.CONFLICT, Code.NOT_FOUND]
     assert await _refused(line, task_id=auto.task_id, text="both") == Code.INVALID_PARAMS
     assert await _refused(line, interval_seconds=0) == Code.INVALID_PARAMS
     for _ in range(AUTO_RUNS_PER_SESSION_MAX):

@@ -35,7 +35,7 @@ def start_auto(tx: Tx, access: Access, new: NewAutoRun, rules: Rules) -> AutoRun
     access.require(*PEOPLE, "system")
     if new.interval_seconds is not None and not 1 <= new.interval_seconds <= AUTO_INTERVAL_SECONDS_MAX:
         raise invalid("intervalSeconds", f"Use 1 to {AUTO_INTERVAL_SECONDS_MAX} seconds.")
-    task = first_task(tx, access, new.key, rules, task_id=new.task_id, text=new.text)
+    task = first_task(tx, access, new.key, rules, goal_id=new.goal_id, task_id=new.task_id, text=new.text)
     _prepare_lane(tx, access, new.key)
     auto = AutoRun(
         account_id=access.account_id,

@@ -22,7 +22,7 @@ from carrel.kernel.settings import AutoSettings
 from carrel.modes.auto import store
 from carrel.modes.auto.model import AUTO, AutoRun, next_tick_at, observe
 from carrel.modes.auto.registry import cancel_tick, end, hold, publish
-from carrel.modes.auto.targets import task_to_do
+from carrel.modes.auto.targets import give, task_to_do
 from carrel.outbox import keep_reply_address
 from carrel.runs import Rules, Run, deliver, run_by_id
 from carrel.sessions import lane_of
@@ -72,6 +72,7 @@ class AutoTicks(StepDuty[AutoRun]):
 
     def advance(self, tx: Tx, item: AutoRun) -> None:
         """Follow the tick of one auto run, and deliver its next one if that is due."""
+        self._give_next_task(tx, item)
         auto = hold(tx, item)
         if auto is None:
             return
@@ -120,6 +121,12 @@ class AutoTicks(StepDuty[AutoRun]):
         else:
             end(tx, auto, "interrupted", "server_restarted")
         return None
+
+    def _give_next_task(self, tx: Tx, seen: AutoRun) -> None:
+        """Give the agent the task that its goal goes on with: a task is locked before its lanes."""
+        task = None if seen.goal_id is None else task_to_do(tx, seen)
+        if isinstance(task, Task) and task.id != seen.task_id:
+            give(tx, seen.access, task, seen.session_key, self._rules)
 
     def _after_tick(self, tx: Tx, auto: AutoRun, tick: Run | None) -> AutoRun | None:
         """Note how a tick has ended, and when the next one is due; None when that ends the auto run."""
