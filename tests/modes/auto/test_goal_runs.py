@@ -100,8 +100,7 @@ async def test_a_goal_that_is_cancelled_or_deleted_stops_its_auto_run(line: Auto
     else:
         change = GoalChange(status="cancelled")
         await engine.db.write(lambda tx: change_goal(tx, engine.access, goal.id, change, engine.rules))
-    await line.later(60)
-    await line.settle()
+    await line.work(Completed(reply="last"))
     ended = await line.now(auto)
     assert (ended.status, ended.reason, ended.run_kind) == ("stopped", "goal_ended", "GOAL_RUN")
 
