@@ -111,6 +111,7 @@ class Assembly:
         self._wire = wire
         self._connections = connections
         self._worker = worker
+        self._started_at = SystemClock().now_ms()
         self._recorder = Recorder(db, SystemClock())
         self._mcp = McpEndpoint(house, self.wrong_tokens)
         self._telegram = Telegram(db, wire, settings.channels.telegram, house.rules)
@@ -153,7 +154,7 @@ class Assembly:
         prune_auto_runs = partial(modes.prune_auto_runs, retention_days=settings.runs.retention_days)
         working = [
             # Before the dispatcher: what a server left behind is interrupted before its ticks are taken up again.
-            AutoTicks(db, house.rules, settings.auto, self._worker).serve,
+            AutoTicks(db, house.rules, settings.auto, self._worker, started_at=self._started_at).serve,
             self.dispatcher.serve,
             Pruner(db, settings, (*PRUNED, prune_auto_runs)).serve,
             Exchanges(db, settings, house.rules, self._telegram.channels).serve,

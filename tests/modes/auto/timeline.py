@@ -26,7 +26,8 @@ class AutoTimeline:
 
     def server(self, worker: str, **settings: Any) -> AutoTicks:
         """Return the duty of a server."""
-        return AutoTicks(self.engine.db, self.engine.rules, AutoSettings(**settings), worker)
+        started_at = self.engine.clock.now_ms()
+        return AutoTicks(self.engine.db, self.engine.rules, AutoSettings(**settings), worker, started_at=started_at)
 
     async def start(self, key: SessionKey = MAIN, access: Access | None = None, **more: Any) -> AutoRun:
         """Start an auto run."""

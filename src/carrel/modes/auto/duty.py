@@ -45,8 +45,12 @@ class AutoTicks(StepDuty[AutoRun]):
     items_max = AUTO_RUNS_AT_A_TIME
     wait_seconds_max = AUTO_LOOK_SECONDS
 
-    def __init__(self, db: Database, rules: Rules, settings: AutoSettings, worker: str) -> None:
+    def __init__(
+        self, db: Database, rules: Rules, settings: AutoSettings, worker: str, *, started_at: int
+    ) -> None:  # fmt: skip
         super().__init__(db)
+        # When the server started: what is older was left by another one.
+        self._started_at = started_at
         self._rules = rules
         self._settings = settings
         self._worker = worker
@@ -67,8 +71,8 @@ class AutoTicks(StepDuty[AutoRun]):
 
     def take(self, tx: Tx, limit: int) -> list[AutoRun]:
         """Return auto runs that are due here, or whose server is gone."""
-        found = {(seen.account_id, seen.id): seen for seen in store.auto_runs_to_move(tx, self._worker, limit)}
-        return list(found.values())
+        found = [*store.auto_runs_left(tx, limit), *store.auto_runs_due(tx, self._worker, limit)]
+        return list({(seen.account_id, seen.id): seen for seen in found}.values())
 
     def advance(self, tx: Tx, item: AutoRun) -> None:
         """Follow the tick of one auto run, and deliver its next one if that is due."""
@@ -99,8 +103,8 @@ class AutoTicks(StepDuty[AutoRun]):
         return 0
 
     def _take_over_all(self, tx: Tx) -> None:
-        store.expire_leases(tx)
-        for seen in store.auto_runs_to_move(tx, self._worker, _ALL):
+        store.expire_leases(tx, self._started_at)
+        for seen in store.auto_runs_left(tx, _ALL):
             auto = hold(tx, seen)
             if auto is not None:
                 self._take_over(tx, auto)

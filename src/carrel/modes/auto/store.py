@@ -60,12 +60,16 @@ def look_again(tx: Tx, access: Access, auto_run_id: str, run_id: str) -> None:
     tx.wake(AUTO)
 
 
-def auto_runs_to_move(tx: Tx, worker: str, limit: int) -> list[AutoRun]:
-    """Return auto runs across all accounts that are due on this server, or whose server is gone. Locks none."""
-    due = f"{_TABLE.select} WHERE due_at <= :now AND {_MINE} ORDER BY due_at LIMIT :limit"
-    left = f"{_TABLE.select} WHERE {_LIVE} AND lease_until <= :now ORDER BY lease_until LIMIT :limit"
-    rows = tx.all(due, now=tx.now, worker=worker, limit=limit) + tx.all(left, now=tx.now, limit=limit)
-    return _TABLE.rows(rows)
+def auto_runs_due(tx: Tx, worker: str, limit: int) -> list[AutoRun]:
+    """Return auto runs across all accounts that are due on this server. Locks none."""
+    sql = f"{_TABLE.select} WHERE due_at <= :now AND {_MINE} ORDER BY due_at LIMIT :limit"
+    return _TABLE.rows(tx.all(sql, now=tx.now, worker=worker, limit=limit))
+
+
+def auto_runs_left(tx: Tx, limit: int) -> list[AutoRun]:
+    """Return auto runs across all accounts whose server is gone. Locks none."""
+    sql = f"{_TABLE.select} WHERE {_LIVE} AND lease_until <= :now ORDER BY lease_until LIMIT :limit"
+    return _TABLE.rows(tx.all(sql, now=tx.now, limit=limit))
 
 
 def next_auto_due(tx: Tx, worker: str) -> int | None:
@@ -83,9 +87,9 @@ def renew_leases(tx: Tx, worker: str, until: int) -> None:
     tx.run(sql, worker=worker, until=until, now=tx.now)
 
 
-def expire_leases(tx: Tx) -> None:
-    """End every lease: for the only server of a store, which has just started and holds none."""
-    tx.run(f"UPDATE auto_runs SET lease_until = 0 WHERE {_LIVE}")
+def expire_leases(tx: Tx, before: int) -> None:
+    """End the lease of every auto run from before a moment: for the only server of a store, which started then."""
+    tx.run(f"UPDATE auto_runs SET lease_until = 0 WHERE {_LIVE} AND created_at < :before", before=before)
 
 
 def put_off(tx: Tx, access: Access, auto_run_id: str, until: int) -> None:

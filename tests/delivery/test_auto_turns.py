@@ -1,0 +1,202 @@
+"""The turns of ticks: what they are shown, what they may do with their task, and how they end without a model."""
+
+from typing import Any
+
+import pytest
+
+from carrel.journal import entries_of_session
+from carrel.kernel import SessionKey
+from carrel.kernel.settings import RunsSettings, Settings
+from carrel.modes import AutoRun, NewAutoRun, start_auto, stop_auto
+from carrel.modes.auto.model import AUTO
+from carrel.modes.auto.store import auto_run_by_id
+from carrel.sessions import open_session_of
+from carrel.work import Task, readable_task
+from tests.delivery.tasks import make_task
+from tests.harness.server import Server, gateways_to, open_server
+from tests.requirements.mark import requirement
+from tests.scripted_gateway import Gate, Request, ScriptedGateway, calls, text
+
+pytestmark = pytest.mark.anyio
+CHAT = SessionKey.of("main", "web:conversation-1")
+OTHER = SessionKey.of("main", "web:conversation-2")
+
+
+async def start(server: Server, key: SessionKey = CHAT, **more: Any) -> AutoRun:
+    """Start an auto run that ticks as often as possible."""
+    new = NewAutoRun(key=key, **{"interval_seconds": 1} | more)
+    return await server.db.write(lambda tx: start_auto(tx, server.access, new, server.rules))
+
+
+async def stop(server: Server, auto: AutoRun) -> None:
+    """Stop an auto run."""
+    await server.db.write(lambda tx: stop_auto(tx, server.access, auto_run_id=auto.id))
+
+
+async def ended(server: Server, auto: AutoRun) -> AutoRun:
+    """Return an auto run once it has ended."""
+    return await until(server, auto, lambda found: not found.is_live)
+
+
+async def until(server: Server, auto: AutoRun, holds: Any) -> AutoRun:
+    """Return an auto run once something holds of it."""
+    found: list[AutoRun] = []
+
+    def look(tx: Any) -> bool:
+        found[:] = [one for one in [auto_run_by_id(tx, auto.access, auto.id)] if one is not None]
+        return bool(holds(found[0]))
+
+    await server.until(AUTO, look)
+    return found[0]
+
+
+async def task_of(server: Server, auto: AutoRun) -> Task:
+    """Return the task of an auto run."""
+    return (await server.read(lambda tx: readable_task(tx, server.access, auto.task_id)))[0]
+
+
+def words(request: Request) -> list[str]:
+    """The last part of every message of a request."""
+    return [item["content"][-1]["text"] for item in request.json["input"] if item.get("type") == "message"]
+
+
+async def test_without_a_model_an_auto_run_works_on_its_task_and_ends(store_url: str) -> None:
+    async with open_server(store_url) as server:
+        auto = await start(server, text="Tidy up")
+        over = await ended(server, auto)
+        assert (over.status, over.reason, over.tick_count) == ("completed", "task_done", 2)
+        assert (await task_of(server, auto)).status == "done"
+        session = await server.read(lambda tx: open_session_of(tx, server.access, str(CHAT)))
+        assert session is not None
+        entries = await server.read(lambda tx: entries_of_session(tx, server.access, session.id, limit=50))
+        said = [entry.content for entry in entries if entry.role in ("assistant", "system")]
+        assert "I have taken this task up." in said[0]
+        assert "marked it as done" in said[1]
+        assert said[2] == f"Auto run {auto.id} has ended: task {auto.task_id} is done."
+
+
+@requirement("S3.auto.transcript")
+async def test_a_tick_is_shown_its_own_earlier_ticks_and_the_chat_but_no_other_auto_run(
+    server: Server, gateway: ScriptedGateway
+) -> None:
+    gateway.script(text("The owl is white."))
+    await server.ask("What colour is the owl?", "web:conversation-1")
+    heard: dict[str, list[Request]] = {"Alpha": [], "Beta": []}
+
+    def rule(request: Request) -> Any:
+        name = next(name for name in heard if f": {name}" in words(request)[-1])
+        heard[name].append(request)
+        return text(f"{name} has said {len(heard[name])}.")
+
+    gateway.rule = rule
+    alpha, beta = await start(server, text="Alpha"), await start(server, text="Beta")
+    for auto in (alpha, beta):
+        await until(server, auto, lambda found: found.tick_count >= 3)
+        await stop(server, auto)
+    for name, other in (("Alpha", "Beta"), ("Beta", "Alpha")):
+        for n, request in enumerate(heard[name]):
+            shown = "\n".join(words(request))
+            assert "The owl is white." in shown
+            assert other not in shown
+            assert [f"{name} has said {m}." in shown for m in range(1, n + 1)] == [True] * n
+    gateway.rule = None
+    for auto in (alpha, beta):
+        await ended(server, auto)
+    gateway.script(text("Both."))
+    await server.ask("Who spoke?", "web:conversation-1")
+    shown = "\n".join(words(gateway.requests[-1]))
+    assert "Alpha has said 1." in shown
+    assert "Beta has said 1." in shown, "people see everything that was said in their session"
+
+
+@requirement("S3.inv.2")
+async def test_what_an_auto_run_says_never_reaches_another_session(server: Server, gateway: ScriptedGateway) -> None:
+    gateway.rule = lambda request: text(f"CANARY-{request.json['user']}")
+    autos = [await start(server, key, text="Sing") for key in (CHAT, OTHER)]
+    for auto in autos:
+        await until(server, auto, lambda found: found.tick_count >= 2)
+        await stop(server, auto)
+    for key, other in ((CHAT, OTHER), (OTHER, CHAT)):
+        own = [request for request in gateway.requests if str(key) in request.json["user"]]
+        assert len(own) >= 2
+        assert all(str(other) not in request.body.decode() for request in own)
+        for auto in autos:
+            await ended(server, auto)
+        entries = await server.read(lambda tx, key=key: _entries(tx, server, key))
+        assert entries
+        assert not any(str(other) in entry.content for entry in entries)
+
+
+def _entries(tx: Any, server: Server, key: SessionKey) -> list[Any]:
+    session = open_session_of(tx, server.access, str(key))
+    assert session is not None
+    return entries_of_session(tx, server.access, session.id, limit=50)
+
+
+@requirement("S3.auto.end")
+async def test_a_tick_may_finish_its_own_task_by_way_of_review_though_its_agent_may_not_finish_others(
+    server: Server, gateway: ScriptedGateway
+) -> None:
+    other = await make_task(server)
+    await server.db.write(lambda tx: _give(tx, server, other))
+    auto = await start(server, interval_seconds=3600, text="Write it")
+
+    def move(task_id: str, status: str) -> Any:
+        return calls(("task_status", {"taskId": task_id, "status": status}))
+
+    own = auto.task_id
+    gateway.script(
+        move(own, "done"), move(own, "review"), move(own, "done"), move(other, "review"), move(other, "done")
+    )
+    gateway.script(text("Finished."))
+    over = await ended(server, auto)
+    assert over.status == "completed"
+    results = [item["output"] for item in gateway.requests[-1].json["input"] if item["type"] == "function_call_output"]
+    assert "only from review" in results[0]
+    assert ['"status":"done"' in results[2], "may not mark tasks as done" in results[4]] == [True, True]
+    assert "Set done only from review" in gateway.requests[0].json["instructions"]
+
+
+def _give(tx: Any, server: Server, task_id: str) -> None:
+    from carrel.work import assign_task
+
+    assign_task(tx, server.access, task_id, server.rules, agent_ids=("main",), quiet=True)
+
+
+@requirement("S3.x.attempt.loop")
+async def test_the_third_equal_call_with_an_equal_result_in_a_row_stops_the_auto_run(
+    server: Server, gateway: ScriptedGateway
+) -> None:
+    auto = await start(server, text="Look")
+    look = calls(("session_status", {"sessionKey": "agent:main:nowhere"}))
+    answers = [answer for n in range(3) for answer in (look, text(f"Looked {n} times."))]
+    gateway.script(*answers)
+    over = await ended(server, auto)
+    assert (over.status, over.reason, over.tick_count) == ("stopped", "repeated", 3)
+
+
+@requirement("S3.x.timeout.real")
+async def test_the_time_of_a_tick_counts_from_its_start_and_ends_its_turn(
+    store_url: str, gateway: ScriptedGateway
+) -> None:
+    settings = Settings(runs=RunsSettings(timeout_minutes=2 / 60))
+    async with open_server(store_url, gateways_to(gateway), settings) as server:
+        chat, tick = Gate(), Gate()
+        gateway.script(text("Chatting.", before=chat), text("Never heard.", before=tick))
+        talking = await server.send("Hello", "web:conversation-1")
+        await chat.reached()
+        auto = await start(server, interval_seconds=3600, text="Wait")
+        waiting = await until(server, auto, lambda found: found.tick_run_id is not None)
+        # The lane is busy for a second: that is no part of the tick's two.
+        await server.db.bell(AUTO).wait(server.db.bell(AUTO).version, 1.0)
+        chat.open()
+        assert (await server.settled(talking)).state == "completed"
+        await tick.reached()
+        over = await ended(server, auto)
+        run = await server.run(waiting.tick_run_id or "")
+        assert (over.status, run.state, run.reason) == ("failed", "failed", "timeout")
+        assert run.started_at is not None
+        assert run.ended_at is not None
+        assert run.started_at - run.created_at >= 900
+        assert run.ended_at - run.started_at >= 2_000
+        tick.open()
