@@ -11,7 +11,7 @@ from carrel.modes import AutoRun, NewAutoRun, start_auto, stop_auto
 from carrel.modes.auto.model import AUTO
 from carrel.modes.auto.store import auto_run_by_id
 from carrel.sessions import open_session_of
-from carrel.work import Task, readable_task
+from carrel.work import Task, assign_task, readable_task
 from tests.delivery.tasks import make_task
 from tests.harness.server import Server, gateways_to, open_server
 from tests.requirements.mark import requirement
@@ -111,10 +111,11 @@ async def test_a_tick_is_shown_its_own_earlier_ticks_and_the_chat_but_no_other_a
 
 @requirement("S3.inv.2")
 async def test_what_an_auto_run_says_never_reaches_another_session(server: Server, gateway: ScriptedGateway) -> None:
-    gateway.rule = lambda request: text(f"CANARY-{request.json['user']}")
+    said = iter(range(1000))
+    gateway.rule = lambda request: text(f"CANARY-{next(said)}-{request.json['user']}")
     autos = [await start(server, key, text="Sing") for key in (CHAT, OTHER)]
     for auto in autos:
-        await until(server, auto, lambda found: found.tick_count >= 2)
+        await until(server, auto, lambda found: found.tick_count >= 3)
         await stop(server, auto)
     for key, other in ((CHAT, OTHER), (OTHER, CHAT)):
         own = [request for request in gateway.requests if str(key) in request.json["user"]]
@@ -158,8 +159,6 @@ async def test_a_tick_may_finish_its_own_task_by_way_of_review_though_its_agent_
 
 
 def _give(tx: Any, server: Server, task_id: str) -> None:
-    from carrel.work import assign_task
-
     assign_task(tx, server.access, task_id, server.rules, agent_ids=("main",), quiet=True)
 
 
