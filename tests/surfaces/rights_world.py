@@ -24,7 +24,7 @@ class World:
         self.server = server
         self.clients: dict[str, httpx.AsyncClient] = {}
         self.tokens: dict[str, str | None] = {}
-        self.user = self.run = self.schedule = self.task = self.file = ""
+        self.user = self.run = self.schedule = self.auto = self.task = self.file = ""
         self.notifications: dict[str, str] = {}
         self._numbers = itertools.count(1)
 
@@ -61,6 +61,7 @@ class World:
             listed = (await self.clients[kind].get("/api/notifications")).json()["notifications"]
             self.notifications[kind] = listed[0]["id"]
         self.schedule = (await self.make("/api/schedules", "schedule", **DAILY))["id"]
+        self.auto = await self.auto_run(MAIN)
         self.task = await self.new_task()
         self.file = (await self.owner.post("/api/attachments", files={"file": b"x"})).json()["attachment"]["id"]
         used = {"content": "x", "attachmentIds": [self.file]}
@@ -73,6 +74,11 @@ class World:
         assert answer.status_code == 201, answer.text
         made: Json = answer.json()[what]
         return made
+
+    async def auto_run(self, key: str) -> str:
+        """Return the id of a new auto run of a session, which ticks once."""
+        made = await self.make("/api/auto/start", "run", sessionId=key, intervalSeconds=604_800)
+        return str(made["runId"])
 
     async def run_token(self, key: str) -> str:
         """Return the token of a new run that is under way in a lane."""

@@ -5,6 +5,7 @@ ids, with texts of its own. The owner of B then calls every endpoint with these 
 stay unchanged.
 """
 
+import asyncio
 from collections.abc import Callable
 from typing import Any
 
@@ -15,6 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from carrel.surfaces.api.endpoint import ENDPOINTS, Endpoint
+from tests.harness.engine import SECONDS_MAX
 from tests.harness.server import HttpServer
 from tests.harness.twins import copy_rows
 from tests.requirements.mark import requirement
@@ -45,6 +47,8 @@ BODIES: dict[str, list[dict[str, Any]]] = {
     "/api/agents": [{"id": "b-own"}],
     "/api/runs": [{"agentId": "{agent}", "message": "hi"}, {"sessionKey": "{key}", "message": "hi"}],
     "/api/runs/{id}/answer": [{"text": "hi"}],
+    "/api/auto/start": [{"sessionId": "{key}"}, {"sessionId": "{key}", "taskId": "{task}"}],
+    "/api/auto/stop": [{"runId": "{auto}"}, {"sessionId": "{key}"}],
     "/api/schedules": [{"type": "message", "message": "hi", "cron": "0 0 1 1 *", "sessionId": "{key}"}],
     "/api/schedules/{id}": [{"enabled": False}],
     "/api/tasks": [
@@ -119,6 +123,7 @@ async def furnish(client: httpx.AsyncClient) -> Everything:
     goal = (await client.post("/api/goals", json=aimed)).json()["goal"]["id"]
     memory = await furnish_memory(client)
     plan = await furnish_plan(client)
+    auto = await furnish_auto(client)
     session = (await client.get(f"/api/runs/{run}")).json()["run"]["sessionId"]
     me = (await client.get("/api/auth/me")).json()
     return Everything(
@@ -135,6 +140,7 @@ async def furnish(client: httpx.AsyncClient) -> Everything:
             "memory": memory,
             "goal": goal,
             "plan": plan,
+            "auto": auto,
             "key": KEY,
             "session": session,
             "conversation": f"{MARK}_conversation",
@@ -179,6 +185,19 @@ async def furnish_plan(client: httpx.AsyncClient) -> str:
     return str(planning["activePlanId"])
 
 
+async def furnish_auto(client: httpx.AsyncClient) -> str:
+    """Start an auto run whose first tick has ended and whose next one is far off; return its id."""
+    new = {"sessionId": KEY, "text": SECRET, "intervalSeconds": 604_800}
+    auto: dict[str, Any] = (await client.post("/api/auto/start", json=new)).json()["run"]
+    async with asyncio.timeout(SECONDS_MAX):
+        # Its next tick is known once the first has ended.
+        while auto["tickCount"] == 0 or auto["nextTickAt"] is None:
+            for run in (await client.get("/api/runs", params={"autoRunId": auto["runId"]})).json()["runs"]:
+                (await client.get(f"/api/runs/{run['id']}/wait")).raise_for_status()
+            auto = (await client.get(f"/api/auto/runs/{auto['runId']}")).json()["run"]
+    return str(auto["runId"])
+
+
 async def look(client: httpx.AsyncClient) -> list[Any]:
     """All that an account shows of itself, without what a mere look changes."""
     paths = ("/api/agents", "/api/users", "/api/tokens", "/api/account", "/api/sessions", "/api/runs", "/api/changes")
@@ -194,6 +213,7 @@ async def look(client: httpx.AsyncClient) -> list[Any]:
         f"/api/schedules?sessionId={KEY}",
         f"/api/goals?sessionId={KEY}",
         f"/api/plans?sessionId={KEY}",
+        f"/api/auto/runs?sessionId={KEY}&includeEnded=1",
     )
     shown = [(await client.get(path)).json() for path in (*paths, *own, *tasks)]
     for token in shown[2]["tokens"]:

@@ -83,6 +83,11 @@ async def _a_schedule(world: World, _kind: str) -> Request:
     return made["id"], {"enabled": False}
 
 
+@request_of("POST /api/auto/stop")
+async def _an_auto_run(world: World, _kind: str) -> Request:
+    return "", {"runId": await world.auto_run(await world.lane())}
+
+
 @request_of(
     "PATCH /api/sessions/{key}", "DELETE /api/sessions/{key}", "POST /api/sessions/{key}/send",
     "POST /api/sessions/{key}/archive", "POST /api/sessions/{key}/unarchive", "POST /api/sessions/{key}/reset",
@@ -195,10 +200,12 @@ BODIES: dict[str, Callable[[World], Any]] = {
     "POST /api/memory/{id}/promote": lambda _: {"reason": "all should know"},
     "POST /api/plans/enable": lambda _: {"sessionId": PLANNING},
     "POST /api/plans/disable": lambda _: {"sessionId": PLANNING},
+    "POST /api/auto/start": lambda _: {"sessionId": f"{MAIN}:v1", "intervalSeconds": 604_800},
     "POST /api/schedules": lambda _: {**DAILY, "sessionId": f"{MAIN}:v1"},
 }
 QUERIES: dict[str, Callable[[World], Json]] = {
     "GET /api/sessions/active": lambda _: {"clientInstanceId": "tab"},
+    "GET /api/auto/runs": lambda _: {"sessionId": f"{MAIN}:v1"},
     "GET /api/schedules": lambda _: {"sessionId": f"{MAIN}:v1"},
     "GET /api/goals": lambda _: {"sessionId": MAIN},
     "GET /api/memory": lambda _: {"sessionId": MAIN},
@@ -216,6 +223,7 @@ async def asked(world: World, name: str, kind: str, has_body: bool) -> int:
     method, path = name.split(" ")
     kept = world.task if path.startswith("/api/tasks/") else world.run
     ids = {"/api/schedules/{id}": world.schedule, "/api/agents/{id}": "main", "/api/attachments/{id}": world.file}
+    ids["/api/auto/runs/{id}"] = world.auto
     fixed = ids.get(path, kept)
     subject, body = await NEW[name](world, kind) if name in NEW else (MAIN if "{key}" in path else fixed, None)
     body = BODIES[name](world) if name in BODIES else body

@@ -106,6 +106,8 @@ LISTED = (
         "sessionId",
         "an agent has a session, others name one",
     ),
+    Listed(REFUSED, r"(GET|POST) /api/auto/.*", "session_required", "sessionId", "a session or an auto run is named"),
+    Listed(REFUSED, r"POST /api/auto/start", "invalid_params", "text|taskId", "one of goal, task and text"),
     Listed(REFUSED, r"(POST|PATCH) /api/memory.*", "invalid_params", "content|reason", "needs some text"),
     Listed(REFUSED, r"GET /api/memory.*", "session_required", "sessionId", "a session or a scope is named"),
     Listed(

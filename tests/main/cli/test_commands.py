@@ -70,6 +70,8 @@ READS: list[tuple[tuple[str, ...], str, dict[str, Any]]] = [
     (("runs", "receipt", "run_1"), "/api/runs/run_1/receipt", {"steps": []}),
     (("runs", "compare", "run_1", "run_2"), "/api/runs/run_1/receipt/compare", {"same": True}),
     (("queue", KEY), f"/api/sessions/{KEY}/queue", {"running": None, "runs": []}),
+    (("auto", "list"), "/api/auto/runs", {"runs": []}),
+    (("auto", "show", "auto_1"), "/api/auto/runs/auto_1", {"run": {}}),
     (("schedule", "list"), "/api/schedules", {"schedules": []}),
     (("schedule", "show", "sch_1"), "/api/schedules/sch_1", {"schedule": {}}),
     (("token", "list"), "/api/tokens", {"tokens": []}),

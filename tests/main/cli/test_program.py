@@ -47,7 +47,7 @@ def test_wrong_usage_ends_with_2(carrel: Carrel, words: tuple[str, ...]) -> None
     assert carrel(*words).code == 2
 
 
-@pytest.mark.parametrize("group", ["tasks", "runs", "sessions", "agents", "token", "schedule", "notifications"])
+@pytest.mark.parametrize("group", ["tasks", "runs", "sessions", "agents", "token", "auto", "schedule", "notifications"])
 def test_a_noun_alone_lists(carrel: Carrel, group: str) -> None:
     # It gets as far as asking for the list.
     assert carrel(group, "--url", "http://127.0.0.1:9", "--token", "t").code == 3

@@ -108,10 +108,10 @@ async def stop_auto_runs(call: Call[AutoStop, NoQuery]) -> AutoStopped:
     return await call.write(work)
 
 
-@endpoint("GET", "/api/auto/runs/{runId}", answers={200: OneAutoRun})
+@endpoint("GET", "/api/auto/runs/{id}", answers={200: OneAutoRun})
 async def show_auto_run(call: Call[None, NoQuery]) -> OneAutoRun:
     """Get an auto run."""
-    return await call.read(lambda tx, access: OneAutoRun(run=auto_shape(find_auto_run(tx, access, call.path("runId")))))
+    return await call.read(lambda tx, access: OneAutoRun(run=auto_shape(find_auto_run(tx, access, call.path("id")))))
 
 
 def _session(tx: Tx, access: Access, reference: str) -> SessionKey:
