@@ -104,6 +104,7 @@ async def test_help_lists_every_command(chat: Chat) -> None:
         ["new", "sessions", "switch", "reset", "stop"],
         ["send", "plan", "plans", "schedule", "model", "think"],
     )
+    moving, tuning = ["new", "sessions", "switch", "reset", "stop"], ["send", "auto", "schedule", "model", "think"]
     assert names == ["help", "status", "whoami", *moving, *tuning]
     assert all(read_command(f"/{name}") for name in names)
 
@@ -186,8 +187,8 @@ async def test_a_session_lists_and_deletes_its_own_schedules(chat: Chat) -> None
     assert "another session" in (await chat.type(f"/schedule delete {others.id}")).reply
     assert (await chat.type(f"/schedule delete {own.id}")).reply == f"Deleted {own.id}."
     assert "no such schedule" in (await chat.type(f"/schedule delete {own.id}")).reply
-    assert "not built yet" in (await chat.type("/schedule goal goal_1 0 9 * * *")).reply
-    assert "not built yet" in (await chat.type("/schedule task task_1 0 9 * * * 3")).reply
+    assert "no such goal" in (await chat.type("/schedule goal goal_1 0 9 * * *")).reply
+    assert "no such task" in (await chat.type("/schedule task task_1 0 9 * * * 3")).reply
     for asked in ("/schedule", "/schedule help", "/schedule delete"):
         assert "/schedule delete <id>" in (await chat.type(asked)).reply
 

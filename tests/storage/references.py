@@ -51,6 +51,7 @@ ONLY_NAMED = {
     "exchanges.current_run_id": PRUNED,
     "schedules.key": "a schedule outlives its session and says so",
     "schedules.run_id": PRUNED,
+    "schedules.target_id": "a schedule outlives its goal or task and says so",
     "tasks.goal_id": LATER,
     "tasks.plan_id": LATER,
     "goals.key": SESSION,

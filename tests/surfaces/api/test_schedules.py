@@ -143,10 +143,22 @@ async def test_invalid_values_are_refused_with_their_field(
     assert (await client.get(ALL, params={"sessionId": "main"})).json()["schedules"] == []
 
 
-async def test_a_type_that_is_not_built_says_what_is(client: httpx.AsyncClient) -> None:
-    answer = await client.post(ALL, json={**DAILY, "type": "goal", "targetId": "goal_1", "sessionId": "main"})
-    assert "not built yet" in answer.json()["error"]["message"]
-    assert "type message" in answer.json()["error"]["message"]
+async def test_a_task_is_scheduled_and_needs_to_be_known(client: httpx.AsyncClient) -> None:
+    (await client.post("/api/tasks", json={"id": "weekly", "title": "The report"})).raise_for_status()
+    cron = {"sessionId": "main", "cron": "30 6 * * *", "type": "task"}
+    schedule = (await client.post(ALL, json={**cron, "targetId": "weekly"})).json()["schedule"]
+    assert (schedule["type"], schedule["targetId"], schedule["message"]) == ("task", "weekly", None)
+    run = await fire(client, schedule)
+    assert (run["taskId"], run["sessionKey"], run["provenance"]["kind"]) == ("weekly", "agent:main:main", "cron")
+    for wanted, expected in (
+        ({"targetId": "nowhere"}, (404, "not_found", None)),
+        ({"type": "goal", "targetId": "nowhere"}, (404, "not_found", None)),
+        ({}, (400, "invalid_params", "targetId")),
+        ({"targetId": "weekly", "message": "and this"}, (400, "invalid_params", "message")),
+    ):
+        assert refused(await client.post(ALL, json={**cron, **wanted})) == expected
+    (await client.patch("/api/tasks/weekly", json={"status": "done"})).raise_for_status()
+    assert refused(await client.post(f"{ALL}/{schedule['id']}/run")) == (409, "conflict", None)
 
 
 async def test_a_list_needs_a_session(client: httpx.AsyncClient) -> None:

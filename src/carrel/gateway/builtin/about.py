@@ -11,8 +11,9 @@ _ANCHORS = re.compile(r"\[(?P<notified>notification \S+ · )?message \S+ · task
 _ORIGIN = re.compile(r".* \((?:a person|an agent|the server)\) (?P<reason>[a-z ]+); the message comes last\.")
 _MENTIONS = re.compile(r'(?:@(?:"[^"\n]{1,200}"|[\w.-]{1,200}?)[,:]?[ \t]+){1,20}')
 _ASSIGNED = "assigned you"
+_DIRECT = "wrote to you"
 # The message is what somebody said; everything else is our own sentence about what was done.
-_SAID = ("mentioned you", "wrote in the thread", "wrote to you", "asks you for a response")
+_SAID = ("mentioned you", "wrote in the thread", _DIRECT, "asks you for a response")
 # What others say in a thread, and changes of a task, ask for nothing.
 _FOR_INFORMATION = ("wrote in the thread", "changed the task")
 
@@ -29,6 +30,11 @@ class About(Struct, frozen=True, kw_only=True):
     def is_said(self) -> bool:
         """Whether the message is what somebody said, and not a sentence about a title or a change."""
         return self.reason in _SAID or not (self.reason or self.is_notification)
+
+    @property
+    def is_direct(self) -> bool:
+        """Whether the agent was written to directly, and not notified."""
+        return self.reason == _DIRECT
 
     @property
     def is_assignment(self) -> bool:

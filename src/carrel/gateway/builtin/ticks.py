@@ -17,8 +17,8 @@ _FINISHED = "Nothing is left that I could do on this task, so I have marked it a
 
 
 def is_tick(view: View) -> bool:
-    """Return whether the message asks the agent to go on with its task; nobody has written it."""
-    return not view.is_request and view.about is not None and view.message.startswith(_TICK)
+    """Return whether the server asks the agent to go on with its task; a notification never does."""
+    return view.about is not None and view.about.is_direct and view.message.startswith(_TICK)
 
 
 def work_on(view: View) -> tuple[str, list[ToolRequest]]:

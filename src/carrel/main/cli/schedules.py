@@ -1,4 +1,4 @@
-"""`schedule`: send messages on a schedule."""
+"""`schedule`: send messages, and have goals and tasks worked on, on a schedule."""
 
 from argparse import Namespace
 from typing import Any
@@ -33,16 +33,19 @@ def _row(schedule: dict[str, Any]) -> tuple[object, ...]:
     following = schedule.get("retryAt") or schedule.get("nextAt") or ""
     times = f"{schedule['executionCount']}{most}"
     when, last = f"{schedule['cron']}{zone}", schedule.get("lastStatus") or ""
-    return schedule["id"], state, when, following, last, times, first_line(schedule.get("message"))
+    target = f"{schedule['type']} {schedule['targetId']}" if schedule.get("targetId") else None
+    return schedule["id"], state, when, following, last, times, target or first_line(schedule.get("message"))
 
 
 def create(args: Namespace, screen: Screen) -> int:
-    """Send a message to a session at the times of a cron expression."""
+    """Send a message to a session, or work on a goal or task, at the times of a cron expression."""
+    target = {"goal": args.goal} if args.goal else {"task": args.task} if args.task else {"message": None}
+    ((kind, target_id),) = target.items()
     body = {
-        "type": "message",
+        "type": kind,
         "sessionId": args.session,
         "cron": args.cron,
-        "message": args.message,
+        **({"message": args.message} if kind == "message" else {"targetId": target_id}),
         "timezone": args.timezone,
         "isolated": args.isolated,
         "enabled": not args.disabled,
@@ -133,7 +136,9 @@ COMMANDS = (
         (
             option("session", metavar="SESSION", help="session key, e.g. main"),
             option("cron", metavar="CRON", help="minute, hour, day of month, month, day of week, e.g. '0 9 * * 1-5'"),
-            option("message", metavar="MESSAGE", help="the message to send"),
+            option("message", nargs="?", metavar="MESSAGE", help="the message to send"),
+            option("--goal", metavar="GOAL", help="work on the next task of this goal instead"),
+            option("--task", metavar="TASK", help="work on this task instead"),
             option("--timezone", default="UTC", metavar="ZONE", help="time zone, e.g. Europe/Berlin (default: UTC)"),
             option("--isolated", action="store_true", help="use a separate session, started fresh each time"),
             option("--times", type=int, default=-1, metavar="N", help="stop after N times (default: never)"),

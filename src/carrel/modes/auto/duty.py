@@ -10,19 +10,18 @@ from logging import getLogger
 from msgspec import UNSET, structs
 
 from carrel.journal import entries_of_run
-from carrel.kernel import INTERNAL_CHANNEL, MS_PER_SECOND, Envelope, Message, Provenance, Refusal, clip, one_line
+from carrel.kernel import INTERNAL_CHANNEL, MS_PER_SECOND, Envelope, Message, Provenance, Refusal
 from carrel.kernel.limits import (
     AUTO_BROKEN_SECONDS,
     AUTO_LEASE_SECONDS,
     AUTO_LOOK_SECONDS,
     AUTO_RUNS_AT_A_TIME,
-    AUTO_TITLE_CHARS_MAX,
 )
 from carrel.kernel.settings import AutoSettings
 from carrel.modes.auto import store
 from carrel.modes.auto.model import AUTO, AutoRun, next_tick_at, observe
 from carrel.modes.auto.registry import cancel_tick, end, hold, publish
-from carrel.modes.auto.targets import give, task_to_do
+from carrel.modes.auto.targets import give, task_to_do, work_message
 from carrel.outbox import keep_reply_address
 from carrel.runs import Rules, Run, deliver, run_by_id
 from carrel.sessions import lane_of
@@ -32,9 +31,6 @@ from carrel.work import Task
 _log = getLogger("carrel.modes")
 _ALL = 1 << 31
 _LEASE_MS = AUTO_LEASE_SECONDS * MS_PER_SECOND
-_TICK = """[AUTO] Go on with task {id}: {title}
-Take the next step now, and say in a few lines what you did. When nothing is left to do, move the task to review and \
-then to done. When you cannot go on without a person, ask them."""
 
 
 class AutoTicks(StepDuty[AutoRun]):
@@ -192,10 +188,9 @@ def _deliver(tx: Tx, auto: AutoRun, task: Task, rules: Rules) -> Run:
     lane = lane_of(tx, auto.access, auto.session_key)
     chat = None if lane is None else lane.chat_address
     provenance = Provenance(kind="auto", source_channel=chat[0] if chat else UNSET, actor=auto.id)
-    text = _TICK.format(id=task.id, title=clip(one_line(task.title), AUTO_TITLE_CHARS_MAX))
     envelope = Envelope(
         key=auto.session_key,
-        message=Message(text=text, provenance=provenance),
+        message=Message(text=work_message(task), provenance=provenance),
         channel=INTERNAL_CHANNEL,
         task_id=task.id,
         auto_run_id=auto.id,

@@ -17,6 +17,15 @@ _CLOSED = ("done", "archived")
 _LEFT = ("review", "blocked", "in_progress", "assigned", "inbox")
 _PLANNING = "Work out which tasks reach the goal, and make them: they are worked on next. The goal is:\n\n"
 
+_WORK = """[AUTO] Go on with task {id}: {title}
+Take the next step now, and say in a few lines what you did. When nothing is left to do, move the task to review and \
+then to done. When you cannot go on without a person, ask them."""
+
+
+def work_message(task: Task) -> str:
+    """Return what an agent is told when it is to go on with a task."""
+    return _WORK.format(id=task.id, title=clip(one_line(task.title), AUTO_TITLE_CHARS_MAX))
+
 
 def first_task(
     tx: Tx, access: Access, key: SessionKey, rules: Rules, *, goal_id: str | None, task_id: str | None,

@@ -1,26 +1,32 @@
-"""The command /schedule: list and delete the schedules of this session."""
+"""The command /schedule: schedule a goal or task, and list and delete the schedules of this session."""
 
 from carrel.kernel import PEOPLE, Access, clip, one_line
 from carrel.modes.commands.model import CommandContext, ParsedCommand
 from carrel.modes.schedules.administration import (
-    UNSUPPORTED_TYPE,
+    NewSchedule,
     ScheduleShape,
     find_schedule,
+    make_schedule,
     remove_schedule,
     schedule_shape,
 )
+from carrel.modes.schedules.model import UNLIMITED, ScheduleType
 from carrel.modes.schedules.store import schedules_of
 from carrel.storage import Tx
 
 _LISTED_MAX = 20
 _MESSAGE_CHARS_MAX = 60
-_HELP = """/schedule list         list the schedules of this session
-/schedule delete <id>  delete one; its messages stay
-Create schedules with `carrel schedule create` or POST /api/schedules: a cron expression and a message."""
+_CRON_FIELDS = 5
+# Python refuses to parse a very long number, and one of this length is above the limit anyway.
+_TIMES_DIGITS_MAX = 12
+_HELP = """/schedule goal|task <id> <cron> [times]  work on a goal or a task at these times; five fields, in UTC
+/schedule list                            list the schedules of this session
+/schedule delete <id>                     delete one; its messages stay
+For messages use `carrel schedule create` or POST /api/schedules: a cron expression and a message."""
 
 
 def schedule(tx: Tx, access: Access, context: CommandContext, command: ParsedCommand) -> str:
-    """List or delete the schedules of this session."""
+    """Schedule a goal or task of this session, or list or delete its schedules."""
     match command.words:
         case ("list",):
             access.require(*PEOPLE)
@@ -28,10 +34,25 @@ def schedule(tx: Tx, access: Access, context: CommandContext, command: ParsedCom
         case ("delete", schedule_id):
             access.require(*PEOPLE)
             return _delete(tx, access, context, schedule_id)
-        case ("goal" | "task", *_):
-            return UNSUPPORTED_TYPE
+        case ("goal" | "task" as kind, target, *cron) if _CRON_FIELDS <= len(cron) <= _CRON_FIELDS + 1:
+            access.require(*PEOPLE)
+            return _make(tx, access, context, kind, target, cron)
         case _:
             return _HELP
+
+
+def _make(tx: Tx, access: Access, context: CommandContext, kind: ScheduleType, target: str, cron: list[str]) -> str:
+    times = cron[_CRON_FIELDS] if len(cron) > _CRON_FIELDS else str(UNLIMITED)
+    if not times.removeprefix("-").isdecimal():
+        return f"'{clip(times, _MESSAGE_CHARS_MAX)}' is not a number of times."
+    new = NewSchedule(
+        session=context.lane.key,
+        type=kind,
+        target_id=target,
+        cron=" ".join(cron[:_CRON_FIELDS]),
+        max_executions=int(times[:_TIMES_DIGITS_MAX]),
+    )
+    return f"Created {_line(schedule_shape(tx, make_schedule(tx, access, new)))}"
 
 
 def _list(tx: Tx, access: Access, context: CommandContext) -> str:
@@ -45,8 +66,9 @@ def _list(tx: Tx, access: Access, context: CommandContext) -> str:
 def _line(one: ScheduleShape) -> str:
     following = f"next {one.retry_at or one.next_at or 'never'}" if one.enabled else f"disabled ({one.disabled_reason})"
     last = f", last {one.last_status}" if one.last_status else ""
-    message = clip(one_line(one.message or ""), _MESSAGE_CHARS_MAX)
-    return f"{one.id}  {one.cron} {one.timezone}  {following}{last}  {message}"
+    what = one.message if one.target_id is None else f"{one.type} {one.target_id}"
+    shown = clip(one_line(what or ""), _MESSAGE_CHARS_MAX)
+    return f"{one.id}  {one.cron} {one.timezone}  {following}{last}  {shown}"
 
 
 def _delete(tx: Tx, access: Access, context: CommandContext, schedule_id: str) -> str:

@@ -87,7 +87,9 @@ COMMANDS: dict[str, Command] = {
         act=auto,
     ),
     "schedule": Command(
-        usage="/schedule list|delete <id>|help", effect="list or delete the schedules of this session", act=schedule
+        usage="/schedule goal|task <id> <cron> [times] | list | delete <id> | help",
+        effect="work on a goal or task at regular times; list or delete schedules",
+        act=schedule,
     ),
     "model": Command(usage="/model <name>|default", effect="choose the model of this session", act=set_model),
     "think": Command(usage="/think <level>|default", effect="choose this session's thinking level", act=set_thinking),

@@ -1,12 +1,11 @@
 """Creating, changing and deleting schedules, and how one is shown."""
 
-from typing import Final
-
 from msgspec import UNSET, Struct, UnsetType, structs
 
 from carrel.chats import require_valid_new_key
+from carrel.goals import find_goal
 from carrel.journal import about_lane, append_event, json_text
-from carrel.kernel import Access, Code, Message, Provenance, Refusal, check_message, invalid, iso, not_found
+from carrel.kernel import Access, Code, Message, Provenance, Refusal, SessionKey, check_message, invalid, iso, not_found
 from carrel.kernel.limits import SCHEDULE_EXECUTIONS_MAX, SCHEDULES_PER_ACCOUNT_MAX
 from carrel.modes.schedules import store
 from carrel.modes.schedules.model import (
@@ -21,18 +20,16 @@ from carrel.modes.schedules.model import (
 from carrel.runs import run_by_id
 from carrel.sessions import find_session, lane_of, make_lane, may_see
 from carrel.storage import Tx
-
-# What a schedule can do when it fires. The other types are added here once goals and tasks exist.
-TYPES: Final[tuple[ScheduleType, ...]] = ("message",)
-UNSUPPORTED_TYPE = "Schedules can only send messages; goals and tasks are not built yet. Use type message."
+from carrel.work import readable_task
 
 
 class NewSchedule(Struct, frozen=True, kw_only=True):
-    """A schedule to create; `session` is a session reference."""
+    """A schedule to create; `session` is a session reference. It has a message, or a goal or task as its target."""
 
     session: str
     type: ScheduleType
-    message: str
+    message: str = ""
+    target_id: str | None = None
     cron: str
     timezone: str = "UTC"
     isolated: bool = False
@@ -86,8 +83,8 @@ def schedule_shape(tx: Tx, schedule: Schedule) -> ScheduleShape:
     return ScheduleShape(
         id=schedule.id,
         type=schedule.type,
-        target_id=None,
-        message=schedule.message,
+        target_id=schedule.target_id,
+        message=schedule.message or None,
         session_id=schedule.session_key.conversation,
         session_key=schedule.key,
         agent_id=schedule.session_key.agent,
@@ -111,15 +108,15 @@ def schedule_shape(tx: Tx, schedule: Schedule) -> ScheduleShape:
 
 def make_schedule(tx: Tx, access: Access, new: NewSchedule) -> Schedule:
     """Create a schedule, and its session if that does not exist."""
-    if new.type not in TYPES:
-        raise invalid("type", UNSUPPORTED_TYPE)
     found = find_session(tx, access, new.session)
+    _require_target(tx, access, new, found.key)
     schedule = Schedule(
         account_id=access.account_id,
         id=tx.new_id("sch"),
         key=str(found.key),
         type=new.type,
         message=new.message,
+        target_id=new.target_id,
         cron=new.cron,
         timezone=new.timezone,
         isolated=int(new.isolated),
@@ -141,6 +138,22 @@ def make_schedule(tx: Tx, access: Access, new: NewSchedule) -> Schedule:
         schedule = enabled(schedule, first)
     store.insert_schedule(tx, access, schedule)
     return schedule
+
+
+def _require_target(tx: Tx, access: Access, new: NewSchedule, key: SessionKey) -> None:
+    """Refuse a target that is missing, unknown, or of another session; a message needs none."""
+    if new.type == "message":
+        if new.target_id is not None:
+            raise invalid("targetId", "A schedule of type message has no target; leave targetId out.")
+        return
+    if new.target_id is None:
+        raise invalid("targetId", f"A schedule of type {new.type} needs the id of its {new.type} in targetId.")
+    if new.message:
+        raise invalid("message", f"A schedule of type {new.type} has no message of its own; leave message out.")
+    if new.type == "goal":
+        find_goal(tx, access, new.target_id, key=key)
+    elif readable_task(tx, access, new.target_id)[0].is_chat:
+        raise invalid("targetId", "The orchestrator chat is not work; name another task.")
 
 
 def find_schedule(tx: Tx, access: Access, schedule_id: str, *, hold: bool = False) -> Schedule:
@@ -199,7 +212,10 @@ def save(tx: Tx, before: Schedule, after: Schedule) -> Schedule:
 
 
 def _check(schedule: Schedule) -> None:
-    check_message(Message(text=schedule.message, provenance=Provenance(kind="cron")))
+    if schedule.type == "message":
+        check_message(Message(text=schedule.message, provenance=Provenance(kind="cron")))
+    elif schedule.message:
+        raise invalid("message", f"A schedule of type {schedule.type} has no message of its own.")
     if schedule.max_executions != UNLIMITED and not 1 <= schedule.max_executions <= SCHEDULE_EXECUTIONS_MAX:
         raise invalid("maxExecutions", f"Use {UNLIMITED} for no limit, or 1 to {SCHEDULE_EXECUTIONS_MAX}.")
 

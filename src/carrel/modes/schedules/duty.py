@@ -1,4 +1,4 @@
-"""The duty that fires schedules: it delivers their messages at their times and follows their runs.
+"""The duty that fires schedules: it delivers their messages, or has their targets worked on, and follows the runs.
 
 A schedule's progress is stored and advances in the transaction that delivers its message, so a crash neither loses nor
 repeats a window, and several servers may do this side by side. The duty sleeps until the next schedule is due, unless
@@ -23,6 +23,7 @@ from carrel.kernel import (
     not_found,
 )
 from carrel.kernel.limits import SCHEDULE_BROKEN_SECONDS, SCHEDULE_LOOK_SECONDS, SCHEDULES_AT_A_TIME
+from carrel.modes.auto.targets import first_task, work_message
 from carrel.modes.schedules.administration import find_schedule, require_executions_left, save, schedule_shape
 from carrel.modes.schedules.cron import read_zone
 from carrel.modes.schedules.model import (
@@ -40,6 +41,7 @@ from carrel.outbox import keep_reply_address
 from carrel.runs import Rules, Run, RunChanged, about_run, deliver, run_by_id
 from carrel.sessions import lane_of, lock_lane
 from carrel.storage import Database, StepDuty, Tx
+from carrel.work import Task
 
 _log = getLogger("carrel.modes")
 
@@ -77,13 +79,14 @@ class Schedules(StepDuty[Schedule]):
 
     def advance(self, tx: Tx, item: Schedule) -> None:
         """Follow the run of one schedule, and fire it if it is due."""
+        target = _target(tx, item, self._rules) if item.due_at is not None and item.due_at <= tx.now else None
         schedule = _lock(tx, item)
         if schedule is None:
             return
         if schedule.last_status in OPEN_STATUSES:
             schedule = _follow_run(tx, schedule)
         if schedule.due_at is not None and schedule.due_at <= tx.now:
-            _fire(tx, schedule, self._rules)
+            _fire(tx, schedule, target, self._rules)
 
     def postpone(self, tx: Tx, item: Schedule) -> None:
         """Look at this schedule again later."""
@@ -92,14 +95,33 @@ class Schedules(StepDuty[Schedule]):
 
 def fire_now(tx: Tx, access: Access, schedule_id: str, rules: Rules) -> tuple[Schedule, Run]:
     """Fire a schedule now, even a disabled one; its windows do not move."""
-    schedule = _lock(tx, find_schedule(tx, access, schedule_id))
+    seen = find_schedule(tx, access, schedule_id)
+    target = _target(tx, seen, rules)
+    schedule = _lock(tx, seen)
     if schedule is None:
         raise Refusal(Code.CONFLICT, "This schedule was changed a moment ago; try again.")
     require_executions_left(schedule)
-    if _reason_to_disable(tx, schedule) == "session_deleted":
+    reason = _reason_to_disable(tx, schedule, target)
+    if reason == "session_deleted":
         raise not_found("session")
-    run = _deliver(tx, schedule, rules)
+    if reason == "target_gone":
+        raise Refusal(Code.CONFLICT, f"Nothing is left to do on {schedule.target_id}.")
+    run = _deliver(tx, schedule, target, rules)
     return _publish_fired(tx, save(tx, schedule, after_manual_firing(schedule, tx.now, run.id)), run), run
+
+
+def _target(tx: Tx, seen: Schedule, rules: Rules) -> Task | None:
+    """Return the task that a schedule has worked on, given to its agent; None where there is none to work on.
+
+    It is looked up before the lane is locked: goals and tasks come before lanes.
+    """
+    if seen.type == "message" or lane_of(tx, seen.access, seen.session_key) is None:
+        return None
+    named = {"goal_id": None, "task_id": None} | {f"{seen.type}_id": seen.target_id}
+    try:
+        return first_task(tx, seen.access, seen.session_key, rules, **named, text=None)
+    except Refusal:
+        return None
 
 
 def _lock(tx: Tx, seen: Schedule) -> Schedule | None:
@@ -120,14 +142,14 @@ def _follow_run(tx: Tx, schedule: Schedule) -> Schedule:
     return save(tx, schedule, after_run(schedule, tx.now, status, error))
 
 
-def _fire(tx: Tx, schedule: Schedule, rules: Rules) -> None:
-    reason = _reason_to_disable(tx, schedule)
+def _fire(tx: Tx, schedule: Schedule, target: Task | None, rules: Rules) -> None:
+    reason = _reason_to_disable(tx, schedule, target)
     if reason is not None:
         _log.warning("schedule_disabled", extra={"schedule_id": schedule.id, "reason": reason})
         save(tx, schedule, disabled(schedule, reason))
         return
     try:
-        run = _deliver(tx, schedule, rules)
+        run = _deliver(tx, schedule, target, rules)
     except Refusal as refusal:
         # A lane that accepts no message now counts as a failed run.
         _log.warning("schedule_refused", extra={"schedule_id": schedule.id, "error": refusal.message})
@@ -136,12 +158,14 @@ def _fire(tx: Tx, schedule: Schedule, rules: Rules) -> None:
     _publish_fired(tx, save(tx, schedule, after_firing(schedule, tx.now, run.id)), run)
 
 
-def _reason_to_disable(tx: Tx, schedule: Schedule) -> DisabledReason | None:
+def _reason_to_disable(tx: Tx, schedule: Schedule, target: Task | None) -> DisabledReason | None:
     """Return why the schedule can no longer fire, or None."""
     if lane_of(tx, schedule.access, schedule.session_key) is None:
         return "session_deleted"
     if not agent_enabled(tx, schedule.access, schedule.session_key.agent):
         return "agent_disabled"
+    if schedule.type != "message" and target is None:
+        return "target_gone"
     try:
         read_zone(schedule.timezone)
     except Refusal:
@@ -149,13 +173,14 @@ def _reason_to_disable(tx: Tx, schedule: Schedule) -> DisabledReason | None:
     return None
 
 
-def _deliver(tx: Tx, schedule: Schedule, rules: Rules) -> Run:
-    """Deliver the message; the reply goes to the chat where the session was last used."""
+def _deliver(tx: Tx, schedule: Schedule, target: Task | None, rules: Rules) -> Run:
+    """Deliver the message, or one about its target; the reply goes to the chat where the session was last used."""
     lane = lane_of(tx, schedule.access, schedule.lane_key)
     chat = None if lane is None else lane.chat_address
     provenance = Provenance(kind="cron", source_channel=chat[0] if chat else UNSET, actor=schedule.id)
-    message = Message(text=schedule.message, provenance=provenance)
-    envelope = Envelope(key=schedule.lane_key, message=message, channel=INTERNAL_CHANNEL)
+    message = Message(text=schedule.message if target is None else work_message(target), provenance=provenance)
+    task_id = None if target is None else target.id
+    envelope = Envelope(key=schedule.lane_key, message=message, channel=INTERNAL_CHANNEL, task_id=task_id)
     run = deliver(tx, schedule.access, envelope, rules)
     if chat:
         keep_reply_address(tx, schedule.access, run.id, *chat)

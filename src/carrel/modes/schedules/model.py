@@ -1,4 +1,4 @@
-"""A schedule that sends a message at the times of a cron expression. Pure: every function returns the changed schedule.
+"""A schedule that sends a message, or has a goal or task worked on, at the times of a cron expression. Pure.
 
 A window is one of these times. It opens when the schedule fires and closes when its run has ended and is not retried.
 Windows that pass while one is open, or while no server runs, become one late window.
@@ -15,7 +15,9 @@ from carrel.modes.schedules.cron import read_cron, read_zone
 # Rung when a schedule was changed, or its run has ended or waits for an answer.
 SCHEDULES = "schedules"
 ScheduleType = Literal["goal", "task", "message"]
-DisabledReason = Literal["requested", "exhausted", "session_deleted", "agent_disabled", "unknown_timezone"]
+DisabledReason = Literal[
+    "requested", "exhausted", "session_deleted", "agent_disabled", "target_gone", "unknown_timezone"
+]
 UNLIMITED: Final = -1
 # The run is queued or running, as far as the schedule knows; any other status is the run's own state.
 IN_PROGRESS: Final = "queued"
@@ -38,6 +40,8 @@ class Schedule(Struct, frozen=True, kw_only=True):
     made_by: str
     created_at: int
     updated_at: int
+    # The goal or task to work on; the type says which.
+    target_id: str | None = None
     disabled_reason: DisabledReason | None = None
     execution_count: int = 0
     next_at: int | None = None

@@ -40,3 +40,6 @@ CREATE UNIQUE INDEX runs_one_tick ON runs (account_id, auto_run_id)
 
 -- Which auto run said it: a tick is not shown what another auto run of its session said.
 ALTER TABLE entries ADD COLUMN auto_run_id TEXT;
+
+-- The goal or task that a schedule has its agent work on; a schedule of a message has none.
+ALTER TABLE schedules ADD COLUMN target_id TEXT;

@@ -1,10 +1,10 @@
-"""Schedules: messages sent to sessions at regular times. Only the type `message` is supported so far."""
+"""Schedules: messages sent to sessions, and goals and tasks worked on, at regular times."""
 
 from typing import Annotated
 
 from msgspec import UNSET, Meta, UnsetType, structs
 
-from carrel.kernel import PEOPLE, Access, invalid, not_found
+from carrel.kernel import PEOPLE, Access, not_found
 from carrel.kernel.limits import CLIENT_ID_CHARS_MAX, CRON_CHARS_MAX, TIMEZONE_CHARS_MAX
 from carrel.modes import (
     NewSchedule,
@@ -32,7 +32,7 @@ Timezone = Annotated[str, Meta(min_length=1, max_length=TIMEZONE_CHARS_MAX)]
 
 
 class ScheduleBody(In, frozen=True, kw_only=True):
-    """A new schedule: which message, in which session, and when."""
+    """A new schedule: which message, goal or task, in which session, and when."""
 
     type: ScheduleType
     target_id: Annotated[str, Meta(max_length=CLIENT_ID_CHARS_MAX)] | None = None
@@ -109,17 +109,16 @@ async def list_schedules(call: Call[None, SchedulesQuery]) -> ScheduleList:
 
 @endpoint("POST", "/api/schedules", answers={201: OneSchedule}, who=PEOPLE, body=ScheduleBody, creates=True)
 async def create_schedule(call: Call[ScheduleBody, NoQuery]) -> OneSchedule:
-    """Schedule a message to a session by a cron expression."""
+    """Schedule a message, or work on a goal or task, in a session by a cron expression."""
     body = call.body
     reference = required(body.session_id)
-    if body.type == "message" and body.target_id is not None:
-        raise invalid("targetId", "A schedule of type message has no target; leave targetId out.")
 
     def work(tx: Tx, access: Access) -> OneSchedule:
         new = NewSchedule(
             session=_session(tx, access, reference),
             type=body.type,
             message=body.message or "",
+            target_id=body.target_id,
             cron=body.cron,
             timezone=body.timezone,
             isolated=body.isolated,
