@@ -21,7 +21,8 @@ RUN = Run(
     account_id="acc", id="run_1", key="agent:writer:task:task_1", agent_id="writer", seq=1, state="running",
     attempts_max=1, timeout_ms=0, provenance='{"kind":"notification","notificationId":"ntf_1","type":"mention"}',
     provenance_kind="notification", created_at=0, updated_at=0, attempt=1, claim_no=1, deadline_at=None, generation=1,
-    started_at=0, task_id="task_1", actor_id="usr_1", message_id="ent_1", text="Please begin.", channel="internal",
+    started_at=0, task_id="task_1", auto_run_id=None, actor_id="usr_1", message_id="ent_1", text="Please begin.",
+    channel="internal",
 )  # fmt: skip
 
 

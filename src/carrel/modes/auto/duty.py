@@ -153,10 +153,10 @@ class AutoTicks(StepDuty[AutoRun]):
         if not isinstance(task, Task):
             end(tx, auto, "completed" if task in ("task_done", "goal_done") else "stopped", task)
             return
-        auto = structs.replace(auto, task_id=task.id)
+        due_at, auto = auto.due_at, structs.replace(auto, task_id=task.id)
         if auto.tick_count >= self._settings.max_ticks:
             end(tx, auto, "stopped", "max_ticks")
-        elif auto.due_at > tx.now:
+        elif due_at > tx.now:
             store.keep_auto_run(tx, auto.access, auto)
         elif task.status == "blocked":
             # It waits for a person, and is looked at again after an interval.
