@@ -1,5 +1,6 @@
 """The turns of ticks: what they are shown, what they may do with their task, and how they end without a model."""
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -123,7 +124,7 @@ async def test_what_an_auto_run_says_never_reaches_another_session(server: Serve
         assert all(str(other) not in request.body.decode() for request in own)
         for auto in autos:
             await ended(server, auto)
-        entries = await server.read(lambda tx, key=key: _entries(tx, server, key))
+        entries = await server.read(partial(_entries, server=server, key=key))
         assert entries
         assert not any(str(other) in entry.content for entry in entries)
 

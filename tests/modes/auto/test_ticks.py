@@ -1,6 +1,7 @@
 """Ticks: when they come, what ends an auto run, and what stops them. The clock stands still until a test moves it."""
 
 from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 
@@ -9,7 +10,8 @@ from carrel.kernel.limits import AUTO_RUNS_PER_SESSION_MAX
 from carrel.modes import AutoRun
 from carrel.runs import Completed, Failed, NeedsInput, remove_lane, stop_lane
 from carrel.sessions import lane_of
-from carrel.work import TaskChange, change_task, move_task, readable_task
+from carrel.storage import Tx
+from carrel.work import TaskChange, change_task, move_task
 from tests.harness.engine import MAIN, open_engine
 from tests.modes.auto.timeline import CHAT, OTHER, AutoTimeline
 from tests.requirements.mark import requirement
@@ -111,7 +113,7 @@ async def test_an_auto_run_is_completed_once_its_task_is_done(line: AutoTimeline
     assert len(await line.ticks()) == 1
 
 
-def _finish(tx, line: AutoTimeline, auto: AutoRun):
+def _finish(tx: Tx, line: AutoTimeline, auto: AutoRun) -> object:
     return move_task(tx, line.engine.access, auto.task_id, "done", line.engine.rules, walk=True)
 
 
@@ -242,7 +244,7 @@ async def test_a_deleted_session_takes_its_auto_runs_with_it(line: AutoTimeline)
     auto = await line.start(CHAT)
     await line.settle()
 
-    def delete(tx):
+    def delete(tx: Tx) -> str | None:
         lane = lane_of(tx, line.engine.access, CHAT)
         assert lane is not None
         return remove_lane(tx, line.engine.access, lane)
@@ -263,19 +265,16 @@ async def test_an_auto_run_without_a_task_cannot_be_made_and_its_kind_follows_fr
     assert AutoRun(**_fields(auto) | {"goal_id": "goal_1"}).run_kind == "GOAL_RUN"
 
 
-def _fields(auto: AutoRun):
+def _fields(auto: AutoRun) -> dict[str, Any]:
     return {name: getattr(auto, name) for name in AutoRun.__struct_fields__}
 
 
 @requirement("S3.auto.on.task")
 async def test_a_task_is_given_made_from_a_text_or_new(line: AutoTimeline) -> None:
-    access = line.engine.access
     await line.engine.make_task("given")
     given = await line.start(task_id="given")
     made, new = await line.start(text="Write it\nwith care"), await line.start(CHAT)
-    tasks = [
-        await line.engine.read(lambda tx, auto=auto: readable_task(tx, access, auto.task_id)[0]) for auto in (made, new)
-    ]
+    tasks = [await line.task(auto) for auto in (made, new)]
     assert given.task_id == "given"
     assert (tasks[0].title, tasks[0].description) == ("Write it", "Write it\nwith care")
     assert (tasks[1].title, tasks[1].metadata) == ("Work in session conversation-1", {"sessionKey": str(CHAT)})
@@ -297,7 +296,7 @@ async def test_a_closed_task_an_unknown_one_and_too_many_auto_runs_are_refused(l
     assert refusal.value.code == Code.LIMIT_REACHED
 
 
-async def _refused(line: AutoTimeline, **more) -> Code:
+async def _refused(line: AutoTimeline, **more: Any) -> Code:
     with pytest.raises(Refusal) as refusal:
         await line.start(**more)
     return refusal.value.code

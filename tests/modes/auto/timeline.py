@@ -10,6 +10,7 @@ from carrel.modes import AutoRun, AutoTicks, NewAutoRun, auto_runs_of_session, s
 from carrel.modes.auto.store import auto_run_by_id
 from carrel.monitoring import RunFilter, runs_newest_first
 from carrel.runs import Claim, Run
+from carrel.work import Task, readable_task
 from tests.harness.engine import DONE, MAIN, Engine, FakeClock
 
 CHAT = SessionKey.of("main", "web:conversation-1")
@@ -44,6 +45,10 @@ class AutoTimeline:
         found = await self.engine.read(lambda tx: auto_run_by_id(tx, auto.access, auto.id))
         assert found is not None
         return found
+
+    async def task(self, auto: AutoRun) -> Task:
+        """Return the task of an auto run."""
+        return (await self.engine.read(lambda tx: readable_task(tx, auto.access, auto.task_id)))[0]
 
     async def listed(self, key: SessionKey = MAIN, *, ended: bool = False) -> list[AutoRun]:
         """Return the auto runs of a session."""

@@ -63,7 +63,12 @@ async def say(client: httpx.AsyncClient, text: str, session: str = CHAT, **more:
 
 async def test_an_auto_run_is_started_shown_listed_and_stopped(client: httpx.AsyncClient) -> None:
     run = await started(client, text="Write the report")
-    known = {"runKind": "TASK_RUN", "sessionId": "conversation-1", "sessionKey": f"agent:main:{CHAT}", "goalId": None}
+    known: Json = {
+        "runKind": "TASK_RUN",
+        "sessionId": "conversation-1",
+        "sessionKey": f"agent:main:{CHAT}",
+        "goalId": None,
+    }
     known["sessionIdentity"] = {"channelType": "web", "conversationKey": "conversation-1"}
     assert {name: run[name] for name in known} == known
     assert (run["status"], run["tickCount"], run["endedAt"]) == ("active", 0, None)
