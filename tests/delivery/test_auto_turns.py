@@ -5,9 +5,11 @@ from typing import Any
 
 import pytest
 
+from carrel.goals import PlannedTask, add_goal_task, make_goal
 from carrel.journal import entries_of_session
 from carrel.kernel import SessionKey
 from carrel.kernel.settings import RunsSettings, Settings
+from carrel.memory import NewMemory, Scope, keep
 from carrel.modes import AutoRun, NewAutoRun, start_auto, stop_auto
 from carrel.modes.auto.model import AUTO
 from carrel.modes.auto.store import auto_run_by_id
@@ -200,3 +202,28 @@ async def test_the_time_of_a_tick_counts_from_its_start_and_ends_its_turn(
         assert run.started_at - run.created_at >= 900
         assert run.ended_at - run.started_at >= 2_000
         tick.open()
+
+
+@requirement("S3.scope.chain.goal", "S3.scope.chain.task")
+async def test_a_goal_run_remembers_its_goal_and_a_task_run_on_the_same_task_does_not(
+    server: Server, gateway: ScriptedGateway
+) -> None:
+    def furnish(tx: Any) -> tuple[str, str]:
+        goal = make_goal(tx, server.access, CHAT, name="Paint it")
+        task = add_goal_task(tx, server.access, goal, PlannedTask(title="Paint the goal"))
+        goal_scope, session_scope = Scope.of_goal(CHAT.identity, goal.id), Scope.of_session(CHAT.identity)
+        keep(tx, server.access, Scope.of_task(task.id), "", NewMemory(type="fact", content="Paint the task teal."))
+        keep(tx, server.access, goal_scope, "main", NewMemory(type="fact", content="Paint the goal green."))
+        keep(tx, server.access, session_scope, "main", NewMemory(type="fact", content="Paint the session red."))
+        return goal.id, task.id
+
+    goal_id, task_id = await server.db.write(furnish)
+    gateway.script(text("By goal."), text("By task."))
+    remembered = []
+    for named in ({"goal_id": goal_id}, {"task_id": task_id}):
+        auto = await start(server, interval_seconds=3600, **named)
+        await until(server, auto, lambda found: found.tick_count == 1 and found.due_at is not None)
+        await stop(server, auto)
+        sent = gateway.requests[-1].body.decode()
+        remembered.append([colour for colour in ("teal", "green", "red") if colour in sent])
+    assert remembered == [["teal", "green", "red"], ["teal", "red"]]

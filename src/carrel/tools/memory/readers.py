@@ -6,7 +6,8 @@ from carrel.agents import agent_by_id, default_agent, named_agent
 from carrel.goals import Goal, find_goal, goal_of_task
 from carrel.kernel import METRICS, Access, Code, Refusal, SessionKey, not_found
 from carrel.memory import Memory, Reader, Scope, in_chain, memory_by_id, scope_chain
-from carrel.runs import run_by_id
+from carrel.modes import auto_runs_by_id
+from carrel.runs import Run, run_by_id
 from carrel.sessions import find_session, lane_of, may_see, visible_lanes_called
 from carrel.storage import Tx
 from carrel.tools.model import Caller
@@ -15,7 +16,7 @@ from carrel.work import readable_task
 
 def memory_reader(tx: Tx, caller: Caller) -> Reader:
     """Return the reader that the caller of a tool is: the chain of its session, and of its run's task and goal."""
-    return reader_of(tx, caller.access, caller.key, None if caller.run is None else caller.run.task_id)
+    return _reader_of_run(tx, caller.access, caller.key, caller.run)
 
 
 def reader_of(tx: Tx, access: Access, key: SessionKey, task_id: str | None) -> Reader:
@@ -79,7 +80,17 @@ def _own_reader(tx: Tx, access: Access) -> Reader:
     """The reader that an agent or a run is, wherever it asks."""
     assert access.current is not None, "an agent that may see anything has a session"
     run = None if access.run_id is None else run_by_id(tx, access, access.run_id)
-    return reader_of(tx, access, access.current, None if run is None else run.task_id)
+    return _reader_of_run(tx, access, access.current, run)
+
+
+def _reader_of_run(tx: Tx, access: Access, key: SessionKey, run: Run | None) -> Reader:
+    """The reader that a run is. A tick looks at the goal of its auto run, which has none where it works on a task."""
+    if run is None:
+        return reader_of(tx, access, key, None)
+    auto = None if run.auto_run_id is None else auto_runs_by_id(tx, access, [run.auto_run_id]).get(run.auto_run_id)
+    if auto is not None and auto.goal_id is None:
+        return _reader(key, run.task_id, None)
+    return reader_of(tx, access, key, run.task_id)
 
 
 def _agent_of(tx: Tx, access: Access, scope: Scope, agent_id: str | None) -> str:
