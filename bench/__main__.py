@@ -5,7 +5,7 @@ import sys
 
 import msgspec
 
-from bench import a2a, context, delivery, idle, lanes, memory, tools, turns
+from bench import a2a, auto, context, delivery, idle, lanes, memory, tools, turns
 from bench.figures import Figure
 
 BENCHMARKS = {
@@ -18,6 +18,7 @@ BENCHMARKS = {
     "a2a_load": a2a.measure_load,
     "tools": tools.measure,
     "memory": memory.measure,
+    "auto": auto.measure,
 }
 
 

@@ -32,6 +32,9 @@ fields. Lists take `limit` and `cursor` and return `nextCursor`. A POST that cre
 """
 
 MEANINGS = {
+    "auto.max_ticks": "ticks that an auto run has at most",
+    "auto.resume_on_restart": "whether auto runs go on after a restart; otherwise they are interrupted",
+    "auto.tick_seconds": "seconds from one tick of an auto run to the next, unless it has an interval of its own",
     "agent_http.session_key_auth": "`loopback`: programs on this machine may call tools with only a session key",
     "agents.workspaces_dir": "holds all workspaces, by account; empty means `workspaces` in `storage.data_dir`",
     "agents.defaults.sandbox.session_tools_visibility": "`spawned`: a sandboxed agent sees only what it spawned",

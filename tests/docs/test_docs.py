@@ -15,7 +15,7 @@ from tests.requirements.mark import requirement
 
 PIECE_SECONDS = 60
 SOURCES = ROOT / "src" / "carrel"
-EVENT_NAME = re.compile(r"\"((?:run|session|log|agent|pointer|notification|schedule|memory)\.[a-z_]+)\"")
+EVENT_NAME = re.compile(r"\"((?:run|session|log|agent|pointer|notification|schedule|memory|auto)\.[a-z_]+)\"")
 SCREEN_LINES = 60
 
 

@@ -53,6 +53,14 @@ async def listed(client: httpx.AsyncClient, session: str = CHAT, **more: Any) ->
     return [run["runId"] for run in answer.json()["runs"]]
 
 
+async def made_goal(client: httpx.AsyncClient) -> str:
+    """Make a goal of the chat, and the chat with it; return its id."""
+    (await client.post("/api/chat", json={"text": "hello", "sessionId": CHAT})).raise_for_status()
+    answer = await client.post("/api/goals", json={"sessionId": CHAT, "name": "Ship it"})
+    assert answer.status_code == 201, answer.text
+    return str(answer.json()["goal"]["id"])
+
+
 async def say(client: httpx.AsyncClient, text: str, session: str = CHAT, **more: Any) -> str:
     """Run a command and return its reply."""
     line = {"text": text, "sessionId": session, "clientInstanceId": "tab-1", **more}
@@ -86,9 +94,8 @@ async def test_an_auto_run_is_started_shown_listed_and_stopped(client: httpx.Asy
 
 @requirement("S3.auto.carry", "S3.auto.mirror")
 async def test_every_tick_carries_the_context_of_its_auto_run(client: httpx.AsyncClient) -> None:
-    goal = (await client.post("/api/goals", json={"sessionId": CHAT, "name": "Ship it"})).json().get("goal")
-    runs = [await started(client)] + ([await started(client, goalId=goal["id"])] if goal else [])
-    for run in runs:
+    goal = await made_goal(client)
+    for run in (await started(client), await started(client, goalId=goal)):
         tick = await ticked(client, run)
         mirrored = tick["runKind"], tick["autoRunId"], tick["goalId"], tick["taskId"]
         attributes = tick["attributes"]
@@ -163,6 +170,34 @@ async def test_the_command_starts_lists_and_stops_the_auto_runs_of_its_own_sessi
     assert await say(client, "/auto off") == "No auto run is active in this session."
     assert "There is no such auto run" in await say(client, "/auto off auto_nowhere")
     assert "/auto on" in await say(client, "/auto sideways")
+
+
+@requirement("S3.auto.on.goal")
+async def test_a_goal_in_the_command_or_with_the_message_starts_a_goal_run(client: httpx.AsyncClient) -> None:
+    goal = await made_goal(client)
+    assert "(GOAL_RUN)" in await say(client, f"/auto on goal:{goal}")
+    assert "(GOAL_RUN)" in await say(client, "/auto on", metadata={"goalId": goal})
+    runs = [await shown(client, {"runId": one}) for one in await listed(client)]
+    assert {run["goalId"] for run in runs} == {goal}
+    assert len({run["taskId"] for run in runs}) == 1, "both are on the task to plan the goal"
+    assert goal not in {run["taskId"] for run in runs}
+    assert "no such goal" in await say(client, f"/auto on goal:{goal}", OTHER)
+    line = {"text": "/auto on", "sessionId": OTHER, "metadata": {"goalId": goal}}
+    assert (await client.post("/api/chat", json=line)).status_code == 404
+
+
+@requirement("S3.id.command.context")
+async def test_what_a_command_starts_is_logged_with_its_context_and_without_the_chat_it_came_from(
+    client: httpx.AsyncClient, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level("INFO", "carrel.modes"):
+        await say(client, "/auto on Write it")
+    (run_id,) = await listed(client)
+    (record,) = [one for one in caplog.records if one.getMessage() == "auto_started"]
+    run = await shown(client, {"runId": run_id})
+    fields = {"session_identity": CHAT, "auto_run_id": run_id, "run_kind": "TASK_RUN", "task_id": run["taskId"]}
+    assert {name: getattr(record, name) for name in fields} == fields
+    assert "tab-1" not in str(vars(record))
 
 
 @requirement("S3.auto.commands.kept")

@@ -9,7 +9,7 @@ from carrel.journal import Entry
 from carrel.kernel import MS_PER_SECOND, Access, SessionKey
 from carrel.kernel.limits import AUTO_SAME_MAX
 
-# Rung when an auto run was started or stopped, or its tick has ended.
+# Rung when an auto run was started, or its tick has ended.
 AUTO = "auto"
 # What a tick carries, by the names under which it can be read on its run.
 AUTO_RUN_KIND: Final = "AUTO_RUN_KIND"

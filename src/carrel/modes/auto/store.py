@@ -22,7 +22,6 @@ def insert_auto_run(tx: Tx, access: Access, auto: AutoRun) -> None:
 def keep_auto_run(tx: Tx, access: Access, auto: AutoRun) -> None:
     """Write an auto run as it is now; this transaction must have locked it."""
     tx.run(_TABLE.update, access, **_TABLE.values(auto) | {"updated_at": tx.now})
-    tx.wake(AUTO)
 
 
 def auto_run_by_id(tx: Tx, access: Access, auto_run_id: str, *, hold: bool = False) -> AutoRun | None:
