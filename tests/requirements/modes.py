@@ -92,15 +92,13 @@ BUILT = {
 PARTIAL: dict[str, str] = {}
 
 DEFERRED = {
-    "auto mode is not built yet, nor what it says": {
     "the dashboard's sessions and their chat frames are not built yet": {
         "S3.ui.filter": "The dashboard shows only events of the selected session.",
         "S3.ui.querykey": "Plan state is cached per session.",
         "S3.ui.switch": "Switching sessions shows the selected session's plan state, also when fast.",
         "S3.ui.label": "The plan panel names its session.",
     },
-    "the figures and log fields of auto mode wait for it": {
-    "the figures and log fields of plan and auto mode wait for these": {
+    "not proved as a whole yet": {
         "S3.metric.mismatch": "Deliveries refused because the session did not match are counted.",
         "S3.log.fields": "Log lines carry session, run, goal, task and kind, never the raw chat id.",
         "S3.accept": "The seven acceptance criteria hold end to end on Web and Telegram.",

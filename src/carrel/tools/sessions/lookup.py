@@ -124,8 +124,6 @@ def _session_status(tx: Tx, caller: Caller, params: SessionStatus) -> Result:
             "contextTokens": lane.last_tokens,
             "totalTokens": lane.total_tokens,
             "planMode": {"enabled": planning.enabled, "activePlanId": planning.active_plan_id},
-            "autoRuns": [],
-            "planMode": {"enabled": False, "activePlanId": None},
             "autoRuns": [auto.id for auto in auto_runs_of_session(tx, caller.access, lane.session_key)],
             "children": len(children_of(tx, caller.access, lane.key)),
             "lastActivityAt": iso(lane.updated_at),
