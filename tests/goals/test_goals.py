@@ -7,6 +7,7 @@ from msgspec import structs
 
 from carrel.goals import (
     Goal,
+    Objectives,
     PlannedTask,
     add_goal_task,
     complete_goal,
@@ -17,7 +18,6 @@ from carrel.goals import (
     goal_of_task,
     goal_shape,
     goals_of_session,
-    list_own_goals,
     make_goal,
     next_open_task,
     replan_goal,
@@ -26,7 +26,7 @@ from carrel.goals import (
 )
 from carrel.kernel import Code, SessionKey
 from carrel.memory import NewMemory, Scope, keep, memories_listed
-from carrel.runs import Cancelled, Failed, remove_lane
+from carrel.runs import Cancelled, Failed, Rules, remove_lane
 from carrel.sessions import lane_of
 from carrel.storage import Tx
 from tests.goals.planner import CHAT, OTHER_CHAT, Planner
@@ -218,12 +218,14 @@ async def test_everybody_lists_the_goals_they_made_themselves(planner: Planner) 
     await planner.goal()
 
     async def listed(**more: Any) -> tuple[list[str], int]:
-        found, total = await planner.read(lambda tx: list_own_goals(tx, client, **more))
+        found, total = await planner.read(
+            lambda tx: Objectives(tx, client, "main", Rules(), plans_max=1, tasks_max=1).page(**more)
+        )
         return [goal.name for goal in found], total
 
-    assert await listed(limit=2) == (["goal 2", "goal 1"], 3)
-    assert await listed(limit=2, before=made[1].id) == (["goal 0"], 3)
-    assert await listed(limit=2, status="working") == ([], 0)
+    assert await listed(limit=2, status=None, before=None) == (["goal 2", "goal 1"], 3)
+    assert await listed(limit=2, status=None, before=made[1].id) == (["goal 0"], 3)
+    assert await listed(limit=2, status="working", before=None) == ([], 0)
 
 
 @requirement("S3.x.addtasks.atomic")

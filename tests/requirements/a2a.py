@@ -83,29 +83,24 @@ BUILT = {
     "S1.opt.run": "A plan that starts working starts each task whose dependencies are done.",
     "S1.x.opt.limits": "An 11th plan or a 51st task is refused; creating many tasks is all or nothing.",
     "S1.x.opt.graph": "Unknown dependencies and cycles are refused; no run starts before its dependencies.",
+    "S1.dispatch.link": "A run linked to a task stays in its context's lane and reads the task's memory.",
+    "S1.history.plan": "With scope plan, the histories of all runs of the plan are merged by time.",
+    "S1.history.objective": "With scope objective, those of the whole objective are merged.",
+    "S1.history.unlinked": "Such a scope without the extension or without a link fails with -32602.",
+    "S1.opt.card": "The card declares the OPT extension with its limits.",
+    "S1.opt.activate": "The A2A-Extensions header activates OPT for a request; without it OPT is not found.",
+    "S1.opt.objective": "An objective is a goal, created as submitted.",
+    "S1.opt.plan": "A plan belongs to an objective and is created as pending.",
+    "S1.opt.plantask": "A plan task is a task with its plan, objective, index and dependencies.",
+    "S1.opt.methods": "Objectives, plans and tasks have their JSON-RPC methods.",
+    "S1.opt.metadata": "A task of a plan carries the opt/v1 ids in its metadata.",
+    "S1.opt.answer": "A message with opt/v1/taskId answers that blocked task.",
+    "S1.opt.hint": "opt/v1/preferObjective creates an objective and links the run to its first task.",
+    "S1.x.opt.whitelist": "update changes name, description, status and metadata only.",
+    "S1.x.opt.codes": "OPT errors use -32000 with a reason, never a code that A2A has assigned.",
+    "S1.x.opt.owner": "Objectives and plans are visible to their account and caller only.",
 }
 
 PARTIAL: dict[str, str] = {}
 
-DEFERRED = {
-    "no run can be linked to a task, a plan or an objective yet": {
-        "S1.dispatch.link": "A run linked to a task stays in its context's lane and reads the task's memory.",
-        "S1.history.plan": "With scope plan, the histories of all runs of the plan are merged by time.",
-        "S1.history.objective": "With scope objective, those of the whole objective are merged.",
-        "S1.history.unlinked": "Such a scope without the extension or without a link fails with -32602.",
-    },
-    "objectives and plans over A2A are not built yet": {
-        "S1.opt.card": "The card declares the OPT extension with its limits.",
-        "S1.opt.activate": "The A2A-Extensions header activates OPT for a request; without it OPT is not found.",
-        "S1.opt.objective": "An objective is a goal, created as submitted.",
-        "S1.opt.plan": "A plan belongs to an objective and is created as pending.",
-        "S1.opt.plantask": "A plan task is a task with its plan, objective, index and dependencies.",
-        "S1.opt.methods": "Objectives, plans and tasks have their JSON-RPC methods.",
-        "S1.opt.metadata": "A task of a plan carries the opt/v1 ids in its metadata.",
-        "S1.opt.answer": "A message with opt/v1/taskId answers that blocked task.",
-        "S1.opt.hint": "opt/v1/preferObjective creates an objective and links the run to its first task.",
-        "S1.x.opt.whitelist": "update changes name, description, status and metadata only.",
-        "S1.x.opt.codes": "OPT errors use -32000 with a reason, never a code that A2A has assigned.",
-        "S1.x.opt.owner": "Objectives and plans are visible to their account and caller only.",
-    },
-}
+DEFERRED: dict[str, dict[str, str]] = {}

@@ -90,14 +90,6 @@ def goals_of_session(
     return store.goals_of_session(tx, access, str(key), before=before, limit=limit)
 
 
-def list_own_goals(
-    tx: Tx, access: Access, *, status: str | None = None, before: str | None = None, limit: int
-) -> tuple[list[Goal], int]:  # fmt: skip
-    """Return the goals that the caller has made, below an id, newest first, and how many there are in all."""
-    found = store.goals_made_by(tx, access, access.actor_id, status=status, before=before, limit=limit)
-    return found, store.count_goals_made_by(tx, access, access.actor_id, status=status)
-
-
 def goal_of_task(tx: Tx, access: Access, task_id: str) -> Goal | None:
     """Return the goal that a task is of."""
     return store.goal_of_task(tx, access, task_id)

@@ -54,24 +54,25 @@ def goals_of_session(tx: Tx, access: Access, key: str, *, before: str | None = N
 
 
 def goals_made_by(
-    tx: Tx, access: Access, made_by: str, *, status: str | None = None, before: str | None = None, limit: int
+    tx: Tx, access: Access, made_by: str, agent_id: str, *, status: str | None, before: str | None, limit: int
 ) -> list[Goal]:  # fmt: skip
-    """Return the goals that somebody has made, below an id, newest first."""
-    where, values = _made_by(made_by, status)
+    """Return the goals that somebody has made with an agent, below an id, newest first."""
+    where, values = _made_by(made_by, agent_id, status)
     if before is not None:
         where, values = f"{where} AND id < :before", values | {"before": before}
     return _GOALS.rows(tx.all(f"{_SELECT_GOAL}{where} ORDER BY id DESC LIMIT :limit", access, limit=limit, **values))
 
 
-def count_goals_made_by(tx: Tx, access: Access, made_by: str, *, status: str | None = None) -> int:
-    """Return how many goals somebody has made."""
-    where, values = _made_by(made_by, status)
+def count_goals_made_by(tx: Tx, access: Access, made_by: str, agent_id: str, *, status: str | None) -> int:
+    """Return how many goals somebody has made with an agent."""
+    where, values = _made_by(made_by, agent_id, status)
     row = tx.one(f"SELECT count(*) FROM goals WHERE account_id = :account{where}", access, **values)
     return int(row[0]) if row else 0
 
 
-def _made_by(made_by: str, status: str | None) -> tuple[str, dict[str, object]]:
-    where, values = " AND made_by = :made_by", dict[str, object](made_by=made_by)
+def _made_by(made_by: str, agent_id: str, status: str | None) -> tuple[str, dict[str, object]]:
+    where = " AND made_by = :made_by AND agent_id = :agent_id"
+    values = dict[str, object](made_by=made_by, agent_id=agent_id)
     return (where, values) if status is None else (f"{where} AND status = :status", values | {"status": status})
 
 

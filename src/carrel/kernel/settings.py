@@ -170,6 +170,14 @@ class A2aPushSettings(Section, frozen=True, kw_only=True):
     attempts_max: Count = 10
 
 
+class A2aOptSettings(Section, frozen=True, kw_only=True):
+    """The OPT extension: objectives, plans and plan tasks over A2A."""
+
+    enabled: bool = True
+    max_plans_per_objective: Count = 10
+    max_tasks_per_plan: Count = 50
+
+
 class A2aSettings(Section, frozen=True, kw_only=True):
     """The A2A surface: what its agent cards announce and the server then does."""
 
@@ -183,6 +191,7 @@ class A2aSettings(Section, frozen=True, kw_only=True):
     grpc_port: Port = 0
     push: A2aPushSettings = A2aPushSettings()
     tasks: A2aTasksSettings = A2aTasksSettings()
+    opt: A2aOptSettings = A2aOptSettings()
 
 
 class ToolsSessionsSettings(Section, frozen=True, kw_only=True):

@@ -44,6 +44,7 @@ OBSERVERS: tuple[Callable[[Database], None], ...] = (
     exchanges.observe_runs,
     work.observe_runs,
     goals.observe_work,
+    goals.observe_links,
     modes.observe_runs,
     modes.observe_sessions,
     monitoring.observe_runs,

@@ -68,8 +68,9 @@ def publish_change(tx: Tx, run: Claim, name: str, *, state: str, reason: str | N
         "provenance": msgspec.Raw(run.provenance.encode()),
         **more,
     }
-    # Only A2A follows a run's changes by number, so other runs save the query.
-    change = change_of(tx, run) if run.provenance_kind == "a2a" else None
+    # Only A2A follows a run's changes by number, and of others only the runs of plan tasks; the rest save the query.
+    is_followed = run.provenance_kind == "a2a" or run.task_id is not None
+    change = change_of(tx, run) if is_followed else None
     append_event(tx, run.access, name, about_run(run), _encode(body).decode(), change=change)
     tx.publish(RunChanged(run, state, change))
 

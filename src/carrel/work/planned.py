@@ -149,7 +149,10 @@ def move_planned(
             # A run that ends its own plan goes on to its end.
             if run.id != access.run_id:
                 cancel(tx, access, run.id, "stopped")
-    return enter_status(tx, access, _SERVER, _set_failed(task, failed=failed), to, rules, reason=reason).task
+    # An agent that is told of a task that somebody else takes up would work on it as well.
+    quiet = to in (*NEEDS_ASSIGNEE, "inbox", "review")
+    moved = enter_status(tx, access, _SERVER, _set_failed(task, failed=failed), to, rules, reason=reason, quiet=quiet)
+    return moved.task
 
 
 def release_planned(tx: Tx, access: Access, task: Task) -> None:

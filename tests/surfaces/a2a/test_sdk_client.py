@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import httpx
 import pytest
-from a2a.client import A2ACardResolver, Client, ClientConfig, ClientFactory
+from a2a.client import A2ACardResolver, Client, ClientCallContext, ClientConfig, ClientFactory
+from a2a.client.service_parameters import ServiceParametersFactory, with_a2a_extensions
 from a2a.types import (
     AgentCard,
     CancelTaskRequest,
@@ -27,6 +28,7 @@ from a2a.utils.errors import TaskNotCancelableError, TaskNotFoundError, Unsuppor
 from tests.harness.process import RunningServer, reaching, servers_in
 from tests.requirements.mark import requirement
 from tests.scripted_gateway import Answer, Gate, Request, ScriptedGateway, text
+from tests.surfaces.a2a.opt_calls import OPT
 
 pytestmark = pytest.mark.anyio
 
@@ -191,3 +193,17 @@ async def test_the_client_subscribes_to_a_task_and_gets_the_rest(
 async def test_the_client_gets_its_own_exception_for_a_missing_task(waiting_client: Client) -> None:
     with pytest.raises(TaskNotFoundError):
         await waiting_client.get_task(GetTaskRequest(id="run_unknown"))
+
+
+@requirement("S1.opt.activate", "S1.opt.hint", "S1.opt.metadata")
+@pytest.mark.parametrize("interface", NEW_INTERFACES, ids=" ".join, indirect=True)
+async def test_the_client_activates_opt_for_one_message(waiting_client: Client, interface: tuple[str, str]) -> None:
+    request = send_request("hello", f"opt {interface}")
+    request.metadata["opt/v1/preferObjective"] = True
+    activated = ClientCallContext(service_parameters=ServiceParametersFactory.create([with_a2a_extensions([OPT])]))
+    events = [event async for event in waiting_client.send_message(request, context=activated)]
+    task = events[0].task
+    assert task.metadata["opt/v1/objectiveId"] == task.context_id
+    assert (str(task.metadata["opt/v1/planId"])[:5], task.metadata["opt/v1/taskIndex"]) == ("plan_", 0)
+    plain = await sent(waiting_client, send_request("hello", f"no opt {interface}"))
+    assert "opt/v1/objectiveId" not in plain.metadata

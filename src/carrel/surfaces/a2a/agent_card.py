@@ -16,6 +16,7 @@ from carrel.kernel.limits import A2A_CARD_SECONDS
 from carrel.kernel.settings import A2aSettings
 from carrel.surfaces.a2a.caller import Caller
 from carrel.surfaces.a2a.errors import NO_EXTENDED_CARD, A2aError
+from carrel.surfaces.a2a.extensions import declared_extensions
 from carrel.surfaces.a2a.messages import FILE_TYPES
 from carrel.surfaces.a2a.protobuf_json import Json
 from carrel.surfaces.a2a.version import Version
@@ -92,9 +93,8 @@ def _capabilities(settings: A2aSettings) -> Json:
         "pushNotifications": settings.push.enabled,
         "extendedAgentCard": settings.extended_card,
     }
-    if settings.required_extensions:
-        capabilities["extensions"] = [{"uri": uri, "required": True} for uri in settings.required_extensions]
-    return capabilities
+    extensions = declared_extensions(settings)
+    return capabilities | ({"extensions": extensions} if extensions else {})
 
 
 def _talk(about: str) -> Json:

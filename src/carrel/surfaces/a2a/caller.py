@@ -6,10 +6,13 @@ from starlette.requests import Request
 
 from carrel.access import account_by_slug
 from carrel.agents import Agent, default_agent, named_agent
+from carrel.goals import is_run_of_own_plan
 from carrel.kernel import DEFAULT_ACCOUNT_SLUG, Access, SessionKey, caller_hash, key_text, not_found, system_access
 from carrel.runs import Run, run_by_id
 from carrel.storage import Tx
 from carrel.surfaces.a2a.errors import EXTENSION_REQUIRED, A2aError, task_not_found
+from carrel.surfaces.a2a.extensions import OPT_URI, known_uris
+from carrel.surfaces.a2a.requests import HistoryScope
 from carrel.surfaces.a2a.version import Version
 from carrel.surfaces.http.house import House
 from carrel.surfaces.http.identity import WrongTokens, identify, refuse_token_in_query, require_caller
@@ -25,11 +28,18 @@ class Caller(Struct, frozen=True, kw_only=True):
     extensions: tuple[str, ...] = ()
     # The version in which the caller made this request.
     version: Version = "1.0"
+    # How far the history shall reach that this request reads.
+    scope: HistoryScope = "task"
 
     @property
     def headers(self) -> dict[str, str]:
         """The response headers that name the extensions in use."""
         return {"A2A-Extensions": ", ".join(self.extensions)} if self.extensions else {}
+
+    @property
+    def uses_opt(self) -> bool:
+        """Whether the caller has activated OPT for this request."""
+        return OPT_URI in self.extensions
 
 
 async def identify_caller(request: Request, house: House, wrong_tokens: WrongTokens) -> Caller:
@@ -58,7 +68,7 @@ def known_extensions(headers: Headers, house: House) -> tuple[str, ...]:
     """Return the declared extensions that this server knows; others are ignored."""
     declared = ",".join(headers.getlist("a2a-extensions") + headers.getlist("x-a2a-extensions"))
     names = {name.strip().lower() for name in declared.split(",")}
-    return tuple(uri for uri in house.settings.a2a.required_extensions if uri.lower() in names)
+    return tuple(uri for uri in known_uris(house.settings.a2a) if uri.lower() in names)
 
 
 def require_extensions(caller: Caller, house: House) -> None:
@@ -72,11 +82,14 @@ def own_run(tx: Tx, caller: Caller, task_id: str) -> Run:
     """Return the run of a task that this caller has with this agent; another caller's counts as missing."""
     # PostgreSQL refuses any query with a NUL in a string.
     run = run_by_id(tx, caller.access, task_id) if "\x00" not in task_id else None
-    if run is None or run.provenance_kind != "a2a":
+    if run is None or run.agent_id != caller.agent.id:
         raise task_not_found()
-    if (run.actor_id, run.agent_id) != (caller.access.actor_id, caller.agent.id):
-        raise task_not_found()
-    return run
+    if run.provenance_kind == "a2a" and run.actor_id == caller.access.actor_id:
+        return run
+    # The run of a plan task is for whoever made the objective.
+    if is_run_of_own_plan(tx, caller.access, run):
+        return run
+    raise task_not_found()
 
 
 def lane_of_context(caller: Caller, context_id: str) -> SessionKey:

@@ -3,6 +3,7 @@
 from typing import Any
 
 import msgspec
+from a2a.types import GetTaskRequest, ListTasksRequest
 from msgspec import structs
 from starlette.requests import Request
 from starlette.responses import Response
@@ -12,8 +13,9 @@ from carrel.surfaces.a2a.errors import INVALID_REQUEST, METHOD_NOT_FOUND, A2aErr
 from carrel.surfaces.a2a.http_binding import event_stream, last_event_id, read_json, respond
 from carrel.surfaces.a2a.legacy.jsonrpc import LEGACY_METHODS, LegacyMethod
 from carrel.surfaces.a2a.operations import Operation, Operations
+from carrel.surfaces.a2a.opt.methods import METHODS, Opt
 from carrel.surfaces.a2a.protobuf_json import Json
-from carrel.surfaces.a2a.requests import parse_params
+from carrel.surfaces.a2a.requests import HistoryScope, parse_params, read_scope
 from carrel.surfaces.a2a.version import requested_version, unsupported_version
 from carrel.surfaces.http.house import House
 from carrel.surfaces.http.identity import WrongTokens
@@ -42,6 +44,7 @@ class JsonRpc:
         self._house = house
         self._wrong_tokens = wrong_tokens
         self._operations = operations
+        self._opt = Opt(house)
 
     async def serve(self, request: Request) -> Response:
         """Serve one request."""
@@ -57,9 +60,13 @@ class JsonRpc:
 
     async def _call(self, request: Request, caller: Caller, call_id: Any, body: object) -> Response:
         method, params = _read_call(body)
-        operation, legacy = self._find(method, requested_version(request))
+        version = requested_version(request)
+        if method in METHODS and caller.uses_opt:
+            require_extensions(caller, self._house)
+            return _response(call_id, {"result": await self._opt.perform(caller, method, params)}, caller.headers)
+        operation, legacy = self._find(method, version)
         require_extensions(caller, self._house)
-        caller = structs.replace(caller, version="0.3" if legacy else "1.0")
+        caller = structs.replace(caller, version="0.3" if legacy else "1.0", scope=_scope(operation, params))
         parsed = legacy.read(params) if legacy else parse_params(operation.request, params)
         if not operation.streams:
             result = await operation.perform(caller, parsed)
@@ -83,6 +90,12 @@ class JsonRpc:
         if operation is not None:
             return operation, None
         return self._operations[legacy.operation], legacy  # type: ignore[union-attr]
+
+
+def _scope(operation: Operation, params: object) -> HistoryScope:
+    """Return the history scope in the raw params of a read; the types of its request have no metadata."""
+    is_read = operation.request in (GetTaskRequest, ListTasksRequest) and isinstance(params, dict)
+    return read_scope(params.get("metadata")) if is_read else "task"  # type: ignore[attr-defined]
 
 
 def _id_of(body: object) -> Any:

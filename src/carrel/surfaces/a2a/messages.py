@@ -16,16 +16,17 @@ _TEXT_TYPES = ("application/json", "application/x-www-form-urlencoded")
 
 def check_message(message: WireMessage) -> None:
     """Refuse a message without a valid id, role or parts."""
-    _check_id("message.messageId", message.message_id, needed=True)
-    _check_id("message.contextId", message.context_id)
-    _check_id("message.taskId", message.task_id)
+    check_id("message.messageId", message.message_id, needed=True)
+    check_id("message.contextId", message.context_id)
+    check_id("message.taskId", message.task_id)
     if message.role != Role.ROLE_USER:
         raise invalid_params("message.role", "The role of a message to an agent must be ROLE_USER.")
     if not message.parts:
         raise invalid_params("message.parts", "A message needs at least one part.")
 
 
-def _check_id(field: str, text: str, *, needed: bool = False) -> None:
+def check_id(field: str, text: str, *, needed: bool = False) -> None:
+    """Refuse an id that is too long or contains control characters."""
     if needed and not text:
         raise invalid_params(field, f"{field} is missing.")
     if len(text) > A2A_ID_CHARS_MAX or SCOPE_END in text or "\x00" in text:

@@ -1,7 +1,7 @@
 """Parse requests from JSON or protobuf bytes, strictly where a mistake would change their meaning."""
 
 import re
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import a2a.types as wire
 from google.protobuf.json_format import ParseDict, ParseError
@@ -14,7 +14,8 @@ from carrel.surfaces.a2a.protobuf_json import Json, check_shape
 R = TypeVar("R", bound=Message)
 _FIELD = re.compile(r"Failed to parse (\w+) field")
 _PATH = re.compile(r" at \w+\.([\w.\[\]]*\w)\.*$")
-_OWN_SCOPES = ("", "task")
+HistoryScope = Literal["task", "plan", "objective"]
+_SCOPES: tuple[HistoryScope, ...] = ("task", "plan", "objective")
 _SCOPE_NAMES = ("opt/v1/historyScope", "historyScope")
 
 
@@ -59,8 +60,6 @@ def _check_dropped(request: Any, params: Json) -> None:
                 # The library takes `"data": null` for data that is null, and drops what came before it.
                 if "data" in part and any(part.get(name) is not None for name in ("text", "raw", "url")):
                     raise invalid_params(f"message.parts.{n}", "A part needs one of text, raw, url and data.")
-        case wire.GetTaskRequest():
-            check_scope(params.get("metadata"))
         case wire.ListTasksRequest():
             # An unknown state is dropped, and the request would ask for every task.
             if params.get("status") not in (None, "", 0, "TASK_STATE_UNSPECIFIED") and not request.status:
@@ -94,8 +93,11 @@ def _need(name: str, value: str) -> None:
         raise invalid_params(name, f"{name} is missing.")
 
 
-def check_scope(metadata: object) -> None:
-    """Refuse a history scope wider than the task: tasks here belong to no plan or objective."""
-    scopes = [metadata.get(name) for name in _SCOPE_NAMES] if isinstance(metadata, dict) else []
-    if any(scope not in (*_OWN_SCOPES, None) for scope in scopes):
-        raise invalid_params("metadata.historyScope", "The history of a task covers only that task.")
+def read_scope(metadata: object) -> HistoryScope:
+    """Return how far a history shall reach, as metadata or a query says."""
+    given = [metadata.get(name) for name in _SCOPE_NAMES] if isinstance(metadata, dict) else []
+    wanted = next((scope for scope in given if scope not in (None, "")), "task")
+    for scope in _SCOPES:
+        if scope == wanted:
+            return scope
+    raise invalid_params("metadata.historyScope", "The history scope must be task, plan or objective.")

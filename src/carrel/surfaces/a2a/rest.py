@@ -17,7 +17,7 @@ from carrel.surfaces.a2a.http_binding import event_stream, last_event_id, read_j
 from carrel.surfaces.a2a.legacy import rest as legacy
 from carrel.surfaces.a2a.operations import Operations
 from carrel.surfaces.a2a.protobuf_json import Json
-from carrel.surfaces.a2a.requests import check_scope, parse_params
+from carrel.surfaces.a2a.requests import parse_params, read_scope
 from carrel.surfaces.a2a.version import Version, requested_version, unsupported_version
 from carrel.surfaces.http.house import House
 from carrel.surfaces.http.identity import WrongTokens
@@ -63,7 +63,6 @@ class FromQuery(Struct, frozen=True):
     async def __call__(self, request: Request, kind: Any) -> Any:
         """Return the request."""
         query: Json = dict(request.query_params)
-        check_scope(query)
         if query.get("includeArtifacts") in _BOOLEANS:
             query["includeArtifacts"] = _BOOLEANS[query["includeArtifacts"]]
         fields = {name: request.path_params[part] for name, part in self.path.items()}
@@ -159,6 +158,7 @@ class Rest:
         if requested_version(request) not in (None, version):
             raise unsupported_version(f"This URL belongs to A2A {version}")
         require_extensions(caller, self._house)
+        caller = structs.replace(caller, scope=read_scope(dict(request.query_params)))
         operation, write = self._operations[endpoint.operation], endpoint.write
         parsed = await endpoint.read(request, operation.request)
         if operation.streams:

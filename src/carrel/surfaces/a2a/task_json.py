@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from carrel.goals import Goal, TaskPlace, goal_of_task, task_places
 from carrel.journal import Entry, Event, talk_of_runs
 from carrel.kernel import Access, iso
 from carrel.kernel.limits import A2A_HISTORY_MESSAGES, A2A_LEVELS_MAX
@@ -20,6 +21,8 @@ from carrel.surfaces.a2a.protobuf_json import Json
 
 # The number of a task's change, and the update that reports it.
 Update = tuple[int, Json]
+# A message of a history, after its time and its place among what happened at that time.
+Dated = tuple[int, int, Json]
 
 SUBMITTED = "TASK_STATE_SUBMITTED"
 WORKING = "TASK_STATE_WORKING"
@@ -55,14 +58,27 @@ class Detail(msgspec.Struct, frozen=True, kw_only=True):
     files: bool = True
 
 
-def original_of(run: Run) -> Json:
-    """Return the request that created the run as JSON, without the bytes of its files."""
-    return _decode(run.original or b"{}")  # type: ignore[no-any-return]
+def original_of(tx: Tx, access: Access, run: Run) -> Json:
+    """Return the request that created the run as JSON, without the bytes of its files.
+
+    A run that its plan has started was not requested over A2A; its message is what the agent was told.
+    """
+    if run.original is not None:
+        return _decode(run.original)  # type: ignore[no-any-return]
+    goal = None if run.task_id is None else goal_of_task(tx, access, run.task_id)
+    context_id = run.session_key.conversation if goal is None else context_of_goal(goal)
+    told = {"messageId": run.message_id, "contextId": context_id, "role": "ROLE_USER", "parts": [{"text": run.text}]}
+    return {"message": told}
 
 
-def context_of(run: Run) -> str:
-    """Return the contextId by which the caller knows the run's lane."""
-    return str(original_of(run)["message"]["contextId"])
+def context_of(tx: Tx, access: Access, run: Run) -> str:
+    """Return the contextId by which the caller knows the run's lane, or the objective that it is for."""
+    return str(original_of(tx, access, run)["message"]["contextId"])
+
+
+def context_of_goal(goal: Goal) -> str:
+    """Return the contextId of a goal's session; what is too long for a key is known by its hash, which leads there."""
+    return goal.session_key.rest.rpartition(":")[2]
 
 
 def state_of(run: Run) -> str:
@@ -100,14 +116,17 @@ def tasks_json(tx: Tx, access: Access, runs: Sequence[Run], detail: Detail) -> l
     limit = A2A_HISTORY_MESSAGES if detail.history is None else detail.history
     started = [run.id for run in runs if run.session_id is not None]
     entries = talk_of_runs(tx, access, started) if limit and started else {}
-    positions = _queue_positions(tx, access, runs)
-    return [_task(tx, access, run, entries.get(run.id, []), limit, positions.get(run.id), detail) for run in runs]
+    positions, places = _queue_positions(tx, access, runs), task_places(tx, access, runs)
+    return [
+        _task(tx, access, run, entries.get(run.id, []), limit, detail, _metadata(run, positions, places))
+        for run in runs
+    ]
 
 
 def _task(
-    tx: Tx, access: Access, run: Run, entries: list[Entry], limit: int, position: int | None, detail: Detail
-) -> Json:
-    original = original_of(run)
+    tx: Tx, access: Access, run: Run, entries: list[Entry], limit: int, detail: Detail, metadata: Json
+) -> Json:  # fmt: skip
+    original = original_of(tx, access, run)
     context_id = original["message"]["contextId"]
     text = {"waiting": run.question, "completed": run.reply, "failed": run.error_message}.get(run.state)
     task: Json = {
@@ -119,16 +138,29 @@ def _task(
     if artifacts:
         task["artifacts"] = artifacts
     if limit:
-        task["history"] = _history(tx, access, run, original["message"], entries, detail)[-limit:]
-    task["metadata"] = original.get("metadata", {}) | _metadata(run, position)
+        dated = dated_history(tx, access, run, entries, detail, original["message"])
+        task["history"] = [message for _, _, message in dated][-limit:]
+    task["metadata"] = original.get("metadata", {}) | metadata
     return task
 
 
-def _metadata(run: Run, position: int | None) -> Json:
+def _metadata(run: Run, positions: dict[str, int | None], places: dict[str, TaskPlace]) -> Json:
     metadata: Json = {"queuedAt": iso(run.created_at), "sessionKey": run.key, "generation": run.changes}
-    if position:
-        metadata["queuePosition"] = position
+    if positions.get(run.id):
+        metadata["queuePosition"] = positions[run.id]
+    if run.task_id in places:
+        metadata |= _place(places[run.task_id])
     return metadata | ({"reason": run.reason} if run.reason else {})
+
+
+def _place(place: TaskPlace) -> Json:
+    """Return what the metadata of a run says about the plan of its task."""
+    return {
+        "opt/v1/objectiveId": place.goal_id,
+        "opt/v1/planId": place.plan_id,
+        "opt/v1/taskIndex": place.index,
+        "opt/v1/dependencies": list(place.dependencies),
+    }
 
 
 def _queue_positions(tx: Tx, access: Access, runs: Sequence[Run]) -> dict[str, int | None]:
@@ -139,12 +171,18 @@ def _queue_positions(tx: Tx, access: Access, runs: Sequence[Run]) -> dict[str, i
     return {run.id: lanes[run.key].get(run.id) if run.key in lanes else queue_position(tx, run) for run in queued}
 
 
-def _history(tx: Tx, access: Access, run: Run, message: Json, entries: list[Entry], detail: Detail) -> list[Json]:
-    """Return the messages of this task only; a queued task has just its input."""
-    messages = [_history_message(tx, access, run, message, entry, detail) for entry in entries]
+def dated_history(
+    tx: Tx, access: Access, run: Run, entries: list[Entry], detail: Detail, sent: Json | None = None
+) -> list[Dated]:  # fmt: skip
+    """Return the messages of this task only; a queued task has just its input, which is `sent`."""
+    message = original_of(tx, access, run)["message"] if sent is None else sent
+    dated = [
+        (entry.created_at, entry.seq, _history_message(tx, access, run, message, entry, detail)) for entry in entries
+    ]
     if not any(entry.id == run.message_id for entry in entries):
-        messages.insert(0, _as_sent(tx, access, run, message, run.attached() if detail.files else ()))
-    return messages
+        files = run.attached() if detail.files else ()
+        dated.insert(0, (run.created_at, run.seq, _as_sent(tx, access, run, message, files)))
+    return dated
 
 
 def _history_message(tx: Tx, access: Access, run: Run, message: Json, entry: Entry, detail: Detail) -> Json:
@@ -199,7 +237,7 @@ def _structured(stored: Artifact) -> Json:
 def updates_of_event(tx: Tx, access: Access, run: Run, change: int, event: Event) -> list[Update]:
     """Return a run's event as updates: one, or the reply and then the end, each with its own number."""
     body = _decode(event.body)
-    ids = {"taskId": run.id, "contextId": context_of(run)}
+    ids = {"taskId": run.id, "contextId": context_of(tx, access, run)}
     if event.name == "run.artifact":
         part = artifact_part(tx, access, run.id, body["part"])
         return [] if part is None else [(change, _artifact_update(ids, change, part, append=body["append"]))]

@@ -16,10 +16,13 @@ from carrel.storage import Tx
 from carrel.surfaces.a2a.caller import Caller, own_run
 from carrel.surfaces.a2a.errors import TASK_NOT_CANCELABLE, UNSUPPORTED_OPERATION, A2aError, invalid_params
 from carrel.surfaces.a2a.messages import check_message
+from carrel.surfaces.a2a.opt.hints import Hints, read_hints
+from carrel.surfaces.a2a.opt.history import require_scope, scoped_task
+from carrel.surfaces.a2a.opt.methods import objectives_of
 from carrel.surfaces.a2a.protobuf_json import Json
 from carrel.surfaces.a2a.push_configs import add_push_config, check_push_url
 from carrel.surfaces.a2a.send_message import BY_CALLER, send_message
-from carrel.surfaces.a2a.task_json import Detail, task_json
+from carrel.surfaces.a2a.task_json import Detail
 from carrel.surfaces.a2a.task_list import Totals, list_page
 from carrel.surfaces.a2a.task_stream import UpdateStream, follow_task
 from carrel.surfaces.http.house import House
@@ -37,17 +40,18 @@ class Tasks:
     async def send(self, caller: Caller, request: SendMessageRequest) -> Json:
         """SendMessage: return the task once it has ended or asks for something, or at once if requested."""
         detail = _detail(request.configuration, prefix="configuration.")
-        run = await self._accept(caller, request)
+        hints = read_hints(caller, request)
+        run = await self._accept(caller, request, hints)
         if not request.configuration.return_immediately and run.state not in SETTLED_STATES:
             seconds = self._house.settings.a2a.blocking_wait_seconds
             run = await self._house.wait_for_run(caller.access, run.id, seconds)
-        return {"task": await self._read(caller, run.id, detail)}
+        return {"task": await self._read(structs.replace(caller, scope=hints.scope), run.id, detail)}
 
     async def send_streaming(self, caller: Caller, request: SendMessageRequest, _after: int | None) -> UpdateStream:
         """SendStreamingMessage: stream the accepted task, then every change until it ends or asks for something."""
         self._require_streaming()
         detail = _detail(request.configuration, prefix="configuration.")
-        run = await self._accept(caller, request)
+        run = await self._accept(caller, request, read_hints(caller, request))
         return follow_task(self._house, caller, run, detail, after=run.changes, until_settled=True)
 
     async def get(self, caller: Caller, request: GetTaskRequest) -> Json:
@@ -56,6 +60,8 @@ class Tasks:
 
     async def list(self, caller: Caller, request: ListTasksRequest) -> Json:
         """ListTasks: return a page of the caller's tasks with this agent, newest change first."""
+        if caller.scope != "task":
+            raise invalid_params("metadata.historyScope", "In a list, each task has only its own history.")
         # Up to a hundred tasks with all their files would be too large; GetTask returns the files.
         detail = structs.replace(_detail(request, artifacts=request.include_artifacts), files=False)
         return await list_page(self._house.db, caller, request, detail, self._totals)
@@ -83,7 +89,7 @@ class Tasks:
         last = run.changes if after is None else min(after, run.changes)
         return follow_task(self._house, caller, run, Detail(), after=last, until_settled=False)
 
-    async def _accept(self, caller: Caller, request: SendMessageRequest) -> Run:
+    async def _accept(self, caller: Caller, request: SendMessageRequest, hints: Hints) -> Run:
         self._house.refuse_when_draining()
         check_message(request.message)
         push_config = await self._push_config(request)
@@ -92,7 +98,9 @@ class Tasks:
             # The transaction may be retried, and `send_message` fills in fields of the request.
             copy = SendMessageRequest()
             copy.CopyFrom(request)
-            run = send_message(tx, caller, copy, self._house.rules)
+            objectives = objectives_of(tx, caller, self._house)
+            run = send_message(tx, caller, copy, self._house.rules, hints, objectives)
+            require_scope(objectives, caller, run, hints.scope)
             if push_config is not None:
                 # For a new task from its first change, for an answer from that answer on.
                 after = run.changes - 1 if copy.message.task_id else 0
@@ -110,9 +118,12 @@ class Tasks:
         return config
 
     async def _read(self, caller: Caller, task_id: str, detail: Detail) -> Json:
-        return await self._house.db.read(
-            lambda tx: task_json(tx, caller.access, own_run(tx, caller, task_id), detail)
-        )  # fmt: skip
+        def work(tx: Tx) -> Json:
+            run = own_run(tx, caller, task_id)
+            return scoped_task(tx, caller, objectives_of(tx, caller, self._house), run, detail)
+
+        # A wider history may be long.
+        return await (self._house.db.read if caller.scope == "task" else self._house.db.long_read)(work)
 
     def _require_streaming(self) -> None:
         if not self._house.settings.a2a.streaming:

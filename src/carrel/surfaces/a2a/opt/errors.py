@@ -1,0 +1,30 @@
+"""OPT's errors: all -32000 with a reason of their own, for A2A has assigned the codes beside it."""
+
+from carrel.kernel import Code, Refusal
+from carrel.surfaces.a2a.errors import A2aError, ErrorKind, from_refusal
+
+_OWN = "carrel"
+OBJECTIVE_NOT_FOUND = ErrorKind("OBJECTIVE_NOT_FOUND", -32000, 404, "NOT_FOUND", _OWN)
+PLAN_NOT_FOUND = ErrorKind("PLAN_NOT_FOUND", -32000, 404, "NOT_FOUND", _OWN)
+PLAN_TASK_NOT_FOUND = ErrorKind("PLAN_TASK_NOT_FOUND", -32000, 404, "NOT_FOUND", _OWN)
+_KINDS = {
+    Code.ILLEGAL_TRANSITION: ErrorKind("INVALID_TRANSITION", -32000, 409, "FAILED_PRECONDITION", _OWN),
+    Code.LIMIT_REACHED: ErrorKind("LIMIT_REACHED", -32000, 429, "RESOURCE_EXHAUSTED", _OWN),
+}
+# OPT's names of fields that are called otherwise here.
+_FIELDS = {"title": "name", "markdown": "description"}
+_MISSING = {OBJECTIVE_NOT_FOUND: "objective", PLAN_NOT_FOUND: "plan", PLAN_TASK_NOT_FOUND: "plan task"}
+
+
+def missing(kind: ErrorKind) -> A2aError:
+    """Return the error for what does not exist; the same for what belongs to another caller."""
+    return A2aError(kind, f"No such {_MISSING[kind]}, or it is not yours.")
+
+
+def opt_error(refusal: Refusal) -> A2aError:
+    """Return a refusal of the server in OPT's codes."""
+    field = _FIELDS.get(refusal.field or "", refusal.field)
+    message = refusal.message.replace(f"{refusal.field} has", f"{field} has")
+    if refusal.code in _KINDS:
+        return A2aError(_KINDS[refusal.code], message, field=field)
+    return A2aError(from_refusal(refusal).kind, message, field=field, retry_after_seconds=refusal.retry_after_seconds)

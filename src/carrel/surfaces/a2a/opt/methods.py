@@ -1,0 +1,221 @@
+"""OPT's methods of JSON-RPC: each reads its params and lets the room of goals do the rest, in one transaction."""
+
+from collections.abc import Callable
+from typing import Any
+
+from msgspec import Struct
+
+from carrel.goals import Goal, GoalChange, Objectives, Plan, PlanChange, PlannedTask
+from carrel.kernel import Refusal
+from carrel.storage import Tx
+from carrel.surfaces.a2a.caller import Caller, lane_of_context, own_run
+from carrel.surfaces.a2a.errors import invalid_params
+from carrel.surfaces.a2a.messages import check_id
+from carrel.surfaces.a2a.opt import bodies
+from carrel.surfaces.a2a.opt.errors import OBJECTIVE_NOT_FOUND, PLAN_NOT_FOUND, PLAN_TASK_NOT_FOUND, missing, opt_error
+from carrel.surfaces.a2a.opt.shapes import (
+    GOAL_STATUS,
+    PLAN_STATUS,
+    objective_json,
+    plan_json,
+    plan_task_json,
+    status_of_task,
+)
+from carrel.surfaces.a2a.protobuf_json import Json
+from carrel.surfaces.http.house import House
+from carrel.work import Task, task_shapes
+
+
+class Opt:
+    """Performs OPT's methods."""
+
+    def __init__(self, house: House) -> None:
+        self._house = house
+
+    async def perform(self, caller: Caller, name: str, params: object) -> Json:
+        """Perform the method of that name, one of METHODS."""
+        method = METHODS[name]
+        read = bodies.read_params(method.params, params)
+
+        def work(tx: Tx) -> Json:
+            return method.perform(_Desk(tx, caller, objectives_of(tx, caller, self._house)), read)
+
+        try:
+            if not method.writes:
+                return await self._house.db.read(work)
+            self._house.refuse_when_draining()
+            return await self._house.db.write(work)
+        except Refusal as refusal:
+            raise opt_error(refusal) from refusal
+
+
+def objectives_of(tx: Tx, caller: Caller, house: House) -> Objectives:
+    """Return the caller's objectives with the agent that it calls."""
+    limits = house.settings.a2a.opt
+    return Objectives(
+        tx,
+        caller.access,
+        caller.agent.id,
+        house.rules,
+        plans_max=limits.max_plans_per_objective,
+        tasks_max=limits.max_tasks_per_plan,
+    )
+
+
+class _Desk(Struct, frozen=True):
+    """What a method works with: the caller's own objectives; whatever else it names does not exist."""
+
+    tx: Tx
+    caller: Caller
+    objectives: Objectives
+
+    def goal(self, goal_id: str, *, hold: bool = False) -> Goal:
+        goal = self.objectives.find(goal_id, hold=hold)
+        if goal is None:
+            raise missing(OBJECTIVE_NOT_FOUND)
+        return goal
+
+    def plan(self, plan_id: str, *, hold: bool = False) -> Plan:
+        plan = self.objectives.find_plan(plan_id, hold=hold)
+        if plan is None:
+            raise missing(PLAN_NOT_FOUND)
+        return plan
+
+    def task(self, task_id: str) -> Task:
+        task = self.objectives.find_task(task_id, hold=True)
+        if task is None:
+            raise missing(PLAN_TASK_NOT_FOUND)
+        return task
+
+    def objective(self, goal: Goal, *, plans: bool = True, tasks: bool = True) -> Json:
+        if not plans:
+            return objective_json(goal)
+        found = self.objectives.tasks(goal) if tasks else None
+        return objective_json(goal) | {"plans": [self._shown(plan, found) for plan in self.objectives.plans(goal)]}
+
+    def shown_plan(self, plan: Plan, *, tasks: bool = True) -> Json:
+        return self._shown(plan, self.objectives.tasks(plan) if tasks else None)
+
+    def _shown(self, plan: Plan, tasks: list[Task] | None) -> Json:
+        if tasks is None:
+            return plan_json(plan)
+        return plan_json(plan) | {"tasks": self.shown_tasks([task for task in tasks if task.plan_id == plan.id])}
+
+    def shown_tasks(self, tasks: list[Task]) -> list[Json]:
+        runs = self.objectives.newest_runs([task.id for task in tasks])
+        shapes = task_shapes(self.tx, self.caller.access, tasks)
+        return [plan_task_json(shape, runs.get(shape.id)) for shape in shapes]
+
+
+def _create_objective(desk: _Desk, new: bodies.NewObjective) -> Json:
+    check_id("contextId", new.context_id or "")
+    goal_id = desk.tx.new_id("goal")
+    key = lane_of_context(desk.caller, new.context_id or goal_id)
+    goal = desk.objectives.create(
+        key, goal_id=goal_id, name=new.name, description=new.description or "", metadata=new.metadata or {}
+    )
+    return {"objective": desk.objective(goal)}
+
+
+def _get_objective(desk: _Desk, wanted: bodies.ObjectiveWanted) -> Json:
+    goal = desk.goal(wanted.id)
+    return {"objective": desk.objective(goal, plans=wanted.include_plans, tasks=wanted.include_tasks)}
+
+
+def _list_objectives(desk: _Desk, wanted: bodies.ObjectivesWanted) -> Json:
+    status = None if wanted.status is None else GOAL_STATUS.get(wanted.status, wanted.status)
+    before = _position(wanted.page_token)
+    goals, total = desk.objectives.page(status=status, before=before, limit=wanted.page_size + 1)
+    page = goals[: wanted.page_size]
+    return {
+        "objectives": [desk.objective(goal, plans=False) for goal in page],
+        "nextPageToken": page[-1].id if len(goals) > wanted.page_size else "",
+        "totalSize": total,
+    }
+
+
+def _position(token: str | None) -> str | None:
+    if token and not (token.isascii() and token.replace("_", "").isalnum()):
+        raise invalid_params("pageToken", "pageToken is invalid; send the nextPageToken of the page before.")
+    return token or None
+
+
+def _update_objective(desk: _Desk, update: bodies.ObjectiveUpdate) -> Json:
+    goal = desk.goal(update.id, hold=True)
+    status = GOAL_STATUS.get(update.status, update.status) if isinstance(update.status, str) else update.status
+    change = GoalChange(name=update.name, description=update.description, status=status, metadata=update.metadata)
+    return {"objective": desk.objective(desk.objectives.change(goal, change))}
+
+
+def _replan(desk: _Desk, wanted: bodies.Replanned) -> Json:
+    goal = desk.goal(wanted.id, hold=True)
+    return {"objective": desk.objective(desk.objectives.replan(goal, wanted.reason or ""))}
+
+
+def _create_plan(desk: _Desk, new: bodies.NewPlan) -> Json:
+    goal = desk.goal(new.objective_id, hold=True)
+    plan = desk.objectives.draft(
+        goal,
+        title=new.name,
+        markdown=new.description or "",
+        tasks=_planned(new.tasks or ()),
+        dependencies=new.dependencies or (),
+        metadata=new.metadata or {},
+    )
+    return {"plan": desk.shown_plan(plan)}
+
+
+def _planned(tasks: tuple[bodies.NewPlanTask, ...]) -> tuple[PlannedTask, ...]:
+    return tuple(
+        PlannedTask(title=task.name, description=task.description or "", dependencies=task.dependencies or ())
+        for task in tasks
+    )
+
+
+def _get_plan(desk: _Desk, wanted: bodies.PlanWanted) -> Json:
+    return {"plan": desk.shown_plan(desk.plan(wanted.id), tasks=wanted.include_tasks)}
+
+
+def _update_plan(desk: _Desk, update: bodies.PlanUpdate) -> Json:
+    plan = desk.plan(update.id, hold=True)
+    status = PLAN_STATUS.get(update.status, update.status) if isinstance(update.status, str) else update.status
+    change = PlanChange(title=update.name, markdown=update.description, status=status, metadata=update.metadata)
+    return {"plan": desk.shown_plan(desk.objectives.change_plan(plan, change))}
+
+
+def _add_tasks(desk: _Desk, more: bodies.MoreTasks) -> Json:
+    plan = desk.plan(more.id, hold=True)
+    return {"plan": desk.shown_plan(desk.objectives.add_tasks(plan, _planned(more.tasks)))}
+
+
+def _link(desk: _Desk, link: bodies.Link) -> Json:
+    task = desk.task(link.plan_task_id)
+    linked = desk.objectives.link(task, own_run(desk.tx, desk.caller, link.a2a_task_id))
+    return {"task": desk.shown_tasks([linked])[0]}
+
+
+def _update_status(desk: _Desk, update: bodies.StatusUpdate) -> Json:
+    found = desk.task(update.id)
+    task, plan, goal = desk.objectives.set_status(found, status_of_task(found, update.status))
+    return {"task": desk.shown_tasks([task])[0], "plan": desk.shown_plan(plan), "objective": desk.objective(goal)}
+
+
+class _Method(Struct, frozen=True):
+    params: type[bodies.Params]
+    perform: Callable[[_Desk, Any], Json]
+    writes: bool = True
+
+
+METHODS: dict[str, _Method] = {
+    "objectives/create": _Method(bodies.NewObjective, _create_objective),
+    "objectives/get": _Method(bodies.ObjectiveWanted, _get_objective, writes=False),
+    "objectives/list": _Method(bodies.ObjectivesWanted, _list_objectives, writes=False),
+    "objectives/update": _Method(bodies.ObjectiveUpdate, _update_objective),
+    "objectives/replan": _Method(bodies.Replanned, _replan),
+    "plans/create": _Method(bodies.NewPlan, _create_plan),
+    "plans/get": _Method(bodies.PlanWanted, _get_plan, writes=False),
+    "plans/update": _Method(bodies.PlanUpdate, _update_plan),
+    "plans/addTasks": _Method(bodies.MoreTasks, _add_tasks),
+    "tasks/link": _Method(bodies.Link, _link),
+    "tasks/updateStatus": _Method(bodies.StatusUpdate, _update_status),
+}
