@@ -221,7 +221,7 @@ async def test_a_goal_run_remembers_its_goal_and_a_task_run_on_the_same_task_doe
     gateway.script(text("By goal."), text("By task."))
     remembered = []
     for named in ({"goal_id": goal_id}, {"task_id": task_id}):
-        auto = await start(server, interval_seconds=3600, **named)
+        auto = await start(server, **{"interval_seconds": 3600} | named)
         await until(server, auto, lambda found: found.tick_count == 1 and found.due_at is not None)
         await stop(server, auto)
         sent = gateway.requests[-1].body.decode()
