@@ -9,6 +9,7 @@ from carrel.goals import (
     Goal,
     Objectives,
     PlannedTask,
+    PlanShape,
     add_goal_task,
     complete_goal,
     delete_goal,
@@ -20,6 +21,7 @@ from carrel.goals import (
     goals_of_session,
     make_goal,
     next_open_task,
+    plan_shape,
     replan_goal,
     resume_plan,
     set_plan,
@@ -64,6 +66,20 @@ async def test_a_goal_is_completed_when_all_its_plans_are_and_fails_when_one_fai
     assert await planner.goal_state(goal) == "completed"
     names = [event.body.partition('"status":"')[2].partition('"')[0] for event in await planner.events("goal.updated")]
     assert names == ["working", "failed", "planning", "working", "completed"], "every step is a legal move"
+
+
+async def test_a_plan_is_shown_with_its_tasks_in_their_order(planner: Planner) -> None:
+    goal = await planner.goal()
+    plan = await planner.plan("sell<paint", "paint", goal=goal)
+    shape: PlanShape = await planner.read(lambda tx: plan_shape(tx, planner.access, plan))
+    assert (shape.session_id, shape.goal_id, shape.status, shape.markdown) == (
+        "chat-0001",
+        goal.id,
+        "ready",
+        plan.markdown,
+    )
+    assert [(task.title, task.task_index) for task in shape.tasks] == [("sell", 0), ("paint", 1)]
+    assert shape.tasks[0].dependencies == [shape.tasks[1].id]
 
 
 @requirement("S1.opt.cancel")

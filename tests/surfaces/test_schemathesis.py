@@ -110,6 +110,8 @@ LISTED = (
     Listed(REFUSED, r"POST /api/auto/start", "invalid_params", "text|taskId", "one of goal, task and text"),
     Listed(REFUSED, r"(POST|PATCH) /api/memory.*", "invalid_params", "content|reason", "needs some text"),
     Listed(REFUSED, r"GET /api/memory.*", "session_required", "sessionId", "a session or a scope is named"),
+    Listed(REFUSED, r"(GET|POST) /api/goals", "session_required", "sessionId", "needed to list and to create"),
+    Listed(REFUSED, r"(POST|PATCH) /api/goals.*", "invalid_params", "name", "needs more than white space"),
     Listed(
         REFUSED, r"(GET|POST) /api/sessions/active", "invalid_params", "clientInstanceId", "needed by browsers only"
     ),
@@ -145,6 +147,8 @@ LISTED = (
     Listed(REFUSED, r"POST /agent/task_\w+", "invalid_params", "taskId", "needed outside of a run on a task"),
     Listed(REFUSED, r"POST /agent/task_\w+", "invalid_params", "assigneeSlugs", "unknown agents and users"),
     Listed(REFUSED, r"POST /agent/memory_(add|update)", "invalid_params", "content", "needs some text"),
+    Listed(REFUSED, r"POST /agent/goal_(create|update)", "invalid_params", "name", "needs some text"),
+    Listed(REFUSED, r"POST /agent/goal_plan_tasks", "invalid_params", "dependencies", "tasks of the plan only"),
     Listed(REFUSED, r"POST /agent/memory_(add|update)", "too_long", "tags", "the length of a tag"),
     Listed(REFUSED, r"POST /agent/memory_promote", "invalid_params", "reason", "needs some text"),
     Listed(REFUSED, r"POST /agent/memory_add", "invalid_scope", "scope", "not every session has every scope"),
