@@ -107,6 +107,19 @@ async def test_cancelling_a_goal_skips_what_waits_fails_what_works_and_cancels_t
     assert set(await planner.claimed()) == {"paint", "nails"}, "taken back, it begins again"
 
 
+@requirement("S1.opt.cancel")
+async def test_nothing_begins_for_a_cancelled_goal_whatever_becomes_of_its_tasks(planner: Planner) -> None:
+    goal = await planner.goal()
+    plan = await planner.plan("paint", "sell<paint", goal=goal)
+    await planner.approve(plan)
+    await planner.finish((await planner.claimed())["paint"], Failed(code="broken", message="no"))
+    await planner.change(goal, status="submitted")
+    await planner.change(goal, status="cancelled")
+    await planner.move((await planner.tasks(plan))["paint"], "in_progress", "review", "done")
+    await planner.follow()
+    assert (await planner.statuses(plan), await planner.state(plan)) == ({"paint": "done", "sell": "inbox"}, "failed")
+
+
 async def test_completing_a_goal_ends_what_is_left_of_its_plans(planner: Planner) -> None:
     goal = await planner.goal()
     waiting, working = await planner.plan("later", goal=goal), await planner.plan("paint", goal=goal)

@@ -81,7 +81,7 @@ def test_no_way_leads_on_from_an_end(before: str, after: str) -> None:
 def test_whatever_their_parts_come_to_a_plan_and_a_goal_that_are_open_can_follow(after: str) -> None:
     for table, ends in ((PLAN_MOVES, ("completed", "skipped", "cancelled")), (GOAL_MOVES, ("completed", "cancelled"))):
         for before in table.keys() - set(ends):
-            way = walk(table, before, after)  # type: ignore[type-var]
+            way = walk(table, before, after)
             assert way[-1:] == ((after,) if before != after else ())
             for one, other in zip((before, *way), way, strict=False):
                 require_move(table, one, other)
