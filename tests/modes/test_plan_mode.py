@@ -234,6 +234,22 @@ async def test_every_change_is_told_with_the_state_and_the_active_plan(planner: 
     assert [plan["id"] for plan in told["plans"]] == [state.active_plan_id]
 
 
+async def test_every_change_is_logged_with_its_session_and_plan(
+    planner: Planner, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", logger="carrel.modes")
+    await planner.on()
+    written = await planner.write()
+    await planner.on()
+    await planner.off()
+    logged = [vars(record) for record in caplog.records if record.name == "carrel.modes"]
+    assert [record["message"] for record in logged] == ["plan_mode_enabled", "plan_mode_disabled"]
+    for record in logged:
+        assert (record["session_identity"], record["session_key"]) == ("web:conversation1", str(CHAT))
+        assert (record["account_id"], record["agent_id"]) == (planner.access.account_id, "main")
+        assert record["plan_id"] == written.id
+
+
 def enablings(account: Access) -> Counter[tuple[str, str]]:
     """How often plan mode was switched on in an account, by channel and session."""
     found: Counter[tuple[str, str]] = Counter()

@@ -112,6 +112,9 @@ LISTED = (
     Listed(REFUSED, r"GET /api/memory.*", "session_required", "sessionId", "a session or a scope is named"),
     Listed(REFUSED, r"(GET|POST) /api/goals", "session_required", "sessionId", "needed to list and to create"),
     Listed(REFUSED, r"(POST|PATCH) /api/goals.*", "invalid_params", "name", "needs more than white space"),
+    Listed(REFUSED, r"(GET|POST|PUT) /api/plans.*", "session_required", "sessionId", "always needed, and has a code"),
+    Listed(REFUSED, r"(POST|PUT) /api/plans/{id}.*", "illegal_transition", "", "depends on the status of the plan"),
+    Listed(REFUSED, r"PUT /api/plans/{id}", "invalid_params", "title|dependencies", "as of tasks"),
     Listed(
         REFUSED, r"(GET|POST) /api/sessions/active", "invalid_params", "clientInstanceId", "needed by browsers only"
     ),
