@@ -134,7 +134,7 @@ def set_plan(
     tx: Tx, access: Access, plan_id: str, *, key: SessionKey | None = None, markdown: str | None = None,
     title: str | None = None, tasks: tuple[PlannedTask, ...] | None = None, tasks_max: int = PLAN_TASKS_MAX,
 ) -> Plan:  # fmt: skip
-    """Set the content of a plan that was not begun; it is ready then. Tasks replace those it had."""
+    """Set the content of a plan that was not begun; with text or tasks it is ready. Tasks replace those it had."""
     plan = find_plan(tx, access, plan_id, key=key, hold=True)
     if plan.status not in ("drafting", "ready"):
         message = f"The plan is {plan.status}; its content can only be set before it is approved."
@@ -144,7 +144,8 @@ def set_plan(
     _check(title or "", markdown or "", None)
     text = plan.markdown if markdown is None else markdown
     named = (plan.title or _first_line(text)) if title is None else title
-    ready = store.save_plan(tx, access, structs.replace(plan, markdown=text, title=named, status="ready"))
+    status: PlanStatus = plan.status if markdown is None and tasks is None else "ready"
+    ready = store.save_plan(tx, access, structs.replace(plan, markdown=text, title=named, status=status))
     if tasks is not None:
         for task in hold_planned(tx, access, plan.id):
             release_planned(tx, access, move_planned(tx, access, task, "archived", Rules()))

@@ -135,6 +135,14 @@ async def test_a_plan_is_written_approved_and_cancelled(server: HttpServer, clie
     assert refused(await client.post(f"{path}/resume", json={"sessionId": WEB}))[:2] == (422, "illegal_transition")
 
 
+async def test_a_plan_is_not_ready_by_its_title_alone(client: httpx.AsyncClient) -> None:
+    plan_id = (await switch(client, "enable"))["activePlanId"]
+    for content in ({}, {"title": "The garden"}):
+        answer = await client.put(f"/api/plans/{plan_id}", json={"sessionId": WEB, **content})
+        assert (answer.status_code, answer.json()["plan"]["status"]) == (200, "drafting")
+    assert (await state_of(client))["plans"][0]["title"] == "The garden"
+
+
 @requirement("S3.x.plan.steps")
 async def test_a_plan_that_has_failed_in_part_is_resumed(either_server: HttpServer) -> None:
     server = either_server
