@@ -25,13 +25,14 @@ from carrel.tools import ToolServices
 from tests.harness.engine import envelope
 
 NAME = "auto"
-REPEATS = 2
+REPEATS = 3
 AUTO_RUNS = 200
-# Half of the interval that auto runs have by default. Two ticks of each are seen.
-INTERVAL_SECONDS = 30
+# A sixth of the interval that auto runs have by default. Three ticks of each are seen.
+INTERVAL_SECONDS = 10
 TURN_SECONDS = 0.1
+TURNS_PER_SESSION = 10
 ALONE_SECONDS = 15.0
-BESIDE_SECONDS = 65.0
+BESIDE_SECONDS = 25.0
 LOOK_SECONDS = 0.05
 _TICKS = (
     "SELECT auto_run_id, started_at, ended_at FROM runs WHERE auto_run_id IS NOT NULL AND started_at IS NOT NULL "
@@ -133,8 +134,11 @@ async def _chats(made: BenchEngine, name: str, seconds: float) -> float:
 
     async def chat(person: int) -> None:
         nonlocal answered
-        key = SessionKey.of("main", f"web:{name}-person-{person}")
-        while elapsed_seconds() < ends_at:
+        for at in itertools.count():
+            if elapsed_seconds() >= ends_at:
+                return
+            # Sessions are short, or their turns would grow longer from the first measurement to the second.
+            key = SessionKey.of("main", f"web:{name}-{person}-{at // TURNS_PER_SESSION}")
             run = await made.deliver(envelope(key, "What is next?"))
             await watch.until_settled(made.access, run.id, seconds)
             answered += 1
