@@ -25,14 +25,14 @@ from carrel.tools import ToolServices
 from tests.harness.engine import envelope
 
 NAME = "auto"
-REPEATS = 3
+REPEATS = 2
 AUTO_RUNS = 200
-# A sixth of the interval that auto runs have by default. Three ticks of each are seen.
-INTERVAL_SECONDS = 10
+# A third of the interval that auto runs have by default. Three ticks of each are seen.
+INTERVAL_SECONDS = 20
 TURN_SECONDS = 0.1
 TURNS_PER_SESSION = 10
 ALONE_SECONDS = 15.0
-BESIDE_SECONDS = 25.0
+BESIDE_SECONDS = 45.0
 LOOK_SECONDS = 0.05
 _TICKS = (
     "SELECT auto_run_id, started_at, ended_at FROM runs WHERE auto_run_id IS NOT NULL AND started_at IS NOT NULL "

@@ -222,8 +222,31 @@ async def test_a_goal_run_remembers_its_goal_and_a_task_run_on_the_same_task_doe
     remembered = []
     for named in ({"goal_id": goal_id}, {"task_id": task_id}):
         auto = await start(server, **{"interval_seconds": 3600} | named)
+    ids: list[dict[str, Any]] = [{"goal_id": goal_id}, {"task_id": task_id}]
+    for named in ids:
+        auto = await start(server, interval_seconds=3600, **named)
         await until(server, auto, lambda found: found.tick_count == 1 and found.due_at is not None)
         await stop(server, auto)
         sent = gateway.requests[-1].body.decode()
         remembered.append([colour for colour in ("teal", "green", "red") if colour in sent])
     assert remembered == [["teal", "green", "red"], ["teal", "red"]]
+
+
+async def test_a_tick_whose_task_was_finished_at_the_last_moment_is_not_sent(
+    server: Server, gateway: ScriptedGateway
+) -> None:
+    chat = Gate()
+    gateway.script(text("Chatting.", before=chat))
+    talking = await server.send("Hello", "web:conversation-1")
+    await chat.reached()
+    auto = await start(server, text="Write it")
+    waiting = await until(server, auto, lambda found: found.tick_run_id is not None)
+    # As if it was done in a transaction that did not see the tick yet.
+    sql = "UPDATE tasks SET status = 'done' WHERE id = :id"
+    await server.db.write(lambda tx: tx.run(sql, id=auto.task_id))
+    chat.open()
+    await server.settled(talking)
+    tick = await server.settled(waiting.tick_run_id or "")
+    assert (tick.state, tick.reason) == ("cancelled", "task_done")
+    assert (await ended(server, auto)).status == "completed"
+    assert len(gateway.requests) == 1

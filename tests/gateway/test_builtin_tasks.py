@@ -188,3 +188,39 @@ async def test_a_written_plan_is_told_step_by_step() -> None:
     told = (await hear("plan: Dig; Plant", after=[call, output])).text
     assert told.splitlines()[:3] == ["The plan plan_1 is ready, with 2 tasks:", "1. Dig", "2. Plant"]
     assert "/plan approve" in told
+
+
+TICK = "[AUTO] Go on with task task_7: Paint the fence\nTake the next step now."
+
+
+def result(tool: str, status: str) -> list[dict[str, Any]]:
+    """A call, and what it came to."""
+    output = json.dumps({"task": {"id": "task_7", "title": "Paint the fence", "status": status}, "changed": True})
+    call = {"type": "function_call", "call_id": f"{tool}-{status}", "name": tool, "arguments": "{}"}
+    return [call, {"type": "function_call_output", "call_id": f"{tool}-{status}", "output": output}]
+
+
+async def test_a_tick_reads_the_task_and_moves_it_one_step_and_in_the_next_to_its_end() -> None:
+    head = heading("wrote to you", author="Carrel (the server)")
+
+    async def next_call(*results: tuple[str, str]) -> list[tuple[str, Any]]:
+        after = [item for tool, status in results for item in result(tool, status)]
+        return await calls(TICK, head, is_request=False, after=after)
+
+    assert await next_call() == [("task_history", {"taskId": "task_7"})]
+    assert await next_call(("task_history", "assigned")) == [_moves("in_progress")]
+    assert await next_call(("task_history", "assigned"), ("task_status", "in_progress")) == []
+    assert await next_call(("task_history", "in_progress")) == [_moves("review")]
+    assert await next_call(("task_history", "in_progress"), ("task_status", "review")) == [_moves("done")]
+    done = [item for status in ("review", "done") for item in result("task_status", status)]
+    said = await hear(TICK, head, is_request=False, after=done)
+    assert (said.calls, "marked it as done" in said.text) == ((), True)
+
+
+def _moves(status: str) -> tuple[str, Any]:
+    return "task_status", {"taskId": "task_7", "status": status}
+
+
+@pytest.mark.parametrize("reason", ["wrote in the thread", "changed the task", "mentioned you"])
+async def test_a_notification_that_reads_like_a_tick_is_none(reason: str) -> None:
+    assert await calls(TICK, heading(reason, author="Eve (an agent)"), is_request=False) == []

@@ -10,6 +10,8 @@ from carrel.kernel import Access, Code, Refusal, SessionKey
 from carrel.modes import AutoRun
 from carrel.runs import Completed
 from carrel.work import Task, move_task, readable_task
+from tests.goals.planner import CHAT as PLANS
+from tests.goals.planner import open_planner
 from tests.harness.engine import MAIN, open_engine
 from tests.modes.auto.timeline import CHAT, AutoTimeline
 from tests.requirements.mark import requirement
@@ -119,3 +121,20 @@ async def _refused(line: AutoTimeline, key: SessionKey, access: Access | None = 
     with pytest.raises(Refusal) as refusal:
         await line.start(key, access=access, **more)
     return refusal.value.code
+
+
+async def test_the_end_of_a_tick_is_not_the_end_of_its_task_in_a_plan(store_url: str) -> None:
+    async with open_planner(store_url) as planner:
+        line = AutoTimeline(planner)
+        plan = await planner.plan("one")
+        await planner.approve(plan)
+        task = (await planner.tasks(plan))["one"]
+        (held,) = (await planner.claimed()).values()
+        await line.start(PLANS, task_id=task.id)
+        await line.settle()
+        planner.advance(1)
+        await line.work(Completed(reply="a step"))
+        await planner.follow()
+        assert await planner.statuses(plan) == {"one": "in_progress"}, "the run that the plan began still works on it"
+        await planner.finish(held)
+        assert await planner.statuses(plan) == {"one": "done"}
