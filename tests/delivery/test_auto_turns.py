@@ -181,7 +181,7 @@ async def test_the_third_equal_call_with_an_equal_result_in_a_row_stops_the_auto
 async def test_the_time_of_a_tick_counts_from_its_start_and_ends_its_turn(
     store_url: str, gateway: ScriptedGateway
 ) -> None:
-    settings = Settings(runs=RunsSettings(timeout_minutes=2 / 60))
+    settings = Settings(runs=RunsSettings(timeout_minutes=4 / 60))
     async with open_server(store_url, gateways_to(gateway), settings) as server:
         chat, tick = Gate(), Gate()
         gateway.script(text("Chatting.", before=chat), text("Never heard.", before=tick))
@@ -189,7 +189,7 @@ async def test_the_time_of_a_tick_counts_from_its_start_and_ends_its_turn(
         await chat.reached()
         auto = await start(server, interval_seconds=3600, text="Wait")
         waiting = await until(server, auto, lambda found: found.tick_run_id is not None)
-        # The lane is busy for a second: that is no part of the tick's two.
+        # The lane is busy for a second: that is no part of the tick's four.
         await server.db.bell(AUTO).wait(server.db.bell(AUTO).version, 1.0)
         chat.open()
         assert (await server.settled(talking)).state == "completed"
@@ -200,7 +200,7 @@ async def test_the_time_of_a_tick_counts_from_its_start_and_ends_its_turn(
         assert run.started_at is not None
         assert run.ended_at is not None
         assert run.started_at - run.created_at >= 900
-        assert run.ended_at - run.started_at >= 2_000
+        assert run.ended_at - run.started_at >= 4_000
         tick.open()
 
 
