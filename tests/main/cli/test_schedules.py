@@ -74,3 +74,14 @@ def test_delete_says_so(at: Carrel, server: TinyServer) -> None:
     server.answers("DELETE", "/api/schedules/sch_1", None, status=204)
     assert at("schedule", "delete", "sch_1").out == "Deleted.\n"
     assert json.loads(at("schedule", "delete", "sch_1", "--json").out) == {"deleted": "sch_1"}
+
+
+@pytest.mark.parametrize("kind", ["task", "goal"])
+def test_a_goal_or_task_is_scheduled_by_its_id(at: Carrel, server: TinyServer, kind: str) -> None:
+    made = schedule_of(type=kind, targetId="it_1", message=None)
+    server.answers("POST", "/api/schedules", {"schedule": made}, status=201)
+    assert at("schedule", "create", "main", "0 9 * * *", f"--{kind}", "it_1").out == "sch_1\n"
+    body = server.asked[0].body
+    assert (body["type"], body["targetId"], "message" in body) == (kind, "it_1", False)
+    server.answers("GET", "/api/schedules", {"schedules": [made], "nextCursor": None})
+    assert at("schedule").out.endswith(f"\t{kind} it_1\n")

@@ -39,13 +39,13 @@ def _row(schedule: dict[str, Any]) -> tuple[object, ...]:
 
 def create(args: Namespace, screen: Screen) -> int:
     """Send a message to a session, or work on a goal or task, at the times of a cron expression."""
-    target = {"goal": args.goal} if args.goal else {"task": args.task} if args.task else {"message": None}
-    ((kind, target_id),) = target.items()
+    kind = "goal" if args.goal else "task" if args.task else "message"
+    what = {"message": args.message, "targetId": args.goal or args.task}
     body = {
         "type": kind,
         "sessionId": args.session,
         "cron": args.cron,
-        **({"message": args.message} if kind == "message" else {"targetId": target_id}),
+        **{name: value for name, value in what.items() if value is not None},
         "timezone": args.timezone,
         "isolated": args.isolated,
         "enabled": not args.disabled,
