@@ -220,8 +220,6 @@ async def test_a_goal_run_remembers_its_goal_and_a_task_run_on_the_same_task_doe
     goal_id, task_id = await server.db.write(furnish)
     gateway.script(text("By goal."), text("By task."))
     remembered = []
-    for named in ({"goal_id": goal_id}, {"task_id": task_id}):
-        auto = await start(server, **{"interval_seconds": 3600} | named)
     ids: list[dict[str, Any]] = [{"goal_id": goal_id}, {"task_id": task_id}]
     for named in ids:
         auto = await start(server, interval_seconds=3600, **named)

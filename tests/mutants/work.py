@@ -70,8 +70,8 @@ WORK = (
     Mutant(
         "an agent marks a task as done without permission",
         "work/permissions.py",
-        "            if not (self.flags.can_mark_done or self.is_orchestrator):",
-        "            if False:",
+        "        if self.flags is None or self.flags.can_mark_done or self.is_orchestrator:",
+        "        if True:",
         f"{_FOLDER}/test_moves.py",
     ),
     Mutant(

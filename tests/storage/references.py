@@ -56,7 +56,6 @@ ONLY_NAMED = {
     "tasks.plan_id": LATER,
     "goals.key": SESSION,
     "plans.key": SESSION,
-    "plan_modes.key": SESSION,
     "auto_runs.key": "its row goes with its session, right after it",
     "auto_runs.goal_id": "the goal may be deleted first, which ends the auto run; its kind stays what it was",
     "auto_runs.tick_run_id": PRUNED,

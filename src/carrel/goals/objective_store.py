@@ -8,13 +8,13 @@ from carrel.kernel import Access
 from carrel.runs import RUN_TABLE, Run
 from carrel.storage import Tx
 
-# The agent's runs in the task's own lane, and those that the caller sent itself and linked. Runs of another agent on the
+# The agent's runs in the task's own lane, and those that the caller sent itself and linked. Another agent's runs on the
 # task are not among them, nor somebody else's chat about it.
-_READABLE = "agent_id = :agent_id AND (key = :lane || task_id OR (provenance_kind = 'a2a' AND actor_id = :actor_id))"
+_READABLE = "(key = :lane || task_id OR (provenance_kind = 'a2a' AND actor_id = :actor_id))"
 
 
 def _readable(access: Access, agent_id: str) -> dict[str, object]:
-    return {"agent_id": agent_id, "lane": f"agent:{agent_id}:task:", "actor_id": access.actor_id}
+    return {"lane": f"agent:{agent_id}:task:", "actor_id": access.actor_id}
 
 
 class TaskPlace(Struct, frozen=True, kw_only=True):

@@ -17,6 +17,7 @@ from tests.surfaces.a2a.opt_calls import (
     objective_of,
     opt,
     plan_of,
+    set_status,
     until,
     until_objective,
     until_plan,
@@ -126,6 +127,11 @@ async def test_a_message_that_names_a_plan_and_its_objective_works_on_that_task(
     ):
         answer = await opt(on_either, "SendMessage", message=message("hello") | {"metadata": ids | unknown})
         assert refusal(answer)[:2] == (-32000, reason)
+    (skipped,) = (await new_plan(on_either, await new_objective(on_either), "skipped"))["tasks"]
+    await set_status(on_either, skipped, "canceled")
+    ended = {"opt/v1/objectiveId": skipped["objectiveId"], "opt/v1/planId": skipped["planId"]}
+    answer = await opt(on_either, "SendMessage", message=message("never") | {"metadata": ended})
+    assert refusal(answer)[:2] == (-32000, "INVALID_TRANSITION")
     malformed: list[Json] = [{"opt/v1/taskIndex": -1}, {"opt/v1/taskIndex": "0"}, {"opt/v1/planId": "a\x00b"}]
     for wrong in malformed:
         answer = await opt(on_either, "SendMessage", message=message("hello") | {"metadata": ids | wrong})

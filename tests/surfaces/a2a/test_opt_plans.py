@@ -1,5 +1,6 @@
 """Plans and their tasks: order, limits, what one means for the other, and the runs that work on them."""
 
+import asyncio
 from functools import partial
 from itertools import product
 
@@ -162,6 +163,19 @@ async def test_an_eleventh_plan_and_a_fifty_first_task_are_refused_whole(on_eith
     answer = await opt(on_either, "plans/create", objectiveId=objective["id"], name="x")
     assert refusal(answer)[:2] == (-32000, "LIMIT_REACHED")
     assert len((await objective_of(on_either, objective))["plans"]) == 10
+
+
+@requirement("S1.x.opt.limits")
+async def test_the_limits_hold_for_many_at_once(on_either: httpx.AsyncClient) -> None:
+    objective = await new_objective(on_either)
+    params = {"objectiveId": objective["id"], "name": "x", "tasks": [{"name": "x"}] * 2}
+    answers = await asyncio.gather(*[opt(on_either, "plans/create", **params) for _ in range(14)])
+    assert sorted("result" in answer for answer in answers) == [False] * 4 + [True] * 10
+    (plan, *_) = (await objective_of(on_either, objective))["plans"]
+    more = [opt(on_either, "plans/addTasks", id=plan["id"], tasks=[{"name": "y"}] * 10) for _ in range(8)]
+    assert sum("result" in answer for answer in await asyncio.gather(*more)) == 4
+    grown = (await plan_of(on_either, plan))["tasks"]
+    assert [task["taskIndex"] for task in grown] == list(range(42))
 
 
 @requirement("S1.x.opt.limits")

@@ -11,6 +11,7 @@ from carrel.storage import Tx
 from carrel.surfaces.a2a.caller import Caller, lane_of_context, own_run
 from carrel.surfaces.a2a.errors import UNSUPPORTED_OPERATION, A2aError, invalid_params
 from carrel.surfaces.a2a.messages import to_message
+from carrel.surfaces.a2a.opt.errors import in_opt_codes
 from carrel.surfaces.a2a.opt.hints import Hints
 from carrel.surfaces.a2a.task_json import context_of
 
@@ -43,7 +44,8 @@ def _start(
         return earlier
     if earlier is not None:
         release_sender(tx, caller.access, earlier, f"{earlier.id}{SCOPE_END}{message.message_id}")
-    task = hints.planned(tx, caller, objectives, message)
+    with in_opt_codes():
+        task = hints.planned(tx, caller, objectives, message)
     if not message.context_id:
         message.context_id = tx.new_id("ctx")
     envelope = Envelope(
@@ -54,7 +56,8 @@ def _start(
     )
     run = deliver(tx, caller.access, envelope, rules)
     if task is not None:
-        objectives.link(task, run, begins_plan=hints.begins_plan)
+        with in_opt_codes():
+            objectives.link(task, run, begins_plan=hints.begins_plan)
     return run
 
 

@@ -1,5 +1,8 @@
 """OPT's errors: all -32000 with a reason of their own, for A2A has assigned the codes beside it."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from carrel.kernel import Code, Refusal
 from carrel.surfaces.a2a.errors import A2aError, ErrorKind, from_refusal
 
@@ -21,8 +24,16 @@ def missing(kind: ErrorKind) -> A2aError:
     return A2aError(kind, f"No such {_MISSING[kind]}, or it is not yours.")
 
 
-def opt_error(refusal: Refusal) -> A2aError:
-    """Return a refusal of the server in OPT's codes."""
+@contextmanager
+def in_opt_codes() -> Iterator[None]:
+    """Raise refusals of the server as errors in OPT's codes."""
+    try:
+        yield
+    except Refusal as refusal:
+        raise _opt_error(refusal) from refusal
+
+
+def _opt_error(refusal: Refusal) -> A2aError:
     field = _FIELDS.get(refusal.field or "", refusal.field)
     message = refusal.message.replace(f"{refusal.field} has", f"{field} has")
     if refusal.code in _KINDS:

@@ -6,13 +6,18 @@ from typing import Any
 from msgspec import Struct
 
 from carrel.goals import Goal, GoalChange, Objectives, Plan, PlanChange, PlannedTask
-from carrel.kernel import Refusal
 from carrel.storage import Tx
 from carrel.surfaces.a2a.caller import Caller, lane_of_context, own_run
 from carrel.surfaces.a2a.errors import invalid_params
 from carrel.surfaces.a2a.messages import check_id
 from carrel.surfaces.a2a.opt import bodies
-from carrel.surfaces.a2a.opt.errors import OBJECTIVE_NOT_FOUND, PLAN_NOT_FOUND, PLAN_TASK_NOT_FOUND, missing, opt_error
+from carrel.surfaces.a2a.opt.errors import (
+    OBJECTIVE_NOT_FOUND,
+    PLAN_NOT_FOUND,
+    PLAN_TASK_NOT_FOUND,
+    in_opt_codes,
+    missing,
+)
 from carrel.surfaces.a2a.opt.shapes import (
     GOAL_STATUS,
     PLAN_STATUS,
@@ -40,13 +45,11 @@ class Opt:
         def work(tx: Tx) -> Json:
             return method.perform(_Desk(tx, caller, objectives_of(tx, caller, self._house)), read)
 
-        try:
+        with in_opt_codes():
             if not method.writes:
                 return await self._house.db.read(work)
             self._house.refuse_when_draining()
             return await self._house.db.write(work)
-        except Refusal as refusal:
-            raise opt_error(refusal) from refusal
 
 
 def objectives_of(tx: Tx, caller: Caller, house: House) -> Objectives:
