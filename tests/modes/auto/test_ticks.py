@@ -5,14 +5,20 @@ from typing import Any
 
 import pytest
 
-from carrel.kernel import Code, Refusal
+from carrel.chats import note_chat_address
+from carrel.kernel import Code, Refusal, SessionKey
 from carrel.kernel.limits import AUTO_RUNS_PER_SESSION_MAX
-from carrel.modes import AutoRun
-from carrel.runs import Completed, Failed, NeedsInput, remove_lane, stop_lane
+from carrel.kernel.settings import SendPolicySettings
+from carrel.modes import AutoRun, prune_auto_runs
+from carrel.modes.auto.store import auto_run_by_id
+from carrel.monitoring import RunFilter, runs_newest_first
+from carrel.outbox import reply_address_of
+from carrel.runs import Completed, Failed, NeedsInput, Rules, Run, remove_lane, stop_lane
+from carrel.runs.store import delete_run
 from carrel.sessions import lane_of
 from carrel.storage import Tx
 from carrel.work import TaskChange, change_task, move_task
-from tests.harness.engine import MAIN, open_engine
+from tests.harness.engine import MAIN, FakeClock, open_engine
 from tests.modes.auto.timeline import CHAT, OTHER, AutoTimeline
 from tests.requirements.mark import requirement
 
@@ -314,3 +320,59 @@ async def test_the_third_equal_answer_in_a_row_stops_the_auto_run_and_the_sessio
     assert (ended.status, ended.reason, ended.tick_count) == ("stopped", "repeated", 5)
     (notice,) = await line.notices(auto)
     assert "three times in a row" in notice
+
+
+async def test_a_cancelled_tick_is_followed_by_the_next_one(line: AutoTimeline) -> None:
+    auto = await line.start()
+    await line.settle()
+    (tick,) = await line.ticks()
+    await line.engine.cancel(tick)
+    await line.settle()
+    assert len(await line.ticks()) == 1
+    await line.later(60)
+    assert ((await line.now(auto)).status, len(await line.ticks())) == ("active", 2)
+
+
+async def test_a_lane_that_accepts_no_message_is_asked_again_later(store_url: str) -> None:
+    denying = Rules(send_policy=SendPolicySettings(default="deny"))
+    async with open_engine(store_url, rules=denying) as engine:
+        line = AutoTimeline(engine)
+        auto = await line.start()
+        await line.settle()
+        assert ((await line.now(auto)).tick_count, await line.ticks()) == (0, [])
+        line.engine.rules = Rules()
+        line.duty = line.server("server-1")
+        await line.later(60)
+        assert len(await line.ticks()) == 1
+
+
+async def test_the_reply_of_a_tick_goes_to_the_chat_where_its_session_was_last_used(line: AutoTimeline) -> None:
+    key, engine = SessionKey.of("main", "telegram:conversation-3"), line.engine
+    await engine.say(key, "hello", channel="telegram")
+    await engine.end(await engine.take_one())
+    await engine.db.write(lambda tx: note_chat_address(tx, engine.access, str(key), "4711"))
+    await line.start(key)
+    await line.settle()
+    (tick,) = await line.ticks()
+    assert tick.key == str(key), "never a transport"
+    assert await engine.read(lambda tx: reply_address_of(tx, engine.access, tick.id)) == ("telegram", "4711")
+
+
+async def test_an_ended_auto_run_is_pruned_once_its_ticks_are(line: AutoTimeline) -> None:
+    auto, engine = await line.start(), line.engine
+    await line.settle()
+    await line.work(FAILED)
+    live = await line.start(CHAT)
+    await line.settle()
+    assert await engine.db.write(lambda tx: prune_auto_runs(tx, engine.access, 1)) == 0
+    assert isinstance(engine.clock, FakeClock)
+    engine.clock.advance(3 * 86_400)
+    assert await engine.db.write(lambda tx: prune_auto_runs(tx, engine.access, 1)) == 0, "its tick is still there"
+    await engine.db.write(lambda tx: [delete_run(tx, auto.access, tick.id) for tick in _ticks(tx, auto)])
+    assert await engine.db.write(lambda tx: prune_auto_runs(tx, engine.access, 1)) == 1
+    assert await engine.read(lambda tx: auto_run_by_id(tx, auto.access, auto.id)) is None
+    assert (await line.now(live)).status == "active"
+
+
+def _ticks(tx: Tx, auto: AutoRun) -> list[Run]:
+    return runs_newest_first(tx, auto.access, RunFilter(auto_run_id=auto.id), before=None, limit=10)
