@@ -10,6 +10,7 @@ from carrel.runs import Run
 from carrel.work import assign_task, move_task
 from tests.delivery.tasks import assign, change, lane, make_task, post
 from tests.harness.server import Server, gateways_to, open_server
+from tests.memory.places import counted
 from tests.requirements.mark import requirement
 from tests.scripted_gateway import ScriptedGateway, text
 
@@ -76,7 +77,7 @@ async def test_a_run_addressed_to_an_archived_task_opens_no_session(store_url: s
     assert gateway.requests == []
 
 
-@requirement("S0.isolation.mismatch")
+@requirement("S0.isolation.mismatch", "S3.metric.mismatch")
 async def test_a_run_whose_task_is_not_in_its_account_fails_before_anything_is_sent(
     sqlite_url: str, gateway: ScriptedGateway
 ) -> None:
@@ -89,9 +90,11 @@ async def test_a_run_whose_task_is_not_in_its_account_fails_before_anything_is_s
         # Only a fault could do this: a connection with foreign keys would refuse it.
         with closing(sqlite3.connect(sqlite_url.removeprefix("sqlite:///"))) as faulty, faulty:
             faulty.execute("UPDATE tasks SET account_id = ? WHERE id = ?", (other.account_id, task_id))
+        before = counted("routing.session_mismatch.blocked.count")
         server.start()
         run = await server.settled(run)
         assert (run.state, run.reason, run.error_code) == ("failed", "account_mismatch", "account_mismatch")
+        assert counted("routing.session_mismatch.blocked.count") == before + 1
         assert run.session_id is None
         assert await sessions(server) == 0
     assert gateway.requests == []

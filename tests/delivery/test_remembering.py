@@ -1,5 +1,6 @@
 """Recall before a turn: a block of kept facts, the same in every step, explained on the receipt."""
 
+import logging
 from typing import Any
 
 import pytest
@@ -67,6 +68,24 @@ async def test_a_run_is_shown_what_its_own_chain_keeps_before_its_message(
     assert items[0].score > items[2].score
     reads = await server.read(lambda tx: reads_of_memory(tx, server.access, shown[0].id))
     assert [(read.run_id, read.session_key) for read in reads] == [(run.id, "agent:main:task:t1")]
+
+
+@requirement("S3.log.fields")
+async def test_the_log_line_of_a_recall_counts_what_was_taken_from_each_scope(
+    server: Server, gateway: ScriptedGateway, caplog: pytest.LogCaptureFixture
+) -> None:
+    notes = Notebook(server)
+    await server.make_task("t1")
+    for place in ("task:t1", "session:task:t1", "session:main:main"):
+        await notes.keep(f"We paint {place}", place)
+    gateway.script(text("Green."))
+    with caplog.at_level(logging.INFO, "carrel.delivery"):
+        run = await server.ask("what do we paint?", "task:t1")
+    (fields,) = [vars(one) for one in caplog.records if one.getMessage() == "memory_recalled"]
+    assert (fields["run_id"], fields["session_identity"], fields["task_id"]) == (run.id, "task:t1", "t1")
+    assert (fields["goal_id"], fields["run_kind"]) == (None, "TASK_RUN")
+    assert fields["scope_chain"] == ["task:t1", "session:task:t1", "global"]
+    assert fields["scope_counts"] == {"task:t1": 1, "session:task:t1": 1, "global": 0}
 
 
 @requirement("P.receipt.compare")

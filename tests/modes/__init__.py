@@ -1,1 +1,1 @@
-"""Tests of chat messages, commands and schedules."""
+"""Tests of plan mode, auto runs and schedules."""

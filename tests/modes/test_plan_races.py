@@ -9,9 +9,10 @@ import pytest
 from msgspec import structs
 
 from carrel.chats import move_pointer, pointed_lane
+from carrel.commands import ChatMessage, Received, receive
 from carrel.kernel import Code, Refusal, SessionKey
 from carrel.kernel.settings import SessionsSettings
-from carrel.modes import ChatMessage, Received, disable_plan_mode, enable_plan_mode, receive, write_plan
+from carrel.modes import disable_plan_mode, enable_plan_mode, write_plan
 from carrel.runs import remove_lane
 from carrel.sessions import lane_of, make_lane
 from carrel.storage import Tx

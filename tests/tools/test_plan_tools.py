@@ -7,9 +7,10 @@ from collections.abc import AsyncIterator
 import pytest
 from msgspec import structs
 
+from carrel.commands import ChatMessage, receive
 from carrel.kernel import Refusal, SessionKey
 from carrel.kernel.settings import SessionsSettings, Settings
-from carrel.modes import ChatMessage, disable_plan_mode, enable_plan_mode, receive
+from carrel.modes import disable_plan_mode, enable_plan_mode
 from carrel.runs import Watch
 from carrel.storage import Tx
 from carrel.tools import (

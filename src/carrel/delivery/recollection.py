@@ -32,10 +32,7 @@ class Recollection:
         recalled = await self._db.long_read(
             lambda tx: recall(tx, access, reader, snapshot.run.text, items_max=items_max)
         )
-        taken = Counter(one.memory.read_scope.partition(":")[0] for one in recalled)
-        chain = {scope.kind: taken[scope.kind] for scope in reader.chain}
-        named = {"run_id": snapshot.run.id, "session_key": snapshot.run.key, "task_id": snapshot.run.task_id}
-        _log.info("memory_recalled", extra=named | {"scope_chain": chain})
+        _log.info("memory_recalled", extra=_log_fields(snapshot, reader, recalled))
         # The heading and the line breaks count as well.
         lines = fact_lines(recalled, self._settings.recall_chars_max - len(KEPT_FACTS) - len(recalled))
         return tuple(_item(one, line) for one, line in zip(recalled, lines, strict=True))
@@ -45,6 +42,22 @@ def _reader_with_memories(tx: Tx, snapshot: Snapshot) -> Reader | None:
     """The reader that a run is; None where there is nothing to read."""
     reader = memory_reader(tx, snapshot.caller)
     return reader if has_memories(tx, snapshot.access, reader.places()) else None
+
+
+def _log_fields(snapshot: Snapshot, reader: Reader, recalled: list[Recalled]) -> dict[str, object]:
+    """What the log line of a recall says: for which run, and how much was taken from each scope of its chain."""
+    run, taken = snapshot.run, Counter(one.memory.read_scope for one in recalled)
+    goal_id = next((scope.goal_id for scope in reader.chain if scope.goal_id), None)
+    return {
+        "session_identity": ":".join(run.session_key.identity),
+        "session_key": run.key,
+        "run_id": run.id,
+        "goal_id": goal_id,
+        "task_id": run.task_id,
+        "run_kind": "GOAL_RUN" if goal_id else "TASK_RUN" if run.task_id else None,
+        "scope_chain": [str(scope) for scope in reader.chain],
+        "scope_counts": {str(scope): taken[str(scope)] for scope in reader.chain},
+    }
 
 
 def _item(recalled: Recalled, line: str) -> ContextItem:

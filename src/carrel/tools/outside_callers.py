@@ -9,7 +9,15 @@ from msgspec import Struct, structs
 
 from carrel.access import every_account
 from carrel.agents import Agent, agent_by_id, default_agent
-from carrel.kernel import DEFAULT_ACCOUNT_SLUG, Access, Code, Refusal, SessionKey, system_access
+from carrel.kernel import (
+    DEFAULT_ACCOUNT_SLUG,
+    METRICS,
+    Access,
+    Code,
+    Refusal,
+    SessionKey,
+    system_access,
+)
 from carrel.runs import Run, live_runs_of_lane, run_by_id
 from carrel.sessions import (
     FoundSession,
@@ -75,7 +83,10 @@ def outside_caller(tx: Tx, tool_services: ToolServices, access: Access, referenc
     found = FoundSession(own, lane_of(tx, access, own)) if reference is None else _named(tx, access, reference, own)
     if agent is None or agent.id != found.key.agent:
         agent = agent_by_id(tx, access, found.key.agent)
-    if agent is None or not agent.enabled or (run is not None and found.key != own):
+    if run is not None and found.key != own:
+        METRICS.count("routing.session_mismatch.blocked.count")
+        raise _unknown()
+    if agent is None or not agent.enabled:
         raise _unknown()
     if found.lane is None and found.key != agent.base_key:
         raise _unknown()

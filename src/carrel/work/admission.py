@@ -2,7 +2,7 @@
 
 from carrel.access import account_of
 from carrel.agents import account_settings
-from carrel.kernel import Access
+from carrel.kernel import METRICS, Access
 from carrel.runs import Cancelled, Failed, Run
 from carrel.storage import Tx
 from carrel.work import notice_store, store
@@ -22,6 +22,7 @@ def hear(tx: Tx, run: Run) -> Cancelled | Failed | None:
         return None
     access, task = run.access, store.hold_task(tx, run.access, run.task_id)
     if task is None:
+        METRICS.count("routing.session_mismatch.blocked.count")
         message = "The task of this run is not in its account, so nothing was sent to the agent."
         return Failed(code="account_mismatch", message=message, reason="account_mismatch")
     if task.status == "archived":

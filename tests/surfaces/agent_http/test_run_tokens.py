@@ -18,6 +18,7 @@ from carrel.runs.leases import rescue_lost
 from carrel.storage import Tx
 from tests.harness.engine import events_of_run
 from tests.harness.server import HttpServer, open_http_server
+from tests.memory.places import counted
 from tests.requirements.mark import requirement
 from tests.surfaces.a2a.a2a_calls import INPUT_REQUIRED, REJECTED, get, send, state, text_of
 from tests.surfaces.api_calls import Json, refused, run_of, send_and_wait, settled, start
@@ -288,3 +289,15 @@ async def test_a_step_that_fails_for_now_is_not_put_to_an_agent_again_that_has_c
 
 def expire_lease(tx: Tx, run_id: str) -> None:
     tx.run("UPDATE runs SET lease_until = 0 WHERE id = :id", id=run_id)
+
+
+@requirement("S3.metric.mismatch")
+async def test_a_run_that_names_another_session_is_refused_and_counted(store_url: str) -> None:
+    async with held_run(store_url) as held:
+        before = counted("routing.session_mismatch.blocked.count")
+        answer = await held.call("session_status", {}, **{"x-openclaw-session-key": "agent:main:main"})
+        assert refused(answer)[0] in (401, 403, 404)
+        assert counted("routing.session_mismatch.blocked.count") == before + 1
+        own = await held.call("session_status", {}, **{"x-openclaw-session-key": TASK})
+        assert own.status_code == 200
+        assert counted("routing.session_mismatch.blocked.count") == before + 1

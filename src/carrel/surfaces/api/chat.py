@@ -7,9 +7,9 @@ from typing import Annotated
 
 from msgspec import Meta, field
 
+from carrel.commands import ChatMessage, Received, receive
 from carrel.kernel import PEOPLE, Access, NewAttachment, Refusal, invalid
 from carrel.kernel.limits import ATTACHMENTS_MAX, CLIENT_ID_CHARS_MAX, NAME_CHARS_MAX
-from carrel.modes import ChatMessage, Received, receive
 from carrel.storage import Tx
 from carrel.surfaces.api.endpoint import Call, In, NoQuery, Out, Reply, endpoint
 from carrel.surfaces.api.fields import Reference

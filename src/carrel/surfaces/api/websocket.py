@@ -9,11 +9,11 @@ from starlette.routing import WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from carrel.chats import ChatAddress, chat_session
+from carrel.commands import require_usable
 from carrel.delivery import Spoken
 from carrel.journal import Event, feed_pages, feed_start
 from carrel.kernel import PEOPLE, Access, Code, Refusal, SessionKey, elapsed_seconds
 from carrel.kernel.limits import CHAT_BINDINGS_MAX, CHAT_FRAMES_WAITING_MAX, STREAM_PING_SECONDS
-from carrel.modes import require_usable
 from carrel.runs import stop_lane
 from carrel.sessions import lane_of, may_see, visible_events
 from carrel.storage import Tx

@@ -4,9 +4,9 @@ Replies go to the chat by the posts; nothing is sent here.
 """
 
 from carrel.access import account_by_slug, answer_given, keep_answer
+from carrel.commands import ChannelChat, ChatMessage, receive
 from carrel.kernel import DEFAULT_ACCOUNT_SLUG, MS_PER_DAY, SCOPE_END, Access, NewAttachment, secret_digest
 from carrel.kernel.settings import TelegramSettings
-from carrel.modes import ChannelChat, ChatMessage, receive
 from carrel.storage import Tx
 from carrel.surfaces.http.house import House
 from carrel.surfaces.telegram.updates import UserMessage

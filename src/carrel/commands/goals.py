@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from carrel.commands.model import CommandContext, ParsedCommand
 from carrel.goals import (
     Goal,
     GoalChange,
@@ -14,7 +15,6 @@ from carrel.goals import (
     tasks_of_session,
 )
 from carrel.kernel import PEOPLE, Access, clip, one_line
-from carrel.modes.commands.model import CommandContext, ParsedCommand
 from carrel.storage import Tx
 from carrel.work import tasks_planned
 

@@ -8,19 +8,12 @@ from msgspec import structs
 
 from carrel.access import account_by_slug
 from carrel.chats.pointers import pointed_session
+from carrel.commands import CommandContext, CommandResult, read_command, run_command
+from carrel.commands.model import Command, ParsedCommand
+from carrel.commands.table import COMMANDS
 from carrel.kernel import Access, Code, Refusal, SessionKey
 from carrel.kernel.settings import SessionsSettings
-from carrel.modes import (
-    CommandContext,
-    CommandResult,
-    NewSchedule,
-    Schedule,
-    make_schedule,
-    read_command,
-    run_command,
-)
-from carrel.modes.commands.model import Command, ParsedCommand
-from carrel.modes.commands.table import COMMANDS
+from carrel.modes import NewSchedule, Schedule, make_schedule
 from carrel.runs import Rules
 from carrel.sessions import LaneChange, change_lane, insert_lane, lane_of
 from carrel.storage import Database, Tx, open_database
@@ -99,7 +92,19 @@ async def test_help_lists_every_command(chat: Chat) -> None:
     assert (done.command, done.key) == ("help", KEY)
     names = [line.split()[0].removeprefix("/") for line in done.reply.splitlines()]
     moving, aims = ["new", "sessions", "switch", "reset", "stop"], ["goal", "goals", "tasks", "plan", "plans", "auto"]
-    assert names == ["help", "status", "whoami", *moving, "send", *aims, "schedule", "model", "think"]
+    assert names == [
+        "help",
+        "status",
+        "whoami",
+        *moving,
+        "send",
+        *aims,
+        "schedule",
+        "memory",
+        "receipt",
+        "model",
+        "think",
+    ]
     assert all(read_command(f"/{name}") for name in names)
 
 

@@ -3,9 +3,9 @@
 from typing import Any, get_args
 
 from carrel.agents import Thinking
+from carrel.commands.model import CommandContext, ParsedCommand
 from carrel.kernel import Access
 from carrel.kernel.limits import NAME_CHARS_MAX
-from carrel.modes.commands.model import CommandContext, ParsedCommand
 from carrel.sessions import LaneChange, change_lane
 from carrel.storage import Tx
 

@@ -1,14 +1,16 @@
 """Parsing and running slash commands. A message that starts with an unknown command is ordinary text."""
 
+from carrel.commands.auto import auto
+from carrel.commands.goals import goal, goals, tasks
+from carrel.commands.memory import memory
+from carrel.commands.model import Command, CommandContext, CommandResult, ParsedCommand
+from carrel.commands.options import set_model, set_sending, set_thinking
+from carrel.commands.plans import lock_plan, plan, plans
+from carrel.commands.receipts import receipt
+from carrel.commands.schedules import schedule
+from carrel.commands.sessions import new_session, recent_sessions, reset, stop, switch
+from carrel.commands.status import status, whoami
 from carrel.kernel import Access, Code, Refusal, SessionKey
-from carrel.modes.commands.auto import auto
-from carrel.modes.commands.goals import goal, goals, tasks
-from carrel.modes.commands.model import Command, CommandContext, CommandResult, ParsedCommand
-from carrel.modes.commands.options import set_model, set_sending, set_thinking
-from carrel.modes.commands.plans import lock_plan, plan, plans
-from carrel.modes.commands.schedules import schedule
-from carrel.modes.commands.sessions import new_session, recent_sessions, reset, stop, switch
-from carrel.modes.commands.status import status, whoami
 from carrel.storage import Tx
 
 
@@ -90,6 +92,16 @@ COMMANDS: dict[str, Command] = {
         usage="/schedule goal|task <id> <cron> [times] | list | delete <id> | help",
         effect="work on a goal or task at regular times; list or delete schedules",
         act=schedule,
+    ),
+    "memory": Command(
+        usage="/memory [list|promote <id> <reason>|forget <id>]",
+        effect="list, promote or forget what this session keeps",
+        act=memory,
+    ),
+    "receipt": Command(
+        usage="/receipt [runId]",
+        effect="show what the agent was shown, in the newest run or in one of this session",
+        act=receipt,
     ),
     "model": Command(usage="/model <name>|default", effect="choose the model of this session", act=set_model),
     "think": Command(usage="/think <level>|default", effect="choose this session's thinking level", act=set_thinking),

@@ -2,17 +2,27 @@
 
 from contextlib import suppress
 
+from carrel.commands.model import CommandContext, ParsedCommand
 from carrel.goals import Plan, plans_of_session
 from carrel.kernel import PEOPLE, Access, Refusal, SessionKey, clip, one_line
 from carrel.kernel.limits import SESSION_PLANS_SHOWN
-from carrel.modes.commands.model import CommandContext, ParsedCommand
-from carrel.modes.plan import mode
+from carrel.modes import (
+    active_plan,
+    approve,
+    cancel,
+    choose_plan,
+    disable_plan_mode,
+    enable_plan_mode,
+    is_unwritten,
+    plan_state,
+    resume,
+)
 from carrel.storage import Tx
 from carrel.work import tasks_planned
 
 _TITLE_CHARS_MAX = 80
 _HELP = "Use /plan on, off, status or done, or /plan approve, cancel or resume with or without the id of a plan."
-_CHANGES = {"approve": mode.approve, "cancel": mode.cancel, "resume": mode.resume}
+_CHANGES = {"approve": approve, "cancel": cancel, "resume": resume}
 
 
 def plan(tx: Tx, access: Access, context: CommandContext, command: ParsedCommand) -> str:
@@ -24,9 +34,9 @@ def plan(tx: Tx, access: Access, context: CommandContext, command: ParsedCommand
     key = context.lane.session_key
     match words:
         case ["on"]:
-            mode.enable_plan_mode(tx, access, key)
+            enable_plan_mode(tx, access, key)
         case ["off"]:
-            mode.disable_plan_mode(tx, access, key, context.rules)
+            disable_plan_mode(tx, access, key, context.rules)
         case ["done"]:
             return _finish(tx, access, context)
         case ["approve" | "cancel" | "resume" as change, *named] if len(named) <= 1:
@@ -42,9 +52,9 @@ def lock_plan(tx: Tx, access: Access, key: SessionKey, command: ParsedCommand) -
     with suppress(Refusal):
         match _words(command):
             case ["off" | "done"]:
-                mode.active_plan(tx, access, mode.plan_state(tx, access, key), hold=True)
+                active_plan(tx, access, plan_state(tx, access, key), hold=True)
             case ["approve" | "cancel" | "resume" as change, *named]:
-                mode.choose_plan(tx, access, key, change, named[0] if named else None)
+                choose_plan(tx, access, key, change, named[0] if named else None)
 
 
 def _words(command: ParsedCommand) -> list[str]:
@@ -53,19 +63,19 @@ def _words(command: ParsedCommand) -> list[str]:
 
 def _finish(tx: Tx, access: Access, context: CommandContext) -> str:
     key = context.lane.session_key
-    state = mode.plan_state(tx, access, key)
+    state = plan_state(tx, access, key)
     if not state.enabled:
         return "Plan mode is off already."
-    if mode.is_unwritten(tx, access, state):
+    if is_unwritten(tx, access, state):
         return "Nothing has been planned yet. Say what to plan, or leave with /plan off."
-    mode.disable_plan_mode(tx, access, key, context.rules)
+    disable_plan_mode(tx, access, key, context.rules)
     return describe_plan_mode(tx, access, context)
 
 
 def plans(tx: Tx, access: Access, context: CommandContext, _command: ParsedCommand) -> str:
     """List the newest plans of this session and mark the active one."""
     key = context.lane.session_key
-    active = mode.plan_state(tx, access, key).active_plan_id
+    active = plan_state(tx, access, key).active_plan_id
     found = plans_of_session(tx, access, key, limit=SESSION_PLANS_SHOWN)
     lines = [f"{'*' if one.id == active else '-'} {_line(tx, access, one)}" for one in found]
     return "\n".join(lines) or "This session has no plans."
@@ -73,8 +83,8 @@ def plans(tx: Tx, access: Access, context: CommandContext, _command: ParsedComma
 
 def describe_plan_mode(tx: Tx, access: Access, context: CommandContext) -> str:
     """Return whether this session is in plan mode, and on which plan it works, in a line or two."""
-    state = mode.plan_state(tx, access, context.lane.session_key)
-    active = mode.active_plan(tx, access, state)
+    state = plan_state(tx, access, context.lane.session_key)
+    active = active_plan(tx, access, state)
     lines = [f"Plan mode: {'on' if state.enabled else 'off'}"]
     return "\n".join(lines if active is None else [*lines, f"Plan: {_line(tx, access, active)}"])
 

@@ -1,9 +1,8 @@
 """The command /auto: let the agent of this session work by itself."""
 
+from carrel.commands.model import CommandContext, ParsedCommand
 from carrel.kernel import PEOPLE, Access
-from carrel.modes.auto.administration import NewAutoRun, auto_runs_of_session, start_auto, stop_auto
-from carrel.modes.auto.model import AutoRun
-from carrel.modes.commands.model import CommandContext, ParsedCommand
+from carrel.modes import AutoRun, NewAutoRun, auto_runs_of_session, start_auto, stop_auto
 from carrel.storage import Tx
 
 _HELP = """/auto on [goal:<id>|task:<id>|<text>]  work on a goal, a task, or a new task made from the text

@@ -1,10 +1,10 @@
 """Commands that show information."""
 
 from carrel.access import account_of
+from carrel.commands.auto import auto_lines
+from carrel.commands.model import CommandContext, ParsedCommand
+from carrel.commands.plans import describe_plan_mode
 from carrel.kernel import Access
-from carrel.modes.commands.auto import auto_lines
-from carrel.modes.commands.model import CommandContext, ParsedCommand
-from carrel.modes.commands.plans import describe_plan_mode
 from carrel.runs import live_runs_of_lane
 from carrel.sessions import open_session_of
 from carrel.storage import Tx

@@ -4,10 +4,10 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from carrel.commands import CommandContext, read_command, run_command
 from carrel.goals import Goal, goals_of_session
 from carrel.kernel import Access, SessionKey
 from carrel.kernel.settings import SessionsSettings
-from carrel.modes import CommandContext, read_command, run_command
 from carrel.runs import Rules
 from carrel.sessions import lane_of
 from carrel.storage import Tx

@@ -1,17 +1,18 @@
 """The command /schedule: schedule a goal or task, and list and delete the schedules of this session."""
 
+from carrel.commands.model import CommandContext, ParsedCommand
 from carrel.kernel import PEOPLE, Access, clip, one_line
-from carrel.modes.commands.model import CommandContext, ParsedCommand
-from carrel.modes.schedules.administration import (
+from carrel.modes import (
+    UNLIMITED,
     NewSchedule,
     ScheduleShape,
+    ScheduleType,
     find_schedule,
     make_schedule,
     remove_schedule,
     schedule_shape,
+    schedules_of,
 )
-from carrel.modes.schedules.model import UNLIMITED, ScheduleType
-from carrel.modes.schedules.store import schedules_of
 from carrel.storage import Tx
 
 _LISTED_MAX = 20

@@ -1,5 +1,7 @@
 """Receiving a chat message: find or create its session, then run a command, answer a run, or deliver the message."""
 
+from logging import getLogger
+
 from msgspec import Struct, structs
 
 from carrel.agents import default_agent, named_agent
@@ -14,16 +16,17 @@ from carrel.chats import (
     shared_key,
     transport_name,
 )
+from carrel.commands.model import CommandContext, CommandResult, ParsedCommand
+from carrel.commands.table import lock_for_command, read_command, run_command
 from carrel.goals import find_goal
-from carrel.kernel import SCOPE_END, Access, Envelope, Message, NewAttachment, Provenance, SessionKey
+from carrel.kernel import SCOPE_END, Access, Envelope, Message, NewAttachment, Provenance, SessionKey, caller_hash
 from carrel.kernel.settings import SessionsSettings
-from carrel.modes.commands.model import CommandContext, CommandResult, ParsedCommand
-from carrel.modes.commands.table import lock_for_command, read_command, run_command
 from carrel.outbox import keep_reply_address, post_text, waiting_at
 from carrel.runs import Rules, Run, answer, deliver, run_by_sender
 from carrel.sessions import Lane, LaneChange, change_lane, lane_of, make_lane
 from carrel.storage import Tx
 
+_log = getLogger("carrel.commands")
 _YES = ("yes", "y", "ok", "approve", "allow")
 _NO = ("no", "n", "deny", "reject")
 
@@ -188,11 +191,28 @@ def _run_command(
         goal_id=message.goal_id,
     )
     done = run_command(tx, access, where, typed)
+    _log.info("command", extra=_log_fields(access, where, done))
     if chat is not None:
         # The chat goes on in the session that the command created or switched to.
         note_chat_address(tx, access, str(done.key), chat.address)
         post_text(tx, access, message.channel, chat.address, done.reply)
     return Received(done.key, done=done)
+
+
+def _log_fields(access: Access, where: CommandContext, done: CommandResult) -> dict[str, str | None]:
+    """What the log line of a command says; a chat or browser is named by a hash alone."""
+    key = where.lane.session_key
+    return {
+        "command": done.command,
+        "account_id": access.account_id,
+        "actor": access.actor_id,
+        "agent_id": key.agent,
+        "session_identity": ":".join(where.session_identity),
+        "session_key": str(key),
+        "goal_id": where.goal_id,
+        "task_id": key.task_id,
+        "transport_chat_hash": caller_hash(where.client_instance_id) if where.client_instance_id else None,
+    }
 
 
 def _answer(tx: Tx, access: Access, message: ChatMessage, sent: Message, key: SessionKey) -> Run | None:

@@ -1,9 +1,9 @@
 """Commands that create, list, switch, reset and stop sessions."""
 
 from carrel.chats import fresh_key, move_pointer, shared_key
+from carrel.commands.model import CommandContext, ParsedCommand
 from carrel.kernel import Access, SessionKey
 from carrel.kernel.limits import RECENT_SESSIONS_DEFAULT, RECENT_SESSIONS_MAX
-from carrel.modes.commands.model import CommandContext, ParsedCommand
 from carrel.runs import stop_lane
 from carrel.sessions import Lane, LaneFilter, close_generation, find_lane, lane_rows, make_lane
 from carrel.storage import Tx

@@ -1,0 +1,1 @@
+"""Tests of what people type in a chat."""
