@@ -66,6 +66,7 @@ class Listed(NamedTuple):
 
 REFUSED = "RejectedPositiveData"
 NUL = r"Text must not contain NUL characters\."
+WITH_METADATA = r"(POST|PATCH) /api/(goals|tasks).*"
 LISTED = (
     Listed(REFUSED, r"GET /api/.*", "invalid_params", "cursor", "a cursor is opaque"),
     Listed(REFUSED, r"GET /a2a/{agent}/tasks", "INVALID_PARAMS", "pageToken", "a page token is opaque"),
@@ -165,8 +166,8 @@ LISTED = (
         rf"input\.\d+.*: {NUL}",
         "a database cannot store it",
     ),
-    Listed(REFUSED, r"(POST|PATCH) /api/tasks.*", "invalid_params", f"metadata.*: {NUL}", "a database cannot store it"),
-    Listed(REFUSED, r"(POST|PATCH) /api/tasks.*", "too_long", "metadata", "as JSON it has a size"),
+    Listed(REFUSED, WITH_METADATA, "invalid_params", f"metadata.*: {NUL}", "a database cannot store it"),
+    Listed(REFUSED, WITH_METADATA, "too_long", "metadata", "as JSON it has a size"),
     # The path of a task, whose id may be the same word, covers this one.
     Listed("AllowHeaderMismatch", r"POST /api/tasks/reorder", "method_not_allowed", "", "is a task with that id"),
     Listed("UnsupportedMethodResponse", r"POST /api/tasks/reorder", "not_found", "", "is a task with that id"),
