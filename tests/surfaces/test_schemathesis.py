@@ -66,7 +66,7 @@ class Listed(NamedTuple):
 
 REFUSED = "RejectedPositiveData"
 NUL = r"Text must not contain NUL characters\."
-WITH_METADATA = r"(POST|PATCH) /api/(goals|tasks).*"
+TASKS_AND_GOALS = r"(POST|PATCH) /api/(goals|tasks).*"
 LISTED = (
     Listed(REFUSED, r"GET /api/.*", "invalid_params", "cursor", "a cursor is opaque"),
     Listed(REFUSED, r"GET /a2a/{agent}/tasks", "INVALID_PARAMS", "pageToken", "a page token is opaque"),
@@ -91,7 +91,7 @@ LISTED = (
         "topicId|spaceId|parentId|dependencies|agentIds|userIds|attachmentIds",
         "unknown, or the task itself",
     ),
-    Listed(REFUSED, r"(POST|PATCH) /api/tasks.*", "illegal_transition", "status|", "the move is not in the table"),
+    Listed(REFUSED, TASKS_AND_GOALS, "illegal_transition", "status|", "the move is not in the table"),
     Listed(REFUSED, r"(POST|PATCH) /api/tasks.*", "assignee_required", "status|", "nobody is assigned"),
     Listed(REFUSED, r"POST /v1/responses(/compact)?", "unknown_model", "model|x-openclaw-agent-id", "unknown agent"),
     Listed(REFUSED, r"POST /a2a/.*/tasks/{id}:cancel", "TASK_NOT_CANCELABLE", "", "the task has ended"),
@@ -166,8 +166,8 @@ LISTED = (
         rf"input\.\d+.*: {NUL}",
         "a database cannot store it",
     ),
-    Listed(REFUSED, WITH_METADATA, "invalid_params", f"metadata.*: {NUL}", "a database cannot store it"),
-    Listed(REFUSED, WITH_METADATA, "too_long", "metadata", "as JSON it has a size"),
+    Listed(REFUSED, TASKS_AND_GOALS, "invalid_params", f"metadata.*: {NUL}", "a database cannot store it"),
+    Listed(REFUSED, TASKS_AND_GOALS, "too_long", "metadata", "as JSON it has a size"),
     # The path of a task, whose id may be the same word, covers this one.
     Listed("AllowHeaderMismatch", r"POST /api/tasks/reorder", "method_not_allowed", "", "is a task with that id"),
     Listed("UnsupportedMethodResponse", r"POST /api/tasks/reorder", "not_found", "", "is a task with that id"),

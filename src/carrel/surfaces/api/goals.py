@@ -30,6 +30,7 @@ from carrel.surfaces.http.described import SOME_TEXT
 # The room below checks these, with codes and sentences of its own; the document says what it accepts.
 Name = Annotated[str, Meta(extra_json_schema={"pattern": SOME_TEXT, "maxLength": GOAL_NAME_CHARS_MAX})]
 Description = Annotated[str, Meta(extra_json_schema={"maxLength": GOAL_DESCRIPTION_CHARS_MAX})]
+FirstStatus = Annotated[str, Meta(extra_json_schema={"enum": ["submitted", *GOAL_MOVES["submitted"]]})]
 Status = Annotated[str, Meta(extra_json_schema={"enum": list(GOAL_MOVES)})]
 
 
@@ -39,7 +40,7 @@ class GoalBody(In, frozen=True, kw_only=True):
     session_id: SessionId | None = None
     name: Name
     description: Description = ""
-    status: Status | None = None
+    status: FirstStatus | None = None
     metadata: dict[str, Any] = field(default_factory=dict)
 
 
