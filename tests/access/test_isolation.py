@@ -39,7 +39,7 @@ COLUMNS: Values = {
     "state": "open", "kind": "spawn", "step": "primary", "last_status": "queued", "effect": "write",
     "call_id": "outside:1", "body": '{"model":"m"}', "role": "user", "actor_id": "system", "details": None,
     "attachment_ids": '["att"]', "provenance": '{"kind":"external_user"}',
-    "metadata": "{}", "dependencies": "[]", "tags": "[]",
+    "metadata": "{}", "dependencies": "[]", "tags": "[]", "status": "active",
 }  # fmt: skip
 UNSET = (
     "read_at",
@@ -86,12 +86,15 @@ def fill(tx: Tx, access: Access) -> None:
     known["task_id"] = known["depends_on"] = rows_of(tx, access, "tasks")[0]["id"]
     known["token_id"] = rows_of(tx, access, "tokens")[0]["id"]
     known |= dict.fromkeys(
-        ("attachment_id", "memory_id", "goal_id", "plan_id", "active_plan_id"), value_of("id", "TEXT", run)
+        ("attachment_id", "memory_id", "goal_id", "plan_id", "active_plan_id", "auto_run_id"),
+        value_of("id", "TEXT", run),
     )
     for table, columns in tables().items():
         if not rows_of(tx, access, table):
             made = {column: value_of(column, kind, run) for column, kind in columns.items()}
-            values = made | {column: value for column, value in (COLUMNS | known).items() if column in columns}
+            # The status of a stored answer is a number.
+            wanted = COLUMNS | known | ({"status": 200} if columns.get("status") == "INTEGER" else {})
+            values = made | {column: value for column, value in wanted.items() if column in columns}
             names = ", ".join(f":{column}" for column in columns)
             tx.run(f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({names})", **values)
 

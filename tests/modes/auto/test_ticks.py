@@ -13,7 +13,7 @@ from carrel.modes import AutoRun, prune_auto_runs
 from carrel.modes.auto.store import auto_run_by_id
 from carrel.monitoring import RunFilter, runs_newest_first
 from carrel.outbox import reply_address_of
-from carrel.runs import Completed, Failed, NeedsInput, Rules, Run, remove_lane, stop_lane
+from carrel.runs import Completed, Failed, NeedsInput, Rules, Run, remove_lane, retry, stop_lane
 from carrel.runs.store import delete_run
 from carrel.sessions import lane_of
 from carrel.storage import Tx
@@ -152,7 +152,10 @@ async def test_a_tick_that_fails_for_good_fails_the_auto_run_and_the_session_is_
     assert (ended.status, ended.reason) == ("failed", "tick_failed")
     assert await line.notices(auto) == [f"Auto run {auto.id} on task {auto.task_id} has failed: It broke."]
     await line.later(600)
-    assert len(await line.ticks()) == 1
+    (tick,) = await line.ticks()
+    with pytest.raises(Refusal) as refusal:
+        await line.engine.db.write(lambda tx: retry(tx, line.engine.access, tick, line.engine.rules))
+    assert refusal.value.code == Code.CONFLICT, "nobody repeats a tick beside its auto run"
 
 
 @requirement("S3.auto.end")

@@ -47,7 +47,7 @@ def start_auto(tx: Tx, access: Access, new: NewAutoRun, rules: Rules) -> AutoRun
         status="active",
         interval_seconds=new.interval_seconds,
         due_at=tx.now,
-        lease_until=tx.now + AUTO_LEASE_SECONDS * MS_PER_SECOND,
+        alive_until=tx.now + AUTO_LEASE_SECONDS * MS_PER_SECOND,
         created_at=tx.now,
         updated_at=tx.now,
     )

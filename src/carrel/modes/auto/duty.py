@@ -76,7 +76,7 @@ class AutoTicks(StepDuty[AutoRun]):
         auto = hold(tx, item)
         if auto is None:
             return
-        if auto.lease_until <= tx.now:
+        if auto.alive_until <= tx.now:
             auto = self._take_over(tx, auto)
         elif auto.worker is None:
             auto = self._taken(tx, auto)
@@ -107,7 +107,7 @@ class AutoTicks(StepDuty[AutoRun]):
 
     def _taken(self, tx: Tx, auto: AutoRun) -> AutoRun:
         """Take an auto run that no server ticks."""
-        taken = structs.replace(auto, worker=self._worker, lease_until=tx.now + _LEASE_MS)
+        taken = structs.replace(auto, worker=self._worker, alive_until=tx.now + _LEASE_MS)
         store.keep_auto_run(tx, auto.access, taken)
         return taken
 

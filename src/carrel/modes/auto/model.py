@@ -69,7 +69,7 @@ class AutoRun(Struct, frozen=True, kw_only=True):
     made_by: str
     task_id: str
     status: AutoStatus
-    lease_until: int
+    alive_until: int
     created_at: int
     updated_at: int
     goal_id: str | None = None

@@ -67,7 +67,7 @@ def auto_runs_due(tx: Tx, worker: str, limit: int) -> list[AutoRun]:
 
 def auto_runs_left(tx: Tx, limit: int) -> list[AutoRun]:
     """Return auto runs across all accounts whose server is gone. Locks none."""
-    sql = f"{_TABLE.select} WHERE {_LIVE} AND lease_until <= :now ORDER BY lease_until LIMIT :limit"
+    sql = f"{_TABLE.select} WHERE {_LIVE} AND alive_until <= :now ORDER BY alive_until LIMIT :limit"
     return _TABLE.rows(tx.all(sql, now=tx.now, limit=limit))
 
 
@@ -76,19 +76,19 @@ def next_auto_due(tx: Tx, worker: str) -> int | None:
     due = tx.one(
         f"SELECT due_at FROM auto_runs WHERE due_at IS NOT NULL AND {_MINE} ORDER BY due_at LIMIT 1", worker=worker
     )
-    lease = tx.one(f"SELECT lease_until FROM auto_runs WHERE {_LIVE} ORDER BY lease_until LIMIT 1")
+    lease = tx.one(f"SELECT alive_until FROM auto_runs WHERE {_LIVE} ORDER BY alive_until LIMIT 1")
     return min((int(row[0]) for row in (due, lease) if row is not None), default=None)
 
 
 def renew_leases(tx: Tx, worker: str, until: int) -> None:
     """Extend the leases of a server's auto runs; a lease that has run out stays so."""
-    sql = f"UPDATE auto_runs SET lease_until = :until WHERE worker = :worker AND {_LIVE} AND lease_until > :now"
+    sql = f"UPDATE auto_runs SET alive_until = :until WHERE worker = :worker AND {_LIVE} AND alive_until > :now"
     tx.run(sql, worker=worker, until=until, now=tx.now)
 
 
 def expire_leases(tx: Tx, before: int) -> None:
     """End the lease of every auto run from before a moment: for the only server of a store, which started then."""
-    tx.run(f"UPDATE auto_runs SET lease_until = 0 WHERE {_LIVE} AND created_at < :before", before=before)
+    tx.run(f"UPDATE auto_runs SET alive_until = 0 WHERE {_LIVE} AND created_at < :before", before=before)
 
 
 def put_off(tx: Tx, access: Access, auto_run_id: str, until: int) -> None:

@@ -16,7 +16,7 @@ CREATE TABLE auto_runs (
     due_at BIGINT,
     -- The server that ticks it, and until when that server is known to live.
     worker TEXT,
-    lease_until BIGINT NOT NULL,
+    alive_until BIGINT NOT NULL,
     -- What was observed last, as a hash, and how many times in a row.
     answer TEXT,
     answer_times BIGINT NOT NULL,
@@ -30,7 +30,7 @@ CREATE TABLE auto_runs (
 ); -- clustered
 CREATE INDEX auto_runs_by_session ON auto_runs (account_id, key, id);
 CREATE INDEX auto_runs_due ON auto_runs (due_at) WHERE due_at IS NOT NULL;
-CREATE INDEX auto_runs_live ON auto_runs (lease_until) WHERE status IN ('active', 'stopping');
+CREATE INDEX auto_runs_live ON auto_runs (alive_until) WHERE status IN ('active', 'stopping');
 
 ALTER TABLE runs ADD COLUMN auto_run_id TEXT;
 CREATE INDEX runs_by_auto_run ON runs (account_id, auto_run_id, id) WHERE auto_run_id IS NOT NULL;
