@@ -63,12 +63,12 @@ async def test_a_late_reply_from_before_a_reopening_is_for_people_and_not_for_ag
     gate = Gate()
 
     def answer(request: Request) -> Answer:
-        is_writer = request.json["user"].startswith("agent:writer:") and b"a question" in request.body
+        is_writer = request.json["user"].startswith("agent:writer:") and b"which colour was it?" in request.body
         return text(OLD, before=gate) if is_writer else text("Noted.")
 
     gateway.rule = answer
     access = await _open(server, "writer", "checker")
-    (writing,) = await _post(server, access, "@writer a question")
+    (writing,) = await _post(server, access, "@writer which colour was it?")
     await gate.reached()
     await _finish(server, access)
     await _reopen(server, access)
