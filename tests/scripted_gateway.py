@@ -116,7 +116,7 @@ def http_error(status: int, message: str = "scripted error", code: str = "script
 def stream_of(*events: dict[str, Any] | str | Gate | Drop, before: Gate | None = None) -> Answer:
     """Return a hand-written event stream: dicts become events, strings become bare `data:` lines."""
     pieces: list[Piece] = [
-        event if isinstance(event, Gate | Drop) else _event(event) if isinstance(event, dict) else _line(event)
+        event if isinstance(event, Gate | Drop) else event_of(event) if isinstance(event, dict) else line_of(event)
         for event in events
     ]
     return Answer(headers={"content-type": "text/event-stream"}, pieces=pieces, before=before)
@@ -146,7 +146,12 @@ def call_item(name: str, arguments: Any, number: int = 1) -> dict[str, Any]:
 
 
 class ScriptedGateway:
-    """The server, a context manager. `requests` holds what was received so far."""
+    """The server, a context manager. `requests` holds what was received so far.
+
+    What differs in another dialect is in `path` and `render`; see `tests/scripted_dialects.py`.
+    """
+
+    path = "/v1/responses"
 
     def __init__(self) -> None:
         self.requests: list[Request] = []
@@ -215,9 +220,9 @@ class ScriptedGateway:
             writer.close()
 
     def _choose(self, method: str, request: Request) -> Answer:
-        if method == "GET" and request.path.endswith("/v1/models"):
+        if method == "GET" and request.path.partition("?")[0].endswith("/v1/models"):
             return raw(json.dumps({"object": "list", "data": [{"id": MODEL, "object": "model"}]}).encode())
-        if method != "POST" or not request.path.endswith("/v1/responses"):
+        if method != "POST" or not request.path.endswith(self.path):
             return http_error(404, f"no route {method} {request.path}")
         with self._changed:
             self.requests.append(request)
@@ -228,6 +233,10 @@ class ScriptedGateway:
             scripted = self.rule(request)
         return _numbered(scripted, number) if scripted else http_error(400, "The script has no answer left.")
 
+    def render(self, answer: Answer, wants_stream: bool) -> tuple[dict[str, str], Sequence[Piece]]:
+        """Return the headers and the pieces of an answer's body."""
+        return _render(answer, wants_stream)
+
     async def _play(
         self, answer: Answer, wants_stream: bool, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> bool:
@@ -236,7 +245,9 @@ class ScriptedGateway:
             return False
         if answer.status == 0:
             return False
-        headers, pieces = _render(answer, wants_stream)
+        headers, pieces = answer.headers, answer.pieces
+        if pieces is None:
+            headers, pieces = self.render(answer, wants_stream)
         head = [f"HTTP/1.1 {answer.status} Scripted", "Transfer-Encoding: chunked", *map(": ".join, headers.items())]
         writer.write("\r\n".join([*head, "", ""]).encode("latin-1"))
         for piece in pieces:
@@ -288,28 +299,28 @@ def _numbered(answer: Answer, number: int) -> Answer:
 
 
 def _render(answer: Answer, wants_stream: bool) -> tuple[dict[str, str], Sequence[Piece]]:
-    if answer.pieces is not None:
-        return answer.headers, answer.pieces
     whole = {"id": "resp_scripted", "object": "response", "created_at": 0, "model": MODEL, "error": None}
     whole |= {"status": "completed", "output": list(answer.output), "usage": answer.usage}
     if not wants_stream or answer.as_json:
         gates = [chunk for chunk in answer.chunks if not isinstance(chunk, str)]
         return {"content-type": "application/json"}, [*gates, json.dumps(whole).encode()]
-    pieces: list[Piece] = [_event({"type": "response.created", "response": {**whole, "output": []}})]
+    pieces: list[Piece] = [event_of({"type": "response.created", "response": {**whole, "output": []}})]
     for index, item in enumerate(answer.output):
         at = {"output_index": index, "item_id": item["id"]}
-        pieces.append(_event({"type": "response.output_item.added", "item": {**item, "content": []}, **at}))
+        pieces.append(event_of({"type": "response.output_item.added", "item": {**item, "content": []}, **at}))
         for chunk in answer.chunks if item["type"] == "message" else ():
             delta = {"type": "response.output_text.delta", "content_index": 0, **at}
-            pieces.append(_event({**delta, "delta": chunk}) if isinstance(chunk, str) else chunk)
-        pieces.append(_event({"type": "response.output_item.done", "item": item, **at}))
-    pieces += [_event({"type": "response.completed", "response": whole}), _line("[DONE]")]
+            pieces.append(event_of({**delta, "delta": chunk}) if isinstance(chunk, str) else chunk)
+        pieces.append(event_of({"type": "response.output_item.done", "item": item, **at}))
+    pieces += [event_of({"type": "response.completed", "response": whole}), line_of("[DONE]")]
     return {"content-type": "text/event-stream"}, pieces
 
 
-def _event(body: dict[str, Any]) -> bytes:
-    return f"event: {body['type']}\n".encode() + _line(json.dumps(body))
+def event_of(body: dict[str, Any]) -> bytes:
+    """Return an event of a stream, named by its type."""
+    return f"event: {body['type']}\n".encode() + line_of(json.dumps(body))
 
 
-def _line(content: str) -> bytes:
+def line_of(content: str) -> bytes:
+    """Return an event of a stream without a name."""
     return f"data: {content}\n\n".encode()

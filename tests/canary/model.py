@@ -19,6 +19,7 @@ class RepeatingModel:
 
     name = "repeating"
     translates = False
+    takes_context = True
 
     def __init__(self, seed: int) -> None:
         self.received: list[Received] = []

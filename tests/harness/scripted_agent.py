@@ -22,6 +22,7 @@ class ScriptedAgent:
 
     name = "scripted"
     translates = False
+    takes_context = True
 
     def __init__(self) -> None:
         self.bodies: list[dict[str, Any]] = []

@@ -47,7 +47,7 @@ def keep_facts(tx: Tx, snapshot: Snapshot) -> None:
     if run.provenance_kind == "external_user":
         _keep(tx, snapshot.access, memory_reader(tx, snapshot.caller), run, stated_in(run.text))
     # The built-in agent is not a model, and a remote agent is not asked to read what others said to it.
-    if mode == "model" and run.provenance_kind in _KINDS and not gateway.translates:
+    if mode == "model" and run.provenance_kind in _KINDS and gateway.takes_context:
         _note(tx, snapshot)
 
 

@@ -23,7 +23,7 @@ class Recollection:
     async def gather(self, snapshot: Snapshot) -> tuple[ContextItem, ...]:
         """Recall what fits the message of a run; nothing for a gateway that could not be told of it."""
         access = snapshot.access
-        if snapshot.connection.gateway.translates:
+        if not snapshot.connection.gateway.takes_context:
             return ()
         reader = await self._db.read(lambda tx: _reader_with_memories(tx, snapshot))
         if reader is None:

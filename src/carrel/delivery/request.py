@@ -14,6 +14,7 @@ from carrel.delivery.context import ContextItem, block_of
 from carrel.delivery.heading import GAP
 from carrel.delivery.prompt import Instructions, Scope, standing_instructions, with_request
 from carrel.delivery.snapshot import BUILTIN, Snapshot
+from carrel.delivery.thoughts import thoughts_before
 from carrel.delivery.transcript import since_heard
 from carrel.journal import Entry
 from carrel.kernel import TurnExtras, clip
@@ -77,8 +78,8 @@ def build_request(
     body: dict[str, Any] = {"model": model}
     if not inline:
         body["instructions"] = instructions.text
-    # A gateway that translates takes the message out of its item.
-    as_text = gateway.history == "gateway" and len(items) == 1 and not snapshot.connection.gateway.translates
+    # A remote agent is sent the message alone, which is taken out of its item.
+    as_text = gateway.history == "gateway" and len(items) == 1 and snapshot.connection.gateway.takes_context
     body["input"] = _as_text(items) if as_text else items
     body |= {
         "tools": [*(tool.function() for tool in tools), *extras.functions],
@@ -194,7 +195,7 @@ def _items(
         around = snapshot.extras if is_message else _NO_EXTRAS
         items += around.before
         message_at = len(items) if entry is newest else message_at
-        items += [_item(snapshot, settings, entry), *around.after]
+        items += [*thoughts_before(snapshot.thoughts, entry), _item(snapshot, settings, entry), *around.after]
     return items, message_at
 
 

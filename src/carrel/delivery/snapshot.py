@@ -9,6 +9,7 @@ from carrel.agents import Agent, agent_by_id
 from carrel.delivery.context import ContextItem
 from carrel.delivery.context_store import context_of
 from carrel.delivery.heading import Told, tell, told_before
+from carrel.delivery.thoughts import Thoughts, thoughts_of
 from carrel.delivery.transcript import message_entry
 from carrel.exchanges import briefing_of
 from carrel.gateway import Gateway
@@ -60,6 +61,8 @@ class Snapshot(Struct, frozen=True, kw_only=True):
     told: Told | None
     # What was recalled for it when it was heard.
     context: Sequence[ContextItem]
+    # What the model thought before its calls.
+    thoughts: Thoughts
     address: str
 
 
@@ -106,6 +109,7 @@ def _read(tx: Tx, claim: Claim, services: ToolServices, connections: Mapping[str
     )
     caller = run_caller(tx, services, as_agent, agent, lane, run, session)
     attached = tuple(name for entry in own for name in entry.attachment_ids)
+    connection = _connection(connections, agent)
     slug = account_of(tx, access).slug
     return Snapshot(
         run=run,
@@ -115,7 +119,7 @@ def _read(tx: Tx, claim: Claim, services: ToolServices, connections: Mapping[str
         agent=agent,
         access=as_agent,
         caller=caller,
-        connection=_connection(connections, agent),
+        connection=connection,
         toolset=toolset_for(CATALOG, caller),
         own=own,
         earlier=earlier,
@@ -125,6 +129,7 @@ def _read(tx: Tx, claim: Claim, services: ToolServices, connections: Mapping[str
         briefing=briefing_of(tx, run),
         told=told,
         context=() if unheard else context_of(tx, access, run.id),
+        thoughts=thoughts_of(tx, access, own, connection.gateway, connection.settings.kind),
         address=session.address + ("" if slug == DEFAULT_ACCOUNT_SLUG else f"@{slug}"),
     )
 

@@ -58,6 +58,12 @@ def answer_step(tx: Tx, access: Access, run_id: str, n: int, output: str) -> Non
     tx.run(sql, access, run_id=run_id, n=n, output=output, now=tx.now)
 
 
+def outputs_of(tx: Tx, access: Access, run_id: str, gateway: str) -> list[tuple[int, str]]:
+    """Return what a run's steps at one kind of gateway were answered, by the number of the step."""
+    sql = f"SELECT n, output FROM steps WHERE {_OF_RUN} AND gateway = :gateway AND output IS NOT NULL ORDER BY n"
+    return [(row[0], row[1]) for row in tx.all(sql, access, run_id=run_id, gateway=gateway)]
+
+
 def steps_of(tx: Tx, access: Access, run_id: str) -> list[StepRow]:
     """Return every step of a run, in order."""
     sql = f"SELECT {_TABLE.columns} FROM steps WHERE {_OF_RUN} ORDER BY n"

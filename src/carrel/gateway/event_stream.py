@@ -13,15 +13,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from carrel.gateway.answers import (
-    BETWEEN_MESSAGES,
     build_answer,
     is_call,
     is_json,
     is_message,
     text_parts,
-    whole_characters,
 )
 from carrel.gateway.faults import Faults
+from carrel.gateway.live_text import LiveText
 from carrel.gateway.model import Item, OnText, StepAnswer
 from carrel.kernel import TextBuffer
 from carrel.kernel.limits import ANSWER_PARTS_MAX
@@ -87,13 +86,11 @@ class AnswerReader:
         self.is_finished = False
         self._seed = seed
         self._faults = faults
-        self._on_text = on_text
+        self._live = LiveText(on_text)
         self._slots: list[_Slot] = []
         # Slots by kind and by whether the event has an index and an id; those that it may not continue are dropped.
         self._unfinished: defaultdict[tuple[str, bool, bool], list[_Slot]] = defaultdict(list)
         self._parts = 0
-        self._emitting: _Slot | None = None
-        self._half = ""
         self._by_id: dict[str, _Slot] = {}
         self._by_index: dict[int, _Slot] = {}
         self._response: Item | None = None
@@ -222,7 +219,7 @@ class AnswerReader:
         if isinstance(delta, str) and delta:
             slot = self._slot(_MESSAGE, body)
             self._part(slot, _part_index(slot, body)).add(delta)
-            self._emit(slot, delta)
+            self._live.emit(slot, delta)
 
     def _text_done(self, body: Item) -> None:
         if isinstance(body.get("text"), str):
@@ -256,7 +253,7 @@ class AnswerReader:
         known = self._part(slot, index).text
         slot.parts[index] = TextBuffer(whole)
         if len(whole) > len(known) and whole.startswith(known):
-            self._emit(slot, whole[len(known) :])
+            self._live.emit(slot, whole[len(known) :])
 
     def _finish_text(self, slot: _Slot, parts: dict[int, str]) -> None:
         """Replace a message's text by its final text, however the stream numbered its parts."""
@@ -267,18 +264,7 @@ class AnswerReader:
         slot.parts = {index: TextBuffer(text) for index, text in parts.items()}
         slot.last_part = max(parts)
         if len(whole) > len(known) and whole.startswith(known):
-            self._emit(slot, whole[len(known) :])
-
-    def _emit(self, slot: _Slot, text: str) -> None:
-        if self._emitting is not None and self._emitting is not slot:
-            self._on_text(BETWEEN_MESSAGES)
-        self._emitting = slot
-        # Some servers split a surrogate pair: its first half waits for the second.
-        text, self._half = self._half + text, ""
-        if "\ud800" <= text[-1] <= "\udbff":
-            text, self._half = text[:-1], text[-1]
-        if text:
-            self._on_text(whole_characters(text))
+            self._live.emit(slot, whole[len(known) :])
 
     def _refusal_delta(self, body: Item) -> None:
         if isinstance(body.get("delta"), str):

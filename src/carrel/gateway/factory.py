@@ -1,28 +1,51 @@
 """Opening a gateway from its settings; settings that cannot work are refused before the first step."""
 
+import os
+from collections.abc import Mapping
 from urllib.parse import urlsplit
 
+from msgspec import structs
+
 from carrel.gateway.a2a.gateway import A2aGateway
+from carrel.gateway.anthropic.dialect import AnthropicDialect
 from carrel.gateway.builtin.agent import BuiltinGateway
+from carrel.gateway.chat.dialect import ChatDialect
+from carrel.gateway.keys import read_key
 from carrel.gateway.model import Gateway
-from carrel.gateway.responses import ResponsesGateway
+from carrel.gateway.model_gateway import Dialect, ModelGateway
+from carrel.gateway.responses import ResponsesDialect
 from carrel.kernel.settings import GatewaySettings
 from carrel.wire import Wire
 
 _EXPECTED = {
     "a2a": "an A2A agent or of its card, such as https://agent.example/.well-known/agent-card.json",
+    "anthropic": "a server of the Anthropic Messages API, such as https://api.anthropic.com",
+    "chat": "a Chat Completions server, such as http://127.0.0.1:1234",
     "responses": "an Open Responses server, such as http://127.0.0.1:11434",
 }
 
 
-def open_gateway(name: str, settings: GatewaySettings, wire: Wire) -> Gateway:
+def open_gateway(
+    name: str, settings: GatewaySettings, wire: Wire, env: Mapping[str, str] = os.environ
+) -> Gateway:  # fmt: skip
     """Return the gateway that `settings` describe; raise ValueError, naming the setting, if they cannot work."""
     if settings.kind == "builtin":
         return BuiltinGateway(name)
+    settings = structs.replace(settings, api_key=read_key(name, settings, env))
     _check(name, settings)
     if settings.kind == "a2a":
         return A2aGateway(name, settings, wire)
-    return ResponsesGateway(name, settings, wire)
+    return ModelGateway(name, settings, wire, _dialect(settings))
+
+
+def _dialect(settings: GatewaySettings) -> Dialect:
+    match settings.kind:
+        case "chat":
+            return ChatDialect(settings)
+        case "anthropic":
+            return AnthropicDialect(settings)
+        case _:
+            return ResponsesDialect()
 
 
 def _check(name: str, settings: GatewaySettings) -> None:
@@ -35,7 +58,7 @@ def _check(name: str, settings: GatewaySettings) -> None:
     if not host:
         raise ValueError(f"gateway.{name}.base_url must be the address of {_EXPECTED[settings.kind]}")
     if has_user and settings.api_key:
-        raise ValueError(f"gateway.{name}.base_url must not contain a user name if gateway.{name}.api_key is set")
+        raise ValueError(f"gateway.{name}.base_url must not contain a user name if gateway.{name} has an API key")
     if (
         not settings.api_key.isascii()
         or not settings.api_key.isprintable()

@@ -15,9 +15,11 @@ QUOTE_CHARS_MAX = 300
 RETRY_AFTER_SECONDS_MAX = 3600.0
 _KEY_CHARS_MIN = 4
 
-_TOO_LONG_CODES = frozenset({"context_length_exceeded", "exceed_context_size_error"})
+_TOO_LONG_CODES = frozenset({"context_length_exceeded", "exceed_context_size_error", "request_too_large"})
 # Servers without a code for it use these words; some report it as a server error.
-_TOO_LONG_WORDS = re.compile(r"\bcontext[ _](size|length|window)\b", re.IGNORECASE)
+_TOO_LONG_WORDS = re.compile(
+    r"\bcontext[ _](size|length|window|limit)\b|\bprompt is too long\b|\binput token count\b", re.IGNORECASE
+)
 _TRANSIENT_CODES = frozenset(
     {
         "api_error",
@@ -49,9 +51,10 @@ _TRANSIENT_CODES = frozenset(
 class Faults:
     """Builds the faults of one gateway, with its key removed wherever a server repeats it."""
 
-    def __init__(self, name: str, api_key: str) -> None:
+    def __init__(self, name: str, api_key: str, server: str = "an Open Responses server") -> None:
         self._name = name
         self._api_key = api_key
+        self._server = server
 
     def of_wire(self, fault: WireFault) -> GatewayFault:
         """Return the fault of a request without a response."""
@@ -103,7 +106,7 @@ class Faults:
 
     def unreadable(self, why: str) -> GatewayFault:
         """Return the fault of a response that cannot be understood."""
-        hint = f"Check that gateway.{self._name}.base_url is an Open Responses server."
+        hint = f"Check that gateway.{self._name}.base_url is {self._server}."
         return self._fault(
             "gateway_unreadable", f'The gateway "{self._name}" returned no readable answer: {why} {hint}', True
         )

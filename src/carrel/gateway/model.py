@@ -59,6 +59,19 @@ class StepAnswer(Struct, frozen=True, kw_only=True):
     incomplete_reason: str | None = None
 
 
+class SentStep(Struct, frozen=True, kw_only=True):
+    """What a gateway was told in one step, and which parts of the request could not be told.
+
+    `input` is in the form of Open Responses; it is empty if nothing was sent.
+    """
+
+    model: str = ""
+    instructions: str | None = None
+    input: Any
+    tools: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
+
+
 # The code of a step that is longer than the model's context; a shorter one may succeed.
 PROMPT_TOO_LONG = "gateway_prompt_too_long"
 
@@ -84,11 +97,13 @@ async def keep_nothing(body: bytes) -> None:
 class Gateway(Protocol):
     """A connection to a model, a remote agent, or the built-in agent.
 
-    If it `translates`, it sends something else than a step's body, or nothing.
+    If it `translates`, it sends something else than a step's body, or nothing. If it `takes_context`, instructions,
+    context, tools and transcript reach the model in one form or another; a remote agent has its own.
     """
 
     name: str
     translates: bool
+    takes_context: bool
 
     async def take(self, step: Step, on_text: OnText, on_send: OnSend = keep_nothing) -> StepAnswer:
         """Return the answer to `step`, or raise GatewayFault; `on_text` is called with the text as it arrives.

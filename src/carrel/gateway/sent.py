@@ -1,34 +1,38 @@
 """What a stored step told its gateway, whatever dialect it was sent in. Pure."""
 
 import json
-from typing import Any
 
-from msgspec import Struct
+from msgspec import structs
 
 from carrel.gateway.a2a.message import LEFT_OUT, read_sent_message
+from carrel.gateway.anthropic.sent import read_messages_request
+from carrel.gateway.chat.sent import read_chat_request
+from carrel.gateway.files import read_not_sent
+from carrel.gateway.model import Item, SentStep
 
-
-class SentStep(Struct, frozen=True, kw_only=True):
-    """What a gateway was told in one step, and which parts of the request could not be told.
-
-    `input` is in the form of Open Responses; it is empty if nothing was sent.
-    """
-
-    model: str = ""
-    instructions: str | None = None
-    input: Any
-    tools: tuple[str, ...] = ()
-    left_out: tuple[str, ...] = ()
+_TRANSLATED = {"anthropic": read_messages_request, "chat": read_chat_request}
 
 
 def read_sent(kind: str, body: str) -> SentStep:
-    """Read the exact text that a gateway of this kind was sent."""
+    """Read the exact text that a gateway of this kind was sent; empty text if nothing was."""
     if kind == "a2a":
         return SentStep(input=read_sent_message(body), left_out=LEFT_OUT)
+    if not body:
+        return SentStep(input=[])
     request = json.loads(body)
+    if kind in _TRANSLATED:
+        sent = _TRANSLATED[kind](request)
+        return structs.replace(sent, left_out=_left_out(sent.input))
     return SentStep(
         model=request["model"],
         instructions=request.get("instructions"),
         input=request["input"],
         tools=tuple(tool["name"] for tool in request["tools"]),
     )
+
+
+def _left_out(items: list[Item]) -> tuple[str, ...]:
+    """Return the files in place of which the model was told that it does not get them."""
+    parts = [part for item in items if item.get("role") == "user" for part in item["content"]]
+    names = (read_not_sent(part["text"]) for part in parts if "text" in part)
+    return tuple(name for name in names if name is not None)

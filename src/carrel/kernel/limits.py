@@ -91,6 +91,12 @@ ERROR_CHARS_MAX = 2_000
 # How many items and parts the streamed answer of a model may have; more come only from a broken or hostile server.
 ANSWER_PARTS_MAX = 20_000
 
+# The largest file that is read for the API key of a gateway
+API_KEY_BYTES_MAX = 16_384
+
+# How many tokens an answer may have where the server wants to be told and the settings do not say
+OUTPUT_TOKENS_DEFAULT = 8_192
+
 # Retries of a run: 5 s, doubled each time, up to 300 s
 RETRY_BASE_SECONDS = 5
 RETRY_MAX_SECONDS = 300

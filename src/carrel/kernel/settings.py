@@ -13,6 +13,8 @@ Port = Annotated[int, Meta(ge=0, le=65535)]
 # The upper limits keep a typo (or TOML's `inf`) from overflowing a date or a 32-bit column.
 Count = Annotated[int, Meta(ge=1, le=1_000_000_000)]
 Seconds = Annotated[int, Meta(ge=1, le=31_536_000)]
+# 0 leaves the number of tokens to the model.
+Tokens = Annotated[int, Meta(ge=0, le=1_000_000_000)]
 # 0 switches a limit in minutes or days off.
 Minutes = Annotated[float, Meta(ge=0, le=525_600)]
 Days = Annotated[float, Meta(ge=0, le=36_500)]
@@ -69,13 +71,16 @@ class AuthSettings(Section, frozen=True, kw_only=True):
 class GatewaySettings(Section, frozen=True, kw_only=True):
     """One connection to a model; `builtin` needs no model."""
 
-    kind: Literal["builtin", "responses", "a2a"] = "builtin"
+    kind: Literal["builtin", "responses", "chat", "anthropic", "a2a"] = "builtin"
     base_url: WebAddress = ""
     api_key: Secret = ""
+    api_key_env: str = ""
+    api_key_file: str = ""
     model: str = ""
     models: tuple[str, ...] = ()
     history: Literal["carrel", "gateway"] = "carrel"
     stream: bool = True
+    output_tokens_max: Tokens = 0
     run_tokens: bool = False
     timeout_seconds: Seconds = 300
 

@@ -221,10 +221,15 @@ def _check(
 def _gateway_problems(name: str, given: dict[str, object]) -> Iterator[str]:
     """Yield what is inconsistent in the settings of one gateway."""
     kind = given.get("kind")
-    if kind in ("responses", "a2a") and not given.get("base_url"):
+    if kind not in (None, "builtin") and not given.get("base_url"):
         yield f"gateway.{name}.base_url: is required when gateway.{name}.kind is {kind}."
     if given.get("run_tokens") and kind != "responses":
         yield f"gateway.{name}.run_tokens: only a gateway of kind responses can receive run tokens."
+    if given.get("output_tokens_max") and kind not in ("chat", "anthropic"):
+        yield f"gateway.{name}.output_tokens_max: only a gateway of kind chat or anthropic can be told of it."
+    keys = [word for word in ("api_key", "api_key_env", "api_key_file") if given.get(word)]
+    if len(keys) > 1:
+        yield f"gateway.{name}.{keys[1]}: gateway.{name}.{keys[0]} is set as well; keep one of them."
 
 
 def _trust_problems(values: dict[Name, object]) -> Iterator[str]:

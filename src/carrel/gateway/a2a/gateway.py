@@ -57,6 +57,7 @@ class A2aGateway:
     """Takes steps at the agent whose card is found at `base_url`."""
 
     translates = True
+    takes_context = False
 
     def __init__(self, name: str, settings: GatewaySettings, wire: Wire) -> None:
         self.name = name

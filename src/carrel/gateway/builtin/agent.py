@@ -49,6 +49,7 @@ class BuiltinGateway:
     """Answers every step by itself, without a model."""
 
     translates = False
+    takes_context = True
 
     def __init__(self, name: str) -> None:
         self.name = name

@@ -1,0 +1,41 @@
+"""What a model thought before the calls of a run: some models must be shown it again as long as they make calls.
+
+It stays within the run, and goes only to the kind of gateway that it came from, which knows its form.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from carrel.delivery.store import outputs_of
+from carrel.gateway import Gateway
+from carrel.journal import Entry
+from carrel.kernel import Access
+from carrel.storage import Tx
+
+# Items of thought, by the number of the step and the id of the call that follows them.
+Thoughts = Mapping[tuple[int, str], list[dict[str, Any]]]
+
+
+def thoughts_of(tx: Tx, access: Access, own: list[Entry], gateway: Gateway, kind: str) -> Thoughts:
+    """Return the thoughts before the calls among a run's entries."""
+    # A body that is sent as it is has no place for them that every server knows.
+    calls = [entry for entry in own if entry.role == "toolCall"] if gateway.translates else []
+    if not calls:
+        return {}
+    found: dict[tuple[int, str], list[dict[str, Any]]] = {}
+    for n, output in outputs_of(tx, access, calls[0].run_id or "", kind):
+        thoughts: list[dict[str, Any]] = []
+        for item in msgspec.json.decode(output):
+            if item.get("type") == "reasoning":
+                thoughts.append(item)
+            elif item.get("type") == "function_call":
+                found[n, item["call_id"]], thoughts = thoughts, []
+    return found
+
+
+def thoughts_before(thoughts: Thoughts, call: Entry) -> list[dict[str, Any]]:
+    """Return the thoughts before one call; none before anything else."""
+    details = call.details or {}
+    return thoughts.get((details["step"], details["callId"]), []) if call.role == "toolCall" else []

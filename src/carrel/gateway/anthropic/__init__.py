@@ -1,0 +1,1 @@
+"""The Anthropic Messages API: steps and answers in its dialect."""

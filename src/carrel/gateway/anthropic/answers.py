@@ -1,0 +1,207 @@
+"""From an answer of the Messages API, streamed or not, to a StepAnswer.
+
+A server may be hostile, so no event costs more than its own length.
+"""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from carrel.gateway.answers import build_answer
+from carrel.gateway.faults import Faults
+from carrel.gateway.live_text import LiveText
+from carrel.gateway.model import Item, OnText, StepAnswer
+from carrel.kernel import TextBuffer
+from carrel.kernel.limits import ANSWER_PARTS_MAX
+from carrel.wire import ServerEvent
+
+_CUT_SHORT = {
+    "max_tokens": "max_output_tokens",
+    "model_context_window_exceeded": "model_context_window_exceeded",
+    "pause_turn": "pause_turn",
+    "refusal": "refusal",
+}
+_REFUSED = "It stopped for reasons of safety."
+# What a delta adds to, by its type: the field of the delta with the text.
+_DELTAS = {"text_delta": "text", "input_json_delta": "partial_json", "thinking_delta": "thinking"}
+_INPUT_TOKENS = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+
+
+@dataclass(eq=False)
+class _Block:
+    """One block of the content while it arrives; text blocks in a row belong to one `message`."""
+
+    given: Item
+    message: object
+    text: TextBuffer = field(default_factory=TextBuffer)
+    signature: TextBuffer = field(default_factory=TextBuffer)
+
+    @property
+    def kind(self) -> str:
+        """The type of the block."""
+        return str(self.given.get("type", ""))
+
+    def as_item(self) -> Item | None:
+        """Return the block as an output item; None for blocks that mean nothing here, and for texts."""
+        match self.kind:
+            case "tool_use":
+                item = {"type": "function_call", "call_id": self.given.get("id"), "name": self.given.get("name")}
+                written = self.text.text or json.dumps(self.given.get("input") or {})
+                return item | {"arguments": written, "status": "completed"}
+            case "thinking":
+                content = [{"type": "reasoning_text", "text": self.text.text}]
+                signature = self.signature.text
+                return {"type": "reasoning", "summary": [], "content": content, "encrypted_content": signature}
+            case "redacted_thinking":
+                return {"type": "reasoning", "summary": [], "encrypted_content": self.given.get("data")}
+            case _:
+                return None
+
+
+class MessagesReader:
+    """Reads one answer; `on_text` is called with text as it arrives."""
+
+    def __init__(self, *, seed: str, faults: Faults, on_text: OnText) -> None:
+        self.is_finished = False
+        self._seed = seed
+        self._faults = faults
+        self._live = LiveText(on_text)
+        self._blocks: list[_Block] = []
+        self._by_index: dict[int, _Block] = {}
+        self._model = ""
+        self._usage: Item = {}
+        self._stop_reason = ""
+        self._handlers: dict[str, Callable[[Item], None]] = {
+            "message_start": self._message_start,
+            "content_block_start": self._block_start,
+            "content_block_delta": self._block_delta,
+            "message_delta": self._message_delta,
+            "message_stop": self._message_stop,
+            "error": self._error,
+        }
+
+    def feed(self, event: ServerEvent) -> None:
+        """Read one event; raise GatewayFault if it reports a failure. Not needed once `is_finished`."""
+        try:
+            body = json.loads(event.text)
+        except (ValueError, RecursionError):
+            return
+        if isinstance(body, dict):
+            kind = body.get("type") or event.name or ("error" if "error" in body else "")
+            handler = self._handlers.get(kind) if isinstance(kind, str) else None
+            if handler is not None:
+                handler(body)
+
+    def take(self, message: Item) -> None:
+        """Read a whole message."""
+        if message.get("type") == "error" or message.get("error"):
+            self._error(message)
+        self._message_start({"message": message})
+        content = message.get("content")
+        for index, block in enumerate(content if isinstance(content, list) else ()):
+            self._block_start({"index": index, "content_block": block})
+        self._message_delta({"delta": message})
+
+    def end(self) -> StepAnswer:
+        """Return the answer once all was read; raise GatewayFault if something is missing."""
+        if not self._stop_reason and not (self.is_finished and self._blocks):
+            raise self._faults.unreadable("its stream ended before the answer was complete.")
+        items = self._items()
+        if self._stop_reason == "refusal" and not any(block.kind in ("text", "tool_use") for block in self._blocks):
+            raise self._faults.of_refusal(_REFUSED)
+        reason = _CUT_SHORT.get(self._stop_reason)
+        head: Item = {"model": self._model, "usage": self._tokens()}
+        if reason:
+            head |= {"status": "incomplete", "incomplete_details": {"reason": reason}}
+        return build_answer(items, head, seed=self._seed, faults=self._faults)
+
+    def _message_start(self, body: Item) -> None:
+        message = body.get("message")
+        if isinstance(message, dict):
+            self._model = message["model"] if isinstance(message.get("model"), str) else ""
+            self._count(message.get("usage"))
+
+    def _block_start(self, body: Item) -> None:
+        given, index = body.get("content_block"), body.get("index")
+        if not isinstance(given, dict):
+            return
+        if len(self._blocks) >= ANSWER_PARTS_MAX:
+            raise self._faults.unreadable(f"it has more than {ANSWER_PARTS_MAX:,} blocks.")
+        before = self._blocks[-1] if self._blocks else None
+        is_same = before is not None and before.kind == given.get("type") == "text"
+        block = _Block(given, before.message if before is not None and is_same else object())
+        self._blocks.append(block)
+        self._by_index[index if isinstance(index, int) else -1] = block
+        self._add(block, given.get("thinking" if block.kind == "thinking" else "text"))
+        if isinstance(given.get("signature"), str):
+            block.signature.add(given["signature"])
+
+    def _block_delta(self, body: Item) -> None:
+        delta, index = body.get("delta"), body.get("index")
+        block = self._by_index.get(index if isinstance(index, int) else -1)
+        if not isinstance(delta, dict) or block is None:
+            return
+        if delta.get("type") == "signature_delta" and isinstance(delta.get("signature"), str):
+            block.signature.add(delta["signature"])
+        self._add(block, delta.get(_DELTAS.get(str(delta.get("type")), "")))
+
+    def _add(self, block: _Block, text: Any) -> None:
+        if isinstance(text, str) and text:
+            block.text.add(text)
+            if block.kind == "text":
+                self._live.emit(block.message, text)
+
+    def _message_delta(self, body: Item) -> None:
+        delta = body.get("delta")
+        reason = delta.get("stop_reason") if isinstance(delta, dict) else None
+        self._stop_reason = reason if isinstance(reason, str) else self._stop_reason
+        self._count(body.get("usage"))
+
+    def _message_stop(self, body: Item) -> None:
+        self.is_finished = True
+
+    def _error(self, body: Item) -> None:
+        raise self._faults.of_error(body.get("error"))
+
+    def _count(self, usage: Any) -> None:
+        """Take over the figures of an event; the later ones are sums, but not every event has all of them."""
+        if isinstance(usage, dict):
+            self._usage |= {name: value for name, value in usage.items() if value is not None}
+
+    def _tokens(self) -> Item:
+        """Return the usage with the cached part of the prompt counted in."""
+        counts = [self._usage.get(name) for name in _INPUT_TOKENS]
+        sent = sum(count for count in counts if isinstance(count, int))
+        return self._usage | {"input_tokens": sent}
+
+    def _items(self) -> list[Item]:
+        items: list[Item] = []
+        message: object = None
+        for block in self._blocks:
+            item = block.as_item()
+            if item is not None:
+                items.append(item)
+            elif block.kind == "text" and block.text.text:
+                if block.message is not message:
+                    message = block.message
+                    items.append({"type": "message", "role": "assistant", "status": "completed", "content": []})
+                items[-1]["content"].append({"type": "output_text", "text": block.text.text, "annotations": []})
+        return items
+
+
+def read_message(body: bytes, *, seed: str, faults: Faults, on_text: OnText) -> StepAnswer:
+    """Return the answer in a plain JSON body; raise GatewayFault if it contains none."""
+    try:
+        message = json.loads(body)
+    except (ValueError, RecursionError):
+        raise faults.unreadable("its body is not JSON.") from None
+    if not isinstance(message, dict):
+        raise faults.unreadable("its body is not a JSON object.")
+    reader = MessagesReader(seed=seed, faults=faults, on_text=on_text)
+    reader.take(message)
+    if not isinstance(message.get("content"), list):
+        raise faults.unreadable("its body does not contain an answer.")
+    # A whole body is complete, even if the server does not say why the answer ended.
+    reader.is_finished = True
+    return reader.end()

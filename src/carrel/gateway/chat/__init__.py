@@ -1,0 +1,1 @@
+"""Chat Completions: steps and answers in the dialect that most model servers speak."""

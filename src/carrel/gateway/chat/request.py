@@ -1,0 +1,127 @@
+"""From a step to a Chat Completions request. Pure."""
+
+from typing import Any
+
+from carrel.gateway.files import IMAGES, PDF, GivenFile, not_sent, read_file
+from carrel.gateway.model import Item
+from carrel.gateway.prompt import ASSISTANT, Prompt, Turn, content_blocks, text_block
+
+GAP = "\n\n"
+# Where servers put what the model thought; it is returned under the name it came with.
+THOUGHT_FIELDS = ("reasoning_content", "reasoning")
+_OPTIONS = ("temperature", "top_p", "presence_penalty", "frequency_penalty")
+_NO_PARAMETERS: Item = {"type": "object", "properties": {}}
+
+
+def chat_request(prompt: Prompt, *, output_tokens_max: int, tokens_field: str) -> Item:
+    """Return the request; `tokens_field` is the server's name for the limit of an answer."""
+    system = [{"role": "system", "content": prompt.instructions}] if prompt.instructions else []
+    messages = [message for turn in prompt.turns for message in _messages(turn)]
+    limit = prompt.request.get("max_output_tokens") or output_tokens_max
+    body: Item = {"model": prompt.model, "messages": [*system, *messages]}
+    body |= _tools(prompt) if prompt.tools else {}
+    body |= prompt.given(*_OPTIONS)
+    body |= {tokens_field: limit} if limit else {}
+    body |= {"reasoning_effort": prompt.effort} if prompt.effort else {}
+    body |= _text_options(prompt)
+    body |= prompt.given("user")
+    if prompt.request.get("stream"):
+        body |= {"stream": True, "stream_options": {"include_usage": True}}
+    return body
+
+
+def _messages(turn: Turn) -> list[Item]:
+    if turn.role == ASSISTANT:
+        return [_assistant(turn.blocks)]
+    outputs = [block for block in turn.blocks if block.get("type") == "function_call_output"]
+    content = _content(turn.blocks[len(outputs) :])
+    tools = [{"role": "tool", "tool_call_id": block["call_id"], "content": _output(block)} for block in outputs]
+    return [*tools, *([{"role": "user", "content": content}] if content else [])]
+
+
+def _assistant(blocks: list[Item]) -> Item:
+    texts = [block["text"] for block in blocks if block.get("type") == "text"]
+    message: Item = {"role": "assistant", "content": GAP.join(texts) or None}
+    refusals = [block["refusal"] for block in blocks if isinstance(block.get("refusal"), str)]
+    if refusals:
+        message["refusal"] = GAP.join(refusals)
+    for field, thought in _thoughts(blocks):
+        message[field] = GAP.join(filter(None, (message.get(field), thought)))
+    calls = [_call(block) for block in blocks if block.get("type") == "function_call"]
+    return message | ({"tool_calls": calls} if calls else {})
+
+
+def _thoughts(blocks: list[Item]) -> list[tuple[str, str]]:
+    """Return what the model thought before its calls; thoughts in another dialect mean nothing to this server."""
+    own = [block for block in blocks if block.get("type") == "reasoning" and block.get("field") in THOUGHT_FIELDS]
+    return [(block["field"], block["content"][0]["text"]) for block in own]
+
+
+def _call(item: Item) -> Item:
+    function = {"name": item.get("name", ""), "arguments": item.get("arguments", "{}")}
+    return {"id": item["call_id"], "type": "function", "function": function}
+
+
+def _output(item: Item) -> str:
+    """Return the output of a call as text, the only form that every server takes."""
+    blocks = content_blocks(item.get("output", ""))
+    return GAP.join(_without_files(block) for block in blocks)
+
+
+def _without_files(block: Item) -> str:
+    if block.get("type") == "text":
+        return str(block["text"])
+    file = read_file(block)
+    return _file_text(file) or not_sent(file)
+
+
+def _content(blocks: list[Item]) -> str | list[Item]:
+    """Return a message's content: one string if it is only text, since some servers take nothing else."""
+    if all(block.get("type") == "text" for block in blocks):
+        return GAP.join(block["text"] for block in blocks)
+    return [_part(block) for block in blocks]
+
+
+def _part(block: Item) -> Item:
+    if block.get("type") == "text":
+        return block
+    file = read_file(block)
+    text = _file_text(file)
+    if text is not None:
+        return text_block(text)
+    if file.is_image and (file.url or file.media_type in IMAGES):
+        detail = {} if block.get("detail") in (None, "auto") else {"detail": block["detail"]}
+        return {"type": "image_url", "image_url": {"url": block["image_url"]} | detail}
+    if file.media_type == PDF:
+        address = f"data:{PDF};base64,{file.data}"
+        return {"type": "file", "file": {"filename": file.name or "file.pdf", "file_data": address}}
+    return text_block(not_sent(file))
+
+
+def _file_text(file: GivenFile) -> str | None:
+    return None if file.text is None else f"{file.name or 'A file'}:\n{file.text}"
+
+
+def _tools(prompt: Prompt) -> Item:
+    choice: Any = prompt.choice
+    if isinstance(choice, dict):
+        choice = {"type": "function", "function": choice}
+    # "auto" is the default, and some servers refuse to be told.
+    named = {} if choice == "auto" else {"tool_choice": choice}
+    return {"tools": [_tool(tool) for tool in prompt.tools]} | named | prompt.given("parallel_tool_calls")
+
+
+def _tool(tool: Item) -> Item:
+    function = {"name": tool.get("name"), "description": tool.get("description") or ""}
+    function["parameters"] = tool.get("parameters") or _NO_PARAMETERS
+    return {"type": "function", "function": function | ({"strict": True} if tool.get("strict") else {})}
+
+
+def _text_options(prompt: Prompt) -> Item:
+    wanted, text = prompt.format, prompt.request.get("text")
+    verbosity = text.get("verbosity") if isinstance(text, dict) else None
+    options: Item = {"verbosity": verbosity} if verbosity else {}
+    if wanted.get("type") == "json_schema":
+        schema = {name: value for name, value in wanted.items() if name != "type" and value is not None}
+        return options | {"response_format": {"type": "json_schema", "json_schema": schema}}
+    return options | ({"response_format": wanted} if wanted else {})

@@ -1,0 +1,66 @@
+"""The images and files in a step's messages, for dialects that take them in another form or not at all. Pure."""
+
+import base64
+import binascii
+import re
+
+from msgspec import Struct
+
+from carrel.gateway.model import Item
+from carrel.kernel import clip, one_line
+from carrel.kernel.limits import NAME_CHARS_MAX
+
+IMAGES = ("image/png", "image/jpeg", "image/webp", "image/gif")
+PDF = "application/pdf"
+_EMBEDDED = re.compile(r"data:(?P<type>[^;,]*)(?:;[^,]*)?;base64,(?P<data>.*)", re.DOTALL)
+_TEXTUAL = re.compile(r"text/.*|application/(?:[\w.-]+\+)?(?:json|xml|yaml|toml|javascript|x-ndjson|x-sh|sql)")
+_NOT_SENT = re.compile(r"\[Not sent: (?P<name>.*)\. This model cannot be given it\.\]")
+
+
+class GivenFile(Struct, frozen=True, kw_only=True):
+    """An image or a file: embedded, with its base64 `data`, or linked, with its `url`; neither if it is not here."""
+
+    is_image: bool
+    name: str = ""
+    media_type: str = ""
+    data: str = ""
+    url: str = ""
+
+    @property
+    def text(self) -> str | None:
+        """The content of a text file; None for every other."""
+        if not self.data or not _TEXTUAL.fullmatch(self.media_type):
+            return None
+        try:
+            return base64.b64decode(self.data).decode()
+        except (binascii.Error, ValueError):
+            return None
+
+
+def read_file(part: Item) -> GivenFile:
+    """Return the image or file in a content part that is not text; of other kinds of parts only their type is known."""
+    is_image = part.get("type") == "input_image"
+    if not is_image and part.get("type") != "input_file":
+        return GivenFile(is_image=False, name=str(part.get("type")))
+    address = part.get("image_url") or part.get("file_data") or part.get("file_url")
+    address = address if isinstance(address, str) else ""
+    name = part.get("filename")
+    name = name if isinstance(name, str) else ""
+    embedded = _EMBEDDED.fullmatch(address)
+    if embedded is None:
+        is_url = address.startswith(("http://", "https://"))
+        return GivenFile(is_image=is_image, name=name, url=address if is_url else "")
+    return GivenFile(is_image=is_image, name=name, media_type=embedded["type"].lower(), data=embedded["data"])
+
+
+def not_sent(file: GivenFile) -> str:
+    """Return what the model is told in place of a file that it cannot be given."""
+    name = file.name or ("an image" if file.is_image else "a file")
+    kind = f" ({file.media_type})" if file.media_type else ""
+    return f"[Not sent: {clip(one_line(name + kind), NAME_CHARS_MAX)}. This model cannot be given it.]"
+
+
+def read_not_sent(text: str) -> str | None:
+    """Return the name of the file in place of which the model was told `text`; None for every other text."""
+    found = _NOT_SENT.fullmatch(text)
+    return found["name"] if found else None

@@ -1,0 +1,170 @@
+"""The gateway to a model server: one POST per step in the server's dialect, answered by a stream or plain JSON."""
+
+import json
+from contextlib import aclosing
+from hashlib import sha256
+from http import HTTPStatus
+from typing import Protocol
+
+from carrel.gateway.endpoint import endpoint
+from carrel.gateway.faults import Faults
+from carrel.gateway.model import OnSend, OnText, Step, StepAnswer, keep_nothing
+from carrel.gateway.secret_filter import SecretFilter, without_secret
+from carrel.kernel.settings import GatewaySettings
+from carrel.wire import EventReader, ServerEvent, StreamedReply, Wire, WireFault
+
+CHECK_SECONDS = 5.0
+MODELS_MAX = 1000
+_STREAM_TYPE = "text/event-stream"
+
+
+class Reader(Protocol):
+    """Reads one streamed answer."""
+
+    is_finished: bool
+
+    def feed(self, event: ServerEvent) -> None:
+        """Read one event; raise GatewayFault if it reports a failure. Not needed once `is_finished`."""
+        ...
+
+    def end(self) -> StepAnswer:
+        """Return the answer after the stream has ended; raise GatewayFault if it ended too early."""
+        ...
+
+
+class Dialect(Protocol):
+    """How a kind of server is talked to. `path` is where steps go, `models_path` where it lists its models.
+
+    `server` names such a server in messages for people. If it `translates`, `write` returns another body than the
+    step's.
+    """
+
+    translates: bool
+    path: str
+    models_path: str
+    server: str
+
+    def authorization(self, api_key: str) -> dict[str, str]:
+        """Return the headers of every request, with the key if there is one."""
+        ...
+
+    def headers(self, step: Step) -> dict[str, str]:
+        """Return the headers of one step."""
+        ...
+
+    def write(self, step: Step) -> bytes:
+        """Return the body to send."""
+        ...
+
+    def reader(self, *, seed: str, faults: Faults, on_text: OnText) -> Reader:
+        """Return a reader for one streamed answer."""
+        ...
+
+    def read_whole(self, body: bytes, *, seed: str, faults: Faults, on_text: OnText) -> StepAnswer:
+        """Return the answer in a plain JSON body; raise GatewayFault if it contains none."""
+        ...
+
+
+class ModelGateway:
+    """Takes steps at a model server."""
+
+    takes_context = True
+
+    def __init__(self, name: str, settings: GatewaySettings, wire: Wire, dialect: Dialect) -> None:
+        self.name = name
+        self.translates = dialect.translates
+        self._settings = settings
+        self._wire = wire
+        self._dialect = dialect
+        self._url = endpoint(settings.base_url, dialect.path)
+        self._models_url = endpoint(settings.base_url, dialect.path, dialect.models_path)
+        self._authorization = dialect.authorization(settings.api_key)
+        self._faults = Faults(name, settings.api_key, dialect.server)
+
+    async def take(self, step: Step, on_text: OnText, on_send: OnSend = keep_nothing) -> StepAnswer:
+        """Return the model's answer to `step`, streamed or not."""
+        body = self._dialect.write(step)
+        if self.translates:
+            await on_send(body)
+        headers = {"Content-Type": "application/json", "Accept": f"{_STREAM_TYPE}, application/json"}
+        try:
+            async with self._wire.stream(
+                "POST",
+                self._url,
+                headers=self._authorization | headers | self._dialect.headers(step),
+                body=body,
+                timeout_seconds=self._settings.timeout_seconds,
+            ) as reply:
+                if reply.status not in (HTTPStatus.OK, HTTPStatus.CREATED):
+                    raise self._faults.of_status(reply.status, dict(reply.headers), await reply.read())
+                return await self._read_filtered(step, reply, on_text)
+        except WireFault as fault:
+            raise self._faults.of_wire(fault) from None
+
+    async def check(self) -> bool:
+        """Return whether the gateway answers and accepts our key; it need not list its models."""
+        try:
+            status, _ = await self._list()
+        except WireFault:
+            return False
+        return status < 500 and status != HTTPStatus.UNAUTHORIZED
+
+    async def models(self) -> tuple[str, ...]:
+        """Return the configured models, then those the gateway lists; raise GatewayFault if it cannot be reached."""
+        try:
+            status, body = await self._list()
+        except WireFault as fault:
+            raise self._faults.of_wire(fault) from None
+        configured = (self._settings.model, *self._settings.models)
+        listed = _listed(body) if status == HTTPStatus.OK else ()
+        return tuple(dict.fromkeys(model for model in (*configured, *listed) if model))[:MODELS_MAX]
+
+    async def close(self) -> None:
+        """Do nothing: nothing is kept between steps."""
+
+    async def _list(self) -> tuple[int, bytes]:
+        reply = await self._wire.request(
+            "GET", self._models_url, headers=self._authorization, timeout_seconds=CHECK_SECONDS
+        )
+        return reply.status, reply.body
+
+    async def _read_filtered(self, step: Step, reply: StreamedReply, on_text: OnText) -> StepAnswer:
+        """Read the answer, with the run token removed from the streamed text and from the result."""
+        seed = sha256(step.body).hexdigest()
+        if not step.run_token:
+            return await self._read(reply, seed, on_text)
+        filtered = SecretFilter(step.run_token, on_text)
+        answer = await self._read(reply, seed, filtered.feed)
+        filtered.end()
+        return without_secret(step.run_token, answer)
+
+    async def _read(self, reply: StreamedReply, seed: str, on_text: OnText) -> StepAnswer:
+        reader = self._dialect.reader(seed=seed, faults=self._faults, on_text=on_text)
+        if reply.media_type == _STREAM_TYPE:
+            async with aclosing(reply.events()) as events:
+                async for event in events:
+                    reader.feed(event)
+                    if reader.is_finished:
+                        break
+            await reply.drain()
+            return reader.end()
+        body = await reply.read()
+        if not body.lstrip().startswith((b"event:", b"data:")):
+            return self._dialect.read_whole(body, seed=seed, faults=self._faults, on_text=on_text)
+        # Some proxies drop the content type of a stream.
+        parser = EventReader(len(body) + 1)
+        for event in (*parser.feed(body), *parser.close()):
+            if not reader.is_finished:
+                reader.feed(event)
+        return reader.end()
+
+
+def _listed(body: bytes) -> tuple[str, ...]:
+    try:
+        parsed = json.loads(body)
+    except (ValueError, RecursionError):
+        return ()
+    # Some servers list their models without an object around the list.
+    rows = parsed.get("data") if isinstance(parsed, dict) else parsed
+    ids = (row.get("id") for row in rows if isinstance(row, dict)) if isinstance(rows, list) else ()
+    return tuple(model for model in ids if isinstance(model, str))

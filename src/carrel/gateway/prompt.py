@@ -1,0 +1,146 @@
+"""A step's body as turns of user and model: what dialects other than Open Responses have in common. Pure."""
+
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from carrel.gateway.answers import is_call
+from carrel.gateway.model import Item, Step
+
+USER = "user"
+ASSISTANT = "assistant"
+# Many servers want the first turn to be the user's; where older ones were left out it may be the model's.
+NOT_SHOWN = "[Earlier messages are not shown.]"
+_TEXTS = ("input_text", "output_text", "text")
+
+
+class Turn(Struct, frozen=True):
+    """What one side said, in order: texts as `{"type": "text"}`, else parts and items of Open Responses as they are.
+
+    The outputs of calls belong to the user's side and come first there.
+    """
+
+    role: str
+    blocks: list[Item]
+
+
+class Prompt(Struct, frozen=True, kw_only=True):
+    """A step, ready for translation.
+
+    `turns` alternate, and the first `stable` of them are older than the run. `tools` are those that may be called, and
+    `choice` is "auto", "none", "required", or the name of the tool to call, as `{"name": …}`. `request` is the whole
+    body, for the options that a dialect takes from it.
+    """
+
+    model: str
+    instructions: str
+    turns: list[Turn]
+    stable: int
+    tools: list[Item]
+    choice: str | Item
+    request: Item
+
+    @property
+    def effort(self) -> str:
+        """How much the model is asked to think; empty if it is not asked to."""
+        reasoning = self.request.get("reasoning")
+        effort = reasoning.get("effort") if isinstance(reasoning, dict) else None
+        return effort if isinstance(effort, str) and effort != "none" else ""
+
+    @property
+    def format(self) -> Item:
+        """The format that the answer must have; empty for plain text."""
+        text = self.request.get("text")
+        wanted = text.get("format") if isinstance(text, dict) else None
+        return wanted if isinstance(wanted, dict) and wanted.get("type") != "text" else {}
+
+    def given(self, *names: str) -> Item:
+        """Return those of the request's fields that are set."""
+        return {name: self.request[name] for name in names if self.request.get(name) is not None}
+
+
+def read_prompt(step: Step) -> Prompt:
+    """Read a step; raise ValueError if its body is not a request."""
+    request = msgspec.json.decode(step.body)
+    if not isinstance(request, dict):
+        raise ValueError("a request must be a JSON object")
+    turns, stable = _turns(request.get("input", ""), step.message_at)
+    tools, choice = _tools(request)
+    return Prompt(
+        model=request.get("model", ""),
+        instructions=request.get("instructions") or "",
+        turns=turns,
+        stable=stable,
+        tools=tools,
+        choice=choice,
+        request=request,
+    )
+
+
+def _turns(given: Any, message_at: int | None) -> tuple[list[Turn], int]:
+    items = given if isinstance(given, list) else [{"role": USER, "content": given}]
+    turns: list[Turn] = []
+    stable = 0
+    for position, item in enumerate(items):
+        role, blocks = _blocks(item)
+        if not blocks:
+            continue
+        if role == ASSISTANT and not turns:
+            turns.append(Turn(USER, [text_block(NOT_SHOWN)]))
+        # One turn for what follows from the same side: some servers refuse two in a row.
+        if turns and turns[-1].role == role:
+            turns[-1].blocks.extend(blocks)
+        else:
+            turns.append(Turn(role, blocks))
+        if position == message_at:
+            stable = len(turns) - 1
+    for turn in turns:
+        turn.blocks.sort(key=lambda block: turn.role == USER and block.get("type") != "function_call_output")
+    return turns, stable
+
+
+def _blocks(item: Any) -> tuple[str, list[Item]]:
+    """Return the side that an item belongs to and what it contributes."""
+    if not isinstance(item, dict):
+        return USER, []
+    kind = item.get("type")
+    if is_call(item) or kind == "reasoning":
+        return ASSISTANT, [item]
+    if kind == "function_call_output":
+        return USER, [item]
+    # Context for the model stands before the message that it belongs to, on the user's side: few servers take
+    # instructions in the middle of a conversation.
+    role = ASSISTANT if item.get("role") == ASSISTANT else USER
+    return role, content_blocks(item.get("content"))
+
+
+def content_blocks(content: Any) -> list[Item]:
+    """Return the parts of a content, without texts that say nothing: many servers refuse those."""
+    parts = content if isinstance(content, list) else [{"type": "text", "text": content}]
+    blocks = [_block(part) for part in parts if isinstance(part, dict)]
+    return [block for block in blocks if block.get("type") != "text" or block["text"].strip()]
+
+
+def _block(part: Item) -> Item:
+    if part.get("type") in _TEXTS:
+        return text_block(part["text"] if isinstance(part.get("text"), str) else "")
+    return part
+
+
+def text_block(text: str) -> Item:
+    """Return a text as a block."""
+    return {"type": "text", "text": text}
+
+
+def _tools(request: Item) -> tuple[list[Item], str | Item]:
+    """Return the tools that may be called, and how freely; a list of allowed tools is applied here."""
+    offered = request.get("tools")
+    tools = [tool for tool in offered if isinstance(tool, dict)] if isinstance(offered, list) else []
+    choice = request.get("tool_choice", "auto")
+    if not isinstance(choice, dict):
+        return tools, choice
+    if choice.get("type") == "allowed_tools":
+        allowed = {tool.get("name") for tool in choice.get("tools") or () if isinstance(tool, dict)}
+        return [tool for tool in tools if tool.get("name") in allowed], choice.get("mode", "auto")
+    return tools, {"name": choice.get("name", "")}
