@@ -32,7 +32,8 @@ class ScriptedChat(ScriptedGateway):
 
     path = "/v1/chat/completions"
 
-    def render(self, answer: Answer, wants_stream: bool) -> tuple[dict[str, str], Sequence[Piece]]:
+    @staticmethod
+    def render(answer: Answer, wants_stream: bool) -> tuple[dict[str, str], Sequence[Piece]]:
         """Return a chat completion, or its chunks."""
         head = {"id": "chatcmpl-scripted", "created": 0, "model": MODEL}
         usage = {"prompt_tokens": answer.usage["input_tokens"], "completion_tokens": answer.usage["output_tokens"]}
@@ -88,7 +89,8 @@ class ScriptedAnthropic(ScriptedGateway):
 
     path = "/v1/messages"
 
-    def render(self, answer: Answer, wants_stream: bool) -> tuple[dict[str, str], Sequence[Piece]]:
+    @staticmethod
+    def render(answer: Answer, wants_stream: bool) -> tuple[dict[str, str], Sequence[Piece]]:
         """Return a message, or its events."""
         sent, answered = answer.usage["input_tokens"], answer.usage["output_tokens"]
         # A part of the prompt is reported as cached, which counts as well.

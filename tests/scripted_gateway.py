@@ -233,7 +233,8 @@ class ScriptedGateway:
             scripted = self.rule(request)
         return _numbered(scripted, number) if scripted else http_error(400, "The script has no answer left.")
 
-    def render(self, answer: Answer, wants_stream: bool) -> tuple[dict[str, str], Sequence[Piece]]:
+    @staticmethod
+    def render(answer: Answer, wants_stream: bool) -> tuple[dict[str, str], Sequence[Piece]]:
         """Return the headers and the pieces of an answer's body."""
         return _render(answer, wants_stream)
 

@@ -15,7 +15,7 @@ from carrel.kernel import Access
 from carrel.storage import Tx
 
 # Items of thought, by the number of the step and the id of the call that follows them.
-Thoughts = Mapping[tuple[int, str], list[dict[str, Any]]]
+Thoughts = Mapping[tuple[int | None, str | None], list[dict[str, Any]]]
 
 
 def thoughts_of(tx: Tx, access: Access, own: list[Entry], gateway: Gateway, kind: str) -> Thoughts:
@@ -24,7 +24,7 @@ def thoughts_of(tx: Tx, access: Access, own: list[Entry], gateway: Gateway, kind
     calls = [entry for entry in own if entry.role == "toolCall"] if gateway.translates else []
     if not calls:
         return {}
-    found: dict[tuple[int, str], list[dict[str, Any]]] = {}
+    found: dict[tuple[int | None, str | None], list[dict[str, Any]]] = {}
     for n, output in outputs_of(tx, access, calls[0].run_id or "", kind):
         thoughts: list[dict[str, Any]] = []
         for item in msgspec.json.decode(output):
@@ -38,4 +38,4 @@ def thoughts_of(tx: Tx, access: Access, own: list[Entry], gateway: Gateway, kind
 def thoughts_before(thoughts: Thoughts, call: Entry) -> list[dict[str, Any]]:
     """Return the thoughts before one call; none before anything else."""
     details = call.details or {}
-    return thoughts.get((details["step"], details["callId"]), []) if call.role == "toolCall" else []
+    return thoughts.get((details.get("step"), details.get("callId")), []) if call.role == "toolCall" else []

@@ -64,8 +64,8 @@ def _call(item: Item) -> Item:
 
 def _output(item: Item) -> str:
     """Return the output of a call as text, the only form that every server takes."""
-    blocks = content_blocks(item.get("output", ""))
-    return GAP.join(_without_files(block) for block in blocks)
+    output = item.get("output", "")
+    return output if isinstance(output, str) else GAP.join(map(_without_files, content_blocks(output)))
 
 
 def _without_files(block: Item) -> str:

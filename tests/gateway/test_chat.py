@@ -1,0 +1,340 @@
+"""Chat Completions as its many servers speak it: exchanges in the shapes that they document, and odd ones."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from carrel.wire import Wire
+from tests.gateway.dialects import (
+    ADDRESS,
+    KEY,
+    TOOL,
+    assistant,
+    call,
+    fault_of,
+    opened,
+    output,
+    sent_by,
+    step,
+    take,
+    user,
+)
+from tests.scripted_dialects import ScriptedChat
+from tests.scripted_gateway import Answer, ScriptedGateway, raw, stream_of, text
+
+pytestmark = pytest.mark.anyio
+PNG = "data:image/png;base64,iVBORw0KGgo="
+USAGE = {"prompt_tokens": 82, "completion_tokens": 17, "total_tokens": 99}
+
+
+@pytest.fixture
+def server() -> Iterator[ScriptedGateway]:
+    with ScriptedChat() as gateway:
+        yield gateway
+
+
+def chunk(delta: Any = None, finish_reason: str | None = None, **more: Any) -> str:
+    """Return a chunk as OpenAI sends it."""
+    head = {"id": "chatcmpl-123", "object": "chat.completion.chunk", "created": 1694268190, "model": "gpt-4o-mini"}
+    choice = {"index": 0, "delta": delta or {}, "logprobs": None, "finish_reason": finish_reason}
+    return json.dumps(head | {"system_fingerprint": "fp_44709d6fcb", "choices": [choice]} | more)
+
+
+def tool(index: int | None, call_id: str | None = None, **function: Any) -> dict[str, Any]:
+    numbered = {} if index is None else {"index": index}
+    named = {} if call_id is None else {"id": call_id, "type": "function"}
+    return {"tool_calls": [numbered | named | {"function": function}]}
+
+
+def whole(message: Any, finish_reason: str | None = "stop", **more: Any) -> Answer:
+    """Return a complete answer as OpenAI sends it."""
+    choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": finish_reason}
+    head = {"id": "chatcmpl-123", "object": "chat.completion", "created": 1677652288, "model": "gpt-4o-mini"}
+    return raw(json.dumps(head | {"choices": [choice], "usage": USAGE} | more).encode())
+
+
+STREAMED_CALLS = {
+    "OpenAI: two calls, by index": [
+        chunk({"role": "assistant", "content": None}),
+        chunk(tool(0, "call_a", name="task_list", arguments="")),
+        chunk(tool(0, arguments='{"limit"')),
+        chunk(tool(1, "call_b", name="agents_list", arguments="")),
+        chunk(tool(0, arguments=": 2}")),
+        chunk(tool(1, arguments="{}")),
+        chunk(finish_reason="tool_calls"),
+        chunk(choices=[], usage=USAGE),
+        "[DONE]",
+    ],
+    "Gemini: whole calls without an index": [
+        chunk(tool(None, "call_a", name="task_list", arguments='{"limit": 2}')),
+        chunk(tool(None, "call_b", name="agents_list", arguments="{}"), "stop"),
+        "[DONE]",
+    ],
+    "Ollama: whole calls that are all number 0": [
+        chunk({"role": "assistant", "content": ""} | tool(0, "call_a", name="task_list", arguments='{"limit": 2}')),
+        chunk({"role": "assistant", "content": ""} | tool(0, "call_b", name="agents_list", arguments="{}")),
+        chunk({"role": "assistant", "content": ""}, "tool_calls"),
+        "[DONE]",
+    ],
+    "arguments as an object, no end of the stream": [
+        chunk(tool(0, "call_a", name="task_list", arguments={"limit": 2})),
+        chunk(tool(1, "call_b", name="agents_list", arguments=None)),
+        chunk(finish_reason="tool_calls"),
+    ],
+    "id and name in every piece, no reason for the end": [
+        chunk(tool(0, "call_a", name="task_list", arguments='{"limit"')),
+        chunk(tool(0, "call_a", name="task_list", arguments=": 2}")),
+        chunk(tool(1, "call_b", name="agents_list", arguments="{}")),
+        "[DONE]",
+    ],
+    "pieces without id and index": [
+        chunk(tool(None, "call_a", name="task_list", arguments="")),
+        chunk(tool(None, arguments='{"limit": 2}')),
+        chunk(tool(None, "call_b", name="agents_list", arguments="{}")),
+        chunk(tool(None, arguments="")),
+        chunk(finish_reason="tool_calls"),
+    ],
+    "the id later than the name": [
+        chunk(tool(0, name="task_list", arguments="")),
+        chunk(tool(0, "call_a", arguments='{"limit": 2}')),
+        chunk(tool(1, "call_b", name="agents_list", arguments="{}")),
+        chunk(finish_reason="tool_calls"),
+    ],
+}
+
+
+@pytest.mark.parametrize("lines", STREAMED_CALLS.values(), ids=STREAMED_CALLS)
+async def test_streamed_calls_are_read_however_the_server_names_them(
+    server: ScriptedGateway, wire: Wire, lines: list[str]
+) -> None:
+    server.script(stream_of(*lines))
+    answer = (await take(opened("chat", server, wire))).answer
+    found = [(call.call_id, call.name, json.loads(call.arguments)) for call in answer.calls]
+    assert found == [("call_a", "task_list", {"limit": 2}), ("call_b", "agents_list", {})]
+    assert answer.model == "gpt-4o-mini"
+
+
+async def test_calls_without_ids_get_the_same_ids_whenever_the_same_step_is_answered_so(
+    server: ScriptedGateway, wire: Wire
+) -> None:
+    function = {"name": "task_list", "arguments": "{}"}
+    message = {"role": "assistant", "content": None, "tool_calls": [{"function": function}, {"function": function}]}
+    server.rule = lambda request: whole(message, "tool_calls")
+    gateway = opened("chat", server, wire)
+    one, other = [(await take(gateway)).answer.calls for _ in range(2)]
+    assert one == other
+    assert len({call.call_id for call in one}) == 2
+
+
+async def test_the_call_of_older_servers_is_read(server: ScriptedGateway, wire: Wire) -> None:
+    deltas = ({"function_call": {"name": "task_list", "arguments": ""}}, {"function_call": {"arguments": "{}"}})
+    server.script(stream_of(*map(chunk, deltas), chunk(finish_reason="function_call"), "[DONE]"))
+    (found,) = (await take(opened("chat", server, wire))).answer.calls
+    assert (found.name, found.arguments) == ("task_list", "{}")
+
+
+async def test_usage_is_read_from_the_chunk_without_choices_and_from_any_other(
+    server: ScriptedGateway, wire: Wire
+) -> None:
+    said = (chunk({"content": "Hi"}), chunk(finish_reason="stop"))
+    server.script(
+        stream_of(*said, chunk(choices=[], usage=USAGE | {"cost": 0.25}), "[DONE]"),
+        stream_of(chunk({"content": "Hi"}), chunk({"content": ""}, "stop", usage=USAGE), "[DONE]"),
+        stream_of(*said, "[DONE]"),
+    )
+    gateway = opened("chat", server, wire)
+    first, second, third = [(await take(gateway)).answer.usage for _ in range(3)]
+    assert (first.input_tokens, first.output_tokens, first.total_tokens, first.cost_usd) == (82, 17, 99, 0.25)
+    assert second.total_tokens == 99
+    assert third.total_tokens == 0
+
+
+async def test_an_answer_in_parts_is_text(server: ScriptedGateway, wire: Wire) -> None:
+    parts = [{"type": "thinking", "thinking": []}, {"type": "text", "text": "Bon"}, {"type": "text", "text": "jour."}]
+    server.script(whole({"role": "assistant", "content": parts}))
+    assert (await take(opened("chat", server, wire))).answer.text == "Bonjour."
+
+
+@pytest.mark.parametrize(
+    ("line", "retryable"),
+    [
+        ('{"error": {"message": "Provider disconnected", "code": 502}}', True),
+        ('{"error": {"message": "overloaded", "type": "server_error", "code": null}}', True),
+        ('{"object": "error", "message": "bad", "type": "BadRequestError", "code": 400}', False),
+        (chunk(choices=[{"delta": {}, "finish_reason": "error", "error": {"code": 429, "message": "slow"}}]), True),
+        (chunk(finish_reason="error"), True),
+    ],
+)
+async def test_an_error_in_the_middle_of_a_stream_is_a_fault(
+    server: ScriptedGateway, wire: Wire, line: str, retryable: bool
+) -> None:
+    server.script(stream_of(chunk({"content": "One "}), line, "[DONE]"))
+    fault = await fault_of(opened("chat", server, wire))
+    assert (fault.code, fault.retryable) == ("gateway_failed", retryable)
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        [chunk({"content": "One "})],
+        [chunk(tool(0, "a", name="task_list", arguments='{"li')), "[DONE]"],
+        [chunk(choices=[]), "[DONE]"],
+        ["[DONE]"],
+        ["not json"],
+        [],
+    ],
+)
+async def test_a_stream_without_its_end_is_tried_again(server: ScriptedGateway, wire: Wire, lines: list[str]) -> None:
+    server.script(stream_of(*lines))
+    fault = await fault_of(opened("chat", server, wire))
+    assert (fault.code, fault.retryable) == ("gateway_unreadable", True)
+
+
+async def test_an_answer_that_says_nothing_is_an_answer(server: ScriptedGateway, wire: Wire) -> None:
+    server.script(whole({"role": "assistant", "content": ""}), stream_of(chunk(finish_reason="stop"), "[DONE]"))
+    for _ in range(2):
+        answer = (await take(opened("chat", server, wire))).answer
+        assert (answer.text, answer.calls) == ("", ())
+
+
+@pytest.mark.parametrize("stream", [True, False])
+async def test_a_refusal_fails_for_good(server: ScriptedGateway, wire: Wire, stream: bool) -> None:
+    refusal = {"role": "assistant", "content": None, "refusal": "I'm sorry, I cannot assist with that."}
+    lines = (chunk({"refusal": "I'm sorry, I cannot"}), chunk({"refusal": " assist with that."}), chunk({}, "stop"))
+    server.script(stream_of(*lines, "[DONE]") if stream else whole(refusal))
+    fault = await fault_of(opened("chat", server, wire))
+    assert (fault.code, fault.retryable) == ("model_refused", False)
+    assert "I'm sorry, I cannot assist with that." in fault.message
+
+
+async def test_a_filtered_answer_is_a_refusal_or_cut_short(server: ScriptedGateway, wire: Wire) -> None:
+    server.script(whole({"content": None}, "content_filter"), whole({"content": "Half"}, "content_filter"))
+    fault = await fault_of(opened("chat", server, wire))
+    assert (fault.code, fault.retryable) == ("model_refused", False)
+    answer = (await take(opened("chat", server, wire))).answer
+    assert (answer.text, answer.incomplete_reason) == ("Half", "content_filter")
+
+
+async def test_an_answer_at_its_limit_is_cut_short_and_its_half_call_is_not_made(
+    server: ScriptedGateway, wire: Wire
+) -> None:
+    half = [{"id": "a", "type": "function", "function": {"name": "task_list", "arguments": '{"li'}}]
+    server.script(whole({"content": "Half", "tool_calls": half}, "length"))
+    answer = (await take(opened("chat", server, wire))).answer
+    assert (answer.text, answer.calls, answer.incomplete_reason) == ("Half", (), "max_output_tokens")
+
+
+@pytest.mark.parametrize("field", ["reasoning_content", "reasoning"])
+async def test_what_the_model_thought_is_not_said_and_goes_back_under_its_name(
+    server: ScriptedGateway, wire: Wire, field: str
+) -> None:
+    deltas = ({field: "Let me "}, {field: "see."}, tool(0, "a", name="task_list", arguments="{}"))
+    server.script(stream_of(*map(chunk, deltas), chunk(finish_reason="tool_calls"), "[DONE]"), text("Done."))
+    taken = await take(opened("chat", server, wire))
+    assert (taken.answer.text, taken.heard) == ("", [])
+    sent = await sent_by(
+        opened("chat", server, wire), server, step([user("go"), *taken.answer.output, output("a", "A")])
+    )
+    assert sent["messages"][2][field] == "Let me see."
+
+
+async def test_thoughts_from_elsewhere_are_not_sent(server: ScriptedGateway, wire: Wire) -> None:
+    server.script(text("Done."))
+    foreign = {"type": "reasoning", "summary": [], "encrypted_content": "secret"}
+    sent = await sent_by(opened("chat", server, wire), server, step([user("go"), foreign, call("a"), output("a", "A")]))
+    assert "secret" not in json.dumps(sent)
+    assert set(sent["messages"][2]) == {"role", "content", "tool_calls"}
+
+
+async def test_a_request_has_the_documented_form(server: ScriptedGateway, wire: Wire) -> None:
+    server.script(text("Yes."))
+    items = [user("one"), assistant("two"), user("three"), call("a", '{"limit" : 2}'), output("a", "none")]
+    more = {"reasoning": {"effort": "low"}, "temperature": 0.5, "max_output_tokens": 50, "parallel_tool_calls": False}
+    schema = {"type": "json_schema", "name": "out", "schema": {"type": "object"}, "strict": True}
+    sent = await sent_by(
+        opened("chat", server, wire), server, step(items, **more, text={"format": schema, "verbosity": "low"})
+    )
+    function = {"name": "task_list", "description": "List tasks.", "parameters": TOOL["parameters"]}
+    made = {"id": "a", "type": "function", "function": {"name": "task_list", "arguments": '{"limit" : 2}'}}
+    assert sent == {
+        "model": "m",
+        "messages": [
+            {"role": "system", "content": "Be brief."},
+            {"role": "user", "content": "one"},
+            {"role": "assistant", "content": "two"},
+            {"role": "user", "content": "three"},
+            {"role": "assistant", "content": None, "tool_calls": [made]},
+            {"role": "tool", "tool_call_id": "a", "content": "none"},
+        ],
+        "tools": [{"type": "function", "function": function}],
+        "parallel_tool_calls": False,
+        "temperature": 0.5,
+        "max_tokens": 50,
+        "reasoning_effort": "low",
+        "verbosity": "low",
+        "response_format": {
+            "type": "json_schema", "json_schema": {"name": "out", "schema": {"type": "object"}, "strict": True},
+        },
+        "user": ADDRESS,
+        "stream": True,
+        "stream_options": {"include_usage": True},
+    }  # fmt: skip
+    headers = server.requests[0].headers
+    assert headers["authorization"] == f"Bearer {KEY}"
+    assert (headers["x-openclaw-session-key"], headers["x-openclaw-agent-id"]) == (ADDRESS, "writer")
+
+
+async def test_the_limit_of_the_settings_holds_where_the_sender_names_none(server: ScriptedGateway, wire: Wire) -> None:
+    server.rule = lambda request: text("Yes.")
+    gateway = opened("chat", server, wire, output_tokens_max=300)
+    assert (await sent_by(gateway, server, step()))["max_tokens"] == 300
+    assert (await sent_by(gateway, server, step(max_output_tokens=20)))["max_tokens"] == 20
+    assert "max_tokens" not in await sent_by(opened("chat", server, wire), server, step())
+
+
+async def test_a_named_tool_is_chosen(server: ScriptedGateway, wire: Wire) -> None:
+    server.script(text("Yes."))
+    choice = {"type": "function", "name": "task_list"}
+    sent = await sent_by(opened("chat", server, wire), server, step(tool_choice=choice))
+    assert sent["tool_choice"] == {"type": "function", "function": {"name": "task_list"}}
+
+
+async def test_images_and_files_pass_as_far_as_the_dialect_has_them_and_the_model_is_told_of_the_others(
+    server: ScriptedGateway, wire: Wire
+) -> None:
+    server.script(text("Yes."))
+    pdf = "data:application/pdf;base64,JVBERi0="
+    parts = [
+        {"type": "input_image", "image_url": PNG, "detail": "auto"},
+        {"type": "input_image", "image_url": "https://example.com/a.png", "detail": "low"},
+        {"type": "input_file", "filename": "a.pdf", "file_data": pdf},
+        {"type": "input_file", "filename": "a.md", "file_data": "data:text/markdown;base64,IyBIaQ=="},
+        {"type": "input_file", "filename": "a.zip", "file_data": "data:application/zip;base64,UEs="},
+        {"type": "input_file", "filename": "b.pdf", "file_url": "https://example.com/b.pdf"},
+        {"type": "input_image", "file_id": "file_1"},
+        {"type": "input_video", "video_url": "https://example.com/a.mp4"},
+    ]
+    shown = output("a", [{"type": "input_text", "text": "See:"}, {"type": "input_image", "image_url": PNG}])
+    sent = await sent_by(opened("chat", server, wire), server, step([user(*parts, "What is it?"), call("a"), shown]))
+    end = "This model cannot be given it.]"
+    assert sent["messages"][1]["content"] == [
+        {"type": "image_url", "image_url": {"url": PNG}},
+        {"type": "image_url", "image_url": {"url": "https://example.com/a.png", "detail": "low"}},
+        {"type": "file", "file": {"filename": "a.pdf", "file_data": pdf}},
+        {"type": "text", "text": "a.md:\n# Hi"},
+        {"type": "text", "text": f"[Not sent: a.zip (application/zip). {end}"},
+        {"type": "text", "text": f"[Not sent: b.pdf. {end}"},
+        {"type": "text", "text": f"[Not sent: an image. {end}"},
+        {"type": "text", "text": f"[Not sent: input_video. {end}"},
+        {"type": "text", "text": "What is it?"},
+    ]
+    assert sent["messages"][3]["content"] == f"See:\n\n[Not sent: an image (image/png). {end}"
+
+
+async def test_halves_of_a_character_arrive_as_one(server: ScriptedGateway, wire: Wire) -> None:
+    halves = ['{"choices":[{"delta":{"content":"\\ud83d"}}]}', '{"choices":[{"delta":{"content":"\\udc3f"}}]}']
+    server.script(stream_of(*halves, chunk(finish_reason="stop"), "[DONE]"))
+    taken = await take(opened("chat", server, wire))
+    assert (taken.heard, taken.answer.text) == (["\U0001f43f"], "\U0001f43f")

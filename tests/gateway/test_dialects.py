@@ -1,0 +1,255 @@
+"""What holds in Chat Completions and in the Messages API alike, against real servers."""
+
+import asyncio
+from collections.abc import Iterator
+
+import pytest
+
+from carrel.gateway import PROMPT_TOO_LONG, Step, open_gateway
+from carrel.kernel.settings import GatewaySettings
+from carrel.wire import Wire
+from tests.gateway.dialects import (
+    KEY,
+    SERVERS,
+    assistant,
+    call,
+    fault_of,
+    opened,
+    output,
+    sent_by,
+    step,
+    take,
+    user,
+)
+from tests.requirements.mark import requirement
+from tests.scripted_gateway import (
+    DROP,
+    MODEL,
+    Gate,
+    ScriptedGateway,
+    calls,
+    dropped,
+    http_error,
+    raw,
+    text,
+)
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture(params=SERVERS)
+def kind(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def server(kind: str) -> Iterator[ScriptedGateway]:
+    with SERVERS[kind]() as gateway:
+        yield gateway
+
+
+@pytest.mark.parametrize("stream", [True, False])
+async def test_text_model_and_usage_arrive_streamed_or_not(
+    kind: str, server: ScriptedGateway, wire: Wire, stream: bool
+) -> None:
+    server.script(text("One ", "two."))
+    taken = await take(opened(kind, server, wire), step(stream=stream))
+    assert (taken.answer.text, taken.answer.model) == ("One two.", MODEL)
+    usage = taken.answer.usage
+    assert (usage.input_tokens, usage.output_tokens, usage.total_tokens) == (11, 7, 18)
+    assert taken.heard == (["One ", "two."] if stream else ["One two."])
+
+
+async def test_plain_json_is_read_although_a_stream_was_requested(
+    kind: str, server: ScriptedGateway, wire: Wire
+) -> None:
+    server.script(text("Plain.", as_json=True))
+    assert (await take(opened(kind, server, wire))).answer.text == "Plain."
+
+
+@pytest.mark.parametrize("stream", [True, False])
+async def test_parallel_calls_keep_their_ids_order_and_arguments(
+    kind: str, server: ScriptedGateway, wire: Wire, stream: bool
+) -> None:
+    server.script(
+        calls(("task_list", {"limit": 2}), ("agents_list", {}), ("task_list", {"q": "ä"}), said="Let me look.")
+    )
+    answer = (await take(opened(kind, server, wire), step(stream=stream))).answer
+    found = [(call.name, call.arguments) for call in answer.calls]
+    assert found == [("task_list", '{"limit": 2}'), ("agents_list", "{}"), ("task_list", '{"q": "\\u00e4"}')]
+    assert [call.call_id for call in answer.calls] == ["call_1_1", "call_2_1", "call_3_1"]
+    assert answer.text == "Let me look."
+
+
+@requirement("P.receipt.true")
+async def test_what_is_announced_before_it_is_sent_are_the_bytes_that_the_server_receives(
+    kind: str, server: ScriptedGateway, wire: Wire
+) -> None:
+    server.script(text("Yes."))
+    taken = await take(opened(kind, server, wire), step([user("hé \U0001f43f \u2028")]))
+    assert taken.sent == [server.requests[0].body]
+    assert KEY.encode() not in server.requests[0].body
+
+
+async def test_nothing_is_sent_if_it_cannot_be_kept_first(kind: str, server: ScriptedGateway, wire: Wire) -> None:
+    async def refuse(body: bytes) -> None:
+        raise RuntimeError("the claim is lost")
+
+    with pytest.raises(RuntimeError):
+        await opened(kind, server, wire).take(step(), print, refuse)
+    assert server.connections == 0
+
+
+async def test_text_arrives_while_the_model_is_still_streaming(kind: str, server: ScriptedGateway, wire: Wire) -> None:
+    gate, heard = Gate(), asyncio.Queue[str]()
+    server.script(text("One ", gate, "two."))
+    async with asyncio.timeout(20), asyncio.TaskGroup() as group:
+        taking = group.create_task(opened(kind, server, wire).take(step(), heard.put_nowait))
+        assert await heard.get() == "One "
+        assert not taking.done()
+        gate.open()
+    assert taking.result().text == "One two."
+
+
+async def test_cancelling_a_step_hangs_up(kind: str, server: ScriptedGateway, wire: Wire) -> None:
+    gate = Gate()
+    server.script(text("One ", gate))
+    taking = asyncio.create_task(take(opened(kind, server, wire)))
+    await gate.reached()
+    taking.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await taking
+    server.wait_for_disconnects(1)
+
+
+@pytest.mark.parametrize(
+    ("status", "code"),
+    [(429, "gateway_rate_limited"), (503, "gateway_unavailable"), (529, "gateway_unavailable")],
+)
+async def test_an_overloaded_server_is_tried_again_when_it_says(
+    kind: str, server: ScriptedGateway, wire: Wire, status: int, code: str
+) -> None:
+    server.script(http_error(status, "Overloaded", "overloaded_error", retry_after="7"))
+    fault = await fault_of(opened(kind, server, wire))
+    assert (fault.code, fault.retryable, fault.retry_after_seconds) == (code, True, 7.0)
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "message"),
+    [
+        (400, "context_length_exceeded", "This model's maximum context length is 8192 tokens."),
+        (400, "invalid_request_error", "prompt is too long: 210000 tokens > 200000 maximum"),
+        (400, "invalid_request_error", "input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000"),
+        (413, "request_too_large", "Request exceeds the maximum size"),
+        (400, "400", "The input token count (40000) exceeds the maximum number of tokens allowed (32768)."),
+    ],
+)
+async def test_a_prompt_that_is_too_long_is_told_as_such(
+    kind: str, server: ScriptedGateway, wire: Wire, status: int, code: str, message: str
+) -> None:
+    server.script(http_error(status, message, code))
+    fault = await fault_of(opened(kind, server, wire))
+    assert (fault.code, fault.retryable) == (PROMPT_TOO_LONG, False)
+
+
+async def test_a_stream_that_is_cut_off_is_tried_again(kind: str, server: ScriptedGateway, wire: Wire) -> None:
+    server.script(text("One ", DROP), dropped(), calls(("task_list", {"limit": 2})))
+    for _ in range(2):
+        fault = await fault_of(opened(kind, server, wire))
+        assert (fault.code, fault.retryable) == ("gateway_unreadable", True)
+
+
+@pytest.mark.parametrize("body", [b"", b"<html>", b"[]", b"{}", b'{"choices":[]}', b'{"content":"x"}'])
+async def test_an_answer_without_content_is_unreadable_and_names_the_kind_of_server(
+    kind: str, server: ScriptedGateway, wire: Wire, body: bytes
+) -> None:
+    server.script(raw(body))
+    fault = await fault_of(opened(kind, server, wire))
+    assert (fault.code, fault.retryable) == ("gateway_unreadable", True)
+    assert {"chat": "a Chat Completions server", "anthropic": "the Anthropic Messages API"}[kind] in fault.message
+
+
+async def test_the_key_never_appears_in_a_fault(kind: str, server: ScriptedGateway, wire: Wire) -> None:
+    server.script(http_error(400, f"the key {KEY} is not liked"))
+    assert KEY not in (await fault_of(opened(kind, server, wire))).message
+
+
+async def test_models_are_those_of_the_settings_and_then_those_that_the_server_lists(
+    kind: str, server: ScriptedGateway, wire: Wire
+) -> None:
+    gateway = opened(kind, server, wire, model="mine", models=("other",))
+    assert await gateway.models() == ("mine", "other", MODEL)
+    assert await gateway.check()
+    assert not await opened(kind, server, wire, base_url="http://127.0.0.1:9").check()
+
+
+async def test_the_base_url_may_be_written_as_people_write_it(kind: str, server: ScriptedGateway, wire: Wire) -> None:
+    server.rule = lambda request: text("Yes.")
+    path = server.path.removeprefix("/v1")
+    for tail in ("", "/", "/v1", f"/v1{path}", f"/proxy/v1{path}/", "/proxy"):
+        await take(opened(kind, server, wire, base_url=server.base_url + tail))
+    assert {request.path for request in server.requests} == {f"/v1{path}", f"/proxy/v1{path}"}
+
+
+async def test_a_step_of_one_text_has_the_same_form(kind: str, server: ScriptedGateway, wire: Wire) -> None:
+    server.rule = lambda request: text("Yes.")
+    gateway = opened(kind, server, wire)
+    assert await sent_by(gateway, server, step("hello")) == await sent_by(gateway, server, step([user("hello")]))
+
+
+async def test_turns_alternate_and_begin_with_the_user(kind: str, server: ScriptedGateway, wire: Wire) -> None:
+    server.script(text("Yes."))
+    context = {"type": "message", "role": "developer", "content": [{"type": "input_text", "text": "Kept facts"}]}
+    items = [assistant("A"), assistant("B"), user("one"), user(" "), context, user("two"), assistant(""), user("three")]
+    sent = await sent_by(opened(kind, server, wire), server, step(items))
+    messages = [message for message in sent["messages"] if message["role"] != "system"]
+    assert [message["role"] for message in messages] == ["user", "assistant", "user"]
+    assert "Earlier messages are not shown" in str(messages[0])
+    shown = str(messages[2])
+    assert shown.index("one") < shown.index("Kept facts") < shown.index("two") < shown.index("three")
+
+
+async def test_the_outputs_of_calls_follow_right_behind_the_calls(
+    kind: str, server: ScriptedGateway, wire: Wire
+) -> None:
+    server.script(text("Yes."))
+    items = [user("go"), call("a"), call("b"), user("also"), output("a", "A"), output("b", "B"), user("now")]
+    sent = await sent_by(opened(kind, server, wire), server, step(items))
+    messages = [message for message in sent["messages"] if message["role"] != "system"]
+    if kind == "chat":
+        found = [(message["role"], message["content"]) for message in messages]
+        assert found[2:] == [("tool", "A"), ("tool", "B"), ("user", "also\n\nnow")]
+        assert [one["id"] for one in messages[1]["tool_calls"]] == ["a", "b"]
+    else:
+        assert [message["role"] for message in messages] == ["user", "assistant", "user"]
+        kinds = [block["type"] for block in messages[2]["content"]]
+        assert kinds == ["tool_result", "tool_result", "text", "text"]
+
+
+async def test_tools_that_are_not_allowed_are_not_offered(kind: str, server: ScriptedGateway, wire: Wire) -> None:
+    server.script(text("Yes."))
+    tools = [{"type": "function", "name": name, "parameters": None} for name in ("one", "two")]
+    choice = {"type": "allowed_tools", "mode": "required", "tools": [{"type": "function", "name": "two"}]}
+    sent = await sent_by(opened(kind, server, wire), server, step(tools=tools, tool_choice=choice))
+    (tool,) = sent["tools"]
+    if kind == "chat":
+        assert (tool["function"]["name"], sent["tool_choice"]) == ("two", "required")
+    else:
+        assert (tool["name"], sent["tool_choice"]) == ("two", {"type": "any"})
+
+
+async def test_without_tools_none_are_named(kind: str, server: ScriptedGateway, wire: Wire) -> None:
+    server.script(text("Yes."))
+    sent = await sent_by(opened(kind, server, wire), server, step(tools=[]))
+    assert not {"tools", "tool_choice"} & sent.keys()
+
+
+async def test_a_base_url_that_leads_nowhere_is_refused_with_an_example(kind: str, wire: Wire) -> None:
+    with pytest.raises(ValueError, match=r"gateway\.x\.base_url must be the address of a .* such as http"):
+        open_gateway("x", GatewaySettings(kind=kind, base_url="http:///v1"), wire)  # type: ignore[arg-type]
+
+
+async def test_a_body_that_is_not_a_request_reaches_no_server(kind: str, server: ScriptedGateway, wire: Wire) -> None:
+    with pytest.raises(ValueError, match="JSON object"):
+        await take(opened(kind, server, wire), Step(body=b"[]", address="a"))
+    assert server.connections == 0
