@@ -15,12 +15,17 @@ from carrel.gateway import GatewayFault, Step
 from carrel.gateway.a2a.answers import answer_of
 from carrel.gateway.a2a.faults import RemoteFaults
 from carrel.gateway.a2a.message import call_id_of, read_step
+from carrel.gateway.anthropic.answers import MessagesReader
+from carrel.gateway.anthropic.dialect import AnthropicDialect
 from carrel.gateway.builtin.agent import answer
 from carrel.gateway.builtin.view import read_view
+from carrel.gateway.chat.answers import ChatReader
+from carrel.gateway.chat.dialect import ChatDialect
 from carrel.gateway.event_stream import AnswerReader, read_whole
 from carrel.gateway.faults import Faults
 from carrel.gateway.secret_filter import SecretFilter
 from carrel.kernel.limits import ANSWER_PARTS_MAX
+from carrel.kernel.settings import GatewaySettings
 from carrel.wire import EventReader, ServerEvent
 from tests.growth import BLOCK, Work, shown_to_be_linear
 
@@ -138,6 +143,115 @@ STREAMS: dict[str, tuple[int, Callable[[int], list[Event]]]] = {
 def test_an_event_stream_is_read_in_linear_time(name: str) -> None:
     n, events = STREAMS[name]
     shown_to_be_linear(lambda size: stream(events(size)), n)
+
+
+def delta(part: Event) -> Event:
+    return {"choices": [{"delta": part}]}
+
+
+def piece(number: int | None = None, **fields: Any) -> Event:
+    return delta({"tool_calls": [({} if number is None else {"index": number}) | fields]})
+
+
+CHATS: dict[str, tuple[int, Callable[[int], list[Event]]]] = {
+    "text": (300, lambda n: [delta({"content": BLOCK})] * n),
+    "text in parts": (300, lambda n: [delta({"content": [{"type": "text", "text": BLOCK}]})] * n),
+    "refusals": (300, lambda n: [delta({"content": "a", "refusal": BLOCK})] * n),
+    "thoughts": (300, lambda n: [delta({"reasoning": BLOCK, "reasoning_content": BLOCK})] * n),
+    "arguments": (300, lambda n: [piece(0, function={"name": "a", "arguments": BLOCK})] * n),
+    "calls": (600, lambda n: [piece(at, id=f"c{at}", function={"name": "a"}) for at in range(n)]),
+    "calls without a number": (600, lambda n: [piece(id=f"c{at}", function={"name": "a"}) for at in range(n)]),
+    "calls without id and number": (600, lambda n: [piece(function={"name": "a", "arguments": "{}"})] * n),
+    "calls of one number": (600, lambda n: [piece(0, id=f"c{at}", function={"name": "a"}) for at in range(n)]),
+}
+
+
+@pytest.mark.parametrize("name", CHATS)
+def test_a_stream_of_chat_completions_is_read_in_linear_time(name: str) -> None:
+    n, events = CHATS[name]
+    shown_to_be_linear(lambda size: chat_stream(events(size)), n)
+
+
+def chat_stream(events: Iterable[Event]) -> Work:
+    texts = [ServerEvent("", json.dumps(event)) for event in events]
+    end = ServerEvent("", json.dumps({"choices": [{"delta": {}, "finish_reason": "stop"}]}))
+
+    def work() -> None:
+        reader = ChatReader(seed="seed", faults=FAULTS, on_text=lambda text: None)
+        for event in (*texts, end):
+            reader.feed(event)
+        reader.end()
+
+    return work
+
+
+def block(number: int, kind: str, **fields: Any) -> Event:
+    return {"type": "content_block_start", "index": number, "content_block": {"type": kind} | fields}
+
+
+def more(kind: str, **fields: Any) -> Event:
+    return {"type": "content_block_delta", "index": 0, "delta": {"type": kind} | fields}
+
+
+MESSAGE_STREAMS: dict[str, tuple[int, Callable[[int], list[Event]]]] = {
+    "text": (300, lambda n: [block(0, "text"), *[more("text_delta", text=BLOCK)] * n]),
+    "texts": (600, lambda n: [block(at, "text", text="a") for at in range(n)]),
+    "texts of one number": (600, lambda n: [block(0, "text", text="a")] * n),
+    "thoughts": (300, lambda n: [block(0, "thinking"), *[more("thinking_delta", thinking=BLOCK)] * n]),
+    "signatures": (300, lambda n: [block(0, "thinking"), *[more("signature_delta", signature=BLOCK)] * n]),
+    "arguments": (300, lambda n: [block(0, "tool_use", name="a"), *[more("input_json_delta", partial_json=BLOCK)] * n]),
+    "calls": (600, lambda n: [block(at, "tool_use", name="a", id="same") for at in range(n)]),
+    "usage": (600, lambda n: [{"type": "message_delta", "usage": {f"f{at}": at}} for at in range(n)]),
+}
+
+
+@pytest.mark.parametrize("name", MESSAGE_STREAMS)
+def test_a_stream_of_the_messages_api_is_read_in_linear_time(name: str) -> None:
+    n, events = MESSAGE_STREAMS[name]
+    shown_to_be_linear(lambda size: message_stream(events(size)), n)
+
+
+def message_stream(events: Iterable[Event]) -> Work:
+    texts = [ServerEvent("", json.dumps(event)) for event in events]
+    end = ServerEvent("", json.dumps({"type": "message_delta", "delta": {"stop_reason": "end_turn"}}))
+
+    def work() -> None:
+        reader = MessagesReader(seed="seed", faults=FAULTS, on_text=lambda text: None)
+        for event in (*texts, end):
+            reader.feed(event)
+        reader.end()
+
+    return work
+
+
+@pytest.mark.parametrize(
+    "flood",
+    [chat_stream([piece(function={"name": "a"})] * (ANSWER_PARTS_MAX + 1)),
+     message_stream([block(0, "text", text="a")] * (ANSWER_PARTS_MAX + 1))],
+    ids=["chat", "anthropic"],
+)  # fmt: skip
+def test_an_answer_of_too_many_calls_or_blocks_is_refused(flood: Work) -> None:
+    with pytest.raises(GatewayFault) as caught:
+        flood()
+    assert (caught.value.code, caught.value.retryable) == ("gateway_unreadable", True)
+
+
+@pytest.mark.parametrize(
+    "item",
+    [message(role="user", content=[{"type": "input_text", "text": "a"}]), message(content="a"), call(call_id="a"),
+     {"type": "function_call_output", "call_id": "a", "output": "b"},
+     message(role="user", content=[{"type": "input_file", "filename": "a", "file_data": "data:;base64,"}])],
+    ids=["messages", "answers", "calls", "outputs", "files"],
+)  # fmt: skip
+@pytest.mark.parametrize("kind", ["chat", "anthropic"])
+def test_a_step_is_translated_in_linear_time(kind: str, item: Event) -> None:
+    dialect = ChatDialect(GatewaySettings()) if kind == "chat" else AnthropicDialect(GatewaySettings())
+
+    def shape(n: int) -> Work:
+        body = json.dumps({"model": "m", "input": [item] * n}).encode()
+        return lambda: dialect.write(Step(body=body, address="a"))
+
+    shown_to_be_linear(shape, 1_000)
 
 
 @pytest.mark.parametrize(

@@ -282,6 +282,23 @@ def test_variables_of_the_client_are_no_settings() -> None:
             {},
             "only a gateway of kind responses",
         ),
+        ("[gateway.default]\nkind = 'chat'", {}, "gateway.default.base_url: is required"),
+        ("[gateway.default]\nkind = 'anthropic'", {}, "gateway.default.base_url: is required"),
+        (
+            "[gateway.default]\nkind = 'responses'\nbase_url = 'http://a'\noutput_tokens_max = 5",
+            {},
+            "only a gateway of kind chat or anthropic",
+        ),
+        (
+            "[gateway.default]\nkind = 'chat'\nbase_url = 'http://a'\napi_key_env = 'K'\napi_key_file = 'k'",
+            {},
+            "gateway.default.api_key_file: gateway.default.api_key_env is set as well; keep one",
+        ),
+        (
+            "[gateway.default]\nkind = 'chat'\nbase_url = 'http://a'\napi_key_env = 'K'",
+            {"CARREL_GATEWAY__DEFAULT__API_KEY": "very-secret"},
+            "gateway.default.api_key_env: gateway.default.api_key is set as well; keep one",
+        ),
         (
             "auth.mode = 'loopback'\nserver.public_url = 'https://carrel.example'",
             {},

@@ -1,0 +1,280 @@
+"""Whole turns over Chat Completions and the Messages API: tools, limits and receipts as over Open Responses."""
+
+import asyncio
+import random
+from collections.abc import AsyncIterator, Callable, Iterator
+from hashlib import sha256
+from typing import Any
+
+import msgspec
+import pytest
+
+from carrel.agents import change_agent, require_agent
+from carrel.delivery import compare_receipts
+from carrel.kernel import NewAttachment
+from carrel.kernel.settings import MemorySettings, Settings
+from carrel.runs import Run
+from carrel.storage import Tx
+from tests.gateway.dialects import SERVERS
+from tests.harness.server import Server, gateways_to, open_server
+from tests.memory.places import Notebook
+from tests.requirements.mark import requirement
+from tests.scripted_dialects import SIGNATURE, thought_item
+from tests.scripted_gateway import (
+    Answer,
+    Gate,
+    Request,
+    ScriptedGateway,
+    call_item,
+    calls,
+    dropped,
+    http_error,
+    text,
+)
+from tests.sdk_agent import SdkAgent, Turn
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture(params=SERVERS)
+def kind(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def model(kind: str) -> Iterator[ScriptedGateway]:
+    with SERVERS[kind]() as gateway:
+        yield gateway
+
+
+@pytest.fixture
+async def server(anyio_backend: str, sqlite_url: str, kind: str, model: ScriptedGateway) -> AsyncIterator[Server]:
+    async with open_server(sqlite_url, gateways_to(model, kind=kind)) as opened:
+        yield opened
+
+
+@pytest.fixture
+async def either_server(anyio_backend: str, store_url: str, kind: str, model: ScriptedGateway) -> AsyncIterator[Server]:
+    async with open_server(store_url, gateways_to(model, kind=kind)) as opened:
+        yield opened
+
+
+def messages(request: Request) -> list[dict[str, Any]]:
+    """Return the messages of a request, without the instructions that one dialect has among them."""
+    return [message for message in request.json["messages"] if message["role"] != "system"]
+
+
+async def assert_true(server: Server, run: Run, requests: list[Request]) -> None:
+    """Assert that the receipt of a run has the bytes that the server received, and nothing else."""
+    receipt = await server.receipt(run, with_body=True)
+    assert [str(step.body).encode() for step in receipt.steps] == [request.body for request in requests]
+    assert [step.body_sha256 for step in receipt.steps] == [sha256(request.body).hexdigest() for request in requests]
+
+
+@requirement("P.receipt.true")
+async def test_three_turns_with_a_tool_call_are_one_conversation(either_server: Server, model: ScriptedGateway) -> None:
+    server = either_server
+    model.script(
+        text("Hello Olga."),
+        calls(("session_status", {}), ("session_status", {}), said="One moment."),
+        text("All ", "is well."),
+        text("You are Olga."),
+    )
+    runs = [await server.ask(said) for said in ("I am Olga", "how do you stand?", "who am I?")]
+    assert [run.reply for run in runs] == ["Hello Olga.", "All is well.", "You are Olga."]
+    assert [len((await server.receipt(run)).steps) for run in runs] == [1, 2, 1]
+    for run, requests in zip(runs, (model.requests[:1], model.requests[1:3], model.requests[3:]), strict=True):
+        await assert_true(server, run, requests)
+    looped, last = messages(model.requests[2]), str(messages(model.requests[3]))
+    assert str(looped).count("sessionKey") >= 2, "both results went back"
+    for said in ("I am Olga", "Hello Olga.", "how do you stand?", "All is well.", "who am I?"):
+        assert said in last
+    assert "One moment." not in last, "what was said beside calls is no reply"
+    assert msgspec.json.decode(runs[1].usage or "{}")["totalTokens"] == 36
+
+
+async def test_the_model_is_told_instructions_and_tools_and_the_receipt_says_so(
+    server: Server, model: ScriptedGateway
+) -> None:
+    model.script(text("Good."))
+    run = await server.ask("hello", "task:task_1")
+    (step,) = (await server.receipt(run)).steps
+    sent = model.requests[0].json
+    assert step.instructions
+    assert step.instructions in (sent["messages"][0]["content"], sent.get("system", [{}])[0].get("text"))
+    assert (step.instructions_sha256, step.left_out) == (run.instructions_sha256, [])
+    assert step.tools == [tool.get("name") or tool["function"]["name"] for tool in sent["tools"]]
+    assert "session_status" in step.tools
+    assert "hello" in str(step.input)
+    assert step.output[0]["content"][0]["text"] == "Good."
+
+
+async def test_the_model_is_shown_what_is_remembered(server: Server, model: ScriptedGateway) -> None:
+    await server.make_task("t1")
+    await Notebook(server).keep("We paint it green", "task:t1", type="result")
+    model.script(text("Green."))
+    run = await server.ask("which colour do we paint it?", "task:t1")
+    (message,) = messages(model.requests[0])
+    shown = str(message["content"])
+    assert 0 <= shown.index("We paint it green") < shown.rindex("which colour do we paint it?")
+    (step,) = (await server.receipt(run)).steps
+    assert "We paint it green" in step.context.block
+
+
+async def test_a_remote_agent_is_shown_nothing_that_is_remembered(sqlite_url: str) -> None:
+    async def tell(turn: Turn) -> None:
+        await turn.updater.complete(turn.words("Blue."))
+
+    with SdkAgent(tell) as agent:
+        async with open_server(sqlite_url, gateways_to(ScriptedAddress(agent.url), kind="a2a")) as server:
+            await server.make_task("t1")
+            await Notebook(server).keep("We paint it green", "task:t1", type="result")
+            run = await server.ask("which colour do we paint it?", "task:t1")
+            (step,) = (await server.receipt(run)).steps
+    assert run.reply == "Blue."
+    assert step.context.items == []
+
+
+class ScriptedAddress(ScriptedGateway):
+    """An address in place of a scripted server."""
+
+    def __init__(self, base_url: str) -> None:
+        self.base_url = base_url
+
+
+@pytest.mark.parametrize("stream", [True, False])
+async def test_what_a_model_thought_goes_back_while_it_makes_calls_and_not_after(
+    store_url: str, kind: str, model: ScriptedGateway, stream: bool
+) -> None:
+    thinking = Answer(output=[thought_item("I should look."), call_item("session_status", {})])
+    again = Answer(output=[thought_item("Once more."), call_item("session_status", {})])
+    model.script(thinking, again, text("Done."), text("Yes."))
+    async with open_server(store_url, gateways_to(model, kind=kind, stream=stream)) as server:
+        run = await server.ask("look")
+        await server.ask("sure?")
+        await assert_true(server, run, model.requests[:3])
+    second, third, later = (messages(request) for request in model.requests[1:])
+    for shown, thought in ((second[1], "I should look."), (third[1], "I should look."), (third[3], "Once more.")):
+        if kind == "chat":
+            assert shown["reasoning_content"] == thought
+        else:
+            assert shown["content"][0] == {"type": "thinking", "thinking": thought, "signature": SIGNATURE}
+    assert "I should look." not in str(later)
+
+
+@pytest.mark.parametrize("successor", ["responses", *SERVERS])
+async def test_thoughts_stay_with_the_kind_of_gateway_that_they_came_from(
+    sqlite_url: str, kind: str, model: ScriptedGateway, successor: str
+) -> None:
+    gate = Gate()
+    model.script(Answer(output=[thought_item("I should look."), call_item("session_status", {})], before=gate))
+    with (SERVERS | {"responses": ScriptedGateway})[successor]() as other:
+        other.script(text("Done."))
+        gateways = gateways_to(model, kind=kind) | {"other": gateways_to(other, kind=successor)["default"]}
+        async with open_server(sqlite_url, gateways) as server:
+            run = await server.send("look")
+            await gate.reached()
+            await server.db.write(_moving(server, "other"))
+            gate.open()
+            ended = await server.settled(run)
+    assert ended.reply == "Done."
+    assert ("I should look." in other.requests[0].body.decode()) == (successor == kind)
+
+
+@requirement("P.receipt.compare")
+async def test_receipts_of_different_kinds_can_be_compared(sqlite_url: str, kind: str, model: ScriptedGateway) -> None:
+    with ScriptedGateway() as plain:
+        plain.rule = model.rule = lambda request: text("Good.")
+        gateways = gateways_to(model, kind=kind) | {"plain": gateways_to(plain)["default"]}
+        async with open_server(sqlite_url, gateways) as server:
+            one = [await server.ask(said, "hook:one") for said in ("write the report", "again")]
+            await server.db.write(_moving(server, "plain"))
+            other = [await server.ask(said, "hook:two") for said in ("write the report", "again, please")]
+            same, different = [
+                await server.db.long_read(lambda tx, pair=pair: compare_receipts(tx, server.access, *pair))
+                for pair in zip(one, other, strict=True)
+            ]
+    assert same.input.same, same.input.diff
+    assert same.tools == {"added": [], "removed": []}
+    changed = [line for line in different.input.diff.splitlines() if line[0] in "+-" and "again" in line]
+    assert len(changed) == 2
+
+
+def _moving(server: Server, gateway: str) -> Callable[[Tx], None]:
+    def move(tx: Tx) -> None:
+        agent = require_agent(tx, server.access, "main")
+        profile = msgspec.structs.replace(agent.profile, gateway=gateway)
+        change_agent(tx, server.access, msgspec.structs.replace(agent, profile=profile))
+
+    return move
+
+
+@pytest.mark.parametrize("status", [429, 503, 529])
+async def test_an_overloaded_model_is_asked_again_with_the_same_bytes(
+    server: Server, model: ScriptedGateway, status: int
+) -> None:
+    model.script(http_error(status, "Overloaded", "overloaded_error", retry_after="0"), text("Here now."))
+    run = await server.ask("hello")
+    assert (run.state, run.reply, run.attempt) == ("completed", "Here now.", 2)
+    assert model.requests[0].body == model.requests[1].body
+    await assert_true(server, run, model.requests)
+
+
+async def test_a_session_that_outgrew_its_model_goes_on_with_what_the_model_can_hold(
+    server: Server, model: ScriptedGateway
+) -> None:
+    model.rule = lambda request: text("I remember.")
+    for at in range(6):
+        await server.ask(f"{at} " + "word " * 400)
+    too_long = http_error(400, "prompt is too long: 210000 tokens > 200000 maximum", "invalid_request_error")
+    model.rule = lambda request: too_long if len(str(messages(request))) > 5_000 else text("I remember.")
+    run = await server.ask("what did I say last?")
+    assert (run.state, run.reply, run.attempt) == ("completed", "I remember.", 1)
+    omitted = [step.history_omitted for step in (await server.receipt(run)).steps]
+    assert 0 == omitted[0] < omitted[-1] < 12
+
+
+async def test_files_that_the_model_cannot_be_given_are_named_to_it_and_on_the_receipt(
+    server: Server, model: ScriptedGateway
+) -> None:
+    model.script(text("I see one."))
+    picture = NewAttachment(name="a.png", mime_type="image/png", content=b"\x89PNG!")
+    archive = NewAttachment(name="a.zip", mime_type="application/zip", content=b"PK")
+    run = await server.ask("what are these?", attachments=(picture, archive))
+    (step,) = (await server.receipt(run)).steps
+    assert run.state == "completed"
+    assert step.left_out == ["a.zip (application/zip)"]
+    assert [part["type"] for part in step.input[0]["content"]] == ["input_image", "input_text", "input_text"]
+    assert "a.zip" in str(messages(model.requests[0]))
+
+
+@pytest.mark.parametrize("seed", range(3))
+async def test_the_receipts_of_random_turns_have_the_bytes_that_were_sent(
+    server: Server, model: ScriptedGateway, seed: int
+) -> None:
+    chance = random.Random(seed)
+
+    def answer(request: Request) -> Answer:
+        said = chance.choice(["", "Yes.", "ünïcode \U0001f43f \u2028", '"\\\x00'])
+        some = [thought_item("Hm.")] if chance.random() < 0.5 else []
+        made = [call_item("session_status", {}, number) for number in range(1, chance.randint(1, 4))]
+        return chance.choice(
+            [text(said or "Good."), text(said or "Good."), Answer(output=[*some, *made]) if made else text("No."),
+             http_error(529, retry_after="0"), dropped()]
+        )  # fmt: skip
+
+    model.rule = answer
+    seen = 0
+    for _ in range(12):
+        run = await server.ask(chance.choice(["hello", "ä\u2028\U0001f43f", '{"a": "\\"}', "  x  "]), "hook:any")
+        requests, seen = model.requests[seen:], len(model.requests)
+        await assert_true(server, run, requests)
+
+
+async def test_a_model_is_asked_what_to_keep_of_a_turn(sqlite_url: str, kind: str, model: ScriptedGateway) -> None:
+    model.script(text("Good."), text('[{"type": "fact", "text": "Olga likes green"}]'))
+    settings = Settings(memory=MemorySettings(extraction="model"))
+    async with open_server(sqlite_url, gateways_to(model, kind=kind), settings) as server:
+        await server.ask("green is nice", "hook:any")
+        await asyncio.to_thread(model.wait_for_requests, 2)
+    assert "green is nice" in str(messages(model.requests[1]))
