@@ -101,7 +101,7 @@ class ScriptedAnthropic(ScriptedGateway):
         if not wants_stream or answer.as_json:
             whole = head | {"content": blocks, "stop_reason": reason, "usage": usage | {"output_tokens": answered}}
             return JSON, [json.dumps(whole).encode()]
-        start = head | {"content": [], "stop_reason": None, "usage": usage | {"output_tokens": 1}}
+        start: dict[str, Any] = head | {"content": [], "stop_reason": None, "usage": usage | {"output_tokens": 1}}
         pieces: list[Piece] = [event_of({"type": "message_start", "message": start}), event_of({"type": "ping"})]
         for index, block in enumerate(blocks):
             pieces += [

@@ -3,6 +3,7 @@
 import asyncio
 import random
 from collections.abc import AsyncIterator, Callable, Iterator
+from functools import partial
 from hashlib import sha256
 from typing import Any
 
@@ -61,7 +62,8 @@ async def either_server(anyio_backend: str, store_url: str, kind: str, model: Sc
 
 def messages(request: Request) -> list[dict[str, Any]]:
     """Return the messages of a request, without the instructions that one dialect has among them."""
-    return [message for message in request.json["messages"] if message["role"] != "system"]
+    found: list[dict[str, Any]] = request.json["messages"]
+    return found[1:] if found[0]["role"] == "system" else found
 
 
 async def assert_true(server: Server, run: Run, requests: list[Request]) -> None:
@@ -114,8 +116,7 @@ async def test_the_model_is_shown_what_is_remembered(server: Server, model: Scri
     await Notebook(server).keep("We paint it green", "task:t1", type="result")
     model.script(text("Green."))
     run = await server.ask("which colour do we paint it?", "task:t1")
-    (message,) = messages(model.requests[0])
-    shown = str(message["content"])
+    shown = str(messages(model.requests[0]))
     assert 0 <= shown.index("We paint it green") < shown.rindex("which colour do we paint it?")
     (step,) = (await server.receipt(run)).steps
     assert "We paint it green" in step.context.block
@@ -191,8 +192,8 @@ async def test_receipts_of_different_kinds_can_be_compared(sqlite_url: str, kind
             await server.db.write(_moving(server, "plain"))
             other = [await server.ask(said, "hook:two") for said in ("write the report", "again, please")]
             same, different = [
-                await server.db.long_read(lambda tx, pair=pair: compare_receipts(tx, server.access, *pair))
-                for pair in zip(one, other, strict=True)
+                await server.db.long_read(partial(compare_receipts, access=server.access, one=left, other=right))
+                for left, right in zip(one, other, strict=True)
             ]
     assert same.input.same, same.input.diff
     assert same.tools == {"added": [], "removed": []}

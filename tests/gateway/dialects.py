@@ -53,7 +53,7 @@ def output(call_id: str, text: Any) -> Json:
 
 def step(items: Sequence[Json] | str = "hello", message_at: int | None = None, **fields: Any) -> Step:
     """Return a step as a turn builds it."""
-    body = {"model": "m", "instructions": "Be brief.", "input": items, "tools": [TOOL], "tool_choice": "auto"}
+    body: Json = {"model": "m", "instructions": "Be brief.", "input": items, "tools": [TOOL], "tool_choice": "auto"}
     body |= {"stream": True, "user": ADDRESS, "metadata": {"runId": "run_1"}} | fields
     return Step(body=msgspec.json.encode(body), address=ADDRESS, agent_id="writer", message_at=message_at)
 

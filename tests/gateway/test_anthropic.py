@@ -14,7 +14,7 @@ from tests.scripted_gateway import Answer, ScriptedGateway, raw, stream_of, text
 pytestmark = pytest.mark.anyio
 CACHED = {"cache_control": {"type": "ephemeral"}}
 PNG = "data:image/png;base64,iVBORw0KGgo="
-START = {
+START: dict[str, Any] = {
     "type": "message_start",
     "message": {
         "id": "msg_1nZdL29xx5MUA1yADyHTEsnR8uuvGzszyY", "type": "message", "role": "assistant", "content": [],
@@ -24,7 +24,7 @@ START = {
         },
     },
 }  # fmt: skip
-STOP = {"type": "message_stop"}
+STOP: dict[str, Any] = {"type": "message_stop"}
 
 
 @pytest.fixture
@@ -51,7 +51,7 @@ def whole(content: Any, stop_reason: str | None = "end_turn", **more: Any) -> An
     return raw(json.dumps(head | {"content": content, "stop_reason": stop_reason, "usage": usage} | more).encode())
 
 
-TOOL_STREAM = [
+TOOL_STREAM: list[dict[str, Any]] = [
     START,
     {"type": "ping"},
     started(0, {"type": "thinking", "thinking": "", "signature": ""}),
@@ -202,7 +202,7 @@ async def test_a_request_has_the_documented_form_with_marks_behind_what_stays_th
 ) -> None:
     server.script(text("Yes."))
     items = [user("one"), assistant("two"), user("three"), call("a", '{"limit" : 2}'), output("a", "none")]
-    more = {"temperature": 1.5, "parallel_tool_calls": False, "presence_penalty": 1}
+    more: Any = {"temperature": 1.5, "parallel_tool_calls": False, "presence_penalty": 1}
     schema = {"type": "json_schema", "name": "out", "schema": {"type": "object"}, "strict": True}
     sent = await sent_by(opened("anthropic", server, wire), server, step(items, 2, **more, text={"format": schema}))
     assert sent == {
@@ -266,7 +266,7 @@ async def test_a_model_is_asked_to_think_in_the_form_that_it_takes(
 ) -> None:
     server.script(text("Yes."))
     given = step(model=model, reasoning={"effort": "medium"}, temperature=0.5)
-    sent = await sent_by(opened("anthropic", server, wire, output_tokens_max=1_000), server, given)
+    sent = await sent_by(opened("anthropic", server, wire, max_output_tokens=1_000), server, given)
     assert (sent["thinking"], sent.get("output_config")) == (thinking, output_config)
     assert sent["max_tokens"] == 9_192
     assert "temperature" not in sent

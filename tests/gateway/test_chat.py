@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from carrel.gateway.chat.dialect import ChatDialect
+from carrel.kernel.settings import GatewaySettings
 from carrel.wire import Wire
 from tests.gateway.dialects import (
     ADDRESS,
@@ -251,7 +253,12 @@ async def test_thoughts_from_elsewhere_are_not_sent(server: ScriptedGateway, wir
 async def test_a_request_has_the_documented_form(server: ScriptedGateway, wire: Wire) -> None:
     server.script(text("Yes."))
     items = [user("one"), assistant("two"), user("three"), call("a", '{"limit" : 2}'), output("a", "none")]
-    more = {"reasoning": {"effort": "low"}, "temperature": 0.5, "max_output_tokens": 50, "parallel_tool_calls": False}
+    more: Any = {
+        "reasoning": {"effort": "low"},
+        "temperature": 0.5,
+        "max_output_tokens": 50,
+        "parallel_tool_calls": False,
+    }
     schema = {"type": "json_schema", "name": "out", "schema": {"type": "object"}, "strict": True}
     sent = await sent_by(
         opened("chat", server, wire), server, step(items, **more, text={"format": schema, "verbosity": "low"})
@@ -288,10 +295,26 @@ async def test_a_request_has_the_documented_form(server: ScriptedGateway, wire: 
 
 async def test_the_limit_of_the_settings_holds_where_the_sender_names_none(server: ScriptedGateway, wire: Wire) -> None:
     server.rule = lambda request: text("Yes.")
-    gateway = opened("chat", server, wire, output_tokens_max=300)
+    gateway = opened("chat", server, wire, max_output_tokens=300)
     assert (await sent_by(gateway, server, step()))["max_tokens"] == 300
     assert (await sent_by(gateway, server, step(max_output_tokens=20)))["max_tokens"] == 20
     assert "max_tokens" not in await sent_by(opened("chat", server, wire), server, step())
+
+
+@pytest.mark.parametrize(
+    ("base_url", "tokens", "context"),
+    [
+        ("https://api.openai.com/v1", "max_completion_tokens", "developer"),
+        ("https://me.openai.azure.com/openai/v1", "max_completion_tokens", "system"),
+        ("https://openrouter.ai/api/v1", "max_tokens", "system"),
+    ],
+)
+def test_names_that_differ_between_servers_follow_from_the_address(base_url: str, tokens: str, context: str) -> None:
+    dialect = ChatDialect(GatewaySettings(kind="chat", base_url=base_url, max_output_tokens=9))
+    items = [user("one"), assistant("two"), user("Kept facts") | {"role": "developer"}, user("three")]
+    sent = json.loads(dialect.write(step(items)))
+    assert sent[tokens] == 9
+    assert [message["role"] for message in sent["messages"]] == ["system", "user", "assistant", context, "user"]
 
 
 async def test_a_named_tool_is_chosen(server: ScriptedGateway, wire: Wire) -> None:

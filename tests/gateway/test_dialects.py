@@ -202,11 +202,22 @@ async def test_turns_alternate_and_begin_with_the_user(kind: str, server: Script
     context = {"type": "message", "role": "developer", "content": [{"type": "input_text", "text": "Kept facts"}]}
     items = [assistant("A"), assistant("B"), user("one"), user(" "), context, user("two"), assistant(""), user("three")]
     sent = await sent_by(opened(kind, server, wire), server, step(items))
-    messages = [message for message in sent["messages"] if message["role"] != "system"]
-    assert [message["role"] for message in messages] == ["user", "assistant", "user"]
+    messages = sent["messages"][1:] if kind == "chat" else sent["messages"]
+    roles = ["user", "assistant", "user", *(["system", "user"] if kind == "chat" else [])]
+    assert [message["role"] for message in messages] == roles
     assert "Earlier messages are not shown" in str(messages[0])
-    shown = str(messages[2])
+    shown = str(messages[2:])
     assert shown.index("one") < shown.index("Kept facts") < shown.index("two") < shown.index("three")
+
+
+async def test_without_instructions_there_are_only_messages_of_user_and_model(
+    kind: str, server: ScriptedGateway, wire: Wire
+) -> None:
+    server.script(text("Yes."))
+    context = {"type": "message", "role": "developer", "content": [{"type": "input_text", "text": "Kept facts"}]}
+    sent = await sent_by(opened(kind, server, wire), server, step([context, user("go")], instructions=None))
+    assert [message["role"] for message in sent["messages"]] == ["user"]
+    assert "system" not in sent
 
 
 async def test_the_outputs_of_calls_follow_right_behind_the_calls(

@@ -54,6 +54,7 @@ def transcripts(draw: st.DrawFn, kind: str) -> list[Json]:
     """Return a conversation: messages, rounds of parallel calls with their outputs, replies and refusals."""
     items: list[Json] = []
     for number in range(draw(st.integers(1, 3))):
+        items += [user(said) | {"role": "developer"} for said in draw(st.lists(texts, max_size=1))]
         items.append(user(*draw(st.lists(texts, max_size=2)), draw(words)))
         for made in range(draw(st.integers(0, 2))):
             ids = [f"call_{number}_{made}_{at}" for at in range(draw(st.integers(1, 3)))]
@@ -93,7 +94,8 @@ def _facts(item: Json, kind: str) -> tuple[str, list[tuple[str, Any]]]:
     # The Messages API has no refusals in a transcript: there they are what the model said.
     found = [("refusal" if "refusal" in part and kind == "chat" else "text", part) for part in item["content"]]
     facts = [(name, part.get("refusal") or part["text"]) for name, part in found]
-    return item["role"], [(name, said) for name, said in facts if said.strip()]
+    role = "user" if item["role"] == "developer" and kind == "anthropic" else item["role"]
+    return role, [(name, said) for name, said in facts if said.strip()]
 
 
 @pytest.mark.parametrize("kind", DIALECTS)

@@ -285,7 +285,7 @@ def test_variables_of_the_client_are_no_settings() -> None:
         ("[gateway.default]\nkind = 'chat'", {}, "gateway.default.base_url: is required"),
         ("[gateway.default]\nkind = 'anthropic'", {}, "gateway.default.base_url: is required"),
         (
-            "[gateway.default]\nkind = 'responses'\nbase_url = 'http://a'\noutput_tokens_max = 5",
+            "[gateway.default]\nkind = 'responses'\nbase_url = 'http://a'\nmax_output_tokens = 5",
             {},
             "only a gateway of kind chat or anthropic",
         ),

@@ -10,6 +10,7 @@ from carrel.gateway.model import Item, Step
 
 USER = "user"
 ASSISTANT = "assistant"
+CONTEXT = "developer"
 # Many servers want the first turn to be the user's; where older ones were left out it may be the model's.
 NOT_SHOWN = "[Earlier messages are not shown.]"
 _TEXTS = ("input_text", "output_text", "text")
@@ -28,9 +29,9 @@ class Turn(Struct, frozen=True):
 class Prompt(Struct, frozen=True, kw_only=True):
     """A step, ready for translation.
 
-    `turns` alternate, and the first `stable` of them are older than the run. `tools` are those that may be called, and
-    `choice` is "auto", "none", "required", or the name of the tool to call, as `{"name": …}`. `request` is the whole
-    body, for the options that a dialect takes from it.
+    User and model alternate in `turns`, the first `stable` of which are older than the run; context stands before the
+    message that it belongs to. `tools` are those that may be called, and `choice` is "auto", "none", "required", or the
+    name of the tool to call, as `{"name": …}`. `request` is the whole body, for the options that a dialect takes from it.
     """
 
     model: str
@@ -60,12 +61,17 @@ class Prompt(Struct, frozen=True, kw_only=True):
         return {name: self.request[name] for name in names if self.request.get(name) is not None}
 
 
-def read_prompt(step: Step) -> Prompt:
-    """Read a step; raise ValueError if its body is not a request."""
+def read_prompt(step: Step, *, has_context: bool) -> Prompt:
+    """Read a step; raise ValueError if its body is not a request.
+
+    Unless the dialect `has_context`, what the model is to know besides belongs to the user's turn. The same without
+    instructions, for servers that take no others than messages of user and model.
+    """
     request = msgspec.json.decode(step.body)
     if not isinstance(request, dict):
         raise ValueError("a request must be a JSON object")
-    turns, stable = _turns(request.get("input", ""), step.message_at)
+    context = CONTEXT if has_context and request.get("instructions") else USER
+    turns, stable = _turns(request.get("input", ""), step.message_at, context)
     tools, choice = _tools(request)
     return Prompt(
         model=request.get("model", ""),
@@ -78,15 +84,15 @@ def read_prompt(step: Step) -> Prompt:
     )
 
 
-def _turns(given: Any, message_at: int | None) -> tuple[list[Turn], int]:
+def _turns(given: Any, message_at: int | None, context: str) -> tuple[list[Turn], int]:
     items = given if isinstance(given, list) else [{"role": USER, "content": given}]
     turns: list[Turn] = []
     stable = 0
     for position, item in enumerate(items):
-        role, blocks = _blocks(item)
+        role, blocks = _blocks(item, context)
         if not blocks:
             continue
-        if role == ASSISTANT and not turns:
+        if role == ASSISTANT and all(turn.role == CONTEXT for turn in turns):
             turns.append(Turn(USER, [text_block(NOT_SHOWN)]))
         # One turn for what follows from the same side: some servers refuse two in a row.
         if turns and turns[-1].role == role:
@@ -100,7 +106,7 @@ def _turns(given: Any, message_at: int | None) -> tuple[list[Turn], int]:
     return turns, stable
 
 
-def _blocks(item: Any) -> tuple[str, list[Item]]:
+def _blocks(item: Any, context: str) -> tuple[str, list[Item]]:
     """Return the side that an item belongs to and what it contributes."""
     if not isinstance(item, dict):
         return USER, []
@@ -109,10 +115,8 @@ def _blocks(item: Any) -> tuple[str, list[Item]]:
         return ASSISTANT, [item]
     if kind == "function_call_output":
         return USER, [item]
-    # Context for the model stands before the message that it belongs to, on the user's side: few servers take
-    # instructions in the middle of a conversation.
-    role = ASSISTANT if item.get("role") == ASSISTANT else USER
-    return role, content_blocks(item.get("content"))
+    role = item.get("role")
+    return role if role in (USER, ASSISTANT) else context, content_blocks(item.get("content"))
 
 
 def content_blocks(content: Any) -> list[Item]:

@@ -80,8 +80,8 @@ class GatewaySettings(Section, frozen=True, kw_only=True):
     models: tuple[str, ...] = ()
     history: Literal["carrel", "gateway"] = "carrel"
     stream: bool = True
-    output_tokens_max: Tokens = 0
     run_tokens: bool = False
+    max_output_tokens: Tokens = 0
     timeout_seconds: Seconds = 300
 
 

@@ -225,8 +225,8 @@ def _gateway_problems(name: str, given: dict[str, object]) -> Iterator[str]:
         yield f"gateway.{name}.base_url: is required when gateway.{name}.kind is {kind}."
     if given.get("run_tokens") and kind != "responses":
         yield f"gateway.{name}.run_tokens: only a gateway of kind responses can receive run tokens."
-    if given.get("output_tokens_max") and kind not in ("chat", "anthropic"):
-        yield f"gateway.{name}.output_tokens_max: only a gateway of kind chat or anthropic can be told of it."
+    if given.get("max_output_tokens") and kind not in ("chat", "anthropic"):
+        yield f"gateway.{name}.max_output_tokens: only a gateway of kind chat or anthropic can be told of it."
     keys = [word for word in ("api_key", "api_key_env", "api_key_file") if given.get(word)]
     if len(keys) > 1:
         yield f"gateway.{name}.{keys[1]}: gateway.{name}.{keys[0]} is set as well; keep one of them."

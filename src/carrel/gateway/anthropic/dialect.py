@@ -21,7 +21,7 @@ class AnthropicDialect:
     server = "a server of the Anthropic Messages API"
 
     def __init__(self, settings: GatewaySettings) -> None:
-        self._output_tokens_max = settings.output_tokens_max
+        self._max_output_tokens = settings.max_output_tokens
 
     def authorization(self, api_key: str) -> dict[str, str]:
         """Return the version of the API, and the key."""
@@ -33,7 +33,8 @@ class AnthropicDialect:
 
     def write(self, step: Step) -> bytes:
         """Return the step as a request of the API."""
-        return msgspec.json.encode(messages_request(read_prompt(step), output_tokens_max=self._output_tokens_max))
+        prompt = read_prompt(step, has_context=False)
+        return msgspec.json.encode(messages_request(prompt, max_output_tokens=self._max_output_tokens))
 
     def reader(self, *, seed: str, faults: Faults, on_text: OnText) -> MessagesReader:
         """Return a reader of the API's events."""

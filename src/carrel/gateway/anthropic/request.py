@@ -24,9 +24,9 @@ _BUDGETED = re.compile(r"claude-(?:[23]|(?:opus|sonnet|haiku)-4(?:[-.][015])?(?:
 _NO_PARAMETERS: Item = {"type": "object", "properties": {}}
 
 
-def messages_request(prompt: Prompt, *, output_tokens_max: int) -> Item:
+def messages_request(prompt: Prompt, *, max_output_tokens: int) -> Item:
     """Return the request, with marks behind what the next request will begin with, so that the server caches it."""
-    limit = prompt.request.get("max_output_tokens") or output_tokens_max or OUTPUT_TOKENS_DEFAULT
+    limit = prompt.request.get("max_output_tokens") or max_output_tokens or OUTPUT_TOKENS_DEFAULT
     thinking = _thinking(prompt)
     body: Item = {"model": prompt.model, "max_tokens": limit + (_budget(prompt) if thinking else 0)}
     if prompt.instructions:

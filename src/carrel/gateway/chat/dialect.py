@@ -5,15 +5,18 @@ from urllib.parse import urlsplit
 import msgspec
 
 from carrel.gateway.chat.answers import ChatReader, read_chat
-from carrel.gateway.chat.request import chat_request
+from carrel.gateway.chat.request import Names, chat_request
 from carrel.gateway.faults import Faults
 from carrel.gateway.model import OnText, Step, StepAnswer
 from carrel.gateway.prompt import read_prompt
 from carrel.gateway.responses import bearer, session_headers
 from carrel.kernel.settings import GatewaySettings
 
-# These refuse the field that all others know.
-_NEW_LIMIT_FIELD = ("openai.com", "azure.com")
+# Hosts with names of their own for what all others call the same.
+_NAMES = {
+    "openai.com": Names(tokens="max_completion_tokens", context="developer"),
+    "azure.com": Names(tokens="max_completion_tokens"),
+}
 
 
 class ChatDialect:
@@ -26,8 +29,8 @@ class ChatDialect:
 
     def __init__(self, settings: GatewaySettings) -> None:
         host = urlsplit(settings.base_url.strip()).hostname or ""
-        self._output_tokens_max = settings.output_tokens_max
-        self._tokens_field = "max_completion_tokens" if host.endswith(_NEW_LIMIT_FIELD) else "max_tokens"
+        self._max_output_tokens = settings.max_output_tokens
+        self._names = next((names for domain, names in _NAMES.items() if host.endswith(domain)), Names())
 
     def authorization(self, api_key: str) -> dict[str, str]:
         """Return the key as a bearer token."""
@@ -39,10 +42,8 @@ class ChatDialect:
 
     def write(self, step: Step) -> bytes:
         """Return the step as a chat request."""
-        request = chat_request(
-            read_prompt(step), output_tokens_max=self._output_tokens_max, tokens_field=self._tokens_field
-        )
-        return msgspec.json.encode(request)
+        prompt = read_prompt(step, has_context=True)
+        return msgspec.json.encode(chat_request(prompt, max_output_tokens=self._max_output_tokens, names=self._names))
 
     def reader(self, *, seed: str, faults: Faults, on_text: OnText) -> ChatReader:
         """Return a reader of chunks."""

@@ -2,9 +2,11 @@
 
 from typing import Any
 
+from msgspec import Struct
+
 from carrel.gateway.files import IMAGES, PDF, GivenFile, not_sent, read_file
 from carrel.gateway.model import Item
-from carrel.gateway.prompt import ASSISTANT, Prompt, Turn, content_blocks, text_block
+from carrel.gateway.prompt import ASSISTANT, CONTEXT, Prompt, Turn, content_blocks, text_block
 
 GAP = "\n\n"
 # Where servers put what the model thought; it is returned under the name it came with.
@@ -13,15 +15,22 @@ _OPTIONS = ("temperature", "top_p", "presence_penalty", "frequency_penalty")
 _NO_PARAMETERS: Item = {"type": "object", "properties": {}}
 
 
-def chat_request(prompt: Prompt, *, output_tokens_max: int, tokens_field: str) -> Item:
-    """Return the request; `tokens_field` is the server's name for the limit of an answer."""
+class Names(Struct, frozen=True, kw_only=True):
+    """What servers of this dialect call differently: the field that limits an answer, and the role of context."""
+
+    tokens: str = "max_tokens"
+    context: str = "system"
+
+
+def chat_request(prompt: Prompt, *, max_output_tokens: int, names: Names) -> Item:
+    """Return the request."""
     system = [{"role": "system", "content": prompt.instructions}] if prompt.instructions else []
-    messages = [message for turn in prompt.turns for message in _messages(turn)]
-    limit = prompt.request.get("max_output_tokens") or output_tokens_max
+    messages = [message for turn in prompt.turns for message in _messages(turn, names)]
+    limit = prompt.request.get("max_output_tokens") or max_output_tokens
     body: Item = {"model": prompt.model, "messages": [*system, *messages]}
     body |= _tools(prompt) if prompt.tools else {}
     body |= prompt.given(*_OPTIONS)
-    body |= {tokens_field: limit} if limit else {}
+    body |= {names.tokens: limit} if limit else {}
     body |= {"reasoning_effort": prompt.effort} if prompt.effort else {}
     body |= _text_options(prompt)
     body |= prompt.given("user")
@@ -30,9 +39,11 @@ def chat_request(prompt: Prompt, *, output_tokens_max: int, tokens_field: str) -
     return body
 
 
-def _messages(turn: Turn) -> list[Item]:
+def _messages(turn: Turn, names: Names) -> list[Item]:
     if turn.role == ASSISTANT:
         return [_assistant(turn.blocks)]
+    if turn.role == CONTEXT:
+        return [{"role": names.context, "content": _content(turn.blocks)}]
     outputs = [block for block in turn.blocks if block.get("type") == "function_call_output"]
     content = _content(turn.blocks[len(outputs) :])
     tools = [{"role": "tool", "tool_call_id": block["call_id"], "content": _output(block)} for block in outputs]

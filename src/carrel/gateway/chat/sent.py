@@ -4,12 +4,14 @@ from typing import Any
 
 from carrel.gateway.chat.request import THOUGHT_FIELDS
 from carrel.gateway.model import Item, SentStep
+from carrel.gateway.prompt import CONTEXT
 
 
 def read_chat_request(request: Item) -> SentStep:
     """Read a request that was sent."""
     messages = request["messages"]
-    system = [message["content"] for message in messages if message["role"] == "system"]
+    # Context is a message with this role as well, but never the first.
+    system = [message["content"] for message in messages[:1] if message["role"] == "system"]
     return SentStep(
         model=request["model"],
         instructions=system[0] if system else None,
@@ -26,7 +28,8 @@ def _items(message: Item) -> list[Item]:
         case "assistant":
             return [*_thoughts(message), *_said(message), *map(_call, message.get("tool_calls", ()))]
         case role:
-            return [{"type": "message", "role": role, "content": _parts(message["content"])}]
+            shown = "user" if role == "user" else CONTEXT
+            return [{"type": "message", "role": shown, "content": _parts(message["content"])}]
 
 
 def _thoughts(message: Item) -> list[Item]:
