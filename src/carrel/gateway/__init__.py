@@ -1,4 +1,6 @@
-"""Gateways to models: the protocol, the Open Responses and A2A clients, and the built-in agent.
+"""Gateways to models: the protocol, a client for each kind of server, and the built-in agent.
+
+What a step means is the same for every kind; its dialect is known in this room only.
 
 A gateway keeps no state and retries nothing: a step is answered, or it raises GatewayFault.
 """

@@ -31,7 +31,7 @@ class Prompt(Struct, frozen=True, kw_only=True):
 
     User and model alternate in `turns`, the first `stable` of which are older than the run; context stands before the
     message that it belongs to. `tools` are those that may be called, and `choice` is "auto", "none", "required", or the
-    name of the tool to call, as `{"name": …}`. `request` is the whole body, for the options that a dialect takes from it.
+    name of the tool to call, as `{"name": …}`. `request` is the whole body; dialects take their options from it.
     """
 
     model: str

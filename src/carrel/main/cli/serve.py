@@ -38,9 +38,9 @@ CONFIG_TEXT = """\
 [auth]
 # mode = "required"           # or "loopback": callers on this machine need no token
 
-# A model: any server that speaks Open Responses. Without one, the built-in agent answers.
+# A model. Without one, the built-in agent answers.
 # [gateway.default]
-# kind = "responses"
+# kind = "responses"          # Open Responses; or "chat" (Chat Completions), or "anthropic" (its Messages API)
 # base_url = "http://127.0.0.1:11434"
 # api_key = ""                # better in the environment: CARREL_GATEWAY__DEFAULT__API_KEY
 # model = ""
