@@ -19,7 +19,9 @@ SIGNATURE = "c2lnbmVk"
 
 def thought_item(text: str) -> dict[str, Any]:
     """Return what a model thought as an output item, for the front of an answer."""
-    return {"type": "reasoning", "id": "rs_scripted", "text": text}
+    content = [{"type": "reasoning_text", "text": text}]
+    item = {"type": "reasoning", "id": "rs_scripted", "summary": [], "content": content}
+    return item | {"encrypted_content": SIGNATURE, "text": text}
 
 
 def _split(text: str) -> list[str]:
