@@ -57,7 +57,7 @@ class Bench:
         prefix = "CARREL_GATEWAY__DEFAULT__"
         gateway = {f"{prefix}KIND": "responses", f"{prefix}BASE_URL": self.proxy.url, f"{prefix}MODEL": MODEL}
         more = {f"{prefix}{setting}": value for setting, value in settings.items()}
-        server = RunningServer(self.folder / name, clean_environment(self.folder / name, **gateway, **more))
+        server = RunningServer(self.folder / name, clean_environment(self.folder / name, **gateway | more))
         try:
             with server.client() as client:
                 yield server, client

@@ -11,6 +11,7 @@ import msgspec
 from tests.foreign_model.bench import Bench, Chat, Heard
 from tests.foreign_model.foreign_server import ANSWER_TOKENS_MAX
 from tests.foreign_model.recording_proxy import Passed
+from tests.gateway.dialects import SERVERS
 from tests.scripted_gateway import ScriptedGateway, calls
 
 LINES = ("My name is Ada. Say hello to me.", "What is my name?", "Name a color.")
@@ -140,7 +141,44 @@ def plain(bench: Bench) -> str:
     return f"plain JSON: completed, {run['usage']['outputTokens']} tokens"
 
 
-CHECKS = (talking, cut_short, too_long, killed, stopped, continued, plain)
+def in_chat_completions(bench: Bench) -> str:
+    """The same conversation over Chat Completions."""
+    return _conversation(bench, "chat")
+
+
+def in_the_messages_api(bench: Bench) -> str:
+    """The same conversation over the Anthropic Messages API."""
+    return _conversation(bench, "anthropic")
+
+
+def _conversation(bench: Bench, kind: str) -> str:
+    """Three turns in another dialect, streamed, the second of them with a call and its result."""
+    with (
+        bench.another(kind, KIND=kind) as (_, client),
+        SERVERS[kind]() as scripted,
+        bench.sent(run_ids := list[str](), client) as steps,
+    ):
+        scripted.script(calls(("session_status", {})))
+        runs = []
+        for number, line in enumerate(LINES):
+            bench.proxy.detours += [scripted.base_url] if number == 1 else []
+            runs.append(bench.say("hook:dialect", line, client))
+            run_ids.append(runs[-1]["id"])
+    assert [run["state"] for run in runs] == ["completed"] * 3, [run["error"] for run in runs]
+    assert [step.status for step in steps] == [200] * 4
+    assert runs[1]["toolsCalled"] == ["session_status"]
+    assert b"sessionKey" in steps[2].body, "the result did not go back"
+    shown = steps[3].body.decode()
+    for said in (LINES[0], runs[0]["reply"], LINES[1], runs[1]["reply"], LINES[2]):
+        assert msgspec.json.encode(said).decode()[1:-1] in shown, "a turn was not shown the ones before it"
+    assert all(run["usage"]["inputTokens"] and run["usage"]["outputTokens"] for run in runs)
+    assert all(step.answer.startswith((b"data:", b"event:")) for step in steps), "it was not streamed"
+    return f"{kind}: three turns with a call; receipts equal; {runs[2]['usage']['inputTokens']} tokens read at last"
+
+
+CHECKS = (
+    talking, cut_short, too_long, killed, stopped, continued, plain, in_chat_completions, in_the_messages_api,
+)  # fmt: skip
 
 
 def text_of(step: Passed) -> str:

@@ -11,6 +11,8 @@ from typing import Any
 import httpx
 
 ANSWER_SECONDS = 120.0
+# Where steps go, in each dialect.
+STEPS = ("/v1/responses", "/v1/chat/completions", "/v1/messages")
 # What belongs to one connection only, and what the client writes itself.
 HOP = ("host", "content-length", "connection", "transfer-encoding", "keep-alive")
 
@@ -65,14 +67,14 @@ class RecordingProxy:
     @property
     def steps(self) -> list[Passed]:
         """What was asked of the model, oldest first."""
-        return [one for one in self.passed if one.path.endswith("/v1/responses")]
+        return [one for one in self.passed if one.path.endswith(STEPS)]
 
     def pass_on(self, handler: BaseHTTPRequestHandler) -> None:
         """Pass one request on and its answer back, piece by piece."""
         body = handler.rfile.read(int(handler.headers.get("content-length", 0)))
         passed = Passed(handler.path, body)
         self.passed.append(passed)
-        is_step = passed.path.endswith("/v1/responses")
+        is_step = passed.path.endswith(STEPS)
         upstream = self.detours.pop(0) if is_step and self.detours else self.upstream
         headers = {name: value for name, value in handler.headers.items() if name.lower() not in HOP}
         handler.close_connection = True
