@@ -152,6 +152,15 @@ async def test_a_prompt_that_is_too_long_is_told_as_such(
     assert (fault.code, fault.retryable) == (PROMPT_TOO_LONG, False)
 
 
+async def test_a_server_that_speaks_something_else_is_told_with_the_setting_to_change(
+    kind: str, server: ScriptedGateway, wire: Wire
+) -> None:
+    server.path = "/v1/something-else"
+    fault = await fault_of(opened(kind, server, wire))
+    assert (fault.code, fault.retryable) == ("gateway_not_found", False)
+    assert "Check gateway.default.base_url and .kind" in fault.message
+
+
 async def test_a_stream_that_is_cut_off_is_tried_again(kind: str, server: ScriptedGateway, wire: Wire) -> None:
     server.script(text("One ", DROP), dropped(), calls(("task_list", {"limit": 2})))
     for _ in range(2):

@@ -86,7 +86,7 @@ class Faults:
             # The server's message often repeats part of the key, so it is not quoted.
             return self._fault("gateway_unauthorized", f"{head}. Check gateway.{self._name}.api_key.", False)
         if status == HTTPStatus.NOT_FOUND:
-            hint = f"Check gateway.{self._name}.base_url and the model's name."
+            hint = f"Check gateway.{self._name}.base_url and .kind, and the model's name."
             return self._fault("gateway_not_found", f"{head}{quoted} {hint}", False)
         if 300 <= status < 400:
             hint = f"Redirects are not followed: set gateway.{self._name}.base_url to the final address."

@@ -14,7 +14,7 @@ INTRODUCTION = (
 CONNECT = """To connect a model, put this into carrel.toml and restart Carrel:
 
 [gateway.default]
-kind = "responses"
+kind = "responses"    # or "chat", or "anthropic": whatever your server speaks
 base_url = "http://127.0.0.1:11434"
 model = "the-model's-name\""""
 
