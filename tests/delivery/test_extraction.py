@@ -105,6 +105,13 @@ async def test_by_default_no_model_is_asked(server: Server, gateway: ScriptedGat
     assert await server.read(lambda tx: tx.one(sql, server.access)) == (0,)
 
 
+async def test_the_built_in_agent_is_not_asked(sqlite_url: str) -> None:
+    async with open_server(sqlite_url, settings=BY_MODEL) as server:
+        await server.ask("We decided to use oil paint.")
+        assert await kept(server) == [("session:main:main", "We decided to use oil paint.")]
+        assert await server.read(lambda tx: tx.one("SELECT count(*) FROM extractions")) == (0,)
+
+
 async def test_nothing_is_kept_by_itself_when_that_is_switched_off(sqlite_url: str, gateway: ScriptedGateway) -> None:
     off = Settings(memory=MemorySettings(extraction="off"))
     gateway.script(text("Noted."))

@@ -16,7 +16,8 @@ from tests.scripted_gateway import Answer, Gate, Request, ScriptedGateway, calls
 AGENTS = ("main", "writer")
 TASKS = ("report", "letter")
 WAIT_SECONDS = 20
-MARK = re.compile(r"<[\w./-]+>")
+# Unlike `<n>` in the description of a tool, a mark names an account and a task.
+MARK = re.compile(r"<[\w-]+\.[\w./-]+>")
 
 
 class Accounts:

@@ -15,7 +15,7 @@ from carrel.delivery.context import ContextItem, block_of
 from carrel.delivery.context_store import context_of
 from carrel.delivery.extraction_store import Extraction
 from carrel.delivery.request import model_of
-from carrel.delivery.snapshot import Connection, Snapshot
+from carrel.delivery.snapshot import BUILTIN, Connection, Snapshot
 from carrel.gateway import GatewayFault, Step
 from carrel.journal import Entry, entries_of_run
 from carrel.kernel import MS_PER_SECOND, Access, clip, system_access
@@ -47,7 +47,8 @@ def keep_facts(tx: Tx, snapshot: Snapshot) -> None:
     if run.provenance_kind == "external_user":
         _keep(tx, snapshot.access, memory_reader(tx, snapshot.caller), run, stated_in(run.text))
     # The built-in agent is not a model, and a remote agent is not asked to read what others said to it.
-    if mode == "model" and run.provenance_kind in _KINDS and gateway.takes_context:
+    is_model = snapshot.connection.settings.kind != BUILTIN and gateway.takes_context
+    if mode == "model" and run.provenance_kind in _KINDS and is_model:
         _note(tx, snapshot)
 
 
