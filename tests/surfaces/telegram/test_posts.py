@@ -144,7 +144,7 @@ def test_an_agent_that_has_nothing_to_say_is_not_quoted(reply: str | None) -> No
 def ended_run(reply: str | None) -> Run:
     at = {"created_at": 1, "updated_at": 2}
     bounds = {"seq": 1, "attempts_max": 5, "timeout_ms": 0, "attempt": 1, "claim_no": 1}
-    unset = dict.fromkeys(("deadline_at", "generation", "started_at", "task_id"))
+    unset = dict.fromkeys(("auto_run_id", "deadline_at", "generation", "started_at", "task_id"))
     chat_address = {"account_id": "acc_1", "key": DIRECT, "agent_id": "main", "channel": "telegram"}
     said = {"actor_id": "telegram:1", "message_id": "ent_1", "text": "hello"}
     source = {"provenance": "{}", "provenance_kind": "external_user"}

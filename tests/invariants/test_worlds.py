@@ -1,0 +1,35 @@
+"""The invariants of plan mode, auto runs, goals and memory hold for any sequence of events."""
+
+import pytest
+from hypothesis import settings
+from hypothesis.stateful import run_state_machine_as_test
+
+from tests.invariants.test_lanes_and_generations import QUIET
+from tests.invariants.worlds import Worlds
+from tests.postgres import PostgresServer
+from tests.requirements.mark import requirement
+
+
+@requirement("S3.inv.1", "S3.inv.2", "S3.inv.3", "S3.inv.4", "S3.inv.5", "S3.inv.6")
+@pytest.mark.timeout(300)
+def test_no_sequence_of_events_lets_a_session_change_or_read_another() -> None:
+    run_state_machine_as_test(
+        Worlds,
+        settings=settings(max_examples=20, stateful_step_count=20, deadline=None, suppress_health_check=QUIET),
+    )
+
+
+@pytest.mark.timeout(300)
+def test_no_sequence_of_events_lets_a_session_change_or_read_another_on_postgresql(postgres: PostgresServer) -> None:
+    class Shared(Worlds):
+        def store_url(self) -> str:
+            self._url = postgres.create_database()
+            return self._url
+
+        def teardown(self) -> None:
+            super().teardown()
+            postgres.drop_database(self._url)
+
+    run_state_machine_as_test(
+        Shared, settings=settings(max_examples=3, stateful_step_count=15, deadline=None, suppress_health_check=QUIET)
+    )
