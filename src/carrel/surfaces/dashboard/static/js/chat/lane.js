@@ -7,6 +7,7 @@ import { itemsOf } from "./items.js";
 
 const HISTORY_PAGE = 200;
 const RUNS_READ = 100;
+const ANSWER_AWAITED_MS = 3_000;
 
 // Replies to commands are not stored by the server; they are kept while the page is open.
 const asidesByLane = new Map();
@@ -21,6 +22,7 @@ export class ChatLane {
   #generationId = null;
   #live = new Map();
   #unsent = [];
+  #sending = new Set();
 
   constructor(key, { isNew }) {
     this.key = key;
@@ -48,6 +50,7 @@ export class ChatLane {
         get(lanePath(this.key, "/queue"), { signal }),
         readAll("/api/runs", { sessionKey: this.key, limit: RUNS_READ }, "runs", { pages: 1, signal }),
       ]);
+      await this.#answered();
       if (signal.aborted) return;
       this.row = session.session;
       this.isNew = false;
@@ -60,6 +63,12 @@ export class ChatLane {
       this.#empty();
     }
     this.#forgetKnown();
+  }
+
+  // What was read may contain a message whose answer is still on its way; without it, the message would be shown twice.
+  #answered() {
+    const late = new Promise((resolve) => setTimeout(resolve, ANSWER_AWAITED_MS));
+    return Promise.race([Promise.allSettled(this.#sending), late]);
   }
 
   // Not created yet, or deleted since: there is nothing to show.
@@ -135,6 +144,16 @@ export class ChatLane {
 
   /** Send or resend a message; return the server's answer, null if it was refused. */
   async send(line) {
+    const sending = this.#send(line);
+    this.#sending.add(sending);
+    try {
+      return await sending;
+    } finally {
+      this.#sending.delete(sending);
+    }
+  }
+
+  async #send(line) {
     line.state = "sending";
     try {
       const answer = await post("/api/chat", {
