@@ -11,10 +11,12 @@ from starlette.routing import Route, WebSocketRoute
 from carrel.goals import PlanChange, PlannedTask, approve_plan, change_plan
 from carrel.kernel import SessionKey
 from carrel.modes import disable_plan_mode, enable_plan_mode, write_plan
+from carrel.runs import stop_lane
 from carrel.storage import Tx
 from carrel.surfaces.api.endpoints import every_endpoint
 from carrel.surfaces.api.route_index import RouteIndex
 from carrel.tools import CATALOG
+from carrel.work import tasks_planned
 from tests.harness.server import HttpServer, open_http_server
 from tests.requirements.mark import requirement
 from tests.surfaces.api_calls import Json, send_and_wait
@@ -150,6 +152,9 @@ async def _a_plan_that_is_blocked(world: World, _kind: str) -> Request:
     def block(tx: Tx) -> None:
         approve_plan(tx, access, plan_id, rules)
         change_plan(tx, access, plan_id, PlanChange(status="blocked"), rules)
+        # A run that completes meanwhile would complete the plan.
+        for task in tasks_planned(tx, access, plan_id=plan_id):
+            stop_lane(tx, access, f"agent:main:task:{task.id}", "stopped")
 
     await world.server.db.write(block)
     return plan_id, {"sessionId": MAIN}
