@@ -22,7 +22,7 @@ from carrel.goals.model import (
     walk,
 )
 from carrel.goals.plans import add_tasks, draft_plan, end_plan_of_goal, resume_plan
-from carrel.goals.running import enter_plan
+from carrel.goals.transitions import enter_plan
 from carrel.kernel import Access, Code, Refusal, SessionKey, invalid, not_found
 from carrel.kernel.limits import GOAL_DESCRIPTION_CHARS_MAX, GOAL_NAME_CHARS_MAX, SESSION_GOALS_MAX
 from carrel.memory import Scope, forget_scope

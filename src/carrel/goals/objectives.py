@@ -13,7 +13,7 @@ from carrel.goals.goals import change_goal, make_goal, replan_goal
 from carrel.goals.model import PLAN_MOVES, Goal, GoalChange, Plan, PlanChange, PlannedTask, require_move
 from carrel.goals.objective_store import TaskPlace
 from carrel.goals.plans import add_tasks, change_plan, draft_plan, hold_plan, set_plan, set_planned_status
-from carrel.goals.running import note
+from carrel.goals.transitions import note
 from carrel.kernel import Access, Code, Refusal, SessionKey, clip, invalid, system_access
 from carrel.kernel.limits import TASK_TITLE_CHARS_MAX
 from carrel.runs import Rules, Run, RunChanged

@@ -20,7 +20,7 @@ from carrel.goals.model import (
     require_move,
     walk,
 )
-from carrel.goals.running import enter_plan, follow_goal, follow_plan, note
+from carrel.goals.transitions import enter_plan, follow_goal, follow_plan, note
 from carrel.kernel import Access, Code, Refusal, SessionKey, invalid, not_found
 from carrel.kernel.limits import (
     GOAL_NAME_CHARS_MAX,

@@ -7,8 +7,8 @@ only notes its plan; the duty locks goal, plan and tasks and lets the change tak
 from carrel.goals import store
 from carrel.goals.goals import delete_goal, delete_plan
 from carrel.goals.plans import hold_plan
-from carrel.goals.running import PLANS, follow_plan, note
 from carrel.goals.store import PlanNote
+from carrel.goals.transitions import PLANS, follow_plan, note
 from carrel.kernel import MS_PER_SECOND, system_access
 from carrel.kernel.limits import PLAN_NOTE_RETRY_SECONDS, PLAN_NOTES_AT_A_TIME, SESSION_GOALS_MAX
 from carrel.runs import Rules, RunChanged

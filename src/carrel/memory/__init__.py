@@ -4,7 +4,7 @@ A run reads its task, its goal, its session and `global`, and nothing else; only
 """
 
 from carrel.memory.extraction import EXTRACTION_INSTRUCTIONS, facts_in, stated_in
-from carrel.memory.keeping import change, forget, forget_scope, in_chain, keep, promote, require_own
+from carrel.memory.memories import change, forget, forget_scope, in_chain, keep, promote, require_own
 from carrel.memory.model import Memory, MemoryChange, MemoryShape, MemoryType, NewMemory, Reader, memory_shape
 from carrel.memory.observers import observe_sessions
 from carrel.memory.recall import FoundShape, Recalled, fact_lines, found_shape, recall

@@ -1,6 +1,6 @@
 """What this room hears of others, inside their transactions."""
 
-from carrel.memory.keeping import forget_scope
+from carrel.memory.memories import forget_scope
 from carrel.memory.scopes import Scope
 from carrel.sessions import LaneDeleted
 from carrel.storage import Database, Tx
