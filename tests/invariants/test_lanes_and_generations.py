@@ -4,6 +4,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import run_state_machine_as_test
 
+from tests.invariants.engines import on_postgresql
 from tests.invariants.machine import Lanes
 from tests.postgres import PostgresServer
 from tests.requirements.mark import requirement
@@ -21,15 +22,7 @@ def test_no_sequence_of_events_breaks_a_lane_or_a_generation() -> None:
 
 @pytest.mark.timeout(120)
 def test_no_sequence_of_events_breaks_them_on_postgresql(postgres: PostgresServer) -> None:
-    class Shared(Lanes):
-        def store_url(self) -> str:
-            self._url = postgres.create_database()
-            return self._url
-
-        def teardown(self) -> None:
-            super().teardown()
-            postgres.drop_database(self._url)
-
     run_state_machine_as_test(
-        Shared, settings=settings(max_examples=5, stateful_step_count=20, deadline=None, suppress_health_check=QUIET)
+        on_postgresql(Lanes, postgres),
+        settings=settings(max_examples=5, stateful_step_count=20, deadline=None, suppress_health_check=QUIET),
     )

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import settings
 from hypothesis.stateful import run_state_machine_as_test
 
+from tests.invariants.engines import on_postgresql
 from tests.invariants.test_lanes_and_generations import QUIET
 from tests.invariants.worlds import Worlds
 from tests.postgres import PostgresServer
@@ -21,15 +22,7 @@ def test_no_sequence_of_events_lets_a_session_change_or_read_another() -> None:
 
 @pytest.mark.timeout(300)
 def test_no_sequence_of_events_lets_a_session_change_or_read_another_on_postgresql(postgres: PostgresServer) -> None:
-    class Shared(Worlds):
-        def store_url(self) -> str:
-            self._url = postgres.create_database()
-            return self._url
-
-        def teardown(self) -> None:
-            super().teardown()
-            postgres.drop_database(self._url)
-
     run_state_machine_as_test(
-        Shared, settings=settings(max_examples=3, stateful_step_count=15, deadline=None, suppress_health_check=QUIET)
+        on_postgresql(Worlds, postgres),
+        settings=settings(max_examples=3, stateful_step_count=15, deadline=None, suppress_health_check=QUIET),
     )

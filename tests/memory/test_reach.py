@@ -17,6 +17,7 @@ from carrel.main.assembly import open_store
 from carrel.memory import Memory, Reader
 from carrel.runs import Rules
 from tests.harness.engine import Engine, FakeClock, engine_on
+from tests.invariants.engines import on_postgresql
 from tests.memory.places import Notebook, reader
 from tests.postgres import PostgresServer
 from tests.requirements.mark import requirement
@@ -122,15 +123,7 @@ def test_no_recall_ever_returns_what_is_outside_the_chain() -> None:
 
 @pytest.mark.timeout(120)
 def test_no_recall_returns_what_is_outside_the_chain_on_postgresql(postgres: PostgresServer) -> None:
-    class Shared(Memories):
-        def store_url(self) -> str:
-            self._url = postgres.create_database()
-            return self._url
-
-        def teardown(self) -> None:
-            super().teardown()
-            postgres.drop_database(self._url)
-
     run_state_machine_as_test(
-        Shared, settings=settings(max_examples=4, stateful_step_count=20, deadline=None, suppress_health_check=QUIET)
+        on_postgresql(Memories, postgres),
+        settings=settings(max_examples=4, stateful_step_count=20, deadline=None, suppress_health_check=QUIET),
     )
