@@ -10,6 +10,7 @@ from carrel.journal.followers import Follower, FollowerDuty
 from carrel.journal.model import (
     OWNERS,
     About,
+    EntriesDeleted,
     Entry,
     Event,
     EventFilter,
@@ -34,6 +35,7 @@ from carrel.journal.store import (
     delete_lane_entries,
     delete_session_entries,
     deletions_of,
+    entries_by_id,
     entries_by_session,
     entries_of_run,
     entries_of_session,
@@ -51,11 +53,11 @@ from carrel.journal.store import (
 )
 
 __all__ = [
-    "OWNERS", "About", "ChangePage", "Entry", "Event", "EventFilter", "FeedStart", "Follower", "FollowerDuty",
-    "NewEntry", "NewNotification", "NotificationShape", "NotificationType", "TaskView", "about_lane",
+    "OWNERS", "About", "ChangePage", "EntriesDeleted", "Entry", "Event", "EventFilter", "FeedStart", "Follower",
+    "FollowerDuty", "NewEntry", "NewNotification", "NotificationShape", "NotificationType", "TaskView", "about_lane",
     "any_event_after", "append_entry", "append_event", "attached_in_lane", "attached_in_session", "changes_of_run",
     "changes_since", "count_unread", "delete_lane_entries", "delete_session_entries", "deletions_of",
-    "entries_by_session", "entries_of_run", "entries_of_session", "entries_of_task", "entries_since",
+    "entries_by_id", "entries_by_session", "entries_of_run", "entries_of_session", "entries_of_task", "entries_since",
     "events_after", "events_behind", "feed_is_late", "feed_pages", "feed_start", "first_event_since",
     "forget_mailbox", "json_text", "mailbox_of", "newest_event", "newest_notifications", "notify", "prune_events",
     "prune_notifications", "pruned_event", "read_notification", "read_oldest_notifications", "runs_told_of",

@@ -121,6 +121,13 @@ class NewEntry(Struct, frozen=True, kw_only=True):
         return self.author_kind or _AUTHORS.get(self.provenance.kind, "agent")
 
 
+class EntriesDeleted(Struct, frozen=True):
+    """Published in the transaction that deletes entries."""
+
+    access: Access
+    entry_ids: tuple[str, ...]
+
+
 class About(Struct, frozen=True, kw_only=True):
     """What an event is about; every field is optional."""
 

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 from msgspec import structs
 
-from carrel.journal.model import About, Entry, Event, NewEntry, TaskView, about_lane, json_text
+from carrel.journal.model import About, EntriesDeleted, Entry, Event, NewEntry, TaskView, about_lane, json_text
 from carrel.kernel import Access, Provenance, SessionKey
 from carrel.storage import FEED, Table, Tx, json_column
 
@@ -118,6 +118,16 @@ def entries_of_run(tx: Tx, access: Access, run_id: str) -> list[Entry]:
     return _ENTRIES.rows(tx.all(sql, access, run_id=run_id))
 
 
+def entries_by_id(tx: Tx, access: Access, entry_ids: Iterable[str]) -> list[Entry]:
+    """Return those of the entries that exist, in order."""
+    names: dict[str, object] = {f"id_{at}": name for at, name in enumerate(dict.fromkeys(entry_ids))}
+    if not names:
+        return []
+    named = ", ".join(f":{name}" for name in names)
+    sql = f"{_SELECT_ENTRY} WHERE account_id = :account AND id IN ({named}) ORDER BY seq"
+    return _ENTRIES.rows(tx.all(sql, access, **names))
+
+
 def talk_of_runs(tx: Tx, access: Access, run_ids: list[str]) -> dict[str, list[Entry]]:
     """Return the messages of those runs, by run, in order; no tool calls or results."""
     names = {f"run_{n}": run_id for n, run_id in enumerate(run_ids)}
@@ -200,7 +210,10 @@ def _delete_entries(tx: Tx, access: Access, column: str, value: str) -> int:
     of_it = f"WHERE account_id = :account AND {column} = :value"
     # The thread belongs to the task, not to the session in which a message of it was written.
     tx.run(f"UPDATE entries SET key = NULL, session_id = NULL {of_it} AND task_view IS NOT NULL", access, value=value)
-    return tx.run(f"DELETE FROM entries {of_it}", access, value=value)
+    deleted = [row[0] for row in tx.all(f"DELETE FROM entries {of_it} RETURNING id", access, value=value)]
+    if deleted:
+        tx.publish(EntriesDeleted(access, tuple(deleted)))
+    return len(deleted)
 
 
 def events_after(tx: Tx, access: Access, after: int, *, limit: int) -> list[Event]:

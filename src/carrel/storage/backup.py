@@ -68,7 +68,9 @@ def own_schema() -> dict[str, list[str]]:
 def schema_in(connection: apsw.Connection) -> dict[str, list[str]]:
     """Return the columns of a file's tables and views, in the order of their creation."""
     found = connection.execute(
-        "SELECT m.name, c.name FROM sqlite_schema m JOIN pragma_table_info(m.name) c "
+        # Not the virtual tables of indexes, nor the tables behind them: triggers fill these.
+        "SELECT m.name, c.name FROM sqlite_schema m JOIN pragma_table_list t ON t.schema = 'main' AND t.name = m.name "
+        "AND t.type IN ('table', 'view') JOIN pragma_table_info(m.name) c "
         "WHERE m.type IN ('table', 'view') AND m.name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND m.name <> 'ticks' "
         "ORDER BY m.rowid, c.cid"
     )

@@ -39,11 +39,17 @@ def for_postgres(sql: str) -> str:
     return _NAMED.sub(r"%(\1)s", sql.replace("%", "%%"))
 
 
+def script_for(engine: str, script: str) -> str:
+    """Return a migration with the lines that are for this engine alone; for the other they are comments."""
+    return re.sub(rf"^-- {engine}: ", "", script, flags=re.MULTILINE)
+
+
 def schema_for_sqlite(script: str) -> str:
     """Return a migration with SQLite's types; STRICT, so that SQLite refuses wrong types as well.
 
     Whoever executes it checks the foreign keys: SQLite does not look whether the rows there keep an added one.
     """
+    script = script_for("sqlite", script)
     script = script.replace("BIGINT", "INTEGER").replace("DOUBLE PRECISION", "REAL").replace("BYTEA", "BLOB")
     script = _ADDED_KEY.sub(_KEY_IN_TEXT, script)
     return _TABLE_END.sub(lambda end: ") STRICT, WITHOUT ROWID;" if end[1] else ") STRICT;", script)

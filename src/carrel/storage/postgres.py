@@ -20,7 +20,7 @@ from carrel.storage.backup import copy_to_sqlite
 from carrel.storage.bell_relay import Ringer
 from carrel.storage.bells import FEED, Bell
 from carrel.storage.database import InAccount, Landing, LongTx, Observers, Row, Tx
-from carrel.storage.dialect import for_postgres
+from carrel.storage.dialect import for_postgres, script_for
 from carrel.storage.horizon import BEGIN, Horizon
 from carrel.storage.long_reads import Deadline, LongReads
 from carrel.storage.schema import pending
@@ -367,6 +367,6 @@ def migrate_postgres(connection: Connection) -> list[str]:
             )
         todo = pending(applied)
         for migration in todo:
-            connection.execute(migration.script)
+            connection.execute(script_for("postgresql", migration.script))
             connection.execute("INSERT INTO schema_version VALUES (%s)", (migration.number,))
     return [migration.name for migration in todo]
