@@ -46,6 +46,8 @@ STORE_SIGNATURES = {
     "carrel.delivery.extraction_store.next_extraction_due": ENGINE,
     "carrel.goals.store.plans_noted": ENGINE,
     "carrel.goals.store.next_note_due": ENGINE,
+    "carrel.search.rebuild_store.rebuilds_due": ENGINE,
+    "carrel.search.store.scope_text": "it writes a condition and reads nothing",
     "carrel.runs.store.end_claimed": HELD,
     "carrel.runs.store.park_claimed": HELD,
     "carrel.runs.store.back_to_head": HELD,

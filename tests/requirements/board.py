@@ -8,9 +8,26 @@ BUILT = {
     "S4.x.feed.durable": "After a restart Last-Event-ID yields exactly the missed events, or stream.reset.",
     "S4.x.feed.slow": "A slow subscriber catches up from the store or gets stream.reset; it loses nothing silently.",
     "S4.x.token.query": "A token in a query string is refused with 400 and never logged.",
+    "S4.search.hybrid": "Search ranks by words and meaning; without embeddings by words, and says so.",
+    "S4.search.params": "q is required; limits have defaults and caps.",
+    "S4.search.scope": "Scope is applied before ranking and limits.",
+    "S4.search.notes": "Notes weigh more than ordinary entries of equal match.",
+    "S4.search.tooltraces": "Tool entries are not found unless a setting includes them.",
+    "S4.search.busy": "Too many searches at once are answered 429 search_busy with Retry-After.",
+    "S4.search.index": "A stored entry is found within seconds; the index can be rebuilt.",
+    "S4.x.score.honest": "A lone weak hit is not scored 1.0.",
+    "S4.x.recall.window": "No hit is thrown away because the entry is old.",
+    "S4.x.note.reach": "A note is found by its words at any age.",
+    "S4.clean.system.tags": "system: tags and digests affect no ranking.",
 }
 
-PARTIAL: dict[str, str] = {}
+PARTIAL: dict[str, str] = {
+    "S4.search.hybrid": "GET /api/search; topics are not indexed yet.",
+    "S4.search.busy": "the endpoint that answers 429.",
+    "S4.search.index": "/api/reindex, the lag in /api/health, and topics.",
+    "S4.search.params": "the endpoint.",
+    "S4.search.scope": "which spaces a caller may search.",
+}
 
 DEFERRED = {
     "the board is not built yet": {
@@ -34,7 +51,6 @@ DEFERRED = {
         "S4.clean.markers": "Injected context and channel decorations are removed before storing or searching.",
         "S4.clean.loop": "A reply that quotes the injected context leaves no part of it behind.",
         "S4.clean.artifact": "An entry that is injected context is marked failed and not recalled.",
-        "S4.clean.system.tags": "system: tags and digests affect no ranking.",
         "S4.filter.control": "Heartbeat and control entries are filtered.",
         "S4.filter.scaffold": "Sub-agent scaffolding is filtered.",
         "S4.filter.cron": "Entries of channel cron-event are filtered.",
@@ -61,8 +77,6 @@ DEFERRED = {
         "S4.digest.interval": "A digest is renewed at most every 15 minutes.",
         "S4.digest.fallback": "Without a model digests are written by rule.",
         "S4.digest.shown": "Topics and tasks in a context show their digest, clipped.",
-        "S4.x.note.reach": "A note is found by its words at any age.",
-        "S4.x.recall.window": "No hit is thrown away because the entry is old.",
         "S4.x.budget.sections": "Every section of the context has a reserved share; lines are dropped whole.",
         "S4.x.tag.colon": "space:Work is stored as sent and makes exactly one space.",
         "S4.x.tag.rehome": "An update that does not touch tags never changes the space.",
@@ -73,7 +87,6 @@ DEFERRED = {
         "S4.x.dedupe.person": "Equal short texts with different message ids are two entries.",
         "S4.x.writer": "Each kind of message has one writer.",
         "S4.x.changes.exact": "/api/changes has no repeats and reports deletions and digests.",
-        "S4.x.score.honest": "A lone weak hit is not scored 1.0.",
         "S4.x.working.recent": "Among equals the most recently touched task comes first.",
         "S4.x.follow.nolane": "Follow-up needs no turn and ends with the run.",
         "S4.x.classifier.creation": "Without a model every entry still ends classified or failed.",
@@ -124,16 +137,9 @@ DEFERRED = {
         "S4.space.log": "An entry is visible if its space, its task or its topic is.",
     },
     "search is not built yet": {
-        "S4.search.hybrid": "Search ranks by words and meaning; without embeddings by words, and says so.",
-        "S4.search.params": "q is required; limits have defaults and caps.",
-        "S4.search.scope": "Scope is applied before ranking and limits.",
-        "S4.search.notes": "Notes weigh more than ordinary entries of equal match.",
-        "S4.search.tooltraces": "Tool entries are not found unless a setting includes them.",
-        "S4.search.busy": "Too many searches at once are answered 429 search_busy with Retry-After.",
         "S4.search.busy.context": "In that case the context is still answered, without recall.",
         "S4.search.stable": "Search answers the same with and without the context in use.",
         "S4.search.tuning": "Windows, limits and cache size of the search are settings.",
-        "S4.search.index": "A stored entry is found within seconds; the index can be rebuilt.",
     },
     "the board's endpoints and the bridge's hooks are not built yet": {
         "S4.api.log": "POST /api/log stores an entry; lists and GET return it.",

@@ -66,6 +66,7 @@ ONLY_NAMED = {
     "notices.author_id": PARTY,
     "notices.entry_id": "the session of the entry it tells of may be pruned before its run",
     "response_requests.run_id": PRUNED,
+    "search_documents.session_key": "a session of another system may be named; what is deleted here is removed",
     "memories.agent_id": "empty for memories that are of no agent; an agent is never deleted",
     "memories.source_run_id": OUTLIVES,
     "memories.source_entry_id": OUTLIVES,

@@ -28,6 +28,8 @@ SELECT c.conrelid::regclass::text, c.contype::text, COALESCE(c.confrelid::regcla
 FROM pg_constraint c JOIN pg_namespace n ON n.oid = c.connamespace
 WHERE n.nspname = 'public' AND c.contype IN ('p', 'f')
 """
+# Not the tables behind an index of words, whose columns are SQLite's.
+OWN_TABLES = "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table'"
 Keys = tuple[dict[str, list[str]], list[tuple[str, str, list[str], list[str]]]]
 
 
@@ -44,8 +46,7 @@ def keys_of(url: str) -> Keys:
         primary = {table: [] for table in listed} | {row[0]: row[3].split(",") for row in rows if row[1] == "p"}
         return primary, [(row[0], row[2], row[3].split(","), row[4].split(",")) for row in rows if row[1] == "f"]
     file = apsw.Connection(str(path))
-    tables = [row[0] for row in file.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
-    tables = [table for table in tables if not table.startswith("sqlite_")]
+    tables = [row[0] for row in file.execute(OWN_TABLES) if not row[0].startswith("sqlite_")]
     primary, foreign = {}, []
     for table in tables:
         columns = sorted((row[5], row[1]) for row in file.execute(f"PRAGMA table_info({table})") if row[5])
@@ -80,7 +81,7 @@ REFERS = re.compile(r"(^|_)(key|ids?|by|from|for|author|recipient)$")
 
 def columns_that_name(url: str) -> set[tuple[str, str]]:
     """(table, column) of every column whose name says that it names a row."""
-    sql = "SELECT m.name, c.name FROM sqlite_schema m JOIN pragma_table_info(m.name) c WHERE m.type = 'table'"
+    sql = f"SELECT m.name, c.name FROM ({OWN_TABLES}) m JOIN pragma_table_info(m.name) c"
     rows = apsw.Connection(str(sqlite_path(url))).execute(sql)
     return {(str(table), str(column)) for table, column in rows if REFERS.search(str(column))}
 

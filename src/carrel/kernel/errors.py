@@ -38,6 +38,7 @@ class Code(StrEnum):
     INVALID_SCOPE = "invalid_scope"
     PROMOTION_REQUIRED = "promotion_required"
     QUEUE_FULL = "queue_full"
+    SEARCH_BUSY = "search_busy"
     RATE_LIMITED = "rate_limited"
     INTERNAL = "internal"
     BUSY = "busy"

@@ -312,6 +312,33 @@ MEMORY_READS_MAX = 200
 # Statements of one message that are kept, and characters of each.
 MEMORY_STATED_MAX = 5
 MEMORY_STATED_CHARS_MAX = 500
+# Search
+SEARCH_QUERY_CHARS_MAX = 500
+SEARCH_QUERY_WORDS_MAX = 24
+SEARCH_SPACES_MAX = 500
+# Of one document: the different words it is found by, and characters of each.
+SEARCH_WORDS_MAX = 4_000
+SEARCH_WORD_CHARS_MAX = 40
+# Of one document: characters of each part that has a meaning of its own.
+SEARCH_CHUNK_CHARS = 1_000
+# Documents that are looked up for one word of a query, and for all of them; a word with more says too little.
+SEARCH_MATCHES_PER_WORD_MAX = 15_000
+SEARCH_MATCHES_MAX = 60_000
+SEARCH_SECONDS_MAX = 5
+SEARCH_RETRY_SECONDS = 1
+SEARCH_FOUND_DEFAULT = {"topic": 24, "task": 48, "log": 120, "note": 24}
+SEARCH_FOUND_MAX = {"topic": 120, "task": 240, "log": 320, "note": 120}
+# Documents of one account that are loaded, and removed ones that are remembered, at a time.
+SEARCH_LOAD_ROWS = 20_000
+SEARCH_REMOVALS_MAX = 10_000
+# Documents of all accounts whose figures this process keeps in memory, at about 100 bytes each.
+SEARCH_DOCUMENTS_IN_MEMORY_MAX = 4_000_000
+# Entries next to one another that count as one stretch of a conversation.
+SEARCH_STRETCH_ENTRIES = 48
+SEARCH_EMBED_TEXTS_MAX = 64
+SEARCH_EMBED_SECONDS_MAX = 30
+SEARCH_REBUILD_ROWS = 200
+SEARCH_REBUILDS_AT_A_TIME = 2
 # Turns that a model is asked about at a time, to find what is worth keeping; characters of each text it is shown.
 EXTRACTIONS_AT_A_TIME = 4
 EXTRACTION_TEXT_CHARS_MAX = 12_000

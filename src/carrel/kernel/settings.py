@@ -295,6 +295,31 @@ class AutoSettings(Section, frozen=True, kw_only=True):
     max_ticks: Count = 200
 
 
+class SearchEndpointSettings(Section, frozen=True, kw_only=True):
+    """A server for embeddings, as `POST <base_url>/v1/embeddings`; for `search.embedding = "endpoint"`."""
+
+    base_url: WebAddress = ""
+    api_key: Secret = ""
+    model: str = ""
+
+
+class SearchSettings(Section, frozen=True, kw_only=True):
+    """How the board is searched: how many at a time, what is indexed, and how closely is looked."""
+
+    concurrency: Annotated[int, Meta(ge=1, le=64)] = 3
+    concurrency_wait_ms: Annotated[int, Meta(ge=0, le=60_000)] = 250
+    include_tool_call_logs: bool = False
+    embedding: Literal["none", "static", "minilm", "endpoint"] = "static"
+    endpoint: SearchEndpointSettings = SearchEndpointSettings()
+    # Candidates of each kind that words and meaning each bring up, and those of a query of one word.
+    source_topk: Annotated[int, Meta(ge=10, le=2_000)] = 200
+    single_token_window_max: Annotated[int, Meta(ge=10, le=2_000)] = 360
+    # Parts of a long text whose meanings are compared each by itself.
+    rerank_chunks_per_doc: Annotated[int, Meta(ge=1, le=64)] = 6
+    # Answers that are kept until the index changes; 0 for none.
+    query_cache_size: Annotated[int, Meta(ge=0, le=100_000)] = 256
+
+
 class AgentHttpSettings(Section, frozen=True, kw_only=True):
     """Whether a program on this machine may call tools with only a session key."""
 
@@ -364,6 +389,7 @@ class Settings(Section, frozen=True, kw_only=True):
     agents: AgentsSettings = AgentsSettings()
     memory: MemorySettings = MemorySettings()
     auto: AutoSettings = AutoSettings()
+    search: SearchSettings = SearchSettings()
     agent_http: AgentHttpSettings = AgentHttpSettings()
     channels: ChannelsSettings = ChannelsSettings()
     events: EventsSettings = EventsSettings()

@@ -37,6 +37,7 @@ STATUS: dict[Code, int] = {
     Code.INVALID_SCOPE: 422,
     Code.PROMOTION_REQUIRED: 422,
     Code.QUEUE_FULL: 429,
+    Code.SEARCH_BUSY: 429,
     Code.RATE_LIMITED: 429,
     Code.INTERNAL: 500,
     Code.BUSY: 503,

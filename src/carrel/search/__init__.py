@@ -1,0 +1,15 @@
+"""Search over topics, tasks, entries and notes: by words and by meaning, within what the caller may see."""
+
+from carrel.search.embedders import Embedder, EmbeddingUnavailable, NoEmbedder, embed_texts, embedder_for
+from carrel.search.finder import Search
+from carrel.search.index import put_document, remove_document
+from carrel.search.indexing import Indexing, Rebuilds, observe_entries, request_rebuild
+from carrel.search.model import Document, Found, SearchQuery
+from carrel.search.rebuild_store import is_rebuilding
+from carrel.search.vectors import Vectors
+
+__all__ = [
+    "Document", "Embedder", "EmbeddingUnavailable", "Found", "Indexing", "NoEmbedder", "Rebuilds", "Search",
+    "SearchQuery", "Vectors", "embed_texts", "embedder_for", "is_rebuilding", "observe_entries", "put_document",
+    "remove_document", "request_rebuild",
+]  # fmt: skip

@@ -1,0 +1,62 @@
+"""Columns in memory that grow together, and numbers for names that repeat."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+_CAPACITY_MIN = 1_024
+
+
+class Columns:
+    """Arrays of one length; to grow costs little, because there is space left at their ends."""
+
+    def __init__(self, **kinds: DTypeLike) -> None:
+        self.size = 0
+        self._arrays = {name: np.zeros(_CAPACITY_MIN, dtype=kind) for name, kind in kinds.items()}
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        return self._arrays[name][: self.size]
+
+    def extend(self, **values: Any) -> None:
+        """Append rows; what is not given is 0."""
+        count = len(next(iter(values.values())))
+        first, self.size = self.size, self.size + count
+        for name, array in self._arrays.items():
+            if self.size > len(array):
+                # The old array stays as it is for whoever reads it at this moment.
+                grown = np.zeros((max(self.size, 2 * len(array)), *array.shape[1:]), dtype=array.dtype)
+                grown[:first] = array[:first]
+                self._arrays[name] = array = grown
+            if name in values:
+                array[first : self.size] = values[name]
+
+
+class Names:
+    """A number for every name, and which numbers have a part: names consist of parts, separated by spaces."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+        self._with_part: dict[str, list[int]] = {}
+
+    def number(self, name: str) -> int:
+        """Return the number of a name."""
+        known = self._numbers.get(name)
+        if known is None:
+            known = self._numbers[name] = len(self._numbers)
+            for part in set(name.split()):
+                self._with_part.setdefault(part, []).append(known)
+        return known
+
+    def numbers(self, names: Iterable[str]) -> list[int]:
+        """Return the numbers of several names."""
+        known = self._numbers
+        return [known[name] if name in known else self.number(name) for name in names]
+
+    def having(self, *parts: str) -> NDArray[np.bool_]:
+        """Return for every number whether its name has one of the parts."""
+        found = np.zeros(len(self._numbers), dtype=bool)
+        for part in parts:
+            found[self._with_part.get(part, [])] = True
+        return found

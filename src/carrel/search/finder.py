@@ -1,0 +1,148 @@
+"""Searching: at most so many at a time, outside the loop, within a deadline, with what was asked before at hand."""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
+from logging import getLogger
+from threading import Lock
+
+import numpy as np
+
+from carrel.kernel import METRICS, Access, Code, Refusal, elapsed_seconds
+from carrel.kernel.limits import LONG_READ_SECONDS_MAX, SEARCH_RETRY_SECONDS, SEARCH_SECONDS_MAX
+from carrel.kernel.settings import SearchSettings
+from carrel.search import ranking, store
+from carrel.search.embedders import Embedder, EmbeddingUnavailable
+from carrel.search.model import KINDS, Found, Hit, SearchQuery
+from carrel.search.shelf import Positions, Shelves, View
+from carrel.search.store import Stored
+from carrel.search.vectors import Floats, similarities, unit_query
+from carrel.search.words import query_words, without_names, words_of
+from carrel.storage import Database, LongTx
+
+_log = getLogger("carrel.search")
+_Cached = tuple[int, Found]
+
+
+class Search:
+    """Searches the documents of all accounts; one for each process."""
+
+    def __init__(self, db: Database, embedder: Embedder, settings: SearchSettings) -> None:
+        self._db = db
+        self._embedder = embedder
+        self._settings = settings
+        self._gate = asyncio.Semaphore(settings.concurrency)
+        self._shelves = Shelves()
+        self._cache: OrderedDict[tuple[str, str, SearchQuery], _Cached] = OrderedDict()
+        self._cache_lock = Lock()
+
+    async def find(self, access: Access, query: SearchQuery) -> Found:
+        """Return what a query finds; Refusal `search_busy` when too many are searching already."""
+        query.check()
+        async with self._admitted():
+            begun = elapsed_seconds()
+            vector = await self._vector(query)
+            model = "" if vector is None else self._embedder.model
+            is_loaded = self._shelves.of(access, model).is_complete
+            found = await self._db.long_read(
+                lambda tx: self.search(tx, access, query, model, vector),
+                seconds_max=SEARCH_SECONDS_MAX if is_loaded else LONG_READ_SECONDS_MAX,
+            )
+            METRICS.observe("search.duration.seconds", elapsed_seconds() - begun)
+            return found
+
+    @asynccontextmanager
+    async def _admitted(self) -> AsyncIterator[None]:
+        try:
+            async with asyncio.timeout(self._settings.concurrency_wait_ms / 1000):
+                await self._gate.acquire()
+        except TimeoutError:
+            METRICS.count("search.busy.count")
+            why = "Too many searches are running; try again in a moment."
+            raise Refusal(Code.SEARCH_BUSY, why, retry_after_seconds=SEARCH_RETRY_SECONDS) from None
+        try:
+            yield
+        finally:
+            self._gate.release()
+
+    async def _vector(self, query: SearchQuery) -> Floats | None:
+        """The meaning of a query; None when there is no model for it now, so that words alone count."""
+        text = without_names(query.text, query.names).encode("utf-8", "replace").decode()
+        try:
+            vectors = await self._embedder.embed([text])
+        except EmbeddingUnavailable as error:
+            if self._settings.embedding != "none":
+                _log.warning("search_without_meaning", extra={"error": str(error)})
+            return None
+        return unit_query(vectors[0])
+
+    def search(self, tx: LongTx, access: Access, query: SearchQuery, model: str, vector: Floats | None) -> Found:
+        """Return what a query finds at one moment of the store."""
+        version, key = store.newest_version(tx, access), (access.account_id, model, query)
+        with self._cache_lock:
+            cached = self._cache.get(key)
+        if cached is not None and cached[0] == version:
+            return cached[1]
+        found = self._search(tx, access, query, model, vector)
+        # Above the horizon a change with a smaller number may still appear, which no later look would tell apart.
+        if version > tx.horizon():
+            return found
+        with self._cache_lock:
+            self._cache[key] = (version, found)
+            self._cache.move_to_end(key)
+            while len(self._cache) > self._settings.query_cache_size:
+                self._cache.popitem(last=False)
+        return found
+
+    def _search(self, tx: LongTx, access: Access, query: SearchQuery, model: str, vector: Floats | None) -> Found:
+        marks, places = query.marks(access.account_id), query.places(access.account_id)
+        shelf = self._shelves.of(access, model)
+        with shelf.lock:
+            shelf.refresh(tx, access)
+            view = shelf.view(marks, places, tuple(words_of(query.text)))
+        if not len(view.members):
+            return Found(dense=vector is not None)
+        words = query_words(query.text)
+        matches = ranking.match_words(tx, access, view, store.scope_text(marks, places), words)
+        limits = ranking.candidate_limits(query, len(words), self._settings)
+        at = ranking.best_by_words(view, matches, limits)
+        if vector is not None:
+            at = np.union1d(at, ranking.best_by_meaning(view, vector, limits))
+        read = _read(tx, access, view, at, before=vector is not None)
+        numbered = zip(at.tolist(), view.numbers[at].tolist(), strict=True)
+        # Looked at once more as the store has them: whatever went wrong before, nobody finds what is not theirs.
+        seen = [
+            ranking.Candidate(position, read[number])
+            for position, number in numbered
+            if number in read and _is_visible(read[number], marks, places)
+        ]
+        similar = {} if vector is None else _similar(vector, model, read.values())
+        wanted = {KINDS.index(kind): limit for kind, limit in query.limits().items()}
+        return _found(ranking.hits(view, matches, seen, similar, wanted), vector is not None)
+
+
+def _read(tx: LongTx, access: Access, view: View, at: Positions, *, before: bool) -> dict[int, Stored]:
+    """Return the documents at those positions by number and, where meanings count, what was said before each."""
+    wanted = at
+    if before:
+        previous = view.previous[at]
+        previous = previous[previous >= 0]
+        wanted = np.union1d(at, previous[view.in_scope[previous]])
+    numbers = view.numbers[wanted].tolist()
+    return {row.number: row for row in store.documents_numbered(tx, access, numbers)}
+
+
+def _is_visible(document: Stored, marks: tuple[str, ...], places: tuple[str, ...]) -> bool:
+    return not set(marks).isdisjoint(document.reach.split()) and set(places) <= set(document.places.split())
+
+
+def _similar(vector: Floats, model: str, read: Iterable[Stored]) -> dict[int, float]:
+    ours = [one for one in read if one.model == model and one.vectors]
+    near = similarities(vector, [one.vectors for one in ours])
+    return {one.number: similarity for one, similarity in zip(ours, near, strict=True)}
+
+
+def _found(hits: list[Hit], dense: bool) -> Found:
+    topics, tasks, logs, notes = (tuple(hit for hit in hits if hit.kind == kind) for kind in KINDS)
+    return Found(topics=topics, tasks=tasks, logs=logs, notes=notes, dense=dense)

@@ -1,0 +1,287 @@
+"""The figures of one account's documents, in memory: what ranking needs of all of them at once.
+
+It is loaded when the account is first searched and follows the index by its versions, in the transaction that searches.
+"""
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from itertools import compress
+from threading import Lock
+from typing import Any
+
+import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
+
+from carrel.kernel import Access
+from carrel.kernel.limits import (
+    SEARCH_DOCUMENTS_IN_MEMORY_MAX,
+    SEARCH_REMOVALS_MAX,
+    SEARCH_STRETCH_ENTRIES,
+)
+from carrel.search import store
+from carrel.search.columns import Columns, Names
+from carrel.search.model import KINDS
+from carrel.search.store import Figures
+from carrel.search.vectors import code_width
+from carrel.storage import Row, Tx
+
+Ints = NDArray[np.int64]
+Positions = NDArray[Any]
+Mask = NDArray[np.bool_]
+_KIND_NUMBERS: dict[str, int] = {kind: at for at, kind in enumerate(KINDS)}
+# The same names, with the values of many documents in each.
+_Columns: Any = Figures
+# Up to so many new documents are linked one by one; then all of them at once is faster.
+_LINKED_SINGLY_MAX = 2_000
+
+
+class View(Struct, frozen=True, kw_only=True):
+    """The documents at one moment, by position: each array has one row for each."""
+
+    numbers: Ints
+    in_scope: Mask
+    # The positions of those in scope; and of each of these the place among them.
+    members: Positions
+    places: Positions
+    kinds: NDArray[np.int8]
+    lengths: NDArray[np.int32]
+    questions: Mask
+    # Who said it, and of every speaker whether the query names them.
+    speakers: Positions
+    named: Mask
+    # What was said before and after it in its session, -1 for nothing; and the stretch of conversation it is in.
+    previous: Positions
+    following: Positions
+    stretches: Positions
+    # The signs of vectors; and of every document where its own begin, and how many there are.
+    codes: NDArray[np.uint64]
+    coded_at: Positions
+    coded: Positions
+
+
+class Shelf:
+    """The documents of one account."""
+
+    def __init__(self, model: str) -> None:
+        self.lock = Lock()
+        self._model = model
+        self._width = code_width(model)
+        self._clear()
+
+    def _clear(self) -> None:
+        # Whether everything was loaded once; then only changes are.
+        self.is_complete = False
+        self._version = 0
+        self._rows = Columns(
+            number=np.int64, session=np.int32, sequence=np.int64, position=np.int32, stretch=np.int32,
+            previous=np.int32, following=np.int32, length=np.int32, kind=np.int8, reach=np.int32, places=np.int32,
+            speaker=np.int32, question=np.bool_, alive=np.bool_, coded_at=np.int32, coded=np.int32,
+        )  # fmt: skip
+        self._codes = Columns(code=np.dtype((np.uint64, self._width)))
+        self._reach, self._places, self._speakers, self._sessions = Names(), Names(), Names(), Names()
+        self._sessions.number("")
+        self._last_in_session: dict[int, int] = {}
+        self._stretches = 0
+
+    def __len__(self) -> int:
+        return self._rows.size
+
+    def refresh(self, tx: Tx, access: Access) -> None:
+        """Load what has changed; hold the lock. Broken off by a deadline, it goes on from there the next time."""
+        if self.is_complete and self._follow(tx, access):
+            return
+        if self.is_complete:
+            self._clear()
+        self._load(tx, access)
+
+    def _load(self, tx: Tx, access: Access) -> None:
+        if not self._version:
+            self._version = min(store.newest_version(tx, access), tx.horizon())
+        began_before = self._rows.size > 0
+        while page := store.figures_numbered_after(tx, access, self._last_number):
+            self._append(page)
+        self._link_all()
+        self.is_complete = True
+        # What was loaded by an earlier search may have changed since.
+        if began_before:
+            self.refresh(tx, access)
+
+    def _follow(self, tx: Tx, access: Access) -> bool:
+        """Take over what changed; False when only loading everything anew can do that."""
+        removed = store.removals_after(tx, access, self._version)
+        if len(removed) == SEARCH_REMOVALS_MAX:
+            return False
+        version, changed = self._version, list[Figures]()
+        while page := store.figures_after(tx, access, version):
+            changed += page
+            version = page[-1].version
+        if not self._apply(changed):
+            return False
+        for at, number in removed:
+            self._forget(number)
+            version = max(version, at)
+        # What is above the horizon may be preceded by what is not visible yet, so it is read again.
+        self._version = min(version, max(self._version, tx.horizon()))
+        return True
+
+    @property
+    def _last_number(self) -> int:
+        return int(self._rows["number"][-1]) if self._rows.size else 0
+
+    def _apply(self, changed: list[Figures]) -> bool:
+        """Take over changed documents; False when one belongs between others, which only loading anew can do."""
+        last = self._last_number
+        fresh = sorted((one for one in changed if one.number > last), key=lambda one: one.number)
+        for one in changed:
+            if one.number <= last:
+                at = self._position(one.number)
+                if at is None:
+                    return False
+                self._change(at, one)
+        first = self._rows.size
+        self._append(fresh)
+        if len(fresh) > _LINKED_SINGLY_MAX or not all(self._link(at) for at in range(first, self._rows.size)):
+            self._link_all()
+        return True
+
+    def _position(self, number: int) -> int | None:
+        numbers = self._rows["number"]
+        at = int(np.searchsorted(numbers, number))
+        return at if at < len(numbers) and numbers[at] == number else None
+
+    def _forget(self, number: int) -> None:
+        at = self._position(number)
+        if at is not None:
+            self._rows["alive"][at] = False
+
+    def _append(self, page: Sequence[Row]) -> None:
+        if not page:
+            return
+        first = self._rows.size
+        columns = _Columns(*zip(*page, strict=True))
+        self._rows.extend(
+            number=columns.number,
+            # The name of no session has the number 0, which stands for none.
+            session=np.array(self._sessions.numbers(key or "" for key in columns.session_key)) - 1,
+            sequence=columns.sequence,
+            length=columns.length,
+            kind=[_KIND_NUMBERS[kind] for kind in columns.kind],
+            reach=self._reach.numbers(columns.reach),
+            places=self._places.numbers(columns.places),
+            speaker=self._speakers.numbers(columns.speaker),
+            question=columns.is_question,
+            alive=[True] * len(page),
+        )
+        self._code(columns, np.arange(first, self._rows.size, dtype=np.int32))
+
+    def _change(self, at: int, one: Figures) -> None:
+        """Take over a changed document; its number and its place in its session stay."""
+        rows = self._rows
+        rows["length"][at], rows["question"][at], rows["alive"][at] = one.length, one.is_question, True
+        rows["reach"][at], rows["places"][at] = self._reach.number(one.reach), self._places.number(one.places)
+        rows["speaker"][at] = self._speakers.number(one.speaker)
+        rows["coded"][at] = 0
+        self._code(_Columns(*((value,) for value in one)), np.array([at], dtype=np.int32))
+
+    def _code(self, columns: Any, positions: Positions) -> None:
+        """Keep the codes of documents whose vectors are of the model that queries use."""
+        ours = [bool(codes) and model == self._model for codes, model in zip(columns.codes, columns.model, strict=True)]
+        if not any(ours):
+            return
+        codes = list(compress(columns.codes, ours))
+        counts = np.array([len(one) for one in codes]) // (8 * self._width)
+        positions = positions[np.array(ours)]
+        self._rows["coded_at"][positions] = self._codes.size + np.cumsum(counts) - counts
+        self._rows["coded"][positions] = counts
+        self._codes.extend(code=np.frombuffer(b"".join(codes), dtype=np.uint64).reshape(-1, self._width))
+
+    def _link(self, at: int) -> bool:
+        """Put a new document behind the last of its session; False when it belongs before others."""
+        rows = self._rows
+        session = int(rows["session"][at])
+        last = self._last_in_session.get(session) if session >= 0 else None
+        rows["previous"][at] = rows["following"][at] = -1
+        if last is not None:
+            if rows["sequence"][last] > rows["sequence"][at]:
+                return False
+            rows["previous"][at], rows["following"][last] = last, at
+            rows["position"][at] = rows["position"][last] + 1
+        if session >= 0:
+            self._last_in_session[session] = at
+        if last is not None and rows["position"][at] % SEARCH_STRETCH_ENTRIES:
+            rows["stretch"][at] = rows["stretch"][last]
+        else:
+            rows["stretch"][at] = self._stretches
+            self._stretches += 1
+        return True
+
+    def _link_all(self) -> None:
+        """Put every session in order."""
+        rows, count = self._rows, self._rows.size
+        session = rows["session"]
+        order = np.lexsort((rows["number"], rows["sequence"], session))
+        ordered = session[order]
+        begins = np.ones(count, dtype=bool)
+        begins[1:] = (ordered[1:] != ordered[:-1]) | (ordered[1:] < 0)
+        at = np.arange(count)
+        position = at - np.maximum.accumulate(np.where(begins, at, 0))
+        before = np.full(count, -1, dtype=np.int32)
+        before[1:] = np.where(begins[1:], -1, order[:-1])
+        after = np.full(count, -1, dtype=np.int32)
+        after[:-1] = np.where(begins[1:], -1, order[1:])
+        stretch = np.cumsum(begins | (position % SEARCH_STRETCH_ENTRIES == 0)) - 1
+        for name, values in (("previous", before), ("following", after), ("position", position), ("stretch", stretch)):
+            rows[name][order] = values
+        self._stretches = int(stretch[-1]) + 1 if count else 0
+        last = after < 0
+        self._last_in_session = dict(zip(ordered[last].tolist(), order[last].tolist(), strict=True))
+        self._last_in_session.pop(-1, None)
+
+    def view(self, marks: tuple[str, ...], places: tuple[str, ...], words: tuple[str, ...]) -> View:
+        """Return the documents now, with those in scope and those whose speaker is named; hold the lock."""
+        rows = self._rows
+        in_scope = rows["alive"] & self._reach.having(*marks)[rows["reach"]]
+        for place in places:
+            in_scope &= self._places.having(place)[rows["places"]]
+        members = np.flatnonzero(in_scope)
+        # Only the places of members are ever looked at.
+        places_of = np.empty(len(in_scope), dtype=np.int32)
+        places_of[members] = np.arange(len(members), dtype=np.int32)
+        return View(
+            numbers=rows["number"],
+            in_scope=in_scope,
+            members=members,
+            places=places_of,
+            kinds=rows["kind"],
+            lengths=rows["length"],
+            questions=rows["question"],
+            speakers=rows["speaker"],
+            named=self._speakers.having(*words),
+            previous=rows["previous"],
+            following=rows["following"],
+            stretches=rows["stretch"],
+            codes=self._codes["code"],
+            coded_at=rows["coded_at"],
+            coded=rows["coded"],
+        )
+
+
+class Shelves:
+    """The shelves of the accounts that were searched last, together within a limit."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._shelves: OrderedDict[tuple[str, str], Shelf] = OrderedDict()
+
+    def of(self, access: Access, model: str) -> Shelf:
+        """Return the shelf of an account, for the vectors of one model."""
+        with self._lock:
+            key = (access.account_id, model)
+            shelf = self._shelves.pop(key, None)
+            # An empty shelf is false.
+            shelf = Shelf(model) if shelf is None else shelf
+            self._shelves[key] = shelf
+            while len(self._shelves) > 1 and sum(map(len, self._shelves.values())) > SEARCH_DOCUMENTS_IN_MEMORY_MAX:
+                self._shelves.popitem(last=False)
+        return shelf

@@ -1,0 +1,155 @@
+"""The SQL of search: documents, the index of their words, and what was removed."""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from carrel.kernel import Access
+from carrel.kernel.limits import SEARCH_LOAD_ROWS, SEARCH_REMOVALS_MAX
+from carrel.storage import Row, Table, Tx
+
+
+class Stored(Struct, frozen=True):
+    """A document as it is stored. Marks and terms are separated by spaces."""
+
+    kind: str
+    id: str
+    at: int
+    reach: str
+    places: str
+    speaker: str
+    session_key: str | None
+    sequence: int
+    length: int
+    is_question: int
+    model: str
+    codes: bytes
+    label: str
+    terms: str
+    vectors: bytes
+    # Drawn when it is written.
+    number: int = 0
+    version: int = 0
+
+
+class Figures(NamedTuple):
+    """What is kept in memory of a document."""
+
+    number: int
+    version: int
+    kind: str
+    reach: str
+    places: str
+    speaker: str
+    session_key: str | None
+    sequence: int
+    length: int
+    is_question: int
+    model: str
+    codes: bytes
+
+
+_DOCUMENTS = Table("search_documents", Stored, key=("account_id", "kind", "id"))
+_SELECT_FIGURES = f"SELECT {', '.join(Figures._fields)} FROM search_documents WHERE account_id = :account"
+_CHANGES = ", ".join(f"{name} = excluded.{name}" for name in Stored.__struct_fields__ if name != "number")
+_WRITE = (
+    f"{_DOCUMENTS.insert.replace(':number', 'tick()').replace(':version', 'tick()')} "
+    f"ON CONFLICT (account_id, kind, id) DO UPDATE SET {_CHANGES}"
+)
+# Rows that are read by their numbers at a time: one text for every such statement.
+_NUMBERED = 100
+_NUMBERS = ", ".join(f":n_{at}" for at in range(_NUMBERED))
+
+
+def write_document(tx: Tx, access: Access, document: Stored) -> None:
+    """Write a document, or write over the one of that kind and id, which keeps its number; the version is new."""
+    tx.run(_WRITE, access, **_DOCUMENTS.values(document))
+
+
+def delete_documents(tx: Tx, access: Access, kind: str, ids: Iterable[str]) -> int:
+    """Delete the documents of a kind with those ids, and have readers forget them; return how many there were."""
+    named: dict[str, object] = {f"id_{at}": name for at, name in enumerate(ids)}
+    if not named:
+        return 0
+    sql = (
+        "DELETE FROM search_documents WHERE account_id = :account AND kind = :kind "
+        f"AND id IN ({', '.join(f':{name}' for name in named)}) RETURNING number"
+    )
+    return _note_removals(tx, access, [row[0] for row in tx.all(sql, access, kind=kind, **named)])
+
+
+def delete_older_documents(tx: Tx, access: Access, kinds: tuple[str, str], version: int, *, limit: int) -> int:
+    """Delete up to `limit` documents of two kinds that were last written before a version; return how many."""
+    sql = (
+        "DELETE FROM search_documents WHERE account_id = :account AND number IN (SELECT number FROM search_documents "
+        "WHERE account_id = :account AND version < :version AND kind IN (:one, :other) ORDER BY version LIMIT :limit) "
+        "RETURNING number"
+    )
+    rows = tx.all(sql, access, version=version, one=kinds[0], other=kinds[1], limit=limit)
+    return _note_removals(tx, access, [row[0] for row in rows])
+
+
+def _note_removals(tx: Tx, access: Access, numbers: list[int]) -> int:
+    if not numbers:
+        return 0
+    sql = "INSERT INTO search_removals (account_id, version, number) VALUES (:account, tick(), :number)"
+    tx.run_many(sql, [{"account": access.account_id, "number": number} for number in numbers])
+    # Readers that miss more than are kept load everything anew.
+    oldest = (
+        "SELECT version FROM search_removals WHERE account_id = :account ORDER BY version DESC LIMIT 1 OFFSET :kept"
+    )
+    prune = f"DELETE FROM search_removals WHERE account_id = :account AND version < ({oldest})"
+    tx.run(prune, access, kept=SEARCH_REMOVALS_MAX)
+    return len(numbers)
+
+
+def newest_version(tx: Tx, access: Access) -> int:
+    """Return the version of the newest change of an account's index, 0 when there is none."""
+    newest = "SELECT max(version) FROM {} WHERE account_id = :account"
+    row = tx.one(f"SELECT ({newest.format('search_documents')}), ({newest.format('search_removals')})", access)
+    return max(value or 0 for value in row or (0,))
+
+
+def figures_numbered_after(tx: Tx, access: Access, number: int) -> list[Row]:
+    """Return the figures of the next documents after a number, in order; plain rows, since there may be a million."""
+    sql = f"{_SELECT_FIGURES} AND number > :number ORDER BY number LIMIT :limit"
+    return tx.all(sql, access, number=number, limit=SEARCH_LOAD_ROWS)
+
+
+def figures_after(tx: Tx, access: Access, version: int) -> list[Figures]:
+    """Return the next documents that changed after a version, oldest change first."""
+    sql = f"{_SELECT_FIGURES} AND version > :version ORDER BY version LIMIT :limit"
+    return list(map(Figures._make, tx.all(sql, access, version=version, limit=SEARCH_LOAD_ROWS)))
+
+
+def removals_after(tx: Tx, access: Access, version: int) -> list[tuple[int, int]]:
+    """Return (version, number) of what was removed after a version, oldest first, as many as are kept."""
+    sql = (
+        "SELECT version, number FROM search_removals WHERE account_id = :account AND version > :version "
+        "ORDER BY version LIMIT :limit"
+    )
+    return [(row[0], row[1]) for row in tx.all(sql, access, version=version, limit=SEARCH_REMOVALS_MAX)]
+
+
+def matching(tx: Tx, access: Access, scope: str, word: str, *, limit: int) -> list[int]:
+    """Return the numbers of the newest documents in a scope that have a word; the account is part of the scope."""
+    sql = "SELECT rowid FROM search_words(:match) ORDER BY rowid DESC LIMIT :limit"
+    return [row[0] for row in tx.all(sql, match=f'{scope} AND "{word}"', limit=limit)]
+
+
+def scope_text(marks: Iterable[str], places: Iterable[str]) -> str:
+    """Return the scope as the index of words reads it: one of the marks, and all of the places."""
+    either = " OR ".join(f'"{mark}"' for mark in marks)
+    return " AND ".join([f"({either})", *(f'"{place}"' for place in places)])
+
+
+def documents_numbered(tx: Tx, access: Access, numbers: list[int]) -> list[Stored]:
+    """Return those of the documents that exist."""
+    sql = f"{_DOCUMENTS.select} WHERE account_id = :account AND number IN ({_NUMBERS})"
+    found: list[Stored] = []
+    for first in range(0, len(numbers), _NUMBERED):
+        some = numbers[first : first + _NUMBERED]
+        padded = [*some, *[-1] * (_NUMBERED - len(some))]
+        found += _DOCUMENTS.rows(tx.all(sql, access, **{f"n_{at}": number for at, number in enumerate(padded)}))
+    return found

@@ -1,0 +1,212 @@
+"""What a query finds: by words and by meaning, with scores that mean the same for every query."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import numpy as np
+import pytest
+from msgspec import structs
+
+from carrel.kernel import Code, Refusal
+from carrel.search import EmbeddingUnavailable
+from carrel.search.vectors import Floats
+from tests.harness.engine import START_MS
+from tests.requirements.mark import requirement
+from tests.search.board import Board, MeaningsOf, open_board
+
+pytestmark = pytest.mark.anyio
+DAY = 86_400_000
+HOSTILE = (
+    '"', '" OR "1', "alpha AND NOT", "NEAR(alpha beta)", "terms:alpha", "alpha*", "^alpha", "a & b | !c", "\\",
+    "'; DROP TABLE x; --", "\x00alpha\x00", "\ud800alpha", "%s %(x)s :x ?1", "\u05d0\u05dc\u05e4\u05d0",
+    "e\u0301te\u0301",
+    "\u202ealpha", "\u6771\u4eac\u3067", "\U0001f469\u200d\U0001f467 alpha", "\ufb01nd \u2167 \xbd",
+)  # fmt: skip
+
+
+@pytest.fixture
+async def board(store_url: str) -> AsyncIterator[Board]:
+    """A board without embeddings, on either engine."""
+    async with open_board(store_url) as opened:
+        yield opened
+
+
+async def test_the_forms_of_a_word_are_found_and_every_kind_has_its_list(board: Board) -> None:
+    await board.put("e1", "She was painting the boats")
+    await board.put("n1", "The boat needs new paint", kind="note")
+    await board.put("k1", "", kind="task", label="Paint the boat")
+    await board.put("t1", "", kind="topic", label="Boats", topic_id=None)
+    await board.put("e2", "Lunch is at noon")
+    found = await board.find("who painted a boat?")
+    assert [[hit.id for hit in hits] for hits in (found.topics, found.tasks, found.logs, found.notes)] == [
+        ["t1"], ["k1"], ["e1"], ["n1"]
+    ]  # fmt: skip
+    assert (found.mode, found.dense) == ("lexical", False)
+
+
+@requirement("S4.search.hybrid")
+async def test_meaning_finds_what_has_no_word_in_common_and_the_answer_says_that_it_was_used(store_url: str) -> None:
+    async with open_board(store_url, MeaningsOf("car vehicle automobile", "lunch meal")) as board:
+        await board.put("e1", "the automobile is red")
+        await board.put("e2", "a meal at noon")
+        found = await board.find("vehicle")
+        assert [hit.id for hit in found.logs] == ["e1"]
+        assert (found.mode, found.dense) == ("hybrid", True)
+        assert found.logs[0].reason.meaning > 0 == found.logs[0].reason.words
+
+
+async def test_when_texts_cannot_be_embedded_words_alone_count_and_the_answer_says_so(store_url: str) -> None:
+    class Away:
+        model = "away/64"
+
+        async def embed(self, texts: list[str]) -> Floats:
+            raise EmbeddingUnavailable("the endpoint is away")
+
+    async with open_board(store_url) as writing:
+        await writing.put("e1", "the automobile is red")
+        found = await Board(writing.engine, Away(), embedding="endpoint").find("automobile")
+        assert ([hit.id for hit in found.logs], found.mode) == (["e1"], "lexical")
+
+
+@requirement("S4.x.score.honest")
+async def test_scores_of_different_queries_can_be_compared_and_a_lone_weak_hit_is_not_a_full_one(board: Board) -> None:
+    await board.put("e1", "the gasket of the pump was replaced", session_key="a")
+    for n in range(20):
+        await board.put(f"x{n}", f"something else entirely, number {n}", session_key=f"b{n}")
+    (full,) = (await board.find("pump gasket replaced")).logs
+    (weak,) = (await board.find("gasket catalogue prices northwind")).logs
+    assert 0 < weak.score < 0.4 < full.score <= 1
+    assert full.score == pytest.approx(sum(structs.astuple(full.reason)), abs=1e-3)
+
+
+@requirement("S4.search.notes")
+async def test_a_note_weighs_more_than_an_entry_that_matches_equally(board: Board) -> None:
+    await board.put("e1", "the door code is kept by Ann")
+    await board.put("n1", "the door code is kept by Ann", kind="note")
+    found = await board.find("door code")
+    assert found.notes[0].score > found.logs[0].score
+    assert found.notes[0].reason.note > 0 == found.logs[0].reason.note
+
+
+@requirement("S4.x.recall.window", "S4.x.note.reach")
+async def test_what_is_old_is_found_however_much_came_after_it(board: Board) -> None:
+    await board.put("n1", "the safe is behind the blue wardrobe", kind="note", at=START_MS - 900 * DAY)
+    await board.put("e1", "the safe is behind the red wardrobe", at=START_MS - 900 * DAY)
+    for n in range(400):
+        await board.put(f"x{n}", f"the door is behind the curtain {n}", at=START_MS + n)
+    found = await board.find("where is the safe", logs_max=3, notes_max=3)
+    assert (found.notes[0].id, found.logs[0].id) == ("n1", "e1")
+
+
+async def test_what_was_said_beside_an_entry_helps_to_find_it(board: Board) -> None:
+    said = ["Where does the pump come from?", "From Northwind.", "And the gasket?", "No idea."]
+    for n, text in enumerate(said):
+        await board.put(f"e{n}", text, session_key="agent:main:main", sequence=n)
+        await board.put(f"x{n}", f"From Southwind {n}.", session_key="agent:other:main", sequence=n)
+    ids = await board.logs("where does the pump come from")
+    assert ids[:2] == ["e0", "e1"]
+    hit = next(hit for hit in (await board.find("where does the pump come from")).logs if hit.id == "e1")
+    assert hit.reason.session > 0
+
+
+async def test_the_words_of_the_one_who_is_named_come_first(board: Board) -> None:
+    await board.put("melanie", "I like the sea", speaker="Melanie")
+    await board.put("james", "I like the sea", speaker="James Harding")
+    assert await board.logs("what does James like about the sea") == ["james", "melanie"]
+    melanie, james = (await board.find("what is Melanie's opinion of the sea")).logs
+    assert (melanie.id, james.id) == ("melanie", "james")
+    assert melanie.reason.label > 0 == james.reason.label
+
+
+async def test_a_date_finds_what_was_said_on_it(board: Board) -> None:
+    await board.put("e1", "we met", at=1_683_504_000_000)
+    await board.put("e2", "we met", at=1_700_000_000_000)
+    assert (await board.logs("whom did we meet on 8 May 2023"))[0] == "e1"
+
+
+async def test_a_changed_document_is_found_by_its_new_words_alone_and_a_removed_one_not_at_all(board: Board) -> None:
+    await board.put("e1", "alpha")
+    assert await board.logs("alpha") == ["e1"]
+    await board.put("e1", "beta")
+    assert (await board.logs("alpha"), await board.logs("beta")) == ([], ["e1"])
+    assert await board.remove("e1")
+    assert not await board.remove("e1")
+    assert await board.logs("beta") == []
+
+
+async def test_a_removed_document_is_not_found_by_its_meaning_either(store_url: str) -> None:
+    async with open_board(store_url, MeaningsOf("car vehicle")) as board:
+        await board.put("e1", "a vehicle")
+        await board.put("e2", "my vehicle")
+        assert sorted(await board.logs("car")) == ["e1", "e2"]
+        await board.remove("e1")
+        await board.put("e2", "my house")
+        assert await board.logs("car") == []
+
+
+@requirement("S4.search.params")
+async def test_limits_have_defaults_and_caps_and_a_query_has_a_length(board: Board) -> None:
+    for n in range(130):
+        await board.put(f"e{n}", f"alpha {n}", session_key=f"k{n}")
+    assert len((await board.find("alpha")).logs) == 120
+    assert len((await board.find("alpha", logs_max=10_000)).logs) == 130
+    assert (await board.find("alpha", logs_max=0)).logs == ()
+    for text in ("", "  ", "x" * 501, "x" * 1_000_000):
+        with pytest.raises(Refusal) as refused:
+            await board.find(text)
+        assert (refused.value.code, refused.value.field) == (Code.INVALID_PARAMS, "q")
+
+
+@requirement("S4.search.busy")
+async def test_one_search_too_many_waits_a_moment_and_is_then_refused(store_url: str) -> None:
+    going, entered = asyncio.Event(), asyncio.Event()
+
+    class Slow:
+        model = "slow/64"
+
+        async def embed(self, texts: list[str]) -> Floats:
+            entered.set()
+            await going.wait()
+            return np.ones((len(texts), 64), dtype=np.float32)
+
+    async with open_board(store_url, Slow(), concurrency=1, concurrency_wait_ms=20) as board:
+        first = asyncio.create_task(board.find("alpha"))
+        await entered.wait()
+        with pytest.raises(Refusal) as refused:
+            await board.find("beta")
+        assert (refused.value.code, refused.value.retry_after_seconds) == (Code.SEARCH_BUSY, 1)
+        going.set()
+        await first
+        await board.find("beta")
+
+
+async def test_an_answer_is_kept_until_the_index_changes(store_url: str) -> None:
+    async with open_board(store_url, query_cache_size=1) as board:
+        await board.put("e1", "alpha")
+        first = await board.find("alpha")
+        assert await board.find("alpha") is first
+        await board.put("e2", "alpha")
+        assert len((await board.find("alpha")).logs) == 2
+        await board.find("beta")
+        await board.put("e3", "alpha")
+        assert len((await board.find("alpha")).logs) == 3
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+async def test_no_text_is_syntax(board: Board, text: str) -> None:
+    await board.put("e1", f"{text} said alpha".encode("utf-8", "replace").decode())
+    found = await board.find(text)
+    assert all(0 <= hit.score <= 1 for hit in found.logs)
+    assert await board.logs("alpha") == ["e1"]
+
+
+async def test_text_of_every_script_is_found_by_its_words(board: Board) -> None:
+    said = {"ja": "明日東京で会いましょう", "he": "שלום עולם", "ru": "Привет, мир", "fr": "L'été à Nîmes"}
+    for name, text in said.items():
+        await board.put(name, text)
+    assert [await board.logs(word) for word in ("東京", "עולם", "МИР", "nîmes")] == [["ja"], ["he"], ["ru"], ["fr"]]
+
+
+async def test_a_text_of_a_megabyte_is_indexed_within_its_limits(board: Board) -> None:
+    await board.put("e1", "alpha " + "".join(f"w{n} " for n in range(150_000)))
+    assert await board.logs("alpha") == ["e1"]

@@ -1,0 +1,153 @@
+"""The index follows the journal: what is written is found soon, what is deleted at once no more."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+
+from carrel.journal import FollowerDuty, NewEntry, append_entry, delete_lane_entries, events_behind
+from carrel.kernel import Provenance
+from carrel.kernel.settings import SearchSettings
+from carrel.search import Indexing, Rebuilds, is_rebuilding, observe_entries, request_rebuild
+from carrel.sessions import private_to
+from carrel.storage import Tx
+from carrel.work import NewTask, TaskChange, change_task, create_task
+from tests.harness.engine import MAIN, SECONDS_MAX, lane_key, open_engine
+from tests.requirements.mark import requirement
+from tests.search.board import Board, MeaningsOf
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+async def board(store_url: str) -> AsyncIterator[Board]:
+    """A board whose index follows the journal when a test says so, on either engine."""
+    async with open_engine(store_url) as engine:
+        observe_entries(engine.db)
+        yield Board(engine)
+
+
+async def say(board: Board, text: str, **more: Any) -> str:
+    """Write an entry."""
+    fields = {"type": "message", "role": "user", "content": text, "author": "user"} | more
+    entry = NewEntry(**fields, provenance=Provenance(kind="external_user"))
+    return (await board.engine.db.write(lambda tx: append_entry(tx, board.access, entry))).id
+
+
+def indexing(board: Board, **settings: Any) -> Indexing:
+    return Indexing(board.embedder, SearchSettings(**settings), private_to)
+
+
+@asynccontextmanager
+async def following(board: Board, follower: Indexing) -> AsyncIterator[None]:
+    async with asyncio.TaskGroup() as group:
+        serving = group.create_task(FollowerDuty(board.engine.db, follower, "one").serve())
+        yield
+        serving.cancel()
+
+
+async def follow(board: Board, **settings: Any) -> None:
+    """Have everything indexed that was written so far."""
+    async with following(board, indexing(board, **settings)), asyncio.timeout(SECONDS_MAX):
+        bell = board.engine.db.bell("feed")
+        while (await board.engine.db.read(lambda tx: events_behind(tx, board.access))).get("search") != 0:
+            await bell.wait(bell.version, 0.02)
+
+
+async def rebuild(board: Board) -> None:
+    """Rebuild the index as the duty does, round after round."""
+    duty = Rebuilds(board.engine.db, indexing(board))
+    while await board.engine.db.read(lambda tx: is_rebuilding(tx, board.access)):
+        await duty.round()
+
+
+@requirement("S4.search.index")
+async def test_an_entry_is_found_once_the_follower_has_seen_it(board: Board) -> None:
+    name = await say(board, "the gasket was replaced")
+    assert await board.logs("gasket", viewer="owner") == []
+    await follow(board)
+    assert await board.logs("gasket", viewer="owner") == [name]
+    later = await say(board, "the gasket broke again")
+    await follow(board)
+    assert sorted(await board.logs("gasket", viewer="owner")) == sorted([name, later])
+
+
+@requirement("S4.search.tooltraces")
+async def test_tool_calls_and_results_are_found_only_where_a_setting_includes_them(board: Board) -> None:
+    for role in ("toolCall", "toolResult"):
+        await say(board, "gasket", type="action", role=role)
+    await follow(board)
+    assert await board.logs("gasket", viewer="owner") == []
+    await board.engine.db.write(lambda tx: request_rebuild(tx, board.access))
+    duty = Rebuilds(board.engine.db, indexing(board, include_tool_call_logs=True))
+    while await board.engine.db.read(lambda tx: is_rebuilding(tx, board.access)):
+        await duty.round()
+    assert len(await board.logs("gasket", viewer="owner")) == 2
+
+
+async def test_an_entry_that_belongs_to_no_task_is_found_in_its_own_session_alone(board: Board) -> None:
+    for lane, text in (("a", "gasket one"), ("b", "gasket two")):
+        await board.engine.say(lane_key(lane), text)
+        await board.engine.db.write(lambda tx, lane=lane, text=text: _spoken(tx, board, lane, text))  # type: ignore[misc]
+    await follow(board)
+    assert len(await board.logs("gasket", session_key=str(lane_key("a")))) == 1
+    assert await board.logs("gasket", session_key=str(MAIN)) == []
+    assert len(await board.logs("gasket", viewer="owner")) == 2
+
+
+def _spoken(tx: Tx, board: Board, lane: str, text: str) -> None:
+    entry = NewEntry(type="message", role="user", content=text, author="user", key=str(lane_key(lane)),
+                     provenance=Provenance(kind="external_user"))  # fmt: skip
+    append_entry(tx, board.access, entry)
+
+
+async def test_what_is_deleted_is_found_no_more_even_before_the_follower_has_seen_it(board: Board) -> None:
+    await board.engine.say(lane_key("a"), "hello")
+    await board.engine.db.write(lambda tx: _spoken(tx, board, "a", "gasket one"))
+    await follow(board)
+    assert len(await board.logs("gasket", viewer="owner")) == 1
+    await board.engine.db.write(lambda tx: _spoken(tx, board, "a", "gasket two"))
+    await board.engine.db.write(lambda tx: delete_lane_entries(tx, board.access, str(lane_key("a"))))
+    assert await board.logs("gasket", viewer="owner") == []
+    await follow(board)
+    assert await board.logs("gasket", viewer="owner") == []
+
+
+@requirement("S4.clean.system.tags")
+async def test_a_task_is_found_by_its_title_and_text_but_not_by_its_tags(board: Board) -> None:
+    new = NewTask(
+        id="t7", title="Replace the gasket", description="before the pump starts", tags=("system:urgent", "sealing")
+    )
+    await board.engine.db.write(lambda tx: create_task(tx, board.access, new, board.engine.rules))
+    await follow(board)
+    for words, found in {"gasket": ["t7"], "pumps": ["t7"], "urgent": [], "sealing": [], "system": []}.items():
+        assert [hit.id for hit in (await board.find(words)).tasks] == found, words
+    change = TaskChange(title="Replace the valve")
+    await board.engine.db.write(lambda tx: change_task(tx, board.access, "t7", change, board.engine.rules))
+    await follow(board)
+    assert ([hit.id for hit in (await board.find("valve")).tasks], (await board.find("gasket")).tasks) == (["t7"], ())
+
+
+@requirement("S4.search.index")
+async def test_the_index_is_rebuilt_from_the_journal_while_it_answers(board: Board) -> None:
+    names = [await say(board, f"gasket {n}", task_id=None) for n in range(3)]
+    await board.put("gone", "gasket of an entry that is not there")
+    await follow(board)
+    await board.engine.db.write(lambda tx: request_rebuild(tx, board.access))
+    duty = Rebuilds(board.engine.db, indexing(board))
+    await duty.round()
+    assert set(await board.logs("gasket", viewer="owner")) == {*names, "gone"}
+    await rebuild(board)
+    assert set(await board.logs("gasket", viewer="owner")) == set(names)
+
+
+async def test_a_rebuild_gives_entries_the_meanings_of_another_model(board: Board) -> None:
+    name = await say(board, "an automobile")
+    await follow(board)
+    other = Board(board.engine, MeaningsOf("automobile vehicle"))
+    assert await other.logs("vehicle", viewer="owner") == []
+    await other.engine.db.write(lambda tx: request_rebuild(tx, other.access))
+    await rebuild(other)
+    assert await other.logs("vehicle", viewer="owner") == [name]

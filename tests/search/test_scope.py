@@ -1,0 +1,128 @@
+"""Who finds what: every answer equals an independent model of the rule, in random spaces that change."""
+
+import random
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+from msgspec import structs
+
+from carrel.search import Document, Found
+from tests.requirements.mark import requirement
+from tests.search.board import Board, MeaningsOf, open_board
+
+pytestmark = pytest.mark.anyio
+SPACES = ("s1", "s2", "s3")
+SESSIONS = ("agent:main:web:a", "agent:main:web:b", "agent:other:main")
+WORDS = ("alpha", "beta", "gamma", "delta")
+
+
+@pytest.fixture
+async def board(store_url: str) -> AsyncIterator[Board]:
+    """A board where texts have meanings, on either engine."""
+    async with open_board(store_url, MeaningsOf("alpha aleph", "beta beth"), query_cache_size=4) as opened:
+        yield opened
+
+
+def visible(document: Document, query: dict[str, Any]) -> bool:
+    """Whether the rule lets a query find a document, told once more."""
+    spaces, session = query.get("spaces"), query.get("session_key")
+    in_spaces = spaces is None or bool(set(spaces) & set(document.spaces))
+    unallocated = document.kind == "log" and not (document.topic_id or document.task_id)
+    allowed = in_spaces
+    if unallocated and query["viewer"] == "agent":
+        allowed = session is not None and document.session_key == session
+    if unallocated and query["viewer"] == "user":
+        allowed = in_spaces and document.private_to in (None, query["user_id"])
+    for kind, name in (("topic", query.get("topic_id")), ("task", query.get("task_id"))):
+        own = document.id if document.kind == kind else getattr(document, f"{kind}_id")
+        allowed = allowed and (name is None or own == name)
+    return allowed
+
+
+def random_document(chance: random.Random, name: str) -> Document:
+    return Document(
+        kind=chance.choice(("log", "log", "log", "note", "task", "topic")),
+        id=name,
+        text=" ".join(chance.choices(WORDS, k=2)),
+        at=chance.randrange(1_700_000_000_000),
+        spaces=tuple(chance.sample(SPACES, chance.choice((0, 1, 1, 2)))),
+        topic_id=chance.choice((None, None, "t1", "t2")),
+        task_id=chance.choice((None, None, "k1")),
+        session_key=chance.choice((None, *SESSIONS)),
+        sequence=chance.randrange(50),
+        private_to=chance.choice((None, None, "ann", "bob", "")),
+    )
+
+
+def random_query(chance: random.Random) -> dict[str, Any]:
+    query: dict[str, Any] = {
+        "spaces": chance.choice((None, (), ("s1",), ("s1", "s3"), SPACES, ("s9",))),
+        "viewer": chance.choice(("agent", "agent", "user", "owner")),
+        "user_id": chance.choice(("ann", "bob")),
+        "session_key": chance.choice((None, *SESSIONS)),
+    }
+    if chance.random() < 0.3:
+        query["topic_id"] = chance.choice(("t1", "t2", "d3"))
+    if chance.random() < 0.2:
+        query["task_id"] = chance.choice(("k1", "d4"))
+    return query
+
+
+def names(found: Found) -> set[str]:
+    return {hit.id for hits in (found.topics, found.tasks, found.logs, found.notes) for hit in hits}
+
+
+@requirement("S4.search.scope")
+@pytest.mark.parametrize("seed", range(4))
+async def test_every_answer_equals_the_rule_in_random_spaces_that_change(board: Board, seed: int) -> None:
+    chance = random.Random(seed)
+    known: dict[str, Document] = {}
+    for step in range(60):
+        name = f"d{chance.randrange(40)}"
+        if name in known and chance.random() < 0.3:
+            assert await board.remove(name, known.pop(name).kind)
+        else:
+            document = random_document(chance, name)
+            if name in known:
+                document = structs.replace(document, kind=known[name].kind)
+            known[name] = await board.put_document(document)
+        if step % 3 == 0:
+            word, query = chance.choice(WORDS), random_query(chance)
+            found = names(await board.find(word, **query))
+            allowed = {one.id for one in known.values() if visible(one, query)}
+            assert found <= allowed, (word, query)
+            assert {one for one in allowed if word in known[one].text.split()} <= found, (word, query)
+
+
+async def test_accounts_find_nothing_of_one_another(board: Board) -> None:
+    other = Board(board.engine, board.embedder, await board.engine.another_account("other"))
+    await board.put("e1", "alpha")
+    await other.put("e2", "alpha")
+    assert (await board.logs("alpha"), await other.logs("alpha")) == (["e1"], ["e2"])
+    assert (await board.logs("aleph"), await other.logs("aleph")) == (["e1"], ["e2"])
+
+
+@requirement("S4.search.scope")
+async def test_a_full_space_beside_it_does_not_push_anything_out_of_a_scope(board: Board) -> None:
+    for n in range(300):
+        await board.put(f"x{n}", "alpha alpha alpha", spaces=("s2",), session_key=f"k{n}")
+    await board.put("e1", "alpha once, in a long text about many other things of the day", spaces=("s1",))
+    assert await board.logs("alpha", spaces=("s1",), logs_max=1) == ["e1"]
+
+
+async def test_how_often_a_word_is_used_elsewhere_does_not_change_a_score(board: Board) -> None:
+    for n in range(10):
+        await board.put(f"e{n}", f"gamma {WORDS[n % 2]}", spaces=("s1",), session_key=f"a{n}")
+    before = await board.find("gamma alpha", spaces=("s1",))
+    for n in range(100):
+        await board.put(f"x{n}", "gamma", spaces=("s2",), session_key=f"b{n}")
+    assert (await board.find("gamma alpha", spaces=("s1",))).logs == before.logs
+
+
+async def test_a_text_cannot_name_the_marks_of_another_space(board: Board) -> None:
+    target = await board.put("e1", "alpha", spaces=("s1",))
+    marks = " ".join(target.reach(board.access.account_id))
+    await board.put("e2", f"alpha {marks}", spaces=("s2",))
+    assert await board.logs("alpha", spaces=("s1",)) == ["e1"]
+    assert await board.logs(marks[:400], spaces=("s1",)) == []

@@ -1,0 +1,101 @@
+"""What is kept in memory follows the store, whatever happened in between."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from carrel.kernel import Code, Refusal
+from carrel.search import SearchQuery, ranking, shelf, store
+from tests.search.board import Board, MeaningsOf, open_board
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+async def board(store_url: str) -> AsyncIterator[Board]:
+    async with open_board(store_url, MeaningsOf("car vehicle")) as opened:
+        yield opened
+
+
+async def test_more_removals_than_are_remembered_load_everything_anew(
+    board: Board, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store, "SEARCH_REMOVALS_MAX", 3)
+    monkeypatch.setattr(shelf, "SEARCH_REMOVALS_MAX", 3)
+    for n in range(12):
+        await board.put(f"e{n}", "vehicle")
+    assert len(await board.logs("car")) == 12
+    for n in range(8):
+        await board.remove(f"e{n}")
+    kept = await board.engine.read(lambda tx: tx.one("SELECT count(*) FROM search_removals"))
+    assert kept is not None
+    assert kept[0] <= 4
+    assert sorted(await board.logs("car")) == ["e10", "e11", "e8", "e9"]
+
+
+async def test_documents_are_loaded_page_by_page(board: Board, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(store, "SEARCH_LOAD_ROWS", 3)
+    for n in range(10):
+        await board.put(f"e{n}", "vehicle")
+    assert len(await board.logs("car")) == 10
+    for n in range(10):
+        await board.put(f"e{n}", "bicycle")
+    assert await board.logs("car") == []
+    assert len(await board.logs("bicycles")) == 10
+
+
+async def test_loading_that_ran_out_of_time_goes_on_where_it_was(board: Board, monkeypatch: pytest.MonkeyPatch) -> None:
+    for n in range(10):
+        await board.put(f"e{n}", "vehicle")
+    monkeypatch.setattr(store, "SEARCH_LOAD_ROWS", 4)
+    loading, pages = store.figures_numbered_after, list[int]()
+
+    def slow(tx: object, access: object, number: int) -> object:
+        pages.append(number)
+        if len(pages) == 3:
+            raise Refusal(Code.STORAGE_UNAVAILABLE, "The time is up.")
+        return loading(tx, access, number)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(store, "figures_numbered_after", slow)
+    with pytest.raises(Refusal):
+        await board.logs("car")
+    await board.remove("e0")
+    await board.put("e1", "bicycle")
+    assert sorted(await board.logs("car")) == [f"e{n}" for n in range(2, 10)]
+    assert pages[2] == pages[3] > 0
+
+
+async def test_a_word_that_too_many_have_still_counts_among_the_candidates(
+    board: Board, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ranking, "SEARCH_MATCHES_PER_WORD_MAX", 5)
+    by_words = Board(board.engine)
+    for n in range(20):
+        await by_words.put(f"x{n}", f"common {n}", session_key=f"k{n}")
+    await by_words.put("both", "common gasket", session_key="a")
+    await by_words.put("one", "gasket", session_key="b")
+    assert await by_words.logs("common gasket") == ["both", "one"]
+    assert set(await by_words.logs("common", logs_max=3)) <= {"x16", "x17", "x18", "x19", "both"}
+
+
+async def test_entries_that_come_out_of_order_are_put_into_it(board: Board) -> None:
+    by_words = Board(board.engine)
+    said = {"fourth": (4, "no"), "first": (1, "the gasket?"), "second": (2, "it broke"), "third": (3, "again")}
+    for name, (sequence, text) in said.items():
+        await by_words.put(name, text, session_key="agent:main:main", sequence=sequence)
+        await by_words.find(f"warm {name}")
+    # The fourth came just before the first, but was said three entries later.
+    assert sorted(await by_words.logs("gasket")) == ["first", "second", "third"]
+
+
+async def test_accounts_that_were_searched_least_recently_are_dropped(
+    board: Board, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shelf, "SEARCH_DOCUMENTS_IN_MEMORY_MAX", 2)
+    other = Board(board.engine, board.embedder, await board.engine.another_account("other"))
+    other.search = board.search
+    for at in (board, other):
+        for n in range(2):
+            await at.put(f"e{n}", "vehicle")
+        assert len((await at.search.find(at.access, SearchQuery(text="car"))).logs) == 2
+    assert len(await board.logs("vehicle")) == 2
