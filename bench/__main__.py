@@ -2,10 +2,12 @@
 
 import argparse
 import sys
+from functools import partial
+from pathlib import Path
 
 import msgspec
 
-from bench import a2a, auto, context, delivery, idle, lanes, memory, tools, turns
+from bench import a2a, auto, context, delivery, idle, lanes, memory, retrieval, search, tools, turns
 from bench.figures import Figure
 
 BENCHMARKS = {
@@ -19,19 +21,22 @@ BENCHMARKS = {
     "tools": tools.measure,
     "memory": memory.measure,
     "auto": auto.measure,
+    "search": search.measure,
 }
 
 
 def main() -> int:
     """Measure what the arguments name and print it; the exit status."""
     parser = argparse.ArgumentParser(prog="./dev bench", description=__doc__)
-    parser.add_argument("name", nargs="?", choices=tuple(BENCHMARKS), help="one benchmark; all without it")
+    parser.add_argument("name", nargs="?", choices=(*BENCHMARKS, retrieval.NAME), help="one benchmark; all without it")
     parser.add_argument("--json", action="store_true", help="print the figures for programs")
     parser.add_argument("--durability", choices=("full", "normal"), default="full", help="of the SQLite store")
+    parser.add_argument("--data", type=Path, help="conversations and questions, for the benchmark retrieval")
     options = parser.parse_args()
+    benchmarks = BENCHMARKS | {retrieval.NAME: partial(retrieval.measure, data=options.data)}
     figures: list[Figure] = []
-    for name in [options.name] if options.name else BENCHMARKS:
-        measured = BENCHMARKS[name](options.durability)
+    for name in [options.name] if options.name else benchmarks:
+        measured = benchmarks[name](options.durability)
         figures += measured
         if not options.json:
             print("\n".join([name, *(figure.line() for figure in measured)]), flush=True)

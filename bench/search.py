@@ -1,0 +1,125 @@
+"""Search: the processor time of a query among 100,000 entries, in scopes of 3 % and of 30 % of them.
+
+A million (`CARREL_BENCH_SEARCH_ENTRIES=1000000`) take some minutes to index.
+"""
+
+import os
+import random
+import resource
+import statistics
+import tempfile
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import uvloop
+
+from bench.engine import BenchEngine, open_bench
+from bench.figures import Figure, at_most, plain, tell
+from carrel.kernel import elapsed_seconds
+from carrel.kernel.settings import SearchSettings
+from carrel.search import Document, Embedder, Search, SearchQuery, Vectors, put_document
+from carrel.search.vectors import Floats, vectors_of
+from carrel.storage import LongTx, Tx
+
+NAME = "search"
+ENTRIES = int(os.environ.get("CARREL_BENCH_SEARCH_ENTRIES", "100000"))
+QUERIES = 200
+BATCH = 1_000
+WORDS = 50_000
+DIMENSIONS = 256
+# The share of each space in all entries; two of them are searched.
+SPACES = {"narrow": 0.03, "wide": 0.30, "rest": 0.67}
+BARS_MS = {"narrow": 60.0, "wide": 150.0}
+_EPOCH_MS = 1_700_000_000_000
+
+
+class RandomMeanings:
+    """Vectors without any meaning: what they cost is measured, not what they find."""
+
+    model = f"random/{DIMENSIONS}"
+
+    def __init__(self) -> None:
+        self._chance = np.random.default_rng(1)
+
+    async def embed(self, texts: list[str]) -> Floats:
+        """Return a vector for each text."""
+        return self.some(len(texts))
+
+    def some(self, count: int) -> Floats:
+        """Return random vectors."""
+        return self._chance.standard_normal((count, DIMENSIONS), dtype=np.float32)
+
+
+def measure(durability: str) -> list[Figure]:
+    """The p95 of the processor time of one query, for each scope; how long indexing took, and how much memory."""
+    with tempfile.TemporaryDirectory(prefix="carrel-bench-search-") as name:
+        return uvloop.run(_measure(Path(name), durability))
+
+
+async def _measure(folder: Path, durability: str) -> list[Figure]:
+    async with open_bench(folder, durability) as made:
+        tell(f"search: indexing {ENTRIES:,} entries")
+        begun, meanings = elapsed_seconds(), RandomMeanings()
+        await _furnish(made, meanings)
+        rate = ENTRIES / (elapsed_seconds() - begun)
+        search = Search(made.db, meanings, SearchSettings())
+        begun = elapsed_seconds()
+        await search.find(made.access, SearchQuery(text="warm"))
+        loaded = elapsed_seconds() - begun
+        figures = [await _queries(made, search, meanings, space, bar) for space, bar in BARS_MS.items()]
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return [
+        *figures,
+        plain(NAME, f"indexing {ENTRIES:,} entries", "documents/s", rate),
+        plain(NAME, "loading the figures of all entries", "s", loaded),
+        plain(NAME, "peak memory", "MB", memory),
+    ]
+
+
+async def _furnish(made: BenchEngine, meanings: RandomMeanings) -> None:
+    chance = random.Random(1)
+    spaces, shares = list(SPACES), list(SPACES.values())
+
+    def some(tx: Tx, first: int, vectors: list[Vectors]) -> None:
+        for at in range(BATCH):
+            n = first + at
+            space = chance.choices(spaces, shares)[0]
+            entry = Document(
+                kind="log", id=f"e{n}", text=text(chance, 20), at=_EPOCH_MS + n, speaker=f"agent{n % 20}",
+                spaces=(space,), topic_id=f"t{n % 100}", session_key=f"agent:main:{space}:{n // 5_000}", sequence=n,
+            )  # fmt: skip
+            put_document(tx, made.access, entry, vectors[at])
+
+    for first in range(0, ENTRIES, BATCH):
+        vectors = [vectors_of(meanings.model, row.reshape(1, -1)) for row in meanings.some(BATCH)]
+        await made.db.write(partial(some, first=first, vectors=vectors))
+
+
+async def _queries(made: BenchEngine, search: Search, meanings: Embedder, space: str, bar_ms: float) -> Figure:
+    chance, took = random.Random(2), []
+
+    def timed(tx: LongTx, query: SearchQuery, vector: Floats) -> float:
+        begun = _thread_seconds()
+        search.search(tx, made.access, query, meanings.model, vector)
+        return (_thread_seconds() - begun) * 1000
+
+    tell(f"search: {QUERIES} queries in {space}")
+    for _ in range(QUERIES):
+        query = SearchQuery(text=text(chance, 6), spaces=(space,), names=("agent7",))
+        (vector,) = await meanings.embed([query.text])
+        took.append(await made.db.long_read(partial(timed, query=query, vector=vector)))
+    name = f"one query in {SPACES[space]:.0%} of {ENTRIES:,} entries, p95 of the processor time"
+    p50, p95 = statistics.median(took), statistics.quantiles(took, n=20)[18]
+    return plain(NAME, name, "ms", p95, bar=at_most(bar_ms), note=f"p50 {p50:.1f} ms")
+
+
+def _thread_seconds() -> float:
+    """The processor time of this thread: what a query costs, whatever else goes on."""
+    used = resource.getrusage(resource.RUSAGE_THREAD)
+    return used.ru_utime + used.ru_stime
+
+
+def text(chance: random.Random, words: int) -> str:
+    """Return words as in a language: few are in many texts, and most in few."""
+    return " ".join(f"w{int(WORDS * chance.random() ** 4)}" for _ in range(words))
