@@ -61,6 +61,8 @@ async def test_loading_that_ran_out_of_time_goes_on_where_it_was(board: Board, m
         await board.logs("car")
     await board.remove("e0")
     await board.put("e1", "bicycle")
+    await board.put("e2", "vehicle", spaces=("s2",))
+    assert await board.logs("car", spaces=("s2",)) == ["e2"]
     assert sorted(await board.logs("car")) == [f"e{n}" for n in range(2, 10)]
     assert pages[2] == pages[3] > 0
 
