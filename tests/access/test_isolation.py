@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from msgspec import Struct, structs
 
+from carrel.journal import DEFAULT_SPACE
 from carrel.kernel import Access, SessionKey, system_access
 from carrel.monitoring import CallerRunFilter, RunFilter
 from carrel.sessions import LaneFilter
@@ -86,9 +87,10 @@ def fill(tx: Tx, access: Access) -> None:
     known["task_id"] = known["depends_on"] = rows_of(tx, access, "tasks")[0]["id"]
     known["token_id"] = rows_of(tx, access, "tokens")[0]["id"]
     known |= dict.fromkeys(
-        ("attachment_id", "memory_id", "goal_id", "plan_id", "active_plan_id", "auto_run_id"),
+        ("attachment_id", "memory_id", "goal_id", "plan_id", "active_plan_id", "auto_run_id", "topic_id"),
         value_of("id", "TEXT", run),
     )
+    known |= {"space_id": DEFAULT_SPACE, "target_id": DEFAULT_SPACE, "parent_id": None}
     for table, columns in tables().items():
         if not rows_of(tx, access, table):
             made = {column: value_of(column, kind, run) for column, kind in columns.items()}

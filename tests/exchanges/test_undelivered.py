@@ -12,9 +12,9 @@ from msgspec import structs
 from carrel.agents import agent_by_id
 from carrel.exchanges import Exchange, Exchanges, exchange_after, redeliver
 from carrel.exchanges.store import EXCHANGES
-from carrel.journal import OWNERS, newest_notifications
-from carrel.journal.model import Notification
 from carrel.kernel import SessionKey
+from carrel.notifications import OWNERS, newest_notifications
+from carrel.notifications.model import Notification
 from carrel.outbox import ChannelFault, ChannelMessage
 from carrel.runs import Completed, Failed, NeedsInput, Outcome, remove_lane, retry, run_by_id
 from carrel.runs.model import Cancelled

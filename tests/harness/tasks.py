@@ -1,8 +1,9 @@
 """Tasks for tests that only need one to exist: lanes, runs and sessions name tasks."""
 
+from carrel.journal import DEFAULT_SPACE
 from carrel.kernel import Access
 from carrel.storage import Tx
-from carrel.work.model import DEFAULT_PRIORITY, DEFAULT_SPACE, Task
+from carrel.work.model import DEFAULT_PRIORITY, Task
 from carrel.work.store import insert_task
 
 

@@ -196,7 +196,7 @@ async def test_the_events_of_a_run_show_its_history(store_url: str) -> None:
 
 
 def test_a_filter_matches_what_it_names_and_no_more() -> None:
-    event = Event(1, "run.queued", 0, "agent:main:main", "main", 1, "run_1", "task_1", "main", "{}")
+    event = Event(1, "run.queued", 0, "agent:main:main", "main", 1, "run_1", "task_1", None, None, "main", "{}")
     assert EventFilter().matches(event)
     assert EventFilter(names=("run",), key="agent:main:main", task_id="task_1").matches(event)
     assert EventFilter(names=("log", "run.*")).matches(event)

@@ -5,9 +5,9 @@ from msgspec import structs
 
 from carrel.access import make_user
 from carrel.agents import change_account
-from carrel.journal import OWNERS, newest_notifications
-from carrel.journal.model import Notification
 from carrel.kernel import Access
+from carrel.notifications import OWNERS, newest_notifications
+from carrel.notifications.model import Notification
 from carrel.runs import Failed, Outcome, Run
 from carrel.runs.model import Cancelled
 from tests.harness.engine import DONE, MAIN, Engine, open_engine

@@ -4,7 +4,6 @@ OUTLIVES = "it outlives what it tells of, which may have been pruned"
 PRUNED = "the run it names may be pruned first, and SQLite cannot set one column of a composite key to NULL"
 ACTOR = "an actor is a token, a user, an agent or the system itself"
 SENDER = "a name that the sender chose; no row of ours has it"
-BOARD = "a name of the board, which has no tables yet"
 LATER = "goals came after tasks, and SQLite cannot add a key to a table; a goal releases its tasks when it goes"
 SESSION = "a session that nobody has spoken in has no lane yet; what is kept of it goes when its lane is deleted"
 PARTY = "an agent or a person by mailbox; its kind says which"
@@ -13,8 +12,6 @@ OWN_NAME = "a part of the row's own name"
 
 # By table and column; `*` stands for every table.
 ONLY_NAMED = {
-    "*.topic_id": BOARD,
-    "*.space_id": BOARD,
     "*.actor_id": ACTOR,
     "*.made_by": ACTOR,
     "*.message_id": SENDER,
@@ -25,6 +22,8 @@ ONLY_NAMED = {
     "events.agent_id": OUTLIVES,
     "events.recipient": OUTLIVES,
     "events.task_id": OUTLIVES,
+    "events.topic_id": OUTLIVES,
+    "events.space_id": OUTLIVES,
     "notifications.key": OUTLIVES,
     "notifications.run_id": OUTLIVES,
     "notifications.session_id": OUTLIVES,
@@ -34,6 +33,8 @@ ONLY_NAMED = {
     "entries.run_id": "an entry is kept as long as its session, which is longer than its run",
     "entries.agent_id": "the lane of the entry has the agent; a check for every entry would only repeat the lane's",
     "entries.author": ACTOR,
+    "entries.related_id": "the entry it names may be deleted first",
+    "topics.created_by": "whether a user, an agent, the classifier or an import created it: a word, not a row",
     "runs.sender_id": SENDER,
     "runs.parent_run_id": PRUNED,
     "runs.retried_from": PRUNED,

@@ -8,9 +8,10 @@ from msgspec import structs
 
 from carrel.access import account_of, make_user
 from carrel.agents import change_account, every_agent
-from carrel.journal import Event, append_entry, newest_notifications
-from carrel.journal.model import Notification
+from carrel.journal import Event, append_entry
 from carrel.kernel import Access, Code, Refusal, SessionKey
+from carrel.notifications import newest_notifications
+from carrel.notifications.model import Notification
 from carrel.runs import Cancelled, Claim, Completed, Failed, Rules, Run, agent_entry, bind_session, fence, run_by_id
 from carrel.runs.outcomes import settle
 from carrel.sessions import Session, generations_of, open_generation

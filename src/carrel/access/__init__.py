@@ -12,7 +12,8 @@ from carrel.access.identity import (
     sign_in,
     sign_out,
 )
-from carrel.access.model import TOKEN_PREFIX, Account, NewToken, Token, TokenKind, User, token_text
+from carrel.access.model import TOKEN_PREFIX, Account, NewToken, Space, Token, TokenKind, User, token_text
+from carrel.access.space_store import insert_space
 from carrel.access.store import (
     account_by_slug,
     account_of,
@@ -32,10 +33,10 @@ from carrel.access.store import (
 from carrel.access.user_administration import UserChange, UserRemoved, change_user, make_user, remove_user, slug_of
 
 __all__ = [
-    "TOKEN_PREFIX", "Account", "NewToken", "Token", "TokenKind", "User", "UserChange", "UserRemoved",
+    "TOKEN_PREFIX", "Account", "NewToken", "Space", "Token", "TokenKind", "User", "UserChange", "UserRemoved",
     "access_and_touch", "access_by_login", "access_by_token", "account_by_slug", "account_of", "admit_token",
-    "answer_given", "change_user", "every_account", "every_user", "hold_account", "insert_account", "keep_answer",
-    "live_tokens", "make_user", "mint_run_token", "mint_token", "owner_of_default", "prune_answers",
+    "answer_given", "change_user", "every_account", "every_user", "hold_account", "insert_account", "insert_space",
+    "keep_answer", "live_tokens", "make_user", "mint_run_token", "mint_token", "owner_of_default", "prune_answers",
     "prune_run_tokens", "remove_user", "revoke", "sign_in", "sign_out", "slug_of", "token_text", "touch_token",
     "update_account", "user_by_id",
 ]  # fmt: skip

@@ -32,6 +32,18 @@ class User(Struct, frozen=True, kw_only=True):
     created_at: int
 
 
+class Space(Struct, frozen=True, kw_only=True):
+    """A part of an account's board; which spaces are visible from it is in its edges."""
+
+    id: str
+    name: str
+    created_at: int
+    updated_at: int
+    color: str | None = None
+    # Whether spaces that are made later see it, and are seen by it.
+    default_visible: bool = True
+
+
 class NewToken(Struct, frozen=True, kw_only=True):
     """A token to be created."""
 

@@ -6,8 +6,8 @@ from msgspec import UNSET, Struct, UnsetType
 
 from carrel.access import store
 from carrel.access.model import Role, User
-from carrel.journal import forget_mailbox
 from carrel.kernel import Access, Code, Refusal, invalid, not_found
+from carrel.notifications import forget_mailbox
 from carrel.storage import Tx
 
 _SLUG = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")

@@ -8,12 +8,14 @@ from msgspec import Struct, structs
 from carrel.access import (
     Account,
     NewToken,
+    Space,
     Token,
     account_by_slug,
     account_of,
     admit_token,
     hold_account,
     insert_account,
+    insert_space,
     mint_token,
     update_account,
     user_by_id,
@@ -21,6 +23,7 @@ from carrel.access import (
 from carrel.agents.administration import make_agent
 from carrel.agents.model import MAIN_AGENT, Profile
 from carrel.agents.store import agent_by_slug
+from carrel.journal import DEFAULT_SPACE
 from carrel.kernel import DEFAULT_ACCOUNT_SLUG, Access, Code, Refusal, invalid, system_access
 from carrel.storage import Tx
 
@@ -110,7 +113,9 @@ def _make_account(tx: Tx, name: str, slug: str) -> Account:
     account = Account(id=tx.new_id("acc"), slug=slug, name=name, settings=settings, created_at=tx.now)
     if not insert_account(tx, account):
         raise Refusal(Code.CONFLICT, f"The account '{slug}' already exists.", field="slug")
-    make_agent(tx, system_access(account.id, slug), MAIN_AGENT, "Main", Profile())
+    access = system_access(account.id, slug)
+    insert_space(tx, access, Space(id=DEFAULT_SPACE, name="Default", created_at=tx.now, updated_at=tx.now))
+    make_agent(tx, access, MAIN_AGENT, "Main", Profile())
     return account
 
 

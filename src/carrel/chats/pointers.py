@@ -6,8 +6,9 @@ from msgspec import Struct
 
 from carrel.agents import default_agent, named_agent
 from carrel.chats import store
-from carrel.journal import OWNERS, about_lane, append_event, json_text, mailbox_of
+from carrel.journal import about_lane, append_event, json_text
 from carrel.kernel import METRICS, Access, Code, Refusal, SessionKey, is_conversation_key, is_new_conversation_key
+from carrel.notifications import OWNERS, mailbox_of
 from carrel.sessions import Lane, lane_of, require_visible
 from carrel.storage import Tx
 

@@ -1,10 +1,10 @@
 """Notifying people about results that could not be delivered, or arrived after the session had ended."""
 
 from carrel.exchanges.model import Exchange
-from carrel.journal import NewNotification
 from carrel.kernel import clip, redact
 from carrel.kernel.limits import ERROR_CHARS_MAX
 from carrel.monitoring import notify_people, subject_of
+from carrel.notifications import NewNotification
 from carrel.runs import Run, run_by_id
 from carrel.sessions import session_by_id
 from carrel.storage import Tx

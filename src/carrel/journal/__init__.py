@@ -1,4 +1,4 @@
-"""The journal of entries, the feed of events, and the notifications in people's mailboxes.
+"""The journal of entries and the feed of events.
 
 Histories, transcripts and timelines are queries over the journal.
 """
@@ -8,23 +8,17 @@ from carrel.journal.feed import FeedStart, feed_pages, feed_start
 from carrel.journal.follower_store import events_behind, feed_is_late
 from carrel.journal.followers import Follower, FollowerDuty
 from carrel.journal.model import (
-    OWNERS,
+    DEFAULT_SPACE,
     About,
     EntriesDeleted,
     Entry,
     Event,
     EventFilter,
     NewEntry,
-    NewNotification,
-    NotificationShape,
-    NotificationType,
     TaskView,
     about_lane,
     json_text,
-    mailbox_of,
 )
-from carrel.journal.notification_store import count_unread, forget_mailbox, newest_notifications, prune_notifications
-from carrel.journal.notifications import notify, read_notification, read_oldest_notifications
 from carrel.journal.store import (
     any_event_after,
     append_entry,
@@ -53,13 +47,13 @@ from carrel.journal.store import (
 )
 
 __all__ = [
-    "OWNERS", "About", "ChangePage", "EntriesDeleted", "Entry", "Event", "EventFilter", "FeedStart", "Follower",
-    "FollowerDuty", "NewEntry", "NewNotification", "NotificationShape", "NotificationType", "TaskView", "about_lane",
+    "DEFAULT_SPACE", "About", "ChangePage", "EntriesDeleted", "Entry", "Event", "EventFilter", "FeedStart", "Follower",
+    "FollowerDuty", "NewEntry", "TaskView", "about_lane",
     "any_event_after", "append_entry", "append_event", "attached_in_lane", "attached_in_session", "changes_of_run",
-    "changes_since", "count_unread", "delete_lane_entries", "delete_session_entries", "deletions_of",
+    "changes_since", "delete_lane_entries", "delete_session_entries", "deletions_of",
     "entries_by_id", "entries_by_session", "entries_of_run", "entries_of_session", "entries_of_task", "entries_since",
     "events_after", "events_behind", "feed_is_late", "feed_pages", "feed_start", "first_event_since",
-    "forget_mailbox", "json_text", "mailbox_of", "newest_event", "newest_notifications", "notify", "prune_events",
-    "prune_notifications", "pruned_event", "read_notification", "read_oldest_notifications", "runs_told_of",
+    "json_text", "newest_event", "prune_events",
+    "pruned_event", "runs_told_of",
     "sequence_at", "session_has_entries", "talk_around_run", "talk_of_runs",
 ]  # fmt: skip

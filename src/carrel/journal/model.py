@@ -18,8 +18,12 @@ def json_text(value: object) -> str:
     return encode(value).decode()
 
 
+# The space of everything that was given none; every account has it.
+DEFAULT_SPACE = "space-default"
+
 AuthorKind = Literal["user", "agent", "system"]
 TaskView = Literal["thread", "activities"]
+Classification = Literal["pending", "classified", "failed"]
 # By whose doing something was said -> who said it. What lanes say to one another is said by agents.
 _AUTHORS: dict[str, AuthorKind] = {
     "external_user": "user",
@@ -55,27 +59,51 @@ class Entry(Struct, frozen=True):
     task_view: TaskView | None = None
     # The auto run that it was said in.
     auto_run_id: str | None = None
+    # The session key that it was sent with, where that names no lane of ours.
+    bucket: str | None = None
+    agent_label: str | None = None
+    summary: str | None = None
+    raw: str | None = None
+    related_id: str | None = None
+    source: dict[str, Any] | None = None
+    dedupe: str | None = None
+    classification: Classification = "pending"
+    classification_attempts: int = 0
+    classification_error: str | None = None
+    updated_at: int | None = None
 
     def wire(self) -> dict[str, Any]:
         """Return the entry as lists, histories and events show it."""
+        own = {"channel": self.channel, "sessionKey": self.session_key, "messageId": self.message_id}
         return {
             "id": self.id,
             "seq": self.seq,
             "type": self.type,
             "role": self.role,
             "content": self.content,
-            "summary": None,
-            "spaceId": self.space_id,
+            "summary": self.summary,
+            "spaceId": self.space_id or DEFAULT_SPACE,
             "topicId": self.topic_id,
             "taskId": self.task_id,
-            "sessionKey": self.key,
+            "sessionKey": self.session_key,
             "sessionId": self.session_id,
             "runId": self.run_id,
+            "relatedLogId": self.related_id,
             "agentId": self.author,
+            "agentLabel": self.agent_label,
             "provenance": self.provenance,
-            "source": {"channel": self.channel, "sessionKey": self.key, "messageId": self.message_id},
+            "source": (self.source or {}) | own,
+            "classificationStatus": self.classification,
+            "classificationAttempts": self.classification_attempts,
+            "classificationError": self.classification_error,
             "createdAt": iso(self.created_at),
+            "updatedAt": iso(self.updated_at or self.created_at),
         }
+
+    @property
+    def session_key(self) -> str | None:
+        """The key of its lane, or the session key that it was sent with."""
+        return self.key or self.bucket
 
 
 class NewEntry(Struct, frozen=True, kw_only=True):
@@ -104,6 +132,15 @@ class NewEntry(Struct, frozen=True, kw_only=True):
     # Which view of its task shows it, if any.
     task_view: TaskView | None = None
     auto_run_id: str | None = None
+    bucket: str | None = None
+    agent_label: str | None = None
+    summary: str | None = None
+    raw: str | None = None
+    related_id: str | None = None
+    source: dict[str, Any] | None = None
+    dedupe: str | None = None
+    classification: Classification = "pending"
+    classification_error: str | None = None
 
     @property
     def task(self) -> str | None:
@@ -136,6 +173,8 @@ class About(Struct, frozen=True, kw_only=True):
     generation: int | None = None
     run_id: str | None = None
     task_id: str | None = None
+    topic_id: str | None = None
+    space_id: str | None = None
     agent_id: str | None = None
 
 
@@ -157,6 +196,8 @@ class Event(Struct, frozen=True):
     generation: int | None
     run_id: str | None
     task_id: str | None
+    topic_id: str | None
+    space_id: str | None
     agent_id: str | None
     body: str
     # The mailbox it is about; None if every follower may see it.
@@ -174,8 +215,8 @@ class Event(Struct, frozen=True):
                 "generation": self.generation,
                 "runId": self.run_id,
                 "taskId": self.task_id,
-                "topicId": None,
-                "spaceId": None,
+                "topicId": self.topic_id,
+                "spaceId": self.space_id,
                 "agentId": self.agent_id,
                 "data": msgspec.Raw(self.body.encode()),
             }
@@ -188,6 +229,7 @@ class EventFilter(Struct, frozen=True, kw_only=True):
     key: str | None = None
     conversation: str | None = None
     task_id: str | None = None
+    topic_id: str | None = None
     names: tuple[str, ...] = ()
 
     def matches(self, event: Event) -> bool:
@@ -196,6 +238,7 @@ class EventFilter(Struct, frozen=True, kw_only=True):
             (self.key is None or event.key == self.key)
             and (self.conversation is None or event.conversation == self.conversation)
             and (self.task_id is None or event.task_id == self.task_id)
+            and (self.topic_id is None or event.topic_id == self.topic_id)
             and (not self.names or any(_matches_name(event.name, pattern) for pattern in self.names))
         )
 
@@ -203,69 +246,3 @@ class EventFilter(Struct, frozen=True, kw_only=True):
 def _matches_name(name: str, pattern: str) -> bool:
     prefix = pattern.removesuffix("*").removesuffix(".")
     return name == prefix or name.startswith(prefix + ".")
-
-
-# The mailbox that all owner tokens of an account share: every holder is the same owner.
-OWNERS = "owners"
-NotificationType = Literal[
-    "run_failed", "run_undelivered", "mention", "assignment", "thread_update", "status_change", "response_request"
-]  # fmt: skip
-
-
-def mailbox_of(access: Access) -> str | None:
-    """Return the mailbox of the caller; only people have one."""
-    return {"owner": OWNERS, "user": access.user_id}.get(access.kind)
-
-
-class NewNotification(Struct, frozen=True, kw_only=True):
-    """A notification to be put into mailboxes."""
-
-    type: NotificationType
-    title: str
-    body: str
-    key: str | None = None
-    task_id: str | None = None
-    entry_id: str | None = None
-    run_id: str | None = None
-    session_id: str | None = None
-
-
-class Notification(NewNotification, frozen=True, kw_only=True):
-    """A stored notification; its fields are the columns of its table."""
-
-    id: str
-    recipient: str
-    created_at: int
-    read_at: int | None = None
-
-    def shown(self) -> "NotificationShape":
-        """Return the notification as lists and events show it."""
-        return NotificationShape(
-            id=self.id,
-            type=self.type,
-            title=self.title,
-            body=self.body,
-            task_id=self.task_id,
-            entry_id=self.entry_id,
-            run_id=self.run_id,
-            session_id=self.session_id,
-            session_key=self.key,
-            created_at=iso(self.created_at) or "",
-            read_at=iso(self.read_at),
-        )
-
-
-class NotificationShape(Struct, frozen=True, kw_only=True, rename="camel"):
-    """A notification; `readAt` is set once it was read."""
-
-    id: str
-    type: NotificationType
-    title: str
-    body: str
-    task_id: str | None
-    entry_id: str | None
-    run_id: str | None
-    session_id: str | None
-    session_key: str | None
-    created_at: str
-    read_at: str | None

@@ -18,6 +18,7 @@ _ENTRIES = Table(
         "details": json_column(dict[str, Any]),
         "provenance": json_column(Provenance),
         "attachment_ids": json_column(tuple[str, ...]),
+        "source": json_column(dict[str, Any]),
     },
 )
 _SELECT_ENTRY = f"SELECT {_ENTRIES.columns} FROM entries"
@@ -37,13 +38,15 @@ def append_entry(tx: Tx, access: Access, entry: NewEntry) -> Entry:
 
 def _about(entry: Entry) -> About:
     lane = about_lane(SessionKey.stored(entry.key)) if entry.key else About(agent_id=entry.agent_id)
-    return structs.replace(lane, run_id=entry.run_id, task_id=entry.task_id)
+    return structs.replace(
+        lane, run_id=entry.run_id, task_id=entry.task_id, topic_id=entry.topic_id, space_id=entry.space_id
+    )
 
 
 _INSERT_EVENT = (
-    "INSERT INTO events (account_id, seq, name, at, key, conversation, generation, run_id, task_id, agent_id, "
-    "body, change, recipient) VALUES (:account, tick(), :name, :now, :key, :conversation, :generation, :run_id, "
-    ":task_id, :agent_id, :body, :change, :recipient)"
+    "INSERT INTO events (account_id, seq, name, at, key, conversation, generation, run_id, task_id, topic_id, "
+    "space_id, agent_id, body, change, recipient) VALUES (:account, tick(), :name, :now, :key, :conversation, "
+    ":generation, :run_id, :task_id, :topic_id, :space_id, :agent_id, :body, :change, :recipient)"
 )
 
 

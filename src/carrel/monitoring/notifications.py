@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 
 from carrel.access import account_of, user_by_id
-from carrel.journal import OWNERS, NewNotification, NotificationType, notify
 from carrel.kernel import Access, clip, one_line, redact
 from carrel.kernel.limits import NOTIFICATION_SUBJECT_CHARS_MAX
+from carrel.notifications import OWNERS, NewNotification, NotificationType, notify
 from carrel.runs import Run, RunChanged, run_by_id
 from carrel.storage import Database, Tx
 

@@ -4,16 +4,11 @@ from collections.abc import Callable, Sequence
 
 from carrel.access import every_account, prune_answers, prune_run_tokens
 from carrel.agents import every_agent
-from carrel.journal import (
-    attached_in_session,
-    delete_session_entries,
-    prune_events,
-    prune_notifications,
-    session_has_entries,
-)
+from carrel.journal import attached_in_session, delete_session_entries, prune_events, session_has_entries
 from carrel.kernel import METRICS, MS_PER_DAY, MS_PER_MINUTE, Access, system_access
 from carrel.kernel.limits import IDEMPOTENCY_KEPT_HOURS, NOTIFICATIONS_KEPT_MAX, PRUNE_ROWS_MAX, PRUNE_SECONDS
 from carrel.kernel.settings import Settings
+from carrel.notifications import prune_notifications
 from carrel.records import delete_attachments
 from carrel.runs import count_store, store
 from carrel.runs.cancellation import end_without_worker

@@ -6,9 +6,10 @@ from msgspec import structs
 
 from carrel.agents import Agent, change_agent, require_agent
 from carrel.chats import repair_pointers
-from carrel.journal import OWNERS, about_lane, append_event, attached_in_lane, delete_lane_entries, json_text
+from carrel.journal import about_lane, append_event, attached_in_lane, delete_lane_entries, json_text
 from carrel.kernel import METRICS, Access, Code, Refusal
 from carrel.kernel.limits import STOP_SECONDS_MAX
+from carrel.notifications import OWNERS
 from carrel.records import delete_attachments
 from carrel.runs import count_store, lane_store, queue_store
 from carrel.runs.cancellation import stop_lane

@@ -5,8 +5,9 @@ condition of lists. Owners see everything; a user everything but other people's 
 agent what its view covers; a client what it created.
 """
 
-from carrel.journal import ChangePage, Event, deletions_of, mailbox_of
+from carrel.journal import ChangePage, Event, deletions_of
 from carrel.kernel import Access, SessionKey, not_found
+from carrel.notifications import mailbox_of
 from carrel.sessions.model import PERSONAL_KINDS, Lane
 from carrel.sessions.tool_visibility import why_hidden
 from carrel.sessions.tree_store import private_to

@@ -4,8 +4,8 @@ from functools import cached_property
 
 from carrel.access import User, account_of, every_user
 from carrel.agents import Agent, account_settings, every_agent
-from carrel.journal import OWNERS
 from carrel.kernel import Access, Refusal, invalid
+from carrel.notifications import OWNERS
 from carrel.storage import Tx
 from carrel.work.mentions import Mentionable
 from carrel.work.model import PartyKind

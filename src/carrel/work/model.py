@@ -50,7 +50,6 @@ _BOARD: dict[str, BoardStatus] = {
 }
 PRIORITIES = ("critical", "high", "medium", "low", "lowest")
 DEFAULT_PRIORITY = 3
-DEFAULT_SPACE = "space-default"
 CHAT_TAG: Final = "system:orchestrator-chat"
 # What stands for the orchestrator chat where a task's id is expected.
 CHAT_NAME: Final = "orchestrator-chat"

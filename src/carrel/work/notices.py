@@ -7,7 +7,7 @@ from logging import getLogger
 
 from msgspec import Struct, structs
 
-from carrel.journal import Entry, NewNotification, notify
+from carrel.journal import Entry
 from carrel.kernel import (
     INTERNAL_CHANNEL,
     Access,
@@ -22,6 +22,7 @@ from carrel.kernel import (
 )
 from carrel.kernel.limits import JOINED_MESSAGES_MAX, MESSAGE_CHARS_MAX, NOTIFICATION_SUBJECT_CHARS_MAX
 from carrel.monitoring import notifies
+from carrel.notifications import NewNotification, notify
 from carrel.runs import Rules, Run, deliver, extend_queued
 from carrel.storage import Tx
 from carrel.work import notice_store

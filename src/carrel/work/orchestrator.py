@@ -4,11 +4,12 @@ from msgspec import Struct
 
 from carrel.access import account_of, hold_account, update_account
 from carrel.agents import AccountChanged, account_settings
+from carrel.journal import DEFAULT_SPACE
 from carrel.kernel import Access, not_found
 from carrel.kernel.limits import OVERVIEW_TASKS_MAX, OVERVIEW_TOP_TASKS
 from carrel.storage import Tx
 from carrel.work import store
-from carrel.work.model import CHAT_NAME, CHAT_TAG, DEFAULT_PRIORITY, DEFAULT_SPACE, Status, Task, TaskFilter
+from carrel.work.model import CHAT_NAME, CHAT_TAG, DEFAULT_PRIORITY, Status, Task, TaskFilter
 
 _OPEN: tuple[Status, ...] = ("inbox", "assigned", "in_progress", "review", "blocked")
 

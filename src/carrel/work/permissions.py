@@ -6,8 +6,8 @@ from msgspec import Struct
 
 from carrel.access import account_of
 from carrel.agents import Agent, BehaviorFlags, account_settings, agent_by_id
-from carrel.journal import OWNERS
 from carrel.kernel import Access, Code, Refusal, not_found
+from carrel.notifications import OWNERS
 from carrel.storage import Tx
 from carrel.work import store
 from carrel.work.model import AGENT_STATUSES, PartyKind, Task

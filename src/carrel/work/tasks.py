@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, UnsetType, structs
 
+from carrel.journal import DEFAULT_SPACE
 from carrel.kernel import Access, Code, Grammar, Refusal, invalid, not_found
 from carrel.kernel.limits import (
     TASK_DEPENDENCIES_IN_ALL_MAX,
@@ -21,7 +22,6 @@ from carrel.work.assignments import Parties, assign, leaves_inbox_as, named_part
 from carrel.work.directory import Directory
 from carrel.work.model import (
     CHAT_NAME,
-    DEFAULT_SPACE,
     NEEDS_ASSIGNEE,
     REASON_NOT_GIVEN,
     NewTask,

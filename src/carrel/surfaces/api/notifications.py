@@ -1,6 +1,7 @@
 """Notifications: listing them and marking them as read. Everyone sees only their own."""
 
-from carrel.journal import (
+from carrel.kernel import PEOPLE, Access
+from carrel.notifications import (
     NotificationShape,
     count_unread,
     mailbox_of,
@@ -8,7 +9,6 @@ from carrel.journal import (
     read_notification,
     read_oldest_notifications,
 )
-from carrel.kernel import PEOPLE, Access
 from carrel.storage import Tx
 from carrel.surfaces.api.cursors import clamp, cut, read_cursor
 from carrel.surfaces.api.endpoint import Call, In, NoQuery, Out, endpoint

@@ -40,6 +40,15 @@ class SetStatus(Params, frozen=True, kw_only=True):
     blocked_reason: str | None = None
 
 
+MomentOrNone = Annotated[
+    str,
+    Meta(
+        description="an ISO 8601 time; empty for none",
+        extra_json_schema={"anyOf": [{"type": "string", "format": "date-time"}, {"const": ""}]},
+    ),
+]
+
+
 class UpdateTask(Params, frozen=True, kw_only=True):
     """Which task, and what to change; what is left out stays. Lists replace what was there."""
 
@@ -53,7 +62,7 @@ class UpdateTask(Params, frozen=True, kw_only=True):
     assigned_user_ids: tuple[Name, ...] | None = None
     status: Name | None = None
     blocked_reason: str | None = None
-    due_date: Annotated[str, Meta(description="an ISO 8601 time; empty for none")] | UnsetType | None = UNSET
+    due_date: MomentOrNone | UnsetType | None = UNSET
 
 
 class CreateTask(Params, frozen=True, kw_only=True):

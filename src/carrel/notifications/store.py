@@ -2,8 +2,8 @@
 
 from msgspec import structs
 
-from carrel.journal.model import Notification
 from carrel.kernel import Access, first_id
+from carrel.notifications.model import Notification
 from carrel.storage import Table, Tx
 
 _TABLE = Table("notifications", Notification)

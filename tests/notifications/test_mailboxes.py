@@ -5,12 +5,13 @@ from functools import partial
 import pytest
 from msgspec import structs
 
-from carrel.journal import (
+from carrel.journal import Event, events_after
+from carrel.kernel import MS_PER_DAY, Access, Refusal
+from carrel.kernel.limits import NOTIFICATIONS_READ_AT_A_TIME
+from carrel.notifications import (
     OWNERS,
-    Event,
     NewNotification,
     count_unread,
-    events_after,
     forget_mailbox,
     newest_notifications,
     notify,
@@ -18,9 +19,7 @@ from carrel.journal import (
     read_notification,
     read_oldest_notifications,
 )
-from carrel.journal.model import Notification
-from carrel.kernel import MS_PER_DAY, Access, Refusal
-from carrel.kernel.limits import NOTIFICATIONS_READ_AT_A_TIME
+from carrel.notifications.model import Notification
 from carrel.sessions import visible_events
 from carrel.storage import Tx
 from tests.harness.engine import Engine, open_engine

@@ -7,11 +7,11 @@ from collections.abc import Iterable
 
 from msgspec import structs
 
-from carrel.journal import notification_store
-from carrel.journal.model import About, NewNotification, Notification, json_text
-from carrel.journal.store import append_event
+from carrel.journal import About, append_event, json_text
 from carrel.kernel import Access, SessionKey, not_found
 from carrel.kernel.limits import NOTIFICATIONS_READ_AT_A_TIME
+from carrel.notifications import store
+from carrel.notifications.model import NewNotification, Notification
 from carrel.storage import Tx
 
 
@@ -21,17 +21,17 @@ def notify(tx: Tx, access: Access, recipients: Iterable[str], new: NewNotificati
         created = Notification(
             **structs.asdict(new), id=tx.new_id("ntf"), recipient=recipient, created_at=tx.now, read_at=None
         )
-        notification_store.insert_notification(tx, access, created)
+        store.insert_notification(tx, access, created)
         _append_event(tx, access, "notification.created", created)
 
 
 def read_notification(tx: Tx, access: Access, recipient: str, notification_id: str) -> Notification:
     """Mark a notification as read; one that was read before stays unchanged."""
-    marked = notification_store.mark_read(tx, access, recipient, notification_id)
+    marked = store.mark_read(tx, access, recipient, notification_id)
     if marked is not None:
         _append_event(tx, access, "notification.read", marked)
         return marked
-    known = notification_store.notification_by_id(tx, access, recipient, notification_id)
+    known = store.notification_by_id(tx, access, recipient, notification_id)
     if known is None:
         raise not_found("notification")
     return known
@@ -39,7 +39,7 @@ def read_notification(tx: Tx, access: Access, recipient: str, notification_id: s
 
 def read_oldest_notifications(tx: Tx, access: Access, recipient: str) -> tuple[int, bool]:
     """Mark a batch of unread notifications as read; return how many, and whether there may be more."""
-    marked = notification_store.mark_oldest_read(tx, access, recipient, limit=NOTIFICATIONS_READ_AT_A_TIME)
+    marked = store.mark_oldest_read(tx, access, recipient, limit=NOTIFICATIONS_READ_AT_A_TIME)
     for notification in marked:
         _append_event(tx, access, "notification.read", notification)
     return len(marked), len(marked) == NOTIFICATIONS_READ_AT_A_TIME

@@ -1,0 +1,114 @@
+"""The settings as values: every name, its type, its limits and its default.
+
+Each room is given its own section. `carrel.main` reads the file and the environment. The names are those of the
+settings reference: a section is a struct, a setting is a field.
+"""
+
+from typing import Any, Literal
+
+from msgspec import Struct, field
+
+from carrel.kernel.settings.agents import (
+    AgentDefaultsSettings,
+    AgentsSettings,
+    SandboxDefaultsSettings,
+    SpawnAttachmentsSettings,
+    SubagentDefaultsSettings,
+    ToolNamesSettings,
+    ToolsAgentToAgentSettings,
+    ToolsSessionsSettings,
+    ToolsSettings,
+    ToolsSpawnSettings,
+    ToolsSubagentsSettings,
+)
+from carrel.kernel.settings.board import (
+    ClassifierSettings,
+    ContextSettings,
+    DigestsSettings,
+    FollowupsSettings,
+    IntakeSettings,
+    MemorySettings,
+    SearchEndpointSettings,
+    SearchSettings,
+)
+from carrel.kernel.settings.server import (
+    AuthSettings,
+    EventsSettings,
+    GatewaySettings,
+    LogSettings,
+    ServerSettings,
+    StorageSettings,
+)
+from carrel.kernel.settings.surfaces import (
+    A2aOptSettings,
+    A2aPushSettings,
+    A2aSettings,
+    A2aTasksSettings,
+    AgentHttpSettings,
+    ChannelsSettings,
+    HooksSettings,
+    TelegramSettings,
+)
+from carrel.kernel.settings.types import Section
+from carrel.kernel.settings.work import (
+    AutoSettings,
+    DeliverySettings,
+    ResponsesSettings,
+    RunsSettings,
+    SendMatch,
+    SendPolicySettings,
+    SendRule,
+    SessionsAgentToAgentSettings,
+    SessionsSettings,
+    ThreadBindingsSettings,
+)
+
+__all__ = [
+    "A2aOptSettings", "A2aPushSettings", "A2aSettings", "A2aTasksSettings", "AgentDefaultsSettings",
+    "AgentHttpSettings", "AgentsSettings", "AuthSettings", "AutoSettings", "ChannelsSettings", "ClassifierSettings",
+    "ContextSettings", "DeliverySettings", "DigestsSettings", "EventsSettings", "FollowupsSettings", "GatewaySettings",
+    "HooksSettings", "IntakeSettings", "LogSettings", "MemorySettings", "ResponsesSettings", "RunsSettings",
+    "SandboxDefaultsSettings", "SearchEndpointSettings", "SearchSettings", "Section", "SendMatch",
+    "SendPolicySettings", "SendRule", "ServerSettings", "SessionsAgentToAgentSettings", "SessionsSettings",
+    "SettingRow", "Settings", "SpawnAttachmentsSettings", "StorageSettings", "SubagentDefaultsSettings",
+    "TelegramSettings", "ThreadBindingsSettings", "ToolNamesSettings", "ToolsAgentToAgentSettings",
+    "ToolsSessionsSettings", "ToolsSettings", "ToolsSpawnSettings", "ToolsSubagentsSettings",
+]  # fmt: skip
+
+
+class Settings(Section, frozen=True, kw_only=True):
+    """All settings of one server."""
+
+    server: ServerSettings = ServerSettings()
+    storage: StorageSettings = StorageSettings()
+    auth: AuthSettings = AuthSettings()
+    gateway: dict[str, GatewaySettings] = field(default_factory=dict)
+    delivery: DeliverySettings = DeliverySettings()
+    sessions: SessionsSettings = SessionsSettings()
+    runs: RunsSettings = RunsSettings()
+    responses: ResponsesSettings = ResponsesSettings()
+    a2a: A2aSettings = A2aSettings()
+    tools: ToolsSettings = ToolsSettings()
+    agents: AgentsSettings = AgentsSettings()
+    memory: MemorySettings = MemorySettings()
+    auto: AutoSettings = AutoSettings()
+    search: SearchSettings = SearchSettings()
+    context: ContextSettings = ContextSettings()
+    classifier: ClassifierSettings = ClassifierSettings()
+    digests: DigestsSettings = DigestsSettings()
+    intake: IntakeSettings = IntakeSettings()
+    followups: FollowupsSettings = FollowupsSettings()
+    hooks: HooksSettings = HooksSettings()
+    agent_http: AgentHttpSettings = AgentHttpSettings()
+    channels: ChannelsSettings = ChannelsSettings()
+    events: EventsSettings = EventsSettings()
+    log: LogSettings = LogSettings()
+
+
+class SettingRow(Struct, frozen=True, kw_only=True):
+    """One setting as people may see it: secrets hidden, and with the source of its value."""
+
+    name: str
+    value: Any
+    default: Any
+    source: Literal["default", "file", "env"]

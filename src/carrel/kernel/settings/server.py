@@ -1,0 +1,77 @@
+"""The server itself: its address, its store, its connections to models, and what it logs."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from msgspec import Meta, structs
+
+from carrel.kernel.settings.types import (
+    Count,
+    DatabaseAddress,
+    Days,
+    Port,
+    Seconds,
+    Secret,
+    Section,
+    Tokens,
+    WebAddress,
+)
+
+
+class ServerSettings(Section, frozen=True, kw_only=True):
+    """Where the server listens, and how long it may take to stop."""
+
+    host: Annotated[str, Meta(min_length=1)] = "127.0.0.1"
+    port: Port = 8787
+    public_url: WebAddress = ""
+    drain_seconds: Seconds = 30
+
+
+class StorageSettings(Section, frozen=True, kw_only=True):
+    """Where everything is stored; without a `url`, in the SQLite file `carrel.db` in `data_dir`."""
+
+    url: DatabaseAddress = ""
+    durability: Literal["full", "normal"] = "full"
+    data_dir: Path = Path("~/.carrel")
+
+    def __post_init__(self) -> None:
+        """Fill in the default database, so that no reader has to know what an empty URL means."""
+        if not self.url:
+            structs.force_setattr(self, "url", f"sqlite:///{self.data_dir / 'carrel.db'}")
+
+
+class AuthSettings(Section, frozen=True, kw_only=True):
+    """Whether callers on this machine need a token."""
+
+    mode: Literal["required", "loopback"] = "required"
+
+
+class GatewaySettings(Section, frozen=True, kw_only=True):
+    """One connection to a model; `builtin` needs no model."""
+
+    kind: Literal["builtin", "responses", "chat", "anthropic", "a2a"] = "builtin"
+    base_url: WebAddress = ""
+    api_key: Secret = ""
+    api_key_env: str = ""
+    api_key_file: str = ""
+    model: str = ""
+    models: tuple[str, ...] = ()
+    history: Literal["carrel", "gateway"] = "carrel"
+    stream: bool = True
+    run_tokens: bool = False
+    max_output_tokens: Tokens = 0
+    timeout_seconds: Seconds = 300
+
+
+class EventsSettings(Section, frozen=True, kw_only=True):
+    """How far back a follower of the feed may start."""
+
+    retention_days: Days = 7
+    replay_max: Count = 5_000
+
+
+class LogSettings(Section, frozen=True, kw_only=True):
+    """What is logged to stderr, and in which format."""
+
+    level: Literal["debug", "info", "warning", "error"] = "info"
+    format: Literal["json", "text"] = "json"

@@ -1,0 +1,35 @@
+"""The types of settings: their limits, and how errors describe them."""
+
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+Port = Annotated[int, Meta(ge=0, le=65535)]
+# The upper limits keep a typo (or TOML's `inf`) from overflowing a date or a 32-bit column.
+Count = Annotated[int, Meta(ge=1, le=1_000_000_000)]
+Seconds = Annotated[int, Meta(ge=1, le=31_536_000)]
+# 0 leaves the number of tokens to the model.
+Tokens = Annotated[int, Meta(ge=0, le=1_000_000_000)]
+# 0 switches a limit in minutes or days off.
+Minutes = Annotated[float, Meta(ge=0, le=525_600)]
+Days = Annotated[float, Meta(ge=0, le=36_500)]
+Secret = Annotated[str, Meta(extra={"secret": True})]
+WebAddress = Annotated[
+    str,
+    Meta(
+        pattern=r"^$|^https?://[^\s/]",
+        # `address`: it may contain a password, which is hidden when the setting is shown.
+        extra={"form": "a URL that starts with http:// or https://", "address": True},
+    ),
+]
+DatabaseAddress = Annotated[
+    str,
+    Meta(
+        pattern=r"^$|^sqlite:///.|^postgres(ql)?://.",
+        extra={"form": "sqlite:///<file> or postgresql://…", "address": True},
+    ),
+]
+
+
+class Section(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A group of settings."""
