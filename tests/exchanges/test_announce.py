@@ -15,7 +15,6 @@ from carrel.agents import SubagentRules
 from carrel.exchanges import Exchange, exchange_after
 from carrel.exchanges.store import EXCHANGES
 from carrel.journal import Entry, entries_of_session
-from carrel.notifications.model import Notification
 from carrel.kernel import Access, SessionKey
 from carrel.kernel.settings import (
     AgentDefaultsSettings,
@@ -28,6 +27,7 @@ from carrel.kernel.settings import (
 )
 from carrel.monitoring import RunFilter, runs_newest_first
 from carrel.notifications import OWNERS, newest_notifications
+from carrel.notifications.model import Notification
 from carrel.runs import Run, remove_lane, retry, stop_lane
 from carrel.runs.pruner import prune
 from carrel.sessions import Lane, close_generation, lane_of, open_session_of

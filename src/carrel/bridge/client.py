@@ -3,6 +3,7 @@
 Standard library only, so that importing it is cheap. Use a client from one thread at a time.
 """
 
+import http
 import http.client
 import json
 import select
@@ -74,6 +75,13 @@ class Client:
     def delete(self, path: str) -> Any:
         """Send a DELETE request."""
         return self._request("DELETE", path)
+
+    def download(self, path: str) -> bytes:
+        """Return the bytes of a file."""
+        status, content = self._exchange("GET", self._target(path, None), None, {}, None)
+        if status != http.HTTPStatus.OK:
+            self._parse(status, content)
+        return content
 
     def stream(
         self, path: str, query: Query | None = None, *, last_event_id: str = "", idle_seconds: float | None = None

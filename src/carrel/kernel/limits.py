@@ -80,6 +80,8 @@ ANNOUNCED_RESULT_CHARS_MAX = 8_000
 # Turns
 ARTIFACT_BYTES_MAX = 10 * 1024 * 1024
 ARTIFACTS_PER_RUN_MAX = 1000
+# What a list shows of a text.
+ARTIFACT_PREVIEW_CHARS_MAX = 4_000
 # Files count by their size in base64, as they are stored.
 ARTIFACT_BYTES_PER_RUN_MAX = 64 * 1024 * 1024
 TOOL_RESULT_BYTES_MAX = 80 * 1024

@@ -11,6 +11,7 @@ from carrel.records.artifact_store import (
     artifacts_of,
     insert_artifact,
 )
+from carrel.records.artifacts import ArtifactFile, artifact_files, run_of_artifact
 from carrel.records.attachment_store import (
     Attachment,
     AttachmentHead,
@@ -35,8 +36,9 @@ from carrel.records.upload_store import upload_of
 from carrel.records.uploads import keep_file, prune_uploads, use_files
 
 __all__ = [
-    "REPLY_ARTIFACT", "Artifact", "Attachment", "AttachmentHead", "Call", "artifact_part", "artifact_sizes",
-    "artifacts_of", "attachment_heads", "attachments_by_id", "call_of", "delete_attachments", "finish_call",
-    "has_written", "insert_artifact", "insert_attachment", "is_waiting", "keep_file", "outside_call",
-    "prune_uploads", "record_call", "refused_calls", "tools_called", "upload_of", "use_files", "wrote_from_outside",
+    "REPLY_ARTIFACT", "Artifact", "ArtifactFile", "Attachment", "AttachmentHead", "Call", "artifact_files",
+    "artifact_part", "artifact_sizes", "artifacts_of", "attachment_heads", "attachments_by_id", "call_of",
+    "delete_attachments", "finish_call", "has_written", "insert_artifact", "insert_attachment", "is_waiting",
+    "keep_file", "outside_call", "prune_uploads", "record_call", "refused_calls", "run_of_artifact", "tools_called",
+    "upload_of", "use_files", "wrote_from_outside",
 ]  # fmt: skip

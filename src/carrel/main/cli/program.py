@@ -12,6 +12,7 @@ from carrel.bridge import NotReachable, Refused, TimedOut
 from carrel.kernel import Refusal
 from carrel.main.cli import (
     agents,
+    artifacts,
     auto,
     chat,
     completion,
@@ -48,6 +49,7 @@ COMMANDS: tuple[Command, ...] = (
     *sessions.COMMANDS,
     *runs.COMMANDS,
     *receipts.COMMANDS,
+    *artifacts.COMMANDS,
     *events.COMMANDS,
     *goals.COMMANDS,
     *memory.COMMANDS,
@@ -65,6 +67,7 @@ GROUPS = {
     "tasks": "create tasks, assign agents and follow their work",
     "sessions": "list, read and manage sessions",
     "runs": "list, inspect, answer and cancel runs",
+    "artifacts": "list and download what agents added to their runs",
     "notifications": "read notifications about failed runs and undelivered results",
     "goals": "set goals for sessions and see how far they are",
     "memory": "keep, find, promote and forget facts",

@@ -6,6 +6,7 @@ from carrel.surfaces.api import (  # noqa: F401
     active_sessions,
     administration,
     agents,
+    artifacts,
     attachments,
     auth,
     auto,

@@ -1,0 +1,84 @@
+"""Artifacts: what agents added to their runs, to be listed and downloaded."""
+
+from typing import Literal
+from urllib.parse import quote
+
+from starlette.responses import Response
+
+from carrel.kernel import Access, iso, not_found
+from carrel.monitoring import visible_run
+from carrel.records import ArtifactFile, artifact_files, artifacts_of, run_of_artifact
+from carrel.storage import LongTx
+from carrel.surfaces.api.endpoint import Call, NoQuery, Out, endpoint
+
+
+class ArtifactShape(Out, frozen=True, kw_only=True):
+    """A piece of a result; `text` is its beginning, where it is a text."""
+
+    id: str
+    run_id: str
+    name: str | None
+    kind: Literal["text", "file", "url", "data"]
+    media_type: str | None
+    filename: str | None
+    bytes: int
+    url: str | None
+    text: str | None
+    added_at: str
+
+
+class ArtifactList(Out, frozen=True, kw_only=True):
+    """What an agent added to its run, in order."""
+
+    artifacts: list[ArtifactShape]
+
+
+@endpoint("GET", "/api/runs/{id}/artifacts", answers={200: ArtifactList})
+async def list_artifacts(call: Call[None, NoQuery]) -> ArtifactList:
+    """List what the agent of a run added to it."""
+
+    def work(tx: LongTx, access: Access) -> ArtifactList:
+        return ArtifactList(artifacts=[_shape(file) for file in _files(tx, access, call.path("id"))])
+
+    return await call.long_read(work)
+
+
+@endpoint("GET", "/api/artifacts/{id}/content", answers={200: bytes}, media="*/*")
+async def download_artifact(call: Call[None, NoQuery]) -> Response:
+    """Get the content of an artifact, for download only."""
+    wanted = call.path("id")
+
+    def work(tx: LongTx, access: Access) -> Response:
+        for file in _files(tx, access, run_of_artifact(wanted)):
+            if file.id == wanted:
+                return _download(file)
+        raise not_found("artifact")
+
+    return await call.long_read(work)
+
+
+def _files(tx: LongTx, access: Access, run_id: str) -> list[ArtifactFile]:
+    run = visible_run(tx, access, run_id)
+    return artifact_files(run.id, artifacts_of(tx, access, run.id))
+
+
+def _shape(file: ArtifactFile) -> ArtifactShape:
+    text, is_url = file.text, file.kind == "url"
+    return ArtifactShape(
+        id=file.id,
+        run_id=file.run_id,
+        name=file.name,
+        kind=file.kind,
+        media_type=file.media_type,
+        filename=file.filename,
+        bytes=len(file.content),
+        url=text if is_url else None,
+        text=None if is_url else text,
+        added_at=iso(file.added_at) or "",
+    )
+
+
+def _download(file: ArtifactFile) -> Response:
+    name = file.filename or file.name or file.id
+    headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{quote(name, safe='')}"}
+    return Response(file.content, headers=headers, media_type=file.safe_media_type)
