@@ -46,6 +46,15 @@ def test_an_answer_streams_in_and_ends(signed_in: OpenPage, model: ScriptedModel
     expect(row(page, "Once upon a time there was a lamp.")).to_have_count(1)
 
 
+def test_a_failed_attempt_is_told_while_the_run_goes_on(signed_in: OpenPage, model: ScriptedModel) -> None:
+    page = signed_in("/chat")
+    model.on("Are you there?", http_error(503), text("Now I am."))
+    write(page, "Are you there?")
+    expect(transcript(page)).to_contain_text("Attempt 1 of 5 failed: The gateway")
+    expect(row(page, "Now I am.")).to_have_count(1, timeout=15_000)
+    expect(transcript(page)).not_to_contain_text("Attempt 1 of 5")
+
+
 def test_shift_and_enter_break_the_line(signed_in: OpenPage) -> None:
     page = signed_in("/chat")
     field = page.get_by_role("textbox", name="Message")

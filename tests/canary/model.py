@@ -78,9 +78,8 @@ class RepeatingModel:
         known = sorted(offered & wanted.keys())
         return _calling(name := chance.choice(known), wanted[name], len(self.received)) if known else None
 
-    async def check(self) -> bool:
-        """Say that it is there."""
-        return True
+    async def check(self) -> None:
+        """Do nothing: it is there."""
 
     async def models(self) -> tuple[str, ...]:
         """Name its one model."""

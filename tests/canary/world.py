@@ -266,10 +266,10 @@ async def open_world(seed: int, url: str | None = None) -> AsyncIterator[World]:
         settings = structs.replace(Settings(), sessions=SessionsSettings(task_scoped=scoped))
         speaking = GatewaySettings(kind="responses", base_url="http://127.0.0.1:9")
 
-        async def up() -> dict[str, bool]:
-            return {BUILTIN: True}
+        async def up() -> dict[str, str | None]:
+            return {BUILTIN: None}
 
-        server = Server(db, wire, {BUILTIN: Connection(model, speaking)}, settings, gateways_up=up)
+        server = Server(db, wire, {BUILTIN: Connection(model, speaking)}, settings, gateway_troubles=up)
         try:
             await server.prepare()
             server.start()

@@ -47,7 +47,7 @@ async def the_call(given: str | list[dict[str, Any]], tools: list[str] | None = 
 async def test_the_built_in_agent_is_always_ready_and_costs_nothing() -> None:
     gateway = open_gateway("default", GatewaySettings(), Wire())
     assert gateway.name == "default"
-    assert await gateway.check()
+    await gateway.check()
     assert await gateway.models() == ()
     answer = await gateway.take(Step(body=body_of("hello"), address="a"), print)
     assert (answer.usage.total_tokens, answer.usage.cost_usd, answer.model) == (0, 0.0, "builtin")

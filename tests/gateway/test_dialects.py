@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from carrel.gateway import PROMPT_TOO_LONG, Step, open_gateway
+from carrel.gateway import PROMPT_TOO_LONG, GatewayFault, Step, open_gateway
 from carrel.kernel.settings import GatewaySettings
 from carrel.wire import Wire
 from tests.gateway.dialects import (
@@ -188,8 +188,9 @@ async def test_models_are_those_of_the_settings_and_then_those_that_the_server_l
 ) -> None:
     gateway = opened(kind, server, wire, model="mine", models=("other",))
     assert await gateway.models() == ("mine", "other", MODEL)
-    assert await gateway.check()
-    assert not await opened(kind, server, wire, base_url="http://127.0.0.1:9").check()
+    await gateway.check()
+    with pytest.raises(GatewayFault, match="cannot be reached"):
+        await opened(kind, server, wire, base_url="http://127.0.0.1:9").check()
 
 
 async def test_the_base_url_may_be_written_as_people_write_it(kind: str, server: ScriptedGateway, wire: Wire) -> None:

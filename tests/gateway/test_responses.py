@@ -283,7 +283,7 @@ async def test_a_run_token_is_sent_only_with_its_step_and_removed_from_the_answe
     heard: list[str] = []
     answer = await take(gateway, heard=heard, run_token=RUN_TOKEN)
     assert (await take(gateway)).text == "I hold nothing."
-    assert await gateway.check()
+    await gateway.check()
     assert [request.headers.get("x-carrel-run-token") for request in server.requests] == [RUN_TOKEN, None]
     assert server.requests[0].body == BODY
     assert "".join(heard) == answer.text == "I hold [redacted]."
@@ -321,11 +321,12 @@ async def test_no_error_message_contains_a_run_token_even_if_the_server_repeats_
 
 
 async def test_readiness_is_checked_without_a_step(server: ScriptedGateway, wire: Wire) -> None:
-    assert await opened(server, wire).check()
+    await opened(server, wire).check()
     assert server.requests == []
     with ScriptedGateway() as gone:
         gateway = opened(gone, wire)
-    assert not await gateway.check()
+    with pytest.raises(GatewayFault, match="cannot be reached"):
+        await gateway.check()
 
 
 async def test_models_are_the_configured_ones_and_the_listed_ones_once_each(

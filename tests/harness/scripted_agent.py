@@ -74,8 +74,8 @@ class ScriptedAgent:
         self._reached[name].set()
         await self._gates[name].wait()
 
-    async def check(self) -> bool:
-        return True
+    async def check(self) -> None:
+        pass
 
     async def models(self) -> tuple[str, ...]:
         return ("scripted",)

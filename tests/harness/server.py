@@ -64,7 +64,7 @@ class Server(Engine):
 
     def __init__(
         self, db: Database, wire: Wire, connections: Mapping[str, Connection], settings: Settings, *,
-        gateways_up: Callable[[], Awaitable[dict[str, bool]]], works: bool = True,
+        gateway_troubles: Callable[[], Awaitable[dict[str, str | None]]], works: bool = True,
         more_routes: Iterable[BaseRoute] = (),
     ) -> None:  # fmt: skip
         super().__init__(db, SystemClock(), system_access("nobody"), rules_of(settings))
@@ -72,7 +72,11 @@ class Server(Engine):
         self.drain = asyncio.Event()
         self.owner = ""
         self._parts = (wire, connections)
-        self._options: dict[str, Any] = {"gateways_up": gateways_up, "works": works, "more_routes": more_routes}
+        self._options: dict[str, Any] = {
+            "gateway_troubles": gateway_troubles,
+            "works": works,
+            "more_routes": more_routes,
+        }
         self._assembled = 0
         self._started = False
         self._working: asyncio.Task[None] | None = None
@@ -264,7 +268,9 @@ async def open_server(
     db = WatchedDatabase(open_store(url, durability="normal", chance=NoDelay()))
     try:
         async with Gateways(gateways or {}) as opened:
-            server = Server(db, opened.wire, opened.connections, settings or Settings(), gateways_up=opened.up)
+            server = Server(
+                db, opened.wire, opened.connections, settings or Settings(), gateway_troubles=opened.troubles
+            )
             await server.prepare()
             if working:
                 server.start()
@@ -282,7 +288,7 @@ async def open_http_server(
     *,
     settings: Settings | None = None,
     works: bool = True,
-    gateways_up: dict[str, bool] | None = None,
+    gateway_troubles: dict[str, str | None] | None = None,
     run_tokens: bool = False,
     more_routes: Iterable[BaseRoute] = (),
 ) -> AsyncIterator[HttpServer]:
@@ -292,11 +298,11 @@ async def open_http_server(
     # The gateway `spare` is there to be chosen; nothing is sent to it.
     connections = {BUILTIN: Connection(agent, speaking), "spare": Connection(agent, speaking)}
 
-    async def up() -> dict[str, bool]:
-        return gateways_up or {BUILTIN: True}
+    async def up() -> dict[str, str | None]:
+        return gateway_troubles or {BUILTIN: None}
 
     server = HttpServer(
-        db, wire, connections, _kept_here(settings), gateways_up=up, works=works, more_routes=more_routes
+        db, wire, connections, _kept_here(settings), gateway_troubles=up, works=works, more_routes=more_routes
     )
     server.agent = agent
     try:

@@ -126,7 +126,10 @@ LISTED = (
     Listed(REFUSED, r"POST /api/tasks", "invalid_params", "status", "a task in the inbox has no assignee"),
     Listed(REFUSED, r"POST /api/tasks", "invalid_params", "id", "one name is reserved"),
     Listed(REFUSED, r"POST /api/tasks/{id}/messages", "invalid_params", "content", "may be empty only with a file"),
-    Listed(REFUSED, r"POST /api/chat", "invalid_conversation_key", "conversationKey", "a short one must exist"),
+    Listed(
+        REFUSED, r"POST /api/(chat|plans/.*)", "invalid_conversation_key", "conversationKey", "a short one must exist"
+    ),
+    Listed(REFUSED, r"POST /agent/task_list", "invalid_params", "assigneeSlug", "unknown agents and users"),
     Listed(REFUSED, r"POST /agent/sessions_spawn", "invalid_params", "mode", "mode session needs thread"),
     Listed(REFUSED, r"POST /api/chat", "invalid_params", "sessionId", "sessionKey names another session"),
     Listed(REFUSED, r"POST /api/chat", "invalid_params", "text", "may be empty only with a file"),

@@ -113,8 +113,8 @@ class Gateway(Protocol):
         """
         ...
 
-    async def check(self) -> bool:
-        """Return whether a step could be taken now, without calling a model."""
+    async def check(self) -> None:
+        """Raise GatewayFault if no step could be taken now; no model is called to find out."""
         ...
 
     async def models(self) -> tuple[str, ...]:

@@ -101,13 +101,14 @@ class ModelGateway:
         except WireFault as fault:
             raise self._faults.of_wire(fault) from None
 
-    async def check(self) -> bool:
-        """Return whether the gateway answers and accepts our key; it need not list its models."""
+    async def check(self) -> None:
+        """Raise GatewayFault unless the gateway answers and accepts our key; it need not list its models."""
         try:
-            status, _ = await self._list()
-        except WireFault:
-            return False
-        return status < 500 and status != HTTPStatus.UNAUTHORIZED
+            status, body = await self._list()
+        except WireFault as fault:
+            raise self._faults.of_wire(fault) from None
+        if status >= 500 or status == HTTPStatus.UNAUTHORIZED:
+            raise self._faults.of_status(status, {}, body)
 
     async def models(self) -> tuple[str, ...]:
         """Return the configured models, then those the gateway lists; raise GatewayFault if it cannot be reached."""

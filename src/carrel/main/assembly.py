@@ -31,6 +31,7 @@ from carrel.surfaces.dashboard import routes as dashboard_routes
 from carrel.surfaces.mcp import Endpoint as McpEndpoint
 from carrel.surfaces.mcp import routes as mcp_routes
 from carrel.surfaces.responses import describe as describe_responses
+from carrel.surfaces.responses import refusal_response as refuse_responses
 from carrel.surfaces.responses import routes as responses_routes
 from carrel.surfaces.telegram import Telegram, channel_threads
 from carrel.surfaces.telegram import routes as telegram_routes
@@ -88,7 +89,8 @@ class Assembly:
 
     def __init__(
         self, db: Database, wire: Wire, connections: Mapping[str, Connection], settings: Settings, *,
-        worker: str, works: bool, draining: Callable[[], bool], gateways_up: Callable[[], Awaitable[dict[str, bool]]],
+        worker: str, works: bool, draining: Callable[[], bool],
+        gateway_troubles: Callable[[], Awaitable[dict[str, str | None]]],
         setting_rows: tuple[SettingRow, ...] = (), more_routes: Iterable[BaseRoute] = (),
     ) -> None:  # fmt: skip
         self.house = House(
@@ -99,13 +101,13 @@ class Assembly:
             live=Live(),
             watch=Watch(db),
             version=__version__,
-            gateway_names=tuple(connections),
+            gateway_kinds={name: connection.settings.kind for name, connection in connections.items()},
             gateways={name: connection.gateway for name, connection in connections.items()},
             channel_threads=channel_threads(wire, settings.channels.telegram),
             works=works,
             draining=draining,
             closing=asyncio.Event(),
-            gateways_up=gateways_up,
+            gateway_troubles=gateway_troubles,
         )
         house = self.house
         self.wrong_tokens = WrongTokens(SystemClock())
@@ -132,6 +134,7 @@ class Assembly:
             wrong=self.wrong_tokens,
             more_routes=[*self._routes(), *more_routes],
             more_operations=DESCRIBED,
+            refusal_formats={"v1": refuse_responses},
         )
 
     def _routes(self) -> list[BaseRoute]:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Self
 
 from carrel.delivery import BUILTIN, Connection
-from carrel.gateway import open_gateway
+from carrel.gateway import Gateway, GatewayFault, open_gateway
 from carrel.kernel import Code, Refusal
 from carrel.kernel.settings import GatewaySettings
 from carrel.wire import Wire
@@ -31,8 +31,15 @@ class Gateways:
             await connection.gateway.close()
         await self.wire.close()
 
-    async def up(self) -> dict[str, bool]:
-        """Tell which gateways answer right now."""
-        names = list(self.connections)
-        found = await asyncio.gather(*(self.connections[name].gateway.check() for name in names))
-        return dict(zip(names, found, strict=True))
+    async def troubles(self) -> dict[str, str | None]:
+        """Return what is wrong with each gateway right now; None where nothing is."""
+        found = await asyncio.gather(*(_trouble(connection.gateway) for connection in self.connections.values()))
+        return dict(zip(self.connections, found, strict=True))
+
+
+async def _trouble(gateway: Gateway) -> str | None:
+    try:
+        await gateway.check()
+    except GatewayFault as fault:
+        return str(fault)
+    return None

@@ -84,7 +84,7 @@ class _Server:
         assembly = Assembly(
             db, gateways.wire, gateways.connections, self._settings,
             worker=f"{socket.gethostname()}:{os.getpid()}", works=works, draining=self._stopping.is_set,
-            gateways_up=gateways.up, setting_rows=tuple(self._loaded.rows),
+            gateway_troubles=gateways.troubles, setting_rows=tuple(self._loaded.rows),
         )  # fmt: skip
         house = assembly.house
         web = _Web(assembly.app, sock, lambda: self._ready(sock))

@@ -61,11 +61,7 @@ def _waiting(run: Run) -> Reason:
 
 def _queued(tx: Tx, access: Access, run: Run) -> list[Reason]:
     if run.due_at is not None and run.due_at > tx.now:
-        seconds = max(1, (run.due_at - tx.now) // 1000)
-        failed = f"Attempt {run.attempt} of {run.attempts_max} failed ({run.error_message or run.error_code})"
-        text = f"{failed}; the next starts in {seconds} s."
-        code = "gateway_down" if (run.error_code or "").startswith(("connect", "unreachable")) else "waiting_retry"
-        return [_reason(run, code, text, run.updated_at, "wait", "cancel")]
+        return [_retrying(run, tx.now)]
     if run.due_at is not None:
         since = max(run.due_at, run.updated_at)
         if tx.now - since < _WORKER_GRACE_MS:
@@ -77,6 +73,13 @@ def _queued(tx: Tx, access: Access, run: Run) -> list[Reason]:
     busy = f"run {holder.id} is running" if holder else "an earlier run is waiting for its next attempt"
     text = f"This run is number {position} in the queue of {SessionKey.stored(run.key)}; {busy}."
     return [_reason(run, "lane_busy", text, holder.started_at if holder else run.created_at, "wait", "cancel")]
+
+
+def _retrying(run: Run, now: int) -> Reason:
+    fault = run.last_fault
+    text = "The next attempt starts soon." if fault is None else fault.told(now)
+    code = "gateway_down" if run.error_code == "gateway_unreachable" else "waiting_retry"
+    return _reason(run, code, text, run.failed_at, "wait", "cancel")
 
 
 def _reason(run: Run, code: str, text: str, since: int | None, *actions: str) -> Reason:

@@ -6,7 +6,19 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
-from carrel.kernel import SCOPE_END, Access, Code, Provenance, Refusal, SessionKey, clip, invalid, redact, system_access
+from carrel.kernel import (
+    MS_PER_SECOND,
+    SCOPE_END,
+    Access,
+    Code,
+    Provenance,
+    Refusal,
+    SessionKey,
+    clip,
+    invalid,
+    redact,
+    system_access,
+)
 from carrel.kernel.limits import ERROR_CHARS_MAX
 
 # Bells: a run became due; a running run is asked to stop.
@@ -96,6 +108,8 @@ class Run(Claim, frozen=True):
     error_code: str | None = None
     error_message: str | None = None
     extras: int = 0
+    # When its newest failed attempt ended.
+    failed_at: int | None = None
     instructions_sha256: str | None = None
     instructions_version: str | None = None
     label: str | None = None
@@ -119,6 +133,22 @@ class Run(Claim, frozen=True):
     def ended(self) -> bool:
         """True once it is completed, failed or cancelled."""
         return self.state in ENDS
+
+    @property
+    def last_fault(self) -> "Fault | None":
+        """Why its newest attempt failed, while it waits for the next one or makes it."""
+        failed = self.attempt if self.state == "queued" else self.attempt - 1
+        if self.state not in ("queued", "running") or failed < 1 or self.error_code is None or self.failed_at is None:
+            return None
+        due_at = self.due_at if self.state == "queued" else None
+        return Fault(
+            attempt=failed,
+            attempts_max=self.attempts_max,
+            code=self.error_code,
+            message=self.error_message or self.error_code,
+            at=self.failed_at,
+            next_attempt_at=due_at,
+        )
 
     @property
     def starts_new_generation(self) -> bool:
@@ -157,6 +187,25 @@ class Run(Claim, frozen=True):
     def attached(self) -> tuple[str, ...]:
         """Return the ids of its attachments."""
         return _decode_names(self.attachment_ids)
+
+
+class Fault(Struct, frozen=True, kw_only=True):
+    """Why an attempt failed, and when the next one starts; None once it has started."""
+
+    attempt: int
+    attempts_max: int
+    code: str
+    message: str
+    at: int
+    next_attempt_at: int | None
+
+    def told(self, now: int | None = None) -> str:
+        """Return a sentence for people; `now` is the moment it counts from, otherwise that of the failure."""
+        said = f"Attempt {self.attempt} of {self.attempts_max} failed: {self.message.rstrip('. ')}."
+        if self.next_attempt_at is None:
+            return f"{said} The next one is under way."
+        seconds = max(1, round((self.next_attempt_at - (self.at if now is None else now)) / MS_PER_SECOND))
+        return f"{said} Next try in {seconds} s."
 
 
 class ClaimLost(Exception):

@@ -128,7 +128,9 @@ def _retry(tx: Tx, run: Claim, outcome: Failed) -> bool:
     usage = json_text(outcome.usage) if outcome.usage else None
     store.back_to_head(tx, run, due_at=due_at, error_code=outcome.code, error_message=outcome.shown(), usage=usage)
     error = {"code": outcome.code, "message": outcome.shown()}
-    publish_change(tx, run, "run.retrying", state="queued", error=error, nextAttemptAt=iso(due_at))
+    publish_change(
+        tx, run, "run.retrying", state="queued", attemptsMax=run.attempts_max, error=error, nextAttemptAt=iso(due_at)
+    )
     return True
 
 

@@ -138,8 +138,9 @@ def park_claimed(tx: Tx, run: Claim, *, waiting_for: str, question: str, usage: 
 
 _BACK_TO_HEAD = (
     "UPDATE runs SET state = 'queued', due_at = :due_at, worker = NULL, lease_until = NULL, "
-    "error_code = :error_code, error_message = :error_message, usage = COALESCE(:usage, usage), "
-    f"updated_at = :now, changes = changes + 1 WHERE {_ONE} AND {may_move('running', to='queued')}"
+    "error_code = :error_code, error_message = :error_message, failed_at = :failed_at, "
+    "usage = COALESCE(:usage, usage), updated_at = :now, changes = changes + 1 "
+    f"WHERE {_ONE} AND {may_move('running', to='queued')}"
 )
 
 
@@ -147,7 +148,8 @@ def back_to_head(
     tx: Tx, run: Claim, *, due_at: int, error_code: str | None, error_message: str | None, usage: str | None = None
 ) -> None:
     """Return a running run to the head of its lane, due at a moment; this transaction must have locked it."""
-    error = {"error_code": error_code, "error_message": error_message}
+    failed_at = None if error_code is None else tx.now
+    error = {"error_code": error_code, "error_message": error_message, "failed_at": failed_at}
     _require(tx.run(_BACK_TO_HEAD, run, id=run.id, now=tx.now, due_at=due_at, usage=usage, **error))
 
 

@@ -136,6 +136,15 @@ def test_runs_wait_goes_on_until_the_run_has_settled(at: Carrel, server: TinySer
     assert (ended.code, ended.out) == (0, "Good morning.\n")
 
 
+def test_a_failed_attempt_is_told_once_while_the_run_goes_on(at: Carrel, server: TinyServer) -> None:
+    fault = {"attempt": 1, "code": "gateway_unreachable", "message": "Nothing answers.", "nextAttemptAt": None}
+    trying = run_of(state="running", reply=None, attemptsMax=5, lastFault=fault)
+    answer_runs(server, trying, trying, run_of())
+    ended = at("runs", "wait", "run_1", "--timeout", "30")
+    assert (ended.code, ended.out) == (0, "Good morning.\n")
+    assert ended.err == "Attempt 1 of 5 failed: Nothing answers.\n"
+
+
 def test_a_line_piped_into_chat_is_a_message_and_its_answer_a_line(at: Carrel, server: TinyServer) -> None:
     server.answers("GET", "/api/sessions/active", {"sessionId": "c1", "sessionKey": KEY, "source": "pointer"})
     server.answers("POST", "/api/chat", {"runId": "run_1", "sessionId": "c1", "sessionKey": KEY}, status=202)

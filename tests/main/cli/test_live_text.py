@@ -4,6 +4,7 @@ import json
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from websockets.sync.server import ServerConnection, serve
 
@@ -39,12 +40,28 @@ def test_pieces_of_the_run_come_and_those_of_others_do_not() -> None:
 
     with line_server(talk) as url, listen(Client(url, "crl_owner_1_x"), "agent:main:cli:c1", "cli") as live:
         assert live
-        assert list(live.pieces("run_1", ended=lambda: False)) == ["Good ", "morning."]
-        assert list(live.pieces("run_3", ended=lambda: False)) == ["All at once."]
+        assert list(live.pieces("run_1", ended=lambda: False, failed=print)) == ["Good ", "morning."]
+        assert list(live.pieces("run_3", ended=lambda: False, failed=print)) == ["All at once."]
     assert bound == [
         "bearer.crl_owner_1_x",
         {"type": "bind", "sessionId": "agent:main:cli:c1", "clientInstanceId": "cli"},
     ]
+
+
+def test_a_failed_attempt_is_told_while_its_run_goes_on() -> None:
+    fault = {"name": "run.retrying", "state": "queued", "attempt": 1, "attemptsMax": 5, "message": "Nobody answers."}
+
+    def talk(line: ServerConnection) -> None:
+        line.recv(timeout=5)
+        line.send(json.dumps({"type": "system_event", "runId": "run_2", "payload": fault}))
+        line.send(json.dumps({"type": "system_event", "runId": "run_1", "payload": fault}))
+        line.send(json.dumps({"type": "assistant_done", "runId": "run_1", "text": "At last."}))
+
+    told: list[dict[str, Any]] = []
+    with line_server(talk) as url, listen(Client(url), "k", "cli") as live:
+        assert live
+        assert list(live.pieces("run_1", ended=lambda: False, failed=told.append)) == ["At last."]
+    assert told == [fault]
 
 
 def test_a_line_that_is_cut_ends_the_pieces() -> None:
@@ -54,7 +71,7 @@ def test_a_line_that_is_cut_ends_the_pieces() -> None:
 
     with line_server(talk) as url, listen(Client(url), "k", "cli") as live:
         assert live
-        assert list(live.pieces("run_1", ended=lambda: False)) == ["Good "]
+        assert list(live.pieces("run_1", ended=lambda: False, failed=print)) == ["Good "]
 
 
 def test_where_no_line_is_to_be_had_there_is_none() -> None:

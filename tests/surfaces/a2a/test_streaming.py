@@ -1,6 +1,7 @@
 """Streams of a task: the task first, then every change in order, the same for all clients, without gaps."""
 
 import asyncio
+import re
 
 import httpx
 import pytest
@@ -271,3 +272,11 @@ async def test_a2a_0_3_marks_the_last_frame_of_a_stream_as_final(client: httpx.A
         finals = [frame.body["final"] for frame in frames if frame.kind == "status-update"]
         assert finals == [False] * (len(finals) - 1) + [True]
         assert frames[-1].body["status"]["state"] == last
+
+
+async def test_a_failed_attempt_is_told_in_the_status_of_a_task_that_goes_on(on_either: httpx.AsyncClient) -> None:
+    async with stream_send(on_either, "flaky") as stream:
+        frames = [await stream.next() for _ in range(3)]
+        assert summary(frames) == [SUBMITTED, WORKING, WORKING]
+    told = text_of(frames[2].body)
+    assert re.fullmatch(r"Attempt 1 of 5 failed: Told to flaky\. Next try in \d+ s\.", told)

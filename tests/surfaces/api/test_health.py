@@ -8,6 +8,7 @@ import psycopg
 import pytest
 
 import carrel
+from carrel.access import NewToken, mint_token
 from carrel.kernel import METRICS, SystemClock
 from carrel.kernel.settings import GatewaySettings
 from carrel.storage import Tx, migrations, sqlite_path
@@ -15,7 +16,7 @@ from carrel.storage.horizon import BEGIN
 from carrel.surfaces.api import Recorder
 from tests.harness.server import HttpServer, Server, gateways_to, open_http_server, open_server
 from tests.scripted_gateway import ScriptedGateway
-from tests.surfaces.api_calls import send_and_wait
+from tests.surfaces.api_calls import Json, send_and_wait
 
 pytestmark = pytest.mark.anyio
 
@@ -40,8 +41,8 @@ async def test_a_draining_server_is_not_ready(server: HttpServer, nobody: httpx.
 
 
 async def test_a_gateway_that_is_down_degrades_and_does_not_fail(surface_url: str) -> None:
-    up = {"builtin": True, "far": False}
-    async with open_http_server(surface_url, works=False, gateways_up=up) as server, server.client(None) as nobody:
+    up = {"builtin": None, "far": "Nobody answers."}
+    async with open_http_server(surface_url, works=False, gateway_troubles=up) as server, server.client(None) as nobody:
         answer = await nobody.get("/readyz")
     assert answer.status_code == 200
     assert answer.json()["checks"]["gateway"] == "degraded"
@@ -60,6 +61,34 @@ async def test_all_who_ask_at_once_are_told_what_the_one_check_finds(surface_url
     down = GatewaySettings(kind="responses", base_url="http://127.0.0.1:9")
     async with open_server(surface_url, {"default": down}) as server:
         assert await levels(server, times=30) == {"degraded"}
+
+
+async def test_health_names_each_gateway_and_tells_people_what_is_wrong_with_it(surface_url: str) -> None:
+    down = GatewaySettings(kind="chat", base_url="http://127.0.0.1:9")
+    async with open_server(surface_url, {"default": down}) as server:
+        transport = httpx.ASGITransport(app=server.assembly.app)
+        _, owner = await server.db.write(lambda tx: mint_token(tx, server.access, NewToken(kind="owner", name="o")))
+        new = NewToken(kind="agent", name="a", agent_id="main")
+        _, agent = await server.db.write(lambda tx: mint_token(tx, server.access, new))
+        async with httpx.AsyncClient(transport=transport, base_url="http://carrel.test") as client:
+            told = [await _gateways(client, token) for token in (owner, owner, agent)]
+    builtin, default = told[0]
+    assert (builtin["name"], builtin["kind"], builtin["status"], builtin["lastError"]) == (
+        "builtin",
+        "builtin",
+        "ok",
+        None,
+    )
+    assert (default["name"], default["kind"], default["status"]) == ("default", "chat", "failed")
+    assert "127.0.0.1:9" in default["lastError"]
+    assert told[1] == told[0], "since when, not when it was last looked at"
+    assert [one["lastError"] for one in told[2]] == [None, None]
+
+
+async def _gateways(client: httpx.AsyncClient, token: str) -> list[Json]:
+    answer = await client.get("/api/health", headers={"Authorization": f"Bearer {token}"})
+    gateways: list[Json] = answer.json()["gateways"]
+    return gateways
 
 
 async def levels(server: Server, times: int) -> set[str]:
@@ -141,7 +170,7 @@ async def test_health_counts_the_lanes_of_the_asker(
     assert health["lanes"] == {"busy": 1, "queued": 2, "stuck": 0}
     assert health["status"] == "ready"
     # What this server does not have is not reported.
-    assert set(health) == {"status", "checks", "lanes", "waiting"}
+    assert set(health) == {"status", "checks", "lanes", "waiting", "gateways"}
     assert (await other_client.get("/api/health")).json()["lanes"] == {"busy": 0, "queued": 0, "stuck": 0}
     server.agent.release("health")
 

@@ -1,6 +1,7 @@
 """Runs over the API: start, list, wait, answer, cancel, retry, and their receipts."""
 
 import asyncio
+import re
 
 import httpx
 import pytest
@@ -308,8 +309,13 @@ async def test_a_run_that_is_tried_again_says_when(client: httpx.AsyncClient) ->
         while (run := await run_of(client, flaky))["nextAttemptAt"] is None:
             await client.get(f"/api/runs/{flaky}/wait", params={"timeoutSeconds": 0})
     assert (run["state"], run["error"]["code"], run["queuePosition"]) == ("queued", "scripted", 1)
+    fault = run["lastFault"]
+    assert (fault["attempt"], fault["code"], fault["nextAttemptAt"]) == (1, "scripted", run["nextAttemptAt"])
+    assert run["createdAt"] <= fault["at"] < fault["nextAttemptAt"]
     why = (await client.get(f"/api/runs/{flaky}/why")).json()
-    assert [reason["code"] for reason in why["reasons"]] == ["waiting_retry"]
+    (reason,) = why["reasons"]
+    assert reason["code"] == "waiting_retry"
+    assert re.fullmatch(rf"Attempt 1 of 5 failed: {re.escape(fault['message'])} Next try in \d+ s\.", reason["text"])
     assert (await client.post(f"/api/runs/{flaky}/cancel")).json()["run"]["state"] == "cancelled"
 
 

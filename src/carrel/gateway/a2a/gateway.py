@@ -77,13 +77,9 @@ class A2aGateway:
             self._connection.forget()
             raise
 
-    async def check(self) -> bool:
-        """Return whether the agent's card can be read and names a usable interface."""
-        try:
-            await self._connection.refresh()
-        except GatewayFault:
-            return False
-        return True
+    async def check(self) -> None:
+        """Raise GatewayFault unless the agent's card can be read and names a usable interface."""
+        await self._connection.refresh()
 
     async def models(self) -> tuple[str, ...]:
         """Return nothing: a remote agent chooses its own model."""

@@ -68,9 +68,8 @@ class BuiltinGateway:
             await asyncio.sleep(0)
         return _as_answer(text, requests, sha256(step.body).hexdigest())
 
-    async def check(self) -> bool:
-        """Return True: it is always ready."""
-        return True
+    async def check(self) -> None:
+        """Do nothing: it needs nobody."""
 
     async def models(self) -> tuple[str, ...]:
         """Return nothing: there is no model to choose."""

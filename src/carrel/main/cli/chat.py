@@ -12,7 +12,16 @@ from carrel.main.cli.command import Command, Exit, option
 from carrel.main.cli.discovery import connect
 from carrel.main.cli.live_text import Live, listen
 from carrel.main.cli.output import Screen
-from carrel.main.cli.run_results import Run, answer_run, has_settled, question_of, read_run, show_result, wait_for
+from carrel.main.cli.run_results import (
+    Run,
+    Troubles,
+    answer_run,
+    has_settled,
+    question_of,
+    read_run,
+    show_result,
+    wait_for,
+)
 
 CLIENT_INSTANCE = "cli"
 ANSWER_SECONDS = 1800.0
@@ -94,8 +103,9 @@ class _Chat:
                 self._show_command(accepted)
                 return None
             run_id = accepted["runId"]
-        streamed = self._stream(run_id) if self._live and not self._screen.as_json else ""
-        run = wait_for(self._client, run_id, self._screen, seconds=ANSWER_SECONDS)
+        troubles = Troubles(self._screen)
+        streamed = self._stream(run_id, troubles) if self._live and not self._screen.as_json else ""
+        run = wait_for(self._client, run_id, self._screen, seconds=ANSWER_SECONDS, troubles=troubles)
         self._show(run, streamed)
         return run
 
@@ -110,11 +120,15 @@ class _Chat:
             if self._live:
                 self._live.bind(self._session_key, CLIENT_INSTANCE)
 
-    def _stream(self, run_id: str) -> str:
+    def _stream(self, run_id: str, troubles: Troubles) -> str:
         """Print the run's text until the reply is done or the connection drops; return what was printed."""
         assert self._live is not None, "only called with a live connection"
         written: list[str] = []
-        for piece in self._live.pieces(run_id, ended=lambda: has_settled(read_run(self._client, run_id))):
+
+        def ended() -> bool:
+            return has_settled(read_run(self._client, run_id))
+
+        for piece in self._live.pieces(run_id, ended=ended, failed=troubles.tell):
             written.append(piece)
             self._screen.piece(piece)
         return "".join(written)

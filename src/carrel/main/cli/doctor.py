@@ -12,7 +12,7 @@ from carrel.bridge import BridgeFault, Client, NotReachable, Refused
 from carrel.kernel import Code, Refusal
 from carrel.main.cli.command import Command, Exit, Failure
 from carrel.main.cli.discovery import connect, local_settings, running_url
-from carrel.main.cli.output import Screen
+from carrel.main.cli.output import Screen, age
 
 if TYPE_CHECKING:
     from carrel.kernel.settings import Settings
@@ -111,6 +111,7 @@ def _check_server(args: Namespace, settings: "Settings") -> Iterator[Finding]:
         yield Finding("ok", "server", f"{client.url}, version {version}")
         yield _check_token(client)
         yield from _check_readiness(client)
+        yield from _check_gateways(client)
 
 
 def _not_running(fault: Exception, client: Client, settings: "Settings") -> Iterator[Finding]:
@@ -156,6 +157,19 @@ def _check_readiness(client: Client) -> Iterator[Finding]:
     for name, state in (checks or {}).items():
         word: Literal["ok", "warn", "fail"] = "ok" if state == "ok" else "warn" if state == "degraded" else "fail"
         yield Finding(word, name, str(state), "" if word == "ok" else advice.get(name, "See the server's log."))
+
+
+def _check_gateways(client: Client) -> Iterator[Finding]:
+    try:
+        gateways = client.get("/api/health").get("gateways") or []
+    except BridgeFault:
+        # What is wrong with the server or the token was told above.
+        return
+    for one in gateways:
+        if one["status"] == "ok":
+            yield Finding("ok", f"gateway.{one['name']}", f"{one['kind']}, answers")
+        else:
+            yield Finding("warn", f"gateway.{one['name']}", f"since {age(one['since'])}: {one['lastError']}")
 
 
 COMMANDS = (Command("doctor", "find problems and say how to fix them", doctor),)

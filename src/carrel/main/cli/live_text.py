@@ -27,8 +27,13 @@ class Live:
         frame = {"type": "bind", "sessionId": session_key, "clientInstanceId": client_instance}
         self._socket.send(json.dumps(frame))
 
-    def pieces(self, run_id: str, *, ended: Callable[[], bool]) -> Iterator[str]:
-        """Yield the run's text in pieces until the reply is done, the run has `ended` or the connection drops."""
+    def pieces(
+        self, run_id: str, *, ended: Callable[[], bool], failed: Callable[[dict[str, Any]], None]
+    ) -> Iterator[str]:
+        """Yield the run's text in pieces until the reply is done, the run has `ended` or the connection drops.
+
+        `failed` is called with every attempt that failed and will be repeated.
+        """
         from websockets.exceptions import ConnectionClosed
 
         begun = False
@@ -43,7 +48,7 @@ class Live:
                 return
             if frame.get("runId") != run_id:
                 continue
-            text = frame.get("text") or ""
+            text, payload = frame.get("text") or "", frame.get("payload") or {}
             if frame.get("type") == "assistant_chunk" and text:
                 begun = True
                 yield text
@@ -51,7 +56,9 @@ class Live:
                 if text and not begun:
                     yield text
                 return
-            elif (frame.get("payload") or {}).get("state") in _NO_REPLY_STATES:
+            elif payload.get("name") == "run.retrying":
+                failed(payload)
+            elif payload.get("state") in _NO_REPLY_STATES:
                 # The run is waiting, failed or was cancelled: no reply will follow.
                 return
 

@@ -31,6 +31,7 @@ class Screen:
         self.err = err or sys.stderr
         self.as_json = as_json
         self.is_terminal = self.out.isatty()
+        self._spinning = False
         self._in_colour = self.is_terminal and not os.environ.get("NO_COLOR")
 
     def line(self, text: str = "") -> None:
@@ -43,8 +44,8 @@ class Screen:
         self.out.flush()
 
     def note(self, text: str) -> None:
-        """Write a remark to stderr."""
-        self.err.write(safe(text) + "\n")
+        """Write a remark to stderr, above the spinner if there is one."""
+        self.err.write(("\r\x1b[K" if self._spinning else "") + safe(text) + "\n")
         self.err.flush()
 
     def json(self, body: Any) -> int:
@@ -97,9 +98,11 @@ class Screen:
         ended = threading.Event()
         spinner = threading.Thread(target=self._spin, args=(text, ended), daemon=True)
         spinner.start()
+        self._spinning = True
         try:
             yield
         finally:
+            self._spinning = False
             ended.set()
             spinner.join()
 

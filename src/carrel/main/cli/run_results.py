@@ -4,12 +4,14 @@ from math import ceil
 from typing import Any
 
 from carrel.bridge import Client, segment
-from carrel.kernel import elapsed_seconds
+from carrel.kernel import MS_PER_SECOND, SystemClock, elapsed_seconds, parse_iso
 from carrel.main.cli.command import Exit, Option, option
 from carrel.main.cli.output import Screen
 
-# One request waits this long; then the run is read, because a run that waits for a person does not end the wait.
-_POLL_SECONDS = 10
+# One request waits this long; then the run is read: it may wait for a person, or have failed an attempt.
+_POLL_SECONDS = 1
+# A request may take this much longer than it waits.
+_SLACK_SECONDS = 10
 _ENDED = frozenset({"completed", "failed", "cancelled"})
 
 Run = dict[str, Any]
@@ -27,19 +29,46 @@ def read_run(client: Client, run_id: str) -> Run:
     return run
 
 
-def wait_for(client: Client, run_id: str, screen: Screen, *, seconds: float) -> Run:
-    """Return the run once it has ended or waits for a person, or as it is when the time is up."""
+class Troubles:
+    """Tells a person of failed attempts while they happen, of each once."""
+
+    def __init__(self, screen: Screen) -> None:
+        self._screen = screen
+        self._told: set[int] = set()
+
+    def tell(self, fault: dict[str, Any]) -> None:
+        """Write which attempt failed, why, and when the next one starts."""
+        if fault["attempt"] in self._told:
+            return
+        self._told.add(fault["attempt"])
+        said = f"Attempt {fault['attempt']} of {fault['attemptsMax']} failed: {fault['message'].rstrip('. ')}."
+        if fault.get("nextAttemptAt"):
+            seconds = max(1, round((parse_iso(fault["nextAttemptAt"]) - SystemClock().now_ms()) / MS_PER_SECOND))
+            said += f" Next try in {seconds} s."
+        self._screen.note(said)
+
+
+def wait_for(
+    client: Client, run_id: str, screen: Screen, *, seconds: float, troubles: Troubles | None = None
+) -> Run:  # fmt: skip
+    """Return the run once it has ended or waits for a person, or as it is when the time is up.
+
+    Failed attempts are told meanwhile, except those that `troubles` has told already.
+    """
     deadline = elapsed_seconds() + seconds
+    troubles = troubles or Troubles(screen)
     with screen.waiting("waiting for the reply…"):
         while True:
             left = deadline - elapsed_seconds()
             poll = max(0, min(_POLL_SECONDS, ceil(left)))
             client.get(
-                f"/api/runs/{segment(run_id)}/wait", {"timeoutSeconds": poll}, timeout_seconds=poll + _POLL_SECONDS
+                f"/api/runs/{segment(run_id)}/wait", {"timeoutSeconds": poll}, timeout_seconds=poll + _SLACK_SECONDS
             )
             run = read_run(client, run_id)
             if has_settled(run) or elapsed_seconds() >= deadline:
                 return run
+            if run.get("lastFault"):
+                troubles.tell(run["lastFault"] | {"attemptsMax": run["attemptsMax"]})
 
 
 def has_settled(run: Run) -> bool:

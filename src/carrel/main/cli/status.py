@@ -33,6 +33,9 @@ def status(args: Namespace, screen: Screen) -> int:
             ("recent failures", len(found["failed"])),
         ]
     )
+    for gateway in found["health"].get("gateways") or []:
+        if gateway["status"] != "ok":
+            screen.note(f"{gateway['lastError']} This is so since {age(gateway['since'])}.")
     _show_runs("Waiting for you", found["waiting"], [question_of(run) for run in found["waiting"]], screen)
     _show_runs("Failed", found["failed"], [why_ended(run) for run in found["failed"]], screen)
     return Exit.OK

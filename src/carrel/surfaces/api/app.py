@@ -1,7 +1,7 @@
 """The ASGI application: every endpoint, error bodies for everything else, and an id for each request."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from logging import getLogger
 
@@ -40,11 +40,13 @@ def build_app(
     wrong: WrongTokens | None = None,
     more_routes: Iterable[BaseRoute] = (),
     more_operations: Iterable[Operation] = (),
+    refusal_formats: Mapping[str, Callable[[Refusal], Response]] | None = None,
     clock: Clock | None = None,
 ) -> Starlette:
     """Build the application of one server; `recorder` is already running.
 
-    `more_routes` belong to other surfaces, and `more_operations` describe them in the OpenAPI document.
+    `more_routes` belong to other surfaces, and `more_operations` describe them in the OpenAPI document;
+    `refusal_formats` are those of surfaces with a format of their own, by the first part of their paths.
 
     `wrong` counts wrong tokens for all surfaces together, so that guessing on another one is no way around the limit.
     """
@@ -60,6 +62,7 @@ def build_app(
     app.state.house = house
     app.state.wrong_tokens = wrong
     app.state.openapi = cache(lambda: msgspec.json.encode(openapi_document(more_operations)))
+    app.state.refusal_formats = refusal_formats or {}
     app.state.body_budget = BodyBudget()
     app.state.readiness = Readiness(house, clock)
     app.state.recorder = recorder or Recorder(house.db, clock)

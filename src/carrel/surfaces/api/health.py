@@ -4,8 +4,10 @@ import asyncio
 from collections import Counter
 from typing import Any, Literal
 
+from msgspec import structs
+
 from carrel.journal import feed_is_late
-from carrel.kernel import DEFAULT_ACCOUNT_SLUG, MS_PER_SECOND, Access, Clock, Code, Refusal
+from carrel.kernel import DEFAULT_ACCOUNT_SLUG, MS_PER_SECOND, Access, Clock, Code, Refusal, iso
 from carrel.kernel.limits import FEED_LATE_SECONDS, GATEWAY_CHECK_SECONDS
 from carrel.monitoring import count_live, stuck_lanes
 from carrel.storage import Tx, applied_schema, migrations
@@ -54,6 +56,16 @@ class WaitingCounts(Out, frozen=True, kw_only=True):
     program: int
 
 
+class GatewayState(Out, frozen=True, kw_only=True):
+    """A gateway: since when it is as it is and, for people, what is wrong with it."""
+
+    name: str
+    kind: str
+    status: Literal["ok", "degraded", "failed"]
+    since: str
+    last_error: str | None = None
+
+
 class Health(Out, frozen=True, kw_only=True):
     """The state of the server, for people."""
 
@@ -61,6 +73,7 @@ class Health(Out, frozen=True, kw_only=True):
     checks: Checks
     lanes: LaneCounts
     waiting: WaitingCounts
+    gateways: list[GatewayState]
 
 
 class SettingShown(Out, frozen=True, kw_only=True):
@@ -84,7 +97,7 @@ class Readiness:
     def __init__(self, house: House, clock: Clock) -> None:
         self._house = house
         self._clock = clock
-        self._gateway: Level = "ok"
+        self._gateways: dict[str, GatewayState] = {}
         self._gateways_again_at = 0
         self._schema = migrations()[-1].number
         self._checking = asyncio.Lock()
@@ -97,7 +110,7 @@ class Readiness:
             migrations=migrated,
             dispatcher="failed" if self._house.draining() else "ok" if self._house.works else "degraded",
             feed=feed,
-            gateway=await self._gateways(),
+            gateway="ok" if all(one.status == "ok" for one in await self.gateways()) else "degraded",
         )
         failed = "failed" in (checks.storage, checks.migrations, checks.dispatcher)
         return Ready(status="not_ready" if failed else "ready", checks=checks)
@@ -116,14 +129,26 @@ class Readiness:
         migrated: Level = "ok" if applied == self._schema else "degraded" if applied > self._schema else "failed"
         return migrated, "degraded" if feed_is_late(tx, tx.now - FEED_LATE_SECONDS * MS_PER_SECOND) else "ok"
 
-    async def _gateways(self) -> Level:
+    async def gateways(self) -> list[GatewayState]:
+        """Return the state of each gateway, by name."""
         async with self._checking:
             if self._clock.now_ms() >= self._gateways_again_at:
                 # Counted from the start of a check, so that nobody causes more of them by hanging up.
                 self._gateways_again_at = self._clock.now_ms() + GATEWAY_CHECK_SECONDS * MS_PER_SECOND
-                up = await self._house.gateways_up()
-                self._gateway = "ok" if all(up.values()) else "degraded"
-            return self._gateway
+                troubles = await self._house.gateway_troubles()
+                self._gateways = {name: self._state(name, troubles[name]) for name in sorted(troubles)}
+            return list(self._gateways.values())
+
+    def _state(self, name: str, trouble: str | None) -> GatewayState:
+        before, status = self._gateways.get(name), "ok" if trouble is None else "failed"
+        is_same = before is not None and before.status == status
+        return GatewayState(
+            name=name,
+            kind=self._house.gateway_kinds.get(name, ""),
+            status=status,  # type: ignore[arg-type]
+            since=before.since if before is not None and is_same else iso(self._clock.now_ms()) or "",
+            last_error=trouble,
+        )
 
 
 def _readiness(call: Call[None, NoQuery]) -> Readiness:
@@ -149,7 +174,11 @@ async def show_health(call: Call[None, NoQuery]) -> Health:
     """Get the state of the server and of the lanes that the caller may see."""
     ready = await _readiness(call).check()
     lanes, waiting = await call.read(_counts)
-    return Health(status=ready.status, checks=ready.checks, lanes=lanes, waiting=waiting)
+    gateways = await _readiness(call).gateways()
+    if not call.access.is_person:
+        # An error may name the address of a gateway, which agents need not know.
+        gateways = [structs.replace(one, last_error=None) for one in gateways]
+    return Health(status=ready.status, checks=ready.checks, lanes=lanes, waiting=waiting, gateways=gateways)
 
 
 def _counts(tx: Tx, access: Access) -> tuple[LaneCounts, WaitingCounts]:

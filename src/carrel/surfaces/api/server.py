@@ -126,12 +126,13 @@ def _attribute(kind: type, name: str) -> str:
 
 
 async def http_error(request: Request, error: Exception) -> Response:
-    """Answer Starlette's own errors (no such path, wrong method) with our error body."""
+    """Answer Starlette's own errors (no such path, wrong method) in the format of the surface that has the path."""
     assert isinstance(error, HTTPException)
-    if error.status_code == 405:
-        response = refusal_response(
-            Refusal(Code.METHOD_NOT_ALLOWED, "This path does not support that method."), request.state.request_id
-        )
+    wrong_method = error.status_code == 405
+    message = "This path does not support that method."
+    refusal = Refusal(Code.METHOD_NOT_ALLOWED, message) if wrong_method else nothing_here()
+    respond = request.app.state.refusal_formats.get(request.url.path[1:].partition("/")[0])
+    response: Response = respond(refusal) if respond else refusal_response(refusal, request.state.request_id)
+    if wrong_method:
         response.headers["Allow"] = (error.headers or {}).get("Allow", "")
-        return response
-    return refusal_response(nothing_here(), request.state.request_id)
+    return response

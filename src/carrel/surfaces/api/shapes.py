@@ -70,6 +70,16 @@ class Injected(Out, frozen=True, kw_only=True):
     degraded: str | None = None
 
 
+class LastFault(Out, frozen=True, kw_only=True):
+    """Why the newest attempt failed, and when the next one starts; null once it has."""
+
+    attempt: int
+    code: str
+    message: str
+    at: str
+    next_attempt_at: str | None
+
+
 class RunShape(Out, frozen=True, kw_only=True):
     """A run as every list shows it."""
 
@@ -100,6 +110,7 @@ class RunShape(Out, frozen=True, kw_only=True):
     attempt: int
     attempts_max: int
     next_attempt_at: str | None
+    last_fault: LastFault | None
     queue_position: int | None
     timeout_seconds: int
     delivery_instruction_profile_version: str | None
@@ -179,6 +190,7 @@ def _run_shape(
         attempt=max(1, run.attempt),
         attempts_max=run.attempts_max,
         next_attempt_at=iso(run.due_at) if retrying else None,
+        last_fault=_last_fault(run),
         queue_position=position,
         timeout_seconds=run.timeout_ms // 1000,
         delivery_instruction_profile_version=run.instructions_version,
@@ -190,6 +202,19 @@ def _run_shape(
         created_at=iso(run.created_at) or "",
         started_at=iso(run.started_at),
         ended_at=iso(run.ended_at),
+    )
+
+
+def _last_fault(run: Run) -> LastFault | None:
+    fault = run.last_fault
+    if fault is None:
+        return None
+    return LastFault(
+        attempt=fault.attempt,
+        code=fault.code,
+        message=fault.message,
+        at=iso(fault.at) or "",
+        next_attempt_at=iso(fault.next_attempt_at),
     )
 
 

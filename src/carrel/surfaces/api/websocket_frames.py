@@ -71,7 +71,7 @@ def frame_of(event: Event) -> Frame | None:
     if event_type is None:
         return None
     content = {"name": event.name, **_body(event.body)}
-    if event.name == "run.failed":
+    if event.name in ("run.failed", "run.retrying"):
         content |= content.get("error") or {}
     return system_frame(event.conversation, event_type, content, run_id=event.run_id, seq=event.seq)
 

@@ -24,7 +24,8 @@ class House(Struct, frozen=True, kw_only=True):
     live: Live
     watch: Watch
     version: str
-    gateway_names: tuple[str, ...]
+    # The kind of each gateway, by name.
+    gateway_kinds: Mapping[str, str]
     gateways: Mapping[str, Gateway]
     # Channel -> how a thread is opened there.
     channel_threads: Mapping[str, OpenChannelThread] = {}
@@ -33,8 +34,8 @@ class House(Struct, frozen=True, kw_only=True):
     draining: Callable[[], bool]
     # Set when the server stops serving: streams and sockets end then, so that nothing delays its exit.
     closing: asyncio.Event
-    # Gateway -> whether it answers now.
-    gateways_up: Callable[[], Awaitable[dict[str, bool]]]
+    # Gateway -> what is wrong with it now; None where nothing is.
+    gateway_troubles: Callable[[], Awaitable[dict[str, str | None]]]
 
     def base_url(self, requested: object) -> str:
         """Return the public URL of this server: the one in the settings, else the one that was requested."""

@@ -1,6 +1,6 @@
 """Open Responses: programs written for a model API talk to agents instead. A response is one stretch of a run."""
 
 from carrel.surfaces.responses.described import describe
-from carrel.surfaces.responses.http_routes import routes
+from carrel.surfaces.responses.http_routes import refusal_response, routes
 
-__all__ = ["describe", "routes"]
+__all__ = ["describe", "refusal_response", "routes"]

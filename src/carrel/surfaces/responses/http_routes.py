@@ -58,7 +58,7 @@ class _Http:
 
     def _route(self, method: str, path: str, handler: Handler) -> Route:
         async def serve(request: Request) -> Response:
-            return await answer_request(request, path, lambda: self._serve(request, handler), _refused_by)
+            return await answer_request(request, path, lambda: self._serve(request, handler), refusal_response)
 
         return Route(path, serve, methods=[method], name=f"{method} {path}")
 
@@ -119,7 +119,8 @@ def _answer(value: Json, headers: dict[str, str] | None = None) -> Response:
     return Response(msgspec.json.encode(value), 200, headers, "application/json")
 
 
-def _refused_by(refusal: Refusal) -> Response:
+def refusal_response(refusal: Refusal) -> Response:
+    """Return the response to a request that was refused."""
     return _refused(from_refusal(refusal))
 
 

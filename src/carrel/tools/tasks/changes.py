@@ -29,7 +29,7 @@ from carrel.work import (
 
 Slugs = Annotated[tuple[Name, ...], Meta(min_length=1, max_length=TASK_PARTIES_MAX)]
 Priority = Annotated[int | str, Meta(description="1 (highest) to 5, or critical, high, medium, low, lowest")]
-Moment = Annotated[str, Meta(description="an ISO 8601 time with its offset")]
+Moment = Annotated[str, Meta(description="an ISO 8601 time with its offset", extra_json_schema={"format": "date-time"})]
 
 
 class SetStatus(Params, frozen=True, kw_only=True):

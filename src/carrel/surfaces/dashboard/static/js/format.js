@@ -59,6 +59,14 @@ export function instant(value) {
   return Number.isNaN(milliseconds) ? null : milliseconds;
 }
 
+/** Return which attempt of a run failed, why, and when the next one starts; empty when none did. */
+export function faultOf(run) {
+  const fault = run?.lastFault;
+  if (!fault) return "";
+  const said = `Attempt ${fault.attempt} of ${run.attemptsMax} failed: ${fault.message.replace(/[. ]+$/, "")}.`;
+  return fault.nextAttemptAt ? `${said} Next try at ${new Date(fault.nextAttemptAt).toLocaleTimeString()}.` : said;
+}
+
 /** Return a count with its noun. */
 export const plural = (count, one, many = `${one}s`) => `${count} ${count === 1 ? one : many}`;
 

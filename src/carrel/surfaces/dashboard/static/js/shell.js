@@ -4,6 +4,7 @@ import { ask } from "./api.js";
 import { bell } from "./bell.js";
 import { brand } from "./brand.js";
 import { actionButton } from "./action.js";
+import { gatewayBanner } from "./gateways.js";
 import { h, setAttribute, setChildren, setText } from "./dom.js";
 
 const ROUTES = [
@@ -42,6 +43,7 @@ export function shell({ feed, me, signedOut }) {
     },
   });
   const notifications = PEOPLE.includes(me.actor?.kind) ? bell({ feed }) : null;
+  const gateways = gatewayBanner({ feed });
   const element = h("div", { class: "shell" },
     h("a", { class: "skip", href: "#main", on: { click: (event) => { event.preventDefault(); main.focus(); } } }, "Skip to content"),
     h("header", { class: "top" },
@@ -55,6 +57,7 @@ export function shell({ feed, me, signedOut }) {
         leave.nodes,
       ),
     ),
+    gateways.element,
     main,
   );
   return {
@@ -68,6 +71,7 @@ export function shell({ feed, me, signedOut }) {
     stop() {
       unlisten();
       notifications?.stop();
+      gateways.stop();
     },
   };
 }

@@ -7,7 +7,7 @@ import { actionButton } from "../action.js";
 import { h, keyed, setAttribute, setChildren, setText } from "../dom.js";
 import { prose } from "../prose.js";
 import { openReceipt } from "../receipt.js";
-import { sourceOf, firstLine, isNoReply, targetOf, waitsFor, whyEnded } from "../format.js";
+import { faultOf, sourceOf, firstLine, isNoReply, targetOf, waitsFor, whyEnded } from "../format.js";
 import { textOf } from "./items.js";
 import { toolRow } from "./tool.js";
 
@@ -124,7 +124,8 @@ function speakingRow(first, agent) {
   const words = h("div", { class: "live-words" });
   const since = age("", "");
   const working = h("p", { class: "working" }, h("span", { class: "pulse", "aria-hidden": "true" }), h("span", {}, "working "), since.element);
-  const element = row("speaking", agent, words, working);
+  const fault = h("p", { class: "fault", role: "status" });
+  const element = row("speaking", agent, words, fault, working);
   const pair = h("div", { class: "speaking-pair" }, element);
   let mine = null;
   return {
@@ -133,6 +134,7 @@ function speakingRow(first, agent) {
       setAttribute(element, "aria-busy", String(item.working));
       setChildren(words, prose(item.text));
       working.hidden = !item.working;
+      setText(fault, item.working ? faultOf(item.run) : "");
       since.set(item.run?.startedAt ?? null);
       if (item.unspoken !== "" && mine === null) {
         mine = row("said user", sourceOf(item.run?.provenance) ? "Received" : "You", prose(item.unspoken));
@@ -153,12 +155,14 @@ function queuedRow({ run, inTranscript }) {
     act: () => post(runPath(run.id, "/cancel")),
   });
   const source = sourceOf(run.provenance);
-  const element = row("queued", inTranscript || source ? "Queued" : "You", inTranscript ? null : prose(run.message?.text),
+  const fault = h("p", { class: "fault", role: "status" });
+  const element = row("queued", inTranscript || source ? "Queued" : "You", inTranscript ? null : prose(run.message?.text), fault,
     h("p", { class: "foot" }, position, source ? h("span", {}, source) : null, cancel.button), cancel.complaint);
   return {
     element,
     update(item) {
       const { nextAttemptAt, queuePosition: number } = item.run;
+      setText(fault, faultOf(item.run));
       setText(position, nextAttemptAt ? "Waiting to retry" : number === 1 ? "Waiting, next in line" : `Waiting, number ${number ?? "?"} in line`);
     },
   };
