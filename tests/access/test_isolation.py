@@ -19,6 +19,7 @@ from carrel.kernel import Access, SessionKey, system_access
 from carrel.monitoring import CallerRunFilter, RunFilter
 from carrel.sessions import LaneFilter
 from carrel.storage import Tx
+from carrel.topics import TopicFilter
 from carrel.work import TaskFilter
 from tests.harness.engine import Engine, lane_key, open_engine
 from tests.harness.twins import Values, copy_rows, every_row, remove_rows, rows_of, tables
@@ -59,7 +60,7 @@ ARGUMENTS: Values = {
 }  # fmt: skip
 FILTERS = {
     RunFilter: RunFilter(), LaneFilter: LaneFilter(), CallerRunFilter: CallerRunFilter(agent_id="main"),
-    TaskFilter: TaskFilter(),
+    TaskFilter: TaskFilter(), TopicFilter: TopicFilter(),
 }  # fmt: skip
 
 

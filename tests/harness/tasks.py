@@ -3,7 +3,8 @@
 from carrel.journal import DEFAULT_SPACE
 from carrel.kernel import Access
 from carrel.storage import Tx
-from carrel.work.model import DEFAULT_PRIORITY, Task
+from carrel.topics import DEFAULT_PRIORITY
+from carrel.work.model import Task
 from carrel.work.store import insert_task
 
 

@@ -24,6 +24,8 @@ ONLY_NAMED = {
     "events.task_id": OUTLIVES,
     "events.topic_id": OUTLIVES,
     "events.space_id": OUTLIVES,
+    "departures.item_id": OUTLIVES,
+    "departures.space_id": OUTLIVES,
     "notifications.key": OUTLIVES,
     "notifications.run_id": OUTLIVES,
     "notifications.session_id": OUTLIVES,

@@ -5,13 +5,13 @@ from itertools import permutations
 import pytest
 
 from carrel.kernel import Code, Refusal
+from carrel.topics import read_priority
 from carrel.work.model import (
     CHAT_TAG,
     FIRST_STATUSES,
     MOVES,
     check_texts,
     path,
-    read_priority,
     read_status,
 )
 from tests.requirements.mark import requirement

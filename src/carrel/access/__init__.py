@@ -13,7 +13,24 @@ from carrel.access.identity import (
     sign_out,
 )
 from carrel.access.model import TOKEN_PREFIX, Account, NewToken, Space, Token, TokenKind, User, token_text
-from carrel.access.space_store import insert_space
+from carrel.access.space_store import insert_space, spaces_changed
+from carrel.access.spaces import (
+    SpaceChange,
+    SpaceRemoved,
+    SpaceScope,
+    SpaceShape,
+    allowed_spaces,
+    change_space,
+    connect_spaces,
+    effective_spaces,
+    ensure_spaces_of_tags,
+    every_space,
+    make_space,
+    readable_space,
+    remove_space,
+    space_of_tag,
+    space_shapes,
+)
 from carrel.access.store import (
     account_by_slug,
     account_of,
@@ -33,10 +50,13 @@ from carrel.access.store import (
 from carrel.access.user_administration import UserChange, UserRemoved, change_user, make_user, remove_user, slug_of
 
 __all__ = [
-    "TOKEN_PREFIX", "Account", "NewToken", "Space", "Token", "TokenKind", "User", "UserChange", "UserRemoved",
+    "TOKEN_PREFIX", "Account", "NewToken", "Space", "SpaceChange", "SpaceRemoved", "SpaceScope", "SpaceShape", "Token",
+    "TokenKind", "User", "UserChange", "UserRemoved",
     "access_and_touch", "access_by_login", "access_by_token", "account_by_slug", "account_of", "admit_token",
-    "answer_given", "change_user", "every_account", "every_user", "hold_account", "insert_account", "insert_space",
-    "keep_answer", "live_tokens", "make_user", "mint_run_token", "mint_token", "owner_of_default", "prune_answers",
-    "prune_run_tokens", "remove_user", "revoke", "sign_in", "sign_out", "slug_of", "token_text", "touch_token",
-    "update_account", "user_by_id",
+    "allowed_spaces", "answer_given", "change_space", "change_user", "connect_spaces", "effective_spaces",
+    "ensure_spaces_of_tags", "every_account", "every_space", "every_user", "hold_account", "insert_account",
+    "insert_space", "keep_answer", "live_tokens", "make_space", "make_user", "mint_run_token", "mint_token",
+    "owner_of_default", "prune_answers", "prune_run_tokens", "readable_space", "remove_space", "remove_user", "revoke",
+    "sign_in", "sign_out", "slug_of", "space_of_tag", "space_shapes", "spaces_changed",
+    "token_text", "touch_token", "update_account", "user_by_id",
 ]  # fmt: skip

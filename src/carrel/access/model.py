@@ -40,8 +40,10 @@ class Space(Struct, frozen=True, kw_only=True):
     created_at: int
     updated_at: int
     color: str | None = None
-    # Whether spaces that are made later see it, and are seen by it.
+    # Whether spaces that are made later see it.
     default_visible: bool = True
+    # The number of its newest change.
+    seq: int = 0
 
 
 class NewToken(Struct, frozen=True, kw_only=True):

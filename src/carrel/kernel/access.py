@@ -1,5 +1,6 @@
 """Access: who the caller is and what they may do. Resolved once per request, then passed to every read."""
 
+from collections.abc import Iterable
 from fnmatch import fnmatchcase
 from typing import Literal
 
@@ -57,6 +58,7 @@ class Access(Struct, frozen=True, kw_only=True):
     # What an agent sees, and from where; an agent without it sees nothing.
     view: ToolVisibility | None = None
     agent_ids: tuple[str, ...] = ()
+    # The spaces whose contents it may see; `*` means all of them. For an agent they are its token's and its own.
     space_ids: tuple[str, ...] = ("*",)
 
     @property
@@ -68,6 +70,16 @@ class Access(Struct, frozen=True, kw_only=True):
     def current(self) -> SessionKey | None:
         """The caller's own session, if it has one."""
         return self.view.key if self.view else None
+
+    def covers(self, spaces: Iterable[str]) -> bool:
+        """Return whether the actor may see what is in any of these spaces."""
+        return "*" in self.space_ids or not set(self.space_ids).isdisjoint(spaces)
+
+    def narrowed(self, spaces: tuple[str, ...] | None) -> tuple[str, ...]:
+        """Return those of the spaces that the actor may see, in their order; None and `*` mean all of them."""
+        if spaces is None or "*" in spaces:
+            return self.space_ids
+        return tuple(space for space in dict.fromkeys(spaces) if self.covers([space]))
 
     def require(self, *kinds: Kind, tool: str = "") -> None:
         """Refuse every kind of actor that is not listed; agents are told of the tool that does the same for them."""

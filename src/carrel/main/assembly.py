@@ -10,7 +10,7 @@ from typing import Any
 
 from starlette.routing import BaseRoute
 
-from carrel import __version__, exchanges, goals, memory, modes, monitoring, outbox, work
+from carrel import __version__, exchanges, goals, memory, modes, monitoring, outbox, topics, work
 from carrel.delivery import Connection, Extractions, Live, Recollection, Turns
 from carrel.exchanges import Exchanges
 from carrel.kernel import Chance, Clock, SystemClock
@@ -43,6 +43,7 @@ from carrel.work import Heartbeats, RunEnds
 OBSERVERS: tuple[Callable[[Database], None], ...] = (
     outbox.observe_runs,
     exchanges.observe_runs,
+    topics.observe_spaces,
     work.observe_runs,
     goals.observe_work,
     goals.observe_links,

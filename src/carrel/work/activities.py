@@ -43,5 +43,6 @@ def record(
 def publish(tx: Tx, access: Access, name: str, task: Task, **more: Any) -> None:
     """Publish a change of a task on the feed."""
     body = {"task": task_shape(tx, access, task), **more}
-    append_event(tx, access, name, About(task_id=task.id), json_text(body))
+    about = About(task_id=task.id, topic_id=task.topic_id, space_id=task.space_id)
+    append_event(tx, access, name, about, json_text(body))
     tx.publish(TaskChanged(access, task))

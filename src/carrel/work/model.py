@@ -9,13 +9,8 @@ from typing import Any, Final, Literal
 from msgspec import UNSET, Struct, UnsetType
 
 from carrel.kernel import Code, Refusal, invalid
-from carrel.kernel.limits import (
-    BLOCKED_REASON_CHARS_MAX,
-    TASK_DESCRIPTION_CHARS_MAX,
-    TASK_TAG_CHARS_MAX,
-    TASK_TAGS_MAX,
-    TASK_TITLE_CHARS_MAX,
-)
+from carrel.kernel.limits import BLOCKED_REASON_CHARS_MAX, TASK_DESCRIPTION_CHARS_MAX, TASK_TITLE_CHARS_MAX
+from carrel.topics import DEFAULT_PRIORITY, PRIORITIES, check_tags
 
 Status = Literal["inbox", "assigned", "in_progress", "review", "done", "blocked", "archived"]
 BoardStatus = Literal["todo", "doing", "blocked", "done", "archived"]
@@ -48,8 +43,6 @@ _BOARD: dict[str, BoardStatus] = {
     "done": "done",
     "archived": "archived",
 }
-PRIORITIES = ("critical", "high", "medium", "low", "lowest")
-DEFAULT_PRIORITY = 3
 CHAT_TAG: Final = "system:orchestrator-chat"
 # What stands for the orchestrator chat where a task's id is expected.
 CHAT_NAME: Final = "orchestrator-chat"
@@ -94,6 +87,8 @@ class Task(Struct, frozen=True, kw_only=True):
     archived_at: int | None = None
     reopened_seq: int = 0
     is_chat: bool = False
+    digest: str | None = None
+    digest_updated_at: int | None = None
 
     @property
     def board_status(self) -> BoardStatus:
@@ -209,15 +204,6 @@ def statuses_meant(spelling: str) -> tuple[Status, ...]:
     return meant or (read_status(spelling, has_assignee=False),)  # type: ignore[return-value]
 
 
-def read_priority(given: int | str) -> int:
-    """Return the priority, 1 (highest) to 5, that a number or a word means."""
-    if isinstance(given, str) and given.lower() in PRIORITIES:
-        return PRIORITIES.index(given.lower()) + 1
-    if isinstance(given, int) and 1 <= given <= len(PRIORITIES):
-        return given
-    raise invalid("priority", f"priority must be 1 to 5 or one of: {', '.join(PRIORITIES)}.")
-
-
 def check_texts(
     title: str | UnsetType, description: str | UnsetType, blocked_reason: str | UnsetType | None,
     tags: tuple[str, ...] | UnsetType,
@@ -234,10 +220,7 @@ def check_texts(
         if isinstance(text, str) and len(text) > chars_max:
             raise Refusal(Code.TOO_LONG, f"{field} has at most {chars_max} characters.", field=field)
     if not isinstance(tags, UnsetType):
-        if len(tags) > TASK_TAGS_MAX:
-            raise Refusal(Code.LIMIT_REACHED, f"A task has at most {TASK_TAGS_MAX} tags.", field="tags")
-        if any(len(tag) > TASK_TAG_CHARS_MAX for tag in tags):
-            raise Refusal(Code.TOO_LONG, f"A tag has at most {TASK_TAG_CHARS_MAX} characters.", field="tags")
+        check_tags(tags, "task")
         if CHAT_TAG in tags:
             raise invalid("tags", f"{CHAT_TAG} is reserved; choose another tag.")
 

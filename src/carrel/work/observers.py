@@ -1,23 +1,27 @@
 """What this room hears of others, inside their transactions."""
 
-from carrel.access import UserRemoved
+from carrel.access import SpaceRemoved, UserRemoved
 from carrel.agents import AccountChanged, AgentChanged
 from carrel.runs import Delivering, RunChanged
 from carrel.storage import Database, Tx
+from carrel.topics import TopicMoved
 from carrel.work import store
 from carrel.work.assignments import drop_user
 from carrel.work.heartbeats import follow_agent
 from carrel.work.orchestrator import follow_account
+from carrel.work.places import leave_space, move_with_topic
 from carrel.work.run_ends import note_end, require_task
 
 
 def observe_runs(db: Database) -> None:
-    """Register the observers of runs, accounts, agents and users."""
+    """Register the observers of runs, accounts, agents, users, spaces and topics."""
     db.observe(Delivering, require_task)
     db.observe(RunChanged, note_end)
     db.observe(AccountChanged, follow_account)
     db.observe(AgentChanged, follow_agent)
     db.observe(UserRemoved, _forget_user)
+    db.observe(TopicMoved, move_with_topic)
+    db.observe(SpaceRemoved, leave_space)
 
 
 def _forget_user(tx: Tx, removed: UserRemoved) -> None:

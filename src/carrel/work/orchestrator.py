@@ -8,8 +8,9 @@ from carrel.journal import DEFAULT_SPACE
 from carrel.kernel import Access, not_found
 from carrel.kernel.limits import OVERVIEW_TASKS_MAX, OVERVIEW_TOP_TASKS
 from carrel.storage import Tx
+from carrel.topics import DEFAULT_PRIORITY
 from carrel.work import store
-from carrel.work.model import CHAT_NAME, CHAT_TAG, DEFAULT_PRIORITY, Status, Task, TaskFilter
+from carrel.work.model import CHAT_NAME, CHAT_TAG, Status, Task, TaskFilter
 
 _OPEN: tuple[Status, ...] = ("inbox", "assigned", "in_progress", "review", "blocked")
 

@@ -9,9 +9,10 @@ from carrel.journal import Entry
 from carrel.kernel import Access, iso
 from carrel.records import AttachmentHead, attachment_heads
 from carrel.storage import Tx
+from carrel.topics import PRIORITIES
 from carrel.work import store
 from carrel.work.directory import Directory, first_name
-from carrel.work.model import PRIORITIES, BoardStatus, CreatedBy, Party, PartyKind, Status, Task
+from carrel.work.model import BoardStatus, CreatedBy, Party, PartyKind, Status, Task
 
 ActivityType = Literal["created", "moved", "assigned", "unassigned", "updated", "message", "run", "session"]
 
@@ -139,8 +140,8 @@ def _task(task: Task, assignees: list[Party], dependencies: list[str]) -> TaskSh
         pinned=task.pinned,
         color=task.color,
         sort_index=task.sort_index,
-        digest=None,
-        digest_updated_at=None,
+        digest=task.digest,
+        digest_updated_at=iso(task.digest_updated_at),
         metadata=task.metadata,
         created_by=task.created_by,
         created_at=iso(task.created_at) or "",

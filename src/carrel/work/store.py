@@ -67,6 +67,18 @@ def tasks_of_goal(tx: Tx, access: Access, goal_id: str) -> list[Task]:
     return TASK_TABLE.rows(tx.all(f"{_SELECT} AND goal_id = :id ORDER BY created_at, id", access, id=goal_id))
 
 
+def tasks_of_topic(tx: Tx, access: Access, topic_id: str) -> list[str]:
+    """Return the ids of a topic's tasks, in the order in which they are locked."""
+    sql = "SELECT id FROM tasks WHERE account_id = :account AND topic_id = :topic_id ORDER BY id"
+    return [row[0] for row in tx.all(sql, access, topic_id=topic_id)]
+
+
+def tasks_of_space(tx: Tx, access: Access, space_id: str) -> list[str]:
+    """Return the ids of the tasks that belong to a space, in the order in which they are locked."""
+    sql = "SELECT id FROM tasks WHERE account_id = :account AND space_id = :space_id ORDER BY id"
+    return [row[0] for row in tx.all(sql, access, space_id=space_id)]
+
+
 def save_task(tx: Tx, access: Access, task: Task) -> Task:
     """Write a task's changed fields, numbered as its newest change."""
     changed = structs.replace(task, seq=tx.tick(), updated_at=tx.now)

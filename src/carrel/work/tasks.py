@@ -6,7 +6,6 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, UnsetType, structs
 
-from carrel.journal import DEFAULT_SPACE
 from carrel.kernel import Access, Code, Grammar, Refusal, invalid, not_found
 from carrel.kernel.limits import (
     TASK_DEPENDENCIES_IN_ALL_MAX,
@@ -16,6 +15,7 @@ from carrel.kernel.limits import (
 )
 from carrel.runs import Rules
 from carrel.storage import Tx
+from carrel.topics import read_priority
 from carrel.work import store
 from carrel.work.activities import publish, record
 from carrel.work.assignments import Parties, assign, leaves_inbox_as, named_parties, replace_assignees
@@ -29,12 +29,12 @@ from carrel.work.model import (
     TaskChange,
     TaskFilter,
     check_texts,
-    read_priority,
     read_status,
     statuses_meant,
 )
 from carrel.work.moves import Moved, enter_status, move_held, refuse_chat, require_expected
 from carrel.work.permissions import Actor, actor_of, may_read, readable_task
+from carrel.work.places import place_of_changed, place_of_new, take_entries_along
 
 _ID = re.compile(Grammar.CLIENT_ID)
 # What a change may set without any rule beyond its size.
@@ -91,12 +91,9 @@ def _require_first(status: str, new: NewTask, parties: Parties) -> None:
 
 def insert_new(tx: Tx, access: Access, actor: Actor, new: NewTask, **place: Any) -> Task:
     """Write a new task in the inbox; `place` says of which plan and goal it is."""
-    _check_board(new.topic_id, new.space_id)
     task = Task(
         id=new.id or tx.new_id("task"),
         seq=tx.tick(),
-        space_id=new.space_id or DEFAULT_SPACE,
-        topic_id=new.topic_id,
         parent_id=_parent(tx, access, actor, new.parent_id),
         title=new.title,
         description=new.description,
@@ -113,6 +110,7 @@ def insert_new(tx: Tx, access: Access, actor: Actor, new: NewTask, **place: Any)
         created_at=tx.now,
         updated_at=tx.now,
         status_at=tx.now,
+        **place_of_new(tx, access, new),
         **place,
     )
     if not store.insert_task(tx, access, task):
@@ -140,7 +138,7 @@ def _change_fields(tx: Tx, access: Access, actor: Actor, task: Task, change: Tas
     given = {name: value for name in _PLAIN if (value := getattr(change, name)) is not UNSET}
     if change.priority is not UNSET:
         given["priority"] = read_priority(change.priority)
-    _check_board(change.topic_id or None, change.space_id or None)
+    given |= place_of_changed(tx, access, task, change)
     if change.parent_id is not UNSET:
         given["parent_id"] = _parent(tx, access, actor, change.parent_id, task_id=task.id)
     if change.blocked_reason is not UNSET and task.status == "blocked" and change.status in (UNSET, "blocked"):
@@ -153,6 +151,7 @@ def _change_fields(tx: Tx, access: Access, actor: Actor, task: Task, change: Tas
     if not different:
         return task
     changed = store.save_task(tx, access, structs.replace(task, **different))
+    take_entries_along(tx, access, task, changed)
     fields = sorted("dependencies" if name == "seq" else wire_name(name) for name in different)
     record(tx, access, actor, changed, "updated", f"{actor.name} changed {', '.join(fields)}.", fields=fields)
     publish(tx, access, "task.updated", changed)
@@ -244,13 +243,6 @@ def _other(tx: Tx, access: Access, actor: Actor, task_id: str, field: str) -> Ta
     if task is None or not may_read(tx, access, actor, task):
         raise invalid(field, f"There is no task '{task_id[:80]}'.")
     return task
-
-
-def _check_board(topic_id: str | None, space_id: str | None) -> None:
-    if topic_id is not None:
-        raise invalid("topicId", f"There is no topic '{topic_id[:80]}'.")
-    if space_id not in (None, DEFAULT_SPACE):
-        raise invalid("spaceId", f"There is no space '{(space_id or '')[:80]}'.")
 
 
 def _check_metadata(metadata: dict[str, object]) -> None:

@@ -1,0 +1,236 @@
+"""Spaces: the parts of an account's board, which of them are visible from which, and which a read covers."""
+
+import re
+from collections.abc import Iterable
+from typing import Literal
+
+from msgspec import UNSET, Struct, UnsetType, structs
+
+from carrel.access import space_store
+from carrel.access.model import Space
+from carrel.access.store import hold_account
+from carrel.journal import DEFAULT_SPACE, About, append_event, json_text
+from carrel.kernel import Access, Code, Refusal, invalid, iso, not_found
+from carrel.kernel.limits import NAME_CHARS_MAX, SPACE_ID_CHARS_MAX, SPACES_PER_ACCOUNT_MAX
+from carrel.storage import Tx
+
+_ID = re.compile(r"space-[a-z0-9]+(-[a-z0-9]+)*")
+_OTHER = re.compile(r"[^a-z0-9]+")
+_PREFIX = "space:"
+# Labels that all mean the default space.
+_DEFAULT_LABELS = ("default", "global", "all", "all-spaces")
+
+ResolvedFrom = Literal["spaceId", "boardKey", "entries", "routing"]
+
+
+class SpaceChange(Struct, frozen=True, kw_only=True):
+    """Changes of a space; unset fields stay as they are."""
+
+    name: str | UnsetType = UNSET
+    color: str | UnsetType | None = UNSET
+    default_visible: bool | UnsetType = UNSET
+
+
+class SpaceShape(Struct, frozen=True, kw_only=True, rename="camel"):
+    """A space as surfaces show it; `connectivity` says which others are visible from it."""
+
+    id: str
+    name: str
+    color: str | None
+    default_visible: bool
+    connectivity: dict[str, bool]
+    created_at: str
+    updated_at: str
+
+
+class SpaceScope(Struct, frozen=True, kw_only=True):
+    """The spaces that a read covers: where it looks from, how that was found, and what is visible from there.
+
+    `allowed` is None for a read of everything by a caller who may see everything.
+    """
+
+    source: str | None = None
+    resolved_from: ResolvedFrom | None = None
+    allowed: tuple[str, ...] | None = None
+
+
+class SpaceRemoved(Struct, frozen=True):
+    """A space is about to be removed; what belongs to it must move to the default space in this transaction."""
+
+    access: Access
+    space_id: str
+
+
+def make_space(
+    tx: Tx, access: Access, name: str, *, space_id: str | None = None, color: str | None = None,
+    default_visible: bool = True,
+) -> tuple[Space, bool]:  # fmt: skip
+    """Make a space and connect it with the others; return it, and False where it was there and is only changed."""
+    _check_name(name)
+    if space_id is not None and (len(space_id) > SPACE_ID_CHARS_MAX or not _ID.fullmatch(space_id)):
+        raise invalid("id", "The id of a space is `space-` and lower-case letters and digits, joined by hyphens.")
+    wanted = space_id or _id_of(name) or f"space-{tx.new_id('space').removeprefix('space_')}"
+    # Two spaces that are made at once must both find each other.
+    hold_account(tx, access)
+    known = space_store.space_by_id(tx, access, wanted)
+    if known is not None:
+        return change_space(tx, access, wanted, SpaceChange(name=name, color=color or known.color)), False
+    if len(space_store.all_spaces(tx, access)) >= SPACES_PER_ACCOUNT_MAX:
+        raise Refusal(Code.LIMIT_REACHED, f"An account has at most {SPACES_PER_ACCOUNT_MAX} spaces; remove one first.")
+    space = Space(
+        id=wanted, name=name, color=color, default_visible=default_visible, created_at=tx.now, updated_at=tx.now,
+        seq=tx.tick(),
+    )  # fmt: skip
+    space_store.insert_space(tx, access, space)
+    space_store.seed_edges(tx, access, space.id)
+    _publish(tx, access, "space.created", space)
+    return space, True
+
+
+def change_space(tx: Tx, access: Access, space_id: str, change: SpaceChange) -> Space:
+    """Change fields of a space; no edge changes with `default_visible`."""
+    space = readable_space(tx, access, space_id)
+    given = {name: value for name, value in structs.asdict(change).items() if value is not UNSET}
+    _check_name(given.get("name", space.name))
+    if all(getattr(space, name) == value for name, value in given.items()):
+        return space
+    return _save(tx, access, structs.replace(space, **given))
+
+
+def connect_spaces(
+    tx: Tx, access: Access, space_id: str, connectivity: dict[str, bool], change: SpaceChange | None = None
+) -> Space:  # fmt: skip
+    """Set which spaces are visible from one; those that are not named stay as they are."""
+    space = change_space(tx, access, space_id, change or SpaceChange())
+    known = {other.id for other in space_store.all_spaces(tx, access)}
+    for target in connectivity:
+        if target not in known:
+            raise invalid(f"connectivity.{target[:80]}", f"There is no space '{target[:80]}'.")
+    present = space_store.edges_of(tx, access, space_id)
+    # A space always sees itself.
+    different = {
+        target: visible
+        for target, visible in connectivity.items()
+        if target != space_id and present.get(target) is not visible
+    }
+    for target, visible in different.items():
+        space_store.set_edge(tx, access, space_id, target, visible=visible)
+    return _save(tx, access, space) if different else space
+
+
+def remove_space(tx: Tx, access: Access, space_id: str) -> None:
+    """Remove a space; everything in it moves to the default space."""
+    if space_id == DEFAULT_SPACE:
+        message = "The default space cannot be removed: it holds everything that is in no other."
+        raise Refusal(Code.LIMIT_REACHED, message)
+    hold_account(tx, access)
+    space = readable_space(tx, access, space_id)
+    shape = space_shapes(tx, access, [space])[0]
+    tx.publish(SpaceRemoved(access, space_id))
+    space_store.delete_space(tx, access, space_id)
+    append_event(tx, access, "space.deleted", About(space_id=space_id), json_text({"space": shape}))
+
+
+def readable_space(tx: Tx, access: Access, space_id: str) -> Space:
+    """Return a space that the caller may see; any other is refused as if it did not exist."""
+    space = space_store.space_by_id(tx, access, space_id)
+    if space is None or not access.covers([space_id]):
+        raise not_found("space")
+    return space
+
+
+def every_space(tx: Tx, access: Access) -> list[Space]:
+    """Return the spaces that the caller may see, oldest first."""
+    return [space for space in space_store.all_spaces(tx, access) if access.covers([space.id])]
+
+
+def allowed_spaces(tx: Tx, access: Access, space_id: str) -> tuple[str, ...]:
+    """Return what is visible from a space, itself first, within what the caller may see."""
+    seen = (target for target, visible in space_store.edges_of(tx, access, space_id).items() if visible)
+    return access.narrowed((space_id, *seen))
+
+
+def effective_spaces(
+    tx: Tx, access: Access, *, space_id: str | None = None, allowed_ids: tuple[str, ...] | None = None,
+    inferred: tuple[str, ResolvedFrom] | None = None,
+) -> SpaceScope:  # fmt: skip
+    """Return the spaces of a read: a given space decides, else the inferred one; `allowed_ids` only narrow.
+
+    With neither, the read covers all that the caller may see.
+    """
+    source, resolved_from = (space_id, "spaceId") if space_id else inferred or (None, None)
+    allowed = access.space_ids if source is None else allowed_spaces(tx, access, source)
+    if allowed_ids is not None:
+        allowed = structs.replace(access, space_ids=allowed).narrowed(allowed_ids)
+    return SpaceScope(
+        source=source,
+        resolved_from=resolved_from,  # type: ignore[arg-type]
+        allowed=None if "*" in allowed else allowed,
+    )
+
+
+def space_of_tag(tag: str) -> str | None:
+    """Return the id of the space that a tag names; a `system:` tag names none."""
+    text = tag.strip()
+    if text.lower().startswith("system:"):
+        return None
+    return _id_of(text[len(_PREFIX) :] if text.lower().startswith(_PREFIX) else text)
+
+
+def ensure_spaces_of_tags(tx: Tx, access: Access, tags: Iterable[str]) -> tuple[str, ...]:
+    """Make the spaces that tags name and that are missing; return the ids of all of them, in the order of the tags."""
+    labels: dict[str, str] = {}
+    for tag in tags:
+        space_id, text = space_of_tag(tag), tag.strip()
+        if space_id is not None:
+            label = text[len(_PREFIX) :].strip() if text.lower().startswith(_PREFIX) else text
+            labels.setdefault(space_id, label)
+    for space_id, label in labels.items():
+        if space_store.space_by_id(tx, access, space_id) is None:
+            make_space(tx, access, label[:NAME_CHARS_MAX], space_id=space_id)
+    return tuple(labels)
+
+
+def space_shapes(tx: Tx, access: Access, spaces: list[Space]) -> list[SpaceShape]:
+    """Return spaces as surfaces show them, with edges to spaces that the caller may see."""
+    known = space_store.edges(tx, access)
+    return [_shape(space, known.get(space.id, {}), access) for space in spaces]
+
+
+def _shape(space: Space, edges: dict[str, bool], access: Access) -> SpaceShape:
+    return SpaceShape(
+        id=space.id,
+        name=space.name,
+        color=space.color,
+        default_visible=space.default_visible,
+        connectivity={target: visible for target, visible in edges.items() if access.covers([target])},
+        created_at=iso(space.created_at) or "",
+        updated_at=iso(space.updated_at) or "",
+    )
+
+
+def _id_of(label: str) -> str | None:
+    slug = _OTHER.sub("-", label.lower()).strip("-")
+    if slug in _DEFAULT_LABELS:
+        return DEFAULT_SPACE
+    return f"space-{slug}"[:SPACE_ID_CHARS_MAX].rstrip("-") if slug else None
+
+
+def _check_name(name: str) -> None:
+    if not name.strip():
+        raise invalid("name", "A space needs a name.")
+    if len(name) > NAME_CHARS_MAX:
+        raise Refusal(Code.TOO_LONG, f"The name of a space has at most {NAME_CHARS_MAX} characters.", field="name")
+
+
+def _save(tx: Tx, access: Access, space: Space) -> Space:
+    changed = structs.replace(space, seq=tx.tick(), updated_at=tx.now)
+    space_store.update_space(tx, access, changed)
+    _publish(tx, access, "space.updated", changed)
+    return changed
+
+
+def _publish(tx: Tx, access: Access, name: str, space: Space) -> None:
+    # The event is for all who may see the space, so it does not depend on what the writer may see.
+    shape = _shape(space, space_store.edges_of(tx, access, space.id), structs.replace(access, space_ids=("*",)))
+    append_event(tx, access, name, About(space_id=space.id), json_text({"space": shape}))

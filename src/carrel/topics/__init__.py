@@ -1,0 +1,44 @@
+"""Topics: what the board groups tasks and entries under, and in which spaces all of them are visible."""
+
+from carrel.topics.model import (
+    DEFAULT_PRIORITY,
+    PRIORITIES,
+    NewTopic,
+    Topic,
+    TopicChange,
+    TopicFilter,
+    TopicMoved,
+    TopicShape,
+    check_tags,
+    read_priority,
+    topic_shape,
+)
+from carrel.topics.place_store import (
+    Departure,
+    depart_with_task,
+    departures_between,
+    place_entries_of_task,
+    seen_entries,
+    seen_tasks,
+    set_task_digest,
+)
+from carrel.topics.store import seen_topics, spaces_of_topic, topic_by_id, topics_by_id, topics_changed
+from carrel.topics.topics import (
+    change_topic,
+    first_space,
+    list_topics,
+    observe_spaces,
+    put_topic,
+    readable_topic,
+    remove_topic,
+    reorder_topics,
+    set_topic_digest,
+)
+
+__all__ = [
+    "DEFAULT_PRIORITY", "PRIORITIES", "Departure", "NewTopic", "Topic", "TopicChange", "TopicFilter", "TopicMoved",
+    "TopicShape", "change_topic", "check_tags", "depart_with_task", "departures_between", "first_space", "list_topics",
+    "observe_spaces", "place_entries_of_task", "put_topic", "read_priority", "readable_topic", "remove_topic",
+    "reorder_topics", "seen_entries", "seen_tasks", "seen_topics", "set_task_digest", "set_topic_digest",
+    "spaces_of_topic", "topic_by_id", "topic_shape", "topics_by_id", "topics_changed",
+]  # fmt: skip

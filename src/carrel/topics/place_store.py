@@ -1,0 +1,153 @@
+"""The SQL of where tasks and entries belong: in which spaces they are visible, moving them, and what has left."""
+
+from collections.abc import Iterable
+from typing import Literal
+
+from msgspec import Struct
+
+from carrel.journal import DEFAULT_SPACE
+from carrel.kernel import Access, clip
+from carrel.kernel.limits import TOPIC_DIGEST_CHARS_MAX
+from carrel.storage import Table, Tx
+from carrel.topics.store import seen_topics
+
+ItemKind = Literal["topic", "task", "log"]
+_UNDER_TOPIC = (
+    "(i.topic_id = :topic_id OR i.task_id IN (SELECT t.id FROM tasks t WHERE t.account_id = :account "
+    "AND t.topic_id = :topic_id))"
+)
+_CHANGE = "changed_seq = tick(), updated_at = :now"
+
+
+class Departure(Struct, frozen=True):
+    """A topic, task or entry that was visible in a space until then."""
+
+    seq: int
+    kind: ItemKind
+    item_id: str
+    space_id: str
+
+
+_DEPARTURES = Table("departures", Departure, key=("account_id", "seq"))
+_DEPART = "INSERT INTO departures (account_id, seq, kind, item_id, space_id)"
+
+
+def seen_tasks(
+    tx: Tx, access: Access, spaces: tuple[str, ...] | None = None, *, table: str = "tasks"
+) -> tuple[str, dict[str, object]]:  # fmt: skip
+    """Return the condition for tasks that are visible in the caller's spaces, or those of them that are given.
+
+    A task is visible where its own space is, or its topic.
+    """
+    by_topic, values = seen_topics(tx, access, spaces, column=f"{table}.topic_id")
+    named = ", ".join(f":{name}" for name in values)
+    return (f"({table}.space_id IN ({named}) OR {by_topic})" if values else by_topic), values
+
+
+def seen_entries(tx: Tx, access: Access, spaces: tuple[str, ...] | None = None) -> tuple[str, dict[str, object]]:
+    """Return the condition for `entries` that are visible in the caller's spaces, or those of them that are given.
+
+    An entry is visible where its own space is, or its task, or its topic; one that has none of them is in the default
+    space.
+    """
+    by_topic, values = seen_topics(tx, access, spaces, column="entries.topic_id")
+    if not values:
+        return by_topic, values
+    task, _ = seen_tasks(tx, access, spaces, table="t")
+    by_task = f"EXISTS (SELECT 1 FROM tasks t WHERE t.account_id = :account AND t.id = entries.task_id AND {task})"
+    rules = [f"entries.space_id IN ({', '.join(f':{name}' for name in values)})", by_topic, by_task]
+    if DEFAULT_SPACE in values.values():
+        rules.append("(entries.space_id IS NULL AND entries.topic_id IS NULL AND entries.task_id IS NULL)")
+    return f"({' OR '.join(rules)})", values
+
+
+def set_task_digest(tx: Tx, access: Access, task_id: str, text: str) -> bool:
+    """Renew the digest of a task; its time of change stays. False when there is no such task."""
+    sql = (
+        "UPDATE tasks SET digest = :digest, digest_updated_at = :now, seq = tick() "
+        "WHERE account_id = :account AND id = :id"
+    )
+    return tx.run(sql, access, digest=clip(text, TOPIC_DIGEST_CHARS_MAX), now=tx.now, id=task_id) > 0
+
+
+def depart(tx: Tx, access: Access, kind: ItemKind, item_id: str, spaces: Iterable[str]) -> None:
+    """Remember that a topic or task is no longer visible in these spaces."""
+    sql = f"{_DEPART} VALUES (:account, tick(), :kind, :item_id, :space_id)"
+    for space_id in spaces:
+        tx.run(sql, access, kind=kind, item_id=item_id, space_id=space_id)
+
+
+def depart_with_topic(tx: Tx, access: Access, topic_id: str, spaces: Iterable[str]) -> None:
+    """Remember that a topic, its tasks and their entries are no longer visible in these spaces through it."""
+    tasks = "FROM tasks i WHERE i.account_id = :account AND i.topic_id = :topic_id"
+    entries = f"FROM entries i WHERE i.account_id = :account AND {_UNDER_TOPIC}"
+    for space_id in spaces:
+        depart(tx, access, "topic", topic_id, [space_id])
+        for kind, members in (("task", tasks), ("log", entries)):
+            sql = f"{_DEPART} SELECT i.account_id, tick(), :kind, i.id, :space_id {members}"
+            tx.run(sql, access, kind=kind, topic_id=topic_id, space_id=space_id)
+
+
+def depart_with_task(tx: Tx, access: Access, task_id: str, spaces: Iterable[str]) -> None:
+    """Remember that a task and its entries are no longer visible in these spaces through it."""
+    sql = (
+        f"{_DEPART} SELECT i.account_id, tick(), 'log', i.id, :space_id FROM entries i "
+        "WHERE i.account_id = :account AND i.task_id = :task_id"
+    )
+    for space_id in spaces:
+        depart(tx, access, "task", task_id, [space_id])
+        tx.run(sql, access, task_id=task_id, space_id=space_id)
+
+
+def move_entries_of_space(tx: Tx, access: Access, space_id: str, to: str) -> None:
+    """Move the entries of one space into another."""
+    _move(tx, access, "i.space_id = :of", {"of": space_id}, to)
+
+
+def move_entries_of_topic(tx: Tx, access: Access, topic_id: str, to: str) -> None:
+    """Move the entries of a topic and of its tasks into its space."""
+    _move(tx, access, _UNDER_TOPIC, {"topic_id": topic_id}, to)
+
+
+def place_entries_of_task(tx: Tx, access: Access, task_id: str, topic_id: str | None, space_id: str) -> None:
+    """Move the entries of a task into its space and topic."""
+    _move(tx, access, "i.task_id = :task_id", {"task_id": task_id}, space_id)
+    other = "topic_id IS NOT NULL" if topic_id is None else "(topic_id IS NULL OR topic_id <> :topic_id)"
+    value = "NULL" if topic_id is None else ":topic_id"
+    sql = (
+        f"UPDATE entries SET topic_id = {value}, {_CHANGE} WHERE account_id = :account AND task_id = :task_id "
+        f"AND {other}"
+    )
+    values: dict[str, object] = {} if topic_id is None else {"topic_id": topic_id}
+    tx.run(sql, access, task_id=task_id, now=tx.now, **values)
+
+
+def detach_entries_of_topic(tx: Tx, access: Access, topic_id: str) -> None:
+    """Take the entries of a topic off it."""
+    sql = f"UPDATE entries SET topic_id = NULL, {_CHANGE} WHERE account_id = :account AND topic_id = :topic_id"
+    tx.run(sql, access, topic_id=topic_id, now=tx.now)
+
+
+def _move(tx: Tx, access: Access, which: str, values: dict[str, object], to: str) -> None:
+    left = (
+        f"{_DEPART} SELECT i.account_id, tick(), 'log', i.id, i.space_id FROM entries i "
+        f"WHERE i.account_id = :account AND {which} AND i.space_id IS NOT NULL AND i.space_id <> :to"
+    )
+    tx.run(left, access, to=to, **values)
+    sql = (
+        f"UPDATE entries AS i SET space_id = :to, {_CHANGE} WHERE i.account_id = :account AND {which} "
+        "AND (i.space_id IS NULL OR i.space_id <> :to)"
+    )
+    tx.run(sql, access, to=to, now=tx.now, **values)
+
+
+def departures_between(tx: Tx, access: Access, after: int, upto: int, *, limit: int) -> list[Departure]:
+    """Return what left spaces that the caller may see, after one number and up to another, in order."""
+    values: dict[str, object] = {f"space_{at}": space for at, space in enumerate(access.space_ids)}
+    of_them = "TRUE" if "*" in access.space_ids else f"space_id IN ({', '.join(f':{name}' for name in values)})"
+    sql = (
+        f"{_DEPARTURES.select} WHERE account_id = :account AND seq > :after AND seq <= :upto AND {of_them} "
+        "ORDER BY seq LIMIT :limit"
+    )
+    bound = {} if "*" in access.space_ids else values
+    return _DEPARTURES.rows(tx.all(sql, access, after=after, upto=upto, limit=limit, **bound))

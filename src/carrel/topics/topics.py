@@ -1,0 +1,214 @@
+"""Making, changing, finding, ordering and removing topics."""
+
+import re
+from typing import Any
+
+from msgspec import UNSET, UnsetType, structs
+
+from carrel.access import SpaceRemoved, ensure_spaces_of_tags, every_space, space_of_tag
+from carrel.journal import DEFAULT_SPACE, About, append_event, json_text
+from carrel.kernel import Access, Code, Grammar, Refusal, clip, invalid, not_found, system_access
+from carrel.kernel.limits import TOPIC_DEPTH_MAX, TOPIC_DIGEST_CHARS_MAX
+from carrel.storage import Database, Tx
+from carrel.topics import place_store, store
+from carrel.topics.model import (
+    NewTopic,
+    Topic,
+    TopicChange,
+    TopicFilter,
+    TopicMoved,
+    check_change,
+    read_priority,
+    topic_shape,
+)
+
+_ID = re.compile(Grammar.CLIENT_ID)
+# What a change may set without any rule beyond its size.
+_PLAIN = ("name", "description", "status", "snoozed_until", "pinned", "color", "sort_index")
+
+
+def put_topic(tx: Tx, access: Access, new: NewTopic) -> tuple[Topic, bool]:
+    """Make a topic; return it, and False where its id was known and it is only changed."""
+    check_change(new)
+    if new.id is not None and not _ID.fullmatch(new.id):
+        message = "An id begins with a letter or digit and has at most 128 letters, digits, hyphens, dots, underscores."
+        raise invalid("id", message)
+    if new.id is not None and store.topic_by_id(tx, access, new.id) is not None:
+        return change_topic(tx, access, new.id, new), False
+    tags = () if new.tags is UNSET else _clean(new.tags)
+    named = ensure_spaces_of_tags(tx, access, tags)
+    space_id = _owner(tx, access, new.space_id, named, first_space(access))
+    topic = Topic(
+        id=new.id or tx.new_id("topic"),
+        space_id=space_id,
+        tags=tags,
+        parent_id=_parent(tx, access, new.parent_id),
+        created_by=new.created_by,
+        created_at=tx.now,
+        updated_at=tx.now,
+        seq=tx.tick(),
+        **{"sort_index": store.first_sort_index(tx, access) - 1} | _plain(new),
+    )
+    if not store.insert_topic(tx, access, topic):
+        raise Refusal(Code.CONFLICT, f"There is a topic with the id {topic.id} already.", field="id")
+    store.replace_spaces(tx, access, topic.id, dict.fromkeys((space_id, *named)))
+    _publish(tx, access, "topic.created", topic)
+    return topic, True
+
+
+def change_topic(tx: Tx, access: Access, topic_id: str, change: TopicChange) -> Topic:
+    """Change fields of a topic. When it moves, its tasks and entries move with it.
+
+    New tags without a space make the first space that they name its own; without tags that name one it stays.
+    """
+    check_change(change)
+    topic = _held(tx, access, topic_id)
+    given = _plain(change)
+    named = tuple(space for tag in topic.tags if (space := space_of_tag(tag)) is not None)
+    if change.parent_id is not UNSET:
+        given["parent_id"] = _parent(tx, access, change.parent_id, topic_id=topic.id)
+    if change.tags is not UNSET and (tags := _clean(change.tags)) != topic.tags:
+        given["tags"], named = tags, ensure_spaces_of_tags(tx, access, tags)
+        given["space_id"] = _owner(tx, access, change.space_id, named, topic.space_id)
+    elif change.space_id is not UNSET:
+        given["space_id"] = _owner(tx, access, change.space_id, (), topic.space_id)
+    if all(getattr(topic, name) == value for name, value in given.items()):
+        return topic
+    changed = store.save_topic(tx, access, structs.replace(topic, **given))
+    _place(tx, access, topic, changed, named)
+    _publish(tx, access, "topic.updated", changed)
+    return changed
+
+
+def remove_topic(tx: Tx, access: Access, topic_id: str) -> None:
+    """Remove a topic; its tasks and entries stay where they are, without one."""
+    topic = _held(tx, access, topic_id)
+    spaces = store.spaces_of_topic(tx, access, topic.id)
+    place_store.depart_with_topic(tx, access, topic.id, spaces)
+    tx.publish(TopicMoved(access, topic.id, None))
+    place_store.detach_entries_of_topic(tx, access, topic.id)
+    store.delete_topic(tx, access, topic.id)
+    body = {"topic": topic_shape(topic), "spaceIds": spaces}
+    append_event(tx, access, "topic.deleted", _about(topic), json_text(body))
+
+
+def reorder_topics(tx: Tx, access: Access, ordered_ids: tuple[str, ...]) -> None:
+    """Put topics into an order, keeping their places among all others."""
+    # Locked by id, so that two orders at once do not wait for each other.
+    held = {topic_id: _held(tx, access, topic_id) for topic_id in sorted(set(ordered_ids))}
+    indexes = sorted(topic.sort_index for topic in held.values())
+    if len(set(indexes)) < len(indexes):
+        # Equal places have no order of their own; these topics now come first.
+        first = store.first_sort_index(tx, access) - len(indexes)
+        indexes = [first + at for at in range(len(indexes))]
+    for topic_id, index in zip(dict.fromkeys(ordered_ids), indexes, strict=True):
+        if held[topic_id].sort_index != index:
+            moved = structs.replace(held[topic_id], sort_index=index)
+            _publish(tx, access, "topic.updated", store.save_topic(tx, access, moved))
+
+
+def readable_topic(tx: Tx, access: Access, topic_id: str) -> Topic:
+    """Return a topic that the caller may see; any other is refused as if it did not exist."""
+    topic = store.topic_by_id(tx, access, topic_id)
+    if topic is None:
+        raise not_found("topic")
+    return topic
+
+
+def list_topics(
+    tx: Tx, access: Access, wanted: TopicFilter, *, after: tuple[float, str] | None = None, limit: int
+) -> list[Topic]:  # fmt: skip
+    """Return the topics that the caller may see in the order of the board, behind the (sort index, id) of another."""
+    return store.topics_in_order(tx, access, wanted, after=after, limit=limit)
+
+
+def set_topic_digest(tx: Tx, access: Access, topic_id: str, text: str) -> Topic:
+    """Renew the digest of a topic; its time of change and its place in lists stay."""
+    topic = _held(tx, access, topic_id)
+    renewed = structs.replace(topic, digest=clip(text, TOPIC_DIGEST_CHARS_MAX), digest_updated_at=tx.now)
+    return store.save_topic(tx, access, renewed, quiet=True)
+
+
+def first_space(access: Access) -> str:
+    """Return where something goes that was given no space: the default one, if the caller may see it."""
+    return DEFAULT_SPACE if access.covers([DEFAULT_SPACE]) else next(iter(access.space_ids), DEFAULT_SPACE)
+
+
+def observe_spaces(db: Database) -> None:
+    """Register what happens to topics and entries when their space is removed."""
+    db.observe(SpaceRemoved, _leave_space)
+
+
+def _leave_space(tx: Tx, removed: SpaceRemoved) -> None:
+    """Move the topics and entries of a space to the default space, and take off the tags that name it."""
+    access = system_access(removed.access.account_id)
+    for topic in store.topics_of_space(tx, access, removed.space_id):
+        tags = tuple(tag for tag in topic.tags if space_of_tag(tag) != removed.space_id)
+        own = DEFAULT_SPACE if topic.space_id == removed.space_id else topic.space_id
+        change_topic(tx, access, topic.id, TopicChange(tags=tags, space_id=own))
+    place_store.move_entries_of_space(tx, access, removed.space_id, DEFAULT_SPACE)
+
+
+def _plain(change: TopicChange) -> dict[str, Any]:
+    given = {name: value for name in _PLAIN if (value := getattr(change, name)) is not UNSET}
+    return given if change.priority is UNSET else given | {"priority": read_priority(change.priority)}
+
+
+def _clean(tags: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(stripped for tag in tags if (stripped := tag.strip())))
+
+
+def _owner(tx: Tx, access: Access, given: str | UnsetType, named: tuple[str, ...], else_: str) -> str:
+    """Return the space that a topic belongs to: the given one, else the first that its tags name."""
+    if given is not UNSET:
+        if given not in {space.id for space in every_space(tx, access)}:
+            raise invalid("spaceId", f"There is no space '{given[:80]}'.")
+        return given
+    return next((space for space in named if access.covers([space])), else_)
+
+
+def _parent(
+    tx: Tx, access: Access, parent_id: str | UnsetType | None, *, topic_id: str | None = None
+) -> str | None:  # fmt: skip
+    """Return the id of the topic above; a circle is refused, and nesting that is too deep."""
+    if not parent_id:
+        return None
+    above = store.topic_by_id(tx, access, parent_id)
+    if above is None:
+        raise invalid("parentId", f"There is no topic '{parent_id[:80]}'.")
+    everything = system_access(access.account_id)
+    # Bounded, for two changes at once may have closed a circle somewhere above.
+    for _ in range(TOPIC_DEPTH_MAX):
+        if above is None:
+            return parent_id
+        if above.id == topic_id:
+            raise invalid("parentId", "A topic cannot be a part of itself, not even through others.")
+        above = None if above.parent_id is None else store.topic_by_id(tx, everything, above.parent_id)
+    raise Refusal(Code.LIMIT_REACHED, f"Topics are nested at most {TOPIC_DEPTH_MAX} deep.", field="parentId")
+
+
+def _held(tx: Tx, access: Access, topic_id: str) -> Topic:
+    topic = store.hold_topic(tx, access, topic_id)
+    if topic is None:
+        raise not_found("topic")
+    return topic
+
+
+def _place(tx: Tx, access: Access, before: Topic, after: Topic, named: tuple[str, ...]) -> None:
+    """Make a changed topic visible where its space and tags say, and move what is under it."""
+    known = store.spaces_of_topic(tx, access, after.id)
+    spaces = tuple(dict.fromkeys((after.space_id, *named)))
+    if set(spaces) != set(known):
+        store.replace_spaces(tx, access, after.id, spaces)
+        place_store.depart_with_topic(tx, access, after.id, [space for space in known if space not in spaces])
+    if after.space_id != before.space_id:
+        tx.publish(TopicMoved(access, after.id, after.space_id))
+        place_store.move_entries_of_topic(tx, access, after.id, after.space_id)
+
+
+def _about(topic: Topic) -> About:
+    return About(topic_id=topic.id, space_id=topic.space_id)
+
+
+def _publish(tx: Tx, access: Access, name: str, topic: Topic) -> None:
+    append_event(tx, access, name, _about(topic), json_text({"topic": topic_shape(topic)}))

@@ -1,0 +1,91 @@
+"""Where tasks belong on the board: their topic and space, and what happens when those move or go."""
+
+from typing import Any
+
+from msgspec import UNSET, structs
+
+from carrel.access import SpaceRemoved, every_space
+from carrel.journal import DEFAULT_SPACE
+from carrel.kernel import Access, invalid, system_access
+from carrel.storage import Tx
+from carrel.topics import TopicMoved, depart_with_task, first_space, place_entries_of_task, spaces_of_topic, topic_by_id
+from carrel.work import store
+from carrel.work.activities import publish
+from carrel.work.model import NewTask, Task, TaskChange
+
+
+def place_of_new(tx: Tx, access: Access, new: NewTask) -> dict[str, Any]:
+    """Return the topic and the space of a new task: the given space, else its topic's."""
+    own = _topic_space(tx, access, new.topic_id)
+    if new.space_id is not None:
+        _require_space(tx, access, new.space_id)
+    return {"topic_id": new.topic_id, "space_id": new.space_id or own or first_space(access)}
+
+
+def place_of_changed(tx: Tx, access: Access, task: Task, change: TaskChange) -> dict[str, str | None]:
+    """Return what a change says about a task's topic and space; with a new topic it moves to the topic's space."""
+    given: dict[str, str | None] = {}
+    if change.topic_id is not UNSET:
+        own = _topic_space(tx, access, change.topic_id)
+        given["topic_id"] = change.topic_id or None
+        if own is not None and change.topic_id != task.topic_id:
+            given["space_id"] = own
+    if change.space_id is not UNSET:
+        _require_space(tx, access, change.space_id)
+        given["space_id"] = change.space_id
+    return given
+
+
+def take_entries_along(tx: Tx, access: Access, before: Task, after: Task) -> None:
+    """Move the entries of a task with it, and remember in which spaces they are no longer visible."""
+    if (before.topic_id, before.space_id) == (after.topic_id, after.space_id):
+        return
+    left = _spaces(tx, access, before) - _spaces(tx, access, after)
+    depart_with_task(tx, access, after.id, sorted(left))
+    place_entries_of_task(tx, access, after.id, after.topic_id, after.space_id)
+
+
+def move_with_topic(tx: Tx, moved: TopicMoved) -> None:
+    """Move the tasks of a topic with it; when the topic goes, they stay in their space without one."""
+    access = system_access(moved.access.account_id)
+    for task_id in store.tasks_of_topic(tx, access, moved.topic_id):
+        task = store.hold_task(tx, access, task_id)
+        if task is not None and task.topic_id == moved.topic_id:
+            gone = moved.space_id is None
+            place = {"topic_id": None} if gone else {"space_id": moved.space_id}
+            _move(tx, access, task, structs.replace(task, **place))
+
+
+def leave_space(tx: Tx, removed: SpaceRemoved) -> None:
+    """Move the tasks of a space that is removed to the default space."""
+    access = system_access(removed.access.account_id)
+    for task_id in store.tasks_of_space(tx, access, removed.space_id):
+        task = store.hold_task(tx, access, task_id)
+        if task is not None and task.space_id == removed.space_id:
+            _move(tx, access, task, structs.replace(task, space_id=DEFAULT_SPACE))
+
+
+def _move(tx: Tx, access: Access, before: Task, after: Task) -> None:
+    if before != after:
+        changed = store.save_task(tx, access, after)
+        take_entries_along(tx, access, before, changed)
+        publish(tx, access, "task.updated", changed)
+
+
+def _spaces(tx: Tx, access: Access, task: Task) -> set[str]:
+    """Return the spaces that a task is visible in."""
+    return {task.space_id, *(spaces_of_topic(tx, access, task.topic_id) if task.topic_id else ())}
+
+
+def _topic_space(tx: Tx, access: Access, topic_id: str | None) -> str | None:
+    if not topic_id:
+        return None
+    topic = topic_by_id(tx, access, topic_id)
+    if topic is None:
+        raise invalid("topicId", f"There is no topic '{topic_id[:80]}'.")
+    return topic.space_id
+
+
+def _require_space(tx: Tx, access: Access, space_id: str) -> None:
+    if space_id not in {space.id for space in every_space(tx, access)}:
+        raise invalid("spaceId", f"There is no space '{space_id[:80]}'.")

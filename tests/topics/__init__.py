@@ -1,0 +1,1 @@
+"""Tests of topics and of what is visible in which spaces."""
