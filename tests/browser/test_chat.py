@@ -48,7 +48,7 @@ def test_an_answer_streams_in_and_ends(signed_in: OpenPage, model: ScriptedModel
 
 def test_a_failed_attempt_is_told_while_the_run_goes_on(signed_in: OpenPage, model: ScriptedModel) -> None:
     page = signed_in("/chat")
-    model.on("Are you there?", http_error(503), text("Now I am."))
+    model.on("Are you there?", http_error(503, retry_after="2"), text("Now I am."))
     write(page, "Are you there?")
     expect(transcript(page)).to_contain_text("Attempt 1 of 5 failed: The gateway")
     expect(row(page, "Now I am.")).to_have_count(1, timeout=15_000)
