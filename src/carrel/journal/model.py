@@ -8,6 +8,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct, structs
 
+from carrel.journal.hygiene import clean
 from carrel.kernel import Access, Provenance, SessionKey, iso
 
 encode = msgspec.json.Encoder().encode
@@ -22,6 +23,7 @@ def json_text(value: object) -> str:
 DEFAULT_SPACE = "space-default"
 
 AuthorKind = Literal["user", "agent", "system"]
+_NOTHING_SAID = (None,) * 7
 TaskView = Literal["thread", "activities"]
 Classification = Literal["pending", "classified", "failed"]
 # By whose doing something was said -> who said it. What lanes say to one another is said by agents.
@@ -29,6 +31,7 @@ _AUTHORS: dict[str, AuthorKind] = {
     "external_user": "user",
     "a2a": "user",
     "cron": "system",
+    "heartbeat": "system",
     "internal_system": "system",
 }
 
@@ -63,7 +66,6 @@ class Entry(Struct, frozen=True):
     bucket: str | None = None
     agent_label: str | None = None
     summary: str | None = None
-    raw: str | None = None
     related_id: str | None = None
     source: dict[str, Any] | None = None
     dedupe: str | None = None
@@ -71,6 +73,8 @@ class Entry(Struct, frozen=True):
     classification_attempts: int = 0
     classification_error: str | None = None
     updated_at: int | None = None
+    # What it was made from; ordinary reads leave it out.
+    raw: str | None = None
 
     def wire(self) -> dict[str, Any]:
         """Return the entry as lists, histories and events show it."""
@@ -92,7 +96,7 @@ class Entry(Struct, frozen=True):
             "agentId": self.author,
             "agentLabel": self.agent_label,
             "provenance": self.provenance,
-            "source": (self.source or {}) | own,
+            "source": own | (self.source or {}),
             "classificationStatus": self.classification,
             "classificationAttempts": self.classification_attempts,
             "classificationError": self.classification_error,
@@ -141,6 +145,14 @@ class NewEntry(Struct, frozen=True, kw_only=True):
     dedupe: str | None = None
     classification: Classification = "pending"
     classification_error: str | None = None
+    # When it was said, where that was not now.
+    created_at: int | None = None
+
+    @property
+    def is_of_lane(self) -> bool:
+        """Whether it has nothing but what a lane says of its entries."""
+        said = (self.bucket, self.agent_label, self.summary, self.raw, self.related_id, self.source, self.dedupe)
+        return said == _NOTHING_SAID and self.classification == "pending"
 
     @property
     def task(self) -> str | None:
@@ -148,8 +160,11 @@ class NewEntry(Struct, frozen=True, kw_only=True):
         return self.task_id or (SessionKey.stored(self.key).task_id if self.key else None)
 
     def written(self, seq: int, entry_id: str, now: int) -> Entry:
-        """The entry once it is written."""
-        known = {"seq": seq, "id": entry_id, "created_at": now, "task_id": self.task, "author_kind": self.written_by}
+        """The entry once it is written: what was said, without injected context and the marks of channels."""
+        known = {"seq": seq, "id": entry_id, "created_at": self.created_at or now, "task_id": self.task}
+        known["author_kind"] = self.written_by
+        if self.type == "conversation":
+            known["content"] = clean(self.content)
         return Entry(**structs.asdict(self) | known)
 
     @property

@@ -10,17 +10,16 @@ from carrel.journal.model import About, EntriesDeleted, Entry, Event, NewEntry, 
 from carrel.kernel import Access, Provenance, SessionKey
 from carrel.storage import FEED, Table, Tx, json_column
 
-_ENTRIES = Table(
-    "entries",
-    Entry,
-    key=("account_id", "seq"),
-    codecs={
-        "details": json_column(dict[str, Any]),
-        "provenance": json_column(Provenance),
-        "attachment_ids": json_column(tuple[str, ...]),
-        "source": json_column(dict[str, Any]),
-    },
-)
+_CODECS = {
+    "details": json_column(dict[str, Any]),
+    "provenance": json_column(Provenance),
+    "attachment_ids": json_column(tuple[str, ...]),
+    "source": json_column(dict[str, Any]),
+}
+_ENTRIES = Table("entries", Entry, key=("account_id", "seq"), without=("raw",), also=("raw",), codecs=_CODECS)
+# Every turn writes entries, so theirs are written without the columns that only the board uses.
+_OF_BOARD = Entry.__struct_fields__[Entry.__struct_fields__.index("bucket") :]
+_OF_LANES = Table("entries", Entry, key=("account_id", "seq"), without=_OF_BOARD, codecs={})
 _SELECT_ENTRY = f"SELECT {_ENTRIES.columns} FROM entries"
 _EVENTS = Table("events", Event, key=("account_id", "seq"))
 _SELECT_EVENT = f"SELECT {_EVENTS.columns} FROM events"
@@ -31,9 +30,59 @@ _ids = msgspec.json.Decoder(list[str]).decode
 def append_entry(tx: Tx, access: Access, entry: NewEntry) -> Entry:
     """Write one entry and publish it on the feed."""
     written = entry.written(tx.tick(), entry.id or tx.new_id("ent"), tx.now)
-    tx.run(_ENTRIES.insert, access, **_ENTRIES.values(written))
+    tx.run((_OF_LANES if entry.is_of_lane else _ENTRIES).insert, access, **_ENTRIES.values(written))
     append_event(tx, access, "log.appended", _about(written), json_text({"log": written.wire()}))
     return written
+
+
+_UPDATE = (
+    "UPDATE entries SET topic_id = :topic_id, task_id = :task_id, space_id = :space_id, content = :content, "
+    "summary = :summary, classification = :classification, classification_attempts = :classification_attempts, "
+    "classification_error = :classification_error, updated_at = :updated_at "
+    "WHERE account_id = :account AND seq = :seq"
+)
+
+
+def update_entry(tx: Tx, access: Access, entry: Entry) -> Entry:
+    """Write where an entry belongs, what it says and how it was classified, and publish that on the feed."""
+    written = structs.replace(entry, updated_at=tx.now)
+    if tx.run(_UPDATE, access, **_ENTRIES.values(written)):
+        append_event(tx, access, "log.updated", _about(written), json_text({"log": written.wire()}))
+    return written
+
+
+def delete_entry(tx: Tx, access: Access, entry: Entry) -> None:
+    """Delete one entry, and publish that on the feed."""
+    tx.run("DELETE FROM entries WHERE account_id = :account AND seq = :seq", access, seq=entry.seq)
+    append_event(tx, access, "log.deleted", _about(entry), json_text({"id": entry.id}))
+    tx.publish(EntriesDeleted(access, (entry.id,)))
+
+
+def pending_entries(tx: Tx, access: Access, after: int, *, limit: int) -> list[Entry]:
+    """Return the settled entries after a number that are not classified yet, oldest first."""
+    sql = (
+        f"{_SELECT_ENTRY} WHERE account_id = :account AND classification = 'pending' AND seq > :after "
+        "AND seq <= :horizon ORDER BY seq LIMIT :limit"
+    )
+    return _ENTRIES.rows(tx.all(sql, access, after=after, horizon=tx.horizon(), limit=limit))
+
+
+def entries_of_bucket(
+    tx: Tx, access: Access, bucket: str, *, limit: int, before: int | None = None
+) -> list[Entry]:  # fmt: skip
+    """Return the newest `limit` entries that were sent with a session key of another system, oldest first."""
+    sql = (
+        f"{_SELECT_ENTRY} WHERE account_id = :account AND bucket = :bucket AND seq < :before "
+        "ORDER BY seq DESC LIMIT :limit"
+    )
+    rows = tx.all(sql, access, bucket=bucket, before=1 << 62 if before is None else before, limit=limit)
+    return _ENTRIES.rows(reversed(rows))
+
+
+def raw_of_entry(tx: Tx, access: Access, entry_id: str) -> str | None:
+    """Return what an entry was made from, if that was kept."""
+    row = tx.one("SELECT raw FROM entries WHERE account_id = :account AND id = :id", access, id=entry_id)
+    return row[0] if row else None
 
 
 def _about(entry: Entry) -> About:

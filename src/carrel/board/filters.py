@@ -1,0 +1,64 @@
+"""Entries that belong in no topic: what a program said to itself. Pure; the same rules for new and for old entries."""
+
+from typing import Literal
+
+from carrel.journal import ContextMarks, Entry, NewEntry, clean
+
+Verdict = tuple[Literal["classified", "failed"], str]
+
+CONTEXT_NOISE = "context_injection_noise"
+CONTROL_PLANE = "filtered_control_plane"
+SUBAGENT_SCAFFOLD = "filtered_subagent_scaffold"
+CRON_EVENT = "filtered_cron_event"
+TOOL_ACTIVITY = "filtered_tool_activity"
+UNANCHORED_TOOL_ACTIVITY = "filtered_unanchored_tool_activity"
+UNALLOCATED = "unallocated"
+ATTEMPTS_EXHAUSTED = "attempts_exhausted"
+
+CRON_CHANNEL = "cron-event"
+_TOOL_TRACES = ("Tool call:", "Tool result:", "Tool error:")
+_TOOL_ROLES = ("toolCall", "toolResult")
+_HEARTBEAT = "HEARTBEAT_OK"
+_CRON = "[cron:"
+_SCAFFOLD = "[Subagent Context]"
+
+
+def verdict(entry: Entry | NewEntry) -> Verdict | None:
+    """Return how an entry ends that is no part of a conversation between people and agents; None for any other."""
+    if entry.channel == CRON_CHANNEL:
+        return "failed", CRON_EVENT
+    if is_tool_trace(entry):
+        anchored = entry.topic_id is not None or entry.task_id is not None
+        return ("classified", TOOL_ACTIVITY) if anchored else ("failed", UNANCHORED_TOOL_ACTIVITY)
+    if entry.type != "conversation":
+        return None
+    text = clean(entry.content).strip()
+    if is_context(text) and not entry.attachment_ids:
+        return "failed", CONTEXT_NOISE
+    if is_control(text) or entry.provenance.kind == "heartbeat":
+        return "failed", CONTROL_PLANE
+    if text.startswith(_SCAFFOLD) and is_subagent_key(entry.key or entry.bucket):
+        return "failed", SUBAGENT_SCAFFOLD
+    return None
+
+
+def is_tool_trace(entry: Entry | NewEntry) -> bool:
+    """Return whether an entry is a tool call, its result or its error."""
+    return entry.type == "action" and (entry.role in _TOOL_ROLES or entry.content.startswith(_TOOL_TRACES))
+
+
+def is_context(text: str) -> bool:
+    """Return whether a text, once cleaned, was nothing but injected context."""
+    return not text or text.startswith(ContextMarks.HEADING)
+
+
+def is_control(text: str) -> bool:
+    """Return whether a text is a heartbeat or comes from a timer."""
+    return text == _HEARTBEAT or text.startswith(_CRON)
+
+
+def is_subagent_key(session_key: str | None) -> bool:
+    """Return whether a session key, of a lane or of another system, names a sub-agent's session."""
+    if session_key is None:
+        return False
+    return ":subagent:" in f":{session_key}:"

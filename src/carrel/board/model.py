@@ -1,0 +1,63 @@
+"""What is sent to the board, as values."""
+
+from typing import Any, Literal
+
+from msgspec import Struct
+
+LogType = Literal["conversation", "action", "note", "system", "import"]
+# The author of what a person said.
+PERSON = "user"
+
+
+class LogSource(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, forbid_unknown_fields=True):
+    """Where something was said, in the words of the program that sends it."""
+
+    channel: str | None = None
+    session_key: str | None = None
+    message_id: str | None = None
+    request_id: str | None = None
+    conversation_id: str | None = None
+    thread_id: str | None = None
+    channel_id: str | None = None
+    board_scope_topic_id: str | None = None
+    board_scope_task_id: str | None = None
+    board_scope_space_id: str | None = None
+    board_scope_kind: str | None = None
+    board_scope_lock: bool | None = None
+
+
+class NewLog(Struct, frozen=True, kw_only=True):
+    """An entry that somebody sends. `agent_id` is who said it: an agent, or `user` for a person."""
+
+    type: LogType
+    content: str
+    id: str | None = None
+    summary: str | None = None
+    raw: str | None = None
+    topic_id: str | None = None
+    task_id: str | None = None
+    space_id: str | None = None
+    related_id: str | None = None
+    agent_id: str | None = None
+    agent_label: str | None = None
+    source: LogSource = LogSource()
+    idempotency_key: str | None = None
+    created_at: int | None = None
+    attachment_ids: tuple[str, ...] = ()
+
+
+class Place(Struct, frozen=True):
+    """Where an entry belongs; `space_id` is None where nobody gave one."""
+
+    topic_id: str | None = None
+    task_id: str | None = None
+    space_id: str | None = None
+
+    def scope(self) -> dict[str, Any]:
+        """Return what the source of an entry says about its place."""
+        said = {
+            "boardScopeTopicId": self.topic_id,
+            "boardScopeTaskId": self.task_id,
+            "boardScopeSpaceId": self.space_id,
+        }
+        return {name: value for name, value in said.items() if value is not None}

@@ -1,0 +1,82 @@
+"""What is taken out of texts before they are stored or searched: injected context, and the marks that channels add.
+
+Pure, and linear in the length of the text.
+"""
+
+import re
+
+
+class ContextMarks:
+    """What shows that a text is injected context."""
+
+    BEGIN = "[CLAWBOARD_CONTEXT_BEGIN]"
+    END = "[CLAWBOARD_CONTEXT_END]"
+    # The line after the first mark.
+    PREAMBLE = "Context from the board, for reference only; it is not a part of the conversation."
+    # The first line of the block.
+    HEADING = "Clawboard context (layered):"
+
+
+_MARK = re.compile(r"\[/?CLAWBOARD_CONTEXT_(BEGIN|END)\]", re.IGNORECASE)
+# No bracket may open inside: every attempt ends at the next one, so that many open brackets cost no more than few.
+_MESSAGE_ID = re.compile(r"\[message_id:[^\[\]\n]*\]", re.IGNORECASE)
+_CHANNELS = "Discord|Telegram|Slack|WhatsApp|Signal|iMessage|Matrix|WebChat"
+_DAYS = "Mon|Tue|Wed|Thu|Fri|Sat|Sun"
+# At the beginning of a line. A Markdown link is not a channel's tag.
+_TAGS = re.compile(
+    rf"^[ \t]*(?:\[(?:(?:{_CHANNELS})[ \t][^\[\]\n]*"
+    rf"|(?:{_DAYS})[ \t]+\d{{4}}-\d\d-\d\d[ \t]+\d\d?:\d\d(?::\d\d)?(?:[ \t][^\[\]\n]*)?)\](?!\()[ \t]*)+",
+    re.MULTILINE | re.IGNORECASE,
+)
+_QUOTE_MARKS = "> \t"
+_BULLETS = "-*•"
+# A shorter line counts as quoted only with its bullet: "yes" alone may be anybody's.
+_QUOTED_CHARS_MIN = 16
+
+
+def clean(text: str) -> str:
+    """Return a text without injected context, channel tags, local times and message ids; often it is the same text."""
+    if "[" not in text and ContextMarks.PREAMBLE not in text:
+        return text
+    # A gap stays where something was taken out, so that what is left cannot become a mark.
+    left = _without_context(text).replace(ContextMarks.PREAMBLE, " ")
+    left = _TAGS.sub("", _MESSAGE_ID.sub(" ", left))
+    return text if left == text else "\n".join(line.rstrip() for line in left.split("\n")).strip()
+
+
+def _without_context(text: str) -> str:
+    kept, at, inside = [], 0, False
+    for mark in _MARK.finditer(text):
+        begins = mark[1].upper() == "BEGIN"
+        if not inside:
+            kept.append(text[at : mark.start()])
+        if not begins or not inside:
+            at = mark.end()
+        inside = begins
+    if not kept:
+        return text
+    # A block that is cut off ends with its paragraph.
+    rest = text[at:].partition("\n\n")[2] if inside else text[at:]
+    return "\n\n".join([*(piece.strip("\n") for piece in kept), rest.lstrip("\n")])
+
+
+def quoted_lines_removed(text: str, block: str) -> str:
+    """Return a text without the lines that are also in a block, quoted or with another bullet as well."""
+    lines = [_unquoted(line) for line in block.splitlines()]
+    shown = {line for line in lines if line} | {bare for line in lines if len(bare := _bare(line)) >= _QUOTED_CHARS_MIN}
+    if not shown:
+        return text
+    kept = [line for line in text.split("\n") if not _is_shown(_unquoted(line), shown)]
+    return text if len(kept) == text.count("\n") + 1 else "\n".join(kept).strip()
+
+
+def _is_shown(line: str, shown: set[str]) -> bool:
+    return line in shown or _bare(line) in shown
+
+
+def _unquoted(line: str) -> str:
+    return line.strip().lstrip(_QUOTE_MARKS)
+
+
+def _bare(line: str) -> str:
+    return line.lstrip(_BULLETS).lstrip()

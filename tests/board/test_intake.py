@@ -1,0 +1,189 @@
+"""Entries that are sent to the board: stored once, with their writer, in their place."""
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+from msgspec import structs
+
+from carrel.board import LogSource, NewLog, record
+from carrel.journal import DEFAULT_SPACE, Entry, entries_of_bucket, pending_entries, raw_of_entry, update_entry
+from carrel.kernel import Refusal
+from carrel.storage import Tx
+from tests.harness.engine import MAIN, Engine, lane_key, open_engine
+from tests.requirements.mark import requirement
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+async def engine(store_url: str) -> AsyncIterator[Engine]:
+    async with open_engine(store_url) as opened:
+        await opened.db.write(lambda tx: furnish(tx, opened))
+        yield opened
+
+
+def furnish(tx: Tx, engine: Engine) -> None:
+    """A space with a topic, and a task in it."""
+    values = {"now": tx.now, "account": engine.access.account_id}
+    tx.run(
+        "INSERT INTO spaces (account_id, id, name, default_visible, created_at, updated_at) "
+        "VALUES (:account, 'space-work', 'Work', 1, :now, :now)", **values)  # fmt: skip
+    tx.run(
+        "INSERT INTO topics (account_id, id, space_id, name, description, status, priority, tags, created_by, "
+        "created_at, updated_at) VALUES (:account, 'fence', 'space-work', 'Fence', '', 'active', 3, '[]', 'user', "
+        ":now, :now)", **values)  # fmt: skip
+
+
+def said(content: str, source: dict[str, Any] | None = None, **more: Any) -> NewLog:
+    fields: dict[str, Any] = {"type": "conversation", "content": content, "source": LogSource(**source or {})}
+    return NewLog(**fields | more)
+
+
+async def send(engine: Engine, log: NewLog) -> tuple[Entry, bool]:
+    return await engine.db.write(lambda tx: record(tx, engine.access, log))
+
+
+async def test_an_entry_is_read_back_with_everything_but_its_raw_text(engine: Engine) -> None:
+    log = said("[Discord Ada] hello", {"channel": "discord"}, summary="greeting", raw="{}", agent_label="Ada")
+    entry, repeated = await send(engine, log)
+    assert not repeated
+    assert (entry.content, entry.summary, entry.agent_label) == ("hello", "greeting", "Ada")
+    found = await engine.db.read(lambda tx: pending_entries(tx, engine.access, 0, limit=10))
+    assert found == [structs.replace(entry, raw=None)]
+    assert await engine.db.read(lambda tx: raw_of_entry(tx, engine.access, entry.id)) == "{}"
+
+
+async def test_a_changed_entry_is_told_of_on_the_feed(engine: Engine) -> None:
+    entry, _ = await send(engine, said("hello"))
+    done = structs.replace(entry, topic_id="fence", classification="classified", summary="greeting")
+    written = await engine.db.write(lambda tx: update_entry(tx, engine.access, done))
+    assert written.updated_at is not None
+    assert await engine.db.read(lambda tx: pending_entries(tx, engine.access, 0, limit=10)) == []
+    told = await engine.db.read(
+        lambda tx: tx.all(
+            "SELECT topic_id FROM events WHERE account_id = :account AND name = 'log.updated'", engine.access
+        )
+    )
+    assert [row[0] for row in told] == ["fence"]
+
+
+@requirement("S4.key.foreign")
+async def test_a_foreign_session_key_is_a_bucket_and_opens_no_session(engine: Engine) -> None:
+    sent = ("conv-1|thread:9", "channel:7", "agent:main:discord:channel:5", "anything else")
+    for key in sent:
+        entry, _ = await send(engine, said(key, {"session_key": key}))
+        assert (entry.key, entry.bucket, entry.session_id) == (None, key, None)
+        (found,) = await engine.db.read(lambda tx, key=key: entries_of_bucket(tx, engine.access, key, limit=5))  # type: ignore[misc]
+        assert found.content == key
+    assert (
+        await engine.db.read(lambda tx: tx.all("SELECT 1 FROM lanes WHERE account_id = :account", engine.access)) == []
+    )
+
+
+async def test_an_entry_for_a_lane_belongs_to_its_open_generation(engine: Engine) -> None:
+    await engine.say(MAIN, "go")
+    before, _ = await send(engine, said("before", {"session_key": str(MAIN)}))
+    held = await engine.take_one()
+    await engine.start_turn(held)
+    run = await engine.run(held.id)
+    after, _ = await send(engine, said("after", {"session_key": "main"}))
+    assert (before.key, before.session_id, before.bucket) == (str(MAIN), None, None)
+    assert (after.key, after.session_id) == (str(MAIN), run.session_id)
+
+
+@requirement("S4.key.board")
+@requirement("S4.key.normalise")
+@pytest.mark.parametrize("key", ["clawboard:topic:fence", "clawboard:task:fence:paint"])
+async def test_a_key_of_the_board_decides_where_an_entry_belongs(engine: Engine, key: str) -> None:
+    await engine.say(lane_key("other"), "makes the task", task_id="paint")
+    source = {"session_key": key, "conversation_id": "provider-1"}
+    entry, _ = await send(engine, said("whatever it says", source))
+    task = "paint" if "task" in key else None
+    assert (entry.topic_id, entry.task_id, entry.bucket) == ("fence", task, key)
+    assert entry.source is not None
+    assert entry.source["boardScopeTopicId"] == "fence"
+    assert entry.source.get("boardScopeTaskId") == task
+    assert entry.source["boardScopeSpaceId"] == (DEFAULT_SPACE if task else "space-work")
+    assert entry.source["boardScopeLock"] is True
+
+
+@requirement("S4.key.provider")
+@requirement("S4.key.channel")
+async def test_without_a_key_of_the_board_the_providers_conversation_counts(engine: Engine) -> None:
+    provider = {"session_key": "s-1", "conversation_id": "conv-1", "channel_id": "7"}
+    for source, bucket in (
+        (provider | {"thread_id": "9"}, "conv-1|thread:9"),
+        (provider, "conv-1"),
+        ({"session_key": "s-1", "channel_id": "7"}, "s-1"),
+        ({"channel_id": "7"}, "channel:7"),
+        ({}, None),
+    ):
+        entry, _ = await send(engine, said("hello", source))
+        assert entry.bucket == bucket
+
+
+@requirement("S4.x.dedupe.person")
+async def test_equal_texts_are_one_entry_only_under_the_same_message_id(engine: Engine) -> None:
+    first, _ = await send(engine, said("yes", {"channel": "discord", "message_id": "m-1"}))
+    second, repeated = await send(engine, said("yes", {"channel": "discord", "message_id": "m-2"}))
+    assert not repeated
+    again = await send(engine, said("yes", {"channel": "discord", "message_id": "m-1"}, idempotency_key="k-1"))
+    assert again == (first, True)
+    for other in (
+        said("yes", {"channel": "slack", "message_id": "m-1"}),
+        said("yes", {"channel": "discord", "message_id": "m-1"}, agent_id="main"),
+        said("yes", {"channel": "discord", "message_id": "m-1"}, type="note"),
+        said("yes"),
+        said("yes"),
+    ):
+        assert (await send(engine, other))[1] is False
+    assert first.id != second.id
+
+
+@requirement("S4.x.second.reply")
+async def test_two_replies_to_a_request_are_kept_and_the_same_one_once(engine: Engine) -> None:
+    def reply(text: str) -> NewLog:
+        return said(text, {"channel": "openclaw", "request_id": "req-1"}, agent_id="main")
+
+    first, _ = await send(engine, reply("I am on it."))
+    second, repeated = await send(engine, reply("It is done."))
+    assert not repeated
+    assert (await send(engine, reply("I am on it."))) == (first, True)
+    assert (await send(engine, reply("It is done."))) == (second, True)
+
+
+async def test_an_idempotency_key_is_used_once(engine: Engine) -> None:
+    first, _ = await send(engine, said("one", idempotency_key="k-1"))
+    assert await send(engine, said("two", idempotency_key="k-1")) == (first, True)
+
+
+@requirement("S4.x.writer")
+async def test_what_a_program_calls_a_persons_words_is_said_by_who_said_it(engine: Engine) -> None:
+    child = {"session_key": "agent:coder:subagent:0b1c"}
+    delegated, _ = await send(engine, said("Write the tests", child, agent_id="user"))
+    assert (delegated.author, delegated.author_kind, delegated.role) == ("coder", "agent", "user")
+    heartbeat, _ = await send(engine, said("HEARTBEAT_OK", agent_id="user"))
+    assert (heartbeat.author, heartbeat.author_kind) == ("system", "system")
+    spoken, _ = await send(engine, said("hello", agent_id="user"))
+    assert (spoken.author, spoken.author_kind, spoken.role) == ("user", "user", "user")
+    answered, _ = await send(engine, said("hello", agent_id="coder"))
+    assert (answered.author, answered.author_kind, answered.role) == ("coder", "agent", "assistant")
+
+
+@requirement("S4.filter.tool.unanchored")
+async def test_entries_that_are_filtered_end_at_once(engine: Engine) -> None:
+    trace, _ = await send(engine, said("Tool call: exec", {"session_key": "conv-1"}, type="action"))
+    assert (trace.classification, trace.classification_error) == ("failed", "filtered_unanchored_tool_activity")
+    anchored, _ = await send(engine, said("Tool call: exec", {"session_key": "clawboard:topic:fence"}, type="action"))
+    assert (anchored.classification, anchored.classification_error) == ("classified", "filtered_tool_activity")
+
+
+async def test_a_place_that_does_not_exist_is_refused_by_name(engine: Engine) -> None:
+    for name in ("topic_id", "task_id", "space_id"):
+        with pytest.raises(Refusal) as refused:
+            await send(engine, said("hello", None, **{name: "nowhere"}))
+        assert refused.value.code == "not_found"
+    # A key of the board may be older or younger than what it names.
+    entry, _ = await send(engine, said("hello", {"session_key": "clawboard:topic:nowhere"}))
+    assert (entry.topic_id, entry.bucket) == (None, "clawboard:topic:nowhere")
