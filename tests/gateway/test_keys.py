@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from carrel.gateway import open_gateway
-from carrel.gateway.keys import read_key
+from carrel.gateway.keys import gateway_key
 from carrel.kernel.limits import API_KEY_BYTES_MAX
 from carrel.kernel.settings import GatewaySettings
 from carrel.wire import Wire
@@ -25,7 +25,7 @@ def server() -> Iterator[ScriptedGateway]:
 
 
 def key_of(env: dict[str, str] | None = None, **settings: str) -> str:
-    return read_key("main", GatewaySettings(**settings), env or {})  # type: ignore[arg-type]
+    return gateway_key("main", GatewaySettings(**settings), env or {})  # type: ignore[arg-type]
 
 
 def refusal_of(env: dict[str, str] | None = None, **settings: str) -> str:

@@ -9,7 +9,7 @@ import contextlib
 import random
 import socket
 import tempfile
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +35,7 @@ from carrel.main.gateways import Gateways
 from carrel.runs import Run
 from carrel.runs.queue_store import expire_leases
 from carrel.storage import Database
-from carrel.surfaces import House
+from carrel.surfaces import House, Reloaded
 from carrel.wire import Wire
 from tests.harness.engine import SECONDS_MAX, Engine, ensure_default_account
 from tests.harness.scripted_agent import ScriptedAgent
@@ -44,6 +44,19 @@ from tests.scripted_gateway import MODEL, ScriptedGateway
 
 API_KEY = "key-of-the-gateway-0123456789"
 ROWS = (SettingRow(name="server.port", value=8787, default=8787, source="default"),)
+
+
+class FixedConfiguration:
+    """Settings that stay as they are."""
+
+    def __init__(self, troubles: Callable[[], Awaitable[dict[str, str | None]]]) -> None:
+        self.troubles = troubles
+
+    def rows(self) -> Sequence[SettingRow]:
+        return ROWS
+
+    async def reload(self) -> Reloaded:
+        return Reloaded(changed=[], need_restart=[])
 
 
 class NoDelay:
@@ -73,7 +86,7 @@ class Server(Engine):
         self.owner = ""
         self._parts = (wire, connections)
         self._options: dict[str, Any] = {
-            "gateway_troubles": gateway_troubles,
+            "configuration": FixedConfiguration(gateway_troubles),
             "works": works,
             "more_routes": more_routes,
         }
@@ -93,7 +106,7 @@ class Server(Engine):
         wire, connections = self._parts
         return Assembly(
             db, wire, connections, self.settings,
-            worker=f"worker-{self._assembled}", draining=self.drain.is_set, setting_rows=ROWS, **self._options,
+            worker=f"worker-{self._assembled}", draining=self.drain.is_set, **self._options,
         )  # fmt: skip
 
     def turns_on(self, db: Database, **more: Any) -> Turns:

@@ -10,7 +10,7 @@ from carrel.gateway.a2a.gateway import A2aGateway
 from carrel.gateway.anthropic.dialect import AnthropicDialect
 from carrel.gateway.builtin.agent import BuiltinGateway
 from carrel.gateway.chat.dialect import ChatDialect
-from carrel.gateway.keys import read_key
+from carrel.gateway.keys import gateway_key
 from carrel.gateway.model import Gateway
 from carrel.gateway.model_gateway import Dialect, ModelGateway
 from carrel.gateway.responses import ResponsesDialect
@@ -31,7 +31,7 @@ def open_gateway(
     """Return the gateway that `settings` describe; raise ValueError, naming the setting, if they cannot work."""
     if settings.kind == "builtin":
         return BuiltinGateway(name)
-    settings = structs.replace(settings, api_key=read_key(name, settings, env))
+    settings = structs.replace(settings, api_key=gateway_key(name, settings, env))
     _check(name, settings)
     if settings.kind == "a2a":
         return A2aGateway(name, settings, wire)

@@ -9,7 +9,7 @@ from carrel.kernel.limits import API_KEY_BYTES_MAX
 from carrel.kernel.settings import GatewaySettings
 
 
-def read_key(name: str, settings: GatewaySettings, env: Mapping[str, str]) -> str:
+def gateway_key(name: str, settings: GatewaySettings, env: Mapping[str, str] = os.environ) -> str:
     """Return the key, empty if none is configured; raise ValueError, naming the setting, if it cannot be had."""
     if settings.api_key_env:
         key = env.get(settings.api_key_env, "").strip()

@@ -117,7 +117,7 @@ class ModelGateway:
         except WireFault as fault:
             raise self._faults.of_wire(fault) from None
         configured = (self._settings.model, *self._settings.models)
-        listed = _listed(body) if status == HTTPStatus.OK else ()
+        listed = listed_models(body) if status == HTTPStatus.OK else ()
         return tuple(dict.fromkeys(model for model in (*configured, *listed) if model))[:MODELS_MAX]
 
     async def close(self) -> None:
@@ -160,7 +160,8 @@ class ModelGateway:
         return reader.end()
 
 
-def _listed(body: bytes) -> tuple[str, ...]:
+def listed_models(body: bytes) -> tuple[str, ...]:
+    """Return the ids in a list of models; none where it is not one."""
     try:
         parsed = json.loads(body)
     except (ValueError, RecursionError):

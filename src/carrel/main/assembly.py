@@ -4,7 +4,7 @@ The server, the harnesses of the tests and the benchmarks all use it. A new room
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from functools import partial
 from typing import Any
 
@@ -14,13 +14,13 @@ from carrel import __version__, exchanges, goals, memory, modes, monitoring, out
 from carrel.delivery import Connection, Extractions, Live, Recollection, Turns
 from carrel.exchanges import Exchanges
 from carrel.kernel import Chance, Clock, SystemClock
-from carrel.kernel.settings import SettingRow, Settings
+from carrel.kernel.settings import Settings
 from carrel.modes import AutoTicks, Schedules
 from carrel.outbox import prune_posts
 from carrel.records import prune_uploads
 from carrel.runs import Dispatcher, Pruner, Rules, Watch
 from carrel.storage import Database, open_database
-from carrel.surfaces import House, WrongTokens
+from carrel.surfaces import Configuration, House, WrongTokens
 from carrel.surfaces.a2a import PushDuty
 from carrel.surfaces.a2a import describe as describe_a2a
 from carrel.surfaces.a2a import routes as a2a_routes
@@ -90,25 +90,22 @@ class Assembly:
 
     def __init__(
         self, db: Database, wire: Wire, connections: Mapping[str, Connection], settings: Settings, *,
-        worker: str, works: bool, draining: Callable[[], bool],
-        gateway_troubles: Callable[[], Awaitable[dict[str, str | None]]],
-        setting_rows: tuple[SettingRow, ...] = (), more_routes: Iterable[BaseRoute] = (),
+        worker: str, works: bool, draining: Callable[[], bool], configuration: Configuration,
+        more_routes: Iterable[BaseRoute] = (),
     ) -> None:  # fmt: skip
         self.house = House(
             db=db,
             settings=settings,
-            setting_rows=setting_rows,
+            configuration=configuration,
             rules=rules_of(settings),
             live=Live(),
             watch=Watch(db),
             version=__version__,
-            gateway_kinds={name: connection.settings.kind for name, connection in connections.items()},
-            gateways={name: connection.gateway for name, connection in connections.items()},
+            connections=connections,
             channel_threads=channel_threads(wire, settings.channels.telegram),
             works=works,
             draining=draining,
             closing=asyncio.Event(),
-            gateway_troubles=gateway_troubles,
         )
         house = self.house
         self.wrong_tokens = WrongTokens(SystemClock())

@@ -16,12 +16,22 @@ class Gateways:
 
     def __init__(self, gateways: Mapping[str, GatewaySettings]) -> None:
         self.wire = Wire()
-        self.connections: dict[str, Connection] = {}
+        self.connections = self._opened(gateways)
+
+    def _opened(self, gateways: Mapping[str, GatewaySettings]) -> dict[str, Connection]:
+        opened: dict[str, Connection] = {}
         for name, settings in {BUILTIN: GatewaySettings(), **gateways}.items():
             try:
-                self.connections[name] = Connection(open_gateway(name, settings, self.wire), settings)
+                opened[name] = Connection(open_gateway(name, settings, self.wire), settings)
             except ValueError as error:
                 raise Refusal(Code.INVALID_PARAMS, str(error)) from error
+        return opened
+
+    def replace(self, gateways: Mapping[str, GatewaySettings]) -> None:
+        """Use other settings from now on; steps that are under way end where they began. All or nothing is changed."""
+        opened = self._opened(gateways)
+        self.connections.clear()
+        self.connections.update(opened)
 
     async def __aenter__(self) -> Self:
         return self

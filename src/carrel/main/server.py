@@ -8,7 +8,7 @@ import socket
 import sys
 import threading
 import webbrowser
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from html import escape
 from logging import getLogger
 from pathlib import Path
@@ -23,12 +23,14 @@ from carrel.agents import admit_owner
 from carrel.kernel import DEFAULT_ACCOUNT_SLUG, Code, Ids, Refusal, SystemClock, system_chance
 from carrel.kernel.limits import BODY_BYTES_MAX, KEEP_ALIVE_SECONDS
 from carrel.main.assembly import Assembly, open_store
+from carrel.main.configuration import LiveConfiguration
 from carrel.main.file_lock import own_file
 from carrel.main.gateways import Gateways
 from carrel.main.http_limits import BoundedHttp, allow_many_connections
 from carrel.main.logs import set_up_logs
 from carrel.main.settings import Loaded
 from carrel.storage import Database, NewerSchema, sqlite_path
+from carrel.surfaces import WrongSettings
 from carrel.surfaces.a2a import open_grpc
 
 _log = getLogger("carrel.main")
@@ -37,8 +39,9 @@ _CONNECTIONS_END_SECONDS = 3
 _LOGIN_PAGE = "open.html"
 
 
-def serve(loaded: Loaded, *, role: str, open_browser: bool) -> int:
-    """Serve until told to stop; 0 after a clean stop."""
+def serve(read: Callable[[], Loaded], *, role: str, open_browser: bool) -> int:
+    """Serve until told to stop; 0 after a clean stop. `read` reads the settings, again when they are reloaded."""
+    loaded = read()
     set_up_logs(loaded.settings.log)
     allow_many_connections()
     url = loaded.settings.storage.url
@@ -50,7 +53,7 @@ def serve(loaded: Loaded, *, role: str, open_browser: bool) -> int:
         )
     with own_file(path) if path is not None else contextlib.nullcontext():
         try:
-            return uvloop.run(_Server(loaded, role, open_browser).run())
+            return uvloop.run(_Server(loaded, read, role, open_browser).run())
         except NewerSchema as error:
             raise Refusal(Code.STORAGE_UNAVAILABLE, str(error)) from error
 
@@ -58,8 +61,9 @@ def serve(loaded: Loaded, *, role: str, open_browser: bool) -> int:
 class _Server:
     """One server process."""
 
-    def __init__(self, loaded: Loaded, role: str, open_browser: bool) -> None:
+    def __init__(self, loaded: Loaded, read: Callable[[], Loaded], role: str, open_browser: bool) -> None:
         self._loaded = loaded
+        self._read = read
         self._settings = loaded.settings
         self._role = role
         self._open_browser = open_browser
@@ -81,10 +85,11 @@ class _Server:
 
     async def _work(self, db: Database, gateways: Gateways, sock: socket.socket) -> None:
         works = self._role != "api"
+        configuration = LiveConfiguration(self._loaded, gateways, self._read)
         assembly = Assembly(
             db, gateways.wire, gateways.connections, self._settings,
             worker=f"{socket.gethostname()}:{os.getpid()}", works=works, draining=self._stopping.is_set,
-            gateway_troubles=gateways.troubles, setting_rows=tuple(self._loaded.rows),
+            configuration=configuration,
         )  # fmt: skip
         house = assembly.house
         web = _Web(assembly.app, sock, lambda: self._ready(sock))
@@ -93,6 +98,10 @@ class _Server:
         for number in (signal.SIGTERM, signal.SIGINT):
             asyncio.get_running_loop().add_signal_handler(number, self._stopping.set)
         async with asyncio.TaskGroup() as group:
+            if hasattr(signal, "SIGHUP"):
+                asyncio.get_running_loop().add_signal_handler(
+                    signal.SIGHUP, lambda: group.create_task(_reload(configuration))
+                )
             serving = [group.create_task(web.serve_until_told())]
             if grpc is not None:
                 serving.append(group.create_task(grpc.serve_until_closing()))
@@ -168,6 +177,14 @@ class _Web(uvicorn.Server):
     def tell_to_end(self) -> None:
         """Let `serve_until_told` return soon."""
         self.should_exit = True
+
+
+async def _reload(configuration: LiveConfiguration) -> None:
+    """Reload the settings on a signal; nobody is there to be told of mistakes but the log."""
+    try:
+        await configuration.reload()
+    except WrongSettings as error:
+        _log.error("settings_not_reloaded", extra={"problems": list(error.problems)})
 
 
 def _listen(host: str, port: int) -> socket.socket:

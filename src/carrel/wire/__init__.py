@@ -12,10 +12,10 @@ from carrel.wire.guard import (
     resolve_by_system,
     web_host,
 )
-from carrel.wire.model import ServerEvent, WireFault, WireFaultKind, WireLimits
+from carrel.wire.model import Reply, ServerEvent, WireFault, WireFaultKind, WireLimits
 from carrel.wire.sse import EventReader
 
 __all__ = [
-    "EventReader", "ForbiddenAddress", "Resolver", "ServerEvent", "StreamedReply", "Wire", "WireFault",
+    "EventReader", "ForbiddenAddress", "Reply", "Resolver", "ServerEvent", "StreamedReply", "Wire", "WireFault",
     "WireFaultKind", "WireLimits", "is_in_own_network", "public_target", "resolve_by_system", "web_host",
 ]  # fmt: skip

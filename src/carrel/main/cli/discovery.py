@@ -45,15 +45,22 @@ def connect(args: Namespace) -> Client:
 
 def local_settings(args: Namespace, **overrides: object) -> "Loaded":
     """Return this machine's settings, or fail and list every mistake in them."""
-    from carrel.main.settings import SettingsFault, load
+    from carrel.main.settings import SettingsFault
+
+    try:
+        return read_settings(args, **overrides)
+    except SettingsFault as fault:
+        raise Failure(Exit.USAGE, "\n".join(fault.problems)) from fault
+
+
+def read_settings(args: Namespace, **overrides: object) -> "Loaded":
+    """Return this machine's settings; raise `SettingsFault` with every mistake in them."""
+    from carrel.main.settings import load
 
     given = {name.replace("__", "."): value for name, value in overrides.items() if value is not None}
     if args.data_dir is not None:
         given["storage.data_dir"] = args.data_dir
-    try:
-        return load(args.config, os.environ, given)
-    except SettingsFault as fault:
-        raise Failure(Exit.USAGE, "\n".join(fault.problems)) from fault
+    return load(args.config, os.environ, given)
 
 
 def running_url(data_dir: Path) -> str:

@@ -16,6 +16,7 @@ from carrel.main.cli import (
     auto,
     chat,
     completion,
+    connect,
     doctor,
     events,
     goals,
@@ -41,6 +42,7 @@ from carrel.main.cli.output import Screen
 
 COMMANDS: tuple[Command, ...] = (
     *serve.COMMANDS,
+    *connect.COMMANDS,
     *status.COMMANDS,
     *doctor.COMMANDS,
     *chat.COMMANDS,

@@ -2,10 +2,11 @@
 
 import os
 from argparse import Namespace
+from functools import partial
 from pathlib import Path
 
 from carrel.main.cli.command import Command, Exit, Failure, option
-from carrel.main.cli.discovery import LOCAL_OPTIONS, local_settings
+from carrel.main.cli.discovery import LOCAL_OPTIONS, local_settings, read_settings
 from carrel.main.cli.output import Screen
 
 _SERVE_OPTIONS = (
@@ -63,13 +64,14 @@ CONFIG_TEXT = """\
 
 def serve(args: Namespace, screen: Screen) -> int:
     """Run the server until it is stopped."""
-    loaded = local_settings(args, server__host=args.host, server__port=args.port)
-    for notice in loaded.notices:
+    overrides = {"server__host": args.host, "server__port": args.port}
+    for notice in local_settings(args, **overrides).notices:
         screen.note(notice)
     # The server imports the web framework and the database; no other command should pay for that.
     from carrel.main.server import serve as serve_until_stopped
 
-    return serve_until_stopped(loaded, role=args.role, open_browser=args.open)
+    read = partial(read_settings, args, **overrides)
+    return serve_until_stopped(read, role=args.role, open_browser=args.open)
 
 
 def up(args: Namespace, screen: Screen) -> int:

@@ -218,7 +218,7 @@ def _busy(tx: Tx, access: Access) -> set[str]:
 
 
 def _check_gateway(call: Call[Any, NoQuery], patch: AgentPatch) -> None:
-    known = call.house.gateway_kinds
+    known = call.house.connections
     if patch.gateway is not UNSET and patch.gateway not in ("", *known):
         raise invalid("gateway", f"There is no gateway.{patch.gateway} in the settings; use one of {', '.join(known)}.")
 

@@ -12,7 +12,8 @@ from carrel.kernel.limits import FEED_LATE_SECONDS, GATEWAY_CHECK_SECONDS
 from carrel.monitoring import count_live, stuck_lanes
 from carrel.storage import Tx, applied_schema, migrations
 from carrel.surfaces.api.endpoint import OPEN, OWNER, Call, NoQuery, Out, Reply, endpoint
-from carrel.surfaces.http.house import House
+from carrel.surfaces.http.errors import ErrorBody, error_body
+from carrel.surfaces.http.house import House, WrongSettings
 
 Level = Literal["ok", "degraded", "failed"]
 
@@ -135,16 +136,18 @@ class Readiness:
             if self._clock.now_ms() >= self._gateways_again_at:
                 # Counted from the start of a check, so that nobody causes more of them by hanging up.
                 self._gateways_again_at = self._clock.now_ms() + GATEWAY_CHECK_SECONDS * MS_PER_SECOND
-                troubles = await self._house.gateway_troubles()
+                troubles = await self._house.configuration.troubles()
                 self._gateways = {name: self._state(name, troubles[name]) for name in sorted(troubles)}
             return list(self._gateways.values())
 
     def _state(self, name: str, trouble: str | None) -> GatewayState:
         before, status = self._gateways.get(name), "ok" if trouble is None else "failed"
         is_same = before is not None and before.status == status
+        connection = self._house.connections.get(name)
+        kind = "" if connection is None else connection.settings.kind
         return GatewayState(
             name=name,
-            kind=self._house.gateway_kinds.get(name, ""),
+            kind=kind,
             status=status,  # type: ignore[arg-type]
             since=before.since if before is not None and is_same else iso(self._clock.now_ms()) or "",
             last_error=trouble,
@@ -203,6 +206,25 @@ async def show_settings(call: Call[None, NoQuery]) -> SettingsShown:
     return SettingsShown(
         settings=[
             SettingShown(name=row.name, value=row.value, default=row.default, source=row.source)
-            for row in call.house.setting_rows
+            for row in call.house.configuration.rows()
         ]
     )
+
+
+class ReloadedSettings(Out, frozen=True, kw_only=True):
+    """What was taken up, and which settings need a restart."""
+
+    changed: list[str]
+    need_restart: list[str]
+
+
+@endpoint("POST", "/api/settings/reload", answers={200: ReloadedSettings, 422: ErrorBody}, who=OWNER)
+async def reload_settings(call: Call[None, NoQuery]) -> ReloadedSettings | Reply:
+    """Read the settings again and take up what needs no restart; if they are wrong, nothing changes."""
+    require_operator(call.access)
+    try:
+        reloaded = await call.house.configuration.reload()
+    except WrongSettings as error:
+        refusal = Refusal(Code.INVALID_PARAMS, " ".join(error.problems), details={"problems": list(error.problems)})
+        return Reply(422, error_body(refusal, call.request.state.request_id))
+    return ReloadedSettings(changed=reloaded.changed, need_restart=reloaded.need_restart)

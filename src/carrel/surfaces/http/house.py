@@ -1,12 +1,12 @@
 """House: the server as surfaces see it. Main assembles it once."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
-from carrel.delivery import Live
-from carrel.gateway import Gateway
+from carrel.delivery import Connection, Live
 from carrel.kernel import Access
 from carrel.kernel.settings import SettingRow, Settings
 from carrel.runs import Rules, Run, Watch
@@ -14,19 +14,49 @@ from carrel.storage import Database
 from carrel.tools import OpenChannelThread, ToolServices
 
 
+class Reloaded(Struct, frozen=True, kw_only=True):
+    """What reading the settings again has changed, and what only a restart will."""
+
+    changed: list[str]
+    need_restart: list[str]
+
+
+class WrongSettings(Exception):
+    """The settings cannot be taken up: one sentence for each mistake."""
+
+    def __init__(self, problems: Sequence[str]) -> None:
+        super().__init__("\n".join(problems))
+        self.problems = tuple(problems)
+
+
+class Configuration(Protocol):
+    """The settings as they are now, and the gateways that follow from them."""
+
+    def rows(self) -> Sequence[SettingRow]:
+        """Return every setting as people may see it."""
+        ...
+
+    async def reload(self) -> Reloaded:
+        """Read the settings again and take up what can be; raise WrongSettings, changing nothing, if they are wrong."""
+        ...
+
+    async def troubles(self) -> dict[str, str | None]:
+        """Return what is wrong with each gateway now; None where nothing is."""
+        ...
+
+
 class House(Struct, frozen=True, kw_only=True):
     """The database, the settings and the running parts of one server, handed to every surface."""
 
     db: Database
     settings: Settings
-    setting_rows: tuple[SettingRow, ...]
+    configuration: Configuration
     rules: Rules
     live: Live
     watch: Watch
     version: str
-    # The kind of each gateway, by name.
-    gateway_kinds: Mapping[str, str]
-    gateways: Mapping[str, Gateway]
+    # By the name of the gateway; changed when the settings are reloaded.
+    connections: Mapping[str, Connection]
     # Channel -> how a thread is opened there.
     channel_threads: Mapping[str, OpenChannelThread] = {}
     # Whether this server starts runs, and whether it is stopping.
@@ -34,8 +64,6 @@ class House(Struct, frozen=True, kw_only=True):
     draining: Callable[[], bool]
     # Set when the server stops serving: streams and sockets end then, so that nothing delays its exit.
     closing: asyncio.Event
-    # Gateway -> what is wrong with it now; None where nothing is.
-    gateway_troubles: Callable[[], Awaitable[dict[str, str | None]]]
 
     def base_url(self, requested: object) -> str:
         """Return the public URL of this server: the one in the settings, else the one that was requested."""
@@ -53,9 +81,9 @@ class House(Struct, frozen=True, kw_only=True):
     def tool_services(self) -> ToolServices:
         """The server as tools see it."""
         return ToolServices(
-            settings=self.settings,
+            settings=structs.replace(self.settings, gateway={n: one.settings for n, one in self.connections.items()}),
             rules=self.rules,
-            gateways=self.gateways,
+            gateways={name: connection.gateway for name, connection in self.connections.items()},
             channel_threads=self.channel_threads,
             draining=self.draining,
         )

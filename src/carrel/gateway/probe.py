@@ -1,0 +1,75 @@
+"""Finding out what a server speaks and which models it has, without calling a model."""
+
+import asyncio
+from http import HTTPStatus
+from typing import Literal
+
+from msgspec import Struct
+
+from carrel.gateway.anthropic.dialect import AnthropicDialect
+from carrel.gateway.chat.dialect import ChatDialect
+from carrel.gateway.endpoint import endpoint
+from carrel.gateway.model_gateway import CHECK_SECONDS, Dialect, listed_models
+from carrel.gateway.responses import ResponsesDialect
+from carrel.kernel.settings import GatewaySettings
+from carrel.wire import Reply, Wire, WireFault
+
+ModelKind = Literal["responses", "chat", "anthropic"]
+# What a server without this path answers.
+_ABSENT = (HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED, HTTPStatus.NOT_IMPLEMENTED, HTTPStatus.GONE)
+_UNWELCOME = (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN)
+
+
+class Probe(Struct, frozen=True, kw_only=True):
+    """What was found at an address: the dialects it speaks, the richest first, and its models.
+
+    `trouble` says in one sentence why nothing can be said; `needs_key` that the server refuses the key, or its absence.
+    """
+
+    kinds: tuple[ModelKind, ...] = ()
+    models: tuple[str, ...] = ()
+    needs_key: bool = False
+    trouble: str = ""
+
+
+async def probe(base_url: str, api_key: str, wire: Wire) -> Probe:
+    """Ask a server at each dialect's path for nothing: whoever speaks it complains about the request, not the path."""
+    settings = GatewaySettings(base_url=base_url)
+    dialects: dict[ModelKind, Dialect] = {
+        "responses": ResponsesDialect(),
+        "chat": ChatDialect(settings),
+        "anthropic": AnthropicDialect(settings),
+    }
+    try:
+        replies = await asyncio.gather(*(_ask(base_url, api_key, wire, one) for one in dialects.values()))
+        lists = await asyncio.gather(*(_list(base_url, api_key, wire, one) for one in dialects.values()))
+    except WireFault as fault:
+        return Probe(trouble=fault.message)
+    spoken = tuple(kind for kind, reply in zip(dialects, replies, strict=True) if _speaks(reply))
+    models = next((found for reply in lists if (found := _models(reply))), ())
+    refused = all(reply.status in _UNWELCOME or not _speaks(reply) for reply in replies)
+    trouble = "" if spoken else f"Nothing at {base_url} speaks Open Responses, Chat Completions or Anthropic Messages."
+    return Probe(kinds=spoken, models=models, needs_key=bool(spoken) and refused, trouble=trouble)
+
+
+async def _ask(base_url: str, api_key: str, wire: Wire, dialect: Dialect) -> Reply:
+    headers = dialect.authorization(api_key) | {"Content-Type": "application/json"}
+    url = endpoint(base_url, dialect.path)
+    return await wire.request("POST", url, headers=headers, body=b"{}", timeout_seconds=CHECK_SECONDS)
+
+
+async def _list(base_url: str, api_key: str, wire: Wire, dialect: Dialect) -> Reply:
+    url = endpoint(base_url, dialect.path, dialect.models_path)
+    return await wire.request("GET", url, headers=dialect.authorization(api_key), timeout_seconds=CHECK_SECONDS)
+
+
+def _speaks(reply: Reply) -> bool:
+    if reply.status in _ABSENT:
+        return False
+    # A page is for people, and LM Studio says of any path with 200 that it does not know it.
+    is_page = reply.headers.get("content-type", "").startswith("text/html")
+    return not is_page and b"Unexpected endpoint" not in reply.body
+
+
+def _models(reply: Reply) -> tuple[str, ...]:
+    return listed_models(reply.body) if reply.status == HTTPStatus.OK else ()

@@ -1,0 +1,215 @@
+"""`connect`: find out what a model server speaks, write it into the settings, and let it answer once."""
+
+import asyncio
+import difflib
+import os
+import subprocess
+import sys
+from argparse import Namespace
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from carrel.bridge import Client
+from carrel.kernel import Refusal, elapsed_seconds
+from carrel.main.cli.command import Command, Exit, Failure, option
+from carrel.main.cli.discovery import LOCAL_OPTIONS, local_settings, owner_token, running_url
+from carrel.main.cli.output import Screen
+from carrel.main.cli.run_results import Run, show_result, wait_for
+
+if TYPE_CHECKING:
+    from carrel.gateway import Probe
+    from carrel.main.model_servers import ModelServer
+
+GATEWAY = "default"
+HELLO = "Say hello in one short sentence."
+TURN_SECONDS = 300.0
+_SERVE = "import sys; from carrel.main.cli import main; sys.exit(main())"
+
+
+def connect_model(args: Namespace, screen: Screen) -> int:
+    """Connect a model server: probe it, change the settings, make one turn."""
+    server = _server(args, screen)
+    key_env = args.key_env or ("" if args.key_file else server.key_env)
+    found = _probe(server, _key(key_env, args.key_file), screen)
+    kind = args.kind or found.kinds[0]
+    if kind not in found.kinds:
+        raise Failure(Exit.FAILED, f"{server.base_url} speaks {', '.join(found.kinds)}, not {kind}.")
+    model = _model(args, found, screen)
+    named = {"api_key_env": key_env, "api_key_file": str(args.key_file.expanduser()) if args.key_file else ""}
+    fields = {"kind": kind, "base_url": server.base_url, "model": model} | {n: v for n, v in named.items() if v}
+    path: Path = args.config or Path("carrel.toml")
+    _write(path, fields, args, screen)
+    return _try(args, path, screen)
+
+
+def _server(args: Namespace, screen: Screen) -> "ModelServer":
+    """The server that was named, or that a person names when asked."""
+    from carrel.main.model_servers import MODEL_SERVERS, ModelServer
+
+    named: str = args.server or _ask(f"Which server ({', '.join(MODEL_SERVERS)}, or its URL)?", screen)
+    if named in MODEL_SERVERS:
+        return MODEL_SERVERS[named]
+    if "://" in named or "." in named or ":" in named:
+        return ModelServer(base_url=named if "://" in named else f"http://{named}")
+    close = difflib.get_close_matches(named, MODEL_SERVERS, n=1)
+    hint = f"did you mean {close[0]}?" if close else f"name one of {', '.join(MODEL_SERVERS)}, or a URL."
+    raise Failure(Exit.USAGE, f"There is no server '{named}'; {hint}")
+
+
+def _ask(question: str, screen: Screen) -> str:
+    if not sys.stdin.isatty():
+        raise Failure(Exit.USAGE, f"{question} Name it on the command line: `carrel connect --help`.")
+    screen.piece(f"{question} ")
+    return sys.stdin.readline().strip()
+
+
+def _key(key_env: str, key_file: Path | None) -> str:
+    """The key for the probe; where it is kept is what the settings will name."""
+    from carrel.gateway import gateway_key
+    from carrel.kernel.settings import GatewaySettings
+
+    settings = GatewaySettings(api_key_env=key_env, api_key_file=str(key_file or ""))
+    try:
+        return gateway_key(GATEWAY, settings)
+    except ValueError as error:
+        hint = f" Run: export {key_env}=…" if key_env else ""
+        raise Failure(Exit.FAILED, f"{error}.{hint}") from error
+
+
+def _probe(server: "ModelServer", key: str, screen: Screen) -> "Probe":
+    from carrel.gateway import probe
+    from carrel.wire import Wire
+
+    async def ask() -> "Probe":
+        wire = Wire()
+        try:
+            return await probe(server.base_url, key, wire)
+        finally:
+            await wire.close()
+
+    with screen.waiting(f"asking {server.base_url} what it speaks…"):
+        found = asyncio.run(ask())
+    if found.trouble:
+        raise Failure(Exit.NOT_REACHABLE, " ".join(filter(None, (found.trouble, server.start))))
+    if found.needs_key:
+        why = "It refuses this key" if key else "It needs a key"
+        raise Failure(Exit.NOT_ALLOWED, f"{why}: name its variable with --key-env, or its file with --key-file.")
+    count = f"{len(found.models)} models" if len(found.models) != 1 else "1 model"
+    screen.note(f"{server.base_url} speaks {', '.join(found.kinds)}; it lists {count}.")
+    return found
+
+
+def _model(args: Namespace, found: "Probe", screen: Screen) -> str:
+    if args.model:
+        if found.models and args.model not in found.models:
+            close = difflib.get_close_matches(args.model, found.models, n=1)
+            screen.note(f"The server does not list '{args.model}'" + (f"; did you mean {close[0]}?" if close else "."))
+        return str(args.model)
+    if len(found.models) == 1:
+        return found.models[0]
+    listed = ", ".join(found.models[:20]) + (", …" if len(found.models) > 20 else "")
+    return _ask(f"Which model{f' ({listed})' if listed else ''}?", screen)
+
+
+def _write(path: Path, fields: dict[str, str], args: Namespace, screen: Screen) -> None:
+    """Show what changes in the settings file and, once a person agrees, write it."""
+    from carrel.main.config_file import with_gateway
+
+    before = path.read_text(encoding="utf-8") if path.exists() else ""
+    try:
+        after = with_gateway(before, GATEWAY, fields)
+    except Refusal as error:
+        raise Failure(Exit.FAILED, f"{path}: {error}") from error
+    lines = difflib.unified_diff(before.splitlines(), after.splitlines(), str(path), str(path), lineterm="", n=1)
+    for line in lines:
+        screen.note(line)
+    if before == after:
+        screen.note(f"{path} says so already.")
+        return
+    if sys.stdin.isatty() and not args.yes and _ask(f"Write {path}? [Y/n]", screen).lower() not in ("", "y", "yes"):
+        raise Failure(Exit.FAILED, "Nothing was changed.")
+    # Beside it first: a full disk must not leave half a file.
+    draft = path.with_name(f"{path.name}.new")
+    with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
+        file.write(after)
+    if path.exists():
+        draft.chmod(path.stat().st_mode & 0o777)
+    draft.replace(path)
+
+
+def _try(args: Namespace, path: Path, screen: Screen) -> int:
+    """Let the running server take the change up, or start one for a moment, and make one turn."""
+    settings = local_settings(args).settings
+    url = running_url(settings.storage.data_dir)
+    if url:
+        client = Client(url, owner_token(settings.storage.data_dir))
+        reloaded = client.post("/api/settings/reload")
+        if f"gateway.{GATEWAY}" not in reloaded["changed"] and not _uses(client, settings.gateway[GATEWAY].base_url):
+            raise Failure(Exit.FAILED, f"The running server reads another settings file than {path}; restart it here.")
+        return _hello(client, screen)
+    with _server_for_a_moment(args, path, settings.storage.data_dir) as client:
+        code = _hello(client, screen)
+    screen.note("Start the server with `carrel up`, then talk to it with `carrel chat`.")
+    return code
+
+
+def _uses(client: Client, base_url: str) -> bool:
+    rows = client.get("/api/settings")["settings"]
+    return any(row["name"] == f"gateway.{GATEWAY}.base_url" and row["value"] == base_url for row in rows)
+
+
+def _hello(client: Client, screen: Screen) -> int:
+    begun = elapsed_seconds()
+    run_id = client.post("/api/runs", {"message": HELLO})["runId"]
+    run: Run = wait_for(client, run_id, screen, seconds=TURN_SECONDS)
+    code = show_result(run, screen, with_reply=not screen.as_json)
+    usage = run["usage"]
+    if screen.as_json:
+        screen.json({"run": run})
+    elif run["state"] == "completed":
+        cost = "" if usage["costUsd"] is None else f", ${usage['costUsd']:.4f}"
+        tokens = f"{usage['inputTokens']} tokens in, {usage['outputTokens']} out{cost}"
+        screen.note(f"Connected: it answered in {elapsed_seconds() - begun:.1f} s ({tokens}).")
+    return code
+
+
+@contextmanager
+def _server_for_a_moment(args: Namespace, path: Path, data_dir: Path) -> Iterator[Client]:
+    """Run a server on a free port until the block ends."""
+    command = [sys.executable, "-c", _SERVE, "serve", "--port", "0", "--config", str(path)]
+    if args.data_dir is not None:
+        command += ["--data-dir", str(args.data_dir)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+        try:
+            assert process.stdout is not None, "it was asked for"
+            for line in process.stdout:
+                if line.startswith("ready "):
+                    yield Client(line.split()[1], owner_token(data_dir))
+                    return
+            raise Failure(Exit.FAILED, "The server did not start; `carrel up` shows why.")
+        finally:
+            process.terminate()
+
+
+COMMANDS = (
+    Command(
+        "connect",
+        "connect a model: probe it, write the settings, make one turn",
+        connect_model,
+        (
+            option(
+                "server", nargs="?", metavar="NAME|URL", help="ollama, lmstudio, llamacpp, vllm, openai, …, or a URL"
+            ),
+            option("--model", metavar="M", help="the model to use"),
+            option("--kind", choices=("responses", "chat", "anthropic"), help="the dialect, if it speaks several"),
+            option("--key-env", metavar="NAME", help="the environment variable that holds the key"),
+            option("--key-file", type=Path, metavar="FILE", help="a file that only you can read, with the key"),
+            option("--yes", "-y", action="store_true", help="write the settings without asking"),
+            option("--json", action="store_true", help="print the answer as JSON"),
+            *LOCAL_OPTIONS,
+        ),
+        needs_server=False,
+    ),
+)

@@ -1,0 +1,49 @@
+"""Changing one gateway in a settings file as its owner would: everything else stays as it is, to the byte."""
+
+import json
+import re
+import tomllib
+from collections.abc import Mapping
+
+from carrel.kernel import Code, Refusal
+
+# What is written anew; a key that stayed from before would be sent to another server.
+_WRITTEN = ("kind", "base_url", "model", "api_key", "api_key_env", "api_key_file")
+_TABLE = re.compile(r"^[ \t]*\[", re.MULTILINE)
+_NAMED = re.compile(r"^[ \t]*[\"']?(\w+)[\"']?[ \t]*=")
+
+
+def with_gateway(text: str, name: str, fields: Mapping[str, str]) -> str:
+    """Return the text of a settings file in which one gateway has these fields; Refusal if it must be done by hand."""
+    lines = "".join(f"{field} = {_quoted(value)}\n" for field, value in fields.items())
+    table = f"[gateway.{name}]\n{lines}"
+    header = re.search(rf"^[ \t]*\[gateway\.{re.escape(name)}\][^\n]*(?:\n|\Z)", text, re.MULTILINE)
+    if header is None:
+        gap = "" if not text else "\n" if text.endswith("\n") else "\n\n"
+        changed = f"{text}{gap}{table}"
+    else:
+        following = _TABLE.search(text, header.end())
+        end = len(text) if following is None else following.start()
+        kept = [line for line in text[header.end() : end].splitlines(keepends=True) if not _is_written(line)]
+        changed = text[: header.start()] + table + "".join(kept) + text[end:]
+    if not _says(changed, name, fields):
+        raise Refusal(Code.CONFLICT, f"gateway.{name} is written here in another form; change it by hand to:\n{table}")
+    return changed
+
+
+def _is_written(line: str) -> bool:
+    named = _NAMED.match(line)
+    return named is not None and named[1] in _WRITTEN
+
+
+def _says(text: str, name: str, fields: Mapping[str, str]) -> bool:
+    try:
+        found = tomllib.loads(text)["gateway"][name]
+    except (tomllib.TOMLDecodeError, KeyError, TypeError):
+        return False
+    return {field: found.get(field) for field in _WRITTEN if field in found} == dict(fields)
+
+
+def _quoted(value: str) -> str:
+    """A TOML string: its escapes are those of JSON, besides one character that JSON leaves as it is."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

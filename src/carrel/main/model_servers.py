@@ -1,0 +1,23 @@
+"""Servers that people have: where each listens and where its key usually is. A guide has the same list."""
+
+from msgspec import Struct
+
+
+class ModelServer(Struct, frozen=True, kw_only=True):
+    """A server by its name."""
+
+    base_url: str
+    key_env: str = ""
+    # How it is begun, for people whose server does not answer.
+    start: str = ""
+
+
+MODEL_SERVERS = {
+    "ollama": ModelServer(base_url="http://127.0.0.1:11434", start="Run: ollama serve"),
+    "lmstudio": ModelServer(base_url="http://127.0.0.1:1234", start="Start the server in LM Studio's Developer tab."),
+    "llamacpp": ModelServer(base_url="http://127.0.0.1:8080", start="Run: llama-server -m MODEL.gguf"),
+    "vllm": ModelServer(base_url="http://127.0.0.1:8000", start="Run: vllm serve MODEL"),
+    "openai": ModelServer(base_url="https://api.openai.com", key_env="OPENAI_API_KEY"),
+    "anthropic": ModelServer(base_url="https://api.anthropic.com", key_env="ANTHROPIC_API_KEY"),
+    "openrouter": ModelServer(base_url="https://openrouter.ai/api", key_env="OPENROUTER_API_KEY"),
+}
