@@ -351,6 +351,28 @@ SEARCH_EMBED_TEXTS_MAX = 64
 SEARCH_EMBED_SECONDS_MAX = 30
 SEARCH_REBUILD_ROWS = 200
 SEARCH_REBUILDS_AT_A_TIME = 2
+# Sorting: bundles of a session, candidates for them, and what a model is shown.
+TERSE_CHARS_MAX = 24
+SUMMARY_CHARS_MAX = 56
+SUMMARY_READ_CHARS_MAX = 2_000
+CLASSIFIER_NAME_CHARS_MAX = 60
+# What a model is shown of one bundle, and how long it may take.
+CLASSIFIER_SHOWN_TOPICS_MAX = 24
+CLASSIFIER_SHOWN_TASKS_MAX = 48
+CLASSIFIER_SHOWN_ENTRIES_MAX = 24
+CLASSIFIER_SHOWN_CHARS_MAX = 600
+CLASSIFIER_MODEL_SECONDS_MAX = 75
+# Routing memory: places that are kept of one session, for how long, and characters of what was said there.
+ROUTES_MAX = 12
+ROUTE_DAYS_MAX = 90
+ROUTE_ANCHOR_CHARS_MAX = 800
+# The newest entries of a session that are asked for its space.
+SPACE_ENTRIES_READ = 12
+# Digests: entries that one is written from, its lines of earlier entries, and characters of each line.
+DIGEST_ENTRIES_MAX = 120
+DIGEST_LINES_MAX = 6
+DIGEST_LINE_CHARS_MAX = 240
+DIGEST_TASKS_SHOWN = 8
 # Turns that a model is asked about at a time, to find what is worth keeping; characters of each text it is shown.
 EXTRACTIONS_AT_A_TIME = 4
 EXTRACTION_TEXT_CHARS_MAX = 12_000

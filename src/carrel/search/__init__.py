@@ -7,9 +7,10 @@ from carrel.search.indexing import Indexing, Rebuilds, observe_entries, request_
 from carrel.search.model import Document, Found, SearchQuery
 from carrel.search.rebuild_store import is_rebuilding
 from carrel.search.vectors import Vectors
+from carrel.search.words import query_words, words_of
 
 __all__ = [
     "Document", "Embedder", "EmbeddingUnavailable", "Found", "Indexing", "NoEmbedder", "Rebuilds", "Search",
     "SearchQuery", "Vectors", "embed_texts", "embedder_for", "is_rebuilding", "observe_entries", "put_document",
-    "remove_document", "request_rebuild",
+    "query_words", "remove_document", "request_rebuild", "words_of",
 ]  # fmt: skip

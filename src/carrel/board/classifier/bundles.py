@@ -1,0 +1,68 @@
+"""Bundles: entries of one conversation that are about the same and get the same place. Pure.
+
+A bundle begins with the oldest entry that has no place yet. What answers a message goes where the message went; a new
+message after an answer begins the next bundle, unless it says as little as "yes".
+"""
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from carrel.board.classifier.phrases import is_terse
+from carrel.journal import Entry
+
+
+class Bundle(Struct, frozen=True):
+    """Pending entries that belong together.
+
+    `opening` is the message that they begin with or answer; None where there is none. `follows` says that it has its
+    place already, which is then theirs too.
+    """
+
+    entries: tuple[Entry, ...]
+    opening: Entry | None
+    follows: bool
+
+    @property
+    def asked(self) -> tuple[str, ...]:
+        """What was asked in it, in order; answers say nothing about where it belongs."""
+        return tuple(entry.content for entry in self.entries if is_question(entry) and entry.content.strip())
+
+
+def is_question(entry: Entry) -> bool:
+    """Return whether an entry is a message that asks for something, from whomever, not an answer or a tool's trace."""
+    return entry.role == "user"
+
+
+def is_request(entry: Entry) -> bool:
+    """Return whether an entry is a message of a person: nothing else gets a topic by what it says."""
+    return is_question(entry) and entry.author_kind == "user"
+
+
+def bundle_at(conversation: Sequence[Entry], at: int) -> Bundle:
+    """Return the bundle of the pending entry at a position; all before it that are in sight have their place."""
+    first = conversation[at]
+    opening = _opening(conversation, at)
+    follows = opening is not None and opening.id != first.id
+    entries, answered = [first], False
+    for before, entry in zip(conversation[at:], conversation[at + 1 :], strict=False):
+        answered = answered or not is_question(before)
+        if entry.space_id != first.space_id or (is_question(entry) and not _joins(opening, entry, follows, answered)):
+            break
+        if entry.classification == "pending":
+            entries.append(entry)
+    return Bundle(tuple(entries), opening, follows)
+
+
+def _joins(opening: Entry | None, question: Entry, follows: bool, answered: bool) -> bool:
+    """Whether a further message is about the same as the first."""
+    if follows or opening is None or not (is_request(opening) and is_request(question)):
+        return False
+    return not answered or is_terse(question.content)
+
+
+def _opening(conversation: Sequence[Entry], at: int) -> Entry | None:
+    """The message that an entry answers: that of its own run, or the last one before it where it has no run."""
+    run_id = conversation[at].run_id
+    asked = (entry for entry in reversed(conversation[: at + 1]) if is_question(entry))
+    return next((entry for entry in asked if run_id is None or entry.run_id == run_id), None)

@@ -1,0 +1,77 @@
+"""What short phrases in a message mean for where it belongs. Pure, and linear in the text."""
+
+import re
+
+from carrel.kernel import clip, one_line
+from carrel.kernel.limits import CLASSIFIER_NAME_CHARS_MAX, SUMMARY_READ_CHARS_MAX, TERSE_CHARS_MAX
+
+_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
+_AFFIRMING = frozenset((
+    "yes", "yep", "yeah", "yup", "ok", "okay", "k", "sure", "fine", "good", "great", "perfect", "right", "correct",
+    "agreed", "exactly", "please", "do", "it", "that", "this", "go", "on", "ahead", "for", "continue", "proceed",
+    "next", "more", "no", "nope", "not", "yet", "stop", "wait", "again", "retry", "try", "done", "thanks", "thank",
+    "you", "ja", "nein", "ship", "send", "both", "all", "of", "them", "the", "first", "second", "one", "and", "now",
+))  # fmt: skip
+_SOCIAL = frozenset((
+    "hi", "hello", "hey", "hallo", "morning", "afternoon", "evening", "night", "good", "there", "everyone", "all",
+    "how", "are", "you", "is", "it", "going", "what's", "up", "thanks", "thank", "much", "very", "so", "a", "lot",
+    "bye", "goodbye", "see", "later", "tomorrow", "cheers", "welcome", "nice", "day", "have", "to", "meet", "doing",
+    "well", "i'm", "i", "am", "fine", "and", "today", "lol", "haha", "cool", "wow", "congratulations",
+))  # fmt: skip
+_SOCIAL_WORDS_MAX = 8
+_NEW_TOPIC = re.compile(
+    r"\b(?:new|another|different|other|separate) (?:topic|subject|matter|thing)\b|\bsomething (?:else|different)\b|"
+    r"\bchange of (?:topic|subject)\b|\bunrelated\b",
+    re.IGNORECASE,
+)
+# Said outright: nothing less makes a task of a message.
+_TASK = re.compile(
+    r"(?:^|\n)\s*(?:todo|to-do|task)\s*:\s*(?P<named>[^\n]+)|"
+    r"\b(?:add|create|make|open) (?:a |an )?(?:new )?(?:task|todo|to-do|ticket) (?:to|for|called|named|:)\s*(?P<made>[^\n]+)|"
+    r"\bremind me to (?P<told>[^\n]+)",
+    re.IGNORECASE,
+)
+_POLITE = re.compile(
+    r"(?:(?:hi|hello|hey|ok|okay|so|please|now|also|and|then)\b[ ,!.]*|"
+    r"(?:can|could|would|will) you (?:please |now |also )?|i (?:need|want|would like) (?:you )?(?:to )?|let's |let us )+",
+    re.IGNORECASE,
+)
+_SENTENCE_END = re.compile(r"[.!?](?:\s|$)")
+
+
+def is_terse(text: str) -> bool:
+    """Return whether a message says too little to have a topic of its own, such as "yes, do it"."""
+    line = text.strip()
+    words = _WORD.findall(line.lower()[: TERSE_CHARS_MAX + 1])
+    return not words or (len(line) <= TERSE_CHARS_MAX and all(word in _AFFIRMING for word in words))
+
+
+def is_small_talk(text: str) -> bool:
+    """Return whether a message is a greeting, thanks or the like and nothing else."""
+    words = _WORD.findall(one_line(text[: TERSE_CHARS_MAX * _SOCIAL_WORDS_MAX]).lower())
+    return 0 < len(words) <= _SOCIAL_WORDS_MAX and all(word in _SOCIAL for word in words)
+
+
+def opens_new_topic(text: str) -> bool:
+    """Return whether a message says that it is about something else than what came before."""
+    return _NEW_TOPIC.search(text[:SUMMARY_READ_CHARS_MAX]) is not None
+
+
+def task_in(text: str) -> str | None:
+    """Return the title of the task that a message asks for in so many words, else None."""
+    match = _TASK.search(text[:SUMMARY_READ_CHARS_MAX])
+    return None if match is None else name_of(next(filter(None, match.groups())))
+
+
+def name_of(text: str) -> str:
+    """Return a name for what a message is about: its first sentence without what is only polite."""
+    line = one_line(text[:SUMMARY_READ_CHARS_MAX])
+    said = line[_polite_end(line) :] or line
+    end = _SENTENCE_END.search(said)
+    name = clip((said[: end.start()] if end else said).strip(" ,;:-") or line, CLASSIFIER_NAME_CHARS_MAX)
+    return name[:1].upper() + name[1:]
+
+
+def _polite_end(line: str) -> int:
+    match = _POLITE.match(line)
+    return match.end() if match else 0

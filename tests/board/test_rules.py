@@ -1,0 +1,173 @@
+"""Where messages belong by rules alone: names, words, meaning, what came before, and when something new is made."""
+
+from typing import Any
+
+import pytest
+from msgspec import structs
+
+from carrel.board.classifier.bundles import bundle_at
+from carrel.board.classifier.matching import Candidate, scores
+from carrel.board.classifier.rules import Choice, Surroundings, TaskCandidate, choose_by_rules
+from carrel.journal import Entry
+from carrel.kernel import Provenance
+
+TOPICS = {
+    "Invoice import": ("The nightly invoice import fails with a timeout", "which invoices are missing since Monday?"),
+    "Garden fence": ("paint the fence green", "how much wood do we need for the garden fence?"),
+    "Kubernetes upgrade": ("upgrade the staging cluster to 1.31", "drain the nodes one by one"),
+    "Quarterly report": ("collect the numbers for the quarterly report", "add a chart of revenue by region"),
+    "Trip to Lisbon": ("book flights to Lisbon in May", "find a hotel near the river"),
+}
+CANDIDATES = [Candidate(id=name, name=name, said=said) for name, said in TOPICS.items()]
+TASKS = (
+    TaskCandidate(id="planks", name="Buy planks for the fence", topic_id="Garden fence"),
+    TaskCandidate(id="flights", name="Book flights", topic_id="Trip to Lisbon"),
+)
+AROUND = Surroundings(topics=CANDIDATES, tasks=TASKS)
+
+
+def placed(*asked: str, **around: Any) -> Choice:
+    """Return where messages go among the topics above."""
+    return choose_by_rules(asked, Surroundings(topics=CANDIDATES, tasks=TASKS, **around), {})
+
+
+@pytest.mark.parametrize(("text", "topic"), [
+    ("The import of invoices timed out again tonight", "Invoice import"),
+    ("Can you check why no invoices arrived?", "Invoice import"),
+    ("what colour of paint did we choose for the garden?", "Garden fence"),
+    ("cordon the nodes before the upgrade", "Kubernetes upgrade"),
+    ("revenue chart is missing the region Asia in the report", "Quarterly report"),
+    ("is the hotel in Lisbon booked?", "Trip to Lisbon"),
+])  # fmt: skip
+def test_a_message_goes_to_the_topic_it_is_about(text: str, topic: str) -> None:
+    assert placed(text).topic_id == topic
+
+
+@pytest.mark.parametrize("text", [
+    "Write a poem about autumn leaves", "What is the capital of Mongolia?", "the printer on floor 3 is jammed",
+    "give me the weather report for tomorrow",
+])  # fmt: skip
+def test_a_message_about_something_else_gets_a_topic_of_its_own(text: str) -> None:
+    place = placed(text)
+    assert (place.topic_id, place.task_id, place.new_task) == (None, None, None)
+    assert place.new_topic
+
+
+def test_a_lone_candidate_is_not_the_best_for_everything() -> None:
+    (score,) = scores("What is the capital of Mongolia?", CANDIDATES[:1], {})
+    assert score.value < 0.1
+
+
+def test_meaning_brings_a_topic_up_that_shares_few_words() -> None:
+    text = "users cannot log in on staging"
+    topic = Candidate(id="login", name="Login bug on staging", said=("login fails with 500 on staging",))
+    by_words, by_both = scores(text, [topic, *CANDIDATES], {}), scores(text, [topic, *CANDIDATES], {"login": 0.65})
+    assert by_both[0].id == "login"
+    assert by_both[0].value > by_words[0].value
+
+
+def test_a_terse_message_goes_where_its_session_was_last() -> None:
+    last = Choice(topic_id="Trip to Lisbon", task_id="flights")
+    assert placed("yes, do it", last=last) == last
+    assert placed("yes, do it").new_topic == "Small Talk"
+
+
+def test_small_talk_has_a_topic_of_its_own_that_is_used_again() -> None:
+    assert placed("Good morning!", last=Choice(topic_id="Trip to Lisbon")).new_topic == "Small Talk"
+    around = Surroundings(topics=[Candidate(id="talk", name="Small talk")])
+    assert choose_by_rules(["Hello, how are you?"], around, {}).topic_id == "talk"
+
+
+def test_a_vague_message_continues_unless_it_says_otherwise() -> None:
+    last = Choice(topic_id="Trip to Lisbon", task_id="flights")
+    assert placed("what does it cost?", last=last) == last
+    assert placed("something else: what does it cost?", last=last).new_topic is not None
+
+
+def test_a_task_is_chosen_only_within_the_chosen_topic() -> None:
+    assert placed("how many planks for the garden fence do we buy?").task_id == "planks"
+    locked = placed("book the flights to Lisbon", topic_id="Garden fence")
+    assert locked == Choice(topic_id="Garden fence")
+
+
+def test_a_task_is_made_only_when_it_is_asked_for_and_not_twice() -> None:
+    assert placed("TODO: paint the garden fence").new_task == "Paint the garden fence"
+    assert placed("todo: buy planks for the fence", topic_id="Garden fence").task_id == "planks"
+    assert placed("We must paint the garden fence soon").new_task is None
+
+
+def test_a_topic_of_nearly_the_same_name_is_used_again() -> None:
+    around = Surroundings(topics=[Candidate(id="poem", name="A poem about autumn leaves")])
+    assert choose_by_rules(["Autumn leaves: the poem"], around, {}).topic_id == "poem"
+
+
+def entry(at: int, role: str, text: str, status: Any = "pending", **more: Any) -> Entry:
+    """Return an entry of one conversation."""
+    entry = Entry(
+        seq=at, id=str(at), type="conversation", role=role, content=text, details=None, key="agent:main:main",
+        session_id=None, run_id=None, agent_id="main", author="user", provenance=Provenance(kind="external_user"),
+        message_id=None, channel=None, attachment_ids=(), created_at=at, classification=status,
+    )  # fmt: skip
+    return structs.replace(entry, **more)
+
+
+def conversation(*said: tuple[str, str]) -> list[Entry]:
+    """Return pending entries of these roles and texts."""
+    return [entry(at, role, text) for at, (role, text) in enumerate(said)]
+
+
+TALK = conversation(
+    ("user", "paint the fence"), ("user", "in green"), ("assistant", "Which green?"), ("user", "ok"),
+    ("toolCall", "look"), ("assistant", "Done."), ("user", "book the flights"), ("assistant", "Booked."),
+)  # fmt: skip
+
+
+def test_a_bundle_lasts_until_a_new_message_after_an_answer() -> None:
+    first = bundle_at(TALK, 0)
+    assert [one.id for one in first.entries] == ["0", "1", "2", "3", "4", "5"]
+    assert first.asked == ("paint the fence", "in green", "ok")
+    assert not first.follows
+    assert [one.id for one in bundle_at(TALK, 6).entries] == ["6", "7"]
+
+
+def test_an_answer_follows_the_message_that_has_its_place_already() -> None:
+    talk = [entry(0, "user", "paint the fence", "classified"), *TALK[2:]]
+    bundle = bundle_at(talk, 1)
+    assert bundle.follows
+    assert bundle.opening is talk[0]
+    assert [one.id for one in bundle.entries] == ["2"]
+
+
+def test_an_answer_without_a_message_in_sight_has_no_opening() -> None:
+    bundle = bundle_at(TALK[4:6], 0)
+    assert (bundle.opening, bundle.follows, len(bundle.entries)) == (None, False, 2)
+
+
+def test_entries_that_have_their_place_are_not_sorted_again() -> None:
+    talk = [*TALK[:2], entry(2, "assistant", "Which green?", "classified"), *TALK[3:]]
+    assert [one.id for one in bundle_at(talk, 0).entries] == ["0", "1", "3", "4", "5"]
+
+
+def test_what_a_timer_says_is_no_part_of_what_a_person_asked_for() -> None:
+    talk = [
+        entry(0, "user", "paint the fence", run_id="r1"),
+        entry(1, "user", "nightly backup", run_id="r2", author_kind="system"),
+        entry(2, "assistant", "Backup done.", run_id="r2"),
+    ]
+    assert [one.id for one in bundle_at(talk, 0).entries] == ["0"]
+    assert bundle_at([structs.replace(talk[0], classification="classified"), *talk[1:]], 2).opening is talk[1]
+
+
+def test_an_answer_belongs_to_the_message_of_its_own_run() -> None:
+    talk = [
+        entry(0, "user", "paint the fence", "classified", run_id="r1"),
+        entry(1, "user", "book the flights", "classified", run_id="r2"),
+        entry(2, "assistant", "Painted.", run_id="r1"),
+    ]
+    assert bundle_at(talk, 2).opening is talk[0]
+    assert bundle_at(talk[1:], 1).opening is None
+
+
+def test_a_bundle_never_spans_two_spaces() -> None:
+    talk = [entry(0, "user", "paint the fence"), entry(1, "user", "in green", space_id="space-home")]
+    assert [one.id for one in bundle_at(talk, 0).entries] == ["0"]
