@@ -33,6 +33,9 @@ BUILT = {
     "S4.x.tag.colon": "space:Work is stored as sent and makes exactly one space.",
     "S4.x.tag.rehome": "An update that does not touch tags never changes the space.",
     "S4.digest.quiet": "A new digest changes neither updatedAt nor the order of lists.",
+    "S4.space.infer": "Else the space is inferred from the session key.",
+    "S4.x.default.noscope": "Entries in the default space do not override a board key's space.",
+    "S4.x.routing.live": "A session known only by routing memory is scoped by it.",
 }
 
 PARTIAL: dict[str, str] = {
@@ -92,8 +95,6 @@ DEFERRED = {
         "S4.digest.shown": "Topics and tasks in a context show their digest, clipped.",
         "S4.x.budget.sections": "Every section of the context has a reserved share; lines are dropped whole.",
         "S4.x.read.pure": "No GET creates anything.",
-        "S4.x.default.noscope": "Entries in the default space do not override a board key's space.",
-        "S4.x.routing.live": "A session known only by routing memory is scoped by it.",
         "S4.x.second.reply": "Two different replies to one request are kept; the same one twice is kept once.",
         "S4.x.dedupe.person": "Equal short texts with different message ids are two entries.",
         "S4.x.writer": "Each kind of message has one writer.",
@@ -132,7 +133,6 @@ DEFERRED = {
         "S4.context.cache": "An equal request may be answered from cache until an event touches it.",
     },
     "spaces are not built yet": {
-        "S4.space.infer": "Else the space is inferred from the session key.",
         "S4.space.infer.where": "Inference works on context, search, topics and tasks.",
         "S4.space.task": "A task is visible if its space or its topic is.",
     },

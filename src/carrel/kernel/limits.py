@@ -356,6 +356,21 @@ TERSE_CHARS_MAX = 24
 SUMMARY_CHARS_MAX = 56
 SUMMARY_READ_CHARS_MAX = 2_000
 CLASSIFIER_NAME_CHARS_MAX = 60
+# Read for one bundle: entries before and behind its first; topics and tasks it may belong to, how many of the topics are
+# looked at closely, for their words and for being new, and what was last said there.
+CLASSIFIER_BUNDLE_ENTRIES_MAX = 80
+CLASSIFIER_CANDIDATES_MAX = 500
+CLASSIFIER_SHORTLIST_MAX = 24
+CLASSIFIER_RECENT_MAX = 12
+CLASSIFIER_TASKS_MAX = 200
+CLASSIFIER_SAID_ENTRIES_READ = 24
+CLASSIFIER_SAID_MAX = 6
+CLASSIFIER_SAID_CHARS_MAX = 400
+# One turn of an account: entries it begins with, how long it may take, and how long a server may hold it.
+CLASSIFIER_ENTRIES_AT_A_TIME = 500
+CLASSIFIER_ACCOUNTS_AT_A_TIME = 4
+CLASSIFIER_TURN_SECONDS_MAX = 120
+CLASSIFIER_LEASE_SECONDS = 600
 # What a model is shown of one bundle, and how long it may take.
 CLASSIFIER_SHOWN_TOPICS_MAX = 24
 CLASSIFIER_SHOWN_TASKS_MAX = 48

@@ -10,7 +10,7 @@ from typing import Any
 
 from starlette.routing import BaseRoute
 
-from carrel import __version__, exchanges, goals, memory, modes, monitoring, outbox, topics, work
+from carrel import __version__, board, exchanges, goals, memory, modes, monitoring, outbox, topics, work
 from carrel.delivery import Connection, Extractions, Live, Recollection, Turns
 from carrel.exchanges import Exchanges
 from carrel.kernel import Chance, Clock, SystemClock
@@ -51,9 +51,10 @@ OBSERVERS: tuple[Callable[[Database], None], ...] = (
     modes.observe_sessions,
     monitoring.observe_runs,
     memory.observe_sessions,
+    board.observe_sessions,
 )
 # What the pruner removes for rooms above it.
-PRUNED = (prune_posts, prune_uploads)
+PRUNED = (prune_posts, prune_uploads, board.prune_routes)
 # What surfaces besides the API put into the OpenAPI document.
 DESCRIBED = (*describe_a2a(), *describe_responses(), *describe_tools())
 

@@ -25,8 +25,9 @@ class Bundle(Struct, frozen=True):
 
     @property
     def asked(self) -> tuple[str, ...]:
-        """What was asked in it, in order; answers say nothing about where it belongs."""
-        return tuple(entry.content for entry in self.entries if is_question(entry) and entry.content.strip())
+        """What was asked or noted in it, in order; answers say nothing about where it belongs."""
+        said = (entry for entry in self.entries if is_question(entry) or entry.type == "note")
+        return tuple(entry.content for entry in said if entry.content.strip())
 
 
 def is_question(entry: Entry) -> bool:
@@ -49,7 +50,7 @@ def bundle_at(conversation: Sequence[Entry], at: int) -> Bundle:
         answered = answered or not is_question(before)
         if entry.space_id != first.space_id or (is_question(entry) and not _joins(opening, entry, follows, answered)):
             break
-        if entry.classification == "pending":
+        if entry.classification == "pending" and entry.topic_id is None and entry.task_id is None:
             entries.append(entry)
     return Bundle(tuple(entries), opening, follows)
 

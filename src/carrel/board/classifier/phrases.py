@@ -5,7 +5,7 @@ import re
 from carrel.kernel import clip, one_line
 from carrel.kernel.limits import CLASSIFIER_NAME_CHARS_MAX, SUMMARY_READ_CHARS_MAX, TERSE_CHARS_MAX
 
-_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
+_WORD = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)?")
 _AFFIRMING = frozenset((
     "yes", "yep", "yeah", "yup", "ok", "okay", "k", "sure", "fine", "good", "great", "perfect", "right", "correct",
     "agreed", "exactly", "please", "do", "it", "that", "this", "go", "on", "ahead", "for", "continue", "proceed",
@@ -27,13 +27,15 @@ _NEW_TOPIC = re.compile(
 # Said outright: nothing less makes a task of a message.
 _TASK = re.compile(
     r"(?:^|\n)\s*(?:todo|to-do|task)\s*:\s*(?P<named>[^\n]+)|"
-    r"\b(?:add|create|make|open) (?:a |an )?(?:new )?(?:task|todo|to-do|ticket) (?:to|for|called|named|:)\s*(?P<made>[^\n]+)|"
+    r"\b(?:add|create|make|open) (?:a |an )?(?:new )?(?:task|todo|to-do|ticket) (?:to|for|called|named|:)\s*"
+    r"(?P<made>[^\n]+)|"
     r"\bremind me to (?P<told>[^\n]+)",
     re.IGNORECASE,
 )
 _POLITE = re.compile(
     r"(?:(?:hi|hello|hey|ok|okay|so|please|now|also|and|then)\b[ ,!.]*|"
-    r"(?:can|could|would|will) you (?:please |now |also )?|i (?:need|want|would like) (?:you )?(?:to )?|let's |let us )+",
+    r"(?:can|could|would|will) you (?:please |now |also )?|i (?:need|want|would like) (?:you )?(?:to )?|"
+    r"let's |let us )+",
     re.IGNORECASE,
 )
 _SENTENCE_END = re.compile(r"[.!?](?:\s|$)")

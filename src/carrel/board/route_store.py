@@ -1,0 +1,83 @@
+"""The SQL of routing memory: where the messages of a session went, and in which space that is."""
+
+from msgspec import Struct
+
+from carrel.kernel import Access
+from carrel.storage import Tx
+
+
+class Route(Struct, frozen=True):
+    """One place that messages of a session went to."""
+
+    at: int
+    topic_id: str
+    topic_name: str
+    # The space of the topic.
+    space_id: str
+    task_id: str | None
+    task_title: str | None
+    # What was said there.
+    anchor: str
+
+
+_OF_SESSION = "account_id = :account AND session_key = :session_key"
+
+
+def insert_route(tx: Tx, access: Access, session_key: str, topic_id: str, task_id: str | None, anchor: str) -> None:
+    """Append to a session's routes."""
+    sql = (
+        "INSERT INTO topic_routes (account_id, session_key, seq, topic_id, task_id, anchor, at) "
+        "VALUES (:account, :session_key, :seq, :topic_id, :task_id, :anchor, :now)"
+    )
+    tx.run(
+        sql, access, session_key=session_key, seq=tx.tick(), topic_id=topic_id, task_id=task_id, anchor=anchor,
+        now=tx.now,
+    )  # fmt: skip
+
+
+def keep_newest(tx: Tx, access: Access, session_key: str, count: int) -> None:
+    """Delete all of a session's routes but the newest."""
+    sql = f"SELECT seq FROM topic_routes WHERE {_OF_SESSION} ORDER BY seq DESC LIMIT 1 OFFSET :count"
+    row = tx.one(sql, access, session_key=session_key, count=count)
+    if row is not None:
+        delete = f"DELETE FROM topic_routes WHERE {_OF_SESSION} AND seq <= :upto"
+        tx.run(delete, access, session_key=session_key, upto=row[0])
+
+
+def newest_routes(tx: Tx, access: Access, session_key: str, *, limit: int) -> list[Route]:
+    """Return a session's newest routes, newest last, with the names that topics and tasks have now."""
+    sql = (
+        "SELECT r.at, r.topic_id, o.name, o.space_id, r.task_id, t.title, r.anchor FROM topic_routes r "
+        "JOIN topics o ON o.account_id = r.account_id AND o.id = r.topic_id "
+        "LEFT JOIN tasks t ON t.account_id = r.account_id AND t.id = r.task_id "
+        "WHERE r.account_id = :account AND r.session_key = :session_key ORDER BY r.seq DESC LIMIT :limit"
+    )
+    rows = tx.all(sql, access, session_key=session_key, limit=limit)
+    return [Route(*row) for row in reversed(rows)]
+
+
+def delete_routes(tx: Tx, access: Access, session_key: str) -> None:
+    """Forget where a session's messages went."""
+    tx.run(f"DELETE FROM topic_routes WHERE {_OF_SESSION}", access, session_key=session_key)
+
+
+def delete_routes_before(tx: Tx, access: Access, before: int, *, limit: int) -> int:
+    """Delete up to `limit` routes of sessions in which nothing was sorted since a moment; return how many."""
+    sql = (
+        "DELETE FROM topic_routes WHERE account_id = :account AND session_key IN (SELECT session_key FROM topic_routes "
+        "WHERE account_id = :account GROUP BY session_key HAVING max(at) < :before LIMIT :limit)"
+    )
+    return tx.run(sql, access, before=before, limit=limit)
+
+
+def newest_spaces(tx: Tx, access: Access, session_key: str, *, limit: int) -> list[tuple[str | None, str | None]]:
+    """Return space and source of a session's newest entries, newest first; a lane's key, or any other name."""
+    sql = (
+        "SELECT space_id, source FROM entries WHERE account_id = :account AND {} = :session_key "
+        "ORDER BY seq DESC LIMIT :limit"
+    )
+    for column in ("key", "bucket"):
+        rows = tx.all(sql.format(column), access, session_key=session_key, limit=limit)
+        if rows:
+            return [(row[0], row[1]) for row in rows]
+    return []

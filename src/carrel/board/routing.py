@@ -1,0 +1,88 @@
+"""Routing memory: where the messages of a session went; and from which space a session looks at the board."""
+
+from typing import Any, Literal
+
+import msgspec
+
+from carrel.board import route_store as store
+from carrel.board.keys import board_key
+from carrel.board.route_store import Route
+from carrel.board.store import place_of_task, place_of_topic
+from carrel.journal import DEFAULT_SPACE
+from carrel.kernel import MS_PER_DAY, Access, Refusal, SessionKey, clip, one_line
+from carrel.kernel.limits import PRUNE_ROWS_MAX, ROUTE_ANCHOR_CHARS_MAX, ROUTE_DAYS_MAX, ROUTES_MAX, SPACE_ENTRIES_READ
+from carrel.sessions import LaneDeleted
+from carrel.storage import Database, Tx
+
+# What a space was inferred from.
+InferredFrom = Literal["boardKey", "entries", "routing"]
+_read = msgspec.json.Decoder(dict[str, Any]).decode
+
+
+def remember_route(
+    tx: Tx, access: Access, session_key: str, topic_id: str, task_id: str | None, anchor: str
+) -> None:  # fmt: skip
+    """Keep in mind where messages of a session went; only the newest few places are kept."""
+    store.insert_route(tx, access, session_key, topic_id, task_id, clip(one_line(anchor), ROUTE_ANCHOR_CHARS_MAX))
+    store.keep_newest(tx, access, session_key, ROUTES_MAX)
+
+
+def routes_of(tx: Tx, access: Access, session_key: str, limit: int = ROUTES_MAX) -> list[Route]:
+    """Return where the messages of a session went, newest last."""
+    return store.newest_routes(tx, access, session_key, limit=min(limit, ROUTES_MAX))
+
+
+def infer_space(tx: Tx, access: Access, session_key: str) -> tuple[str, InferredFrom] | None:
+    """Return the space from which a session looks at the board, and what says so; None when nothing does.
+
+    `session_key` is a lane's key, or the name under which entries were sent. What was given outright counts before what
+    was concluded: the board key, then the newest entries, then routing memory.
+    """
+    named = _space_of_key(tx, access, session_key)
+    if named is not None:
+        return named, "boardKey"
+    said = _space_of_entries(tx, access, session_key)
+    if said is not None:
+        return said, "entries"
+    routes = store.newest_routes(tx, access, session_key, limit=1)
+    return (routes[0].space_id, "routing") if routes else None
+
+
+def _space_of_key(tx: Tx, access: Access, session_key: str) -> str | None:
+    topic_id, task_id = _named_by(session_key)
+    task = place_of_task(tx, access, task_id) if task_id is not None else None
+    # A task that was given no space of its own is where its topic is.
+    if task is not None and (task.space_id != DEFAULT_SPACE or task.topic_id is None):
+        return task.space_id
+    of_topic = (task.topic_id if task is not None else None) or topic_id
+    topic = place_of_topic(tx, access, of_topic) if of_topic is not None else None
+    return None if topic is None else topic.space_id
+
+
+def _named_by(session_key: str) -> tuple[str | None, str | None]:
+    """The topic and the task that a key names: one of the board, or that of a lane of theirs."""
+    named = board_key(session_key)
+    if named is not None:
+        return named.topic_id, named.task_id
+    try:
+        lane = SessionKey.parse(session_key)
+    except Refusal:
+        return None, None
+    return lane.topic_id, lane.task_id
+
+
+def _space_of_entries(tx: Tx, access: Access, session_key: str) -> str | None:
+    newest = store.newest_spaces(tx, access, session_key, limit=SPACE_ENTRIES_READ)
+    scoped = (_read(source).get("boardScopeSpaceId") for _, source in newest if source)
+    given = (space_id for space_id, _ in newest)
+    return next(filter(None, scoped), None) or next(filter(None, given), None)
+
+
+def prune_routes(tx: Tx, access: Access) -> int:
+    """Forget where the messages of sessions went that have been quiet for long; return how many were forgotten."""
+    return store.delete_routes_before(tx, access, tx.now - ROUTE_DAYS_MAX * MS_PER_DAY, limit=PRUNE_ROWS_MAX)
+
+
+def observe_sessions(db: Database) -> None:
+    """Register the observer of deleted sessions, whose routes are forgotten."""
+    db.observe(LaneDeleted, lambda tx, deleted: store.delete_routes(tx, deleted.access, str(deleted.key)))
