@@ -12,6 +12,9 @@ from tests.harness.process import ANSWER_SECONDS, CARREL, Ended, Start, clean_en
 from tests.scripted_dialects import ScriptedChat
 from tests.scripted_gateway import MODEL, http_error, text
 
+# What the server says to a probe, which asks for nothing.
+PROBED = http_error(400, "messages is required")
+
 
 @pytest.fixture
 def model() -> Iterator[ScriptedChat]:
@@ -30,7 +33,7 @@ def connect(folder: Path, *words: str, **environment: str) -> Ended:
 
 
 def test_one_command_leads_from_an_empty_home_to_the_first_answer(tmp_path: Path, model: ScriptedChat) -> None:
-    model.script(text("Hello there."))
+    model.script(PROBED, text("Hello there."))
     done = connect(tmp_path, model.base_url)
     assert (done.code, done.out) == (0, "Hello there.\n"), done.err
     assert "speaks chat; it lists 1 model." in done.err
@@ -47,7 +50,7 @@ def test_a_running_server_takes_the_model_up_without_a_restart(
     server = start()
     with server.client() as client:
         assert client.get("/api/health").json()["gateways"][0]["name"] == "builtin"
-        model.script(text("Here I am."))
+        model.script(PROBED, text("Here I am."))
         done = connect(server.folder, model.base_url, "--data-dir", str(server.folder))
         assert (done.code, done.out) == (0, "Here I am.\n"), done.err
         rows = {row["name"]: row["value"] for row in client.get("/api/settings").json()["settings"]}
@@ -55,7 +58,7 @@ def test_a_running_server_takes_the_model_up_without_a_restart(
 
 
 def test_a_key_is_named_in_the_file_and_never_written_there(tmp_path: Path, model: ScriptedChat) -> None:
-    model.script(text("Thank you."))
+    model.script(PROBED, text("Thank you."))
     done = connect(tmp_path, model.base_url, "--key-env", "MY_KEY", MY_KEY="secret-0123456789")
     assert done.code == 0, done.err
     written = (tmp_path / "carrel.toml").read_text()
@@ -75,7 +78,7 @@ def test_a_wrong_name_is_told_with_the_nearest(tmp_path: Path) -> None:
 
 
 def test_a_turn_that_fails_is_told_with_its_reason(tmp_path: Path, model: ScriptedChat) -> None:
-    model.script(http_error(400, "this model takes no tools"))
+    model.script(PROBED, http_error(400, "this model takes no tools"))
     done = connect(tmp_path, model.base_url)
     assert (done.code, "this model takes no tools" in done.err) == (1, True)
 

@@ -60,6 +60,16 @@ def test_doctor_without_a_server_looks_at_port_directory_and_store(carrel: Carre
     assert ended.code == 1
 
 
+def test_doctor_names_the_line_to_change_for_a_server_of_another_dialect(
+    carrel: Carrel, server: TinyServer, clean_machine: Path
+) -> None:
+    server.answers("POST", "/v1/chat/completions", {"error": {"message": "messages is required"}}, status=400)
+    (clean_machine / "carrel.toml").write_text(f'[gateway.mine]\nkind = "responses"\nbase_url = "{server.url}"\n')
+    done = carrel("doctor")
+    assert f"fail  gateway.mine: {server.url} speaks chat, not responses" in done.out
+    assert 'Write kind = "chat" in [gateway.mine].' in done.out
+
+
 def test_doctor_with_wrong_settings_names_them(carrel: Carrel, clean_machine: Path) -> None:
     (clean_machine / "carrel.toml").write_text("prot = 1", encoding="utf-8")
     ended = carrel("doctor")

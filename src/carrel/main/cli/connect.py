@@ -1,6 +1,5 @@
 """`connect`: find out what a model server speaks, write it into the settings, and let it answer once."""
 
-import asyncio
 import difflib
 import os
 import subprocess
@@ -15,6 +14,7 @@ from carrel.bridge import Client
 from carrel.kernel import Refusal, elapsed_seconds
 from carrel.main.cli.command import Command, Exit, Failure, option
 from carrel.main.cli.discovery import LOCAL_OPTIONS, local_settings, owner_token, running_url
+from carrel.main.cli.model_probe import probe_server
 from carrel.main.cli.output import Screen
 from carrel.main.cli.run_results import Run, show_result, wait_for
 
@@ -79,18 +79,8 @@ def _key(key_env: str, key_file: Path | None) -> str:
 
 
 def _probe(server: "ModelServer", key: str, screen: Screen) -> "Probe":
-    from carrel.gateway import probe
-    from carrel.wire import Wire
-
-    async def ask() -> "Probe":
-        wire = Wire()
-        try:
-            return await probe(server.base_url, key, wire)
-        finally:
-            await wire.close()
-
     with screen.waiting(f"asking {server.base_url} what it speaks…"):
-        found = asyncio.run(ask())
+        found = probe_server(server.base_url, key)
     if found.trouble:
         raise Failure(Exit.NOT_REACHABLE, " ".join(filter(None, (found.trouble, server.start))))
     if found.needs_key:

@@ -12,10 +12,11 @@ from carrel.bridge import BridgeFault, Client, NotReachable, Refused
 from carrel.kernel import Code, Refusal
 from carrel.main.cli.command import Command, Exit, Failure
 from carrel.main.cli.discovery import connect, local_settings, running_url
+from carrel.main.cli.model_probe import probe_server
 from carrel.main.cli.output import Screen, age
 
 if TYPE_CHECKING:
-    from carrel.kernel.settings import Settings
+    from carrel.kernel.settings import GatewaySettings, Settings
 
 
 class Finding(NamedTuple):
@@ -62,7 +63,32 @@ def _findings(args: Namespace) -> Iterator[Finding]:
         yield Finding("warn", "settings", notice)
     yield from _check_directory(loaded.settings.storage.data_dir)
     yield _check_store(loaded.settings.storage.url)
+    for name, gateway in loaded.settings.gateway.items():
+        if gateway.kind in ("responses", "chat", "anthropic"):
+            yield _check_model(name, gateway)
     yield from _check_server(args, loaded.settings)
+
+
+def _check_model(name: str, settings: "GatewaySettings") -> Finding:
+    """Check that the server of a gateway answers, takes the key and speaks the dialect of the settings."""
+    from carrel.gateway import gateway_key
+
+    what, kind = f"gateway.{name}", settings.kind
+    try:
+        found = probe_server(settings.base_url, gateway_key(name, settings))
+    except ValueError as error:
+        return Finding("fail", what, str(error))
+    if found.trouble:
+        return Finding("fail", what, found.trouble, f"Start the server, or correct gateway.{name}.base_url.")
+    if kind not in found.kinds:
+        line = f'Write kind = "{found.kinds[0]}" in [gateway.{name}].'
+        return Finding("fail", what, f"{settings.base_url} speaks {', '.join(found.kinds)}, not {kind}", line)
+    if found.needs_key:
+        return Finding("fail", what, "the server refuses the key, or needs one", f"Set gateway.{name}.api_key_env.")
+    if settings.model and found.models and settings.model not in found.models:
+        listed = ", ".join(found.models[:10])
+        return Finding("warn", what, f"the server does not list the model {settings.model}", f"It lists {listed}.")
+    return Finding("ok", what, f"{settings.base_url} speaks {kind}")
 
 
 def _check_directory(data_dir: Path) -> Iterator[Finding]:
@@ -166,10 +192,8 @@ def _check_gateways(client: Client) -> Iterator[Finding]:
         # What is wrong with the server or the token was told above.
         return
     for one in gateways:
-        if one["status"] == "ok":
-            yield Finding("ok", f"gateway.{one['name']}", f"{one['kind']}, answers")
-        else:
-            yield Finding("warn", f"gateway.{one['name']}", f"since {age(one['since'])}: {one['lastError']}")
+        if one["status"] != "ok":
+            yield Finding("warn", f"gateway.{one['name']}", f"down for {age(one['since'])}: {one['lastError']}")
 
 
 COMMANDS = (Command("doctor", "find problems and say how to fix them", doctor),)

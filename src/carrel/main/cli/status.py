@@ -35,7 +35,7 @@ def status(args: Namespace, screen: Screen) -> int:
     )
     for gateway in found["health"].get("gateways") or []:
         if gateway["status"] != "ok":
-            screen.note(f"{gateway['lastError']} This is so since {age(gateway['since'])}.")
+            screen.note(f"Down for {age(gateway['since'])}: {gateway['lastError']}")
     _show_runs("Waiting for you", found["waiting"], [question_of(run) for run in found["waiting"]], screen)
     _show_runs("Failed", found["failed"], [why_ended(run) for run in found["failed"]], screen)
     return Exit.OK
