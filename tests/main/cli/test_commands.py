@@ -213,19 +213,53 @@ def test_a_failed_run_in_chat_is_reported_and_exits_with_1(at: Carrel, server: T
 
 
 @pytest.mark.parametrize(
-    ("words", "body"),
+    ("words", "waiting_for", "body"),
     [
-        (("yes please",), {"text": "yes please"}),
-        (("--approve",), {"approve": True}),
-        (("--deny", "too dear"), {"approve": False, "text": "too dear"}),
+        (("yes please",), "input", {"text": "yes please"}),
+        (("yes",), "input", {"text": "yes"}),
+        (("yes",), "approval", {"approve": True}),
+        (("no",), "approval", {"approve": False}),
+        (("--approve",), "approval", {"approve": True}),
+        (("--deny", "too dear"), "approval", {"approve": False, "text": "too dear"}),
     ],
 )
 def test_a_waiting_run_is_answered(
-    at: Carrel, server: TinyServer, words: tuple[str, ...], body: dict[str, object]
+    at: Carrel, server: TinyServer, words: tuple[str, ...], waiting_for: str, body: dict[str, object]
 ) -> None:
+    server.answers("GET", "/api/runs/run_1", {"run": run_of(state="waiting", waitingFor=waiting_for)})
     server.answers("POST", "/api/runs/run_1/answer", {"run": run_of()}, status=202)
     assert at("runs", "answer", "run_1", *words).code == 0
-    assert server.asked[0].body == body
+    assert server.asked[1].body == body
+
+
+@pytest.mark.parametrize("name", ["last", "run_01abc", "01abc"])
+def test_a_run_may_be_named_by_the_beginning_of_its_id_or_as_the_last(
+    at: Carrel, server: TinyServer, name: str
+) -> None:
+    listed = [{"id": "run_01abcdef"}, {"id": "run_02"}]
+    server.does("GET", "/api/runs", lambda asked: (200, {"runs": listed[: int(asked.query["limit"])]}))
+    server.answers("GET", "/api/runs/run_01abcdef", {"run": run_of(id="run_01abcdef")})
+    assert json.loads(at("runs", "show", name, "--json").out)["run"]["id"] == "run_01abcdef"
+
+
+def test_a_name_that_fits_several_runs_is_refused(at: Carrel, server: TinyServer) -> None:
+    server.answers("GET", "/api/runs", {"runs": [{"id": "run_01"}, {"id": "run_02"}]})
+    assert "the beginning of 2 runs" in at("runs", "show", "run_0").err
+
+
+@pytest.mark.parametrize("words", [("hello",), ("--wait", "hello"), ("hello", "--wait"), ("--wait", "5", "hello")])
+def test_a_message_alone_goes_to_the_default_agent(at: Carrel, server: TinyServer, words: tuple[str, ...]) -> None:
+    server.answers("POST", "/api/runs", {"runId": "run_1", "status": "accepted", "sessionKey": KEY}, status=202)
+    answer_runs(server, *[run_of()] * 3)
+    ended = at("send", *words)
+    assert (ended.code, server.asked[0].body) == (0, {"message": "hello"})
+    assert ended.out == ("Good morning.\n" if "--wait" in words else "run_1\n")
+
+
+def test_a_session_is_deleted_only_with_consent(at: Carrel, server: TinyServer) -> None:
+    server.answers("DELETE", f"/api/sessions/{KEY}", None, status=204)
+    assert (at("sessions", "delete", KEY).code, server.asked) == (2, [])
+    assert at("sessions", "delete", KEY, "--yes").out == "Deleted.\n"
 
 
 def test_a_run_that_waits_for_a_program_asks_nobody(at: Carrel, server: TinyServer) -> None:

@@ -47,6 +47,30 @@ def test_wrong_usage_ends_with_2(carrel: Carrel, words: tuple[str, ...]) -> None
     assert carrel(*words).code == 2
 
 
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (("sesions",), "there is no command 'sesions'; did you mean sessions?"),
+        (("runs", "lst"), "there is no command 'lst'; did you mean list?"),
+        (("runs", "list", "--stat", "failed", "--lmit", "3"), "'--lmit' is not known here; did you mean --limit?"),
+    ],
+)
+def test_a_wrong_word_is_told_with_the_nearest(carrel: Carrel, words: tuple[str, ...], hint: str) -> None:
+    ended = carrel(*words)
+    assert ended.code == 2
+    assert hint in ended.err
+
+
+def test_help_and_ls_are_understood(carrel: Carrel) -> None:
+    assert carrel("help", "runs").out == carrel("runs", "--help").out
+    assert carrel("runs", "ls", "--url", "http://127.0.0.1:9", "--token", "t").code == 3
+
+
+def test_with_json_an_error_is_json_too(carrel: Carrel) -> None:
+    ended = carrel("runs", "list", "--json", "--url", "http://127.0.0.1:9", "--token", "t")
+    assert json.loads(ended.err)["error"]["code"] == "not_reachable"
+
+
 @pytest.mark.parametrize("group", ["tasks", "runs", "sessions", "agents", "token", "auto", "schedule", "notifications"])
 def test_a_noun_alone_lists(carrel: Carrel, group: str) -> None:
     # It gets as far as asking for the list.

@@ -104,4 +104,5 @@ COMMANDS = (
     Command("agents create", "create an agent", create, (_ID, *_OPTIONS)),
     Command("agents update", "change an agent", update, (_ID, *_OPTIONS)),
     Command("agents disable", "disable an agent", disable, (_ID,)),
+    Command("agents delete", "disable an agent; what it did stays", disable, (_ID,)),
 )

@@ -9,6 +9,7 @@ from carrel.bridge import Client, segment
 from carrel.main.cli.command import Command, Exit, Failure, option
 from carrel.main.cli.discovery import connect
 from carrel.main.cli.output import Screen, age
+from carrel.main.cli.run_names import RUN, of_run
 
 _ARTIFACT = option("artifact_id", metavar="ARTIFACT", help="id of the artifact, as the list shows it")
 
@@ -16,7 +17,7 @@ _ARTIFACT = option("artifact_id", metavar="ARTIFACT", help="id of the artifact, 
 def list_artifacts(args: Namespace, screen: Screen) -> int:
     """List what the agent of a run added to it."""
     with connect(args) as client:
-        answer = client.get(f"/api/runs/{segment(args.run_id)}/artifacts")
+        answer = of_run(client, args.run_id, lambda path: client.get(f"{path}/artifacts"))
     if screen.as_json:
         return screen.json(answer)
     rows = [
@@ -80,7 +81,7 @@ COMMANDS = (
         "artifacts list",
         "list what the agent of a run added to it",
         list_artifacts,
-        (option("run_id", metavar="RUN", help="id of the run"),),
+        (RUN,),
     ),
     Command("artifacts show", "show an artifact", show, (_ARTIFACT,)),
     Command(

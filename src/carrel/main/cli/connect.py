@@ -1,8 +1,6 @@
 """`connect`: find out what a model server speaks, write it into the settings, and let it answer once."""
 
-import difflib
 import os
-import subprocess
 import sys
 from argparse import Namespace
 from collections.abc import Iterator
@@ -17,6 +15,7 @@ from carrel.main.cli.discovery import LOCAL_OPTIONS, local_settings, owner_token
 from carrel.main.cli.model_probe import probe_server
 from carrel.main.cli.output import Screen
 from carrel.main.cli.run_results import Run, show_result, wait_for
+from carrel.main.cli.words import nearest
 
 if TYPE_CHECKING:
     from carrel.gateway import Probe
@@ -53,8 +52,8 @@ def _server(args: Namespace, screen: Screen) -> "ModelServer":
         return MODEL_SERVERS[named]
     if "://" in named or "." in named or ":" in named:
         return ModelServer(base_url=named if "://" in named else f"http://{named}")
-    close = difflib.get_close_matches(named, MODEL_SERVERS, n=1)
-    hint = f"did you mean {close[0]}?" if close else f"name one of {', '.join(MODEL_SERVERS)}, or a URL."
+    meant = nearest(named, MODEL_SERVERS)
+    hint = f"did you mean {meant}?" if meant else f"name one of {', '.join(MODEL_SERVERS)}, or a URL."
     raise Failure(Exit.USAGE, f"There is no server '{named}'; {hint}")
 
 
@@ -94,8 +93,8 @@ def _probe(server: "ModelServer", key: str, screen: Screen) -> "Probe":
 def _model(args: Namespace, found: "Probe", screen: Screen) -> str:
     if args.model:
         if found.models and args.model not in found.models:
-            close = difflib.get_close_matches(args.model, found.models, n=1)
-            screen.note(f"The server does not list '{args.model}'" + (f"; did you mean {close[0]}?" if close else "."))
+            meant = nearest(args.model, found.models)
+            screen.note(f"The server does not list '{args.model}'" + (f"; did you mean {meant}?" if meant else "."))
         return str(args.model)
     if len(found.models) == 1:
         return found.models[0]
@@ -105,6 +104,8 @@ def _model(args: Namespace, found: "Probe", screen: Screen) -> str:
 
 def _write(path: Path, fields: dict[str, str], args: Namespace, screen: Screen) -> None:
     """Show what changes in the settings file and, once a person agrees, write it."""
+    from difflib import unified_diff
+
     from carrel.main.config_file import with_gateway
 
     before = path.read_text(encoding="utf-8") if path.exists() else ""
@@ -112,7 +113,7 @@ def _write(path: Path, fields: dict[str, str], args: Namespace, screen: Screen) 
         after = with_gateway(before, GATEWAY, fields)
     except Refusal as error:
         raise Failure(Exit.FAILED, f"{path}: {error}") from error
-    lines = difflib.unified_diff(before.splitlines(), after.splitlines(), str(path), str(path), lineterm="", n=1)
+    lines = unified_diff(before.splitlines(), after.splitlines(), str(path), str(path), lineterm="", n=1)
     for line in lines:
         screen.note(line)
     if before == after:
@@ -168,6 +169,8 @@ def _hello(client: Client, screen: Screen) -> int:
 @contextmanager
 def _server_for_a_moment(args: Namespace, path: Path, data_dir: Path) -> Iterator[Client]:
     """Run a server on a free port until the block ends."""
+    import subprocess
+
     command = [sys.executable, "-c", _SERVE, "serve", "--port", "0", "--config", str(path)]
     if args.data_dir is not None:
         command += ["--data-dir", str(args.data_dir)]

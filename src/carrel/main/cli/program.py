@@ -2,6 +2,7 @@
 
 import argparse
 import io
+import json
 import os
 import sys
 from collections.abc import Sequence
@@ -39,6 +40,7 @@ from carrel.main.cli.command import Command, Exit, Failure
 from carrel.main.cli.discovery import SERVER_OPTIONS
 from carrel.main.cli.mcp import commands as mcp
 from carrel.main.cli.output import Screen
+from carrel.main.cli.words import Parser, arranged
 
 COMMANDS: tuple[Command, ...] = (
     *serve.COMMANDS,
@@ -82,9 +84,13 @@ GROUPS = {
 }
 
 
+# The groups of which a noun alone is a list.
+_LISTS = frozenset(group for group in GROUPS if any(command.name == f"{group} list" for command in COMMANDS))
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
-    args = parser().parse_args(_with_list(sys.argv[1:] if argv is None else argv))
+    args = parser().parse_args(arranged(sys.argv[1:] if argv is None else argv, lists=_LISTS))
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             # A character that the terminal cannot show becomes a question mark instead of an error.
@@ -102,22 +108,17 @@ def main(argv: Sequence[str] | None = None) -> int:
         return Exit.OK
     except (Failure, Refusal, NotReachable, Refused, TimedOut) as fault:
         code, sentence = _ending(fault)
-        screen.note(sentence)
+        if screen.as_json:
+            error = getattr(fault, "code", "") or Exit(code).name.lower()
+            screen.err.write(json.dumps({"error": {"code": error, "message": sentence}}, ensure_ascii=False) + "\n")
+        else:
+            screen.note(sentence)
     return code
-
-
-def _with_list(argv: Sequence[str]) -> Sequence[str]:
-    """Return the words of a command; a group without a command means its list, with options or without."""
-    group, *rest = argv or ("",)
-    is_list = group in GROUPS and any(command.name == f"{group} list" for command in COMMANDS)
-    if not is_list or (rest and (not rest[0].startswith("-") or rest[0] in ("-h", "--help"))):
-        return argv
-    return group, "list", *rest
 
 
 def parser() -> argparse.ArgumentParser:
     """Build the parser from the table; completion reads it too."""
-    top = argparse.ArgumentParser(
+    top = Parser(
         prog="carrel",
         description="Carrel runs AI agents in isolated sessions, with a durable queue and a receipt for every run.",
         epilog="Start with `carrel up`, then `carrel chat`. Exit codes: 0 ok, 1 failed, 2 wrong usage, "
@@ -145,7 +146,7 @@ def _add(group: Any, name: str, command: Command) -> None:
     added = group.add_parser(name, help=command.summary, description=command.summary)
     for flags, parameters in (*command.options, *(SERVER_OPTIONS if command.needs_server else ())):
         added.add_argument(*flags, **parameters)
-    added.set_defaults(run=command.run)
+    added.set_defaults(run=command.run, parser=added)
 
 
 def _ending(fault: Exception) -> tuple[int, str]:

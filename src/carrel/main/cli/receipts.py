@@ -4,11 +4,10 @@ from argparse import Namespace
 from collections.abc import Iterable
 from typing import Any
 
-from carrel.bridge import segment
 from carrel.main.cli.command import Command, Exit, Failure, option
 from carrel.main.cli.discovery import connect
 from carrel.main.cli.output import Screen, age, first_line
-from carrel.main.cli.runs import RUN
+from carrel.main.cli.run_names import RUN, of_run
 
 _BAR_CELLS = 24
 _SHOWN_LINES = 6
@@ -19,7 +18,7 @@ Step = dict[str, Any]
 def receipt(args: Namespace, screen: Screen) -> int:
     """Show what the agent saw in each step: the sections with their sizes, sources and tools."""
     with connect(args) as client:
-        answer = client.get(f"/api/runs/{segment(args.run_id)}/receipt")
+        answer = of_run(client, args.run_id, lambda path: client.get(f"{path}/receipt"))
     if screen.as_json:
         return screen.json(answer)
     steps = [step for step in answer["steps"] if args.step in (None, step["n"])]
@@ -105,7 +104,7 @@ def _item_text(item: dict[str, Any]) -> str:
 def compare(args: Namespace, screen: Screen) -> int:
     """Show how the receipts of two runs differ."""
     with connect(args) as client:
-        answer = client.get(f"/api/runs/{segment(args.run_id)}/receipt/compare", {"with": args.other})
+        answer = of_run(client, args.run_id, lambda path: client.get(f"{path}/receipt/compare", {"with": args.other}))
     if screen.as_json:
         return screen.json(answer)
     if answer["same"]:
@@ -136,7 +135,7 @@ def _flat(text: str) -> str:
 def why(args: Namespace, screen: Screen) -> int:
     """Explain why a run is not progressing, and what would help."""
     with connect(args) as client:
-        answer = client.get(f"/api/runs/{segment(args.run_id)}/why")
+        answer = of_run(client, args.run_id, lambda path: client.get(f"{path}/why"))
     if screen.as_json:
         return screen.json(answer)
     show_reasons(answer, screen, moving="The run is progressing.", otherwise="The run has ended.")

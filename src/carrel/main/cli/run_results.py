@@ -95,7 +95,8 @@ def show_result(run: Run, screen: Screen, *, with_reply: bool = True) -> int:
         if with_reply:
             screen.line(question_of(run))
         if run.get("waitingFor") != "tool_output":
-            screen.note(f"To answer: `carrel runs answer {run['id']} TEXT`")
+            how = "yes|no" if run.get("waitingFor") == "approval" else "TEXT"
+            screen.note(f"To answer: `carrel runs answer {run['id']} {how}`")
         return Exit.OK
     if state in _ENDED:
         screen.note(f"The run {'failed' if state == 'failed' else 'was cancelled'}: {why_ended(run)}")
@@ -121,10 +122,14 @@ def why_ended(run: Run) -> str:
 
 def answer_run(client: Client, run: Run, text: str) -> Run:
     """Answer a waiting run; for an approval, yes and no mean just that."""
-    body: dict[str, object] = {"text": text}
-    if run.get("waitingFor") == "approval":
-        word = text.strip().lower()
-        approve = word in ("y", "yes", "ok", "approve")
-        body = {"approve": approve} if approve or word in ("n", "no", "deny") else {"approve": False, "text": text}
-    answered: Run = client.post(f"/api/runs/{segment(run['id'])}/answer", body)["run"]
+    answered: Run = client.post(f"/api/runs/{segment(run['id'])}/answer", answer_body(run, text))["run"]
     return answered
+
+
+def answer_body(run: Run, text: str) -> dict[str, object]:
+    """Return what answers a run; for an approval, yes and no mean just that, and anything else is a no with reasons."""
+    if run.get("waitingFor") != "approval":
+        return {"text": text}
+    word = text.strip().lower()
+    approve = word in ("y", "yes", "ok", "approve")
+    return {"approve": approve} if approve or word in ("n", "no", "deny") else {"approve": False, "text": text}

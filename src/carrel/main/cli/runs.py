@@ -6,9 +6,9 @@ from carrel.bridge import segment
 from carrel.main.cli.command import Command, Exit, Failure, option
 from carrel.main.cli.discovery import connect
 from carrel.main.cli.output import Screen, age, first_line
-from carrel.main.cli.run_results import read_run, wait_and_show
+from carrel.main.cli.run_names import RUN, of_run
+from carrel.main.cli.run_results import answer_body, wait_and_show
 
-RUN = option("run_id", metavar="RUN", help="id of the run")
 WAIT_SECONDS = 600.0
 
 
@@ -31,7 +31,7 @@ def list_runs(args: Namespace, screen: Screen) -> int:
 def show(args: Namespace, screen: Screen) -> int:
     """Show one run in full."""
     with connect(args) as client:
-        run = read_run(client, args.run_id)
+        run = of_run(client, args.run_id, client.get)["run"]
     if screen.as_json:
         return screen.json({"run": run})
     message, reply = (run.pop("message", None) or {}).get("text"), run.pop("reply", None)
@@ -47,7 +47,8 @@ def show(args: Namespace, screen: Screen) -> int:
 def wait(args: Namespace, screen: Screen) -> int:
     """Wait until a run has ended and show its reply."""
     with connect(args) as client:
-        return wait_and_show(client, args.run_id, screen, seconds=args.timeout)
+        run_id = of_run(client, args.run_id, client.get)["run"]["id"]
+        return wait_and_show(client, run_id, screen, seconds=args.timeout)
 
 
 def answer(args: Namespace, screen: Screen) -> int:
@@ -56,33 +57,35 @@ def answer(args: Namespace, screen: Screen) -> int:
     if len(given) != 1:
         raise Failure(Exit.USAGE, "Answer with a text, --approve or --deny.")
     ((name, text),) = given.items()
-    body: dict[str, object] = {} if name == "text" else {"approve": name == "approve"}
-    if text:
-        body["text"] = text
-    return _do(args, screen, "answer", body, "Answered. The run continues.")
+    with connect(args) as client:
+        run = of_run(client, args.run_id, client.get)["run"]
+        body = answer_body(run, text) if name == "text" else {"approve": name == "approve"}
+        if name != "text" and text:
+            body["text"] = text
+        answer = client.post(f"/api/runs/{segment(run['id'])}/answer", body)
+    if screen.as_json:
+        return screen.json(answer)
+    screen.line("Answered. The run continues.")
+    return Exit.OK
 
 
 def cancel(args: Namespace, screen: Screen) -> int:
     """Cancel a run that has not ended."""
-    return _do(args, screen, "cancel", None, "Cancelled.")
+    with connect(args) as client:
+        answer = of_run(client, args.run_id, lambda path: client.post(f"{path}/cancel"))
+    if screen.as_json:
+        return screen.json(answer)
+    screen.line("Cancelled.")
+    return Exit.OK
 
 
 def retry(args: Namespace, screen: Screen) -> int:
     """Send a failed run's message again, as a new run."""
     with connect(args) as client:
-        answer = client.post(f"/api/runs/{segment(args.run_id)}/retry")
+        answer = of_run(client, args.run_id, lambda path: client.post(f"{path}/retry"))
     if screen.as_json:
         return screen.json(answer)
     screen.line(answer["runId"])
-    return Exit.OK
-
-
-def _do(args: Namespace, screen: Screen, act: str, body: object, done: str) -> int:
-    with connect(args) as client:
-        answer = client.post(f"/api/runs/{segment(args.run_id)}/{act}", body)
-    if screen.as_json:
-        return screen.json(answer)
-    screen.line(done)
     return Exit.OK
 
 
@@ -121,7 +124,7 @@ COMMANDS = (
         answer,
         (
             RUN,
-            option("text", nargs="?", metavar="TEXT"),
+            option("text", nargs="?", metavar="TEXT", help="the answer; yes or no where a tool call is to be approved"),
             option("--approve", nargs="?", const="", metavar="TEXT", help="approve the tool call"),
             option("--deny", nargs="?", const="", metavar="TEXT", help="refuse the tool call"),
         ),

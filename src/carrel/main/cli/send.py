@@ -17,10 +17,15 @@ def send(args: Namespace, screen: Screen) -> int:
     if not text.strip():
         raise Failure(Exit.USAGE, "Nothing to send; pass a text, or - to read it from stdin.")
     with connect(args) as client:
-        accepted = client.post("/api/runs", target_of(args.target) | {"message": text})
+        accepted = client.post("/api/runs", _target(args.target) | {"message": text})
         if args.wait is None:
             return _show_accepted(accepted, screen)
         return wait_and_show(client, accepted["runId"], screen, seconds=args.wait)
+
+
+def _target(words: str | None) -> dict[str, str]:
+    """Return the request field for a target; without one the message goes to the default agent."""
+    return {} if words is None else target_of(words)
 
 
 def target_of(words: str) -> dict[str, str]:
@@ -44,7 +49,12 @@ COMMANDS = (
         "send a message to an agent or a session",
         send,
         (
-            option("target", metavar="AGENT|SESSION", help="an agent's id, or a session key"),
+            option(
+                "target",
+                nargs="?",
+                metavar="AGENT|SESSION",
+                help="an agent's id or a session key",
+            ),
             option("text", metavar="TEXT", help="the message; - reads it from stdin"),
             wait_option(WAIT_SECONDS),
         ),

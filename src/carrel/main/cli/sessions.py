@@ -1,5 +1,6 @@
 """`sessions` and `queue`: list, read and manage sessions, and show a lane's queue."""
 
+import sys
 from argparse import Namespace
 from typing import Any
 
@@ -118,6 +119,24 @@ def archive(args: Namespace, screen: Screen) -> int:
     return Exit.OK
 
 
+def delete(args: Namespace, screen: Screen) -> int:
+    """Delete a session with its transcript, once a person has agreed."""
+    if not args.yes:
+        if not sys.stdin.isatty():
+            raise Failure(Exit.USAGE, "Deleting cannot be undone; pass --yes to do it without being asked.")
+        screen.piece(f"Delete {args.key} with everything said in it? [y/N] ")
+        if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+            raise Failure(Exit.FAILED, "Nothing was deleted.")
+    with connect(args) as client:
+        client.delete(_path(args))
+    return screen.json({"deleted": args.key}) if screen.as_json else _said(screen, "Deleted.")
+
+
+def _said(screen: Screen, sentence: str) -> int:
+    screen.line(sentence)
+    return Exit.OK
+
+
 def queue(args: Namespace, screen: Screen) -> int:
     """Show the running and queued runs of a lane, in order."""
     with connect(args) as client:
@@ -153,6 +172,12 @@ COMMANDS = (
     ),
     Command("sessions reset", "close the open generation; the next message starts a new one", reset, (_KEY,)),
     Command("sessions archive", "archive a session", archive, (_KEY, _UNDO)),
+    Command(
+        "sessions delete",
+        "delete a session with its transcript",
+        delete,
+        (_KEY, option("--yes", "-y", action="store_true", help="without being asked")),
+    ),
     Command(
         "sessions search",
         "find sessions by name or key",

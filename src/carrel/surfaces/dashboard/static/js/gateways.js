@@ -12,7 +12,7 @@ const AGAIN_MS = 30_000;
 /** Return `{element, stop}`. */
 export function gatewayBanner({ feed }) {
   const words = h("span", {});
-  const since = age("For ", ".");
+  const since = age("Down for ", ".");
   const element = h("p", { class: "banner", role: "status", "aria-label": "Gateways", hidden: true }, words, " ", since.element);
   const refresh = refresher(async () => {
     const { gateways } = await get("/api/health");

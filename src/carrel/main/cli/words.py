@@ -1,0 +1,80 @@
+"""The words of a command line as people type them, made into those the parser knows; and what was probably meant."""
+
+import argparse
+from collections.abc import Iterable, Sequence
+from typing import Any, NoReturn
+
+_SPELLINGS = {"ls": "list", "rm": "delete"}
+
+
+def arranged(words: Sequence[str], *, lists: Iterable[str]) -> list[str]:
+    """Return words in the form that the parser knows; `lists` are the groups that can list.
+
+    `help` shows the help of what follows it, `ls` lists, and a group alone lists as well.
+    """
+    typed = list(words)
+    if typed[:1] == ["help"]:
+        return [*typed[1:], "--help"]
+    if len(typed) > 1:
+        typed[1] = _SPELLINGS.get(typed[1], typed[1])
+    if typed and typed[0] in lists and (len(typed) == 1 or _is_option(typed[1])):
+        typed.insert(1, "list")
+    return _with_wait_last(typed)
+
+
+def _is_option(word: str) -> bool:
+    return word.startswith("-") and word not in ("-h", "--help")
+
+
+def _with_wait_last(words: list[str]) -> list[str]:
+    """Move a --wait without seconds to the end, where it cannot take the message for them."""
+    if "--wait" not in words:
+        return words
+    at = words.index("--wait")
+    if at + 1 < len(words) and _is_number(words[at + 1]) and len(words) > at + 1:
+        return words
+    return [*words[:at], *words[at + 1 :], "--wait"]
+
+
+def _is_number(word: str) -> bool:
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return True
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """Return the known word that was most likely meant; empty if none is close."""
+    # Only a mistake pays for the import.
+    import difflib
+
+    close = difflib.get_close_matches(word, list(known), n=1)
+    return close[0] if close else ""
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose errors name what was probably meant."""
+
+    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Parse the words; an option that is not known is told with the nearest one of its command."""
+        known, unknown = self.parse_known_args(args, namespace)
+        if unknown:
+            parser: Parser = getattr(known, "parser", self)
+            word = unknown[0].partition("=")[0]
+            options = [flag for action in parser._actions for flag in action.option_strings]
+            meant = nearest(word, options) if word.startswith("-") else ""
+            hint = f"did you mean {meant}?" if meant else f"`{parser.prog} --help` shows what it takes."
+            parser.error(f"'{word}' is not known here; {hint}")
+        return known
+
+    def error(self, message: str) -> NoReturn:
+        """Say in one sentence what is wrong, and end."""
+        self.exit(2, f"{self.prog}: {message}\n")
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if isinstance(action, argparse._SubParsersAction) and value not in action.choices:
+            meant = nearest(value, action.choices)
+            hint = f"did you mean {meant}?" if meant else f"`{self.prog} --help` lists them."
+            self.error(f"there is no command '{value}'; {hint}")
+        super()._check_value(action, value)
