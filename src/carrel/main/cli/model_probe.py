@@ -1,6 +1,5 @@
 """Asking a model server what it speaks, from a command."""
 
-import asyncio
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -9,7 +8,9 @@ if TYPE_CHECKING:
 
 def probe_server(base_url: str, key: str) -> "Probe":
     """Return what a server speaks and which models it lists."""
-    # The gateways are imported by the commands that need one only.
+    # Imported by the commands that need them only: the help must not wait for them.
+    import asyncio
+
     from carrel.gateway import probe
     from carrel.wire import Wire
 
