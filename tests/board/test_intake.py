@@ -6,10 +6,22 @@ from typing import Any
 import pytest
 from msgspec import structs
 
+from carrel.access import make_space
 from carrel.board import LogSource, NewLog, record
-from carrel.journal import DEFAULT_SPACE, Entry, entries_of_bucket, pending_entries, raw_of_entry, update_entry
-from carrel.kernel import Refusal
+from carrel.journal import (
+    DEFAULT_SPACE,
+    Entry,
+    NewEntry,
+    append_entry,
+    entries_of_bucket,
+    pending_entries,
+    raw_of_entry,
+    update_entry,
+)
+from carrel.kernel import Provenance, Refusal, SessionKey
+from carrel.sessions import NewChild, insert_child, insert_lane
 from carrel.storage import Tx
+from carrel.topics import NewTopic, put_topic
 from tests.harness.engine import MAIN, Engine, lane_key, open_engine
 from tests.requirements.mark import requirement
 
@@ -25,14 +37,8 @@ async def engine(store_url: str) -> AsyncIterator[Engine]:
 
 def furnish(tx: Tx, engine: Engine) -> None:
     """A space with a topic, and a task in it."""
-    values = {"now": tx.now, "account": engine.access.account_id}
-    tx.run(
-        "INSERT INTO spaces (account_id, id, name, default_visible, created_at, updated_at) "
-        "VALUES (:account, 'space-work', 'Work', 1, :now, :now)", **values)  # fmt: skip
-    tx.run(
-        "INSERT INTO topics (account_id, id, space_id, name, description, status, priority, tags, created_by, "
-        "created_at, updated_at) VALUES (:account, 'fence', 'space-work', 'Fence', '', 'active', 3, '[]', 'user', "
-        ":now, :now)", **values)  # fmt: skip
+    make_space(tx, engine.access, "Work")
+    put_topic(tx, engine.access, NewTopic(id="fence", name="Fence", space_id="space-work"))
 
 
 def said(content: str, source: dict[str, Any] | None = None, **more: Any) -> NewLog:
@@ -180,10 +186,79 @@ async def test_entries_that_are_filtered_end_at_once(engine: Engine) -> None:
 
 
 async def test_a_place_that_does_not_exist_is_refused_by_name(engine: Engine) -> None:
-    for name in ("topic_id", "task_id", "space_id"):
+    for name, field in (("topic_id", "topicId"), ("task_id", "taskId"), ("space_id", "spaceId")):
         with pytest.raises(Refusal) as refused:
             await send(engine, said("hello", None, **{name: "nowhere"}))
-        assert refused.value.code == "not_found"
+        assert refused.value.field == field
     # A key of the board may be older or younger than what it names.
     entry, _ = await send(engine, said("hello", {"session_key": "clawboard:topic:nowhere"}))
     assert (entry.topic_id, entry.bucket) == (None, "clawboard:topic:nowhere")
+
+
+@requirement("S4.key.nodouble")
+async def test_a_host_that_repeats_a_message_of_a_board_chat_adds_nothing(engine: Engine) -> None:
+    key = SessionKey.of("main", "task:paint")
+    held = (await engine.say(key, "Paint it green", task_id="paint"), await engine.take_one())[1]
+    await engine.start_turn(held)
+    session_id = (await engine.run(held.id)).session_id
+    own = NewEntry(
+        type="conversation", role="user", content="Paint it green", author="user", key=str(key), run_id=held.id,
+        session_id=session_id, provenance=Provenance(kind="external_user"),
+    )  # fmt: skip
+    entry = await engine.db.write(lambda tx: append_entry(tx, engine.access, own))
+    for sent in ("clawboard:task:fence:paint", str(key)):
+        source = {"session_key": sent, "channel": "openclaw", "message_id": f"host-{sent}"}
+        echo, repeated = await send(engine, said("[Sun 2026-02-08 09:01 EST] Paint it green", source, agent_id="user"))
+        assert (echo.id, repeated) == (entry.id, True)
+    other = said("Paint it blue", {"session_key": str(key), "channel": "openclaw"}, agent_id="user")
+    assert (await send(engine, other))[1] is False
+    engine.advance(3600)
+    assert (await send(engine, said("Paint it green", {"session_key": str(key)}, agent_id="user")))[1] is False
+
+
+@requirement("S4.alloc.subagent")
+@requirement("S4.alloc.nofallback")
+async def test_a_sub_agents_entries_inherit_their_place_by_the_link_of_their_own_session_only(engine: Engine) -> None:
+    child, other = "agent:coder:subagent:0b1c", "agent:coder:subagent:9f2d"
+    spawned = f'Tool result: sessions_spawn {{"childSessionKey": "{child}"}}'
+    await send(engine, said(spawned, {"session_key": "clawboard:topic:fence"}, type="action", agent_id="coder"))
+    linked, _ = await send(engine, said("Done.", {"session_key": child}, agent_id="coder"))
+    unlinked, _ = await send(engine, said("Done.", {"session_key": other}, agent_id="coder"))
+    told, _ = await send(
+        engine, said("Done.", {"session_key": other, "board_scope_topic_id": "fence"}, agent_id="coder")
+    )
+    assert [entry.topic_id for entry in (linked, unlinked, told)] == ["fence", None, "fence"]
+
+
+async def test_a_spawned_lane_inherits_the_place_of_the_lane_it_was_spawned_from(engine: Engine) -> None:
+    parent = SessionKey.of("main", "topic:fence")
+    child, grandchild = (SessionKey.of("main", f"subagent:{name}") for name in ("one", "two"))
+
+    def spawn(tx: Tx) -> None:
+        insert_lane(tx, engine.access, parent)
+        insert_child(tx, engine.access, NewChild(key=child, spawned_by=parent))
+        insert_child(tx, engine.access, NewChild(key=grandchild, spawned_by=child))
+
+    await engine.db.write(spawn)
+    entry, _ = await send(engine, said("Done.", {"session_key": str(grandchild)}, agent_id="main"))
+    assert (entry.key, entry.topic_id, entry.space_id) == (str(grandchild), "fence", "space-work")
+
+
+async def test_a_session_out_of_view_is_refused_and_gets_nothing(engine: Engine) -> None:
+    chat = SessionKey.of("main", "web:chat-of-ada")
+    ada, bob = (structs.replace(engine.access, kind="user", actor_id=name) for name in ("usr_ada", "usr_bob"))
+    await engine.say(chat, "mine", access=ada)
+    log = said("not mine", {"session_key": str(chat)})
+    with pytest.raises(Refusal) as refused:
+        await engine.db.write(lambda tx: record(tx, bob, log))
+    assert refused.value.code == "forbidden"
+    entry, _ = await engine.db.write(lambda tx: record(tx, ada, log))
+    assert entry.key == str(chat)
+
+
+async def test_a_note_belongs_where_the_entry_it_is_about_belongs(engine: Engine) -> None:
+    about, _ = await send(engine, said("It was green", {"session_key": "clawboard:topic:fence"}))
+    note, _ = await send(engine, said("Ada prefers blue", type="note", related_id=about.id))
+    assert (note.topic_id, note.space_id, note.classification) == ("fence", "space-work", "classified")
+    with pytest.raises(Refusal, match="There is no entry"):
+        await send(engine, said("lost", type="note", related_id="ent_nowhere"))

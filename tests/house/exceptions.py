@@ -47,6 +47,8 @@ STORE_SIGNATURES = {
     "carrel.goals.store.plans_noted": ENGINE,
     "carrel.goals.store.next_note_due": ENGINE,
     "carrel.search.rebuild_store.rebuilds_due": ENGINE,
+    "carrel.board.ingest_store.next_ingest_due": ENGINE,
+    "carrel.board.ingest_store.accounts_with_ingests": ENGINE,
     "carrel.search.store.scope_text": "it writes a condition and reads nothing",
     "carrel.runs.store.end_claimed": HELD,
     "carrel.runs.store.park_claimed": HELD,

@@ -1,14 +1,21 @@
 """The board: what comes in, and where it belongs."""
 
+from carrel.board.entries import LogShape, change_entry, delete_entry, log_shapes, readable_entry
 from carrel.board.filters import ATTEMPTS_EXHAUSTED, UNALLOCATED, is_tool_trace, verdict
+from carrel.board.ingests import Ingests, accept, is_unrecorded
 from carrel.board.intake import record
 from carrel.board.keys import BoardKey, board_key, effective_key, is_ignored
-from carrel.board.model import LogSource, NewLog, Place
+from carrel.board.model import Classification, LogChange, LogFilter, LogSource, LogType, NewLog, Place
+from carrel.board.places import inherited_place, named_session
 from carrel.board.route_store import Route
 from carrel.board.routing import InferredFrom, infer_space, observe_sessions, prune_routes, remember_route, routes_of
+from carrel.board.store import entry_in_view, list_entries, seen_log
 
 __all__ = [
-    "ATTEMPTS_EXHAUSTED", "UNALLOCATED", "BoardKey", "InferredFrom", "LogSource", "NewLog", "Place", "Route",
-    "board_key", "effective_key", "infer_space", "is_ignored", "is_tool_trace", "observe_sessions", "prune_routes",
-    "record", "remember_route", "routes_of", "verdict",
+    "ATTEMPTS_EXHAUSTED", "UNALLOCATED", "BoardKey", "Classification", "InferredFrom", "Ingests", "LogChange",
+    "LogFilter", "LogShape", "LogSource", "LogType", "NewLog", "Place", "Route", "accept", "board_key",
+    "change_entry", "delete_entry", "effective_key", "entry_in_view", "infer_space", "inherited_place",
+    "is_ignored", "is_tool_trace", "is_unrecorded", "list_entries", "log_shapes", "named_session",
+    "observe_sessions", "prune_routes", "readable_entry", "record", "remember_route", "routes_of", "seen_log",
+    "verdict",
 ]  # fmt: skip

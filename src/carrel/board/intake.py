@@ -7,11 +7,20 @@ from msgspec import Struct, structs, to_builtins
 
 from carrel.board import store
 from carrel.board.filters import CRON_CHANNEL, is_control, is_subagent_key, verdict
-from carrel.board.keys import board_key, effective_key
-from carrel.board.model import PERSON, LogSource, NewLog, Place
-from carrel.journal import DEFAULT_SPACE, Entry, NewEntry, append_entry, clean, entries_by_id
-from carrel.kernel import Access, Code, Provenance, Refusal, SessionKey, not_found
-from carrel.sessions import find_session, lane_of, open_session_of
+from carrel.board.keys import board_key
+from carrel.board.model import PERSON, NewLog, Place
+from carrel.board.places import link_spawned, place_of, session_of
+from carrel.journal import DEFAULT_SPACE, Entry, NewEntry, append_once, clean, entries_by_id
+from carrel.kernel import MS_PER_MINUTE, Access, Code, Provenance, Refusal, SessionKey, invalid
+from carrel.kernel.limits import (
+    ECHO_ENTRIES_MAX,
+    ECHO_MINUTES,
+    LOG_RAW_CHARS_MAX,
+    LOG_SUMMARY_CHARS_MAX,
+    MESSAGE_CHARS_MAX,
+    NOTE_CHARS_MAX,
+)
+from carrel.sessions import lane_of, open_session_of
 from carrel.storage import Tx
 
 
@@ -26,17 +35,61 @@ class _Said(Struct, frozen=True, kw_only=True):
 
 def record(tx: Tx, access: Access, log: NewLog) -> tuple[Entry, bool]:
     """Store an entry that was sent, in its place; or return the stored one that it repeats, and True."""
-    key, bucket = _session(tx, access, log.source)
-    said = _said(access, log, bucket or key)
+    check_log(access, log)
+    key, bucket = session_of(tx, access, log.source)
+    said = _said(tx, access, log, bucket or key)
+    log = _tied(tx, access, log)
+    place = place_of(tx, access, log, bucket or key)
     dedupe = _mark(log, said)
-    known = _repeated(tx, access, log, said, dedupe)
+    known = _repeated(tx, access, log, said, dedupe) or _echoed(tx, access, log, said, key, place)
     if known is not None:
         return known, True
-    entry = _entry(tx, access, log, said, key, bucket, _place(tx, access, log))
+    entry = _entry(tx, access, log, said, key, bucket, place)
     ruled = verdict(entry)
     if ruled is not None:
         entry = structs.replace(entry, classification=ruled[0], classification_error=ruled[1])
-    return append_entry(tx, access, structs.replace(entry, dedupe=dedupe)), False
+    elif log.type == "note" and (entry.topic_id or entry.task_id):
+        # A note is put where it belongs by its author.
+        entry = structs.replace(entry, classification="classified")
+    written = append_once(tx, access, structs.replace(entry, dedupe=dedupe))
+    if written is None:
+        return _taken(tx, access, log, said, dedupe), True
+    link_spawned(tx, access, written, log.raw)
+    return written, False
+
+
+def check_log(access: Access, log: NewLog) -> None:
+    """Refuse what the caller may not send, or nobody may."""
+    if not access.is_person and access.kind != "system":
+        access.require("agent", "run")
+        if log.type != "note" or log.related_id is None or log.agent_id not in (None, access.agent_id):
+            message = "An agent may send notes about an entry: type note, with relatedLogId."
+            raise Refusal(Code.FORBIDDEN, message)
+        _check_length("content", log.content, NOTE_CHARS_MAX)
+    if not log.content.strip() and not log.attachment_ids:
+        raise invalid("content", "An entry needs some text.")
+    _check_length("content", log.content, MESSAGE_CHARS_MAX)
+    _check_length("summary", log.summary, LOG_SUMMARY_CHARS_MAX)
+    _check_length("raw", log.raw, LOG_RAW_CHARS_MAX)
+
+
+def _check_length(field: str, text: str | None, chars_max: int) -> None:
+    if text is not None and len(text) > chars_max:
+        raise Refusal(Code.TOO_LONG, f"`{field}` has at most {chars_max} characters.", field=field)
+
+
+def _tied(tx: Tx, access: Access, log: NewLog) -> NewLog:
+    """An entry about another one belongs where that belongs, unless it says so itself."""
+    if log.related_id is None:
+        return log
+    related = store.entry_in_view(tx, access, log.related_id)
+    if related is None:
+        raise invalid("relatedLogId", f"There is no entry '{log.related_id[:80]}'.")
+    if log.topic_id is not None or log.task_id is not None:
+        return log
+    return structs.replace(
+        log, topic_id=related.topic_id, task_id=related.task_id, space_id=log.space_id or related.space_id
+    )
 
 
 def _entry(
@@ -65,121 +118,50 @@ def _entry(
         # The default space that nobody gave says nothing about where an entry belongs.
         space_id=None if place.space_id == DEFAULT_SPACE and log.space_id is None else place.space_id,
         related_id=log.related_id,
-        source=_source(log, place),
+        source=_source(log, bucket, place),
         details=None if log.idempotency_key is None else {"idempotencyKey": log.idempotency_key},
         created_at=None if log.created_at is None else min(log.created_at, tx.now),
         attachment_ids=log.attachment_ids,
     )
 
 
-def _source(log: NewLog, place: Place) -> dict[str, Any]:
+def _source(log: NewLog, bucket: str | None, place: Place) -> dict[str, Any]:
     sent: dict[str, Any] = {name: value for name, value in to_builtins(log.source).items() if value is not None}
-    locked = board_key(log.source.session_key)
+    locked = board_key(bucket)
     if locked is not None:
         sent |= {"boardScopeKind": "task" if locked.task_id else "topic", "boardScopeLock": True}
     return sent | place.scope()
 
 
-def _session(tx: Tx, access: Access, source: LogSource) -> tuple[str | None, str | None]:
-    """The lane that something was said in; and its bucket: the session key as sent, where that names no lane.
-
-    A key of the board is a bucket in any case, since its lane may be opened later.
-    """
-    sent = effective_key(source.session_key, source.conversation_id, source.thread_id, source.channel_id)
-    if sent is None:
-        return None, None
-    lane = lane_meant(tx, access, sent)
-    return lane, sent if lane is None or board_key(sent) is not None else None
-
-
-def lane_meant(tx: Tx, access: Access, session_key: str) -> str | None:
-    """Return the key of the lane that a session key names; None for an opaque one, Refusal for a lane out of view."""
-    reference = session_key.partition("|")[0]
-    try:
-        found = find_session(tx, access, reference)
-    except Refusal as refusal:
-        if _is_lane(tx, access, reference):
-            raise Refusal(Code.FORBIDDEN, "This is a session that you may not see.", field="sessionKey") from refusal
-        return None
-    return None if found.lane is None else found.lane.key
-
-
-def _is_lane(tx: Tx, access: Access, reference: str) -> bool:
-    try:
-        return lane_of(tx, access, SessionKey.parse(reference)) is not None
-    except Refusal:
-        return False
-
-
-def _place(tx: Tx, access: Access, log: NewLog) -> Place:
-    """Where an entry belongs: as its board key says, else its source, else the ids it came with."""
-    named, source = board_key(log.source.session_key), log.source
-    if named is not None:
-        place = _known_place(tx, access, named.task_id, named.topic_id)
-    elif source.board_scope_task_id or source.board_scope_topic_id:
-        place = _known_place(tx, access, source.board_scope_task_id, source.board_scope_topic_id)
-    else:
-        place = _known_place(tx, access, log.task_id, log.topic_id)
-        _check_named(log, place)
-    return structs.replace(place, space_id=_space(tx, access, log) or place.space_id)
-
-
-def _known_place(tx: Tx, access: Access, task_id: str | None, topic_id: str | None) -> Place:
-    """The place of a task or topic that exists: a task decides about its topic, and both about the space."""
-    topic = store.place_of_topic(tx, access, topic_id) if topic_id is not None else None
-    task = store.place_of_task(tx, access, task_id) if task_id is not None else None
-    if task is not None and task.topic_id is None and topic is not None:
-        return structs.replace(task, topic_id=topic.topic_id)
-    return task or topic or Place()
-
-
-def _check_named(log: NewLog, place: Place) -> None:
-    if log.task_id is not None and place.task_id is None:
-        raise not_found("task")
-    if log.topic_id is not None and place.topic_id is None:
-        raise not_found("topic")
-
-
-def _space(tx: Tx, access: Access, log: NewLog) -> str | None:
-    given = log.space_id or log.source.board_scope_space_id
-    if given is not None and not store.space_exists(tx, access, given):
-        if log.space_id is not None:
-            raise not_found("space")
-        return None
-    return given
-
-
-def _said(access: Access, log: NewLog, session_key: str | None) -> _Said:
+def _said(tx: Tx, access: Access, log: NewLog, session_key: str | None) -> _Said:
     """Who said it. Each kind of message has one writer, whatever a program says of it."""
     author = log.agent_id or access.agent_id or PERSON
-    text = clean(log.content).strip()
     if log.type == "conversation" and author == PERSON:
-        if is_control(text) or log.source.channel == CRON_CHANNEL:
-            return _by_system("heartbeat")
+        if is_control(clean(log.content).strip()) or log.source.channel == CRON_CHANNEL:
+            provenance = Provenance(kind="heartbeat")
+            return _Said(author="system", role="system", author_kind="system", provenance=provenance)
         if is_subagent_key(session_key):
             # What a sub-agent is told comes from the agent that has spawned it.
-            provenance = Provenance(kind="spawn")
-            return _Said(author=_parent(session_key), role="user", author_kind="agent", provenance=provenance)
-        provenance = Provenance(kind="external_user", actor=access.actor_id)
-        return _Said(author=PERSON, role="user", author_kind="user", provenance=provenance)
+            parent = _parent(tx, access, session_key or "")
+            return _Said(author=parent, role="user", author_kind="agent", provenance=Provenance(kind="spawn"))
     kind = "user" if author == PERSON else "agent"
     provenance = Provenance(kind="external_user" if kind == "user" else "internal_system", actor=access.actor_id)
-    return _Said(author=author, role=_role(log), author_kind=kind, provenance=provenance)
+    return _Said(author=author, role=_role(log, kind), author_kind=kind, provenance=provenance)
 
 
-def _by_system(kind: Any) -> _Said:
-    return _Said(author="system", role="system", author_kind="system", provenance=Provenance(kind=kind))
+def _parent(tx: Tx, access: Access, session_key: str) -> str:
+    """The agent that has spawned a sub-agent's session: of another system's, the one in its key."""
+    try:
+        key = SessionKey.parse(session_key)
+    except Refusal:
+        return "system"
+    lane = lane_of(tx, access, key)
+    return SessionKey.stored(lane.spawned_by).agent if lane is not None and lane.spawned_by else key.agent
 
 
-def _parent(session_key: str | None) -> str:
-    """The agent in whose name a sub-agent's session was opened."""
-    head, _, tail = (session_key or "").partition(":")
-    return tail.partition(":")[0] if head == "agent" else "system"
-
-
-def _role(log: NewLog) -> str:
+def _role(log: NewLog, kind: str) -> str:
     if log.type == "conversation":
-        return "assistant"
+        return "user" if kind == "user" else "assistant"
     if log.type == "action":
         return "toolCall" if log.content.startswith("Tool call:") else "toolResult"
     return "system"
@@ -204,3 +186,24 @@ def _repeated(tx: Tx, access: Access, log: NewLog, said: _Said, dedupe: str | No
     if found is None and log.source.message_id is not None:
         found = store.entry_of_message(tx, access, log.type, said.author, log.source.channel, log.source.message_id)
     return None if found is None else entries_by_id(tx, access, (found,))[0]
+
+
+def _echoed(
+    tx: Tx, access: Access, log: NewLog, said: _Said, key: str | None, place: Place
+) -> Entry | None:  # fmt: skip
+    """What a person said here, where the host that it was passed on to tells of it again."""
+    if log.type != "conversation" or said.author != PERSON or (key is None and place.task_id is None):
+        return None
+    since = tx.now - ECHO_MINUTES * MS_PER_MINUTE
+    found = store.entry_said_here(
+        tx, access, key, place.task_id, clean(log.content), since, limit=ECHO_ENTRIES_MAX
+    )  # fmt: skip
+    return None if found is None else entries_by_id(tx, access, (found,))[0]
+
+
+def _taken(tx: Tx, access: Access, log: NewLog, said: _Said, dedupe: str | None) -> Entry:
+    """The entry that another request has stored at this moment; Refusal where only the id is the same."""
+    known = _repeated(tx, access, log, said, dedupe)
+    if known is None:
+        raise Refusal(Code.CONFLICT, f"There is an entry with the id {log.id} already.", field="id")
+    return known

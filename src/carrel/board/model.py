@@ -2,8 +2,9 @@
 
 from typing import Any, Literal
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
+Classification = Literal["pending", "classified", "failed"]
 LogType = Literal["conversation", "action", "note", "system", "import"]
 # The author of what a person said.
 PERSON = "user"
@@ -44,6 +45,32 @@ class NewLog(Struct, frozen=True, kw_only=True):
     idempotency_key: str | None = None
     created_at: int | None = None
     attachment_ids: tuple[str, ...] = ()
+
+
+class LogChange(Struct, frozen=True, kw_only=True):
+    """Changes of an entry; unset fields stay as they are, None clears a field."""
+
+    topic_id: str | UnsetType | None = UNSET
+    task_id: str | UnsetType | None = UNSET
+    space_id: str | UnsetType = UNSET
+    content: str | UnsetType = UNSET
+    summary: str | UnsetType | None = UNSET
+    classification: Classification | UnsetType = UNSET
+
+
+class LogFilter(Struct, frozen=True, kw_only=True):
+    """Which entries are listed; None matches everything. `key` is the lane that `bucket` names, if it names one."""
+
+    topic_id: str | None = None
+    task_id: str | None = None
+    bucket: str | None = None
+    key: str | None = None
+    session_id: str | None = None
+    run_id: str | None = None
+    related_ids: tuple[str, ...] = ()
+    type: str | None = None
+    classification: str | None = None
+    spaces: tuple[str, ...] | None = None
 
 
 class Place(Struct, frozen=True):

@@ -1,8 +1,30 @@
-"""The board's SQL: where entries belong, and which of them are the same."""
+"""The board's SQL: which entries a caller may see, which of them are the same, and links to sub-agents' sessions."""
 
-from carrel.board.model import Place
+from typing import Any
+
+from carrel.board.model import LogFilter, Place
+from carrel.journal import Entry, entries_matching
 from carrel.kernel import Access
+from carrel.sessions import seen_lanes
 from carrel.storage import Tx
+from carrel.topics import seen_entries
+
+_SEEN_LANE = "EXISTS (SELECT 1 FROM lanes l WHERE l.account_id = :account AND l.key = entries.key AND {seen})"
+# What agents see outside of lanes is sorted into a topic or a task, and is no chat of people with the orchestrator.
+_SHARED = (
+    "entries.key IS NULL AND (entries.topic_id IS NOT NULL OR entries.task_id IS NOT NULL) AND NOT EXISTS "
+    "(SELECT 1 FROM tasks c WHERE c.account_id = :account AND c.id = entries.task_id AND c.is_chat = 1)"
+)
+
+
+def seen_log(tx: Tx, access: Access, spaces: tuple[str, ...] | None = None) -> tuple[str, dict[str, object]]:
+    """Return the condition for `entries` that the caller may see: of lanes it sees, and in spaces it sees."""
+    in_spaces, of_spaces = seen_entries(tx, access, spaces)
+    lanes, of_lanes = seen_lanes(tx, access)
+    if lanes == "TRUE":
+        return in_spaces, of_spaces
+    elsewhere = "entries.key IS NULL" if access.view is None else _SHARED
+    return f"({_SEEN_LANE.format(seen=lanes)} OR ({elsewhere})) AND {in_spaces}", of_lanes | of_spaces
 
 
 def place_of_task(tx: Tx, access: Access, task_id: str) -> Place | None:
@@ -17,9 +39,54 @@ def place_of_topic(tx: Tx, access: Access, topic_id: str) -> Place | None:
     return None if row is None else Place(topic_id, None, row[0])
 
 
-def space_exists(tx: Tx, access: Access, space_id: str) -> bool:
-    """Return whether there is a space of this id."""
-    return tx.one("SELECT 1 FROM spaces WHERE account_id = :account AND id = :id", access, id=space_id) is not None
+def list_entries(
+    tx: Tx, access: Access, wanted: LogFilter, *, before: int | None = None, limit: int
+) -> list[Entry]:  # fmt: skip
+    """Return entries that the caller may see, newest first, below a number."""
+    seen, values = seen_log(tx, access, wanted.spaces)
+    rules, asked = _conditions(wanted)
+    values |= asked
+    if before is not None:
+        rules, values = [*rules, "seq < :before"], values | {"before": before}
+    return entries_matching(tx, access, [seen, *rules], limit=limit, **values)
+
+
+def entry_in_view(tx: Tx, access: Access, entry_id: str) -> Entry | None:
+    """Return one entry that the caller may see."""
+    seen, values = seen_log(tx, access)
+    found = entries_matching(tx, access, [seen, "id = :id"], limit=1, id=entry_id, **values)
+    return found[0] if found else None
+
+
+def _conditions(wanted: LogFilter) -> tuple[list[str], dict[str, Any]]:
+    equal = {
+        "topic_id": wanted.topic_id,
+        "task_id": wanted.task_id,
+        "session_id": wanted.session_id,
+        "run_id": wanted.run_id,
+        "type": wanted.type,
+        "classification": wanted.classification,
+    }
+    values: dict[str, Any] = {name: value for name, value in equal.items() if value is not None}
+    rules = [f"{name} = :{name}" for name in values]
+    if wanted.bucket is not None:
+        rules.append("(bucket = :bucket OR key = :key)" if wanted.key is not None else "bucket = :bucket")
+        values |= {"bucket": wanted.bucket} | ({} if wanted.key is None else {"key": wanted.key})
+    if wanted.related_ids:
+        related = {f"related_{at}": name for at, name in enumerate(wanted.related_ids)}
+        rules.append(f"related_id IN ({', '.join(f':{name}' for name in related)})")
+        values |= related
+    return rules, values
+
+
+def raws_of(tx: Tx, access: Access, entry_ids: list[str]) -> dict[str, str | None]:
+    """Return what each of those entries was made from, by id."""
+    names: dict[str, object] = {f"id_{at}": entry_id for at, entry_id in enumerate(entry_ids)}
+    if not names:
+        return {}
+    listed = ", ".join(f":{name}" for name in names)
+    sql = f"SELECT id, raw FROM entries WHERE account_id = :account AND id IN ({listed})"
+    return {row[0]: row[1] for row in tx.all(sql, access, **names)}
 
 
 def entry_once(tx: Tx, access: Access, dedupe: str) -> str | None:
@@ -37,4 +104,37 @@ def entry_of_message(
         "AND author = :author AND COALESCE(channel, '') = :channel ORDER BY seq LIMIT 1"
     )
     row = tx.one(sql, access, message_id=message_id, kind=kind, author=author, channel=channel or "")
+    return row[0] if row else None
+
+
+def entry_said_here(
+    tx: Tx, access: Access, key: str | None, task_id: str | None, content: str, since: int, *, limit: int
+) -> str | None:  # fmt: skip
+    """Return the id of what a person said here with these words, in a lane or to a task, among the newest entries."""
+    of_it = "(key = :key OR task_id = :task_id)" if key and task_id else "key = :key" if key else "task_id = :task_id"
+    named = {"key": key, "task_id": task_id}
+    sql = (
+        "SELECT id FROM (SELECT id, content, role, author, source, created_at FROM entries "
+        f"WHERE account_id = :account AND {of_it} ORDER BY seq DESC LIMIT :limit) AS newest "
+        "WHERE role = 'user' AND author = 'user' AND source IS NULL AND content = :content AND created_at >= :since "
+        "LIMIT 1"
+    )
+    values = {name: value for name, value in named.items() if value}
+    row = tx.one(sql, access, content=content, since=since, limit=limit, **values)
+    return row[0] if row else None
+
+
+def link_spawn(tx: Tx, access: Access, child_key: str, entry_id: str) -> None:
+    """Remember which entry tells that a session was spawned; the first one that does counts."""
+    sql = (
+        "INSERT INTO spawn_links (account_id, child_key, entry_id) VALUES (:account, :child_key, :entry_id) "
+        "ON CONFLICT DO NOTHING"
+    )
+    tx.run(sql, access, child_key=child_key, entry_id=entry_id)
+
+
+def entry_of_spawn(tx: Tx, access: Access, child_key: str) -> str | None:
+    """Return the id of the entry that tells that a session was spawned."""
+    sql = "SELECT entry_id FROM spawn_links WHERE account_id = :account AND child_key = :child_key"
+    row = tx.one(sql, access, child_key=child_key)
     return row[0] if row else None

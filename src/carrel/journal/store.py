@@ -31,14 +31,27 @@ def append_entry(tx: Tx, access: Access, entry: NewEntry) -> Entry:
     """Write one entry and publish it on the feed."""
     written = entry.written(tx.tick(), entry.id or tx.new_id("ent"), tx.now)
     tx.run((_OF_LANES if entry.is_of_lane else _ENTRIES).insert, access, **_ENTRIES.values(written))
-    append_event(tx, access, "log.appended", _about(written), json_text({"log": written.wire()}))
+    _publish(tx, access, "log.appended", written)
     return written
+
+
+def append_once(tx: Tx, access: Access, entry: NewEntry) -> Entry | None:
+    """Write one entry and publish it on the feed; None when its id or its mark is taken."""
+    written = entry.written(tx.tick(), entry.id or tx.new_id("ent"), tx.now)
+    if not tx.run(f"{_ENTRIES.insert} ON CONFLICT DO NOTHING", access, **_ENTRIES.values(written)):
+        return None
+    _publish(tx, access, "log.appended", written)
+    return written
+
+
+def _publish(tx: Tx, access: Access, name: str, entry: Entry) -> None:
+    append_event(tx, access, name, _about(entry), json_text({"log": entry.wire()}))
 
 
 _UPDATE = (
     "UPDATE entries SET topic_id = :topic_id, task_id = :task_id, space_id = :space_id, content = :content, "
     "summary = :summary, classification = :classification, classification_attempts = :classification_attempts, "
-    "classification_error = :classification_error, updated_at = :updated_at "
+    "classification_error = :classification_error, updated_at = :updated_at, changed_seq = tick() "
     "WHERE account_id = :account AND seq = :seq"
 )
 
@@ -47,7 +60,7 @@ def update_entry(tx: Tx, access: Access, entry: Entry) -> Entry:
     """Write where an entry belongs, what it says and how it was classified, and publish that on the feed."""
     written = structs.replace(entry, updated_at=tx.now)
     if tx.run(_UPDATE, access, **_ENTRIES.values(written)):
-        append_event(tx, access, "log.updated", _about(written), json_text({"log": written.wire()}))
+        _publish(tx, access, "log.updated", written)
     return written
 
 
@@ -77,6 +90,16 @@ def entries_of_bucket(
     )
     rows = tx.all(sql, access, bucket=bucket, before=1 << 62 if before is None else before, limit=limit)
     return _ENTRIES.rows(reversed(rows))
+
+
+def entries_matching(
+    tx: Tx, access: Access, rules: Iterable[str], *, limit: int, **values: object
+) -> list[Entry]:  # fmt: skip
+    """Return the newest `limit` entries that conditions of a store above fit, newest first."""
+    where = " AND ".join(("account_id = :account", *rules))
+    return _ENTRIES.rows(
+        tx.all(f"{_SELECT_ENTRY} WHERE {where} ORDER BY seq DESC LIMIT :limit", access, limit=limit, **values)
+    )
 
 
 def raw_of_entry(tx: Tx, access: Access, entry_id: str) -> str | None:

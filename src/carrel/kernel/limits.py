@@ -406,3 +406,23 @@ SESSION_GOALS_MAX = 1_000
 # Plans that are followed at a time, and the pause after one that could not be.
 PLAN_NOTES_AT_A_TIME = 10
 PLAN_NOTE_RETRY_SECONDS = 30
+
+# Entries of the board: what a program may send, how many are listed, and how long an agent's note is.
+LOG_SUMMARY_CHARS_MAX = 2_000
+LOG_RAW_CHARS_MAX = 100_000
+LOG_ROWS_DEFAULT = 200
+LOG_ROWS_MAX = 1_000
+LOG_RELATED_MAX = 100
+NOTE_CHARS_MAX = 1_600
+# What a host repeats of a message that it was sent: how far back that is looked for.
+ECHO_MINUTES = 10
+ECHO_ENTRIES_MAX = 50
+# Entries that wait to be stored: of one request, of an account, in one transaction, and how often one is tried.
+INGEST_ENTRIES_MAX = 200
+INGEST_WAITING_MAX = 100_000
+INGEST_ROWS_AT_A_TIME = 100
+INGEST_ACCOUNTS_AT_A_TIME = 4
+INGEST_ATTEMPTS_MAX = 5
+INGEST_RETRY_SECONDS = 30
+# How many steps a sub-agent's session is looked up through the sessions that it was spawned from.
+LINEAGE_STEPS_MAX = 32

@@ -168,6 +168,7 @@ class Assembly:
             goals.PlanRunner(db, house.rules).serve,
             Heartbeats(db, house.rules).serve,
             Extractions(db, self._connections).serve,
+            board.Ingests(db).serve,
         ]
         if settings.a2a.enabled and settings.a2a.push.enabled:
             working.append(PushDuty(db, self._wire, settings.a2a.push).serve)

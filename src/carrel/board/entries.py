@@ -1,0 +1,164 @@
+"""Reading, changing and deleting entries of the board."""
+
+from typing import Any
+
+from msgspec import UNSET, Struct, UnsetType, structs
+
+from carrel.board import store
+from carrel.board.model import Classification, LogChange, LogType
+from carrel.board.places import required_place, required_space
+from carrel.journal import DEFAULT_SPACE, Entry, clean, update_entry
+from carrel.journal import delete_entry as erase_entry
+from carrel.kernel import Access, Code, Provenance, Refusal, invalid, iso, not_found
+from carrel.kernel.limits import LOG_SUMMARY_CHARS_MAX, MESSAGE_CHARS_MAX
+from carrel.records import AttachmentHead, attachment_heads
+from carrel.runs import run_by_id
+from carrel.storage import Tx
+
+
+class LogFile(Struct, frozen=True, kw_only=True, rename="camel"):
+    """A file that came with an entry."""
+
+    id: str
+    file_name: str
+    mime_type: str
+    size_bytes: int
+    sha256: str
+
+
+class LogShape(Struct, frozen=True, kw_only=True, rename="camel"):
+    """An entry as surfaces show it."""
+
+    id: str
+    seq: int
+    type: LogType
+    role: str
+    content: str
+    summary: str | None
+    raw: str | UnsetType | None = UNSET
+    space_id: str
+    topic_id: str | None
+    task_id: str | None
+    session_key: str | None
+    session_id: str | None
+    run_id: str | None
+    related_log_id: str | None
+    idempotency_key: str | None
+    agent_id: str
+    agent_label: str | None
+    provenance: Provenance
+    source: dict[str, Any]
+    classification_status: Classification
+    classification_attempts: int
+    classification_error: str | None
+    attachments: list[LogFile]
+    created_at: str
+    updated_at: str
+
+
+def readable_entry(tx: Tx, access: Access, entry_id: str) -> Entry:
+    """Return an entry that the caller may see; any other is refused as if it did not exist."""
+    entry = store.entry_in_view(tx, access, entry_id)
+    if entry is None:
+        raise not_found("entry")
+    return entry
+
+
+def change_entry(tx: Tx, access: Access, entry_id: str, change: LogChange) -> Entry:
+    """Change what an entry says, or where it belongs; what a person has sorted is classified."""
+    entry = readable_entry(tx, access, entry_id)
+    given: dict[str, Any] = {}
+    if change.content is not UNSET:
+        _check_length("content", change.content, MESSAGE_CHARS_MAX)
+        given["content"] = clean(change.content)
+    if change.summary is not UNSET:
+        _check_length("summary", change.summary or "", LOG_SUMMARY_CHARS_MAX)
+        given["summary"] = change.summary
+    moved = _moved(tx, access, entry, change)
+    if moved:
+        given |= moved | {"classification": "classified", "classification_error": None}
+    if change.classification is not UNSET:
+        given |= {"classification": change.classification, "classification_attempts": 0, "classification_error": None}
+    return update_entry(tx, access, structs.replace(entry, **given)) if given else entry
+
+
+def _moved(tx: Tx, access: Access, entry: Entry, change: LogChange) -> dict[str, Any]:
+    """Where an entry belongs from now on; empty when that stays."""
+    given: dict[str, Any] = {}
+    if change.task_id is not UNSET or change.topic_id is not UNSET:
+        task_id = change.task_id if change.task_id is not UNSET else _task_of(tx, access, entry, change.topic_id)
+        topic_id = entry.topic_id if change.topic_id is UNSET else change.topic_id
+        if entry.task_view is not None and task_id != entry.task_id:
+            raise invalid("taskId", "A message of a thread stays with its task.")
+        place = required_place(tx, access, task_id, topic_id)
+        given = {"task_id": place.task_id, "topic_id": place.topic_id}
+        given["space_id"] = None if place.space_id == DEFAULT_SPACE else place.space_id
+    if change.space_id is not UNSET:
+        given["space_id"] = required_space(tx, access, change.space_id)
+    return given
+
+
+def _task_of(tx: Tx, access: Access, entry: Entry, topic_id: str | UnsetType | None) -> str | None:
+    """The task of an entry that gets another topic: the same one, if it belongs to that."""
+    if entry.task_id is None or topic_id is UNSET:
+        return None
+    return entry.task_id if required_place(tx, access, entry.task_id, None).topic_id == topic_id else None
+
+
+def delete_entry(tx: Tx, access: Access, entry_id: str) -> None:
+    """Delete an entry; one of a run that has not ended is needed to go on."""
+    entry = readable_entry(tx, access, entry_id)
+    run = run_by_id(tx, access, entry.run_id) if entry.run_id is not None else None
+    if run is not None and run.ended_at is None:
+        raise Refusal(Code.CONFLICT, f"The run {run.id} has not ended; cancel it, or wait until it has.")
+    erase_entry(tx, access, entry)
+
+
+def log_shapes(tx: Tx, access: Access, entries: list[Entry], *, raw: bool = False) -> list[LogShape]:
+    """Return entries as surfaces show them."""
+    raws = store.raws_of(tx, access, [entry.id for entry in entries]) if raw else {}
+    named = tuple({name for entry in entries for name in entry.attachment_ids})
+    files = {head.id: head for head in attachment_heads(tx, access, named)} if named else {}
+    return [_shape(entry, files, raws.get(entry.id) if raw else UNSET) for entry in entries]
+
+
+def _shape(entry: Entry, files: dict[str, AttachmentHead], raw: str | UnsetType | None) -> LogShape:
+    own = {"channel": entry.channel, "sessionKey": entry.session_key, "messageId": entry.message_id}
+    return LogShape(
+        id=entry.id,
+        seq=entry.seq,
+        type=entry.type,  # type: ignore[arg-type]
+        role=entry.role,
+        content=entry.content,
+        summary=entry.summary,
+        raw=raw,
+        space_id=entry.space_id or DEFAULT_SPACE,
+        topic_id=entry.topic_id,
+        task_id=entry.task_id,
+        session_key=entry.session_key,
+        session_id=entry.session_id,
+        run_id=entry.run_id,
+        related_log_id=entry.related_id,
+        idempotency_key=(entry.details or {}).get("idempotencyKey"),
+        agent_id=entry.author,
+        agent_label=entry.agent_label,
+        provenance=entry.provenance,
+        source=own | (entry.source or {}),
+        classification_status=entry.classification,
+        classification_attempts=entry.classification_attempts,
+        classification_error=entry.classification_error,
+        attachments=[_file(files[name]) for name in entry.attachment_ids if name in files],
+        created_at=iso(entry.created_at) or "",
+        updated_at=iso(entry.updated_at or entry.created_at) or "",
+    )
+
+
+def _file(head: AttachmentHead) -> LogFile:
+    return LogFile(
+        id=head.id, file_name=head.name, mime_type=head.mime_type, size_bytes=head.size_bytes, sha256=head.sha256
+    )
+
+
+def _check_length(field: str, text: str, chars_max: int) -> None:
+    if len(text) > chars_max:
+        raise Refusal(Code.TOO_LONG, f"`{field}` has at most {chars_max} characters.", field=field)

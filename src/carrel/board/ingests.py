@@ -1,0 +1,88 @@
+"""Entries that are accepted at once and stored soon after: durably, once, and in the order in which they came."""
+
+from collections.abc import Sequence
+from logging import getLogger
+
+from msgspec import structs
+
+from carrel.board import ingest_store as store
+from carrel.board.ingest_store import Ingest
+from carrel.board.intake import check_log, record
+from carrel.board.keys import effective_key, is_ignored
+from carrel.board.model import NewLog
+from carrel.kernel import MS_PER_SECOND, Access, Code, Refusal, log_trouble, system_access
+from carrel.kernel.limits import (
+    INGEST_ACCOUNTS_AT_A_TIME,
+    INGEST_ATTEMPTS_MAX,
+    INGEST_RETRY_SECONDS,
+    INGEST_ROWS_AT_A_TIME,
+    INGEST_WAITING_MAX,
+)
+from carrel.kernel.settings import IntakeSettings
+from carrel.storage import Duty, Tx
+
+# Rung when entries wait.
+INGESTS = "ingests"
+_log = getLogger("carrel.board")
+
+
+def is_unrecorded(log: NewLog, settings: IntakeSettings) -> bool:
+    """Return whether an entry is of a session that is not recorded on the board."""
+    source = log.source
+    sent = (source.session_key, effective_key(None, source.conversation_id, source.thread_id, source.channel_id))
+    return any(is_ignored(session_key, settings) for session_key in sent)
+
+
+def accept(tx: Tx, access: Access, logs: Sequence[NewLog], settings: IntakeSettings) -> list[str]:
+    """Accept entries to be stored soon, all or none; return an id for each that will be."""
+    for log in logs:
+        check_log(access, log)
+    if store.count_ingests(tx, access, INGEST_WAITING_MAX) + len(logs) > INGEST_WAITING_MAX:
+        message = f"{INGEST_WAITING_MAX} entries wait to be stored already; try again later."
+        raise Refusal(Code.QUEUE_FULL, message, retry_after_seconds=INGEST_RETRY_SECONDS)
+    accepted = [_waiting(tx, access, log) for log in logs if not is_unrecorded(log, settings)]
+    for item in accepted:
+        store.insert_ingest(tx, access, item)
+    tx.wake(INGESTS)
+    return [item.id for item in accepted]
+
+
+def _waiting(tx: Tx, access: Access, log: NewLog) -> Ingest:
+    # It was said when it came, not when it is stored.
+    said = structs.replace(log, created_at=log.created_at or tx.now)
+    seq, new_id = tx.tick(), tx.new_id("ing")
+    return Ingest(account_id=access.account_id, seq=seq, id=new_id, caller=access, log=said, due_at=tx.now)
+
+
+class Ingests(Duty[str]):
+    """Stores the entries that were accepted, account by account."""
+
+    name = "ingests"
+    bell = INGESTS
+    items_max = INGEST_ACCOUNTS_AT_A_TIME
+
+    def next_due(self, tx: Tx) -> int | None:
+        """Return when an entry is next to be stored."""
+        return store.next_ingest_due(tx)
+
+    def take(self, tx: Tx, limit: int) -> list[str]:
+        """Return accounts with entries to be stored."""
+        return store.accounts_with_ingests(tx, limit)
+
+    async def do(self, item: str) -> None:
+        """Store the oldest entries of an account."""
+        await self.db.write(lambda tx: _store_page(tx, system_access(item)))
+
+
+def _store_page(tx: Tx, access: Access) -> None:
+    for item in store.hold_ingests(tx, access, limit=INGEST_ROWS_AT_A_TIME):
+        try:
+            tx.attempt(lambda item=item: record(tx, item.caller, item.log))  # type: ignore[misc]
+        except Exception as error:  # boundary: one broken entry holds back no other
+            log_trouble(_log, "ingest_failed", error, ingest_id=item.id)
+            # What is refused stays so; anything else may pass.
+            if not isinstance(error, Refusal) and item.attempt + 1 < INGEST_ATTEMPTS_MAX:
+                later = tx.now + INGEST_RETRY_SECONDS * MS_PER_SECOND
+                store.postpone_ingest(tx, access, item.seq, item.attempt + 1, later)
+                continue
+        store.delete_ingest(tx, access, item.seq)

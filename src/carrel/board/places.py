@@ -1,0 +1,162 @@
+"""Where an entry belongs: as its board key says, else its source, its ids, or the session it was spawned from."""
+
+import re
+
+from msgspec import structs
+
+from carrel.access import readable_space
+from carrel.board import store
+from carrel.board.filters import is_subagent_key
+from carrel.board.keys import board_key, effective_key
+from carrel.board.model import LogSource, NewLog, Place
+from carrel.journal import Entry, entries_by_id
+from carrel.kernel import Access, Code, Refusal, SessionKey, invalid
+from carrel.kernel.limits import LINEAGE_STEPS_MAX, SESSION_REFERENCE_CHARS_MAX
+from carrel.sessions import find_session, lane_of
+from carrel.storage import Tx
+from carrel.topics import topic_by_id
+from carrel.work import readable_task
+
+_CHILD = re.compile(
+    rf'"?childSessionKey"?\s{{0,8}}[:=]\s{{0,8}}"?([A-Za-z0-9:_.@|-]{{1,{SESSION_REFERENCE_CHARS_MAX}}})'
+)
+
+
+def session_of(tx: Tx, access: Access, source: LogSource) -> tuple[str | None, str | None]:
+    """Return the lane that something was said in; and its bucket: the session key as sent, where that names no lane.
+
+    A key of the board is a bucket in any case, since its lane may be opened later.
+    """
+    sent = effective_key(source.session_key, source.conversation_id, source.thread_id, source.channel_id)
+    if sent is None:
+        return None, None
+    lane = _lane_meant(tx, access, sent)
+    return lane, sent if lane is None or board_key(sent) is not None else None
+
+
+def _lane_meant(tx: Tx, access: Access, session_key: str) -> str | None:
+    """The key of the lane that a session key names; None for an opaque one, Refusal for a lane out of view."""
+    reference = session_key.partition("|")[0]
+    try:
+        found = find_session(tx, access, reference)
+    except Refusal as refusal:
+        if _is_lane(tx, access, reference):
+            raise Refusal(Code.FORBIDDEN, "This is a session that you may not see.", field="sessionKey") from refusal
+        return None
+    return None if found.lane is None else found.lane.key
+
+
+def named_session(tx: Tx, access: Access, session_key: str) -> tuple[str | None, str | None]:
+    """Return the lane and the generation that a session key of a read names, as far as the caller may see them."""
+    try:
+        found = find_session(tx, access, session_key.partition("|")[0])
+    except Refusal:
+        return None, None
+    return (found.lane.key if found.lane else None), (found.session.id if found.session else None)
+
+
+def _is_lane(tx: Tx, access: Access, reference: str) -> bool:
+    try:
+        return lane_of(tx, access, SessionKey.parse(reference)) is not None
+    except Refusal:
+        return False
+
+
+def place_of(tx: Tx, access: Access, log: NewLog, session_key: str | None) -> Place:
+    """Return where a new entry belongs."""
+    named, source = board_key(session_key), log.source
+    if named is not None:
+        place = place_named(tx, access, named.task_id, named.topic_id)
+    elif source.board_scope_task_id or source.board_scope_topic_id:
+        place = place_named(tx, access, source.board_scope_task_id, source.board_scope_topic_id)
+    elif log.task_id or log.topic_id:
+        place = required_place(tx, access, log.task_id, log.topic_id)
+    else:
+        place = (inherited_place(tx, access, session_key) if session_key else None) or Place()
+    return structs.replace(place, space_id=_space(tx, access, log) or place.space_id)
+
+
+def place_named(tx: Tx, access: Access, task_id: str | None, topic_id: str | None) -> Place:
+    """Return the place of a task or topic that is in view: a task decides about its topic, and both about the space."""
+    topic = topic_by_id(tx, access, topic_id) if topic_id else None
+    if task_id:
+        try:
+            task, _ = readable_task(tx, access, task_id)
+        except Refusal:
+            task = None
+        if task is not None:
+            return Place(task.topic_id or (topic.id if topic else None), task.id, task.space_id)
+    return Place() if topic is None else Place(topic.id, None, topic.space_id)
+
+
+def required_place(tx: Tx, access: Access, task_id: str | None, topic_id: str | None) -> Place:
+    """Return the place of a task or topic that a caller names; Refusal when it is not in view."""
+    place = place_named(tx, access, task_id, topic_id)
+    if task_id and place.task_id is None:
+        raise invalid("taskId", f"There is no task '{task_id[:80]}'.")
+    if topic_id and place.topic_id is None:
+        raise invalid("topicId", f"There is no topic '{topic_id[:80]}'.")
+    return place
+
+
+def _space(tx: Tx, access: Access, log: NewLog) -> str | None:
+    if log.space_id is not None:
+        return required_space(tx, access, log.space_id)
+    try:
+        given = log.source.board_scope_space_id
+        return readable_space(tx, access, given).id if given else None
+    except Refusal:
+        return None
+
+
+def required_space(tx: Tx, access: Access, space_id: str) -> str:
+    """Return the id of a space that a caller names; Refusal when it is not in view."""
+    try:
+        return readable_space(tx, access, space_id).id
+    except Refusal as refusal:
+        raise invalid("spaceId", f"There is no space '{space_id[:80]}'.") from refusal
+
+
+def inherited_place(tx: Tx, access: Access, session_key: str) -> Place | None:
+    """Return the place that a sub-agent's session has from the session it was spawned from; None without a link.
+
+    Only the link of this very session counts, never what other sessions were about.
+    """
+    for _ in range(LINEAGE_STEPS_MAX):
+        if not is_subagent_key(session_key):
+            break
+        parent = _spawned_by(tx, access, session_key)
+        if isinstance(parent, Place) or parent is None:
+            return parent
+        session_key = parent
+    try:
+        key = SessionKey.parse(session_key)
+    except Refusal:
+        return None
+    place = place_named(tx, access, key.task_id, key.topic_id)
+    return place if place != Place() else None
+
+
+def _spawned_by(tx: Tx, access: Access, session_key: str) -> str | Place | None:
+    """The lane that a lane was spawned from; or the place of the entry that tells of a foreign session's spawning."""
+    try:
+        lane = lane_of(tx, access, SessionKey.parse(session_key))
+    except Refusal:
+        lane = None
+    if lane is not None:
+        return lane.spawned_by
+    told = store.entry_of_spawn(tx, access, session_key)
+    found = entries_by_id(tx, access, (told,)) if told is not None else []
+    if not found or (found[0].topic_id is None and found[0].task_id is None):
+        return None
+    return Place(found[0].topic_id, found[0].task_id, found[0].space_id)
+
+
+def link_spawned(tx: Tx, access: Access, entry: Entry, raw: str | None) -> None:
+    """Remember the sub-agents' sessions that a tool call of an entry has opened."""
+    if entry.type != "action":
+        return
+    for text in (entry.content, raw or ""):
+        for child in _CHILD.findall(text):
+            if is_subagent_key(child):
+                store.link_spawn(tx, access, child, entry.id)
