@@ -10,10 +10,10 @@ from contextlib import AbstractContextManager, suppress
 from functools import partial
 from logging import getLogger
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from carrel.delivery.call_arguments import whole_arguments
-from carrel.delivery.context import ContextItem
+from carrel.delivery.context import ContextItem, block_of
 from carrel.delivery.live import Live, Spoken
 from carrel.delivery.prompt import PROFILE_VERSION
 from carrel.delivery.request import Request, build_request, model_of
@@ -22,8 +22,8 @@ from carrel.delivery.snapshot import Connection, Snapshot, read_short_snapshot, 
 from carrel.delivery.step import Stale, finish_call, keep_answer, keep_sent, make_call, may_be_made, prepare
 from carrel.delivery.transcript import given_reply, senders_turn
 from carrel.delivery.usage import spent_before, summed, with_usage
-from carrel.gateway import PROMPT_TOO_LONG, GatewayFault, Step, Usage
-from carrel.journal import Entry
+from carrel.gateway import PROMPT_TOO_LONG, GatewayFault, Step, StepAnswer, Usage
+from carrel.journal import Entry, clean, quoted_lines_removed
 from carrel.kernel import MS_PER_SECOND, Refusal
 from carrel.records import wrote_from_outside
 from carrel.runs import Claim, Completed, Failed, Outcome, Watch, is_sender_call, open_calls, read_requested_end
@@ -156,11 +156,21 @@ class Turns:
             self._live.say(claim.account_id, Spoken("restart", claim.id, claim.key))
             return await self._faulted(claim, sent, fault), usage
         self._learn_limit(sent)
+        answer = self._without_context(claim, sent, answer)
         rounds_max = self._settings.tool_rounds_max
         outcome = await self._db.write(lambda tx: keep_answer(tx, claim, sent.snapshot, n, answer, rounds_max))
         if outcome is None:
             self._live.end_step(claim.account_id, claim.id)
         return outcome, summed(usage, answer.usage)
+
+    def _without_context(self, claim: Claim, sent: _Sent, answer: StepAnswer) -> StepAnswer:
+        """The answer without what it repeats of the context; those who hear it live get it anew."""
+        said = clean(quoted_lines_removed(answer.text, block_of(sent.request.context)))
+        if said == answer.text:
+            return answer
+        self._live.say(claim.account_id, Spoken("restart", claim.id, claim.key))
+        self._say(claim, said)
+        return structs.replace(answer, text=said)
 
     async def _faulted(self, claim: Claim, sent: _Sent, fault: GatewayFault) -> Failed:
         """What a fault makes of the turn. A step in which the agent changed something is not sent again."""
