@@ -136,6 +136,18 @@ async def _a_goal(world: World, _kind: str) -> Request:
     return (await world.make("/api/goals", "goal", sessionId=MAIN, name=world.name()))["id"], {"name": "other"}
 
 
+@request_of("GET /api/log/{id}", "PATCH /api/log/{id}", "DELETE /api/log/{id}")
+async def _an_entry(world: World, _kind: str) -> Request:
+    made = await world.make("/api/log", "log", type="note", content=world.name(), taskId=world.task)
+    return made["id"], {"summary": "short"}
+
+
+@request_of("POST /api/notes")
+async def _a_note(world: World, kind: str) -> Request:
+    about = {} if kind == "another account's owner" else {"relatedLogId": (await _an_entry(world, kind))[0]}
+    return "", {"content": world.name()} | about
+
+
 def _fact(world: World) -> Json:
     return {"scope": "session:main:main", "type": "fact", "content": world.name()}
 
@@ -199,6 +211,8 @@ BODIES: dict[str, Callable[[World], Any]] = {
     "POST /api/tasks/{id}/messages": lambda _: {"content": "hi"},
     "POST /api/tasks/{id}/seen": lambda _: {"seq": 1},
     "POST /api/tasks/reorder": lambda world: {"orderedIds": [world.task]},
+    "POST /api/log": lambda world: {"type": "conversation", "content": world.name()},
+    "POST /api/ingest": lambda world: {"type": "conversation", "content": world.name()},
     "POST /api/goals": lambda world: {"sessionId": MAIN, "name": world.name()},
     "POST /api/memory": _fact,
     "PATCH /api/memory/{id}": lambda world: {"content": world.name()},
