@@ -35,6 +35,8 @@ ONLY_NAMED = {
     "entries.run_id": "an entry is kept as long as its session, which is longer than its run",
     "entries.agent_id": "the lane of the entry has the agent; a check for every entry would only repeat the lane's",
     "entries.author": ACTOR,
+    "uploads.entry_id": "the entry it names may be deleted first",
+    "spawn_links.child_key": "a session of another system",
     "entries.related_id": "the entry it names may be deleted first",
     "topics.created_by": "whether a user, an agent, the classifier or an import created it: a word, not a row",
     "runs.sender_id": SENDER,

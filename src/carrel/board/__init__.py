@@ -1,6 +1,6 @@
 """The board: what comes in, and where it belongs."""
 
-from carrel.board.entries import LogShape, change_entry, delete_entry, log_shapes, readable_entry
+from carrel.board.entries import LogShape, change_entry, delete_entry, log_shapes, read_file, readable_entry
 from carrel.board.filters import ATTEMPTS_EXHAUSTED, UNALLOCATED, is_tool_trace, verdict
 from carrel.board.ingests import Ingests, accept, is_unrecorded
 from carrel.board.intake import record
@@ -16,6 +16,6 @@ __all__ = [
     "LogFilter", "LogShape", "LogSource", "LogType", "NewLog", "Place", "Route", "accept", "board_key",
     "change_entry", "delete_entry", "effective_key", "entry_in_view", "infer_space", "inherited_place",
     "is_ignored", "is_tool_trace", "is_unrecorded", "list_entries", "log_shapes", "named_session",
-    "observe_sessions", "prune_routes", "readable_entry", "record", "remember_route", "routes_of", "seen_log",
-    "verdict",
+    "observe_sessions", "prune_routes", "read_file", "readable_entry", "record", "remember_route", "routes_of",
+    "seen_log", "verdict",
 ]  # fmt: skip

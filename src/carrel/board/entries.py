@@ -11,9 +11,17 @@ from carrel.journal import DEFAULT_SPACE, Entry, clean, update_entry
 from carrel.journal import delete_entry as erase_entry
 from carrel.kernel import Access, Code, Provenance, Refusal, invalid, iso, not_found
 from carrel.kernel.limits import LOG_SUMMARY_CHARS_MAX, MESSAGE_CHARS_MAX
-from carrel.records import AttachmentHead, attachment_heads
+from carrel.records import (
+    Attachment,
+    AttachmentHead,
+    attachment_heads,
+    attachments_by_id,
+    delete_attachments,
+    upload_of,
+)
 from carrel.runs import run_by_id
 from carrel.storage import Tx
+from carrel.work import read_file as read_thread_file
 
 
 class LogFile(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -112,6 +120,17 @@ def delete_entry(tx: Tx, access: Access, entry_id: str) -> None:
     if run is not None and run.ended_at is None:
         raise Refusal(Code.CONFLICT, f"The run {run.id} has not ended; cancel it, or wait until it has.")
     erase_entry(tx, access, entry)
+    delete_attachments(tx, access, entry.attachment_ids)
+
+
+def read_file(tx: Tx, access: Access, file_id: str) -> Attachment:
+    """Return a file of an entry that the caller may see, or of a thread."""
+    upload = upload_of(tx, access, file_id)
+    if upload is None or upload.entry_id is None:
+        return read_thread_file(tx, access, file_id)
+    if store.entry_in_view(tx, access, upload.entry_id) is None:
+        raise not_found("attachment")
+    return attachments_by_id(tx, access, (file_id,))[0]
 
 
 def log_shapes(tx: Tx, access: Access, entries: list[Entry], *, raw: bool = False) -> list[LogShape]:

@@ -20,8 +20,10 @@ from carrel.kernel.limits import (
     MESSAGE_CHARS_MAX,
     NOTE_CHARS_MAX,
 )
+from carrel.records import use_files
 from carrel.sessions import lane_of, open_session_of
 from carrel.storage import Tx
+from carrel.work import actor_of
 
 
 class _Said(Struct, frozen=True, kw_only=True):
@@ -54,6 +56,8 @@ def record(tx: Tx, access: Access, log: NewLog) -> tuple[Entry, bool]:
     written = append_once(tx, access, structs.replace(entry, dedupe=dedupe))
     if written is None:
         return _taken(tx, access, log, said, dedupe), True
+    if log.attachment_ids:
+        use_files(tx, access, actor_of(tx, access).party_id, log.attachment_ids, entry_id=written.id)
     link_spawned(tx, access, written, log.raw)
     return written, False
 

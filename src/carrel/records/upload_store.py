@@ -7,14 +7,16 @@ from carrel.storage import Table, Tx
 
 
 class Upload(Struct, frozen=True, kw_only=True):
-    """A file that was sent ahead; `task_id` is the task whose thread uses it, None while no message does."""
+    """A file that was sent ahead, and the task whose thread uses it, or the entry that does."""
 
     attachment_id: str
     made_by: str
     made_at: int
     task_id: str | None = None
+    entry_id: str | None = None
 
 
+_UNUSED = "task_id IS NULL AND entry_id IS NULL"
 _UPLOADS = Table("uploads", Upload, key=("account_id", "attachment_id"))
 
 
@@ -29,25 +31,28 @@ def upload_of(tx: Tx, access: Access, attachment_id: str) -> Upload | None:
     return _UPLOADS.row(tx.one(sql, access, attachment_id=attachment_id))
 
 
-def use_upload(tx: Tx, access: Access, attachment_id: str, made_by: str, task_id: str) -> bool:
-    """Use somebody's file in a task's thread; False when it is not theirs, or is used already."""
+def use_upload(
+    tx: Tx, access: Access, attachment_id: str, made_by: str, *, task_id: str | None = None, entry_id: str | None = None
+) -> bool:  # fmt: skip
+    """Use somebody's file in a task's thread, or in an entry; False when it is not theirs, or is used already."""
     sql = (
-        "UPDATE uploads SET task_id = :task_id WHERE account_id = :account AND attachment_id = :attachment_id "
-        "AND made_by = :made_by AND task_id IS NULL"
+        "UPDATE uploads SET task_id = :task_id, entry_id = :entry_id WHERE account_id = :account "
+        f"AND attachment_id = :attachment_id AND made_by = :made_by AND {_UNUSED}"
     )
-    return tx.run(sql, access, attachment_id=attachment_id, made_by=made_by, task_id=task_id) > 0
+    used = {"task_id": task_id, "entry_id": entry_id}
+    return tx.run(sql, access, attachment_id=attachment_id, made_by=made_by, **used) > 0
 
 
 def count_unused(tx: Tx, access: Access) -> int:
     """Return how many files of an account wait for their message."""
-    row = tx.one("SELECT count(*) FROM uploads WHERE account_id = :account AND task_id IS NULL", access)
+    row = tx.one(f"SELECT count(*) FROM uploads WHERE account_id = :account AND {_UNUSED}", access)
     return int(row[0]) if row else 0
 
 
 def unused_before(tx: Tx, access: Access, moment: int, *, limit: int) -> list[str]:
     """Return the ids of files that were sent before a moment and that no message uses."""
     sql = (
-        "SELECT attachment_id FROM uploads WHERE account_id = :account AND task_id IS NULL AND made_at < :moment "
+        f"SELECT attachment_id FROM uploads WHERE account_id = :account AND {_UNUSED} AND made_at < :moment "
         "ORDER BY made_at LIMIT :limit"
     )
     return [row[0] for row in tx.all(sql, access, moment=moment, limit=limit)]

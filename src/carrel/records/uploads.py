@@ -35,13 +35,16 @@ def keep_file(tx: Tx, access: Access, new: NewAttachment, made_by: str) -> Attac
     return attachment_heads(tx, access, (file_id,))[0]
 
 
-def use_files(tx: Tx, access: Access, made_by: str, task_id: str, file_ids: tuple[str, ...]) -> None:
-    """Use somebody's files in a message of a task; each can be used once."""
+def use_files(
+    tx: Tx, access: Access, made_by: str, file_ids: tuple[str, ...], *, task_id: str | None = None,
+    entry_id: str | None = None,
+) -> None:  # fmt: skip
+    """Use somebody's files in a message of a task, or in an entry; each can be used once."""
     if len(file_ids) > ATTACHMENTS_MAX:
         message = f"A message has at most {ATTACHMENTS_MAX} attachments."
         raise Refusal(Code.LIMIT_REACHED, message, field="attachmentIds")
     for name in file_ids:
-        if not upload_store.use_upload(tx, access, name, made_by, task_id):
+        if not upload_store.use_upload(tx, access, name, made_by, task_id=task_id, entry_id=entry_id):
             raise invalid("attachmentIds", f"There is no attachment '{name[:80]}' of yours that is not used already.")
 
 

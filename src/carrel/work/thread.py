@@ -77,7 +77,7 @@ def post_message(
         raise invalid("content", "A message needs some text.")
     if len(content) > MESSAGE_CHARS_MAX:
         raise Refusal(Code.TOO_LONG, f"A message has at most {MESSAGE_CHARS_MAX} characters.", field="content")
-    use_files(tx, access, actor.party_id, task.id, attachment_ids)
+    use_files(tx, access, actor.party_id, attachment_ids, task_id=task.id)
     directory = Directory(tx, access)
     # Only people mention: an agent asks another one for a response instead, so that no two mention each other for ever.
     mentions = read_mentions(content, directory.mentionable()) if actor.kind == "user" else []

@@ -191,3 +191,20 @@ async def test_another_account_sees_nothing(client: httpx.AsyncClient, other_cli
     log = await sent(client, "ours")
     assert await listed(other_client) == []
     assert (await other_client.get(f"{LOG}/{log['id']}")).status_code == 404
+
+
+async def test_an_entry_has_files_that_are_read_by_who_may_see_it(
+    server: HttpServer, client: httpx.AsyncClient, other_client: httpx.AsyncClient
+) -> None:
+    uploaded = await client.post("/api/attachments", files={"file": ("plan.txt", b"paint it", "text/plain")})
+    file = uploaded.json()["attachment"]
+    log = await sent(client, "the plan", attachmentIds=[file["id"]], source={"sessionKey": "conv-1"})
+    assert log["attachments"] == [file]
+    assert (await client.get(f"/api/attachments/{file['id']}")).content == b"paint it"
+    again = await client.post(LOG, json={"type": "note", "content": "x", "attachmentIds": [file["id"]]})
+    assert refused(again) == (400, "invalid_params", "attachmentIds")
+    async with server.client(await server.token(client, kind="agent", agentId="main")) as agent:
+        assert (await agent.get(f"/api/attachments/{file['id']}")).status_code == 404
+    assert (await other_client.get(f"/api/attachments/{file['id']}")).status_code == 404
+    assert (await client.delete(f"{LOG}/{log['id']}")).status_code == 204
+    assert (await client.get(f"/api/attachments/{file['id']}")).status_code == 404

@@ -20,3 +20,6 @@ CREATE TABLE spawn_links (
     FOREIGN KEY (account_id, entry_id) REFERENCES entries (account_id, id) ON DELETE CASCADE
 ); -- clustered
 CREATE INDEX spawn_links_by_entry ON spawn_links (account_id, entry_id);
+
+-- The entry that uses a file that was sent ahead; a file in the thread of a task has the task instead.
+ALTER TABLE uploads ADD COLUMN entry_id TEXT;
