@@ -1,6 +1,7 @@
 """Authentication: from the secret of a token or cookie to an Access."""
 
 import msgspec
+from msgspec import Struct, structs
 
 from carrel.access import store
 from carrel.access.model import NewToken, Token, token_text
@@ -18,7 +19,15 @@ from carrel.kernel import (
 from carrel.kernel.limits import LOGIN_DAYS
 from carrel.storage import Tx
 
+
+class _AgentSpaces(Struct, frozen=True, rename="camel"):
+    """What the profile of an agent says about spaces."""
+
+    space_ids: tuple[str, ...] = ("*",)
+
+
 _names = msgspec.json.Decoder(tuple[str, ...]).decode
+_profile = msgspec.json.Decoder(_AgentSpaces).decode
 # A run's token is valid until its run has ended.
 _LIVE_STATES = ("queued", "running", "waiting")
 
@@ -103,7 +112,7 @@ def _access(bearer: store.Bearer | None) -> Access | None:
     actor = {"user": bearer.user_id, "agent": bearer.agent_id, "run": bearer.agent_id}.get(
         bearer.kind
     ) or bearer.token_id
-    return Access(
+    access = Access(
         account_id=bearer.account_id,
         account_slug=bearer.account_slug,
         kind=bearer.kind,  # type: ignore[arg-type]
@@ -115,3 +124,6 @@ def _access(bearer: store.Bearer | None) -> Access | None:
         agent_ids=_names(bearer.agent_ids),
         space_ids=_names(bearer.space_ids),
     )
+    if bearer.agent_profile is None:
+        return access
+    return structs.replace(access, space_ids=access.narrowed(_profile(bearer.agent_profile).space_ids))

@@ -18,7 +18,7 @@ _SELECT_ACCOUNT = f"SELECT {_ACCOUNTS.columns} FROM accounts"
 _SELECT_LIVE = f"SELECT {_TOKENS.columns} FROM tokens WHERE account_id = :account AND revoked_at IS NULL"
 _BEARER = (
     "a.id, a.slug, t.kind, t.id, t.name, t.agent_id, t.user_id, t.run_id, t.agent_ids, t.space_ids, t.last_used_at, "
-    "u.name, g.enabled, r.state"
+    "u.name, g.enabled, g.profile, r.state"
 )
 
 
@@ -38,6 +38,7 @@ class Bearer(Struct, frozen=True):
     last_used_at: int | None
     user_name: str | None
     agent_enabled: int | None
+    agent_profile: str | None
     run_state: str | None
 
 

@@ -13,6 +13,7 @@ from carrel.access import (
     account_by_slug,
     account_of,
     admit_token,
+    every_space,
     hold_account,
     insert_account,
     insert_space,
@@ -89,8 +90,7 @@ def make_token(tx: Tx, access: Access, new: NewToken) -> tuple[Token, str]:
         raise invalid("kind", "Run tokens are created by the server; choose another kind.")
     if new.expires_at is not None and new.expires_at <= tx.now:
         raise invalid("expiresAt", "expiresAt must be in the future.")
-    if new.space_ids != ("*",):
-        raise invalid("spaceIds", "There are no spaces yet, so a token cannot be limited to some; leave spaceIds out.")
+    _check_spaces(tx, access, new)
     _only_for(new, "agent", "agentId", new.agent_id)
     _only_for(new, "user", "userId", new.user_id)
     _only_for(new, "client", "agentIds", new.agent_ids)
@@ -139,6 +139,18 @@ def _only_for(new: NewToken, kind: str, field: str, value: object) -> None:
         raise invalid(field, f"A token of kind {kind} needs {field}.")
     if new.kind != kind and value:
         raise invalid(field, f"Only tokens of kind {kind} take {field}.")
+
+
+def _check_spaces(tx: Tx, access: Access, new: NewToken) -> None:
+    """Check that only a person or an agent is limited to spaces, and to some that exist."""
+    if "*" in new.space_ids:
+        return
+    if new.kind not in ("user", "agent"):
+        raise invalid("spaceIds", "Only tokens of kind user or agent take spaceIds.")
+    known = {space.id for space in every_space(tx, access)}
+    for space_id in new.space_ids:
+        if space_id not in known:
+            raise invalid("spaceIds", f"There is no space '{space_id[:80]}' in this account.")
 
 
 def _agent_id(tx: Tx, access: Access, field: str, name: str) -> str:

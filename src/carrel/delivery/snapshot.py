@@ -97,7 +97,9 @@ def _read(tx: Tx, claim: Claim, services: ToolServices, connections: Mapping[str
     assert lane is not None, "a run always has a lane"
     session = _session(tx, access, run, lane, agent)
     unheard = run.session_id is None
-    as_agent = structs.replace(access, kind="run", actor_id=agent.id, agent_id=agent.id, run_id=run.id)
+    as_agent = structs.replace(
+        access, kind="run", actor_id=agent.id, agent_id=agent.id, run_id=run.id, space_ids=agent.profile.space_ids
+    )
     if unheard:
         told = _tell(tx, run, as_agent, services.settings.delivery.input_chars_max)
         own = [message_entry(run, session, told)]

@@ -63,7 +63,11 @@ def access_by_session_key(tx: Tx, reference: str) -> Access:
         account = next((found for found in every_account(tx) if named in (found.id, found.slug)), None)
         if account is None:
             raise _unknown()
-        agent_id = find_session(tx, system_access(account.id, account.slug), reference).key.agent
+        system = system_access(account.id, account.slug)
+        agent_id = find_session(tx, system, reference).key.agent
+        agent = agent_by_id(tx, system, agent_id)
+        if agent is None:
+            raise _unknown()
     except Refusal as refusal:
         raise _unknown() from refusal
     return Access(
@@ -73,6 +77,7 @@ def access_by_session_key(tx: Tx, reference: str) -> Access:
         actor_id=agent_id,
         name=agent_id,
         agent_id=agent_id,
+        space_ids=agent.profile.space_ids,
     )
 
 
@@ -114,7 +119,8 @@ def with_view(tx: Tx, services: ToolServices, access: Access, *, writes: bool = 
     view = caller.caller.visibility
     if not any(tool.name == _LOOKING for tool in caller.toolset.offered()):
         view = structs.replace(view, mode="self", rule=f"{_LOOKING} is not offered here")
-    return structs.replace(access, view=view)
+    # The agent may have been limited to other spaces while it follows the feed.
+    return structs.replace(access, view=view, space_ids=access.narrowed(agent.profile.space_ids))
 
 
 def _own_session(tx: Tx, access: Access) -> tuple[SessionKey, Run | None, Agent | None]:

@@ -48,13 +48,14 @@ def session_access(tx: Tx, services: ToolServices, access: Access, lane: Lane) -
     """Return what the agent of a lane may read from there."""
     agent = agent_by_id(tx, access, lane.agent_id)
     assert agent is not None, "a lane always has an agent"
-    as_agent = structs.replace(access, kind="agent", actor_id=agent.id, agent_id=agent.id)
+    spaces = access.narrowed(agent.profile.space_ids)
+    as_agent = structs.replace(access, kind="agent", actor_id=agent.id, agent_id=agent.id, space_ids=spaces)
     caller = run_caller(tx, services, as_agent, agent, lane, None, None)
     rows = lane_rows(tx, caller.own_access, LaneFilter(), before=None, limit=LIST_ROWS_MAX)
     reader = reader_of(tx, access, lane.session_key, lane.session_key.task_id)
     return SessionAccess(
         chain=[str(scope) for scope in reader.chain],
-        space_ids=list(agent.profile.space_ids),
+        space_ids=list(spaces),
         visibility=SeenSessions(mode=caller.visibility.mode, keys=[row.lane.key for row in rows]),
         blocked=_blocked(tx, access, lane),
     )

@@ -239,3 +239,5 @@ class TaskFilter(Struct, frozen=True, kw_only=True):
     tag: str | None = None
     pinned: bool | None = None
     include_archived: bool = False
+    # Of what the caller may read, only what is visible in these spaces.
+    spaces: tuple[str, ...] | None = None

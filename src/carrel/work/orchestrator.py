@@ -1,6 +1,6 @@
 """The orchestrator chat: the one task of an account in which people talk with the agent that coordinates the others."""
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from carrel.access import account_of, hold_account, update_account
 from carrel.agents import AccountChanged, account_settings
@@ -83,7 +83,9 @@ def task_overview(tx: Tx, access: Access) -> tuple[StatusOverview, ...]:
 
 def _of_status(tx: Tx, access: Access, status: Status) -> StatusOverview:
     wanted = TaskFilter(status=status)
-    newest = store.tasks_newest_first(tx, access, wanted, before=None, limit=OVERVIEW_TASKS_MAX)
+    # The orchestrator oversees the whole account.
+    everywhere = structs.replace(access, space_ids=("*",))
+    newest = store.tasks_newest_first(tx, everywhere, wanted, before=None, limit=OVERVIEW_TASKS_MAX)
     # The sort is stable, so that among equals the newest come first.
     top = sorted(newest, key=lambda task: task.priority)[:OVERVIEW_TOP_TASKS]
     return StatusOverview(status=status, count=len(newest), top=tuple(top))

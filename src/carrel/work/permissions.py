@@ -2,13 +2,14 @@
 
 from typing import Literal
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from carrel.access import account_of
 from carrel.agents import Agent, BehaviorFlags, account_settings, agent_by_id
 from carrel.kernel import Access, Code, Refusal, not_found
 from carrel.notifications import OWNERS
 from carrel.storage import Tx
+from carrel.topics import spaces_of_topic
 from carrel.work import store
 from carrel.work.model import AGENT_STATUSES, PartyKind, Task
 from carrel.work.orchestrator import named_task
@@ -158,14 +159,8 @@ def agent_actor(tx: Tx, access: Access, agent: Agent) -> Actor:
         is_orchestrator=settings["orchestratorAgentId"] == agent.id,
         task_id=task_id,
         is_tick=is_tick,
-        spaces=_narrower(agent.profile.space_ids, access.space_ids),
+        spaces=access.narrowed(agent.profile.space_ids),
     )
-
-
-def _narrower(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
-    if "*" in one:
-        return other
-    return one if "*" in other else tuple(space for space in one if space in other)
 
 
 def resolve_flags(agent: Agent, account: dict[str, object]) -> Flags:
@@ -184,14 +179,21 @@ def _camel(name: str) -> str:
 
 
 def may_read(tx: Tx, access: Access, actor: Actor, task: Task) -> bool:
-    """Return whether the actor may read a task: by its space, or because it works on it."""
-    if actor.kind == "system" or "*" in actor.spaces or task.space_id in actor.spaces:
+    """Return whether the actor may read a task: by its space or its topic, or because it works on it."""
+    if actor.kind == "system" or _covers(tx, access, actor, task):
         return not (task.is_chat and actor.kind == "agent" and not actor.is_orchestrator)
     if actor.kind != "agent":
         return False
     if actor.is_orchestrator or actor.task_id == task.id:
         return True
     return store.is_assigned(tx, access, task.id, "agent", actor.id)
+
+
+def _covers(tx: Tx, access: Access, actor: Actor, task: Task) -> bool:
+    own = structs.replace(access, space_ids=actor.spaces)
+    if own.covers([task.space_id]):
+        return True
+    return task.topic_id is not None and own.covers(spaces_of_topic(tx, access, task.topic_id))
 
 
 def readable_task(tx: Tx, access: Access, task_id: str, *, hold: bool = False) -> tuple[Task, Actor]:

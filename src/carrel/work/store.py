@@ -8,6 +8,7 @@ from msgspec import structs
 from carrel.journal import json_text
 from carrel.kernel import Access
 from carrel.storage import FLAG, Table, Tx, json_column
+from carrel.topics import seen_tasks
 from carrel.work.model import Party, PartyKind, Searchable, Task, TaskFilter, statuses_meant
 
 TASK_TABLE = Table(
@@ -88,24 +89,24 @@ def save_task(tx: Tx, access: Access, task: Task) -> Task:
 
 def tasks_newest_first(
     tx: Tx, access: Access, wanted: TaskFilter, *, before: tuple[int, str] | None, limit: int,
-    spaces: tuple[str, ...] = ("*",),
+    worker: tuple[str, str | None] | None = None,
 ) -> list[Task]:  # fmt: skip
-    """Return tasks of those spaces, newest first, below the (time of creation, id) of another."""
+    """Return tasks of the caller's spaces, newest first, below the (time of creation, id) of another.
+
+    With an agent and the task of its run as `worker` also what it works on elsewhere, unless some spaces are wanted.
+    """
     rules, values = _conditions(wanted)
     if before is not None:
         rules.append("(created_at < :before OR (created_at = :before AND id < :before_id))")
         values |= {"before": before[0], "before_id": before[1]}
-    in_spaces, named = _in_spaces(spaces)
-    where = " AND ".join(["is_chat = 0", in_spaces, *rules])
+    seen, named = seen_tasks(tx, access, wanted.spaces)
+    if worker is not None and wanted.spaces is None:
+        assigned = "account_id = :account AND kind = 'agent' AND party_id = :worker AND assigned_at IS NOT NULL"
+        seen = f"({seen} OR id = :its_task OR id IN (SELECT task_id FROM task_parties WHERE {assigned}))"
+        named |= {"worker": worker[0], "its_task": worker[1] or ""}
+    where = " AND ".join(["is_chat = 0", seen, *rules])
     sql = f"{_SELECT} AND {where} ORDER BY created_at DESC, id DESC LIMIT :limit"
     return TASK_TABLE.rows(tx.all(sql, access, limit=limit, **values, **named))
-
-
-def _in_spaces(spaces: tuple[str, ...]) -> tuple[str, dict[str, object]]:
-    if "*" in spaces:
-        return "TRUE", {}
-    named: dict[str, object] = {f"space_{at}": space for at, space in enumerate(spaces)}
-    return (f"space_id IN ({', '.join(f':{name}' for name in named)})" if named else "FALSE"), named
 
 
 def _conditions(wanted: TaskFilter) -> tuple[list[str], dict[str, object]]:

@@ -258,18 +258,9 @@ def list_tasks(
     actor = actor_of(tx, access)
     if wanted.assignee_id is not None:
         wanted = structs.replace(wanted, assignee_id=Directory(tx, access).party_id(wanted.assignee_id))
-    if "*" in actor.spaces or actor.kind != "agent" or actor.is_orchestrator:
-        spaces = ("*",) if actor.is_orchestrator else actor.spaces
-        return store.tasks_newest_first(tx, access, wanted, before=before, limit=limit, spaces=spaces)
-    # An agent that is limited to spaces also reads what it is assigned to elsewhere.
-    found: list[Task] = []
-    while len(found) < limit:
-        page = store.tasks_newest_first(tx, access, wanted, before=before, limit=limit)
-        found += [task for task in page if may_read(tx, access, actor, task)]
-        if len(page) < limit:
-            break
-        before = (page[-1].created_at, page[-1].id)
-    return found[:limit]
+    own = structs.replace(access, space_ids=("*",) if actor.is_orchestrator else actor.spaces)
+    worker = (actor.id, actor.task_id) if actor.kind == "agent" else None
+    return store.tasks_newest_first(tx, own, wanted, before=before, limit=limit, worker=worker)
 
 
 def reorder_tasks(

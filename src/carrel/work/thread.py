@@ -1,13 +1,16 @@
 """A task's thread: posting messages, and reading what was said and done. Everything is a view of the journal."""
 
+from typing import Literal
+
 from msgspec import Struct, structs
 
-from carrel.journal import Entry, NewEntry, append_entry, entries_of_run, entries_of_task
+from carrel.journal import Entry, NewEntry, append_entry, entries_of_run, entries_of_task, entries_of_topic
 from carrel.kernel import Access, Code, Provenance, Refusal, invalid, iso
 from carrel.kernel.limits import MESSAGE_CHARS_MAX
 from carrel.records import use_files
 from carrel.runs import Rules
 from carrel.storage import Tx
+from carrel.topics import readable_topic
 from carrel.work import notice_store, store
 from carrel.work.activities import publish
 from carrel.work.audience import audience_of
@@ -147,9 +150,16 @@ def heard_before_reopening(tx: Tx, access: Access, task: Task, run_id: str) -> b
     return bool(own) and own[0].seq < task.reopened_seq
 
 
-def read_thread(tx: Tx, access: Access, task_id: str, *, limit: int, before: int | None = None) -> Thread:
-    """Return the newest messages of a thread below a number."""
-    task, _ = readable_task(tx, access, task_id)
+def read_thread(
+    tx: Tx, access: Access, item_id: str, *, of: Literal["task", "topic"] = "task", limit: int,
+    before: int | None = None,
+) -> Thread:  # fmt: skip
+    """Return the newest messages of a task or topic below a number."""
+    if of == "topic":
+        topic = readable_topic(tx, access, item_id)
+        entries = entries_of_topic(tx, access, topic.id, limit=limit, before=before)
+        return Thread(messages=thread_messages(tx, access, entries, Directory(tx, access)), seen_by=[], typing=[])
+    task, _ = readable_task(tx, access, item_id)
     entries = entries_of_task(tx, access, task.id, "thread", limit=limit, before=before)
     parties = [party for party in store.parties_of(tx, access, task.id) if party.seen_seq]
     running = [run for run in notice_store.live_runs_of_task(tx, access, task.id) if run.state == "running"]

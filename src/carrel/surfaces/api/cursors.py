@@ -10,10 +10,10 @@ from carrel.kernel import invalid, parse_iso
 from carrel.kernel.limits import LIST_ROWS_DEFAULT, LIST_ROWS_MAX
 
 T = TypeVar("T")
-Position = TypeVar("Position", bound=tuple[int | str, ...])
+Position = TypeVar("Position", bound=tuple[float | str, ...])
 
 
-def write_cursor(*position: int | str) -> str:
+def write_cursor(*position: float | str) -> str:
     """Encode a position in a list as opaque text."""
     return urlsafe_b64encode(msgspec.json.encode(position)).decode().rstrip("=")
 
@@ -33,7 +33,9 @@ def read_cursor(text: str | None, kind: type[Position]) -> Position | None:
 
 def _is_storable(value: object) -> bool:
     """Return whether a database can compare with a value: with a larger number or with a NUL it cannot."""
-    return abs(value) < 1 << 63 if isinstance(value, int) else isinstance(value, str) and "\0" not in value
+    if isinstance(value, int):
+        return abs(value) < 1 << 63
+    return isinstance(value, float) or (isinstance(value, str) and "\0" not in value)
 
 
 def clamp(requested: int | None, default: int = LIST_ROWS_DEFAULT, most: int = LIST_ROWS_MAX, least: int = 1) -> int:
@@ -41,7 +43,7 @@ def clamp(requested: int | None, default: int = LIST_ROWS_DEFAULT, most: int = L
     return default if requested is None else max(least, min(most, requested))
 
 
-def cut(found: list[T], limit: int, position: Callable[[T], tuple[int | str, ...]]) -> tuple[list[T], str | None]:
+def cut(found: list[T], limit: int, position: Callable[[T], tuple[float | str, ...]]) -> tuple[list[T], str | None]:
     """Return one page of a list that was read one row past it, and the cursor of the next page."""
     page = found[:limit]
     return page, write_cursor(*position(page[-1])) if len(found) > limit else None

@@ -22,7 +22,9 @@ from carrel.surfaces.api import (  # noqa: F401
     plans,
     runs,
     schedules,
+    spaces,
     stream,
+    topics,
     websocket,
 )
 from carrel.surfaces.api.endpoint import ENDPOINTS, Endpoint

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from msgspec import Meta
+from msgspec import Meta, structs
 
 from carrel.kernel import Access
 from carrel.kernel.limits import (
@@ -20,6 +20,7 @@ from carrel.storage import Tx
 from carrel.surfaces.api.cursors import clamp, cut, read_cursor
 from carrel.surfaces.api.endpoint import Call, In, NoQuery, Out, endpoint
 from carrel.surfaces.api.fields import Cursor
+from carrel.surfaces.api.scope import Scoped, spaces_wanted
 from carrel.surfaces.api.sessions.reads import Sessions
 from carrel.surfaces.api.sessions.shapes import generation_shapes
 from carrel.surfaces.api.tasks.bodies import StatusWord
@@ -40,7 +41,7 @@ from carrel.work import (
 Words = Annotated[str, Meta(min_length=1, max_length=NAME_CHARS_MAX)]
 
 
-class TasksQuery(In, frozen=True, kw_only=True):
+class TasksQuery(Scoped, frozen=True, kw_only=True):
     """Which tasks to list."""
 
     status: StatusWord | None = None
@@ -100,7 +101,8 @@ async def list_all_tasks(call: Call[None, TasksQuery]) -> TaskList:
     )
 
     def work(tx: Tx, access: Access) -> TaskList:
-        found = list_tasks(tx, access, wanted, before=before, limit=limit + 1)
+        covered = structs.replace(wanted, spaces=spaces_wanted(tx, access, query))
+        found = list_tasks(tx, access, covered, before=before, limit=limit + 1)
         page, following = cut(found, limit, lambda task: (task.created_at, task.id))
         return TaskList(tasks=task_shapes(tx, access, page), next_cursor=following)
 
