@@ -16,7 +16,7 @@ class ChangePage(Struct, frozen=True, kw_only=True):
 
     seq: int
     entries: list[Entry]
-    # The events of deleted sessions.
+    # The events of what was deleted.
     deletions: list[Event]
     more: bool = False
     reset: bool = False
@@ -26,8 +26,8 @@ class ChangePage(Struct, frozen=True, kw_only=True):
         return structs.replace(self, entries=entries, deletions=deletions)
 
 
-def changes_since(tx: Tx, access: Access, after: int, *, limit: int) -> ChangePage:
-    """Return what changed in the account after a sequence number; who may see it is decided above."""
+def changes_since(tx: Tx, access: Access, after: int, *, limit: int, upto: int | None = None) -> ChangePage:
+    """Return what changed in the account after a sequence number, at most `upto`; who may see it is decided above."""
     # Read first: everything numbered up to here is visible now and stays so, whatever is written meanwhile.
     newest = store.newest_event(tx, access)
     ahead = after > newest
@@ -35,13 +35,22 @@ def changes_since(tx: Tx, access: Access, after: int, *, limit: int) -> ChangePa
         # Another server has seen more than is settled here.
         return ChangePage(seq=after, entries=[], deletions=[])
     if ahead or after < store.pruned_event(tx, access):
-        entries = store.newest_entries(tx, access, newest, limit=limit)
-        return ChangePage(seq=newest, entries=entries, deletions=[], reset=True)
-    found = [entry for entry in store.entries_since(tx, access, after, limit=limit + 1) if entry.seq <= newest]
-    more = len(found) > limit
-    upto = found[limit - 1].seq if more else newest
-    deletions = store.deletions_between(tx, access, after, upto)
-    return ChangePage(seq=upto, entries=found[:limit], deletions=deletions, more=more)
+        return present_page(tx, access, limit=limit)
+    last = newest if upto is None else upto
+    found = [(entry.seq, entry) for entry in store.entries_since(tx, access, after, limit=limit + 1)]
+    changed = store.entries_changed(tx, access, after, last, limit=limit + 1)
+    for numbered in (found, changed):
+        last = min(last, numbered[limit - 1][0]) if len(numbered) > limit else last
+    entries = [entry for number, entry in sorted(found + changed, key=lambda one: one[0]) if number <= last]
+    deletions = store.deletions_between(tx, access, after, last)
+    return ChangePage(seq=last, entries=entries, deletions=deletions, more=last < newest)
+
+
+def present_page(tx: Tx, access: Access, *, limit: int) -> ChangePage:
+    """Return the newest entries, for a client that starts over."""
+    newest = store.newest_event(tx, access)
+    entries = store.newest_entries(tx, access, newest, limit=limit)
+    return ChangePage(seq=newest, entries=entries, deletions=[], reset=True)
 
 
 def sequence_at(tx: Tx, access: Access, moment: int) -> int:

@@ -7,6 +7,7 @@ import msgspec
 from msgspec import structs
 
 from carrel.journal.model import About, EntriesDeleted, Entry, Event, NewEntry, TaskView, about_lane, json_text
+from carrel.journal.place_store import leave_spaces, place_of_task
 from carrel.kernel import Access, Provenance, SessionKey
 from carrel.storage import FEED, Table, Tx, json_column
 
@@ -29,6 +30,8 @@ _ids = msgspec.json.Decoder(list[str]).decode
 
 def append_entry(tx: Tx, access: Access, entry: NewEntry) -> Entry:
     """Write one entry and publish it on the feed."""
+    if place := place_of_task(tx, access, entry):
+        entry = structs.replace(entry, **place)
     written = entry.written(tx.tick(), entry.id or tx.new_id("ent"), tx.now)
     tx.run((_OF_LANES if entry.is_of_lane else _ENTRIES).insert, access, **_ENTRIES.values(written))
     _publish(tx, access, "log.appended", written)
@@ -59,6 +62,7 @@ _UPDATE = (
 def update_entry(tx: Tx, access: Access, entry: Entry) -> Entry:
     """Write where an entry belongs, what it says and how it was classified, and publish that on the feed."""
     written = structs.replace(entry, updated_at=tx.now)
+    leave_spaces(tx, access, written)
     if tx.run(_UPDATE, access, **_ENTRIES.values(written)):
         _publish(tx, access, "log.updated", written)
     return written
@@ -246,6 +250,15 @@ def entries_since(tx: Tx, access: Access, after: int, *, limit: int) -> list[Ent
     return _ENTRIES.rows(tx.all(sql, access, after=after, horizon=tx.horizon(), limit=limit))
 
 
+def entries_changed(tx: Tx, access: Access, after: int, upto: int, *, limit: int) -> list[tuple[int, Entry]]:
+    """Return entries up to a number that were changed after it, with the numbers of those changes, in order."""
+    sql = (
+        f"SELECT changed_seq, {_ENTRIES.columns} FROM entries WHERE account_id = :account AND seq <= :after "
+        "AND changed_seq > :after AND changed_seq <= :upto ORDER BY changed_seq LIMIT :limit"
+    )
+    return [(row[0], _ENTRIES.row(row[1:])) for row in tx.all(sql, access, after=after, upto=upto, limit=limit)]
+
+
 def newest_entries(tx: Tx, access: Access, upto: int, *, limit: int) -> list[Entry]:
     """Return the account's newest entries up to a number, oldest first."""
     sql = f"{_SELECT_ENTRY} WHERE account_id = :account AND seq <= :upto ORDER BY seq DESC LIMIT :limit"
@@ -328,10 +341,10 @@ def pruned_event(tx: Tx, access: Access) -> int:
 
 
 def deletions_between(tx: Tx, access: Access, after: int, upto: int) -> list[Event]:
-    """Return the events of deleted sessions, after one number and up to another."""
+    """Return the events of what was deleted, after one number and up to another."""
     sql = (
-        f"{_SELECT_EVENT} WHERE account_id = :account AND seq > :after AND seq <= :upto AND name = 'session.deleted' "
-        "ORDER BY seq"
+        f"{_SELECT_EVENT} WHERE account_id = :account AND seq > :after AND seq <= :upto "
+        "AND name IN ('session.deleted', 'space.deleted', 'topic.deleted', 'task.deleted', 'log.deleted') ORDER BY seq"
     )
     return _EVENTS.rows(tx.all(sql, access, after=after, upto=upto))
 
@@ -365,6 +378,7 @@ def prune_events(tx: Tx, access: Access, before: int, *, limit: int) -> int:
         "ON CONFLICT (account_id) DO UPDATE SET pruned_seq = excluded.pruned_seq"
     )
     tx.run(mark, access, upto=old[-1])
+    tx.run("DELETE FROM departures WHERE account_id = :account AND seq <= :upto", access, upto=old[-1])
     return tx.run("DELETE FROM events WHERE account_id = :account AND seq <= :upto", access, upto=old[-1])
 
 

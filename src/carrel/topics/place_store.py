@@ -5,6 +5,8 @@ from typing import Literal
 
 from msgspec import Struct
 
+from carrel.access import account_of
+from carrel.agents import account_settings
 from carrel.journal import DEFAULT_SPACE
 from carrel.kernel import Access, clip
 from carrel.kernel.limits import TOPIC_DIGEST_CHARS_MAX
@@ -48,8 +50,16 @@ def seen_entries(tx: Tx, access: Access, spaces: tuple[str, ...] | None = None) 
     """Return the condition for `entries` that are visible in the caller's spaces, or those of them that are given.
 
     An entry is visible where its own space is, or its task, or its topic; one that has none of them is in the default
-    space.
+    space. What is said in the orchestrator chat is hidden from all other agents.
     """
+    by_place, values = _seen_by_place(tx, access, spaces)
+    if access.agent_id in (None, account_settings(account_of(tx, access))["orchestratorAgentId"]):
+        return by_place, values
+    chat = "SELECT 1 FROM tasks c WHERE c.account_id = :account AND c.id = entries.task_id AND c.is_chat = 1"
+    return f"({by_place} AND NOT EXISTS ({chat}))", values
+
+
+def _seen_by_place(tx: Tx, access: Access, spaces: tuple[str, ...] | None) -> tuple[str, dict[str, object]]:
     by_topic, values = seen_topics(tx, access, spaces, column="entries.topic_id")
     if not values:
         return by_topic, values
@@ -86,6 +96,14 @@ def depart_with_topic(tx: Tx, access: Access, topic_id: str, spaces: Iterable[st
         for kind, members in (("task", tasks), ("log", entries)):
             sql = f"{_DEPART} SELECT i.account_id, tick(), :kind, i.id, :space_id {members}"
             tx.run(sql, access, kind=kind, topic_id=topic_id, space_id=space_id)
+
+
+def appear_with_topic(tx: Tx, access: Access, topic_id: str) -> None:
+    """Number the tasks of a topic and their entries as changed, for they are now visible in more spaces."""
+    tasks = "UPDATE tasks SET seq = tick() WHERE account_id = :account AND topic_id = :topic_id"
+    tx.run(tasks, access, topic_id=topic_id)
+    entries = f"UPDATE entries AS i SET changed_seq = tick() WHERE i.account_id = :account AND {_UNDER_TOPIC}"
+    tx.run(entries, access, topic_id=topic_id)
 
 
 def depart_with_task(tx: Tx, access: Access, task_id: str, spaces: Iterable[str]) -> None:
@@ -141,13 +159,17 @@ def _move(tx: Tx, access: Access, which: str, values: dict[str, object], to: str
     tx.run(sql, access, to=to, now=tx.now, **values)
 
 
-def departures_between(tx: Tx, access: Access, after: int, upto: int, *, limit: int) -> list[Departure]:
-    """Return what left spaces that the caller may see, after one number and up to another, in order."""
-    values: dict[str, object] = {f"space_{at}": space for at, space in enumerate(access.space_ids)}
-    of_them = "TRUE" if "*" in access.space_ids else f"space_id IN ({', '.join(f':{name}' for name in values)})"
+def departures_between(
+    tx: Tx, access: Access, after: int, upto: int, *, spaces: tuple[str, ...], limit: int
+) -> list[Departure]:  # fmt: skip
+    """Return what left any of these spaces, after one number and up to another, in order."""
+    values: dict[str, object] = {f"space_{at}": space for at, space in enumerate(access.narrowed(spaces))}
+    named = ", ".join(f":{name}" for name in values)
+    if not values or "*" in values.values():
+        # Nothing ever leaves the whole account.
+        return []
     sql = (
-        f"{_DEPARTURES.select} WHERE account_id = :account AND seq > :after AND seq <= :upto AND {of_them} "
-        "ORDER BY seq LIMIT :limit"
+        f"{_DEPARTURES.select} WHERE account_id = :account AND seq > :after AND seq <= :upto "
+        f"AND space_id IN ({named}) ORDER BY seq LIMIT :limit"
     )
-    bound = {} if "*" in access.space_ids else values
-    return _DEPARTURES.rows(tx.all(sql, access, after=after, upto=upto, limit=limit, **bound))
+    return _DEPARTURES.rows(tx.all(sql, access, after=after, upto=upto, limit=limit, **values))

@@ -86,9 +86,11 @@ def topics_of_space(tx: Tx, access: Access, space_id: str) -> list[Topic]:
     return _TOPICS.rows(tx.all(sql, access, space_id=space_id))
 
 
-def topics_changed(tx: Tx, access: Access, after: int, upto: int, *, limit: int) -> list[Topic]:
+def topics_changed(
+    tx: Tx, access: Access, after: int, upto: int, *, spaces: tuple[str, ...] | None = None, limit: int
+) -> list[Topic]:  # fmt: skip
     """Return the topics whose newest change is after one number and up to another, oldest change first."""
-    seen, values = seen_topics(tx, access)
+    seen, values = seen_topics(tx, access, spaces)
     sql = f"{_SELECT} AND seq > :after AND seq <= :upto AND {seen} ORDER BY seq LIMIT :limit"
     return _TOPICS.rows(tx.all(sql, access, after=after, upto=upto, limit=limit, **values))
 

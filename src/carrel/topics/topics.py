@@ -201,6 +201,8 @@ def _place(tx: Tx, access: Access, before: Topic, after: Topic, named: tuple[str
     if set(spaces) != set(known):
         store.replace_spaces(tx, access, after.id, spaces)
         place_store.depart_with_topic(tx, access, after.id, [space for space in known if space not in spaces])
+        if not set(spaces) <= set(known):
+            place_store.appear_with_topic(tx, access, after.id)
     if after.space_id != before.space_id:
         tx.publish(TopicMoved(access, after.id, after.space_id))
         place_store.move_entries_of_topic(tx, access, after.id, after.space_id)

@@ -44,7 +44,8 @@ async def test_an_answer_has_every_list(client: httpx.AsyncClient) -> None:
     assert (entry["role"], entry["content"], entry["sessionKey"]) == ("user", "hello", "agent:main:main")
     assert found["deleted"] == {"spaces": [], "topics": [], "tasks": [], "logs": [], "sessions": []}
     assert found["left"] == {"topics": [], "tasks": [], "logs": []}
-    assert [found[name] for name in ("spaces", "topics", "tasks", "deletedLogIds")] == [[], [], [], []]
+    assert [found[name] for name in ("topics", "tasks", "deletedLogIds")] == [[], [], []]
+    assert [space["id"] for space in found["spaces"]] == ["space-default"]
 
 
 async def test_a_time_that_is_none_is_refused_even_beside_a_number(client: httpx.AsyncClient) -> None:

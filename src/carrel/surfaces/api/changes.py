@@ -1,30 +1,31 @@
 """What has changed since a sequence number, for clients that poll."""
 
+from collections.abc import Callable
 from typing import Annotated, Any
 
-from msgspec import UNSET, Meta, UnsetType, field
+import msgspec
+from msgspec import UNSET, Meta, Struct, UnsetType, field
 
-from carrel.journal import changes_since, sequence_at
+from carrel.access import SpaceShape, space_shapes
+from carrel.journal import Event, sequence_at
 from carrel.kernel import Access
 from carrel.kernel.limits import CHANGES_ROWS_DEFAULT, CHANGES_ROWS_MAX
 from carrel.storage import Tx
 from carrel.surfaces.api.cursors import clamp, read_moment
-from carrel.surfaces.api.endpoint import Call, In, Out, endpoint
+from carrel.surfaces.api.endpoint import Call, Out, endpoint
 from carrel.surfaces.api.fields import Moment
-from carrel.surfaces.api.stream import in_default_space
+from carrel.surfaces.api.scope import Scoped, scope_of
+from carrel.topics import TopicShape, topic_shape
 from carrel.work import TaskShape, task_shapes, visible_changes
 
 
-class ChangesQuery(In, frozen=True, kw_only=True):
-    """Since when, and how many entries at most."""
+class ChangesQuery(Scoped, frozen=True, kw_only=True):
+    """Since when, how many of each kind at most, and in which spaces."""
 
     since_seq: Annotated[int, Meta(ge=0, lt=1 << 62)] | UnsetType = UNSET
     since: Moment | UnsetType = UNSET
     limit: int | None = None
     include_raw: str = "0"
-    session_key: str | UnsetType = UNSET
-    space_id: str | UnsetType = UNSET
-    allowed_space_ids: str | UnsetType = UNSET
 
 
 class Deleted(Out, frozen=True, kw_only=True):
@@ -51,8 +52,8 @@ class Changes(Out, frozen=True, kw_only=True):
     seq: int
     more: bool
     reset: bool
-    spaces: list[dict[str, Any]]
-    topics: list[dict[str, Any]]
+    spaces: list[SpaceShape]
+    topics: list[TopicShape]
     tasks: list[TaskShape]
     logs: list[dict[str, Any]]
     deleted: Deleted
@@ -66,25 +67,40 @@ async def list_changes(call: Call[None, ChangesQuery]) -> Changes:
     query, limit = call.query, clamp(call.query.limit, CHANGES_ROWS_DEFAULT, CHANGES_ROWS_MAX)
 
     def work(tx: Tx, access: Access) -> Changes:
-        after = _cursor(tx, access, query)
-        seen = visible_changes(tx, access, changes_since(tx, access, after, limit=limit), after, limit=limit)
-        page, inside = seen.page, in_default_space(query.space_id, query.allowed_space_ids)
-        gone = dict.fromkeys(event.key for event in page.deletions if event.key is not None)
-        deleted = Deleted(sessions=list(gone))
+        scope = scope_of(tx, access, query)
+        seen = visible_changes(tx, access, _cursor(tx, access, query), limit=limit, scope=scope)
+        page, deleted = seen.page, _deleted(seen.page.deletions)
         return Changes(
             seq=page.seq,
             more=page.more,
             reset=page.reset,
-            spaces=[],
-            topics=[],
-            tasks=task_shapes(tx, access, seen.tasks) if inside else [],
-            logs=[entry.wire() for entry in page.entries] if inside else [],
+            spaces=space_shapes(tx, access, seen.spaces),
+            topics=[topic_shape(topic) for topic in seen.topics],
+            tasks=task_shapes(tx, access, seen.tasks),
+            logs=[entry.wire() for entry in page.entries],
             deleted=deleted,
             deleted_log_ids=deleted.logs,
-            left=Departed(tasks=seen.left if inside else []),
+            left=Departed(topics=seen.left_topics, tasks=seen.left_tasks, logs=seen.left_entries),
         )
 
     return await call.read(work)
+
+
+def _deleted(events: list[Event]) -> Deleted:
+    def named(name: str, id_of: Callable[[Event], str | None]) -> list[str]:
+        return [*dict.fromkeys(found for event in events if event.name == name and (found := id_of(event)))]
+
+    return Deleted(
+        spaces=named("space.deleted", lambda event: event.space_id),
+        topics=named("topic.deleted", lambda event: event.topic_id),
+        tasks=named("task.deleted", lambda event: event.task_id),
+        logs=named("log.deleted", lambda event: msgspec.json.decode(event.body, type=_DeletedLog).id),
+        sessions=named("session.deleted", lambda event: event.key),
+    )
+
+
+class _DeletedLog(Struct):
+    id: str
 
 
 def _cursor(tx: Tx, access: Access, query: ChangesQuery) -> int:

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from carrel.access import effective_spaces
+from carrel.access import SpaceScope, effective_spaces
 from carrel.kernel import Access
 from carrel.kernel.limits import NAME_CHARS_MAX, SESSION_REFERENCE_CHARS_MAX
 from carrel.storage import Tx
@@ -28,14 +28,9 @@ class Scoped(In, frozen=True, kw_only=True):
     allowed_space_ids: SpaceNames | None = None
 
 
-def spaces_wanted(tx: Tx, access: Access, query: Scoped) -> tuple[str, ...] | None:
-    """Return the spaces that a read covers; None for all that the caller may see."""
-    allowed = names_in(query.allowed_space_ids)
-    if query.space_id is None and allowed is None:
-        return None
-    return effective_spaces(tx, access, space_id=query.space_id, allowed_ids=allowed).allowed
-
-
-def names_in(text: str | None) -> tuple[str, ...] | None:
-    """Return the names in a list with commas; None when it has none."""
-    return tuple(name for part in (text or "").split(",") if (name := part.strip())) or None
+def scope_of(tx: Tx, access: Access, query: Scoped) -> SpaceScope:
+    """Return the spaces that a read covers; without any that it names, all that the caller may see."""
+    allowed = tuple(name for part in (query.allowed_space_ids or "").split(",") if (name := part.strip()))
+    if query.space_id is None and not allowed:
+        return SpaceScope()
+    return effective_spaces(tx, access, space_id=query.space_id, allowed_ids=allowed or None)

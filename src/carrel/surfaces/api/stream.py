@@ -13,7 +13,8 @@ from carrel.kernel import METRICS, Access, elapsed_seconds, invalid
 from carrel.kernel.limits import STREAM_PAGE_ROWS, STREAM_PING_SECONDS
 from carrel.sessions import find_lane
 from carrel.storage import Tx
-from carrel.surfaces.api.endpoint import Call, In, endpoint
+from carrel.surfaces.api.endpoint import Call, endpoint
+from carrel.surfaces.api.scope import Scoped, scope_of
 from carrel.surfaces.http.house import House
 from carrel.surfaces.http.identity import is_still_known
 from carrel.surfaces.http.streaming import PING, FrameStream, seen_event
@@ -21,15 +22,12 @@ from carrel.tools import with_view
 from carrel.work import visible_events
 
 
-class StreamQuery(In, frozen=True, kw_only=True):
+class StreamQuery(Scoped, frozen=True, kw_only=True):
     """Which events, and after which one."""
 
     session_id: str | UnsetType = UNSET
-    session_key: str | UnsetType = UNSET
     task_id: str | UnsetType = UNSET
     topic_id: str | UnsetType = UNSET
-    space_id: str | UnsetType = UNSET
-    allowed_space_ids: str | UnsetType = UNSET
     events: str = ""
     last_event_id: str | UnsetType = UNSET
 
@@ -64,19 +62,10 @@ def _filter(tx: Tx, access: Access, query: StreamQuery) -> Callable[[Event], boo
             key = find_lane(tx, access, query.session_id)[0].key
         else:
             chat = query.session_id
-    if query.topic_id or not in_default_space(query.space_id, query.allowed_space_ids):
-        # Events have no topic or space so far: a filter by one matches nothing.
-        return lambda _event: False
     names = tuple(name for name in map(str.strip, query.events.split(",")) if name)
-    task_id = query.task_id or None
-    return EventFilter(key=key, conversation=chat, task_id=task_id, names=names).matches
-
-
-def in_default_space(space_id: str | UnsetType, allowed_space_ids: str | UnsetType) -> bool:
-    """Whether the named spaces, if any, include the default one, which holds everything so far."""
-    named = {space_id} if space_id else set()
-    named |= {name.strip() for name in (allowed_space_ids or "").split(",") if name.strip()}
-    return not named or "space-default" in named
+    return EventFilter(
+        key=key, conversation=chat, task_id=query.task_id or None, topic_id=query.topic_id or None, names=names
+    ).matches
 
 
 class _Client:
@@ -86,6 +75,7 @@ class _Client:
         self._house: House = call.house
         self._access = call.access
         self._request = call.request
+        self._query = call.query
         self._matches = matches
         self._start = start
 
@@ -131,7 +121,8 @@ class _Client:
         return await self._house.db.read(lambda tx: self._seen(tx, wanted))
 
     def _seen(self, tx: Tx, events: list[Event]) -> list[Event]:
-        return visible_events(tx, with_view(tx, self._house.tool_services, self._access), events)
+        access = with_view(tx, self._house.tool_services, self._access)
+        return visible_events(tx, access, events, scope_of(tx, access, self._query))
 
     async def still_allowed(self) -> bool:
         """Return whether the client may receive more."""

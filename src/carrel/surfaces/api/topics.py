@@ -20,7 +20,7 @@ from carrel.storage import Tx
 from carrel.surfaces.api.cursors import clamp, cut, read_cursor, read_moment
 from carrel.surfaces.api.endpoint import Call, In, NoQuery, Out, Reply, endpoint
 from carrel.surfaces.api.fields import Cursor, Moment
-from carrel.surfaces.api.scope import Scoped, SpaceName, spaces_wanted
+from carrel.surfaces.api.scope import Scoped, SpaceName, scope_of
 from carrel.surfaces.api.tasks.bodies import Priority
 from carrel.surfaces.api.tasks.reads import ThreadQuery
 from carrel.surfaces.http.described import NO_NUL, SOME_TEXT
@@ -116,7 +116,7 @@ async def list_all_topics(call: Call[None, TopicsQuery]) -> TopicList:
     after = read_cursor(query.cursor, tuple[float, str])
 
     def work(tx: Tx, access: Access) -> TopicList:
-        spaces = spaces_wanted(tx, access, query)
+        spaces = scope_of(tx, access, query).allowed
         wanted = TopicFilter(status=query.status, tag=query.tag, pinned=query.pinned, spaces=spaces)
         found = list_topics(tx, access, wanted, after=after, limit=limit + 1)
         page, following = cut(found, limit, lambda topic: (topic.sort_index, topic.id))

@@ -20,7 +20,7 @@ from carrel.storage import Tx
 from carrel.surfaces.api.cursors import clamp, cut, read_cursor
 from carrel.surfaces.api.endpoint import Call, In, NoQuery, Out, endpoint
 from carrel.surfaces.api.fields import Cursor
-from carrel.surfaces.api.scope import Scoped, spaces_wanted
+from carrel.surfaces.api.scope import Scoped, scope_of
 from carrel.surfaces.api.sessions.reads import Sessions
 from carrel.surfaces.api.sessions.shapes import generation_shapes
 from carrel.surfaces.api.tasks.bodies import StatusWord
@@ -101,7 +101,7 @@ async def list_all_tasks(call: Call[None, TasksQuery]) -> TaskList:
     )
 
     def work(tx: Tx, access: Access) -> TaskList:
-        covered = structs.replace(wanted, spaces=spaces_wanted(tx, access, query))
+        covered = structs.replace(wanted, spaces=scope_of(tx, access, query).allowed)
         found = list_tasks(tx, access, covered, before=before, limit=limit + 1)
         page, following = cut(found, limit, lambda task: (task.created_at, task.id))
         return TaskList(tasks=task_shapes(tx, access, page), next_cursor=following)

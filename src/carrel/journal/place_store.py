@@ -1,0 +1,48 @@
+"""The SQL of where an entry belongs: in which spaces it is visible, and which of them a change makes it leave."""
+
+from carrel.journal.model import DEFAULT_SPACE, Entry, NewEntry
+from carrel.kernel import Access
+from carrel.storage import Tx
+
+
+def place_of_task(tx: Tx, access: Access, entry: NewEntry) -> dict[str, str | None]:
+    """Return the topic and space that a new entry has from its task, where it was given none.
+
+    The default space that nobody gave says nothing about where an entry belongs.
+    """
+    if entry.task is None or entry.space_id is not None:
+        return {}
+    sql = "SELECT topic_id, space_id FROM tasks WHERE account_id = :account AND id = :id"
+    row = tx.one(sql, access, id=entry.task)
+    if row is None:
+        return {}
+    return {"topic_id": entry.topic_id or row[0], "space_id": None if row[1] == DEFAULT_SPACE else row[1]}
+
+
+def leave_spaces(tx: Tx, access: Access, changed: Entry) -> None:
+    """Remember in which spaces an entry that is about to be changed will no longer be visible."""
+    sql = "SELECT topic_id, task_id, space_id FROM entries WHERE account_id = :account AND seq = :seq"
+    before, after = tx.one(sql, access, seq=changed.seq), (changed.topic_id, changed.task_id, changed.space_id)
+    if before is None or before == after:
+        return
+    sql = (
+        "INSERT INTO departures (account_id, seq, kind, item_id, space_id) "
+        "VALUES (:account, tick(), 'log', :item_id, :space_id)"
+    )
+    for space_id in sorted(_spaces(tx, access, *before) - _spaces(tx, access, *after)):
+        tx.run(sql, access, item_id=changed.id, space_id=space_id)
+
+
+def _spaces(tx: Tx, access: Access, topic_id: str | None, task_id: str | None, space_id: str | None) -> set[str]:
+    found = {space_id} if space_id else set[str]()
+    topics = {topic_id}
+    if task_id is not None:
+        sql = "SELECT space_id, topic_id FROM tasks WHERE account_id = :account AND id = :id"
+        row = tx.one(sql, access, id=task_id)
+        if row is not None:
+            found.add(row[0])
+            topics.add(row[1])
+    for topic in topics - {None}:
+        sql = "SELECT space_id FROM topic_spaces WHERE account_id = :account AND topic_id = :id"
+        found |= {row[0] for row in tx.all(sql, access, id=topic)}
+    return found or {DEFAULT_SPACE}
