@@ -26,6 +26,8 @@ ONLY_NAMED = {
     "events.space_id": OUTLIVES,
     "departures.item_id": OUTLIVES,
     "departures.space_id": OUTLIVES,
+    "departures.key": OUTLIVES,
+    "departures.agent_id": OUTLIVES,
     "notifications.key": OUTLIVES,
     "notifications.run_id": OUTLIVES,
     "notifications.session_id": OUTLIVES,

@@ -26,11 +26,17 @@ def leave_spaces(tx: Tx, access: Access, changed: Entry) -> None:
     if before is None or before == after:
         return
     sql = (
-        "INSERT INTO departures (account_id, seq, kind, item_id, space_id) "
-        "VALUES (:account, tick(), 'log', :item_id, :space_id)"
+        "INSERT INTO departures (account_id, seq, kind, item_id, key, agent_id, space_id) "
+        "VALUES (:account, tick(), 'log', :item_id, :key, :agent_id, :space_id)"
     )
+    entry = {"item_id": changed.id, "key": changed.key, "agent_id": changed.agent_id}
     for space_id in sorted(_spaces(tx, access, *before) - _spaces(tx, access, *after)):
-        tx.run(sql, access, item_id=changed.id, space_id=space_id)
+        tx.run(sql, access, space_id=space_id, **entry)
+
+
+def spaces_of_entry(tx: Tx, access: Access, entry: Entry) -> list[str]:
+    """Return the spaces that an entry is visible in."""
+    return sorted(_spaces(tx, access, entry.topic_id, entry.task_id, entry.space_id))
 
 
 def _spaces(tx: Tx, access: Access, topic_id: str | None, task_id: str | None, space_id: str | None) -> set[str]:

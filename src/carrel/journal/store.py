@@ -7,7 +7,7 @@ import msgspec
 from msgspec import structs
 
 from carrel.journal.model import About, EntriesDeleted, Entry, Event, NewEntry, TaskView, about_lane, json_text
-from carrel.journal.place_store import leave_spaces, place_of_task
+from carrel.journal.place_store import leave_spaces, place_of_task, spaces_of_entry
 from carrel.kernel import Access, Provenance, SessionKey
 from carrel.storage import FEED, Table, Tx, json_column
 
@@ -71,7 +71,8 @@ def update_entry(tx: Tx, access: Access, entry: Entry) -> Entry:
 def delete_entry(tx: Tx, access: Access, entry: Entry) -> None:
     """Delete one entry, and publish that on the feed."""
     tx.run("DELETE FROM entries WHERE account_id = :account AND seq = :seq", access, seq=entry.seq)
-    append_event(tx, access, "log.deleted", _about(entry), json_text({"id": entry.id}))
+    body = {"id": entry.id, "spaceIds": spaces_of_entry(tx, access, entry)}
+    append_event(tx, access, "log.deleted", _about(entry), json_text(body))
     tx.publish(EntriesDeleted(access, (entry.id,)))
 
 

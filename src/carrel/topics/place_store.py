@@ -28,10 +28,17 @@ class Departure(Struct, frozen=True):
     kind: ItemKind
     item_id: str
     space_id: str
+    # The lane and the agent of an entry.
+    key: str | None = None
+    agent_id: str | None = None
 
 
 _DEPARTURES = Table("departures", Departure, key=("account_id", "seq"))
 _DEPART = "INSERT INTO departures (account_id, seq, kind, item_id, space_id)"
+_DEPART_ENTRIES = (
+    "INSERT INTO departures (account_id, seq, kind, item_id, key, agent_id, space_id) "
+    "SELECT i.account_id, tick(), 'log', i.id, i.key, i.agent_id,"
+)
 
 
 def seen_tasks(
@@ -89,13 +96,15 @@ def depart(tx: Tx, access: Access, kind: ItemKind, item_id: str, spaces: Iterabl
 
 def depart_with_topic(tx: Tx, access: Access, topic_id: str, spaces: Iterable[str]) -> None:
     """Remember that a topic, its tasks and their entries are no longer visible in these spaces through it."""
-    tasks = "FROM tasks i WHERE i.account_id = :account AND i.topic_id = :topic_id"
-    entries = f"FROM entries i WHERE i.account_id = :account AND {_UNDER_TOPIC}"
+    tasks = (
+        f"{_DEPART} SELECT i.account_id, tick(), 'task', i.id, :space_id FROM tasks i "
+        "WHERE i.account_id = :account AND i.topic_id = :topic_id"
+    )
+    entries = f"{_DEPART_ENTRIES} :space_id FROM entries i WHERE i.account_id = :account AND {_UNDER_TOPIC}"
     for space_id in spaces:
         depart(tx, access, "topic", topic_id, [space_id])
-        for kind, members in (("task", tasks), ("log", entries)):
-            sql = f"{_DEPART} SELECT i.account_id, tick(), :kind, i.id, :space_id {members}"
-            tx.run(sql, access, kind=kind, topic_id=topic_id, space_id=space_id)
+        tx.run(tasks, access, topic_id=topic_id, space_id=space_id)
+        tx.run(entries, access, topic_id=topic_id, space_id=space_id)
 
 
 def appear_with_topic(tx: Tx, access: Access, topic_id: str) -> None:
@@ -108,10 +117,7 @@ def appear_with_topic(tx: Tx, access: Access, topic_id: str) -> None:
 
 def depart_with_task(tx: Tx, access: Access, task_id: str, spaces: Iterable[str]) -> None:
     """Remember that a task and its entries are no longer visible in these spaces through it."""
-    sql = (
-        f"{_DEPART} SELECT i.account_id, tick(), 'log', i.id, :space_id FROM entries i "
-        "WHERE i.account_id = :account AND i.task_id = :task_id"
-    )
+    sql = f"{_DEPART_ENTRIES} :space_id FROM entries i WHERE i.account_id = :account AND i.task_id = :task_id"
     for space_id in spaces:
         depart(tx, access, "task", task_id, [space_id])
         tx.run(sql, access, task_id=task_id, space_id=space_id)
@@ -127,16 +133,26 @@ def move_entries_of_topic(tx: Tx, access: Access, topic_id: str, to: str) -> Non
     _move(tx, access, _UNDER_TOPIC, {"topic_id": topic_id}, to)
 
 
-def place_entries_of_task(tx: Tx, access: Access, task_id: str, topic_id: str | None, space_id: str) -> None:
-    """Move the entries of a task into its space and topic."""
-    _move(tx, access, "i.task_id = :task_id", {"task_id": task_id}, space_id)
-    other = "topic_id IS NOT NULL" if topic_id is None else "(topic_id IS NULL OR topic_id <> :topic_id)"
+def move_entries_of_task(tx: Tx, access: Access, task_id: str, to: str) -> None:
+    """Move the entries of a task into its space."""
+    _move(tx, access, "i.task_id = :task_id", {"task_id": task_id}, to)
+
+
+def set_topic_of_entries(tx: Tx, access: Access, task_id: str, topic_id: str | None) -> None:
+    """Put the entries of a task under its topic."""
+    other = "i.topic_id IS NOT NULL" if topic_id is None else "(i.topic_id IS NULL OR i.topic_id <> :topic_id)"
     value = "NULL" if topic_id is None else ":topic_id"
     sql = (
-        f"UPDATE entries SET topic_id = {value}, {_CHANGE} WHERE account_id = :account AND task_id = :task_id "
-        f"AND {other}"
+        f"UPDATE entries AS i SET topic_id = {value}, {_CHANGE} WHERE i.account_id = :account "
+        f"AND i.task_id = :task_id AND {other}"
     )
     values: dict[str, object] = {} if topic_id is None else {"topic_id": topic_id}
+    left = (
+        f"{_DEPART_ENTRIES} p.space_id FROM entries i "
+        "JOIN topic_spaces p ON p.account_id = i.account_id AND p.topic_id = i.topic_id "
+        f"WHERE i.account_id = :account AND i.task_id = :task_id AND {other}"
+    )
+    tx.run(left, access, task_id=task_id, **values)
     tx.run(sql, access, task_id=task_id, now=tx.now, **values)
 
 
@@ -148,7 +164,7 @@ def detach_entries_of_topic(tx: Tx, access: Access, topic_id: str) -> None:
 
 def _move(tx: Tx, access: Access, which: str, values: dict[str, object], to: str) -> None:
     left = (
-        f"{_DEPART} SELECT i.account_id, tick(), 'log', i.id, i.space_id FROM entries i "
+        f"{_DEPART_ENTRIES} i.space_id FROM entries i "
         f"WHERE i.account_id = :account AND {which} AND i.space_id IS NOT NULL AND i.space_id <> :to"
     )
     tx.run(left, access, to=to, **values)

@@ -8,7 +8,15 @@ from carrel.access import SpaceRemoved, every_space
 from carrel.journal import DEFAULT_SPACE
 from carrel.kernel import Access, invalid, system_access
 from carrel.storage import Tx
-from carrel.topics import TopicMoved, depart_with_task, first_space, place_entries_of_task, spaces_of_topic, topic_by_id
+from carrel.topics import (
+    TopicMoved,
+    depart_with_task,
+    first_space,
+    move_entries_of_task,
+    set_topic_of_entries,
+    spaces_of_topic,
+    topic_by_id,
+)
 from carrel.work import store
 from carrel.work.activities import publish
 from carrel.work.model import NewTask, Task, TaskChange
@@ -42,7 +50,9 @@ def take_entries_along(tx: Tx, access: Access, before: Task, after: Task) -> Non
         return
     left = _spaces(tx, access, before) - _spaces(tx, access, after)
     depart_with_task(tx, access, after.id, sorted(left))
-    place_entries_of_task(tx, access, after.id, after.topic_id, after.space_id)
+    move_entries_of_task(tx, access, after.id, after.space_id)
+    if before.topic_id != after.topic_id:
+        set_topic_of_entries(tx, access, after.id, after.topic_id)
 
 
 def move_with_topic(tx: Tx, moved: TopicMoved) -> None:

@@ -80,7 +80,7 @@ def visible_changes(
 ) -> SeenChanges:  # fmt: skip
     """Return what the caller may see of the changes after a number: at most so many of each kind."""
     page = changes_since(tx, access, after, limit=limit)
-    if not page.reset and _connected_anew(tx, access, scope, after, page.seq):
+    if not page.reset and _connected_anew(tx, access, scope, after, page):
         # Which spaces are visible from there has changed, and with them what the caller should have.
         page = present_page(tx, access, limit=limit)
     if page.reset:
@@ -107,8 +107,12 @@ def visible_changes(
     )
 
 
-def _connected_anew(tx: Tx, access: Access, scope: SpaceScope, after: int, upto: int) -> bool:
-    return scope.source in {space.id for space in spaces_changed(tx, access, after, upto)}
+def _connected_anew(tx: Tx, access: Access, scope: SpaceScope, after: int, page: ChangePage) -> bool:
+    """Whether other spaces may be visible from the source of a read than after that number."""
+    if scope.source is None:
+        return False
+    changed = {space.id for space in spaces_changed(tx, access, after, page.seq)}
+    return scope.source in changed or any(event.name == "space.deleted" for event in page.deletions)
 
 
 def _reached(found: Sequence[Task | Topic | Departure], limit: int, seq: int) -> int:
@@ -147,18 +151,25 @@ def _departed(
 ) -> dict[str, list[str]]:  # fmt: skip
     """Of what left spaces that the caller sees, what it sees no more; and of entries only those of its lanes."""
     ids = {kind: [*dict.fromkeys(one.item_id for one in left if one.kind == kind)] for kind in ("topic", "task", "log")}
-    spaces = scope.allowed
-    known = {topic.id for topic in topics_by_id(tx, structs.replace(access, space_ids=("*",)), ids["topic"])}
-    topics = {topic.id for topic in topics_by_id(tx, _narrowed(access, spaces), ids["topic"])}
+    topics = {topic.id for topic in topics_by_id(tx, _narrowed(access, scope.allowed), ids["topic"])}
     tasks = _readable(tx, access, ids["task"], scope)
-    entries = entries_by_id(tx, access, ids["log"])
-    page = sessions.visible_changes(tx, access, ChangePage(seq=0, entries=entries, deletions=[]))
-    shown = {entry.id for entry in _seen(tx, access, page, scope).entries}
+    page = ChangePage(seq=0, entries=entries_by_id(tx, access, ids["log"]), deletions=[])
+    entries = {entry.id for entry in _seen(tx, access, page, scope).entries}
+    gone = sessions.visible_events(tx, access, [_parting(one) for one in left if one.kind == "log"])
     return {
-        "left_topics": [one for one in ids["topic"] if one in known - topics],
+        "left_topics": [one for one in ids["topic"] if one not in topics],
         "left_tasks": [one for one in dict.fromkeys([*ids["task"], *lost]) if one not in tasks],
-        "left_entries": [entry.id for entry in page.entries if entry.id not in shown],
+        "left_entries": [*dict.fromkeys(event.body for event in gone if event.body not in entries)],
     }
+
+
+def _parting(left: Departure) -> Event:
+    """A departure as the lanes judge it, which know events; its body is the id of the entry."""
+    nothing = dict.fromkeys(("conversation", "generation", "run_id", "task_id", "topic_id"))
+    return Event(
+        seq=left.seq, name="log.left", at=0, key=left.key, space_id=left.space_id, agent_id=left.agent_id,
+        body=left.item_id, **nothing,
+    )  # fmt: skip
 
 
 def _narrowed(access: Access, spaces: tuple[str, ...] | None) -> Access:
@@ -189,7 +200,7 @@ class _Board:
         self._topics = {topic.id for topic in topics_by_id(tx, access, topics)}
 
     def _reads(self, event: Event) -> bool:
-        return self._limited and event.name in ("topic.deleted", "log.appended", "log.updated")
+        return self._limited and event.name in ("topic.deleted", "log.appended", "log.updated", "log.deleted")
 
     def seen(self, lines: Sequence[Line], in_lanes: set[int]) -> list[Line]:
         """Return the lines that the caller may see, of which those in `in_lanes` are seen with their lanes."""
@@ -210,9 +221,10 @@ class _Board:
         if line.seq in self._entries:
             entry = self._entries[line.seq]
             return entry is not None and self._has(entry)
-        if line.name == "topic.deleted":
-            return not self._limited or self._access.covers(self._ends[line.seq])
-        if line.name == "log.deleted" or _is_of_space(line):
+        if line.name in ("topic.deleted", "log.deleted"):
+            # Where it was at its end.
+            return not self._limited or self._is_alone(line) or self._access.covers(self._ends[line.seq])
+        if _is_of_space(line):
             return self._has(line)
         if line.task_id is not None:
             return line.task_id in self._tasks
@@ -221,11 +233,17 @@ class _Board:
         return not self._by_space or self._access.covers([DEFAULT_SPACE])
 
     def _has(self, line: Entry | Event) -> bool:
+        if self._is_alone(line):
+            return True
         if line.task_id is None and line.topic_id is None and line.space_id is None:
-            alone = line.key is not None and not self._by_space
-            return alone or self._access.covers([DEFAULT_SPACE])
+            return self._access.covers([DEFAULT_SPACE])
         own = line.space_id is not None and self._access.covers([line.space_id])
         return line.task_id not in self._chats and (own or line.task_id in self._tasks or line.topic_id in self._topics)
+
+    def _is_alone(self, line: Entry | Event) -> bool:
+        """Whether something is in a lane and nowhere else, which is up to the lane."""
+        placed = line.task_id is not None or line.topic_id is not None or line.space_id is not None
+        return line.key is not None and not placed and not self._by_space
 
 
 def _is_of_space(line: Entry | Event) -> bool:

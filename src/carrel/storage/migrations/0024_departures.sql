@@ -8,13 +8,16 @@ CREATE INDEX topics_by_change ON topics (account_id, seq);
 ALTER TABLE entries ADD COLUMN changed_seq BIGINT;
 CREATE INDEX entries_by_change ON entries (account_id, changed_seq) WHERE changed_seq IS NOT NULL;
 
--- `kind` is topic, task or log; `item_id` was visible in `space_id` until then.
+-- `kind` is topic, task or log; `item_id` was visible in `space_id` until then. An entry has the lane and the agent that
+-- decide, beside its space, who saw it.
 CREATE TABLE departures (
     account_id TEXT NOT NULL REFERENCES accounts (id),
     seq BIGINT NOT NULL,
     kind TEXT NOT NULL,
     item_id TEXT NOT NULL,
     space_id TEXT NOT NULL,
+    key TEXT,
+    agent_id TEXT,
     PRIMARY KEY (account_id, seq)
 ); -- clustered
 
