@@ -261,3 +261,21 @@ async def test_no_read_makes_a_space_or_topic(client: httpx.AsyncClient) -> None
     assert refused(await client.get("/api/spaces/allowed", params={"spaceId": "space-far"}))[0] == 404
     assert [each["id"] for each in (await client.get("/api/spaces")).json()["spaces"]] == ["space-default"]
     assert await topics(client) == []
+
+
+@requirement("S4.space.infer", "S4.space.infer.where", "S4.x.default.noscope")
+async def test_a_session_says_from_which_space_its_reads_look(server: HttpServer, client: httpx.AsyncClient) -> None:
+    work, home = await space(client, "Work"), await space(client, "Home")
+    await client.patch(f"/api/spaces/{work}/connectivity", json={"connectivity": {home: False, "space-default": False}})
+    mine = await put(client, "mine", spaceId=work)
+    await put(client, "hidden", spaceId=home)
+    task = await made(client, topicId=mine["id"])
+    await made(client, spaceId=home)
+    for key in (f"clawboard:topic:{mine['id']}", f"clawboard:task:{mine['id']}:{task['id']}",
+                f"agent:main:task:{task['id']}"):  # fmt: skip
+        assert await topics(client, sessionKey=key) == ["mine"], key
+        assert await listed(client, sessionKey=key) == [task["id"]], key
+        assert len(await topics(client, sessionKey=key, spaceId=home)) == 2, "a given space decides"
+    assert len(await topics(client, sessionKey="channel:unknown")) == 2
+    async with await limited(server, client, home) as ann:
+        assert await topics(ann, sessionKey=f"clawboard:topic:{mine['id']}") == []

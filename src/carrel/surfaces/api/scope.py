@@ -5,8 +5,10 @@ from typing import Annotated
 from msgspec import Meta
 
 from carrel.access import SpaceScope, effective_spaces
-from carrel.kernel import Access
+from carrel.board import board_key, infer_space
+from carrel.kernel import Access, Refusal
 from carrel.kernel.limits import NAME_CHARS_MAX, SESSION_REFERENCE_CHARS_MAX
+from carrel.sessions import find_session
 from carrel.storage import Tx
 from carrel.surfaces.api.endpoint import In
 from carrel.surfaces.http.described import NO_NUL
@@ -28,9 +30,25 @@ class Scoped(In, frozen=True, kw_only=True):
     allowed_space_ids: SpaceNames | None = None
 
 
-def scope_of(tx: Tx, access: Access, query: Scoped) -> SpaceScope:
-    """Return the spaces that a read covers; without any that it names, all that the caller may see."""
+def scope_of(tx: Tx, access: Access, query: Scoped, *, infers: bool = False) -> SpaceScope:
+    """Return the spaces that a read covers; without any that it names, all that the caller may see.
+
+    A read that `infers` looks from the space of the session that it names.
+    """
     allowed = tuple(name for part in (query.allowed_space_ids or "").split(",") if (name := part.strip()))
-    if query.space_id is None and not allowed:
+    inferred = None
+    if infers and query.session_key is not None and query.space_id is None:
+        inferred = infer_space(tx, access, _known_key(tx, access, query.session_key))
+    if query.space_id is None and inferred is None and not allowed:
         return SpaceScope()
-    return effective_spaces(tx, access, space_id=query.space_id, allowed_ids=allowed or None)
+    return effective_spaces(tx, access, space_id=query.space_id, allowed_ids=allowed or None, inferred=inferred)
+
+
+def _known_key(tx: Tx, access: Access, session_key: str) -> str:
+    """Return the key of the lane that a session reference means, or any other name as it is."""
+    if board_key(session_key) is not None:
+        return session_key
+    try:
+        return str(find_session(tx, access, session_key).key)
+    except Refusal:
+        return session_key

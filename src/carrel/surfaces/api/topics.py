@@ -116,7 +116,7 @@ async def list_all_topics(call: Call[None, TopicsQuery]) -> TopicList:
     after = read_cursor(query.cursor, tuple[float, str])
 
     def work(tx: Tx, access: Access) -> TopicList:
-        spaces = scope_of(tx, access, query).allowed
+        spaces = scope_of(tx, access, query, infers=True).allowed
         wanted = TopicFilter(status=query.status, tag=query.tag, pinned=query.pinned, spaces=spaces)
         found = list_topics(tx, access, wanted, after=after, limit=limit + 1)
         page, following = cut(found, limit, lambda topic: (topic.sort_index, topic.id))

@@ -101,7 +101,7 @@ async def list_all_tasks(call: Call[None, TasksQuery]) -> TaskList:
     )
 
     def work(tx: Tx, access: Access) -> TaskList:
-        covered = structs.replace(wanted, spaces=scope_of(tx, access, query).allowed)
+        covered = structs.replace(wanted, spaces=scope_of(tx, access, query, infers=True).allowed)
         found = list_tasks(tx, access, covered, before=before, limit=limit + 1)
         page, following = cut(found, limit, lambda task: (task.created_at, task.id))
         return TaskList(tasks=task_shapes(tx, access, page), next_cursor=following)
