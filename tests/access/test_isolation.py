@@ -58,6 +58,11 @@ ARGUMENTS: Values = {
     "after": 0, "since": 0, "before": 1 << 60, "moment": 1 << 60, "at": 0, "upto": 1 << 60, "limit": 1_000, "but": "~",
     "keep": 0, "a2a": True, "head": True,
 }  # fmt: skip
+# Parameters that are lists of what a row has under another name.
+LISTS = {
+    "ids": "id", "session_ids": "id", "run_ids": "id", "entry_ids": "id", "memory_ids": "id", "note_ids": "id",
+    "task_ids": "task_id", "others": "task_id", "keys": "key", "numbers": "number",
+}  # fmt: skip
 FILTERS = {
     RunFilter: RunFilter(), LaneFilter: LaneFilter(), CallerRunFilter: CallerRunFilter(agent_id="main"),
     TaskFilter: TaskFilter(), TopicFilter: TopicFilter(),
@@ -130,10 +135,10 @@ def argument_from(parameter: inspect.Parameter, row: Values) -> object:
         return kind(**fields | keys)
     if name in ("before", "after") and kind is not int:
         return {"before": "~", "after": ""}[name] if "tuple" not in str(kind) else (1 << 60, "~")
-    if name in ("ids", "session_ids", "run_ids"):
-        return [row["id"]]
-    if name in ("task_ids", "others"):
-        return [row["task_id"]]
+    if name in LISTS:
+        return [row[LISTS[name]]]
+    if name == "kinds":
+        return (row["kind"], row["kind"])
     if name == "spaces":
         return ("*",)
     if kind is bool and parameter.default is not inspect.Parameter.empty:

@@ -79,14 +79,14 @@ def delete_documents(tx: Tx, access: Access, kind: str, ids: Iterable[str]) -> i
     return _note_removals(tx, access, [row[0] for row in tx.all(sql, access, kind=kind, **named)])
 
 
-def delete_older_documents(tx: Tx, access: Access, kinds: tuple[str, str], version: int, *, limit: int) -> int:
+def delete_older_documents(tx: Tx, access: Access, kinds: tuple[str, str], before: int, *, limit: int) -> int:
     """Delete up to `limit` documents of two kinds that were last written before a version; return how many."""
     sql = (
         "DELETE FROM search_documents WHERE account_id = :account AND number IN (SELECT number FROM search_documents "
-        "WHERE account_id = :account AND version < :version AND kind IN (:one, :other) ORDER BY version LIMIT :limit) "
+        "WHERE account_id = :account AND version < :before AND kind IN (:one, :other) ORDER BY version LIMIT :limit) "
         "RETURNING number"
     )
-    rows = tx.all(sql, access, version=version, one=kinds[0], other=kinds[1], limit=limit)
+    rows = tx.all(sql, access, before=before, one=kinds[0], other=kinds[1], limit=limit)
     return _note_removals(tx, access, [row[0] for row in rows])
 
 
@@ -111,25 +111,25 @@ def newest_version(tx: Tx, access: Access) -> int:
     return max(value or 0 for value in row or (0,))
 
 
-def figures_numbered_after(tx: Tx, access: Access, number: int) -> list[Row]:
+def figures_numbered_after(tx: Tx, access: Access, after: int) -> list[Row]:
     """Return the figures of the next documents after a number, in order; plain rows, since there may be a million."""
-    sql = f"{_SELECT_FIGURES} AND number > :number ORDER BY number LIMIT :limit"
-    return tx.all(sql, access, number=number, limit=SEARCH_LOAD_ROWS)
+    sql = f"{_SELECT_FIGURES} AND number > :after ORDER BY number LIMIT :limit"
+    return tx.all(sql, access, after=after, limit=SEARCH_LOAD_ROWS)
 
 
-def figures_after(tx: Tx, access: Access, version: int) -> list[Figures]:
+def figures_after(tx: Tx, access: Access, after: int) -> list[Figures]:
     """Return the next documents that changed after a version, oldest change first."""
-    sql = f"{_SELECT_FIGURES} AND version > :version ORDER BY version LIMIT :limit"
-    return list(map(Figures._make, tx.all(sql, access, version=version, limit=SEARCH_LOAD_ROWS)))
+    sql = f"{_SELECT_FIGURES} AND version > :after ORDER BY version LIMIT :limit"
+    return list(map(Figures._make, tx.all(sql, access, after=after, limit=SEARCH_LOAD_ROWS)))
 
 
-def removals_after(tx: Tx, access: Access, version: int) -> list[tuple[int, int]]:
+def removals_after(tx: Tx, access: Access, after: int) -> list[tuple[int, int]]:
     """Return (version, number) of what was removed after a version, oldest first, as many as are kept."""
     sql = (
-        "SELECT version, number FROM search_removals WHERE account_id = :account AND version > :version "
+        "SELECT version, number FROM search_removals WHERE account_id = :account AND version > :after "
         "ORDER BY version LIMIT :limit"
     )
-    return [(row[0], row[1]) for row in tx.all(sql, access, version=version, limit=SEARCH_REMOVALS_MAX)]
+    return [(row[0], row[1]) for row in tx.all(sql, access, after=after, limit=SEARCH_REMOVALS_MAX)]
 
 
 def matching(tx: Tx, access: Access, scope: str, word: str, *, limit: int) -> list[int]:
