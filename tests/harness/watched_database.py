@@ -35,8 +35,8 @@ class WatchedDatabase(WrappedDatabase):
     async def read(self, work: Callable[[Tx], T]) -> T:
         return await self.db.read(lambda tx: work(self.watched(tx)))
 
-    async def long_read(self, work: Callable[[LongTx], T], *, seconds_max: float = 30) -> T:
-        return await self.db.long_read(lambda tx: work(self.watched(tx)), seconds_max=seconds_max)
+    async def long_read(self, work: Callable[[LongTx], T], *, seconds_max: float = 30, urgent: bool = True) -> T:
+        return await self.db.long_read(lambda tx: work(self.watched(tx)), seconds_max=seconds_max, urgent=urgent)
 
     def observe(self, change: type[C], observer: Callable[[Tx, C], None]) -> None:
         self.db.observe(change, lambda tx, changed: observer(self.watched(tx), changed))

@@ -23,8 +23,8 @@ class WrappedDatabase:
     async def read(self, work: Callable[[Tx], T]) -> T:
         return await self.db.read(work)
 
-    async def long_read(self, work: Callable[[LongTx], T], *, seconds_max: float = 30) -> T:
-        return await self.db.long_read(work, seconds_max=seconds_max)
+    async def long_read(self, work: Callable[[LongTx], T], *, seconds_max: float = 30, urgent: bool = True) -> T:
+        return await self.db.long_read(work, seconds_max=seconds_max, urgent=urgent)
 
     def bell(self, name: str) -> Bell:
         return self.db.bell(name)

@@ -92,6 +92,23 @@ async def test_work_between_two_statements_ends_at_its_next_statement(store_url:
         assert found == [0]
 
 
+@pytest.mark.parametrize("urgent", [True, False])
+async def test_reads_that_can_wait_and_urgent_ones_do_not_wait_for_each_other(store_url: str, urgent: bool) -> None:
+    async with open_engine(store_url) as engine:
+        free, began, loop = threading.Event(), asyncio.Event(), asyncio.get_running_loop()
+
+        def hold(_: LongTx) -> bool:
+            loop.call_soon_threadsafe(began.set)
+            return free.wait(SECONDS_MAX)
+
+        async with asyncio.TaskGroup() as group:
+            holding = [group.create_task(engine.db.long_read(hold, urgent=not urgent)) for _ in range(8)]
+            await within(began.wait())
+            assert await within(engine.db.long_read(runs, urgent=urgent)) == 0
+            free.set()
+            assert all(await within(asyncio.gather(*holding)))
+
+
 async def all_threads_read(engine: Engine) -> list[int]:
     """What twice as many reads at once as there are threads find: no connection is left in a bad state."""
     return list(await within(asyncio.gather(*(engine.db.long_read(runs) for _ in range(8)))))

@@ -48,6 +48,7 @@ class Search:
             found = await self._db.long_read(
                 lambda tx: self.search(tx, access, query, model, vector),
                 seconds_max=SEARCH_SECONDS_MAX if is_loaded else LONG_READ_SECONDS_MAX,
+                urgent=False,
             )
             METRICS.observe("search.duration.seconds", elapsed_seconds() - begun)
             return found

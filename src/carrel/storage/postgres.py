@@ -15,7 +15,12 @@ from typing import TypeVar
 import psycopg
 
 from carrel.kernel import Chance, Clock, Code, Ids, Refusal
-from carrel.kernel.limits import LONG_READ_SECONDS_MAX, LONG_READERS_POSTGRES, WRITE_IDLE_SECONDS_MAX
+from carrel.kernel.limits import (
+    LONG_READ_SECONDS_MAX,
+    LONG_READERS_POSTGRES,
+    PATIENT_READERS_POSTGRES,
+    WRITE_IDLE_SECONDS_MAX,
+)
 from carrel.storage.backup import copy_to_sqlite
 from carrel.storage.bell_relay import Ringer
 from carrel.storage.bells import FEED, Bell
@@ -159,7 +164,11 @@ class PostgresDatabase:
                 migrate_postgres(connection)
         except psycopg.OperationalError as error:
             raise _unavailable(error) from error
-        self._long_reads = LongReads(lambda: connect(url, durability), self._long_read, LONG_READERS_POSTGRES)
+        # By whether they are urgent.
+        self._long_reads = {
+            urgent: LongReads(lambda: connect(url, durability), self._long_read, threads)
+            for urgent, threads in ((True, LONG_READERS_POSTGRES), (False, PATIENT_READERS_POSTGRES))
+        }
         self._ringer = Ringer(lambda: connect(url, durability), self._heard)
 
     async def write(self, work: Callable[[Tx], T]) -> T:
@@ -175,9 +184,11 @@ class PostgresDatabase:
         self._require_open()
         return await self._loop.run_in_executor(self._pool, self._read, work)
 
-    async def long_read(self, work: Callable[[LongTx], T], *, seconds_max: float = LONG_READ_SECONDS_MAX) -> T:
+    async def long_read(
+        self, work: Callable[[LongTx], T], *, seconds_max: float = LONG_READ_SECONDS_MAX, urgent: bool = True
+    ) -> T:
         self._require_open()
-        return await self._long_reads.run(work, seconds_max)
+        return await self._long_reads[urgent].run(work, seconds_max)
 
     def _long_read(self, connection: Connection, work: Callable[[LongTx], T], deadline: Deadline) -> T:
         now = self._clock.now_ms()
@@ -217,7 +228,8 @@ class PostgresDatabase:
         self._closed = True
         # Accepted work is finished first, so that the bells it rings are still announced.
         await asyncio.to_thread(self._pool.shutdown)
-        await asyncio.to_thread(self._long_reads.close)
+        for readers in self._long_reads.values():
+            await asyncio.to_thread(readers.close)
         await asyncio.to_thread(self._ringer.close)
         for connection in self._connections:
             connection.close()

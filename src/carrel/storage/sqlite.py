@@ -16,7 +16,7 @@ from typing import TypeVar, cast
 import apsw
 
 from carrel.kernel import Chance, Clock, Code, Ids, Refusal
-from carrel.kernel.limits import LONG_READ_SECONDS_MAX, LONG_READERS_SQLITE
+from carrel.kernel.limits import LONG_READ_SECONDS_MAX, LONG_READERS_SQLITE, PATIENT_READERS_SQLITE
 from carrel.storage.bells import Bell
 from carrel.storage.database import InAccount, Landing, LongTx, Observers, Row, Tx
 from carrel.storage.dialect import for_sqlite
@@ -169,7 +169,11 @@ class SqliteDatabase:
         self._reading = open_file(path, durability)
         self._read_tx = SqliteTx(self._reading, clock, ids, chance, self._observers)
         self._sources = (clock, ids, chance)
-        self._long_reads = LongReads(lambda: open_file(path, durability), self._long_read, LONG_READERS_SQLITE)
+        # By whether they are urgent.
+        self._long_reads = {
+            urgent: LongReads(lambda: open_file(path, durability), self._long_read, threads)
+            for urgent, threads in ((True, LONG_READERS_SQLITE), (False, PATIENT_READERS_SQLITE))
+        }
         self._riders: dict[str, Callable[[Tx], Landing | None]] = {}
         self._landings: list[Landing] = []
         self._queue: SimpleQueue[_Work | None] = SimpleQueue()
@@ -189,10 +193,12 @@ class SqliteDatabase:
         self._require_open()
         return _look(self._reading, self._read_tx, work)
 
-    async def long_read(self, work: Callable[[LongTx], T], *, seconds_max: float = LONG_READ_SECONDS_MAX) -> T:
+    async def long_read(
+        self, work: Callable[[LongTx], T], *, seconds_max: float = LONG_READ_SECONDS_MAX, urgent: bool = True
+    ) -> T:
         """Do `work` on another connection, in a thread."""
         self._require_open()
-        return await self._long_reads.run(work, seconds_max)
+        return await self._long_reads[urgent].run(work, seconds_max)
 
     def _long_read(self, connection: apsw.Connection, work: Callable[[LongTx], T], deadline: Deadline) -> T:
         tx = LongSqliteTx(connection, *self._sources, self._observers)
@@ -227,7 +233,8 @@ class SqliteDatabase:
         self._closed = True
         self._queue.put(None)
         await asyncio.to_thread(self._writer.join)
-        await asyncio.to_thread(self._long_reads.close)
+        for readers in self._long_reads.values():
+            await asyncio.to_thread(readers.close)
         self._reading.close()
         self._writing.close()
 
