@@ -405,6 +405,22 @@ def test_a_config_that_is_named_must_be_there(tmp_path: Path) -> None:
         ("OPENCLAW_DELIVERY_INSTRUCTIONS_V2", "true", "delivery.instructions", "v2"),
         ("OPENCLAW_DELIVERY_INSTRUCTIONS_V2", "false", "delivery.instructions", "inline"),
         ("OPENCLAW_TASK_SCOPED_SESSIONS", "0", "sessions.task_scoped", False),
+        ("CLAWBOARD_LOGGER_CONTEXT_MODE", "patient", "context.mode", "patient"),
+        ("CLAWBOARD_LOGGER_CONTEXT_MAX_CHARS", "1500", "context.max_chars", 1500),
+        ("CLAWBOARD_LOGGER_CONTEXT_FETCH_TIMEOUT_MS", "900", "context.fetch_timeout_ms", 900),
+        (
+            "CLAWBOARD_LOGGER_IGNORE_SESSION_PREFIXES",
+            "internal:a:, b:",
+            "intake.ignore_session_prefixes",
+            ("internal:a:", "b:"),
+        ),
+        ("CLAWBOARD_SEARCH_CONCURRENCY_LIMIT", "5", "search.concurrency", 5),
+        ("CLAWBOARD_SEARCH_CONCURRENCY_WAIT_SECONDS", "0.5", "search.concurrency_wait_ms", 500),
+        ("CLAWBOARD_SEARCH_INCLUDE_TOOL_CALL_LOGS", "1", "search.include_tool_call_logs", True),
+        ("CLAWBOARD_SEARCH_SINGLE_TOKEN_WINDOW_MAX_LOGS", "400", "search.single_token_window_max", 400),
+        ("CLAWBOARD_SEARCH_SOURCE_TOPK_MAX", "300", "search.source_topk", 300),
+        ("CLAWBOARD_SEARCH_EMBED_QUERY_CACHE_SIZE", "32", "search.query_cache_size", 32),
+        ("CLAWBOARD_RERANK_CHUNKS_PER_DOC", "4", "search.rerank_chunks_per_doc", 4),
     ],
 )
 def test_foreign_spellings_are_read_and_named_in_a_notice(
@@ -416,6 +432,27 @@ def test_foreign_spellings_are_read_and_named_in_a_notice(
     (notice,) = loaded.notices
     assert variable in notice
     assert name in notice
+
+
+@pytest.mark.parametrize("variable", ["CLAWBOARD_SEARCH_SOURCE_TOPK_MIN", "CLAWBOARD_SEARCH_SOURCE_TOPK_MULTIPLIER"])
+def test_a_foreign_spelling_without_a_counterpart_is_named_and_not_used(variable: str) -> None:
+    loaded = load(None, {variable: "20"}, {})
+    assert loaded.settings == load(None, {}, {}).settings
+    assert f"{variable} is not used" in loaded.notices[0]
+
+
+@pytest.mark.parametrize(
+    ("variable", "text", "form"),
+    [
+        ("CLAWBOARD_SEARCH_CONCURRENCY_WAIT_SECONDS", "soon", "a number of seconds"),
+        ("CLAWBOARD_SEARCH_CONCURRENCY_WAIT_SECONDS", "inf", "a number of seconds"),
+        ("CLAWBOARD_SEARCH_CONCURRENCY_LIMIT", "many", "a whole number from 1 to 64"),
+        ("OPENCLAW_DELIVERY_INSTRUCTIONS_V2", "perhaps", "true or false"),
+    ],
+)
+def test_a_foreign_spelling_with_a_wrong_value_is_refused_by_its_name(variable: str, text: str, form: str) -> None:
+    with pytest.raises(SettingsFault, match=f"{variable}: must be {form}"):
+        load(None, {variable: text}, {})
 
 
 def test_our_own_spelling_comes_before_a_foreign_one() -> None:

@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from carrel.kernel import is_loopback
 from carrel.kernel.settings import GatewaySettings, SettingRow, Settings
+from carrel.main.foreign_settings import foreign_settings
 from carrel.main.setting_names import (
     GATEWAY_NAME,
     Known,
@@ -171,29 +172,18 @@ def _read_environment(
         found[name] = _Found(value=read_text(env[variable], known), source="env", spelling=variable)
 
 
-_FOREIGN: dict[str, tuple[Name, dict[bool, object]]] = {
-    "OPENCLAW_DELIVERY_INSTRUCTIONS_V2": (("delivery", "instructions"), {True: "v2", False: "inline"}),
-    "OPENCLAW_TASK_SCOPED_SESSIONS": (("sessions", "task_scoped"), {True: True, False: False}),
-}
-
-
 def _read_foreign(env: Mapping[str, str], found: dict[Name, _Found], problems: list[str], notices: list[str]) -> None:
-    """Read two settings under the names that other systems use; our own names win."""
-    names = known_names()
-    truth = names["sessions", "task_scoped"]
-    for variable, (name, meaning) in _FOREIGN.items():
-        if variable not in env:
-            continue
-        dotted, ours = ".".join(name), env_name(name)
-        answer = read_text(env[variable], truth)
-        if not isinstance(answer, bool):
-            problems.append(f"{variable}: must be true or false, not {env[variable]!r}.")
-        elif name in found and found[name].source == "env":
-            notices.append(f"{variable} is not used: {found[name].spelling} sets the same thing and wins.")
+    """Read settings under the names that other systems use; our own names win."""
+    for given in foreign_settings(env, problems):
+        dotted, ours = ".".join(given.name), env_name(given.name)
+        if given.value is None:
+            notices.append(f"{given.variable} is not used: Carrel has one figure for this, {ours}.")
+        elif given.name in found and found[given.name].source == "env":
+            notices.append(f"{given.variable} is not used: {found[given.name].spelling} sets the same thing and wins.")
         else:
-            found[name] = _Found(value=meaning[answer], source="env", spelling=variable)
-            value = str(meaning[answer]).lower()
-            notices.append(f"{variable} is read as {dotted} = {value}; its name in Carrel is {ours}.")
+            found[given.name] = _Found(value=given.value, source="env", spelling=given.variable)
+            value = _quoted(given.value).strip('"')
+            notices.append(f"{given.variable} is read as {dotted} = {value}; its name in Carrel is {ours}.")
 
 
 def _check(
