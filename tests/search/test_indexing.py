@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
+from carrel.board import BoardDocuments
 from carrel.journal import FollowerDuty, NewEntry, append_entry, delete_lane_entries, events_behind
 from carrel.kernel import Provenance
 from carrel.kernel.settings import SearchSettings
 from carrel.search import Indexing, Rebuilds, is_rebuilding, observe_entries, request_rebuild
-from carrel.sessions import private_to
 from carrel.storage import Tx
 from carrel.work import NewTask, TaskChange, change_task, create_task
 from tests.harness.engine import MAIN, SECONDS_MAX, lane_key, open_engine
@@ -37,7 +37,7 @@ async def say(board: Board, text: str, **more: Any) -> str:
 
 
 def indexing(board: Board, **settings: Any) -> Indexing:
-    return Indexing(board.embedder, SearchSettings(**settings), private_to)
+    return Indexing(board.engine.db, BoardDocuments(), board.embedder, SearchSettings(**settings))
 
 
 @asynccontextmanager
@@ -58,7 +58,7 @@ async def follow(board: Board, **settings: Any) -> None:
 
 async def rebuild(board: Board) -> None:
     """Rebuild the index as the duty does, round after round."""
-    duty = Rebuilds(board.engine.db, indexing(board))
+    duty = Rebuilds(indexing(board))
     while await board.engine.db.read(lambda tx: is_rebuilding(tx, board.access)):
         await duty.round()
 
@@ -81,7 +81,7 @@ async def test_tool_calls_and_results_are_found_only_where_a_setting_includes_th
     await follow(board)
     assert await board.logs("gasket", viewer="owner") == []
     await board.engine.db.write(lambda tx: request_rebuild(tx, board.access))
-    duty = Rebuilds(board.engine.db, indexing(board, include_tool_call_logs=True))
+    duty = Rebuilds(indexing(board, include_tool_call_logs=True))
     while await board.engine.db.read(lambda tx: is_rebuilding(tx, board.access)):
         await duty.round()
     assert len(await board.logs("gasket", viewer="owner")) == 2
@@ -136,7 +136,7 @@ async def test_the_index_is_rebuilt_from_the_journal_while_it_answers(board: Boa
     await board.put("gone", "gasket of an entry that is not there")
     await follow(board)
     await board.engine.db.write(lambda tx: request_rebuild(tx, board.access))
-    duty = Rebuilds(board.engine.db, indexing(board))
+    duty = Rebuilds(indexing(board))
     await duty.round()
     assert set(await board.logs("gasket", viewer="owner")) == {*names, "gone"}
     await rebuild(board)

@@ -31,7 +31,7 @@ def visible(document: Document, query: dict[str, Any]) -> bool:
     unallocated = document.kind == "log" and not (document.topic_id or document.task_id)
     allowed = in_spaces
     if unallocated and query["viewer"] == "agent":
-        allowed = session is not None and document.session_key == session
+        allowed = in_spaces and session is not None and document.session_key == session
     if unallocated and query["viewer"] == "user":
         allowed = in_spaces and document.private_to in (None, query["user_id"])
     for kind, name in (("topic", query.get("topic_id")), ("task", query.get("task_id"))):

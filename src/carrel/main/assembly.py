@@ -10,15 +10,18 @@ from typing import Any
 
 from starlette.routing import BaseRoute
 
-from carrel import __version__, board, exchanges, goals, memory, modes, monitoring, outbox, topics, work
+from carrel import __version__, board, exchanges, goals, memory, modes, monitoring, outbox, search, topics, work
+from carrel.board import BoardDocuments
 from carrel.delivery import Connection, Extractions, Live, Recollection, Turns
 from carrel.exchanges import Exchanges
+from carrel.journal import FollowerDuty
 from carrel.kernel import Chance, Clock, SystemClock
 from carrel.kernel.settings import Settings
 from carrel.modes import AutoTicks, Schedules
 from carrel.outbox import prune_posts
 from carrel.records import prune_uploads
 from carrel.runs import Dispatcher, Pruner, Rules, Watch
+from carrel.search import Indexing, Rebuilds, Search, embedder_for
 from carrel.storage import Database, open_database
 from carrel.surfaces import Configuration, House, WrongTokens
 from carrel.surfaces.a2a import PushDuty
@@ -52,6 +55,7 @@ OBSERVERS: tuple[Callable[[Database], None], ...] = (
     monitoring.observe_runs,
     memory.observe_sessions,
     board.observe_sessions,
+    search.observe_entries,
 )
 # What the pruner removes for rooms above it.
 PRUNED = (prune_posts, prune_uploads, board.prune_routes)
@@ -94,8 +98,10 @@ class Assembly:
         worker: str, works: bool, draining: Callable[[], bool], configuration: Configuration,
         more_routes: Iterable[BaseRoute] = (),
     ) -> None:  # fmt: skip
+        self._embedder = embedder_for(settings.search, wire)
         self.house = House(
             db=db,
+            search=Search(db, self._embedder, settings.search),
             settings=settings,
             configuration=configuration,
             rules=rules_of(settings),
@@ -154,6 +160,7 @@ class Assembly:
         always: list[Duty] = [self._recorder.record, house.watch.serve, self._mcp.serve]
         if not house.works:
             return always
+        indexing = Indexing(db, BoardDocuments(), self._embedder, settings.search)
         prune_auto_runs = partial(modes.prune_auto_runs, retention_days=settings.runs.retention_days)
         working = [
             # Before the dispatcher: what a server left behind is interrupted before its ticks are taken up again.
@@ -169,6 +176,8 @@ class Assembly:
             Heartbeats(db, house.rules).serve,
             Extractions(db, self._connections).serve,
             board.Ingests(db).serve,
+            FollowerDuty(db, indexing, self._worker).serve,
+            Rebuilds(indexing).serve,
         ]
         if settings.a2a.enabled and settings.a2a.push.enabled:
             working.append(PushDuty(db, self._wire, settings.a2a.push).serve)

@@ -2,7 +2,7 @@
 
 from carrel.kernel import Access
 from carrel.search import store
-from carrel.search.model import Document, DocumentKind
+from carrel.search.model import Document, DocumentKind, is_mark
 from carrel.search.store import Stored
 from carrel.search.vectors import NO_VECTORS, Vectors
 from carrel.search.words import date_words, distinct_words, words_of
@@ -11,10 +11,8 @@ from carrel.storage import Tx
 
 def put_document(tx: Tx, access: Access, document: Document, vectors: Vectors = NO_VECTORS) -> None:
     """Index a document, in place of an earlier one of its kind and id; without vectors it is found by words alone."""
-    said = list(words_of(f"{document.label} {document.text}"))
     reach, places = document.reach(access.account_id), document.places(access.account_id)
-    speaker = distinct_words(words_of(document.speaker))
-    own = distinct_words((*said, *speaker, *date_words(document.at)))
+    said, speaker = _said(document), distinct_words(words_of(document.speaker))
     stored = Stored(
         kind=document.kind,
         id=document.id,
@@ -29,10 +27,32 @@ def put_document(tx: Tx, access: Access, document: Document, vectors: Vectors = 
         model=vectors.model,
         codes=vectors.codes,
         label=" ".join(distinct_words(words_of(document.label))),
-        terms=" ".join((*reach, *places, *own)),
+        terms=" ".join((*reach, *places, *_own_terms(document, said))),
         vectors=vectors.quantized,
     )
     store.write_document(tx, access, stored)
+
+
+def _said(document: Document) -> list[str]:
+    return list(words_of(f"{document.label} {document.text}"))
+
+
+def _own_terms(document: Document, said: list[str]) -> tuple[str, ...]:
+    return distinct_words((*said, *words_of(document.speaker), *date_words(document.at)))
+
+
+def has_words_of(stored: Stored, document: Document) -> bool:
+    """Return whether a stored document has the same words as this one, so that its meaning is the same."""
+    said = _said(document)
+    own = tuple(term for term in stored.terms.split() if not is_mark(term))
+    return stored.length == len(said) and own == _own_terms(document, said)
+
+
+def marks_text(access: Access, document: Document | None) -> str:
+    """Return the marks of a document as they are stored, empty for none."""
+    if document is None:
+        return ""
+    return " ".join((" ".join(document.reach(access.account_id)), " ".join(document.places(access.account_id))))
 
 
 def remove_document(tx: Tx, access: Access, kind: DocumentKind, document_id: str) -> bool:

@@ -1,60 +1,110 @@
-"""Keeping the index up with the journal: a follower of the feed, an observer of deletions, and rebuilding."""
+"""Keeping the index up with the board: a follower of the feed, an observer of deletions, and rebuilding.
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+What an event says is not indexed, only what it is about: that is read from the store in the transaction that writes the
+index. So the index never holds anything older than the event, and a deleted thing does not come back.
+"""
+
+from collections.abc import Iterable
+from typing import Any, Literal, Protocol
 
 import msgspec
 from msgspec import Struct
 
-from carrel.journal import EntriesDeleted, Entry, Event, Follower, entries_by_id, entries_since
-from carrel.kernel import Access, parse_iso, system_access
+from carrel.journal import EntriesDeleted, Event, Follower
+from carrel.kernel import Access, system_access
 from carrel.kernel.limits import SEARCH_REBUILD_ROWS, SEARCH_REBUILDS_AT_A_TIME
 from carrel.kernel.settings import SearchSettings
 from carrel.search import rebuild_store, store
 from carrel.search.embedders import Embedder, EmbeddingUnavailable, embed_texts
-from carrel.search.index import put_document
-from carrel.search.model import Document
+from carrel.search.index import has_words_of, marks_text, put_document
+from carrel.search.model import Document, DocumentKind, place_mark
 from carrel.search.rebuild_store import Rebuild
 from carrel.search.vectors import NO_VECTORS, Vectors
 from carrel.storage import Database, Duty, Tx
 
 # Rung when a rebuild was asked for.
 REBUILDS = "search_rebuilds"
-# Whose chat a lane is; None for one that people share.
-PrivateTo = Callable[[Tx, Access, str], str | None]
-_TOOL_ROLES = ("toolCall", "toolResult")
-_ENTRY_KINDS = ("log", "note")
+SubjectKind = Literal["topic", "task", "entry"]
+# What a document is about; an entry is found as a log or as a note.
+Subject = tuple[SubjectKind, str]
+# The kind and the id of a document.
+Name = tuple[str, str]
+_DOCUMENTS: dict[SubjectKind, tuple[DocumentKind, ...]] = {
+    "topic": ("topic",),
+    "task": ("task",),
+    "entry": ("log", "note"),
+}
+_SUBJECTS: dict[str, SubjectKind] = {
+    "topic": "topic", "task": "task", "entry": "entry", "log": "entry", "note": "entry",
+}  # fmt: skip
 _read = msgspec.json.Decoder(dict[str, Any]).decode
 
 
-class Prepared(Struct, frozen=True):
-    """What a page of events changes: the meanings of new entries by id, and tasks with theirs."""
+class Source(Protocol):
+    """Where documents come from: the board as it is stored."""
 
-    entries: dict[str, Vectors]
-    tasks: list[tuple[Document, Vectors]]
+    def documents(self, tx: Tx, access: Access, subjects: Iterable[Subject], *, tool_calls: bool) -> list[Document]:
+        """Return those of the subjects that can be found, as they are now."""
+        ...
+
+    def ids_after(self, tx: Tx, access: Access, kind: SubjectKind, after: str, *, limit: int) -> list[str]:
+        """Return the next ids of a kind, in order."""
+        ...
+
+
+class Prepared(Struct, frozen=True):
+    """What is to be indexed anew, and the meanings of those documents by kind and id."""
+
+    subjects: list[Subject]
+    vectors: dict[Name, Vectors]
 
 
 class Indexing(Follower[Prepared]):
-    """Puts entries and tasks into the index as they are written and changed."""
+    """Puts topics, tasks and entries into the index as they are written, changed, moved and deleted."""
 
     name = "search"
 
-    def __init__(self, embedder: Embedder, settings: SearchSettings, private_to: PrivateTo) -> None:
+    def __init__(self, db: Database, source: Source, embedder: Embedder, settings: SearchSettings) -> None:
+        self.db = db
+        self.source = source
         self._embedder = embedder
         self._settings = settings
-        self._private_to = private_to
 
     async def prepare(self, access: Access, events: list[Event]) -> Prepared:
-        """Embed what is new."""
-        entries = {log["id"]: log["content"] for log in _bodies(events, "log", "log.appended")}
-        tasks = {task["id"]: task for task in _bodies(events, "task", "task.created", "task.updated")}
-        documents = [document_of_task(task) for task in tasks.values()]
-        texts = [*entries.values(), *(f"{one.label} {one.text}" for one in documents)]
-        vectors = await self.embed(texts)
-        named = dict(zip(entries, vectors, strict=False))
-        return Prepared(named, list(zip(documents, vectors[len(entries) :], strict=True)))
+        """Embed what the events are about."""
+        return await self.gather(access, list(dict.fromkeys(filter(None, map(_subject, events)))))
 
-    async def embed(self, texts: list[str]) -> list[Vectors]:
+    async def gather(self, access: Access, subjects: list[Subject], *, anew: bool = False) -> Prepared:
+        """Return the meanings of those subjects: kept ones where the words are the same, unless all are made anew."""
+        if not subjects:
+            return Prepared([], {})
+
+        def look(tx: Tx) -> tuple[list[Document], dict[Name, Vectors]]:
+            documents = self.documents(tx, access, subjects)
+            kept = {} if anew else self._kept(tx, access, documents)
+            return documents, kept
+
+        documents, vectors = await self.db.long_read(look, urgent=False)
+        missing = [one for one in documents if (one.kind, one.id) not in vectors]
+        made = await self._embed([f"{one.label} {one.text}".strip() for one in missing])
+        vectors |= {(one.kind, one.id): each for one, each in zip(missing, made, strict=True)}
+        return Prepared(subjects, vectors)
+
+    def documents(self, tx: Tx, access: Access, subjects: Iterable[Subject]) -> list[Document]:
+        """Return what is to be found of those subjects."""
+        return self.source.documents(tx, access, subjects, tool_calls=self._settings.include_tool_call_logs)
+
+    def _kept(self, tx: Tx, access: Access, documents: list[Document]) -> dict[Name, Vectors]:
+        stored = store.documents_named(tx, access, [(one.kind, one.id) for one in documents])
+        return {
+            (one.kind, one.id): Vectors(known.model, known.vectors, known.codes)
+            for one in documents
+            if (known := stored.get((one.kind, one.id))) is not None
+            and known.model == self._embedder.model
+            and has_words_of(known, one)
+        }
+
+    async def _embed(self, texts: list[str]) -> list[Vectors]:
         """Return the vectors of texts; none while they cannot be embedded, since words need not wait for that."""
         try:
             return await embed_texts(self._embedder, texts, self._settings.rerank_chunks_per_doc)
@@ -62,57 +112,44 @@ class Indexing(Follower[Prepared]):
             return [NO_VECTORS] * len(texts)
 
     def apply(self, tx: Tx, access: Access, events: list[Event], prepared: Prepared) -> None:
-        """Index what is new and still there."""
-        self.put_entries(tx, access, entries_by_id(tx, access, prepared.entries), prepared.entries)
-        for document, vectors in prepared.tasks:
-            put_document(tx, access, document, vectors)
+        """Index what the events are about, as it is now."""
+        self.put(tx, access, prepared)
 
-    def put_entries(self, tx: Tx, access: Access, entries: Iterable[Entry], vectors: dict[str, Vectors]) -> None:
-        """Index those entries that can be found."""
-        for entry in entries:
-            if self._is_found(entry):
-                private_to = self._private_to(tx, access, entry.key) if entry.key is not None else None
-                put_document(tx, access, document_of_entry(entry, private_to), vectors.get(entry.id, NO_VECTORS))
+    def put(self, tx: Tx, access: Access, prepared: Prepared, *, spread: bool = True) -> None:
+        """Index those subjects that can be found, and remove the others.
 
-    def _is_found(self, entry: Entry) -> bool:
-        # What was done to a task is told by the task itself.
-        if not entry.content.strip() or entry.task_view == "activities":
-            return False
-        return entry.role not in _TOOL_ROLES or self._settings.include_tool_call_logs
-
-
-def _bodies(events: Sequence[Event], field: str, *names: str) -> list[dict[str, Any]]:
-    return [_read(event.body)[field] for event in events if event.name in names]
-
-
-def document_of_entry(entry: Entry, private_to: str | None) -> Document:
-    """Return an entry as it is indexed."""
-    return Document(
-        kind="note" if entry.type == "note" else "log",
-        id=entry.id,
-        text=entry.content,
-        at=entry.created_at,
-        speaker="" if entry.author in ("user", "system") else entry.author,
-        spaces=() if entry.space_id is None else (entry.space_id,),
-        topic_id=entry.topic_id,
-        task_id=entry.task_id,
-        session_key=entry.key,
-        sequence=entry.seq,
-        private_to=private_to,
-    )
+        Where a topic or a task is visible decides about what belongs to it: with `spread` that is looked at as well.
+        """
+        found: dict[Name, Document] = {}
+        found |= {(one.kind, one.id): one for one in self.documents(tx, access, prepared.subjects)}
+        names: list[Name] = [(kind, name) for subject, name in prepared.subjects for kind in _DOCUMENTS[subject]]
+        before = store.marks_named(tx, access, names)
+        is_rebuilding = rebuild_store.is_rebuilding(tx, access)
+        for name, document in ((name, found.get(name)) for name in names):
+            if document is not None:
+                put_document(tx, access, document, prepared.vectors.get(name, NO_VECTORS))
+            elif name in before:
+                store.delete_documents(tx, access, name[0], (name[1],))
+            # What is not indexed yet has nothing that belongs to it, unless the index is incomplete.
+            known = before.get(name, "" if is_rebuilding else None)
+            if spread and known is not None and known != marks_text(access, document):
+                _spread(tx, access, name)
 
 
-def document_of_task(task: dict[str, Any]) -> Document:
-    """Return a task, in the shape of its events, as it is indexed: its tags are no part of its text."""
-    return Document(
-        kind="task",
-        id=task["id"],
-        label=task["title"],
-        text=task["description"] or "",
-        at=parse_iso(task["createdAt"]),
-        spaces=() if task["spaceId"] is None else (task["spaceId"],),
-        topic_id=task["topicId"],
-    )
+def _subject(event: Event) -> Subject | None:
+    """What an event is about, if it can be found."""
+    room = event.name.partition(".")[0]
+    if room not in ("topic", "task", "log"):
+        return None
+    body = _read(event.body)
+    # What was deleted is named by its id alone.
+    name = body[room]["id"] if room in body else body.get("id")
+    return None if name is None else (_SUBJECTS[room], name)
+
+
+def _spread(tx: Tx, access: Access, name: Name) -> None:
+    if name[0] in ("topic", "task"):
+        request_rebuild(tx, access, _SUBJECTS[name[0]], name[1])
 
 
 def observe_entries(db: Database) -> None:
@@ -121,29 +158,33 @@ def observe_entries(db: Database) -> None:
 
 
 def _forget(tx: Tx, change: EntriesDeleted) -> None:
-    for kind in _ENTRY_KINDS:
+    for kind in _DOCUMENTS["entry"]:
         store.delete_documents(tx, change.access, kind, change.entry_ids)
 
 
-def request_rebuild(tx: Tx, access: Access) -> None:
-    """Have the index of an account's entries rebuilt from the journal; searches go on meanwhile."""
-    rebuild_store.request(tx, access)
+def request_rebuild(tx: Tx, access: Access, kind: SubjectKind | None = None, name: str | None = None) -> None:
+    """Have the index of an account rebuilt: all of it, all of a kind, or one thing with what belongs to it.
+
+    Searches go on meanwhile.
+    """
+    for each in _DOCUMENTS if kind is None else (kind,):
+        rebuild_store.request(tx, access, each if name is None else f"{each}:{name}")
     tx.wake(REBUILDS)
 
 
 class Rebuilds(Duty[Rebuild]):
-    """Rebuilds indexes, page by page: each entry is written anew where it is, and what belongs to none is removed."""
+    """Rebuilds parts of the index, page by page; in the end, what belongs to nothing is removed."""
 
     name = "search_rebuilds"
     bell = REBUILDS
     items_max = SEARCH_REBUILDS_AT_A_TIME
 
-    def __init__(self, db: Database, indexing: Indexing) -> None:
-        super().__init__(db)
+    def __init__(self, indexing: Indexing) -> None:
+        super().__init__(indexing.db)
         self._indexing = indexing
 
     def next_due(self, tx: Tx) -> int | None:
-        """At once when any account is to be rebuilt."""
+        """At once when anything is to be rebuilt."""
         return tx.now if rebuild_store.rebuilds_due(tx, 1) else None
 
     def take(self, tx: Tx, limit: int) -> list[Rebuild]:
@@ -153,15 +194,33 @@ class Rebuilds(Duty[Rebuild]):
     async def do(self, item: Rebuild) -> None:
         """Write one page; another server that works on the same one changes nothing."""
         access = system_access(item.account_id)
-        page = await self.db.long_read(lambda tx: entries_since(tx, access, item.cursor, limit=SEARCH_REBUILD_ROWS))
-        vectors = await self._indexing.embed([entry.content for entry in page])
-        named = {entry.id: vector for entry, vector in zip(page, vectors, strict=True)}
-        await self.db.write(lambda tx: self._write(tx, access, item, page, named))
+        subjects, cursor = await self.db.long_read(lambda tx: self._page(tx, access, item), urgent=False)
+        prepared = await self._indexing.gather(access, subjects, anew=":" not in item.part)
+        await self.db.write(lambda tx: self._write(tx, access, item, prepared, cursor))
 
-    def _write(self, tx: Tx, access: Access, item: Rebuild, page: list[Entry], vectors: dict[str, Vectors]) -> None:
-        if not page:
-            left = store.delete_older_documents(tx, access, _ENTRY_KINDS, item.version, limit=SEARCH_REBUILD_ROWS)
-            if left < SEARCH_REBUILD_ROWS:
-                rebuild_store.finish(tx, access, item)
-        elif rebuild_store.advance(tx, access, item, page[-1].seq):
-            self._indexing.put_entries(tx, access, entries_by_id(tx, access, vectors), vectors)
+    def _page(self, tx: Tx, access: Access, item: Rebuild) -> tuple[list[Subject], str]:
+        """Return what comes next, and how far that is; nothing at the end."""
+        kind, _, name = item.part.partition(":")
+        subject = _SUBJECTS[kind]
+        if not name:
+            ids = self._indexing.source.ids_after(tx, access, subject, item.cursor, limit=SEARCH_REBUILD_ROWS)
+            return [(subject, each) for each in ids], ids[-1] if ids else ""
+        itself: list[Subject] = [] if item.cursor else [(subject, name)]
+        after = int(item.cursor or 0)
+        place = place_mark(access.account_id, kind, name)
+        page = store.documents_at(tx, access, place, after, limit=SEARCH_REBUILD_ROWS)
+        subjects = dict.fromkeys([*itself, *((_SUBJECTS[each], found) for _, each, found in page)])
+        return list(subjects), str(page[-1][0] if page else after)
+
+    def _write(self, tx: Tx, access: Access, item: Rebuild, prepared: Prepared, cursor: str) -> None:
+        is_whole = ":" not in item.part
+        if prepared.subjects:
+            if rebuild_store.advance(tx, access, item, cursor):
+                self._indexing.put(tx, access, prepared, spread=is_whole)
+            return
+        kinds = _DOCUMENTS[_SUBJECTS[item.part]] if is_whole else ()
+        left = [
+            store.delete_older_documents(tx, access, kind, item.version, limit=SEARCH_REBUILD_ROWS) for kind in kinds
+        ]
+        if SEARCH_REBUILD_ROWS not in left:
+            rebuild_store.finish(tx, access, item)

@@ -24,10 +24,12 @@ class Document(Struct, frozen=True, kw_only=True):
     label: str = ""
     # The name of the person or agent who said it.
     speaker: str = ""
-    # The spaces in which it is visible; in none, only those who see the whole account and its own session find it.
+    # The spaces in which it is visible; in none, only those find it who look in the whole account.
     spaces: tuple[str, ...] = ()
     topic_id: str | None = None
     task_id: str | None = None
+    # The topic of its task, where that is another: it is found there as well.
+    task_topic_id: str | None = None
     # Where it was said, and its place there; what was said before and after it tells what it is about.
     session_key: str | None = None
     sequence: int = 0
@@ -46,16 +48,14 @@ class Document(Struct, frozen=True, kw_only=True):
             viewers.append("all")
         else:
             viewers.append("users" if self.private_to is None else f"user {self.private_to}")
-        marks = [_mark("v", account_id, viewer, space) for viewer in viewers for space in (*self.spaces, None)]
-        if not self.is_open and self.session_key is not None:
-            marks.append(_mark("k", account_id, self.session_key))
-        return tuple(marks)
+            viewers += [] if self.session_key is None else [f"session {self.session_key}"]
+        return tuple(_mark("v", account_id, viewer, space) for viewer in viewers for space in (*self.spaces, None))
 
     def places(self, account_id: str) -> tuple[str, ...]:
         """Return the marks of its topic and its task."""
         topic = self.id if self.kind == "topic" else self.topic_id
         task = self.id if self.kind == "task" else self.task_id
-        return _places(account_id, topic, task)
+        return tuple(dict.fromkeys(_places(account_id, topic, task) + _places(account_id, self.task_topic_id, None)))
 
 
 class SearchQuery(Struct, frozen=True, kw_only=True):
@@ -80,12 +80,10 @@ class SearchQuery(Struct, frozen=True, kw_only=True):
 
     def marks(self, account_id: str) -> tuple[str, ...]:
         """Return the marks of which a document must have one."""
-        viewers = {"owner": ["owner"], "user": ["all", "users", f"user {self.user_id}"], "agent": ["all"]}[self.viewer]
+        own = [] if self.session_key is None else [f"session {self.session_key}"]
+        viewers = {"owner": ["owner"], "user": ["all", "users", f"user {self.user_id}"], "agent": ["all", *own]}
         spaces = (None,) if self.spaces is None else tuple(dict.fromkeys(self.spaces))
-        marks = [_mark("v", account_id, viewer, space) for viewer in viewers for space in spaces]
-        if self.session_key is not None and self.viewer == "agent":
-            marks.append(_mark("k", account_id, self.session_key))
-        return tuple(marks)
+        return tuple(_mark("v", account_id, viewer, space) for viewer in viewers[self.viewer] for space in spaces)
 
     def places(self, account_id: str) -> tuple[str, ...]:
         """Return the marks of the topic and the task, all of which a document must have."""
@@ -144,6 +142,16 @@ def _mark(kind: str, account_id: str, *names: str | None) -> str:
     return f"{kind}_{blake2b(named, digest_size=10).hexdigest()}"
 
 
+def is_mark(term: str) -> bool:
+    """Return whether a term of a document is a mark, and not a word."""
+    return "_" in term
+
+
+def place_mark(account_id: str, kind: str, name: str) -> str:
+    """Return the mark of what belongs to a topic or a task; nothing belongs to anything else."""
+    return _mark({"topic": "t", "task": "w"}.get(kind, "n"), account_id, name)
+
+
 def _places(account_id: str, topic: str | None, task: str | None) -> tuple[str, ...]:
-    named = (("t", topic), ("w", task))
-    return tuple(_mark(kind, account_id, name) for kind, name in named if name is not None)
+    named = (("topic", topic), ("task", task))
+    return tuple(place_mark(account_id, kind, name) for kind, name in named if name is not None)

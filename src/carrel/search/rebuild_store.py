@@ -1,4 +1,4 @@
-"""The SQL of rebuilding: how far the index of each account has come."""
+"""The SQL of rebuilding: which parts of the index, and how far each has come."""
 
 from msgspec import Struct
 
@@ -7,43 +7,55 @@ from carrel.storage import Tx
 
 
 class Rebuild(Struct, frozen=True):
-    """The rebuilding of one account's index, up to the entry `cursor`; older than `version` is what it replaces."""
+    """The rebuilding of one part of an account's index, up to `cursor`; older than `version` is what it replaces.
+
+    A part is `topic`, `task` or `entry` for all of them, or `topic:<id>` for one with what belongs to it.
+    """
 
     account_id: str
-    cursor: int
+    part: str
+    cursor: str
     version: int
 
 
-def request(tx: Tx, access: Access) -> None:
+def request(tx: Tx, access: Access, part: str) -> None:
     """Begin, or begin anew."""
     sql = (
-        "INSERT INTO search_rebuilds (account_id, cursor, version, requested_at) VALUES (:account, 0, tick(), :now) "
-        "ON CONFLICT (account_id) DO UPDATE SET cursor = 0, version = excluded.version, requested_at = :now"
+        "INSERT INTO search_rebuilds (account_id, part, cursor, version, requested_at) "
+        "VALUES (:account, :part, '', tick(), :now) ON CONFLICT (account_id, part) "
+        "DO UPDATE SET cursor = '', version = excluded.version, requested_at = excluded.requested_at"
     )
-    tx.run(sql, access, now=tx.now)
+    tx.run(sql, access, part=part, now=tx.now)
 
 
 def rebuilds_due(tx: Tx, limit: int) -> list[Rebuild]:
     """Return rebuilds that are not finished, the oldest first."""
-    sql = "SELECT account_id, cursor, version FROM search_rebuilds ORDER BY requested_at, account_id LIMIT :limit"
+    sql = (
+        "SELECT account_id, part, cursor, version FROM search_rebuilds "
+        "ORDER BY requested_at, account_id, part LIMIT :limit"
+    )
     return [Rebuild(*row) for row in tx.all(sql, limit=limit)]
 
 
-def advance(tx: Tx, access: Access, rebuild: Rebuild, cursor: int) -> bool:
+def advance(tx: Tx, access: Access, rebuild: Rebuild, cursor: str) -> bool:
     """Move past a page; False, with nothing written, when another server has."""
     sql = (
-        "UPDATE search_rebuilds SET cursor = :cursor WHERE account_id = :account AND cursor = :before "
-        "AND version = :version"
+        "UPDATE search_rebuilds SET cursor = :cursor WHERE account_id = :account AND part = :part "
+        "AND cursor = :before AND version = :version"
     )
-    return tx.run(sql, access, cursor=cursor, before=rebuild.cursor, version=rebuild.version) > 0
+    held = {"part": rebuild.part, "before": rebuild.cursor, "version": rebuild.version}
+    return tx.run(sql, access, cursor=cursor, **held) > 0
 
 
 def finish(tx: Tx, access: Access, rebuild: Rebuild) -> None:
     """End it, unless it was begun anew."""
-    sql = "DELETE FROM search_rebuilds WHERE account_id = :account AND cursor = :before AND version = :version"
-    tx.run(sql, access, before=rebuild.cursor, version=rebuild.version)
+    sql = (
+        "DELETE FROM search_rebuilds WHERE account_id = :account AND part = :part AND cursor = :before "
+        "AND version = :version"
+    )
+    tx.run(sql, access, part=rebuild.part, before=rebuild.cursor, version=rebuild.version)
 
 
 def is_rebuilding(tx: Tx, access: Access) -> bool:
-    """Return whether the index of an account is being rebuilt, so that it may lack what is older than the feed."""
+    """Return whether a part of an account's index is being rebuilt, so that it may lack something."""
     return tx.one("SELECT 1 FROM search_rebuilds WHERE account_id = :account", access) is not None

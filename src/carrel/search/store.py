@@ -79,14 +79,14 @@ def delete_documents(tx: Tx, access: Access, kind: str, ids: Iterable[str]) -> i
     return _note_removals(tx, access, [row[0] for row in tx.all(sql, access, kind=kind, **named)])
 
 
-def delete_older_documents(tx: Tx, access: Access, kinds: tuple[str, str], before: int, *, limit: int) -> int:
-    """Delete up to `limit` documents of two kinds that were last written before a version; return how many."""
+def delete_older_documents(tx: Tx, access: Access, kind: str, before: int, *, limit: int) -> int:
+    """Delete up to `limit` documents of a kind that were last written before a version; return how many."""
     sql = (
         "DELETE FROM search_documents WHERE account_id = :account AND number IN (SELECT number FROM search_documents "
-        "WHERE account_id = :account AND version < :before AND kind IN (:one, :other) ORDER BY version LIMIT :limit) "
+        "WHERE account_id = :account AND version < :before AND kind = :kind ORDER BY version LIMIT :limit) "
         "RETURNING number"
     )
-    rows = tx.all(sql, access, before=before, one=kinds[0], other=kinds[1], limit=limit)
+    rows = tx.all(sql, access, before=before, kind=kind, limit=limit)
     return _note_removals(tx, access, [row[0] for row in rows])
 
 
@@ -136,6 +136,28 @@ def matching(tx: Tx, access: Access, scope: str, word: str, *, limit: int) -> li
     """Return the numbers of the newest documents in a scope that have a word; the account is part of the scope."""
     sql = "SELECT rowid FROM search_words(:match) ORDER BY rowid DESC LIMIT :limit"
     return [row[0] for row in tx.all(sql, match=f'{scope} AND "{word}"', limit=limit)]
+
+
+def documents_at(tx: Tx, access: Access, place: str, after: int, *, limit: int) -> list[tuple[int, str, str]]:
+    """Return number, kind and id of the next documents at a place, in order; the account is part of its mark."""
+    found = "SELECT rowid FROM search_words(:match) WHERE rowid > :after ORDER BY rowid LIMIT :limit"
+    sql = f"SELECT number, kind, id FROM search_documents WHERE account_id = :account AND number IN ({found})"
+    rows = tx.all(sql, access, match=f'"{place}"', after=after, limit=limit)
+    return sorted((row[0], row[1], row[2]) for row in rows)
+
+
+def documents_named(tx: Tx, access: Access, names: Iterable[tuple[str, str]]) -> dict[tuple[str, str], Stored]:
+    """Return those of the documents, by kind and id, that exist."""
+    sql = f"{_DOCUMENTS.select} WHERE account_id = :account AND kind = :kind AND id = :id"
+    found = {name: tx.one(sql, access, kind=name[0], id=name[1]) for name in names}
+    return {name: _DOCUMENTS.row(row) for name, row in found.items() if row is not None}
+
+
+def marks_named(tx: Tx, access: Access, names: Iterable[tuple[str, str]]) -> dict[tuple[str, str], str]:
+    """Return the marks of those of the documents, by kind and id, that exist."""
+    sql = "SELECT reach, places FROM search_documents WHERE account_id = :account AND kind = :kind AND id = :id"
+    found = {name: tx.one(sql, access, kind=name[0], id=name[1]) for name in names}
+    return {name: " ".join(row) for name, row in found.items() if row is not None}
 
 
 def scope_text(marks: Iterable[str], places: Iterable[str]) -> str:

@@ -10,6 +10,7 @@ from carrel.delivery import Connection, Live
 from carrel.kernel import Access
 from carrel.kernel.settings import SettingRow, Settings
 from carrel.runs import Rules, Run, Watch
+from carrel.search import Search
 from carrel.storage import Database
 from carrel.tools import OpenChannelThread, ToolServices
 
@@ -49,6 +50,7 @@ class House(Struct, frozen=True, kw_only=True):
     """The database, the settings and the running parts of one server, handed to every surface."""
 
     db: Database
+    search: Search
     settings: Settings
     configuration: Configuration
     rules: Rules

@@ -1,0 +1,105 @@
+"""What of the board can be found: topics, tasks and entries as documents of search, and where they are visible."""
+
+from collections.abc import Iterable
+
+from carrel.board import document_store
+from carrel.board.document_store import FindableTask, FindableTopic, findable_tasks, findable_topics
+from carrel.board.filters import is_tool_trace, verdict
+from carrel.journal import DEFAULT_SPACE, Entry, entries_by_id
+from carrel.kernel import Access
+from carrel.search import Document, Subject, SubjectKind
+from carrel.sessions import private_to
+from carrel.storage import Tx
+
+
+class BoardDocuments:
+    """The board as it is stored, for the index and for a second look at what the index has found."""
+
+    def documents(self, tx: Tx, access: Access, subjects: Iterable[Subject], *, tool_calls: bool) -> list[Document]:
+        """Return those of the subjects that can be found, as they are now."""
+        ids: dict[SubjectKind, list[str]] = {"topic": [], "task": [], "entry": []}
+        for kind, name in dict.fromkeys(subjects):
+            ids[kind].append(name)
+        entries = [entry for entry in entries_by_id(tx, access, ids["entry"]) if is_found(entry, tool_calls=tool_calls)]
+        worked_on = [one.task_id for one in entries if one.task_id is not None]
+        tasks = findable_tasks(tx, access, dict.fromkeys([*ids["task"], *worked_on]))
+        within = [*(one.topic_id for one in entries), *(one.topic_id for one in tasks.values())]
+        topics = findable_topics(tx, access, dict.fromkeys([*ids["topic"], *filter(None, within)]))
+        asked = (tasks[name] for name in ids["task"] if name in tasks)
+        return [
+            *(document_of_topic(topics[name]) for name in ids["topic"] if name in topics),
+            *(document_of_task(task, topics) for task in asked if not task.is_chat),
+            *(document_of_entry(tx, access, entry, tasks, topics) for entry in entries),
+        ]
+
+    def ids_after(self, tx: Tx, access: Access, kind: SubjectKind, after: str, *, limit: int) -> list[str]:
+        """Return the next ids of a kind, in order."""
+        return document_store.ids_after(tx, access, kind, after, limit=limit)
+
+
+def is_found(entry: Entry, *, tool_calls: bool) -> bool:
+    """Return whether an entry can be found: it says something, and is no noise."""
+    # What was done to a task is told by the task itself.
+    if not entry.content.strip() or entry.task_view == "activities":
+        return False
+    return tool_calls if is_tool_trace(entry) else verdict(entry) is None
+
+
+def document_of_topic(topic: FindableTopic) -> Document:
+    """Return a topic as it is indexed: its tags and its digest are no part of its text."""
+    return Document(
+        kind="topic", id=topic.id, label=topic.name, text=topic.description, at=topic.created_at, spaces=topic.spaces
+    )
+
+
+def document_of_task(task: FindableTask, topics: dict[str, FindableTopic]) -> Document:
+    """Return a task as it is indexed: visible in its own space and in those of its topic."""
+    return Document(
+        kind="task",
+        id=task.id,
+        label=task.title,
+        text=task.description,
+        at=task.created_at,
+        spaces=_spaces(task.space_id, _topic_spaces(topics, task.topic_id)),
+        topic_id=task.topic_id,
+    )
+
+
+def document_of_entry(
+    tx: Tx, access: Access, entry: Entry, tasks: dict[str, FindableTask], topics: dict[str, FindableTopic]
+) -> Document:  # fmt: skip
+    """Return an entry as it is indexed: visible in its own space, in its task's and in its topic's."""
+    task = tasks.get(entry.task_id or "")
+    if task is not None and task.is_chat:
+        # The orchestrator chat is on no board: what was said there belongs to those who talk there.
+        task = None
+    task_id, task_topic = (None, None) if task is None else (task.id, task.topic_id)
+    inherited = (
+        *(() if task is None else (task.space_id,)),
+        *_topic_spaces(topics, entry.topic_id),
+        *_topic_spaces(topics, task_topic),
+    )
+    own = entry.space_id or (None if inherited else DEFAULT_SPACE)
+    return Document(
+        kind="note" if entry.type == "note" else "log",
+        id=entry.id,
+        text=entry.content,
+        at=entry.created_at,
+        speaker=entry.agent_label or ("" if entry.author in ("user", "system") else entry.author),
+        spaces=_spaces(own, inherited),
+        topic_id=entry.topic_id,
+        task_id=task_id,
+        task_topic_id=task_topic,
+        session_key=entry.session_key,
+        sequence=entry.seq,
+        private_to=None if entry.key is None else private_to(tx, access, entry.key),
+    )
+
+
+def _topic_spaces(topics: dict[str, FindableTopic], topic_id: str | None) -> tuple[str, ...]:
+    topic = topics.get(topic_id or "")
+    return () if topic is None else topic.spaces
+
+
+def _spaces(own: str | None, others: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(space for space in (own, *others) if space is not None))
