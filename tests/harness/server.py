@@ -34,7 +34,8 @@ from carrel.main.assembly import Assembly, open_store, rules_of
 from carrel.main.gateways import Gateways
 from carrel.runs import Run
 from carrel.runs.queue_store import expire_leases
-from carrel.storage import Database
+from carrel.search import index_lag
+from carrel.storage import FEED, Database
 from carrel.surfaces import House, Reloaded
 from carrel.wire import Wire
 from tests.harness.engine import SECONDS_MAX, Engine, ensure_default_account
@@ -140,6 +141,13 @@ class Server(Engine):
             working.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await working
+
+    async def indexed(self, access: Access | None = None) -> None:
+        """Wait until search has caught up with everything that was written in an account."""
+        bell = self.db.bell(FEED)
+        async with asyncio.timeout(SECONDS_MAX):
+            while (await self.db.read(lambda tx: index_lag(tx, access or self.access))).pending:
+                await bell.wait(bell.version, 0.02)
 
     async def let_leases_end(self) -> None:
         """Free what a killed worker held, as time would."""

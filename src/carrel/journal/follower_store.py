@@ -75,3 +75,12 @@ def events_behind(tx: Tx, access: Access) -> dict[str, int]:
         "FROM followers f WHERE f.account_id = :account"
     )
     return {row[0]: row[1] for row in tx.all(sql, access)}
+
+
+def oldest_unhandled(tx: Tx, access: Access, name: str) -> tuple[int, int | None]:
+    """Return how many events of an account a follower has still to handle, and since when the oldest of them waits."""
+    cursor = "COALESCE((SELECT f.cursor FROM followers f WHERE f.account_id = :account AND f.name = :name), 0)"
+    sql = f"SELECT count(*), min(at) FROM events WHERE account_id = :account AND seq > {cursor}"
+    row = tx.one(sql, access, name=name)
+    assert row is not None, "a count always has a row"
+    return row[0], row[1]

@@ -3,14 +3,25 @@
 from carrel.search.embedders import Embedder, EmbeddingUnavailable, NoEmbedder, embed_texts, embedder_for
 from carrel.search.finder import Search
 from carrel.search.index import put_document, remove_document
-from carrel.search.indexing import Indexing, Rebuilds, Source, Subject, SubjectKind, observe_entries, request_rebuild
-from carrel.search.model import Document, Found, Hit, SearchQuery
+from carrel.search.indexing import (
+    Indexing,
+    Lag,
+    Rebuilds,
+    Source,
+    Subject,
+    SubjectKind,
+    index_lag,
+    observe_entries,
+    request_rebuild,
+)
+from carrel.search.model import Document, Found, Hit, Mode, SearchQuery
 from carrel.search.rebuild_store import is_rebuilding
 from carrel.search.vectors import Vectors
 from carrel.search.words import query_words, words_of
 
 __all__ = [
-    "Document", "Embedder", "EmbeddingUnavailable", "Found", "Hit", "Indexing", "NoEmbedder", "Rebuilds", "Search",
-    "SearchQuery", "Source", "Subject", "SubjectKind", "Vectors", "embed_texts", "embedder_for", "is_rebuilding",
-    "observe_entries", "put_document", "query_words", "remove_document", "request_rebuild", "words_of",
+    "Document", "Embedder", "EmbeddingUnavailable", "Found", "Hit", "Indexing", "Lag", "Mode", "NoEmbedder",
+    "Rebuilds", "Search", "SearchQuery", "Source", "Subject", "SubjectKind", "Vectors", "embed_texts",
+    "embedder_for", "index_lag", "is_rebuilding", "observe_entries", "put_document", "query_words",
+    "remove_document", "request_rebuild", "words_of",
 ]  # fmt: skip

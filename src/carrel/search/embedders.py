@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -69,8 +70,9 @@ class LocalEmbedder:
             return np.concatenate([self._run(texts[first : first + SEARCH_EMBED_TEXTS_MAX]) for first in pages])
 
 
+@cache
 def _static() -> Callable[[list[str]], Floats]:
-    """Load the packaged static embeddings: the mean of the vectors of a text's tokens."""
+    """Load the packaged static embeddings, once for a process: the mean of the vectors of a text's tokens."""
     from safetensors import safe_open
     from tokenizers import Tokenizer
 

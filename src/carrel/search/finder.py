@@ -14,7 +14,7 @@ from carrel.kernel.limits import LONG_READ_SECONDS_MAX, SEARCH_RETRY_SECONDS, SE
 from carrel.kernel.settings import SearchSettings
 from carrel.search import ranking, store
 from carrel.search.embedders import Embedder, EmbeddingUnavailable
-from carrel.search.model import KINDS, Found, Hit, SearchQuery
+from carrel.search.model import KINDS, Found, Hit, Mode, SearchQuery
 from carrel.search.shelf import Positions, Shelves, View
 from carrel.search.store import Stored
 from carrel.search.vectors import Floats, similarities, unit_query
@@ -36,6 +36,18 @@ class Search:
         self._shelves = Shelves()
         self._cache: OrderedDict[tuple[str, str, SearchQuery], _Cached] = OrderedDict()
         self._cache_lock = Lock()
+        # Whether meanings could be compared the last time; assumed until the first search.
+        self._has_meanings = settings.embedding != "none"
+
+    @property
+    def mode(self) -> Mode:
+        """How is searched now: by words and meanings, or by words alone."""
+        return "hybrid" if self._has_meanings else "lexical"
+
+    @property
+    def is_degraded(self) -> bool:
+        """Whether meanings should be compared and cannot be."""
+        return self._settings.embedding != "none" and not self._has_meanings
 
     async def find(self, access: Access, query: SearchQuery) -> Found:
         """Return what a query finds; Refusal `search_busy` when too many are searching already."""
@@ -43,6 +55,7 @@ class Search:
         async with self._admitted():
             begun = elapsed_seconds()
             vector = await self._vector(query)
+            self._has_meanings = vector is not None
             model = "" if vector is None else self._embedder.model
             is_loaded = self._shelves.of(access, model).is_complete
             found = await self._db.long_read(

@@ -10,8 +10,8 @@ from typing import Any, Literal, Protocol
 import msgspec
 from msgspec import Struct
 
-from carrel.journal import EntriesDeleted, Event, Follower
-from carrel.kernel import Access, system_access
+from carrel.journal import EntriesDeleted, Event, Follower, oldest_unhandled
+from carrel.kernel import MS_PER_SECOND, Access, system_access
 from carrel.kernel.limits import SEARCH_REBUILD_ROWS, SEARCH_REBUILDS_AT_A_TIME
 from carrel.kernel.settings import SearchSettings
 from carrel.search import rebuild_store, store
@@ -150,6 +150,21 @@ def _subject(event: Event) -> Subject | None:
 def _spread(tx: Tx, access: Access, name: Name) -> None:
     if name[0] in ("topic", "task"):
         request_rebuild(tx, access, _SUBJECTS[name[0]], name[1])
+
+
+class Lag(Struct, frozen=True, kw_only=True):
+    """How far the index of an account is behind: in time, and in events or parts that are not looked at yet."""
+
+    seconds: float
+    pending: int
+
+
+def index_lag(tx: Tx, access: Access) -> Lag:
+    """Return how far the index of an account is behind."""
+    events, since = oldest_unhandled(tx, access, Indexing.name)
+    parts, requested = rebuild_store.oldest_rebuild(tx, access)
+    oldest = min((at for at in (since, requested) if at is not None), default=tx.now)
+    return Lag(seconds=max(0, tx.now - oldest) / MS_PER_SECOND, pending=events + parts)
 
 
 def observe_entries(db: Database) -> None:

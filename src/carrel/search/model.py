@@ -9,6 +9,7 @@ from msgspec import Struct
 from carrel.kernel import invalid
 from carrel.kernel.limits import SEARCH_FOUND_DEFAULT, SEARCH_FOUND_MAX, SEARCH_QUERY_CHARS_MAX, SEARCH_SPACES_MAX
 
+Mode = Literal["hybrid", "lexical"]
 DocumentKind = Literal["topic", "task", "log", "note"]
 KINDS: tuple[DocumentKind, ...] = ("topic", "task", "log", "note")
 
@@ -131,7 +132,7 @@ class Found(Struct, frozen=True, kw_only=True):
     dense: bool = False
 
     @property
-    def mode(self) -> Literal["hybrid", "lexical"]:
+    def mode(self) -> Mode:
         """How it was searched."""
         return "hybrid" if self.dense else "lexical"
 

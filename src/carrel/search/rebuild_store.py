@@ -56,6 +56,13 @@ def finish(tx: Tx, access: Access, rebuild: Rebuild) -> None:
     tx.run(sql, access, part=rebuild.part, before=rebuild.cursor, version=rebuild.version)
 
 
+def oldest_rebuild(tx: Tx, access: Access) -> tuple[int, int | None]:
+    """Return how many parts of an account's index are being rebuilt, and since when the oldest of them waits."""
+    row = tx.one("SELECT count(*), min(requested_at) FROM search_rebuilds WHERE account_id = :account", access)
+    assert row is not None, "a count always has a row"
+    return row[0], row[1]
+
+
 def is_rebuilding(tx: Tx, access: Access) -> bool:
     """Return whether a part of an account's index is being rebuilt, so that it may lack something."""
     return tx.one("SELECT 1 FROM search_rebuilds WHERE account_id = :account", access) is not None

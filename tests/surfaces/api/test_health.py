@@ -29,7 +29,7 @@ async def test_a_living_server_says_so_to_anybody(nobody: httpx.AsyncClient) -> 
 async def test_a_ready_server_names_every_check(nobody: httpx.AsyncClient) -> None:
     answer = await nobody.get("/readyz")
     assert answer.status_code == 200
-    names = ("storage", "migrations", "dispatcher", "feed", "gateway")
+    names = ("storage", "migrations", "dispatcher", "feed", "gateway", "search")
     assert answer.json() == {"status": "ready", "checks": dict.fromkeys(names, "ok")}
 
 
@@ -130,6 +130,7 @@ async def test_a_follower_that_does_not_keep_up_degrades_the_feed(
     either_server: HttpServer, on_either: httpx.AsyncClient
 ) -> None:
     await send_and_wait(on_either, "hello")
+    await either_server.indexed()
     db = either_server.db
 
     def follow(tx: Tx, cursor: int) -> None:

@@ -12,6 +12,6 @@ CREATE TABLE search_rebuilds (
     PRIMARY KEY (account_id, part)
 );
 -- What is indexed so far does not say in which spaces the topics of entries and tasks are visible.
-INSERT INTO search_rebuilds (account_id, part, cursor, version, requested_at) SELECT id, 'topic', '', 0, 0 FROM accounts;
-INSERT INTO search_rebuilds (account_id, part, cursor, version, requested_at) SELECT id, 'task', '', 0, 0 FROM accounts;
-INSERT INTO search_rebuilds (account_id, part, cursor, version, requested_at) SELECT id, 'entry', '', 0, 0 FROM accounts;
+INSERT INTO search_rebuilds (account_id, part, cursor, version, requested_at) SELECT id, 'topic', '', 0, created_at FROM accounts;
+INSERT INTO search_rebuilds (account_id, part, cursor, version, requested_at) SELECT id, 'task', '', 0, created_at FROM accounts;
+INSERT INTO search_rebuilds (account_id, part, cursor, version, requested_at) SELECT id, 'entry', '', 0, created_at FROM accounts;

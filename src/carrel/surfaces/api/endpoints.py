@@ -22,6 +22,7 @@ from carrel.surfaces.api import (  # noqa: F401
     plans,
     runs,
     schedules,
+    search,
     spaces,
     stream,
     topics,

@@ -10,6 +10,7 @@ from carrel.journal import feed_is_late
 from carrel.kernel import DEFAULT_ACCOUNT_SLUG, MS_PER_SECOND, Access, Clock, Code, Refusal, iso
 from carrel.kernel.limits import FEED_LATE_SECONDS, GATEWAY_CHECK_SECONDS
 from carrel.monitoring import count_live, stuck_lanes
+from carrel.search import Mode, index_lag
 from carrel.storage import Tx, applied_schema, migrations
 from carrel.surfaces.api.endpoint import OPEN, OWNER, Call, NoQuery, Out, Reply, endpoint
 from carrel.surfaces.http.errors import ErrorBody, error_body
@@ -33,6 +34,7 @@ class Checks(Out, frozen=True, kw_only=True):
     dispatcher: Level
     feed: Level
     gateway: Level
+    search: Level
 
 
 class Ready(Out, frozen=True, kw_only=True):
@@ -67,6 +69,14 @@ class GatewayState(Out, frozen=True, kw_only=True):
     last_error: str | None = None
 
 
+class IndexState(Out, frozen=True, kw_only=True):
+    """How far search is behind what was written, and whether it compares meanings or words alone."""
+
+    lag_seconds: float
+    pending: int
+    mode: Mode
+
+
 class Health(Out, frozen=True, kw_only=True):
     """The state of the server, for people."""
 
@@ -75,6 +85,7 @@ class Health(Out, frozen=True, kw_only=True):
     lanes: LaneCounts
     waiting: WaitingCounts
     gateways: list[GatewayState]
+    index: IndexState
 
 
 class SettingShown(Out, frozen=True, kw_only=True):
@@ -112,6 +123,7 @@ class Readiness:
             dispatcher="failed" if self._house.draining() else "ok" if self._house.works else "degraded",
             feed=feed,
             gateway="ok" if all(one.status == "ok" for one in await self.gateways()) else "degraded",
+            search="degraded" if self._house.search.is_degraded else "ok",
         )
         failed = "failed" in (checks.storage, checks.migrations, checks.dispatcher)
         return Ready(status="not_ready" if failed else "ready", checks=checks)
@@ -181,7 +193,11 @@ async def show_health(call: Call[None, NoQuery]) -> Health:
     if not call.access.is_person:
         # An error may name the address of a gateway, which agents need not know.
         gateways = [structs.replace(one, last_error=None) for one in gateways]
-    return Health(status=ready.status, checks=ready.checks, lanes=lanes, waiting=waiting, gateways=gateways)
+    lag = await call.read(index_lag)
+    index = IndexState(lag_seconds=lag.seconds, pending=lag.pending, mode=call.house.search.mode)
+    return Health(
+        status=ready.status, checks=ready.checks, lanes=lanes, waiting=waiting, gateways=gateways, index=index
+    )
 
 
 def _counts(tx: Tx, access: Access) -> tuple[LaneCounts, WaitingCounts]:
