@@ -158,6 +158,7 @@ async def test_an_event_that_a_long_transaction_holds_back_degrades_the_feed(pos
             await send_and_wait(client, "hello")
             await server.db.write(lambda tx: tx.run("UPDATE events SET at = at - 120000"))
             assert (await client.get("/readyz")).json()["checks"]["feed"] == "degraded"
+        await server.indexed()
         assert (await client.get("/readyz")).json()["checks"]["feed"] == "ok"
 
 
