@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from carrel.kernel import Access
 from carrel.storage import Row, Tx
@@ -12,44 +12,62 @@ _AT_A_TIME = 200
 _TABLES = {"topic": "topics", "task": "tasks", "entry": "entries"}
 
 
-class FindableTopic(Struct, frozen=True):
-    """What a topic is found by, and where: its own space, and those that its tags name."""
+class FoundTopic(Struct, frozen=True):
+    """What of a topic is found and shown. `spaces` are those in which it is visible: its own, and those of its tags."""
 
     id: str
+    space_id: str
     name: str
     description: str
+    status: str
+    pinned: bool
+    digest: str | None
     created_at: int
-    spaces: tuple[str, ...]
+    updated_at: int
+    spaces: tuple[str, ...] = ()
 
 
-class FindableTask(Struct, frozen=True):
-    """What a task is found by, and where; `is_chat` marks the orchestrator chat, which is not on the board."""
+class FoundTask(Struct, frozen=True):
+    """What of a task is found and shown; `is_chat` marks the orchestrator chat, which is not on the board."""
 
     id: str
-    title: str
-    description: str
-    created_at: int
     space_id: str
     topic_id: str | None
+    title: str
+    description: str
+    status: str
+    priority: int
+    pinned: bool
+    digest: str | None
+    created_at: int
+    updated_at: int
+    reopened_seq: int
     is_chat: bool
 
 
-def findable_topics(tx: Tx, access: Access, ids: Iterable[str]) -> dict[str, FindableTopic]:
+def _select(shape: type[Struct], table: str) -> str:
+    columns = (name for name in shape.__struct_fields__ if name != "spaces")
+    return f"SELECT {', '.join(columns)} FROM {table}"
+
+
+_SELECT_TOPIC, _SELECT_TASK = _select(FoundTopic, "topics"), _select(FoundTask, "tasks")
+
+
+def found_topics(tx: Tx, access: Access, ids: Iterable[str]) -> dict[str, FoundTopic]:
     """Return those of the topics that exist."""
     names = list(ids)
     spaces: dict[str, list[str]] = {}
     for topic_id, space_id in _named(tx, access, "SELECT topic_id, space_id FROM topic_spaces", "topic_id", names):
         spaces.setdefault(topic_id, []).append(space_id)
-    rows = _named(tx, access, "SELECT id, name, description, created_at, space_id FROM topics", "id", names)
-    seen = {row[0]: tuple(dict.fromkeys((row[4], *sorted(spaces.get(row[0], ()))))) for row in rows}
-    return {name: FindableTopic(name, label, text, at, seen[name]) for name, label, text, at, _ in rows}
+    topics = [FoundTopic(*row) for row in _named(tx, access, _SELECT_TOPIC, "id", names)]
+    seen = {one.id: tuple(dict.fromkeys((one.space_id, *sorted(spaces.get(one.id, ()))))) for one in topics}
+    return {one.id: structs.replace(one, spaces=seen[one.id], pinned=bool(one.pinned)) for one in topics}
 
 
-def findable_tasks(tx: Tx, access: Access, ids: Iterable[str]) -> dict[str, FindableTask]:
+def found_tasks(tx: Tx, access: Access, ids: Iterable[str]) -> dict[str, FoundTask]:
     """Return those of the tasks that exist."""
-    sql = "SELECT id, title, description, created_at, space_id, topic_id, is_chat FROM tasks"
-    rows = _named(tx, access, sql, "id", list(ids))
-    return {row[0]: FindableTask(*row) for row in rows}
+    tasks = [FoundTask(*row) for row in _named(tx, access, _SELECT_TASK, "id", list(ids))]
+    return {one.id: structs.replace(one, pinned=bool(one.pinned), is_chat=bool(one.is_chat)) for one in tasks}
 
 
 def _named(tx: Tx, access: Access, select: str, column: str, ids: list[str]) -> list[Row]:

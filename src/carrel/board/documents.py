@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from carrel.board import document_store
-from carrel.board.document_store import FindableTask, FindableTopic, findable_tasks, findable_topics
+from carrel.board.document_store import FoundTask, FoundTopic, found_tasks, found_topics
 from carrel.board.filters import is_tool_trace, verdict
 from carrel.journal import DEFAULT_SPACE, Entry, entries_by_id
 from carrel.kernel import Access
@@ -22,9 +22,9 @@ class BoardDocuments:
             ids[kind].append(name)
         entries = [entry for entry in entries_by_id(tx, access, ids["entry"]) if is_found(entry, tool_calls=tool_calls)]
         worked_on = [one.task_id for one in entries if one.task_id is not None]
-        tasks = findable_tasks(tx, access, dict.fromkeys([*ids["task"], *worked_on]))
+        tasks = found_tasks(tx, access, dict.fromkeys([*ids["task"], *worked_on]))
         within = [*(one.topic_id for one in entries), *(one.topic_id for one in tasks.values())]
-        topics = findable_topics(tx, access, dict.fromkeys([*ids["topic"], *filter(None, within)]))
+        topics = found_topics(tx, access, dict.fromkeys([*ids["topic"], *filter(None, within)]))
         asked = (tasks[name] for name in ids["task"] if name in tasks)
         return [
             *(document_of_topic(topics[name]) for name in ids["topic"] if name in topics),
@@ -45,14 +45,14 @@ def is_found(entry: Entry, *, tool_calls: bool) -> bool:
     return tool_calls if is_tool_trace(entry) else verdict(entry) is None
 
 
-def document_of_topic(topic: FindableTopic) -> Document:
+def document_of_topic(topic: FoundTopic) -> Document:
     """Return a topic as it is indexed: its tags and its digest are no part of its text."""
     return Document(
         kind="topic", id=topic.id, label=topic.name, text=topic.description, at=topic.created_at, spaces=topic.spaces
     )
 
 
-def document_of_task(task: FindableTask, topics: dict[str, FindableTopic]) -> Document:
+def document_of_task(task: FoundTask, topics: dict[str, FoundTopic]) -> Document:
     """Return a task as it is indexed: visible in its own space and in those of its topic."""
     return Document(
         kind="task",
@@ -66,7 +66,7 @@ def document_of_task(task: FindableTask, topics: dict[str, FindableTopic]) -> Do
 
 
 def document_of_entry(
-    tx: Tx, access: Access, entry: Entry, tasks: dict[str, FindableTask], topics: dict[str, FindableTopic]
+    tx: Tx, access: Access, entry: Entry, tasks: dict[str, FoundTask], topics: dict[str, FoundTopic]
 ) -> Document:  # fmt: skip
     """Return an entry as it is indexed: visible in its own space, in its task's and in its topic's."""
     task = tasks.get(entry.task_id or "")
@@ -96,7 +96,7 @@ def document_of_entry(
     )
 
 
-def _topic_spaces(topics: dict[str, FindableTopic], topic_id: str | None) -> tuple[str, ...]:
+def _topic_spaces(topics: dict[str, FoundTopic], topic_id: str | None) -> tuple[str, ...]:
     topic = topics.get(topic_id or "")
     return () if topic is None else topic.spaces
 

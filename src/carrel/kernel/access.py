@@ -28,6 +28,8 @@ class ToolVisibility(Struct, frozen=True, kw_only=True):
     rule: str
     # Set for people: they see the whole account in every mode.
     whole_account: bool = False
+    # Whether it looks out of a sandbox, from where it finds nothing of sessions that it may not see.
+    sandboxed: bool = False
     others_enabled: bool = False
     others_allowed: tuple[str, ...] = ()
 

@@ -8,6 +8,7 @@ from logging import getLogger
 from threading import Lock
 
 import numpy as np
+from msgspec import structs
 
 from carrel.kernel import METRICS, Access, Code, Refusal, elapsed_seconds
 from carrel.kernel.limits import LONG_READ_SECONDS_MAX, SEARCH_RETRY_SECONDS, SEARCH_SECONDS_MAX
@@ -52,6 +53,7 @@ class Search:
     async def find(self, access: Access, query: SearchQuery) -> Found:
         """Return what a query finds; Refusal `search_busy` when too many are searching already."""
         query.check()
+        asked = elapsed_seconds()
         async with self._admitted():
             begun = elapsed_seconds()
             vector = await self._vector(query)
@@ -64,7 +66,7 @@ class Search:
                 urgent=False,
             )
             METRICS.observe("search.duration.seconds", elapsed_seconds() - begun)
-            return found
+            return structs.replace(found, gate_wait_ms=round((begun - asked) * 1000))
 
     @asynccontextmanager
     async def _admitted(self) -> AsyncIterator[None]:

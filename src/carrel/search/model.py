@@ -90,6 +90,11 @@ class SearchQuery(Struct, frozen=True, kw_only=True):
         """Return the marks of the topic and the task, all of which a document must have."""
         return _places(account_id, self.topic_id, self.task_id)
 
+    def finds(self, account_id: str, document: Document) -> bool:
+        """Return whether a document is among those that are searched."""
+        is_in_reach = not set(self.marks(account_id)).isdisjoint(document.reach(account_id))
+        return is_in_reach and set(self.places(account_id)) <= set(document.places(account_id))
+
     def limits(self) -> dict[DocumentKind, int]:
         """Return how many of each kind are wanted at most."""
         asked = dict(zip(KINDS, (self.topics_max, self.tasks_max, self.logs_max, self.notes_max), strict=True))
@@ -130,6 +135,8 @@ class Found(Struct, frozen=True, kw_only=True):
     logs: tuple[Hit, ...] = ()
     notes: tuple[Hit, ...] = ()
     dense: bool = False
+    # How long it had to wait for other searches.
+    gate_wait_ms: int = 0
 
     @property
     def mode(self) -> Mode:

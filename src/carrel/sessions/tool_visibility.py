@@ -27,6 +27,7 @@ def visibility_of(
         mode=mode,
         key=key,
         rule=rule,
+        sandboxed=sandboxed,
         others_enabled=tools.agent_to_agent.enabled,
         others_allowed=tools.agent_to_agent.allow,
     )

@@ -1,0 +1,166 @@
+"""Searching the board: what a caller finds, and nothing that it may not see.
+
+The index may be behind: what was found is read from the store once more, and only what the caller may see by then is
+returned, as it is by then.
+"""
+
+from typing import Generic, TypeVar
+
+from msgspec import Struct, structs
+
+from carrel.access import SpaceScope
+from carrel.agents import every_agent
+from carrel.board.document_store import FoundTask, FoundTopic, found_tasks, found_topics
+from carrel.board.documents import BoardDocuments
+from carrel.journal import Entry, clean, entries_by_id
+from carrel.kernel import Access, SessionKey, elapsed_seconds
+from carrel.kernel.limits import SEARCH_FOUND_DEFAULT, SEARCH_FOUND_MAX
+from carrel.search import Found, Hit, Search, SearchQuery, Subject
+from carrel.sessions import may_see
+from carrel.storage import Database, Tx
+
+T = TypeVar("T")
+_MS = 1_000
+
+
+class BoardQuery(Struct, frozen=True, kw_only=True):
+    """What is looked for on the board, from where, and how much of it."""
+
+    text: str
+    scope: SpaceScope = SpaceScope()
+    # The session that looks, by default the caller's own: a lane's key, or the name under which a program sends entries.
+    # What belongs to no topic or task is found in its own session alone, but by people.
+    session_key: str | None = None
+    # Only what belongs to this topic.
+    topic_id: str | None = None
+    # Only this task and what belongs to it, since it was last reopened.
+    task_id: str | None = None
+    with_pending: bool = True
+    # Entries that the caller has in front of it anyway.
+    without: frozenset[str] = frozenset()
+    topics_max: int = SEARCH_FOUND_DEFAULT["topic"]
+    tasks_max: int = SEARCH_FOUND_DEFAULT["task"]
+    logs_max: int = SEARCH_FOUND_DEFAULT["log"]
+    notes_max: int = SEARCH_FOUND_DEFAULT["note"]
+
+
+class Ranked(Struct, Generic[T], frozen=True):
+    """Something that was found, and why."""
+
+    item: T
+    hit: Hit
+
+
+class BoardFound(Struct, frozen=True, kw_only=True):
+    """What was found, best first; and how long it had to wait for its turn, and took in all."""
+
+    topics: tuple[Ranked[FoundTopic], ...] = ()
+    tasks: tuple[Ranked[FoundTask], ...] = ()
+    logs: tuple[Ranked[Entry], ...] = ()
+    notes: tuple[Ranked[Entry], ...] = ()
+    dense: bool = False
+    gate_wait_ms: int = 0
+    duration_ms: int = 0
+
+
+async def board_search(db: Database, search: Search, access: Access, query: BoardQuery) -> BoardFound:
+    """Return what a caller finds on the board within a scope; the scope decides, so resolve it first.
+
+    Refusal `invalid_params` for a text that is empty or too long, `search_busy` (with `retry_after_seconds`) when too
+    many are searching already, `storage_unavailable` when it takes too long. Nothing is found for a text of which
+    nothing is left once injected context is removed. A caller that goes away leaves nothing running.
+    """
+    begun = elapsed_seconds()
+    asked = _search_query(access, query)
+    asked.check()
+    text = clean(query.text).strip()
+    if not text:
+        return BoardFound(dense=search.mode == "hybrid")
+    names = await db.read(lambda tx: tuple(agent.id for agent in every_agent(tx, access)))
+    asked = structs.replace(asked, text=text, names=names)
+    found = await search.find(access, asked)
+    seen = await db.long_read(lambda tx: _seen(tx, access, query, asked, found), urgent=False)
+    return structs.replace(seen, duration_ms=round((elapsed_seconds() - begun) * _MS))
+
+
+def _search_query(access: Access, query: BoardQuery) -> SearchQuery:
+    own = None if access.current is None else str(access.current)
+    # What is left out of entries at the second look must not leave gaps.
+    spare = not query.with_pending or query.without or query.task_id or access.view is not None
+    return SearchQuery(
+        text=query.text,
+        spaces=query.scope.allowed,
+        viewer="owner" if access.kind in ("owner", "system") else "user" if access.kind == "user" else "agent",
+        user_id=access.actor_id,
+        session_key=query.session_key or own,
+        topic_id=query.topic_id,
+        task_id=query.task_id,
+        topics_max=query.topics_max,
+        tasks_max=query.tasks_max,
+        logs_max=SEARCH_FOUND_MAX["log"] if spare and query.logs_max else query.logs_max,
+        notes_max=SEARCH_FOUND_MAX["note"] if spare and query.notes_max else query.notes_max,
+    )
+
+
+def _seen(tx: Tx, access: Access, query: BoardQuery, asked: SearchQuery, found: Found) -> BoardFound:
+    """What was found, as it is now, without what the caller may not see by now."""
+    subjects: list[Subject] = [("topic", hit.id) for hit in found.topics]
+    subjects += [("task", hit.id) for hit in found.tasks]
+    subjects += [("entry", hit.id) for hit in (*found.logs, *found.notes)]
+    now = BoardDocuments().documents(tx, access, subjects, tool_calls=True)
+    seen = {(one.kind, one.id) for one in now if asked.finds(access.account_id, one)}
+    topics = found_topics(tx, access, [hit.id for hit in found.topics])
+    tasks = found_tasks(tx, access, [hit.id for hit in found.tasks])
+    said = entries_by_id(tx, access, [hit.id for hit in (*found.logs, *found.notes)])
+    rule = _entry_rule(tx, access, query)
+    entries = {entry.id: entry for entry in said if rule(entry)}
+    return BoardFound(
+        topics=_ranked(found.topics, topics, seen, query.topics_max),
+        tasks=_ranked(found.tasks, tasks, seen, query.tasks_max),
+        logs=_ranked(found.logs, entries, seen, query.logs_max),
+        notes=_ranked(found.notes, entries, seen, query.notes_max),
+        dense=found.dense,
+        gate_wait_ms=found.gate_wait_ms,
+    )
+
+
+def _ranked(hits: tuple[Hit, ...], items: dict[str, T], seen: set[tuple[str, str]], most: int) -> tuple[Ranked[T], ...]:
+    kept = [Ranked(items[hit.id], hit) for hit in hits if hit.id in items and (hit.kind, hit.id) in seen]
+    return tuple(kept[: max(0, most)])
+
+
+def _entry_rule(tx: Tx, access: Access, query: BoardQuery) -> "EntryRule":
+    own = access.current
+    here = query.task_id or (own.task_id if own is not None else None)
+    task = None if here is None else found_tasks(tx, access, [here]).get(here)
+    return EntryRule(tx, access, query, task)
+
+
+class EntryRule:
+    """Which entries a caller is shown, of those in its spaces."""
+
+    def __init__(self, tx: Tx, access: Access, query: BoardQuery, task: FoundTask | None) -> None:
+        self._tx = tx
+        self._access = access
+        self._query = query
+        # The task whose lane looks, or that is looked into.
+        self._task = task
+        self._lanes: dict[str, bool] = {}
+
+    def __call__(self, entry: Entry) -> bool:
+        query, task = self._query, self._task
+        if entry.id in query.without or (entry.classification == "pending" and not query.with_pending):
+            return False
+        # A task that was reopened begins anew.
+        if task is not None and entry.task_id == task.id and entry.seq <= task.reopened_seq:
+            return False
+        view = self._access.view
+        return view is None or not view.sandboxed or self._is_in_sandbox(entry)
+
+    def _is_in_sandbox(self, entry: Entry) -> bool:
+        """Whether a sandboxed caller may see the session that something was said in."""
+        if entry.key is None:
+            return self._task is not None and entry.task_id == self._task.id
+        if entry.key not in self._lanes:
+            self._lanes[entry.key] = may_see(self._tx, self._access, SessionKey.stored(entry.key), made_by="")
+        return self._lanes[entry.key]
