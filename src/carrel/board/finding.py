@@ -28,7 +28,7 @@ class BoardQuery(Struct, frozen=True, kw_only=True):
 
     text: str
     scope: SpaceScope = SpaceScope()
-    # The session that looks, by default the caller's own: a lane's key, or the name under which a program sends entries.
+    # The session that looks, by default the caller's own: a lane's key, or a name under which a program sends entries.
     # What belongs to no topic or task is found in its own session alone, but by people.
     session_key: str | None = None
     # Only what belongs to this topic.
@@ -108,7 +108,7 @@ def _seen(tx: Tx, access: Access, query: BoardQuery, asked: SearchQuery, found: 
     subjects += [("task", hit.id) for hit in found.tasks]
     subjects += [("entry", hit.id) for hit in (*found.logs, *found.notes)]
     now = BoardDocuments().documents(tx, access, subjects, tool_calls=True)
-    seen = {(one.kind, one.id) for one in now if asked.finds(access.account_id, one)}
+    seen: set[tuple[str, str]] = {(one.kind, one.id) for one in now if asked.finds(access.account_id, one)}
     topics = found_topics(tx, access, [hit.id for hit in found.topics])
     tasks = found_tasks(tx, access, [hit.id for hit in found.tasks])
     said = entries_by_id(tx, access, [hit.id for hit in (*found.logs, *found.notes)])
