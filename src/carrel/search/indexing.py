@@ -17,7 +17,7 @@ from carrel.kernel.settings import SearchSettings
 from carrel.search import rebuild_store, store
 from carrel.search.embedders import Embedder, EmbeddingUnavailable, embed_texts
 from carrel.search.index import has_words_of, marks_text, put_document
-from carrel.search.model import Document, DocumentKind, place_mark
+from carrel.search.model import Document, DocumentKind, place_mark, space_mark
 from carrel.search.rebuild_store import Rebuild
 from carrel.search.vectors import NO_VECTORS, Vectors
 from carrel.storage import Database, Duty, Tx
@@ -37,6 +37,8 @@ _DOCUMENTS: dict[SubjectKind, tuple[DocumentKind, ...]] = {
 _SUBJECTS: dict[str, SubjectKind] = {
     "topic": "topic", "task": "task", "entry": "entry", "log": "entry", "note": "entry",
 }  # fmt: skip
+# A part of the index that is no document: what is visible in a space.
+_SPACE = "space"
 _read = msgspec.json.Decoder(dict[str, Any]).decode
 
 
@@ -112,8 +114,12 @@ class Indexing(Follower[Prepared]):
             return [NO_VECTORS] * len(texts)
 
     def apply(self, tx: Tx, access: Access, events: list[Event], prepared: Prepared) -> None:
-        """Index what the events are about, as it is now."""
+        """Index what the events are about, as it is now; what was in a space that is gone is somewhere else."""
         self.put(tx, access, prepared)
+        for event in events:
+            if event.name == "space.deleted" and event.space_id is not None:
+                rebuild_store.request(tx, access, f"{_SPACE}:{event.space_id}")
+                tx.wake(REBUILDS)
 
     def put(self, tx: Tx, access: Access, prepared: Prepared, *, spread: bool = True) -> None:
         """Index those subjects that can be found, and remove the others.
@@ -216,13 +222,14 @@ class Rebuilds(Duty[Rebuild]):
     def _page(self, tx: Tx, access: Access, item: Rebuild) -> tuple[list[Subject], str]:
         """Return what comes next, and how far that is; nothing at the end."""
         kind, _, name = item.part.partition(":")
-        subject = _SUBJECTS[kind]
         if not name:
+            subject = _SUBJECTS[kind]
             ids = self._indexing.source.ids_after(tx, access, subject, item.cursor, limit=SEARCH_REBUILD_ROWS)
             return [(subject, each) for each in ids], ids[-1] if ids else ""
-        itself: list[Subject] = [] if item.cursor else [(subject, name)]
+        itself: list[Subject] = [] if item.cursor or kind == _SPACE else [(_SUBJECTS[kind], name)]
         after = int(item.cursor or 0)
-        place = place_mark(access.account_id, kind, name)
+        account_id = access.account_id
+        place = space_mark(account_id, name) if kind == _SPACE else place_mark(account_id, kind, name)
         page = store.documents_at(tx, access, place, after, limit=SEARCH_REBUILD_ROWS)
         subjects = dict.fromkeys([*itself, *((_SUBJECTS[each], found) for _, each, found in page)])
         return list(subjects), str(page[-1][0] if page else after)

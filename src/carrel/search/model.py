@@ -160,6 +160,11 @@ def place_mark(account_id: str, kind: str, name: str) -> str:
     return _mark({"topic": "t", "task": "w"}.get(kind, "n"), account_id, name)
 
 
+def space_mark(account_id: str, name: str) -> str:
+    """Return the mark of what is visible in a space: owners find all of it."""
+    return _mark("v", account_id, "owner", name)
+
+
 def _places(account_id: str, topic: str | None, task: str | None) -> tuple[str, ...]:
     named = (("topic", topic), ("task", task))
     return tuple(place_mark(account_id, kind, name) for kind, name in named if name is not None)
