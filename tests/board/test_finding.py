@@ -1,11 +1,20 @@
 """Searching the board: what is found, by whom, and that nobody finds what is not theirs."""
 
 import random
+from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
+from msgspec import structs
 
-from carrel.board import BoardQuery
-from tests.board.worlds import WORDS, Rule, World, open_worlds
+from carrel.access import SpaceScope
+from carrel.board import BoardQuery, board_search
+from carrel.journal import ContextMarks, NewEntry, append_entry
+from carrel.kernel import Access, Provenance, SessionKey, ToolVisibility
+from carrel.storage import Tx
+from carrel.topics import NewTopic, TopicChange, change_topic, put_topic, remove_topic
+from carrel.work import NewTask, TaskChange, assign_task, change_task, create_task, open_chat, reopen_task
+from tests.board.worlds import LANES, WORDS, Rule, World, open_worlds
 from tests.requirements.mark import requirement
 
 pytestmark = pytest.mark.anyio
@@ -44,3 +53,104 @@ async def test_everybody_finds_what_the_rule_allows_in_random_worlds_that_move(s
                     await each.catch_up()
                     await look(each, is_behind=False)
                     await look(each, is_behind=False)
+
+
+@pytest.fixture
+async def world(store_url: str) -> AsyncIterator[World]:
+    """A board with a task `pump` in a topic `house`, and its index."""
+    async with open_worlds(store_url, 0) as (opened, _):
+        await opened.engine.db.write(lambda tx: put_topic(tx, opened.access, NewTopic(id="house", name="The house")))
+        task = NewTask(id="pump", title="Repair the pump", topic_id="house")
+        await opened.engine.db.write(lambda tx: create_task(tx, opened.access, task, opened.engine.rules))
+        yield opened
+
+
+async def say(world: World, text: str, **more: Any) -> str:
+    fields: dict[str, Any] = {"type": "conversation", "role": "user", "content": text, "author": "user"}
+    new = NewEntry(**fields | more, provenance=Provenance(kind="external_user"))
+    return (await world.engine.db.write(lambda tx: append_entry(tx, world.access, new))).id
+
+
+async def found(world: World, text: str, access: Access | None = None, **more: Any) -> list[str]:
+    """Return the ids of the entries that somebody finds, once all is indexed."""
+    await world.catch_up()
+    query = BoardQuery(text=text, **more)
+    answer = await board_search(world.engine.db, world.search, access or world.access, query)
+    return [one.item.id for one in (*answer.logs, *answer.notes)]
+
+
+def agent_at(world: World, key: str, **more: Any) -> Access:
+    view = ToolVisibility(mode="tree", key=SessionKey.stored(key), rule="", **more)
+    return structs.replace(world.access, kind="agent", actor_id="main", agent_id="main", view=view)
+
+
+async def test_what_was_said_on_a_task_moves_with_the_topic_of_the_task(world: World) -> None:
+    name = await say(world, "the gasket leaks", task_id="pump")
+    there = SpaceScope(allowed=("space-a",))
+    assert await found(world, "gasket", scope=there) == []
+    await world.engine.db.write(lambda tx: change_topic(tx, world.access, "house", TopicChange(tags=("a", "b"))))
+    assert await found(world, "gasket", scope=there) == [name]
+    await world.engine.db.write(lambda tx: remove_topic(tx, world.access, "house"))
+    elsewhere = SpaceScope(allowed=("space-b",))
+    assert await found(world, "gasket", scope=elsewhere) == []
+
+
+async def test_a_search_in_a_topic_finds_what_was_said_on_its_tasks_and_nothing_else(world: World) -> None:
+    on_task = await say(world, "gasket of the pump", task_id="pump")
+    in_topic = await say(world, "gasket in the house", topic_id="house")
+    await say(world, "gasket elsewhere", key=LANES[0])
+    assert set(await found(world, "gasket", topic_id="house")) == {on_task, in_topic}
+    assert await found(world, "gasket", task_id="pump") == [on_task]
+    assert await found(world, "gasket", topic_id="nowhere") == []
+
+
+async def test_the_lane_of_a_reopened_task_finds_only_what_came_after(world: World) -> None:
+    await say(world, "the old gasket", task_id="pump")
+    await say(world, "the old gasket elsewhere", topic_id="house")
+    lane = agent_at(world, "agent:main:task:pump")
+    assert len(await found(world, "gasket", lane)) == 2
+    person = structs.replace(world.access, kind="owner", actor_id="usr_ann")
+
+    def reopen(tx: Tx) -> None:
+        assign_task(tx, person, "pump", world.engine.rules, agent_ids=("main",))
+        change_task(tx, person, "pump", TaskChange(status="done"), world.engine.rules)
+        reopen_task(tx, person, "pump")
+
+    await world.engine.db.write(reopen)
+    fresh = await say(world, "the new gasket", task_id="pump")
+    assert await found(world, "gasket", lane, task_id="pump") == [fresh]
+    assert len(await found(world, "gasket", lane)) == 2, "one from elsewhere, one from after the reopening"
+    assert len(await found(world, "gasket", person)) == 3, "people find everything"
+
+
+async def test_entries_that_wait_to_be_sorted_are_left_out_on_request_without_leaving_a_gap(world: World) -> None:
+    for at in range(3):
+        await say(world, f"gasket gasket {at}", topic_id="house")
+    sorted_in = await say(world, "a gasket, long ago", topic_id="house", classification="classified")
+    assert await found(world, "gasket", with_pending=False, logs_max=1) == [sorted_in]
+    assert sorted_in not in await found(world, "gasket", without=frozenset([sorted_in]))
+
+
+async def test_what_is_said_in_the_orchestrator_chat_is_found_by_people_alone(world: World) -> None:
+    chat = await world.engine.db.write(lambda tx: open_chat(tx, world.access))
+    name = await say(world, "the gasket is secret", task_id=chat.id)
+    assert await found(world, "gasket") == [name]
+    assert await found(world, "gasket", agent_at(world, LANES[0])) == []
+    answer = await board_search(world.engine.db, world.search, world.access, BoardQuery(text="orchestrator chat"))
+    assert answer.tasks == ()
+
+
+@requirement("S4.clean.markers")
+async def test_injected_context_in_a_question_is_not_searched_for(world: World) -> None:
+    await say(world, "the gasket leaks", topic_id="house")
+    block = f"{ContextMarks.BEGIN}\ngasket\n{ContextMarks.END}"
+    assert await found(world, block) == []
+    assert await found(world, f"{block}\nwhat of the house?") == []
+    assert len(await found(world, f"{block}\ngasket")) == 1
+
+
+async def test_noise_is_not_found(world: World) -> None:
+    await say(world, "HEARTBEAT_OK", topic_id="house")
+    await say(world, "[cron:nightly] gasket report", topic_id="house")
+    await say(world, "Tool call: find gasket", type="action", role="toolCall", topic_id="house")
+    assert await found(world, "gasket heartbeat_ok nightly") == []

@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Struct, structs
 
 from carrel.access import SpaceScope, make_space, remove_space, space_of_tag
-from carrel.board import BoardDocuments, BoardFound, BoardQuery, board_search
+from carrel.board import BoardDocuments, BoardFound, BoardQuery, Ranked, board_search
 from carrel.journal import DEFAULT_SPACE, FollowerDuty, NewEntry, append_entry, entries_by_id, update_entry
 from carrel.kernel import Access, Provenance, Refusal, SessionKey, ToolVisibility, system_access
 from carrel.kernel.settings import SearchSettings
@@ -168,8 +168,8 @@ class World:
 
 def names(found: BoardFound) -> set[tuple[str, str]]:
     """Return the kind and the id of everything that was found."""
-    every = (*found.topics, *found.tasks, *found.logs, *found.notes)
-    return {(one.hit.kind, one.hit.id) for one in every}
+    every: tuple[tuple[Ranked[Any], ...], ...] = (found.topics, found.tasks, found.logs, found.notes)
+    return {(one.hit.kind, one.hit.id) for kind in every for one in kind}
 
 
 _COLUMNS = {
