@@ -155,10 +155,8 @@ class World:
         return Caller(access=access, viewer="agent", session=bucket or str(key), sandboxed=sandboxed)
 
     def scope(self, caller: Caller) -> SpaceScope:
-        """The spaces of a search: what the caller may see, or less."""
-        given = self.chance.choice((None, None, ("space-a",), ("space-b", DEFAULT_SPACE)))
-        allowed = caller.access.narrowed(given)
-        return SpaceScope(allowed=None if "*" in allowed else allowed)
+        """The spaces of a search, which may be more than the caller may see."""
+        return SpaceScope(allowed=self.chance.choice((None, None, ("space-a",), ("space-b", DEFAULT_SPACE))))
 
     async def find(self, caller: Caller, query: BoardQuery) -> set[tuple[str, str]]:
         """Return the kind and the id of what a caller finds."""
@@ -207,9 +205,11 @@ class Rule:
 
     def allowed(self, caller: Caller, spaces: tuple[str, ...] | None) -> dict[tuple[str, str], str]:
         """Return what a caller may find in spaces, with its text."""
+        mine = set(caller.access.space_ids)
 
         def within(own: set[str]) -> bool:
-            return spaces is None or bool(own & set(spaces))
+            seen = own if "*" in mine else own & mine
+            return bool(seen if spaces is None else seen & set(spaces))
 
         found: dict[tuple[str, str], str] = {}
         found |= {("topic", name): one["name"] for name, one in self.topics.items() if within(self.topic_spaces(name))}

@@ -3,7 +3,8 @@
 from carrel.board.documents import BoardDocuments
 from carrel.board.entries import LogShape, change_entry, delete_entry, log_shapes, read_file, readable_entry
 from carrel.board.filters import ATTEMPTS_EXHAUSTED, UNALLOCATED, is_tool_trace, verdict
-from carrel.board.finding import BoardFound, BoardQuery, Ranked, board_search
+from carrel.board.finding import BoardFound, BoardQuery, Ranked, board_search, place_of_search
+from carrel.board.found_shapes import SearchShape, search_shape
 from carrel.board.ingests import Ingests, accept, is_unrecorded
 from carrel.board.intake import record
 from carrel.board.keys import BoardKey, board_key, effective_key, is_ignored
@@ -16,8 +17,9 @@ from carrel.board.store import entry_in_view, list_entries, seen_log
 __all__ = [
     "ATTEMPTS_EXHAUSTED", "UNALLOCATED", "BoardDocuments", "BoardFound", "BoardKey", "BoardQuery", "Classification",
     "InferredFrom", "Ingests", "LogChange", "LogFilter", "LogShape", "LogSource", "LogType", "NewLog", "Place",
-    "Ranked", "Route", "accept", "board_key", "board_search", "change_entry", "delete_entry", "effective_key",
-    "entry_in_view", "infer_space", "inherited_place", "is_ignored", "is_tool_trace", "is_unrecorded",
-    "list_entries", "log_shapes", "named_session", "observe_sessions", "prune_routes", "read_file",
-    "readable_entry", "record", "remember_route", "routes_of", "seen_log", "verdict",
+    "Ranked", "Route", "SearchShape", "accept", "board_key", "board_search", "change_entry", "delete_entry",
+    "effective_key", "entry_in_view", "infer_space", "inherited_place", "is_ignored", "is_tool_trace",
+    "is_unrecorded", "list_entries", "log_shapes", "named_session", "observe_sessions", "place_of_search",
+    "prune_routes", "read_file", "readable_entry", "record", "remember_route", "routes_of", "search_shape",
+    "seen_log", "verdict",
 ]  # fmt: skip

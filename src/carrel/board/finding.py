@@ -8,10 +8,12 @@ from typing import Generic, TypeVar
 
 from msgspec import Struct, structs
 
-from carrel.access import SpaceScope
+from carrel.access import SpaceScope, effective_spaces
 from carrel.agents import every_agent
 from carrel.board.document_store import FoundTask, FoundTopic, found_tasks, found_topics
 from carrel.board.documents import BoardDocuments
+from carrel.board.intake import lane_meant
+from carrel.board.routing import infer_space
 from carrel.journal import Entry, clean, entries_by_id
 from carrel.kernel import Access, SessionKey, elapsed_seconds
 from carrel.kernel.limits import SEARCH_FOUND_DEFAULT, SEARCH_FOUND_MAX
@@ -63,8 +65,21 @@ class BoardFound(Struct, frozen=True, kw_only=True):
     duration_ms: int = 0
 
 
+def place_of_search(
+    tx: Tx, access: Access, *, session_key: str | None, space_id: str | None = None,
+    allowed_ids: tuple[str, ...] | None = None,
+) -> tuple[str | None, SpaceScope]:  # fmt: skip
+    """Return the session that looks and the spaces it looks in: given ones, else what its session says.
+
+    Refusal `forbidden` for the session of a lane that the caller may not see.
+    """
+    session = None if session_key is None else lane_meant(tx, access, session_key) or session_key
+    inferred = None if session is None or space_id is not None else infer_space(tx, access, session)
+    return session, effective_spaces(tx, access, space_id=space_id, allowed_ids=allowed_ids, inferred=inferred)
+
+
 async def board_search(db: Database, search: Search, access: Access, query: BoardQuery) -> BoardFound:
-    """Return what a caller finds on the board within a scope; the scope decides, so resolve it first.
+    """Return what a caller finds on the board within a scope, and never beyond what it may see.
 
     Refusal `invalid_params` for a text that is empty or too long, `search_busy` (with `retry_after_seconds`) when too
     many are searching already, `storage_unavailable` when it takes too long. Nothing is found for a text of which
@@ -85,11 +100,13 @@ async def board_search(db: Database, search: Search, access: Access, query: Boar
 
 def _search_query(access: Access, query: BoardQuery) -> SearchQuery:
     own = None if access.current is None else str(access.current)
+    # Whatever the scope says, nobody looks further than they may.
+    allowed = access.narrowed(query.scope.allowed)
     # What is left out of entries at the second look must not leave gaps.
     spare = not query.with_pending or query.without or query.task_id or access.view is not None
     return SearchQuery(
         text=query.text,
-        spaces=query.scope.allowed,
+        spaces=None if "*" in allowed else allowed,
         viewer="owner" if access.kind in ("owner", "system") else "user" if access.kind == "user" else "agent",
         user_id=access.actor_id,
         session_key=query.session_key or own,

@@ -341,6 +341,9 @@ SEARCH_MATCHES_PER_WORD_MAX = 15_000
 SEARCH_MATCHES_MAX = 60_000
 SEARCH_SECONDS_MAX = 5
 SEARCH_RETRY_SECONDS = 1
+# Of a text that was found, in an answer of the API and in that of a tool.
+SEARCH_SHOWN_CHARS_MAX = 2_000
+SEARCH_SHOWN_TO_TOOLS_CHARS_MAX = 320
 SEARCH_FOUND_DEFAULT = {"topic": 24, "task": 48, "log": 120, "note": 24}
 SEARCH_FOUND_MAX = {"topic": 120, "task": 240, "log": 320, "note": 120}
 # Documents of one account that are loaded, and removed ones that are remembered, at a time.

@@ -4,20 +4,54 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
+from carrel.board import BoardQuery, SearchShape, board_search, place_of_search, search_shape
 from carrel.kernel import invalid
-from carrel.kernel.limits import CLIENT_ID_CHARS_MAX
+from carrel.kernel.limits import (
+    CLIENT_ID_CHARS_MAX,
+    SEARCH_FOUND_DEFAULT,
+    SEARCH_FOUND_MAX,
+    SEARCH_QUERY_CHARS_MAX,
+    SEARCH_SHOWN_CHARS_MAX,
+    SESSION_REFERENCE_CHARS_MAX,
+)
 from carrel.search import SubjectKind, request_rebuild
+from carrel.surfaces.api.cursors import clamp
 from carrel.surfaces.api.endpoint import OWNER, Call, In, NoQuery, Out, endpoint
+from carrel.surfaces.http.described import NO_NUL, SOME_TEXT
 
 Kind = Literal["topic", "task", "log", "all"]
+# The room below checks it, with a sentence of its own.
+Words = Annotated[
+    str, Meta(extra_json_schema={"minLength": 1, "maxLength": SEARCH_QUERY_CHARS_MAX, "pattern": SOME_TEXT})
+]
+Name = Annotated[str, Meta(min_length=1, max_length=CLIENT_ID_CHARS_MAX, extra_json_schema={"pattern": NO_NUL})]
+# A session of ours or of another program; the latter is only a name here.
+AnySession = Annotated[
+    str, Meta(min_length=1, max_length=SESSION_REFERENCE_CHARS_MAX, extra_json_schema={"pattern": NO_NUL})
+]
 _SUBJECTS: dict[Kind, SubjectKind | None] = {"topic": "topic", "task": "task", "log": "entry", "all": None}
+
+
+class SearchParameters(In, frozen=True, kw_only=True):
+    """What to look for, from which session or space, and how much; `allowedSpaceIds` has commas between the ids."""
+
+    q: Words = ""
+    session_key: AnySession | None = None
+    topic_id: Name | None = None
+    space_id: Name | None = None
+    allowed_space_ids: Annotated[str, Meta(extra_json_schema={"pattern": NO_NUL})] | None = None
+    include_pending: bool = True
+    limit_topics: int | None = None
+    limit_tasks: int | None = None
+    limit_logs: int | None = None
+    limit_notes: int | None = None
 
 
 class ReindexBody(In, frozen=True, kw_only=True):
     """What to index anew: everything, all of a kind, or one topic, task or entry with what belongs to it."""
 
     kind: Kind
-    id: Annotated[str, Meta(min_length=1, max_length=CLIENT_ID_CHARS_MAX)] | None = None
+    id: Name | None = None
 
 
 class Reindexing(Out, frozen=True, kw_only=True):
@@ -25,6 +59,45 @@ class Reindexing(Out, frozen=True, kw_only=True):
 
     kind: Kind
     id: str | None
+
+
+@endpoint("GET", "/api/search", answers={200: SearchShape}, query=SearchParameters)
+async def search_board(call: Call[None, SearchParameters]) -> SearchShape:
+    """Search topics, tasks, entries and notes by words and by meaning, within what the caller may see."""
+    asked = call.query
+    session, scope = await call.read(
+        lambda tx, access: place_of_search(
+            tx,
+            access,
+            session_key=asked.session_key,
+            space_id=asked.space_id,
+            allowed_ids=_csv(asked.allowed_space_ids),
+        )
+    )
+    limits = {
+        "topic": asked.limit_topics,
+        "task": asked.limit_tasks,
+        "log": asked.limit_logs,
+        "note": asked.limit_notes,
+    }
+    most = {kind: clamp(limit, SEARCH_FOUND_DEFAULT[kind], SEARCH_FOUND_MAX[kind]) for kind, limit in limits.items()}
+    query = BoardQuery(
+        text=asked.q,
+        scope=scope,
+        session_key=session,
+        topic_id=asked.topic_id,
+        with_pending=asked.include_pending,
+        topics_max=most["topic"],
+        tasks_max=most["task"],
+        logs_max=most["log"],
+        notes_max=most["note"],
+    )
+    found = await board_search(call.house.db, call.house.search, call.access, query)
+    return search_shape(asked.q, scope, found, chars_max=SEARCH_SHOWN_CHARS_MAX)
+
+
+def _csv(text: str | None) -> tuple[str, ...] | None:
+    return tuple(name for part in text.split(",") if (name := part.strip())) or None if text else None
 
 
 @endpoint("POST", "/api/reindex", answers={202: Reindexing}, who=OWNER, body=ReindexBody, tag="search")

@@ -1,0 +1,192 @@
+"""What a search has found, as every surface shows it."""
+
+from typing import Any
+
+from msgspec import Struct, structs
+
+from carrel.access import SpaceScope
+from carrel.board.document_store import FoundTask, FoundTopic
+from carrel.board.finding import BoardFound, Ranked
+from carrel.journal import DEFAULT_SPACE, Entry
+from carrel.kernel import clip, iso
+from carrel.search import Mode
+
+
+class _Shape(Struct, frozen=True, kw_only=True, rename="camel"):
+    """A value with camelCase names on the wire."""
+
+
+class HitReason(_Shape, frozen=True, kw_only=True):
+    """What each part adds to a score."""
+
+    words: float
+    meaning: float
+    note: float
+    session: float
+    label: float
+
+
+class TopicHit(_Shape, frozen=True, kw_only=True):
+    """A topic that was found."""
+
+    id: str
+    space_id: str
+    name: str
+    description: str
+    status: str
+    pinned: bool
+    digest: str | None
+    created_at: str
+    updated_at: str
+    score: float
+    reason: HitReason
+
+
+class TaskHit(_Shape, frozen=True, kw_only=True):
+    """A task that was found."""
+
+    id: str
+    space_id: str
+    topic_id: str | None
+    title: str
+    description: str
+    status: str
+    priority: int
+    pinned: bool
+    digest: str | None
+    created_at: str
+    updated_at: str
+    score: float
+    reason: HitReason
+
+
+class LogHit(_Shape, frozen=True, kw_only=True):
+    """An entry or a note that was found."""
+
+    id: str
+    seq: int
+    type: str
+    role: str
+    content: str
+    summary: str | None
+    space_id: str
+    topic_id: str | None
+    task_id: str | None
+    session_key: str | None
+    related_log_id: str | None
+    agent_id: str
+    agent_label: str | None
+    classification_status: str
+    created_at: str
+    score: float
+    reason: HitReason
+
+
+class SearchMeta(_Shape, frozen=True, kw_only=True):
+    """Where was looked, and how; `allowedSpaceIds` is null for everything."""
+
+    source_space_id: str | None
+    resolved_from: str | None
+    allowed_space_ids: list[str] | None
+    gate_wait_ms: int
+    duration_ms: int
+    dense: bool
+
+
+class SearchShape(_Shape, frozen=True, kw_only=True):
+    """What a search has found, best first; `mode` says whether meanings were compared, or words alone."""
+
+    query: str
+    mode: Mode
+    topics: list[TopicHit]
+    tasks: list[TaskHit]
+    logs: list[LogHit]
+    notes: list[LogHit]
+    matched_topic_ids: list[str]
+    matched_task_ids: list[str]
+    matched_log_ids: list[str]
+    search_meta: SearchMeta
+
+
+def search_shape(text: str, scope: SpaceScope, found: BoardFound, *, chars_max: int) -> SearchShape:
+    """Return what was found as it is shown, with long texts cut."""
+    return SearchShape(
+        query=text,
+        mode="hybrid" if found.dense else "lexical",
+        topics=[_topic(one, chars_max) for one in found.topics],
+        tasks=[_task(one, chars_max) for one in found.tasks],
+        logs=[_log(one, chars_max) for one in found.logs],
+        notes=[_log(one, chars_max) for one in found.notes],
+        matched_topic_ids=[one.item.id for one in found.topics],
+        matched_task_ids=[one.item.id for one in found.tasks],
+        matched_log_ids=[one.item.id for one in found.logs],
+        search_meta=SearchMeta(
+            source_space_id=scope.source,
+            resolved_from=scope.resolved_from,
+            allowed_space_ids=None if scope.allowed is None else list(scope.allowed),
+            gate_wait_ms=found.gate_wait_ms,
+            duration_ms=found.duration_ms,
+            dense=found.dense,
+        ),
+    )
+
+
+def _why(ranked: Ranked[Any]) -> dict[str, Any]:
+    reason = {name: round(value, 3) for name, value in structs.asdict(ranked.hit.reason).items()}
+    return {"score": round(ranked.hit.score, 3), "reason": HitReason(**reason)}
+
+
+def _topic(ranked: Ranked[FoundTopic], chars_max: int) -> TopicHit:
+    topic = ranked.item
+    return TopicHit(
+        id=topic.id,
+        space_id=topic.space_id,
+        name=topic.name,
+        description=clip(topic.description, chars_max),
+        status=topic.status,
+        pinned=topic.pinned,
+        digest=None if topic.digest is None else clip(topic.digest, chars_max),
+        created_at=iso(topic.created_at) or "",
+        updated_at=iso(topic.updated_at) or "",
+        **_why(ranked),
+    )
+
+
+def _task(ranked: Ranked[FoundTask], chars_max: int) -> TaskHit:
+    task = ranked.item
+    return TaskHit(
+        id=task.id,
+        space_id=task.space_id,
+        topic_id=task.topic_id,
+        title=task.title,
+        description=clip(task.description, chars_max),
+        status=task.status,
+        priority=task.priority,
+        pinned=task.pinned,
+        digest=None if task.digest is None else clip(task.digest, chars_max),
+        created_at=iso(task.created_at) or "",
+        updated_at=iso(task.updated_at) or "",
+        **_why(ranked),
+    )
+
+
+def _log(ranked: Ranked[Entry], chars_max: int) -> LogHit:
+    entry = ranked.item
+    return LogHit(
+        id=entry.id,
+        seq=entry.seq,
+        type=entry.type,
+        role=entry.role,
+        content=clip(entry.content, chars_max),
+        summary=entry.summary,
+        space_id=entry.space_id or DEFAULT_SPACE,
+        topic_id=entry.topic_id,
+        task_id=entry.task_id,
+        session_key=entry.session_key,
+        related_log_id=entry.related_id,
+        agent_id=entry.author,
+        agent_label=entry.agent_label,
+        classification_status=entry.classification,
+        created_at=iso(entry.created_at) or "",
+        **_why(ranked),
+    )
