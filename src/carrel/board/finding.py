@@ -12,7 +12,7 @@ from carrel.access import SpaceScope, effective_spaces
 from carrel.agents import every_agent
 from carrel.board.document_store import FoundTask, FoundTopic, found_tasks, found_topics
 from carrel.board.documents import BoardDocuments
-from carrel.board.intake import lane_meant
+from carrel.board.places import lane_meant
 from carrel.board.routing import infer_space
 from carrel.journal import Entry, clean, entries_by_id
 from carrel.kernel import Access, SessionKey, elapsed_seconds

@@ -30,11 +30,11 @@ def session_of(tx: Tx, access: Access, source: LogSource) -> tuple[str | None, s
     sent = effective_key(source.session_key, source.conversation_id, source.thread_id, source.channel_id)
     if sent is None:
         return None, None
-    lane = _lane_meant(tx, access, sent)
+    lane = lane_meant(tx, access, sent)
     return lane, sent if lane is None or board_key(sent) is not None else None
 
 
-def _lane_meant(tx: Tx, access: Access, session_key: str) -> str | None:
+def lane_meant(tx: Tx, access: Access, session_key: str) -> str | None:
     """The key of the lane that a session key names; None for an opaque one, Refusal for a lane out of view."""
     reference = session_key.partition("|")[0]
     try:

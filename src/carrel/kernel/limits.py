@@ -362,8 +362,8 @@ TERSE_CHARS_MAX = 24
 SUMMARY_CHARS_MAX = 56
 SUMMARY_READ_CHARS_MAX = 2_000
 CLASSIFIER_NAME_CHARS_MAX = 60
-# Read for one bundle: entries before and behind its first; topics and tasks it may belong to, how many of the topics are
-# looked at closely, for their words and for being new, and what was last said there.
+# Read for one bundle: entries before and behind its first; topics and tasks it may belong to, how many of the topics
+# are looked at closely, for their words and for being new, and what was last said there.
 CLASSIFIER_BUNDLE_ENTRIES_MAX = 80
 CLASSIFIER_CANDIDATES_MAX = 500
 CLASSIFIER_SHORTLIST_MAX = 24

@@ -105,7 +105,8 @@ async def test_a_topic_is_made_read_changed_ordered_and_removed(client: httpx.As
     assert await topics(client, tag="urgent") == ["Start"]
     ordered = await client.post("/api/topics/reorder", json={"orderedIds": ["launch", "third"]})
     assert (ordered.status_code, await topics(client)) == (204, ["Start", "Second", "Third"])
-    pages, cursor = [], {}
+    pages: list[str] = []
+    cursor: dict[str, str] | None = {}
     while cursor is not None:
         page = (await client.get("/api/topics", params={"limit": 1, **cursor})).json()
         pages += [each["name"] for each in page["topics"]]
