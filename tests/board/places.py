@@ -5,12 +5,16 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from carrel.access import make_space
-from carrel.board import LogSource, NewLog, record
+from carrel.board import Classifier, LogSource, ModelOf, NewLog, Sorter, backlog, record
 from carrel.journal import Entry, entries_by_id
 from carrel.kernel import Access
+from carrel.kernel.settings import Settings
+from carrel.search import Nearness, NoEmbedder
 from carrel.topics import NewTopic, put_topic
 from carrel.work import NewTask, create_task
 from tests.harness.engine import Engine, open_engine
+
+INTERVAL_SECONDS = 10
 
 
 class Board:
@@ -39,6 +43,27 @@ class Board:
         said = LogSource(session_key=session_key, **source or {})
         log = NewLog(**{"type": "conversation", "content": content, "source": said, **more})
         return (await self.db.write(lambda tx: record(tx, self.access, log)))[0]
+
+    def classifier(self, model_of: ModelOf = lambda tx, access: None, **settings: Any) -> Classifier:
+        """Return the classifier of a server; without a model unless one is given."""
+        sorter = Sorter(
+            db=self.db,
+            settings=Settings(**settings),
+            rules=self.engine.rules,
+            nearness=Nearness(NoEmbedder()),
+        )
+        return Classifier(sorter, model_of)
+
+    async def sort(self, classifier: Classifier | None = None, *, turns: int = 1) -> None:
+        """Let so many turns pass."""
+        duty = classifier or self.classifier()
+        for _ in range(turns):
+            await duty.round()
+            self.engine.advance(INTERVAL_SECONDS)
+
+    async def pending(self) -> int:
+        """Return how many entries are still to be sorted."""
+        return (await self.db.read(lambda tx: backlog(tx, self.access)))[0]
 
     async def entry(self, entry: Entry | str) -> Entry:
         """Return an entry as it is now."""

@@ -10,12 +10,12 @@ SAID = [
     entry(4, "user", "Order it. Thank you!"),
     entry(5, "assistant", "Ordered.\nMore below."),
 ]
-MATERIAL = Material(name="Fence", entries=SAID, tasks=(("Paint it", "doing"),))
+MATERIAL = Material(name="Fence", entries=SAID)
 
 
 def test_a_digest_says_how_things_stand_then_what_came_before() -> None:
     assert digest_by_rule(MATERIAL, 1_800) == (
-        "Last message: Order it.\nLast answer: Ordered.\nOpen tasks: Paint it (doing)\n"
+        "Last message: Order it.\nLast answer: Ordered.\n"
         "Note: The shop is closed on Mondays.\nBefore: Ten litres of green.\nBefore: Which paint do we need?"
     )
 

@@ -3,7 +3,7 @@
 import pytest
 
 from carrel.board.classifier.phrases import is_small_talk, is_terse, name_of, opens_new_topic, task_in
-from carrel.board.classifier.summaries import summary_of
+from carrel.board.summaries import summary_of
 
 
 @pytest.mark.parametrize(
@@ -69,4 +69,4 @@ def test_a_summary_is_one_short_line(text: str, summary: str) -> None:
 def test_long_texts_are_read_in_linear_time() -> None:
     for hostile in ("```" * 300_000 + "todo " * 100_000, "\n" * 300_000, "please " * 300_000, "`\n" * 300_000):
         for read in (is_terse, is_small_talk, opens_new_topic, task_in, name_of, summary_of):
-            read(hostile)  # type: ignore[operator]
+            read(hostile)

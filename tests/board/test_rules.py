@@ -84,6 +84,14 @@ def test_a_vague_message_continues_unless_it_says_otherwise() -> None:
     assert placed("something else: what does it cost?", last=last).new_topic is not None
 
 
+def test_a_task_that_fits_brings_its_topic() -> None:
+    around = Surroundings(
+        topics=[Candidate(id="house", name="House"), *CANDIDATES],
+        tasks=(TaskCandidate(id="gutter", name="Clean the gutter", topic_id="house"),),
+    )
+    assert choose_by_rules(["please clean the gutter"], around, {}) == Choice(topic_id="house", task_id="gutter")
+
+
 def test_a_task_is_chosen_only_within_the_chosen_topic() -> None:
     assert placed("how many planks for the garden fence do we buy?").task_id == "planks"
     locked = placed("book the flights to Lisbon", topic_id="Garden fence")

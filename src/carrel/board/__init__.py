@@ -1,5 +1,9 @@
 """The board: what comes in, where it belongs, and what is found on it."""
 
+from carrel.board.asking import Model, ModelOf
+from carrel.board.classifier.duty import Classifier
+from carrel.board.classifier.sorting import Sorter
+from carrel.board.classifier.store import backlog
 from carrel.board.documents import BoardDocuments
 from carrel.board.entries import LogShape, change_entry, delete_entry, log_shapes, read_file, readable_entry
 from carrel.board.filters import ATTEMPTS_EXHAUSTED, UNALLOCATED, is_tool_trace, verdict
@@ -16,10 +20,10 @@ from carrel.board.store import entry_in_view, list_entries, seen_log
 
 __all__ = [
     "ATTEMPTS_EXHAUSTED", "UNALLOCATED", "BoardDocuments", "BoardFound", "BoardKey", "BoardQuery", "Classification",
-    "InferredFrom", "Ingests", "LogChange", "LogFilter", "LogShape", "LogSource", "LogType", "NewLog", "Place",
-    "Ranked", "Route", "SearchShape", "accept", "board_key", "board_search", "change_entry", "delete_entry",
-    "effective_key", "entry_in_view", "infer_space", "inherited_place", "is_ignored", "is_tool_trace",
-    "is_unrecorded", "list_entries", "log_shapes", "named_session", "observe_sessions", "place_of_search",
-    "prune_routes", "read_file", "readable_entry", "record", "remember_route", "routes_of", "search_shape",
-    "seen_log", "verdict",
+    "Classifier", "InferredFrom", "Ingests", "LogChange", "LogFilter", "LogShape", "LogSource", "LogType", "Model",
+    "ModelOf", "NewLog", "Place", "Ranked", "Route", "SearchShape", "Sorter", "accept", "backlog", "board_key",
+    "board_search", "change_entry", "delete_entry", "effective_key", "entry_in_view", "infer_space",
+    "inherited_place", "is_ignored", "is_tool_trace", "is_unrecorded", "list_entries", "log_shapes",
+    "named_session", "observe_sessions", "place_of_search", "prune_routes", "read_file", "readable_entry", "record",
+    "remember_route", "routes_of", "search_shape", "seen_log", "verdict",
 ]  # fmt: skip

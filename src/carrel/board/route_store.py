@@ -23,15 +23,18 @@ class Route(Struct, frozen=True):
 _OF_SESSION = "account_id = :account AND session_key = :session_key"
 
 
-def insert_route(tx: Tx, access: Access, session_key: str, topic_id: str, task_id: str | None, anchor: str) -> None:
-    """Append to a session's routes."""
+def insert_route(
+    tx: Tx, access: Access, session_key: str, seq: int, topic_id: str, task_id: str | None, anchor: str
+) -> None:  # fmt: skip
+    """Write one of a session's routes, in place of an earlier one of its number."""
     sql = (
         "INSERT INTO topic_routes (account_id, session_key, seq, topic_id, task_id, anchor, at) "
-        "VALUES (:account, :session_key, :seq, :topic_id, :task_id, :anchor, :now)"
+        "VALUES (:account, :session_key, :seq, :topic_id, :task_id, :anchor, :now) "
+        "ON CONFLICT (account_id, session_key, seq) DO UPDATE SET topic_id = excluded.topic_id, "
+        "task_id = excluded.task_id, anchor = excluded.anchor, at = excluded.at"
     )
     tx.run(
-        sql, access, session_key=session_key, seq=tx.tick(), topic_id=topic_id, task_id=task_id, anchor=anchor,
-        now=tx.now,
+        sql, access, session_key=session_key, seq=seq, topic_id=topic_id, task_id=task_id, anchor=anchor, now=tx.now
     )  # fmt: skip
 
 

@@ -20,10 +20,15 @@ _read = msgspec.json.Decoder(dict[str, Any]).decode
 
 
 def remember_route(
-    tx: Tx, access: Access, session_key: str, topic_id: str, task_id: str | None, anchor: str
+    tx: Tx, access: Access, session_key: str, topic_id: str, task_id: str | None, anchor: str, *,
+    seq: int | None = None,
 ) -> None:  # fmt: skip
-    """Keep in mind where messages of a session went; only the newest few places are kept."""
-    store.insert_route(tx, access, session_key, topic_id, task_id, clip(one_line(anchor), ROUTE_ANCHOR_CHARS_MAX))
+    """Keep in mind where messages of a session went; only the newest few places are kept.
+
+    `seq` is the number of the message, by which routes are in order even where it was sorted later than others.
+    """
+    said = clip(one_line(anchor), ROUTE_ANCHOR_CHARS_MAX)
+    store.insert_route(tx, access, session_key, seq or tx.tick(), topic_id, task_id, said)
     store.keep_newest(tx, access, session_key, ROUTES_MAX)
 
 
@@ -49,7 +54,7 @@ def infer_space(tx: Tx, access: Access, session_key: str) -> tuple[str, Inferred
 
 
 def _space_of_key(tx: Tx, access: Access, session_key: str) -> str | None:
-    topic_id, task_id = _named_by(session_key)
+    topic_id, task_id = named_by(session_key)
     task = place_of_task(tx, access, task_id) if task_id is not None else None
     # A task that was given no space of its own is where its topic is.
     if task is not None and (task.space_id != DEFAULT_SPACE or task.topic_id is None):
@@ -59,8 +64,8 @@ def _space_of_key(tx: Tx, access: Access, session_key: str) -> str | None:
     return None if topic is None else topic.space_id
 
 
-def _named_by(session_key: str) -> tuple[str | None, str | None]:
-    """The topic and the task that a key names: one of the board, or that of a lane of theirs."""
+def named_by(session_key: str) -> tuple[str | None, str | None]:
+    """Return the topic and the task that a key names: one of the board, or that of a lane of theirs."""
     named = board_key(session_key)
     if named is not None:
         return named.topic_id, named.task_id

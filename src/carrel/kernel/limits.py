@@ -355,6 +355,8 @@ SEARCH_DOCUMENTS_IN_MEMORY_MAX = 4_000_000
 SEARCH_STRETCH_ENTRIES = 48
 SEARCH_EMBED_TEXTS_MAX = 64
 SEARCH_EMBED_SECONDS_MAX = 30
+# Texts whose meanings are kept in memory to be compared again, at about two kilobytes each.
+NEARNESS_TEXTS_KEPT = 2_000
 SEARCH_REBUILD_ROWS = 200
 SEARCH_REBUILDS_AT_A_TIME = 2
 # Sorting: bundles of a session, candidates for them, and what a model is shown.
@@ -393,7 +395,6 @@ SPACE_ENTRIES_READ = 12
 DIGEST_ENTRIES_MAX = 120
 DIGEST_LINES_MAX = 6
 DIGEST_LINE_CHARS_MAX = 240
-DIGEST_TASKS_SHOWN = 8
 # Turns that a model is asked about at a time, to find what is worth keeping; characters of each text it is shown.
 EXTRACTIONS_AT_A_TIME = 4
 EXTRACTION_TEXT_CHARS_MAX = 12_000

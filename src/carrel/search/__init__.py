@@ -15,13 +15,14 @@ from carrel.search.indexing import (
     request_rebuild,
 )
 from carrel.search.model import Document, Found, Hit, Mode, SearchQuery
+from carrel.search.nearness import Nearness
 from carrel.search.rebuild_store import is_rebuilding
 from carrel.search.vectors import Vectors
 from carrel.search.words import query_words, words_of
 
 __all__ = [
-    "Document", "Embedder", "EmbeddingUnavailable", "Found", "Hit", "Indexing", "Lag", "Mode", "NoEmbedder",
-    "Rebuilds", "Search", "SearchQuery", "Source", "Subject", "SubjectKind", "Vectors", "embed_texts",
+    "Document", "Embedder", "EmbeddingUnavailable", "Found", "Hit", "Indexing", "Lag", "Mode", "Nearness",
+    "NoEmbedder", "Rebuilds", "Search", "SearchQuery", "Source", "Subject", "SubjectKind", "Vectors", "embed_texts",
     "embedder_for", "index_lag", "is_rebuilding", "observe_entries", "put_document", "query_words",
     "remove_document", "request_rebuild", "words_of",
 ]  # fmt: skip

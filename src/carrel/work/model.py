@@ -138,6 +138,8 @@ class NewTask(Struct, frozen=True, kw_only=True):
     pinned: bool = False
     color: str | None = None
     metadata: dict[str, Any] = {}
+    # Who made it, where that is neither the person nor the agent who asks.
+    created_by: CreatedBy | None = None
 
 
 class TaskChange(Struct, frozen=True, kw_only=True):

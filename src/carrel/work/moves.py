@@ -1,5 +1,7 @@
 """Moving tasks from status to status. What is done or archived closes its sessions in the same transaction."""
 
+from typing import Any
+
 from msgspec import Struct, structs
 
 from carrel.kernel import Access, Code, Refusal, SessionKey
@@ -166,7 +168,9 @@ def reopen_task(tx: Tx, access: Access, task_id: str) -> Task:
         )
     hop = {"from": "done", "to": "review"}
     entry = record(tx, access, actor, task, "moved", f"{actor.name} reopened the task.", **hop)
-    opened = structs.replace(task, status="review", status_at=tx.now, reopened_seq=entry.seq)
+    # The digest tells of what was before, which those who begin anew are not shown.
+    anew: dict[str, Any] = {"reopened_seq": entry.seq, "digest": None, "digest_updated_at": None}
+    opened = structs.replace(task, status="review", status_at=tx.now, **anew)
     opened = store.save_task(tx, access, opened)
     by = {"kind": actor.kind, "id": actor.id}
     publish(tx, access, "task.moved", opened, **hop, by=by, closedSessions=[], cancelledRuns=[])

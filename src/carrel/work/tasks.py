@@ -106,7 +106,7 @@ def insert_new(tx: Tx, access: Access, actor: Actor, new: NewTask, **place: Any)
         color=new.color,
         sort_index=store.highest_sort_index(tx, access) + 1,
         metadata=new.metadata,
-        created_by="agent" if actor.kind == "agent" else "user",
+        created_by=new.created_by or ("agent" if actor.kind == "agent" else "user"),
         created_at=tx.now,
         updated_at=tx.now,
         status_at=tx.now,

@@ -12,7 +12,7 @@ from msgspec import Struct
 from carrel.board.classifier.bundles import Bundle
 from carrel.board.classifier.phrases import task_in
 from carrel.board.classifier.rules import Choice, Surroundings, named
-from carrel.board.classifier.summaries import short
+from carrel.board.summaries import short
 from carrel.journal import Entry
 from carrel.kernel import clip, one_line
 from carrel.kernel.limits import (

@@ -70,6 +70,9 @@ def _by_words(text: str, around: Surroundings, meanings: Mapping[str, float]) ->
     ranked = scores(text, around.topics, meanings)
     if ranked and ranked[0].value >= _TOPIC_MIN:
         return _within(ranked[0].id, text, around, meanings)
+    known = _best_task(text, around.tasks, meanings)
+    if known is not None and known.topic_id is not None:
+        return _within(known.topic_id, text, around, meanings)
     if around.last is not None and _continues(text, around.last, ranked):
         assert around.last.topic_id is not None
         return _with_task(around.last.topic_id, text, around, meanings, otherwise=around.last.task_id)
@@ -102,6 +105,13 @@ def _with_task(
         alike = max(((likeness(title, task.name), task.id) for task in tasks), default=(0.0, ""))
         same = alike[1] if alike[0] >= _SAME_TASK else None
         return Choice(topic_id=topic_id, task_id=same, new_task=None if same else title)
+    best = _best_task(text, tasks, meanings)
+    return Choice(topic_id=topic_id, task_id=otherwise if best is None else best.id)
+
+
+def _best_task(text: str, tasks: Sequence[TaskCandidate], meanings: Mapping[str, float]) -> TaskCandidate | None:
+    """The task that a text is about, if any."""
     ranked = scores(text, tasks, meanings) if text else []
-    fits = ranked[0].id if ranked and ranked[0].value >= _TASK_MIN else otherwise
-    return Choice(topic_id=topic_id, task_id=fits)
+    if not ranked or ranked[0].value < _TASK_MIN:
+        return None
+    return next(task for task in tasks if task.id == ranked[0].id)

@@ -21,6 +21,8 @@ CREATE TABLE classifier_cycles (
     account_id TEXT NOT NULL REFERENCES accounts (id),
     cycle_id TEXT,
     due_at BIGINT NOT NULL,
+    -- How many entries it begins with at most, where somebody has said so.
+    entries_max BIGINT,
     last_cycle_at BIGINT,
     PRIMARY KEY (account_id)
 ); -- clustered

@@ -1,0 +1,229 @@
+"""Cases: what is to be decided about the next bundle of a session, read from one moment of the store.
+
+Most cases decide themselves: by the key of the session, by the message that is answered, by the link to the run that
+caused it, or because no person asked for anything. Only what is left is decided by what was said.
+"""
+
+from collections.abc import Container, Sequence
+
+from msgspec import Struct, structs
+
+from carrel.board.classifier import store
+from carrel.board.classifier.bundles import Bundle, bundle_at, is_request
+from carrel.board.classifier.matching import Candidate, scores
+from carrel.board.classifier.phrases import is_small_talk, is_terse
+from carrel.board.classifier.rules import Choice, Surroundings, TaskCandidate
+from carrel.board.classifier.store import Placed, TopicRow
+from carrel.board.filters import UNALLOCATED, Verdict, is_subagent_key, is_tool_trace, verdict
+from carrel.board.model import Place
+from carrel.board.routing import named_by, routes_of
+from carrel.board.store import place_of_task, place_of_topic
+from carrel.journal import DEFAULT_SPACE, Entry, entries_around, entries_by_id
+from carrel.kernel import Access, SessionKey
+from carrel.kernel.limits import (
+    CLASSIFIER_BUNDLE_ENTRIES_MAX,
+    CLASSIFIER_CANDIDATES_MAX,
+    CLASSIFIER_RECENT_MAX,
+    CLASSIFIER_SAID_ENTRIES_READ,
+    CLASSIFIER_SAID_MAX,
+    CLASSIFIER_SHORTLIST_MAX,
+    CLASSIFIER_TASKS_MAX,
+)
+from carrel.sessions import lane_of
+from carrel.storage import Tx
+
+_SNOOZED_PENALTY = 0.05
+_UNALLOCATED: Verdict = ("failed", UNALLOCATED)
+# What says by itself what it is about; the rest has a place only if it was given one.
+_SORTED_TYPES = ("conversation", "action")
+
+
+class Case(Struct, frozen=True, kw_only=True):
+    """A bundle, and what is known about where it belongs.
+
+    One of these is set: `ruled` is how it ends without a place, `place` where it belongs in any case, `around` what it
+    can be sorted into. None is while it has to wait for what it follows.
+    """
+
+    bundle: Bundle
+    ruled: Verdict | None = None
+    place: Place | None = None
+    around: Surroundings | None = None
+    # The space in which it is sorted; and whether its topic was given, by its sender or by the key of its session.
+    space_id: str = DEFAULT_SPACE
+    is_given: bool = False
+
+    @property
+    def session_key(self) -> str | None:
+        """The session in which it was said."""
+        return self.bundle.entries[0].session_key
+
+    @property
+    def needs_thought(self) -> bool:
+        """Whether a model could know better than the rules."""
+        telling = [text for text in self.bundle.asked if not is_terse(text)]
+        is_open = self.around is not None and self.around.topic_id is None
+        return is_open and bool(telling) and not all(map(is_small_talk, telling))
+
+
+def read_case(tx: Tx, access: Access, entry_id: str) -> Case | None:
+    """Return the case of a pending entry; None when it is not pending any more."""
+    found = entries_by_id(tx, access, (entry_id,))
+    if not found or found[0].classification != "pending":
+        return None
+    entry = found[0]
+    alone = Bundle((entry,), entry, False)
+    ruled = verdict(entry)
+    if ruled is not None and not (is_tool_trace(entry) and entry.run_id is not None):
+        return Case(bundle=alone, ruled=ruled)
+    given = _given(tx, access, entry)
+    if given is not None and (given.task_id is not None or entry.type != "conversation"):
+        return Case(bundle=alone, place=given, is_given=True)
+    if entry.type == "note":
+        return _note(tx, access, alone)
+    conversation = _conversation(tx, access, entry)
+    bundle = bundle_at(conversation, next(at for at, each in enumerate(conversation) if each.id == entry.id))
+    if given is not None:
+        return _within_topic(tx, access, alone, bundle.opening, given)
+    return _decide(tx, access, bundle)
+
+
+def _conversation(tx: Tx, access: Access, entry: Entry) -> list[Entry]:
+    """What was said around an entry in its session, without what is no part of a conversation."""
+    if entry.session_key is None:
+        return [entry]
+    around = entries_around(tx, access, entry, count=CLASSIFIER_BUNDLE_ENTRIES_MAX)
+    return [each for each in around if each.id == entry.id or _takes_part(each)]
+
+
+def _takes_part(entry: Entry) -> bool:
+    if entry.type == "note":
+        return False
+    return entry.role == "user" or verdict(entry) is None or (is_tool_trace(entry) and entry.run_id is not None)
+
+
+def _given(tx: Tx, access: Access, entry: Entry) -> Place | None:
+    """The place that an entry was given: by its sender, or by the key of its session. None when nobody gave one."""
+    topic_id, task_id = named_by(entry.session_key or "")
+    return known_place(tx, access, entry.topic_id or topic_id, entry.task_id or task_id)
+
+
+def known_place(tx: Tx, access: Access, topic_id: str | None, task_id: str | None) -> Place | None:
+    """Return the place of a task, else that of a topic, as it is now; None when there is neither."""
+    task = place_of_task(tx, access, task_id) if task_id is not None else None
+    if task is not None and task.topic_id is not None:
+        return task
+    topic = place_of_topic(tx, access, topic_id) if topic_id is not None else None
+    return task if topic is None else structs.replace(topic, task_id=task.task_id if task else None)
+
+
+def _within_topic(tx: Tx, access: Access, alone: Bundle, opening: Entry | None, given: Place) -> Case:
+    """The case of an entry whose topic is given: a message may be about a task in it, and an answer about the same."""
+    topic_id, space_id = given.topic_id, given.space_id or DEFAULT_SPACE
+    assert topic_id is not None
+    if is_request(alone.entries[0]):
+        tasks = _tasks(tx, access, space_id, [topic_id])
+        last = _last(tx, access, alone, {topic_id})
+        around = Surroundings(tasks=tasks, topic_id=topic_id, last=last)
+        return Case(bundle=alone, around=around, space_id=space_id, is_given=True)
+    task_id = opening.task_id if opening is not None and opening.topic_id == topic_id else None
+    return Case(bundle=alone, place=structs.replace(given, task_id=task_id), is_given=True)
+
+
+def _note(tx: Tx, access: Access, alone: Bundle) -> Case:
+    """The case of a note: it goes where the entry is that it belongs to; a person's own note says what it is about."""
+    note = alone.entries[0]
+    related = entries_by_id(tx, access, (note.related_id,)) if note.related_id is not None else []
+    if related:
+        return _after(tx, access, alone, Placed(related[0].topic_id, related[0].task_id, related[0].classification))
+    return _sorted(tx, access, alone) if note.author_kind == "user" else Case(bundle=alone, ruled=_UNALLOCATED)
+
+
+def _decide(tx: Tx, access: Access, bundle: Bundle) -> Case:
+    first, opening = bundle.entries[0], bundle.opening
+    if is_subagent_key(first.session_key):
+        return _linked(tx, access, bundle, store.spawning_run(tx, access, first.key or ""))
+    # What its own key names is gone; no other topic was meant.
+    is_lost = named_by(first.session_key or "") != (None, None)
+    if opening is None or is_lost or first.type not in _SORTED_TYPES:
+        return Case(bundle=bundle, ruled=_UNALLOCATED)
+    if bundle.follows:
+        return _after(tx, access, bundle, Placed(opening.topic_id, opening.task_id, opening.classification))
+    if not is_request(opening):
+        return _linked(tx, access, bundle, _cause(tx, access, opening))
+    return _sorted(tx, access, bundle)
+
+
+def _sorted(tx: Tx, access: Access, bundle: Bundle) -> Case:
+    space_id = bundle.entries[0].space_id or DEFAULT_SPACE
+    return Case(bundle=bundle, around=_surroundings(tx, access, bundle, space_id), space_id=space_id)
+
+
+def _cause(tx: Tx, access: Access, message: Entry) -> str | None:
+    """The run that a message comes from: one that caused its run, or that spawned the child it tells of."""
+    if message.run_id is not None:
+        return store.parent_of_run(tx, access, message.run_id)
+    child = message.provenance.source_session_key
+    if not isinstance(child, str) or not is_subagent_key(child):
+        return None
+    lane = lane_of(tx, access, SessionKey.stored(child))
+    return store.spawning_run(tx, access, child) if lane is not None and lane.spawned_by == message.key else None
+
+
+def _linked(tx: Tx, access: Access, bundle: Bundle, run_id: str | None) -> Case:
+    """The case of what no person said: it goes where the message went that caused it, and nowhere else."""
+    found = store.place_of_run(tx, access, run_id) if run_id is not None else None
+    return Case(bundle=bundle, ruled=_UNALLOCATED) if found is None else _after(tx, access, bundle, found)
+
+
+def _after(tx: Tx, access: Access, bundle: Bundle, found: Placed) -> Case:
+    """The case of what follows something else: the same place, once that is known."""
+    if found.classification == "pending":
+        return Case(bundle=bundle)
+    place = known_place(tx, access, found.topic_id, found.task_id) if found.classification == "classified" else None
+    return Case(bundle=bundle, place=place, ruled=_UNALLOCATED if place is None else None)
+
+
+def _surroundings(tx: Tx, access: Access, bundle: Bundle, space_id: str) -> Surroundings:
+    """What a bundle can be sorted into: topics of its space and no other, those that fit best first."""
+    text = "\n".join(bundle.asked)
+    rows = store.topics_of_space(tx, access, space_id, limit=CLASSIFIER_CANDIDATES_MAX)
+    topics = {row.id: _topic_candidate(row) for row in rows}
+    last = _last(tx, access, bundle, topics)
+    ranked = [score.id for score in scores(text, list(topics.values()), {}) if score.value > 0]
+    # What was said lately may be continued in other words.
+    recent = [row.id for row in rows[:CLASSIFIER_RECENT_MAX]]
+    kept = dict.fromkeys([*([last.topic_id] if last else []), *ranked[:CLASSIFIER_SHORTLIST_MAX], *recent])
+    shortlist = [_with_said(tx, access, topics[topic_id]) for topic_id in kept if topic_id is not None]
+    best = [score.id for score in scores(text, shortlist, {})]
+    tasks = _tasks(tx, access, space_id, best)
+    if last is not None and last.task_id not in {task.id for task in tasks}:
+        last = structs.replace(last, task_id=None)
+    by_id = {topic.id: topic for topic in shortlist}
+    return Surroundings(topics=[by_id[topic_id] for topic_id in best], tasks=tasks, last=last)
+
+
+def _last(tx: Tx, access: Access, bundle: Bundle, topics: Container[str]) -> Choice | None:
+    """Where the session was last, as far as that is among the topics it can be sorted into."""
+    session_key = bundle.entries[0].session_key
+    routes = routes_of(tx, access, session_key, 1) if session_key is not None else []
+    if not routes or routes[0].topic_id not in topics:
+        return None
+    return Choice(topic_id=routes[0].topic_id, task_id=routes[0].task_id)
+
+
+def _topic_candidate(row: TopicRow) -> Candidate:
+    penalty = _SNOOZED_PENALTY if row.status == "snoozed" else 0.0
+    return Candidate(id=row.id, name=row.name, description=row.description, penalty=penalty)
+
+
+def _with_said(tx: Tx, access: Access, topic: Candidate) -> Candidate:
+    said = store.said_in_topic(tx, access, topic.id, read=CLASSIFIER_SAID_ENTRIES_READ)
+    return structs.replace(topic, said=tuple(said[:CLASSIFIER_SAID_MAX]))
+
+
+def _tasks(tx: Tx, access: Access, space_id: str, topic_ids: Sequence[str]) -> list[TaskCandidate]:
+    rows = store.open_tasks_of(tx, access, space_id, topic_ids, limit=CLASSIFIER_TASKS_MAX)
+    return [
+        TaskCandidate(id=row.id, name=row.title, description=row.description, topic_id=row.topic_id) for row in rows
+    ]

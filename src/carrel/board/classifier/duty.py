@@ -1,0 +1,64 @@
+"""The classifier at work: every account whose entries wait gets its turn, on one server at a time."""
+
+from carrel.board.asking import Model, ModelOf
+from carrel.board.classifier import store
+from carrel.board.classifier.sorting import Sorter, Sorting
+from carrel.board.classifier.store import Cycle
+from carrel.board.digests import renew_digests
+from carrel.kernel import MS_PER_SECOND, Access, system_access
+from carrel.kernel.limits import CLASSIFIER_ACCOUNTS_AT_A_TIME, CLASSIFIER_LEASE_SECONDS
+from carrel.storage import LeasedDuty, Tx
+
+# Rung when somebody asks for a turn.
+CLASSIFIER = "classifier"
+
+
+class Classifier(LeasedDuty[Cycle]):
+    """Sorts entries into topics and tasks, and renews digests.
+
+    Entries themselves say whether they wait; so one that is to be sorted again only has to be pending again.
+    """
+
+    name = "classifier"
+    bell = CLASSIFIER
+    items_max = CLASSIFIER_ACCOUNTS_AT_A_TIME
+
+    def __init__(self, sorter: Sorter, model_of: ModelOf) -> None:
+        super().__init__(sorter.db)
+        self._sorter = sorter
+        self._settings = sorter.settings
+        self._model_of = model_of
+        self.wait_seconds_max = self._settings.classifier.interval_seconds
+
+    def release(self, tx: Tx) -> object:
+        """End the turns of a server that is gone."""
+        return store.release_cycles(tx)
+
+    def next_due(self, tx: Tx) -> int | None:
+        """At once when an account waits whose turn it is."""
+        return tx.now if store.accounts_due(tx, tx.now, 1) else store.next_cycle_due(tx)
+
+    def take(self, tx: Tx, limit: int) -> list[Cycle]:
+        """Begin the turns of accounts."""
+        until = tx.now + CLASSIFIER_LEASE_SECONDS * MS_PER_SECOND
+        due = map(system_access, store.accounts_due(tx, tx.now, limit))
+        taken = [store.take_cycle(tx, access, tx.new_id("cyc"), until) for access in due]
+        return [cycle for cycle in taken if cycle is not None]
+
+    async def do(self, item: Cycle) -> None:
+        """Sort what waits in an account, and renew a few digests; the next turn comes after the interval."""
+        access, left = system_access(item.account_id), False
+        try:
+            model = await self.db.read(lambda tx: self._model(tx, access))
+            sorting = Sorting(self._sorter, access, item.cycle_id, model)
+            left = await sorting.sort(item.entries_max)
+            await renew_digests(self.db, access, self._settings.digests, sorting.model, item.cycle_id)
+        finally:
+            await self.db.write(lambda tx: self._end(tx, access, item, left))
+
+    def _model(self, tx: Tx, access: Access) -> Model | None:
+        return None if self._settings.classifier.mode == "rules" else self._model_of(tx, access)
+
+    def _end(self, tx: Tx, access: Access, cycle: Cycle, left: bool) -> None:
+        pause = 0 if left else int(self._settings.classifier.interval_seconds * MS_PER_SECOND)
+        store.end_cycle(tx, access, cycle, tx.now + pause)

@@ -1,0 +1,89 @@
+"""The SQL of digests: which are to be renewed, and from what they are written."""
+
+from typing import Literal
+
+from msgspec import Struct
+
+from carrel.journal import Entry, entries_by_id
+from carrel.kernel import Access
+from carrel.storage import Tx
+
+Kind = Literal["topic", "task"]
+_TABLES: dict[Kind, str] = {"topic": "topics", "task": "tasks"}
+_NAMES: dict[Kind, str] = {"topic": "name", "task": "title"}
+_ONE = "account_id = :account AND id = :id"
+
+
+class Renewal(Struct, frozen=True):
+    """A topic or a task whose digest is to be renewed."""
+
+    kind: Kind
+    id: str
+    name: str
+    due_at: int
+
+
+def note_digest(tx: Tx, access: Access, kind: Kind, item_id: str, interval_ms: int) -> None:
+    """Note that a digest is no longer up to date; it is renewed once the one there is as old as the interval.
+
+    The row is locked for the rest of the transaction.
+    """
+    sql = (
+        f"UPDATE {_TABLES[kind]} SET digest_due_at = COALESCE(digest_due_at, CASE WHEN digest_updated_at + :interval "
+        f"> :now THEN digest_updated_at + :interval ELSE :now END) WHERE {_ONE}"
+    )
+    tx.run(sql, access, id=item_id, interval=interval_ms, now=tx.now)
+
+
+def ask_for_digest(tx: Tx, access: Access, kind: Kind, item_id: str) -> None:
+    """Let a digest be renewed now, whatever the interval."""
+    tx.run(f"UPDATE {_TABLES[kind]} SET digest_due_at = :now WHERE {_ONE}", access, id=item_id, now=tx.now)
+
+
+def hasten_digests(tx: Tx, access: Access) -> None:
+    """Let all digests that are not up to date be renewed now."""
+    for table in _TABLES.values():
+        sql = f"UPDATE {table} SET digest_due_at = :now WHERE account_id = :account AND digest_due_at > :now"
+        tx.run(sql, access, now=tx.now)
+
+
+def renewals_due(tx: Tx, access: Access, *, limit: int) -> list[Renewal]:
+    """Return digests to be renewed now, those first that have waited longest."""
+    found: list[Renewal] = []
+    for kind, table in _TABLES.items():
+        sql = (
+            f"SELECT id, {_NAMES[kind]}, digest_due_at FROM {table} WHERE account_id = :account "
+            "AND digest_due_at <= :now ORDER BY digest_due_at, id LIMIT :limit"
+        )
+        found += [Renewal(kind, *row) for row in tx.all(sql, access, now=tx.now, limit=limit)]
+    return sorted(found, key=lambda renewal: renewal.due_at)[:limit]
+
+
+def end_renewal(tx: Tx, access: Access, renewal: Renewal) -> None:
+    """Note that a digest is up to date."""
+    sql = f"UPDATE {_TABLES[renewal.kind]} SET digest_due_at = NULL WHERE {_ONE}"
+    tx.run(sql, access, id=renewal.id)
+
+
+def entries_told_of(tx: Tx, access: Access, kind: Kind, item_id: str, *, limit: int) -> list[Entry]:
+    """Return the newest entries that a digest tells of, oldest first.
+
+    That of a topic tells of nothing that belongs to one of its tasks, since it is shown to the others; that of a task
+    which was reopened begins there.
+    """
+    mine = (
+        "task_id IS NULL"
+        if kind == "topic"
+        else ("seq > (SELECT t.reopened_seq FROM tasks t WHERE t.account_id = :account AND t.id = :id)")
+    )
+    sql = (
+        f"SELECT id FROM entries WHERE account_id = :account AND {kind}_id = :id AND classification = 'classified' "
+        f"AND {mine} ORDER BY seq DESC LIMIT :limit"
+    )
+    return entries_by_id(tx, access, [row[0] for row in tx.all(sql, access, id=item_id, limit=limit)])
+
+
+def write_task_digest(tx: Tx, access: Access, task_id: str, text: str) -> None:
+    """Renew the digest of a task; its time of change and its place in lists stay."""
+    sql = f"UPDATE tasks SET digest = :text, digest_updated_at = :now, seq = tick() WHERE {_ONE}"
+    tx.run(sql, access, id=task_id, text=text, now=tx.now)

@@ -1,0 +1,61 @@
+"""Digests: a few lines on how a topic or a task stands, renewed quietly when something was said there."""
+
+from functools import partial
+from logging import getLogger
+
+from carrel.board import digest_store as store
+from carrel.board.asking import Model, ask
+from carrel.board.digest_rules import DIGEST_INSTRUCTIONS, Material, digest_by_rule, material_text
+from carrel.board.digest_store import Renewal
+from carrel.gateway import GatewayFault
+from carrel.journal import About, append_event, json_text
+from carrel.kernel import MS_PER_MINUTE, Access, clip, iso
+from carrel.kernel.limits import DIGEST_ENTRIES_MAX
+from carrel.kernel.settings import DigestsSettings
+from carrel.storage import Database, Tx
+from carrel.topics import set_topic_digest
+
+_log = getLogger("carrel.board")
+
+
+async def renew_digests(
+    db: Database, access: Access, settings: DigestsSettings, model: Model | None, cycle_id: str
+) -> None:  # fmt: skip
+    """Renew as many digests as one turn may; by rule where no model answers."""
+    for renewal in await db.read(lambda tx: store.renewals_due(tx, access, limit=settings.per_cycle)):
+        material = await db.long_read(partial(_material, access=access, renewal=renewal))
+        text = ""
+        if model is not None and material.entries:
+            try:
+                text = await ask(model, f"{cycle_id}:digest:{renewal.id}", DIGEST_INSTRUCTIONS, material_text(material))
+            except (GatewayFault, TimeoutError) as error:
+                _log.warning("digest_without_model", extra={"error": str(error)[:200]})
+                model = None
+        text = clip(text.strip(), settings.chars_max) or digest_by_rule(material, settings.chars_max)
+        await db.write(partial(_write, access=access, settings=settings, renewal=renewal, material=material, text=text))
+
+
+def _material(tx: Tx, access: Access, renewal: Renewal) -> Material:
+    entries = store.entries_told_of(tx, access, renewal.kind, renewal.id, limit=DIGEST_ENTRIES_MAX)
+    return Material(name=renewal.name, entries=entries)
+
+
+def _write(
+    tx: Tx, access: Access, settings: DigestsSettings, renewal: Renewal, material: Material, text: str
+) -> None:  # fmt: skip
+    """Write a digest; what was said while it was written is told by the next one."""
+    told = [entry.id for entry in store.entries_told_of(tx, access, renewal.kind, renewal.id, limit=DIGEST_ENTRIES_MAX)]
+    newest = [entry.id for entry in material.entries[-1:]]
+    if not set(newest) <= set(told):
+        # What it tells of was deleted, or its task was reopened: the next turn writes another.
+        return
+    if renewal.kind == "topic":
+        about = About(topic_id=renewal.id, space_id=set_topic_digest(tx, access, renewal.id, text).space_id)
+    else:
+        about = About(task_id=renewal.id)
+        store.write_task_digest(tx, access, renewal.id, text)
+    store.end_renewal(tx, access, renewal)
+    if told[-1:] != newest:
+        store.note_digest(tx, access, renewal.kind, renewal.id, int(settings.interval_minutes * MS_PER_MINUTE))
+    body = {"kind": renewal.kind, "id": renewal.id, "digestUpdatedAt": iso(tx.now)}
+    append_event(tx, access, "digest.updated", about, json_text(body))
