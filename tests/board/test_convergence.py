@@ -58,7 +58,7 @@ async def fill(board: Board, count: int, seed: int = 7) -> None:
         else:
             more: dict[str, Any] = {"type": chance.choice(["conversation", "conversation", "note", "action", "import"])}
             more |= {"agent_id": "main"} if chance.random() < 0.4 else {}
-            await board.send(content, chance.choice(keys), space_id=chance.choice(spaces), **more)
+            await board.send(content or "👍", chance.choice(keys), space_id=chance.choice(spaces), **more)
 
 
 async def ends(board: Board) -> Counter[tuple[str, str | None]]:

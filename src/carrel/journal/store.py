@@ -107,17 +107,6 @@ def entries_matching(
     )
 
 
-def entries_around(tx: Tx, access: Access, entry: Entry, *, count: int) -> list[Entry]:
-    """Return an entry among up to `count` before it and `count` behind it in its session, oldest first."""
-    column, name = ("key", entry.key) if entry.key is not None else ("bucket", entry.bucket)
-    where = f"WHERE account_id = :account AND {column} = :name"
-    values = {"name": name, "seq": entry.seq}
-    before = f"{_SELECT_ENTRY} {where} AND seq < :seq ORDER BY seq DESC LIMIT :limit"
-    behind = f"{_SELECT_ENTRY} {where} AND seq >= :seq ORDER BY seq LIMIT :limit"
-    earlier = _ENTRIES.rows(reversed(tx.all(before, access, limit=count, **values)))
-    return earlier + _ENTRIES.rows(tx.all(behind, access, limit=count + 1, **values))
-
-
 def raw_of_entry(tx: Tx, access: Access, entry_id: str) -> str | None:
     """Return what an entry was made from, if that was kept."""
     row = tx.one("SELECT raw FROM entries WHERE account_id = :account AND id = :id", access, id=entry_id)

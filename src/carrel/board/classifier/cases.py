@@ -16,9 +16,10 @@ from carrel.board.classifier.rules import Choice, Surroundings, TaskCandidate
 from carrel.board.classifier.store import Placed, TopicRow
 from carrel.board.filters import UNALLOCATED, Verdict, is_subagent_key, is_tool_trace, verdict
 from carrel.board.model import Place
+from carrel.board.places import inherited_place
 from carrel.board.routing import named_by, routes_of
 from carrel.board.store import place_of_task, place_of_topic
-from carrel.journal import DEFAULT_SPACE, Entry, entries_around, entries_by_id
+from carrel.journal import DEFAULT_SPACE, Entry, entries_by_id
 from carrel.kernel import Access, SessionKey
 from carrel.kernel.limits import (
     CLASSIFIER_BUNDLE_ENTRIES_MAX,
@@ -92,7 +93,7 @@ def _conversation(tx: Tx, access: Access, entry: Entry) -> list[Entry]:
     """What was said around an entry in its session, without what is no part of a conversation."""
     if entry.session_key is None:
         return [entry]
-    around = entries_around(tx, access, entry, count=CLASSIFIER_BUNDLE_ENTRIES_MAX)
+    around = store.conversation_around(tx, access, entry, count=CLASSIFIER_BUNDLE_ENTRIES_MAX)
     return [each for each in around if each.id == entry.id or _takes_part(each)]
 
 
@@ -142,7 +143,7 @@ def _note(tx: Tx, access: Access, alone: Bundle) -> Case:
 def _decide(tx: Tx, access: Access, bundle: Bundle) -> Case:
     first, opening = bundle.entries[0], bundle.opening
     if is_subagent_key(first.session_key):
-        return _linked(tx, access, bundle, store.spawning_run(tx, access, first.key or ""))
+        return _spawned(tx, access, bundle, first.session_key or "")
     # What its own key names is gone; no other topic was meant.
     is_lost = named_by(first.session_key or "") != (None, None)
     if opening is None or is_lost or first.type not in _SORTED_TYPES:
@@ -157,6 +158,15 @@ def _decide(tx: Tx, access: Access, bundle: Bundle) -> Case:
 def _sorted(tx: Tx, access: Access, bundle: Bundle) -> Case:
     space_id = bundle.entries[0].space_id or DEFAULT_SPACE
     return Case(bundle=bundle, around=_surroundings(tx, access, bundle, space_id), space_id=space_id)
+
+
+def _spawned(tx: Tx, access: Access, bundle: Bundle, session_key: str) -> Case:
+    """The case of what is said in a sub-agent's session: only the link of this very session says where it belongs."""
+    run_id = store.spawning_run(tx, access, session_key)
+    if run_id is not None:
+        return _linked(tx, access, bundle, run_id)
+    place = inherited_place(tx, access, session_key)
+    return Case(bundle=bundle, place=place, ruled=_UNALLOCATED if place is None else None)
 
 
 def _cause(tx: Tx, access: Access, message: Entry) -> str | None:

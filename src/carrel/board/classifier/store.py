@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
+from carrel.journal import Entry, entries_by_id
 from carrel.kernel import Access
 from carrel.kernel.limits import CLASSIFIER_SAID_CHARS_MAX
 from carrel.storage import Tx
@@ -114,6 +115,16 @@ def backlog(tx: Tx, access: Access) -> tuple[int, int | None]:
     sql = "SELECT count(*), min(created_at) FROM entries WHERE account_id = :account AND classification = 'pending'"
     row = tx.one(sql, access)
     return (row[0], row[1]) if row else (0, None)
+
+
+def conversation_around(tx: Tx, access: Access, entry: Entry, *, count: int) -> list[Entry]:
+    """Return an entry among up to `count` before it and `count` behind it in its session, oldest first."""
+    column, name = ("key", entry.key) if entry.key is not None else ("bucket", entry.bucket)
+    ids: list[str] = []
+    for side in ("<= :seq ORDER BY seq DESC", "> :seq ORDER BY seq"):
+        sql = f"SELECT id FROM entries WHERE account_id = :account AND {column} = :name AND seq {side} LIMIT :limit"
+        ids += [row[0] for row in tx.all(sql, access, name=name, seq=entry.seq, limit=count)]
+    return entries_by_id(tx, access, ids)
 
 
 def topics_of_space(tx: Tx, access: Access, space_id: str, *, limit: int) -> list[TopicRow]:
