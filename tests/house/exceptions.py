@@ -42,6 +42,8 @@ STORE_SIGNATURES = {
     "carrel.work.notice_store.next_run_end_due": ENGINE,
     "carrel.work.heartbeat_store.heartbeats_due": ENGINE,
     "carrel.work.heartbeat_store.next_heartbeat_due": ENGINE,
+    "carrel.board.followup_store.due_followups": ENGINE,
+    "carrel.board.followup_store.next_followup_due": ENGINE,
     "carrel.delivery.extraction_store.extractions_due": ENGINE,
     "carrel.delivery.extraction_store.next_extraction_due": ENGINE,
     "carrel.goals.store.plans_noted": ENGINE,

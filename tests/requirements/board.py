@@ -72,6 +72,9 @@ BUILT = {
     "S4.digest.fallback": "Without a model digests are written by rule.",
     "S4.x.classifier.creation": "Without a model every entry still ends classified or failed.",
     "S4.filter.history": "Old and pending entries pass the same filters.",
+    "S4.follow.cadence": "Delegated runs are looked after at 1, 3, 10, 15, 30, 60 minutes, then hourly.",
+    "S4.follow.progress": "Work longer than 5 minutes gets a progress entry at each check.",
+    "S4.x.follow.nolane": "Follow-up needs no turn and ends with the run.",
 }
 
 PARTIAL: dict[str, str] = {
@@ -88,8 +91,6 @@ DEFERRED = {
         "S4.flow.one.path": "Injection and GET /api/context use the same builder.",
         "S4.flow.off": "With context.augment=false nothing is injected and runs still work.",
         "S4.flow.besteffort": "Slow or failing parts of the context are left out, and the receipt says so.",
-        "S4.follow.cadence": "Delegated runs are looked after at 1, 3, 10, 15, 30, 60 minutes, then hourly.",
-        "S4.follow.progress": "Work longer than 5 minutes gets a progress entry at each check.",
         "S4.tool.search": "clawboard_search gives the result of /api/search.",
         "S4.tool.context": "clawboard_context gives the result of /api/context.",
         "S4.tool.get": "clawboard_get_* returns one item in view, else not_found.",
@@ -103,7 +104,6 @@ DEFERRED = {
         "S4.x.read.pure": "No GET creates anything.",
         "S4.x.changes.exact": "/api/changes has no repeats and reports deletions and digests.",
         "S4.x.working.recent": "Among equals the most recently touched task comes first.",
-        "S4.x.follow.nolane": "Follow-up needs no turn and ends with the run.",
         "S4.x.health.injection": "Health shows when context was last injected per agent.",
     },
     "the context block is not built yet": {

@@ -1,4 +1,4 @@
-"""The board: what comes in, where it belongs, and what is found on it."""
+"""The board: what comes in, where it belongs, what is found on it, and how delegated work is followed up."""
 
 from carrel.board.asking import Model, ModelOf
 from carrel.board.classifier.duty import Classifier
@@ -8,6 +8,7 @@ from carrel.board.documents import BoardDocuments
 from carrel.board.entries import LogShape, change_entry, delete_entry, log_shapes, read_file, readable_entry
 from carrel.board.filters import ATTEMPTS_EXHAUSTED, UNALLOCATED, is_tool_trace, verdict
 from carrel.board.finding import BoardFound, BoardQuery, Ranked, board_search, place_of_search
+from carrel.board.followups import Followups, observe_delegated_runs
 from carrel.board.found_shapes import SearchShape, search_shape
 from carrel.board.ingests import Ingests, accept, is_unrecorded
 from carrel.board.intake import record
@@ -20,10 +21,10 @@ from carrel.board.store import entry_in_view, list_entries, seen_log
 
 __all__ = [
     "ATTEMPTS_EXHAUSTED", "UNALLOCATED", "BoardDocuments", "BoardFound", "BoardKey", "BoardQuery", "Classification",
-    "Classifier", "InferredFrom", "Ingests", "LogChange", "LogFilter", "LogShape", "LogSource", "LogType", "Model",
-    "ModelOf", "NewLog", "Place", "Ranked", "Route", "SearchShape", "Sorter", "accept", "backlog", "board_key",
-    "board_search", "change_entry", "delete_entry", "effective_key", "entry_in_view", "infer_space",
-    "inherited_place", "is_ignored", "is_tool_trace", "is_unrecorded", "list_entries", "log_shapes",
-    "named_session", "observe_sessions", "place_of_search", "prune_routes", "read_file", "readable_entry", "record",
-    "remember_route", "routes_of", "search_shape", "seen_log", "verdict",
+    "Classifier", "Followups", "InferredFrom", "Ingests", "LogChange", "LogFilter", "LogShape", "LogSource",
+    "LogType", "Model", "ModelOf", "NewLog", "Place", "Ranked", "Route", "SearchShape", "Sorter", "accept",
+    "backlog", "board_key", "board_search", "change_entry", "delete_entry", "effective_key", "entry_in_view",
+    "infer_space", "inherited_place", "is_ignored", "is_tool_trace", "is_unrecorded", "list_entries", "log_shapes",
+    "named_session", "observe_delegated_runs", "observe_sessions", "place_of_search", "prune_routes", "read_file",
+    "readable_entry", "record", "remember_route", "routes_of", "search_shape", "seen_log", "verdict",
 ]  # fmt: skip

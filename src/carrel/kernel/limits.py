@@ -295,6 +295,9 @@ HEARTBEAT_RETRY_SECONDS = 60
 # Entries that are looked at before a heartbeat; where there are more, the next look goes on.
 HEARTBEAT_ENTRIES_MAX = 1_000
 HEARTBEAT_TASKS_MAX = 20
+# Delegated runs that are looked after at a time, and the pause after one that could not be.
+FOLLOWUPS_AT_A_TIME = 16
+FOLLOWUP_RETRY_SECONDS = 60
 # The tools for tasks. A search looks at the newest tasks, a page at a time.
 TASK_LOAD_MESSAGES_DEFAULT = 10
 LISTED_DESCRIPTION_CHARS_MAX = 300

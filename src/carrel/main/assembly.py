@@ -11,7 +11,7 @@ from typing import Any
 from starlette.routing import BaseRoute
 
 from carrel import __version__, board, exchanges, goals, memory, modes, monitoring, outbox, search, topics, work
-from carrel.board import BoardDocuments
+from carrel.board import BoardDocuments, Followups, observe_delegated_runs
 from carrel.delivery import Connection, Extractions, Live, Recollection, Turns
 from carrel.exchanges import Exchanges
 from carrel.journal import FollowerDuty
@@ -115,6 +115,7 @@ class Assembly:
             closing=asyncio.Event(),
         )
         house = self.house
+        observe_delegated_runs(db, settings.followups)
         self.wrong_tokens = WrongTokens(SystemClock())
         self._wire = wire
         self._connections = connections
@@ -174,6 +175,7 @@ class Assembly:
             RunEnds(db, house.rules).serve,
             goals.PlanRunner(db, house.rules).serve,
             Heartbeats(db, house.rules).serve,
+            Followups(db, settings.followups).serve,
             Extractions(db, self._connections).serve,
             board.Ingests(db).serve,
             FollowerDuty(db, indexing, self._worker).serve,

@@ -9,7 +9,8 @@ from carrel.kernel import Access, iso
 # The mailbox that all owner tokens of an account share: every holder is the same owner.
 OWNERS = "owners"
 NotificationType = Literal[
-    "run_failed", "run_undelivered", "mention", "assignment", "thread_update", "status_change", "response_request"
+    "run_failed", "run_undelivered", "progress", "mention", "assignment", "thread_update", "status_change",
+    "response_request",
 ]  # fmt: skip
 
 

@@ -1,0 +1,195 @@
+"""Follow-ups: delegated work is looked after at growing intervals, and people are told once it takes long.
+
+The server does this itself: a check reads the run and writes, and starts no turn in any lane.
+"""
+
+from bisect import bisect_right
+
+import msgspec
+from msgspec import Struct, structs
+
+from carrel.board import followup_store as store
+from carrel.board.followup_store import Followup
+from carrel.exchanges import exchange_after
+from carrel.journal import NewEntry, append_entry, append_event, json_text
+from carrel.kernel import MS_PER_MINUTE, MS_PER_SECOND, Access, Provenance, system_access
+from carrel.kernel.limits import FOLLOWUP_RETRY_SECONDS, FOLLOWUPS_AT_A_TIME, SAFETY_POLL_SECONDS
+from carrel.kernel.settings import FollowupsSettings
+from carrel.monitoring import notify_people, subject_of
+from carrel.notifications import NewNotification
+from carrel.runs import Claim, Run, RunChanged, about_run, run_by_id
+from carrel.sessions import Session, lock_lane, session_by_id
+from carrel.storage import Database, StepDuty, Tx
+
+# The bell that is rung when a run is to be looked after soon.
+FOLLOWUPS = "followups"
+_ENDS = ("completed", "failed", "cancelled")
+
+
+class Position(Struct, frozen=True):
+    """Where a run is on the ladder: the number of its last check, and after how long the next one is due."""
+
+    check: int
+    next_ms: int
+
+
+def position_at(ladder_minutes: tuple[float, ...], elapsed_ms: int) -> Position:
+    """Return the position after a time; past the ladder's end, its last interval repeats."""
+    rungs = [int(minutes * MS_PER_MINUTE) for minutes in sorted(ladder_minutes)]
+    passed = bisect_right(rungs, elapsed_ms)
+    if passed < len(rungs):
+        return Position(passed, rungs[passed])
+    last = max(rungs[-1], 1)
+    return Position(passed + elapsed_ms // last - 1, (elapsed_ms // last + 1) * last)
+
+
+def observe_delegated_runs(db: Database, settings: FollowupsSettings) -> None:
+    """Register the observer that begins and ends follow-ups; an empty ladder begins none."""
+
+    def follow(tx: Tx, changed: RunChanged) -> None:
+        run = changed.run
+        if not _is_delegated(run):
+            return
+        if changed.state in _ENDS:
+            store.end_followup(tx, run.access, run.id)
+        elif changed.state == "queued" and settings.ladder_minutes:
+            _begin(tx, run, position_at(settings.ladder_minutes, tx.now - run.created_at))
+
+    db.observe(RunChanged, follow)
+
+
+def _is_delegated(run: Claim) -> bool:
+    """Whether an agent handed this work to another session: by a spawn, a send or a request for a response."""
+    if run.provenance_kind == "notification":
+        return msgspec.json.decode(run.provenance, type=Provenance).type == "response_request"
+    return run.provenance_kind in ("inter_session", "spawn")
+
+
+def _begin(tx: Tx, run: Claim, position: Position) -> None:
+    due_at = run.created_at + position.next_ms
+    followup = Followup(account_id=run.account_id, run_id=run.id, due_at=due_at, seen=_state(run))
+    store.begin_followup(tx, run.access, followup)
+    # What is due later is found by the look that the duty takes every few seconds.
+    if due_at - tx.now <= SAFETY_POLL_SECONDS * MS_PER_SECOND:
+        tx.wake(FOLLOWUPS)
+
+
+class Followups(StepDuty[Followup]):
+    """Looks after the delegated runs of one store."""
+
+    name = "followups"
+    bell = FOLLOWUPS
+    items_max = FOLLOWUPS_AT_A_TIME
+
+    def __init__(self, db: Database, settings: FollowupsSettings) -> None:
+        super().__init__(db)
+        self._settings = settings
+
+    def next_due(self, tx: Tx) -> int | None:
+        """Return when a follow-up is next due."""
+        return store.next_followup_due(tx)
+
+    def take(self, tx: Tx, limit: int) -> list[Followup]:
+        """Return follow-ups that are due."""
+        return store.due_followups(tx, limit)
+
+    def advance(self, tx: Tx, item: Followup) -> None:
+        """Look after one run, if that is still due."""
+        access = system_access(item.account_id)
+        seen = run_by_id(tx, access, item.run_id)
+        if seen is None:
+            return
+        asked_in = _requester(tx, access, seen)
+        # Lanes before rows, as everywhere.
+        for key in sorted({seen.key, asked_in.key} if asked_in else {seen.key}):
+            lock_lane(tx, access, key)
+        held, run = store.hold_followup(tx, access, item.run_id), run_by_id(tx, access, item.run_id)
+        if held is None or run is None or held.due_at > tx.now:
+            return
+        if not self._settings.ladder_minutes:
+            store.end_followup(tx, access, run.id)
+            return
+        position = position_at(self._settings.ladder_minutes, tx.now - run.created_at)
+        self._check(tx, run, asked_in, position.check, changed=held.seen != _state(run))
+        due_at = run.created_at + position.next_ms
+        store.keep_followup(tx, access, structs.replace(held, due_at=due_at, seen=_state(run)))
+
+    def postpone(self, tx: Tx, item: Followup) -> None:
+        """Look after this run again later."""
+        until = tx.now + FOLLOWUP_RETRY_SECONDS * MS_PER_SECOND
+        store.postpone_followup(tx, system_access(item.account_id), item, until)
+
+    def _check(self, tx: Tx, run: Run, asked_in: Session | None, check: int, *, changed: bool) -> None:
+        """Say how a run is doing: at first only if its state has changed, and to people once it takes long."""
+        elapsed_ms = tx.now - run.created_at
+        is_long = elapsed_ms >= self._settings.progress_after_minutes * MS_PER_MINUTE
+        if not (is_long or changed):
+            return
+        note = _note(run, elapsed_ms)
+        progress = {"elapsedSeconds": elapsed_ms // MS_PER_SECOND, "check": check, "note": note}
+        append_event(tx, run.access, "run.progress", about_run(run), json_text(progress))
+        if is_long:
+            _tell(tx, run, asked_in, note, progress)
+
+
+def _requester(tx: Tx, access: Access, run: Run) -> Session | None:
+    """Return the session that handed a run over; None when nobody was in one, or it has ended since."""
+    exchange, parent = exchange_after(tx, access, run.id), _parent(tx, run)
+    session_id = (exchange and exchange.requester_session_id) or (parent and parent.session_id)
+    session = session_by_id(tx, access, session_id) if session_id else None
+    return session if session is not None and session.closed_at is None else None
+
+
+def _parent(tx: Tx, run: Run) -> Run | None:
+    return run_by_id(tx, run.access, run.parent_run_id) if run.parent_run_id else None
+
+
+def _tell(tx: Tx, run: Run, asked_in: Session | None, note: str, progress: dict[str, object]) -> None:
+    """Write an entry into the session that asked, and notify the people concerned."""
+    text = f"{run.agent_id} is still working on: {subject_of(run)}"
+    if asked_in is not None:
+        entry = NewEntry(
+            type="system",
+            role="system",
+            content=f"{text}\n{note}",
+            author="system",
+            provenance=Provenance(kind="internal_system", actor="followups"),
+            details={"progress": {"runId": run.id, "sessionKey": run.key} | progress},
+            key=asked_in.key,
+            session_id=asked_in.id,
+            agent_id=asked_in.agent_id,
+            # Nothing that anybody said: it has no place on the board.
+            classification="classified",
+        )
+        append_entry(tx, run.access, entry)
+    parent = _parent(tx, run)
+    new = NewNotification(
+        type="progress",
+        title=text,
+        body=note,
+        key=run.key,
+        task_id=run.task_id,
+        run_id=run.id,
+        session_id=run.session_id,
+    )
+    notify_people(tx, run.access, [run, parent] if parent else [run], new)
+
+
+def _state(run: Claim) -> str:
+    return f"{run.state}:{run.attempt}"
+
+
+def _note(run: Run, elapsed_ms: int) -> str:
+    since = f"It was handed over {_minutes(elapsed_ms)} ago"
+    if run.state == "waiting":
+        return f"{since} and is waiting for {run.waiting_for}."
+    if run.state == "queued":
+        return f"{since} and is {'waiting for its next attempt' if run.attempt else 'waiting for its turn'}."
+    return f"{since} and is running{f', in attempt {run.attempt}' if run.attempt > 1 else ''}."
+
+
+def _minutes(elapsed_ms: int) -> str:
+    minutes = elapsed_ms // MS_PER_MINUTE
+    if minutes < 1:
+        return f"{elapsed_ms // MS_PER_SECOND} seconds"
+    return "1 minute" if minutes == 1 else f"{minutes} minutes"
