@@ -27,6 +27,7 @@ ANYBODY = _rule(MAY, MAY, MAY, MAY, MAY, MAY)
 # Lists and what every account has one of: the owner of another account sees its own.
 READERS = _rule(NEVER, MAY, MAY, MAY, MAY, MAY)
 PEOPLE = _rule(NEVER, NEVER, NEVER, MAY, MAY, MAY)
+PROGRAMS = _rule(MAY, NEVER, NEVER, MAY, MAY, MAY)
 OWNERS = _rule(NEVER, NEVER, NEVER, NEVER, MAY, MAY)
 OPERATOR = _rule(NEVER, NEVER, NEVER, NEVER, MAY, NEVER)
 # One thing of the account, which the owner of another account cannot know of.
@@ -161,6 +162,9 @@ ENDPOINTS: dict[str, Rights] = {
     "GET /api/notifications": PEOPLE,
     "POST /api/notifications/{id}/read": PEOPLE_WITH_ONE,
     "POST /api/notifications/read-all": PEOPLE,
+    # The last: a wake creates the main lane of the other account, which is hidden in the rows above.
+    "POST /api/hooks/agent": PROGRAMS,
+    "POST /api/hooks/wake": PROGRAMS,
 }
 
 # Over /agent and over MCP alike.

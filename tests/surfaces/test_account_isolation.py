@@ -45,6 +45,8 @@ BODIES: dict[str, list[dict[str, Any]]] = {
         {"kind": "client", "name": "x", "agentIds": ["{agent}"]},
     ],
     "/api/agents": [{"id": "b-own"}],
+    "/api/hooks/agent": [{"agentId": "{agent}", "message": "hi"}],
+    "/api/hooks/wake": [{"agentId": "{agent}", "text": "hi"}],
     "/api/runs": [{"agentId": "{agent}", "message": "hi"}, {"sessionKey": "{key}", "message": "hi"}],
     "/api/runs/{id}/answer": [{"text": "hi"}],
     "/api/auto/start": [{"sessionId": "{key}"}, {"sessionId": "{key}", "taskId": "{task}"}],

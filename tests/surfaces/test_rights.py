@@ -10,6 +10,7 @@ from starlette.routing import Route, WebSocketRoute
 
 from carrel.goals import PlanChange, PlannedTask, approve_plan, change_plan
 from carrel.kernel import SessionKey
+from carrel.kernel.settings import HooksSettings, Settings
 from carrel.modes import disable_plan_mode, enable_plan_mode, write_plan
 from carrel.runs import stop_lane
 from carrel.storage import Tx
@@ -45,7 +46,8 @@ PLANNING = "agent:main:web:planned-conversation"
 @pytest.fixture
 async def world(sqlite_url: str) -> AsyncIterator[World]:
     """The furnished server."""
-    async with open_http_server(sqlite_url) as server, furnished(server) as built:
+    with_hooks = Settings(hooks=HooksSettings(enabled=True))
+    async with open_http_server(sqlite_url, settings=with_hooks) as server, furnished(server) as built:
         yield built
 
 
@@ -204,6 +206,8 @@ BODIES: dict[str, Callable[[World], Any]] = {
     "POST /api/sessions/{key}/send": lambda _: {"message": "hi"},
     "POST /api/runs": lambda _: {"message": "hi", "sessionKey": "agent:main:web:shared_conversation"},
     "POST /api/chat": lambda _: {"text": "hi"},
+    "POST /api/hooks/agent": lambda _: {"message": "hi"},
+    "POST /api/hooks/wake": lambda _: {"text": "hi"},
     "POST /api/tasks": lambda _: {"title": "Work"},
     "PATCH /api/tasks/{id}": lambda _: {"title": "Other work"},
     "POST /api/tasks/{id}/status": lambda _: {"status": "in_progress"},

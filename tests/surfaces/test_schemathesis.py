@@ -21,6 +21,7 @@ from schemathesis.core.failures import Failure
 from schemathesis.core.parameters import ParameterLocation
 
 from carrel.kernel.limits import A2A_ID_CHARS_MAX
+from carrel.kernel.settings import HooksSettings, Settings
 from carrel.main.assembly import whole_document
 from tests.harness.server import HttpServer, open_http_server
 
@@ -99,6 +100,7 @@ LISTED = (
     Listed(REFUSED, r"POST /a2a/.*/message:.*", "INVALID_PARAMS", r"configuration\..*\.url", "must be public"),
     Listed(REFUSED, r"POST /a2a/.*/pushNotificationConfigs", "INVALID_PARAMS", "url", "must be public"),
     # Depends on another field.
+    Listed(REFUSED, r"POST /api/hooks/agent", "invalid_params", "sessionKey", "a hook may not name a session"),
     Listed(REFUSED, r"POST /api/runs", "invalid_params", "agentId", "agentId or sessionKey, not both"),
     Listed(
         REFUSED,
@@ -258,7 +260,8 @@ def target(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Target]:
     async def serve() -> None:
         loops.append(asyncio.get_running_loop())
         url = f"sqlite:///{tmp_path_factory.mktemp('schemathesis') / 'carrel.db'}"
-        async with open_http_server(url) as server:
+        with_hooks = Settings(hooks=HooksSettings(enabled=True))
+        async with open_http_server(url, settings=with_hooks) as server:
             opened.append(server)
             ready.set()
             await leave.wait()

@@ -10,6 +10,7 @@ from carrel.board.filters import ATTEMPTS_EXHAUSTED, UNALLOCATED, is_tool_trace,
 from carrel.board.finding import BoardFound, BoardQuery, Ranked, board_search, place_of_search
 from carrel.board.followups import Followups, observe_delegated_runs
 from carrel.board.found_shapes import SearchShape, search_shape
+from carrel.board.hooks import require_hooks, run_hook, wake
 from carrel.board.ingests import Ingests, accept, is_unrecorded
 from carrel.board.intake import record
 from carrel.board.keys import BoardKey, board_key, effective_key, is_ignored
@@ -26,5 +27,6 @@ __all__ = [
     "backlog", "board_key", "board_search", "change_entry", "delete_entry", "effective_key", "entry_in_view",
     "infer_space", "inherited_place", "is_ignored", "is_tool_trace", "is_unrecorded", "list_entries", "log_shapes",
     "named_session", "observe_delegated_runs", "observe_sessions", "place_of_search", "prune_routes", "read_file",
-    "readable_entry", "record", "remember_route", "routes_of", "search_shape", "seen_log", "verdict",
+    "readable_entry", "record", "remember_route", "require_hooks", "routes_of", "run_hook", "search_shape",
+    "seen_log", "verdict", "wake",
 ]  # fmt: skip

@@ -14,6 +14,7 @@ from carrel.surfaces.api import (  # noqa: F401
     chat,
     goals,
     health,
+    hooks,
     log,
     memory,
     metrics,

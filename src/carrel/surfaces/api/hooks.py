@@ -1,0 +1,95 @@
+"""Hooks for other programs: hand something to an agent, or wake it in its main lane."""
+
+from typing import Annotated
+
+from msgspec import Meta
+
+from carrel.board import require_hooks, run_hook, wake
+from carrel.kernel import PEOPLE, Access, Kind, Refusal
+from carrel.kernel.limits import NAME_CHARS_MAX
+from carrel.runs import Run
+from carrel.storage import Tx
+from carrel.surfaces.api.endpoint import Call, In, NoQuery, Out, endpoint
+from carrel.surfaces.api.fields import Reference, Text
+
+_PROGRAMS: tuple[Kind, ...] = (*PEOPLE, "client")
+Words = Annotated[str, Meta(min_length=1, max_length=NAME_CHARS_MAX)]
+
+
+class HookMessage(In, frozen=True, kw_only=True):
+    """A message to an agent; `sessionKey` only where the settings allow it. `name` labels the run."""
+
+    message: Text
+    agent_id: Words | None = None
+    session_key: Reference | None = None
+    name: Words | None = None
+
+
+class WakeText(In, frozen=True, kw_only=True):
+    """A text for an agent's main lane."""
+
+    text: Text
+    agent_id: Words | None = None
+
+
+class HookAccepted(Out, frozen=True, kw_only=True):
+    """The message is stored and its run is queued."""
+
+    run_id: str
+    session_key: str
+
+
+@endpoint(
+    "POST",
+    "/api/hooks/agent",
+    answers={202: HookAccepted},
+    who=_PROGRAMS,
+    body=HookMessage,
+    creates=True,
+    tool="sessions_send",
+)
+async def hook_agent(call: Call[HookMessage, NoQuery]) -> HookAccepted:
+    """Hand a message to an agent, in a session of its own unless the settings let programs name one."""
+    require_hooks(call.house.settings.hooks)
+    call.house.refuse_when_draining()
+    new, hooks = call.body, call.house.settings.hooks
+
+    def work(tx: Tx, access: Access) -> HookAccepted:
+        run = run_hook(
+            tx, access, hooks, call.house.rules, new.message,
+            agent=new.agent_id, reference=new.session_key, name=new.name,
+        )  # fmt: skip
+        return call.promise(tx, _accepted(run))
+
+    return await call.write(work)
+
+
+@endpoint(
+    "POST",
+    "/api/hooks/wake",
+    answers={202: HookAccepted},
+    who=_PROGRAMS,
+    body=WakeText,
+    creates=True,
+    tool="sessions_send",
+)
+async def hook_wake(call: Call[WakeText, NoQuery]) -> HookAccepted:
+    """Wake an agent in its main lane with a text."""
+    require_hooks(call.house.settings.hooks)
+    call.house.refuse_when_draining()
+
+    def work(tx: Tx, access: Access) -> HookAccepted:
+        run = wake(tx, access, call.house.rules, call.body.text, call.body.agent_id)
+        return call.promise(tx, _accepted(run))
+
+    try:
+        return await call.write(work)
+    except Refusal as refusal:
+        # What the rooms below call a message is the field `text` here.
+        if refusal.field == "message":
+            refusal.field = "text"
+        raise
+
+
+def _accepted(run: Run) -> HookAccepted:
+    return HookAccepted(run_id=run.id, session_key=run.key)

@@ -1,0 +1,141 @@
+"""Hooks: what other programs hand to agents, in which lanes, and who may."""
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import httpx
+import pytest
+
+from carrel.kernel.settings import HooksSettings, Settings
+from tests.harness.server import HttpServer, open_http_server
+from tests.surfaces.api_calls import Json, refused, settled
+
+pytestmark = pytest.mark.anyio
+AGENT, WAKE = "/api/hooks/agent", "/api/hooks/wake"
+NAMING = HooksSettings(enabled=True, allow_request_session_key=True)
+
+
+async def accepted(client: httpx.AsyncClient, path: str, **body: Any) -> Json:
+    """Return the answer to a hook that is taken."""
+    answer = await client.post(path, json=body)
+    assert answer.status_code == 202, answer.text
+    taken: Json = answer.json()
+    return taken
+
+
+@pytest.fixture
+async def server(surface_url: str) -> AsyncIterator[HttpServer]:
+    """A server with hooks."""
+    async with open_http_server(surface_url, settings=Settings(hooks=HooksSettings(enabled=True))) as opened:
+        yield opened
+
+
+@pytest.fixture
+async def naming(sqlite_url: str) -> AsyncIterator[tuple[HttpServer, httpx.AsyncClient]]:
+    """A server whose hooks may name sessions, and its owner."""
+    async with open_http_server(sqlite_url, settings=Settings(hooks=NAMING)) as server, server.client() as owner:
+        yield server, owner
+
+
+async def test_hooks_are_off_unless_they_are_turned_on(sqlite_url: str) -> None:
+    async with open_http_server(sqlite_url) as server, server.client() as owner:
+        for path, body in ((AGENT, {"message": "hi"}), (WAKE, {"text": "hi"})):
+            answer = await owner.post(path, json=body)
+            assert refused(answer) == (403, "forbidden", None)
+            assert "hooks.enabled" in answer.text
+
+
+async def test_each_message_gets_a_lane_of_its_own_and_a_run_with_its_name(client: httpx.AsyncClient) -> None:
+    one = await accepted(client, AGENT, message="build failed", name="CI")
+    two = await accepted(client, AGENT, message="build failed", agentId="main")
+    assert list(one) == ["runId", "sessionKey"]
+    assert one["sessionKey"].startswith("agent:main:hook:")
+    assert one["sessionKey"] != two["sessionKey"]
+    run = await settled(client, one["runId"])
+    assert (run["state"], run["provenance"]["kind"], run["label"]) == ("completed", "hook", "CI")
+    assert run["message"]["text"] == "build failed"
+
+
+async def test_a_wake_goes_to_the_main_lane_of_the_agent(client: httpx.AsyncClient) -> None:
+    woken = await accepted(client, WAKE, text="the backup is done")
+    assert woken["sessionKey"] == "agent:main:main"
+    run = await settled(client, woken["runId"])
+    assert (run["provenance"]["kind"], run["message"]["text"]) == ("hook", "the backup is done")
+
+
+async def test_a_program_uses_hooks_for_its_own_agents_only(
+    server: HttpServer, client: httpx.AsyncClient, alice: httpx.AsyncClient
+) -> None:
+    (await client.post("/api/agents", json={"id": "other"})).raise_for_status()
+    await accepted(client, WAKE, text="made by the owner")
+    assert (await accepted(alice, WAKE, text="by the program"))["sessionKey"] == "agent:main:main"
+    await accepted(alice, AGENT, message="by the program")
+    assert refused(await alice.post(WAKE, json={"text": "hi", "agentId": "other"}))[:2] == (404, "not_found")
+    assert refused(await alice.post(AGENT, json={"message": "hi", "agentId": "other"}))[:2] == (404, "not_found")
+
+
+async def test_an_agent_is_told_of_its_tool(server: HttpServer, client: httpx.AsyncClient) -> None:
+    async with server.client(await server.token(client, kind="agent", agentId="main")) as agent:
+        answer = await agent.post(WAKE, json={"text": "hi"})
+        assert refused(answer) == (403, "forbidden", None)
+        assert "sessions_send" in answer.text
+
+
+@pytest.mark.parametrize("key", ["hook:ci", "agent:main:hook:ci"])
+async def test_a_session_can_be_named_only_where_the_settings_allow_it(client: httpx.AsyncClient, key: str) -> None:
+    answer = await client.post(AGENT, json={"message": "hi", "sessionKey": key})
+    assert refused(answer) == (400, "invalid_params", "sessionKey")
+
+
+async def test_a_named_session_is_used_if_its_prefix_is_allowed(
+    naming: tuple[HttpServer, httpx.AsyncClient],
+) -> None:
+    _, owner = naming
+    for key in ("hook:ci", "agent:main:hook:ci", "agent:main:hook:ci:v1"):
+        taken = await accepted(owner, AGENT, message="hi", sessionKey=key)
+        await settled(owner, taken["runId"])
+        assert taken["sessionKey"] == "agent:main:hook:ci"
+    for key in ("main", "agent:main:main", "cron:1", "subagent:1", "web:hook:ci"):
+        answer = await owner.post(AGENT, json={"message": "hi", "sessionKey": key})
+        assert refused(answer) == (400, "invalid_params", "sessionKey"), key
+
+
+async def test_an_agent_given_with_a_session_must_be_that_sessions(
+    naming: tuple[HttpServer, httpx.AsyncClient],
+) -> None:
+    _, owner = naming
+    (await owner.post("/api/agents", json={"id": "other"})).raise_for_status()
+    taken = await accepted(owner, AGENT, message="hi", sessionKey="hook:ci", agentId="other")
+    assert taken["sessionKey"] == "agent:other:hook:ci"
+    wrong = {"message": "hi", "sessionKey": "agent:main:hook:ci", "agentId": "other"}
+    assert refused(await owner.post(AGENT, json=wrong)) == (400, "invalid_params", "agentId")
+
+
+async def test_a_program_cannot_name_the_lane_of_another(naming: tuple[HttpServer, httpx.AsyncClient]) -> None:
+    server, owner = naming
+    await accepted(owner, AGENT, message="hi", sessionKey="hook:ci")
+    token = await server.token(owner, kind="client", agentIds=["main"], name="alice")
+    async with server.client(token) as alice:
+        assert refused(await alice.post(AGENT, json={"message": "hi", "sessionKey": "hook:ci"}))[:2] == (
+            404,
+            "not_found",
+        )
+        await accepted(alice, AGENT, message="hi", sessionKey="hook:own")
+        await accepted(alice, AGENT, message="hi", sessionKey="hook:own")
+
+
+@pytest.mark.parametrize(("path", "field"), [(AGENT, "message"), (WAKE, "text")])
+async def test_an_empty_or_overlong_text_is_refused_by_its_field(
+    client: httpx.AsyncClient, path: str, field: str
+) -> None:
+    for text in ("", "  ", "x" * 2_000_001):
+        answer = await client.post(path, json={field: text})
+        status, _, named = refused(answer)
+        assert (status in (400, 422), named) == (True, field)
+
+
+async def test_a_hook_sent_twice_under_one_key_is_one_run(client: httpx.AsyncClient) -> None:
+    headers = {"X-Idempotency-Key": "build-7"}
+    first = await client.post(AGENT, json={"message": "hi"}, headers=headers)
+    again = await client.post(AGENT, json={"message": "hi"}, headers=headers)
+    assert (again.json(), again.headers["Idempotent-Replay"]) == (first.json(), "true")
