@@ -32,6 +32,10 @@ class HangUp(NamedTuple):
     body: Any
 
 
+class HangsUp(ConnectionError):
+    """Raised to close the connection without any response."""
+
+
 class Raw(NamedTuple):
     """A response that is not JSON."""
 
@@ -50,6 +54,8 @@ class TinyServer(ThreadingHTTPServer):
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.table: dict[tuple[str, str], Answer] = {}
+        # What answers requests that the table does not have.
+        self.otherwise: Answer | None = None
         self.asked: list[Asked] = []
         self.connections = 0
         self.hang_ups = threading.Semaphore(0)
@@ -94,7 +100,7 @@ class _Handler(BaseHTTPRequestHandler):
         asked = Asked(self.command, unquote(parts.path), query, dict(self.headers.items()), body)
         self.server.asked.append(asked)
         missing: tuple[int, Any] = (404, {"error": {"code": "not_found", "message": f"There is no {asked.path} here."}})
-        answer_for = self.server.table.get((asked.method, asked.path))
+        answer_for = self.server.table.get((asked.method, asked.path), self.server.otherwise)
         status, answer = answer_for(asked) if answer_for else missing
         self.send_response(status)
         if isinstance(answer, Frames):

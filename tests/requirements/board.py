@@ -75,6 +75,10 @@ BUILT = {
     "S4.follow.cadence": "Delegated runs are looked after at 1, 3, 10, 15, 30, 60 minutes, then hourly.",
     "S4.follow.progress": "Work longer than 5 minutes gets a progress entry at each check.",
     "S4.x.follow.nolane": "Follow-up needs no turn and ends with the run.",
+    "S4.bridge.knobs": "Every setting of the bridge client has the effect its name says.",
+    "S4.bridge.queue": "Entries written while the server is away arrive once, in order.",
+    "S4.bridge.autotopic": "autoTopicBySession makes one topic for each session key.",
+    "S4.bridge.hooks": "The bridge records messages and tools, and drops control text.",
 }
 
 PARTIAL: dict[str, str] = {
@@ -144,10 +148,6 @@ DEFERRED = {
         "S4.search.tuning": "Windows, limits and cache size of the search are settings.",
     },
     "the board's endpoints and the bridge's hooks are not built yet": {
-        "S4.bridge.knobs": "Every setting of the bridge client has the effect its name says.",
-        "S4.bridge.queue": "Entries written while the server is away arrive once, in order.",
-        "S4.bridge.autotopic": "autoTopicBySession makes one topic for each session key.",
-        "S4.bridge.hooks": "The bridge records messages and tools, and drops control text.",
         "S4.audit": "Audit logging is off by default; when on it rotates.",
         "S4.accept": "The twelve acceptance criteria hold end to end.",
     },

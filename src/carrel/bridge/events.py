@@ -1,0 +1,159 @@
+"""What a host reports, as entries of the board; control text is left out. Pure."""
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any, Literal, NamedTuple
+
+from carrel.kernel import REDACTED, clip, redact, secret_digest
+from carrel.kernel.limits import MESSAGE_CHARS_MAX, SESSION_REFERENCE_CHARS_MAX
+
+Event = Mapping[str, Any]
+Kind = Literal["inbound", "outbound", "tool_call", "tool_result", "tool_error", "end"]
+# The kinds, also by the names of OpenClaw's hooks.
+KINDS: dict[str, Kind] = {
+    "inbound": "inbound",
+    "outbound": "outbound",
+    "tool_call": "tool_call",
+    "tool_result": "tool_result",
+    "tool_error": "tool_error",
+    "end": "end",
+    "message_received": "inbound",
+    "message_sending": "outbound",
+    "before_tool_call": "tool_call",
+    "after_tool_call": "tool_result",
+    "agent_end": "end",
+}
+# The fields of POST /api/log, for events that are entries already.
+ENTRY_TYPES = ("conversation", "action", "note", "system", "import")
+_ENTRY_FIELDS = frozenset(
+    ("type", "content", "summary", "raw", "topicId", "taskId", "spaceId", "relatedLogId", "agentId", "agentLabel")
+    + ("source", "idempotencyKey", "createdAt", "attachmentIds")
+)
+_WHERE_FIELDS = frozenset(("sessionKey", "conversationId", "threadId", "channelId", "channel"))
+_RAW_CHARS_MAX = 5_000
+_TOOLS = {"tool_call": "Tool call", "tool_result": "Tool result", "tool_error": "Tool error"}
+# Texts by which a host and its agents control each other; nobody said them.
+_CONTROL = re.compile(
+    r"(?:HEARTBEAT_OK|NO_REPLY)?\Z|\[cron:|\[System Message\]|\[Subagent Context\]|Read HEARTBEAT\.md|Heartbeat\. Tasks with"
+)
+_IGNORED_SESSIONS = ("internal:clawboard-classifier:",)
+# The address of a lane of the server, which keeps that transcript itself.
+_OWN_LANE = re.compile(r"agent:[^:]+:.+:v[1-9][0-9]*(?:@[a-z0-9-]+)?")
+_SECRET_NAMES = re.compile(r"(?i)token|secret|passw|api_?key|authori[sz]ation|cookie|credential")
+
+
+class Reported(NamedTuple):
+    """An entry to be sent, and its part in the turn of its session."""
+
+    session: str
+    kind: Kind | None
+    body: dict[str, Any]
+
+
+def read_event(event: Event) -> Reported | None:
+    """Return what an event reports; None when it is not to be recorded, ValueError when it is malformed."""
+    session = session_of(event)
+    if session.startswith(_IGNORED_SESSIONS) or _OWN_LANE.fullmatch(session):
+        return None
+    if "kind" not in event and event.get("type") in ENTRY_TYPES:
+        reported = _entry(event, session)
+    else:
+        kind = KINDS.get(str(event.get("kind")))
+        if kind is None:
+            raise ValueError(f"An event needs a kind, one of {', '.join(KINDS)}; or a type, as POST /api/log takes it.")
+        reported = _tool(event, session, kind) if kind in _TOOLS else _words(event, session, kind)
+    if reported.body["type"] == "conversation" and _CONTROL.match(reported.body["content"].strip()):
+        return None
+    # The board's own endpoint has recorded what people say in a chat of the board.
+    is_double = reported.kind == "inbound" and session.startswith("clawboard:")
+    return None if is_double else reported
+
+
+def is_end(event: Event) -> bool:
+    """Return whether an event reports the end of a turn."""
+    return KINDS.get(str(event.get("kind"))) == "end"
+
+
+def session_of(event: Event) -> str:
+    """Return the session key of an event: a board key, else the provider's conversation, else the channel."""
+    source = event.get("source") or {}
+    key = str(event.get("sessionKey") or source.get("sessionKey") or "")
+    if key.startswith("clawboard:"):
+        return _fitted(key)
+    if event.get("conversationId"):
+        thread = event.get("threadId")
+        return _fitted(f"{event['conversationId']}{f'|thread:{thread}' if thread else ''}")
+    if key:
+        return _fitted(key)
+    return _fitted(f"channel:{event['channelId']}") if event.get("channelId") else ""
+
+
+def _fitted(key: str) -> str:
+    if len(key) <= SESSION_REFERENCE_CHARS_MAX:
+        return key
+    digest = secret_digest(key)[:32]
+    return f"{key[: SESSION_REFERENCE_CHARS_MAX - len(digest) - 1]}:{digest}"
+
+
+def _entry(event: Event, session: str) -> Reported:
+    unknown = next((name for name in event if name not in _ENTRY_FIELDS | _WHERE_FIELDS), None)
+    if unknown is not None:
+        raise ValueError(f"{unknown} is not a field of an entry.")
+    if not isinstance(event.get("content"), str):
+        raise ValueError("content must be a string.")
+    body = {name: value for name, value in event.items() if name in _ENTRY_FIELDS}
+    body["source"] = dict(event.get("source") or {}) | _source(event, session)
+    by_person = body.get("agentId", "user") == "user"
+    kind: Kind | None = ("inbound" if by_person else "outbound") if body["type"] == "conversation" else None
+    return Reported(session, kind, body)
+
+
+def _words(event: Event, session: str, kind: Kind) -> Reported:
+    text = event.get("text", "")
+    if not isinstance(text, str):
+        raise ValueError("text must be a string.")
+    agent = "user" if kind == "inbound" else _agent(event, session)
+    body = {"type": "conversation", "content": clip(text, MESSAGE_CHARS_MAX), "agentId": agent}
+    return Reported(session, kind, body | _common(event, session))
+
+
+def _tool(event: Event, session: str, kind: Kind) -> Reported:
+    name, error = str(event.get("toolName") or "unknown"), event.get("error")
+    if kind == "tool_result" and error:
+        kind = "tool_error"
+    content = f"{_TOOLS[kind]}: {name}" + (f": {redact(str(error))}" if kind == "tool_error" and error else "")
+    shown = event.get("arguments") if kind == "tool_call" else event.get("result")
+    body = {"type": "action", "content": clip(content, MESSAGE_CHARS_MAX), "agentId": _agent(event, session)}
+    if shown is not None:
+        text = shown if isinstance(shown, str) else json.dumps(_without_secrets(shown), ensure_ascii=False, default=str)
+        body["raw"] = clip(redact(text), _RAW_CHARS_MAX)
+    return Reported(session, kind, body | _common(event, session))
+
+
+def _agent(event: Event, session: str) -> str:
+    """Return the id of the agent that speaks: as given, else the one of the session key."""
+    parts = session.split(":")
+    return str(event.get("agentId") or (parts[1] if parts[0] == "agent" and len(parts) > 2 else "assistant"))
+
+
+def _common(event: Event, session: str) -> dict[str, Any]:
+    given = {
+        name: event[name] for name in ("agentLabel", "createdAt", "topicId", "taskId", "spaceId") if event.get(name)
+    }
+    return given | {"source": _source(event, session)}
+
+
+def _source(event: Event, session: str) -> dict[str, str]:
+    named = {name: str(event[name]) for name in ("channel", "messageId", "requestId") if event.get(name)}
+    return named | ({"sessionKey": session} if session else {})
+
+
+def _without_secrets(value: Any) -> Any:
+    """Return a value without what is stored under names like `password`."""
+    if isinstance(value, Mapping):
+        return {
+            str(name): REDACTED if _SECRET_NAMES.search(str(name)) else _without_secrets(inner)
+            for name, inner in value.items()
+        }
+    return [_without_secrets(inner) for inner in value] if isinstance(value, list | tuple) else value
