@@ -88,7 +88,7 @@ def test_the_end_of_a_turn_is_known_to_the_next_process(board: StandIn, path: st
     assert len(board.entries) == 1
 
 
-@requirement("S4.bridge.hooks", "S4.key.nodouble")
+@requirement("S4.bridge.hooks")
 @pytest.mark.parametrize(
     "event",
     [
@@ -130,7 +130,6 @@ def test_secrets_in_tool_calls_do_not_leave(board: StandIn, path: str) -> None:
     assert len(result["raw"]) == 5_000
 
 
-@requirement("S4.key.provider", "S4.key.channel", "S4.key.board")
 @pytest.mark.parametrize(
     ("where", "key"),
     [

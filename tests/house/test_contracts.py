@@ -33,6 +33,7 @@ STORE = "in every room the store stands over the model"
 CIRCLE = "nothing imports in a circle"
 SIBLINGS = "packages beside each other do not import in a circle"
 DATABASE = "only storage opens a database"
+DRIVER = "only storage and the bridge's outbox use SQLite's own driver"
 FRAMEWORK = "only surfaces and main meet the web framework"
 REQUESTS = "only wire and the bridge make HTTP requests"
 DOOR = "rooms use only what other rooms export"
@@ -62,7 +63,8 @@ PLANTED = [
     (CIRCLE, {"runs/a.py": "import carrel.runs.b", "runs/b.py": "import carrel.runs.a"}),
     (CIRCLE, {"runs/__init__.py": "import carrel.runs.a", "runs/a.py": "import carrel.runs"}),
     (SIBLINGS, TWO_PACKAGES),
-    (DATABASE, {"runs/store.py": "import sqlite3"}),
+    (DATABASE, {"bridge/outbox.py": "import apsw"}),
+    (DRIVER, {"runs/store.py": "import sqlite3"}),
     (FRAMEWORK, {"delivery/turn.py": "from starlette.requests import Request"}),
     (REQUESTS, {"delivery/turn.py": "import httpx"}),
     (DOOR, {"delivery/turn.py": "from carrel.runs.model import Run", "runs/model.py": ""}),

@@ -44,9 +44,7 @@ def _own_lane(tx: Tx, access: Access, agent: str | None) -> SessionKey:
 
 def _named_lane(tx: Tx, access: Access, settings: HooksSettings, agent: str | None, reference: str) -> SessionKey:
     if not settings.allow_request_session_key:
-        text = (
-            "This server chooses the session of a hook; leave sessionKey out, or set hooks.allow_request_session_key."
-        )
+        text = "The server chooses the session of a hook: leave sessionKey out, or set hooks.allow_request_session_key."
         raise invalid("sessionKey", text)
     if agent is not None and not reference.lower().startswith("agent:"):
         reference = f"agent:{named_agent(tx, access, agent).slug}:{reference}"

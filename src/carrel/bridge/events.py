@@ -27,15 +27,17 @@ KINDS: dict[str, Kind] = {
 # The fields of POST /api/log, for events that are entries already.
 ENTRY_TYPES = ("conversation", "action", "note", "system", "import")
 _ENTRY_FIELDS = frozenset(
-    ("type", "content", "summary", "raw", "topicId", "taskId", "spaceId", "relatedLogId", "agentId", "agentLabel")
-    + ("source", "idempotencyKey", "createdAt", "attachmentIds")
+    {
+        *("type", "content", "summary", "raw", "topicId", "taskId", "spaceId", "relatedLogId", "agentId"),
+        *("agentLabel", "source", "idempotencyKey", "createdAt", "attachmentIds"),
+    }
 )
 _WHERE_FIELDS = frozenset(("sessionKey", "conversationId", "threadId", "channelId", "channel"))
 _RAW_CHARS_MAX = 5_000
 _TOOLS = {"tool_call": "Tool call", "tool_result": "Tool result", "tool_error": "Tool error"}
 # Texts by which a host and its agents control each other; nobody said them.
 _CONTROL = re.compile(
-    r"(?:HEARTBEAT_OK|NO_REPLY)?\Z|\[cron:|\[System Message\]|\[Subagent Context\]|Read HEARTBEAT\.md|Heartbeat\. Tasks with"
+    r"(?:HEARTBEAT_OK|NO_REPLY)?\Z|\[cron:|\[System Message\]|\[Subagent Context\]|Read HEARTBEAT\.md"
 )
 _IGNORED_SESSIONS = ("internal:clawboard-classifier:",)
 # The address of a lane of the server, which keeps that transcript itself.
