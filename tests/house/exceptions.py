@@ -73,4 +73,5 @@ STORE_SIGNATURES = {
 # Files outside the stores and the storage room that hold SQL.
 SQL_FILES: dict[str, str] = {
     "src/carrel/bridge/outbox.py": "it runs in other programs and has a file of its own, without accounts",
+    "src/carrel/bridge/histories/openclaw.py": "it reads the database of another program",
 }

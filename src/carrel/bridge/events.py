@@ -26,7 +26,7 @@ KINDS: dict[str, Kind] = {
 }
 # The fields of POST /api/log, for events that are entries already.
 ENTRY_TYPES = ("conversation", "action", "note", "system", "import")
-_ENTRY_FIELDS = frozenset(
+ENTRY_FIELDS = frozenset(
     {
         *("type", "content", "summary", "raw", "topicId", "taskId", "spaceId", "relatedLogId", "agentId"),
         *("agentLabel", "source", "idempotencyKey", "createdAt", "attachmentIds"),
@@ -65,7 +65,7 @@ def read_event(event: Event) -> Reported | None:
         if kind is None:
             raise ValueError(f"An event needs a kind, one of {', '.join(KINDS)}; or a type, as POST /api/log takes it.")
         reported = _tool(event, session, kind) if kind in _TOOLS else _words(event, session, kind)
-    if reported.body["type"] == "conversation" and _CONTROL.match(reported.body["content"].strip()):
+    if reported.body["type"] == "conversation" and is_control_text(reported.body["content"]):
         return None
     # The board's own endpoint has recorded what people say in a chat of the board.
     is_double = reported.kind == "inbound" and session.startswith("clawboard:")
@@ -82,16 +82,22 @@ def session_of(event: Event) -> str:
     source = event.get("source") or {}
     key = str(event.get("sessionKey") or source.get("sessionKey") or "")
     if key.startswith("clawboard:"):
-        return _fitted(key)
+        return fitted_key(key)
     if event.get("conversationId"):
         thread = event.get("threadId")
-        return _fitted(f"{event['conversationId']}{f'|thread:{thread}' if thread else ''}")
+        return fitted_key(f"{event['conversationId']}{f'|thread:{thread}' if thread else ''}")
     if key:
-        return _fitted(key)
-    return _fitted(f"channel:{event['channelId']}") if event.get("channelId") else ""
+        return fitted_key(key)
+    return fitted_key(f"channel:{event['channelId']}") if event.get("channelId") else ""
 
 
-def _fitted(key: str) -> str:
+def is_control_text(text: str) -> bool:
+    """Return whether a host and its agents control each other with a text; nobody said it."""
+    return _CONTROL.match(text.strip()) is not None
+
+
+def fitted_key(key: str) -> str:
+    """Return a key within the length that session keys may have; a long one is shortened and stays distinct."""
     if len(key) <= SESSION_REFERENCE_CHARS_MAX:
         return key
     digest = secret_digest(key)[:32]
@@ -99,12 +105,12 @@ def _fitted(key: str) -> str:
 
 
 def _entry(event: Event, session: str) -> Reported:
-    unknown = next((name for name in event if name not in _ENTRY_FIELDS | _WHERE_FIELDS), None)
+    unknown = next((name for name in event if name not in ENTRY_FIELDS | _WHERE_FIELDS), None)
     if unknown is not None:
         raise ValueError(f"{unknown} is not a field of an entry.")
     if not isinstance(event.get("content"), str):
         raise ValueError("content must be a string.")
-    body = {name: value for name, value in event.items() if name in _ENTRY_FIELDS}
+    body = {name: value for name, value in event.items() if name in ENTRY_FIELDS}
     body["source"] = dict(event.get("source") or {}) | _source(event, session)
     by_person = body.get("agentId", "user") == "user"
     kind: Kind | None = ("inbound" if by_person else "outbound") if body["type"] == "conversation" else None

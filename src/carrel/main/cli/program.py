@@ -21,6 +21,7 @@ from carrel.main.cli import (
     doctor,
     events,
     goals,
+    imports,
     maintenance,
     memory,
     notifications,
@@ -67,6 +68,7 @@ COMMANDS: tuple[Command, ...] = (
     *tokens.COMMANDS,
     *a2a.COMMANDS,
     *mcp.COMMANDS,
+    *imports.COMMANDS,
     *maintenance.COMMANDS,
 )
 GROUPS = {
@@ -83,6 +85,7 @@ GROUPS = {
     "agents": "list and manage agents",
     "token": "create, list and revoke tokens",
     "a2a": "talk to any A2A agent",
+    "import": "import what was said in other programs",
 }
 
 

@@ -1,0 +1,38 @@
+"""The transcripts of Claude Code: `~/.claude/projects/<folder>/<session>.jsonl`."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from carrel.bridge.histories.model import Entry, Said, Skipped, json_lines, moment, require_folder, words
+
+CHANNEL = "claude"
+# What Claude Code writes in a person's name: commands, their output, and remarks to the model.
+_NOT_SAID = ("<command-", "<local-command-", "<system-reminder>", "<task-notification>", "Caveat: The messages below")
+
+
+def read_claude(home: Path, skipped: Skipped) -> Iterator[Entry]:
+    """Yield what people and Claude said, session by session; tools and sub-agents are left out."""
+    require_folder(home / "projects", "Claude Code")
+    for path in sorted((home / "projects").glob("*/*.jsonl")):
+        for line in json_lines(path, skipped):
+            role = line.get("type")
+            message = line.get("message")
+            if role not in ("user", "assistant") or not isinstance(message, dict):
+                continue
+            if line.get("isSidechain") or line.get("isMeta"):
+                skipped["sub-agents and remarks"] += 1
+                continue
+            text = words(message.get("content")).strip()
+            if not text or (role == "user" and text.startswith(_NOT_SAID)):
+                skipped["tools and commands"] += 1
+                continue
+            said = Said(
+                channel=CHANNEL,
+                session=str(line.get("sessionId") or path.stem),
+                message_id=str(line.get("uuid") or f"{path.stem}:{line.get('timestamp')}"),
+                at=moment(line.get("timestamp")),
+                agent=CHANNEL if role == "assistant" else None,
+                text=text,
+            )
+            if (entry := said.entry(skipped)) is not None:
+                yield entry

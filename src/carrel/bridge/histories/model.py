@@ -1,0 +1,84 @@
+"""What the readers of histories share: how a message becomes an entry, and what is left out."""
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from carrel.bridge.events import fitted_key, is_control_text
+from carrel.bridge.faults import BridgeFault
+from carrel.kernel import clip, iso, parse_iso
+from carrel.kernel.limits import MESSAGE_CHARS_MAX
+
+# A line of a transcript may hold a picture.
+LINE_CHARS_MAX = 64 * 1024 * 1024
+# What was left out, by reason; each reader counts.
+Skipped = Counter[str]
+Entry = dict[str, Any]
+
+
+class Said(NamedTuple):
+    """One message of a history: where, when, by whom, and its name there."""
+
+    channel: str
+    session: str
+    message_id: str
+    at: int | None
+    agent: str | None
+    text: str
+
+    def entry(self, skipped: Skipped) -> Entry | None:
+        """Return the message as an entry; None, counted, when nobody said it. The agent is None for a person."""
+        if is_control_text(self.text):
+            skipped["control text"] += 1
+            return None
+        # A session of another program is no lane of ours, even if the keys look alike.
+        session = fitted_key(f"{self.channel}:{self.session}")
+        name = fitted_key(f"{session}:{self.message_id}")
+        said = {"type": "conversation", "content": clip(self.text, MESSAGE_CHARS_MAX), "agentId": self.agent or "user"}
+        source = {"channel": self.channel, "sessionKey": session, "messageId": self.message_id}
+        when = {} if self.at is None else {"createdAt": iso(self.at)}
+        return said | {"source": source, "idempotencyKey": name} | when
+
+
+def moment(value: object) -> int | None:
+    """Return a moment in milliseconds: given as such, or as ISO 8601; None when it is neither."""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return int(value)
+    try:
+        return parse_iso(value) if isinstance(value, str) else None
+    except (ValueError, OverflowError):
+        return None
+
+
+def words(content: object) -> str:
+    """Return the text of a message: a string, or a list of parts of which only texts count."""
+    if isinstance(content, str):
+        return content
+    parts = content if isinstance(content, list) else []
+    texts = [part.get("text") for part in parts if isinstance(part, dict) and part.get("type") == "text"]
+    return "\n\n".join(text for text in texts if isinstance(text, str))
+
+
+def json_lines(path: Path, skipped: Skipped) -> Iterator[dict[str, Any]]:
+    """Yield the objects of a file of JSON lines; what is none is counted."""
+    try:
+        with path.open(encoding="utf-8", errors="replace") as lines:
+            while line := lines.readline(LINE_CHARS_MAX):
+                try:
+                    value = json.loads(line) if line.strip() else {}
+                except ValueError:
+                    # The program may be writing its last line.
+                    skipped["unreadable lines"] += 1
+                    continue
+                if isinstance(value, dict):
+                    yield value
+    except OSError as fault:
+        raise BridgeFault(f"{path} cannot be read ({fault.strerror}).") from fault
+
+
+def require_folder(path: Path, program: str) -> None:
+    """Refuse a folder that is not there."""
+    if not path.is_dir():
+        raise BridgeFault(f"There is no folder {path}; name the folder in which {program} keeps its files.")

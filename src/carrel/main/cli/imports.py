@@ -1,0 +1,127 @@
+"""`import`: what was said in other programs, as entries of the board. Importing again adds only what is new."""
+
+import time
+from argparse import Namespace
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from carrel.bridge import BridgeFault, Client, NotReachable, Refused, TimedOut, read_claude, read_jsonl, read_openclaw
+from carrel.main.cli.command import Command, Exit, Failure, option
+from carrel.main.cli.discovery import connect
+from carrel.main.cli.output import Screen
+
+BATCH_MAX = 100
+# Of text in one request; the server takes more.
+BATCH_CHARS_MAX = 2_000_000
+ATTEMPTS_MAX = 8
+RETRY_SECONDS = 0.25
+_LATER = (429, 503)
+Entry = dict[str, Any]
+Read = Callable[[Counter[str]], Iterable[Entry]]
+
+
+def import_openclaw(args: Namespace, screen: Screen) -> int:
+    """Import the sessions of OpenClaw."""
+    return _import(args, screen, lambda skipped: read_openclaw(Path(args.path).expanduser(), skipped))
+
+
+def import_claude(args: Namespace, screen: Screen) -> int:
+    """Import the transcripts of Claude Code."""
+    return _import(args, screen, lambda skipped: read_claude(Path(args.path).expanduser(), skipped))
+
+
+def import_jsonl(args: Namespace, screen: Screen) -> int:
+    """Import entries from a file."""
+    return _import(args, screen, lambda _: read_jsonl(Path(args.path).expanduser()))
+
+
+def _import(args: Namespace, screen: Screen, read: Read) -> int:
+    """Read everything once to find mistakes and to count, then send it."""
+    skipped: Counter[str] = Counter()
+    try:
+        sessions: Counter[str] = Counter(_session(entry) for entry in read(skipped))
+        if not args.dry_run:
+            with connect(args) as client:
+                _send(client, read(Counter()), sessions.total(), screen)
+    except (NotReachable, Refused, TimedOut):
+        raise
+    except BridgeFault as fault:
+        raise Failure(Exit.FAILED, str(fault)) from fault
+    return _report(args, screen, sessions, skipped)
+
+
+def _session(entry: Entry) -> str:
+    return str((entry.get("source") or {}).get("sessionKey") or "")
+
+
+def _send(client: Client, entries: Iterable[Entry], total: int, screen: Screen) -> None:
+    sent = 0
+    for batch in _batches(entries):
+        _post(client, batch)
+        sent += len(batch)
+        screen.note(f"{sent} of {total} entries sent")
+
+
+def _batches(entries: Iterable[Entry]) -> Iterator[list[Entry]]:
+    batch: list[Entry] = []
+    chars = 0
+    for entry in entries:
+        size = len(entry["content"]) + len(str(entry.get("raw") or ""))
+        if batch and (len(batch) == BATCH_MAX or chars + size > BATCH_CHARS_MAX):
+            yield batch
+            batch, chars = [], 0
+        batch.append(entry)
+        chars += size
+    if batch:
+        yield batch
+
+
+def _post(client: Client, batch: list[Entry]) -> None:
+    """Send a batch; while the server has no room, wait a little longer each time."""
+    for attempt in range(ATTEMPTS_MAX):
+        try:
+            client.post("/api/ingest", {"entries": batch})
+            return
+        except Refused as refused:
+            if refused.status not in _LATER or attempt == ATTEMPTS_MAX - 1:
+                raise
+        time.sleep(RETRY_SECONDS * 2**attempt)
+
+
+def _report(args: Namespace, screen: Screen, sessions: Counter[str], skipped: Counter[str]) -> int:
+    if screen.as_json:
+        named = [{"sessionKey": key or None, "entries": count} for key, count in sessions.items()]
+        found = {"dryRun": args.dry_run, "entries": sessions.total(), "sessions": named, "skipped": dict(skipped)}
+        return screen.json(found)
+    if args.dry_run:
+        screen.table(("SESSION", "ENTRIES"), list(sessions.items()), empty="Nothing to import.")
+    verb = "would be sent" if args.dry_run else "sent; those that were there already are kept once"
+    screen.note(f"{sessions.total()} entries of {len(sessions)} sessions {verb}.")
+    for reason, count in sorted(skipped.items()):
+        screen.note(f"Left out: {count} {reason}.")
+    return Exit.OK
+
+
+_DRY_RUN = option("--dry-run", action="store_true", help="show what would be imported, and send nothing")
+COMMANDS = (
+    Command(
+        "import openclaw",
+        "import the sessions of OpenClaw",
+        import_openclaw,
+        (option("path", metavar="FOLDER", nargs="?", default="~/.openclaw", help="OpenClaw's folder"), _DRY_RUN),
+    ),
+    Command(
+        "import claude",
+        "import the transcripts of Claude Code",
+        import_claude,
+        (option("path", metavar="FOLDER", nargs="?", default="~/.claude", help="Claude Code's folder"), _DRY_RUN),
+    ),
+    Command(
+        "import jsonl",
+        "import entries from a file, one JSON object on each line",
+        import_jsonl,
+        (option("path", metavar="FILE", help="the fields of a line are those of POST /api/log"), _DRY_RUN),
+    ),
+)
