@@ -12,7 +12,7 @@ from carrel.commands import CommandContext, CommandResult, read_command, run_com
 from carrel.commands.model import Command, ParsedCommand
 from carrel.commands.table import COMMANDS
 from carrel.kernel import Access, Code, Refusal, SessionKey
-from carrel.kernel.settings import SessionsSettings
+from carrel.kernel.settings import SessionsSettings, Settings
 from carrel.modes import NewSchedule, Schedule, make_schedule
 from carrel.runs import Rules
 from carrel.sessions import LaneChange, change_lane, insert_lane, lane_of
@@ -62,7 +62,7 @@ class Chat:
         def work(tx: Tx) -> CommandResult:
             lane = lane_of(tx, caller, KEY)
             assert lane is not None
-            settings = SessionsSettings(scope=scope)
+            settings = Settings(sessions=SessionsSettings(scope=scope))
             context = CommandContext(
                 lane=lane, settings=settings, rules=Rules(), channel="web", client_instance_id="tab"
             )

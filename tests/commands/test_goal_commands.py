@@ -7,7 +7,7 @@ import pytest
 from carrel.commands import CommandContext, read_command, run_command
 from carrel.goals import Goal, goals_of_session
 from carrel.kernel import Access, SessionKey
-from carrel.kernel.settings import SessionsSettings
+from carrel.kernel.settings import Settings
 from carrel.runs import Rules
 from carrel.sessions import lane_of
 from carrel.storage import Tx
@@ -27,7 +27,7 @@ class Chats(Planner):
         def work(tx: Tx) -> str:
             lane = lane_of(tx, self.access, key)
             assert lane is not None
-            context = CommandContext(lane=lane, settings=SessionsSettings(), rules=Rules(), channel="web")
+            context = CommandContext(lane=lane, settings=Settings(), rules=Rules(), channel="web")
             return run_command(tx, access or self.access, context, parsed).reply
 
         return await self.db.write(work)

@@ -6,7 +6,8 @@ from typing import TypeVar
 
 import pytest
 
-from carrel.delivery import ContextItem, Snapshot, Turns
+from carrel.context import Context, Line
+from carrel.delivery import Snapshot, Turns
 from carrel.kernel import SessionKey
 from carrel.runs import Claim, Completed
 from carrel.runs.claims import claim
@@ -39,11 +40,12 @@ class Counted(WrappedDatabase):
         return done
 
 
-def _line(text: str) -> ContextItem:
-    """One line of context."""
-    return ContextItem(
+def _context(text: str) -> Context:
+    """A context of one line."""
+    line = Line(
         id="mem_1", kind="memory", section="Kept facts:", scope="global", source="test", score=1, reason="", line=text
     )
+    return Context(block=f"Kept facts:\n{text}", layers=("A:memory",), lines=(line,))
 
 
 async def held(server: Server) -> Claim:
@@ -52,10 +54,10 @@ async def held(server: Server) -> Claim:
 
 
 def turns(server: Server, db: Database, gather: Callable[[Snapshot], object]) -> Turns:
-    async def gathered(snapshot: Snapshot) -> list[ContextItem]:
+    async def gathered(snapshot: Snapshot) -> Context:
         await asyncio.sleep(0)
         text = gather(snapshot)
-        return [] if not text else [_line(str(text))]
+        return _context(str(text)) if text else Context()
 
     return server.turns_on(db, gather=gathered)
 

@@ -11,7 +11,7 @@ from msgspec import structs
 from carrel.chats import move_pointer, pointed_lane
 from carrel.commands import ChatMessage, Received, receive
 from carrel.kernel import Code, Refusal, SessionKey
-from carrel.kernel.settings import SessionsSettings
+from carrel.kernel.settings import Settings
 from carrel.modes import disable_plan_mode, enable_plan_mode, write_plan
 from carrel.runs import remove_lane
 from carrel.sessions import lane_of, make_lane
@@ -136,7 +136,7 @@ async def test_plan_on_racing_a_switch_acts_wholly_on_one_session(planner: Plann
 
     def said(text: str) -> Callable[[Tx], Received]:
         message = ChatMessage(text=text, channel="web", client_instance_id="tab")
-        return lambda tx: receive(tx, access, SessionsSettings(), engine.rules, message)
+        return lambda tx: receive(tx, access, Settings(), engine.rules, message)
 
     command, switch = said("/plan on"), said(f"/switch {OTHER}")
     order = (command, switch) if which == "command first" else (switch, command)

@@ -9,7 +9,7 @@ from msgspec import structs
 
 from carrel.commands import ChatMessage, receive
 from carrel.kernel import Refusal, SessionKey
-from carrel.kernel.settings import SessionsSettings, Settings
+from carrel.kernel.settings import Settings
 from carrel.modes import disable_plan_mode, enable_plan_mode
 from carrel.runs import Watch
 from carrel.storage import Tx
@@ -143,7 +143,7 @@ async def race(world: TaskWorld) -> tuple[tuple[object, object], list[str]]:
 
     def off(tx: Tx) -> object:
         began.append("person")
-        return receive(tx, world.owner, SessionsSettings(), world.engine.rules, message)
+        return receive(tx, world.owner, Settings(), world.engine.rules, message)
 
     async with (
         asyncio.timeout(SECONDS_MAX),

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from msgspec import Struct
 
 from carrel.kernel import Access, SessionKey
-from carrel.kernel.settings import SessionsSettings
+from carrel.kernel.settings import Settings
 from carrel.runs import Rules
 from carrel.sessions import Lane
 from carrel.storage import Tx
@@ -23,7 +23,7 @@ class CommandContext(Struct, frozen=True, kw_only=True):
     """Where a command was sent: the session it acts on, and the transport whose active session that is."""
 
     lane: Lane
-    settings: SessionsSettings
+    settings: Settings
     rules: Rules
     channel: str
     # The chat, browser or terminal it was sent from: where the reply goes, and nothing else.

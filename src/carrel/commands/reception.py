@@ -20,7 +20,7 @@ from carrel.commands.model import CommandContext, CommandResult, ParsedCommand
 from carrel.commands.table import lock_for_command, read_command, run_command
 from carrel.goals import find_goal
 from carrel.kernel import SCOPE_END, Access, Envelope, Message, NewAttachment, Provenance, SessionKey, caller_hash
-from carrel.kernel.settings import SessionsSettings
+from carrel.kernel.settings import Settings
 from carrel.outbox import keep_reply_address, post_text, waiting_at
 from carrel.runs import Rules, Run, answer, deliver, run_by_sender
 from carrel.sessions import Lane, LaneChange, change_lane, lane_of, make_lane
@@ -84,7 +84,7 @@ class Received(Struct, frozen=True):
     done: CommandResult | None = None
 
 
-def receive(tx: Tx, access: Access, settings: SessionsSettings, rules: Rules, message: ChatMessage) -> Received:
+def receive(tx: Tx, access: Access, settings: Settings, rules: Rules, message: ChatMessage) -> Received:
     """Receive one chat message in one transaction."""
     key = _session(tx, access, settings, message)
     if message.goal_id is not None:
@@ -123,7 +123,7 @@ def require_usable(tx: Tx, access: Access, key: SessionKey) -> None:
         require_valid_new_key(key)
 
 
-def _session(tx: Tx, access: Access, settings: SessionsSettings, message: ChatMessage) -> SessionKey:
+def _session(tx: Tx, access: Access, settings: Settings, message: ChatMessage) -> SessionKey:
     """Return the key of the session that the message is for, whether or not it exists yet."""
     if message.chat is None:
         address = ChatAddress(
@@ -132,10 +132,12 @@ def _session(tx: Tx, access: Access, settings: SessionsSettings, message: ChatMe
             reference=message.reference,
             agent=message.agent,
         )
-        return chat_session(tx, access, settings, address)
+        return chat_session(tx, access, settings.sessions, address)
     agent = named_agent(tx, access, message.agent) if message.agent else default_agent(tx, access)
     active = pointed_lane(tx, access, message.channel, message.chat.address)
-    return shared_key(settings, active.session_key if active else SessionKey.of(agent.id, message.chat.session_rest))
+    return shared_key(
+        settings.sessions, active.session_key if active else SessionKey.of(agent.id, message.chat.session_rest)
+    )
 
 
 def _sender_id(access: Access, message: ChatMessage, key: SessionKey) -> str | None:
@@ -171,7 +173,7 @@ def _activate(tx: Tx, access: Access, message: ChatMessage, lane: Lane, *, moves
 
 
 def _run_command(
-    tx: Tx, access: Access, settings: SessionsSettings, rules: Rules, message: ChatMessage, typed: ParsedCommand,
+    tx: Tx, access: Access, settings: Settings, rules: Rules, message: ChatMessage, typed: ParsedCommand,
     key: SessionKey,
 ) -> Received:  # fmt: skip
     require_usable(tx, access, key)

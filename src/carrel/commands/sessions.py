@@ -16,7 +16,7 @@ _COUNT_DIGITS_MAX = 9
 def new_session(tx: Tx, access: Access, context: CommandContext, command: ParsedCommand) -> tuple[str, SessionKey]:
     """Create a session and make it active; with the same agent unless another is named."""
     agent = command.words[0] if command.words else context.lane.agent_id
-    key = shared_key(context.settings, fresh_key(tx, access, context.channel, agent))
+    key = shared_key(context.settings.sessions, fresh_key(tx, access, context.channel, agent))
     if key.kind == "main":
         return "All chats share one session here; use /reset to start it anew.", context.lane.session_key
     _activate(tx, access, context, make_lane(tx, access, key))

@@ -1,6 +1,7 @@
 """Parsing and running slash commands. A message that starts with an unknown command is ordinary text."""
 
 from carrel.commands.auto import auto
+from carrel.commands.context import context
 from carrel.commands.goals import goal, goals, tasks
 from carrel.commands.memory import memory
 from carrel.commands.model import Command, CommandContext, CommandResult, ParsedCommand
@@ -97,6 +98,11 @@ COMMANDS: dict[str, Command] = {
         usage="/memory [list|promote <id> <reason>|forget <id>]",
         effect="list, promote or forget what this session keeps",
         act=memory,
+    ),
+    "context": Command(
+        usage="/context [auto|cheap|full|patient]",
+        effect="show the context that an agent gets before a message here",
+        act=context,
     ),
     "receipt": Command(
         usage="/receipt [runId]",

@@ -4,8 +4,14 @@ It owns no queue and opens no connection.
 """
 
 from carrel.delivery.approvals import is_about_approval
-from carrel.delivery.context import ContextItem
-from carrel.delivery.context_store import MemoryRead, reads_of_memory
+from carrel.delivery.context_store import (
+    InjectedContext,
+    Injection,
+    MemoryRead,
+    contexts_of_runs,
+    injections_of,
+    reads_of_memory,
+)
 from carrel.delivery.extraction import Extractions
 from carrel.delivery.live import Live, Spoken, Words
 from carrel.delivery.prompt import PROFILE_VERSION, standing_instructions
@@ -15,7 +21,8 @@ from carrel.delivery.snapshot import BUILTIN, Connection, Snapshot
 from carrel.delivery.turn import Turns
 
 __all__ = [
-    "BUILTIN", "PROFILE_VERSION", "Comparison", "Connection", "ContextItem", "Extractions", "Live", "MemoryRead",
-    "Receipt", "Recollection", "Snapshot", "Spoken", "Turns", "Words", "compare_receipts", "is_about_approval",
-    "reads_of_memory", "receipt_of", "standing_instructions",
+    "BUILTIN", "PROFILE_VERSION", "Comparison", "Connection", "Extractions", "InjectedContext", "Injection", "Live",
+    "MemoryRead", "Receipt", "Recollection", "Snapshot", "Spoken", "Turns", "Words", "compare_receipts",
+    "contexts_of_runs", "injections_of", "is_about_approval", "reads_of_memory", "receipt_of",
+    "standing_instructions",
 ]  # fmt: skip

@@ -1,26 +1,10 @@
-"""What a run is shown besides its transcript, and how it stands in a request. Pure."""
-
-from collections.abc import Sequence
+"""What a run is shown besides its transcript, in a request and on its receipt. Pure."""
 
 from msgspec import Struct
 
-KEPT_FACTS = "Kept facts:"
-MEMORY = "memory"
-# The layer that kept facts make.
-MEMORY_LAYER = "A:memory"
+from carrel.context import Context, injected
 
-
-class ContextItem(Struct, frozen=True, kw_only=True):
-    """One line that a run is shown, with where it comes from and why it was chosen."""
-
-    id: str
-    kind: str
-    section: str
-    scope: str
-    source: str
-    score: float
-    reason: str
-    line: str
+NO_CONTEXT = Context()
 
 
 class ShownItem(Struct, frozen=True, kw_only=True):
@@ -31,7 +15,7 @@ class ShownItem(Struct, frozen=True, kw_only=True):
     section: str
     scope: str
     source: str
-    score: float
+    score: float | None
     reason: str
     chars: int
 
@@ -46,25 +30,30 @@ class ShownContext(Struct, frozen=True, kw_only=True):
     degraded: str | None
 
 
-def block_of(items: Sequence[ContextItem]) -> str:
-    """Return the block that is put before the message; empty when there is nothing to show."""
-    return "\n".join((KEPT_FACTS, *(item.line for item in items))) if items else ""
+def text_of(context: Context) -> str:
+    """Return what is put before the message of a run; empty when there is nothing to show."""
+    return injected(context.block) if context.block else ""
 
 
-def shown_context(items: Sequence[ContextItem]) -> ShownContext:
+def shown_context(context: Context) -> ShownContext:
     """Return the context of a run as its receipt shows it."""
     shown = [
         ShownItem(
-            id=item.id,
-            kind=item.kind,
-            section=item.section,
-            scope=item.scope,
-            source=item.source,
-            score=item.score,
-            reason=item.reason,
-            chars=len(item.line),
+            id=one.id,
+            kind=one.kind,
+            section=one.section,
+            scope=one.scope,
+            source=one.source,
+            score=one.score,
+            reason=one.reason,
+            chars=len(one.line),
         )
-        for item in items
+        for one in context.lines
     ]
-    layers = [MEMORY_LAYER] if items else []
-    return ShownContext(block=block_of(items), layers=layers, items=shown, omitted={}, degraded=None)
+    return ShownContext(
+        block=context.block,
+        layers=list(context.layers),
+        items=shown,
+        omitted=context.omitted,
+        degraded=context.degraded,
+    )

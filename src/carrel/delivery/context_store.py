@@ -1,17 +1,54 @@
-"""The SQL of contexts: the lines that each run was shown, and the runs that were shown a memory."""
+"""The SQL of contexts: what each run was shown, when agents were last shown one, and the runs shown a memory."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from msgspec import Struct, structs
 
-from carrel.delivery.context import MEMORY, ContextItem
+from carrel.context import MEMORY, Context, Line
 from carrel.kernel import Access, iso
 from carrel.kernel.limits import MEMORY_READS_MAX
 from carrel.runs import Claim
 from carrel.sessions import seen_lanes
-from carrel.storage import Table, Tx
+from carrel.storage import Table, Tx, json_column
 
-_TABLE = Table("context_items", ContextItem, key=("account_id", "run_id", "position"))
+
+class _Stored(Struct, frozen=True, kw_only=True):
+    """A row of contexts."""
+
+    run_id: str
+    agent_id: str
+    at: int
+    mode: str
+    block: str
+    layers: tuple[str, ...]
+    omitted: dict[str, int]
+    degraded: str | None
+
+
+_CONTEXTS = Table(
+    "contexts",
+    _Stored,
+    key=("account_id", "run_id"),
+    codecs={"layers": json_column(tuple[str, ...]), "omitted": json_column(dict[str, int])},
+)
+_LINES = Table("context_lines", Line, key=("account_id", "run_id", "position"))
+
+
+class InjectedContext(Struct, frozen=True, kw_only=True):
+    """What a list says about the context of a run."""
+
+    injected: bool = False
+    layers: tuple[str, ...] = ()
+    chars: int = 0
+    degraded: str | None = None
+
+
+class Injection(Struct, frozen=True, kw_only=True, rename="camel"):
+    """When an agent was last shown a context, and how many of its runs were heard since without one."""
+
+    agent_id: str
+    last_injected_at: str | None
+    runs_since: int
 
 
 class MemoryRead(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -22,23 +59,72 @@ class MemoryRead(Struct, frozen=True, kw_only=True, rename="camel"):
     at: str | None
 
 
-def insert_context(tx: Tx, access: Access, run: Claim, items: Sequence[ContextItem]) -> None:
-    """Record what a run is shown, in its order."""
+def insert_context(tx: Tx, access: Access, run: Claim, context: Context) -> None:
+    """Record what a run is shown, line by line; also that it is shown nothing."""
+    stored = _Stored(
+        run_id=run.id,
+        agent_id=run.agent_id,
+        at=tx.now,
+        mode=context.mode,
+        block=context.block,
+        layers=context.layers,
+        omitted=context.omitted,
+        degraded=context.degraded,
+    )
+    tx.run(_CONTEXTS.insert, access, **_CONTEXTS.values(stored))
     of_run: dict[str, object] = {"account": access.account_id, "run_id": run.id}
-    tx.run_many(_TABLE.insert, [of_run | {"position": at} | structs.asdict(item) for at, item in enumerate(items)])
+    rows = [of_run | {"position": at} | structs.asdict(line) for at, line in enumerate(context.lines)]
+    tx.run_many(_LINES.insert, rows)
 
 
-def context_of(tx: Tx, access: Access, run_id: str) -> list[ContextItem]:
+def context_of(tx: Tx, access: Access, run_id: str) -> Context:
     """Return what a run is shown."""
-    where = "account_id = :account AND run_id = :run_id ORDER BY position"
-    return _TABLE.rows(tx.all(f"SELECT {_TABLE.columns} FROM context_items WHERE {where}", access, run_id=run_id))
+    where = "account_id = :account AND run_id = :run_id"
+    row = _CONTEXTS.row(tx.one(f"SELECT {_CONTEXTS.columns} FROM contexts WHERE {where}", access, run_id=run_id))
+    if row is None:
+        return Context()
+    sql = f"SELECT {_LINES.columns} FROM context_lines WHERE {where} ORDER BY position"
+    lines = tuple(_LINES.rows(tx.all(sql, access, run_id=run_id))) if row.block else ()
+    return Context(
+        mode=row.mode, block=row.block, layers=row.layers, lines=lines, omitted=row.omitted, degraded=row.degraded
+    )
+
+
+def contexts_of_runs(tx: Tx, access: Access, run_ids: Iterable[str]) -> dict[str, InjectedContext]:
+    """Return what lists say about the contexts of several runs, by run."""
+    names: dict[str, object] = {f"run_{at}": run_id for at, run_id in enumerate(run_ids)}
+    if not names:
+        return {}
+    sql = (
+        f"SELECT {_CONTEXTS.columns} FROM contexts WHERE account_id = :account "
+        f"AND run_id IN ({', '.join(f':{name}' for name in names)})"
+    )
+    return {
+        row.run_id: InjectedContext(
+            injected=bool(row.block), layers=row.layers, chars=len(row.block), degraded=row.degraded
+        )
+        for row in _CONTEXTS.rows(tx.all(sql, access, **names))
+    }
+
+
+def injections_of(tx: Tx, access: Access, agent_ids: Sequence[str]) -> list[Injection]:
+    """Return when each of those agents was last shown a context."""
+    of_agent = "FROM contexts WHERE account_id = :account AND agent_id = :agent_id"
+    found = []
+    for agent_id in agent_ids:
+        row = tx.one(f"SELECT max(at) {of_agent} AND block <> ''", access, agent_id=agent_id)
+        last = row[0] if row else None
+        counted = tx.one(f"SELECT count(*) {of_agent} AND at > :last", access, agent_id=agent_id, last=last or 0)
+        since = counted[0] if counted else 0
+        found.append(Injection(agent_id=agent_id, last_injected_at=iso(last), runs_since=since))
+    return found
 
 
 def reads_of_memory(tx: Tx, access: Access, memory_id: str) -> list[MemoryRead]:
     """Return the newest runs that were shown a memory, of those whose session the caller may see."""
     seen, values = seen_lanes(tx, access)
     sql = (
-        "SELECT r.id, r.key, s.sent_at FROM context_items c "
+        "SELECT r.id, r.key, s.sent_at FROM context_lines c "
         "JOIN runs r ON r.account_id = c.account_id AND r.id = c.run_id "
         "JOIN steps s ON s.account_id = c.account_id AND s.run_id = c.run_id AND s.n = 1 "
         "JOIN lanes l ON l.account_id = c.account_id AND l.key = r.key "

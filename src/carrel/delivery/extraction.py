@@ -10,8 +10,8 @@ from typing import Any
 import msgspec
 from msgspec import structs
 
+from carrel.context import MEMORY, Context
 from carrel.delivery import extraction_store as store
-from carrel.delivery.context import ContextItem, block_of
 from carrel.delivery.context_store import context_of
 from carrel.delivery.extraction_store import Extraction
 from carrel.delivery.request import model_of
@@ -120,11 +120,12 @@ class Extractions(LeasedDuty[Extraction]):
         return facts_in(answer.text)
 
 
-def _message(entries: Sequence[Entry], shown: Sequence[ContextItem]) -> dict[str, Any]:
+def _message(entries: Sequence[Entry], shown: Context) -> dict[str, Any]:
     """The turn as one message: what was kept before, the message and the answer."""
     limit = EXTRACTION_TEXT_CHARS_MAX
     said = [f"{_SPEAKERS[one.role]}:\n{clip(one.content, limit)}" for one in entries if one.role in _SPEAKERS]
-    before = [f"Already kept:\n{block_of(shown)}"] if shown else []
+    facts = [one.line for one in shown.lines if one.kind == MEMORY]
+    before = ["\n".join(("Already kept:", *facts))] if facts else []
     text = "\n\n".join((*before, *said))
     return {"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}]}
 

@@ -1,12 +1,16 @@
-"""What a run remembers: the kept facts of its scopes that fit its message."""
+"""What a run is shown before its message: the context of its session, from the builder that everybody uses."""
 
 from collections import Counter
 from logging import getLogger
 
-from carrel.delivery.context import KEPT_FACTS, MEMORY, ContextItem
+from msgspec import structs
+
+from carrel.context import AROUND_CHARS, MEMORY, Context, ContextLimits, ContextRequest, Contexts
+from carrel.delivery.context import NO_CONTEXT
 from carrel.delivery.snapshot import Snapshot
-from carrel.kernel.settings import MemorySettings
-from carrel.memory import Reader, Recalled, fact_lines, has_memories, recall
+from carrel.kernel import Access, Refusal
+from carrel.kernel.settings import ContextSettings
+from carrel.memory import Reader, has_memories
 from carrel.storage import Database, Tx
 from carrel.tools import memory_reader
 
@@ -14,28 +18,52 @@ _log = getLogger("carrel.delivery")
 
 
 class Recollection:
-    """Gathers the context of turns from memory."""
+    """Gathers the contexts of turns."""
 
-    def __init__(self, db: Database, settings: MemorySettings) -> None:
+    def __init__(self, db: Database, contexts: Contexts, settings: ContextSettings) -> None:
         self._db = db
+        self._contexts = contexts
         self._settings = settings
 
-    async def gather(self, snapshot: Snapshot) -> tuple[ContextItem, ...]:
-        """Recall what fits the message of a run; nothing for a gateway that could not be told of it."""
-        access = snapshot.access
-        if not snapshot.connection.gateway.takes_context:
-            return ()
+    async def gather(self, snapshot: Snapshot) -> Context:
+        """Build the context of a run; nothing where that is switched off or its gateway could not be told of it."""
+        if not self._settings.augment or not snapshot.connection.gateway.takes_context or _is_heartbeat(snapshot):
+            return NO_CONTEXT
         reader = await self._db.read(lambda tx: _reader_with_memories(tx, snapshot))
-        if reader is None:
-            return ()
-        items_max = self._settings.recall_items_max
-        recalled = await self._db.long_read(
-            lambda tx: recall(tx, access, reader, snapshot.run.text, items_max=items_max)
+        try:
+            found = await self._contexts.build(_seen_by(snapshot), self._request(snapshot, reader))
+        except Refusal as refusal:
+            # Whatever the session is to be refused, its message is answered.
+            _log.warning("context_refused", extra={"run_id": snapshot.run.id, "error": refusal.message})
+            return Context(degraded="board")
+        if reader is not None:
+            _log.info("memory_recalled", extra=_log_fields(snapshot, reader, found))
+        # A heading with nothing below it tells nothing.
+        return found if found.layers else structs.replace(found, block="", omitted={})
+
+    def _request(self, snapshot: Snapshot, reader: Reader | None) -> ContextRequest:
+        run, settings = snapshot.run, self._settings
+        return ContextRequest(
+            reference=run.key,
+            key=run.session_key,
+            question=run.text,
+            mode=settings.mode,
+            limits=ContextLimits(max_chars=settings.max_chars - AROUND_CHARS),
+            reader=reader,
+            auto_run_id=run.auto_run_id,
+            shown=frozenset(entry.id for entry in snapshot.earlier),
         )
-        _log.info("memory_recalled", extra=_log_fields(snapshot, reader, recalled))
-        # The heading and the line breaks count as well.
-        lines = fact_lines(recalled, self._settings.recall_chars_max - len(KEPT_FACTS) - len(recalled))
-        return tuple(_item(one, line) for one, line in zip(recalled, lines, strict=True))
+
+
+def _is_heartbeat(snapshot: Snapshot) -> bool:
+    """Whether nobody has said anything: a heartbeat asks whether there is something to do, not what is known."""
+    return snapshot.run.provenance_kind == "heartbeat"
+
+
+def _seen_by(snapshot: Snapshot) -> Access:
+    """The run's access with what its agent sees: the sessions that are visible from its lane, and its spaces."""
+    caller = snapshot.caller
+    return structs.replace(snapshot.access, view=caller.visibility, space_ids=caller.actor.spaces)
 
 
 def _reader_with_memories(tx: Tx, snapshot: Snapshot) -> Reader | None:
@@ -44,9 +72,9 @@ def _reader_with_memories(tx: Tx, snapshot: Snapshot) -> Reader | None:
     return reader if has_memories(tx, snapshot.access, reader.places()) else None
 
 
-def _log_fields(snapshot: Snapshot, reader: Reader, recalled: list[Recalled]) -> dict[str, object]:
-    """What the log line of a recall says: for which run, and how much was taken from each scope of its chain."""
-    run, taken = snapshot.run, Counter(one.memory.read_scope for one in recalled)
+def _log_fields(snapshot: Snapshot, reader: Reader, found: Context) -> dict[str, object]:
+    """What the log line of a recall says: for which run, and how much it is shown of each scope of its chain."""
+    run, taken = snapshot.run, Counter(line.scope for line in found.lines if line.kind == MEMORY)
     goal_id = next((scope.goal_id for scope in reader.chain if scope.goal_id), None)
     return {
         "session_identity": ":".join(run.session_key.identity),
@@ -58,17 +86,3 @@ def _log_fields(snapshot: Snapshot, reader: Reader, recalled: list[Recalled]) ->
         "scope_chain": [str(scope) for scope in reader.chain],
         "scope_counts": {str(scope): taken[str(scope)] for scope in reader.chain},
     }
-
-
-def _item(recalled: Recalled, line: str) -> ContextItem:
-    memory = recalled.memory
-    return ContextItem(
-        id=memory.id,
-        kind=MEMORY,
-        section=KEPT_FACTS,
-        scope=memory.read_scope,
-        source=memory.source_run_id or memory.created_by,
-        score=recalled.score,
-        reason=recalled.reason,
-        line=line,
-    )

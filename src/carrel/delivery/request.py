@@ -2,15 +2,15 @@
 
 import base64
 import math
-from collections.abc import Sequence
 from operator import itemgetter
 from typing import Any
 
 import msgspec
 from msgspec import Struct
 
+from carrel.context import Context
 from carrel.delivery.approvals import is_about_approval
-from carrel.delivery.context import ContextItem, block_of
+from carrel.delivery.context import NO_CONTEXT, text_of
 from carrel.delivery.heading import GAP
 from carrel.delivery.prompt import Instructions, Scope, standing_instructions, with_request
 from carrel.delivery.snapshot import BUILTIN, Snapshot
@@ -50,7 +50,7 @@ class Request(Struct, frozen=True, kw_only=True):
     history_shown: int
     history_omitted: int
     only_talk: bool
-    context: Sequence[ContextItem]
+    context: Context
 
 
 def model_of(snapshot: Snapshot) -> str:
@@ -63,14 +63,14 @@ def model_of(snapshot: Snapshot) -> str:
 
 
 def build_request(
-    snapshot: Snapshot, settings: DeliverySettings, *, history_chars_max: int, context: Sequence[ContextItem] = ()
+    snapshot: Snapshot, settings: DeliverySettings, *, history_chars_max: int, context: Context = NO_CONTEXT
 ) -> Request:  # fmt: skip
     """Build the request of one step, with the context that was gathered for its run."""
-    block = block_of(context)
+    block = text_of(context)
     extras, gateway = snapshot.extras, snapshot.connection.settings
     tools, model = snapshot.toolset.offered(), model_of(snapshot)
     instructions = _instructions(snapshot, tools)
-    own, kept, omitted = _within(snapshot, history_chars_max - len(block))
+    own, kept, omitted = _within(snapshot, history_chars_max)
     items, message_at = _items(snapshot, settings, own, kept, block)
     inline = settings.instructions == "inline"
     if inline:

@@ -1,12 +1,13 @@
 """The snapshot of a run: everything a step of its turn needs, read at one moment, outside the loop and the writer."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from msgspec import Struct, structs
 
 from carrel.access import account_of
 from carrel.agents import Agent, agent_by_id
-from carrel.delivery.context import ContextItem
+from carrel.context import Context
+from carrel.delivery.context import NO_CONTEXT
 from carrel.delivery.context_store import context_of
 from carrel.delivery.heading import Told, tell, told_before
 from carrel.delivery.thoughts import Thoughts, thoughts_of
@@ -59,8 +60,8 @@ class Snapshot(Struct, frozen=True, kw_only=True):
     briefing: str
     # What it is told about its task, the same in every step; None without a task.
     told: Told | None
-    # What was recalled for it when it was heard.
-    context: Sequence[ContextItem]
+    # What it was shown when it was heard.
+    context: Context
     # What the model thought before its calls.
     thoughts: Thoughts
     address: str
@@ -130,7 +131,7 @@ def _read(tx: Tx, claim: Claim, services: ToolServices, connections: Mapping[str
         extras=extras_of(tx, access, run.id) if run.extras else TurnExtras(),
         briefing=briefing_of(tx, run),
         told=told,
-        context=() if unheard else context_of(tx, access, run.id),
+        context=NO_CONTEXT if unheard else context_of(tx, access, run.id),
         thoughts=thoughts_of(tx, access, own, connection.gateway, connection.settings.kind),
         address=session.address + ("" if slug == DEFAULT_ACCOUNT_SLUG else f"@{slug}"),
     )

@@ -9,6 +9,7 @@ from logging import getLogger
 from msgspec import structs
 
 from carrel.access import mint_run_token
+from carrel.context import Context
 from carrel.delivery.approvals import APPROVAL, ASKS, decision_on, must_be_asked, question_of
 from carrel.delivery.call_arguments import forget_arguments, keep_arguments, kept_output
 from carrel.delivery.context_store import insert_context
@@ -19,7 +20,7 @@ from carrel.delivery.snapshot import Snapshot
 from carrel.delivery.store import StepRow, answer_step, insert_step, next_step, step_of, update_step
 from carrel.delivery.transcript import call_key, new_message, rounds_of, view_of_reply, write
 from carrel.gateway import Step, StepAnswer
-from carrel.journal import Entry, append_entry
+from carrel.journal import Entry, append_entry, append_event, json_text
 from carrel.kernel.limits import TOOL_CALLS_PER_ROUND_MAX
 from carrel.runs import (
     Claim,
@@ -28,6 +29,7 @@ from carrel.runs import (
     NeedsInput,
     Outcome,
     RequestedEnd,
+    about_run,
     bind_session,
     fence,
     note_instructions,
@@ -66,6 +68,7 @@ def prepare(tx: Tx, claim: Claim, snapshot: Snapshot, request: Request, token: s
     insert_step(tx, access, claim, _row(snapshot, request, n, tx.now))
     if snapshot.unheard:
         insert_context(tx, access, claim, request.context)
+        _publish_context(tx, claim, request.context)
     note_instructions(tx, claim, request.instructions.version, request.instructions.sha256)
     if snapshot.connection.settings.run_tokens and not token:
         token = mint_run_token(tx, access, agent.id, claim.id)
@@ -78,6 +81,13 @@ def prepare(tx: Tx, claim: Claim, snapshot: Snapshot, request: Request, token: s
         is_request=request.is_request,
     )
     return step, n
+
+
+def _publish_context(tx: Tx, claim: Claim, context: Context) -> None:
+    if context.block:
+        told = {"mode": context.mode, "layers": context.layers, "chars": len(context.block)}
+        degraded = {} if context.degraded is None else {"degraded": context.degraded}
+        append_event(tx, claim.access, "context.injected", about_run(claim), json_text(told | degraded))
 
 
 def _hear(tx: Tx, claim: Claim, snapshot: Snapshot) -> RequestedEnd | None:

@@ -5,15 +5,16 @@ sent. Between two transactions the turn may die at any point and be resumed from
 twice, no call is made twice, no reply is given twice.
 """
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractContextManager, suppress
 from functools import partial
 from logging import getLogger
 
 from msgspec import Struct, structs
 
+from carrel.context import Context
 from carrel.delivery.call_arguments import whole_arguments
-from carrel.delivery.context import ContextItem, block_of
+from carrel.delivery.context import NO_CONTEXT, block_of
 from carrel.delivery.live import Live, Spoken
 from carrel.delivery.prompt import PROFILE_VERSION
 from carrel.delivery.request import Request, build_request, model_of
@@ -34,7 +35,7 @@ _log = getLogger("carrel.delivery")
 # Held by a turn while it only waits for another run.
 Aside = Callable[[], AbstractContextManager[None]]
 # Gathers the context of a run that is about to be heard; it may search and wait, since no transaction is open.
-Gather = Callable[[Snapshot], Awaitable[Sequence[ContextItem]]]
+Gather = Callable[[Snapshot], Awaitable[Context]]
 
 
 class _Sent(Struct, frozen=True):
@@ -60,9 +61,9 @@ class _Attempt:
         self.empty_replies = 0
 
 
-async def no_context(_snapshot: Snapshot) -> Sequence[ContextItem]:
+async def no_context(_snapshot: Snapshot) -> Context:
     """Gather nothing."""
-    return ()
+    return NO_CONTEXT
 
 
 class Turns:

@@ -398,6 +398,16 @@ SPACE_ENTRIES_READ = 12
 DIGEST_ENTRIES_MAX = 120
 DIGEST_LINES_MAX = 6
 DIGEST_LINE_CHARS_MAX = 240
+DIGEST_TASKS_SHOWN = 8
+# Context: the length of a block, and the lines of its sections.
+CONTEXT_TEXT_CHARS_DEFAULT = 2_200
+CONTEXT_TEXT_CHARS_MAX = 12_000
+CONTEXT_LINES_DEFAULT = 6
+CONTEXT_LINES_MAX = 40
+CONTEXT_QUERY_CHARS_MAX = 500
+CONTEXT_ROUTES_SHOWN = 4
+# Entries that are looked at for a timeline: among them are tool calls, which it does not show.
+CONTEXT_TIMELINE_ROWS_MAX = 400
 # Turns that a model is asked about at a time, to find what is worth keeping; characters of each text it is shown.
 EXTRACTIONS_AT_A_TIME = 4
 EXTRACTION_TEXT_CHARS_MAX = 12_000

@@ -12,6 +12,7 @@ from starlette.routing import BaseRoute
 
 from carrel import __version__, board, exchanges, goals, memory, modes, monitoring, outbox, search, topics, work
 from carrel.board import BoardDocuments, Followups, observe_delegated_runs
+from carrel.context import Contexts
 from carrel.delivery import Connection, Extractions, Live, Recollection, Turns
 from carrel.exchanges import Exchanges
 from carrel.journal import FollowerDuty
@@ -99,13 +100,15 @@ class Assembly:
         more_routes: Iterable[BaseRoute] = (),
     ) -> None:  # fmt: skip
         self._embedder = embedder_for(settings.search, wire)
+        finder = Search(db, self._embedder, settings.search)
         self.house = House(
             db=db,
-            search=Search(db, self._embedder, settings.search),
+            search=finder,
             settings=settings,
             configuration=configuration,
             rules=rules_of(settings),
             live=Live(),
+            contexts=Contexts(db, settings, finder),
             watch=Watch(db),
             version=__version__,
             connections=connections,
@@ -131,7 +134,7 @@ class Assembly:
             house.live,
             house.watch,
             lambda: self.dispatcher.lend_slot(),
-            Recollection(db, settings.memory).gather,
+            Recollection(db, house.contexts, settings.context).gather,
         )
         self.dispatcher = Dispatcher(db, turns.take, settings, worker)
         self.app = build_app(

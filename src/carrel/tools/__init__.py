@@ -4,7 +4,14 @@ from carrel.tools.caller import run_caller
 from carrel.tools.catalog import CATALOG
 from carrel.tools.cleanup import Cleanup
 from carrel.tools.invocation import call_tool, finish_waiting, lock_caller, prepare_call, refuse_call
-from carrel.tools.memory.readers import memory_reader, reader_named, reader_of, reader_within, visible_memory
+from carrel.tools.memory.readers import (
+    context_reader,
+    memory_reader,
+    reader_named,
+    reader_of,
+    reader_within,
+    visible_memory,
+)
 from carrel.tools.model import (
     Caller,
     NoChannelThread,
@@ -28,8 +35,8 @@ from carrel.tools.transcript import message_shape
 __all__ = [
     "CATALOG", "Caller", "Catalog", "Cleanup", "NewCall", "NoChannelThread", "OpenChannelThread", "OutsideCaller",
     "OutsideCalls", "Params", "Permitted", "PlanMode", "Preparation", "Result", "SessionAccess", "SessionHistory",
-    "SessionRow", "Tool", "ToolServices", "Toolset", "Wait", "access_by_session_key", "call_tool", "finish_waiting",
-    "lock_caller", "memory_reader", "message_shape", "outside_caller", "prepare_call", "reader_named", "reader_of",
-    "reader_within", "refuse_call", "run_caller", "session_access", "session_row", "shown_key", "toolset_for",
-    "visible_memory", "with_view", "workspace_of",
+    "SessionRow", "Tool", "ToolServices", "Toolset", "Wait", "access_by_session_key", "call_tool", "context_reader",
+    "finish_waiting", "lock_caller", "memory_reader", "message_shape", "outside_caller", "prepare_call",
+    "reader_named", "reader_of", "reader_within", "refuse_call", "run_caller", "session_access", "session_row",
+    "shown_key", "toolset_for", "visible_memory", "with_view", "workspace_of",
 ]  # fmt: skip

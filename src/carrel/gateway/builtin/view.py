@@ -13,6 +13,10 @@ from carrel.gateway.model import Item, Step
 LINES_MAX = 5_000
 _ID = re.compile(r"\b(?:agent|art|ent|goal|log|mem|msg|note|plan|run|ses|space|task|topic)_[A-Za-z0-9]+\b")
 _NO_CONTENT = re.compile(r"\W*|\[/?[A-Z_]+\]|#+ .*|[^:]{1,40}:")
+# In a context block: the sentence on what it is, the message itself, and what was said before, which the transcript has.
+_FRAME = re.compile(
+    r"(?m)^(?:\[CLAWBOARD_CONTEXT_BEGIN\]\n.*|Current user intent: .*|Mode: .*|- (?:user|assistant): .*)$"
+)
 
 
 class Line(Struct, frozen=True):
@@ -79,6 +83,7 @@ def _lines(items: list[Item], newest: int) -> list[Line]:
         else:
             source = "context block"
         text = "\n".join(_texts(item))
+        text = text if role in ("user", "assistant") else _FRAME.sub("", text)
         if index != newest and isinstance(role, str) and not (role == "assistant" and is_own(text)):
             lines.extend(_split(source, text))
     return lines

@@ -17,6 +17,7 @@ from carrel.agents import (
     make_agent,
     require_agent,
 )
+from carrel.delivery import injections_of
 from carrel.kernel import Access, Grammar, invalid, iso
 from carrel.kernel.limits import (
     AGENT_ID_CHARS_MAX,
@@ -143,7 +144,7 @@ async def list_agents(call: Call[None, NoQuery]) -> AgentsAnswer:
     def work(tx: Tx, access: Access) -> list[AgentOut]:
         busy = _busy(tx, access)
         seen = [agent for agent in every_agent(tx, access) if access.agent_id in (None, agent.id)]
-        return [agent_out(agent, busy) for agent in seen]
+        return [agent_out(tx, access, agent, busy) for agent in seen]
 
     return AgentsAnswer(agents=await call.read(work), next_cursor=None)
 
@@ -158,7 +159,7 @@ async def create_agent(call: Call[NewAgent, NoQuery]) -> AgentAnswer:
         new_agent = make_agent(tx, access, new.id, new.id if new.name is UNSET else new.name, _profile(Profile(), new))
         renamed = _renamed(new_agent, new)
         agent = new_agent if renamed == new_agent else change_agent(tx, access, renamed)
-        return call.promise(tx, AgentAnswer(agent=agent_out(agent, set())))
+        return call.promise(tx, AgentAnswer(agent=agent_out(tx, access, agent, set())))
 
     return await call.write(work)
 
@@ -166,11 +167,11 @@ async def create_agent(call: Call[NewAgent, NoQuery]) -> AgentAnswer:
 @endpoint("GET", "/api/agents/{id}", answers={200: AgentAnswer})
 async def show_agent(call: Call[None, NoQuery]) -> AgentAnswer:
     """Get an agent by its id, its slug or a former slug."""
-    return AgentAnswer(
-        agent=await call.read(
-            lambda tx, access: agent_out(require_agent(tx, access, call.path("id")), _busy(tx, access))
-        )
-    )
+
+    def work(tx: Tx, access: Access) -> AgentOut:
+        return agent_out(tx, access, require_agent(tx, access, call.path("id")), _busy(tx, access))
+
+    return AgentAnswer(agent=await call.read(work))
 
 
 @endpoint("PATCH", "/api/agents/{id}", answers={200: AgentAnswer}, who=OWNER, body=AgentPatch)
@@ -182,7 +183,7 @@ async def update_agent(call: Call[AgentPatch, NoQuery]) -> AgentAnswer:
     def work(tx: Tx, access: Access) -> AgentOut:
         agent = _renamed(require_agent(tx, access, call.path("id")), patch)
         changed = change_agent(tx, access, structs.replace(agent, profile=_profile(agent.profile, patch)))
-        return agent_out(changed, _busy(tx, access))
+        return agent_out(tx, access, changed, _busy(tx, access))
 
     return AgentAnswer(agent=await call.write(work))
 
@@ -190,11 +191,14 @@ async def update_agent(call: Call[AgentPatch, NoQuery]) -> AgentAnswer:
 @endpoint("DELETE", "/api/agents/{id}", answers={200: AgentAnswer}, who=OWNER)
 async def delete_agent(call: Call[None, NoQuery]) -> AgentAnswer:
     """Disable an agent, close its sessions and cancel its queued runs."""
-    agent = await call.write(lambda tx, access: retire_agent(tx, access, call.path("id")))
-    return AgentAnswer(agent=agent_out(agent, set()))
+
+    def work(tx: Tx, access: Access) -> AgentOut:
+        return agent_out(tx, access, retire_agent(tx, access, call.path("id")), set())
+
+    return AgentAnswer(agent=await call.write(work))
 
 
-def agent_out(agent: Agent, busy: set[str]) -> AgentOut:
+def agent_out(tx: Tx, access: Access, agent: Agent, busy: set[str]) -> AgentOut:
     """Return the agent as responses show it."""
     fields: dict[str, Any] = {name: getattr(agent.profile, name) for name in Profile.__struct_fields__}
     fields["space_ids"] = list(agent.profile.space_ids)
@@ -206,7 +210,7 @@ def agent_out(agent: Agent, busy: set[str]) -> AgentOut:
         enabled=agent.enabled,
         session_key=str(agent.base_key),
         status="disabled" if not agent.enabled else "busy" if agent.id in busy else "idle",
-        last_context_injected_at=None,
+        last_context_injected_at=injections_of(tx, access, [agent.id])[0].last_injected_at,
         created_at=iso(agent.created_at),
         updated_at=iso(agent.updated_at),
         **fields,

@@ -97,7 +97,7 @@ async def send_line(
         house.refuse_when_draining()
 
     def work(tx: Tx) -> Received:
-        received = receive(tx, access, house.settings.sessions, house.rules, message)
+        received = receive(tx, access, house.settings, house.rules, message)
         if promise is not None:
             promise(tx, received)
         return received

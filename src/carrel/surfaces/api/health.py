@@ -6,6 +6,8 @@ from typing import Any, Literal
 
 from msgspec import structs
 
+from carrel.agents import every_agent, may_address
+from carrel.delivery import Injection, injections_of
 from carrel.journal import feed_is_late
 from carrel.kernel import DEFAULT_ACCOUNT_SLUG, MS_PER_SECOND, Access, Clock, Code, Refusal, iso
 from carrel.kernel.limits import FEED_LATE_SECONDS, GATEWAY_CHECK_SECONDS
@@ -86,6 +88,7 @@ class Health(Out, frozen=True, kw_only=True):
     waiting: WaitingCounts
     gateways: list[GatewayState]
     index: IndexState
+    context_injection: list[Injection]
 
 
 class SettingShown(Out, frozen=True, kw_only=True):
@@ -196,8 +199,19 @@ async def show_health(call: Call[None, NoQuery]) -> Health:
     lag = await call.read(index_lag)
     index = IndexState(lag_seconds=lag.seconds, pending=lag.pending, mode=call.house.search.mode)
     return Health(
-        status=ready.status, checks=ready.checks, lanes=lanes, waiting=waiting, gateways=gateways, index=index
+        status=ready.status,
+        checks=ready.checks,
+        lanes=lanes,
+        waiting=waiting,
+        gateways=gateways,
+        index=index,
+        context_injection=await call.read(_injections),
     )
+
+
+def _injections(tx: Tx, access: Access) -> list[Injection]:
+    """Whether contexts still reach the agents that the caller may address."""
+    return injections_of(tx, access, [agent.id for agent in every_agent(tx, access) if may_address(access, agent.id)])
 
 
 def _counts(tx: Tx, access: Access) -> tuple[LaneCounts, WaitingCounts]:

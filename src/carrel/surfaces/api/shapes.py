@@ -6,6 +6,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import UNSET, UnsetType, structs
 
+from carrel.delivery import InjectedContext, contexts_of_runs
 from carrel.exchanges import exchange_after
 from carrel.goals import links_of_tasks
 from carrel.kernel import Access, Provenance, iso
@@ -61,15 +62,6 @@ class Announced(Out, frozen=True, kw_only=True):
     attempts: int = 0
 
 
-class Injected(Out, frozen=True, kw_only=True):
-    """The context a turn was given besides its message."""
-
-    injected: bool = False
-    layers: tuple[str, ...] = ()
-    chars: int = 0
-    degraded: str | None = None
-
-
 class LastFault(Out, frozen=True, kw_only=True):
     """Why the newest attempt failed, and when the next one starts; null once it has."""
 
@@ -118,7 +110,7 @@ class RunShape(Out, frozen=True, kw_only=True):
     tools_called: list[str]
     usage: RunUsage
     announce: Announced
-    context: Injected
+    context: InjectedContext
     created_at: str
     started_at: str | None
     ended_at: str | None
@@ -130,6 +122,7 @@ def run_shapes(tx: Tx, access: Access, runs: Iterable[Run]) -> list[RunShape]:
     told = notices_of(tx, access, [run.id for run in listed if run.provenance_kind == "notification"])
     links = links_of_tasks(tx, access, [task_id for run in listed if (task_id := _task_of(run)) is not None])
     autos = auto_runs_by_id(tx, access, [run.auto_run_id for run in listed if run.auto_run_id is not None])
+    contexts = contexts_of_runs(tx, access, [run.id for run in listed if run.started_at])
     shapes = []
     for run in listed:
         if run.state == "queued" and run.key not in positions:
@@ -140,7 +133,8 @@ def run_shapes(tx: Tx, access: Access, runs: Iterable[Run]) -> list[RunShape]:
         goal_id, plan_id = links.get(shape.task_id or "", (None, None))
         # The goal of a tick is that of its auto run, which has none where it works on a task alone.
         goal_id = goal_id if auto is None else auto.goal_id
-        shapes.append(structs.replace(shape, goal_id=goal_id, plan_id=plan_id))
+        context = contexts.get(run.id, InjectedContext())
+        shapes.append(structs.replace(shape, goal_id=goal_id, plan_id=plan_id, context=context))
     return shapes
 
 
@@ -198,7 +192,7 @@ def _run_shape(
         tools_called=tools_called(tx, access, run.id) if run.started_at else [],
         usage=_run_usage(run),
         announce=_announced(tx, access, run),
-        context=Injected(),
+        context=InjectedContext(),
         created_at=iso(run.created_at) or "",
         started_at=iso(run.started_at),
         ended_at=iso(run.ended_at),

@@ -6,6 +6,7 @@ from typing import Protocol
 
 from msgspec import Struct, structs
 
+from carrel.context import Contexts
 from carrel.delivery import Connection, Live
 from carrel.kernel import Access
 from carrel.kernel.settings import SettingRow, Settings
@@ -55,6 +56,7 @@ class House(Struct, frozen=True, kw_only=True):
     configuration: Configuration
     rules: Rules
     live: Live
+    contexts: Contexts
     watch: Watch
     version: str
     # By the name of the gateway; changed when the settings are reloaded.

@@ -45,7 +45,7 @@ def receive_once(tx: Tx, house: House, sent: UserMessage, message: ChatMessage) 
     assert message.chat is not None, "every message from Telegram has a chat"
     access = _sender(tx, house.settings.channels.telegram, sent)
     if _is_first(tx, access, message.chat.message_id):
-        receive(tx, access, house.settings.sessions, house.rules, message)
+        receive(tx, access, house.settings, house.rules, message)
 
 
 def _sender(tx: Tx, settings: TelegramSettings, sent: UserMessage) -> Access:

@@ -25,6 +25,13 @@ def reader_of(tx: Tx, access: Access, key: SessionKey, task_id: str | None) -> R
     return _reader(key if goal is None else goal.session_key, task_id, goal)
 
 
+def context_reader(tx: Tx, access: Access, key: SessionKey) -> Reader | None:
+    """Return whose memory the context of a session shows; an agent is shown none but its own."""
+    if access.view is None:
+        return reader_of(tx, access, key, key.task_id)
+    return _own_reader(tx, access) if key == access.current else None
+
+
 def reader_named(
     tx: Tx, access: Access, session: str, *, goal_id: str | None = None, task_id: str | None = None
 ) -> Reader:  # fmt: skip

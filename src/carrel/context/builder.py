@@ -1,0 +1,249 @@
+"""Building a context: read the board once, then recall and search side by side, each within its time, then lay it out.
+
+A part that is slow, busy or broken is left out, and the context says so. Nothing is awaited in a transaction.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from functools import partial
+from logging import getLogger
+from typing import TypeVar
+
+from msgspec import Struct, structs
+
+from carrel.access import SpaceScope, effective_spaces
+from carrel.board import BoardQuery, board_search, infer_space, routes_of
+from carrel.context import store
+from carrel.context.budget import lay_out
+from carrel.context.depth import is_low_signal, recalls, shown_by
+from carrel.context.here import Here, read_here
+from carrel.context.layers.kept_facts import fact_section
+from carrel.context.layers.place import place_lines
+from carrel.context.layers.routing import routing_lines
+from carrel.context.layers.semantic import recalled_lines
+from carrel.context.layers.timeline import timeline_lines
+from carrel.context.layers.working_set import task_lines, topic_lines
+from carrel.context.model import SECTIONS, Context, ContextLimits, Line, Mode
+from carrel.context.store import Spoken
+from carrel.kernel import METRICS, Access, Code, Refusal, SessionKey, elapsed_seconds
+from carrel.kernel.limits import CONTEXT_QUERY_CHARS_MAX, CONTEXT_ROUTES_SHOWN
+from carrel.kernel.settings import Settings
+from carrel.memory import Reader, recall
+from carrel.search import Search
+from carrel.storage import Database, Tx
+
+_log = getLogger("carrel.context")
+T = TypeVar("T")
+# A part of a context: told how many seconds it has.
+Work = Callable[[float], Awaitable[T]]
+# Refusals that pass, and what a context says of them.
+_PASSING = {Code.SEARCH_BUSY: "search_busy", Code.STORAGE_UNAVAILABLE: "timeout"}
+
+
+class ContextRequest(Struct, frozen=True, kw_only=True):
+    """What a context is asked for. `reference` is the session as it was named, and `key` its lane if it has one."""
+
+    reference: str | None = None
+    key: SessionKey | None = None
+    question: str = ""
+    mode: Mode = "auto"
+    limits: ContextLimits = ContextLimits()
+    space_id: str | None = None
+    allowed_space_ids: tuple[str, ...] | None = None
+    with_pending: bool = True
+    # Whose memory is read; None for a session that has none.
+    reader: Reader | None = None
+    # The auto run whose tick asks.
+    auto_run_id: str | None = None
+    # Entries that whoever asks is shown anyway, and which are not recalled.
+    shown: frozenset[str] = frozenset()
+
+    @property
+    def asked(self) -> str:
+        """The question, as far as it is looked at."""
+        return self.question[:CONTEXT_QUERY_CHARS_MAX]
+
+
+class Board(Struct, frozen=True, kw_only=True):
+    """What was read of the board: from where, within which spaces, and the lines of layer A."""
+
+    here: Here | None
+    scope: SpaceScope
+    # The caller, with no more than those spaces.
+    seen: Access
+    lines: tuple[Line, ...]
+
+
+def read_board(tx: Tx, access: Access, request: ContextRequest, settings: Settings) -> Board:
+    """Read layer A but for memory: where the session is, what is worked on, and what was said last."""
+    name = str(request.key) if request.key is not None else request.reference
+    scope = effective_spaces(
+        tx,
+        access,
+        space_id=request.space_id,
+        allowed_ids=request.allowed_space_ids,
+        inferred=None if name is None else infer_space(tx, access, name),
+    )
+    seen = access if scope.allowed is None else structs.replace(access, space_ids=scope.allowed)
+    here = None if name is None else read_here(tx, seen, request.key, request.reference or name)
+    return Board(here=here, scope=scope, seen=seen, lines=tuple(_lines(tx, seen, here, request, settings)))
+
+
+def _lines(tx: Tx, seen: Access, here: Here | None, request: ContextRequest, settings: Settings) -> list[Line]:
+    """The lines of layer A. In the lane of a task nothing of another task is read, unless the settings widen it."""
+    limits, reach = request.limits, settings.context.task_lane
+    said = [] if here is None else store.newest_said(tx, seen, _spoken(here, request), limit=limits.timeline)
+    routes = [] if here is None else routes_of(tx, seen, here.name, CONTEXT_ROUTES_SHOWN)
+    in_view = {topic.id for topic in store.topics_named(tx, seen, [route.topic_id for route in routes])}
+    routes = [route for route in routes if route.topic_id in in_view]
+    lines = [] if here is None else [*place_lines(here), *timeline_lines(said, here.name)]
+    if here is not None and here.is_of_task and reach != "space":
+        own = here.task.topic_id if here.task is not None else None
+        routes = [route for route in routes if here.task is not None and route.task_id == here.task.id]
+        tasks = task_lines(tx, seen, own, limit=limits.working_set) if reach == "topic" and own else []
+        return [*lines, *routing_lines(routes), *tasks]
+    routed = [route.topic_id for route in reversed(routes)]
+    named = [one.topic_id for one in said if one.topic_id is not None]
+    return [
+        *lines,
+        *routing_lines(routes),
+        *topic_lines(tx, seen, routed, named, limit=limits.working_set),
+        *task_lines(tx, seen, None, limit=limits.working_set),
+    ]
+
+
+def _spoken(here: Here, request: ContextRequest) -> Spoken:
+    return Spoken(
+        key=None if here.key is None else str(here.key),
+        session_id=here.session_id,
+        buckets=here.buckets,
+        auto_run_id=request.auto_run_id,
+        after=0 if here.task is None else here.task.reopened_seq,
+        with_pending=request.with_pending,
+    )
+
+
+def read_facts(tx: Tx, access: Access, request: ContextRequest, settings: Settings) -> list[Line]:
+    """Read what the session remembers for a question."""
+    if request.reader is None:
+        return []
+    found = recall(tx, access, request.reader, request.question, items_max=settings.memory.recall_items_max)
+    return fact_section(found, settings.memory.recall_chars_max)
+
+
+def recall_query(request: ContextRequest, board: Board, settings: Settings) -> BoardQuery:
+    """Return what is searched for. In the lane of a task that is the task alone, unless the settings widen it."""
+    here, shown = board.here, shown_by(request.mode, settings.context, request.limits)
+    query = BoardQuery(
+        text=request.asked,
+        scope=board.scope,
+        session_key=None if here is None else here.name,
+        with_pending=request.with_pending,
+        without=request.shown,
+        topics_max=shown.topics,
+        tasks_max=shown.tasks,
+        logs_max=shown.logs,
+        notes_max=shown.notes,
+    )
+    if here is None or not here.is_of_board:
+        return query
+    if here.is_of_task and settings.context.task_lane != "space":
+        if settings.context.task_lane == "topic" and here.topic is not None:
+            return structs.replace(query, topic_id=here.topic.id)
+        return structs.replace(query, task_id=here.task_id, topics_max=0, tasks_max=0)
+    # A word of agreement says nothing; what it is said about is the topic of the session.
+    about = here.topic.id if here.topic is not None and is_low_signal(request.asked) else None
+    return structs.replace(query, topic_id=about)
+
+
+def laid_out(request: ContextRequest, board: Board | None, lines: list[Line], degraded: str | None) -> Context:
+    """Return the context of lines."""
+    laid = lay_out(lines, question=request.asked, mode=request.mode, max_chars=request.limits.max_chars)
+    present = {line.section for line in laid.lines}
+    METRICS.count("context.built.count", mode=request.mode)
+    METRICS.observe("context.chars", len(laid.block))
+    if degraded is not None:
+        METRICS.count("context.degraded.count", reason=degraded)
+    return Context(
+        mode=request.mode,
+        block=laid.block,
+        layers=tuple(dict.fromkeys(place.layer for name, place in SECTIONS.items() if name in present)),
+        lines=laid.lines,
+        omitted=laid.omitted,
+        degraded=degraded,
+        scope=SpaceScope() if board is None else board.scope,
+    )
+
+
+def build_now(tx: Tx, access: Access, request: ContextRequest, settings: Settings) -> Context:
+    """Build a context without a search, in a transaction that is open already."""
+    board = read_board(tx, access, request, settings)
+    return laid_out(request, board, [*board.lines, *read_facts(tx, access, request, settings)], None)
+
+
+class Contexts:
+    """Builds contexts, for runs and for whoever asks."""
+
+    def __init__(self, db: Database, settings: Settings, search: Search) -> None:
+        self._db = db
+        self._settings = settings
+        self._search = search
+
+    async def build(self, access: Access, request: ContextRequest) -> Context:
+        """Build a context; it never takes longer than the settings allow in all."""
+        until = elapsed_seconds() + self._settings.context.total_budget_ms / 1000
+        missing: list[str] = []
+        board = await self._part("board", partial(self._board, access, request), until, missing)
+        if board is None:
+            return laid_out(request, None, [], missing[0])
+        async with asyncio.TaskGroup() as group:
+            parts = [
+                group.create_task(self._part(name, work, until, missing))
+                for name, work in self._parts(access, request, board).items()
+            ]
+        lines = [*board.lines, *(line for part in parts for line in part.result() or ())]
+        return laid_out(request, board, lines, missing[0] if missing else None)
+
+    def _parts(self, access: Access, request: ContextRequest, board: Board) -> dict[str, Work[list[Line]]]:
+        """What is looked for besides the board itself: kept facts and, where the question says enough, recall."""
+        parts: dict[str, Work[list[Line]]] = {}
+        if request.reader is not None:
+            parts["memory"] = partial(self._facts, access, request)
+        is_of_board = board.here is not None and board.here.is_of_board
+        if recalls(request.mode, request.asked, in_board_session=is_of_board):
+            parts["semantic"] = partial(self._recalled, access, request, board)
+        return parts
+
+    async def _part(self, name: str, work: Work[T], until: float, missing: list[str]) -> T | None:
+        """Do one part of a context within its time; None where it could not be done, which is noted."""
+        seconds = min(self._settings.context.fetch_timeout_ms / 1000, until - elapsed_seconds())
+        try:
+            async with asyncio.timeout(max(0.0, seconds)):
+                return await work(max(0.0, seconds))
+        except TimeoutError:
+            missing.append("timeout")
+        except Refusal as refusal:
+            if name == "board" and refusal.code not in _PASSING:
+                raise
+            missing.append(_PASSING.get(refusal.code, name))
+        except Exception as error:  # boundary: whatever is wrong with a part, a run goes on without it
+            _log.warning("context_part_failed", extra={"part": name}, exc_info=error)
+            missing.append(name)
+        return None
+
+    async def _board(self, access: Access, request: ContextRequest, seconds: float) -> Board:
+        return await self._db.long_read(lambda tx: read_board(tx, access, request, self._settings), seconds_max=seconds)
+
+    async def _facts(self, access: Access, request: ContextRequest, seconds: float) -> list[Line]:
+        return await self._db.long_read(lambda tx: read_facts(tx, access, request, self._settings), seconds_max=seconds)
+
+    async def _recalled(self, access: Access, request: ContextRequest, board: Board, _seconds: float) -> list[Line]:
+        query = recall_query(request, board, self._settings)
+        found = await board_search(self._db, self._search, access, query)
+        topic = None if board.here is None else board.here.topic
+        if query.task_id is not None and topic is not None and query.notes_max:
+            # The lane of a task is shown the notes of its topic as well, but none that belong to other tasks.
+            of_topic = structs.replace(query, task_id=None, topic_id=topic.id, logs_max=0)
+            notes = (await board_search(self._db, self._search, access, of_topic)).notes
+            found = structs.replace(found, notes=(*found.notes, *(one for one in notes if one.item.task_id is None)))
+        return await self._db.read(lambda tx: recalled_lines(tx, board.seen, found))

@@ -1,0 +1,72 @@
+"""How far a context looks: its mode, and whether a question says enough to search for. Pure."""
+
+import re
+
+from msgspec import Struct
+
+from carrel.context.model import MODES, ContextLimits, Mode
+from carrel.kernel.settings import ContextSettings
+
+_AFFIRMATION_CHARS_MAX = 24
+_AFFIRMATIONS = frozenset(
+    "ok okay k yes y yep yeah yup sure fine good great perfect nice cool right correct exactly agreed done thanks "
+    "continue proceed go no nope ja nein danke".split()
+) | {
+    "do it", "do that", "do so", "go ahead", "go on", "go for it", "please do", "sounds good", "looks good", "all good",
+    "thank you", "that works", "makes sense", "carry on", "keep going", "of course", "no thanks", "ship it", "please",
+}  # fmt: skip
+_AGREEING = re.compile(r"(?:ok|okay|yes|yep|yeah|sure|great|thanks) ")
+_WORD = re.compile(r"\w+")
+_SIGNAL_CHARS, _SIGNAL_WORDS, _SIGNAL_WORD_CHARS = 6, 2, 4
+
+
+class Shown(Struct, frozen=True):
+    """How many of each kind recall shows."""
+
+    topics: int
+    tasks: int
+    logs: int
+    notes: int
+
+
+_PATIENT, _NOTES = Shown(topics=5, tasks=8, logs=12, notes=10), 6
+
+
+def mode_named(text: str | None) -> Mode:
+    """Return the mode of that name; `auto` for every other text."""
+    return next((mode for mode in MODES if mode == text), "auto")
+
+
+def is_low_signal(question: str) -> bool:
+    """Return whether a question says nothing to search for: it is empty, a command, or a short agreement."""
+    text = question.strip()
+    if not text or text.startswith("/"):
+        return True
+    said = " ".join(_WORD.findall(text.lower()))
+    return len(text) <= _AFFIRMATION_CHARS_MAX and (said in _AFFIRMATIONS or _AGREEING.sub("", said) in _AFFIRMATIONS)
+
+
+def has_signal(question: str) -> bool:
+    """Return whether a question says enough to search for."""
+    text, words = question.strip(), _WORD.findall(question)
+    long_enough = len(text) >= _SIGNAL_CHARS or len(words) >= _SIGNAL_WORDS
+    return not is_low_signal(text) and (long_enough or any(len(word) >= _SIGNAL_WORD_CHARS for word in words))
+
+
+def recalls(mode: Mode, question: str, *, in_board_session: bool) -> bool:
+    """Return whether a context is searched for; nothing can be found for an empty question."""
+    if mode == "cheap" or not question.strip():
+        return False
+    return mode != "auto" or has_signal(question) or (in_board_session and is_low_signal(question))
+
+
+def shown_by(mode: Mode, settings: ContextSettings, limits: ContextLimits) -> Shown:
+    """Return how much recall shows: what the request asks for, else by its mode."""
+    usual = Shown(topics=settings.topic_limit, tasks=settings.task_limit, logs=settings.log_limit, notes=_NOTES)
+    own = _PATIENT if mode == "patient" else usual
+    return Shown(
+        topics=own.topics if limits.topics is None else limits.topics,
+        tasks=own.tasks if limits.tasks is None else limits.tasks,
+        logs=own.logs if limits.logs is None else limits.logs,
+        notes=own.notes,
+    )

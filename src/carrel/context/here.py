@@ -1,0 +1,79 @@
+"""The session that a context is of: its lane, or the name under which a program sends its entries."""
+
+from msgspec import Struct
+
+from carrel.agents import agent_by_slug
+from carrel.context import store
+from carrel.context.store import TaskRow, TopicRow
+from carrel.kernel import Access, Refusal, SessionKey
+from carrel.sessions import find_session, open_session_of, parse_reference
+from carrel.storage import Tx
+
+
+class Here(Struct, frozen=True, kw_only=True):
+    """A session. `name` is what routing memory knows it by, `buckets` are all names that entries were sent under."""
+
+    name: str
+    key: SessionKey | None = None
+    session_id: str | None = None
+    buckets: tuple[str, ...] = ()
+    # What the session is about, if that is in view.
+    topic: TopicRow | None = None
+    task: TaskRow | None = None
+
+    @property
+    def is_of_board(self) -> bool:
+        """Whether it is the session of a topic or a task."""
+        return self.key is not None and self.key.kind in ("task", "topic")
+
+    @property
+    def is_of_task(self) -> bool:
+        """Whether it is the session of a task."""
+        return self.task_id is not None
+
+    @property
+    def task_id(self) -> str | None:
+        """The task that it is the session of, in view or not."""
+        return None if self.key is None else self.key.task_id
+
+
+def key_named(tx: Tx, access: Access, reference: str) -> SessionKey | None:
+    """Return the lane that a session reference names; None for any other text, which is a name of the sender's own."""
+    try:
+        return find_session(tx, access, reference).key
+    except Refusal:
+        if _names_lane(tx, access, reference):
+            raise
+        return None
+
+
+def _names_lane(tx: Tx, access: Access, reference: str) -> bool:
+    try:
+        parsed = parse_reference(reference)
+    except Refusal:
+        return False
+    return parsed.bare is None and (parsed.slug is None or agent_by_slug(tx, access, parsed.slug) is not None)
+
+
+def read_here(tx: Tx, seen: Access, key: SessionKey | None, reference: str) -> Here:
+    """Return a session with what it is about, as far as that is in view."""
+    if key is None:
+        return Here(name=reference, buckets=(reference,))
+    opened = open_session_of(tx, seen, str(key))
+    task = next(iter(store.tasks_named(tx, seen, [key.task_id])), None) if key.task_id else None
+    topic_id = key.topic_id or (task.topic_id if task else None)
+    topic = next(iter(store.topics_named(tx, seen, [topic_id], also_asleep=True)), None) if topic_id else None
+    return Here(
+        name=str(key),
+        key=key,
+        session_id=None if opened is None else opened.id,
+        buckets=tuple(dict.fromkeys((reference, str(key), *_board_names(key, topic_id)))),
+        topic=topic,
+        task=task,
+    )
+
+
+def _board_names(key: SessionKey, topic_id: str | None) -> list[str]:
+    if topic_id is None:
+        return []
+    return [f"clawboard:topic:{topic_id}" if key.topic_id else f"clawboard:task:{topic_id}:{key.task_id}"]

@@ -1,0 +1,54 @@
+"""Where a session of the board is: its topic and its task, with their digests."""
+
+from carrel.context.budget import as_line
+from carrel.context.here import Here
+from carrel.context.model import PLACE, Line
+from carrel.context.store import TaskRow, TopicRow
+from carrel.kernel import iso
+
+_NAME_CHARS, _TOPIC_DIGEST_CHARS, _TASK_DIGEST_CHARS = 120, 140, 120
+_LINE_CHARS = 400
+
+
+def place_lines(here: Here) -> list[Line]:
+    """Return the topic and the task that a session is about."""
+    topic = [] if here.topic is None else [topic_line(here.topic, PLACE, "this session is about it")]
+    task = [] if here.task is None else [task_line(here.task, PLACE, "this session is about it")]
+    return [*topic, *task]
+
+
+def topic_line(topic: TopicRow, section: str, reason: str, score: float | None = None) -> Line:
+    """Return the line of a topic: its name, its id and its digest."""
+    named = "- Topic: " if section == PLACE else "- "
+    text = f"{as_line(topic.name, _NAME_CHARS)} ({topic.id}){_digest(topic.digest, _TOPIC_DIGEST_CHARS)}"
+    return Line(
+        id=topic.id,
+        kind="topic",
+        section=section,
+        scope=topic.space_id,
+        source=topic.created_by,
+        reason=reason,
+        line=as_line(named + text, _LINE_CHARS),
+        score=score,
+    )
+
+
+def task_line(task: TaskRow, section: str, reason: str, score: float | None = None) -> Line:
+    """Return the line of a task: its title, id and status, when it is due, and its digest."""
+    named = "- Task: " if section == PLACE else "- "
+    due = "" if task.due_date is None else f", due {(iso(task.due_date) or '')[:10]}"
+    text = f"{as_line(task.title, _NAME_CHARS)} ({task.id}) [{task.status}{due}]"
+    return Line(
+        id=task.id,
+        kind="task",
+        section=section,
+        scope=task.space_id,
+        source=task.created_by,
+        reason=reason,
+        line=as_line(named + text + _digest(task.digest, _TASK_DIGEST_CHARS), _LINE_CHARS),
+        score=score,
+    )
+
+
+def _digest(text: str | None, chars_max: int) -> str:
+    return f": {as_line(text, chars_max)}" if text else ""

@@ -1,0 +1,25 @@
+"""What was said last in a session."""
+
+from collections.abc import Sequence
+
+from carrel.context.budget import as_line
+from carrel.context.model import TIMELINE, Line
+from carrel.context.store import Said
+
+_CHARS_MAX = 160
+
+
+def timeline_lines(said: Sequence[Said], name: str) -> list[Line]:
+    """Return a line for each message of a session, newest first."""
+    return [
+        Line(
+            id=one.id,
+            kind="log",
+            section=TIMELINE,
+            scope=name,
+            source=one.agent_label or one.author,
+            reason="said in this session",
+            line=as_line(f"- {one.role}: {one.content}", _CHARS_MAX),
+        )
+        for one in said
+    ]

@@ -1,0 +1,39 @@
+"""What is worked on: pinned topics and those of this session, and tasks that are active, urgent or due soon."""
+
+from carrel.context import store
+from carrel.context.layers.place import task_line, topic_line
+from carrel.context.model import WORKING_TASKS, WORKING_TOPICS, Line
+from carrel.context.store import TaskRow
+from carrel.kernel import MS_PER_DAY, Access, iso
+from carrel.storage import Tx
+
+_SOON_DAYS = 7
+_ACTIVE = ("in_progress", "review", "blocked")
+
+
+def topic_lines(tx: Tx, seen: Access, routed: list[str], said: list[str], *, limit: int) -> list[Line]:
+    """Return the pinned topics, then those that routing memory and the timeline of the session name."""
+    pinned = store.pinned_topics(tx, seen, limit=limit) if limit else []
+    lines = [topic_line(topic, WORKING_TOPICS, "pinned") for topic in pinned]
+    known = {topic.id for topic in pinned}
+    reasons = dict.fromkeys(said, "named in this session") | dict.fromkeys(routed, "messages of this session go there")
+    named = [name for name in dict.fromkeys((*routed, *said)) if name not in known]
+    lines += [topic_line(topic, WORKING_TOPICS, reasons[topic.id]) for topic in store.topics_named(tx, seen, named)]
+    return lines[:limit]
+
+
+def task_lines(tx: Tx, seen: Access, topic_id: str | None, *, limit: int) -> list[Line]:
+    """Return the tasks that are worked on, the most pressing first; with a topic, only those of it."""
+    soon = tx.now + _SOON_DAYS * MS_PER_DAY
+    found = store.working_tasks(tx, seen, topic_id=topic_id, soon=soon, limit=limit) if limit else []
+    return [task_line(task, WORKING_TASKS, _reason(task, soon)) for task in found]
+
+
+def _reason(task: TaskRow, soon: int) -> str:
+    if task.pinned:
+        return "pinned"
+    if task.status in _ACTIVE:
+        return task.status.replace("_", " ")
+    if task.due_date is not None and task.due_date <= soon:
+        return f"due {(iso(task.due_date) or '')[:10]}"
+    return f"priority {task.priority}"

@@ -1,0 +1,175 @@
+"""A context as surfaces show it: the block, and what it shows as data."""
+
+from msgspec import UNSET, Struct, UnsetType
+
+from carrel.context.model import (
+    KEPT_FACTS,
+    NOTES,
+    PLACE,
+    RECALLED_LOGS,
+    RECALLED_TASKS,
+    RECALLED_TOPICS,
+    ROUTING,
+    TIMELINE,
+    WORKING_TASKS,
+    WORKING_TOPICS,
+    Context,
+    Line,
+    Mode,
+)
+
+_BULLET = "- "
+
+
+class ContextItem(Struct, frozen=True, kw_only=True, rename="camel"):
+    """A line of a block, explained; its text is in the block."""
+
+    id: str
+    kind: str
+    section: str
+    scope: str
+    source: str
+    reason: str
+    chars: int
+    score: float | UnsetType = UNSET
+
+
+class ContextRow(Struct, frozen=True, kw_only=True, rename="camel"):
+    """A topic, task, message, note or kept fact that a block shows."""
+
+    id: str
+    kind: str
+    scope: str
+    text: str
+    reason: str
+    score: float | UnsetType = UNSET
+
+
+class BoardSession(Struct, frozen=True, kw_only=True, rename="camel"):
+    """The topic and the task that a session is about."""
+
+    topic: ContextRow | None
+    task: ContextRow | None
+
+
+class WorkingSet(Struct, frozen=True, kw_only=True, rename="camel"):
+    """What is worked on."""
+
+    topics: list[ContextRow]
+    tasks: list[ContextRow]
+
+
+class Recall(Struct, frozen=True, kw_only=True, rename="camel"):
+    """What a search has found."""
+
+    topics: list[ContextRow]
+    tasks: list[ContextRow]
+    notes: list[ContextRow]
+    logs: list[ContextRow]
+
+
+class ContextScope(Struct, frozen=True, kw_only=True, rename="camel"):
+    """The spaces that were looked in, and how they were found; null for all that the caller may see."""
+
+    source_space_id: str | None
+    resolved_from: str | None
+    allowed_space_ids: list[str] | None
+
+
+class ContextData(Struct, frozen=True, kw_only=True, rename="camel"):
+    """What a block shows, by section, and how many lines found no room."""
+
+    scope: ContextScope
+    working_set: WorkingSet
+    routing_memory: list[ContextRow]
+    timeline: list[ContextRow]
+    memory: list[ContextRow]
+    omitted: dict[str, int]
+    items: list[ContextItem]
+    board_session: BoardSession | UnsetType = UNSET
+    semantic: Recall | UnsetType = UNSET
+    degraded: str | UnsetType = UNSET
+
+
+class ContextShape(Struct, frozen=True, kw_only=True, rename="camel"):
+    """A context as surfaces show it."""
+
+    ok: bool = True
+    mode: Mode
+    layers: list[str]
+    block: str
+    data: ContextData | UnsetType = UNSET
+    session_key: str | UnsetType = UNSET
+    q: str | UnsetType = UNSET
+
+
+def context_shape(context: Context, *, session_key: str | None, question: str, with_data: bool = True) -> ContextShape:
+    """Return a context as surfaces show it."""
+    return ContextShape(
+        session_key=session_key or UNSET,
+        q=question or UNSET,
+        mode=context.mode,
+        layers=list(context.layers),
+        block=context.block,
+        data=_data(context) if with_data else UNSET,
+    )
+
+
+def _data(context: Context) -> ContextData:
+    place = _rows(context, PLACE)
+    found = Recall(
+        topics=_rows(context, RECALLED_TOPICS),
+        tasks=_rows(context, RECALLED_TASKS),
+        notes=_rows(context, NOTES),
+        logs=_rows(context, RECALLED_LOGS),
+    )
+    allowed = context.scope.allowed
+    return ContextData(
+        scope=ContextScope(
+            source_space_id=context.scope.source,
+            resolved_from=context.scope.resolved_from,
+            allowed_space_ids=None if allowed is None else list(allowed),
+        ),
+        board_session=_board_session(place) if place else UNSET,
+        working_set=WorkingSet(topics=_rows(context, WORKING_TOPICS), tasks=_rows(context, WORKING_TASKS)),
+        routing_memory=_rows(context, ROUTING),
+        timeline=_rows(context, TIMELINE),
+        memory=_rows(context, KEPT_FACTS),
+        semantic=found if "B:semantic" in context.layers else UNSET,
+        omitted=context.omitted,
+        degraded=context.degraded or UNSET,
+        items=[_item(line) for line in context.lines],
+    )
+
+
+def _board_session(place: list[ContextRow]) -> BoardSession:
+    by_kind = {row.kind: row for row in place}
+    return BoardSession(topic=by_kind.get("topic"), task=by_kind.get("task"))
+
+
+def _rows(context: Context, section: str) -> list[ContextRow]:
+    return [
+        ContextRow(
+            id=line.id,
+            kind=line.kind,
+            scope=line.scope,
+            text=line.line.removeprefix(_BULLET),
+            reason=line.reason,
+            score=UNSET if line.score is None else line.score,
+        )
+        for line in context.lines
+        if line.section == section
+    ]
+
+
+def _item(line: Line) -> ContextItem:
+    return ContextItem(
+        id=line.id,
+        kind=line.kind,
+        section=line.section,
+        scope=line.scope,
+        source=line.source,
+        reason=line.reason,
+        chars=len(line.line),
+        score=UNSET if line.score is None else line.score,
+    )

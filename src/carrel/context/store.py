@@ -1,0 +1,182 @@
+"""The SQL of contexts: the newest lines of a session, and the topics and tasks that are worked on.
+
+How much is read depends on the limits, not on how much there is.
+"""
+
+from collections.abc import Iterable
+
+from msgspec import Struct
+
+from carrel.kernel import Access
+from carrel.kernel.limits import CONTEXT_TIMELINE_ROWS_MAX
+from carrel.storage import FLAG, Table, Tx
+from carrel.topics import seen_entries, seen_topics
+
+
+class Said(Struct, frozen=True, kw_only=True):
+    """What a timeline shows of an entry."""
+
+    id: str
+    role: str
+    content: str
+    author: str
+    agent_label: str | None
+    topic_id: str | None
+    task_id: str | None
+
+
+class TopicRow(Struct, frozen=True, kw_only=True):
+    """What a block shows of a topic."""
+
+    id: str
+    name: str
+    space_id: str
+    digest: str | None
+    created_by: str
+    pinned: bool
+
+
+class TaskRow(Struct, frozen=True, kw_only=True):
+    """What a block shows of a task."""
+
+    id: str
+    title: str
+    status: str
+    priority: int
+    space_id: str
+    topic_id: str | None
+    digest: str | None
+    due_date: int | None
+    created_by: str
+    pinned: bool
+    reopened_seq: int
+
+
+class Spoken(Struct, frozen=True, kw_only=True):
+    """Which entries a timeline is of: those of a lane's open generation, and those sent under other names of it."""
+
+    key: str | None
+    session_id: str | None
+    buckets: tuple[str, ...]
+    # An auto run does not see what other auto runs say in its session.
+    auto_run_id: str | None = None
+    after: int = 0
+    with_pending: bool = True
+
+
+_SAID = Table("entries", Said)
+_TOPICS = Table("topics", TopicRow, codecs={"pinned": FLAG})
+_TASKS = Table("tasks", TaskRow, codecs={"pinned": FLAG})
+# What a program said to itself; that nobody could say where an entry belongs does not make it one of these.
+_NOISE = "COALESCE(classification_error, '') IN ('', 'unallocated', 'attempts_exhausted')"
+_ASLEEP = "({0}.status = 'archived' OR COALESCE({0}.snoozed_until, CASE WHEN {0}.status = 'snoozed' THEN :now + 1 END, 0) > :now)"
+_ACTIVE = "('in_progress', 'review', 'blocked')"
+_URGENT = 2
+
+
+def newest_said(tx: Tx, access: Access, spoken: Spoken, *, limit: int) -> list[Said]:
+    """Return the newest lines of a session that the caller may see, newest first."""
+    seen, values = seen_entries(tx, access)
+    looked, names = _looked_at(spoken)
+    rules = [
+        "type = 'conversation' AND role IN ('user', 'assistant') AND content <> ''",
+        _NOISE,
+        seen,
+        "seq > :after",
+        # What was sent while no generation was open belongs to the next one.
+        "(session_id = :session_id OR (session_id IS NULL AND created_at > COALESCE("
+        "(SELECT max(s.closed_at) FROM sessions s WHERE s.account_id = :account AND s.key = :key), 0)))",
+    ]
+    if spoken.auto_run_id is not None:
+        rules.append("(auto_run_id IS NULL OR auto_run_id = :auto_run_id)")
+        values["auto_run_id"] = spoken.auto_run_id
+    if not spoken.with_pending:
+        rules.append("classification <> 'pending'")
+    sql = (
+        f"SELECT {_SAID.columns} FROM entries WHERE account_id = :account AND seq IN ({looked}) "
+        f"AND {' AND '.join(rules)} ORDER BY seq DESC LIMIT :limit"
+    )
+    values |= names | {"session_id": spoken.session_id or "", "key": spoken.key or "", "after": spoken.after}
+    return _SAID.rows(tx.all(sql, access, looked=CONTEXT_TIMELINE_ROWS_MAX, limit=limit, **values))
+
+
+def _looked_at(spoken: Spoken) -> tuple[str, dict[str, object]]:
+    """The numbers of the newest entries of a session, whatever they are: no more than that is ever looked at."""
+    names: dict[str, object] = {f"bucket_{at}": name for at, name in enumerate(spoken.buckets)}
+    of = ["key = :key", *(f"bucket = :{name}" for name in names)]
+    parts = [
+        f"SELECT seq FROM (SELECT seq FROM entries WHERE account_id = :account AND {one} ORDER BY seq DESC "
+        f"LIMIT :looked) AS of_{at}"
+        for at, one in enumerate(of)
+    ]
+    return " UNION ".join(parts), names
+
+
+def pinned_topics(tx: Tx, access: Access, *, limit: int) -> list[TopicRow]:
+    """Return the pinned topics that the caller may see and that are not put away, the newest change first."""
+    seen, values = seen_topics(tx, access)
+    sql = (
+        f"SELECT {_TOPICS.columns} FROM topics WHERE account_id = :account AND pinned = 1 AND {seen} "
+        f"AND NOT {_ASLEEP.format('topics')} ORDER BY updated_at DESC, id LIMIT :limit"
+    )
+    return _TOPICS.rows(tx.all(sql, access, now=tx.now, limit=limit, **values))
+
+
+def topics_named(tx: Tx, access: Access, topic_ids: Iterable[str], *, also_asleep: bool = False) -> list[TopicRow]:
+    """Return those topics that the caller may see, in the order given; by default none that is put away."""
+    names: dict[str, object] = {f"id_{at}": name for at, name in enumerate(dict.fromkeys(topic_ids))}
+    if not names:
+        return []
+    seen, values = seen_topics(tx, access)
+    awake = "TRUE" if also_asleep else f"NOT {_ASLEEP.format('topics')}"
+    sql = (
+        f"SELECT {_TOPICS.columns} FROM topics WHERE account_id = :account "
+        f"AND id IN ({', '.join(f':{name}' for name in names)}) AND {seen} AND {awake}"
+    )
+    if not also_asleep:
+        values["now"] = tx.now
+    found = {row.id: row for row in _TOPICS.rows(tx.all(sql, access, **names, **values))}
+    return [found[str(name)] for name in names.values() if name in found]
+
+
+def working_tasks(tx: Tx, access: Access, *, topic_id: str | None, soon: int, limit: int) -> list[TaskRow]:
+    """Return the tasks that are worked on, urgent or due soon and that the caller may see, the most pressing first.
+
+    With a topic, only those of it. Tasks of a topic that is put away are put away with it.
+    """
+    seen, values = _seen_tasks(tx, access)
+    sql = (
+        f"SELECT {_TASKS.columns} FROM tasks WHERE account_id = :account AND is_chat = 0 AND {seen} "
+        "AND status NOT IN ('done', 'archived') AND COALESCE(snoozed_until, 0) <= :now "
+        f"AND (pinned = 1 OR status IN {_ACTIVE} OR priority <= {_URGENT} OR due_date <= :soon) "
+        "AND NOT EXISTS (SELECT 1 FROM topics h WHERE h.account_id = :account AND h.id = tasks.topic_id "
+        f"AND {_ASLEEP.format('h')}) {'' if topic_id is None else 'AND topic_id = :topic_id '}"
+        f"ORDER BY pinned DESC, CASE WHEN status IN {_ACTIVE} THEN 0 ELSE 1 END, "
+        "CASE WHEN due_date <= :soon THEN 0 ELSE 1 END, priority, updated_at DESC, id DESC LIMIT :limit"
+    )
+    if topic_id is not None:
+        values["topic_id"] = topic_id
+    return _TASKS.rows(tx.all(sql, access, now=tx.now, soon=soon, limit=limit, **values))
+
+
+def tasks_named(tx: Tx, access: Access, task_ids: Iterable[str]) -> list[TaskRow]:
+    """Return those tasks that the caller may see, in the order given."""
+    names: dict[str, object] = {f"id_{at}": name for at, name in enumerate(dict.fromkeys(task_ids))}
+    if not names:
+        return []
+    seen, values = _seen_tasks(tx, access)
+    sql = (
+        f"SELECT {_TASKS.columns} FROM tasks WHERE account_id = :account AND is_chat = 0 "
+        f"AND id IN ({', '.join(f':{name}' for name in names)}) AND {seen}"
+    )
+    found = {row.id: row for row in _TASKS.rows(tx.all(sql, access, **names, **values))}
+    return [found[str(name)] for name in names.values() if name in found]
+
+
+def _seen_tasks(tx: Tx, access: Access) -> tuple[str, dict[str, object]]:
+    """The condition for tasks in the caller's spaces, or in a topic that is."""
+    by_topic, values = seen_topics(tx, access, column="tasks.topic_id")
+    if not values:
+        return by_topic, {}
+    named = ", ".join(f":{name}" for name in values)
+    return f"(tasks.space_id IN ({named}) OR {by_topic})", values
