@@ -11,7 +11,8 @@ import uvloop
 
 from bench.engine import CLIENTS, BenchEngine, by_clients, open_bench
 from bench.figures import Figure, at_least, at_most, compared, plain, tell
-from carrel.delivery import BUILTIN, Connection, ContextItem, Live, Snapshot, Turns
+from carrel.context import Context
+from carrel.delivery import BUILTIN, Connection, Live, Snapshot, Turns
 from carrel.gateway import BuiltinGateway
 from carrel.kernel import elapsed_seconds
 from carrel.kernel.settings import GatewaySettings, Settings
@@ -25,9 +26,7 @@ TURNS = 32
 GATHER_SECONDS = 0.2
 SECONDS = 3.0
 READ_EVERY_SECONDS = 0.002
-_FOUND = ContextItem(
-    id="mem_1", kind="memory", section="Kept facts:", scope="global", source="", score=1, reason="", line="- It was."
-)
+_FOUND = Context(block="Kept facts:\n- It was.", layers=("A:memory",))
 
 
 def measure(durability: str) -> list[Figure]:
@@ -83,9 +82,9 @@ async def _rates(made: BenchEngine) -> tuple[float, list[float]]:
 async def _turning(made: BenchEngine, name: str, seconds: float) -> AsyncIterator[None]:
     """Start a turn in each of 32 lanes again and again, for the length of the block; each gathers for so long."""
 
-    async def gather(_snapshot: Snapshot) -> list[ContextItem]:
+    async def gather(_snapshot: Snapshot) -> Context:
         await asyncio.sleep(seconds)
-        return [_FOUND]
+        return _FOUND
 
     settings = Settings()
     services = ToolServices(settings=settings, rules=rules_of(settings))

@@ -75,6 +75,18 @@ class Request:
     def json(self) -> Any:
         return json.loads(self.body)
 
+    @property
+    def talk(self) -> list[Any]:
+        """The items of the input without the context block."""
+        return [item for item in self.json["input"] if item.get("role") != "developer"]
+
+    @property
+    def block(self) -> str:
+        """The context block between its markers; empty where none was sent."""
+        given = self.json["input"]
+        items = [item for item in given if item.get("role") == "developer"] if isinstance(given, list) else []
+        return "\n".join(items[0]["content"][0]["text"].split("\n")[2:-1]) if items else ""
+
 
 @dataclass(frozen=True)
 class Answer:

@@ -101,6 +101,7 @@ async def test_help_lists_every_command(chat: Chat) -> None:
         *aims,
         "schedule",
         "memory",
+        "context",
         "receipt",
         "model",
         "think",

@@ -200,7 +200,7 @@ async def test_receipts_of_different_kinds_can_be_compared(sqlite_url: str, kind
             ]
     assert same.input.same, same.input.diff
     assert same.tools == {"added": [], "removed": []}
-    changed = [line for line in different.input.diff.splitlines() if line[0] in "+-" and "again" in line]
+    changed = [line for line in different.input.diff.splitlines() if line[0] in "+-" and '"again' in line]
     assert len(changed) == 2
 
 

@@ -1,7 +1,7 @@
 """Recall before a turn: a block of kept facts, the same in every step, explained on the receipt."""
 
 import logging
-from typing import Any
+from itertools import takewhile
 
 import pytest
 
@@ -17,16 +17,14 @@ pytestmark = pytest.mark.anyio
 
 
 def blocks(gateway: ScriptedGateway) -> list[list[str]]:
-    """Return the lines of the developer item of every request."""
-    return [
-        [line for item in _items(request.json) if item.get("role") == "developer"
-         for line in item["content"][0]["text"].splitlines()]
-        for request in gateway.requests
-    ]  # fmt: skip
+    """Return the kept facts that every request shows, with their heading."""
+    return [facts_in(request.block) for request in gateway.requests]
 
 
-def _items(body: dict[str, Any]) -> list[dict[str, Any]]:
-    return body["input"] if isinstance(body["input"], list) else []
+def facts_in(block: str) -> list[str]:
+    """Return the kept facts of a block, with their heading."""
+    _, _, facts = block.partition("Kept facts:\n")
+    return ["Kept facts:", *takewhile(lambda line: line.startswith("- ["), facts.splitlines())] if facts else []
 
 
 @requirement("S3.scope.chain.task", "S3.scope.bound", "P.receipt")
@@ -53,19 +51,19 @@ async def test_a_run_is_shown_what_its_own_chain_keeps_before_its_message(
         "- [global] The office is closed on Fridays",
     ]
     assert blocks(gateway) == [facts] * 3
-    roles = [item["role"] for item in _items(gateway.requests[0].json)]
+    roles = [item["role"] for item in gateway.requests[0].json["input"]]
     assert roles == ["developer", "user"]
     steps = (await server.receipt(run)).steps
-    assert [step.context.block.splitlines() for step in steps] == [facts] * 3
-    assert steps[0].context.layers == ["A:memory"]
-    items = steps[0].context.items
+    assert [step.context.block for step in steps] == [request.block for request in gateway.requests]
+    assert steps[0].context.layers == ["A:board_session", "A:memory"]
+    items = [item for item in steps[0].context.items if item.kind == "memory"]
     assert [item.id for item in items] == [memory.id for memory in shown]
     assert [(item.kind, item.section, item.scope) for item in items] == [
         ("memory", "Kept facts:", scope) for scope in ("task:t1", "session:task:t1", "global")
     ]
     assert items[0].reason.startswith("matches paint")
     assert items[0].chars == len("- [task] We paint it green")
-    assert items[0].score > items[2].score
+    assert (items[0].score or 0) > (items[2].score or 0)
     reads = await server.read(lambda tx: reads_of_memory(tx, server.access, shown[0].id))
     assert [(read.run_id, read.session_key) for read in reads] == [(run.id, "agent:main:task:t1")]
 
@@ -99,7 +97,8 @@ async def test_what_was_recalled_stays_the_same_while_a_run_lasts(server: Server
     door, window = "- [session] The door is green", "- [session] The window is blue"
     assert blocks(gateway) == [["Kept facts:", door]] * 2 + [["Kept facts:", window, door]]
     compared = await server.db.long_read(lambda tx: compare_receipts(tx, server.access, first, second))
-    assert [len(compared.context[name]) for name in ("added", "removed", "kept")] == [1, 0, 1]
+    names = {name: [one for one in ids if one.startswith("mem_")] for name, ids in compared.context.items()}
+    assert [len(names[name]) for name in ("added", "removed", "kept")] == [1, 0, 1]
 
 
 async def test_a_session_without_memories_is_sent_the_same_bytes_as_before(

@@ -3,6 +3,7 @@
 import pytest
 
 from carrel.access import owner_of_default
+from carrel.context import Context
 from carrel.delivery import Snapshot
 from carrel.kernel import Access, SessionKey
 from carrel.runs import Completed
@@ -100,11 +101,11 @@ async def test_a_request_that_was_built_before_the_reopening_is_built_again(
         await _post(server, access, f"@writer {NEW}")
         gateway.script(text("Fresh."))
 
-        async def reopen(_snapshot: Snapshot) -> str:
+        async def reopen(_snapshot: Snapshot) -> Context:
             task = await server.read(lambda tx: readable_task(tx, access, "report")[0])
             if task.status == "done":
                 await _reopen(server, access)
-            return ""
+            return Context()
 
         turns = server.turns_on(server.db, gather=reopen)
         outcome = await turns.take(await server.take_one())

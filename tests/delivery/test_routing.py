@@ -68,7 +68,7 @@ async def test_nothing_said_at_one_desk_is_sent_to_another(server: Server, gatew
     assert b"swordfish" in first.body
     assert b"swordfish" not in second.body
     assert b"Kept between us" not in second.body
-    assert len(third.json["input"]) == 1, "another agent on the same task reads its thread, but not this transcript"
+    assert len(third.talk) == 1, "another agent on the same task reads its thread, but not this transcript"
     assert len(set(addresses(gateway))) == 3
 
 
@@ -101,7 +101,7 @@ async def test_without_task_desks_work_goes_to_the_main_one_and_nothing_is_lost(
             assert caller.generation == 1
     assert addresses(gateway) == ["agent:main:task:task_1:v1", "agent:main:main:v1", "agent:main:task:task_1:v1"]
     assert gateway.requests[1].json["metadata"]["taskId"] == "task_1"
-    transcript = [item["content"][-1]["text"] for item in gateway.requests[2].json["input"]]
+    transcript = [item["content"][-1]["text"] for item in gateway.requests[2].talk]
     assert transcript == ["scoped is True", "Good.", "scoped is True"], "the session has what was said there before"
 
 

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.anyio
 
 def texts(request: Request) -> list[str]:
     """Every text of a request's input, in order."""
-    return [part["text"] for item in request.json["input"] for part in item.get("content", []) if "text" in part]
+    return [part["text"] for item in request.talk for part in item.get("content", []) if "text" in part]
 
 
 @requirement("S0.send.layers")
@@ -132,8 +132,10 @@ async def test_a_gateway_that_keeps_history_gets_only_the_new_words(sqlite_url: 
         await server.ask("the first")
         await server.ask("the second")
         await server.ask("the third")
-    assert [request.json["input"] for request in gateway.requests[:3]] == ["the first", "the second", "the third"]
-    assert [item["type"] for item in gateway.requests[3].json["input"]] == [
+    first, *others = gateway.requests[:3]
+    assert first.json["input"] == "the first", "one message alone is sent as text"
+    assert [texts(request) for request in others] == [["the second"], ["the third"]]
+    assert [item["type"] for item in gateway.requests[3].talk] == [
         "message", "function_call", "function_call_output",
     ]  # fmt: skip
 
@@ -144,7 +146,7 @@ async def test_the_transcript_of_the_generation_comes_before_the_new_message(
     gateway.script(calls(("session_status", {})), text("Blue, then."), text("You said blue."))
     await server.ask("my colour is blue")
     await server.ask("which colour?")
-    last = gateway.requests[-1].json["input"]
+    last = gateway.requests[-1].talk
     assert [(item["role"], item["content"][-1]["text"]) for item in last] == [
         ("user", "my colour is blue"),
         ("assistant", "Blue, then."),

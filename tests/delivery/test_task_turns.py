@@ -9,7 +9,7 @@ from msgspec import structs
 from carrel.access import account_of
 from carrel.agents import BehaviorFlags
 from carrel.kernel import system_access
-from carrel.kernel.settings import DeliverySettings, SessionsSettings, Settings
+from carrel.kernel.settings import ContextSettings, DeliverySettings, SessionsSettings, Settings
 from carrel.runs import Run
 from carrel.work import move_task, reopen_task, request_responses
 from tests.delivery.tasks import assign, change, lane, make_task, notify, post, set_account, set_agent
@@ -110,7 +110,9 @@ async def test_a_notification_is_delivered_with_both_switches_in_all_positions(
 ) -> None:
     gateway.script(text("I begin."))
     settings = Settings(
-        sessions=SessionsSettings(task_scoped=scoped), delivery=DeliverySettings(instructions=instructions)
+        sessions=SessionsSettings(task_scoped=scoped),
+        delivery=DeliverySettings(instructions=instructions),
+        context=ContextSettings(augment=False),
     )
     async with open_server(sqlite_url, gateways_to(gateway, history=history), settings) as server:
         await server.make_agent("writer")
@@ -240,7 +242,7 @@ async def test_after_a_reopening_nothing_from_before_is_sent(server: Server, gat
     assert request.headers["x-openclaw-session-key"] == f"agent:writer:task:{task_id}:v2"
     for word in ("swordfish", "secret", "I begin"):
         assert word not in request.body.decode()
-    assert len(request.json["input"]) == 1
+    assert len(request.talk) == 1
     assert "Earlier in the thread" not in said(request)[0]
 
 

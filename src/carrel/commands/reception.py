@@ -138,6 +138,8 @@ def _session(tx: Tx, access: Access, settings: Settings, message: ChatMessage) -
     return shared_key(
         settings.sessions, active.session_key if active else SessionKey.of(agent.id, message.chat.session_rest)
     )
+    key = active.session_key if active else SessionKey.of(agent.id, message.chat.session_rest)
+    return shared_key(settings.sessions, key)
 
 
 def _sender_id(access: Access, message: ChatMessage, key: SessionKey) -> str | None:

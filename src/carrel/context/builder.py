@@ -12,7 +12,7 @@ from typing import TypeVar
 from msgspec import Struct, structs
 
 from carrel.access import SpaceScope, effective_spaces
-from carrel.board import BoardQuery, board_search, infer_space, routes_of
+from carrel.board import BoardQuery, Ranked, board_search, infer_space, routes_of
 from carrel.context import store
 from carrel.context.budget import lay_out
 from carrel.context.depth import is_low_signal, recalls, shown_by
@@ -25,6 +25,7 @@ from carrel.context.layers.timeline import timeline_lines
 from carrel.context.layers.working_set import task_lines, topic_lines
 from carrel.context.model import SECTIONS, Context, ContextLimits, Line, Mode
 from carrel.context.store import Spoken
+from carrel.journal import Entry
 from carrel.kernel import METRICS, Access, Code, Refusal, SessionKey, elapsed_seconds
 from carrel.kernel.limits import CONTEXT_QUERY_CHARS_MAX, CONTEXT_ROUTES_SHOWN
 from carrel.kernel.settings import Settings
@@ -36,6 +37,8 @@ _log = getLogger("carrel.context")
 T = TypeVar("T")
 # A part of a context: told how many seconds it has.
 Work = Callable[[float], Awaitable[T]]
+# So many times as many entries are searched for as are shown.
+_SPARE = 4
 # Refusals that pass, and what a context says of them.
 _PASSING = {Code.SEARCH_BUSY: "search_busy", Code.STORAGE_UNAVAILABLE: "timeout"}
 
@@ -142,7 +145,8 @@ def recall_query(request: ContextRequest, board: Board, settings: Settings) -> B
         without=request.shown,
         topics_max=shown.topics,
         tasks_max=shown.tasks,
-        logs_max=shown.logs,
+        # Some of them may not be shown.
+        logs_max=shown.logs * _SPARE,
         notes_max=shown.notes,
     )
     if here is None or not here.is_of_board:
@@ -179,6 +183,12 @@ def build_now(tx: Tx, access: Access, request: ContextRequest, settings: Setting
     """Build a context without a search, in a transaction that is open already."""
     board = read_board(tx, access, request, settings)
     return laid_out(request, board, [*board.lines, *read_facts(tx, access, request, settings)], None)
+
+
+def _heard_here(access: Access, request: ContextRequest, logs: tuple[Ranked[Entry], ...]) -> tuple[Ranked[Entry], ...]:
+    """What is shown of entries: what an auto run says is for its own ticks, and for people."""
+    own = (None, request.auto_run_id)
+    return logs if access.is_person else tuple(one for one in logs if one.item.auto_run_id in own)
 
 
 class Contexts:
@@ -246,4 +256,6 @@ class Contexts:
             of_topic = structs.replace(query, task_id=None, topic_id=topic.id, logs_max=0)
             notes = (await board_search(self._db, self._search, access, of_topic)).notes
             found = structs.replace(found, notes=(*found.notes, *(one for one in notes if one.item.task_id is None)))
-        return await self._db.read(lambda tx: recalled_lines(tx, board.seen, found))
+        found = structs.replace(found, logs=_heard_here(access, request, found.logs))
+        shown = shown_by(request.mode, self._settings.context, request.limits)
+        return await self._db.read(lambda tx: recalled_lines(tx, board.seen, board.here, found, shown))

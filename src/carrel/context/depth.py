@@ -9,12 +9,15 @@ from carrel.kernel.settings import ContextSettings
 
 _AFFIRMATION_CHARS_MAX = 24
 _AFFIRMATIONS = frozenset(
-    "ok okay k yes y yep yeah yup sure fine good great perfect nice cool right correct exactly agreed done thanks "
-    "continue proceed go no nope ja nein danke".split()
-) | {
-    "do it", "do that", "do so", "go ahead", "go on", "go for it", "please do", "sounds good", "looks good", "all good",
-    "thank you", "that works", "makes sense", "carry on", "keep going", "of course", "no thanks", "ship it", "please",
-}  # fmt: skip
+    text
+    for line in (
+        "ok, okay, k, yes, y, yep, yeah, yup, sure, fine, good, great, perfect, nice, cool, right, correct, exactly",
+        "agreed, done, thanks, thank you, continue, proceed, go, go on, go ahead, go for it, do it, do that, do so",
+        "please, please do, sounds good, looks good, all good, that works, makes sense, carry on, keep going",
+        "of course, ship it, no, nope, no thanks",
+    )
+    for text in line.split(", ")
+)
 _AGREEING = re.compile(r"(?:ok|okay|yes|yep|yeah|sure|great|thanks) ")
 _WORD = re.compile(r"\w+")
 _SIGNAL_CHARS, _SIGNAL_WORDS, _SIGNAL_WORD_CHARS = 6, 2, 4

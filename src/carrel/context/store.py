@@ -70,6 +70,9 @@ _TASKS = Table("tasks", TaskRow, codecs={"pinned": FLAG})
 # What a program said to itself; that nobody could say where an entry belongs does not make it one of these.
 _NOISE = "COALESCE(classification_error, '') IN ('', 'unallocated', 'attempts_exhausted')"
 _ASLEEP = "({0}.status = 'archived' OR COALESCE({0}.snoozed_until, CASE WHEN {0}.status = 'snoozed' THEN :now + 1 END, 0) > :now)"
+_ASLEEP = (
+    "({0}.status = 'archived' OR {0}.snoozed_until > :now OR ({0}.status = 'snoozed' AND {0}.snoozed_until IS NULL))"
+)
 _ACTIVE = "('in_progress', 'review', 'blocked')"
 _URGENT = 2
 
@@ -78,14 +81,14 @@ def newest_said(tx: Tx, access: Access, spoken: Spoken, *, limit: int) -> list[S
     """Return the newest lines of a session that the caller may see, newest first."""
     seen, values = seen_entries(tx, access)
     looked, names = _looked_at(spoken)
+    closed = "SELECT max(s.closed_at) FROM sessions s WHERE s.account_id = :account AND s.key = :key"
     rules = [
         "type = 'conversation' AND role IN ('user', 'assistant') AND content <> ''",
         _NOISE,
         seen,
         "seq > :after",
         # What was sent while no generation was open belongs to the next one.
-        "(session_id = :session_id OR (session_id IS NULL AND created_at > COALESCE("
-        "(SELECT max(s.closed_at) FROM sessions s WHERE s.account_id = :account AND s.key = :key), 0)))",
+        f"(session_id = :session_id OR (session_id IS NULL AND created_at > COALESCE(({closed}), 0)))",
     ]
     if spoken.auto_run_id is not None:
         rules.append("(auto_run_id IS NULL OR auto_run_id = :auto_run_id)")
@@ -110,6 +113,18 @@ def _looked_at(spoken: Spoken) -> tuple[str, dict[str, object]]:
         for at, one in enumerate(of)
     ]
     return " UNION ".join(parts), names
+
+
+def runs_heard_before(tx: Tx, access: Access, run_ids: Iterable[str], seq: int) -> set[str]:
+    """Return those of the runs that had said something before an entry with that number."""
+    names: dict[str, object] = {f"run_{at}": name for at, name in enumerate(dict.fromkeys(run_ids))}
+    if not names or not seq:
+        return set()
+    sql = (
+        "SELECT DISTINCT run_id FROM entries WHERE account_id = :account AND seq < :seq "
+        f"AND run_id IN ({', '.join(f':{name}' for name in names)})"
+    )
+    return {row[0] for row in tx.all(sql, access, seq=seq, **names)}
 
 
 def pinned_topics(tx: Tx, access: Access, *, limit: int) -> list[TopicRow]:

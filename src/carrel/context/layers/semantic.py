@@ -5,6 +5,8 @@ from collections.abc import Iterable
 from carrel.board import BoardFound, Ranked
 from carrel.context import store
 from carrel.context.budget import as_line
+from carrel.context.depth import Shown
+from carrel.context.here import Here
 from carrel.context.layers.place import task_line, topic_line
 from carrel.context.model import NOTES, RECALLED_LOGS, RECALLED_TASKS, RECALLED_TOPICS, Line
 from carrel.journal import DEFAULT_SPACE, Entry
@@ -15,8 +17,10 @@ from carrel.storage import Tx
 _LOG_CHARS, _NOTE_CHARS = 140, 160
 
 
-def recalled_lines(tx: Tx, seen: Access, found: BoardFound) -> list[Line]:
+def recalled_lines(tx: Tx, seen: Access, here: Here | None, found: BoardFound, shown: Shown) -> list[Line]:
     """Return a line for each thing that was found, best first; topics and tasks as the block shows them elsewhere."""
+    late = _late(tx, seen, here, found)
+    logs, notes = ([one for one in ranked if one.item.run_id not in late] for ranked in (found.logs, found.notes))
     topics, tasks = ({one.item.id: one.hit for one in ranked} for ranked in (found.topics, found.tasks))
     return [
         *(
@@ -27,9 +31,17 @@ def recalled_lines(tx: Tx, seen: Access, found: BoardFound) -> list[Line]:
             task_line(row, RECALLED_TASKS, _reason(tasks[row.id]), tasks[row.id].score)
             for row in store.tasks_named(tx, seen, tasks)
         ),
-        *_entry_lines(found.notes, NOTES, _NOTE_CHARS),
-        *_entry_lines(found.logs, RECALLED_LOGS, _LOG_CHARS),
+        *_entry_lines(notes[: shown.notes], NOTES, _NOTE_CHARS),
+        *_entry_lines(logs[: shown.logs], RECALLED_LOGS, _LOG_CHARS),
     ]
+
+
+def _late(tx: Tx, seen: Access, here: Here | None, found: BoardFound) -> set[str | None]:
+    """The runs that were heard before the task of a session was reopened: their late replies are not shown there."""
+    if here is None or here.task is None:
+        return set()
+    runs = [one.item.run_id for one in (*found.logs, *found.notes) if one.item.run_id is not None]
+    return {*store.runs_heard_before(tx, seen, runs, here.task.reopened_seq)}
 
 
 def _entry_lines(ranked: Iterable[Ranked[Entry]], section: str, chars_max: int) -> list[Line]:
