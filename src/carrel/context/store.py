@@ -71,7 +71,8 @@ _TASKS = Table("tasks", TaskRow, codecs={"pinned": FLAG})
 _NOISE = "COALESCE(classification_error, '') IN ('', 'unallocated', 'attempts_exhausted')"
 _ASLEEP = "({0}.status = 'archived' OR COALESCE({0}.snoozed_until, CASE WHEN {0}.status = 'snoozed' THEN :now + 1 END, 0) > :now)"
 _ASLEEP = (
-    "({0}.status = 'archived' OR {0}.snoozed_until > :now OR ({0}.status = 'snoozed' AND {0}.snoozed_until IS NULL))"
+    "({0}.status = 'archived' OR COALESCE({0}.snoozed_until, 0) > :now "
+    "OR ({0}.status = 'snoozed' AND {0}.snoozed_until IS NULL))"
 )
 _ACTIVE = "('in_progress', 'review', 'blocked')"
 _URGENT = 2

@@ -1,0 +1,88 @@
+"""How much a context reads: no more in a large journal than in a small one."""
+
+from typing import Any
+
+import apsw
+import pytest
+
+from carrel.context import ContextRequest
+from carrel.context.builder import read_board
+from carrel.kernel import Access
+from carrel.kernel.limits import CONTEXT_TIMELINE_ROWS_MAX
+from carrel.kernel.settings import Settings
+from carrel.storage import Tx
+from tests.context.whiteboard import Whiteboard, open_whiteboard
+from tests.requirements.mark import requirement
+
+pytestmark = pytest.mark.anyio
+BUCKET = "discord-1"
+# The last lines are tool calls, so that a timeline has to look further.
+_TALK = """
+INSERT INTO entries (account_id, seq, id, type, role, content, author, provenance, attachment_ids, created_at, bucket,
+    topic_id)
+WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < :many)
+SELECT :account, tick(), 'ent_' || n, CASE WHEN n > :many - 50 THEN 'action' ELSE 'conversation' END, 'user',
+    'line ' || n, 'user', '{"kind":"external_user"}', '[]', n, 'discord-1', 'launch' FROM numbers
+"""
+
+
+class Counted:
+    """Passes statements on and counts the rows that they return."""
+
+    def __init__(self, tx: Tx) -> None:
+        self._tx = tx
+        self.rows = 0
+
+    def all(self, sql: str, access: Access | None = None, /, **values: object) -> list[Any]:
+        found = self._tx.all(sql, access, **values)
+        self.rows += len(found)
+        return found
+
+    def one(self, sql: str, access: Access | None = None, /, **values: object) -> Any:
+        found = self._tx.one(sql, access, **values)
+        self.rows += found is not None
+        return found
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._tx, name)
+
+
+async def read(board: Whiteboard) -> tuple[int, int]:
+    """Return how many rows a context of the session has read, and how much work the database had with it."""
+    request = ContextRequest(reference=BUCKET)
+    steps = 0
+
+    def step() -> bool:
+        nonlocal steps
+        steps += 1
+        return False
+
+    def work(tx: Tx) -> int:
+        counted = Counted(tx)
+        found = read_board(counted, board.access, request, Settings())  # type: ignore[arg-type]
+        assert len(found.lines) == 7
+        return counted.rows
+
+    def stepped(tx: Any) -> int:
+        # Its statements are asked how many instructions they took, a hundred at a time.
+        connection: apsw.Connection = tx._tx._connection if hasattr(tx, "_tx") else tx._connection
+        connection.set_progress_handler(step, 100)
+        return work(tx)
+
+    return await board.db.long_read(stepped), steps
+
+
+@requirement("S4.context.bounded")
+async def test_a_thousand_times_the_entries_are_not_more_rows_or_work(sqlite_url: str) -> None:
+    async with open_whiteboard(sqlite_url) as board:
+        await board.server.kill()
+        await board.topic("Launch")
+        costs = []
+        for many in (100, 100_000):
+            await board.db.write(lambda tx: tx.run("DELETE FROM entries WHERE account_id = :account", board.access))
+            await board.db.write(lambda tx, many=many: tx.run(_TALK, board.access, many=many))
+            costs.append(await read(board))
+        (few, little), (many_rows, much) = costs
+        assert many_rows == few < 40
+        # A hundred entries are fewer than those that are looked at in a long session.
+        assert much < little * CONTEXT_TIMELINE_ROWS_MAX / 100

@@ -1,0 +1,275 @@
+"""What a context shows: the place of its session, what is worked on, what was said, and what is found."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from carrel.context import ContextLimits
+from carrel.context.model import (
+    NOTES,
+    PLACE,
+    RECALLED_LOGS,
+    RECALLED_TASKS,
+    RECALLED_TOPICS,
+    ROUTING,
+    TIMELINE,
+    WORKING_TASKS,
+    WORKING_TOPICS,
+)
+from carrel.kernel import MS_PER_DAY, Code, Refusal, SessionKey
+from carrel.kernel.settings import ContextSettings, Settings
+from carrel.sessions import close_generation
+from tests.context.whiteboard import Whiteboard, contexts_with, open_whiteboard, section
+from tests.harness.engine import within
+from tests.requirements.mark import requirement
+
+pytestmark = pytest.mark.anyio
+BUCKET = "discord-1|thread:7"
+MAIN = "agent:main:main"
+
+
+@pytest.fixture
+async def board(store_url: str) -> AsyncIterator[Whiteboard]:
+    async with open_whiteboard(store_url) as opened:
+        yield opened
+
+
+@pytest.fixture
+async def small_board(sqlite_url: str) -> AsyncIterator[Whiteboard]:
+    async with open_whiteboard(sqlite_url) as opened:
+        yield opened
+
+
+@requirement("S4.context.place", "S4.digest.shown", "S4.context.layers")
+async def test_a_board_session_is_told_first_where_it_is(board: Whiteboard) -> None:
+    await board.topic("Launch", digest="We launch in May. " * 20)
+    await board.task("Write copy", topic_id="launch")
+    found = await board.build("clawboard:task:launch:write-copy", "ok")
+    topic, task = section(found, PLACE)
+    assert topic.startswith("- Topic: Launch (launch): We launch in May.")
+    assert len(topic) <= len("- Topic: Launch (launch): ") + 140
+    assert task == "- Task: Write copy (write-copy) [inbox]"
+    assert found.block.index(PLACE) < found.block.index("We launch")
+    assert found.layers[0] == "A:board_session"
+    elsewhere = await board.build(MAIN, "ok")
+    assert not section(elsewhere, PLACE)
+
+
+@requirement("S4.context.working.topics")
+async def test_working_topics_are_pinned_or_of_this_session_and_neither_archived_nor_snoozed(board: Whiteboard) -> None:
+    for name in ("Said", "Routed", "Other", "Gone"):
+        await board.topic(name)
+    await board.topic("Pinned", pinned=True)
+    await board.topic("Put away", pinned=True, status="archived")
+    await board.topic("Asleep", pinned=True, status="snoozed")
+    await board.topic("Later", pinned=True, snoozed_until=2**45)
+    await board.topic("Awake", pinned=True, status="snoozed", snoozed_until=1)
+    await board.log("we speak of it", BUCKET, topic_id="said")
+    await board.route(BUCKET, "routed", anchor="send it there")
+    found = await board.build(BUCKET)
+    assert [line.id for line in found.of(WORKING_TOPICS)] == ["awake", "pinned", "routed", "said"]
+    assert [line.reason for line in found.of(WORKING_TOPICS)][1:] == [
+        "pinned", "messages of this session go there", "named in this session",
+    ]  # fmt: skip
+
+
+@requirement("S4.context.working.tasks", "S4.x.working.recent")
+async def test_working_tasks_are_pressing_ones_the_most_pressing_first(board: Whiteboard) -> None:
+    now = await board.db.read(lambda tx: tx.now)
+    owned = {"assigned_user_ids": ("owners",)}
+    await board.topic("Hidden", status="archived")
+    await board.task("Of hidden", topic_id="hidden", pinned=True)
+    await board.task("Idle")
+    await board.task("Sleeping", pinned=True, snoozed_until=now + MS_PER_DAY)
+    await board.task("Much later", due_date=now + 30 * MS_PER_DAY)
+    await board.task("Urgent", priority=1)
+    await board.task("Due soon", due_date=now + 2 * MS_PER_DAY)
+    await board.task("Older work", status="in_progress", **owned)
+    await board.task("Newer work", status="in_progress", **owned)
+    await board.task("Stuck", status="blocked", blocked_reason="no paint", priority=1, **owned)
+    await board.task("Pinned idle", pinned=True)
+    found = await board.build(MAIN)
+    assert [line.id for line in found.of(WORKING_TASKS)] == [
+        "pinned-idle", "stuck", "newer-work", "older-work", "due-soon", "urgent",
+    ]  # fmt: skip
+    assert [line.reason for line in found.of(WORKING_TASKS)][:3] == ["pinned", "blocked", "in progress"]
+    fewer = await board.build(MAIN, limits=ContextLimits(working_set=2))
+    assert [line.id for line in fewer.of(WORKING_TASKS)] == ["pinned-idle", "stuck"]
+
+
+@requirement("S4.context.timeline", "S4.context.pending")
+async def test_the_timeline_has_the_last_lines_oldest_first_each_clipped(board: Whiteboard) -> None:
+    for n in range(8):
+        await board.log(f"line {n} {'x' * 300}", BUCKET, agent_id="main" if n % 2 else None)
+    await board.log("elsewhere", "another bucket")
+    await board.log("Tool call: look", BUCKET, type="action", agent_id="main")
+    await board.log("HEARTBEAT_OK", BUCKET)
+    found = await board.build(BUCKET)
+    lines = section(found, TIMELINE)
+    assert [line.split()[3] for line in lines] == ["2", "3", "4", "5", "6", "7"]
+    assert [line.split()[1] for line in lines][:2] == ["user:", "assistant:"]
+    assert {len(line) for line in lines} == {160}
+    assert not section(await board.build(BUCKET, with_pending=False), TIMELINE)
+    assert not section(await board.build(BUCKET, limits=ContextLimits(timeline=0)), TIMELINE)
+
+
+@requirement("S4.context.timeline")
+async def test_what_is_posted_for_a_lane_belongs_to_its_open_generation_or_else_to_the_next(
+    small_board: Whiteboard,
+) -> None:
+    board = small_board
+    await board.log("before there was a lane", MAIN)
+    await board.server.ask("hello")
+    await board.log("while it is open", MAIN)
+    lines = section(await board.build(MAIN), TIMELINE)
+    assert [lines[0], lines[-1]] == ["- user: before there was a lane", "- user: while it is open"]
+    key = SessionKey.of("main", "main")
+    await board.db.write(lambda tx: close_generation(tx, board.access, key, "reset"))
+    assert section(await board.build(MAIN), TIMELINE) == []
+    await board.log("between two generations", MAIN)
+    assert section(await board.build(MAIN), TIMELINE) == ["- user: between two generations"]
+
+
+@requirement("S4.context.routing")
+async def test_routing_memory_is_shown_newest_last_and_within_the_spaces_in_view(board: Whiteboard) -> None:
+    secret = await board.space("Secret")
+    await board.topic("Hidden", space_id=secret)
+    await board.topic("Launch")
+    await board.task("Write copy", topic_id="launch")
+    await board.route(BUCKET, "launch", None, "first")
+    await board.route(BUCKET, "hidden", None, "the code is swordfish")
+    await board.route(BUCKET, "launch", "write-copy", "second\nline")
+    found = await board.build(BUCKET, space_id="space-default")
+    assert section(found, ROUTING) == ["- Launch: first", "- Launch > Write copy: second line"]
+    assert "swordfish" not in found.block
+    assert len(section(await board.build(BUCKET, allowed_space_ids=(secret,)), ROUTING)) == 1
+
+
+@requirement("S4.context.full", "S4.context.cheap", "S4.context.data", "S4.x.budget.sections")
+async def test_full_adds_what_is_found_and_cheap_finds_nothing(board: Whiteboard) -> None:
+    await board.topic("Harbour lights", digest="Lamps for the pier.")
+    await board.task("Order harbour lamps", topic_id="harbour-lights")
+    said = await board.log("the harbour lamps must be green", "somewhere", topic_id="harbour-lights")
+    await board.note("harbour lamps come from Hamburg", topic_id="harbour-lights", related_id=said.id)
+    question = "which harbour lamps?"
+    found = await board.build(MAIN, question, mode="full")
+    assert found.layers == ("B:semantic",)
+    assert [line.id for line in found.of(RECALLED_TOPICS)] == ["harbour-lights"]
+    assert section(found, RECALLED_TOPICS) == ["- Harbour lights (harbour-lights): Lamps for the pier."]
+    assert [line.id for line in found.of(RECALLED_TASKS)] == ["order-harbour-lamps"]
+    assert section(found, NOTES) == ["- harbour lamps come from Hamburg"]
+    assert section(found, RECALLED_LOGS) == ["- user: the harbour lamps must be green"]
+    assert found.block.index(NOTES) < found.block.index(RECALLED_LOGS)
+    assert all(0 < (line.score or 0) <= 1 and line.reason for line in found.lines)
+    assert found.block.split("\n")[1:3] == [f"Current user intent: {question}", "Mode: full"]
+    assert (await board.build(MAIN, question)).layers == ("B:semantic",)
+    assert (await board.build(MAIN, question, mode="cheap")).layers == ()
+    assert (await board.build(MAIN, "", mode="full")).layers == ()
+    shown = frozenset({said.id})
+    assert not section(await board.build(MAIN, question, shown=shown), RECALLED_LOGS)
+
+
+@requirement("S4.context.auto.board", "S4.context.auto.low")
+async def test_a_word_of_agreement_recalls_in_a_board_session_alone_and_within_its_topic(board: Whiteboard) -> None:
+    for name in ("Launch", "Other"):
+        await board.topic(name)
+        await board.log("yes, go ahead with it", "somewhere", topic_id=name.lower())
+    inside = await board.build("clawboard:topic:launch", "yes")
+    assert [line.scope for line in inside.of(RECALLED_LOGS)] == ["launch"]
+    assert not section(await board.build(MAIN, "yes"), RECALLED_LOGS)
+
+
+@requirement("S4.context.scoped", "S4.space.infer.where")
+async def test_nothing_outside_the_spaces_of_a_session_is_shown(board: Whiteboard) -> None:
+    home, secret = await board.space("Home"), await board.space("Secret")
+    for space, word in ((home, "home"), (secret, "secret")):
+        await board.topic(f"{word} topic", space_id=space, pinned=True)
+        await board.task(f"{word} task", space_id=space, pinned=True)
+        await board.log(f"the {word} lantern", BUCKET, space_id=space)
+        await board.note(f"a {word} lantern note", topic_id=f"{word}-topic")
+    await board.log("back home", BUCKET, space_id=home)
+    for more in ({"space_id": home}, {"allowed_space_ids": (home,)}, {}):
+        found = await board.build(BUCKET, "which lantern topic task?", mode="full", **more)
+        assert "secret" not in found.block.lower()
+        assert not any("secret" in str(line).lower() for line in found.lines)
+        assert {"A:working_set", "A:timeline", "B:semantic"} <= set(found.layers)
+    assert found.scope.source == home
+    assert found.scope.resolved_from == "entries"
+    unscoped = await board.build(None, "which lantern topic task?", mode="full")
+    assert "secret" in unscoped.block
+
+
+@requirement("S4.context.nonempty")
+async def test_with_anything_in_view_the_block_is_not_empty(small_board: Whiteboard) -> None:
+    await small_board.topic("Launch")
+    for size in (200, 2_200):
+        found = await small_board.build(None, limits=ContextLimits(max_chars=size))
+        assert found.block
+
+
+@requirement("S4.context.lane.task")
+async def test_the_lane_of_a_task_sees_nothing_of_another_task_unless_that_is_widened(sqlite_url: str) -> None:
+    async def shown(reach: Any) -> tuple[str, Whiteboard]:
+        async with open_whiteboard(sqlite_url, None, Settings(context=ContextSettings(task_lane=reach))) as board:
+            if reach == "task":
+                await board.topic("Launch", pinned=True)
+                await board.task("Write copy", topic_id="launch", pinned=True)
+                await board.task("Paint banner", topic_id="launch", pinned=True)
+                await board.task("Elsewhere", pinned=True)
+                await board.log("copy banner colours: our own", "a", task_id="write-copy")
+                await board.log("copy banner colours: sibling", "b", task_id="paint-banner")
+                await board.log("copy banner colours: stranger", "c", task_id="elsewhere")
+                await board.note("copy banner colours: topic note", topic_id="launch")
+                await board.note("copy banner colours: sibling note", topic_id="launch", task_id="paint-banner")
+            found = await board.build("agent:main:task:write-copy", "which copy banner colours?", mode="full")
+            return found.block, board
+
+    block, _ = await shown("task")
+    assert "our own" in block
+    assert "topic note" in block
+    for foreign in ("sibling", "stranger", "Paint banner", "Elsewhere"):
+        assert foreign not in block
+    block, _ = await shown("topic")
+    assert "sibling" in block
+    assert "Paint banner" in block
+    assert "stranger" not in block
+    block, _ = await shown("space")
+    assert "stranger" in block
+
+
+@requirement("S4.search.busy.context", "S4.flow.besteffort")
+async def test_a_search_that_is_busy_slow_or_broken_leaves_layer_a_and_says_so(small_board: Whiteboard) -> None:
+    board = small_board
+    await board.topic("Launch", pinned=True)
+
+    async def busy(*_: Any) -> None:
+        raise Refusal(Code.SEARCH_BUSY, "Too many searches are running.")
+
+    async def slow(*_: Any) -> None:
+        await asyncio.Event().wait()
+
+    async def broken(*_: Any) -> None:
+        raise RuntimeError("no index")
+
+    for search, limits, said in (
+        (busy, {}, "search_busy"),
+        (slow, {"fetch_timeout_ms": 50}, "timeout"),
+        (slow, {"total_budget_ms": 50}, "timeout"),
+        (broken, {}, "semantic"),
+    ):
+        builder = contexts_with(board.server, search, **limits)
+        found = await within(board.build(MAIN, "which launch?", mode="full", contexts=builder))
+        assert found.degraded == said
+        assert found.layers == ("A:working_set",)
+
+
+@requirement("S4.context.cache")
+async def test_an_equal_request_gets_an_equal_answer_until_something_changes(small_board: Whiteboard) -> None:
+    board = small_board
+    await board.topic("Launch", pinned=True)
+    first, second = [await board.build(MAIN, "which launch?", mode="full") for _ in range(2)]
+    assert first == second
+    await board.topic("Landing", pinned=True)
+    assert "Landing" in (await board.build(MAIN, "which launch?", mode="full")).block

@@ -1,0 +1,102 @@
+"""A board with topics, tasks, entries and notes, and the contexts that are built from it."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+from msgspec import structs
+
+from carrel.access import make_space
+from carrel.board import LogSource, NewLog, record, remember_route
+from carrel.context import Context, ContextRequest, Contexts, key_named
+from carrel.journal import Entry
+from carrel.kernel import Access
+from carrel.kernel.settings import Settings
+from carrel.storage import Database, Tx
+from carrel.topics import NewTopic, Topic, put_topic, set_topic_digest
+from carrel.work import NewTask, Task, create_task
+from tests.harness.server import Server, gateways_to, open_server
+from tests.scripted_gateway import ScriptedGateway
+
+
+class Whiteboard:
+    """The board of a server's account, written and looked at by its owner unless another access is given."""
+
+    def __init__(self, server: Server) -> None:
+        self.server = server
+        self.access = server.access
+
+    @property
+    def db(self) -> Database:
+        return self.server.db
+
+    async def space(self, name: str, *, visible: bool = False) -> str:
+        """Make a space; by default no other space sees it."""
+        made, _ = await self.db.write(lambda tx: make_space(tx, self.access, name, default_visible=visible))
+        return made.id
+
+    async def topic(self, name: str, digest: str = "", **more: Any) -> Topic:
+        """Make a topic; its id is made of its name."""
+        new = NewTopic(name=name, id=name.lower().replace(" ", "-"), **more)
+
+        def work(tx: Tx) -> Topic:
+            made, _ = put_topic(tx, self.access, new)
+            return set_topic_digest(tx, self.access, made.id, digest) if digest else made
+
+        return await self.db.write(work)
+
+    async def task(self, title: str, **more: Any) -> Task:
+        """Make a task that the main agent works on; its id is made of its title."""
+        given = {"id": title.lower().replace(" ", "-"), "assigned_agent_ids": (), **more}
+        new = NewTask(title=title, **given)
+        return await self.db.write(lambda tx: create_task(tx, self.access, new, self.server.rules))
+
+    async def log(self, content: str, session: str | None = None, **more: Any) -> Entry:
+        """Record what a person said; with `agent_id`, what an agent did."""
+        source = LogSource(session_key=session, channel="test")
+        new = NewLog(**{"type": "conversation", "content": content, "source": source, **more})
+        return (await self.db.write(lambda tx: record(tx, self.access, new)))[0]
+
+    async def note(self, content: str, **more: Any) -> Entry:
+        """Record a note."""
+        return await self.log(content, type="note", **more)
+
+    async def route(self, session: str, topic: str, task: str | None = None, anchor: str = "") -> None:
+        """Remember where messages of a session went."""
+        await self.db.write(lambda tx: remember_route(tx, self.access, session, topic, task, anchor))
+
+    async def build(self, session: str | None = None, question: str = "", access: Access | None = None,
+                    contexts: Contexts | None = None, **more: Any) -> Context:  # fmt: skip
+        """Build a context, once search has caught up."""
+        await self.server.indexed()
+        asking = access or self.access
+        key = await self.db.read(lambda tx: key_named(tx, asking, session)) if session else None
+        request = ContextRequest(reference=session, key=key, question=question, **more)
+        return await (contexts or self.server.house.contexts).build(asking, request)
+
+
+@asynccontextmanager
+async def open_whiteboard(
+    url: str, gateway: ScriptedGateway | None = None, settings: Settings | None = None
+) -> AsyncIterator[Whiteboard]:
+    """Open a server with an empty board."""
+    async with open_server(url, None if gateway is None else gateways_to(gateway), settings) as server:
+        yield Whiteboard(server)
+
+
+def section(context: Context, heading: str) -> list[str]:
+    """Return the lines below a heading."""
+    return [line.line for line in context.lines if line.section == heading]
+
+
+def contexts_with(server: Server, search: Callable[..., Awaitable[object]], **changes: Any) -> Contexts:
+    """Return a builder whose search is another one, with other settings of contexts."""
+    settings = structs.replace(server.house.settings, context=structs.replace(server.house.settings.context, **changes))
+
+    class Other:
+        """Stands where the search of a server stands: what is behind it is slow, full or broken."""
+
+        mode = "lexical"
+        find = staticmethod(search)
+
+    return Contexts(server.db, settings, Other())  # type: ignore[arg-type]
