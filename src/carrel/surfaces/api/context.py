@@ -8,6 +8,7 @@ from carrel.context import ContextLimits, ContextRequest, ContextShape, context_
 from carrel.journal import clean
 from carrel.kernel import Access, SessionKey
 from carrel.kernel.limits import (
+    CLIENT_ID_CHARS_MAX,
     CONTEXT_LINES_DEFAULT,
     CONTEXT_LINES_MAX,
     CONTEXT_QUERY_CHARS_MAX,
@@ -18,21 +19,26 @@ from carrel.kernel.limits import (
 from carrel.memory import Reader
 from carrel.storage import Tx
 from carrel.surfaces.api.endpoint import Call, In, endpoint
+from carrel.surfaces.http.described import NO_NUL
 from carrel.tools import context_reader
 
 Lines = Annotated[int, Meta(ge=0, le=CONTEXT_LINES_MAX)]
 Chars = Annotated[int, Meta(ge=1)]
 # A lane, or any name that a program gives its session.
-SessionName = Annotated[str, Meta(max_length=SESSION_REFERENCE_CHARS_MAX)]
+SessionName = Annotated[
+    str, Meta(min_length=1, max_length=SESSION_REFERENCE_CHARS_MAX, extra_json_schema={"pattern": NO_NUL})
+]
+Name = Annotated[str, Meta(max_length=CLIENT_ID_CHARS_MAX, extra_json_schema={"pattern": NO_NUL})]
+NoNul = Annotated[str, Meta(extra_json_schema={"pattern": NO_NUL})]
 
 
 class ContextQuery(In, frozen=True, kw_only=True):
     """Of which session, for which question, from which spaces, and how much."""
 
-    q: str = ""
+    q: NoNul = ""
     session_key: SessionName | None = None
-    space_id: str | None = None
-    allowed_space_ids: str | None = None
+    space_id: Name | None = None
+    allowed_space_ids: NoNul | None = None
     mode: str | None = None
     include_pending: bool = True
     max_chars: Chars = CONTEXT_TEXT_CHARS_DEFAULT
@@ -81,6 +87,4 @@ def _limits(query: ContextQuery) -> ContextLimits:
 
 
 def _csv(text: str | None) -> tuple[str, ...] | None:
-    if text is None:
-        return None
-    return tuple(name for part in text.split(",") if (name := part.strip()))
+    return tuple(name for part in (text or "").split(",") if (name := part.strip())) or None
