@@ -135,9 +135,6 @@ def _session(tx: Tx, access: Access, settings: Settings, message: ChatMessage) -
         return chat_session(tx, access, settings.sessions, address)
     agent = named_agent(tx, access, message.agent) if message.agent else default_agent(tx, access)
     active = pointed_lane(tx, access, message.channel, message.chat.address)
-    return shared_key(
-        settings.sessions, active.session_key if active else SessionKey.of(agent.id, message.chat.session_rest)
-    )
     key = active.session_key if active else SessionKey.of(agent.id, message.chat.session_rest)
     return shared_key(settings.sessions, key)
 

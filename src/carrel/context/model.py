@@ -1,9 +1,10 @@
 """The context of a session: what is asked for, the lines it is made of, and the block they become. Pure."""
 
-from typing import Any, Literal
+from typing import Literal
 
 from msgspec import Struct
 
+from carrel.access import SpaceScope
 from carrel.kernel.limits import CONTEXT_LINES_DEFAULT, CONTEXT_TEXT_CHARS_DEFAULT
 
 Mode = Literal["auto", "cheap", "full", "patient"]
@@ -86,7 +87,7 @@ class Context(Struct, frozen=True, kw_only=True):
     lines: tuple[Line, ...] = ()
     omitted: dict[str, int] = {}
     degraded: str | None = None
-    scope: Any = None
+    scope: SpaceScope = SpaceScope()
 
     def of(self, *sections: str) -> list[Line]:
         """Return the lines of some sections, as they are shown."""

@@ -69,7 +69,6 @@ _TOPICS = Table("topics", TopicRow, codecs={"pinned": FLAG})
 _TASKS = Table("tasks", TaskRow, codecs={"pinned": FLAG})
 # What a program said to itself; that nobody could say where an entry belongs does not make it one of these.
 _NOISE = "COALESCE(classification_error, '') IN ('', 'unallocated', 'attempts_exhausted')"
-_ASLEEP = "({0}.status = 'archived' OR COALESCE({0}.snoozed_until, CASE WHEN {0}.status = 'snoozed' THEN :now + 1 END, 0) > :now)"
 _ASLEEP = (
     "({0}.status = 'archived' OR COALESCE({0}.snoozed_until, 0) > :now "
     "OR ({0}.status = 'snoozed' AND {0}.snoozed_until IS NULL))"

@@ -14,7 +14,7 @@ from msgspec import Struct, structs
 
 from carrel.context import Context
 from carrel.delivery.call_arguments import whole_arguments
-from carrel.delivery.context import NO_CONTEXT, block_of
+from carrel.delivery.context import NO_CONTEXT
 from carrel.delivery.live import Live, Spoken
 from carrel.delivery.prompt import PROFILE_VERSION
 from carrel.delivery.request import Request, build_request, model_of
@@ -166,7 +166,7 @@ class Turns:
 
     def _without_context(self, claim: Claim, sent: _Sent, answer: StepAnswer) -> StepAnswer:
         """The answer without what it repeats of the context; those who hear it live get it anew."""
-        said = clean(quoted_lines_removed(answer.text, block_of(sent.request.context)))
+        said = clean(quoted_lines_removed(answer.text, sent.request.context.block))
         if said == answer.text:
             return answer
         self._live.say(claim.account_id, Spoken("restart", claim.id, claim.key))

@@ -32,6 +32,8 @@ _QUOTE_MARKS = "> \t"
 _BULLETS = "-*•"
 # A shorter line counts as quoted only with its bullet: "yes" alone may be anybody's.
 _QUOTED_CHARS_MIN = 16
+# Fewer lines are no quotation, unless a heading is among them.
+_QUOTED_LINES_MIN = 3
 
 
 def clean(text: str) -> str:
@@ -61,13 +63,17 @@ def _without_context(text: str) -> str:
 
 
 def quoted_lines_removed(text: str, block: str) -> str:
-    """Return a text without the lines that are also in a block, quoted or with another bullet as well."""
+    """Return a text that quotes a block without the block's lines, quoted or with another bullet as well.
+
+    A text with a line or two of the block, and no heading of it, says these on its own account and stays as it is.
+    """
     lines = [_unquoted(line) for line in block.splitlines()]
     shown = {line for line in lines if line} | {bare for line in lines if len(bare := _bare(line)) >= _QUOTED_CHARS_MIN}
-    if not shown:
+    said = [(line, _unquoted(line)) for line in text.split("\n")]
+    quoted = [bare for _, bare in said if _is_shown(bare, shown)]
+    if len(quoted) < _QUOTED_LINES_MIN and not any(line.endswith(":") for line in quoted):
         return text
-    kept = [line for line in text.split("\n") if not _is_shown(_unquoted(line), shown)]
-    return text if len(kept) == text.count("\n") + 1 else "\n".join(kept).strip()
+    return "\n".join(line for line, bare in said if not _is_shown(bare, shown)).strip()
 
 
 def _is_shown(line: str, shown: set[str]) -> bool:

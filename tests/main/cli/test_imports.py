@@ -99,8 +99,8 @@ def openclaw_home(home: Path, events: list[Json], *, compressed: bytes | None = 
             "INSERT INTO session_windows VALUES ('s1', 'agent:main:discord:channel:42', 'initial');"
         )
         for seq, event in enumerate(events):
-            row = ("s1", seq, json.dumps(event), None, 1_770_541_260_000)
-            db.execute("INSERT INTO transcript_events VALUES (?, ?, ?, ?, ?)", row)
+            plain = ("s1", seq, json.dumps(event), None, 1_770_541_260_000)
+            db.execute("INSERT INTO transcript_events VALUES (?, ?, ?, ?, ?)", plain)
         if compressed is not None:
             row = ("s1", len(events), None, compressed, 1_770_541_260_000)
             db.execute("INSERT INTO transcript_events VALUES (?, ?, ?, ?, ?)", row)

@@ -13,9 +13,6 @@ from carrel.gateway.model import Item, Step
 LINES_MAX = 5_000
 _ID = re.compile(r"\b(?:agent|art|ent|goal|log|mem|msg|note|plan|run|ses|space|task|topic)_[A-Za-z0-9]+\b")
 _NO_CONTENT = re.compile(r"\W*|\[/?[A-Z_]+\]|#+ .*|[^:]{1,40}:")
-# In a context block: the sentence on what it is, the message itself, and what was said before, which the transcript has.
-_FRAME = re.compile(
-    r"(?m)^(?:\[CLAWBOARD_CONTEXT_BEGIN\]\n.*|Current user intent: .*|Mode: .*|- (?:user|assistant): .*)$"
 # In a context block: the sentence on what it is, the message itself, and what the transcript has as well.
 _FRAME = re.compile(
     r"^(?:\[CLAWBOARD_CONTEXT_BEGIN\]\n.*|Current user intent: .*|Mode: .*|- (?:user|assistant): .*)$", re.MULTILINE
