@@ -9,7 +9,6 @@ import sys
 import threading
 import webbrowser
 from collections.abc import Callable, Iterator
-from html import escape
 from logging import getLogger
 from pathlib import Path
 from types import FrameType
@@ -17,16 +16,19 @@ from types import FrameType
 import msgspec
 import uvicorn
 import uvloop
+from msgspec import structs
 
 from carrel.access import account_by_slug, token_text
 from carrel.agents import admit_owner
 from carrel.kernel import DEFAULT_ACCOUNT_SLUG, Code, Ids, Refusal, SystemClock, system_chance
 from carrel.kernel.limits import BODY_BYTES_MAX, KEEP_ALIVE_SECONDS
+from carrel.kernel.settings import LogSettings
 from carrel.main.assembly import Assembly, open_store
 from carrel.main.configuration import LiveConfiguration
 from carrel.main.file_lock import own_file
 from carrel.main.gateways import Gateways
 from carrel.main.http_limits import BoundedHttp, allow_many_connections
+from carrel.main.login_page import LOGIN_PAGE, keep_login_page, keep_private
 from carrel.main.logs import set_up_logs
 from carrel.main.settings import Loaded
 from carrel.storage import Database, NewerSchema, sqlite_path
@@ -36,13 +38,12 @@ from carrel.surfaces.a2a import open_grpc
 _log = getLogger("carrel.main")
 # How long connections may stay open once streams were told to end; uvicorn does not exit while one is open.
 _CONNECTIONS_END_SECONDS = 3
-_LOGIN_PAGE = "open.html"
 
 
 def serve(read: Callable[[], Loaded], *, role: str, open_browser: bool) -> int:
     """Serve until told to stop; 0 after a clean stop. `read` reads the settings, again when they are reloaded."""
     loaded = read()
-    set_up_logs(loaded.settings.log)
+    set_up_logs(_for_people(loaded) if sys.stderr.isatty() else loaded.settings.log)
     allow_many_connections()
     url = loaded.settings.storage.url
     path = sqlite_path(url)
@@ -56,6 +57,12 @@ def serve(read: Callable[[], Loaded], *, role: str, open_browser: bool) -> int:
             return uvloop.run(_Server(loaded, read, role, open_browser).run())
         except NewerSchema as error:
             raise Refusal(Code.STORAGE_UNAVAILABLE, str(error)) from error
+
+
+def _for_people(loaded: Loaded) -> LogSettings:
+    """The settings of the log for a terminal: text, unless somebody has chosen the format."""
+    chosen = any(row.name == "log.format" and row.source != "default" for row in loaded.rows)
+    return loaded.settings.log if chosen else structs.replace(loaded.settings.log, format="text")
 
 
 class _Server:
@@ -129,7 +136,7 @@ class _Server:
         sys.stdout.write(f"dashboard {public}/{f'#token={token}' if token else ''}\nready {address}\n")
         sys.stdout.flush()
         if self._open_browser:
-            page = _keep_login_page(data_dir, f"{public}/#token={token}").as_uri()
+            page = keep_login_page(data_dir, f"{public}/#token={token}").as_uri()
             # Some browsers return only when they are closed; neither requests nor a stop should wait for that.
             threading.Thread(target=webbrowser.open, args=(page,), daemon=True).start()
 
@@ -225,22 +232,8 @@ async def _ensure_owner(db: Database, file: Path) -> None:
     token_id = Ids(SystemClock(), system_chance()).new("tok")
     secret = token_text("owner", token_id)
     # The file first: a crash in between leaves a useless token, not an account without one.
-    _keep_private(file, secret + "\n")
+    keep_private(file, secret + "\n")
     await db.write(lambda tx: admit_owner(tx, token_id, secret))
-
-
-def _keep_private(path: Path, text: str) -> None:
-    """Write a file that only its owner can read, from the first byte on."""
-    path.unlink(missing_ok=True)
-    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-        file.write(text)
-
-
-def _keep_login_page(data_dir: Path, address: str) -> Path:
-    """Write the page that leads a browser to an address with a token: the browser's arguments are no secret."""
-    page = data_dir / _LOGIN_PAGE
-    _keep_private(page, f'<!doctype html><meta http-equiv="refresh" content="0; url={escape(address)}">\n')
-    return page
 
 
 def _keep_address(data_dir: Path, address: str) -> None:
@@ -251,5 +244,5 @@ def _keep_address(data_dir: Path, address: str) -> None:
 
 
 def _forget_address(data_dir: Path) -> None:
-    for name in ("server.json", _LOGIN_PAGE):
+    for name in ("server.json", LOGIN_PAGE):
         (data_dir / name).unlink(missing_ok=True)

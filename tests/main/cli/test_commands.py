@@ -262,6 +262,33 @@ def test_a_session_is_deleted_only_with_consent(at: Carrel, server: TinyServer) 
     assert at("sessions", "delete", KEY, "--yes").out == "Deleted.\n"
 
 
+def test_a_command_that_does_not_exist_is_told_and_not_sent(at: Carrel, server: TinyServer) -> None:
+    said: list[str] = []
+
+    def reply(asked: Any) -> tuple[int, Any]:
+        said.append(asked.body["text"])
+        return 200, {"command": "help", "reply": "/help  this\n/status  state", "sessionKey": KEY, "sessionId": "c1"}
+
+    server.does("POST", "/api/chat", reply)
+    ended = at("chat", "--session", KEY, stdin="/statu\n/nonsense at all\n/status\n")
+    assert "There is no command /statu; did you mean /status?" in ended.err
+    assert "There is no command /nonsense; /help lists them." in ended.err
+    assert said == ["/help", "/status"]
+
+
+def test_a_path_is_a_message(at: Carrel, server: TinyServer) -> None:
+    server.answers("POST", "/api/chat", {"runId": "run_1", "sessionId": "c1", "sessionKey": KEY}, status=202)
+    answer_runs(server, run_of())
+    at("chat", KEY, stdin="/etc/hosts is what?\n")
+    assert [asked.body["text"] for asked in server.asked if asked.path == "/api/chat"] == ["/etc/hosts is what?"]
+
+
+def test_chat_with_an_agent_begins_a_session_with_it(at: Carrel, server: TinyServer) -> None:
+    server.answers("POST", "/api/sessions", {"sessionId": "c1", "sessionKey": KEY}, status=201)
+    at("chat", "writer", stdin="")
+    assert server.asked[0].body["agentId"] == "writer"
+
+
 def test_a_run_that_waits_for_a_program_asks_nobody(at: Carrel, server: TinyServer) -> None:
     answer_runs(server, *[run_of(state="waiting", waitingFor="tool_output", reply=None, note="Call get_weather.")] * 3)
     ended = at("runs", "wait", "run_1")

@@ -66,6 +66,19 @@ def test_help_and_ls_are_understood(carrel: Carrel) -> None:
     assert carrel("runs", "ls", "--url", "http://127.0.0.1:9", "--token", "t").code == 3
 
 
+def test_up_and_open_say_where_a_running_server_is(
+    carrel: Carrel, clean_machine: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data_dir = clean_machine / ".carrel"
+    assert (carrel("open").code, "carrel up" in carrel("open").err) == (3, True)
+    data_dir.mkdir(exist_ok=True)
+    (data_dir / "server.json").write_text(json.dumps({"url": "http://127.0.0.1:7", "pid": os.getpid()}))
+    (data_dir / "owner_token").write_text("crl_owner_1_x\n")
+    assert carrel("up").out == "http://127.0.0.1:7/#token=crl_owner_1_x\n"
+    monkeypatch.setattr("webbrowser.open", lambda _: False)
+    assert carrel("open").out == "http://127.0.0.1:7/#token=crl_owner_1_x\n"
+
+
 def test_with_json_an_error_is_json_too(carrel: Carrel) -> None:
     ended = carrel("runs", "list", "--json", "--url", "http://127.0.0.1:9", "--token", "t")
     assert json.loads(ended.err)["error"]["code"] == "not_reachable"

@@ -133,6 +133,6 @@ async def test_a_chat_shows_its_context(server: HttpServer, client: httpx.AsyncC
     answer = await client.post("/api/chat", json={"text": "/context full", "sessionKey": MAIN})
     assert answer.status_code == 200, answer.text
     assert answer.json()["command"] == "context"
-    assert answer.json()["reply"] == "\n".join(
-        ("Clawboard context (layered):", "Mode: full", "Working set topics:", "- Launch (launch)")
+    assert answer.json()["reply"] == (
+        "Clawboard context (layered):\nMode: full\nWorking set topics:\n- Launch (launch)"
     )

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
-from carrel.bridge import Client
+from carrel.bridge import Client, Refused
 from carrel.main.cli.command import Command, Exit, option
 from carrel.main.cli.discovery import connect
 from carrel.main.cli.live_text import Live, listen
@@ -22,11 +22,18 @@ from carrel.main.cli.run_results import (
     show_result,
     wait_for,
 )
+from carrel.main.cli.send import is_session
+from carrel.main.cli.words import nearest
 
 CLIENT_INSTANCE = "cli"
 ANSWER_SECONDS = 1800.0
 PROMPT = "you> "
 _QUIT = frozenset({"/quit", "/exit"})
+# A path is no command.
+_COMMAND = re.compile(r"/([a-z][a-z_-]*)(?=\s|$)")
+# What every server knows; of other commands the server is asked.
+_COMMON = frozenset({"help", "status", "new", "sessions", "switch", "reset", "stop", "plan", "auto", "goal", "memory"})
+_LISTED = re.compile(r"^/([a-z_-]+)", re.MULTILINE)
 
 
 def chat(args: Namespace, screen: Screen) -> int:
@@ -42,7 +49,9 @@ def chat(args: Namespace, screen: Screen) -> int:
             for line in _lines(screen):
                 if line in _QUIT:
                     break
-                run = session.send(line, asking)
+                if session.is_unknown_command(line):
+                    continue
+                run = session.send_or_stop(line, asking)
                 asking = run if run and run["state"] == "waiting" else None
                 code = show_result(run, screen, with_reply=False) if run and not asking else Exit.OK
                 if asking:
@@ -55,8 +64,11 @@ def _session(client: Client, args: Namespace) -> str:
     if args.session:
         return str(args.session)
     here = {"channelType": "cli", "clientInstanceId": CLIENT_INSTANCE}
-    if args.agent:
-        return str(client.post("/api/sessions", {"agentId": args.agent, **here})["sessionKey"])
+    agent = args.agent or args.named
+    if agent and is_session(agent):
+        return str(agent)
+    if agent:
+        return str(client.post("/api/sessions", {"agentId": agent, **here})["sessionKey"])
     return str(client.get("/api/sessions/active", here)["sessionKey"])
 
 
@@ -91,6 +103,40 @@ class _Chat:
         self._screen = screen
         self._session_key = session_key
         self._live = live
+        # The run whose reply is awaited.
+        self._run_id = ""
+        self._commands: set[str] = set()
+
+    def is_unknown_command(self, line: str) -> bool:
+        """Tell a person of a command that does not exist, instead of sending it to the agent as a message."""
+        named = _COMMAND.match(line)
+        if named is None or named[1] in _COMMON or named[1] in self._known_commands():
+            return False
+        meant = nearest(named[1], self._known_commands())
+        hint = f"did you mean /{meant}?" if meant else "/help lists them."
+        self._screen.note(f"There is no command /{named[1]}; {hint}")
+        return True
+
+    def _known_commands(self) -> set[str]:
+        if not self._commands:
+            here = {"sessionKey": self._session_key, "channelType": "cli", "clientInstanceId": CLIENT_INSTANCE}
+            listed = self._client.post("/api/chat", {"text": "/help", **here})["reply"]
+            self._commands = set(_LISTED.findall(listed))
+        return self._commands
+
+    def send_or_stop(self, line: str, asking: Run | None) -> Run | None:
+        """Send a line; an interrupt while its reply is awaited cancels the run instead of ending the chat."""
+        self._run_id = ""
+        try:
+            return self.send(line, asking)
+        except KeyboardInterrupt:
+            if not self._run_id:
+                raise
+            self._client.close()
+            with suppress(Refused):
+                self._client.post(f"/api/runs/{self._run_id}/cancel")
+            self._screen.note("\nStopped. Ctrl-C again, or /quit, leaves.")
+            return None
 
     def send(self, line: str, asking: Run | None) -> Run | None:
         """Send a line, or answer the run that asked; show the reply and return the run, None for a command."""
@@ -103,6 +149,7 @@ class _Chat:
                 self._show_command(accepted)
                 return None
             run_id = accepted["runId"]
+        self._run_id = run_id
         troubles = Troubles(self._screen)
         streamed = self._stream(run_id, troubles) if self._live and not self._screen.as_json else ""
         run = wait_for(self._client, run_id, self._screen, seconds=ANSWER_SECONDS, troubles=troubles)
@@ -152,7 +199,8 @@ COMMANDS = (
         "chat with an agent",
         chat,
         (
-            option("--agent", metavar="ID", help="start a new session with this agent"),
+            option("named", nargs="?", metavar="AGENT", help="start a new session with this agent; or a session key"),
+            option("--agent", metavar="ID", help="the same"),
             option("--session", metavar="KEY", help="continue this session"),
         ),
     ),

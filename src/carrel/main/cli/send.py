@@ -29,9 +29,13 @@ def _target(words: str | None) -> dict[str, str]:
 
 
 def target_of(words: str) -> dict[str, str]:
-    """Return the request field for a target: an agent's id has no colon and is not a session id."""
-    is_session = ":" in words or words.startswith(("ses_", "node-"))
-    return {"sessionKey": words} if is_session else {"agentId": words}
+    """Return the request field for a target: an agent or a session."""
+    return {"sessionKey": words} if is_session(words) else {"agentId": words}
+
+
+def is_session(words: str) -> bool:
+    """Tell whether a target is a session: an agent's id has no colon and is not a session id."""
+    return ":" in words or words.startswith(("ses_", "node-"))
 
 
 def _show_accepted(accepted: dict[str, str], screen: Screen) -> int:

@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 
 from carrel.main.cli.command import Command, Exit, Failure, option
-from carrel.main.cli.discovery import LOCAL_OPTIONS, local_settings, read_settings
+from carrel.main.cli.discovery import LOCAL_OPTIONS, local_settings, owner_token, read_settings, running_url
 from carrel.main.cli.output import Screen
 
 _SERVE_OPTIONS = (
@@ -75,9 +75,34 @@ def serve(args: Namespace, screen: Screen) -> int:
 
 
 def up(args: Namespace, screen: Screen) -> int:
-    """Run the server and print what to do next."""
+    """Run the server and print what to do next; where one is running, print its link."""
+    data_dir = local_settings(args).settings.storage.data_dir
+    if running_url(data_dir):
+        screen.note("A server is running on this data directory already; open its dashboard here:")
+        screen.line(_dashboard(data_dir))
+        return Exit.OK
     screen.note("Starting. Open the dashboard address below, or run `carrel chat` in another terminal. Ctrl-C stops.")
     return serve(args, screen)
+
+
+def open_dashboard(args: Namespace, screen: Screen) -> int:
+    """Open the dashboard of the running server in a browser, signed in."""
+    data_dir = local_settings(args).settings.storage.data_dir
+    if not running_url(data_dir):
+        raise Failure(Exit.NOT_REACHABLE, "No server is running here. Start one with `carrel up`.")
+    import webbrowser
+
+    from carrel.main.login_page import keep_login_page
+
+    address = _dashboard(data_dir)
+    if not webbrowser.open(keep_login_page(data_dir, address).as_uri()):
+        screen.note("No browser could be opened; open this address:")
+        screen.line(address)
+    return Exit.OK
+
+
+def _dashboard(data_dir: Path) -> str:
+    return f"{running_url(data_dir)}/#token={owner_token(data_dir)}"
 
 
 def init(args: Namespace, screen: Screen) -> int:
@@ -98,6 +123,7 @@ def init(args: Namespace, screen: Screen) -> int:
 
 COMMANDS = (
     Command("up", "start the server and show how to begin", up, _SERVE_OPTIONS, needs_server=False),
+    Command("open", "open the dashboard in a browser, signed in", open_dashboard, LOCAL_OPTIONS, needs_server=False),
     Command("serve", "start the server", serve, _SERVE_OPTIONS, needs_server=False),
     Command(
         "init",

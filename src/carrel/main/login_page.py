@@ -1,0 +1,21 @@
+"""Files in the data directory that only their owner can read: the owner's token, and the page that signs in with it."""
+
+import os
+from html import escape
+from pathlib import Path
+
+LOGIN_PAGE = "open.html"
+
+
+def keep_private(path: Path, text: str) -> None:
+    """Write a file that only its owner can read, from the first byte on."""
+    path.unlink(missing_ok=True)
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+        file.write(text)
+
+
+def keep_login_page(data_dir: Path, address: str) -> Path:
+    """Write the page that leads a browser to an address with a token: the browser's arguments are no secret."""
+    page = data_dir / LOGIN_PAGE
+    keep_private(page, f'<!doctype html><meta http-equiv="refresh" content="0; url={escape(address)}">\n')
+    return page
