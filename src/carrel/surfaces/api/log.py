@@ -43,15 +43,23 @@ from carrel.storage import LongTx, Tx
 from carrel.surfaces.api.cursors import clamp, cut, read_cursor, read_moment
 from carrel.surfaces.api.endpoint import Call, In, NoQuery, Out, Reply, endpoint
 from carrel.surfaces.api.fields import Cursor, Moment
-from carrel.surfaces.http.described import SOME_TEXT
+from carrel.surfaces.http.described import NO_NUL, SOME_TEXT
 
 Content = Annotated[str, Meta(extra_json_schema={"maxLength": MESSAGE_CHARS_MAX, "pattern": SOME_TEXT})]
-Summary = Annotated[str, Meta(extra_json_schema={"maxLength": LOG_SUMMARY_CHARS_MAX})]
-Raw = Annotated[str, Meta(extra_json_schema={"maxLength": LOG_RAW_CHARS_MAX})]
+Summary = Annotated[str, Meta(extra_json_schema={"maxLength": LOG_SUMMARY_CHARS_MAX, "pattern": NO_NUL})]
+Raw = Annotated[str, Meta(extra_json_schema={"maxLength": LOG_RAW_CHARS_MAX, "pattern": NO_NUL})]
 ClientId = Annotated[str, Meta(pattern=f"^{Grammar.CLIENT_ID}$")]
-Name = Annotated[str, Meta(min_length=1, max_length=NAME_CHARS_MAX)]
-SessionText = Annotated[str, Meta(min_length=1, max_length=SESSION_REFERENCE_CHARS_MAX)]
-Key = Annotated[str, Meta(min_length=1, max_length=IDEMPOTENCY_KEY_CHARS_MAX)]
+
+
+def _up_to(chars_max: int) -> Meta:
+    return Meta(min_length=1, max_length=chars_max, extra_json_schema={"pattern": NO_NUL})
+
+
+Name = Annotated[str, _up_to(NAME_CHARS_MAX)]
+SessionText = Annotated[str, _up_to(SESSION_REFERENCE_CHARS_MAX)]
+Key = Annotated[str, _up_to(IDEMPOTENCY_KEY_CHARS_MAX)]
+# Several ids with commas between them.
+Names = Annotated[str, _up_to(LOG_RELATED_MAX * NAME_CHARS_MAX)]
 
 
 class SourceBody(In, frozen=True, kw_only=True):
@@ -134,10 +142,10 @@ class NotesQuery(RawQuery, frozen=True, kw_only=True):
     task_id: Name | None = None
     session_key: SessionText | None = None
     run_id: Name | None = None
-    related_log_id: str | None = None
+    related_log_id: Names | None = None
     classification_status: Classification | None = None
     space_id: Name | None = None
-    allowed_space_ids: str | None = None
+    allowed_space_ids: Names | None = None
     limit: int | None = None
     cursor: Cursor | None = None
 
