@@ -13,26 +13,29 @@ from tests.scripted_gateway import Answer, Request, ScriptedGateway, text
 
 pytestmark = pytest.mark.anyio
 TURNS = 50
+MARKS = (ContextMarks.BEGIN, ContextMarks.PREAMBLE, ContextMarks.END)
 FACTS = ("We paint the fence green", "Olga likes short answers")
 
 
-def block_in(request: Request) -> str:
-    """What a request shows besides the transcript."""
+def shown_in(request: Request) -> str:
+    """What a request shows besides the transcript, with its marks."""
     items: list[dict[str, Any]] = request.json["input"]
     return str(next(item["content"][0]["text"] for item in items if item.get("role") == "developer"))
 
 
 def quoting(request: Request, turn: int) -> Answer:
-    """Answer with the block, quoted in one of the ways that models have."""
-    block = block_in(request)
+    """Answer with the context, quoted in one of the ways that models have."""
+    shown = shown_in(request)
+    block = "\n".join(line for line in shown.splitlines() if line not in MARKS)
     quoted = (
+        shown,
         block,
+        "\n".join(f"> {line}" for line in shown.splitlines()),
         "\n".join(f"> {line}" for line in block.splitlines()),
-        f"{ContextMarks.BEGIN}\n{ContextMarks.PREAMBLE}\n{block}\n{ContextMarks.END}",
-        f"{ContextMarks.BEGIN}\n{block}",
+        shown.replace(ContextMarks.END, ""),
         block.replace("- ", "* "),
     )
-    return text(f"{quoted[turn % len(quoted)]}\n\nAnswer {turn}.")
+    return text(f"{quoted[turn % len(quoted)].rstrip()}\n\nAnswer {turn}.")
 
 
 @requirement("S4.clean.loop")

@@ -27,6 +27,8 @@ BLOCK = f"{BEGIN}\n{ContextMarks.PREAMBLE}\n{ContextMarks.HEADING}\nWorking set 
         (f"one {BEGIN}hidden{END} two", "one\n\n two"),
         (BLOCK, ""),
         (f"{BEGIN}\ncut off\n- Fence\n\nthe message", "the message"),
+        (f"{BEGIN}\n\n{BEGIN}\n- Fence", ""),
+        ("\n".join(f"> {line}" for line in BLOCK.split("\n")) + "\n\nhello", "hello"),
         (f"the end of a block\n{END}\nthe message", "the end of a block\n\nthe message"),
         (f"{ContextMarks.PREAMBLE}\nhello", "hello"),
         ("[Discord Guild #general channel id:123] hello", "hello"),

@@ -17,7 +17,8 @@ class ContextMarks:
     HEADING = "Clawboard context (layered):"
 
 
-_MARK = re.compile(r"\[/?CLAWBOARD_CONTEXT_(BEGIN|END)\]", re.IGNORECASE)
+# With the quotation marks of its line.
+_MARK = re.compile(r"(?:^[> \t]+)?\[/?CLAWBOARD_CONTEXT_(BEGIN|END)\]", re.IGNORECASE | re.MULTILINE)
 # No bracket may open inside: every attempt ends at the next one, so that many open brackets cost no more than few.
 _MESSAGE_ID = re.compile(r"\[message_id:[^\[\]\n]*\]", re.IGNORECASE)
 _CHANNELS = "Discord|Telegram|Slack|WhatsApp|Signal|iMessage|Matrix|WebChat"
@@ -52,9 +53,7 @@ def _without_context(text: str) -> str:
         begins = mark[1].upper() == "BEGIN"
         if not inside:
             kept.append(text[at : mark.start()])
-        if not begins or not inside:
-            at = mark.end()
-        inside = begins
+        at, inside = mark.end(), begins
     if not kept:
         return text
     # A block that is cut off ends with its paragraph.
