@@ -7,7 +7,7 @@ import pytest
 from msgspec import structs
 
 from carrel.access import make_space
-from carrel.board import LogSource, NewLog, record
+from carrel.board import LogFilter, LogSource, NewLog, list_entries, record
 from carrel.journal import (
     DEFAULT_SPACE,
     Entry,
@@ -18,7 +18,7 @@ from carrel.journal import (
     raw_of_entry,
     update_entry,
 )
-from carrel.kernel import Provenance, Refusal, SessionKey
+from carrel.kernel import Access, Provenance, Refusal, SessionKey, ToolVisibility
 from carrel.sessions import NewChild, insert_child, insert_lane
 from carrel.storage import Tx
 from carrel.topics import NewTopic, put_topic
@@ -262,3 +262,28 @@ async def test_a_note_belongs_where_the_entry_it_is_about_belongs(engine: Engine
     assert (note.topic_id, note.space_id, note.classification) == ("fence", "space-work", "classified")
     with pytest.raises(Refusal, match="There is no entry"):
         await send(engine, said("lost", type="note", related_id="ent_nowhere"))
+
+
+async def test_what_an_agent_sees_outside_of_lanes_is_sorted_and_in_a_sandbox_its_own_task(engine: Engine) -> None:
+    await engine.say(lane_key("other"), "makes the task", task_id="paint")
+    for text, more in (
+        ("of the topic", {"topic_id": "fence"}), ("of the task", {"task_id": "paint"}), ("of nothing", {}),
+    ):  # fmt: skip
+        await send(engine, said(text, None, **more))
+
+    async def seen(access: Access) -> set[str]:
+        found = await engine.db.read(lambda tx: list_entries(tx, access, LogFilter(), limit=10))
+        return {entry.content for entry in found}
+
+    key = SessionKey.of("main", "task:paint")
+    view = ToolVisibility(mode="tree", key=key, rule="tools.sessions.visibility is tree")
+    agent = structs.replace(engine.access, kind="agent", agent_id="main", view=view)
+    sandboxed = structs.replace(agent, view=structs.replace(view, sandboxed=True))
+    elsewhere = structs.replace(agent, view=structs.replace(view, sandboxed=True, key=MAIN))
+    assert await seen(engine.access) == {"of the topic", "of the task", "of nothing"}
+    assert await seen(agent) == {"of the topic", "of the task"}
+    assert await seen(sandboxed) == {"of the task"}
+    assert await seen(elsewhere) == set()
+    assert await seen(structs.replace(agent, view=None)) == set()
+    at_home = structs.replace(engine.access, kind="user", space_ids=("space-default",))
+    assert await seen(at_home) == {"of the task", "of nothing"}

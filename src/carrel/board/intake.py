@@ -13,6 +13,7 @@ from carrel.board.places import link_spawned, place_of, session_of
 from carrel.journal import DEFAULT_SPACE, Entry, NewEntry, append_once, clean, entries_by_id
 from carrel.kernel import MS_PER_MINUTE, Access, Code, Provenance, Refusal, SessionKey, invalid
 from carrel.kernel.limits import (
+    ATTACHMENTS_MAX,
     ECHO_ENTRIES_MAX,
     ECHO_MINUTES,
     LOG_RAW_CHARS_MAX,
@@ -72,6 +73,9 @@ def check_log(access: Access, log: NewLog) -> None:
         _check_length("content", log.content, NOTE_CHARS_MAX)
     if not log.content.strip() and not log.attachment_ids:
         raise invalid("content", "An entry needs some text.")
+    if len(log.attachment_ids) > ATTACHMENTS_MAX:
+        message = f"An entry has at most {ATTACHMENTS_MAX} attachments."
+        raise Refusal(Code.LIMIT_REACHED, message, field="attachmentIds")
     _check_length("content", log.content, MESSAGE_CHARS_MAX)
     _check_length("summary", log.summary, LOG_SUMMARY_CHARS_MAX)
     _check_length("raw", log.raw, LOG_RAW_CHARS_MAX)

@@ -23,8 +23,20 @@ def seen_log(tx: Tx, access: Access, spaces: tuple[str, ...] | None = None) -> t
     lanes, of_lanes = seen_lanes(tx, access)
     if lanes == "TRUE":
         return in_spaces, of_spaces
-    elsewhere = "entries.key IS NULL" if access.view is None else _SHARED
-    return f"({_SEEN_LANE.format(seen=lanes)} OR ({elsewhere})) AND {in_spaces}", of_lanes | of_spaces
+    elsewhere, of_task = _seen_elsewhere(access)
+    seen = f"({_SEEN_LANE.format(seen=lanes)} OR ({elsewhere})) AND {in_spaces}"
+    return seen, of_lanes | of_spaces | of_task
+
+
+def _seen_elsewhere(access: Access) -> tuple[str, dict[str, object]]:
+    """The condition for entries of no lane."""
+    if access.view is None:
+        return ("entries.key IS NULL" if access.is_person else "FALSE"), {}
+    if not access.view.sandboxed:
+        return _SHARED, {}
+    # A sandbox holds its own sessions and the task that it works on.
+    task_id = access.view.key.task_id
+    return ("FALSE", {}) if task_id is None else ("entries.key IS NULL AND task_id = :own_task", {"own_task": task_id})
 
 
 def place_of_task(tx: Tx, access: Access, task_id: str) -> Place | None:

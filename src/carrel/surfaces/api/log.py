@@ -28,6 +28,7 @@ from carrel.board import (
 )
 from carrel.kernel import PEOPLE, Access, Grammar, invalid
 from carrel.kernel.limits import (
+    ATTACHMENTS_MAX,
     IDEMPOTENCY_KEY_CHARS_MAX,
     INGEST_ENTRIES_MAX,
     LOG_RAW_CHARS_MAX,
@@ -58,6 +59,7 @@ def _up_to(chars_max: int) -> Meta:
 Name = Annotated[str, _up_to(NAME_CHARS_MAX)]
 SessionText = Annotated[str, _up_to(SESSION_REFERENCE_CHARS_MAX)]
 Key = Annotated[str, _up_to(IDEMPOTENCY_KEY_CHARS_MAX)]
+Files = Annotated[tuple[Name, ...], Meta(extra_json_schema={"maxItems": ATTACHMENTS_MAX})]
 # Several ids with commas between them.
 Names = Annotated[str, _up_to(LOG_RELATED_MAX * NAME_CHARS_MAX)]
 
@@ -95,7 +97,7 @@ class NoteBody(In, frozen=True, kw_only=True):
     source: SourceBody | None = None
     idempotency_key: Key | None = None
     created_at: Moment | None = None
-    attachment_ids: tuple[Name, ...] = ()
+    attachment_ids: Files = ()
 
 
 class LogBody(NoteBody, frozen=True, kw_only=True):
