@@ -196,24 +196,31 @@ async def test_a_place_that_does_not_exist_is_refused_by_name(engine: Engine) ->
 
 
 @requirement("S4.key.nodouble")
-async def test_a_host_that_repeats_a_message_of_a_board_chat_adds_nothing(engine: Engine) -> None:
+async def test_a_host_that_repeats_a_message_of_a_board_chat_and_its_answer_adds_nothing(engine: Engine) -> None:
     key = SessionKey.of("main", "task:paint")
     held = (await engine.say(key, "Paint it green", task_id="paint"), await engine.take_one())[1]
     await engine.start_turn(held)
-    session_id = (await engine.run(held.id)).session_id
-    own = NewEntry(
-        type="conversation", role="user", content="Paint it green", author="user", key=str(key), run_id=held.id,
-        session_id=session_id, provenance=Provenance(kind="external_user"),
-    )  # fmt: skip
-    entry = await engine.db.write(lambda tx: append_entry(tx, engine.access, own))
-    for sent in ("clawboard:task:fence:paint", str(key)):
-        source = {"session_key": sent, "channel": "openclaw", "message_id": f"host-{sent}"}
-        echo, repeated = await send(engine, said("[Sun 2026-02-08 09:01 EST] Paint it green", source, agent_id="user"))
-        assert (echo.id, repeated) == (entry.id, True)
-    other = said("Paint it blue", {"session_key": str(key), "channel": "openclaw"}, agent_id="user")
-    assert (await send(engine, other))[1] is False
+    run = await engine.run(held.id)
+
+    def own(role: str, text: str, author: str) -> NewEntry:
+        where: dict[str, Any] = {"key": str(key), "run_id": run.id, "session_id": run.session_id}
+        source = Provenance(kind="external_user")
+        return NewEntry(type="conversation", role=role, content=text, author=author, provenance=source, **where)
+
+    def echo(text: str, sent: str, author: str) -> NewLog:
+        return said(text, {"session_key": sent, "channel": "openclaw", "message_id": f"{sent} {text}"}, agent_id=author)
+
+    asked, answered = own("user", "Paint it green", "user"), own("assistant", "It is green.", "main")
+    for entry in (asked, answered):
+        await engine.db.write(lambda tx, entry=entry: append_entry(tx, engine.access, entry))  # type: ignore[misc]
+    decorated = "[Sun 2026-02-08 09:01 EST] Paint it green"
+    for sent in ("clawboard:task:fence:paint", str(key), f"{key}:v1"):
+        for log in (echo(decorated, sent, "user"), echo("It is green.", sent, "main")):
+            assert (await send(engine, log))[1] is True
+    assert (await send(engine, echo("Paint it blue", str(key), "user")))[1] is False
+    assert (await send(engine, echo("It is green.", str(key), "user")))[1] is False
     engine.advance(3600)
-    assert (await send(engine, said("Paint it green", {"session_key": str(key)}, agent_id="user")))[1] is False
+    assert (await send(engine, echo("Paint it green", str(key), "user")))[1] is False
 
 
 @requirement("S4.alloc.subagent")

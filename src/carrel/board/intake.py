@@ -199,13 +199,11 @@ def _repeated(tx: Tx, access: Access, log: NewLog, said: _Said, dedupe: str | No
 def _echoed(
     tx: Tx, access: Access, log: NewLog, said: _Said, key: str | None, place: Place
 ) -> Entry | None:  # fmt: skip
-    """What a person said here, where the host that it was passed on to tells of it again."""
-    if log.type != "conversation" or said.author != PERSON or (key is None and place.task_id is None):
+    """What was said here already, where the host that a message was passed on to tells of it and of its answer."""
+    if log.type != "conversation" or (key is None and place.task_id is None):
         return None
-    since = tx.now - ECHO_MINUTES * MS_PER_MINUTE
-    found = store.entry_said_here(
-        tx, access, key, place.task_id, clean(log.content), since, limit=ECHO_ENTRIES_MAX
-    )  # fmt: skip
+    since, text = tx.now - ECHO_MINUTES * MS_PER_MINUTE, clean(log.content)
+    found = store.entry_said_here(tx, access, key, place.task_id, said.role, text, since, limit=ECHO_ENTRIES_MAX)
     return None if found is None else entries_by_id(tx, access, (found,))[0]
 
 

@@ -120,19 +120,18 @@ def entry_of_message(
 
 
 def entry_said_here(
-    tx: Tx, access: Access, key: str | None, task_id: str | None, content: str, since: int, *, limit: int
+    tx: Tx, access: Access, key: str | None, task_id: str | None, role: str, content: str, since: int, *, limit: int
 ) -> str | None:  # fmt: skip
-    """Return the id of what a person said here with these words, in a lane or to a task, among the newest entries."""
+    """Return the id of what was said here with these words, in a lane or about a task, among the newest entries."""
     of_it = "(key = :key OR task_id = :task_id)" if key and task_id else "key = :key" if key else "task_id = :task_id"
     named = {"key": key, "task_id": task_id}
     sql = (
-        "SELECT id FROM (SELECT id, content, role, author, source, created_at FROM entries "
+        "SELECT id FROM (SELECT id, content, role, source, created_at FROM entries "
         f"WHERE account_id = :account AND {of_it} ORDER BY seq DESC LIMIT :limit) AS newest "
-        "WHERE role = 'user' AND author = 'user' AND source IS NULL AND content = :content AND created_at >= :since "
-        "LIMIT 1"
+        "WHERE role = :role AND source IS NULL AND content = :content AND created_at >= :since LIMIT 1"
     )
     values = {name: value for name, value in named.items() if value}
-    row = tx.one(sql, access, content=content, since=since, limit=limit, **values)
+    row = tx.one(sql, access, role=role, content=content, since=since, limit=limit, **values)
     return row[0] if row else None
 
 
