@@ -7,7 +7,7 @@ from carrel.board.classifier.store import backlog
 from carrel.board.documents import BoardDocuments
 from carrel.board.entries import LogShape, change_entry, delete_entry, log_shapes, read_file, readable_entry
 from carrel.board.filters import ATTEMPTS_EXHAUSTED, UNALLOCATED, is_tool_trace, verdict
-from carrel.board.finding import BoardFound, BoardQuery, Ranked, board_search, place_of_search
+from carrel.board.finding import BoardFound, BoardQuery, Ranked, board_search, found_entry, place_of_search
 from carrel.board.followups import Followups, observe_delegated_runs
 from carrel.board.found_shapes import SearchShape, search_shape
 from carrel.board.hooks import require_hooks, run_hook, wake
@@ -25,6 +25,7 @@ __all__ = [
     "Classifier", "Followups", "InferredFrom", "Ingests", "LogChange", "LogFilter", "LogShape", "LogSource",
     "LogType", "Model", "ModelOf", "NewLog", "Place", "Ranked", "Route", "SearchShape", "Sorter", "accept",
     "backlog", "board_key", "board_search", "change_entry", "delete_entry", "effective_key", "entry_in_view",
+    "found_entry",
     "infer_space", "inherited_place", "is_ignored", "is_tool_trace", "is_unrecorded", "list_entries", "log_shapes",
     "named_session", "observe_delegated_runs", "observe_sessions", "place_of_search", "prune_routes", "read_file",
     "readable_entry", "record", "remember_route", "require_hooks", "routes_of", "run_hook", "search_shape",

@@ -12,10 +12,11 @@ from carrel.access import SpaceScope, effective_spaces
 from carrel.agents import every_agent
 from carrel.board.document_store import FoundTask, FoundTopic, found_tasks, found_topics
 from carrel.board.documents import BoardDocuments
+from carrel.board.entries import readable_entry
 from carrel.board.places import lane_meant
 from carrel.board.routing import infer_space
 from carrel.journal import Entry, clean, entries_by_id
-from carrel.kernel import Access, SessionKey, elapsed_seconds
+from carrel.kernel import Access, SessionKey, elapsed_seconds, not_found
 from carrel.kernel.limits import SEARCH_FOUND_DEFAULT, SEARCH_FOUND_MAX
 from carrel.search import Found, Hit, Search, SearchQuery, Subject
 from carrel.sessions import may_see
@@ -96,6 +97,19 @@ async def board_search(db: Database, search: Search, access: Access, query: Boar
     found = await search.find(access, asked)
     seen = await db.long_read(lambda tx: _seen(tx, access, query, asked, found), urgent=False)
     return structs.replace(seen, duration_ms=round((elapsed_seconds() - begun) * _MS))
+
+
+def found_entry(tx: Tx, access: Access, entry_id: str) -> Entry:
+    """Return an entry that the caller may find, or may see otherwise; any other is refused as if it did not exist."""
+    entries = entries_by_id(tx, access, [entry_id])
+    asked, rule = _search_query(access, BoardQuery(text="")), _entry_rule(tx, access, BoardQuery(text=""))
+    documents = BoardDocuments().documents(tx, access, [("entry", entry_id)], tool_calls=True)
+    if entries and rule(entries[0]) and any(asked.finds(access.account_id, one) for one in documents):
+        return entries[0]
+    entry = readable_entry(tx, access, entry_id)
+    if not rule(entry):
+        raise not_found("entry")
+    return entry
 
 
 def _search_query(access: Access, query: BoardQuery) -> SearchQuery:

@@ -1,5 +1,6 @@
 """CATALOG: every tool there is."""
 
+from carrel.tools.board import BOARD_TOOLS
 from carrel.tools.goals import GOAL_TOOLS
 from carrel.tools.memory.calls import MEMORY_TOOLS
 from carrel.tools.plans import PLAN_TOOLS
@@ -13,6 +14,7 @@ from carrel.tools.turns import TURN_TOOLS
 
 CATALOG = Catalog(
     (
+        *BOARD_TOOLS,
         *GOAL_TOOLS,
         *MEMORY_TOOLS,
         *PLAN_TOOLS,

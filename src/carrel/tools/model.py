@@ -15,6 +15,7 @@ from carrel.gateway import Gateway
 from carrel.kernel import Access, Code, Refusal, SessionKey, ToolVisibility, decode_json
 from carrel.kernel.settings import Settings
 from carrel.runs import Failed, NeedsInput, Rules, Run
+from carrel.search import Search
 from carrel.sessions import Session
 from carrel.storage import Database, Tx
 from carrel.work import Action, Actor
@@ -22,6 +23,7 @@ from carrel.work import Action, Actor
 Effect = Literal["read", "write"]
 # The gateway that always exists.
 BUILTIN = "builtin"
+_BOARD = "clawboard_"
 
 
 class Params(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
@@ -50,6 +52,7 @@ class ToolServices(Struct, frozen=True, kw_only=True):
     rules: Rules
     gateways: Mapping[str, Gateway] = {}
     channel_threads: Mapping[str, OpenChannelThread] = {}
+    search: Search | None = None
     # True once the server is stopping and accepts no new work.
     draining: Callable[[], bool] = _never
 
@@ -161,6 +164,12 @@ class Tool(Struct, frozen=True, kw_only=True):
     right: Action | None = None
     # Returns the arguments as they may be stored; None stores them unchanged.
     storable: Callable[[str], str] | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names that it answers to, its own first: the tools of the board have two."""
+        short = self.name.removeprefix(_BOARD)
+        return (self.name,) if short == self.name else (self.name, f"board_{short}")
 
     def schema(self) -> dict[str, Any]:
         """Return the JSON schema of its parameters."""

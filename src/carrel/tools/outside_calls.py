@@ -53,7 +53,8 @@ class OutsideCalls:
         if not call.caller.has_lane:
             await self._db.write(lambda tx: make_lane(tx, caller.access, caller.key))
         if tool.effect == "read" and caller.run is None:
-            return bounded((await self._db.read(lambda tx: tool.act(tx, caller, params))).value)
+            ready = params if tool.prepare is None else (await tool.prepare(self._db, caller, params)).params
+            return bounded((await self._db.read(lambda tx: tool.act(tx, caller, ready))).value)
         if caller.run is None:
             # A run's call belongs to a turn, and a stopping server waits for the turns under way.
             caller.services.refuse_when_draining()

@@ -1,6 +1,6 @@
 """Toolsets: sets of tools that are narrowed by wrapping. A tool that a wrapper hides cannot be called either."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from fnmatch import fnmatchcase
 from typing import Protocol
 
@@ -30,12 +30,13 @@ class Catalog:
 
     def __init__(self, tools: tuple[Tool, ...]) -> None:
         self._tools = {tool.name: tool for tool in sorted(tools, key=lambda tool: tool.name)}
+        self._named = {name: tool for tool in tools for name in tool.names}
 
     def offered(self) -> tuple[Tool, ...]:
         return tuple(self._tools.values())
 
     def find(self, name: str) -> Tool:
-        tool = self._tools.get(name)
+        tool = self._named.get(name)
         if tool is None:
             raise Refusal(
                 Code.TOOL_NOT_ALLOWED, f"There is no tool '{name[:80]}'; use one of: {', '.join(self._tools)}."
@@ -44,7 +45,7 @@ class Catalog:
 
     def storable_arguments(self, name: str, arguments: str) -> str:
         """Return a call's arguments as they may be stored, whether or not its caller may make it."""
-        tool = self._tools.get(name)
+        tool = self._named.get(name)
         return arguments if tool is None or tool.storable is None else tool.storable(arguments)
 
 
@@ -56,18 +57,21 @@ class Permitted:
         self._rules = profile.tools
 
     def offered(self) -> tuple[Tool, ...]:
-        return tuple(tool for tool in self._inner.offered() if self._allows(tool.name))
+        return tuple(tool for tool in self._inner.offered() if self._allows(tool))
 
     def find(self, name: str) -> Tool:
         tool = self._inner.find(name)
-        if not self._allows(tool.name):
+        if not self._allows(tool):
             raise Refusal(Code.TOOL_NOT_ALLOWED, f"This agent may not use {name}.")
         return tool
 
-    def _allows(self, name: str) -> bool:
-        rules = self._rules
-        allowed = any(fnmatchcase(name, pattern) for pattern in rules.allow)
-        return allowed and not any(fnmatchcase(name, pattern) for pattern in rules.deny)
+    def _allows(self, tool: Tool) -> bool:
+        return _matches(tool, self._rules.allow) and not _matches(tool, self._rules.deny)
+
+
+def _matches(tool: Tool, patterns: Iterable[str]) -> bool:
+    """Return whether any name of a tool is among the patterns."""
+    return any(fnmatchcase(name, pattern) for name in tool.names for pattern in patterns)
 
 
 class Without:
@@ -128,7 +132,7 @@ def toolset_for(catalog: Toolset, caller: Caller) -> Toolset:
         found = Without(found, lambda tool: tool.only_in_run, "it ends or feeds a turn, and this is not one.")
     if caller.key.kind == "subagent":
         names = caller.services.settings.tools.subagents.tools
-        found = Without(found, lambda tool: _hidden_from_subagent(tool.name, names), "this is a sub-agent's session.")
+        found = Without(found, lambda tool: _hidden_from_subagent(tool, names), "this is a sub-agent's session.")
     if caller.is_planning:
         return Without(found, _hidden_in_plan_mode, PLANNING)
     return Without(found, lambda tool: tool.name == SET_PLAN, _NOT_PLANNING)
@@ -144,7 +148,7 @@ def _hidden_in_plan_mode(tool: Tool) -> bool:
     return tool.effect == "write" and not any(fnmatchcase(tool.name, pattern) for pattern in _FOR_PLANNING)
 
 
-def _hidden_from_subagent(name: str, names: ToolNamesSettings) -> bool:
-    if name == "sessions_spawn" or any(fnmatchcase(name, pattern) for pattern in names.deny):
+def _hidden_from_subagent(tool: Tool, names: ToolNamesSettings) -> bool:
+    if tool.name == "sessions_spawn" or _matches(tool, names.deny):
         return True
-    return name in _NOT_FOR_SUBAGENTS and not any(fnmatchcase(name, pattern) for pattern in names.allow)
+    return tool.name in _NOT_FOR_SUBAGENTS and not _matches(tool, names.allow)

@@ -83,8 +83,8 @@ class _Tools:
 
 
 def _aliases(tool: Tool) -> list[str]:
-    hyphened = tool.name.replace("_", "-")
-    return [hyphened] if hyphened != tool.name else []
+    spelled = [spelling for name in tool.names for spelling in (name, name.replace("_", "-"))]
+    return list(dict.fromkeys(name for name in spelled if name != tool.name))
 
 
 def _shown(tool: Tool) -> dict[str, object]:

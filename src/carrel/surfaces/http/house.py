@@ -89,5 +89,6 @@ class House(Struct, frozen=True, kw_only=True):
             rules=self.rules,
             gateways={name: connection.gateway for name, connection in self.connections.items()},
             channel_threads=self.channel_threads,
+            search=self.search,
             draining=self.draining,
         )

@@ -38,7 +38,7 @@ from carrel.tools import CATALOG, NewCall, OutsideCaller, OutsideCalls, Tool
 
 # The SDK logs every request.
 getLogger("mcp").setLevel(WARNING)
-_TOOLS = {tool.name: tool for tool in CATALOG.offered()}
+_TOOLS = {name: tool for tool in CATALOG.offered() for name in tool.names}
 _INSTRUCTIONS = (
     "Carrel gives agents sessions of their own. These tools list, read and message the sessions that the token's "
     "agent may see; `session_status` shows the session you are in."

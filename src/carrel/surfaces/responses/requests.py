@@ -83,7 +83,7 @@ class Function(In, frozen=True, kw_only=True):
         Meta(
             extra_json_schema={
                 "pattern": f"^{FUNCTION_NAME}$",
-                "not": {"enum": [tool.name for tool in CATALOG.offered()]},
+                "not": {"enum": [name for tool in CATALOG.offered() for name in tool.names]},
             }
         ),
     ]
@@ -155,7 +155,7 @@ def functions_of(request: CreateResponse) -> list[Json]:
     given = request.tools or []
     if len(given) > RESPONSE_TOOLS_MAX:
         raise wrong("tools", f"tools may have at most {RESPONSE_TOOLS_MAX} items.")
-    ours = {tool.name for tool in CATALOG.offered()}
+    ours = {name for tool in CATALOG.offered() for name in tool.names}
     found: dict[str, Json] = {}
     for n, one in enumerate(given):
         function = _function(f"tools.{n}", one)

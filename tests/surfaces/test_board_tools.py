@@ -1,0 +1,245 @@
+"""The tools of the board, at every door and by both names."""
+
+import json
+from collections.abc import AsyncIterator
+from typing import Any
+
+import httpx
+import pytest
+from msgspec import structs
+
+from carrel.access import make_space
+from carrel.agents import agent_by_id
+from carrel.board import LogSource, NewLog, record
+from carrel.kernel import SessionKey
+from carrel.sessions import make_lane
+from carrel.storage import Tx
+from carrel.tools import CATALOG
+from carrel.topics import NewTopic, put_topic
+from carrel.work import NewTask, create_task
+from tests.harness.server import HttpServer, open_http_server
+from tests.requirements.mark import requirement
+from tests.surfaces.api_calls import Json, refused, send_and_wait
+from tests.surfaces.mcp.client import result_of
+
+pytestmark = pytest.mark.anyio
+HEADER = "x-openclaw-session-key"
+BOARD_TOOLS = {
+    "clawboard_search", "clawboard_get_topic", "clawboard_get_task", "clawboard_get_log", "clawboard_create_note",
+    "clawboard_update_task",
+}  # fmt: skip
+
+
+class BoardServer:
+    """A server with a board, its owner, and its agent main."""
+
+    def __init__(self, server: HttpServer, owner: httpx.AsyncClient, agent: httpx.AsyncClient) -> None:
+        self.server, self.owner, self.agent = server, owner, agent
+
+    async def call(self, tool: str, key: str = "agent:main:main", **arguments: Any) -> httpx.Response:
+        """Call a tool as the agent, from a session."""
+        return await self.agent.post(f"/agent/{tool}", json=arguments, headers={HEADER: key})
+
+    async def result(self, tool: str, key: str = "agent:main:main", **arguments: Any) -> Json:
+        """Return what a call gives."""
+        answer = await self.call(tool, key, **arguments)
+        assert answer.status_code == 200, answer.text
+        found: Json = answer.json()
+        return found
+
+    async def by_model(self, tool: str, **arguments: Any) -> Any:
+        """Return what the call of a model gives."""
+        await send_and_wait(self.owner, f"do {json.dumps([[tool, arguments]])}", sessionKey="agent:main:main")
+        items = [item for body in self.server.agent.bodies for item in body["input"]]
+        return json.loads([item["output"] for item in items if item.get("type") == "function_call_output"][-1])
+
+
+def furnish(tx: Tx, server: HttpServer) -> None:
+    """Two spaces with a topic, a task and an entry each; and an entry of a session."""
+    owner, rules = server.access, server.rules
+    for name in ("work", "home"):
+        make_space(tx, owner, name.title())
+        topic = NewTopic(id=f"topic-{name}", name=f"Gasket at {name}", space_id=f"space-{name}")
+        put_topic(tx, owner, topic)
+        task = NewTask(id=f"task-{name}", title=f"Order the {name} gasket", topic_id=topic.id, space_id=topic.space_id)
+        create_task(tx, owner, task, rules)
+        said = NewLog(id=f"log-{name}", type="conversation", content=f"The {name} gasket leaks", raw="{}",
+                      topic_id=topic.id, source=LogSource())  # fmt: skip
+        record(tx, owner, said)
+    make_lane(tx, owner, SessionKey.stored("agent:main:hook:far"))
+    make_lane(tx, owner, SessionKey.stored("agent:main:main"))
+    far = LogSource(session_key="agent:main:hook:far")
+    record(tx, owner, NewLog(id="log-far", type="conversation", content="A far gasket", source=far))
+
+
+@pytest.fixture
+async def board(surface_url: str) -> AsyncIterator[BoardServer]:
+    async with open_http_server(surface_url) as server, server.client() as owner:
+        await server.db.write(lambda tx: furnish(tx, server))
+        await server.indexed()
+        async with server.client(await server.token(owner, kind="agent", agentId="main")) as agent:
+            yield BoardServer(server, owner, agent)
+
+
+async def change_agent(board: BoardServer, **profile: Any) -> None:
+    answer = await board.owner.patch("/api/agents/main", json=profile)
+    assert answer.status_code == 200, answer.text
+
+
+async def limit_to_work(board: BoardServer) -> None:
+    """Limit the agent to one space."""
+    await change_agent(board, spaceIds=["space-work"])
+
+
+def ids(found: Json) -> set[str]:
+    return {hit["id"] for kind in ("topics", "tasks", "logs", "notes") for hit in found[kind]}
+
+
+@requirement("S4.tool.offered")
+async def test_the_tools_of_the_board_are_offered_at_every_door_and_to_sub_agents(board: BoardServer) -> None:
+    http = (await board.agent.get("/agent")).json()["tools"]
+    assert {tool["name"] for tool in http} >= BOARD_TOOLS
+    aliases = {tool["name"]: tool["aliases"] for tool in http}
+    assert aliases["clawboard_get_log"] == ["clawboard-get-log", "board_get_log", "board-get-log"]
+    mcp = (await result_of(board.agent, "tools/list"))["tools"]
+    assert {tool["name"] for tool in mcp} >= BOARD_TOOLS
+    await send_and_wait(board.owner, "hello", sessionKey="agent:main:subagent:8d9c4c2e-1b7a-4c55-9a7b-0a4a4b6f2d11")
+    assert {tool["name"] for tool in board.server.agent.bodies[-1]["tools"]} >= BOARD_TOOLS
+
+
+@requirement("S4.tool.search", "S4.tool.offered")
+async def test_a_search_gives_the_same_at_every_door_and_by_both_names(board: BoardServer) -> None:
+    wanted = {"topic-work", "topic-home", "task-work", "task-home", "log-work", "log-home"}
+    for name in ("clawboard_search", "board_search", "board-search"):
+        assert ids(await board.result(name, q="gasket")) == wanted
+    answer = await result_of(board.agent, "tools/call", {"name": "board_search", "arguments": {"q": "gasket"}})
+    assert ids(answer["structuredContent"]) == wanted
+    by_model = await board.by_model("board_search", q="gasket")
+    assert wanted <= ids(by_model)
+    few = await board.result("clawboard_search", q="gasket", limitTopics=1, limitTasks=0, limitLogs=-5)
+    assert [len(few[kind]) for kind in ("topics", "tasks", "logs")] == [1, 1, 1]
+    assert ids(await board.result("clawboard_search", q="gasket", topicId="topic-home")) == {
+        "topic-home", "task-home", "log-home",
+    }  # fmt: skip
+
+
+@requirement("S4.tool.search")
+async def test_long_texts_are_clipped_and_a_large_result_still_fits(board: BoardServer) -> None:
+    def write(tx: Tx) -> None:
+        for at in range(330):
+            text = f"gasket {at} " + "x" * 2_000
+            record(tx, board.server.access, NewLog(type="conversation", content=text, topic_id="topic-work"))
+
+    await board.server.db.write(write)
+    await board.server.indexed()
+    found = await board.result("clawboard_search", q="gasket", limitLogs=320)
+    assert "truncated" not in found
+    assert max(len(hit["content"]) for hit in found["logs"]) == 320
+    assert 10 < len(found["logs"]) < 320
+    assert len(json.dumps(found)) <= 80 * 1024
+
+
+@requirement("S4.tool.scope", "S4.context.lane.session")
+async def test_a_search_stays_in_the_spaces_of_the_agent_and_in_its_session(board: BoardServer) -> None:
+    assert "log-far" not in ids(await board.result("clawboard_search", q="gasket"))
+    assert "log-far" in ids(await board.result("clawboard_search", "agent:main:hook:far", q="gasket"))
+    await limit_to_work(board)
+    for more in ({}, {"sessionKey": "clawboard:topic:topic-home"}, {"topicId": "topic-home"}):
+        found = ids(await board.result("clawboard_search", q="gasket", **more))
+        assert found <= {"topic-work", "task-work", "log-work"}
+    assert ids(await board.result("clawboard_search", q="gasket")) == {"topic-work", "task-work", "log-work"}
+    answer = await board.call("clawboard_search", q="gasket", spaceId="space-home")
+    assert refused(answer) == (400, "invalid_params", "spaceId")
+
+
+async def test_a_session_that_the_agent_may_not_see_is_refused_and_a_foreign_name_is_allowed(
+    board: BoardServer,
+) -> None:
+    await board.owner.post("/api/agents", json={"id": "other", "name": "Other"})
+    async with board.server.client(await board.server.token(board.owner, kind="agent", agentId="other")) as other:
+        hidden = await other.post("/agent/clawboard_search", json={"q": "x", "sessionKey": "agent:main:main"})
+        assert refused(hidden)[:2] == (403, "forbidden")
+        named = await other.post("/agent/clawboard_search", json={"q": "gasket", "sessionKey": "channel:7"})
+        assert "log-work" in ids(named.json())
+
+
+@requirement("S4.context.lane.sandbox")
+async def test_a_sandboxed_agent_finds_and_reads_only_entries_of_sessions_it_may_see(board: BoardServer) -> None:
+    def write(tx: Tx) -> None:
+        own = LogSource(session_key="agent:main:main")
+        record(tx, board.server.access, NewLog(id="log-own", type="conversation", content="My gasket",
+                                               topic_id="topic-work", source=own))  # fmt: skip
+
+    await board.server.db.write(write)
+    await change_agent(board, sandbox="on")
+    await board.server.indexed()
+    found = await board.result("clawboard_search", q="gasket")
+    assert {hit["id"] for hit in found["logs"]} == {"log-own"}
+    assert (await board.result("clawboard_get_log", id="log-own"))["log"]["id"] == "log-own"
+    assert refused(await board.call("clawboard_get_log", id="log-work"))[:2] == (404, "not_found")
+    noted = await board.call("clawboard_create_note", relatedLogId="log-work", text="x")
+    assert refused(noted)[:2] == (404, "not_found")
+
+
+@requirement("S4.tool.get")
+async def test_one_thing_in_view_is_read_by_its_id_and_any_other_is_not_found(board: BoardServer) -> None:
+    await limit_to_work(board)
+    assert (await board.result("clawboard_get_topic", id="topic-work"))["topic"]["name"] == "Gasket at work"
+    assert (await board.result("board_get_task", id="task-work"))["task"]["title"] == "Order the work gasket"
+    log = (await board.result("clawboard_get_log", id="log-work"))["log"]
+    assert (log["content"], "raw" in log) == ("The work gasket leaks", False)
+    assert (await board.result("clawboard_get_log", id="log-work", includeRaw=True))["log"]["raw"] == "{}"
+    for kind in ("topic", "task", "log"):
+        for name in (f"{kind}-home", "nothing"):
+            assert refused(await board.call(f"clawboard_get_{kind}", id=name))[:2] == (404, "not_found"), name
+    assert refused(await board.call("clawboard_get_log", id="log-far"))[:2] == (404, "not_found")
+
+
+@requirement("S4.tool.note")
+async def test_a_note_belongs_where_the_entry_does_and_is_found(board: BoardServer) -> None:
+    note = (await board.result("clawboard_create_note", relatedLogId="log-work", text="Use copper"))["log"]
+    assert (note["type"], note["relatedLogId"], note["topicId"]) == ("note", "log-work", "topic-work")
+    assert (note["agentId"], note["spaceId"]) == ("main", "space-work")
+    placed = await board.result("clawboard_create_note", relatedLogId="log-work", text="Elsewhere", taskId="task-home")
+    assert placed["log"]["taskId"] == "task-home"
+    await board.server.indexed()
+    assert [hit["id"] for hit in (await board.result("clawboard_search", q="copper"))["notes"]] == [note["id"]]
+    for more in ({"text": ""}, {"text": "x" * 1_601}, {"text": "x", "spaceId": "space-work"}):
+        answer = await board.call("clawboard_create_note", relatedLogId="log-work", **more)
+        assert refused(answer)[:2] == (400, "invalid_params")
+    await limit_to_work(board)
+    for where in ({"relatedLogId": "log-home"}, {"relatedLogId": "log-work", "topicId": "topic-home"},
+                  {"relatedLogId": "log-work", "taskId": "task-home"}):  # fmt: skip
+        answer = await board.call("clawboard_create_note", text="x", **where)
+        assert refused(answer)[:2] == (404, "not_found"), where
+
+
+@requirement("S4.tool.update", "S4.tool.strict")
+async def test_a_task_is_changed_only_in_what_is_given(board: BoardServer) -> None:
+    before = (await board.result("clawboard_get_task", id="task-work"))["task"]
+    given = {"priority": "high", "dueDate": "2030-01-02T03:04:05.000Z", "pinned": True, "tags": ["soon"]}
+    after = (await board.result("board_update_task", id="task-work", **given))["task"]
+    assert after == before | given | {
+        "priority": 2, "priorityLabel": "high", "updatedAt": after["updatedAt"], "spaceId": after["spaceId"],
+    }  # fmt: skip
+    assert (await board.result("clawboard_update_task", id="task-work", dueDate=""))["task"]["dueDate"] is None
+    doing = (await board.result("clawboard_update_task", id="task-work", status="doing"))["task"]
+    assert (doing["status"], doing["assignedAgentIds"]) == ("in_progress", ["main"])
+    blocked = (await board.result("clawboard_update_task", id="task-work", status="blocked"))["task"]
+    assert (blocked["status"], blocked["blockedReason"]) == ("blocked", "not given")
+    for wrong, field in (({}, "id"), ({"title": "x"}, "title"), ({"pinned": "yes"}, "pinned"),
+                         ({"dueDate": "soon"}, "dueDate")):  # fmt: skip
+        answer = await board.call("clawboard_update_task", id="task-work", **wrong)
+        assert refused(answer) == (400, "invalid_params", field), wrong
+    await change_agent(board, behaviorFlags={"canModifyTaskStatus": False})
+    answer = await board.call("clawboard_update_task", id="task-work", pinned=False)
+    assert refused(answer)[:2] == (403, "tool_not_allowed")
+
+
+async def test_a_rule_for_one_name_of_a_tool_holds_for_the_other(board: BoardServer) -> None:
+    await change_agent(board, tools={"allow": ["*"], "deny": ["board_search"]})
+    for name in ("clawboard_search", "board_search"):
+        assert refused(await board.call(name, q="x"))[:2] == (403, "tool_not_allowed")
+    agent = await board.server.db.read(lambda tx: agent_by_id(tx, board.server.access, "main"))
+    assert agent is not None
+    assert structs.asdict(CATALOG.find("board_search")) == structs.asdict(CATALOG.find("clawboard_search"))
