@@ -130,6 +130,8 @@ ENDPOINTS: dict[str, Rights] = {
     # Asked for the main session, which every account has, and for a memory in it.
     "GET /api/memory": READERS,
     "GET /api/memory/search": READERS,
+    "GET /api/search": READERS,
+    "POST /api/reindex": OWNERS,
     "POST /api/memory": PEOPLE,
     "PATCH /api/memory/{id}": PEOPLE_WITH_ONE,
     "DELETE /api/memory/{id}": PEOPLE_WITH_ONE,
@@ -175,6 +177,12 @@ NEVER_NOW = _rule(NEVER, NEVER, NEVER, NEVER, NEVER, NEVER)
 # and canPromoteMemory.
 ORCHESTRATORS = _rule(NEVER, NEVER, NEVER, NEVER, MAY, MAY)
 TOOLS: dict[str, Rights] = {
+    "clawboard_create_note": CALLERS_OF_TOOLS,
+    "clawboard_get_log": CALLERS_OF_TOOLS,
+    "clawboard_get_task": CALLERS_OF_TOOLS,
+    "clawboard_get_topic": CALLERS_OF_TOOLS,
+    "clawboard_search": CALLERS_OF_TOOLS,
+    "clawboard_update_task": CALLERS_OF_TOOLS,
     "agents_list": CALLERS_OF_TOOLS,
     "session_status": CALLERS_OF_TOOLS,
     "sessions_history": CALLERS_OF_TOOLS,

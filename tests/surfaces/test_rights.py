@@ -233,6 +233,7 @@ QUERIES: dict[str, Callable[[World], Json]] = {
     "GET /api/goals": lambda _: {"sessionId": MAIN},
     "GET /api/memory": lambda _: {"sessionId": MAIN},
     "GET /api/memory/search": lambda _: {"sessionId": MAIN, "q": "x"},
+    "GET /api/search": lambda _: {"q": "x"},
     "GET /api/plans": lambda _: {"sessionId": MAIN},
     "GET /api/plans/{id}": lambda _: {"sessionId": MAIN},
     "GET /api/runs/{id}/wait": lambda _: {"timeoutSeconds": "0"},

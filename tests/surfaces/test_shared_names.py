@@ -156,6 +156,9 @@ TOOLS: list[tuple[str, Json]] = [
     ("task_assign", {"taskId": WORK, "assigneeSlugs": ["main"]}),
     ("task_status", {"taskId": WORK, "status": "in_progress"}),
     ("task_update", {"taskId": WORK, "title": f"{TWIN} work"}),
+    ("clawboard_search", {"q": "work"}),
+    ("clawboard_get_task", {"id": WORK}),
+    ("clawboard_update_task", {"id": WORK, "priority": 2}),
     ("task_delete", {"taskId": WORK, "reason": "enough"}),
 ]
 

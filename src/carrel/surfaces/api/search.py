@@ -35,7 +35,7 @@ _SUBJECTS: dict[Kind, SubjectKind | None] = {"topic": "topic", "task": "task", "
 class SearchParameters(In, frozen=True, kw_only=True):
     """What to look for, from which session or space, and how much; `allowedSpaceIds` has commas between the ids."""
 
-    q: Words = ""
+    q: Words
     session_key: AnySession | None = None
     topic_id: Name | None = None
     space_id: Name | None = None
