@@ -177,6 +177,7 @@ NEVER_NOW = _rule(NEVER, NEVER, NEVER, NEVER, NEVER, NEVER)
 # and canPromoteMemory.
 ORCHESTRATORS = _rule(NEVER, NEVER, NEVER, NEVER, MAY, MAY)
 TOOLS: dict[str, Rights] = {
+    "clawboard_context": CALLERS_OF_TOOLS,
     "clawboard_create_note": CALLERS_OF_TOOLS,
     "clawboard_get_log": CALLERS_OF_TOOLS,
     "clawboard_get_task": CALLERS_OF_TOOLS,

@@ -25,8 +25,8 @@ from tests.surfaces.mcp.client import result_of
 pytestmark = pytest.mark.anyio
 HEADER = "x-openclaw-session-key"
 BOARD_TOOLS = {
-    "clawboard_search", "clawboard_get_topic", "clawboard_get_task", "clawboard_get_log", "clawboard_create_note",
-    "clawboard_update_task",
+    "clawboard_search", "clawboard_context", "clawboard_get_topic", "clawboard_get_task", "clawboard_get_log",
+    "clawboard_create_note", "clawboard_update_task",
 }  # fmt: skip
 
 
@@ -179,6 +179,21 @@ async def test_a_sandboxed_agent_finds_and_reads_only_entries_of_sessions_it_may
     assert refused(await board.call("clawboard_get_log", id="log-work"))[:2] == (404, "not_found")
     noted = await board.call("clawboard_create_note", relatedLogId="log-work", text="x")
     assert refused(noted)[:2] == (404, "not_found")
+
+
+@requirement("S4.tool.context")
+async def test_the_context_of_a_session_is_the_one_of_the_api_without_its_data(board: BoardServer) -> None:
+    key = "agent:main:main"
+    given = await board.result("clawboard_context", q="what of the gasket?", mode="full")
+    query = {"q": "what of the gasket?", "sessionKey": key, "mode": "full", "maxChars": 6000, "workingSetLimit": 8,
+             "timelineLimit": 8}  # fmt: skip
+    shown = (await board.agent.get("/api/context", params=query, headers={HEADER: key})).json()
+    assert "data" not in given
+    assert given["block"] == shown["block"]
+    assert "gasket" in given["block"]
+    assert len((await board.result("board_context", q="gasket", maxChars=50))["block"]) <= 50
+    await limit_to_work(board)
+    assert "home" not in (await board.result("clawboard_context", q="what of the gasket?", mode="full"))["block"]
 
 
 @requirement("S4.tool.get")

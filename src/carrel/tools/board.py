@@ -18,9 +18,14 @@ from carrel.board import (
     record,
     search_shape,
 )
-from carrel.kernel import Access, Refusal, invalid, parse_iso
+from carrel.context import ContextLimits, ContextRequest, ContextShape, context_shape, key_named, mode_named
+from carrel.journal import clean
+from carrel.kernel import Access, Refusal, SessionKey, invalid, parse_iso
 from carrel.kernel.limits import (
     CLIENT_ID_CHARS_MAX,
+    CONTEXT_LINES_MAX,
+    CONTEXT_QUERY_CHARS_MAX,
+    CONTEXT_TEXT_CHARS_MAX,
     NOTE_CHARS_MAX,
     SEARCH_FOUND_MAX,
     SEARCH_QUERY_CHARS_MAX,
@@ -29,7 +34,9 @@ from carrel.kernel.limits import (
     TOOL_MESSAGE_CHARS_MAX,
     TOOL_RESULT_BYTES_MAX,
 )
+from carrel.memory import Reader
 from carrel.storage import Database, Tx
+from carrel.tools.memory.readers import context_reader
 from carrel.tools.model import Caller, Params, Preparation, Result, Tool
 from carrel.tools.tasks.changes import MomentOrNone, Priority
 from carrel.tools.tasks.shapes import TaskResult, first_that_fit, result_of
@@ -52,6 +59,17 @@ class SearchBoard(Params, frozen=True, kw_only=True):
     limit_tasks: int = 8
     limit_logs: int = 12
     limit_notes: int = 8
+
+
+class ContextOf(Params, frozen=True, kw_only=True):
+    """The context of which session, for which question, and how much; numbers out of range are clamped."""
+
+    q: str = ""
+    session_key: Annotated[Session, Meta(description="your own by default")] | None = None
+    mode: Annotated[str, Meta(description="auto, cheap, full or patient")] = "auto"
+    max_chars: int = 6_000
+    working_set_limit: int = 8
+    timeline_limit: int = 8
 
 
 class OneOf(Params, frozen=True, kw_only=True):
@@ -142,6 +160,42 @@ def _search(_tx: Tx, _caller: Caller, searched: _Searched) -> Result:
     return Result(value=searched.value)
 
 
+async def _prepare_context(db: Database, caller: Caller, params: ContextOf) -> Preparation:
+    try:
+        return Preparation(params=_Searched(await _context(db, caller, params)))
+    except Refusal as refusal:
+        return Preparation(params=_Searched(refusal=refusal))
+
+
+async def _context(db: Database, caller: Caller, params: ContextOf) -> dict[str, Any]:
+    access, services = _access(caller), caller.services
+    assert services.contexts is not None, "a server that offers tools can build contexts"
+    named = params.session_key or str(caller.key)
+    question = clean(params.q)[:CONTEXT_QUERY_CHARS_MAX].strip()
+
+    def session(tx: Tx) -> tuple[SessionKey | None, Reader | None]:
+        key = key_named(tx, access, named)
+        return key, None if key is None else context_reader(tx, access, key)
+
+    key, reader = await db.read(session)
+    request = ContextRequest(
+        reference=named,
+        key=key,
+        question=question,
+        mode=mode_named(params.mode),
+        limits=ContextLimits(
+            max_chars=max(1, min(params.max_chars, CONTEXT_TEXT_CHARS_MAX)),
+            working_set=max(0, min(params.working_set_limit, CONTEXT_LINES_MAX)),
+            timeline=max(0, min(params.timeline_limit, CONTEXT_LINES_MAX)),
+        ),
+        reader=reader,
+    )
+    built = await services.contexts.build(access, request)
+    shape = context_shape(built, session_key=named, question=question, with_data=False)
+    value: dict[str, Any] = msgspec.to_builtins(shape)
+    return value
+
+
 def _get_topic(tx: Tx, caller: Caller, params: OneOf) -> Result:
     return result_of(TopicResult(topic=topic_shape(readable_topic(tx, _access(caller), params.id))))
 
@@ -216,6 +270,15 @@ BOARD_TOOLS = (
         act=_search,
         result_type=SearchShape,
         prepare=_prepare_search,
+    ),
+    Tool(
+        name="clawboard_context",
+        description="Get the context of a session: its place on the board, the work there, and what fits a question.",
+        params=ContextOf,
+        effect="read",
+        act=_search,
+        result_type=ContextShape,
+        prepare=_prepare_context,
     ),
     Tool(
         name="clawboard_get_topic",

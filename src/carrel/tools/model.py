@@ -11,6 +11,7 @@ import msgspec
 from msgspec import Struct, structs
 
 from carrel.agents import Agent
+from carrel.context import Contexts
 from carrel.gateway import Gateway
 from carrel.kernel import Access, Code, Refusal, SessionKey, ToolVisibility, decode_json
 from carrel.kernel.settings import Settings
@@ -53,6 +54,7 @@ class ToolServices(Struct, frozen=True, kw_only=True):
     gateways: Mapping[str, Gateway] = {}
     channel_threads: Mapping[str, OpenChannelThread] = {}
     search: Search | None = None
+    contexts: Contexts | None = None
     # True once the server is stopping and accepts no new work.
     draining: Callable[[], bool] = _never
 

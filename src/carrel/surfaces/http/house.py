@@ -90,5 +90,6 @@ class House(Struct, frozen=True, kw_only=True):
             gateways={name: connection.gateway for name, connection in self.connections.items()},
             channel_threads=self.channel_threads,
             search=self.search,
+            contexts=self.contexts,
             draining=self.draining,
         )
