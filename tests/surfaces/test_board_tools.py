@@ -185,7 +185,7 @@ async def test_a_sandboxed_agent_finds_and_reads_only_entries_of_sessions_it_may
 async def test_the_context_of_a_session_is_the_one_of_the_api_without_its_data(board: BoardServer) -> None:
     key = "agent:main:main"
     given = await board.result("clawboard_context", q="what of the gasket?", mode="full")
-    query = {"q": "what of the gasket?", "sessionKey": key, "mode": "full", "maxChars": 6000, "workingSetLimit": 8,
+    query: dict[str, Any] = {"q": "what of the gasket?", "sessionKey": key, "mode": "full", "maxChars": 6000, "workingSetLimit": 8,
              "timelineLimit": 8}  # fmt: skip
     shown = (await board.agent.get("/api/context", params=query, headers={HEADER: key})).json()
     assert "data" not in given
@@ -232,7 +232,12 @@ async def test_a_note_belongs_where_the_entry_does_and_is_found(board: BoardServ
 @requirement("S4.tool.update", "S4.tool.strict")
 async def test_a_task_is_changed_only_in_what_is_given(board: BoardServer) -> None:
     before = (await board.result("clawboard_get_task", id="task-work"))["task"]
-    given = {"priority": "high", "dueDate": "2030-01-02T03:04:05.000Z", "pinned": True, "tags": ["soon"]}
+    given: dict[str, Any] = {
+        "priority": "high",
+        "dueDate": "2030-01-02T03:04:05.000Z",
+        "pinned": True,
+        "tags": ["soon"],
+    }
     after = (await board.result("board_update_task", id="task-work", **given))["task"]
     assert after == before | given | {
         "priority": 2, "priorityLabel": "high", "updatedAt": after["updatedAt"], "spaceId": after["spaceId"],
