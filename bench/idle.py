@@ -14,6 +14,7 @@ from tests.harness.process import CARREL, RunningServer, clean_environment
 NAME = "idle"
 READY_SECONDS_MAX = 3
 MEMORY_MB_MAX = 150
+SEARCHED_MEMORY_MB_MAX = 300
 CPU_PERCENT_MAX = 1
 HELP_SECONDS_MAX = 0.3
 SETTLE_SECONDS = 3
@@ -38,12 +39,16 @@ def measure(_durability: str) -> list[Figure]:
             time.sleep(WATCH_SECONDS)
             percent = (_cpu_seconds(server.started.pid) - before) / WATCH_SECONDS * 100
             memory = _resident_bytes(server.started.pid) / _MB
+            with server.client() as client:
+                client.get("/api/search", params={"q": "this loads the model for meanings"}).raise_for_status()
+            searched = _resident_bytes(server.started.pid) / _MB
         finally:
             server.close()
         helped = statistics.median(_help_cpu_seconds(environment) for _ in range(STARTS))
     return [
         plain(NAME, "ready after", "s", statistics.median(starts), bar=at_most(READY_SECONDS_MAX)),
         plain(NAME, "resident memory", "MB", memory, bar=at_most(MEMORY_MB_MAX)),
+        plain(NAME, "resident memory after a search", "MB", searched, bar=at_most(SEARCHED_MEMORY_MB_MAX)),
         plain(NAME, "processor at rest", "% of a core", percent, bar=at_most(CPU_PERCENT_MAX)),
         plain(NAME, "carrel --help", "s of processor", helped, bar=at_most(HELP_SECONDS_MAX)),
     ]

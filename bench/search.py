@@ -1,22 +1,25 @@
-"""Search: the processor time of a query among 100,000 entries, in scopes of 3 % and of 30 % of them.
+"""Search: the processor time of a query among 100,000 entries, in scopes of 3 % and of 30 % of them; and what runs of
+lanes lose while 32 clients search.
 
 A million (`CARREL_BENCH_SEARCH_ENTRIES=1000000`) take some minutes to index.
 """
 
+import asyncio
 import os
 import random
 import resource
 import statistics
 import tempfile
+from collections import Counter
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 import uvloop
 
-from bench.engine import BenchEngine, open_bench
-from bench.figures import Figure, at_most, plain, tell
-from carrel.kernel import elapsed_seconds
+from bench.engine import CLIENTS, BenchEngine, open_bench, rate
+from bench.figures import Figure, at_least, at_most, compared, plain, tell
+from carrel.kernel import Refusal, elapsed_seconds
 from carrel.kernel.settings import SearchSettings
 from carrel.search import Document, Embedder, Search, SearchQuery, Vectors, put_document
 from carrel.search.vectors import Floats, vectors_of
@@ -28,6 +31,10 @@ QUERIES = 200
 BATCH = 1_000
 WORDS = 50_000
 DIMENSIONS = 256
+LANES = 64
+RUNS = 2_000
+REPEATS = 3
+TICK_SECONDS = 0.002
 # The share of each space in all entries; two of them are searched.
 SPACES = {"narrow": 0.03, "wide": 0.30, "rest": 0.67}
 BARS_MS = {"narrow": 60.0, "wide": 150.0}
@@ -68,6 +75,7 @@ async def _measure(folder: Path, durability: str) -> list[Figure]:
         await search.find(made.access, SearchQuery(text="warm"))
         loaded = elapsed_seconds() - begun
         figures = [await _queries(made, search, meanings, space, bar) for space, bar in BARS_MS.items()]
+        figures += await _beside_lanes(made, search)
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     return [
         *figures,
@@ -112,6 +120,52 @@ async def _queries(made: BenchEngine, search: Search, meanings: Embedder, space:
     name = f"one query in {SPACES[space]:.0%} of {ENTRIES:,} entries, p95 of the processor time"
     p50, p95 = statistics.median(took), statistics.quantiles(took, n=20)[18]
     return plain(NAME, name, "ms", p95, bar=at_most(bar_ms), note=f"p50 {p50:.1f} ms")
+
+
+async def _beside_lanes(made: BenchEngine, search: Search) -> list[Figure]:
+    """How many runs end beside 32 clients that search without a pause, against none; and how late the loop is then."""
+    tell(f"search: {RUNS} runs over {LANES} lanes beside {CLIENTS} searching clients, in turn with none")
+    lanes = [f"lane-{at % LANES}" for at in range(RUNS)]
+    pairs, late, busy = list[tuple[float, float]](), list[float](), Counter[str]()
+
+    async def work() -> None:
+        await made.send_all(lanes)
+        await made.drained()
+
+    async with made.working():
+        for _ in range(REPEATS):
+            alone = await rate(RUNS, work)
+            async with asyncio.TaskGroup() as group:
+                clients = [group.create_task(_search_on(made, search, at, busy)) for at in range(CLIENTS)]
+                clients.append(group.create_task(_lateness(late)))
+                pairs.append((await rate(RUNS, work), alone))
+                for client in clients:
+                    client.cancel()
+    p99 = statistics.quantiles(late, n=100)[98]
+    note = f"{busy['found']} searches, {busy['refused']} told to come back"
+    return [
+        compared(NAME, f"runs over {LANES} lanes beside {CLIENTS} searching clients", "runs/s", pairs,
+                 yardstick="without them", bar=at_least(0.7), note=note),
+        plain(NAME, "lateness of the loop then, p99", "ms", p99, bar=at_most(20)),
+    ]  # fmt: skip
+
+
+async def _search_on(made: BenchEngine, search: Search, seed: int, count: Counter[str]) -> None:
+    chance = random.Random(seed)
+    while True:
+        try:
+            await search.find(made.access, SearchQuery(text=text(chance, 6), spaces=("narrow",)))
+            count["found"] += 1
+        except Refusal:
+            count["refused"] += 1
+
+
+async def _lateness(late: list[float]) -> None:
+    """Measure how much later than asked for the loop wakes a sleeper."""
+    while True:
+        begun = elapsed_seconds()
+        await asyncio.sleep(TICK_SECONDS)
+        late.append((elapsed_seconds() - begun - TICK_SECONDS) * 1000)
 
 
 def _thread_seconds() -> float:

@@ -185,8 +185,10 @@ async def test_a_sandboxed_agent_finds_and_reads_only_entries_of_sessions_it_may
 async def test_the_context_of_a_session_is_the_one_of_the_api_without_its_data(board: BoardServer) -> None:
     key = "agent:main:main"
     given = await board.result("clawboard_context", q="what of the gasket?", mode="full")
-    query: dict[str, Any] = {"q": "what of the gasket?", "sessionKey": key, "mode": "full", "maxChars": 6000, "workingSetLimit": 8,
-             "timelineLimit": 8}  # fmt: skip
+    query: dict[str, Any] = {
+        "q": "what of the gasket?", "sessionKey": key, "mode": "full", "maxChars": 6000, "workingSetLimit": 8,
+        "timelineLimit": 8,
+    }  # fmt: skip
     shown = (await board.agent.get("/api/context", params=query, headers={HEADER: key})).json()
     assert "data" not in given
     assert given["block"] == shown["block"]
