@@ -79,15 +79,22 @@ BUILT = {
     "S4.bridge.queue": "Entries written while the server is away arrive once, in order.",
     "S4.bridge.autotopic": "autoTopicBySession makes one topic for each session key.",
     "S4.bridge.hooks": "The bridge records messages and tools, and drops control text.",
+    "S4.tool.search": "clawboard_search gives the result of /api/search.",
+    "S4.tool.context": "clawboard_context gives the result of /api/context.",
+    "S4.tool.get": "clawboard_get_* returns one item in view, else not_found.",
+    "S4.tool.note": "clawboard_create_note stores a note tied to an entry, its topic and task.",
+    "S4.tool.update": "clawboard_update_task changes only the given fields.",
+    "S4.tool.strict": "Unknown parameters and wrong types are refused by name.",
+    "S4.tool.offered": "The board's tools are offered to every agent, also by their board_* names.",
+    "S4.tool.scope": "Tools infer the space from the session and cannot widen it.",
+    "S4.context.lane.session": "An unallocated entry is recalled in its own session only.",
+    "S4.context.lane.sandbox": "A sandboxed caller recalls only what it may see.",
+    "S4.space.infer.where": "Inference works on context, search, topics and tasks.",
+    "S4.search.stable": "Search answers the same with and without the context in use.",
+    "S4.search.tuning": "Windows, limits and cache size of the search are settings.",
 }
 
-PARTIAL: dict[str, str] = {
-    "S4.search.hybrid": "GET /api/search; topics are not indexed yet.",
-    "S4.search.busy": "the endpoint that answers 429.",
-    "S4.search.index": "/api/reindex, the lag in /api/health, and topics.",
-    "S4.search.params": "the endpoint.",
-    "S4.search.scope": "which spaces a caller may search.",
-}
+PARTIAL: dict[str, str] = {}
 
 DEFERRED = {
     "the board is not built yet": {
@@ -95,14 +102,6 @@ DEFERRED = {
         "S4.flow.one.path": "Injection and GET /api/context use the same builder.",
         "S4.flow.off": "With context.augment=false nothing is injected and runs still work.",
         "S4.flow.besteffort": "Slow or failing parts of the context are left out, and the receipt says so.",
-        "S4.tool.search": "clawboard_search gives the result of /api/search.",
-        "S4.tool.context": "clawboard_context gives the result of /api/context.",
-        "S4.tool.get": "clawboard_get_* returns one item in view, else not_found.",
-        "S4.tool.note": "clawboard_create_note stores a note tied to an entry, its topic and task.",
-        "S4.tool.update": "clawboard_update_task changes only the given fields.",
-        "S4.tool.strict": "Unknown parameters and wrong types are refused by name.",
-        "S4.tool.offered": "The board's tools are offered to every agent, also by their board_* names.",
-        "S4.tool.scope": "Tools infer the space from the session and cannot widen it.",
         "S4.digest.shown": "Topics and tasks in a context show their digest, clipped.",
         "S4.x.budget.sections": "Every section of the context has a reserved share; lines are dropped whole.",
         "S4.x.read.pure": "No GET creates anything.",
@@ -133,19 +132,14 @@ DEFERRED = {
         "S4.context.pending": "includePending=0 leaves unclassified entries out.",
         "S4.context.scoped": "Everything is filtered by space before it is ranked.",
         "S4.context.lane.task": "In a task lane nothing of another task appears.",
-        "S4.context.lane.session": "An unallocated entry is recalled in its own session only.",
-        "S4.context.lane.sandbox": "A sandboxed caller recalls only what it may see.",
         "S4.context.bounded": "The rows read are bounded by limits, not by the size of the journal.",
         "S4.context.cache": "An equal request may be answered from cache until an event touches it.",
     },
     "spaces are not built yet": {
-        "S4.space.infer.where": "Inference works on context, search, topics and tasks.",
         "S4.space.task": "A task is visible if its space or its topic is.",
     },
-    "search is not built yet": {
+    "the context block is not finished": {
         "S4.search.busy.context": "In that case the context is still answered, without recall.",
-        "S4.search.stable": "Search answers the same with and without the context in use.",
-        "S4.search.tuning": "Windows, limits and cache size of the search are settings.",
     },
     "the board's endpoints and the bridge's hooks are not built yet": {
         "S4.audit": "Audit logging is off by default; when on it rotates.",

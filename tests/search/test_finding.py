@@ -8,7 +8,10 @@ import pytest
 from msgspec import structs
 
 from carrel.kernel import Code, Refusal
-from carrel.search import EmbeddingUnavailable
+from carrel.kernel.settings import SearchSettings
+from carrel.search import EmbeddingUnavailable, SearchQuery, embed_texts
+from carrel.search.model import KINDS
+from carrel.search.ranking import candidate_limits
 from carrel.search.vectors import Floats
 from tests.harness.engine import START_MS
 from tests.requirements.mark import requirement
@@ -180,6 +183,19 @@ async def test_one_search_too_many_waits_a_moment_and_is_then_refused(store_url:
         await board.find("beta")
 
 
+@requirement("S4.search.tuning")
+async def test_the_settings_say_how_many_are_looked_at_and_how_many_parts_of_a_text(store_url: str) -> None:
+    tuned = SearchSettings(source_topk=50, single_token_window_max=20)
+    log = KINDS.index("log")
+    for words, wanted, looked_at in ((1, 5, 20), (2, 5, 50), (2, 70, 70)):
+        assert candidate_limits(SearchQuery(text="x", logs_max=wanted), words, tuned)[log] == looked_at
+    long = "alpha " * 400 + "beta " * 400
+    meanings = MeaningsOf("alpha", "beta")
+    (one,), (several,) = [await embed_texts(meanings, [long], parts) for parts in (1, 6)]
+    assert len(one.quantized) < len(several.quantized)
+
+
+@requirement("S4.search.tuning")
 async def test_an_answer_is_kept_until_the_index_changes(store_url: str) -> None:
     async with open_board(store_url, query_cache_size=1) as board:
         await board.put("e1", "alpha")

@@ -32,8 +32,8 @@ DIFF_COMPARISONS_MAX = 5_000_000
 # Threads. More on SQLite would only wait for each other: reading a file in Python needs the interpreter's lock.
 LONG_READERS_SQLITE = 2
 LONG_READERS_POSTGRES = 4
-# Besides, for reads that no turn waits for, such as searches. With a second one on SQLite, runs beside searches end half
-# as fast (`bench search`).
+# Besides, for reads that no turn waits for, such as searches. With a second one on SQLite, runs beside searches end
+# half as fast (`bench search`).
 PATIENT_READERS_SQLITE = 1
 PATIENT_READERS_POSTGRES = 2
 FOLLOWER_LEASE_SECONDS = 30

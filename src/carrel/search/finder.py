@@ -66,7 +66,8 @@ class Search:
                 urgent=False,
             )
             METRICS.observe("search.duration.seconds", elapsed_seconds() - begun)
-            return structs.replace(found, gate_wait_ms=round((begun - asked) * 1000))
+            waited = round((begun - asked) * 1000)
+            return structs.replace(found, gate_wait_ms=waited) if waited else found
 
     @asynccontextmanager
     async def _admitted(self) -> AsyncIterator[None]:

@@ -117,6 +117,19 @@ async def test_a_space_is_given_or_follows_from_the_session_and_limits_what_is_f
     assert (everything["sourceSpaceId"], everything["allowedSpaceIds"]) == (None, None)
 
 
+@requirement("S4.search.stable")
+async def test_a_search_answers_the_same_whether_or_not_contexts_are_asked_for(
+    server: HttpServer, client: httpx.AsyncClient
+) -> None:
+    await furnish(server)
+    before = await search(client, q="what of the gasket?")
+    for mode in ("cheap", "full", "patient"):
+        answer = await client.get("/api/context", params={"q": "what of the gasket?", "mode": mode})
+        assert answer.status_code == 200, answer.text
+    after = await search(client, q="what of the gasket?")
+    assert {name: after[name] for name in KINDS} == {name: before[name] for name in KINDS}
+
+
 @requirement("S4.search.busy")
 async def test_a_search_too_many_is_told_to_come_back(surface_url: str) -> None:
     settings = Settings(search=SearchSettings(concurrency=1, concurrency_wait_ms=20))
