@@ -9,6 +9,7 @@ from urllib.parse import unquote
 from tests.bridge.tiny_server import Asked, HangsUp, TinyServer, tiny_server
 
 Json = dict[str, Any]
+WAIT_SECONDS_MAX = 20.0
 
 
 class StandIn:
@@ -16,7 +17,7 @@ class StandIn:
 
     def __init__(self, server: TinyServer) -> None:
         self._server = server
-        self._lock = threading.Lock()
+        self._lock = threading.Condition()
         self._is_away = False
         self._answers_to_lose = 0
         self._refusals: dict[str, tuple[int, int]] = {}
@@ -68,6 +69,11 @@ class StandIn:
     def release_contexts(self) -> None:
         self._contexts_open.set()
 
+    def wait_for(self, count: int) -> None:
+        """Wait, bounded, until so many entries are stored."""
+        with self._lock:
+            assert self._lock.wait_for(lambda: len(self.entries) >= count, WAIT_SECONDS_MAX)
+
     def _log(self, asked: Asked) -> tuple[int, Any]:
         assert asked.headers["X-Idempotency-Key"] == asked.body["idempotencyKey"]
         return self._keep([asked.body]) or (201, {"log": {}})
@@ -90,6 +96,7 @@ class StandIn:
                     self.repeated += 1
                 else:
                     self.entries.append(entry)
+            self._lock.notify_all()
             if self._answers_to_lose:
                 self._answers_to_lose -= 1
                 raise HangsUp

@@ -1,0 +1,1 @@
+"""Tests of what Carrel brings for other programs."""
