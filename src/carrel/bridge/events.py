@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
 from carrel.kernel import REDACTED, clip, redact, secret_digest
-from carrel.kernel.limits import MESSAGE_CHARS_MAX, SESSION_REFERENCE_CHARS_MAX
+from carrel.kernel.limits import MESSAGE_CHARS_MAX, NAME_CHARS_MAX, SESSION_REFERENCE_CHARS_MAX
 
 Event = Mapping[str, Any]
 Kind = Literal["inbound", "outbound", "tool_call", "tool_result", "tool_error", "end"]
@@ -96,12 +96,12 @@ def is_control_text(text: str) -> bool:
     return _CONTROL.match(text.strip()) is not None
 
 
-def fitted_key(key: str) -> str:
-    """Return a key within the length that session keys may have; a long one is shortened and stays distinct."""
-    if len(key) <= SESSION_REFERENCE_CHARS_MAX:
+def fitted_key(key: str, chars_max: int = SESSION_REFERENCE_CHARS_MAX) -> str:
+    """Return a key within a length, that of session keys; a long one is shortened and stays distinct."""
+    if len(key) <= chars_max:
         return key
     digest = secret_digest(key)[:32]
-    return f"{key[: SESSION_REFERENCE_CHARS_MAX - len(digest) - 1]}:{digest}"
+    return f"{key[: chars_max - len(digest) - 1]}:{digest}"
 
 
 def _entry(event: Event, session: str) -> Reported:
@@ -142,7 +142,8 @@ def _tool(event: Event, session: str, kind: Kind) -> Reported:
 def _agent(event: Event, session: str) -> str:
     """Return the id of the agent that speaks: as given, else the one of the session key."""
     parts = session.split(":")
-    return str(event.get("agentId") or (parts[1] if parts[0] == "agent" and len(parts) > 2 else "assistant"))
+    named = event.get("agentId") or (parts[1] if parts[0] == "agent" and len(parts) > 2 else "assistant")
+    return clip(str(named), NAME_CHARS_MAX)
 
 
 def _common(event: Event, session: str) -> dict[str, Any]:
@@ -153,7 +154,9 @@ def _common(event: Event, session: str) -> dict[str, Any]:
 
 
 def _source(event: Event, session: str) -> dict[str, str]:
-    named = {name: str(event[name]) for name in ("channel", "messageId", "requestId") if event.get(name)}
+    named = {name: fitted_key(str(event[name])) for name in ("messageId", "requestId") if event.get(name)}
+    if event.get("channel"):
+        named["channel"] = clip(str(event["channel"]), NAME_CHARS_MAX)
     return named | ({"sessionKey": session} if session else {})
 
 

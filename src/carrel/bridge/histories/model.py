@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from carrel.bridge.events import fitted_key, is_control_text
 from carrel.bridge.faults import BridgeFault
 from carrel.kernel import clip, iso, parse_iso
-from carrel.kernel.limits import MESSAGE_CHARS_MAX
+from carrel.kernel.limits import IDEMPOTENCY_KEY_CHARS_MAX, MESSAGE_CHARS_MAX
 
 # A line of a transcript may hold a picture.
 LINE_CHARS_MAX = 64 * 1024 * 1024
@@ -35,9 +35,9 @@ class Said(NamedTuple):
             return None
         # A session of another program is no lane of ours, even if the keys look alike.
         session = fitted_key(f"{self.channel}:{self.session}")
-        name = fitted_key(f"{session}:{self.message_id}")
+        name = fitted_key(f"{session}:{self.message_id}", IDEMPOTENCY_KEY_CHARS_MAX)
         said = {"type": "conversation", "content": clip(self.text, MESSAGE_CHARS_MAX), "agentId": self.agent or "user"}
-        source = {"channel": self.channel, "sessionKey": session, "messageId": self.message_id}
+        source = {"channel": self.channel, "sessionKey": session, "messageId": fitted_key(self.message_id)}
         when = {} if self.at is None else {"createdAt": iso(self.at)}
         return said | {"source": source, "idempotencyKey": name} | when
 
