@@ -167,6 +167,7 @@ ENDPOINTS: dict[str, Rights] = {
     # The last: a wake creates the main lane of the other account, which is hidden in the rows above.
     "POST /api/hooks/agent": PROGRAMS,
     "POST /api/hooks/wake": PROGRAMS,
+    "POST /api/hooks/claude": PEOPLE,
 }
 
 # Over /agent and over MCP alike.

@@ -46,6 +46,7 @@ BODIES: dict[str, list[dict[str, Any]]] = {
     ],
     "/api/agents": [{"id": "b-own"}],
     "/api/hooks/agent": [{"agentId": "{agent}", "message": "hi"}],
+    "/api/hooks/claude": [{"session_id": "s", "hook_event_name": "UserPromptSubmit", "prompt": "hi"}],
     "/api/hooks/wake": [{"agentId": "{agent}", "text": "hi"}],
     "/api/runs": [{"agentId": "{agent}", "message": "hi"}, {"sessionKey": "{key}", "message": "hi"}],
     "/api/runs/{id}/answer": [{"text": "hi"}],

@@ -208,6 +208,7 @@ BODIES: dict[str, Callable[[World], Any]] = {
     "POST /api/chat": lambda _: {"text": "hi"},
     "POST /api/hooks/agent": lambda _: {"message": "hi"},
     "POST /api/hooks/wake": lambda _: {"text": "hi"},
+    "POST /api/hooks/claude": lambda _: {"session_id": "s", "hook_event_name": "UserPromptSubmit", "prompt": "hi"},
     "POST /api/tasks": lambda _: {"title": "Work"},
     "PATCH /api/tasks/{id}": lambda _: {"title": "Other work"},
     "POST /api/tasks/{id}/status": lambda _: {"status": "in_progress"},

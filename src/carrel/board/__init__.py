@@ -4,6 +4,7 @@ from carrel.board.asking import Model, ModelOf
 from carrel.board.classifier.duty import Classifier
 from carrel.board.classifier.sorting import Sorter
 from carrel.board.classifier.store import backlog
+from carrel.board.claude_hooks import ClaudeEvent
 from carrel.board.documents import BoardDocuments
 from carrel.board.entries import LogShape, change_entry, delete_entry, log_shapes, read_file, readable_entry
 from carrel.board.filters import ATTEMPTS_EXHAUSTED, UNALLOCATED, is_tool_trace, verdict
@@ -22,12 +23,11 @@ from carrel.board.store import entry_in_view, list_entries, seen_log
 
 __all__ = [
     "ATTEMPTS_EXHAUSTED", "UNALLOCATED", "BoardDocuments", "BoardFound", "BoardKey", "BoardQuery", "Classification",
-    "Classifier", "Followups", "InferredFrom", "Ingests", "LogChange", "LogFilter", "LogShape", "LogSource",
-    "LogType", "Model", "ModelOf", "NewLog", "Place", "Ranked", "Route", "SearchShape", "Sorter", "accept",
-    "backlog", "board_key", "board_search", "change_entry", "delete_entry", "effective_key", "entry_in_view",
-    "found_entry",
-    "infer_space", "inherited_place", "is_ignored", "is_tool_trace", "is_unrecorded", "list_entries", "log_shapes",
-    "named_session", "observe_delegated_runs", "observe_sessions", "place_of_search", "prune_routes", "read_file",
-    "readable_entry", "record", "remember_route", "require_hooks", "routes_of", "run_hook", "search_shape",
-    "seen_log", "verdict", "wake",
+    "Classifier", "ClaudeEvent", "Followups", "InferredFrom", "Ingests", "LogChange", "LogFilter", "LogShape",
+    "LogSource", "LogType", "Model", "ModelOf", "NewLog", "Place", "Ranked", "Route", "SearchShape", "Sorter",
+    "accept", "backlog", "board_key", "board_search", "change_entry", "delete_entry", "effective_key",
+    "entry_in_view", "found_entry", "infer_space", "inherited_place", "is_ignored", "is_tool_trace",
+    "is_unrecorded", "list_entries", "log_shapes", "named_session", "observe_delegated_runs", "observe_sessions",
+    "place_of_search", "prune_routes", "read_file", "readable_entry", "record", "remember_route", "require_hooks",
+    "routes_of", "run_hook", "search_shape", "seen_log", "verdict", "wake",
 ]  # fmt: skip

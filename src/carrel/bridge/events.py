@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
-from carrel.kernel import REDACTED, clip, redact, secret_digest
+from carrel.kernel import clip, redact, secret_digest, without_secrets
 from carrel.kernel.limits import MESSAGE_CHARS_MAX, NAME_CHARS_MAX, SESSION_REFERENCE_CHARS_MAX
 
 Event = Mapping[str, Any]
@@ -42,7 +42,6 @@ _CONTROL = re.compile(
 _IGNORED_SESSIONS = ("internal:clawboard-classifier:",)
 # The address of a lane of the server, which keeps that transcript itself.
 _OWN_LANE = re.compile(r"agent:[^:]+:.+:v[1-9][0-9]*(?:@[a-z0-9-]+)?")
-_SECRET_NAMES = re.compile(r"(?i)token|secret|passw|api_?key|authori[sz]ation|cookie|credential")
 
 
 class Reported(NamedTuple):
@@ -134,7 +133,7 @@ def _tool(event: Event, session: str, kind: Kind) -> Reported:
     shown = event.get("arguments") if kind == "tool_call" else event.get("result")
     body = {"type": "action", "content": clip(content, MESSAGE_CHARS_MAX), "agentId": _agent(event, session)}
     if shown is not None:
-        text = shown if isinstance(shown, str) else json.dumps(_without_secrets(shown), ensure_ascii=False, default=str)
+        text = shown if isinstance(shown, str) else json.dumps(without_secrets(shown), ensure_ascii=False, default=str)
         body["raw"] = clip(redact(text), _RAW_CHARS_MAX)
     return Reported(session, kind, body | _common(event, session))
 
@@ -158,13 +157,3 @@ def _source(event: Event, session: str) -> dict[str, str]:
     if event.get("channel"):
         named["channel"] = clip(str(event["channel"]), NAME_CHARS_MAX)
     return named | ({"sessionKey": session} if session else {})
-
-
-def _without_secrets(value: Any) -> Any:
-    """Return a value without what is stored under names like `password`."""
-    if isinstance(value, Mapping):
-        return {
-            str(name): REDACTED if _SECRET_NAMES.search(str(name)) else _without_secrets(inner)
-            for name, inner in value.items()
-        }
-    return [_without_secrets(inner) for inner in value] if isinstance(value, list | tuple) else value

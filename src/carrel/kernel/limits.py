@@ -299,6 +299,8 @@ HEARTBEAT_TASKS_MAX = 20
 # Delegated runs that are looked after at a time, and the pause after one that could not be.
 FOLLOWUPS_AT_A_TIME = 16
 FOLLOWUP_RETRY_SECONDS = 60
+# Of what a tool of another program was given or has answered.
+HOOK_RAW_CHARS_MAX = 5_000
 # The tools for tasks. A search looks at the newest tasks, a page at a time.
 TASK_LOAD_MESSAGES_DEFAULT = 10
 LISTED_DESCRIPTION_CHARS_MAX = 300

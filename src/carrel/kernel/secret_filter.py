@@ -4,6 +4,8 @@ A secret that is known word for word is removed from a model's stream by `carrel
 """
 
 import re
+from collections.abc import Mapping
+from typing import Any
 
 _SECRETS = re.compile(
     r"crl_[a-z]+_[A-Za-z0-9]+_[A-Za-z0-9]+"
@@ -15,9 +17,20 @@ _SECRETS = re.compile(
     r"|-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)",
     re.DOTALL,
 )
+_SECRET_NAMES = re.compile(r"(?i)token|secret|passw|api_?key|authori[sz]ation|cookie|credential")
 REDACTED = "[redacted]"
 
 
 def redact(text: str) -> str:
     """Return `text` with everything that looks like a token or key replaced by `[redacted]`."""
     return _SECRETS.sub(REDACTED, text)
+
+
+def without_secrets(value: Any) -> Any:
+    """Return a value as JSON knows it, without what is stored under names like `password`."""
+    if isinstance(value, Mapping):
+        return {
+            str(name): REDACTED if _SECRET_NAMES.search(str(name)) else without_secrets(inner)
+            for name, inner in value.items()
+        }
+    return [without_secrets(inner) for inner in value] if isinstance(value, list | tuple) else value

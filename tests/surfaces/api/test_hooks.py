@@ -11,7 +11,7 @@ from tests.harness.server import HttpServer, open_http_server
 from tests.surfaces.api_calls import Json, refused, settled
 
 pytestmark = pytest.mark.anyio
-AGENT, WAKE = "/api/hooks/agent", "/api/hooks/wake"
+AGENT, WAKE, CLAUDE = "/api/hooks/agent", "/api/hooks/wake", "/api/hooks/claude"
 NAMING = HooksSettings(enabled=True, allow_request_session_key=True)
 
 
@@ -21,6 +21,20 @@ async def accepted(client: httpx.AsyncClient, path: str, **body: Any) -> Json:
     assert answer.status_code == 202, answer.text
     taken: Json = answer.json()
     return taken
+
+
+def said(prompt: str, **more: Any) -> Json:
+    """Return an event of Claude Code, with fields that nobody reads."""
+    event = {"session_id": "s1", "hook_event_name": "UserPromptSubmit", "prompt": prompt, "cwd": "/work"}
+    return event | {"permission_mode": "default", "transcript_path": "/x.jsonl"} | more
+
+
+async def log_of(client: httpx.AsyncClient, **query: str) -> list[Json]:
+    """Return the entries of the Claude session, oldest first."""
+    answer = await client.get("/api/log", params={"sessionKey": "claude:s1"} | query)
+    assert answer.status_code == 200, answer.text
+    logs: list[Json] = answer.json()["logs"]
+    return logs[::-1]
 
 
 @pytest.fixture
@@ -39,7 +53,7 @@ async def naming(sqlite_url: str) -> AsyncIterator[tuple[HttpServer, httpx.Async
 
 async def test_hooks_are_off_unless_they_are_turned_on(sqlite_url: str) -> None:
     async with open_http_server(sqlite_url) as server, server.client() as owner:
-        for path, body in ((AGENT, {"message": "hi"}), (WAKE, {"text": "hi"})):
+        for path, body in ((AGENT, {"message": "hi"}), (WAKE, {"text": "hi"}), (CLAUDE, said("hi"))):
             answer = await owner.post(path, json=body)
             assert refused(answer) == (403, "forbidden", None)
             assert "hooks.enabled" in answer.text
@@ -139,3 +153,49 @@ async def test_a_hook_sent_twice_under_one_key_is_one_run(client: httpx.AsyncCli
     first = await client.post(AGENT, json={"message": "hi"}, headers=headers)
     again = await client.post(AGENT, json={"message": "hi"}, headers=headers)
     assert (again.json(), again.headers["Idempotent-Replay"]) == (first.json(), "true")
+
+
+async def test_events_of_claude_code_become_entries_of_its_session(client: httpx.AsyncClient) -> None:
+    events = [
+        said("", hook_event_name="SessionStart", source="startup", model="opus"),
+        said("how many sheep?"),
+        said("", hook_event_name="PreToolUse", tool_name="Bash", tool_use_id="t1", tool_input={"password": "hush"}),
+        said("", hook_event_name="PostToolUse", tool_name="Bash", tool_use_id="t1", tool_response={"out": "12"}),
+        said("", hook_event_name="PostToolUseFailure", tool_name="Read", tool_use_id="t2", error="no such file"),
+        said("", hook_event_name="SubagentStop", agent_type="Explore", last_assistant_message="found it"),
+        said("", hook_event_name="Stop", last_assistant_message="Twelve."),
+        said("", hook_event_name="Stop"),
+        said("", hook_event_name="PreCompact", trigger="auto"),
+    ]
+    for event in events:
+        answer = await client.post(CLAUDE, json=event)
+        assert (answer.status_code, answer.json()) == (200, {}), answer.text
+    logs = await log_of(client, includeRaw="1")
+    assert [(log["type"], log["agentId"], log["content"]) for log in logs] == [
+        ("system", "claude", "Session started: startup."),
+        ("conversation", "user", "how many sheep?"),
+        ("action", "claude", "Tool call: Bash"),
+        ("action", "claude", "Tool result: Bash"),
+        ("action", "claude", "Tool error: Read: no such file"),
+        ("system", "claude", "Sub-agent Explore ended: found it"),
+        ("conversation", "claude", "Twelve."),
+    ]
+    assert [log["raw"] for log in logs[2:4]] == ['{"password": "[redacted]"}', '{"out": "12"}']
+    assert {log["source"]["channel"] for log in logs} == {"claude"}
+
+
+async def test_a_tool_event_that_is_sent_twice_is_one_entry(client: httpx.AsyncClient) -> None:
+    event = said("", hook_event_name="PostToolUse", tool_name="Bash", tool_use_id="t1", tool_response="ok")
+    for _ in range(2):
+        assert (await client.post(CLAUDE, json=event)).status_code == 200
+    assert len(await log_of(client)) == 1
+
+
+async def test_only_people_may_record_with_the_claude_hook(alice: httpx.AsyncClient) -> None:
+    assert refused(await alice.post(CLAUDE, json=said("hi")))[:2] == (403, "forbidden")
+
+
+@pytest.mark.parametrize("missing", ["session_id", "hook_event_name"])
+async def test_an_event_of_claude_code_names_its_session_and_itself(client: httpx.AsyncClient, missing: str) -> None:
+    event = {name: value for name, value in said("hi").items() if name != missing}
+    assert refused(await client.post(CLAUDE, json=event))[:2] == (400, "invalid_params")

@@ -1,10 +1,10 @@
-"""Hooks for other programs: hand something to an agent, or wake it in its main lane."""
+"""Hooks for other programs: hand something to an agent, wake it in its main lane, and events of Claude Code."""
 
 from typing import Annotated
 
 from msgspec import Meta
 
-from carrel.board import require_hooks, run_hook, wake
+from carrel.board import ClaudeEvent, is_unrecorded, record, require_hooks, run_hook, wake
 from carrel.kernel import PEOPLE, Access, Kind, Refusal
 from carrel.kernel.limits import NAME_CHARS_MAX
 from carrel.runs import Run
@@ -30,6 +30,19 @@ class WakeText(In, frozen=True, kw_only=True):
 
     text: Text
     agent_id: Words | None = None
+
+
+class HookOutput(Out, frozen=True, kw_only=True):
+    """What Claude Code adds to its conversation."""
+
+    hook_event_name: str
+    additional_context: str
+
+
+class ClaudeAnswer(Out, frozen=True, kw_only=True, omit_defaults=True):
+    """The answer to an event, as Claude Code reads it."""
+
+    hook_specific_output: HookOutput | None = None
 
 
 class HookAccepted(Out, frozen=True, kw_only=True):
@@ -89,6 +102,16 @@ async def hook_wake(call: Call[WakeText, NoQuery]) -> HookAccepted:
         if refusal.field == "message":
             refusal.field = "text"
         raise
+
+
+@endpoint("POST", "/api/hooks/claude", answers={200: ClaudeAnswer}, who=PEOPLE, body=ClaudeEvent)
+async def hook_claude(call: Call[ClaudeEvent, NoQuery]) -> ClaudeAnswer:
+    """Record an event of Claude Code, as its hooks send it."""
+    require_hooks(call.house.settings.hooks)
+    log = call.body.log()
+    if log is not None and not is_unrecorded(log, call.house.settings.intake):
+        await call.write(lambda tx, access: record(tx, access, log))
+    return ClaudeAnswer()
 
 
 def _accepted(run: Run) -> HookAccepted:

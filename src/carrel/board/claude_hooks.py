@@ -1,0 +1,85 @@
+"""Hook events of Claude Code as entries of the board. Pure."""
+
+import json
+from typing import Any
+
+from msgspec import Struct
+
+from carrel.board.model import PERSON, LogSource, NewLog
+from carrel.kernel import clip, redact, without_secrets
+from carrel.kernel.limits import HOOK_RAW_CHARS_MAX, MESSAGE_CHARS_MAX
+
+CHANNEL = "claude"
+# What is only noted, as one line.
+_NOTED = {
+    "SessionStart": "Session started: {source}.",
+    "SessionEnd": "Session ended: {reason}.",
+    "SubagentStart": "Sub-agent {agent_type} started.",
+    "SubagentStop": "Sub-agent {agent_type} ended: {last_assistant_message}",
+    "TaskCreated": "Task created: {task_subject}",
+    "TaskCompleted": "Task completed: {task_subject}",
+}
+
+
+class ClaudeEvent(Struct, frozen=True, kw_only=True):
+    """An event as Claude Code sends it to a hook; what a version adds is ignored."""
+
+    session_id: str
+    hook_event_name: str
+    prompt: str = ""
+    tool_name: str = ""
+    tool_use_id: str = ""
+    tool_input: Any = None
+    tool_response: Any = None
+    error: Any = None
+    source: str = ""
+    reason: str = ""
+    agent_type: str = ""
+    task_subject: str = ""
+    last_assistant_message: str = ""
+
+    @property
+    def session(self) -> str:
+        """The session key under which the board knows the session; it names no lane."""
+        return clip(f"{CHANNEL}:{self.session_id}", 200)
+
+    @property
+    def wants_context(self) -> bool:
+        """Whether the answer to this event reaches the model."""
+        return self.hook_event_name in ("SessionStart", "UserPromptSubmit")
+
+    def log(self) -> NewLog | None:
+        """Return the event as an entry; None when there is nothing to record."""
+        match self.hook_event_name:
+            case "UserPromptSubmit":
+                return self._said(PERSON, self.prompt)
+            case "Stop":
+                return self._said(CHANNEL, self.last_assistant_message)
+            case "PreToolUse":
+                return self._tool("call", f"Tool call: {self.tool_name}", self.tool_input)
+            case "PostToolUse":
+                return self._tool("result", f"Tool result: {self.tool_name}", self.tool_response)
+            case "PostToolUseFailure":
+                return self._tool("result", f"Tool error: {self.tool_name}: {_shown(self.error)}", None)
+        noted = _NOTED.get(self.hook_event_name)
+        values = {name: getattr(self, name) or "unknown" for name in self.__struct_fields__}
+        return None if noted is None else self._new("system", noted.format(**values))
+
+    def _said(self, author: str, text: str) -> NewLog | None:
+        return self._new("conversation", text, agent_id=author) if text.strip() else None
+
+    def _tool(self, part: str, content: str, value: Any) -> NewLog:
+        message_id = clip(f"{self.tool_use_id}:{part}", 200) if self.tool_use_id else None
+        return self._new("action", content, raw=None if value is None else _shown(value), message_id=message_id)
+
+    def _new(
+        self, kind: Any, content: str, agent_id: str = CHANNEL, message_id: str | None = None, **more: Any
+    ) -> NewLog:
+        source = LogSource(channel=CHANNEL, session_key=self.session, message_id=message_id)
+        return NewLog(type=kind, content=clip(content, MESSAGE_CHARS_MAX), agent_id=agent_id, source=source, **more)
+
+
+def _shown(value: Any) -> str:
+    """Return what a tool was given or has answered, as text without secrets."""
+    text = value if isinstance(value, str) else json.dumps(without_secrets(value), ensure_ascii=False)
+    return clip(redact(text), HOOK_RAW_CHARS_MAX)
