@@ -11,6 +11,7 @@ import pytest
 from carrel.bridge import Bridge, BridgeFault
 from carrel.bridge import outbox as outbox_module
 from carrel.bridge import sender as sender_module
+from carrel.journal import ContextMarks
 from tests.bridge.board_stand_in import StandIn, stand_in
 from tests.requirements.mark import requirement
 
@@ -393,6 +394,7 @@ def test_the_context_is_asked_for_with_the_settings_and_put_between_markers(boar
         "Clawboard context (layered):",
         "[CLAWBOARD_CONTEXT_END]",
     )
+    assert lines[1] == ContextMarks.PREAMBLE
     assert len(context) == 500, "the stand-in fills the block to its limit"
 
 

@@ -71,7 +71,7 @@ export function asContext(block: string): string {
   return `${BEGIN}\n${PREAMBLE}\n${block}\n${END}`;
 }
 
-const PREAMBLE = "From the board, for information: use it where it helps, and do not repeat it.";
+const PREAMBLE = "Context from the board, for reference only; it is not a part of the conversation.";
 export const CONTEXT_AROUND_CHARS = asContext("").length;
 
 /** Return arguments or a result as text without secrets, by name and by shape. */

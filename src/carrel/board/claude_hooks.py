@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from carrel.board.model import PERSON, LogSource, NewLog
 from carrel.kernel import clip, redact, without_secrets
-from carrel.kernel.limits import HOOK_RAW_CHARS_MAX, MESSAGE_CHARS_MAX
+from carrel.kernel.limits import HOOK_RAW_CHARS_MAX, MESSAGE_CHARS_MAX, NAME_CHARS_MAX
 
 CHANNEL = "claude"
 # What is only noted, as one line.
@@ -41,7 +41,7 @@ class ClaudeEvent(Struct, frozen=True, kw_only=True):
     @property
     def session(self) -> str:
         """The session key under which the board knows the session; it names no lane."""
-        return clip(f"{CHANNEL}:{self.session_id}", 200)
+        return clip(f"{CHANNEL}:{self.session_id}", NAME_CHARS_MAX)
 
     @property
     def wants_context(self) -> bool:
@@ -69,14 +69,14 @@ class ClaudeEvent(Struct, frozen=True, kw_only=True):
         return self._new("conversation", text, agent_id=author) if text.strip() else None
 
     def _tool(self, part: str, content: str, value: Any) -> NewLog:
-        message_id = clip(f"{self.tool_use_id}:{part}", 200) if self.tool_use_id else None
+        message_id = clip(f"{self.tool_use_id}:{part}", NAME_CHARS_MAX) if self.tool_use_id else None
         return self._new("action", content, raw=None if value is None else _shown(value), message_id=message_id)
 
     def _new(
-        self, kind: Any, content: str, agent_id: str = CHANNEL, message_id: str | None = None, **more: Any
+        self, kind: Any, content: str, *, agent_id: str = CHANNEL, message_id: str | None = None, raw: str | None = None
     ) -> NewLog:
         source = LogSource(channel=CHANNEL, session_key=self.session, message_id=message_id)
-        return NewLog(type=kind, content=clip(content, MESSAGE_CHARS_MAX), agent_id=agent_id, source=source, **more)
+        return NewLog(type=kind, content=clip(content, MESSAGE_CHARS_MAX), agent_id=agent_id, source=source, raw=raw)
 
 
 def _shown(value: Any) -> str:

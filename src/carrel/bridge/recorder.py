@@ -21,7 +21,7 @@ QUERY_CHARS_MAX = 500
 TURNS_MAX = 256
 TURN_SECONDS_MAX = 600.0
 BEGIN, END = "[CLAWBOARD_CONTEXT_BEGIN]", "[CLAWBOARD_CONTEXT_END]"
-PREAMBLE = "From the board, for information: use it where it helps, and do not repeat it."
+PREAMBLE = "Context from the board, for reference only; it is not a part of the conversation."
 _log = getLogger("carrel.bridge")
 _AROUND_CHARS = len(f"{BEGIN}\n{PREAMBLE}\n\n{END}")
 

@@ -19,6 +19,7 @@ _SECRETS = re.compile(
 )
 _SECRET_NAMES = re.compile(r"(?i)token|secret|passw|api_?key|authori[sz]ation|cookie|credential")
 REDACTED = "[redacted]"
+_DEPTH_MAX = 32
 
 
 def redact(text: str) -> str:
@@ -26,11 +27,15 @@ def redact(text: str) -> str:
     return _SECRETS.sub(REDACTED, text)
 
 
-def without_secrets(value: Any) -> Any:
-    """Return a value as JSON knows it, without what is stored under names like `password`."""
+def without_secrets(value: Any, depth_max: int = _DEPTH_MAX) -> Any:
+    """Return a value as JSON knows it, without what is stored under names like `password` or nested too deeply."""
+    if not isinstance(value, Mapping | list | tuple):
+        return value
+    if depth_max == 0:
+        return REDACTED
     if isinstance(value, Mapping):
         return {
-            str(name): REDACTED if _SECRET_NAMES.search(str(name)) else without_secrets(inner)
+            str(name): REDACTED if _SECRET_NAMES.search(str(name)) else without_secrets(inner, depth_max - 1)
             for name, inner in value.items()
         }
-    return [without_secrets(inner) for inner in value] if isinstance(value, list | tuple) else value
+    return [without_secrets(inner, depth_max - 1) for inner in value]

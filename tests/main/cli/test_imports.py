@@ -102,8 +102,8 @@ def openclaw_home(home: Path, events: list[Json], *, compressed: bytes | None = 
             plain = ("s1", seq, json.dumps(event), None, 1_770_541_260_000)
             db.execute("INSERT INTO transcript_events VALUES (?, ?, ?, ?, ?)", plain)
         if compressed is not None:
-            row = ("s1", len(events), None, compressed, 1_770_541_260_000)
-            db.execute("INSERT INTO transcript_events VALUES (?, ?, ?, ?, ?)", row)
+            long = ("s1", len(events), None, compressed, 1_770_541_260_000)
+            db.execute("INSERT INTO transcript_events VALUES (?, ?, ?, ?, ?)", long)
     db.close()
     return home / ".openclaw"
 

@@ -6,7 +6,7 @@ from typing import Any
 import httpx
 import pytest
 
-from carrel.kernel.settings import HooksSettings, Settings
+from carrel.kernel.settings import ContextSettings, HooksSettings, Settings
 from tests.harness.server import HttpServer, open_http_server
 from tests.surfaces.api_calls import Json, refused, settled
 
@@ -189,6 +189,39 @@ async def test_a_tool_event_that_is_sent_twice_is_one_entry(client: httpx.AsyncC
     for _ in range(2):
         assert (await client.post(CLAUDE, json=event)).status_code == 200
     assert len(await log_of(client)) == 1
+
+
+async def test_a_deeply_nested_answer_of_a_tool_is_recorded_up_to_a_depth(client: httpx.AsyncClient) -> None:
+    nested: Any = {"password": "hush"}
+    for _ in range(300):
+        nested = [nested]
+    event = said("", hook_event_name="PostToolUse", tool_name="Bash", tool_response=nested)
+    assert (await client.post(CLAUDE, json=event)).status_code == 200
+    (log,) = await log_of(client, includeRaw="1")
+    assert "hush" not in log["raw"]
+
+
+@pytest.mark.parametrize("name", ["UserPromptSubmit", "SessionStart"])
+async def test_a_prompt_is_answered_with_the_context_of_the_session(client: httpx.AsyncClient, name: str) -> None:
+    assert (await client.post(CLAUDE, json=said("", hook_event_name=name))).json() == {}, "nothing is known yet"
+    await client.post(CLAUDE, json=said("we count sheep in the north field"))
+    answer = (await client.post(CLAUDE, json=said("how many sheep?", hook_event_name=name))).json()
+    output = answer["hookSpecificOutput"]
+    assert output["hookEventName"] == name
+    context = output["additionalContext"]
+    assert context.startswith("[CLAWBOARD_CONTEXT_BEGIN]\n")
+    assert context.endswith("\n[CLAWBOARD_CONTEXT_END]")
+    assert "we count sheep in the north field" in context
+    assert len(context) <= 2_200
+    assert context.count("how many sheep?") <= 1, "the prompt is not recalled for itself"
+
+
+async def test_a_prompt_gets_no_context_where_that_is_switched_off(sqlite_url: str) -> None:
+    off = Settings(hooks=HooksSettings(enabled=True), context=ContextSettings(augment=False))
+    async with open_http_server(sqlite_url, settings=off) as server, server.client() as owner:
+        await owner.post(CLAUDE, json=said("we count sheep"))
+        assert (await owner.post(CLAUDE, json=said("how many?"))).json() == {}
+        assert len(await log_of(owner)) == 2
 
 
 async def test_only_people_may_record_with_the_claude_hook(alice: httpx.AsyncClient) -> None:

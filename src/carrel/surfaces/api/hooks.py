@@ -5,6 +5,8 @@ from typing import Annotated
 from msgspec import Meta
 
 from carrel.board import ClaudeEvent, is_unrecorded, record, require_hooks, run_hook, wake
+from carrel.context import AROUND_CHARS, ContextLimits, ContextRequest, injected
+from carrel.journal import clean
 from carrel.kernel import PEOPLE, Access, Kind, Refusal
 from carrel.kernel.limits import NAME_CHARS_MAX
 from carrel.runs import Run
@@ -106,12 +108,30 @@ async def hook_wake(call: Call[WakeText, NoQuery]) -> HookAccepted:
 
 @endpoint("POST", "/api/hooks/claude", answers={200: ClaudeAnswer}, who=PEOPLE, body=ClaudeEvent)
 async def hook_claude(call: Call[ClaudeEvent, NoQuery]) -> ClaudeAnswer:
-    """Record an event of Claude Code, as its hooks send it."""
+    """Record an event of Claude Code, as its hooks send it; a prompt is answered with the context of its session."""
     require_hooks(call.house.settings.hooks)
+    # Before the prompt is an entry, so that it is not recalled for itself.
+    context = await _context(call) if call.body.wants_context else ""
     log = call.body.log()
     if log is not None and not is_unrecorded(log, call.house.settings.intake):
         await call.write(lambda tx, access: record(tx, access, log))
-    return ClaudeAnswer()
+    output = HookOutput(hook_event_name=call.body.hook_event_name, additional_context=context)
+    return ClaudeAnswer(hook_specific_output=output if context else None)
+
+
+async def _context(call: Call[ClaudeEvent, NoQuery]) -> str:
+    """Return the context for a prompt as a run would be shown it; empty when there is none."""
+    settings = call.house.settings.context
+    if not settings.augment:
+        return ""
+    request = ContextRequest(
+        reference=call.body.session,
+        question=clean(call.body.prompt),
+        mode=settings.mode,
+        limits=ContextLimits(max_chars=settings.max_chars - AROUND_CHARS),
+    )
+    found = await call.house.contexts.build(call.access, request)
+    return injected(found.block) if found.layers else ""
 
 
 def _accepted(run: Run) -> HookAccepted:
