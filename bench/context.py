@@ -5,19 +5,23 @@ import statistics
 import tempfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, nullcontext
+from functools import partial
 from pathlib import Path
 
 import uvloop
 
-from bench.engine import CLIENTS, BenchEngine, by_clients, open_bench
+from bench.engine import CLIENTS, TEXT, BenchEngine, by_clients, open_bench
 from bench.figures import Figure, at_least, at_most, compared, plain, tell
-from carrel.context import Context
+from carrel.context import Context, ContextRequest, Contexts
 from carrel.delivery import BUILTIN, Connection, Live, Snapshot, Turns
 from carrel.gateway import BuiltinGateway
-from carrel.kernel import elapsed_seconds
+from carrel.journal import NewEntry, append_entry
+from carrel.kernel import Provenance, elapsed_seconds
 from carrel.kernel.settings import GatewaySettings, Settings
 from carrel.main.assembly import rules_of
 from carrel.runs import Watch
+from carrel.search import NoEmbedder, Search
+from carrel.storage import Tx
 from carrel.tools import ToolServices
 
 NAME = "context"
@@ -26,6 +30,7 @@ TURNS = 32
 GATHER_SECONDS = 0.2
 SECONDS = 3.0
 READ_EVERY_SECONDS = 0.002
+FEW, MANY, BUILDS = 100, 100_000, 200
 _FOUND = Context(block="Kept facts:\n- It was.", layers=("A:memory",))
 
 
@@ -46,6 +51,7 @@ async def _measure(folder: Path, durability: str) -> list[Figure]:
                 beside, waited = await _rates(made)
             pairs.append((beside, at_once))
             reads += waited
+        built = await _built(made)
     p99 = statistics.quantiles(reads, n=100)[98] * 1000
     return [
         compared(
@@ -53,7 +59,36 @@ async def _measure(folder: Path, durability: str) -> list[Figure]:
             yardstick="beside turns that gather nothing", bar=at_least(0.9),
         ),
         plain(NAME, "short read meanwhile, p99", "ms", p99, bar=at_most(10), note=f"{len(reads):,} reads"),
+        built,
     ]  # fmt: skip
+
+
+async def _built(made: BenchEngine) -> Figure:
+    """How long layer A takes in a session of many entries, compared with one of few."""
+    settings = Settings()
+    contexts = Contexts(made.db, settings, Search(made.db, NoEmbedder(), settings.search))
+    sessions = {"small": FEW, "large": MANY}
+    for name, count in sessions.items():
+        tell(f"context: writing {count:,} entries")
+        await made.db.write(partial(_talk, made, name, count))
+    taken: dict[str, list[float]] = {name: [] for name in sessions}
+    for _ in range(BUILDS):
+        for name in sessions:
+            begun = elapsed_seconds()
+            await contexts.build(made.access, ContextRequest(reference=name, mode="cheap", question=TEXT))
+            taken[name].append((elapsed_seconds() - begun) * 1000)
+    pairs = list(zip(taken["large"], taken["small"], strict=True))
+    name = f"context without a search, session of {MANY:,} entries"
+    return compared(NAME, name, "ms", pairs, yardstick=f"session of {FEW} entries", bar=at_most(2))
+
+
+def _talk(made: BenchEngine, session: str, count: int, tx: Tx) -> None:
+    for n in range(count):
+        said = NewEntry(
+            type="conversation", role="user", content=f"{n} {TEXT}", author="user", bucket=session,
+            provenance=Provenance(kind="external_user"),
+        )  # fmt: skip
+        append_entry(tx, made.access, said)
 
 
 async def _rates(made: BenchEngine) -> tuple[float, list[float]]:

@@ -1,5 +1,6 @@
 """How much a context reads: no more in a large journal than in a small one."""
 
+from functools import partial
 from typing import Any
 
 import apsw
@@ -24,6 +25,10 @@ WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHER
 SELECT :account, tick(), 'ent_' || n, CASE WHEN n > :many - 50 THEN 'action' ELSE 'conversation' END, 'user',
     'line ' || n, 'user', '{"kind":"external_user"}', '[]', n, 'discord-1', 'launch' FROM numbers
 """
+
+
+def _talk(tx: Tx, access: Access, many: int) -> None:
+    tx.run(_TALK, access, many=many)
 
 
 class Counted:
@@ -80,7 +85,7 @@ async def test_a_thousand_times_the_entries_are_not_more_rows_or_work(sqlite_url
         costs = []
         for many in (100, 100_000):
             await board.db.write(lambda tx: tx.run("DELETE FROM entries WHERE account_id = :account", board.access))
-            await board.db.write(lambda tx, many=many: tx.run(_TALK, board.access, many=many))
+            await board.db.write(partial(_talk, access=board.access, many=many))
             costs.append(await read(board))
         (few, little), (many_rows, much) = costs
         assert many_rows == few < 40

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from carrel.board import BoardQuery, board_search
 from carrel.context import ContextLimits
 from carrel.context.model import (
     NOTES,
@@ -144,7 +145,7 @@ async def test_routing_memory_is_shown_newest_last_and_within_the_spaces_in_view
     found = await board.build(BUCKET, space_id="space-default")
     assert section(found, ROUTING) == ["- Launch: first", "- Launch > Write copy: second line"]
     assert "swordfish" not in found.block
-    assert len(section(await board.build(BUCKET, allowed_space_ids=(secret,)), ROUTING)) == 1
+    assert len(section(await board.build(BUCKET, space_id=secret, allowed_space_ids=(secret,)), ROUTING)) == 1
 
 
 @requirement("S4.context.full", "S4.context.cheap", "S4.context.data", "S4.x.budget.sections")
@@ -190,13 +191,16 @@ async def test_nothing_outside_the_spaces_of_a_session_is_shown(board: Whiteboar
         await board.log(f"the {word} lantern", BUCKET, space_id=space)
         await board.note(f"a {word} lantern note", topic_id=f"{word}-topic")
     await board.log("back home", BUCKET, space_id=home)
-    for more in ({"space_id": home}, {"allowed_space_ids": (home,)}, {}):
-        found = await board.build(BUCKET, "which lantern topic task?", mode="full", **more)
+    everywhere = [
+        await board.build(BUCKET, "which lantern topic task?", mode="full", **more)
+        for more in ({"space_id": home}, {"allowed_space_ids": (home,)}, {})
+    ]
+    for found in everywhere:
         assert "secret" not in found.block.lower()
         assert not any("secret" in str(line).lower() for line in found.lines)
         assert {"A:working_set", "A:timeline", "B:semantic"} <= set(found.layers)
-    assert found.scope.source == home
-    assert found.scope.resolved_from == "entries"
+    inferred = everywhere[-1].scope
+    assert (inferred.source, inferred.resolved_from) == (home, "entries")
     unscoped = await board.build(None, "which lantern topic task?", mode="full")
     assert "secret" in unscoped.block
 
@@ -273,3 +277,20 @@ async def test_an_equal_request_gets_an_equal_answer_until_something_changes(sma
     assert first == second
     await board.topic("Landing", pinned=True)
     assert "Landing" in (await board.build(MAIN, "which launch?", mode="full")).block
+
+
+@requirement("S4.search.stable")
+async def test_a_search_answers_the_same_before_and_after_contexts_were_built(small_board: Whiteboard) -> None:
+    board = small_board
+    await board.topic("Launch", pinned=True)
+    await board.log("the launch is in May", "somewhere", topic_id="launch")
+    await board.server.indexed()
+    query = BoardQuery(text="when is the launch?")
+    house = board.server.house
+    before = await board_search(board.db, house.search, board.access, query)
+    for mode in ("full", "patient"):
+        await board.build(MAIN, "when is the launch?", mode=mode)
+    after = await board_search(board.db, house.search, board.access, query)
+    assert before.topics
+    assert before.logs
+    assert (before.topics, before.logs) == (after.topics, after.logs)

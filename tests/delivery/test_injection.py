@@ -99,9 +99,9 @@ async def test_with_augment_off_nothing_is_injected_and_runs_still_work(
     async with open_whiteboard(sqlite_url, gateway, off) as board:
         await board.topic("Launch", pinned=True)
         gateway.rule = lambda request: text("Good.")
-        for _ in range(2):
-            run = await board.server.ask("when is the launch?", "hook:one")
-            assert run.reply == "Good."
+        await board.server.ask("hello", "hook:one")
+        run = await board.server.ask("when is the launch?", "hook:one")
+        assert run.reply == "Good."
         assert sent_block(gateway) == ""
         assert (await board.server.receipt(run)).steps[0].context.block == ""
 
