@@ -162,7 +162,7 @@ async def test_the_result_of_a_persons_spawn_is_appended_without_a_run(
     assert newest.provenance.kind == "announce"
     assert len(await spawner.runs_in(MAIN)) == 1
     await spawner.server.ask("and now?")
-    shown = [item["content"][-1]["text"] for item in gateway.requests[-1].json["input"]]
+    shown = [item["content"][-1]["text"] for item in gateway.requests[-1].talk]
     assert shown[-2:] == [told, "and now?"], "the next turn knows of it"
 
 

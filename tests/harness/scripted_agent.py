@@ -30,6 +30,10 @@ class ScriptedAgent:
         self._gates: defaultdict[str, asyncio.Event] = defaultdict(asyncio.Event)
         self._reached: defaultdict[str, asyncio.Event] = defaultdict(asyncio.Event)
 
+    def talk(self, at: int = -1) -> list[dict[str, Any]]:
+        """Return the items of a request's input without the context block."""
+        return [item for item in self.bodies[at]["input"] if item.get("role") != "developer"]
+
     def release(self, name: str) -> None:
         """Let everything held under that name go on, now and later."""
         self._gates[name].set()

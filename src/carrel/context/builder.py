@@ -56,6 +56,8 @@ class ContextRequest(Struct, frozen=True, kw_only=True):
     with_pending: bool = True
     # Whose memory is read; None for a session that has none.
     reader: Reader | None = None
+    # The generation that hears the run; by default the open one.
+    session_id: str | None = None
     # The auto run whose tick asks.
     auto_run_id: str | None = None
     # Entries that whoever asks is shown anyway, and which are not recalled.
@@ -88,14 +90,18 @@ def read_board(tx: Tx, access: Access, request: ContextRequest, settings: Settin
         inferred=None if name is None else infer_space(tx, access, name),
     )
     seen = access if scope.allowed is None else structs.replace(access, space_ids=scope.allowed)
-    here = None if name is None else read_here(tx, seen, request.key, request.reference or name)
+    here = None if name is None else read_here(tx, seen, request.key, request.reference or name, request.session_id)
     return Board(here=here, scope=scope, seen=seen, lines=tuple(_lines(tx, seen, here, request, settings)))
 
 
 def _lines(tx: Tx, seen: Access, here: Here | None, request: ContextRequest, settings: Settings) -> list[Line]:
     """The lines of layer A. In the lane of a task nothing of another task is read, unless the settings widen it."""
     limits, reach = request.limits, settings.context.task_lane
-    said = [] if here is None else store.newest_said(tx, seen, _spoken(here, request), limit=limits.timeline)
+    said = (
+        []
+        if here is None or here.is_fresh
+        else store.newest_said(tx, seen, _spoken(here, request), limit=limits.timeline)
+    )
     routes = [] if here is None else routes_of(tx, seen, here.name, CONTEXT_ROUTES_SHOWN)
     in_view = {topic.id for topic in store.topics_named(tx, seen, [route.topic_id for route in routes])}
     routes = [route for route in routes if route.topic_id in in_view]
@@ -185,10 +191,21 @@ def build_now(tx: Tx, access: Access, request: ContextRequest, settings: Setting
     return laid_out(request, board, [*board.lines, *read_facts(tx, access, request, settings)], None)
 
 
-def _heard_here(access: Access, request: ContextRequest, logs: tuple[Ranked[Entry], ...]) -> tuple[Ranked[Entry], ...]:
-    """What is shown of entries: what an auto run says is for its own ticks, and for people."""
-    own = (None, request.auto_run_id)
-    return logs if access.is_person else tuple(one for one in logs if one.item.auto_run_id in own)
+def _heard_here(
+    access: Access, request: ContextRequest, here: Here | None, logs: tuple[Ranked[Entry], ...]
+) -> tuple[Ranked[Entry], ...]:  # fmt: skip
+    """What agents are shown of entries; people are shown all of them.
+
+    What an auto run says is for its own ticks. What belongs to no topic or task is for the generation that it was said
+    in: a session that begins afresh has not heard it.
+    """
+    own, generation = (None, request.auto_run_id), None if here is None else here.session_id
+
+    def is_shown(entry: Entry) -> bool:
+        allocated = entry.topic_id is not None or entry.task_id is not None
+        return entry.auto_run_id in own and (allocated or entry.session_id in (None, generation))
+
+    return logs if access.is_person else tuple(one for one in logs if is_shown(one.item))
 
 
 class Contexts:
@@ -256,6 +273,6 @@ class Contexts:
             of_topic = structs.replace(query, task_id=None, topic_id=topic.id, logs_max=0)
             notes = (await board_search(self._db, self._search, access, of_topic)).notes
             found = structs.replace(found, notes=(*found.notes, *(one for one in notes if one.item.task_id is None)))
-        found = structs.replace(found, logs=_heard_here(access, request, found.logs))
+        found = structs.replace(found, logs=_heard_here(access, request, board.here, found.logs))
         shown = shown_by(request.mode, self._settings.context, request.limits)
         return await self._db.read(lambda tx: recalled_lines(tx, board.seen, board.here, found, shown))

@@ -16,6 +16,8 @@ class Here(Struct, frozen=True, kw_only=True):
     name: str
     key: SessionKey | None = None
     session_id: str | None = None
+    # The generation is about to begin, while the one before is still open: nothing was said in it.
+    is_fresh: bool = False
     buckets: tuple[str, ...] = ()
     # What the session is about, if that is in view.
     topic: TopicRow | None = None
@@ -55,8 +57,8 @@ def _names_lane(tx: Tx, access: Access, reference: str) -> bool:
     return parsed.bare is None and (parsed.slug is None or agent_by_slug(tx, access, parsed.slug) is not None)
 
 
-def read_here(tx: Tx, seen: Access, key: SessionKey | None, reference: str) -> Here:
-    """Return a session with what it is about, as far as that is in view."""
+def read_here(tx: Tx, seen: Access, key: SessionKey | None, reference: str, session_id: str | None = None) -> Here:
+    """Return a session with what it is about, as far as that is in view; by default its open generation."""
     if key is None:
         return Here(name=reference, buckets=(reference,))
     opened = open_session_of(tx, seen, str(key))
@@ -66,7 +68,8 @@ def read_here(tx: Tx, seen: Access, key: SessionKey | None, reference: str) -> H
     return Here(
         name=str(key),
         key=key,
-        session_id=None if opened is None else opened.id,
+        session_id=session_id or (None if opened is None else opened.id),
+        is_fresh=session_id is not None and opened is not None and opened.id != session_id,
         buckets=tuple(dict.fromkeys((reference, str(key), *_board_names(key, topic_id)))),
         topic=topic,
         task=task,

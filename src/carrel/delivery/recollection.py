@@ -50,6 +50,7 @@ class Recollection:
             mode=settings.mode,
             limits=ContextLimits(max_chars=settings.max_chars - AROUND_CHARS),
             reader=reader,
+            session_id=snapshot.session.id,
             auto_run_id=run.auto_run_id,
             shown=frozenset(entry.id for entry in snapshot.earlier),
         )

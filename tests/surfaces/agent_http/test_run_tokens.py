@@ -127,7 +127,7 @@ async def test_what_the_model_said_beside_it_is_kept_with_the_call_and_shown_to_
         await held.answer("the blue one")
         access = await held.server.access_of()
         entries = await held.server.db.read(lambda tx: entries_of_run(tx, access, held.run_id))
-        sent = held.server.agent.bodies[-1]["input"]
+        sent = held.server.agent.talk()
     call = next(entry for entry in entries if entry.role == "toolCall")
     assert (call.details or {})["said"] == "echo: hold here"
     assert [item.get("role", item["type"]) for item in sent] == [

@@ -124,7 +124,7 @@ async def test_a_caller_that_keeps_the_talk_itself_sends_it_all_again(
     second = await respond(client, [asked, call, output(call, "sunny")], tools=[WEATHER], store=False)
     assert text_of(second) == "done"
     assert second["metadata"]["sessionKey"] != first["metadata"]["sessionKey"]
-    kinds = [item["type"] for item in server.agent.bodies[-1]["input"]]
+    kinds = [item["type"] for item in server.agent.talk()]
     assert kinds == ["message", "function_call", "function_call_output"]
 
 

@@ -65,7 +65,7 @@ async def test_without_a_name_every_request_has_a_session_of_its_own(
     one, other = await respond(client, "one"), await respond(client, "two")
     assert key_of(one) != key_of(other)
     assert re.fullmatch(r"agent:main:openresponses:[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", key_of(one))
-    assert len(server.agent.bodies[-1]["input"]) == 1
+    assert len(server.agent.talk()) == 1
 
 
 async def test_a_user_has_one_session_with_each_caller(
@@ -76,7 +76,7 @@ async def test_a_user_has_one_session_with_each_caller(
     other = await respond(bob, "three", user="ann")
     assert key_of(first) == key_of(again) != key_of(other)
     assert re.fullmatch(r"agent:main:openresponses-user:[0-9a-f]{12}:ann", key_of(first))
-    assert len(server.agent.bodies[-2]["input"]) == 3
+    assert len(server.agent.talk(-2)) == 3
     spaced = await respond(alice, "four", user="Ann Example")
     assert re.fullmatch(r"agent:main:openresponses-user:[0-9a-f]{12}:[0-9a-f]{32}", key_of(spaced))
 
@@ -93,7 +93,7 @@ async def test_a_response_is_gone_on_from_in_its_session(server: HttpServer, cli
     second = await respond(client, "two", previous_response_id=first["id"])
     assert key_of(second) == key_of(first)
     assert second["previous_response_id"] == first["id"]
-    said = [item["content"][-1]["text"] for item in server.agent.bodies[-1]["input"]]
+    said = [item["content"][-1]["text"] for item in server.agent.talk()]
     assert said == ["one", "echo: one", "two"]
     same = await respond(client, "three", {SESSION: key_of(first)}, previous_response_id=second["id"])
     assert key_of(same) == key_of(first)

@@ -47,7 +47,7 @@ async def test_what_is_not_stored_is_gone_on_from_on_its_connection_alone(server
         first = (await ask(socket, "cobalt", store=False))[-1]["response"]
         second = (await ask(socket, "what?", store=False, previous_response_id=first["id"]))[-1]["response"]
         assert text_of(second) == "echo: what?"
-        assert len(server.agent.bodies[-1]["input"]) == 3
+        assert len(server.agent.talk()) == 3
     async with connected(server) as other:
         (error,) = await ask(other, "again", previous_response_id=second["id"])
         assert (error["status"], error["error"]["code"]) == (404, "previous_response_not_found")
