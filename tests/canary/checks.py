@@ -61,7 +61,8 @@ def _why_foreign(evidence: Evidence, request: Received, mark: Mark) -> str | Non
     agent, _, rest = request.key.removeprefix("agent:").partition(":")
     if not rest.startswith("task:"):
         is_shared = rest == "main" and not evidence.task_scoped
-        return None if is_shared or mark.place == f"{agent}+{rest}" else "it belongs to another lane"
+        is_own = is_shared or mark.place == f"{agent}+{rest}"
+        return None if is_own or _is_of_board(evidence, mark) else "it belongs to another lane"
     if mark not in marks_in(outside_readings(request.body)):
         return None
     task = rest.removeprefix("task:")
@@ -70,6 +71,14 @@ def _why_foreign(evidence: Evidence, request: Received, mark: Mark) -> str | Non
         return None if in_overview else "it belongs to another task"
     is_late = mark.what not in FIELDS and epoch_of(evidence, mark) < evidence.epochs[request.place]
     return "it is from before the reopening" if is_late else None
+
+
+def _is_of_board(evidence: Evidence, mark: Mark) -> bool:
+    """Whether a mark belongs to a task: chats are shown what is on the board, and may repeat it.
+
+    What is said in the main lane belongs to tasks where these have no lanes of their own.
+    """
+    return "+" not in mark.place or (mark.place.endswith("+main") and not evidence.task_scoped)
 
 
 def epoch_of(evidence: Evidence, mark: Mark) -> int:

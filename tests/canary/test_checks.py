@@ -63,10 +63,12 @@ def test_an_orchestrator_chat_may_hold_titles_and_the_briefing_of_its_account_an
     assert _leaks(OWN._replace(account="other", what="title"), chats=chat)
 
 
-def test_a_base_lane_holds_no_text_of_tasks_unless_they_share_it() -> None:
-    assert _leaks(OWN, key=MAIN, generation=1)
-    assert _leaks(OWN, key=MAIN, generation=1, task_scoped=False) == []
+def test_a_base_lane_may_hold_what_is_on_the_board_but_nothing_of_another_chat() -> None:
+    assert _leaks(OWN, key=MAIN, generation=1) == []
     assert _leaks(OWN._replace(place="writer+main"), key=MAIN, generation=1) == []
+    for place in ("checker+main", "writer+web:chat-one"):
+        assert _leaks(OWN._replace(place=place), key=MAIN, generation=1)
+    assert _leaks(OWN._replace(account="other"), key=MAIN, generation=1)
 
 
 @pytest.mark.parametrize(("tool", "leaked"), [("task_history", 0), ("sessions_list", 1)])

@@ -12,6 +12,7 @@ from carrel.delivery import Recollection, contexts_of_runs, injections_of
 from carrel.journal import events_after
 from carrel.kernel import SessionKey
 from carrel.kernel.settings import ContextSettings, Settings
+from carrel.sessions import close_generation
 from carrel.work import move_task, reopen_task
 from tests.context.whiteboard import contexts_with, open_whiteboard
 from tests.harness.engine import within
@@ -166,3 +167,18 @@ async def test_after_a_reopening_a_task_lane_recalls_only_what_came_after(
         await server.ask("which colour is it?", "task:paint")
         assert "new colour is green" in sent_block(gateway)
         assert "old colour" not in gateway.requests[-1].body.decode()
+
+
+async def test_a_session_that_begins_afresh_recalls_nothing_of_the_generation_before(
+    sqlite_url: str, gateway: ScriptedGateway
+) -> None:
+    async with open_whiteboard(sqlite_url, gateway) as board:
+        server, key = board.server, SessionKey.of("main", "hook:one")
+        gateway.rule = lambda request: text("Noted.")
+        await server.ask("the lantern is blue", "hook:one")
+        await server.indexed()
+        await server.db.write(lambda tx: close_generation(tx, server.access, key, "reset"))
+        await server.ask("which lantern do we have?", "hook:one")
+        assert sent_block(gateway) == ""
+        person = await board.build(str(key), "which lantern do we have?", mode="full")
+        assert "the lantern is blue" in person.block

@@ -24,7 +24,7 @@ from carrel.context.layers.semantic import recalled_lines
 from carrel.context.layers.timeline import timeline_lines
 from carrel.context.layers.working_set import task_lines, topic_lines
 from carrel.context.model import SECTIONS, Context, ContextLimits, Line, Mode
-from carrel.context.store import Spoken
+from carrel.context.store import Said, Spoken
 from carrel.journal import Entry
 from carrel.kernel import METRICS, Access, Code, Refusal, SessionKey, elapsed_seconds
 from carrel.kernel.limits import CONTEXT_QUERY_CHARS_MAX, CONTEXT_ROUTES_SHOWN
@@ -97,11 +97,7 @@ def read_board(tx: Tx, access: Access, request: ContextRequest, settings: Settin
 def _lines(tx: Tx, seen: Access, here: Here | None, request: ContextRequest, settings: Settings) -> list[Line]:
     """The lines of layer A. In the lane of a task nothing of another task is read, unless the settings widen it."""
     limits, reach = request.limits, settings.context.task_lane
-    said = (
-        []
-        if here is None or here.is_fresh
-        else store.newest_said(tx, seen, _spoken(here, request), limit=limits.timeline)
-    )
+    said = [] if here is None or here.is_fresh else _said(tx, seen, here, request)
     routes = [] if here is None else routes_of(tx, seen, here.name, CONTEXT_ROUTES_SHOWN)
     in_view = {topic.id for topic in store.topics_named(tx, seen, [route.topic_id for route in routes])}
     routes = [route for route in routes if route.topic_id in in_view]
@@ -121,8 +117,9 @@ def _lines(tx: Tx, seen: Access, here: Here | None, request: ContextRequest, set
     ]
 
 
-def _spoken(here: Here, request: ContextRequest) -> Spoken:
-    return Spoken(
+def _said(tx: Tx, seen: Access, here: Here, request: ContextRequest) -> list[Said]:
+    """What was said last in a session, newest first; after a reopening of its task, only what came after."""
+    spoken = Spoken(
         key=None if here.key is None else str(here.key),
         session_id=here.session_id,
         buckets=here.buckets,
@@ -130,6 +127,7 @@ def _spoken(here: Here, request: ContextRequest) -> Spoken:
         after=0 if here.task is None else here.task.reopened_seq,
         with_pending=request.with_pending,
     )
+    return store.newest_said(tx, seen, spoken, limit=request.limits.timeline)
 
 
 def read_facts(tx: Tx, access: Access, request: ContextRequest, settings: Settings) -> list[Line]:
