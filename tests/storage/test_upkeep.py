@@ -165,6 +165,25 @@ def test_tasks_that_were_only_named_get_rows_and_their_threads_what_was_said(sto
             run_script(store_url, f"{lite}UPDATE {table} SET task_id = 'nothing'")
 
 
+def test_the_facts_that_a_run_was_shown_become_its_block(store_url: str) -> None:
+    make_store_before(store_url, 27)
+    for position, line in enumerate(("- [session] one", "- [global] two")):
+        run_script(
+            store_url,
+            f"""
+            INSERT INTO context_items (account_id, run_id, position, id, kind, section, scope, source, score, reason,
+                line) VALUES ('acc_1', 'run_1', {position}, 'mem_{position}', 'memory', 'Kept facts:', 'global', 'x', 0.5,
+                'why', '{line}')
+        """,
+        )
+    assert "0027_contexts" in migrate(store_url)
+    kept = run_script(store_url, "SELECT run_id, agent_id, mode, block, layers, omitted, degraded FROM contexts")
+    block = "Kept facts:\n- [session] one\n- [global] two"
+    assert kept == [("run_1", "main", "auto", block, '["A:memory"]', "{}", None)]
+    lines = run_script(store_url, "SELECT id, score, line FROM context_lines ORDER BY position")
+    assert lines == [("mem_0", 0.5, "- [session] one"), ("mem_1", 0.5, "- [global] two")]
+
+
 @requirement("S1.store.backup")
 async def test_a_backup_taken_while_others_write_opens_as_a_consistent_database(store_url: str, tmp_path: Path) -> None:
     target = tmp_path / "backup.db"
