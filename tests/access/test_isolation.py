@@ -9,7 +9,7 @@ import inspect
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args, get_origin
 
 import pytest
 from msgspec import Struct, structs
@@ -41,7 +41,8 @@ COLUMNS: Values = {
     "state": "open", "kind": "spawn", "step": "primary", "last_status": "queued", "effect": "write",
     "call_id": "outside:1", "body": '{"model":"m"}', "role": "user", "actor_id": "system", "details": None,
     "attachment_ids": '["att"]', "provenance": '{"kind":"external_user"}',
-    "metadata": "{}", "dependencies": "[]", "tags": "[]", "status": "active",
+    "metadata": "{}", "dependencies": "[]", "tags": "[]", "status": "active", "classification": "pending",
+    "author_kind": "user",
 }  # fmt: skip
 UNSET = (
     "read_at",
@@ -61,7 +62,7 @@ ARGUMENTS: Values = {
 # Parameters that are lists of what a row has under another name.
 LISTS = {
     "ids": "id", "session_ids": "id", "run_ids": "id", "entry_ids": "id", "memory_ids": "id", "note_ids": "id",
-    "task_ids": "task_id", "others": "task_id", "keys": "key", "numbers": "number",
+    "task_ids": "task_id", "topic_ids": "topic_id", "others": "task_id", "keys": "key", "numbers": "number",
 }  # fmt: skip
 FILTERS = {
     RunFilter: RunFilter(), LaneFilter: LaneFilter(), CallerRunFilter: CallerRunFilter(agent_id="main"),
@@ -93,7 +94,17 @@ def fill(tx: Tx, access: Access) -> None:
     known["task_id"] = known["depends_on"] = rows_of(tx, access, "tasks")[0]["id"]
     known["token_id"] = rows_of(tx, access, "tokens")[0]["id"]
     known |= dict.fromkeys(
-        ("attachment_id", "memory_id", "goal_id", "plan_id", "active_plan_id", "auto_run_id", "topic_id"),
+        (
+            "attachment_id",
+            "memory_id",
+            "goal_id",
+            "plan_id",
+            "active_plan_id",
+            "auto_run_id",
+            "topic_id",
+            "entry_id",
+            "item_id",
+        ),
         value_of("id", "TEXT", run),
     )
     known |= {"space_id": DEFAULT_SPACE, "target_id": DEFAULT_SPACE, "parent_id": None}
@@ -123,6 +134,11 @@ def arguments_from(function: Function, row: Values) -> Values:
     }
 
 
+def is_word(kind: object) -> bool:
+    """Whether only certain words are accepted."""
+    return get_origin(kind) is Literal
+
+
 def argument_from(parameter: inspect.Parameter, row: Values) -> object:
     name, kind = parameter.name, parameter.annotation
     if kind in FILTERS:
@@ -132,7 +148,10 @@ def argument_from(parameter: inspect.Parameter, row: Values) -> object:
     if inspect.isclass(kind) and issubclass(kind, Struct):
         fields = {field.name: row.get(field.name, "~") for field in structs.fields(kind)}
         keys = {field.name: SessionKey.stored(row["key"]) for field in structs.fields(kind) if field.type is SessionKey}
-        return kind(**fields | keys)
+        words = {field.name: get_args(field.type)[0] for field in structs.fields(kind) if is_word(field.type)}
+        return kind(**fields | keys | words)
+    if is_word(kind):
+        return get_args(kind)[0]
     if name in ("before", "after") and kind is not int:
         return {"before": "~", "after": ""}[name] if "tuple" not in str(kind) else (1 << 60, "~")
     if name in LISTS:

@@ -63,7 +63,7 @@ class Board:
 
     async def pending(self) -> int:
         """Return how many entries are still to be sorted."""
-        return (await self.db.read(lambda tx: backlog(tx, self.access)))[0]
+        return (await self.db.read(lambda tx: backlog(tx, self.access))).pending
 
     async def entry(self, entry: Entry | str) -> Entry:
         """Return an entry as it is now."""

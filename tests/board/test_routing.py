@@ -4,8 +4,9 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
+from msgspec import structs
 
-from carrel.board import infer_space, prune_routes, remember_route, routes_of
+from carrel.board import infer_space, prune_routes, remember_route, routes_of, visible_routes
 from carrel.journal import NewEntry, append_entry
 from carrel.kernel import Provenance
 from carrel.kernel.limits import ROUTES_MAX
@@ -143,3 +144,14 @@ async def test_a_session_known_by_routing_memory_alone_is_scoped_by_it(board: Bo
 async def test_a_key_of_something_that_does_not_exist_says_nothing(board: Board) -> None:
     for key in ("clawboard:topic:gone", "clawboard:task:gone:away", "agent:main:task:away", str(MAIN), "x" * 240):
         assert await inferred(board, key) is None
+
+
+async def test_routes_are_shown_as_far_as_their_topics_are_visible(board: Board) -> None:
+    home = await board.space("Home")
+    await remember(board, await board.topic("Divorce papers", space_id=home), anchor="a secret")
+    fence = await board.topic("Fence")
+    await remember(board, fence)
+    limited = structs.replace(board.access, kind="user", space_ids=("space-default",))
+    named, found = await board.db.read(lambda tx: visible_routes(tx, limited, BUCKET))
+    assert (named, [route.topic_id for route in found]) == (BUCKET, [fence])
+    assert len((await board.db.read(lambda tx: visible_routes(tx, board.access, BUCKET)))[1]) == 2

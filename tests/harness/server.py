@@ -23,6 +23,7 @@ from carrel.agents import open_account
 from carrel.delivery import BUILTIN, Connection, Receipt, Turns, receipt_of
 from carrel.kernel import Access, SessionKey, SystemClock, system_access
 from carrel.kernel.settings import (
+    ClassifierSettings,
     DeliverySettings,
     GatewaySettings,
     RunsSettings,
@@ -269,8 +270,11 @@ def tuned(*, runs: dict[str, Any] | None = None, **delivery: Any) -> Settings:
 
 
 def _kept_here(settings: Settings | None) -> Settings:
-    """Return the settings with the files of agents in a temporary folder, unless a test has chosen one."""
-    given = settings or Settings()
+    """Return the settings with the files of agents in a temporary folder, unless a test has chosen one.
+
+    Nothing is sorted on its own where a test has chosen no settings: what a server shows changes only by what it does.
+    """
+    given = settings or Settings(classifier=ClassifierSettings(mode="off"))
     if given.storage.data_dir != StorageSettings().data_dir:
         return given
     storage = structs.replace(given.storage, data_dir=Path(tempfile.gettempdir()) / "carrel-tests")

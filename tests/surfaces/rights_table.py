@@ -128,6 +128,13 @@ ENDPOINTS: dict[str, Rights] = {
     "DELETE /api/schedules/{id}": PEOPLE_WITH_ONE,
     "POST /api/schedules/{id}/run": PEOPLE_WITH_ONE,
     # Asked for the main session, which every account has, and for a memory in it.
+    "GET /api/classifier/status": READERS,
+    "GET /api/classifier/pending": READERS,
+    "GET /api/classifier/session-routing": READERS,
+    "POST /api/classifier/session-routing": PEOPLE_WITH_ONE,
+    "POST /api/classifier/run": OWNERS,
+    "POST /api/classifier/replay": OWNERS_WITH_ONE,
+    "POST /api/digests/run": OWNERS,
     "GET /api/memory": READERS,
     "GET /api/memory/search": READERS,
     "GET /api/search": READERS,

@@ -60,6 +60,9 @@ BODIES: dict[str, list[dict[str, Any]]] = {
     ],
     "/api/goals": [{"sessionId": "{key}", "name": "hi"}],
     "/api/goals/{id}": [{"name": "hi"}, {"status": "cancelled"}],
+    "/api/classifier/session-routing": [{"sessionKey": "{key}", "topicId": "{topic}"}],
+    "/api/classifier/replay": [{"anchorLogId": "{entry}"}],
+    "/api/digests/run": [{"topicId": "{topic}"}, {"taskId": "{task}"}],
     "/api/memory": [
         {"scope": SCOPE, "type": "fact", "content": "hi"},
         {"scope": "task:{task}", "type": "fact", "content": "hi", "supersedes": "{memory}"},

@@ -17,6 +17,7 @@ from carrel.storage import Tx
 from carrel.surfaces.api.endpoints import every_endpoint
 from carrel.surfaces.api.route_index import RouteIndex
 from carrel.tools import CATALOG
+from carrel.topics import NewTopic, put_topic
 from carrel.work import tasks_planned
 from tests.harness.server import HttpServer, open_http_server
 from tests.requirements.mark import requirement
@@ -126,6 +127,18 @@ async def _a_task_that_is_done(world: World, _kind: str) -> Request:
     return task, None
 
 
+@request_of("POST /api/classifier/session-routing")
+async def _a_route(world: World, _kind: str) -> Request:
+    access, new = await world.server.access_of(), NewTopic(name=world.name())
+    topic, _ = await world.server.db.write(lambda tx: put_topic(tx, access, new))
+    return "", {"sessionKey": "discord-4711", "topicId": topic.id}
+
+
+@request_of("POST /api/classifier/replay")
+async def _an_entry_to_sort(world: World, _kind: str) -> Request:
+    return "", {"anchorLogId": (await world.make("/api/log", "log", type="note", content="x"))["id"]}
+
+
 @request_of(
     "PATCH /api/memory/{id}", "DELETE /api/memory/{id}", "POST /api/memory/{id}/promote", "GET /api/memory/{id}/reads"
 )
@@ -222,6 +235,8 @@ BODIES: dict[str, Callable[[World], Any]] = {
     "POST /api/memory": _fact,
     "PATCH /api/memory/{id}": lambda world: {"content": world.name()},
     "POST /api/memory/{id}/promote": lambda _: {"reason": "all should know"},
+    "POST /api/classifier/run": lambda _: {"limit": 1},
+    "POST /api/digests/run": lambda _: {},
     "POST /api/plans/enable": lambda _: {"sessionId": PLANNING},
     "POST /api/plans/disable": lambda _: {"sessionId": PLANNING},
     "POST /api/auto/start": lambda _: {"sessionId": f"{MAIN}:v1", "intervalSeconds": 604_800},
@@ -235,6 +250,7 @@ QUERIES: dict[str, Callable[[World], Json]] = {
     "GET /api/memory": lambda _: {"sessionId": MAIN},
     "GET /api/memory/search": lambda _: {"sessionId": MAIN, "q": "x"},
     "GET /api/search": lambda _: {"q": "x"},
+    "GET /api/classifier/session-routing": lambda _: {"sessionKey": "discord-4711"},
     "GET /api/plans": lambda _: {"sessionId": MAIN},
     "GET /api/plans/{id}": lambda _: {"sessionId": MAIN},
     "GET /api/runs/{id}/wait": lambda _: {"timeoutSeconds": "0"},

@@ -1,6 +1,15 @@
 """The board: what comes in, where it belongs, what is found on it, and how delegated work is followed up."""
 
 from carrel.board.asking import Model, ModelOf
+from carrel.board.classifier.administration import (
+    CLASSIFIER,
+    ask_for_digests,
+    ask_for_turn,
+    backlog,
+    classifier_gauges,
+    sort_again,
+    sorted_by,
+)
 from carrel.board.classifier.duty import Classifier
 from carrel.board.classifier.sorting import Sorter
 from carrel.board.classifier.store import backlog
@@ -14,20 +23,28 @@ from carrel.board.found_shapes import SearchShape, search_shape
 from carrel.board.hooks import require_hooks, run_hook, wake
 from carrel.board.ingests import Ingests, accept, is_unrecorded
 from carrel.board.intake import record
-from carrel.board.keys import BoardKey, board_key, effective_key, is_ignored
-from carrel.board.model import Classification, LogChange, LogFilter, LogSource, LogType, NewLog, Place
-from carrel.board.places import inherited_place, named_session
+from carrel.board.keys import board_key
+from carrel.board.model import Classification, LogChange, LogFilter, LogSource, LogType, NewLog
+from carrel.board.places import named_session
 from carrel.board.route_store import Route
-from carrel.board.routing import InferredFrom, infer_space, observe_sessions, prune_routes, remember_route, routes_of
-from carrel.board.store import entry_in_view, list_entries, seen_log
+from carrel.board.routing import (
+    add_route,
+    infer_space,
+    observe_sessions,
+    prune_routes,
+    remember_route,
+    routes_of,
+    visible_routes,
+)
+from carrel.board.store import list_entries
 
 __all__ = [
-    "ATTEMPTS_EXHAUSTED", "UNALLOCATED", "BoardDocuments", "BoardFound", "BoardKey", "BoardQuery", "Classification",
-    "Classifier", "ClaudeEvent", "Followups", "InferredFrom", "Ingests", "LogChange", "LogFilter", "LogShape",
-    "LogSource", "LogType", "Model", "ModelOf", "NewLog", "Place", "Ranked", "Route", "SearchShape", "Sorter",
-    "accept", "backlog", "board_key", "board_search", "change_entry", "delete_entry", "effective_key",
-    "entry_in_view", "found_entry", "infer_space", "inherited_place", "is_ignored", "is_tool_trace",
-    "is_unrecorded", "list_entries", "log_shapes", "named_session", "observe_delegated_runs", "observe_sessions",
-    "place_of_search", "prune_routes", "read_file", "readable_entry", "record", "remember_route", "require_hooks",
-    "routes_of", "run_hook", "search_shape", "seen_log", "verdict", "wake",
+    "ATTEMPTS_EXHAUSTED", "CLASSIFIER", "UNALLOCATED", "BoardDocuments", "BoardFound", "BoardQuery",
+    "Classification", "Classifier", "ClaudeEvent", "Followups", "Ingests", "LogChange", "LogFilter", "LogShape",
+    "LogSource", "LogType", "Model", "ModelOf", "NewLog", "Ranked", "Route", "SearchShape", "Sorter", "accept",
+    "add_route", "ask_for_digests", "ask_for_turn", "backlog", "board_key", "board_search", "change_entry",
+    "classifier_gauges", "delete_entry", "found_entry", "infer_space", "is_tool_trace", "is_unrecorded",
+    "list_entries", "log_shapes", "named_session", "observe_delegated_runs", "observe_sessions", "place_of_search",
+    "prune_routes", "read_file", "readable_entry", "record", "remember_route", "require_hooks", "routes_of",
+    "run_hook", "search_shape", "sort_again", "sorted_by", "verdict", "visible_routes", "wake",
 ]  # fmt: skip

@@ -81,9 +81,3 @@ def entries_told_of(tx: Tx, access: Access, kind: Kind, item_id: str, *, limit: 
         f"AND {mine} ORDER BY seq DESC LIMIT :limit"
     )
     return entries_by_id(tx, access, [row[0] for row in tx.all(sql, access, id=item_id, limit=limit)])
-
-
-def write_task_digest(tx: Tx, access: Access, task_id: str, text: str) -> None:
-    """Renew the digest of a task; its time of change and its place in lists stay."""
-    sql = f"UPDATE tasks SET digest = :text, digest_updated_at = :now, seq = tick() WHERE {_ONE}"
-    tx.run(sql, access, id=task_id, text=text, now=tx.now)

@@ -13,7 +13,7 @@ from carrel.kernel import MS_PER_MINUTE, Access, clip, iso
 from carrel.kernel.limits import DIGEST_ENTRIES_MAX
 from carrel.kernel.settings import DigestsSettings
 from carrel.storage import Database, Tx
-from carrel.topics import set_topic_digest
+from carrel.topics import set_task_digest, set_topic_digest
 
 _log = getLogger("carrel.board")
 
@@ -53,7 +53,7 @@ def _write(
         about = About(topic_id=renewal.id, space_id=set_topic_digest(tx, access, renewal.id, text).space_id)
     else:
         about = About(task_id=renewal.id)
-        store.write_task_digest(tx, access, renewal.id, text)
+        set_task_digest(tx, access, renewal.id, text)
     store.end_renewal(tx, access, renewal)
     if told[-1:] != newest:
         store.note_digest(tx, access, renewal.kind, renewal.id, int(settings.interval_minutes * MS_PER_MINUTE))

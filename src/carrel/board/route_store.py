@@ -47,15 +47,19 @@ def keep_newest(tx: Tx, access: Access, session_key: str, count: int) -> None:
         tx.run(delete, access, session_key=session_key, upto=row[0])
 
 
-def newest_routes(tx: Tx, access: Access, session_key: str, *, limit: int) -> list[Route]:
-    """Return a session's newest routes, newest last, with the names that topics and tasks have now."""
+def newest_routes(
+    tx: Tx, access: Access, session_key: str, *, limit: int, before: int | None = None
+) -> list[Route]:  # fmt: skip
+    """Return a session's newest routes below a number, newest last, with the names that topics and tasks have now."""
     sql = (
         "SELECT r.at, r.topic_id, o.name, o.space_id, r.task_id, t.title, r.anchor FROM topic_routes r "
         "JOIN topics o ON o.account_id = r.account_id AND o.id = r.topic_id "
         "LEFT JOIN tasks t ON t.account_id = r.account_id AND t.id = r.task_id "
-        "WHERE r.account_id = :account AND r.session_key = :session_key ORDER BY r.seq DESC LIMIT :limit"
+        "WHERE r.account_id = :account AND r.session_key = :session_key AND r.seq < :before "
+        "ORDER BY r.seq DESC LIMIT :limit"
     )
-    rows = tx.all(sql, access, session_key=session_key, limit=limit)
+    upto = 1 << 62 if before is None else before
+    rows = tx.all(sql, access, session_key=session_key, before=upto, limit=limit)
     return [Route(*row) for row in reversed(rows)]
 
 

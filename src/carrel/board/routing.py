@@ -6,13 +6,17 @@ import msgspec
 
 from carrel.board import route_store as store
 from carrel.board.keys import board_key
+from carrel.board.model import LogSource
+from carrel.board.places import session_of
 from carrel.board.route_store import Route
 from carrel.board.store import place_of_task, place_of_topic
 from carrel.journal import DEFAULT_SPACE
-from carrel.kernel import MS_PER_DAY, Access, Refusal, SessionKey, clip, one_line
+from carrel.kernel import MS_PER_DAY, Access, Refusal, SessionKey, clip, invalid, one_line
 from carrel.kernel.limits import PRUNE_ROWS_MAX, ROUTE_ANCHOR_CHARS_MAX, ROUTE_DAYS_MAX, ROUTES_MAX, SPACE_ENTRIES_READ
 from carrel.sessions import LaneDeleted
 from carrel.storage import Database, Tx
+from carrel.topics import readable_topic, topics_by_id
+from carrel.work import readable_task
 
 # What a space was inferred from.
 InferredFrom = Literal["boardKey", "entries", "routing"]
@@ -35,6 +39,29 @@ def remember_route(
 def routes_of(tx: Tx, access: Access, session_key: str, limit: int = ROUTES_MAX) -> list[Route]:
     """Return where the messages of a session went, newest last."""
     return store.newest_routes(tx, access, session_key, limit=min(limit, ROUTES_MAX))
+
+
+def visible_routes(tx: Tx, access: Access, session_key: str) -> tuple[str, list[Route]]:
+    """Return the key of a session, and where its messages went, as far as the caller sees it and its topics."""
+    try:
+        key, bucket = session_of(tx, access, LogSource(session_key=session_key))
+    except Refusal:
+        # A session that the caller may not see looks like one that nothing is known of.
+        return session_key, []
+    found = routes_of(tx, access, key or bucket or session_key)
+    seen = {topic.id for topic in topics_by_id(tx, access, {route.topic_id for route in found})}
+    return key or bucket or session_key, [route for route in found if route.topic_id in seen]
+
+
+def add_route(
+    tx: Tx, access: Access, session_key: str, topic_id: str, task_id: str | None, anchor: str
+) -> None:  # fmt: skip
+    """Keep in mind what a person says about where messages of a session belong."""
+    key, bucket = session_of(tx, access, LogSource(session_key=session_key))
+    topic = readable_topic(tx, access, topic_id)
+    if task_id is not None and readable_task(tx, access, task_id)[0].topic_id != topic.id:
+        raise invalid("taskId", f"The task '{task_id[:80]}' belongs to another topic.")
+    remember_route(tx, access, key or bucket or session_key, topic.id, task_id, anchor)
 
 
 def infer_space(tx: Tx, access: Access, session_key: str) -> tuple[str, InferredFrom] | None:

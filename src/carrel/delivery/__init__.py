@@ -12,6 +12,7 @@ from carrel.delivery.context_store import (
     injections_of,
     reads_of_memory,
 )
+from carrel.delivery.default_model import default_model
 from carrel.delivery.extraction import Extractions
 from carrel.delivery.live import Live, Spoken, Words
 from carrel.delivery.prompt import PROFILE_VERSION, standing_instructions
@@ -23,6 +24,6 @@ from carrel.delivery.turn import Turns
 __all__ = [
     "BUILTIN", "PROFILE_VERSION", "Comparison", "Connection", "Extractions", "InjectedContext", "Injection", "Live",
     "MemoryRead", "Receipt", "Recollection", "Snapshot", "Spoken", "Turns", "Words", "compare_receipts",
-    "contexts_of_runs", "injections_of", "is_about_approval", "reads_of_memory", "receipt_of",
+    "contexts_of_runs", "default_model", "injections_of", "is_about_approval", "reads_of_memory", "receipt_of",
     "standing_instructions",
 ]  # fmt: skip

@@ -30,7 +30,7 @@ _NO_EXTRAS = TurnExtras()
 _REQUESTS = frozenset({"external_user", "a2a", "cron", "hook", "inter_session", "spawn"})
 _IMAGES = ("image/png", "image/jpeg", "image/webp", "image/gif")
 # The model asked for where nobody named one: the field is required, and servers with one model ignore it.
-_ANY_MODEL = "default"
+ANY_MODEL = "default"
 
 
 class Request(Struct, frozen=True, kw_only=True):
@@ -59,7 +59,7 @@ def model_of(snapshot: Snapshot) -> str:
     if settings.kind == "builtin":
         return BUILTIN
     named = snapshot.extras.model or snapshot.lane.model or snapshot.agent.profile.model
-    return named or settings.model or _ANY_MODEL
+    return named or settings.model or ANY_MODEL
 
 
 def build_request(

@@ -112,7 +112,7 @@ def _read(tx: Tx, claim: Claim, services: ToolServices, connections: Mapping[str
     )
     caller = run_caller(tx, services, as_agent, agent, lane, run, session)
     attached = tuple(name for entry in own for name in entry.attachment_ids)
-    connection = _connection(connections, agent)
+    connection = connection_of(connections, agent)
     slug = account_of(tx, access).slug
     return Snapshot(
         run=run,
@@ -157,7 +157,8 @@ def _session(tx: Tx, access: Access, run: Run, lane: Lane, agent: Agent) -> Sess
     return present or next_session(tx, lane, agent)
 
 
-def _connection(connections: Mapping[str, Connection], agent: Agent) -> Connection:
+def connection_of(connections: Mapping[str, Connection], agent: Agent) -> Connection:
+    """Return the connection of an agent's gateway."""
     named = agent.profile.gateway or ("default" if "default" in connections else BUILTIN)
     # When the settings no longer name that gateway, the built-in agent answers and says how to connect one.
     return connections.get(named) or connections[BUILTIN]

@@ -385,6 +385,8 @@ CLASSIFIER_ENTRIES_AT_A_TIME = 500
 CLASSIFIER_ACCOUNTS_AT_A_TIME = 4
 CLASSIFIER_TURN_SECONDS_MAX = 120
 CLASSIFIER_LEASE_SECONDS = 600
+# Entries of one session that are sorted again at a time.
+CLASSIFIER_REPLAYED_MAX = 1_000
 # What a model is shown of one bundle, and how long it may take.
 CLASSIFIER_SHOWN_TOPICS_MAX = 24
 CLASSIFIER_SHOWN_TASKS_MAX = 48

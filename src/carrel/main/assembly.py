@@ -11,9 +11,9 @@ from typing import Any
 from starlette.routing import BaseRoute
 
 from carrel import __version__, board, exchanges, goals, memory, modes, monitoring, outbox, search, topics, work
-from carrel.board import BoardDocuments, Followups, observe_delegated_runs
+from carrel.board import BoardDocuments, Classifier, Followups, Sorter, observe_delegated_runs
 from carrel.context import Contexts
-from carrel.delivery import Connection, Extractions, Live, Recollection, Turns
+from carrel.delivery import Connection, Extractions, Live, Recollection, Turns, default_model
 from carrel.exchanges import Exchanges
 from carrel.journal import FollowerDuty
 from carrel.kernel import Chance, Clock, SystemClock
@@ -22,7 +22,7 @@ from carrel.modes import AutoTicks, Schedules
 from carrel.outbox import prune_posts
 from carrel.records import prune_uploads
 from carrel.runs import Dispatcher, Pruner, Rules, Watch
-from carrel.search import Indexing, Rebuilds, Search, embedder_for
+from carrel.search import Indexing, Nearness, Rebuilds, Search, embedder_for
 from carrel.storage import Database, open_database
 from carrel.surfaces import Configuration, House, WrongTokens
 from carrel.surfaces.a2a import PushDuty
@@ -184,6 +184,10 @@ class Assembly:
             FollowerDuty(db, indexing, self._worker).serve,
             Rebuilds(indexing).serve,
         ]
+        if settings.classifier.mode != "off":
+            nearness = Nearness(self._embedder)
+            sorter = Sorter(db=db, settings=settings, rules=house.rules, nearness=nearness)
+            working.append(Classifier(sorter, partial(default_model, connections=self._connections)).serve)
         if settings.a2a.enabled and settings.a2a.push.enabled:
             working.append(PushDuty(db, self._wire, settings.a2a.push).serve)
         return [*always, *working]

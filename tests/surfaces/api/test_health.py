@@ -173,6 +173,9 @@ async def test_health_counts_the_lanes_of_the_asker(
     assert health["status"] == "ready"
     # What this server does not have is not reported.
     assert set(health) == {"status", "checks", "index", "lanes", "waiting", "gateways", "contextInjection"}
+    assert set(health) == {
+        "status", "checks", "index", "lanes", "waiting", "gateways", "classifier", "contextInjection"
+    }  # fmt: skip
     assert (await other_client.get("/api/health")).json()["lanes"] == {"busy": 0, "queued": 0, "stuck": 0}
     server.agent.release("health")
 
@@ -226,7 +229,7 @@ async def test_another_account_s_owner_sees_the_figures_of_its_own_lanes(
     assert mine["runs.running"] == 1
     theirs = (await other_client.get("/api/metrics")).json()["metrics"]
     others = {one["name"]: one["value"] for one in theirs if one["name"] != "followers.lag.events"}
-    assert others == {"plan.mode.active.sessions": 0}
+    assert others == {"classifier.pending": 0, "plan.mode.active.sessions": 0}
     server.agent.release("figures")
 
 

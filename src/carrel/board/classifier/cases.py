@@ -17,7 +17,8 @@ from carrel.board.classifier.store import Placed, TopicRow
 from carrel.board.filters import UNALLOCATED, Verdict, is_subagent_key, is_tool_trace, verdict
 from carrel.board.model import Place
 from carrel.board.places import inherited_place
-from carrel.board.routing import named_by, routes_of
+from carrel.board.route_store import newest_routes
+from carrel.board.routing import named_by
 from carrel.board.store import place_of_task, place_of_topic
 from carrel.journal import DEFAULT_SPACE, Entry, entries_by_id
 from carrel.kernel import Access, SessionKey
@@ -214,9 +215,10 @@ def _surroundings(tx: Tx, access: Access, bundle: Bundle, space_id: str) -> Surr
 
 
 def _last(tx: Tx, access: Access, bundle: Bundle, topics: Container[str]) -> Choice | None:
-    """Where the session was last, as far as that is among the topics it can be sorted into."""
-    session_key = bundle.entries[0].session_key
-    routes = routes_of(tx, access, session_key, 1) if session_key is not None else []
+    """Where the session was when it was said, as far as that is among the topics it can be sorted into."""
+    first = bundle.entries[0]
+    key = first.session_key
+    routes = newest_routes(tx, access, key, limit=1, before=first.seq) if key is not None else []
     if not routes or routes[0].topic_id not in topics:
         return None
     return Choice(topic_id=routes[0].topic_id, task_id=routes[0].task_id)

@@ -2,15 +2,13 @@
 
 from carrel.board.asking import Model, ModelOf
 from carrel.board.classifier import store
+from carrel.board.classifier.administration import CLASSIFIER, sorted_by
 from carrel.board.classifier.sorting import Sorter, Sorting
 from carrel.board.classifier.store import Cycle
 from carrel.board.digests import renew_digests
-from carrel.kernel import MS_PER_SECOND, Access, system_access
+from carrel.kernel import MS_PER_SECOND, Access, elapsed_seconds, system_access
 from carrel.kernel.limits import CLASSIFIER_ACCOUNTS_AT_A_TIME, CLASSIFIER_LEASE_SECONDS
 from carrel.storage import LeasedDuty, Tx
-
-# Rung when somebody asks for a turn.
-CLASSIFIER = "classifier"
 
 
 class Classifier(LeasedDuty[Cycle]):
@@ -47,18 +45,18 @@ class Classifier(LeasedDuty[Cycle]):
 
     async def do(self, item: Cycle) -> None:
         """Sort what waits in an account, and renew a few digests; the next turn comes after the interval."""
-        access, left = system_access(item.account_id), False
+        access, left, begun = system_access(item.account_id), False, elapsed_seconds()
         try:
             model = await self.db.read(lambda tx: self._model(tx, access))
             sorting = Sorting(self._sorter, access, item.cycle_id, model)
             left = await sorting.sort(item.entries_max)
             await renew_digests(self.db, access, self._settings.digests, sorting.model, item.cycle_id)
         finally:
-            await self.db.write(lambda tx: self._end(tx, access, item, left))
+            interval = self._settings.classifier.interval_seconds
+            # A long backlog is worked off half of the time: the turns of agents come first.
+            pause = min(interval, elapsed_seconds() - begun) if left else interval
+            await self.db.write(lambda tx: store.end_cycle(tx, access, item, tx.now + int(pause * MS_PER_SECOND)))
 
     def _model(self, tx: Tx, access: Access) -> Model | None:
-        return None if self._settings.classifier.mode == "rules" else self._model_of(tx, access)
-
-    def _end(self, tx: Tx, access: Access, cycle: Cycle, left: bool) -> None:
-        pause = 0 if left else int(self._settings.classifier.interval_seconds * MS_PER_SECOND)
-        store.end_cycle(tx, access, cycle, tx.now + pause)
+        model = self._model_of(tx, access)
+        return model if sorted_by(self._settings.classifier, model) == "model" else None

@@ -12,6 +12,7 @@ from carrel.surfaces.api import (  # noqa: F401
     auto,
     changes,
     chat,
+    classifier,
     context,
     goals,
     health,

@@ -7,6 +7,7 @@ from typing import Any, Literal
 from msgspec import structs
 
 from carrel.agents import every_agent, may_address
+from carrel.board import backlog
 from carrel.delivery import Injection, injections_of
 from carrel.journal import feed_is_late
 from carrel.kernel import DEFAULT_ACCOUNT_SLUG, MS_PER_SECOND, Access, Clock, Code, Refusal, iso
@@ -61,6 +62,13 @@ class WaitingCounts(Out, frozen=True, kw_only=True):
     program: int
 
 
+class ClassifierBacklog(Out, frozen=True, kw_only=True):
+    """How many entries of the board wait to be sorted, and for how long the oldest of them has."""
+
+    pending: int
+    oldest_pending_seconds: float | None
+
+
 class GatewayState(Out, frozen=True, kw_only=True):
     """A gateway: since when it is as it is and, for people, what is wrong with it."""
 
@@ -89,6 +97,7 @@ class Health(Out, frozen=True, kw_only=True):
     gateways: list[GatewayState]
     index: IndexState
     context_injection: list[Injection]
+    classifier: ClassifierBacklog
 
 
 class SettingShown(Out, frozen=True, kw_only=True):
@@ -198,6 +207,7 @@ async def show_health(call: Call[None, NoQuery]) -> Health:
         gateways = [structs.replace(one, last_error=None) for one in gateways]
     lag = await call.read(index_lag)
     index = IndexState(lag_seconds=lag.seconds, pending=lag.pending, mode=call.house.search.mode)
+    waits = await call.read(backlog)
     return Health(
         status=ready.status,
         checks=ready.checks,
@@ -206,6 +216,7 @@ async def show_health(call: Call[None, NoQuery]) -> Health:
         gateways=gateways,
         index=index,
         context_injection=await call.read(_injections),
+        classifier=ClassifierBacklog(pending=waits.pending, oldest_pending_seconds=waits.oldest_seconds),
     )
 
 

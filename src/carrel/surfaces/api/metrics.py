@@ -13,6 +13,7 @@ from typing import Literal
 from msgspec import UNSET, UnsetType
 from starlette.responses import PlainTextResponse
 
+from carrel.board import classifier_gauges
 from carrel.kernel import (
     DEFAULT_ACCOUNT_SLUG,
     MS_PER_MINUTE,
@@ -32,7 +33,7 @@ _log = getLogger("carrel.api")
 
 _MINUTE_SECONDS = 60
 # The current values of rooms above that of the metrics.
-_GAUGES = (plan_gauges,)
+_GAUGES = (plan_gauges, classifier_gauges)
 # Whose metrics: an account's id, or "" for those of the whole server.
 Whose = str
 
