@@ -1,5 +1,6 @@
 """Every entry ends classified or failed: without a model, and with one that fails in whatever way."""
 
+import asyncio
 import json
 import random
 from collections import Counter
@@ -11,6 +12,7 @@ import pytest
 from carrel.board import Classifier, Model
 from carrel.gateway import open_gateway
 from carrel.kernel.settings import ClassifierSettings, GatewaySettings
+from carrel.topics import TopicChange, change_topic
 from carrel.wire import Wire
 from tests.board.places import Board, open_board
 from tests.board.test_sorting import BUCKET, how, placed, spoken
@@ -160,6 +162,25 @@ async def test_a_model_is_shown_no_topic_of_another_space_and_cannot_name_one(
     await board.sort(await with_model(board, gateway, lambda _: text(next(answers, "nothing"))), turns=3)
     assert not [one for one in sortings(gateway) if "Divorce" in asked_for(one)]
     assert (await placed(board, entry))[0] not in (None, secret)
+
+
+async def test_a_topic_that_moves_to_another_space_while_a_model_thinks_is_not_chosen(
+    board: Board, gateway: ScriptedGateway
+) -> None:  # fmt: skip
+    home, gate = await board.space("Home"), Gate()
+    fence = await board.topic("Garden fence")
+    entry = await board.send("It is rotten, I think", BUCKET)
+    answers = iter([text(json.dumps({"topic": "T1"}), before=gate)])
+    classifier = await with_model(board, gateway, lambda request: next(answers, None) or obliging(request))
+    async with asyncio.TaskGroup() as group:
+        group.create_task(board.sort(classifier))
+        await gate.reached()
+        moved = TopicChange(space_id=home)
+        await board.db.write(lambda tx: change_topic(tx, board.access, fence, moved))
+        gate.open()
+    assert (how(await board.entry(entry)), (await placed(board, entry))[0]) == (("pending", None), None)
+    await board.sort(classifier)
+    assert (await placed(board, entry))[0] not in (None, fence)
 
 
 NONSENSE = (

@@ -70,8 +70,10 @@ async def test_entries_of_a_topics_key_get_that_topic_and_a_task_only_inside_it(
     answer = await board.send("It is green.", key, agent_id="main")
     terse = await board.send("yes", key)
     made = await board.send("TODO: sand the gate", f"agent:main:topic:{fence}")
+    in_lane = await spoken(board, "buy roof tiles for the roof", key=f"agent:main:topic:{fence}")
     await board.sort()
     assert await placed(board, elsewhere) == (fence, None, None)
+    assert await placed(board, in_lane) == (fence, None, None)
     assert [await placed(board, entry) for entry in (inside, answer, terse)] == [(fence, paint, None)] * 3
     topic_id, task_id, _ = await placed(board, made)
     assert topic_id == fence
