@@ -16,6 +16,7 @@ def create(args: Namespace, screen: Screen) -> int:
         "agentId": args.agent,
         "userId": args.user,
         "agentIds": args.agents.split(",") if args.agents else None,
+        "spaceIds": args.spaces.split(",") if args.spaces else None,
         "expiresAt": args.expires,
     }
     with connect(args) as client:
@@ -69,6 +70,7 @@ COMMANDS = (
             option("--agent", metavar="ID", help="the agent that an agent token acts for"),
             option("--user", metavar="ID", help="the person that a user token acts for"),
             option("--agents", metavar="IDS", help="agents that a client may use, comma-separated"),
+            option("--spaces", metavar="IDS", help="spaces that a person or agent is limited to, comma-separated"),
             option("--expires", metavar="TIME", help="expiry time, e.g. 2030-01-31T12:00:00Z"),
         ),
     ),
