@@ -125,19 +125,14 @@ BUILT = {
     "S4.context.lane.task": "In a task lane nothing of another task appears.",
     "S4.context.bounded": "The rows read are bounded by limits, not by the size of the journal.",
     "S4.context.cache": "An equal request may be answered from cache until an event touches it.",
+    "S4.space.task": "A task is visible if its space or its topic is.",
+    "S4.x.changes.exact": "/api/changes has no repeats and reports deletions and digests.",
+    "S4.x.read.pure": "No GET creates anything.",
 }
 
 PARTIAL: dict[str, str] = {}
 
 DEFERRED = {
-    "the board is not built yet": {
-        "S4.x.read.pure": "No GET creates anything.",
-        "S4.x.changes.exact": "/api/changes has no repeats and reports deletions and digests.",
-    },
-    "spaces are not built yet": {
-        "S4.space.task": "A task is visible if its space or its topic is.",
-    },
-    "the context block is not finished": {
     "the board's endpoints and the bridge's hooks are not built yet": {
         "S4.audit": "Audit logging is off by default; when on it rotates.",
         "S4.accept": "The twelve acceptance criteria hold end to end.",

@@ -3,7 +3,7 @@
 Histories, transcripts and timelines are queries over the journal.
 """
 
-from carrel.journal.changes import ChangePage, changes_since, present_page, sequence_at
+from carrel.journal.changes import ChangePage, changes_since, sequence_at
 from carrel.journal.feed import FeedStart, feed_pages, feed_start
 from carrel.journal.follower_store import events_behind, feed_is_late, oldest_unhandled
 from carrel.journal.followers import Follower, FollowerDuty
@@ -63,7 +63,6 @@ __all__ = [
     "entries_by_id", "entries_by_session", "entries_matching", "entries_of_bucket", "entries_of_run",
     "entries_of_session", "entries_of_task", "entries_of_topic", "entries_since", "events_after", "events_behind",
     "feed_is_late", "feed_pages", "feed_start", "first_event_since", "json_text", "newest_event",
-    "oldest_unhandled", "pending_entries", "present_page", "prune_events", "pruned_event", "quoted_lines_removed",
-    "raw_of_entry", "runs_told_of", "sequence_at", "session_has_entries", "talk_around_run", "talk_of_runs",
-    "update_entry",
+    "oldest_unhandled", "pending_entries", "prune_events", "pruned_event", "quoted_lines_removed", "raw_of_entry",
+    "runs_told_of", "sequence_at", "session_has_entries", "talk_around_run", "talk_of_runs", "update_entry",
 ]  # fmt: skip

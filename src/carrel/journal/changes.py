@@ -27,15 +27,20 @@ class ChangePage(Struct, frozen=True, kw_only=True):
 
 
 def changes_since(tx: Tx, access: Access, after: int, *, limit: int, upto: int | None = None) -> ChangePage:
-    """Return what changed in the account after a sequence number, at most `upto`; who may see it is decided above."""
+    """Return what changed in the account after a sequence number, at most `upto`; who may see it is decided above.
+
+    Nothing can be after a negative number: the client starts over.
+    """
     # Read first: everything numbered up to here is visible now and stays so, whatever is written meanwhile.
     newest = store.newest_event(tx, access)
     ahead = after > newest
     if ahead and store.any_event_after(tx, access, after - 1):
         # Another server has seen more than is settled here.
         return ChangePage(seq=after, entries=[], deletions=[])
-    if ahead or after < store.pruned_event(tx, access):
-        return present_page(tx, access, limit=limit)
+    if ahead or after < max(0, store.pruned_event(tx, access)):
+        # The newest entries, for a client that starts over.
+        entries = store.newest_entries(tx, access, newest, limit=limit)
+        return ChangePage(seq=newest, entries=entries, deletions=[], reset=True)
     last = newest if upto is None else upto
     found = [(entry.seq, entry) for entry in store.entries_since(tx, access, after, limit=limit + 1)]
     changed = store.entries_changed(tx, access, after, last, limit=limit + 1)
@@ -44,13 +49,6 @@ def changes_since(tx: Tx, access: Access, after: int, *, limit: int, upto: int |
     entries = [entry for number, entry in sorted(found + changed, key=lambda one: one[0]) if number <= last]
     deletions = store.deletions_between(tx, access, after, last)
     return ChangePage(seq=last, entries=entries, deletions=deletions, more=last < newest)
-
-
-def present_page(tx: Tx, access: Access, *, limit: int) -> ChangePage:
-    """Return the newest entries, for a client that starts over."""
-    newest = store.newest_event(tx, access)
-    entries = store.newest_entries(tx, access, newest, limit=limit)
-    return ChangePage(seq=newest, entries=entries, deletions=[], reset=True)
 
 
 def sequence_at(tx: Tx, access: Access, moment: int) -> int:

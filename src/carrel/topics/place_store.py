@@ -8,8 +8,7 @@ from msgspec import Struct
 from carrel.access import account_of
 from carrel.agents import account_settings
 from carrel.journal import DEFAULT_SPACE
-from carrel.kernel import Access, clip
-from carrel.kernel.limits import TOPIC_DIGEST_CHARS_MAX
+from carrel.kernel import Access
 from carrel.storage import Table, Tx
 from carrel.topics.store import seen_topics
 
@@ -76,15 +75,6 @@ def _seen_by_place(tx: Tx, access: Access, spaces: tuple[str, ...] | None) -> tu
     if DEFAULT_SPACE in values.values():
         rules.append("(entries.space_id IS NULL AND entries.topic_id IS NULL AND entries.task_id IS NULL)")
     return f"({' OR '.join(rules)})", values
-
-
-def set_task_digest(tx: Tx, access: Access, task_id: str, text: str) -> bool:
-    """Renew the digest of a task; its time of change stays. False when there is no such task."""
-    sql = (
-        "UPDATE tasks SET digest = :digest, digest_updated_at = :now, seq = tick() "
-        "WHERE account_id = :account AND id = :id"
-    )
-    return tx.run(sql, access, digest=clip(text, TOPIC_DIGEST_CHARS_MAX), now=tx.now, id=task_id) > 0
 
 
 def depart(tx: Tx, access: Access, kind: ItemKind, item_id: str, spaces: Iterable[str]) -> None:

@@ -20,7 +20,6 @@ from carrel.journal import (
     Event,
     changes_since,
     entries_by_id,
-    present_page,
 )
 from carrel.kernel import Access
 from carrel.storage import Tx
@@ -82,7 +81,7 @@ def visible_changes(
     page = changes_since(tx, access, after, limit=limit)
     if not page.reset and _connected_anew(tx, access, scope, after, page):
         # Which spaces are visible from there has changed, and with them what the caller should have.
-        page = present_page(tx, access, limit=limit)
+        page = changes_since(tx, access, -1, limit=limit)
     if page.reset:
         return _present(tx, access, page, scope, limit)
     spaces = scope.allowed
