@@ -20,7 +20,7 @@ RIGHTS = (
     Mutant(
         "lists show the chats of others",
         "sessions/visibility_store.py",
-        '"user": OPEN_TO_PERSON',
+        '    if access.kind == "user":\n        rule, values',
         '"user": _EVERY_LANE',
         "tests/surfaces/api/test_visibility.py",
     ),

@@ -234,17 +234,6 @@ def entries_of_task(
     return _ENTRIES.rows(reversed(rows))
 
 
-def entries_of_topic(tx: Tx, access: Access, topic_id: str, *, limit: int, before: int | None = None) -> list[Entry]:
-    """Return the newest `limit` messages of a topic below a number, oldest first; none that the board has filtered."""
-    sql = (
-        f"{_SELECT_ENTRY} WHERE account_id = :account AND topic_id = :topic_id AND type = 'conversation' "
-        "AND role IN ('user', 'assistant') AND classification <> 'failed' AND seq < :before "
-        "ORDER BY seq DESC LIMIT :limit"
-    )
-    rows = tx.all(sql, access, topic_id=topic_id, before=1 << 62 if before is None else before, limit=limit)
-    return _ENTRIES.rows(reversed(rows))
-
-
 def entries_since(tx: Tx, access: Access, after: int, *, limit: int) -> list[Entry]:
     """Return the settled entries after a number, oldest first."""
     sql = f"{_SELECT_ENTRY} WHERE account_id = :account AND seq > :after AND seq <= :horizon ORDER BY seq LIMIT :limit"

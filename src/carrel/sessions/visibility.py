@@ -8,9 +8,9 @@ agent what its view covers; a client what it created.
 from carrel.journal import ChangePage, Event, deletions_of
 from carrel.kernel import Access, SessionKey, not_found
 from carrel.notifications import mailbox_of
-from carrel.sessions.model import PERSONAL_KINDS, Lane
+from carrel.sessions.model import Lane
 from carrel.sessions.tool_visibility import why_hidden
-from carrel.sessions.tree_store import private_to
+from carrel.sessions.tree_store import is_open_to
 from carrel.sessions.visibility_store import lanes_named
 from carrel.storage import Tx
 
@@ -21,9 +21,9 @@ def may_see(tx: Tx, access: Access, key: SessionKey, made_by: str) -> bool:
         return why_hidden(tx, access, access.view, key) is None
     if access.kind in ("owner", "system"):
         return True
-    if access.kind == "user" and key.kind not in PERSONAL_KINDS:
-        return key.kind != "subagent" or private_to(tx, access, str(key)) in (None, access.actor_id)
-    return access.kind in ("user", "client") and made_by == access.actor_id
+    if access.kind == "user":
+        return is_open_to(tx, access, key, made_by)
+    return access.kind == "client" and made_by == access.actor_id
 
 
 def require_visible(tx: Tx, access: Access, lane: Lane) -> None:

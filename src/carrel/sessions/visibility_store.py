@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from carrel.kernel import Access, ToolVisibility
 from carrel.sessions.tool_visibility import visible_agents
-from carrel.sessions.tree_store import OPEN_TO_PERSON, TREE
+from carrel.sessions.tree_store import TREE, open_to_person
 from carrel.storage import Tx
 
 _EVERY_LANE = "TRUE"
@@ -17,8 +17,10 @@ def seen_lanes(tx: Tx, access: Access) -> tuple[str, dict[str, object]]:
         return _seen_from(tx, access, access.view)
     if access.kind in ("owner", "system"):
         return _EVERY_LANE, {}
-    rule = {"user": OPEN_TO_PERSON, "client": "l.made_by = :person"}.get(access.kind)
-    return (_NO_LANE, {}) if rule is None else (f"({rule})", {"person": access.actor_id})
+    if access.kind == "user":
+        rule, values = open_to_person(tx, access)
+        return f"({rule})", values
+    return ("(l.made_by = :person)", {"person": access.actor_id}) if access.kind == "client" else (_NO_LANE, {})
 
 
 def _seen_from(tx: Tx, access: Access, view: ToolVisibility) -> tuple[str, dict[str, object]]:

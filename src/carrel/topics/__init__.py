@@ -17,6 +17,7 @@ from carrel.topics.place_store import (
     Departure,
     depart_with_task,
     departures_between,
+    messages_of_topic,
     move_entries_of_task,
     seen_entries,
     seen_tasks,
@@ -38,7 +39,7 @@ from carrel.topics.topics import (
 __all__ = [
     "DEFAULT_PRIORITY", "PRIORITIES", "Departure", "NewTopic", "Topic", "TopicChange", "TopicFilter", "TopicMoved",
     "TopicShape", "change_topic", "check_tags", "depart_with_task", "departures_between", "first_space",
-    "list_topics", "move_entries_of_task", "observe_spaces", "put_topic", "read_priority", "readable_topic",
-    "remove_topic", "reorder_topics", "seen_entries", "seen_tasks", "set_topic_digest", "set_topic_of_entries",
-    "spaces_of_topic", "topic_by_id", "topic_shape", "topics_by_id", "topics_changed",
+    "list_topics", "messages_of_topic", "move_entries_of_task", "observe_spaces", "put_topic", "read_priority",
+    "readable_topic", "remove_topic", "reorder_topics", "seen_entries", "seen_tasks", "set_topic_digest",
+    "set_topic_of_entries", "spaces_of_topic", "topic_by_id", "topic_shape", "topics_by_id", "topics_changed",
 ]  # fmt: skip

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from carrel.access import account_of
 from carrel.agents import account_settings
-from carrel.journal import DEFAULT_SPACE
+from carrel.journal import DEFAULT_SPACE, Entry, entries_matching
 from carrel.kernel import Access
 from carrel.storage import Table, Tx
 from carrel.topics.store import seen_topics
@@ -75,6 +75,16 @@ def _seen_by_place(tx: Tx, access: Access, spaces: tuple[str, ...] | None) -> tu
     if DEFAULT_SPACE in values.values():
         rules.append("(entries.space_id IS NULL AND entries.topic_id IS NULL AND entries.task_id IS NULL)")
     return f"({' OR '.join(rules)})", values
+
+
+def messages_of_topic(tx: Tx, access: Access, topic_id: str, *, limit: int, before: int | None = None) -> list[Entry]:
+    """Return the newest `limit` messages of a topic below a number, oldest first; none that the board has filtered."""
+    rules = (
+        "topic_id = :topic_id", "type = 'conversation'", "role IN ('user', 'assistant')", "classification <> 'failed'",
+        "seq < :before",
+    )  # fmt: skip
+    upto = 1 << 62 if before is None else before
+    return entries_matching(tx, access, rules, limit=limit, topic_id=topic_id, before=upto)[::-1]
 
 
 def depart(tx: Tx, access: Access, kind: ItemKind, item_id: str, spaces: Iterable[str]) -> None:

@@ -4,13 +4,13 @@ from typing import Literal
 
 from msgspec import Struct, structs
 
-from carrel.journal import Entry, NewEntry, append_entry, entries_of_run, entries_of_task, entries_of_topic
+from carrel.journal import Entry, NewEntry, append_entry, entries_of_run, entries_of_task
 from carrel.kernel import Access, Code, Provenance, Refusal, invalid, iso
 from carrel.kernel.limits import MESSAGE_CHARS_MAX
 from carrel.records import use_files
 from carrel.runs import Rules
 from carrel.storage import Tx
-from carrel.topics import readable_topic
+from carrel.topics import messages_of_topic, readable_topic
 from carrel.work import notice_store, store
 from carrel.work.activities import publish
 from carrel.work.audience import audience_of
@@ -157,7 +157,7 @@ def read_thread(
     """Return the newest messages of a task or topic below a number."""
     if of == "topic":
         topic = readable_topic(tx, access, item_id)
-        entries = entries_of_topic(tx, access, topic.id, limit=limit, before=before)
+        entries = messages_of_topic(tx, access, topic.id, limit=limit, before=before)
         return Thread(messages=thread_messages(tx, access, entries, Directory(tx, access)), seen_by=[], typing=[])
     task, _ = readable_task(tx, access, item_id)
     entries = entries_of_task(tx, access, task.id, "thread", limit=limit, before=before)

@@ -11,7 +11,7 @@ from tests.requirements.mark import requirement
 from tests.surfaces.api.stream_client import follow
 from tests.surfaces.api.test_changes import changes
 from tests.surfaces.api.test_tasks import agent, listed, made, shown
-from tests.surfaces.api_calls import Json, refused
+from tests.surfaces.api_calls import Json, refused, send_and_wait
 
 pytestmark = pytest.mark.anyio
 TOPIC = {
@@ -280,3 +280,23 @@ async def test_a_session_says_from_which_space_its_reads_look(server: HttpServer
     assert len(await topics(client, sessionKey="channel:unknown")) == 2
     async with await limited(server, client, home) as ann:
         assert await topics(ann, sessionKey=f"clawboard:topic:{mine['id']}") == []
+
+
+async def test_lanes_of_hidden_tasks_and_topics_are_hidden_too(server: HttpServer, client: httpx.AsyncClient) -> None:
+    work, home = await space(client, "Work"), await space(client, "Home")
+    topic, other = await put(client, "mine", spaceId=work), await put(client, "hidden", spaceId=home)
+    task, secret = await made(client, topicId=topic["id"]), await made(client, "secret", topicId=other["id"])
+    seen = {f"agent:main:task:{task['id']}", f"agent:main:topic:{topic['id']}", "agent:main:main"}
+    hidden = {f"agent:main:task:{secret['id']}", f"agent:main:topic:{other['id']}"}
+    runs = {key: (await send_and_wait(client, "hello", sessionKey=key))["id"] for key in sorted(seen | hidden)}
+    async with await limited(server, client, work) as ann:
+        rows = (await ann.get("/api/sessions")).json()["sessions"]
+        assert {row["key"] for row in rows} == seen
+        for key, run_id in runs.items():
+            expected = 200 if key in seen else 404
+            assert (await ann.get(f"/api/sessions/{key}")).status_code == expected, key
+            assert (await ann.get(f"/api/sessions/{key}/history")).status_code == expected, key
+            assert (await ann.get(f"/api/runs/{run_id}")).status_code == expected, key
+        assert {run["sessionKey"] for run in (await ann.get("/api/runs")).json()["runs"]} == seen
+        told = {entry["sessionKey"] for entry in (await changes(ann))["logs"]} - {None}
+        assert told == seen
