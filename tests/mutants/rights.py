@@ -20,8 +20,8 @@ RIGHTS = (
     Mutant(
         "lists show the chats of others",
         "sessions/visibility_store.py",
-        '    if access.kind == "user":\n        rule, values',
-        '"user": _EVERY_LANE',
+        "        rule, values = open_to_person(tx, access)",
+        "        return _EVERY_LANE, {}",
         "tests/surfaces/api/test_visibility.py",
     ),
     Mutant(
@@ -55,14 +55,14 @@ RIGHTS = (
     Mutant(
         "changes show everything",
         "work/visibility.py",
-        "    seen = sessions.visible_changes(tx, access, page.narrowed(in_lanes, page.deletions))",
-        "    seen = page.narrowed(in_lanes, page.deletions)",
+        "    in_lanes = sessions.visible_changes(tx, access, page)",
+        "    in_lanes = page",
         "tests/surfaces/api/test_visibility.py",
     ),
     Mutant(
         "the stream shows everything",
         "surfaces/api/stream.py",
-        "        return visible_events(tx, with_view(tx, self._house.tool_services, self._access), events)",
+        "        return visible_events(tx, access, events, scope_of(tx, access, self._query))",
         "        return events",
         "tests/surfaces/api/test_visibility.py",
     ),
@@ -102,11 +102,11 @@ RIGHTS = (
         "tests/surfaces/responses/test_sessions.py",
     ),
     Mutant(
-        "a token with spaces is accepted",
+        "a token is limited to spaces that do not exist",
         "agents/accounts.py",
-        '    if new.space_ids != ("*",):',
-        "    if False:",
-        "tests/surfaces/api/test_administration.py",
+        "    _check_spaces(tx, access, new)",
+        "    pass",
+        "tests/surfaces/api/test_spaces.py",
     ),
     Mutant(
         "a refused send names a run",
