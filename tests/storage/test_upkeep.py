@@ -172,8 +172,8 @@ def test_the_facts_that_a_run_was_shown_become_its_block(store_url: str) -> None
             store_url,
             f"""
             INSERT INTO context_items (account_id, run_id, position, id, kind, section, scope, source, score, reason,
-                line) VALUES ('acc_1', 'run_1', {position}, 'mem_{position}', 'memory', 'Kept facts:', 'global', 'x', 0.5,
-                'why', '{line}')
+                line) VALUES ('acc_1', 'run_1', {position}, 'mem_{position}', 'memory', 'Kept facts:', 'global', 'x',
+                0.5, 'why', '{line}')
         """,
         )
     assert "0027_contexts" in migrate(store_url)

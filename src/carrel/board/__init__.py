@@ -12,7 +12,6 @@ from carrel.board.classifier.administration import (
 )
 from carrel.board.classifier.duty import Classifier
 from carrel.board.classifier.sorting import Sorter
-from carrel.board.classifier.store import backlog
 from carrel.board.claude_hooks import ClaudeEvent
 from carrel.board.documents import BoardDocuments
 from carrel.board.entries import LogShape, change_entry, delete_entry, log_shapes, read_file, readable_entry

@@ -8,7 +8,8 @@ from msgspec import Struct
 from carrel.access import account_of
 from carrel.agents import account_settings
 from carrel.journal import DEFAULT_SPACE, Entry, entries_matching
-from carrel.kernel import Access
+from carrel.kernel import Access, clip
+from carrel.kernel.limits import TOPIC_DIGEST_CHARS_MAX
 from carrel.storage import Table, Tx
 from carrel.topics.store import seen_topics
 
@@ -85,6 +86,15 @@ def messages_of_topic(tx: Tx, access: Access, topic_id: str, *, limit: int, befo
     )  # fmt: skip
     upto = 1 << 62 if before is None else before
     return entries_matching(tx, access, rules, limit=limit, topic_id=topic_id, before=upto)[::-1]
+
+
+def set_task_digest(tx: Tx, access: Access, task_id: str, text: str) -> bool:
+    """Renew the digest of a task; its time of change stays. False when there is no such task."""
+    sql = (
+        "UPDATE tasks SET digest = :digest, digest_updated_at = :now, seq = tick() "
+        "WHERE account_id = :account AND id = :id"
+    )
+    return tx.run(sql, access, digest=clip(text, TOPIC_DIGEST_CHARS_MAX), now=tx.now, id=task_id) > 0
 
 
 def depart(tx: Tx, access: Access, kind: ItemKind, item_id: str, spaces: Iterable[str]) -> None:
