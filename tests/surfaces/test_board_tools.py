@@ -61,7 +61,7 @@ def furnish(tx: Tx, server: HttpServer) -> None:
         make_space(tx, owner, name.title())
         topic = NewTopic(id=f"topic-{name}", name=f"Gasket at {name}", space_id=f"space-{name}")
         put_topic(tx, owner, topic)
-        task = NewTask(id=f"task-{name}", title=f"Order the {name} gasket", topic_id=topic.id, space_id=topic.space_id)
+        task = NewTask(id=f"task-{name}", title=f"Order the {name} gasket", topic_id=topic.id, space_id=f"space-{name}")
         create_task(tx, owner, task, rules)
         said = NewLog(id=f"log-{name}", type="conversation", content=f"The {name} gasket leaks", raw="{}",
                       topic_id=topic.id, source=LogSource())  # fmt: skip
