@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from carrel.board import BoardQuery, board_search
+from carrel.board import BoardQuery, LogSource, board_search
 from carrel.context import ContextLimits
 from carrel.context.model import (
     NOTES,
@@ -107,6 +107,8 @@ async def test_the_timeline_has_the_last_lines_oldest_first_each_clipped(board: 
     await board.log("elsewhere", "another bucket")
     await board.log("Tool call: look", BUCKET, type="action", agent_id="main")
     await board.log("HEARTBEAT_OK", BUCKET)
+    nightly = LogSource(session_key=BUCKET, channel="cron-event")
+    await board.log("the nightly backup is done", agent_id="main", source=nightly)
     found = await board.build(BUCKET)
     lines = section(found, TIMELINE)
     assert [line.split()[3] for line in lines] == ["2", "3", "4", "5", "6", "7"]

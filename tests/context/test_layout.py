@@ -160,3 +160,12 @@ def test_unknown_modes_are_auto_and_patient_shows_more() -> None:
     assert (patient.topics, patient.tasks, patient.logs, patient.notes) == (5, 8, 12, 10)
     own = shown_by("patient", ContextSettings(), ContextLimits(topics=0, logs=40))
     assert (own.topics, own.tasks, own.logs) == (0, 8, 40)
+
+
+def test_a_block_that_fits_exactly_is_whole_and_one_character_less_costs_a_line() -> None:
+    lines = [line(NOTES, f"- note {n}") for n in range(3)]
+    whole = lay_out(lines, question="", mode="auto", max_chars=2_200).block
+    assert lay_out(lines, question="", mode="auto", max_chars=len(whole)).block == whole
+    shorter = lay_out(lines, question="", mode="auto", max_chars=len(whole) - 1)
+    assert shorter.omitted == {NOTES: 1}
+    assert len(shorter.block) < len(whole)

@@ -182,3 +182,16 @@ async def test_a_session_that_begins_afresh_recalls_nothing_of_the_generation_be
         assert sent_block(gateway) == ""
         person = await board.build(str(key), "which lantern do we have?", mode="full")
         assert "the lantern is blue" in person.block
+
+
+@requirement("S4.context.injected.max")
+async def test_what_a_run_is_shown_has_no_more_characters_than_the_settings_allow(
+    sqlite_url: str, gateway: ScriptedGateway
+) -> None:
+    small = Settings(context=ContextSettings(max_chars=400))
+    async with open_whiteboard(sqlite_url, gateway, small) as board:
+        for n in range(6):
+            await board.topic(f"Topic number {n}", pinned=True)
+        gateway.script(text("Good."))
+        await board.server.ask("hello")
+        assert 350 < len(sent_block(gateway)) <= 400
