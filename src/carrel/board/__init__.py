@@ -15,7 +15,7 @@ from carrel.board.classifier.sorting import Sorter
 from carrel.board.claude_hooks import ClaudeEvent
 from carrel.board.documents import BoardDocuments
 from carrel.board.entries import LogShape, change_entry, delete_entry, log_shapes, read_file, readable_entry
-from carrel.board.filters import ATTEMPTS_EXHAUSTED, UNALLOCATED, is_tool_trace, verdict
+from carrel.board.filters import verdict
 from carrel.board.finding import BoardFound, BoardQuery, Ranked, board_search, found_entry, place_of_search
 from carrel.board.followups import Followups, observe_delegated_runs
 from carrel.board.found_shapes import SearchShape, search_shape
@@ -38,12 +38,12 @@ from carrel.board.routing import (
 from carrel.board.store import list_entries
 
 __all__ = [
-    "ATTEMPTS_EXHAUSTED", "CLASSIFIER", "UNALLOCATED", "BoardDocuments", "BoardFound", "BoardQuery",
-    "Classification", "Classifier", "ClaudeEvent", "Followups", "Ingests", "LogChange", "LogFilter", "LogShape",
-    "LogSource", "LogType", "Model", "ModelOf", "NewLog", "Ranked", "Route", "SearchShape", "Sorter", "accept",
-    "add_route", "ask_for_digests", "ask_for_turn", "backlog", "board_key", "board_search", "change_entry",
-    "classifier_gauges", "delete_entry", "found_entry", "infer_space", "is_tool_trace", "is_unrecorded",
-    "list_entries", "log_shapes", "named_session", "observe_delegated_runs", "observe_sessions", "place_of_search",
-    "prune_routes", "read_file", "readable_entry", "record", "remember_route", "require_hooks", "routes_of",
-    "run_hook", "search_shape", "sort_again", "sorted_by", "verdict", "visible_routes", "wake",
+    "CLASSIFIER", "BoardDocuments", "BoardFound", "BoardQuery", "Classification", "Classifier", "ClaudeEvent",
+    "Followups", "Ingests", "LogChange", "LogFilter", "LogShape", "LogSource", "LogType", "Model", "ModelOf",
+    "NewLog", "Ranked", "Route", "SearchShape", "Sorter", "accept", "add_route", "ask_for_digests", "ask_for_turn",
+    "backlog", "board_key", "board_search", "change_entry", "classifier_gauges", "delete_entry", "found_entry",
+    "infer_space", "is_unrecorded", "list_entries", "log_shapes", "named_session", "observe_delegated_runs",
+    "observe_sessions", "place_of_search", "prune_routes", "read_file", "readable_entry", "record", "remember_route",
+    "require_hooks", "routes_of", "run_hook", "search_shape", "sort_again", "sorted_by", "verdict", "visible_routes",
+    "wake",
 ]  # fmt: skip
