@@ -7,15 +7,13 @@ import pytest
 from msgspec import structs
 
 from carrel.access import make_space
-from carrel.board import LogFilter, LogSource, NewLog, list_entries, record
+from carrel.board import LogFilter, LogSource, NewLog, list_entries, log_shapes, record
 from carrel.journal import (
     DEFAULT_SPACE,
     Entry,
     NewEntry,
     append_entry,
-    entries_of_bucket,
     pending_entries,
-    raw_of_entry,
     update_entry,
 )
 from carrel.kernel import Access, Provenance, Refusal, SessionKey, ToolVisibility
@@ -57,7 +55,8 @@ async def test_an_entry_is_read_back_with_everything_but_its_raw_text(engine: En
     assert (entry.content, entry.summary, entry.agent_label) == ("hello", "greeting", "Ada")
     found = await engine.db.read(lambda tx: pending_entries(tx, engine.access, 0, limit=10))
     assert found == [structs.replace(entry, raw=None)]
-    assert await engine.db.read(lambda tx: raw_of_entry(tx, engine.access, entry.id)) == "{}"
+    (shape,) = await engine.db.read(lambda tx: log_shapes(tx, engine.access, found, raw=True))
+    assert shape.raw == "{}"
 
 
 async def test_a_changed_entry_is_told_of_on_the_feed(engine: Engine) -> None:
@@ -80,7 +79,8 @@ async def test_a_foreign_session_key_is_a_bucket_and_opens_no_session(engine: En
     for key in sent:
         entry, _ = await send(engine, said(key, {"session_key": key}))
         assert (entry.key, entry.bucket, entry.session_id) == (None, key, None)
-        (found,) = await engine.db.read(lambda tx, key=key: entries_of_bucket(tx, engine.access, key, limit=5))  # type: ignore[misc]
+        wanted = LogFilter(bucket=key)
+        (found,) = await engine.db.read(lambda tx, wanted=wanted: list_entries(tx, engine.access, wanted, limit=5))  # type: ignore[misc]
         assert found.content == key
     assert (
         await engine.db.read(lambda tx: tx.all("SELECT 1 FROM lanes WHERE account_id = :account", engine.access)) == []

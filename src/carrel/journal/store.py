@@ -85,18 +85,6 @@ def pending_entries(tx: Tx, access: Access, after: int, *, limit: int) -> list[E
     return _ENTRIES.rows(tx.all(sql, access, after=after, horizon=tx.horizon(), limit=limit))
 
 
-def entries_of_bucket(
-    tx: Tx, access: Access, bucket: str, *, limit: int, before: int | None = None
-) -> list[Entry]:  # fmt: skip
-    """Return the newest `limit` entries that were sent with a session key of another system, oldest first."""
-    sql = (
-        f"{_SELECT_ENTRY} WHERE account_id = :account AND bucket = :bucket AND seq < :before "
-        "ORDER BY seq DESC LIMIT :limit"
-    )
-    rows = tx.all(sql, access, bucket=bucket, before=1 << 62 if before is None else before, limit=limit)
-    return _ENTRIES.rows(reversed(rows))
-
-
 def entries_matching(
     tx: Tx, access: Access, rules: Iterable[str], *, limit: int, **values: object
 ) -> list[Entry]:  # fmt: skip
@@ -105,12 +93,6 @@ def entries_matching(
     return _ENTRIES.rows(
         tx.all(f"{_SELECT_ENTRY} WHERE {where} ORDER BY seq DESC LIMIT :limit", access, limit=limit, **values)
     )
-
-
-def raw_of_entry(tx: Tx, access: Access, entry_id: str) -> str | None:
-    """Return what an entry was made from, if that was kept."""
-    row = tx.one("SELECT raw FROM entries WHERE account_id = :account AND id = :id", access, id=entry_id)
-    return row[0] if row else None
 
 
 def _about(entry: Entry) -> About:
