@@ -14,6 +14,7 @@ from typing import Any, Literal, get_args, get_origin
 import pytest
 from msgspec import Struct, structs
 
+from carrel.board import LogFilter
 from carrel.journal import DEFAULT_SPACE
 from carrel.kernel import Access, SessionKey, system_access
 from carrel.monitoring import CallerRunFilter, RunFilter
@@ -42,7 +43,8 @@ COLUMNS: Values = {
     "call_id": "outside:1", "body": '{"model":"m"}', "role": "user", "actor_id": "system", "details": None,
     "attachment_ids": '["att"]', "provenance": '{"kind":"external_user"}',
     "metadata": "{}", "dependencies": "[]", "tags": "[]", "status": "active", "classification": "pending",
-    "author_kind": "user",
+    "author_kind": "user", "source": "{}", "log": '{"type":"note","content":"x"}',
+    "caller": '{"account_id":"acc_1","account_slug":"a","kind":"owner","actor_id":"usr_1"}',
 }  # fmt: skip
 UNSET = (
     "read_at",
@@ -66,7 +68,7 @@ LISTS = {
 }  # fmt: skip
 FILTERS = {
     RunFilter: RunFilter(), LaneFilter: LaneFilter(), CallerRunFilter: CallerRunFilter(agent_id="main"),
-    TaskFilter: TaskFilter(), TopicFilter: TopicFilter(),
+    TaskFilter: TaskFilter(), TopicFilter: TopicFilter(), LogFilter: LogFilter(),
 }  # fmt: skip
 
 
