@@ -5,7 +5,7 @@ Histories, transcripts and timelines are queries over the journal.
 
 from carrel.journal.changes import ChangePage, changes_since, sequence_at
 from carrel.journal.feed import FeedStart, feed_pages, feed_start
-from carrel.journal.follower_store import events_behind, feed_is_late, oldest_unhandled
+from carrel.journal.follower_store import events_behind, feed_is_late
 from carrel.journal.followers import Follower, FollowerDuty
 from carrel.journal.hygiene import ContextMarks, clean, quoted_lines_removed
 from carrel.journal.model import (
@@ -57,9 +57,9 @@ __all__ = [
     "FeedStart", "Follower", "FollowerDuty", "NewEntry", "TaskView", "about_lane", "any_event_after",
     "append_entry", "append_event", "append_once", "attached_in_lane", "attached_in_session", "changes_of_run",
     "changes_since", "clean", "delete_entry", "delete_lane_entries", "delete_session_entries", "deletions_of",
-    "entries_by_id", "entries_by_session", "entries_matching", "entries_of_run",
-    "entries_of_session", "entries_of_task", "entries_since", "events_after", "events_behind", "feed_is_late",
-    "feed_pages", "feed_start", "first_event_since", "json_text", "newest_event", "oldest_unhandled",
-    "pending_entries", "prune_events", "pruned_event", "quoted_lines_removed", "runs_told_of",
-    "sequence_at", "session_has_entries", "talk_around_run", "talk_of_runs", "update_entry",
+    "entries_by_id", "entries_by_session", "entries_matching", "entries_of_run", "entries_of_session",
+    "entries_of_task", "entries_since", "events_after", "events_behind", "feed_is_late", "feed_pages", "feed_start",
+    "first_event_since", "json_text", "newest_event", "pending_entries", "prune_events", "pruned_event",
+    "quoted_lines_removed", "runs_told_of", "sequence_at", "session_has_entries", "talk_around_run", "talk_of_runs",
+    "update_entry",
 ]  # fmt: skip

@@ -23,6 +23,11 @@ class Follower(Generic[Prepared]):
     # Its cursors are stored under this name; a new name starts over.
     name: str
 
+    @classmethod
+    def lag(cls, tx: Tx, access: Access) -> tuple[int, int | None]:
+        """Return how many events of an account it has still to handle, and since when the oldest of them waits."""
+        return follower_store.oldest_unhandled(tx, access, cls.name)
+
     async def prepare(self, access: Access, events: list[Event]) -> Prepared:
         """Prepare what takes long or must be awaited, such as embeddings. It may be called again after a crash."""
         raise AssertionError("each follower says what it prepares")

@@ -5,9 +5,7 @@ from carrel.search.finder import Search
 from carrel.search.index import put_document, remove_document
 from carrel.search.indexing import (
     Indexing,
-    Lag,
     Rebuilds,
-    Source,
     Subject,
     SubjectKind,
     index_lag,
@@ -21,8 +19,8 @@ from carrel.search.vectors import Vectors
 from carrel.search.words import query_words, words_of
 
 __all__ = [
-    "Document", "Embedder", "EmbeddingUnavailable", "Found", "Hit", "Indexing", "Lag", "Mode", "Nearness",
-    "NoEmbedder", "Rebuilds", "Search", "SearchQuery", "Source", "Subject", "SubjectKind", "Vectors", "embed_texts",
-    "embedder_for", "index_lag", "is_rebuilding", "observe_entries", "put_document", "query_words",
-    "remove_document", "request_rebuild", "words_of",
+    "Document", "Embedder", "EmbeddingUnavailable", "Found", "Hit", "Indexing", "Mode", "Nearness", "NoEmbedder",
+    "Rebuilds", "Search", "SearchQuery", "Subject", "SubjectKind", "Vectors", "embed_texts", "embedder_for",
+    "index_lag", "is_rebuilding", "observe_entries", "put_document", "query_words", "remove_document",
+    "request_rebuild", "words_of",
 ]  # fmt: skip

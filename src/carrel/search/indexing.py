@@ -10,7 +10,7 @@ from typing import Any, Literal, Protocol
 import msgspec
 from msgspec import Struct
 
-from carrel.journal import EntriesDeleted, Event, Follower, oldest_unhandled
+from carrel.journal import EntriesDeleted, Event, Follower
 from carrel.kernel import MS_PER_SECOND, Access, system_access
 from carrel.kernel.limits import SEARCH_REBUILD_ROWS, SEARCH_REBUILDS_AT_A_TIME
 from carrel.kernel.settings import SearchSettings
@@ -167,7 +167,7 @@ class Lag(Struct, frozen=True, kw_only=True):
 
 def index_lag(tx: Tx, access: Access) -> Lag:
     """Return how far the index of an account is behind."""
-    events, since = oldest_unhandled(tx, access, Indexing.name)
+    events, since = Indexing.lag(tx, access)
     parts, requested = rebuild_store.oldest_rebuild(tx, access)
     oldest = min((at for at in (since, requested) if at is not None), default=tx.now)
     return Lag(seconds=max(0, tx.now - oldest) / MS_PER_SECOND, pending=events + parts)
