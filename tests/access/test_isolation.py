@@ -60,6 +60,7 @@ UNSET = (
 ARGUMENTS: Values = {
     "after": 0, "since": 0, "before": 1 << 60, "moment": 1 << 60, "at": 0, "upto": 1 << 60, "limit": 1_000, "but": "~",
     "keep": 0, "a2a": True, "head": True, "attempt": 2,
+    "subject": "entry", "keep": 0, "a2a": True, "head": True,
 }  # fmt: skip
 # Parameters that are lists of what a row has under another name.
 LISTS = {
@@ -158,8 +159,8 @@ def argument_from(parameter: inspect.Parameter, row: Values) -> object:
         return {"before": "~", "after": ""}[name] if "tuple" not in str(kind) else (1 << 60, "~")
     if name in LISTS:
         return [row[LISTS[name]]]
-    if name == "kinds":
-        return (row["kind"], row["kind"])
+    if name == "names":
+        return [(row["kind"], row["id"])]
     if name == "spaces":
         return ("*",)
     if kind is bool and parameter.default is not inspect.Parameter.empty:

@@ -79,7 +79,7 @@ def _named(tx: Tx, access: Access, select: str, column: str, ids: list[str]) -> 
     return found
 
 
-def ids_after(tx: Tx, access: Access, kind: str, after: str, *, limit: int) -> list[str]:
+def ids_after(tx: Tx, access: Access, subject: str, after: str, *, limit: int) -> list[str]:
     """Return the next ids of topics, tasks or entries, in order."""
-    sql = f"SELECT id FROM {_TABLES[kind]} WHERE account_id = :account AND id > :after ORDER BY id LIMIT :limit"
+    sql = f"SELECT id FROM {_TABLES[subject]} WHERE account_id = :account AND id > :after ORDER BY id LIMIT :limit"
     return [row[0] for row in tx.all(sql, access, after=after, limit=limit)]
