@@ -1,12 +1,11 @@
 """Hook events of Claude Code as entries of the board. Pure."""
 
-import json
 from typing import Any
 
 from msgspec import Struct
 
 from carrel.board.model import PERSON, LogSource, NewLog
-from carrel.kernel import clip, redact, without_secrets
+from carrel.kernel import clip, redact
 from carrel.kernel.limits import HOOK_RAW_CHARS_MAX, MESSAGE_CHARS_MAX, NAME_CHARS_MAX
 
 CHANNEL = "claude"
@@ -60,7 +59,7 @@ class ClaudeEvent(Struct, frozen=True, kw_only=True):
             case "PostToolUse":
                 return self._tool("result", f"Tool result: {self.tool_name}", self.tool_response)
             case "PostToolUseFailure":
-                return self._tool("result", f"Tool error: {self.tool_name}: {_shown(self.error)}", None)
+                return self._tool("result", f"Tool error: {self.tool_name}: {redact(self.error)}", None)
         noted = _NOTED.get(self.hook_event_name)
         values = {name: getattr(self, name) or "unknown" for name in self.__struct_fields__}
         return None if noted is None else self._new("system", noted.format(**values))
@@ -70,16 +69,11 @@ class ClaudeEvent(Struct, frozen=True, kw_only=True):
 
     def _tool(self, part: str, content: str, value: Any) -> NewLog:
         message_id = clip(f"{self.tool_use_id}:{part}", NAME_CHARS_MAX) if self.tool_use_id else None
-        return self._new("action", content, raw=None if value is None else _shown(value), message_id=message_id)
+        raw = None if value is None else clip(redact(value), HOOK_RAW_CHARS_MAX)
+        return self._new("action", content, raw=raw, message_id=message_id)
 
     def _new(
         self, kind: Any, content: str, *, agent_id: str = CHANNEL, message_id: str | None = None, raw: str | None = None
     ) -> NewLog:
         source = LogSource(channel=CHANNEL, session_key=self.session, message_id=message_id)
         return NewLog(type=kind, content=clip(content, MESSAGE_CHARS_MAX), agent_id=agent_id, source=source, raw=raw)
-
-
-def _shown(value: Any) -> str:
-    """Return what a tool was given or has answered, as text without secrets."""
-    text = value if isinstance(value, str) else json.dumps(without_secrets(value), ensure_ascii=False)
-    return clip(redact(text), HOOK_RAW_CHARS_MAX)

@@ -1,11 +1,10 @@
 """What a host reports, as entries of the board; control text is left out. Pure."""
 
-import json
 import re
 from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
-from carrel.kernel import clip, redact, secret_digest, without_secrets
+from carrel.kernel import clip, redact, secret_digest
 from carrel.kernel.limits import MESSAGE_CHARS_MAX, NAME_CHARS_MAX, SESSION_REFERENCE_CHARS_MAX
 
 Event = Mapping[str, Any]
@@ -133,8 +132,7 @@ def _tool(event: Event, session: str, kind: Kind) -> Reported:
     shown = event.get("arguments") if kind == "tool_call" else event.get("result")
     body = {"type": "action", "content": clip(content, MESSAGE_CHARS_MAX), "agentId": _agent(event, session)}
     if shown is not None:
-        text = shown if isinstance(shown, str) else json.dumps(without_secrets(shown), ensure_ascii=False, default=str)
-        body["raw"] = clip(redact(text), _RAW_CHARS_MAX)
+        body["raw"] = clip(redact(shown), _RAW_CHARS_MAX)
     return Reported(session, kind, body | _common(event, session))
 
 

@@ -45,7 +45,7 @@ from carrel.kernel.messages import (
     check_message,
 )
 from carrel.kernel.metrics import METRICS, Sample
-from carrel.kernel.secret_filter import REDACTED, redact, without_secrets
+from carrel.kernel.secret_filter import REDACTED, redact
 from carrel.kernel.text import TextBuffer, clip, one_line
 from carrel.kernel.validation import decode_json, wrong_value
 
@@ -56,6 +56,5 @@ __all__ = [
     "TextBuffer", "ToolVisibility", "TurnExtras", "caller_hash", "check_message", "clip", "decode_json",
     "elapsed_seconds", "first_id", "invalid", "is_address", "is_agent_id", "is_conversation_key", "is_loopback",
     "is_new_conversation_key", "is_uuid_of", "iso", "key_text", "kind_of", "log_trouble", "new_secret", "not_found",
-    "one_line", "parse_iso", "redact", "secret_digest", "system_access", "system_chance", "uuid_for",
-    "without_secrets", "wrong_value",
+    "one_line", "parse_iso", "redact", "secret_digest", "system_access", "system_chance", "uuid_for", "wrong_value",
 ]  # fmt: skip

@@ -3,6 +3,7 @@
 A secret that is known word for word is removed from a model's stream by `carrel.gateway.secret_filter`.
 """
 
+import json
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -22,20 +23,24 @@ REDACTED = "[redacted]"
 _DEPTH_MAX = 32
 
 
-def redact(text: str) -> str:
-    """Return `text` with everything that looks like a token or key replaced by `[redacted]`."""
+def redact(value: object) -> str:
+    """Return a text with everything that looks like a token or key replaced by `[redacted]`.
+
+    Anything else is returned as JSON, also without what is stored under names like `password` or nested too deeply.
+    """
+    text = value if isinstance(value, str) else json.dumps(_named(value, _DEPTH_MAX), ensure_ascii=False, default=str)
     return _SECRETS.sub(REDACTED, text)
 
 
-def without_secrets(value: Any, depth_max: int = _DEPTH_MAX) -> Any:
-    """Return a value as JSON knows it, without what is stored under names like `password` or nested too deeply."""
+def _named(value: Any, depth_max: int) -> Any:
+    """Return a value without what has the name of a secret."""
     if not isinstance(value, Mapping | list | tuple):
         return value
     if depth_max == 0:
         return REDACTED
     if isinstance(value, Mapping):
         return {
-            str(name): REDACTED if _SECRET_NAMES.search(str(name)) else without_secrets(inner, depth_max - 1)
+            str(name): REDACTED if _SECRET_NAMES.search(str(name)) else _named(inner, depth_max - 1)
             for name, inner in value.items()
         }
-    return [without_secrets(inner, depth_max - 1) for inner in value]
+    return [_named(inner, depth_max - 1) for inner in value]

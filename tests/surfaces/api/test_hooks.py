@@ -193,7 +193,7 @@ async def test_a_tool_event_that_is_sent_twice_is_one_entry(client: httpx.AsyncC
 
 async def test_a_deeply_nested_answer_of_a_tool_is_recorded_up_to_a_depth(client: httpx.AsyncClient) -> None:
     nested: Any = {"password": "hush"}
-    for _ in range(300):
+    for _ in range(480):
         nested = [nested]
     event = said("", hook_event_name="PostToolUse", tool_name="Bash", tool_response=nested)
     assert (await client.post(CLAUDE, json=event)).status_code == 200
