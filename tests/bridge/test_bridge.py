@@ -155,7 +155,9 @@ def test_a_long_session_key_is_shortened_and_stays_distinct(board: StandIn, path
         for end in "ab":
             bridge.record(said("hi", sessionKey="x" * 300 + end))
         assert bridge.flush(SECONDS_MAX)
+        bridge.context("x" * 300 + "a", "hi")
     keys = [entry["source"]["sessionKey"] for entry in board.entries]
+    assert board.contexts[0]["sessionKey"] == keys[0]
     assert (len(set(keys)), [len(key) for key in keys]) == (2, [240, 240])
 
 

@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 from carrel.bridge.client import Client
-from carrel.bridge.events import Event, is_end, read_event, session_of
+from carrel.bridge.events import Event, fitted_key, is_end, read_event, session_of
 from carrel.bridge.faults import BridgeFault
 from carrel.bridge.outbox import Outbox
 from carrel.bridge.sender import Sender
@@ -87,6 +87,7 @@ class Bridge:
         settings = self.settings
         if self._outbox is None or not settings.context_augment:
             return ""
+        session_key = fitted_key(session_key)
         with self._lock:
             known = self._turns.get(session_key)
         if known and known.text == text and elapsed_seconds() - known.at < TURN_SECONDS_MAX:
