@@ -1,5 +1,7 @@
 """Spaces and topics over HTTP: making, connecting and removing them, and what limited tokens see."""
 
+import asyncio
+from collections.abc import Callable
 from contextlib import AsyncExitStack
 from typing import Any
 
@@ -8,7 +10,7 @@ import pytest
 
 from tests.harness.server import HttpServer
 from tests.requirements.mark import requirement
-from tests.surfaces.api.stream_client import follow
+from tests.surfaces.api.stream_client import WAIT_SECONDS_MAX, follow
 from tests.surfaces.api.test_changes import changes
 from tests.surfaces.api.test_tasks import agent, listed, made, shown
 from tests.surfaces.api_calls import Json, refused, send_and_wait
@@ -43,6 +45,19 @@ async def limited(server: HttpServer, owner: httpx.AsyncClient, *spaces: str, na
     """The client of a user who is limited to spaces."""
     user = (await owner.post("/api/users", json={"slug": name, "name": name})).json()["user"]
     return server.client(await server.token(owner, kind="user", userId=user["id"], spaceIds=list(spaces)))
+
+
+async def changes_until(client: httpx.AsyncClient, since: int, holds: Callable[[Json], bool]) -> Json:
+    """The changes since a number once they hold something: on PostgreSQL others that write may hold them back."""
+    async with asyncio.timeout(WAIT_SECONDS_MAX):
+        while not holds(found := await changes(client, sinceSeq=since)):
+            pass
+    return found
+
+
+def names(topic: Json) -> Callable[[Json], bool]:
+    """Whether changes name a topic."""
+    return lambda found: topic["id"] in {each["id"] for each in found["topics"]}
 
 
 async def test_a_space_is_made_changed_connected_and_removed(client: httpx.AsyncClient) -> None:
@@ -175,7 +190,7 @@ async def test_a_limited_token_sees_its_spaces_on_every_read(server: HttpServer,
             assert refused(await call)[0] == 404
         assert refused(await ann.post("/api/topics", json={"name": "x", "spaceId": home}))[2] == "spaceId"
         assert (await put(ann, "theirs"))["spaceId"] == work
-        found = await changes(ann)
+        found = await changes_until(ann, 0, lambda page: "theirs" in str(page["topics"]))
         assert {each["name"] for each in found["topics"]} == {"mine", "theirs"}
         assert [each["id"] for each in found["tasks"]] == [task["id"]]
         assert [each["id"] for each in found["spaces"]] == [work]
@@ -223,22 +238,23 @@ async def test_changes_tell_of_what_moved_left_and_was_deleted(server: HttpServe
     kept, moved, gone = [await put(client, name, spaceId=work) for name in ("kept", "moved", "gone")]
     task = await made(client, topicId=moved["id"])
     async with await limited(server, client, work) as ann:
-        start = (await changes(ann))["seq"]
+        start = (await changes_until(ann, 0, names(gone)))["seq"]
         await client.patch(f"/api/topics/{moved['id']}", json={"spaceId": "space-default"})
         await client.delete(f"/api/topics/{gone['id']}")
         await client.patch(f"/api/topics/{kept['id']}", json={"pinned": True})
-        found = await changes(ann, sinceSeq=start)
+        found = await changes_until(ann, start, names(kept))
         assert [topic["id"] for topic in found["topics"]] == [kept["id"]]
         assert found["deleted"]["topics"] == [gone["id"]]
         assert (set(found["left"]["topics"]), found["left"]["tasks"]) == ({moved["id"], gone["id"]}, [task["id"]])
         assert len(found["left"]["logs"]) == 1, "the activity of the task"
         assert (await changes(ann, sinceSeq=found["seq"]))["left"] == {"topics": [], "tasks": [], "logs": []}
         await client.patch(f"/api/topics/{moved['id']}", json={"tags": ["Work"], "spaceId": "space-default"})
-        back = await changes(ann, sinceSeq=found["seq"])
+        back = await changes_until(ann, found["seq"], names(moved))
         assert [topic["id"] for topic in back["topics"]] == [moved["id"]]
         assert [each["id"] for each in back["tasks"]] == [task["id"]]
         await client.delete(f"/api/spaces/{work}")
-        assert (await changes(ann, sinceSeq=back["seq"]))["deleted"]["spaces"] == [work]
+        removed = await changes_until(ann, back["seq"], lambda found: bool(found["deleted"]["spaces"]))
+        assert removed["deleted"]["spaces"] == [work]
 
 
 async def test_a_stream_is_filtered_by_topic_and_space(client: httpx.AsyncClient) -> None:
