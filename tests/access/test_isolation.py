@@ -156,13 +156,16 @@ def argument_from(parameter: inspect.Parameter, row: Values) -> object:
     if is_word(kind):
         return get_args(kind)[0]
     if name in ("before", "after") and kind is not int:
-        return {"before": "~", "after": ""}[name] if "tuple" not in str(kind) else (1 << 60, "~")
+        bound = {"before": (1 << 60, "~"), "after": (-(1 << 60), "")}[name]
+        return bound if "tuple" in str(kind) else bound[1]
     if name in LISTS:
         return [row[LISTS[name]]]
     if name == "names":
         return [(row["kind"], row["id"])]
     if name == "spaces":
-        return ("*",)
+        return (DEFAULT_SPACE,)
+    if name == "topic_ids":
+        return [row["topic_id"]]
     if kind is bool and parameter.default is not inspect.Parameter.empty:
         return parameter.default
     found = row.get(name, row["id"] if kind is str else 1)
