@@ -60,7 +60,7 @@ UNSET = (
 ARGUMENTS: Values = {
     "after": 0, "since": 0, "before": 1 << 60, "moment": 1 << 60, "at": 0, "upto": 1 << 60, "limit": 1_000, "but": "~",
     "keep": 0, "a2a": True, "head": True, "attempt": 2,
-    "subject": "entry", "keep": 0, "a2a": True, "head": True,
+    "subject": "entry",
 }  # fmt: skip
 # Parameters that are lists of what a row has under another name.
 LISTS = {

@@ -39,6 +39,8 @@ ONLY_NAMED = {
     "entries.author": ACTOR,
     "uploads.entry_id": "the entry it names may be deleted first",
     "spawn_links.child_key": "a session of another system",
+    "topic_routes.session_key": "a lane, or a name under which another program sends entries",
+    "classifier_cycles.cycle_id": OWN_NAME,
     "entries.related_id": "the entry it names may be deleted first",
     "topics.created_by": "whether a user, an agent, the classifier or an import created it: a word, not a row",
     "runs.sender_id": SENDER,

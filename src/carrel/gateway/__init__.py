@@ -9,10 +9,10 @@ from carrel.gateway.builtin.agent import BuiltinGateway
 from carrel.gateway.factory import open_gateway
 from carrel.gateway.keys import gateway_key
 from carrel.gateway.model import PROMPT_TOO_LONG, Call, Gateway, GatewayFault, OnSend, OnText, Step, StepAnswer, Usage
-from carrel.gateway.probe import ModelKind, Probe, probe
+from carrel.gateway.probe import Probe, probe
 from carrel.gateway.sent import read_sent
 
 __all__ = [
-    "PROMPT_TOO_LONG", "BuiltinGateway", "Call", "Gateway", "GatewayFault", "ModelKind", "OnSend", "OnText", "Probe",
-    "Step", "StepAnswer", "Usage", "gateway_key", "open_gateway", "probe", "read_sent",
+    "PROMPT_TOO_LONG", "BuiltinGateway", "Call", "Gateway", "GatewayFault", "OnSend", "OnText", "Probe", "Step",
+    "StepAnswer", "Usage", "gateway_key", "open_gateway", "probe", "read_sent",
 ]  # fmt: skip

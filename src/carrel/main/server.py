@@ -61,7 +61,7 @@ def serve(read: Callable[[], Loaded], *, role: str, open_browser: bool) -> int:
 
 def _for_people(loaded: Loaded) -> LogSettings:
     """The settings of the log for a terminal: text, unless somebody has chosen the format."""
-    chosen = any(row.name == "log.format" and row.source != "default" for row in loaded.rows)
+    chosen = any(row.name.endswith(".format") and row.source != "default" for row in loaded.rows)
     return loaded.settings.log if chosen else structs.replace(loaded.settings.log, format="text")
 
 

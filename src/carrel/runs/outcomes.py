@@ -5,7 +5,7 @@ from carrel.kernel import iso
 from carrel.runs import queue_store, store
 from carrel.runs.changes import count_end, publish_change
 from carrel.runs.claims import publish_started
-from carrel.runs.model import RUNS, Cancelled, Claim, ClaimLost, Completed, Failed, NeedsInput, Outcome
+from carrel.runs.model import RUNS, Cancelled, Claim, ClaimLost, Completed, Failed, Fault, NeedsInput, Outcome
 from carrel.runs.requested_ends import apply_requested_end, read_requested_end
 from carrel.runs.retries import retry_delay_ms
 from carrel.sessions import note_tokens
@@ -128,9 +128,11 @@ def _retry(tx: Tx, run: Claim, outcome: Failed) -> bool:
     usage = json_text(outcome.usage) if outcome.usage else None
     store.back_to_head(tx, run, due_at=due_at, error_code=outcome.code, error_message=outcome.shown(), usage=usage)
     error = {"code": outcome.code, "message": outcome.shown()}
+    fault = Fault(attempt=run.attempt, attempts_max=run.attempts_max, at=tx.now, next_attempt_at=due_at, **error)
     publish_change(
-        tx, run, "run.retrying", state="queued", attemptsMax=run.attempts_max, error=error, nextAttemptAt=iso(due_at)
-    )
+        tx, run, "run.retrying", state="queued", attemptsMax=run.attempts_max, error=error, nextAttemptAt=iso(due_at),
+        note=fault.told(),
+    )  # fmt: skip
     return True
 
 

@@ -166,7 +166,7 @@ def _parting(left: Departure) -> Event:
     """A departure as the lanes judge it, which know events; its body is the id of the entry."""
     nothing = dict.fromkeys(("conversation", "generation", "run_id", "task_id", "topic_id"))
     return Event(
-        seq=left.seq, name="log.left", at=0, key=left.key, space_id=left.space_id, agent_id=left.agent_id,
+        seq=left.seq, name="left", at=0, key=left.key, space_id=left.space_id, agent_id=left.agent_id,
         body=left.item_id, **nothing,
     )  # fmt: skip
 

@@ -10,11 +10,11 @@ import msgspec
 
 from carrel.goals import Goal, TaskPlace, goal_of_task, task_places
 from carrel.journal import Entry, Event, talk_of_runs
-from carrel.kernel import Access, iso, parse_iso
+from carrel.kernel import Access, iso
 from carrel.kernel.limits import A2A_HISTORY_MESSAGES, A2A_LEVELS_MAX
 from carrel.monitoring import queue_order
 from carrel.records import REPLY_ARTIFACT, Artifact, artifact_part, artifacts_of, attachments_by_id
-from carrel.runs import Fault, Run, queue_position
+from carrel.runs import Run, queue_position
 from carrel.storage import Tx
 from carrel.surfaces.a2a.json_limits import path_beyond
 from carrel.surfaces.a2a.protobuf_json import Json
@@ -248,7 +248,7 @@ def updates_of_event(tx: Tx, access: Access, run: Run, change: int, event: Event
     if event.name == "run.failed":
         text = (body.get("error") or {}).get("message")
     elif event.name == "run.retrying":
-        text = _fault(event, body).told()
+        text = body.get("note")
     status = _status(_state_of_event(event.name, body), event.at, run.id, ids["contextId"], change, text)
     metadata = {"generation": change} | ({"reason": body["reason"]} if body.get("reason") else {})
     status_update = (change, {"statusUpdate": ids | {"status": status, "metadata": metadata}})
@@ -256,18 +256,6 @@ def updates_of_event(tx: Tx, access: Access, run: Run, change: int, event: Event
         return [status_update]
     artifact = ids | {"artifact": _reply(reply), "lastChunk": True, "metadata": {"generation": change - 1}}
     return [(change - 1, {"artifactUpdate": artifact}), status_update]
-
-
-def _fault(event: Event, body: Json) -> Fault:
-    return Fault(
-        attempt=body["attempt"],
-        # Missing in an event of an older version.
-        attempts_max=int(body.get("attemptsMax") or body["attempt"]),
-        code=body["error"]["code"],
-        message=body["error"]["message"],
-        at=event.at,
-        next_attempt_at=parse_iso(body["nextAttemptAt"]),
-    )
 
 
 def _artifact_update(ids: Json, change: int, part: Artifact, *, append: bool) -> Json:

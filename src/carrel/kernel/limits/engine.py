@@ -1,0 +1,136 @@
+"""Runs, turns, duties and exchanges between lanes."""
+
+# Requests
+BODY_BYTES_MAX = 20 * 1024 * 1024
+# Of a request that needs no token.
+OPEN_BODY_BYTES_MAX = 16 * 1024
+# Of all bodies that are being received at one moment; up to the size that a connection buffers anyway, none counts.
+BODIES_BYTES_MAX = 256 * 1024 * 1024
+SMALL_BODY_BYTES_MAX = 64 * 1024
+BUSY_RETRY_SECONDS = 5
+REQUEST_HEAD_BYTES_MAX = 64 * 1024
+REQUEST_HEAD_SECONDS_MAX = 20
+QUERY_PARAMETERS_MAX = 100
+REQUEST_BODY_SECONDS_MAX = 300
+# Longer than clients and proxies keep idle connections: if the server closed first, it could cut off a new request.
+KEEP_ALIVE_SECONDS = 75
+OPEN_FILES_WANTED = 65_536
+IDEMPOTENCY_KEY_CHARS_MAX = 200
+IDEMPOTENCY_KEPT_HOURS = 24
+IDEMPOTENT_SECRETS_MAX = 1_000
+REQUEST_ID_CHARS_MAX = 128
+LIST_ROWS_DEFAULT = 50
+LIST_ROWS_MAX = 200
+HISTORY_ROWS_DEFAULT = 200
+HISTORY_ROWS_MAX = 1000
+# What is shorter is read on the loop: changing threads would take longer than reading it.
+SHORT_SESSION_ENTRIES_MAX = 32
+LONG_READ_SECONDS_MAX = 30
+WRITE_IDLE_SECONDS_MAX = 10
+# Of lines, when two receipts are compared; these take about a second.
+DIFF_COMPARISONS_MAX = 5_000_000
+# Threads. More on SQLite would only wait for each other: reading a file in Python needs the interpreter's lock.
+LONG_READERS_SQLITE = 2
+LONG_READERS_POSTGRES = 4
+# Besides, for reads that no turn waits for, such as searches. With a second one on SQLite, runs beside searches end
+# half as fast (`bench search`).
+PATIENT_READERS_SQLITE = 1
+PATIENT_READERS_POSTGRES = 2
+FOLLOWER_LEASE_SECONDS = 30
+FOLLOWER_ACCOUNTS_AT_A_TIME = 4
+CHANGES_ROWS_DEFAULT = 500
+CHANGES_ROWS_MAX = 5000
+WAIT_SECONDS_DEFAULT = 30
+WAIT_SECONDS_MAX = 600
+# The longest time limit of a run: one year.
+RUN_TIMEOUT_SECONDS_MAX = 31_536_000
+STOP_SECONDS_MAX = 5
+RECENT_SESSIONS_DEFAULT = 5
+RECENT_SESSIONS_MAX = 20
+ROW_MESSAGES_MAX = 20
+REFUSED_CALLS_MAX = 200
+
+# Names and texts
+AGENT_ID_CHARS_MAX = 64
+NAME_CHARS_MAX = 200
+LABEL_CHARS_MAX = 512
+CHAT_TITLE_CHARS_MAX = 60
+MESSAGE_CHARS_MAX = 100_000
+INSTRUCTIONS_EXTRA_CHARS_MAX = 20_000
+SESSION_REFERENCE_CHARS_MAX = 240
+CLIENT_ID_CHARS_MAX = 200
+BRIEFING_CHARS_MAX = 20_000
+TOKEN_NAMES_MAX = 200
+
+# Attachments of one message
+ATTACHMENTS_MAX = 8
+ATTACHMENT_BYTES_MAX = 10 * 1024 * 1024
+# Files that were sent ahead of a message and that none uses yet, per account.
+UPLOADS_UNUSED_MAX = 200
+UPLOADS_UNUSED_DAYS = 1
+# The headers of one part of a multipart body.
+PART_HEADER_BYTES_MAX = 8 * 1024
+
+# Files for a sub-agent: a folder that no lane owns is removed once no call can still be about to claim it.
+FILE_NAME_BYTES_MAX = 255
+STRAY_FOLDER_MINUTES = 15
+SWEEP_SECONDS = 60
+SWEPT_AT_A_TIME = 100
+
+# A sub-agent's result: how long the child may take to write its notes, and how much of result and notes is announced.
+ANNOUNCE_SECONDS_MAX = 120
+ANNOUNCED_RESULT_CHARS_MAX = 8_000
+
+# Turns
+ARTIFACT_BYTES_MAX = 10 * 1024 * 1024
+ARTIFACTS_PER_RUN_MAX = 1000
+# What a list shows of a text.
+ARTIFACT_PREVIEW_CHARS_MAX = 4_000
+# Files count by their size in base64, as they are stored.
+ARTIFACT_BYTES_PER_RUN_MAX = 64 * 1024 * 1024
+TOOL_RESULT_BYTES_MAX = 80 * 1024
+TOOL_MESSAGE_CHARS_MAX = 4_000
+TOOL_CALLS_PER_ROUND_MAX = 64
+QUESTION_CHARS_MAX = 4_000
+ERROR_CHARS_MAX = 2_000
+
+# How many items and parts the streamed answer of a model may have; more come only from a broken or hostile server.
+ANSWER_PARTS_MAX = 20_000
+
+# The largest file that is read for the API key of a gateway
+API_KEY_BYTES_MAX = 16_384
+
+# How many tokens an answer may have where the server wants to be told and the settings do not say
+OUTPUT_TOKENS_DEFAULT = 8_192
+
+# Retries of a run: 5 s, doubled each time, up to 300 s
+RETRY_BASE_SECONDS = 5
+RETRY_MAX_SECONDS = 300
+
+# Background duties
+SAFETY_POLL_SECONDS = 5
+LIFELINE_SECONDS = 5
+DEADLINE_SECONDS = 0.1
+STORE_AWAY_SECONDS = 0.5
+PRUNE_SECONDS = 60
+FEED_LATE_SECONDS = 60
+PRUNE_ROWS_MAX = 500
+NOTIFY_PAUSE_MS = 3
+
+# Sign-in cookies
+LOGIN_DAYS = 30
+
+# Exchanges between lanes: how long to wait for the end of a call before its reply takes another way, and how often and
+# how long an undelivered result is offered again.
+INLINE_GRACE_SECONDS = 5
+INLINE_LOOK_SECONDS = 5
+OFFER_AGAIN_SECONDS = 15
+OFFER_AGAIN_SECONDS_MAX = 300
+OFFERING_SECONDS_MAX = 1_800
+EXCHANGES_AT_A_TIME = 50
+POSTS_AT_A_TIME = 16
+POST_SECONDS_MAX = 30
+# Outlasts the longest post, so no other server sends the same one.
+POST_LEASE_SECONDS = 60
+EXCHANGE_BROKEN_SECONDS = 60
+ANNOUNCED_PART_CHARS_MAX = 3_500
