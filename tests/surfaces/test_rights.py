@@ -10,8 +10,9 @@ from starlette.routing import Route, WebSocketRoute
 
 from carrel.goals import PlanChange, PlannedTask, approve_plan, change_plan
 from carrel.kernel import SessionKey
-from carrel.kernel.settings import HooksSettings, Settings
+from carrel.kernel.settings import ClassifierSettings, HooksSettings, Settings
 from carrel.modes import disable_plan_mode, enable_plan_mode, write_plan
+from carrel.records import Artifact, insert_artifact
 from carrel.runs import stop_lane
 from carrel.storage import Tx
 from carrel.surfaces.api.endpoints import every_endpoint
@@ -47,8 +48,8 @@ PLANNING = "agent:main:web:planned-conversation"
 @pytest.fixture
 async def world(sqlite_url: str) -> AsyncIterator[World]:
     """The furnished server."""
-    with_hooks = Settings(hooks=HooksSettings(enabled=True))
-    async with open_http_server(sqlite_url, settings=with_hooks) as server, furnished(server) as built:
+    settings = Settings(hooks=HooksSettings(enabled=True), classifier=ClassifierSettings(mode="rules"))
+    async with open_http_server(sqlite_url, settings=settings) as server, furnished(server) as built:
         yield built
 
 
@@ -151,6 +152,31 @@ async def _a_goal(world: World, _kind: str) -> Request:
     return (await world.make("/api/goals", "goal", sessionId=MAIN, name=world.name()))["id"], {"name": "other"}
 
 
+@request_of("PATCH /api/spaces/{id}", "PATCH /api/spaces/{id}/connectivity", "DELETE /api/spaces/{id}")
+async def _a_space(world: World, _kind: str) -> Request:
+    return (await world.make("/api/spaces", "space", name=world.name()))["id"], {"defaultVisible": False}
+
+
+@request_of("GET /api/topics/{id}", "PATCH /api/topics/{id}", "DELETE /api/topics/{id}", "GET /api/topics/{id}/thread")
+async def _a_topic(world: World, _kind: str) -> Request:
+    return (await world.make("/api/topics", "topic", name=world.name()))["id"], {"pinned": True}
+
+
+@request_of("POST /api/topics/reorder")
+async def _topics_in_order(world: World, _kind: str) -> Request:
+    return "", {"orderedIds": [(await world.make("/api/topics", "topic", name=world.name()))["id"]]}
+
+
+@request_of("GET /api/artifacts/{id}/content")
+async def _an_artifact(world: World, _kind: str) -> Request:
+    def add(tx: Tx) -> int:
+        part = Artifact(world.name(), tx.tick(), "a", None, None, "text", "x", tx.now, 0)
+        insert_artifact(tx, world.server.access, world.run, part)
+        return part.seq
+
+    return f"{world.run}.{await world.server.db.write(add)}", None
+
+
 @request_of("GET /api/log/{id}", "PATCH /api/log/{id}", "DELETE /api/log/{id}")
 async def _an_entry(world: World, _kind: str) -> Request:
     made = await world.make("/api/log", "log", type="note", content=world.name(), taskId=world.task)
@@ -219,6 +245,10 @@ BODIES: dict[str, Callable[[World], Any]] = {
     "POST /api/sessions/{key}/send": lambda _: {"message": "hi"},
     "POST /api/runs": lambda _: {"message": "hi", "sessionKey": "agent:main:web:shared_conversation"},
     "POST /api/chat": lambda _: {"text": "hi"},
+    "POST /api/reindex": lambda _: {"kind": "all"},
+    "POST /api/spaces": lambda world: {"name": world.name()},
+    "PATCH /api/spaces/{id}/connectivity": lambda _: {"connectivity": {"space-default": True}},
+    "POST /api/topics": lambda world: {"name": world.name()},
     "POST /api/hooks/agent": lambda _: {"message": "hi"},
     "POST /api/hooks/wake": lambda _: {"text": "hi"},
     "POST /api/hooks/claude": lambda _: {"session_id": "s", "hook_event_name": "UserPromptSubmit", "prompt": "hi"},
@@ -250,6 +280,7 @@ QUERIES: dict[str, Callable[[World], Json]] = {
     "GET /api/memory": lambda _: {"sessionId": MAIN},
     "GET /api/memory/search": lambda _: {"sessionId": MAIN, "q": "x"},
     "GET /api/search": lambda _: {"q": "x"},
+    "GET /api/spaces/allowed": lambda _: {"spaceId": "space-default"},
     "GET /api/classifier/session-routing": lambda _: {"sessionKey": "discord-4711"},
     "GET /api/plans": lambda _: {"sessionId": MAIN},
     "GET /api/plans/{id}": lambda _: {"sessionId": MAIN},
