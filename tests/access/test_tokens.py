@@ -223,3 +223,14 @@ async def test_a_trusted_caller_on_this_machine_is_the_owner_of_the_default_acco
         await engine.another_account("acme")
         access = await engine.db.read(owner_of_default)
         assert (access.kind, access.account_id) == ("owner", engine.access.account_id)
+
+
+async def test_an_agent_is_limited_to_the_spaces_of_its_token_that_are_its_own(store_url: str) -> None:
+    async with open_engine(store_url) as engine:
+        await engine.make_agent("writer", space_ids=("space-a", "space-b"))
+        expected = {("*",): ("space-a", "space-b"), ("space-b", "space-c"): ("space-b",), ("space-c",): ()}
+        for given, seen in expected.items():
+            _, secret = await mint(engine, "agent", agent_id="writer", space_ids=given)
+            access = await holder(engine, secret)
+            assert access is not None
+            assert access.space_ids == seen
