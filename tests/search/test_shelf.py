@@ -101,3 +101,20 @@ async def test_accounts_that_were_searched_least_recently_are_dropped(
             await at.put(f"e{n}", "vehicle")
         assert len((await at.search.find(at.access, SearchQuery(text="car"))).logs) == 2
     assert len(await board.logs("vehicle")) == 2
+
+
+async def test_what_a_search_looks_at_stays_as_it_is_while_another_takes_changes_over(board: Board) -> None:
+    for n in range(3):
+        await board.put(f"e{n}", "vehicle", session_key="agent:main:main", sequence=n, speaker="one")
+    kept = shelf.Shelf("groups/64")
+    await board.engine.read(lambda tx: kept.refresh(tx, board.access))
+    marks = SearchQuery(text="x", viewer="owner").marks(board.access.account_id)
+    view = kept.view(marks, (), ())
+    before = {name: getattr(view, name).copy() for name in view.__struct_fields__}
+    await board.put("e0", "bicycle", session_key="agent:main:main", sequence=0, speaker="two")
+    await board.put("e3", "vehicle", session_key="agent:main:main", sequence=3)
+    await board.engine.read(lambda tx: kept.refresh(tx, board.access))
+    names = ("previous", "following", "stretches", "speakers", "coded_at", "coded")
+    assert [name for name in names if (getattr(view, name) != before[name]).any()] == []
+    assert view.following.max() < len(view.members)
+    assert kept.view(marks, (), ()).following.max() == 3

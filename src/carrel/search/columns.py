@@ -15,9 +15,21 @@ class Columns:
     def __init__(self, **kinds: DTypeLike) -> None:
         self.size = 0
         self._arrays = {name: np.zeros(_CAPACITY_MIN, dtype=kind) for name, kind in kinds.items()}
+        self._lent: set[str] = set()
 
     def __getitem__(self, name: str) -> NDArray[Any]:
         return self._arrays[name][: self.size]
+
+    def lend(self, name: str) -> NDArray[Any]:
+        """Return an array for a reader who goes on with it while rows are changed: it stays as it is now."""
+        self._lent.add(name)
+        return self[name]
+
+    def reclaim(self) -> None:
+        """Prepare for changes of rows: what was lent is left to its readers."""
+        for name in self._lent:
+            self._arrays[name] = self._arrays[name].copy()
+        self._lent.clear()
 
     def extend(self, **values: Any) -> None:
         """Append rows; what is not given is 0."""

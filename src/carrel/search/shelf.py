@@ -131,6 +131,8 @@ class Shelf:
 
     def _apply(self, changed: list[Figures]) -> bool:
         """Take over changed documents; False when one belongs between others, which only loading anew can do."""
+        if changed:
+            self._rows.reclaim()
         last = self._last_number
         fresh = sorted((one for one in changed if one.number > last), key=lambda one: one.number)
         for one in changed:
@@ -256,14 +258,14 @@ class Shelf:
             kinds=rows["kind"],
             lengths=rows["length"],
             questions=rows["question"],
-            speakers=rows["speaker"],
+            speakers=rows.lend("speaker"),
             named=self._speakers.having(*words),
-            previous=rows["previous"],
-            following=rows["following"],
-            stretches=rows["stretch"],
+            previous=rows.lend("previous"),
+            following=rows.lend("following"),
+            stretches=rows.lend("stretch"),
             codes=self._codes["code"],
-            coded_at=rows["coded_at"],
-            coded=rows["coded"],
+            coded_at=rows.lend("coded_at"),
+            coded=rows.lend("coded"),
         )
 
 
