@@ -1,5 +1,6 @@
 """All mutants."""
 
+from tests.mutants.board import BOARD
 from tests.mutants.edge import EDGE
 from tests.mutants.engine import ENGINE
 from tests.mutants.gateways import GATEWAYS
@@ -9,4 +10,4 @@ from tests.mutants.rights import RIGHTS
 from tests.mutants.wall import WALL
 from tests.mutants.work import WORK
 
-MUTANTS = (*ENGINE, *RIGHTS, *WALL, *EDGE, *GATEWAYS, *PROTOCOLS, *WORK, *MODES)
+MUTANTS = (*ENGINE, *RIGHTS, *WALL, *EDGE, *GATEWAYS, *PROTOCOLS, *WORK, *MODES, *BOARD)

@@ -118,8 +118,8 @@ EDGE = (
     Mutant(
         "a cursor may have more than 64 bits",
         "surfaces/api/cursors.py",
-        "abs(value) < 1 << 63 if",
-        "True if",
+        "return abs(value) < 1 << 63",
+        "return True",
         "tests/surfaces/api/test_serving.py -k cursor_that",
     ),
     Mutant(
@@ -153,7 +153,7 @@ EDGE = (
     Mutant(
         "the browser's arguments contain the token",
         "main/server.py",
-        '_keep_login_page(data_dir, f"{public}/#token={token}").as_uri()',
+        'keep_login_page(data_dir, f"{public}/#token={token}").as_uri()',
         'f"{public}/#token={token}"',
         "tests/main/test_server.py -k browser_is_opened",
     ),

@@ -5,9 +5,9 @@ from tests.mutants.model import Mutant
 RIGHTS = (
     Mutant(
         "a user sees the chats of others",
-        "sessions/visibility.py",
-        '    if access.kind == "user" and key.kind not in PERSONAL_KINDS:',
-        '    if access.kind == "user":',
+        "sessions/tree_store.py",
+        '    if kind in ("", *PERSONAL_KINDS):',
+        '    if kind == "":',
         "tests/surfaces/api/test_visibility.py",
     ),
     Mutant(
