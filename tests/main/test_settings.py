@@ -158,6 +158,9 @@ DEFAULTS = {
     "channels.telegram.open": False,
     "events.retention_days": 7,
     "events.replay_max": 5000,
+    "audit.enabled": False,
+    "audit.max_bytes": 10485760,
+    "audit.keep": 5,
     "log.level": "info",
     "log.format": "json",
 }

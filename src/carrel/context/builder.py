@@ -155,11 +155,13 @@ def recall_query(request: ContextRequest, board: Board, settings: Settings) -> B
     )
     if here is None or not here.is_of_board:
         return query
+    if is_low_signal(request.asked):
+        # A word of agreement says nothing; what it is said about is the topic or the task of the session.
+        query = structs.replace(query, text=f"{request.asked} {here.about}"[:CONTEXT_QUERY_CHARS_MAX])
     if here.is_of_task and settings.context.task_lane != "space":
         if settings.context.task_lane == "topic" and here.topic is not None:
             return structs.replace(query, topic_id=here.topic.id)
         return structs.replace(query, task_id=here.task_id, topics_max=0, tasks_max=0)
-    # A word of agreement says nothing; what it is said about is the topic of the session.
     about = here.topic.id if here.topic is not None and is_low_signal(request.asked) else None
     return structs.replace(query, topic_id=about)
 

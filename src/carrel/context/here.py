@@ -24,6 +24,11 @@ class Here(Struct, frozen=True, kw_only=True):
     task: TaskRow | None = None
 
     @property
+    def about(self) -> str:
+        """What the session is about, in the words of its topic and task."""
+        return " ".join(filter(None, (self.topic and self.topic.name, self.task and self.task.title)))
+
+    @property
     def is_of_board(self) -> bool:
         """Whether it is the session of a topic or a task."""
         return self.key is not None and self.key.kind in ("task", "topic")

@@ -1,13 +1,17 @@
 """Logs on stderr, as JSON lines or as text. Anything that looks like a credential is redacted."""
 
 import logging
+import os
 import sys
+from io import TextIOWrapper
+from logging.handlers import RotatingFileHandler
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from carrel.kernel import iso, redact
-from carrel.kernel.settings import LogSettings
+from carrel.kernel.settings import AuditSettings, LogSettings
 
 _STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName", "color_message"}
 _NOT_ERRORS = tuple(f"ASGI callable returned without completing {what}." for what in ("handshake", "response"))
@@ -23,6 +27,26 @@ def set_up_logs(settings: LogSettings) -> None:
     for noisy in ("httpx", "httpcore", "uvicorn.access", "websockets"):
         logging.getLogger(noisy).setLevel(logging.WARNING)
     logging.getLogger("uvicorn.error").addFilter(_is_error)
+
+
+def set_up_audit(settings: AuditSettings, data_dir: Path) -> None:
+    """Write who changed what to files of their own in the data directory, or nowhere."""
+    audit = logging.getLogger("carrel.audit")
+    audit.propagate = False
+    audit.handlers[:] = []
+    audit.setLevel(logging.INFO if settings.enabled else logging.CRITICAL)
+    if settings.enabled:
+        handler = _PrivateFiles(data_dir / "audit.log", maxBytes=settings.max_bytes, backupCount=settings.keep)
+        handler.setFormatter(_JsonLines())
+        audit.addHandler(handler)
+
+
+class _PrivateFiles(RotatingFileHandler):
+    """Files that only their owner can read, from the first byte on."""
+
+    def _open(self) -> TextIOWrapper:
+        descriptor = os.open(self.baseFilename, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        return os.fdopen(descriptor, "a", encoding="utf-8")
 
 
 def _is_error(record: logging.LogRecord) -> bool:

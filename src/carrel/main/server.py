@@ -29,7 +29,7 @@ from carrel.main.file_lock import own_file
 from carrel.main.gateways import Gateways
 from carrel.main.http_limits import BoundedHttp, allow_many_connections
 from carrel.main.login_page import LOGIN_PAGE, keep_login_page, keep_private
-from carrel.main.logs import set_up_logs
+from carrel.main.logs import set_up_audit, set_up_logs
 from carrel.main.settings import Loaded
 from carrel.storage import Database, NewerSchema, sqlite_path
 from carrel.surfaces import WrongSettings
@@ -80,6 +80,7 @@ class _Server:
         """Open, serve, drain, close."""
         settings = self._settings
         _prepare_folder(settings.storage.data_dir)
+        set_up_audit(settings.audit, settings.storage.data_dir)
         sock = _listen(settings.server.host, settings.server.port)
         db = open_store(settings.storage.url, durability=settings.storage.durability)
         try:

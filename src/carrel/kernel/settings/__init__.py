@@ -32,6 +32,7 @@ from carrel.kernel.settings.board import (
     SearchSettings,
 )
 from carrel.kernel.settings.server import (
+    AuditSettings,
     AuthSettings,
     EventsSettings,
     GatewaySettings,
@@ -65,14 +66,15 @@ from carrel.kernel.settings.work import (
 
 __all__ = [
     "A2aOptSettings", "A2aPushSettings", "A2aSettings", "A2aTasksSettings", "AgentDefaultsSettings",
-    "AgentHttpSettings", "AgentsSettings", "AuthSettings", "AutoSettings", "ChannelsSettings", "ClassifierSettings",
-    "ContextSettings", "DeliverySettings", "DigestsSettings", "EventsSettings", "FollowupsSettings", "GatewaySettings",
-    "HooksSettings", "IntakeSettings", "LogSettings", "MemorySettings", "ResponsesSettings", "RunsSettings",
-    "SandboxDefaultsSettings", "SearchEndpointSettings", "SearchSettings", "Section", "SendMatch",
-    "SendPolicySettings", "SendRule", "ServerSettings", "SessionsAgentToAgentSettings", "SessionsSettings",
-    "SettingRow", "Settings", "SpawnAttachmentsSettings", "StorageSettings", "SubagentDefaultsSettings",
-    "TelegramSettings", "ThreadBindingsSettings", "ToolNamesSettings", "ToolsAgentToAgentSettings",
-    "ToolsSessionsSettings", "ToolsSettings", "ToolsSpawnSettings", "ToolsSubagentsSettings",
+    "AgentHttpSettings", "AgentsSettings", "AuditSettings", "AuthSettings", "AutoSettings", "ChannelsSettings",
+    "ClassifierSettings", "ContextSettings", "DeliverySettings", "DigestsSettings", "EventsSettings",
+    "FollowupsSettings", "GatewaySettings", "HooksSettings", "IntakeSettings", "LogSettings", "MemorySettings",
+    "ResponsesSettings", "RunsSettings", "SandboxDefaultsSettings", "SearchEndpointSettings", "SearchSettings",
+    "Section", "SendMatch", "SendPolicySettings", "SendRule", "ServerSettings", "SessionsAgentToAgentSettings",
+    "SessionsSettings", "SettingRow", "Settings", "SpawnAttachmentsSettings", "StorageSettings",
+    "SubagentDefaultsSettings", "TelegramSettings", "ThreadBindingsSettings", "ToolNamesSettings",
+    "ToolsAgentToAgentSettings", "ToolsSessionsSettings", "ToolsSettings", "ToolsSpawnSettings",
+    "ToolsSubagentsSettings",
 ]  # fmt: skip
 
 
@@ -102,6 +104,7 @@ class Settings(Section, frozen=True, kw_only=True):
     agent_http: AgentHttpSettings = AgentHttpSettings()
     channels: ChannelsSettings = ChannelsSettings()
     events: EventsSettings = EventsSettings()
+    audit: AuditSettings = AuditSettings()
     log: LogSettings = LogSettings()
 
 

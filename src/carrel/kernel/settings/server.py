@@ -70,6 +70,14 @@ class EventsSettings(Section, frozen=True, kw_only=True):
     replay_max: Count = 5_000
 
 
+class AuditSettings(Section, frozen=True, kw_only=True):
+    """A file in the data directory with a line for each request that changes something; its size, and older ones."""
+
+    enabled: bool = False
+    max_bytes: Annotated[int, Meta(ge=1_000, le=1_000_000_000)] = 10_485_760
+    keep: Annotated[int, Meta(ge=1, le=1_000)] = 5
+
+
 class LogSettings(Section, frozen=True, kw_only=True):
     """What is logged to stderr, and in which format."""
 

@@ -86,6 +86,13 @@ async def identify(
     connection: HTTPConnection, house: House, wrong: WrongTokens, *, token: str | None = None
 ) -> Access | None:
     """Return the Access of the client, None when it sent no credentials; Refusal for a wrong token."""
+    access = await _identify(connection, house, wrong, token)
+    # For whoever notes what was done.
+    connection.state.access = access
+    return access
+
+
+async def _identify(connection: HTTPConnection, house: House, wrong: WrongTokens, token: str | None) -> Access | None:
     peer = peer_of(connection)
     token = token or _header_token(peer)
     if token is not None:
@@ -111,7 +118,8 @@ async def identify_and(
     peer = peer_of(connection)
     token = _header_token(peer)
     if token is not None:
-        return (await _by_token(peer, house, wrong, token, look))[1]
+        connection.state.access, seen = await _by_token(peer, house, wrong, token, look)
+        return seen
     access = await identify(connection, house, wrong)
     return None if access is None else await house.db.read(lambda tx: look(tx, access))
 

@@ -6,10 +6,13 @@ from logging import getLogger
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
-from carrel.kernel import METRICS, Code, Refusal
+from carrel.kernel import METRICS, Access, Code, Refusal
 from carrel.surfaces.http.errors import broken, refusal_response
 
 _log = getLogger("carrel.surfaces")
+# Who changed what; its lines go to a file of their own, if the settings want one.
+_audit = getLogger("carrel.audit")
+_READS = ("GET", "HEAD", "OPTIONS")
 
 
 async def answer_request(
@@ -31,7 +34,19 @@ async def answer_request(
         _log.exception("request_failed", extra={"request_id": request.state.request_id, "route": route})
         response = to_response(broken())
     METRICS.count("http.requests.count", route=route, status=str(response.status_code))
+    if request.method not in _READS:
+        _note_change(request, route, response.status_code)
     return response
+
+
+def _note_change(request: Request, route: str, status: int) -> None:
+    """Note who asked for a change, and what became of it; no bodies and no tokens."""
+    access: Access | None = getattr(request.state, "access", None)
+    caller = {} if access is None else {"account_id": access.account_id, "kind": access.kind, "actor": access.actor_id}
+    # A secret in a path is one all the same.
+    path = route if "secret" in route else request.url.path
+    asked = {"method": request.method, "path": path, "status": status}
+    _audit.info("request", extra={"request_id": request.state.request_id, **caller, **asked})
 
 
 def _refuse_nul(request: Request) -> None:
