@@ -269,12 +269,23 @@ def tuned(*, runs: dict[str, Any] | None = None, **delivery: Any) -> Settings:
     return Settings(delivery=DeliverySettings(**delivery), runs=RunsSettings(**(runs or {})))
 
 
-def _kept_here(settings: Settings | None) -> Settings:
-    """Return the settings with the files of agents in a temporary folder, unless a test has chosen one.
+def usual(settings: Settings | None) -> Settings:
+    """Return the settings of a test's server, with what a test usually wants where it has chosen nothing else.
 
-    Nothing is sorted on its own where a test has chosen no settings: what a server shows changes only by what it does.
+    Nothing is sorted on its own: what a server shows, and asks its model, changes only by what the test does. And no
+    part of a context is left out because the machine is busy.
     """
-    given = settings or Settings(classifier=ClassifierSettings(mode="off"))
+    given = settings or Settings()
+    if given.classifier == ClassifierSettings():
+        given = structs.replace(given, classifier=ClassifierSettings(mode="off"))
+    return structs.replace(
+        given, context=structs.replace(given.context, fetch_timeout_ms=60_000, total_budget_ms=60_000)
+    )
+
+
+def _kept_here(settings: Settings | None) -> Settings:
+    """Return the settings with the files of agents in a temporary folder, unless a test has chosen one."""
+    given = usual(settings)
     if given.storage.data_dir != StorageSettings().data_dir:
         return given
     storage = structs.replace(given.storage, data_dir=Path(tempfile.gettempdir()) / "carrel-tests")
@@ -293,9 +304,7 @@ async def open_server(
     db = WatchedDatabase(open_store(url, durability="normal", chance=NoDelay()))
     try:
         async with Gateways(gateways or {}) as opened:
-            server = Server(
-                db, opened.wire, opened.connections, settings or Settings(), gateway_troubles=opened.troubles
-            )
+            server = Server(db, opened.wire, opened.connections, usual(settings), gateway_troubles=opened.troubles)
             await server.prepare()
             if working:
                 server.start()

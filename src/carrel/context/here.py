@@ -26,7 +26,8 @@ class Here(Struct, frozen=True, kw_only=True):
     @property
     def about(self) -> str:
         """What the session is about, in the words of its topic and task."""
-        return " ".join(filter(None, (self.topic and self.topic.name, self.task and self.task.title)))
+        topic = "" if self.topic is None else self.topic.name
+        return f"{topic} {'' if self.task is None else self.task.title}".strip()
 
     @property
     def is_of_board(self) -> bool:
