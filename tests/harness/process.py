@@ -36,9 +36,11 @@ def clean_environment(folder: Path, **more: str) -> dict[str, str]:
 
 
 def reaching(gateway: ScriptedGateway) -> dict[str, str]:
-    """Return the environment that makes the scripted gateway the default one."""
+    """Return the environment that makes the scripted gateway the default one; only runs ask it anything."""
     prefix = "CARREL_GATEWAY__DEFAULT__"
-    return {f"{prefix}KIND": "responses", f"{prefix}BASE_URL": gateway.base_url, f"{prefix}MODEL": MODEL}
+    return {f"{prefix}KIND": "responses", f"{prefix}BASE_URL": gateway.base_url, f"{prefix}MODEL": MODEL} | {
+        "CARREL_CLASSIFIER__MODE": "rules"
+    }
 
 
 class RunningServer:
