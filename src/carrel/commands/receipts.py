@@ -1,7 +1,7 @@
 """The command /receipt: what the agent was shown in a run of this session, in short."""
 
 from carrel.commands.model import CommandContext, ParsedCommand
-from carrel.delivery import Receipt, receipt_of
+from carrel.delivery import Receipt, ShownContext, receipt_of
 from carrel.kernel import PEOPLE, Access, not_found
 from carrel.monitoring import RunFilter, runs_newest_first, visible_run
 from carrel.runs import Run
@@ -33,6 +33,18 @@ def _lines(found: Receipt) -> list[str]:
         omitted = f", {step.history_omitted} earlier messages left out" if step.history_omitted else ""
         lines.append(f"Step {step.n}: {step.model}, {told}{omitted}")
     context = found.steps[-1].context if found.steps else None
-    for item, line in zip(context.items, context.block.splitlines()[1:], strict=False) if context else ():
-        lines.append(f"{line}  ({item.scope}: {item.reason})")
+    lines += [] if context is None else _explained(context)
     return [*lines, f"Everything, to the byte: carrel runs receipt {found.run_id}"]
+
+
+def _explained(context: ShownContext) -> list[str]:
+    """Return the lines of a block below its headings, each with why it was chosen."""
+    waiting = {item.section: [one for one in context.items if one.section == item.section] for item in context.items}
+    heading, lines = "", list[str]()
+    for line in context.block.splitlines():
+        if line in waiting:
+            heading = line
+        elif waiting.get(heading):
+            item = waiting[heading].pop(0)
+            lines.append(f"{line}  ({item.scope}: {item.reason})")
+    return lines

@@ -4,6 +4,7 @@ It owns no queue and opens no connection.
 """
 
 from carrel.delivery.approvals import is_about_approval
+from carrel.delivery.context import ShownContext
 from carrel.delivery.context_store import (
     InjectedContext,
     Injection,
@@ -23,7 +24,7 @@ from carrel.delivery.turn import Turns
 
 __all__ = [
     "BUILTIN", "PROFILE_VERSION", "Comparison", "Connection", "Extractions", "InjectedContext", "Injection", "Live",
-    "MemoryRead", "Receipt", "Recollection", "Snapshot", "Spoken", "Turns", "Words", "compare_receipts",
-    "contexts_of_runs", "default_model", "injections_of", "is_about_approval", "reads_of_memory", "receipt_of",
-    "standing_instructions",
+    "MemoryRead", "Receipt", "Recollection", "ShownContext", "Snapshot", "Spoken", "Turns", "Words",
+    "compare_receipts", "contexts_of_runs", "default_model", "injections_of", "is_about_approval",
+    "reads_of_memory", "receipt_of", "standing_instructions",
 ]  # fmt: skip

@@ -55,7 +55,8 @@ async def test_a_receipt_says_what_the_newest_run_was_shown(client: httpx.AsyncC
     shown = (await chat(client, "/receipt"))["reply"].splitlines()
     assert shown[0] == f"{second['runId']}, generation 1"
     assert shown[1].startswith("Step 1: ")
-    assert shown[2].startswith(f"- [session] the safe opens with 4711.  (session:web:{first['sessionId']}: matches ")
+    kept = f"- [session] the safe opens with 4711.  (session:web:{first['sessionId']}: matches "
+    assert [line for line in shown if line.startswith(kept)] != []
     earlier = (await chat(client, f"/receipt {first['runId']}"))["reply"]
     assert earlier.startswith(first["runId"])
     assert "4711" not in earlier
