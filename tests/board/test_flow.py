@@ -49,5 +49,5 @@ async def test_what_agents_and_the_system_say_to_agents_is_not_said_by_a_person(
     writers = {entry.content: (entry.author, entry.author_kind) for entry in entries if entry.role == "user"}
     assert writers["how many sheep are there?"] == ("user", "user")
     assert writers["anything due?"] == ("system", "system")
-    (delegated,) = [entry for entry in entries if ":subagent:" in (entry.key or "") and entry.role == "user"]
+    (delegated,) = [entry for entry in entries if entry.provenance.kind == "spawn" and entry.role == "user"]
     assert (delegated.author, delegated.author_kind) == ("main", "agent")

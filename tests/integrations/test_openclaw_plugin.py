@@ -37,6 +37,8 @@ def _node() -> str | None:
     return found if (int(major), int(minor)) >= NODE_MIN else None
 
 
+# Node is no package of Python; everything else that the tests need is.
+pytestmark = pytest.mark.optional
 NODE = _node()
 needs_node = pytest.mark.skipif(NODE is None, reason="needs Node 22.18 or newer, or CARREL_NODE")
 

@@ -139,6 +139,7 @@ LISTED = (
     Listed(
         REFUSED, r"POST /api/(chat|plans/.*)", "invalid_conversation_key", "conversationKey", "a short one must exist"
     ),
+    Listed(REFUSED, r"POST /api/reindex", "invalid_params", "id", "not with everything"),
     Listed(REFUSED, r"POST /agent/task_list", "invalid_params", "assigneeSlug", "unknown agents and users"),
     Listed(REFUSED, r"POST /agent/sessions_spawn", "invalid_params", "mode", "mode session needs thread"),
     Listed(REFUSED, r"POST /api/chat", "invalid_params", "sessionId", "sessionKey names another session"),

@@ -264,3 +264,23 @@ async def test_an_agent_marks_a_task_done_only_from_review_and_only_with_permiss
         assert await desk.refused(desk.move(task, status, access=writer)) == Code.FORBIDDEN
     await desk.move(task, "review", access=writer)
     assert (await desk.move(task, "done", access=writer)).task.status == "done"
+
+
+@requirement("S0.reopen.fresh")
+async def test_what_agents_told_each_other_before_is_not_heard_after_a_reopening(desk: Desk) -> None:
+    task = await desk.create("writer", "critic")
+    await desk.move(task, "in_progress", "review")
+    await desk.work_off()
+    await desk.post(task, "@all the old secret")
+    for held in await desk.take(10):
+        await desk.hear(held)
+        await desk.reply(held, "the old answer")
+    await desk.handle_ends()
+    taken = await desk.take(10)
+    assert taken, "each is told of the other's answer"
+    await desk.move(task, "done")
+    await reopen(desk, task)
+    for held in taken:
+        assert await desk.hear(held) == Cancelled(reason="task_done")
+    await desk.post(task, "the new message")
+    assert isinstance(await desk.hear((await desk.take(1))[0]), Session)

@@ -30,6 +30,9 @@ def hear(tx: Tx, run: Run) -> Cancelled | Failed | None:
     if task.status == "done" and run.auto_run_id is not None:
         return Cancelled(reason="task_done")
     notices = notice_store.notices_of(tx, access, [run.id]).get(run.id, [])
+    if notices and all(one.author_kind == "agent" and one.seq < task.reopened_seq for one in notices):
+        # What agents said to each other before the task was done is not where they begin anew.
+        return Cancelled(reason="task_done")
     if not _may_hear(tx, access, task, run, notices):
         return Cancelled(reason="policy")
     if notices:

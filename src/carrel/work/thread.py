@@ -16,7 +16,7 @@ from carrel.work.activities import publish
 from carrel.work.audience import audience_of
 from carrel.work.directory import Directory
 from carrel.work.mentions import Mention, read_mentions
-from carrel.work.model import Task
+from carrel.work.model import CLOSING, Task
 from carrel.work.notices import News, Notified, tell
 from carrel.work.permissions import Actor, readable_task
 from carrel.work.shapes import Activity, Shape, TaskShape, ThreadMessage, activity_shape, task_shape, thread_messages
@@ -134,12 +134,16 @@ def spread(
 
 
 def is_from_before(tx: Tx, access: Access, task: Task, entry: Entry) -> bool:
-    """Return whether a message is the late reply of a run that was heard before the task was reopened.
+    """Return whether a message is the late reply of a run that was heard before the task was done or reopened.
 
-    People read it, but agents that have begun anew hear nothing from a closed generation.
+    People read it, but agents that begin anew hear nothing from a closed generation.
     """
-    is_reply = entry.session_id is not None and entry.run_id is not None
-    return is_reply and heard_before_reopening(tx, access, task, str(entry.run_id))
+    if entry.session_id is None or entry.run_id is None:
+        return False
+    if heard_before_reopening(tx, access, task, entry.run_id):
+        return True
+    # Told now, agents would hear it once the task is reopened.
+    return task.status in CLOSING and entries_of_run(tx, access, entry.run_id)[0].created_at <= task.status_at
 
 
 def heard_before_reopening(tx: Tx, access: Access, task: Task, run_id: str) -> bool:
