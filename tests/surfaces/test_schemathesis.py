@@ -140,7 +140,13 @@ LISTED = (
         REFUSED, r"POST /api/(chat|plans/.*)", "invalid_conversation_key", "conversationKey", "a short one must exist"
     ),
     Listed(REFUSED, r"POST /api/reindex", "invalid_params", "id", "not with everything"),
-    Listed(REFUSED, r"POST /agent/task_list", "invalid_params", "assigneeSlug", "unknown agents and users"),
+    Listed(REFUSED, r"POST /agent/task_list", "invalid_params", "assigneeSlug|status", "unknown agents and users"),
+    Listed(REFUSED, r"POST /agent/clawboard_update_task", "invalid_params", "id", "something is to be changed"),
+    Listed(REFUSED, r"POST /api/hooks/claude", "invalid_params", f".*{NUL}", "what tools were given may be any JSON"),
+    Listed(
+        REFUSED, r"PATCH /api/spaces/{id}/connectivity", "invalid_params", ".*connectivity.*", "the names of spaces"
+    ),
+    Listed(REFUSED, r"(POST|PATCH) /api/topics.*", "invalid_params", "spaceId|parentId", "unknown spaces and topics"),
     Listed(REFUSED, r"POST /agent/sessions_spawn", "invalid_params", "mode", "mode session needs thread"),
     Listed(REFUSED, r"POST /api/chat", "invalid_params", "sessionId", "sessionKey names another session"),
     Listed(REFUSED, r"POST /api/chat", "invalid_params", "text", "may be empty only with a file"),
