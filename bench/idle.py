@@ -38,10 +38,10 @@ def measure(_durability: str) -> list[Figure]:
             before = _cpu_seconds(server.started.pid)
             time.sleep(WATCH_SECONDS)
             percent = (_cpu_seconds(server.started.pid) - before) / WATCH_SECONDS * 100
-            memory = _resident_bytes(server.started.pid) / _MB
+            memory = resident_mb(server.started.pid)
             with server.client() as client:
                 client.get("/api/search", params={"q": "this loads the model for meanings"}).raise_for_status()
-            searched = _resident_bytes(server.started.pid) / _MB
+            searched = resident_mb(server.started.pid)
         finally:
             server.close()
         helped = statistics.median(_help_cpu_seconds(environment) for _ in range(STARTS))
@@ -67,8 +67,9 @@ def _cpu_seconds(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def _resident_bytes(pid: int) -> int:
-    return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+def resident_mb(pid: int) -> float:
+    """Return the memory that a process takes up now."""
+    return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / _MB
 
 
 def _help_cpu_seconds(environment: dict[str, str]) -> float:

@@ -30,8 +30,12 @@ class Ended(NamedTuple):
 
 
 def clean_environment(folder: Path, **more: str) -> dict[str, str]:
-    """Return the environment of a machine on which nothing was ever set."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("CARREL_", "OPENCLAW_"))}
+    """Return the environment of a machine on which nothing was ever set.
+
+    Bytecode is kept there, so that the hundreds of processes that tests start do not each compile the whole package.
+    """
+    unset = ("CARREL_", "OPENCLAW_", "PYTHONDONTWRITEBYTECODE")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(unset)}
     return kept | {"HOME": str(folder), "NO_COLOR": "1", "COLUMNS": "100"} | more
 
 

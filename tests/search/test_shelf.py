@@ -80,6 +80,29 @@ async def test_a_word_that_too_many_have_still_counts_among_the_candidates(
     assert set(await by_words.logs("common", logs_max=3)) <= {"x16", "x17", "x18", "x19", "both"}
 
 
+async def test_a_quick_search_looks_at_the_newest_alone(board: Board, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ranking, "SEARCH_QUICK_MATCHES_MAX", 5)
+    monkeypatch.setattr(ranking, "SEARCH_QUICK_VECTORS_MAX", 5)
+    for n in range(20):
+        await board.put(f"e{n}", "vehicle", session_key=f"k{n}")
+    newest = {f"e{n}" for n in range(15, 20)}
+    # By the word itself, and by one that means the same.
+    assert set(await board.logs("vehicle", quick=True)) == set(await board.logs("car", quick=True)) == newest
+    assert len(await board.logs("vehicle")) == len(await board.logs("car")) == 20
+
+
+async def test_what_is_kept_of_a_scope_follows_every_change(board: Board) -> None:
+    await board.put("e0", "vehicle", spaces=("s1",))
+    await board.put("e1", "vehicle", spaces=("s2",))
+    assert await board.logs("vehicle", spaces=("s1",)) == ["e0"]
+    await board.put("e1", "vehicle", spaces=("s1",))
+    assert sorted(await board.logs("vehicle", spaces=("s1",))) == ["e0", "e1"]
+    await board.put("e2", "vehicle", spaces=("s1",))
+    assert sorted(await board.logs("vehicle", spaces=("s1",))) == ["e0", "e1", "e2"]
+    await board.remove("e0")
+    assert sorted(await board.logs("car", spaces=("s1",))) == ["e1", "e2"]
+
+
 async def test_entries_that_come_out_of_order_are_put_into_it(board: Board) -> None:
     by_words = Board(board.engine)
     said = {"fourth": (4, "no"), "first": (1, "the gasket?"), "second": (2, "it broke"), "third": (3, "again")}
@@ -110,11 +133,11 @@ async def test_what_a_search_looks_at_stays_as_it_is_while_another_takes_changes
     await board.engine.read(lambda tx: kept.refresh(tx, board.access))
     marks = SearchQuery(text="x", viewer="owner").marks(board.access.account_id)
     view = kept.view(marks, (), ())
-    before = {name: getattr(view, name).copy() for name in view.__struct_fields__}
+    names = ("previous", "following", "stretches", "speakers")
+    before = {name: getattr(view, name).copy() for name in names}
     await board.put("e0", "bicycle", session_key="agent:main:main", sequence=0, speaker="two")
     await board.put("e3", "vehicle", session_key="agent:main:main", sequence=3)
     await board.engine.read(lambda tx: kept.refresh(tx, board.access))
-    names = ("previous", "following", "stretches", "speakers", "coded_at", "coded")
     assert [name for name in names if (getattr(view, name) != before[name]).any()] == []
     assert view.following.max() < len(view.members)
     assert kept.view(marks, (), ()).following.max() == 3

@@ -41,6 +41,8 @@ class BoardQuery(Struct, frozen=True, kw_only=True):
     with_pending: bool = True
     # Entries that the caller has in front of it anyway.
     without: frozenset[str] = frozenset()
+    # For a context, which a run waits for.
+    quick: bool = False
     topics_max: int = SEARCH_FOUND_DEFAULT["topic"]
     tasks_max: int = SEARCH_FOUND_DEFAULT["task"]
     logs_max: int = SEARCH_FOUND_DEFAULT["log"]
@@ -95,7 +97,7 @@ async def board_search(db: Database, search: Search, access: Access, query: Boar
     names = await db.read(lambda tx: tuple(agent.id for agent in every_agent(tx, access)))
     asked = structs.replace(asked, text=text, names=names)
     found = await search.find(access, asked)
-    seen = await db.long_read(lambda tx: _seen(tx, access, query, asked, found), urgent=False)
+    seen = await db.long_read(lambda tx: _seen(tx, access, query, asked, found), urgent=query.quick)
     return structs.replace(seen, duration_ms=round((elapsed_seconds() - begun) * _MS))
 
 
@@ -126,6 +128,7 @@ def _search_query(access: Access, query: BoardQuery) -> SearchQuery:
         session_key=query.session_key or own,
         topic_id=query.topic_id,
         task_id=query.task_id,
+        quick=query.quick,
         topics_max=query.topics_max,
         tasks_max=query.tasks_max,
         logs_max=SEARCH_FOUND_MAX["log"] if spare and query.logs_max else query.logs_max,

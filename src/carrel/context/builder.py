@@ -147,6 +147,7 @@ def recall_query(request: ContextRequest, board: Board, settings: Settings) -> B
         session_key=None if here is None else here.name,
         with_pending=request.with_pending,
         without=request.shown,
+        quick=True,
         topics_max=shown.topics,
         tasks_max=shown.tasks,
         # Some of them may not be shown.

@@ -186,7 +186,8 @@ def entries_by_id(tx: Tx, access: Access, entry_ids: Iterable[str]) -> list[Entr
     if not names:
         return []
     named = ", ".join(f":{name}" for name in names)
-    sql = f"{_SELECT_ENTRY} WHERE account_id = :account AND id IN ({named}) ORDER BY seq"
+    # Ordered by the bare column, SQLite would walk through all entries of the account in that order.
+    sql = f"{_SELECT_ENTRY} WHERE account_id = :account AND id IN ({named}) ORDER BY +seq"
     return _ENTRIES.rows(tx.all(sql, access, **names))
 
 

@@ -11,7 +11,13 @@ import numpy as np
 from msgspec import structs
 
 from carrel.kernel import METRICS, Access, Code, Refusal, elapsed_seconds
-from carrel.kernel.limits import LONG_READ_SECONDS_MAX, SEARCH_RETRY_SECONDS, SEARCH_SECONDS_MAX
+from carrel.kernel.limits import (
+    LONG_READ_SECONDS_MAX,
+    SEARCH_BUSY_WRITES_PER_SECOND,
+    SEARCH_REST,
+    SEARCH_RETRY_SECONDS,
+    SEARCH_SECONDS_MAX,
+)
 from carrel.kernel.settings import SearchSettings
 from carrel.search import ranking, store
 from carrel.search.embedders import Embedder, EmbeddingUnavailable
@@ -20,7 +26,7 @@ from carrel.search.shelf import Positions, Shelves, View
 from carrel.search.store import Stored
 from carrel.search.vectors import Floats, similarities, unit_query
 from carrel.search.words import query_words, without_names, words_of
-from carrel.storage import Database, LongTx
+from carrel.storage import FEED, Database, LongTx
 
 _log = getLogger("carrel.search")
 _Cached = tuple[int, Found]
@@ -34,6 +40,7 @@ class Search:
         self._embedder = embedder
         self._settings = settings
         self._gate = asyncio.Semaphore(settings.concurrency)
+        self._rests_until = 0.0
         self._shelves = Shelves()
         self._cache: OrderedDict[tuple[str, str, SearchQuery], _Cached] = OrderedDict()
         self._cache_lock = Lock()
@@ -54,7 +61,7 @@ class Search:
         """Return what a query finds; Refusal `search_busy` when too many are searching already."""
         query.check()
         asked = elapsed_seconds()
-        async with self._admitted():
+        async with self._admitted(), self._paced(query):
             begun = elapsed_seconds()
             vector = await self._vector(query)
             self._has_meanings = vector is not None
@@ -63,7 +70,8 @@ class Search:
             found = await self._db.long_read(
                 lambda tx: self.search(tx, access, query, model, vector),
                 seconds_max=SEARCH_SECONDS_MAX if is_loaded else LONG_READ_SECONDS_MAX,
-                urgent=False,
+                # A context is part of a turn.
+                urgent=query.quick,
             )
             METRICS.observe("search.duration.seconds", elapsed_seconds() - begun)
             waited = round((begun - asked) * 1000)
@@ -82,6 +90,19 @@ class Search:
             yield
         finally:
             self._gate.release()
+
+    @asynccontextmanager
+    async def _paced(self, query: SearchQuery) -> AsyncIterator[None]:
+        """Let a search rest after the last one while others write: all of them need the interpreter's lock."""
+        if query.quick:
+            yield
+            return
+        await asyncio.sleep(max(0.0, self._rests_until - elapsed_seconds()))
+        begun, written = elapsed_seconds(), self._db.bell(FEED).version
+        yield
+        took = elapsed_seconds() - begun
+        if self._db.bell(FEED).version - written > took * SEARCH_BUSY_WRITES_PER_SECOND:
+            self._rests_until = elapsed_seconds() + took * SEARCH_REST
 
     async def _vector(self, query: SearchQuery) -> Floats | None:
         """The meaning of a query; None when there is no model for it now, so that words alone count."""
@@ -121,11 +142,11 @@ class Search:
         if not len(view.members):
             return Found(dense=vector is not None)
         words = query_words(query.text)
-        matches = ranking.match_words(tx, access, view, store.scope_text(marks, places), words)
+        matches = ranking.match_words(tx, access, view, store.scope_text(marks, places), words, quick=query.quick)
         limits = ranking.candidate_limits(query, len(words), self._settings)
         at = ranking.best_by_words(view, matches, limits)
         if vector is not None:
-            at = np.union1d(at, ranking.best_by_meaning(view, vector, limits))
+            at = np.union1d(at, ranking.best_by_meaning(view, vector, limits, quick=query.quick))
         read = _read(tx, access, view, at, before=vector is not None)
         numbered = zip(at.tolist(), view.numbers[at].tolist(), strict=True)
         # Looked at once more as the store has them: whatever went wrong before, nobody finds what is not theirs.

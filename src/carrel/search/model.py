@@ -74,6 +74,8 @@ class SearchQuery(Struct, frozen=True, kw_only=True):
     task_id: str | None = None
     # Names of those who speak there: a name in the text says whose words are meant.
     names: tuple[str, ...] = ()
+    # For whoever cannot wait: what is looked at is bounded, however many documents there are, the newest first.
+    quick: bool = False
     topics_max: int = SEARCH_FOUND_DEFAULT["topic"]
     tasks_max: int = SEARCH_FOUND_DEFAULT["task"]
     logs_max: int = SEARCH_FOUND_DEFAULT["log"]

@@ -13,7 +13,12 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from carrel.kernel import Access
-from carrel.kernel.limits import SEARCH_MATCHES_MAX, SEARCH_MATCHES_PER_WORD_MAX
+from carrel.kernel.limits import (
+    SEARCH_MATCHES_MAX,
+    SEARCH_MATCHES_PER_WORD_MAX,
+    SEARCH_QUICK_MATCHES_MAX,
+    SEARCH_QUICK_VECTORS_MAX,
+)
 from carrel.kernel.settings import SearchSettings
 from carrel.search import store
 from carrel.search.model import KINDS, DocumentKind, Hit, Reason, SearchQuery
@@ -34,6 +39,7 @@ _FULL = 1.25
 # Texts that have nothing to do with each other are about this similar; below, no word in common means no hit.
 _MEANING_MIN = 0.25
 _NOTE_KIND = KINDS.index("note")
+_CODES_AT_ONCE = 16_384
 
 
 class Weights(Struct, frozen=True):
@@ -57,10 +63,13 @@ class Matches(Struct, frozen=True, kw_only=True):
     common: tuple[str, ...]
 
 
-def match_words(tx: Tx, access: Access, view: View, scope: str, words: tuple[str, ...]) -> Matches:
+def match_words(
+    tx: Tx, access: Access, view: View, scope: str, words: tuple[str, ...], *, quick: bool = False
+) -> Matches:  # fmt: skip
     """Look every word up in the scope and add up what each says about each document."""
-    found = {word: _positions(tx, access, view, scope, word, len(words)) for word in words}
-    limit = _limit(len(words))
+    in_all = SEARCH_QUICK_MATCHES_MAX if quick else SEARCH_MATCHES_MAX
+    limit = min(SEARCH_MATCHES_PER_WORD_MAX, in_all // max(1, len(words)))
+    found = {word: _positions(tx, access, view, scope, word, limit) for word in words}
     common = tuple(word for word, positions in found.items() if len(positions) >= limit)
     if len(common) == len(words):
         common = ()
@@ -80,12 +89,8 @@ def match_words(tx: Tx, access: Access, view: View, scope: str, words: tuple[str
     )
 
 
-def _limit(words: int) -> int:
-    return min(SEARCH_MATCHES_PER_WORD_MAX, SEARCH_MATCHES_MAX // max(1, words))
-
-
-def _positions(tx: Tx, access: Access, view: View, scope: str, word: str, words: int) -> Positions:
-    numbers = np.array(store.matching(tx, access, scope, word, limit=_limit(words)), dtype=np.int64)
+def _positions(tx: Tx, access: Access, view: View, scope: str, word: str, limit: int) -> Positions:
+    numbers = np.array(store.matching(tx, access, scope, word, limit=limit), dtype=np.int64)
     at = np.minimum(np.searchsorted(view.numbers, numbers), len(view.numbers) - 1)
     # The index and the figures are of one moment, so this drops nothing; it must never widen a scope.
     found: Positions = at[(view.numbers[at] == numbers) & view.in_scope[at]].astype(np.int32)
@@ -102,12 +107,10 @@ class _Sums:
     def __init__(self, view: View) -> None:
         self._view = view
         self.own, self.near, self.near_alone, self._counts = np.zeros((4, len(view.members)), dtype=np.float32)
-        lengths = view.lengths[view.members]
-        self._mean = float(lengths.mean())
-        self.of_stretches = np.zeros(int(view.stretches.max()) + 1, dtype=np.float32)
-        said = np.bincount(view.stretches[view.members], weights=lengths, minlength=len(self.of_stretches))
-        self._stretches = max(1, int((said > 0).sum()))
-        self._stretch_norm = _norm(said, float(said.sum()) / self._stretches)
+        self._mean = view.length
+        self.of_stretches = np.zeros(len(view.said), dtype=np.float32)
+        self._stretches = max(1, int((view.said > 0).sum()))
+        self._stretch_norm = _norm(view.said, float(view.said.sum()) / self._stretches)
 
     def add(self, positions: Positions, share: float, total: float) -> None:
         """Add one word, which these documents have."""
@@ -155,20 +158,32 @@ def best_by_words(view: View, matches: Matches, limits: dict[int, int]) -> Posit
     return _best(at, -score, view.kinds, limits)
 
 
-def best_by_meaning(view: View, vector: Floats, limits: dict[int, int]) -> Positions:
+def best_by_meaning(view: View, vector: Floats, limits: dict[int, int], *, quick: bool = False) -> Positions:
     """Return the positions of the documents of each kind whose vectors point most nearly the same way."""
-    counts = view.coded[view.members]
-    owners, counts = view.members[counts > 0], counts[counts > 0]
-    rows = view.coded_at[owners]
-    if len(counts) and counts.max() > 1:
-        within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-        owners, rows = np.repeat(owners, counts), np.repeat(rows, counts) + within
-    differing = np.bitwise_count(view.codes[rows] ^ codes_of(vector.reshape(1, -1))[0])
-    # Column by column: a sum along a short axis takes several times as long.
-    distance = np.zeros(len(rows), dtype=np.uint16)
-    for column in range(differing.shape[1]):
-        distance += differing[:, column]
-    return _best(owners, distance, view.kinds, limits)
+    asked, newest = codes_of(vector.reshape(1, -1))[0], -SEARCH_QUICK_VECTORS_MAX if quick else None
+    chosen = [_nearest(view, asked, view.coded[kind], newest, limit) for kind, limit in limits.items()]
+    return np.unique(np.concatenate([np.zeros(0, dtype=np.int32), *chosen]))
+
+
+def _nearest(
+    view: View, asked: NDArray[np.uint64], coded: tuple[Positions, Positions], newest: int | None, limit: int
+) -> Positions:  # fmt: skip
+    owners, rows = (each[newest:] for each in coded)
+    distance = np.empty(len(rows), dtype=np.uint16)
+    for first in range(0, len(rows), _CODES_AT_ONCE):
+        # In pieces that the processor's cache holds; `take` is several times as fast as an index.
+        differing = np.bitwise_count(view.codes.take(rows[first : first + _CODES_AT_ONCE], axis=0) ^ asked)
+        # Column by column: a sum along a short axis takes several times as long.
+        part = distance[first : first + _CODES_AT_ONCE]
+        part[:] = differing[:, 0]
+        for column in range(1, differing.shape[1]):
+            part += differing[:, column]
+    if len(rows) > limit:
+        # Few distances are possible, so counting them is faster than sorting: all up to the one that makes enough.
+        enough = np.searchsorted(np.cumsum(np.bincount(distance)), limit)
+        near = np.flatnonzero(distance <= enough)
+        owners = owners[near[np.argsort(distance[near], kind="stable")[:limit]]]
+    return owners
 
 
 def _best(positions: Positions, worst: NDArray[Any], kinds: NDArray[np.int8], limits: dict[int, int]) -> Positions:

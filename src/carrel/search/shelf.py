@@ -10,7 +10,7 @@ from threading import Lock
 from typing import Any
 
 import numpy as np
-from msgspec import Struct
+from msgspec import Struct, structs
 from numpy.typing import NDArray
 
 from carrel.kernel import Access
@@ -18,6 +18,7 @@ from carrel.kernel.limits import (
     SEARCH_DOCUMENTS_IN_MEMORY_MAX,
     SEARCH_REMOVALS_MAX,
     SEARCH_STRETCH_ENTRIES,
+    SEARCH_VIEWS_KEPT,
 )
 from carrel.search import store
 from carrel.search.columns import Columns, Names
@@ -44,6 +45,9 @@ class View(Struct, frozen=True, kw_only=True):
     # The positions of those in scope; and of each of these the place among them.
     members: Positions
     places: Positions
+    # How long a text in scope is on average; and of every stretch how much of it is in scope.
+    length: float
+    said: NDArray[np.float64]
     kinds: NDArray[np.int8]
     lengths: NDArray[np.int32]
     questions: Mask
@@ -54,10 +58,9 @@ class View(Struct, frozen=True, kw_only=True):
     previous: Positions
     following: Positions
     stretches: Positions
-    # The signs of vectors; and of every document where its own begin, and how many there are.
+    # The signs of vectors; and by kind the documents in scope that have them, each with the row of one of its own.
     codes: NDArray[np.uint64]
-    coded_at: Positions
-    coded: Positions
+    coded: dict[int, tuple[Positions, Positions]]
 
 
 class Shelf:
@@ -83,6 +86,7 @@ class Shelf:
         self._sessions.number("")
         self._last_in_session: dict[int, int] = {}
         self._stretches = 0
+        self._views = OrderedDict[tuple[tuple[str, ...], tuple[str, ...]], View]()
 
     def __len__(self) -> int:
         return self._rows.size
@@ -102,6 +106,7 @@ class Shelf:
         while page := store.figures_numbered_after(tx, access, self._last_number):
             self._append(page)
         self._link_all()
+        self._views.clear()
         self.is_complete = True
         # What was loaded by an earlier search may have changed since.
         if began_before:
@@ -132,6 +137,7 @@ class Shelf:
     def _apply(self, changed: list[Figures]) -> bool:
         """Take over changed documents; False when one belongs between others, which only loading anew can do."""
         if changed:
+            self._views.clear()
             self._rows.reclaim()
         last = self._last_number
         fresh = sorted((one for one in changed if one.number > last), key=lambda one: one.number)
@@ -155,6 +161,7 @@ class Shelf:
     def _forget(self, number: int) -> None:
         at = self._position(number)
         if at is not None:
+            self._views.clear()
             self._rows["alive"][at] = False
 
     def _append(self, page: Sequence[Row]) -> None:
@@ -241,32 +248,55 @@ class Shelf:
         self._last_in_session.pop(-1, None)
 
     def view(self, marks: tuple[str, ...], places: tuple[str, ...], words: tuple[str, ...]) -> View:
-        """Return the documents now, with those in scope and those whose speaker is named; hold the lock."""
+        """Return the documents now, with those in scope and those whose speaker is named; hold the lock.
+
+        Of the scopes that were searched last it is kept until a document changes: of a million documents, to find out
+        which are in scope takes longer than to rank them.
+        """
+        view = self._views.pop((marks, places), None) or self._view(marks, places)
+        self._views[marks, places] = view
+        while len(self._views) > SEARCH_VIEWS_KEPT:
+            self._views.popitem(last=False)
+        return structs.replace(view, named=self._speakers.having(*words))
+
+    def _view(self, marks: tuple[str, ...], places: tuple[str, ...]) -> View:
         rows = self._rows
         in_scope = rows["alive"] & self._reach.having(*marks)[rows["reach"]]
         for place in places:
             in_scope &= self._places.having(place)[rows["places"]]
-        members = np.flatnonzero(in_scope)
+        members = np.flatnonzero(in_scope).astype(np.int32)
         # Only the places of members are ever looked at.
         places_of = np.empty(len(in_scope), dtype=np.int32)
         places_of[members] = np.arange(len(members), dtype=np.int32)
+        lengths, stretches = rows["length"][members], rows["stretch"][members]
         return View(
             numbers=rows["number"],
             in_scope=in_scope,
             members=members,
             places=places_of,
+            length=float(lengths.mean()) if len(members) else 0.0,
+            said=np.bincount(stretches, weights=lengths, minlength=self._stretches),
             kinds=rows["kind"],
             lengths=rows["length"],
             questions=rows["question"],
             speakers=rows.lend("speaker"),
-            named=self._speakers.having(*words),
+            named=self._speakers.having(),
             previous=rows.lend("previous"),
             following=rows.lend("following"),
             stretches=rows.lend("stretch"),
             codes=self._codes["code"],
-            coded_at=rows.lend("coded_at"),
-            coded=rows.lend("coded"),
+            coded=self._coded(members),
         )
+
+    def _coded(self, members: Positions) -> dict[int, tuple[Positions, Positions]]:
+        counts = self._rows["coded"][members]
+        owners, counts = members[counts > 0], counts[counts > 0]
+        at = self._rows["coded_at"][owners]
+        if len(counts) and counts.max() > 1:
+            within = np.arange(counts.sum(), dtype=np.int32) - np.repeat(np.cumsum(counts) - counts, counts)
+            owners, at = np.repeat(owners, counts), (np.repeat(at, counts) + within).astype(np.int32)
+        kinds = self._rows["kind"][owners]
+        return {kind: (owners[kinds == kind], at[kinds == kind]) for kind in _KIND_NUMBERS.values()}
 
 
 class Shelves:

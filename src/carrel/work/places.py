@@ -27,7 +27,7 @@ def place_of_new(tx: Tx, access: Access, new: NewTask) -> dict[str, Any]:
     own = _topic_space(tx, access, new.topic_id)
     if new.space_id is not None:
         _require_space(tx, access, new.space_id)
-    return {"topic_id": new.topic_id, "space_id": new.space_id or own or first_space(access)}
+    return {"topic_id": new.topic_id or None, "space_id": new.space_id or own or first_space(access)}
 
 
 def place_of_changed(tx: Tx, access: Access, task: Task, change: TaskChange) -> dict[str, str | None]:

@@ -51,6 +51,10 @@ async def agent(client: httpx.AsyncClient, name: str, **more: Any) -> None:
     assert answer.status_code == 201, answer.text
 
 
+async def test_an_empty_topic_means_none(client: httpx.AsyncClient) -> None:
+    assert (await made(client, topicId=""))["topicId"] is None
+
+
 async def test_a_task_is_made_and_read_with_every_field(client: httpx.AsyncClient) -> None:
     task = await made(
         client, id="report.1", description="about everything", priority="high", labels=["b", "a"], pinned=True,

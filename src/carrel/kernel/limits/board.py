@@ -129,8 +129,14 @@ SEARCH_CHUNK_CHARS = 1_000
 # Documents that are looked up for one word of a query, and for all of them; a word with more says too little.
 SEARCH_MATCHES_PER_WORD_MAX = 15_000
 SEARCH_MATCHES_MAX = 60_000
+# The same where somebody waits for a context; and vectors that are compared then, of each kind.
+SEARCH_QUICK_MATCHES_MAX = 12_000
+SEARCH_QUICK_VECTORS_MAX = 100_000
 SEARCH_SECONDS_MAX = 5
 SEARCH_RETRY_SECONDS = 1
+# From so many writes a second on, a search rests so many times as long as the last one took.
+SEARCH_BUSY_WRITES_PER_SECOND = 50
+SEARCH_REST = 1.5
 # Of a text that was found, in an answer of the API and in that of a tool.
 SEARCH_SHOWN_CHARS_MAX = 2_000
 SEARCH_SHOWN_TO_TOOLS_CHARS_MAX = 320
@@ -143,6 +149,8 @@ SEARCH_REMOVALS_MAX = 10_000
 SEARCH_DOCUMENTS_IN_MEMORY_MAX = 4_000_000
 # Entries next to one another that count as one stretch of a conversation.
 SEARCH_STRETCH_ENTRIES = 48
+# Scopes of an account of which is kept what is in them.
+SEARCH_VIEWS_KEPT = 4
 SEARCH_EMBED_TEXTS_MAX = 64
 SEARCH_EMBED_SECONDS_MAX = 30
 # Texts whose meanings are kept in memory to be compared again, at about two kilobytes each.

@@ -11,6 +11,7 @@ from carrel.storage import Tx
 from carrel.tools.model import Caller, Params, Result, Tool
 from carrel.tools.tasks.reads import Name, TaskId
 from carrel.tools.tasks.shapes import MessageResult, StatusResult, TaskResult, result_of
+from carrel.topics import PRIORITIES
 from carrel.work import (
     Directory,
     NewTask,
@@ -28,7 +29,11 @@ from carrel.work import (
 )
 
 Slugs = Annotated[tuple[Name, ...], Meta(min_length=1, max_length=TASK_PARTIES_MAX)]
-Priority = Annotated[int | str, Meta(description="1 (highest) to 5, or critical, high, medium, low, lowest")]
+# The room below checks it; the schema says what is accepted.
+Priority = (
+    Annotated[int, Meta(description="1 (highest) to 5", extra_json_schema={"minimum": 1, "maximum": len(PRIORITIES)})]
+    | Annotated[str, Meta(description="the same in words", extra_json_schema={"enum": list(PRIORITIES)})]
+)
 Moment = Annotated[str, Meta(description="an ISO 8601 time with its offset", extra_json_schema={"format": "date-time"})]
 
 
