@@ -52,13 +52,14 @@ def measure(durability: str) -> list[Figure]:
         folder = Path(name)
         environment = clean_environment(folder, **_SETTINGS)
         RunningServer(folder, environment).close()
-        grown, written = list[Grown](), 0
+        grown, ingest, written = list[Grown](), list[Figure](), 0
         for size in SIZES:
             uvloop.run(_write(folder, durability, written, size))
             server = RunningServer(folder, environment)
             try:
                 grown.append(_look(server, size, size - written))
-                ingest = _ingest(server) if size == SIZES[-1] else []
+                if size == SIZES[-1]:
+                    ingest = _ingest(server)
             finally:
                 server.close()
             written = size

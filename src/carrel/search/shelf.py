@@ -47,7 +47,7 @@ class View(Struct, frozen=True, kw_only=True):
     places: Positions
     # How long a text in scope is on average; and of every stretch how much of it is in scope.
     length: float
-    said: NDArray[np.float64]
+    said: NDArray[Any]
     kinds: NDArray[np.int8]
     lengths: NDArray[np.int32]
     questions: Mask
