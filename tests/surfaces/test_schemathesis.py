@@ -189,6 +189,7 @@ LISTED = (
     Listed(REFUSED, TASKS_AND_GOALS, "invalid_params", f"metadata.*: {NUL}", "a database cannot store it"),
     Listed(REFUSED, TASKS_AND_GOALS, "too_long", "metadata", "as JSON it has a size"),
     # The path of a task, whose id may be the same word, covers this one.
+    Listed("RejectedPositiveData", r"POST /api/tasks/reorder", "invalid_params", r"orderedIds", "not of that status"),
     Listed("AllowHeaderMismatch", r"POST /api/tasks/reorder", "method_not_allowed", "", "is a task with that id"),
     Listed("UnsupportedMethodResponse", r"POST /api/tasks/reorder", "not_found", "", "is a task with that id"),
     # The path of GetTask, where the id may be anything, covers this one.
