@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from carrel.board.classifier.bundles import bundle_at
-from carrel.board.classifier.matching import Candidate
 from carrel.board.classifier.questions import question_about
 from carrel.board.classifier.rules import Choice, Surroundings, TaskCandidate
+from carrel.board.classifier.scores import Candidate
 from tests.board.test_rules import AROUND, CANDIDATES, conversation
 
 ASKED = question_about(bundle_at(conversation(("user", "buy planks"), ("assistant", "Bought.")), 0), AROUND)

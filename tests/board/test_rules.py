@@ -6,8 +6,8 @@ import pytest
 from msgspec import structs
 
 from carrel.board.classifier.bundles import bundle_at
-from carrel.board.classifier.matching import Candidate, scores
 from carrel.board.classifier.rules import Choice, Surroundings, TaskCandidate, choose_by_rules
+from carrel.board.classifier.scores import Candidate, scores
 from carrel.journal import Entry
 from carrel.kernel import Provenance
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from carrel.kernel import SessionKey
-from carrel.modes import PlanState, approve, disable_plan_mode, enable_plan_mode, plan_state
+from carrel.modes import PlanState, approve_session_plan, disable_plan_mode, enable_plan_mode, plan_state
 from carrel.sessions import make_lane
 from carrel.storage import Tx
 from tests.harness.server import Server, gateways_to, open_server
@@ -123,7 +123,7 @@ async def test_a_model_writes_the_plan_and_its_tasks_run_once_it_is_approved(
     assert (dig["title"], plant["title"], plant["dependencies"]) == ("Dig", "Plant", [dig["id"]])
     assert got == {"enabled": True, "plan": written["plan"]}
     gateway.script(*(text("Done.") for _ in range(4)))
-    await server.db.write(lambda tx: approve(tx, server.access, CHAT, None, server.rules))
+    await server.db.write(lambda tx: approve_session_plan(tx, server.access, CHAT, None, server.rules))
     state = await server.read(lambda tx: plan_state(tx, server.access, CHAT))
     assert (state.enabled, state.active_plan_id) == (False, drafted)
     (first,) = await server.runs(SessionKey.of("main", f"task:{dig['id']}"))
@@ -177,6 +177,6 @@ async def test_the_built_in_agent_plans_from_plain_lines_and_the_plan_runs(store
         assert await server.read(count_tasks) == 0, refused.reply
         run = await server.ask("plan:\n1. Dig the beds\n2. Plant the roses", REST)
         assert "Dig the beds" in (run.reply or "")
-        plan = await server.db.write(lambda tx: approve(tx, server.access, CHAT, None, server.rules))
+        plan = await server.db.write(lambda tx: approve_session_plan(tx, server.access, CHAT, None, server.rules))
         assert plan.status == "working"
         assert await server.read(count_tasks) == 2

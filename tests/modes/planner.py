@@ -10,13 +10,13 @@ from carrel.kernel import Access, SessionKey
 from carrel.kernel.limits import SESSION_PLANS_SHOWN
 from carrel.modes import (
     PlanState,
-    approve,
-    cancel,
+    approve_session_plan,
+    cancel_session_plan,
     disable_plan_mode,
     enable_plan_mode,
     is_planning,
     plan_state,
-    resume,
+    resume_session_plan,
     write_plan,
 )
 from carrel.runs import remove_lane
@@ -26,7 +26,7 @@ from tests.harness.engine import Engine
 CHAT = SessionKey.of("main", "web:conversation1")
 OTHER = SessionKey.of("main", "web:conversation2")
 STEPS = (PlannedTask(title="Dig"), PlannedTask(title="Plant", dependencies=("task-0",)))
-_CHANGES = {"approve": approve, "cancel": cancel, "resume": resume}
+_CHANGES = {"approve": approve_session_plan, "cancel": cancel_session_plan, "resume": resume_session_plan}
 
 
 class Planner:

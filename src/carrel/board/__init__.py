@@ -1,6 +1,5 @@
 """The board: what comes in, where it belongs, what is found on it, and how delegated work is followed up."""
 
-from carrel.board.asking import Model, ModelOf
 from carrel.board.classifier.administration import (
     CLASSIFIER,
     ask_for_digests,
@@ -11,12 +10,11 @@ from carrel.board.classifier.administration import (
     sorted_by,
 )
 from carrel.board.classifier.duty import Classifier
-from carrel.board.classifier.sorting import Sorter
+from carrel.board.classifier.sorter import Sorter
 from carrel.board.claude_hooks import ClaudeEvent
 from carrel.board.documents import BoardDocuments
 from carrel.board.entries import LogShape, change_entry, delete_entry, log_shapes, read_file, readable_entry
 from carrel.board.filters import verdict
-from carrel.board.finding import BoardFound, BoardQuery, Ranked, board_search, found_entry, place_of_search
 from carrel.board.followups import Followups, observe_delegated_runs
 from carrel.board.found_shapes import SearchShape, search_shape
 from carrel.board.hooks import require_hooks, run_hook, wake
@@ -24,6 +22,7 @@ from carrel.board.ingests import Ingests, accept, is_unrecorded
 from carrel.board.intake import record
 from carrel.board.keys import board_key
 from carrel.board.model import Classification, LogChange, LogFilter, LogSource, LogType, NewLog
+from carrel.board.model_calls import Model, ModelOf
 from carrel.board.places import named_session
 from carrel.board.route_store import Route
 from carrel.board.routing import (
@@ -35,6 +34,7 @@ from carrel.board.routing import (
     routes_of,
     visible_routes,
 )
+from carrel.board.search import BoardFound, BoardQuery, Ranked, board_search, found_entry, place_of_search
 from carrel.board.store import list_entries
 
 __all__ = [

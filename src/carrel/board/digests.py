@@ -4,9 +4,9 @@ from functools import partial
 from logging import getLogger
 
 from carrel.board import digest_store as store
-from carrel.board.asking import Model, ask
 from carrel.board.digest_rules import DIGEST_INSTRUCTIONS, Material, digest_by_rule, material_text
 from carrel.board.digest_store import Renewal
+from carrel.board.model_calls import Model, ask
 from carrel.gateway import GatewayFault
 from carrel.journal import About, append_event, json_text
 from carrel.kernel import MS_PER_MINUTE, Access, clip, iso

@@ -1,15 +1,16 @@
 """What a search has found, as every surface shows it."""
 
-from typing import Any
+from typing import Any, TypeVar
 
 from msgspec import Struct, structs
 
 from carrel.access import SpaceScope
-from carrel.board.document_store import FoundTask, FoundTopic
-from carrel.board.finding import BoardFound, Ranked
+from carrel.board.search import BoardFound, Ranked
 from carrel.journal import DEFAULT_SPACE, Entry
 from carrel.kernel import clip, iso
 from carrel.search import Mode
+
+P = TypeVar("P", bound="_PlaceHit")
 
 
 class _Shape(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -26,38 +27,33 @@ class HitReason(_Shape, frozen=True, kw_only=True):
     label: float
 
 
-class TopicHit(_Shape, frozen=True, kw_only=True):
+class _PlaceHit(_Shape, frozen=True, kw_only=True):
+    """What is shown of a topic and of a task alike."""
+
+    id: str
+    space_id: str
+    description: str
+    status: str
+    pinned: bool
+    digest: str | None
+    created_at: str
+    updated_at: str
+    score: float
+    reason: HitReason
+
+
+class TopicHit(_PlaceHit, frozen=True, kw_only=True):
     """A topic that was found."""
 
-    id: str
-    space_id: str
     name: str
-    description: str
-    status: str
-    pinned: bool
-    digest: str | None
-    created_at: str
-    updated_at: str
-    score: float
-    reason: HitReason
 
 
-class TaskHit(_Shape, frozen=True, kw_only=True):
+class TaskHit(_PlaceHit, frozen=True, kw_only=True):
     """A task that was found."""
 
-    id: str
-    space_id: str
     topic_id: str | None
     title: str
-    description: str
-    status: str
     priority: int
-    pinned: bool
-    digest: str | None
-    created_at: str
-    updated_at: str
-    score: float
-    reason: HitReason
 
 
 class LogHit(_Shape, frozen=True, kw_only=True):
@@ -113,8 +109,8 @@ def search_shape(text: str, scope: SpaceScope, found: BoardFound, *, chars_max: 
     return SearchShape(
         query=text,
         mode="hybrid" if found.dense else "lexical",
-        topics=[_topic(one, chars_max) for one in found.topics],
-        tasks=[_task(one, chars_max) for one in found.tasks],
+        topics=[_place(TopicHit, one, chars_max) for one in found.topics],
+        tasks=[_place(TaskHit, one, chars_max) for one in found.tasks],
         logs=[_log(one, chars_max) for one in found.logs],
         notes=[_log(one, chars_max) for one in found.notes],
         matched_topic_ids=[one.item.id for one in found.topics],
@@ -136,38 +132,11 @@ def _why(ranked: Ranked[Any]) -> dict[str, Any]:
     return {"score": round(ranked.hit.score, 3), "reason": HitReason(**reason)}
 
 
-def _topic(ranked: Ranked[FoundTopic], chars_max: int) -> TopicHit:
-    topic = ranked.item
-    return TopicHit(
-        id=topic.id,
-        space_id=topic.space_id,
-        name=topic.name,
-        description=clip(topic.description, chars_max),
-        status=topic.status,
-        pinned=topic.pinned,
-        digest=None if topic.digest is None else clip(topic.digest, chars_max),
-        created_at=iso(topic.created_at) or "",
-        updated_at=iso(topic.updated_at) or "",
-        **_why(ranked),
-    )
-
-
-def _task(ranked: Ranked[FoundTask], chars_max: int) -> TaskHit:
-    task = ranked.item
-    return TaskHit(
-        id=task.id,
-        space_id=task.space_id,
-        topic_id=task.topic_id,
-        title=task.title,
-        description=clip(task.description, chars_max),
-        status=task.status,
-        priority=task.priority,
-        pinned=task.pinned,
-        digest=None if task.digest is None else clip(task.digest, chars_max),
-        created_at=iso(task.created_at) or "",
-        updated_at=iso(task.updated_at) or "",
-        **_why(ranked),
-    )
+def _place(shape: type[P], ranked: Ranked[Any], chars_max: int) -> P:
+    item = structs.asdict(ranked.item)
+    item |= {name: clip(item[name], chars_max) for name in ("description", "digest") if item[name] is not None}
+    item |= {name: iso(item[name]) for name in ("created_at", "updated_at")} | _why(ranked)
+    return shape(**{name: item[name] for name in shape.__struct_fields__})
 
 
 def _log(ranked: Ranked[Entry], chars_max: int) -> LogHit:

@@ -8,21 +8,21 @@ from carrel.kernel import PEOPLE, Access, Refusal, SessionKey, clip, one_line
 from carrel.kernel.limits import SESSION_PLANS_SHOWN
 from carrel.modes import (
     active_plan,
-    approve,
-    cancel,
+    approve_session_plan,
+    cancel_session_plan,
     choose_plan,
     disable_plan_mode,
     enable_plan_mode,
     is_unwritten,
     plan_state,
-    resume,
+    resume_session_plan,
 )
 from carrel.storage import Tx
 from carrel.work import tasks_planned
 
 _TITLE_CHARS_MAX = 80
 _HELP = "Use /plan on, off, status or done, or /plan approve, cancel or resume with or without the id of a plan."
-_CHANGES = {"approve": approve, "cancel": cancel, "resume": resume}
+_CHANGES = {"approve": approve_session_plan, "cancel": cancel_session_plan, "resume": resume_session_plan}
 
 
 def plan(tx: Tx, access: Access, context: CommandContext, command: ParsedCommand) -> str:

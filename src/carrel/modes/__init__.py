@@ -7,8 +7,8 @@ from carrel.modes.auto.registry import AutoShape, auto_shape, observe_sessions, 
 from carrel.modes.auto.store import auto_runs_by_id
 from carrel.modes.plan.mode import (
     active_plan,
-    approve,
-    cancel,
+    approve_session_plan,
+    cancel_session_plan,
     choose_plan,
     disable_plan_mode,
     enable_plan_mode,
@@ -17,7 +17,7 @@ from carrel.modes.plan.mode import (
     is_unwritten,
     plan_gauges,
     plan_state,
-    resume,
+    resume_session_plan,
     write_plan,
 )
 from carrel.modes.plan.model import PlanState
@@ -40,9 +40,10 @@ from carrel.modes.schedules.store import schedules_of
 __all__ = [
     "UNLIMITED", "AutoRun", "AutoShape", "AutoTicks", "NewAutoRun", "NewSchedule", "PlanState", "PlanStateShape",
     "RunAttributes", "RunKind", "Schedule", "ScheduleChange", "ScheduleShape", "ScheduleType", "Schedules",
-    "active_plan", "approve", "auto_runs_by_id", "auto_runs_of_session", "auto_shape", "cancel", "change_schedule",
-    "choose_plan", "disable_plan_mode", "enable_plan_mode", "find_auto_run", "find_schedule", "fire_now",
-    "hold_open_plan", "is_planning", "is_unwritten", "make_schedule", "observe_runs", "observe_sessions",
-    "plan_gauges", "plan_state", "plan_state_shape", "prune_auto_runs", "remove_schedule", "resume",
-    "schedule_shape", "schedules_of", "start_auto", "states_of", "stop_auto", "write_plan",
+    "active_plan", "approve_session_plan", "auto_runs_by_id", "auto_runs_of_session", "auto_shape",
+    "cancel_session_plan", "change_schedule", "choose_plan", "disable_plan_mode", "enable_plan_mode",
+    "find_auto_run", "find_schedule", "fire_now", "hold_open_plan", "is_planning", "is_unwritten", "make_schedule",
+    "observe_runs", "observe_sessions", "plan_gauges", "plan_state", "plan_state_shape", "prune_auto_runs",
+    "remove_schedule", "resume_session_plan", "schedule_shape", "schedules_of", "start_auto", "states_of",
+    "stop_auto", "write_plan",
 ]  # fmt: skip

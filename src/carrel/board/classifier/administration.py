@@ -5,10 +5,10 @@ from typing import Literal
 from msgspec import Struct, structs
 
 from carrel.board import digest_store
-from carrel.board.asking import Model
 from carrel.board.classifier import store
 from carrel.board.classifier.bundles import bundle_at
 from carrel.board.entries import readable_entry
+from carrel.board.model_calls import Model
 from carrel.journal import Entry, update_entry
 from carrel.kernel import MS_PER_SECOND, Access, Code, Refusal, Sample
 from carrel.kernel.limits import CLASSIFIER_BUNDLE_ENTRIES_MAX, CLASSIFIER_REPLAYED_MAX

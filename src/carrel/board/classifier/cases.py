@@ -10,9 +10,9 @@ from msgspec import Struct, structs
 
 from carrel.board.classifier import store
 from carrel.board.classifier.bundles import Bundle, bundle_at, is_request
-from carrel.board.classifier.matching import Candidate, scores
 from carrel.board.classifier.phrases import is_small_talk, is_terse
 from carrel.board.classifier.rules import Choice, Surroundings, TaskCandidate
+from carrel.board.classifier.scores import Candidate, scores
 from carrel.board.classifier.store import Placed, TopicRow
 from carrel.board.filters import UNALLOCATED, Verdict, is_subagent_key, is_tool_trace, verdict
 from carrel.board.model import Place

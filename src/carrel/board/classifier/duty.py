@@ -1,11 +1,11 @@
 """The classifier at work: every account whose entries wait gets its turn, on one server at a time."""
 
-from carrel.board.asking import Model, ModelOf
 from carrel.board.classifier import store
 from carrel.board.classifier.administration import CLASSIFIER, sorted_by
-from carrel.board.classifier.sorting import Sorter, Sorting
+from carrel.board.classifier.sorter import Sorter, Sorting
 from carrel.board.classifier.store import Cycle
 from carrel.board.digests import renew_digests
+from carrel.board.model_calls import Model, ModelOf
 from carrel.kernel import MS_PER_SECOND, Access, elapsed_seconds, system_access
 from carrel.kernel.limits import CLASSIFIER_ACCOUNTS_AT_A_TIME, CLASSIFIER_LEASE_SECONDS
 from carrel.storage import LeasedDuty, Tx

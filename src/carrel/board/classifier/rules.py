@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
-from carrel.board.classifier.matching import Candidate, Score, likeness, scores
 from carrel.board.classifier.phrases import is_small_talk, is_terse, name_of, opens_new_topic, task_in
+from carrel.board.classifier.scores import Candidate, Score, likeness, scores
 from carrel.search import query_words
 
 SMALL_TALK = "Small Talk"

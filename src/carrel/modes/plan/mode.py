@@ -131,7 +131,7 @@ def choose_plan(tx: Tx, access: Access, key: SessionKey, change: str, plan_id: s
     return find_plan(tx, access, plan_id, key=key, hold=True)
 
 
-def approve(tx: Tx, access: Access, key: SessionKey, plan_id: str | None, rules: Rules) -> Plan:
+def approve_session_plan(tx: Tx, access: Access, key: SessionKey, plan_id: str | None, rules: Rules) -> Plan:
     """Approve a plan of a session, which begins its tasks; with the plan it works on, its planning is over."""
     plan = approve_plan(tx, access, choose_plan(tx, access, key, "approve", plan_id).id, rules, key=key)
     state = plan_state(tx, access, key)
@@ -140,7 +140,7 @@ def approve(tx: Tx, access: Access, key: SessionKey, plan_id: str | None, rules:
     return plan
 
 
-def cancel(tx: Tx, access: Access, key: SessionKey, plan_id: str | None, rules: Rules) -> Plan:
+def cancel_session_plan(tx: Tx, access: Access, key: SessionKey, plan_id: str | None, rules: Rules) -> Plan:
     """Cancel a plan of a session, with the runs of its tasks."""
     plan = end_plan(tx, access, choose_plan(tx, access, key, "cancel", plan_id).id, "cancelled", rules, key=key)
     state = plan_state(tx, access, key)
@@ -149,7 +149,7 @@ def cancel(tx: Tx, access: Access, key: SessionKey, plan_id: str | None, rules: 
     return plan
 
 
-def resume(tx: Tx, access: Access, key: SessionKey, plan_id: str | None, rules: Rules) -> Plan:
+def resume_session_plan(tx: Tx, access: Access, key: SessionKey, plan_id: str | None, rules: Rules) -> Plan:
     """Go on with a plan of a session that failed or is blocked."""
     return resume_plan(tx, access, choose_plan(tx, access, key, "resume", plan_id).id, rules, key=key)
 

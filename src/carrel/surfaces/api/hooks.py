@@ -1,6 +1,7 @@
 """Hooks for other programs: hand something to an agent, wake it in its main lane, and events of Claude Code."""
 
-from typing import Annotated
+from collections.abc import Callable
+from typing import Annotated, Any
 
 from msgspec import Meta
 
@@ -65,18 +66,15 @@ class HookAccepted(Out, frozen=True, kw_only=True):
 )
 async def hook_agent(call: Call[HookMessage, NoQuery]) -> HookAccepted:
     """Hand a message to an agent, in a session of its own unless the settings let programs name one."""
-    require_hooks(call.house.settings.hooks)
-    call.house.refuse_when_draining()
-    new, hooks = call.body, call.house.settings.hooks
+    new, house = call.body, call.house
 
-    def work(tx: Tx, access: Access) -> HookAccepted:
-        run = run_hook(
-            tx, access, hooks, call.house.rules, new.message,
+    def send(tx: Tx, access: Access) -> Run:
+        return run_hook(
+            tx, access, house.settings.hooks, house.rules, new.message,
             agent=new.agent_id, reference=new.session_key, name=new.name,
         )  # fmt: skip
-        return call.promise(tx, _accepted(run))
 
-    return await call.write(work)
+    return await _accepted(call, send)
 
 
 @endpoint(
@@ -90,20 +88,27 @@ async def hook_agent(call: Call[HookMessage, NoQuery]) -> HookAccepted:
 )
 async def hook_wake(call: Call[WakeText, NoQuery]) -> HookAccepted:
     """Wake an agent in its main lane with a text."""
-    require_hooks(call.house.settings.hooks)
-    call.house.refuse_when_draining()
-
-    def work(tx: Tx, access: Access) -> HookAccepted:
-        run = wake(tx, access, call.house.rules, call.body.text, call.body.agent_id)
-        return call.promise(tx, _accepted(run))
-
     try:
-        return await call.write(work)
+        return await _accepted(
+            call, lambda tx, access: wake(tx, access, call.house.rules, call.body.text, call.body.agent_id)
+        )
     except Refusal as refusal:
         # What the rooms below call a message is the field `text` here.
         if refusal.field == "message":
             refusal.field = "text"
         raise
+
+
+async def _accepted(call: Call[Any, NoQuery], send: Callable[[Tx, Access], Run]) -> HookAccepted:
+    """Queue what a program sends, and answer with its run."""
+    require_hooks(call.house.settings.hooks)
+    call.house.refuse_when_draining()
+
+    def work(tx: Tx, access: Access) -> HookAccepted:
+        run = send(tx, access)
+        return call.promise(tx, HookAccepted(run_id=run.id, session_key=run.key))
+
+    return await call.write(work)
 
 
 @endpoint("POST", "/api/hooks/claude", answers={200: ClaudeAnswer}, who=PEOPLE, body=ClaudeEvent)
@@ -132,7 +137,3 @@ async def _context(call: Call[ClaudeEvent, NoQuery]) -> str:
     )
     found = await call.house.contexts.build(call.access, request)
     return injected(found.block) if found.layers else ""
-
-
-def _accepted(run: Run) -> HookAccepted:
-    return HookAccepted(run_id=run.id, session_key=run.key)

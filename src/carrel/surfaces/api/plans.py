@@ -10,13 +10,13 @@ from carrel.kernel import PEOPLE, Access, SessionKey
 from carrel.kernel.limits import GOAL_NAME_CHARS_MAX, NAME_CHARS_MAX, PLAN_MARKDOWN_CHARS_MAX, PLAN_TASKS_MAX
 from carrel.modes import (
     PlanStateShape,
-    approve,
-    cancel,
+    approve_session_plan,
+    cancel_session_plan,
     disable_plan_mode,
     enable_plan_mode,
     plan_state,
     plan_state_shape,
-    resume,
+    resume_session_plan,
 )
 from carrel.runs import Rules
 from carrel.sessions import find_session
@@ -132,20 +132,20 @@ async def write(call: Call[PlanBody, NoQuery]) -> OnePlan:
 async def approve_one(call: Call[OfSession, NoQuery]) -> OnePlan:
     """Approve a plan that is ready: its tasks begin, in their order; a session that worked on it leaves plan mode."""
     call.house.refuse_when_draining()
-    return await _change(call, approve)
+    return await _change(call, approve_session_plan)
 
 
 @endpoint("POST", "/api/plans/{id}/cancel", answers={200: OnePlan}, who=PEOPLE, body=OfSession)
 async def cancel_one(call: Call[OfSession, NoQuery]) -> OnePlan:
     """Cancel a plan, with the runs of its tasks."""
-    return await _change(call, cancel)
+    return await _change(call, cancel_session_plan)
 
 
 @endpoint("POST", "/api/plans/{id}/resume", answers={200: OnePlan}, who=PEOPLE, body=OfSession)
 async def resume_one(call: Call[OfSession, NoQuery]) -> OnePlan:
     """Go on with a plan that failed or is blocked: what failed begins again."""
     call.house.refuse_when_draining()
-    return await _change(call, resume)
+    return await _change(call, resume_session_plan)
 
 
 async def _change(call: Call[OfSession, NoQuery], change: Change) -> OnePlan:
