@@ -1,7 +1,9 @@
 """Entries that are sent to the board: stored once, with their writer, in their place."""
 
+import asyncio
+import threading
 from collections.abc import AsyncIterator
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from msgspec import structs
@@ -20,7 +22,7 @@ from carrel.kernel import Access, Provenance, Refusal, SessionKey, ToolVisibilit
 from carrel.sessions import NewChild, insert_child, insert_lane
 from carrel.storage import Tx
 from carrel.topics import NewTopic, put_topic
-from tests.harness.engine import MAIN, Engine, lane_key, open_engine
+from tests.harness.engine import MAIN, SECONDS_MAX, Engine, lane_key, open_engine, within
 from tests.requirements.mark import requirement
 
 pytestmark = pytest.mark.anyio
@@ -145,6 +147,57 @@ async def test_equal_texts_are_one_entry_only_under_the_same_message_id(engine: 
     ):
         assert (await send(engine, other))[1] is False
     assert first.id != second.id
+
+
+class Halting:
+    """A transaction that stops before it writes an entry, until it may go on."""
+
+    def __init__(self, tx: Tx) -> None:
+        self._tx = tx
+        self.stopped, self.may_go_on = threading.Event(), threading.Event()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._tx, name)
+
+    def run(self, sql: str, *access: Any, **values: object) -> int:
+        if sql.startswith("INSERT INTO entries"):
+            self.stopped.set()
+            assert self.may_go_on.wait(SECONDS_MAX)
+        return self._tx.run(sql, *access, **values)
+
+
+@requirement("S4.x.dedupe.person")
+async def test_a_message_that_is_sent_under_two_keys_at_once_is_one_entry(postgres_url: str) -> None:
+    """The second request has looked for the message before the first one stores it, and writes after that."""
+    log = said("yes", {"channel": "discord", "message_id": "m-1"}, idempotency_key="second")
+    loop = asyncio.get_running_loop()
+    halting: asyncio.Future[Halting] = loop.create_future()
+    async with open_engine(postgres_url) as engine:
+
+        def slowly(tx: Tx) -> tuple[Entry, bool]:
+            held = Halting(tx)
+            loop.call_soon_threadsafe(halting.set_result, held)
+            return record(cast(Tx, held), engine.access, log)
+
+        second = asyncio.ensure_future(engine.db.write(slowly))
+        held = await within(halting)
+        assert await asyncio.to_thread(held.stopped.wait, SECONDS_MAX)
+        try:
+            entry, repeated = await send(engine, structs.replace(log, idempotency_key="first"))
+        finally:
+            held.may_go_on.set()
+        assert not repeated
+        assert await within(second) == (entry, True)
+        logs = await engine.db.read(lambda tx: list_entries(tx, engine.access, LogFilter(), limit=5))
+        assert [log.id for log in logs] == [entry.id]
+
+
+async def test_of_many_that_send_one_message_at_once_one_stores_it(engine: Engine) -> None:
+    log = said("yes", {"channel": "discord", "message_id": "m-1"})
+    sent = [structs.replace(log, idempotency_key=f"key-{n}") for n in range(8)]
+    answers = await within(asyncio.gather(*(send(engine, each) for each in sent)))
+    assert len({entry.id for entry, _ in answers}) == 1
+    assert sum(not repeated for _, repeated in answers) == 1
 
 
 @requirement("S4.x.second.reply")

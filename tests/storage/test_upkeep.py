@@ -332,3 +332,24 @@ async def test_foreign_keys_hold_on_every_connection(sqlite_url: str) -> None:
     async with opened(sqlite_url) as db:
         with pytest.raises(apsw.ConstraintError):
             await db.write(orphan)
+
+
+def test_of_messages_that_were_stored_twice_the_first_keeps_its_name(store_url: str) -> None:
+    make_store_before(store_url, 31)
+    twice = [(name, "m-1", "discord", "'{}'") for name in ("a", "b", "c")]
+    others = [("d", "m-1", "slack", "'{}'"), ("e", "m-1", "discord", "NULL"), ("f", "m-2", "discord", "'{}'")]
+    for seq, (name, message, channel, source) in enumerate([*twice, *others]):
+        run_script(
+            store_url,
+            f"""
+            INSERT INTO entries (account_id, id, seq, type, role, content, author, author_kind, provenance,
+                message_id, channel, source, attachment_ids, created_at)
+                VALUES ('acc_1', '{name}', {seq}, 'conversation', 'user', 'x', 'user', 'user', '{{}}',
+                '{message}', '{channel}', {source}, '[]', 50)
+        """,
+        )
+    assert "0031_messages_once" in migrate(store_url)
+    named = run_script(store_url, "SELECT id FROM entries WHERE message_id IS NOT NULL ORDER BY id")
+    assert [name for (name,) in named] == ["a", "d", "e", "f"]
+    with pytest.raises((apsw.ConstraintError, psycopg.errors.UniqueViolation)):
+        run_script(store_url, "UPDATE entries SET message_id = 'm-1' WHERE id = 'b'")

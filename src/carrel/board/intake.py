@@ -176,16 +176,13 @@ def _role(log: NewLog, kind: str) -> str:
 
 
 def _mark(log: NewLog, said: _Said) -> str | None:
-    """What makes an entry that is sent again the same one; None where two equal ones are two."""
+    """What makes an entry that is sent again the same one; None where two equal ones are two or its message tells."""
     if log.idempotency_key is not None:
         return f"key:{log.idempotency_key}"
     source = log.source
-    if source.message_id is not None:
-        parts = ("message", log.type, said.author, source.channel or "", source.message_id)
-    elif source.request_id is not None:
-        parts = ("request", log.type, said.author, source.request_id, clean(log.content).strip())
-    else:
+    if source.message_id is not None or source.request_id is None:
         return None
+    parts = ("request", log.type, said.author, source.request_id, clean(log.content).strip())
     return sha256("\x1f".join(parts).encode()).hexdigest()
 
 
