@@ -1,16 +1,20 @@
 """Digests: when they are renewed, by whom, from what, and that nobody else notices."""
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 
-from carrel.journal import events_after
-from carrel.kernel.settings import DigestsSettings
+from carrel.board import LogChange, change_entry, delete_entry, routes_of, sort_again
+from carrel.journal import Entry, delete_lane_entries, events_after
+from carrel.kernel.settings import ClassifierSettings, DigestsSettings
+from carrel.storage import Tx
 from carrel.work import TaskChange, change_task, reopen_task
 from tests.board.places import Board, open_board
 from tests.board.test_convergence import asked_for, obliging, with_model
+from tests.harness.engine import MAIN, SECONDS_MAX, within
 from tests.requirements.mark import requirement
 from tests.scripted_gateway import Answer, Gate, Request, ScriptedGateway, http_error, text
 
@@ -156,5 +160,122 @@ async def test_what_is_said_while_a_digest_is_written_is_told_by_the_next(
 async def test_no_digests_are_written_where_the_settings_allow_none(board: Board) -> None:
     fence = await board.topic("Garden fence")
     await board.send("first", f"clawboard:topic:{fence}")
-    await board.sort(board.classifier(digests=DigestsSettings(per_cycle=0)), turns=2)
+    duty = board.classifier(digests=DigestsSettings(per_cycle=0))
+    await board.sort(duty, turns=2)
     assert (await digest(board, fence))[0] is None
+    assert await board.db.read(duty.next_due) is None, "a digest that nobody writes is no reason for a turn"
+    assert await board.db.write(lambda tx: duty.take(tx, 10)) == []
+
+
+async def quoting(board: Board) -> tuple[str, str, Entry]:
+    """A topic and a task with digests that quote a password, and the entry of the topic that has it."""
+    fence = await board.topic("Garden fence")
+    paint = await board.task("Paint it", topic_id=fence)
+    secret = await board.send("My password is swordfish", f"clawboard:topic:{fence}")
+    await board.send("Which green?", f"clawboard:topic:{fence}")
+    await board.send("The task's is sawfish", f"clawboard:task:{fence}:{paint}")
+    await board.sort()
+    assert "swordfish" in ((await digest(board, fence))[0] or "")
+    assert "sawfish" in ((await digest(board, paint))[0] or "")
+    return fence, paint, secret
+
+
+async def anchors(board: Board, session_key: str) -> list[str]:
+    """Return what routing memory quotes of a session."""
+    return [route.anchor for route in await board.db.read(lambda tx: routes_of(tx, board.access, session_key))]
+
+
+@requirement("S4.digest.fields")
+async def test_a_deleted_message_lives_on_in_no_digest_and_in_no_route(board: Board) -> None:
+    fence, paint, secret = await quoting(board)
+    key, told = f"clawboard:topic:{fence}", len(await renewed(board))
+    assert len(await anchors(board, key)) == 2
+    _, _, changed_at = await digest(board, fence)
+    board.engine.advance(1)
+    await board.db.write(lambda tx: delete_entry(tx, board.access, secret.id))
+    assert (await digest(board, fence))[0] is None
+    assert await anchors(board, key) == ["Which green?"]
+    assert (await renewed(board))[told:] == [(fence, None)]
+    assert "sawfish" in ((await digest(board, paint))[0] or ""), "what does not quote it stays"
+    await board.sort()
+    found, _, updated_at = await digest(board, fence)
+    assert (found, updated_at) == ("Last message: Which green?", changed_at)
+
+
+async def test_a_transcript_that_is_deleted_lives_on_in_no_digest(board: Board) -> None:
+    fence = await board.topic("Garden fence")
+    await board.engine.say(MAIN, "a lane is opened")
+    await board.send("swordfish", str(MAIN), topic_id=fence)
+    await board.sort()
+    assert "swordfish" in ((await digest(board, fence))[0] or "")
+    await board.db.write(lambda tx: delete_lane_entries(tx, board.access, str(MAIN)))
+    assert (await digest(board, fence))[0] is None
+    assert await anchors(board, str(MAIN)) == []
+
+
+@pytest.mark.parametrize("change", [LogChange(content="My password is a secret"), LogChange(topic_id=None)])
+async def test_what_a_person_rewords_or_takes_away_is_no_longer_quoted(board: Board, change: LogChange) -> None:
+    fence, _, secret = await quoting(board)
+    changed = await board.db.write(lambda tx: change_entry(tx, board.access, secret.id, change))
+    assert (await digest(board, fence))[0] is None
+    assert await anchors(board, f"clawboard:topic:{fence}") == ["Which green?"]
+    if changed.content != secret.content:
+        assert changed.summary == "My password is a secret"
+    await board.sort()
+    assert "swordfish" not in ((await digest(board, fence))[0] or "swordfish")
+
+
+async def test_what_is_sorted_again_is_not_quoted_where_it_was(board: Board) -> None:
+    fence = await board.topic("Garden fence")
+    said = await board.send("swordfish for the garden fence", "s-1")
+    await board.sort()
+    assert (await board.entry(said)).topic_id == fence
+    assert "swordfish" in ((await digest(board, fence))[0] or "")
+    settings = ClassifierSettings()
+    await board.db.write(lambda tx: sort_again(tx, board.access, settings, said.id, "bundle"))
+    assert (await digest(board, fence))[0] is None
+
+
+async def test_a_digest_of_what_is_deleted_meanwhile_is_not_written(board: Board, gateway: ScriptedGateway) -> None:
+    fence, gate = await board.topic("Garden fence"), Gate()
+    key = f"clawboard:topic:{fence}"
+    secret = await board.send("swordfish", key)
+    await board.send("Which green?", key)
+    classifier = await with_model(board, gateway, lambda _: text("It is swordfish.", before=gate))
+    async with asyncio.TaskGroup() as group:
+        group.create_task(board.sort(classifier))
+        await gate.reached()
+        await board.db.write(lambda tx: delete_entry(tx, board.access, secret.id))
+        gate.open()
+    assert (await digest(board, fence))[0] is None
+    await board.sort()
+    assert (await digest(board, fence))[0] == "Last message: Which green?"
+
+
+async def test_a_digest_waits_for_whoever_deletes_what_it_tells_of(
+    postgres_url: str, gateway: ScriptedGateway
+) -> None:  # fmt: skip
+    """The entry is deleted in a transaction that is still open when the digest is written."""
+    async with open_board(postgres_url) as board:
+        fence, gate = await board.topic("Garden fence"), Gate()
+        secret = await board.send("swordfish", f"clawboard:topic:{fence}")
+        classifier = await with_model(board, gateway, lambda _: text("It is swordfish.", before=gate))
+        deleted, may_commit = threading.Event(), threading.Event()
+
+        def delete(tx: Tx) -> None:
+            delete_entry(tx, board.access, secret.id)
+            deleted.set()
+            assert may_commit.wait(SECONDS_MAX)
+
+        sorting = asyncio.ensure_future(board.sort(classifier))
+        await gate.reached()
+        deleting = asyncio.ensure_future(board.db.write(delete))
+        assert await asyncio.to_thread(deleted.wait, SECONDS_MAX)
+        gate.open()
+        try:
+            done, _ = await asyncio.wait({sorting}, timeout=0.5)
+            assert not done, "it has not waited"
+        finally:
+            may_commit.set()
+            await within(asyncio.gather(sorting, deleting))
+        assert "swordfish" not in ((await digest(board, fence))[0] or "")

@@ -24,6 +24,7 @@ from carrel.board.keys import board_key
 from carrel.board.model import Classification, LogChange, LogFilter, LogSource, LogType, NewLog
 from carrel.board.model_calls import Model, ModelOf
 from carrel.board.places import named_session
+from carrel.board.quotations import observe_entries
 from carrel.board.route_store import Route
 from carrel.board.routing import (
     add_route,
@@ -43,7 +44,7 @@ __all__ = [
     "NewLog", "Ranked", "Route", "SearchShape", "Sorter", "accept", "add_route", "ask_for_digests", "ask_for_turn",
     "backlog", "board_key", "board_search", "change_entry", "classifier_gauges", "delete_entry", "found_entry",
     "infer_space", "is_unrecorded", "list_entries", "log_shapes", "named_session", "observe_delegated_runs",
-    "observe_sessions", "place_of_search", "prune_routes", "read_file", "readable_entry", "record",
+    "observe_entries", "observe_sessions", "place_of_search", "prune_routes", "read_file", "readable_entry", "record",
     "remember_route", "require_hooks", "routes_of", "run_hook", "search_shape", "sort_again", "sorted_by",
     "verdict", "visible_routes", "wake",
 ]  # fmt: skip

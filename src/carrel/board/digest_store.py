@@ -9,6 +9,8 @@ from carrel.kernel import Access
 from carrel.storage import Tx
 
 Kind = Literal["topic", "task"]
+# In the order in which they are locked.
+KINDS: tuple[Kind, ...] = ("topic", "task")
 _TABLES: dict[Kind, str] = {"topic": "topics", "task": "tasks"}
 _NAMES: dict[Kind, str] = {"topic": "name", "task": "title"}
 _ONE = "account_id = :account AND id = :id"
@@ -45,6 +47,22 @@ def hasten_digests(tx: Tx, access: Access) -> None:
     for table in _TABLES.values():
         sql = f"UPDATE {table} SET digest_due_at = :now WHERE account_id = :account AND digest_due_at > :now"
         tx.run(sql, access, now=tx.now)
+
+
+def forget_digest(tx: Tx, access: Access, kind: Kind, item_id: str) -> str | None:
+    """Remove a digest and let another be written now; return the space of its topic or task, None if there was none."""
+    hold_item(tx, access, kind, item_id)
+    sql = (
+        f"UPDATE {_TABLES[kind]} SET digest = NULL, digest_updated_at = :now, digest_due_at = :now, seq = tick() "
+        f"WHERE {_ONE} AND digest IS NOT NULL RETURNING space_id"
+    )
+    row = tx.one(sql, access, id=item_id, now=tx.now)
+    return None if row is None else str(row[0])
+
+
+def hold_item(tx: Tx, access: Access, kind: Kind, item_id: str) -> None:
+    """Lock a topic or a task: either its digest is written, or what it may quote is deleted, and not both at once."""
+    tx.one(f"SELECT 1 FROM {_TABLES[kind]} WHERE {_ONE} FOR NO KEY UPDATE", access, id=item_id)
 
 
 def renewals_due(tx: Tx, access: Access, *, limit: int) -> list[Renewal]:

@@ -5,10 +5,10 @@ from logging import getLogger
 
 from carrel.board import digest_store as store
 from carrel.board.digest_rules import DIGEST_INSTRUCTIONS, Material, digest_by_rule, material_text
-from carrel.board.digest_store import Renewal
+from carrel.board.digest_store import Kind, Renewal
 from carrel.board.model_calls import Model, ask
 from carrel.gateway import GatewayFault
-from carrel.journal import About, append_event, json_text
+from carrel.journal import About, append_event, entries_by_id, json_text
 from carrel.kernel import MS_PER_MINUTE, Access, clip, iso
 from carrel.kernel.limits import DIGEST_ENTRIES_MAX
 from carrel.kernel.settings import DigestsSettings
@@ -44,18 +44,28 @@ def _write(
     tx: Tx, access: Access, settings: DigestsSettings, renewal: Renewal, material: Material, text: str
 ) -> None:  # fmt: skip
     """Write a digest; what was said while it was written is told by the next one."""
-    told = [entry.id for entry in store.entries_told_of(tx, access, renewal.kind, renewal.id, limit=DIGEST_ENTRIES_MAX)]
+    kind, item_id = renewal.kind, renewal.id
+    # Whoever deletes what it tells of waits from here on, and then removes it.
+    store.hold_item(tx, access, kind, item_id)
+    told = [entry.id for entry in store.entries_told_of(tx, access, kind, item_id, limit=DIGEST_ENTRIES_MAX)]
     newest = [entry.id for entry in material.entries[-1:]]
-    if not set(newest) <= set(told):
-        # What it tells of was deleted, or its task was reopened: the next turn writes another.
+    as_told = entries_by_id(tx, access, [entry.id for entry in material.entries])
+    if as_told != list(material.entries) or not set(newest) <= set(told):
+        # What it tells of was deleted, changed or moved, or its task was reopened: the next turn writes another.
         return
-    if renewal.kind == "topic":
-        about = About(topic_id=renewal.id, space_id=set_topic_digest(tx, access, renewal.id, text).space_id)
+    space_id = None
+    if kind == "topic":
+        space_id = set_topic_digest(tx, access, item_id, text).space_id
     else:
-        about = About(task_id=renewal.id)
-        set_task_digest(tx, access, renewal.id, text)
+        set_task_digest(tx, access, item_id, text)
     store.end_renewal(tx, access, renewal)
     if told[-1:] != newest:
-        store.note_digest(tx, access, renewal.kind, renewal.id, int(settings.interval_minutes * MS_PER_MINUTE))
-    body = {"kind": renewal.kind, "id": renewal.id, "digestUpdatedAt": iso(tx.now)}
+        store.note_digest(tx, access, kind, item_id, int(settings.interval_minutes * MS_PER_MINUTE))
+    publish_digest(tx, access, kind, item_id, space_id)
+
+
+def publish_digest(tx: Tx, access: Access, kind: Kind, item_id: str, space_id: str | None) -> None:
+    """Tell that the digest of a topic or a task was written, or removed."""
+    about = About(topic_id=item_id, space_id=space_id) if kind == "topic" else About(task_id=item_id)
+    body = {"kind": kind, "id": item_id, "digestUpdatedAt": iso(tx.now)}
     append_event(tx, access, "digest.updated", about, json_text(body))

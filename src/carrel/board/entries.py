@@ -7,6 +7,8 @@ from msgspec import UNSET, Struct, UnsetType, structs
 from carrel.board import store
 from carrel.board.model import Classification, LogChange, LogType
 from carrel.board.places import required_place, required_space
+from carrel.board.quotations import forget_quotations
+from carrel.board.summaries import summary_of
 from carrel.journal import DEFAULT_SPACE, Entry, clean, update_entry
 from carrel.journal import delete_entry as erase_entry
 from carrel.kernel import Access, Code, Provenance, Refusal, invalid, iso, not_found
@@ -79,6 +81,8 @@ def change_entry(tx: Tx, access: Access, entry_id: str, change: LogChange) -> En
     if change.content is not UNSET:
         _check_length("content", change.content, MESSAGE_CHARS_MAX)
         given["content"] = clean(change.content)
+        # What an entry no longer says is not left in its summary.
+        given["summary"] = None if entry.summary is None else summary_of(given["content"])
     if change.summary is not UNSET:
         _check_length("summary", change.summary or "", LOG_SUMMARY_CHARS_MAX)
         given["summary"] = change.summary
@@ -87,6 +91,8 @@ def change_entry(tx: Tx, access: Access, entry_id: str, change: LogChange) -> En
         given |= moved | {"classification": "classified", "classification_error": None}
     if change.classification is not UNSET:
         given |= {"classification": change.classification, "classification_attempts": 0, "classification_error": None}
+    if moved or "content" in given:
+        forget_quotations(tx, access, [entry])
     return update_entry(tx, access, structs.replace(entry, **given)) if given else entry
 
 

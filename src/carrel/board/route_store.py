@@ -68,6 +68,13 @@ def delete_routes(tx: Tx, access: Access, session_key: str) -> None:
     tx.run(f"DELETE FROM topic_routes WHERE {_OF_SESSION}", access, session_key=session_key)
 
 
+def delete_routes_of_messages(tx: Tx, access: Access, session_key: str, numbers: set[int]) -> None:
+    """Delete those of a session's routes that quote the messages with those numbers."""
+    known = tx.all(f"SELECT seq FROM topic_routes WHERE {_OF_SESSION}", access, session_key=session_key)
+    for seq in numbers.intersection(row[0] for row in known):
+        tx.run(f"DELETE FROM topic_routes WHERE {_OF_SESSION} AND seq = :seq", access, session_key=session_key, seq=seq)
+
+
 def delete_routes_before(tx: Tx, access: Access, before: int, *, limit: int) -> int:
     """Delete up to `limit` routes of sessions in which nothing was sorted since a moment; return how many."""
     sql = (

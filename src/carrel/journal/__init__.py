@@ -11,6 +11,7 @@ from carrel.journal.hygiene import ContextMarks, clean, quoted_lines_removed
 from carrel.journal.model import (
     DEFAULT_SPACE,
     About,
+    DeletedEntry,
     EntriesDeleted,
     Entry,
     Event,
@@ -53,8 +54,8 @@ from carrel.journal.store import (
 )
 
 __all__ = [
-    "DEFAULT_SPACE", "About", "ChangePage", "ContextMarks", "EntriesDeleted", "Entry", "Event", "EventFilter",
-    "FeedStart", "Follower", "FollowerDuty", "NewEntry", "TaskView", "about_lane", "any_event_after",
+    "DEFAULT_SPACE", "About", "ChangePage", "ContextMarks", "DeletedEntry", "EntriesDeleted", "Entry", "Event",
+    "EventFilter", "FeedStart", "Follower", "FollowerDuty", "NewEntry", "TaskView", "about_lane", "any_event_after",
     "append_entry", "append_event", "append_once", "attached_in_lane", "attached_in_session", "changes_of_run",
     "changes_since", "clean", "delete_entry", "delete_lane_entries", "delete_session_entries", "deletions_of",
     "entries_by_id", "entries_by_session", "entries_matching", "entries_of_run", "entries_of_session",

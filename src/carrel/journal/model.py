@@ -173,11 +173,27 @@ class NewEntry(Struct, frozen=True, kw_only=True):
         return self.author_kind or _AUTHORS.get(self.provenance.kind, "agent")
 
 
+class DeletedEntry(Struct, frozen=True):
+    """What is told of an entry that is deleted: its number, and where it was."""
+
+    id: str
+    seq: int
+    key: str | None
+    bucket: str | None
+    topic_id: str | None
+    task_id: str | None
+
+    @property
+    def session_key(self) -> str | None:
+        """The key of its lane, or the session key that it was sent with."""
+        return self.key or self.bucket
+
+
 class EntriesDeleted(Struct, frozen=True):
     """Published in the transaction that deletes entries."""
 
     access: Access
-    entry_ids: tuple[str, ...]
+    entries: tuple[DeletedEntry, ...]
 
 
 class About(Struct, frozen=True, kw_only=True):

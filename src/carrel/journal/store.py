@@ -6,7 +6,17 @@ from typing import Any
 import msgspec
 from msgspec import structs
 
-from carrel.journal.model import About, EntriesDeleted, Entry, Event, NewEntry, TaskView, about_lane, json_text
+from carrel.journal.model import (
+    About,
+    DeletedEntry,
+    EntriesDeleted,
+    Entry,
+    Event,
+    NewEntry,
+    TaskView,
+    about_lane,
+    json_text,
+)
 from carrel.journal.place_store import leave_spaces, place_of_task, spaces_of_entry
 from carrel.kernel import Access, Provenance, SessionKey
 from carrel.storage import FEED, Table, Tx, json_column
@@ -25,6 +35,7 @@ _SELECT_ENTRY = f"SELECT {_ENTRIES.columns} FROM entries"
 _EVENTS = Table("events", Event, key=("account_id", "seq"))
 _SELECT_EVENT = f"SELECT {_EVENTS.columns} FROM events"
 _SPOKEN = "role IN ('user', 'assistant', 'system')"
+_DELETED = DeletedEntry.__struct_fields__
 _ids = msgspec.json.Decoder(list[str]).decode
 
 
@@ -39,7 +50,7 @@ def append_entry(tx: Tx, access: Access, entry: NewEntry) -> Entry:
 
 
 def append_once(tx: Tx, access: Access, entry: NewEntry) -> Entry | None:
-    """Write one entry and publish it on the feed; None when its id or its mark is taken."""
+    """Write one entry and publish it on the feed; None when its id, its mark or its message is taken."""
     written = entry.written(tx.tick(), entry.id or tx.new_id("ent"), tx.now)
     if not tx.run(f"{_ENTRIES.insert} ON CONFLICT DO NOTHING", access, **_ENTRIES.values(written)):
         return None
@@ -70,10 +81,11 @@ def update_entry(tx: Tx, access: Access, entry: Entry) -> Entry:
 
 def delete_entry(tx: Tx, access: Access, entry: Entry) -> None:
     """Delete one entry, and publish that on the feed."""
+    # First, since observers lock the topic and the task of the entry, and these are locked before it.
+    tx.publish(EntriesDeleted(access, (DeletedEntry(*(getattr(entry, name) for name in _DELETED)),)))
     tx.run("DELETE FROM entries WHERE account_id = :account AND seq = :seq", access, seq=entry.seq)
     body = {"id": entry.id, "spaceIds": spaces_of_entry(tx, access, entry)}
     append_event(tx, access, "log.deleted", _about(entry), json_text(body))
-    tx.publish(EntriesDeleted(access, (entry.id,)))
 
 
 def pending_entries(tx: Tx, access: Access, after: int, *, limit: int) -> list[Entry]:
@@ -282,10 +294,10 @@ def _delete_entries(tx: Tx, access: Access, column: str, value: str) -> int:
     of_it = f"WHERE account_id = :account AND {column} = :value"
     # The thread belongs to the task, not to the session in which a message of it was written.
     tx.run(f"UPDATE entries SET key = NULL, session_id = NULL {of_it} AND task_view IS NOT NULL", access, value=value)
-    deleted = [row[0] for row in tx.all(f"DELETE FROM entries {of_it} RETURNING id", access, value=value)]
-    if deleted:
-        tx.publish(EntriesDeleted(access, tuple(deleted)))
-    return len(deleted)
+    rows = tx.all(f"DELETE FROM entries {of_it} RETURNING {', '.join(_DELETED)}", access, value=value)
+    if rows:
+        tx.publish(EntriesDeleted(access, tuple(DeletedEntry(*row) for row in rows)))
+    return len(rows)
 
 
 def events_after(tx: Tx, access: Access, after: int, *, limit: int) -> list[Event]:

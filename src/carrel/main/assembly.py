@@ -56,6 +56,7 @@ OBSERVERS: tuple[Callable[[Database], None], ...] = (
     monitoring.observe_runs,
     memory.observe_sessions,
     board.observe_sessions,
+    board.observe_entries,
     search.observe_entries,
 )
 # What the pruner removes for rooms above it.

@@ -180,7 +180,7 @@ def observe_entries(db: Database) -> None:
 
 def _forget(tx: Tx, change: EntriesDeleted) -> None:
     for kind in _DOCUMENTS["entry"]:
-        store.delete_documents(tx, change.access, kind, change.entry_ids)
+        store.delete_documents(tx, change.access, kind, [entry.id for entry in change.entries])
 
 
 def request_rebuild(tx: Tx, access: Access, kind: SubjectKind | None = None, name: str | None = None) -> None:

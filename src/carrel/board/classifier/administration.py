@@ -9,6 +9,7 @@ from carrel.board.classifier import store
 from carrel.board.classifier.bundles import bundle_at
 from carrel.board.entries import readable_entry
 from carrel.board.model_calls import Model
+from carrel.board.quotations import forget_quotations
 from carrel.journal import Entry, update_entry
 from carrel.kernel import MS_PER_SECOND, Access, Code, Refusal, Sample
 from carrel.kernel.limits import CLASSIFIER_BUNDLE_ENTRIES_MAX, CLASSIFIER_REPLAYED_MAX
@@ -75,7 +76,9 @@ def sort_again(
 ) -> str:  # fmt: skip
     """Let the bundle of an entry be sorted again, or all of its session from there on; return the id of the turn."""
     anchor = readable_entry(tx, access, anchor_id)
-    for entry in _behind(tx, access, anchor) if mode == "from_here" else _bundled(tx, access, anchor):
+    chosen = _behind(tx, access, anchor) if mode == "from_here" else _bundled(tx, access, anchor)
+    forget_quotations(tx, access, chosen)
+    for entry in chosen:
         update_entry(tx, access, _unsorted(tx, access, entry))
     return ask_for_turn(tx, access, settings)
 

@@ -34,14 +34,17 @@ class Classifier(LeasedDuty[Cycle]):
 
     def next_due(self, tx: Tx) -> int | None:
         """At once when an account waits whose turn it is."""
-        return tx.now if store.accounts_due(tx, tx.now, 1) else store.next_cycle_due(tx)
+        return tx.now if self._due(tx, 1) else store.next_cycle_due(tx)
 
     def take(self, tx: Tx, limit: int) -> list[Cycle]:
         """Begin the turns of accounts."""
         until = tx.now + CLASSIFIER_LEASE_SECONDS * MS_PER_SECOND
-        due = map(system_access, store.accounts_due(tx, tx.now, limit))
+        due = map(system_access, self._due(tx, limit))
         taken = [store.take_cycle(tx, access, tx.new_id("cyc"), until) for access in due]
         return [cycle for cycle in taken if cycle is not None]
+
+    def _due(self, tx: Tx, limit: int) -> list[str]:
+        return store.accounts_due(tx, tx.now, limit, digests=self._settings.digests.per_cycle > 0)
 
     async def do(self, item: Cycle) -> None:
         """Sort what waits in an account, and renew a few digests; the next turn comes after the interval."""

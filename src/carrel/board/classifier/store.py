@@ -9,13 +9,16 @@ from carrel.kernel import Access
 from carrel.kernel.limits import CLASSIFIER_SAID_CHARS_MAX
 from carrel.storage import Tx
 
-# An account is due when somebody asked for it, or when it has entries to sort or digests to renew.
+# An account is due when it has entries to sort or digests to renew, and nobody has it wait.
 _DUE = (
-    "FROM accounts a LEFT JOIN classifier_cycles c ON c.account_id = a.id "
+    "SELECT a.id FROM accounts a LEFT JOIN classifier_cycles c ON c.account_id = a.id "
     "WHERE (c.due_at IS NULL OR c.due_at <= :upto) "
-    "AND (EXISTS (SELECT 1 FROM entries e WHERE e.account_id = a.id AND e.classification = 'pending') "
-    "OR EXISTS (SELECT 1 FROM topics o WHERE o.account_id = a.id AND o.digest_due_at <= :upto) "
-    "OR EXISTS (SELECT 1 FROM tasks t WHERE t.account_id = a.id AND t.digest_due_at <= :upto))"
+    "AND (EXISTS (SELECT 1 FROM entries e WHERE e.account_id = a.id AND e.classification = 'pending'){digests}) "
+    "ORDER BY a.id LIMIT :limit"
+)
+_DIGESTS = (
+    " OR EXISTS (SELECT 1 FROM topics o WHERE o.account_id = a.id AND o.digest_due_at <= :upto) "
+    "OR EXISTS (SELECT 1 FROM tasks t WHERE t.account_id = a.id AND t.digest_due_at <= :upto)"
 )
 
 
@@ -54,9 +57,10 @@ class Placed(Struct, frozen=True):
     classification: str
 
 
-def accounts_due(tx: Tx, upto: int, limit: int) -> list[str]:
-    """Return accounts that have something to sort or to renew and whose turn it is by a moment."""
-    return [row[0] for row in tx.all(f"SELECT a.id {_DUE} ORDER BY a.id LIMIT :limit", upto=upto, limit=limit)]
+def accounts_due(tx: Tx, upto: int, limit: int, *, digests: bool) -> list[str]:
+    """Return accounts that have something to sort or, with `digests`, to renew and whose turn it is by a moment."""
+    sql = _DUE.format(digests=_DIGESTS if digests else "")
+    return [row[0] for row in tx.all(sql, upto=upto, limit=limit)]
 
 
 def next_cycle_due(tx: Tx) -> int | None:
